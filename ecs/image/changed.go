@@ -2,6 +2,7 @@ package image
 
 import (
 	"bytes"
+	"iter"
 	"math/bits"
 )
 
@@ -28,7 +29,7 @@ func (c *Changed) Find(base, now *Snapshot) {
 	for i := range c.resources {
 		c.resources[i] = base.Empty()
 	}
-	for p := range apart(base, now, columns[columnIdentity].firstStore(), len(now.image.stores)) {
+	for p := range apart(base, now, columnIdentity, len(columns)) {
 		switch old, is := p.contents(); {
 		case p.column.single:
 			i := p.column.index - engineColumns
@@ -57,7 +58,7 @@ func (c *Changed) values(p *pagePair, old, now []byte) {
 		at := n * stride
 		if !bytes.Equal(old[at:at+stride], now[at:at+stride]) {
 			row := p.index<<p.column.shift + n
-			c.add(p.owner, row/blockRows, 1<<(row%blockRows))
+			c.add(p.owner, row/BlockRows, 1<<(row%BlockRows))
 		}
 	}
 }
@@ -80,9 +81,48 @@ func (c *Changed) Resource(i int) bool { return c.resources[i] }
 func (c *Changed) Rows(f func(row uint32) bool) {
 	for _, at := range c.words {
 		for word := c.rows[at.owner][at.word]; word != 0; word &= word - 1 {
-			if !f(uint32(at.owner)<<regionShift | at.word*blockRows | uint32(bits.TrailingZeros64(word))) {
+			if !f(uint32(at.owner)<<regionShift | at.word*BlockRows | uint32(bits.TrailingZeros64(word))) {
 				return
 			}
 		}
 	}
 }
+
+// pagePair is a page that two states do not share. Its contents may still be equal.
+type pagePair struct {
+	*storeInfo
+	index    int
+	old, now *page // nil for zeros
+}
+
+// contents returns the bytes of the page in both states.
+func (p *pagePair) contents() (old, now []byte) {
+	return p.old.content(p.bytes), p.now.content(p.bytes)
+}
+
+// apart returns the pages of columns [first, end) that two states of one schema do not share, ascending by store and
+// index. old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
+func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
+	from, until := now.image.columns[first].firstStore(), len(now.image.stores)
+	if end < len(now.image.columns) {
+		until = now.image.columns[end].firstStore()
+	}
+	return func(yield func(pagePair) bool) {
+		for number, st := range now.image.stores[from:until] {
+			number += from
+			count := len(st.pages)
+			if !old.Empty() && old.image != now.image {
+				count = max(count, len(old.image.stores[number].pages))
+			}
+			for i := range count {
+				was, is := old.pageOf(number, i), now.pageOf(number, i)
+				if was != is && !yield(pagePair{st.info, i, was, is}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// firstStore returns the number of the column's first store.
+func (c *Column) firstStore() int { return c.regions[0].bits.info.number }

@@ -80,63 +80,75 @@ func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 // Load replaces the state by the one that AppendImage encoded, in a world of the same game. All of data is checked
 // before the state changes: after an error the state is as before. Call it between ticks.
 func (im *Image) Load(data []byte) error {
-	p := imageReader{image: im, rest: data}
-	if err := p.parse(); err != nil {
+	in := &im.incoming
+	in.image, in.whole = im, true
+	defer in.release()
+	if err := in.readImage(data); err != nil {
 		return err
 	}
-	for i := range im.columns {
-		c := &im.columns[i]
-		if err := p.checkColumn(c); err != nil {
-			return fmt.Errorf("%w: column %q: %w", ErrImage, c.info.name, err)
-		}
+	if err := in.check(0); err != nil {
+		return fmt.Errorf("%w: %w", ErrImage, err)
 	}
-	if p.sparse > imageSparseBytes {
-		return fmt.Errorf("%w: its %d bytes need %d bytes of empty pages, more than %d", ErrImage, len(data), p.sparse, imageSparseBytes)
-	}
-	p.publish()
+	in.publish()
 	im.afterRestore()
 	return nil
 }
 
-// publish copies the encoded pages into the live pages.
-func (p *imageReader) publish() {
-	im := p.image
-	for i := range im.columns {
-		c := &im.columns[i]
-		for o := range c.regions {
-			r := &c.regions[o]
-			if !c.info.single {
-				p.grow(c, r)
-			}
-			p.copyStore(&r.bits)
-			p.copyStore(&r.data)
+// readImage reads an encoded image, whose pages it does not copy.
+func (in *incoming) readImage(data []byte) error {
+	if len(data) < imageHeaderBytes {
+		return fmt.Errorf("%w: %d bytes are less than its header", ErrImage, len(data))
+	}
+	if data[0] != imageFormat {
+		return fmt.Errorf("%w: %d, want %d", ErrImageFormat, data[0], imageFormat)
+	}
+	if got := binary.LittleEndian.Uint64(data[1:]); got != in.image.fingerprint {
+		return fmt.Errorf("%w: fingerprint %x, want %x", ErrImageFingerprint, got, in.image.fingerprint)
+	}
+	in.from, in.to, in.rest = 0, Tick(binary.LittleEndian.Uint64(data[9:])), data[imageHeaderBytes:]
+	for _, st := range in.image.stores {
+		if err := in.readStore(st); err != nil {
+			return fmt.Errorf("%w: %w", ErrImage, st.info.fault(err))
 		}
 	}
+	if len(in.rest) > 0 {
+		return fmt.Errorf("%w: %d bytes after its end", ErrImage, len(in.rest))
+	}
+	return nil
 }
 
-// grow gives a region memory for every row that the encoded image has in it.
-func (p *imageReader) grow(c *Column, r *region) {
-	presence := &p.stores[r.bits.info.number]
-	for k := presence.count*bitsPageWords - 1; k >= 0; k-- {
-		if word := presence.word(k); word != 0 {
-			top := uint32(k*blockRows + bits.Len64(word) - 1)
-			p.image.growBits(r, top)
-			p.image.growData(r, c.info, top)
-			return
-		}
+func (in *incoming) readStore(st *store) error {
+	count, n := binary.Uvarint(in.rest)
+	if n <= 0 || n > 1 && in.rest[n-1] == 0 {
+		return errors.New("its page count is not a number in its shortest form")
 	}
-}
-
-func (p *imageReader) copyStore(st *store) {
-	im, stored := p.image, &p.stores[st.info.number]
-	for i, number := range st.pages {
-		want := stored.page(i)
-		if want == nil {
-			want = zeros[:st.info.bytes]
-		}
-		if live := &im.live[number]; !bytes.Equal(live.mem, want) {
-			im.mark(number)
-			copy(live.mem, want)
-		}
+	if count > uint64(st.info.mostPages()) {
+		return fmt.Errorf("%d pages, more than its %d", count, st.info.mostPages())
 	}
+	in.rest = in.rest[n:]
+	pages, listed := int(count), (int(count)+7)/8
+	if len(in.rest) < listed {
+		return errors.New("cut off in its list of pages")
+	}
+	which := in.rest[:listed]
+	in.rest = in.rest[listed:]
+	if pages > 0 && bits.Len8(which[listed-1]) != (pages-1)%8+1 {
+		return errors.New("its list of pages ends with a zero page or has extra bits")
+	}
+	for i := range pages {
+		if which[i/8]>>(i%8)&1 == 0 {
+			continue
+		}
+		if len(in.rest) < st.info.bytes {
+			return errors.New("cut off in its pages")
+		}
+		mem := in.rest[:st.info.bytes]
+		in.rest = in.rest[st.info.bytes:]
+		if isZero(mem) {
+			return errors.New("a stored page is zero")
+		}
+		in.pages = append(in.pages, newPage{store: st, index: i, now: &page{mem: mem}})
+		in.added += len(mem)
+	}
+	return nil
 }

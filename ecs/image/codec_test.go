@@ -83,39 +83,39 @@ func TestLoadNamesTheFaultAndLeavesTheWorldUnchanged(t *testing.T) {
 		want string
 		lie  func(w *ecs.World, e ecs.Entity) // into the live pages of the sender, past its rules
 	}{
-		{`column "mixed": owner 1: row 0: Alive has bytes`, func(w *ecs.World, e ecs.Entity) { raw(w, sample.Declared(sample.Mixtures), e)[0] = 2 }},
-		{`column "mixed": owner 1: row 0: padding has bytes`, func(w *ecs.World, e ecs.Entity) { raw(w, sample.Declared(sample.Mixtures), e)[1] = 1 }},
-		{`column "bag": owner 1: row 0: Items.Len has bytes`, func(w *ecs.World, e ecs.Entity) { raw(w, sample.Declared(sample.Bags), e)[0] = 5 }},
-		{`column "pos": owner 1: row 1 is not in use and not zero`, func(w *ecs.World, e ecs.Entity) {
+		{`column "mixed" of owner 1: row 0: Alive has bytes`, func(w *ecs.World, e ecs.Entity) { raw(w, sample.Declared(sample.Mixtures), e)[0] = 2 }},
+		{`column "mixed" of owner 1: row 0: padding has bytes`, func(w *ecs.World, e ecs.Entity) { raw(w, sample.Declared(sample.Mixtures), e)[1] = 1 }},
+		{`column "bag" of owner 1: row 0: Items.Len has bytes`, func(w *ecs.World, e ecs.Entity) { raw(w, sample.Declared(sample.Bags), e)[0] = 5 }},
+		{`column "pos" of owner 1: row 1 is not in use and not zero`, func(w *ecs.World, e ecs.Entity) {
 			c := w.Image().Column(sample.Declared(sample.Positions))
 			(*sample.Pos)(c.RowOf(&c.Regions()[1], 1)).X = 1
 			w.Image().MarkRow(&c.Regions()[1], c.Info(), 1)
 		}},
-		{`column "pos": owner 1: row 1 has the component, but no entity`, func(w *ecs.World, e ecs.Entity) {
+		{`column "pos" of owner 1: row 1 has the component, but no entity`, func(w *ecs.World, e ecs.Entity) {
 			c := w.Image().Column(sample.Declared(sample.Positions))
 			w.Image().SetBit(&c.Regions()[1], c.Info(), 1)
 		}},
-		{`column "tag": owner 2: row 4096 has the component, but no entity`, func(w *ecs.World, e ecs.Entity) {
+		{`column "tag" of owner 2: row 4096 has the component, but no entity`, func(w *ecs.World, e ecs.Entity) {
 			c := w.Image().Column(sample.Declared(sample.Tags))
 			w.Image().SetBit(&c.Regions()[2], c.Info(), 4096)
 		}},
-		{`column "entity": owner 1: row 0 has the number 1048577, want 1048576`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[0] = 1 }},
-		{`column "entity": owner 1: row 0: padding`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[4] = 1 }},
-		{`column "entity": owner 1: row 0 is born in tick 2, after`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[8] = 2 }},
-		{`column "entity": owner 1: row 1 has the number 0`, func(w *ecs.World, e ecs.Entity) {
+		{`column "entity" of owner 1: row 0 has the number 1048577, want 1048576`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[0] = 1 }},
+		{`column "entity" of owner 1: row 0: padding`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[4] = 1 }},
+		{`column "entity" of owner 1: row 0 is born in tick 2, after`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[8] = 2 }},
+		{`column "entity" of owner 1: row 1 has the number 0`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().SetBit(&w.Image().Identity().Regions()[1], w.Image().Identity().Info(), 1)
 		}},
 		{`row 0, which is no entity`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().SetBit(&w.Image().Identity().Regions()[0], w.Image().Identity().Info(), 0)
 		}},
-		{`column "tick": tick 7, but 1 in its header`, func(w *ecs.World, e ecs.Entity) { w.Image().WriteCore().Tick = 7 }},
-		{`column "tick": player 4 in a game of 4`, func(w *ecs.World, e ecs.Entity) { w.Image().WriteCore().Players = 1 << 4 }},
-		{`column "inputs": the input of player 1`, func(w *ecs.World, e ecs.Entity) {
+		{`column "tick" of owner 0: tick 7, but 1 in its header`, func(w *ecs.World, e ecs.Entity) { w.Image().WriteCore().Tick = 7 }},
+		{`column "tick" of owner 0: player 4 in a game of 4`, func(w *ecs.World, e ecs.Entity) { w.Image().WriteCore().Players = 1 << 4 }},
+		{`column "inputs" of owner 0: the input of player 1`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().TakeInputs(make([]ecs.InputBytes, 4))
 			*(*byte)(w.Image().InputRow(1)) = 0
 			w.Image().Live()[w.Image().Columns()[image.ColumnInputs].Regions()[0].Data().Pages()[0]].Mem()[w.Game().Input.Size()+2] = 3
 		}},
-		{`column "clock": padding has bytes`, func(w *ecs.World, e ecs.Entity) {
+		{`column "clock" of owner 0: padding has bytes`, func(w *ecs.World, e ecs.Entity) {
 			c := w.Image().Column(sample.Declared(sample.Clocks))
 			sample.Clocks.Write(w)
 			w.Image().Live()[c.Regions()[0].Data().Pages()[0]].Mem()[5] = 1
@@ -200,11 +200,10 @@ func forge(w *ecs.World, replace map[int][]byte) []byte {
 	s := sample.Saved(w)
 	whole := s.AppendImage(nil)
 	out := bytes.Clone(whole[:image.ImageHeaderBytes])
-	p := image.NewImageReader(w.Image(), whole[image.ImageHeaderBytes:])
+	p := image.NewIncoming(w.Image(), true, whole[image.ImageHeaderBytes:])
 	for i, st := range w.Image().Stores() {
 		before := p.Rest()
-		var sp image.StoredPages
-		if err := p.ParseStore(&sp, st.Info()); err != nil {
+		if err := p.ReadStore(st); err != nil {
 			panic(err)
 		}
 		if b, ok := replace[i]; ok {
@@ -272,7 +271,7 @@ func TestASmallImageCannotAllocateMuchMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	err := fresh.Image().Load(data)
 	runtime.ReadMemStats(&after)
-	if !errors.Is(err, image.ErrImage) || !strings.Contains(err.Error(), "empty pages") {
+	if !errors.Is(err, image.ErrImage) || !strings.Contains(err.Error(), "of pages empty") {
 		t.Errorf("%d bytes may ask for %d: %v", len(data), rows*800, err)
 	}
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {

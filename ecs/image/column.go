@@ -5,11 +5,8 @@ import (
 	"unsafe"
 )
 
-// blockRows is the number of rows of one presence word. Queries walk the rows block by block.
-const blockRows = 64
-
-// BlockRows is the number of rows in a block, the unit of Column.Word.
-const BlockRows = blockRows
+// BlockRows is the number of rows in a block: those of one presence word. Queries walk the rows block by block.
+const BlockRows = 64
 
 // Column holds one component type: for each owner a region of rows, cut into pages. Rows without an entity are zero.
 // Rows of one block are adjacent in memory, and no row ever moves.
@@ -87,8 +84,8 @@ func (c *Column) rowOf(r *region, i uint32) unsafe.Pointer {
 
 // has reports whether row i has the component.
 func (r *region) has(i uint32) bool {
-	k := i / blockRows
-	return int(k) < len(r.words) && r.words[k]&(1<<(i%blockRows)) != 0
+	k := i / BlockRows
+	return int(k) < len(r.words) && r.words[k]&(1<<(i%BlockRows)) != 0
 }
 
 // Owners returns the number of owners in the column: one for a resource.

@@ -62,13 +62,13 @@ func (c *Cursor) Next() bool {
 	im := c.image
 	if c.used[0] == nil {
 		for i, d := range c.plan.used {
-			c.used[i] = im.column(d)
+			c.used[i] = im.Column(d)
 		}
 		if c.plan.writes {
 			c.limit = im.limit.open
 		}
 	}
-	identity := im.identity()
+	identity := im.Identity()
 	for ; c.owner < len(identity.regions); c.owner, c.block = c.owner+1, 0 {
 		words := identity.regions[c.owner].words
 		for c.block < len(words) {
@@ -95,10 +95,10 @@ func (c *Cursor) match(set uint64, k int) uint64 {
 		set &= c.used[i].regions[c.owner].word(k)
 	}
 	for _, d := range c.plan.with {
-		set &= c.image.column(d).regions[c.owner].word(k)
+		set &= c.image.Column(d).regions[c.owner].word(k)
 	}
 	for _, d := range c.plan.without {
-		set &^= c.image.column(d).regions[c.owner].word(k)
+		set &^= c.image.Column(d).regions[c.owner].word(k)
 	}
 	return set
 }
@@ -113,7 +113,7 @@ func (r *region) word(k int) uint64 {
 
 // enter points the cursor at block k, of which the rows in set are visited.
 func (c *Cursor) enter(identity *Column, k int, set uint64) {
-	first := uint32(k * blockRows)
+	first := uint32(k * BlockRows)
 	c.Self = identity.rowOf(&identity.regions[c.owner], first)
 	for i := range c.plan.used {
 		col := c.used[i]
@@ -130,7 +130,7 @@ func (im *Image) markBlock(r *region, info *columnInfo, first uint32, set uint64
 	if info.stride == 0 {
 		return
 	}
-	if 1<<info.shift >= blockRows {
+	if 1<<info.shift >= BlockRows {
 		im.mark(r.data.pages[first>>info.shift])
 		return
 	}
@@ -154,7 +154,7 @@ func (c *Cursor) NextRun() int {
 	for i := range c.plan.used {
 		c.Run[i] = unsafe.Add(c.Base[i], uintptr(skip)*c.used[i].info.stride)
 	}
-	if skip+n < blockRows {
+	if skip+n < BlockRows {
 		c.Bits &^= (1<<n - 1) << skip
 		return n
 	}
@@ -165,7 +165,7 @@ func (c *Cursor) NextRun() int {
 // extend adds following blocks to a run that reaches the end of its block, while all their rows match and memory is
 // adjacent. It marks their pages in the columns that are written and returns the number of rows added.
 func (c *Cursor) extend() int {
-	from, end := c.block, len(c.image.identity().regions[c.owner].words)
+	from, end := c.block, len(c.image.Identity().regions[c.owner].words)
 	for c.block < end {
 		// The stretch is at most as long as the run so far: blocks after the end of the run are visited again later.
 		stretch := c.block + max(stretchBlocks, c.block-from)
@@ -174,7 +174,7 @@ func (c *Cursor) extend() int {
 			break
 		}
 	}
-	first, until := uint32(from*blockRows), uint32(c.block*blockRows)
+	first, until := uint32(from*BlockRows), uint32(c.block*BlockRows)
 	for i, write := range c.plan.Write {
 		if write && first < until {
 			c.image.markRows(&c.used[i].regions[c.owner], c.used[i].info, first, until)
@@ -188,7 +188,7 @@ const stretchBlocks = 16
 
 // follow returns the first of blocks [from, to) that cannot belong to the run of the block before from, or to.
 func (c *Cursor) follow(from, to int) int {
-	identity := c.image.identity()
+	identity := c.image.Identity()
 	self := &identity.regions[c.owner]
 	to = self.joinedUntil(identity.info, from, fullUntil(self.words, from, to))
 	for _, col := range c.used[:len(c.plan.used)] {
@@ -225,8 +225,8 @@ func (r *region) joinedUntil(info *columnInfo, from, to int) int {
 	if info.stride == 0 || to == from {
 		return to
 	}
-	end := int(r.joined[(from*blockRows-1)>>info.shift])
-	return min(to, end<<info.shift/blockRows)
+	end := int(r.joined[(from*BlockRows-1)>>info.shift])
+	return min(to, end<<info.shift/BlockRows)
 }
 
 // markRows marks the pages that hold rows [first, until) of region r.

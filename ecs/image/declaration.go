@@ -1,6 +1,11 @@
 package image
 
-import "reflect"
+import (
+	"reflect"
+	"unsafe"
+
+	"tendon/ecs/fixed"
+)
 
 // Declaration describes a component or resource without its Go type. Package ecs makes one per declared component and
 // resource; it never changes afterwards.
@@ -43,4 +48,98 @@ func (d *Declaration) Scalars() []Scalar {
 	list := d.layout.describe()
 	d.markMotion(list)
 	return list
+}
+
+// probes are motions that have no number in common: a scalar that differs between them is part of the motion.
+var probes = [...]Motion{
+	{},
+	{Pos: fixed.Vec3{X: 3 * fixed.One, Y: 5 * fixed.One, Z: 7 * fixed.One}, Vel: fixed.Vec3{X: 11 * fixed.One, Y: 13 * fixed.One, Z: 17 * fixed.One}},
+	{Pos: fixed.Vec3{X: -19 * fixed.One, Y: -23 * fixed.One, Z: 29 * fixed.One}, Vel: fixed.Vec3{X: -31 * fixed.One, Y: 37 * fixed.One, Z: -41 * fixed.One}},
+}
+
+// markMotion marks the scalars that differ from probe to probe.
+func (d *Declaration) markMotion(list []Scalar) {
+	if d.roles.setMotion == nil {
+		return
+	}
+	var first, values []uint64
+	for i, m := range probes {
+		row := make([]uint64, (d.layout.size+7)/8+1)
+		d.roles.setMotion(unsafe.Pointer(&row[0]), m)
+		if values = d.layout.appendScalars(values[:0], unsafe.Pointer(&row[0])); i == 0 {
+			first = append(first, values...)
+		}
+		for k := range list {
+			list[k].Place = list[k].Place || values[k] != first[k]
+		}
+	}
+}
+
+// Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in
+// which no component has it, and names the role.
+type Roles[T any] struct {
+	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
+	Lerp func(a, b T, t float64) T
+	// Motion reads position (world units) and velocity (world units per second).
+	Motion func(*T) Motion
+	// SetMotion stores position and velocity.
+	SetMotion func(*T, Motion)
+	// Quantise rounds a value to the resolution of the wire. It must not change a value that it has rounded. At the end
+	// of a tick World.Step applies it to the rows that were written, before fields are rounded to their steps.
+	Quantise func(*T)
+	// Tolerance is δ, the largest difference in position, in world units, of a correct prediction. 0 requires equal
+	// positions.
+	Tolerance fixed.Num
+	// Bounds returns the radius in which the entity can be hit, in world units, around Motion's position.
+	Bounds func(*T) fixed.Num
+	// Priority is the weight of entities with the component when a byte budget is short. An entity of priority 4 is
+	// sent four times as often as one of 1, and every entity at least once a second. The largest of an entity's
+	// components counts. 0 means 1. It must not be negative.
+	Priority float32
+	// ConfirmedOnly components are shown with their values in the last confirmed tick, never predicted.
+	ConfirmedOnly bool
+}
+
+// Motion is a position and a velocity in three dimensions, in world units and world units per second.
+type Motion struct {
+	Pos, Vel fixed.Vec3
+}
+
+// roles is Roles without the type parameter.
+type roles struct {
+	lerp          func(dst, a, b unsafe.Pointer, t float64)
+	motion        func(unsafe.Pointer) Motion
+	motionBetween func(a, b unsafe.Pointer, t float64) Motion // nil without both Lerp and Motion
+	bounds        func(unsafe.Pointer) fixed.Num
+	setMotion     func(unsafe.Pointer, Motion)
+	quantise      func(unsafe.Pointer)
+	tolerance     fixed.Num
+	priority      float32
+	confirmedOnly bool
+}
+
+func (r Roles[T]) erase() roles {
+	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly}
+	if r.Lerp != nil {
+		e.lerp = func(dst, a, b unsafe.Pointer, t float64) { *(*T)(dst) = r.Lerp(*(*T)(a), *(*T)(b), t) }
+	}
+	if r.Motion != nil {
+		e.motion = func(p unsafe.Pointer) Motion { return r.Motion((*T)(p)) }
+	}
+	if r.Motion != nil && r.Lerp != nil {
+		e.motionBetween = func(a, b unsafe.Pointer, t float64) Motion {
+			v := r.Lerp(*(*T)(a), *(*T)(b), t)
+			return r.Motion(&v)
+		}
+	}
+	if r.Bounds != nil {
+		e.bounds = func(p unsafe.Pointer) fixed.Num { return r.Bounds((*T)(p)) }
+	}
+	if r.SetMotion != nil {
+		e.setMotion = func(p unsafe.Pointer, m Motion) { r.SetMotion((*T)(p), m) }
+	}
+	if r.Quantise != nil {
+		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
+	}
+	return e
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -34,6 +36,13 @@ const deltaEnd = 3<<3 | 7
 // skipMost is the value of skip from which on a uvarint follows.
 const skipMost = 7
 
+// Errors of ApplyDelta. ErrDelta wraps the place and the fault.
+var (
+	ErrDelta       = errors.New("image: the delta is damaged")
+	ErrDeltaFormat = errors.New("image: this build does not support the format of the delta")
+	ErrDeltaBase   = errors.New("image: the delta has another base than this state")
+)
+
 // AppendDelta appends the difference from the state base to s and returns the extended slice. ApplyDelta turns base
 // into exactly s. s must not be older than base. Both are of the same game, of one world or of two. Pages that both
 // share cost one comparison of pointers.
@@ -46,7 +55,7 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.tick-base.tick))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Checksum()))
 	last, next := 0, 0 // store of the last page that differs, and the index after it
-	for p := range apart(base, s, 0, len(s.image.stores)) {
+	for p := range apart(base, s, 0, len(s.image.columns)) {
 		if p.number != last {
 			next = 0
 		}
@@ -164,4 +173,131 @@ func applyWords(page, b []byte) (rest []byte, err error) {
 		}
 		at += 8
 	}
+}
+
+// DeltaTicks returns the ticks of a delta's base and of its new state. ok is false for bytes that are not a delta.
+func DeltaTicks(delta []byte) (base, tick Tick, ok bool) {
+	var in incoming
+	err := in.readHeader(delta)
+	return in.from, in.to, err == nil
+}
+
+// ApplyDelta turns the state, which must be the base of AppendDelta, into the newer one. All is checked before the
+// state changes: after an error the state is as before. As for Load, at most 64 MiB of pages may be empty. Call it
+// between ticks.
+//
+// Afterwards the world has no events, and derived data is built again when it is next used.
+func (im *Image) ApplyDelta(delta []byte) error {
+	in := &im.incoming
+	in.image, in.whole = im, false
+	defer in.release()
+	if err := in.readHeader(delta); err != nil {
+		return err
+	}
+	if in.from != im.Tick() {
+		return fmt.Errorf("%w: its base is tick %d, the world is in tick %d", ErrDeltaBase, in.from, im.Tick())
+	}
+	im.saveDirty() // marked pages have a base that equals them from here on
+	if err := in.readPages(); err != nil {
+		return fmt.Errorf("%w: %w", ErrDelta, err)
+	}
+	SectionChecksum.Enter(im.observer)
+	sum, empty := in.result()
+	SectionChecksum.Leave(im.observer)
+	if sum != in.checksum {
+		return fmt.Errorf("%w: the result has checksum %x, not %x", ErrDeltaBase, uint64(sum), uint64(in.checksum))
+	}
+	if err := in.check(empty); err != nil {
+		return fmt.Errorf("%w: %w", ErrDelta, err)
+	}
+	in.publish()
+	im.afterRestore()
+	return nil
+}
+
+func (in *incoming) readHeader(delta []byte) error {
+	if len(delta) == 0 || delta[0] != deltaFormat {
+		return ErrDeltaFormat
+	}
+	in.rest = delta[1:]
+	from, ok := in.uvarint(math.MaxUint64)
+	ticks, ok2 := in.uvarint(math.MaxUint64 - from)
+	if !ok || !ok2 || len(in.rest) < 8 {
+		return fmt.Errorf("%w: its header is cut off or its ticks overflow", ErrDelta)
+	}
+	in.from, in.to = Tick(from), Tick(from+ticks)
+	in.checksum, in.rest = Checksum(binary.LittleEndian.Uint64(in.rest)), in.rest[8:]
+	return nil
+}
+
+// readPages makes the pages of the new state. Each page of the image occurs at most once. Pages that the image does
+// not have may take imageSparseBytes.
+func (in *incoming) readPages() error {
+	stores := in.image.stores
+	number, next := uint64(0), uint64(0)
+	for len(in.rest) > 0 {
+		place, ok := in.uvarint(math.MaxUint64)
+		if !ok || place>>1 >= uint64(len(stores))-number {
+			return errors.New("a page of a store that does not exist")
+		}
+		if place>>1 > 0 {
+			number, next = number+place>>1, 0
+		} else if place == 0 && next > 0 {
+			return errors.New("a page before the last one")
+		}
+		st, index := stores[number], uint64(0)
+		if place&1 != 0 {
+			more, ok := in.uvarint(regionRows)
+			if !ok {
+				return errors.New("a page number that is cut off or too large")
+			}
+			index = max(next, 1) + more
+		}
+		if err := in.readPage(st, int(index)); err != nil {
+			return st.info.fault(fmt.Errorf("page %d: %w", index, err))
+		}
+		next = index + 1
+	}
+	return nil
+}
+
+func (in *incoming) readPage(st *store, index int) (err error) {
+	if index >= st.info.mostPages() {
+		return fmt.Errorf("the store has at most %d", st.info.mostPages())
+	}
+	p := newPage{store: st, index: index, now: st.info.pool.allocate()}
+	isNew := index >= len(st.pages)
+	if !isNew {
+		p.old = in.image.live[st.pages[index]].base
+	}
+	copy(p.now.mem, p.old.content(st.info.bytes))
+	in.pages = append(in.pages, p)
+	if in.rest, err = applyWords(p.now.mem, in.rest); err != nil || !isNew {
+		return err
+	}
+	if isZero(p.now.mem) {
+		return errors.New("a page that the world does not have is zero")
+	}
+	if in.added += st.info.bytes; in.added > imageSparseBytes {
+		return fmt.Errorf("more than %d bytes of pages that the world does not have", imageSparseBytes)
+	}
+	return nil
+}
+
+// result returns the checksum of the new state, and how many bytes of pages are empty in the old one.
+func (in *incoming) result() (sum Checksum, empty int) {
+	live := in.image.live
+	for i := range live {
+		p := &live[i]
+		share := p.base.checksum(p.salt)
+		if sum += Checksum(share); share == 0 {
+			empty += len(p.mem)
+		}
+	}
+	for i := range in.pages {
+		p := &in.pages[i]
+		salt := p.store.info.salt(p.index)
+		sum += Checksum(p.now.checksum(salt)) - Checksum(p.old.checksum(salt))
+	}
+	return sum, empty
 }

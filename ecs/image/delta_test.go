@@ -298,8 +298,8 @@ func checkPages(t testing.TB, w *ecs.World) {
 			held[base] = true
 		}
 	}
-	if len(w.Image().Delta().Pages()) != 0 || free+len(held) > made {
-		t.Errorf("%d pages were made, %d are free, %d held, %d in scratch", made, free, len(held), len(w.Image().Delta().Pages()))
+	if len(w.Image().Incoming().Pages()) != 0 || free+len(held) > made {
+		t.Errorf("%d pages were made, %d are free, %d held, %d in scratch", made, free, len(held), len(w.Image().Incoming().Pages()))
 	}
 }
 

@@ -28,10 +28,12 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 		panic("image: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
 	}
 	d := deviation{Deviated{Within: true}, a, b, rows}
-	for p := range rowsApart(a, b) {
-		if p.isBits {
+	for p := range apart(a, b, columnIdentity, len(a.image.columns)) {
+		switch {
+		case p.column.single:
+		case p.isBits:
 			d.presence(&p)
-		} else {
+		default:
 			d.values(&p)
 		}
 	}
@@ -58,9 +60,9 @@ func (d *deviation) values(p *pagePair) {
 	first, end := p.rowsOf(p.index)
 	old, now := p.contents()
 	c, stride := &d.a.image.columns[p.column.index], p.column.stride
-	for k := first / blockRows; k*blockRows < end; k++ {
+	for k := first / BlockRows; k*BlockRows < end; k++ {
 		for set := d.rows.word(p.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
-			row := k*blockRows + uint32(bits.TrailingZeros64(set))
+			row := k*BlockRows + uint32(bits.TrailingZeros64(set))
 			at := uintptr(row-first) * stride
 			x, y := old[at:at+stride], now[at:at+stride]
 			if bytes.Equal(x, y) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -58,7 +59,7 @@ func Differences(a, b *Snapshot, limit int) []Difference {
 	}
 	c := comparison{a: a, b: b, limit: limit}
 	for _, presence := range [...]bool{true, false} {
-		for p := range apart(a, b, 0, len(a.image.stores)) {
+		for p := range apart(a, b, 0, len(a.image.columns)) {
 			if c.full() {
 				return c.found
 			}
@@ -93,62 +94,45 @@ func (c *comparison) presence(p *pagePair, x, y []byte) {
 		here, there := wordOf(x, k), wordOf(y, k)
 		for rest := here ^ there; rest != 0 && !c.full(); rest &= rest - 1 {
 			bit := bits.TrailingZeros64(rest)
-			row := uint32((p.index*bitsPageWords+k)*blockRows + bit)
-			has := here>>bit&1 != 0
-			if p.column.index != columnIdentity && c.entityDiffers(p.owner, row) {
+			row := uint32((p.index*bitsPageWords+k)*BlockRows + bit)
+			e, other := c.a.entityAt(p.owner, row), c.b.entityAt(p.owner, row)
+			if p.column.index != columnIdentity && e != other {
 				continue // reported already, of the whole entity
 			}
-			c.add(p.column, c.holder(p.owner, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
+			has := here>>bit&1 != 0
+			if !has {
+				e = other
+			}
+			c.add(p.column, e, fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
 		}
 	}
-}
-
-// entityDiffers reports whether the two sides have different entities in a row, or only one has any.
-func (c *comparison) entityDiffers(o Owner, row uint32) bool {
-	return c.a.entityAt(o, row) != c.b.entityAt(o, row)
-}
-
-// holder returns the entity in a row, of the side here or the other.
-func (c *comparison) holder(o Owner, row uint32, here bool) Entity {
-	if here {
-		return c.a.entityAt(o, row)
-	}
-	return c.b.entityAt(o, row)
 }
 
 // entityAt returns the entity in row i of an owner's region, or the zero Entity.
-func (s *Snapshot) entityAt(o Owner, i uint32) (e Entity) {
-	col := &s.image.columns[columnIdentity]
-	if pg := s.page(&col.regions[o].data, int(i>>col.info.shift)); pg != nil {
-		at := uintptr(i&(1<<col.info.shift-1)) * col.info.stride
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&e)), unsafe.Sizeof(e)), pg[at:])
-	}
-	return e
+func (s *Snapshot) entityAt(o Owner, i uint32) Entity {
+	return *(*Entity)(s.row(&s.image.columns[columnIdentity], o, i))
 }
 
-// rows reports the rows whose bytes differ, where both sides have the same entity.
+// rows reports the rows whose bytes differ, where both sides have an entity, and the same one unless it is the
+// identity that differs.
 func (c *comparison) rows(p *pagePair, x, y []byte) {
 	info, stride := p.column, int(p.column.stride)
 	for at := 0; at < len(x) && !c.full(); at += stride {
-		row := uint32(p.index<<info.shift + at/stride)
 		here, there := x[at:at+stride], y[at:at+stride]
-		switch {
-		case bytes.Equal(here, there):
-		case info.index == columnIdentity:
-			if e := c.a.entityAt(p.owner, row); !e.IsZero() && !c.b.entityAt(p.owner, row).IsZero() {
-				c.fields(info, e, here, there) // two entities in one row
-			}
-		case info.single:
+		if bytes.Equal(here, there) {
+			continue
+		}
+		if info.single {
 			c.fields(info, Entity{}, here, there)
-		case !c.entityDiffers(p.owner, row) && c.both(info, p.owner, row):
-			c.fields(info, c.a.entityAt(p.owner, row), here, there)
+			continue
+		}
+		row := uint32(p.index<<info.shift + at/stride)
+		e, other := c.a.entityAt(p.owner, row), c.b.entityAt(p.owner, row)
+		both := c.a.has(&c.a.image.columns[info.index], p.owner, row) && c.b.has(&c.b.image.columns[info.index], p.owner, row)
+		if both && (e == other || info.index == columnIdentity) {
+			c.fields(info, e, here, there)
 		}
 	}
-}
-
-// both reports whether both sides have the component in a row.
-func (c *comparison) both(info *columnInfo, o Owner, row uint32) bool {
-	return c.a.has(&c.a.image.columns[info.index], o, row) && c.b.has(&c.b.image.columns[info.index], o, row)
 }
 
 // fields reports the fields of a row that differ.
@@ -215,4 +199,31 @@ func wordOf(page []byte, k int) uint64 {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(page[k*8:])
+}
+
+// UndeclaredWrite returns the first place that was written without a declaration since the last Save or Restore.
+// Here is the value before, There the value now. It compares every page without a mark. SyncTest calls it after each
+// system, and saves before each system, because pages that a system has marked are not compared.
+func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
+	for i := range im.live {
+		if p := &im.live[i]; !p.marked && p.changed() {
+			return im.strayIn(p, i), true
+		}
+	}
+	return Difference{}, false
+}
+
+// strayIn describes the first change in a page without a mark.
+func (im *Image) strayIn(p *livePage, number int) Difference {
+	now := Snapshot{tick: im.Tick(), image: im}
+	for i := range im.live {
+		now.table = append(now.table, &page{mem: im.live[i].mem})
+	}
+	before := Snapshot{now.tick, im, slices.Clone(now.table)}
+	before.table[number] = p.base
+	d, ok := FirstDifference(&before, &now)
+	if !ok { // in a row without an entity
+		d = Difference{Tick: now.tick, Component: p.store.info.column.name, Field: fieldExists}
+	}
+	return d
 }

@@ -29,13 +29,10 @@ const (
 )
 
 type (
-	Core        = core
-	DeltaReader = deltaReader
-	Field       = field
-	ImageReader = imageReader
-	Layout      = layout
-	Page        = page
-	StoredPages = storedPages
+	Core   = core
+	Field  = field
+	Layout = layout
+	Page   = page
 )
 
 var (
@@ -63,7 +60,7 @@ func (x *Image) Columns() []Column { return x.columns }
 
 func (x *Image) Core() *core { return x.core() }
 
-func (x *Image) Delta() *deltaReader { return &x.delta }
+func (x *Image) Incoming() *incoming { return &x.incoming }
 
 func (x *Image) Dirty() []uint32 { return x.dirty }
 
@@ -125,15 +122,19 @@ func (x *columnInfo) Single() bool { return x.single }
 
 func (x *columnInfo) Stride() uintptr { return x.stride }
 
-func (x *deltaReader) Header(p0 []byte) error { return x.header(p0) }
+func (x *incoming) Header(p0 []byte) error { return x.readHeader(p0) }
 
-func (x *deltaReader) Pages() []deltaPage { return x.pages }
+func (x *incoming) ReadStore(p0 *store) error { return x.readStore(p0) }
 
-func (x *deltaReader) Release() { x.release() }
+func (x *incoming) Rest() []byte { return x.rest }
 
-func (x *deltaReader) Result() (Checksum, int) { return x.result() }
+func (x *incoming) Pages() []newPage { return x.pages }
 
-func (x *deltaReader) ReadPages() error { return x.readPages() }
+func (x *incoming) Release() { x.release() }
+
+func (x *incoming) Result() (Checksum, int) { return x.result() }
+
+func (x *incoming) ReadPages() error { return x.readPages() }
 
 func (x *field) Offset() uintptr { return x.offset }
 
@@ -142,10 +143,6 @@ func (x *field) Path() string { return x.path }
 func (x *field) Size() uintptr { return x.size }
 
 func (x *field) Typ() reflect.Type { return x.typ }
-
-func (x *imageReader) ParseStore(p0 *storedPages, p1 *storeInfo) error { return x.parseStore(p0, p1) }
-
-func (x *imageReader) Rest() []byte { return x.rest }
 
 func (x *layout) Fields() []field { return x.fields }
 
@@ -168,10 +165,6 @@ func (x *livePage) Marked() bool { return x.marked }
 func (x *livePage) Mem() []byte { return x.mem }
 
 func (x *livePage) Store() *store { return x.store }
-
-func (x *misplaced) Path() string { return x.path }
-
-func (x *misplaced) Problem() string { return x.problem() }
 
 func (x *page) Content(p0 int) []byte { return x.content(p0) }
 
@@ -197,7 +190,7 @@ func (x *scalar) CountFloat(p0 float64) int64 { return x.countFloat(p0) }
 
 func (x *scalar) Fits(p0 uint64) bool { return x.fits(p0) }
 
-func (x *scalar) Form() form { return x.form }
+func (x *scalar) Form() reflect.Kind { return x.form }
 
 func (x *scalar) Half() int64 { return x.half }
 
@@ -246,10 +239,6 @@ func (x *Snapshot) SetTick(t Tick) { x.tick = t }
 
 func (x *Image) SetOpen(rows *RowSet) { x.limit.open = rows }
 
-func NewImageReader(im *Image, rest []byte) *imageReader { return &imageReader{image: im, rest: rest} }
-
-func NewDeltaReader(im *Image) *deltaReader { return &deltaReader{image: im} }
-
 func (x *scalar) SetStep(step int64, shift uint8) { x.step, x.half, x.shift = step, step/2, shift }
 
 func ListOfCount[T, A any](n uint32) List[T, A] { return List[T, A]{n: n} }
@@ -257,3 +246,7 @@ func ListOfCount[T, A any](n uint32) List[T, A] { return List[T, A]{n: n} }
 func (x *Image) ClearDirty() { x.dirty = x.dirty[:0] }
 
 func (x *Image) Restructure() { x.structure.changes++ }
+
+func NewIncoming(im *Image, whole bool, rest []byte) *incoming {
+	return &incoming{image: im, whole: whole, reader: reader{rest}}
+}

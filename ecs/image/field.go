@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -62,16 +61,25 @@ func (s *Snapshot) bytesOf(c *Column, o Owner, i uint32) []byte {
 	return unsafe.Slice((*byte)(s.row(c, o, i)), c.info.stride)
 }
 
-// values returns the fields of a row.
+// values returns the fields of a row, without those of elements that its lists do not have.
 func (l *layout) values(row []byte) (list []FieldValue) {
-	slots := l.emptySlots(row)
 	for i := range l.fields {
-		f := &l.fields[i]
-		if !f.isEmptySlot(slots) {
-			list = append(list, f.value(row))
+		if !l.isEmptySlot(row, i) {
+			list = append(list, l.fields[i].value(row))
 		}
 	}
 	return list
+}
+
+// isEmptySlot reports whether field i belongs to an element that its list does not have.
+func (l *layout) isEmptySlot(row []byte, i int) bool {
+	for _, s := range l.lists {
+		first, n := s.count+1, int(binary.LittleEndian.Uint32(row[s.offset:]))
+		if i >= first+n*s.each && i < first+int(s.most)*s.each {
+			return true
+		}
+	}
+	return false
 }
 
 // value returns the field of a row.
@@ -97,36 +105,6 @@ func (f *field) number(raw []byte) float64 {
 		return 1
 	}
 	return 0
-}
-
-// slotRange is the part of a list that is empty.
-type slotRange struct {
-	prefix string // "Slots["
-	from   int
-}
-
-// emptySlots returns the empty parts of the row's lists.
-func (l *layout) emptySlots(row []byte) (list []slotRange) {
-	for _, s := range l.lists {
-		path := strings.TrimSuffix(strings.TrimSuffix(l.fieldAt(s.offset).path, "Len"), ".")
-		list = append(list, slotRange{path + "[", int(binary.LittleEndian.Uint32(row[s.offset:]))})
-	}
-	return list
-}
-
-// isEmptySlot reports whether the field belongs to an element that its list does not have.
-func (f *field) isEmptySlot(slots []slotRange) bool {
-	for _, s := range slots {
-		rest, ok := strings.CutPrefix(f.path, s.prefix)
-		if !ok {
-			continue
-		}
-		digits, _, _ := strings.Cut(rest, "]")
-		if n, err := strconv.Atoi(digits); err == nil && n >= s.from {
-			return true
-		}
-	}
-	return false
 }
 
 // FieldRef is one field of one component or resource. At reads it without a search by name. It belongs to one game.

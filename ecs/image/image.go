@@ -23,7 +23,7 @@ type Image struct {
 	limit     limit
 	sight     sight
 	placings  []placing // of the last tick
-	delta     deltaReader
+	incoming  incoming
 	running   bool // a tick or Setup is running
 	unordered bool // see Unordered
 	versions  versions
@@ -125,7 +125,7 @@ func (im *Image) inOrder() []uint32 {
 
 // growBits gives the region presence words for row i.
 func (im *Image) growBits(r *region, i uint32) {
-	need := (int(i)/blockRows/bitsPageWords + 1) * bitsPageWords
+	need := (int(i)/BlockRows/bitsPageWords + 1) * bitsPageWords
 	if need <= len(r.words) {
 		return
 	}
@@ -154,7 +154,7 @@ func (im *Image) growData(r *region, info *columnInfo, i uint32) {
 	if info.stride == 0 {
 		return
 	}
-	blockPages := max(1, blockRows>>info.shift)
+	blockPages := max(1, BlockRows>>info.shift)
 	if info.single {
 		blockPages = 1
 	}
@@ -193,16 +193,16 @@ func (im *Image) markRow(r *region, info *columnInfo, i uint32) {
 
 // setBit gives row i the component: its presence bit is set and its memory exists.
 func (im *Image) setBit(r *region, info *columnInfo, i uint32) {
-	if int(i/blockRows) >= len(r.words) || int(i>>info.shift) >= len(r.data.mem) {
+	if int(i/BlockRows) >= len(r.words) || int(i>>info.shift) >= len(r.data.mem) {
 		im.makeRoom(r, info, i)
 	}
-	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
-	r.words[i/blockRows] |= 1 << (i % blockRows)
+	im.mark(r.bits.pages[i/(BlockRows*bitsPageWords)])
+	r.words[i/BlockRows] |= 1 << (i % BlockRows)
 }
 
 // makeRoom gives the region presence words and memory for row i.
 func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
-	if int(i/blockRows) >= len(r.words) {
+	if int(i/BlockRows) >= len(r.words) {
 		im.growBits(r, i)
 	}
 	if int(i>>info.shift) >= len(r.data.mem) {
@@ -212,8 +212,8 @@ func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
 
 // clearRow removes the component from row i and zeroes its memory.
 func (c *Column) clearRow(im *Image, r *region, i uint32) {
-	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
-	r.words[i/blockRows] &^= 1 << (i % blockRows)
+	im.mark(r.bits.pages[i/(BlockRows*bitsPageWords)])
+	r.words[i/BlockRows] &^= 1 << (i % BlockRows)
 	if c.info.stride != 0 {
 		im.markRow(r, c.info, i)
 		clear(unsafe.Slice((*byte)(c.rowOf(r, i)), c.info.stride))

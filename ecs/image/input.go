@@ -20,8 +20,7 @@ func DeclareInput(t reflect.Type, predict func(InputBytes) InputBytes, mergeLate
 	in := &InputType{name: t.Name(), predict: predict, mergeLate: mergeLate}
 	in.layout, in.err = layoutOf("input", t.Name(), t)
 	if in.err == nil && in.layout.size > MaxInputBytes {
-		in.err = &RegistrationError{Kind: "input", Name: t.Name(), Type: t.String(),
-			Problem: fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", in.layout.size, MaxInputBytes)}
+		in.err = refusal("input", t.Name(), t, "", fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", in.layout.size, MaxInputBytes))
 	}
 	if in.predict == nil && in.layout != nil && len(in.layout.presses) > 0 {
 		in.predict = in.clearPresses

@@ -1,10 +1,10 @@
 package image
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -35,37 +35,28 @@ type field struct {
 	size   uintptr
 }
 
-// listSpan is the count of a List in a plain type, and its largest value.
+// listSpan is a List in a plain type. count is the leaf that holds its number of elements; the leaves of the
+// elements follow.
 type listSpan struct {
-	offset uintptr
-	most   uint32
+	count  int
+	offset uintptr // of count
+	most   uint32  // elements
+	each   int     // leaves of an element
 }
 
 // span is the half-open byte range [from, to).
 type span struct{ from, to uintptr }
 
-// A RegistrationError reports why a type or a declaration was refused.
-type RegistrationError struct {
-	Kind    string // "component", "resource", "input" or "event"
-	Name    string // the declared name
-	Type    string // the Go type
-	Field   string // path of the offending field, or ""
-	Problem string // a sentence: the fault, and the type to use instead
-}
-
-// Error names the type and its field, and the type to use instead.
-func (e *RegistrationError) Error() string {
-	at := e.Type
-	if e.Field != "" {
-		at += "." + e.Field
-	}
-	return fmt.Sprintf("ecs: %s %q: %s: %s", e.Kind, e.Name, at, e.Problem)
+// refusal returns the error for a type or a declaration that is refused. field is the path of the offending field, or
+// "". problem is a sentence: the fault, and the type to use instead.
+func refusal(kind, name string, t reflect.Type, field, problem string) error {
+	return fmt.Errorf("ecs: %s %q: %s: %s", kind, name, joinPath(t.String(), field), problem)
 }
 
 // layoutOf walks t and returns its layout, or an error that names the field which is not plain data.
 func layoutOf(what, name string, t reflect.Type) (*layout, error) {
 	l := &layout{typ: t, size: t.Size()}
-	walk := layoutWalk{layout: l, what: what, name: name, groups: map[string]int{}}
+	walk := layoutWalk{layout: l, what: what, name: name, groups: map[string]int32{}}
 	if t.Size() > maxRowBytes {
 		return nil, walk.refuse("", fmt.Sprintf("is %d bytes, more than %d; split it, so that one write does not copy all of it", t.Size(), maxRowBytes))
 	}
@@ -73,8 +64,8 @@ func layoutOf(what, name string, t reflect.Type) (*layout, error) {
 		return nil, err
 	}
 	if native != target64 {
-		if m := misplacedIn(t, "", 0, 0); m != nil {
-			return nil, walk.refuse(m.path, m.problem())
+		if path, problem := misplacedIn(t, "", 0, 0); problem != "" {
+			return nil, walk.refuse(path, problem)
 		}
 	}
 	l.findPadding()
@@ -87,11 +78,11 @@ type layoutWalk struct {
 	*layout
 	what, name string
 	group      string // the declared vector around the present field
-	groups     map[string]int
+	groups     map[string]int32
 }
 
 func (w layoutWalk) refuse(path, problem string) error {
-	return &RegistrationError{Kind: w.what, Name: w.name, Type: w.typ.String(), Field: path, Problem: problem}
+	return refusal(w.what, w.name, w.typ, path, problem)
 }
 
 // value appends the leaves of t, which lies at offset.
@@ -166,22 +157,28 @@ func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset ui
 		return w.refuse(path, fmt.Sprintf("a list of %s needs the array type of its elements, not %s; use ecs.List[%s, [8]%s] for at most 8",
 			shape.elem, shape.items, shape.elem.Name(), shape.elem.Name()))
 	}
-	w.lists = append(w.lists, listSpan{offset: offset + t.Field(0).Offset, most: uint32(shape.items.Len())})
-	if err := w.leaf(t.Field(0).Type, joinPath(path, "Len"), offset+t.Field(0).Offset, ""); err != nil {
+	n, count, items := shape.items.Len(), t.Field(0), t.Field(2)
+	at := len(w.lists)
+	w.lists = append(w.lists, listSpan{count: len(w.fields), offset: offset + count.Offset, most: uint32(n)})
+	if err := w.leaf(count.Type, joinPath(path, "Len"), offset+count.Offset, ""); err != nil {
 		return err
 	}
-	w.scalars[len(w.scalars)-1].most = uint64(shape.items.Len())
-	return w.array(shape.items, path, offset+t.Field(2).Offset, tag)
+	w.scalars[len(w.scalars)-1].most = uint64(n)
+	first := len(w.fields)
+	err := w.array(shape.items, path, offset+items.Offset, tag)
+	w.lists[at].each = (len(w.fields) - first) / n
+	return err
 }
 
 // discarding returns a walk that checks a part of the type without adding leaves.
 func (w layoutWalk) discarding() layoutWalk {
-	return layoutWalk{layout: &layout{typ: w.typ}, what: w.what, name: w.name, groups: map[string]int{}}
+	return layoutWalk{layout: &layout{typ: w.typ}, what: w.what, name: w.name, groups: map[string]int32{}}
 }
 
+// joinPath joins two parts of a path, which may be empty.
 func joinPath(path, name string) string {
-	if path == "" {
-		return name
+	if path == "" || name == "" {
+		return path + name
 	}
 	return path + "." + name
 }
@@ -241,36 +238,35 @@ func (l *layout) scrub(row []byte) {
 	}
 }
 
-// checkRow returns the path of a field with bytes that no Go program could have stored. These are a boolean other
-// than 0 or 1, a list longer than its slots, and padding that is not zero.
-func (l *layout) checkRow(row []byte) (path string, ok bool) {
+// check returns an error for a row that no Go program could have stored: with a boolean other than 0 or 1, a list
+// longer than its slots, or padding that is not zero.
+func (l *layout) check(row []byte) error {
 	for _, o := range l.bools {
 		if row[o] > 1 {
-			return l.fieldAt(o).path, false
+			return errImpossible(l.fieldAt(o))
 		}
 	}
 	for _, s := range l.lists {
 		if binary.LittleEndian.Uint32(row[s.offset:]) > s.most {
-			return l.fieldAt(s.offset).path, false
+			return errImpossible(l.fields[s.count].path)
 		}
 	}
 	for _, p := range l.padding {
-		if !bytes.Equal(row[p.from:p.to], zeros[:p.to-p.from]) {
-			return paddingPath, false
+		if !isZero(row[p.from:p.to]) {
+			return errImpossible(paddingPath)
 		}
 	}
-	return "", true
+	return nil
+}
+
+func errImpossible(path string) error {
+	return fmt.Errorf("%s has bytes that no program could have stored", path)
 }
 
 // paddingPath is the path of bytes that belong to no field.
 const paddingPath = "padding"
 
-// fieldAt returns the leaf that covers byte offset, or a nameless field for padding.
-func (l *layout) fieldAt(offset uintptr) field {
-	for _, f := range l.fields {
-		if offset >= f.offset && offset < f.offset+f.size {
-			return f
-		}
-	}
-	return field{path: paddingPath, typ: reflect.TypeFor[uint8](), offset: offset, size: 1}
+// fieldAt returns the path of the leaf at an offset.
+func (l *layout) fieldAt(offset uintptr) string {
+	return l.fields[slices.IndexFunc(l.fields, func(f field) bool { return f.offset == offset })].path
 }

@@ -31,7 +31,7 @@ func (im *Image) writable(e Entity) bool { return im.limit.open.Has(e.Row) || im
 
 // isNew reports whether the running system has spawned e. e must exist.
 func (im *Image) isNew(e Entity) bool {
-	return !im.identity().regions[e.Owner()].has(e.Row % regionRows)
+	return !im.Identity().regions[e.Owner()].has(e.Row % regionRows)
 }
 
 // changeable reports whether the structure of e may be changed. It is true for an entity that does not exist, which

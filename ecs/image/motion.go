@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"unsafe"
 
@@ -10,16 +11,24 @@ import (
 // Motion returns e's position and velocity in the state, from the first of its components with a Motion role. ok is
 // false if e is not in the state or has no such component.
 func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
-	if !ExistsAt(s, e) {
+	c := s.moving(e)
+	if c == nil {
 		return Motion{}, false
 	}
-	o, i := e.Owner(), e.Row%regionRows
+	return c.info.roles.motion(s.row(c, e.Owner(), e.Row%regionRows)), true
+}
+
+// moving returns the first of e's columns with a Motion role, nil if there is none or e is not in the state.
+func (s *Snapshot) moving(e Entity) *Column {
+	if !ExistsAt(s, e) {
+		return nil
+	}
 	for n := range s.image.columns {
-		if c := &s.image.columns[n]; c.info.roles.motion != nil && s.has(c, o, i) {
-			return c.info.roles.motion(s.row(c, o, i)), true
+		if c := &s.image.columns[n]; c.info.roles.motion != nil && s.has(c, e.Owner(), e.Row%regionRows) {
+			return c
 		}
 	}
-	return Motion{}, false
+	return nil
 }
 
 // Motion returns e's position and velocity in the present state, as Snapshot.Motion does.
@@ -27,11 +36,7 @@ func (im *Image) Motion(e Entity) (m Motion, ok bool) {
 	if !im.Exists(e) {
 		return Motion{}, false
 	}
-	return im.motionAt(e.Owner(), e.Row%regionRows)
-}
-
-// motionAt returns the motion of the entity in row i of an owner.
-func (im *Image) motionAt(o Owner, i uint32) (m Motion, ok bool) {
+	o, i := e.Owner(), e.Row%regionRows
 	for n := range im.columns {
 		if c := &im.columns[n]; c.info.roles.motion != nil && c.regions[o].has(i) {
 			return c.info.roles.motion(c.rowOf(&c.regions[o], i)), true
@@ -40,9 +45,9 @@ func (im *Image) motionAt(o Owner, i uint32) (m Motion, ok bool) {
 	return Motion{}, false
 }
 
-// boundsAt returns the radius in which the entity in row i of an owner can be hit, from the first of its components
-// with a Bounds role.
-func (im *Image) boundsAt(o Owner, i uint32) (radius fixed.Num, ok bool) {
+// bounds returns the radius in which e can be hit, from the first of its components with a Bounds role. e must exist.
+func (im *Image) bounds(e Entity) (radius fixed.Num, ok bool) {
+	o, i := e.Owner(), e.Row%regionRows
 	for n := range im.columns {
 		if c := &im.columns[n]; c.info.roles.bounds != nil && c.regions[o].has(i) {
 			return c.info.roles.bounds(c.rowOf(&c.regions[o], i)), true
@@ -69,11 +74,8 @@ func (im *Image) SetMotion(e Entity, m Motion) (ok bool) {
 // whether there was one. It is for tools that cause a desync on purpose.
 func (im *Image) Displace(e Entity, way fixed.Vec3) (ok bool) {
 	m, ok := im.Motion(e)
-	if !ok {
-		return false
-	}
 	m.Pos = m.Pos.Add(way)
-	if ok = im.setMotion(e, m); ok {
+	if ok = ok && im.setMotion(e, m); ok {
 		im.invalidate()
 	}
 	return ok
@@ -102,16 +104,111 @@ func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) {
 // Motions calls f with the position and velocity of each entity that has a component with a Motion role, in the
 // order of rows, until f returns false. As in Snapshot.Motion, the first such component counts.
 func (im *Image) Motions(f func(e Entity, m Motion) bool) {
-	identity := im.identity()
+	for e := range im.entities {
+		if m, ok := im.Motion(e); ok && !f(e, m) {
+			return
+		}
+	}
+}
+
+// entities calls f for each entity in the order of rows, until f returns false.
+func (im *Image) entities(f func(e Entity) bool) {
+	identity := im.Identity()
 	for o := range identity.regions {
 		r := &identity.regions[o]
 		for k := range r.words {
 			for word := r.word(k); word != 0; word &= word - 1 {
-				i := uint32(k*blockRows + bits.TrailingZeros64(word))
-				if m, ok := im.motionAt(Owner(o), i); ok && !f(*(*Entity)(identity.rowOf(r, i)), m) {
+				i := uint32(k*BlockRows + bits.TrailingZeros64(word))
+				if !f(*(*Entity)(identity.rowOf(r, i))) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// Placement is the payload of an order of kind OrderMotion: position and velocity of an entity at the end of the
+// tick. It comes from the client that is authoritative for the entity.
+//
+// The systems take precedence: if they move the entity farther than Within in this tick, as a respawn does, the
+// placement has no effect.
+type Placement struct {
+	Motion
+	Within fixed.Num // world units
+}
+
+// placementBits is the number of fractional bits in an encoded Placement.
+const placementBits = 16
+
+// AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and
+// Within as varints in units of 1/65536, rounded down.
+func AppendPlacement(dst []byte, p Placement) []byte {
+	for _, n := range p.nums() {
+		dst = binary.AppendVarint(dst, int64(n)>>(32-placementBits))
+	}
+	return dst
+}
+
+// ParsePlacement reads the payload of an order of kind OrderMotion. ok is false if AppendPlacement has not written
+// it.
+func ParsePlacement(payload []byte) (p Placement, ok bool) {
+	var nums [7]fixed.Num
+	for i := range nums {
+		v, n := binary.Varint(payload)
+		const most = 1<<(31+placementBits) - 1
+		if n <= 0 || n > 1 && payload[n-1] == 0 || v > most || v < -most-1 {
+			return Placement{}, false
+		}
+		nums[i], payload = fixed.Num(v<<(32-placementBits)), payload[n:]
+	}
+	p.Pos = fixed.Vec3{X: nums[0], Y: nums[1], Z: nums[2]}
+	p.Vel = fixed.Vec3{X: nums[3], Y: nums[4], Z: nums[5]}
+	p.Within = nums[6]
+	return p, len(payload) == 0 && p.Within >= 0
+}
+
+func (p *Placement) nums() [7]fixed.Num {
+	return [...]fixed.Num{p.Pos.X, p.Pos.Y, p.Pos.Z, p.Vel.X, p.Vel.Y, p.Vel.Z, p.Within}
+}
+
+// placing is an order of kind OrderMotion from its execution, before the systems, until the next tick. Placed reads
+// those of the last tick.
+type placing struct {
+	entity Entity
+	to     Placement
+	from   fixed.Vec3 // before the systems
+	done   bool
+}
+
+// Plan notes an order of kind OrderMotion. It ignores a malformed payload and an entity without a position.
+func (im *Image) Plan(e Entity, payload []byte) {
+	to, ok := ParsePlacement(payload)
+	if at, has := im.Motion(e); ok && has {
+		im.placings = append(im.placings, placing{entity: e, to: to, from: at.Pos})
+	}
+}
+
+// place moves the entities to the positions in the tick's orders, after the systems.
+func (im *Image) place() {
+	if len(im.placings) == 0 {
+		return
+	}
+	for i := range im.placings {
+		p := &im.placings[i]
+		if at, ok := im.Motion(p.entity); ok && at.Pos.Sub(p.from).Len() <= p.to.Within {
+			p.done = im.setMotion(p.entity, p.to.Motion)
+		}
+	}
+	im.invalidate() // systems updated derived data for the positions before
+}
+
+// Placed reports whether an order of kind OrderMotion has placed e in the last tick: e existed, and the systems did
+// not move it farther than Within.
+func (im *Image) Placed(e Entity) bool {
+	for i := range im.placings {
+		if im.placings[i].entity == e {
+			return im.placings[i].done
+		}
+	}
+	return false
 }

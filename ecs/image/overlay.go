@@ -47,23 +47,10 @@ func (im *Image) overlayPage(p *livePage, want *page, keep *RowSet) {
 	}
 }
 
-// become makes a live page equal to want, which becomes its base. A marked page stays marked, because it is in the
-// list of marked pages.
-func (p *livePage) become(want *page) {
-	copy(p.mem, want.content(len(p.mem)))
-	if p.base == want {
-		return
-	}
-	p.store.info.pool.release(p.base)
-	if p.base = want; want != nil {
-		want.refs++
-	}
-}
-
 // rowsOf returns the rows [first, end) of page i of a store.
 func (s *storeInfo) rowsOf(i int) (first, end uint32) {
 	if s.isBits {
-		const rows = bitsPageWords * blockRows
+		const rows = bitsPageWords * BlockRows
 		return uint32(i) * rows, uint32(i+1) * rows
 	}
 	return uint32(i) << s.column.shift, uint32(i+1) << s.column.shift
@@ -73,13 +60,13 @@ func (s *storeInfo) rowsOf(i int) (first, end uint32) {
 // it. It reports whether dst changed.
 func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
 	first, end := s.rowsOf(i)
-	for k := first / blockRows; k*blockRows < end; k++ {
+	for k := first / BlockRows; k*BlockRows < end; k++ {
 		set := rows.word(s.owner, int(k))
 		if !in {
 			set = ^set
 		}
 		if s.isBits {
-			x, y := wordIn(dst, k*blockRows-first), wordIn(src, k*blockRows-first)
+			x, y := wordIn(dst, k*BlockRows-first), wordIn(src, k*BlockRows-first)
 			if (*x^*y)&set != 0 {
 				*x, changed = *x&^set|*y&set, true
 			}
@@ -87,7 +74,7 @@ func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (chang
 		}
 		for set &= stretchBits(k, first, end); set != 0; {
 			row, n := runOf(&set)
-			from, to := uintptr(k*blockRows+row-first)*s.column.stride, uintptr(k*blockRows+row+n-first)*s.column.stride
+			from, to := uintptr(k*BlockRows+row-first)*s.column.stride, uintptr(k*BlockRows+row+n-first)*s.column.stride
 			if !bytes.Equal(dst[from:to], src[from:to]) {
 				copy(dst[from:to], src[from:to])
 				changed = true
@@ -99,5 +86,5 @@ func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (chang
 
 // wordIn returns the presence bits of a block. row is the number of rows between the page's first row and the block.
 func wordIn(page []byte, row uint32) *uint64 {
-	return (*uint64)(unsafe.Pointer(&page[row/blockRows*8]))
+	return (*uint64)(unsafe.Pointer(&page[row/BlockRows*8]))
 }

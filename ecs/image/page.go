@@ -16,6 +16,7 @@ const pageBytes = 4096
 // refs counts the snapshots that hold it, and the live page whose base it is.
 type page struct {
 	mem    []byte
+	pool   *pool // to which it returns
 	refs   int32
 	hashed bool
 	term   uint64 // this page's part of its column's checksum, valid when hashed
@@ -58,19 +59,20 @@ func (p *pool) grow() *page {
 	pages := make([]page, n)
 	for i := range slices.Backward(pages) { // allocate then returns them in the order of their memory
 		pages[i].mem = unsafe.Slice((*byte)(unsafe.Pointer(&mem[i*words])), p.bytes)
+		pages[i].pool = p
 		p.free = append(p.free, &pages[i])
 	}
 	p.made += n
 	return p.allocate()
 }
 
-// release removes one reference from pg, which may be nil.
-func (p *pool) release(pg *page) {
+// release removes one reference from a page, which may be nil.
+func (pg *page) release() {
 	if pg == nil {
 		return
 	}
 	if pg.refs--; pg.refs == 0 {
-		p.free = append(p.free, pg)
+		pg.pool.free = append(pg.pool.free, pg)
 	}
 }
 

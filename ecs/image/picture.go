@@ -59,16 +59,11 @@ func (p *Picture) Show(s Shown, alpha float64) {
 	p.image.dirty = p.image.dirty[:0]
 }
 
-// EveryRow is the set of all rows. It is only read.
-func EveryRow() *RowSet { return everyRow }
-
 // leaveSource releases all pages of the source and makes Show copy every page.
 func (p *Picture) leaveSource() {
 	for i := range p.image.live {
 		live := &p.image.live[i]
-		if live.base != nil {
-			p.source.stores[live.store.info.number].info.pool.release(live.base)
-		}
+		live.base.release()
 		live.base, live.marked = nil, true
 	}
 }
@@ -103,7 +98,7 @@ func (p *Picture) grow(c *Column, r *region, o Owner) {
 	}
 	from := &p.source.columns[c.info.index].regions[o]
 	if n := len(from.bits.pages); n > len(r.bits.pages) {
-		p.image.growBits(r, uint32(n*bitsPageWords*blockRows-1))
+		p.image.growBits(r, uint32(n*bitsPageWords*BlockRows-1))
 	}
 	if n := len(from.data.pages); n > len(r.data.pages) {
 		p.image.growData(r, c.info, uint32(n<<c.info.shift-1))
@@ -132,28 +127,20 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 		if live.base == want && !live.marked {
 			continue
 		}
-		copied = true
-		copy(live.mem, want.content(len(live.mem)))
-		live.marked = false
-		if live.base != want {
-			p.source.stores[st.info.number].info.pool.release(live.base)
-			live.base = want
-			if want != nil {
-				want.refs++
-			}
-		}
+		live.become(want)
+		copied, live.marked = true, false
 	}
 	return copied
 }
 
 // hideUnconfirmed empties own rows of a ConfirmedOnly column if Confirmed has another entity in the row.
 func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
-	im, identity := p.image, p.image.identity()
+	im, identity := p.image, p.image.Identity()
 	for o := range c.regions {
 		r, visible := &c.regions[o], &identity.regions[o]
 		for k, word := range r.words {
 			for set := word & s.Own.word(Owner(o), k); set != 0; set &= set - 1 {
-				i := uint32(k*blockRows + bits.TrailingZeros64(set))
+				i := uint32(k*BlockRows + bits.TrailingZeros64(set))
 				if *(*Entity)(identity.rowOf(visible, i)) != *(*Entity)(s.Confirmed.row(identity, Owner(o), i)) {
 					c.clearRow(im, r, i)
 				}
@@ -165,7 +152,7 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 // blend interpolates the own rows of a column, copied from Cur, between Prev and Cur. Pages that both share are
 // equal.
 func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) {
-	for d := range apart(s.Prev, s.Cur, c.firstStore(), c.endStore()) {
+	for d := range apart(s.Prev, s.Cur, c.info.index, c.info.index+1) {
 		if !d.isBits && p.blendPage(c, d.owner, d.index, lerp, s) {
 			p.image.mark(c.regions[d.owner].data.pages[d.index])
 		}
@@ -175,13 +162,13 @@ func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64
 // blendPage interpolates the own rows of page i whose entity is in both states with the component. It reports
 // whether there were any.
 func (p *Picture) blendPage(c *Column, o Owner, i int, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) (blended bool) {
-	r, identity := &c.regions[o], p.image.identity()
+	r, identity := &c.regions[o], p.image.Identity()
 	visible := &identity.regions[o]
 	first, end := uint32(i)<<c.info.shift, uint32(i+1)<<c.info.shift
-	for k := first / blockRows; k*blockRows < end; k++ {
+	for k := first / BlockRows; k*BlockRows < end; k++ {
 		set := r.word(int(k)) & s.Prev.word(r.bits.info.number, int(k)) & s.Own.word(o, int(k))
 		for ; set != 0; set &= set - 1 {
-			row := k*blockRows + uint32(bits.TrailingZeros64(set))
+			row := k*BlockRows + uint32(bits.TrailingZeros64(set))
 			if row < first || row >= end || *(*Entity)(identity.rowOf(visible, row)) != *(*Entity)(s.Prev.row(identity, o, row)) {
 				continue
 			}

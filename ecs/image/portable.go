@@ -54,26 +54,11 @@ func (g target) structure(t reflect.Type) (offsets []uintptr, size, align uintpt
 
 func alignUp(n, to uintptr) uintptr { return (n + to - 1) / to * to }
 
-// misplaced is a part of a type that has another offset or size on 32-bit targets.
-type misplaced struct {
-	path     string
-	at64     uintptr
-	at32     uintptr
-	wrongEnd bool // at64 and at32 are sizes
-}
-
-func (m *misplaced) problem() string {
-	if m.wrongEnd {
-		return fmt.Sprintf("is %d bytes on 64-bit targets and %d on 32-bit ones; put a `_ uint32` at its end", m.at64, m.at32)
-	}
-	return fmt.Sprintf("lies at byte %d on 64-bit targets and at %d on 32-bit ones; put a `_ uint32` before it", m.at64, m.at32)
-}
-
-// misplacedIn returns the first part of t that has another offset or size on 32-bit targets, or nil. at64 and at32
-// are the offsets of t itself.
-func misplacedIn(t reflect.Type, path string, at64, at32 uintptr) *misplaced {
+// misplacedIn returns the path and the problem of the first part of t that has another offset or size on 32-bit
+// targets, "" if there is none. at64 and at32 are the offsets of t itself.
+func misplacedIn(t reflect.Type, path string, at64, at32 uintptr) (field, problem string) {
 	if at64 != at32 {
-		return &misplaced{path: path, at64: at64, at32: at32}
+		return path, fmt.Sprintf("lies at byte %d on 64-bit targets and at %d on 32-bit ones; put a `_ uint32` before it", at64, at32)
 	}
 	switch {
 	case t.Kind() == reflect.Array && t.Len() > 0:
@@ -83,13 +68,13 @@ func misplacedIn(t reflect.Type, path string, at64, at32 uintptr) *misplaced {
 		offsets32, size32, _ := target32.structure(t)
 		for i := range t.NumField() {
 			f := t.Field(i)
-			if m := misplacedIn(f.Type, joinPath(path, f.Name), at64+offsets64[i], at32+offsets32[i]); m != nil {
-				return m
+			if field, problem = misplacedIn(f.Type, joinPath(path, f.Name), at64+offsets64[i], at32+offsets32[i]); problem != "" {
+				return field, problem
 			}
 		}
 		if size64 != size32 {
-			return &misplaced{path: path, at64: size64, at32: size32, wrongEnd: true}
+			return path, fmt.Sprintf("is %d bytes on 64-bit targets and %d on 32-bit ones; put a `_ uint32` at its end", size64, size32)
 		}
 	}
-	return nil
+	return "", ""
 }

@@ -30,7 +30,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 	if bits.Len64(uint64(set)) > len(columns) || !fitScalars(columns, set, values) {
 		return ErrReplicaValues
 	}
-	identity := im.identity()
+	identity := im.Identity()
 	growth := im.room(&identity.regions[o], identity.info, i)
 	for rest := set; rest != 0; rest &= rest - 1 {
 		c := &columns[bits.TrailingZeros64(uint64(rest))]
@@ -96,13 +96,13 @@ func fitScalars(columns []Column, set ComponentSet, values []uint64) bool {
 
 // room returns the number of bytes of pages that the region has to grow by for row i.
 func (im *Image) room(r *region, info *columnInfo, i uint32) (bytes int) {
-	if pages := int(i)/(blockRows*bitsPageWords) + 1; pages > len(r.bits.pages) {
+	if pages := int(i)/(BlockRows*bitsPageWords) + 1; pages > len(r.bits.pages) {
 		bytes += (pages - len(r.bits.pages)) * im.bitPool.bytes
 	}
 	if info.stride == 0 {
 		return bytes
 	}
-	blockPages := max(1, blockRows>>info.shift)
+	blockPages := max(1, BlockRows>>info.shift)
 	if pages := int(i>>info.shift)/blockPages*blockPages + blockPages; pages > len(r.data.pages) {
 		bytes += (pages - len(r.data.pages)) * info.pool.bytes
 	}
@@ -112,7 +112,7 @@ func (im *Image) room(r *region, info *columnInfo, i uint32) (bytes int) {
 // DropRow removes the entity in a row. It reports false if there is none.
 func (im *Image) DropRow(row uint32) bool {
 	o, i := Owner(row>>regionShift), row%regionRows
-	if row == 0 || int(o) >= len(im.structure.hint) || !im.identity().regions[o].has(i) {
+	if row == 0 || int(o) >= len(im.structure.hint) || !im.Identity().regions[o].has(i) {
 		return false
 	}
 	im.clearRow(o, i)

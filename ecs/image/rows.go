@@ -23,7 +23,7 @@ func (s *RowSet) put(row uint32, in bool) {
 	if row>>regionShift >= uint32(len(s.whole)) {
 		return
 	}
-	k, bit := int(i/blockRows), uint64(1)<<(i%blockRows)
+	k, bit := int(i/BlockRows), uint64(1)<<(i%BlockRows)
 	words := s.words[o]
 	if in == s.whole[o] {
 		if k < len(words) {
@@ -44,7 +44,7 @@ func (s *RowSet) Has(row uint32) bool {
 		return false
 	}
 	i := row % regionRows
-	return s.word(Owner(row>>regionShift), int(i/blockRows))>>(i%blockRows)&1 != 0
+	return s.word(Owner(row>>regionShift), int(i/BlockRows))>>(i%BlockRows)&1 != 0
 }
 
 // AddOwner adds all rows of the owner's region, including rows that are not used yet.
@@ -66,7 +66,9 @@ func (s *RowSet) Clear() {
 	}
 }
 
-// everyRow is the set of all rows. It is only read.
+// EveryRow returns the set of all rows, which must not be changed.
+func EveryRow() *RowSet { return everyRow }
+
 var everyRow = func() *RowSet {
 	s := &RowSet{}
 	for o := range Owner(len(s.whole)) {
@@ -103,14 +105,14 @@ func (s *RowSet) overlapOf(o Owner, first, end uint32) overlap {
 	if s == nil {
 		return overlapNone
 	}
-	if words := s.words[o]; int(first/blockRows) >= len(words) { // no exceptions from here on
+	if words := s.words[o]; int(first/BlockRows) >= len(words) { // no exceptions from here on
 		if s.whole[o] {
 			return overlapAll
 		}
 		return overlapNone
 	}
 	any, all := false, true
-	for k := first / blockRows; k*blockRows < end; k++ {
+	for k := first / BlockRows; k*BlockRows < end; k++ {
 		of := stretchBits(k, first, end)
 		in := s.word(o, int(k)) & of
 		any, all = any || in != 0, all && in == of
@@ -126,14 +128,14 @@ func (s *RowSet) overlapOf(o Owner, first, end uint32) overlap {
 
 // stretchBits returns the rows of block k that lie in [first, end). There is at least one.
 func stretchBits(k, first, end uint32) uint64 {
-	from, to := max(first, k*blockRows)-k*blockRows, min(end, (k+1)*blockRows)-k*blockRows
-	return fullBlock << from & (fullBlock >> (blockRows - to))
+	from, to := max(first, k*BlockRows)-k*BlockRows, min(end, (k+1)*BlockRows)-k*BlockRows
+	return fullBlock << from & (fullBlock >> (BlockRows - to))
 }
 
 // runOf removes the first run of rows from the set, which is not empty, and returns its first row and its length.
 func runOf(set *uint64) (row, n uint32) {
 	row = uint32(bits.TrailingZeros64(*set))
 	n = uint32(bits.TrailingZeros64(^(*set >> row)))
-	*set &^= fullBlock >> (blockRows - n) << row
+	*set &^= fullBlock >> (BlockRows - n) << row
 	return row, n
 }

@@ -15,50 +15,32 @@ import (
 type scalar struct {
 	path   string
 	offset uintptr
-	form   form
-	shift  uint8 // log2 of step, where that is a power of two
-	group  int
+	form   reflect.Kind // the kind of its type, or one of the forms below
+	shift  uint8        // log2 of step, where that is a power of two
+	group  int32
 	most   uint64 // slots of the list that this counts; otherwise 0
 	step   int64  // as a fixed.Num; 0 for none
 	half   int64
 	unit   float64 // step
 }
 
-// form is the representation of a scalar in memory.
-type form uint8
-
+// Forms of scalars with a step.
 const (
-	formBool form = iota
-	formInt8
-	formInt16
-	formInt32
-	formInt64
-	formUint8
-	formUint16
-	formUint32
-	formFloat32
-	formFloat64
-	formSteps   // a fixed.Num with a step
-	formSteps32 // a float32 with a step
-	formSteps64 // a float64 with a step
+	formSteps   = reflect.UnsafePointer + 1 + iota // a fixed.Num
+	formSteps32                                    // a float32
+	formSteps64                                    // a float64
 )
-
-var formOfKind = map[reflect.Kind]form{
-	reflect.Bool: formBool, reflect.Int8: formInt8, reflect.Int16: formInt16, reflect.Int32: formInt32, reflect.Int64: formInt64,
-	reflect.Uint8: formUint8, reflect.Uint16: formUint16, reflect.Uint32: formUint32, reflect.Uint64: formInt64,
-	reflect.Float32: formFloat32, reflect.Float64: formFloat64,
-}
 
 // scalar appends the scalar of a leaf.
 func (w layoutWalk) scalar(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
-	s := scalar{path: path, offset: offset, form: formOfKind[t.Kind()]}
+	s := scalar{path: path, offset: offset, form: t.Kind()}
 	name := w.group
 	if name == "" {
 		name = path
 	}
 	name = withoutIndexes(name)
 	if _, ok := w.groups[name]; !ok {
-		w.groups[name] = len(w.groups)
+		w.groups[name] = int32(len(w.groups))
 	}
 	s.group = w.groups[name]
 	if err := w.giveStep(&s, t, path, tag); err != nil {
@@ -84,29 +66,29 @@ func (s *scalar) read(row unsafe.Pointer) uint64 {
 	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		return uint64(s.count(*(*int64)(p)))
-	case formInt64:
+	case reflect.Int64, reflect.Uint64:
 		return *(*uint64)(p)
-	case formBool, formUint8:
+	case reflect.Bool, reflect.Uint8:
 		return uint64(*(*uint8)(p))
-	case formInt8:
+	case reflect.Int8:
 		return uint64(*(*int8)(p))
-	case formInt16:
+	case reflect.Int16:
 		return uint64(*(*int16)(p))
-	case formInt32:
+	case reflect.Int32:
 		return uint64(*(*int32)(p))
-	case formUint16:
+	case reflect.Uint16:
 		return uint64(*(*uint16)(p))
-	case formUint32:
+	case reflect.Uint32:
 		return uint64(*(*uint32)(p))
 	case formSteps32:
 		return uint64(s.countFloat(float64(*(*float32)(p))))
 	case formSteps64:
 		return uint64(s.countFloat(*(*float64)(p)))
-	case formFloat32:
+	case reflect.Float32:
 		if f := *(*float32)(p); f == f {
 			return uint64(math.Float32bits(f))
 		}
-	case formFloat64:
+	case reflect.Float64:
 		if f := *(*float64)(p); f == f {
 			return math.Float64bits(f)
 		}
@@ -119,24 +101,24 @@ func (s *scalar) read(row unsafe.Pointer) uint64 {
 func (s *scalar) fits(v uint64) bool {
 	n := int64(v)
 	switch s.form {
-	case formBool:
+	case reflect.Bool:
 		return v <= 1
-	case formInt8:
+	case reflect.Int8:
 		return n == int64(int8(n))
-	case formInt16:
+	case reflect.Int16:
 		return n == int64(int16(n))
-	case formInt32:
+	case reflect.Int32:
 		return n == int64(int32(n))
-	case formUint8:
+	case reflect.Uint8:
 		return v <= math.MaxUint8
-	case formUint16:
+	case reflect.Uint16:
 		return v <= math.MaxUint16
-	case formUint32:
+	case reflect.Uint32:
 		return v <= math.MaxUint32 && (s.most == 0 || v <= s.most)
-	case formFloat32:
+	case reflect.Float32:
 		f := math.Float32frombits(uint32(v))
 		return v <= math.MaxUint32 && f == f
-	case formFloat64:
+	case reflect.Float64:
 		f := math.Float64frombits(v)
 		return f == f
 	case formSteps:
@@ -164,13 +146,13 @@ func (s *scalar) write(row unsafe.Pointer, v uint64) {
 	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		*(*int64)(p) = int64(v) * s.step
-	case formInt64, formFloat64:
+	case reflect.Int64, reflect.Uint64, reflect.Float64:
 		*(*uint64)(p) = v
-	case formBool, formUint8, formInt8:
+	case reflect.Bool, reflect.Uint8, reflect.Int8:
 		*(*uint8)(p) = uint8(v)
-	case formInt16, formUint16:
+	case reflect.Int16, reflect.Uint16:
 		*(*uint16)(p) = uint16(v)
-	case formInt32, formUint32, formFloat32:
+	case reflect.Int32, reflect.Uint32, reflect.Float32:
 		*(*uint32)(p) = uint32(v)
 	case formSteps32:
 		*(*float32)(p) = float32(float64(int64(v)) * s.unit)
@@ -204,7 +186,7 @@ type Scalar struct {
 func (l *layout) describe() (list []Scalar) {
 	for i := range l.scalars {
 		s := &l.scalars[i]
-		list = append(list, Scalar{s.path, s.group, s.form == formBool || s.form == formFloat32 || s.form == formFloat64, false})
+		list = append(list, Scalar{s.path, int(s.group), s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64, false})
 	}
 	return list
 }
@@ -215,13 +197,10 @@ type ComponentSet uint64
 // MaxSetComponents is the largest number of components of a game whose entities are encoded as scalars.
 const MaxSetComponents = 64
 
-// errSet is the error for a game with more components.
-var errSet = errors.New("ecs: a game whose entities are replicated has at most 64 components: combine components that are not replicated")
-
 // CheckScalars returns an error if the game's states cannot be encoded as scalars.
 func (s *Schema) CheckScalars() error {
 	if len(s.Components) > MaxSetComponents {
-		return errSet
+		return errors.New("ecs: a game whose entities are replicated has at most 64 components: combine components that are not replicated")
 	}
 	return nil
 }
@@ -275,7 +254,7 @@ func (s *Snapshot) Entities(f func(e Entity) bool) {
 			for k := 0; k < len(pg); k += 8 {
 				word := binary.LittleEndian.Uint64(pg[k:])
 				for ; word != 0; word &= word - 1 {
-					row := uint32((i*bitsPageWords+k/8)*blockRows + bits.TrailingZeros64(word))
+					row := uint32((i*bitsPageWords+k/8)*BlockRows + bits.TrailingZeros64(word))
 					if !f(s.entityAt(Owner(o), row)) {
 						return
 					}

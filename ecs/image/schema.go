@@ -137,8 +137,8 @@ func (s *Schema) Portable() error {
 	check := func(kind, name string, l *layout, err error) {
 		if l == nil { // refused already, for this or another reason
 			errs = append(errs, err)
-		} else if m := misplacedIn(l.typ, "", 0, 0); m != nil {
-			errs = append(errs, &RegistrationError{Kind: kind, Name: name, Type: l.typ.String(), Field: m.path, Problem: m.problem()})
+		} else if field, problem := misplacedIn(l.typ, "", 0, 0); problem != "" {
+			errs = append(errs, refusal(kind, name, l.typ, field, problem))
 		}
 	}
 	for _, d := range s.declared() {

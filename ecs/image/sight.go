@@ -2,7 +2,6 @@ package image
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"tendon/ecs/fixed"
 )
@@ -119,45 +118,30 @@ func (im *Image) Sight(p Player, e Entity) (s Sight, late bool) {
 // that p saw when giving the inputs of the running tick, and radius is in world units. Entities that p had not seen
 // yet are left out. It is for code that works with any game; see Component.Seen of ecs.
 func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num) bool) {
-	identity := im.identity()
-	for o := range identity.regions {
-		r := &identity.regions[o]
-		for k := range r.words {
-			for word := r.word(k); word != 0; word &= word - 1 {
-				i := uint32(k*blockRows + bits.TrailingZeros64(word))
-				radius, ok := im.boundsAt(Owner(o), i)
-				if !ok {
-					continue
-				}
-				e := *(*Entity)(identity.rowOf(r, i))
-				if at, ok := im.seenMotion(p, e); ok && !f(e, at, radius) {
-					return
-				}
-			}
+	for e := range im.entities {
+		radius, ok := im.bounds(e)
+		if !ok {
+			continue
+		}
+		if at, ok := im.seenMotion(p, e); ok && !f(e, at, radius) {
+			return
 		}
 	}
 }
 
 // seenMotion returns e's motion as p saw it.
 func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
-	if !im.sight.set.Has(p) || e.Owner() == OwnedBy(p) {
+	v, late := im.Sight(p, e)
+	if !late {
 		return im.Motion(e)
 	}
-	v := &im.sight.views[p]
-	if !ExistsAt(v.To, e) {
+	c := v.To.moving(e)
+	if c == nil {
 		return Motion{}, false
 	}
-	o, i := e.Owner(), e.Row%regionRows
-	for n := range v.To.image.columns {
-		c := &v.To.image.columns[n]
-		role := &c.info.roles
-		if role.motion == nil || !v.To.has(c, o, i) {
-			continue
-		}
-		if role.motionBetween != nil && v.Stamp.Part > 0 && ExistsAt(v.From, e) && v.From.has(c, o, i) {
-			return role.motionBetween(v.From.row(c, o, i), v.To.row(c, o, i), float64(v.Stamp.Part)/256), true
-		}
-		return role.motion(v.To.row(c, o, i)), true
+	o, i, role := e.Owner(), e.Row%regionRows, &c.info.roles
+	if role.motionBetween != nil && v.Stamp.Part > 0 && ExistsAt(v.From, e) && v.From.has(c, o, i) {
+		return role.motionBetween(v.From.row(c, o, i), v.To.row(c, o, i), float64(v.Stamp.Part)/256), true
 	}
-	return Motion{}, false
+	return role.motion(v.To.row(c, o, i)), true
 }

@@ -1,6 +1,9 @@
 package image
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Snapshot is the content of an image at one tick: a page table whose pages are shared with other snapshots where
 // they are equal. It belongs to the image that saved it, and is valid until Release or the next Save into it.
@@ -23,21 +26,20 @@ func (s *Snapshot) Release() {
 	if s.image == nil {
 		return
 	}
-	for n, pg := range slices.Backward(s.table) { // pools then allocate pages in the order of the table
-		if pg != nil {
-			s.image.live[n].store.info.pool.release(pg)
-		}
+	for _, pg := range slices.Backward(s.table) { // pools then allocate pages in the order of the table
+		pg.release()
 	}
 	s.image, s.table = nil, s.table[:0]
 }
 
-// save stores the image in s. Pages without a mark are shared. Marked pages are compared with their base and copied
-// if they differ.
-func (im *Image) save(s *Snapshot, tick Tick) {
+// Save stores the state in s, which must be empty or have been saved from this image. Pages without a mark are
+// shared; marked pages are compared with their base and copied if they differ. Call it between ticks.
+func (im *Image) Save(s *Snapshot) {
+	SectionSave.Enter(im.observer)
 	im.checkNext()
 	im.saveDirty()
 	s.Release()
-	s.image, s.tick = im, tick
+	s.image, s.tick = im, im.Tick()
 	for i := range im.live {
 		base := im.live[i].base
 		if base != nil {
@@ -45,6 +47,7 @@ func (im *Image) save(s *Snapshot, tick Tick) {
 		}
 		s.table = append(s.table, base)
 	}
+	SectionSave.Leave(im.observer)
 }
 
 // saveDirty gives every marked page a base that equals it. If there are many, it visits them column by column, so
@@ -71,18 +74,14 @@ func (im *Image) saveMarked(p *livePage) {
 	if !p.changed() {
 		return
 	}
-	pool := p.store.info.pool
-	pool.release(p.base)
-	p.base = pool.allocate()
+	p.base.release()
+	p.base = p.store.info.pool.allocate()
 	copy(p.base.mem, p.mem)
 }
 
 // checkNext compares one unmarked page per save with its base, in rotation. A page that differs was written without
 // a mark; it is counted and saved.
 func (im *Image) checkNext() {
-	if len(im.live) == 0 {
-		return
-	}
 	if im.nextChecked++; int(im.nextChecked) >= len(im.live) {
 		im.nextChecked = 0
 	}
@@ -92,8 +91,13 @@ func (im *Image) checkNext() {
 	}
 }
 
-// restore makes the image equal to s, which must have been saved from it: it copies back the pages that differ.
-func (im *Image) restore(s *Snapshot) {
+// Restore makes the state the one in s, which must have been saved from this image: it copies back the pages that
+// differ. It panics for another snapshot. Call it between ticks.
+func (im *Image) Restore(s *Snapshot) {
+	if s.image != im {
+		panic("image: Restore of a snapshot that is empty or of another world: save it from this world, or use Load")
+	}
+	SectionRestore.Enter(im.observer)
 	for _, number := range im.inOrder() {
 		p, want := &im.live[number], s.numbered(number)
 		if p.base == want && !p.marked {
@@ -103,6 +107,28 @@ func (im *Image) restore(s *Snapshot) {
 		p.marked = false
 	}
 	im.dirty = im.dirty[:0]
+	im.afterRestore()
+	SectionRestore.Leave(im.observer)
+}
+
+// become makes a live page equal to want, which becomes its base. A marked page stays marked, because it is in the
+// list of marked pages.
+func (p *livePage) become(want *page) {
+	copy(p.mem, want.content(len(p.mem)))
+	if p.base == want {
+		return
+	}
+	p.base.release()
+	if p.base = want; want != nil {
+		want.refs++
+	}
+}
+
+// afterRestore resets data about the state before.
+func (im *Image) afterRestore() {
+	im.structure.reset()
+	im.versions.states++
+	im.invalidate()
 }
 
 // PageBytes returns the bytes of pages that all snapshots of the image hold or have allocated: the memory of a ring
@@ -113,4 +139,100 @@ func (im *Image) PageBytes() int {
 		total += p.made * p.bytes
 	}
 	return total
+}
+
+// ExistsAt reports whether e is in the state s.
+func ExistsAt(s *Snapshot, e Entity) bool { return e.Row != 0 && s.EntityAt(e.Row) == e }
+
+// Row returns the memory of e's component in the state. It returns nil if e is not in the state or has no such
+// component there. The memory must not be written.
+func (s *Snapshot) Row(d *Declaration, e Entity) unsafe.Pointer {
+	if !ExistsAt(s, e) {
+		return nil
+	}
+	c := s.image.Column(d)
+	if !s.has(c, e.Owner(), e.Row%regionRows) {
+		return nil
+	}
+	return s.row(c, e.Owner(), e.Row%regionRows)
+}
+
+// numbered returns the page with this number in image.live, nil for a page of zeros.
+func (s *Snapshot) numbered(number uint32) *page {
+	if int(number) < len(s.table) {
+		return s.table[number]
+	}
+	return nil
+}
+
+// pageOf returns page i of a store by the store's number, nil for a page of zeros. Pages that the image has added
+// since the save are zeros.
+func (s *Snapshot) pageOf(number, i int) *page {
+	if s.Empty() {
+		return nil
+	}
+	pages := s.image.stores[number].pages
+	if i >= len(pages) || int(pages[i]) >= len(s.table) {
+		return nil
+	}
+	return s.table[pages[i]]
+}
+
+// word returns presence word k of a region, by the number of the region's presence store.
+func (s *Snapshot) word(number, k int) uint64 {
+	pg := s.pageOf(number, k/bitsPageWords)
+	if pg == nil {
+		return 0
+	}
+	return *(*uint64)(unsafe.Pointer(&pg.mem[k%bitsPageWords*8]))
+}
+
+// has reports whether row i of the owner has the component.
+func (s *Snapshot) has(c *Column, o Owner, i uint32) bool {
+	return s.word(c.regions[o].bits.info.number, int(i/BlockRows))>>(i%BlockRows)&1 != 0
+}
+
+// row returns the memory of row i of the owner, which must not be written.
+func (s *Snapshot) row(c *Column, o Owner, i uint32) unsafe.Pointer {
+	if c.info.stride == 0 {
+		return unsafe.Pointer(&nothing)
+	}
+	pg := s.pageOf(c.regions[o].data.info.number, int(i>>c.info.shift))
+	return unsafe.Pointer(&pg.content(c.info.pool.bytes)[uintptr(i&(1<<c.info.shift-1))*c.info.stride])
+}
+
+// Checksum is a hash of a state, the same on every target.
+type Checksum uint64
+
+// Checksum returns the checksum of the state, 0 for an empty snapshot. A page is hashed once, also if several
+// snapshots share it.
+func (s *Snapshot) Checksum() Checksum {
+	var total Checksum
+	if s.image == nil {
+		return total
+	}
+	SectionChecksum.Enter(s.image.observer)
+	defer SectionChecksum.Leave(s.image.observer)
+	for n, pg := range s.table {
+		if pg != nil {
+			total += Checksum(pg.checksum(s.image.live[n].salt))
+		}
+	}
+	return total
+}
+
+// ComponentChecksums appends one checksum per column, in the order of Schema.Columns, and returns the extended
+// slice. Their sum is Checksum: the checksums that differ between two peers name the columns that differ.
+func (s *Snapshot) ComponentChecksums(dst []Checksum) []Checksum {
+	from := len(dst)
+	for range s.image.columns {
+		dst = append(dst, 0)
+	}
+	for n, pg := range s.table {
+		if pg != nil {
+			p := &s.image.live[n]
+			dst[from+p.store.info.column.index] += Checksum(pg.checksum(p.salt))
+		}
+	}
+	return dst
 }

@@ -122,25 +122,21 @@ func (im *Image) writeCore() *core {
 }
 
 // Identity returns the column that holds the entity of every row.
-func (im *Image) Identity() *Column { return im.identity() }
-
-func (im *Image) identity() *Column { return &im.columns[columnIdentity] }
+func (im *Image) Identity() *Column { return &im.columns[columnIdentity] }
 
 // Exists reports whether e's row has e's identity. An entity exists from the Spawn that created it.
 func (im *Image) Exists(e Entity) bool {
 	if e.Row == 0 || int(e.Owner()) >= len(im.structure.hint) {
 		return false
 	}
-	c := im.identity()
+	c := im.Identity()
 	r, i := &c.regions[e.Owner()], e.Row%regionRows
 	return int(i>>c.info.shift) < len(r.data.mem) && *(*Entity)(c.rowOf(r, i)) == e
 }
 
 // Column returns the column of a declared component or resource. It panics if the schema does not list the
 // declaration.
-func (im *Image) Column(d *Declaration) *Column { return im.column(d) }
-
-func (im *Image) column(d *Declaration) *Column {
+func (im *Image) Column(d *Declaration) *Column {
 	if d.id < len(im.byID) {
 		if c := im.byID[d.id]; c != nil {
 			return c
@@ -152,7 +148,7 @@ func (im *Image) column(d *Declaration) *Column {
 // Row returns the memory of e's component, which must not be written. It returns nil if e does not exist or has no
 // such component.
 func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
-	c := im.column(d)
+	c := im.Column(d)
 	if !im.Exists(e) {
 		return nil
 	}
@@ -166,7 +162,7 @@ func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 // WriteRow returns the memory of e's component and marks it as written. It returns nil if e does not exist, has no
 // such component, or must not be written in this tick; see SetPredicted.
 func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
-	c := im.column(d)
+	c := im.Column(d)
 	if !im.Exists(e) || im.limit.open != nil && !im.writable(e) {
 		return nil
 	}
@@ -184,13 +180,13 @@ func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 
 // Resource returns the memory of a resource, which must not be written.
 func (im *Image) Resource(d *Declaration) unsafe.Pointer {
-	c := im.column(d)
+	c := im.Column(d)
 	return c.rowOf(&c.regions[0], 0)
 }
 
 // WriteResource returns the memory of a resource and marks it as written.
 func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
-	c := im.column(d)
+	c := im.Column(d)
 	im.markRow(&c.regions[0], c.info, 0)
 	return c.rowOf(&c.regions[0], 0)
 }
@@ -275,32 +271,6 @@ func (im *Image) takeInputs(players []InputBytes) {
 	for p := range min(len(players), im.schema.MaxPlayers) {
 		copy(rows[p*size:(p+1)*size], players[p][:])
 	}
-}
-
-// Save stores the state in s, which must be empty or have been saved from this image. Call it between ticks.
-func (im *Image) Save(s *Snapshot) {
-	SectionSave.Enter(im.observer)
-	im.save(s, im.Tick())
-	SectionSave.Leave(im.observer)
-}
-
-// Restore makes the state the one in s, which must have been saved from this image. It panics for another snapshot.
-// Call it between ticks.
-func (im *Image) Restore(s *Snapshot) {
-	if s.image != im {
-		panic("image: Restore of a snapshot that is empty or of another world: save it from this world, or use Load")
-	}
-	SectionRestore.Enter(im.observer)
-	im.restore(s)
-	im.afterRestore()
-	SectionRestore.Leave(im.observer)
-}
-
-// afterRestore resets data about the state before.
-func (im *Image) afterRestore() {
-	im.structure.reset()
-	im.versions.states++
-	im.invalidate()
 }
 
 func (im *Image) invalidate() { im.versions.derived++ }

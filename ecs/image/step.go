@@ -146,7 +146,7 @@ func (im *Image) roundPage(p *livePage) {
 	r := &im.columns[c.index].regions[p.store.info.owner]
 	first := int(p.index) << c.shift
 	for i := range 1 << c.shift {
-		if k := first + i; r.word(k/blockRows)>>(k%blockRows)&1 != 0 {
+		if k := first + i; r.word(k/BlockRows)>>(k%BlockRows)&1 != 0 {
 			c.roundRow(unsafe.Add(mem, uintptr(i)*c.stride))
 		}
 	}

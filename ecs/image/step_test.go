@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"strings"
 	"testing"
 
 	"tendon/ecs"
@@ -188,7 +187,7 @@ func TestStepsThatCannotBeAppliedAreRefused(t *testing.T) {
 	}
 	for _, c := range cases {
 		_, err := image.LayoutOf("component", "thing", c.typ)
-		if e, ok := err.(*image.RegistrationError); !ok || e.Field != c.field || !strings.Contains(e.Problem, c.want) {
+		if !refuses(err, "component", c.typ, c.field, c.want) {
 			t.Errorf("%v: %v, want field %q and %q", c.typ, err, c.field, c.want)
 		}
 	}

@@ -46,15 +46,15 @@ const (
 func (im *Image) Spawn(owner Owner, components ...*Declaration) Entity {
 	i := im.freeRow(owner)
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
-	identity := im.identity()
+	identity := im.Identity()
 	r := &identity.regions[owner]
-	if int(i/blockRows) >= len(r.words) || int(i>>identity.info.shift) >= len(r.data.mem) {
+	if int(i/BlockRows) >= len(r.words) || int(i>>identity.info.shift) >= len(r.data.mem) {
 		im.makeRoom(r, identity.info, i)
 	}
 	im.markRow(r, identity.info, i)
 	*(*Entity)(identity.rowOf(r, i)) = e
 	for _, d := range components {
-		c := im.column(d)
+		c := im.Column(d)
 		im.setBit(&c.regions[owner], c.info, i)
 	}
 	im.reserve(owner, i)
@@ -74,7 +74,7 @@ func (im *Image) Despawn(e Entity) {
 
 // Add gives e the component with this value, as bytes, at the next Flush. It replaces a value that is there already.
 func (im *Image) Add(e Entity, d *Declaration, value []byte) {
-	c := im.column(d)
+	c := im.Column(d)
 	if !im.changeable(e) {
 		return
 	}
@@ -86,7 +86,7 @@ func (im *Image) Add(e Entity, d *Declaration, value []byte) {
 
 // Remove removes the component from e at the next Flush.
 func (im *Image) Remove(e Entity, d *Declaration) {
-	c := im.column(d)
+	c := im.Column(d)
 	if im.changeable(e) {
 		im.structure.ops = append(im.structure.ops, structureOp{kind: opRemove, entity: e, column: c})
 	}
@@ -106,7 +106,7 @@ func (im *Image) Flush() {
 		owner, row := op.entity.Owner(), op.entity.Row%regionRows
 		switch op.kind {
 		case opSpawn:
-			identity := im.identity()
+			identity := im.Identity()
 			im.setBit(&identity.regions[owner], identity.info, row)
 			if im.passing(owner) {
 				im.despawn(owner, row)
@@ -139,7 +139,7 @@ func (im *Image) despawn(owner Owner, row uint32) {
 		}
 	}
 	im.reserve(owner, row)
-	im.structure.hint[owner] = min(im.structure.hint[owner], row/blockRows)
+	im.structure.hint[owner] = min(im.structure.hint[owner], row/BlockRows)
 }
 
 // freeRow returns the lowest row of the owner's region that is neither in use nor reserved.
@@ -147,8 +147,8 @@ func (im *Image) freeRow(owner Owner) uint32 {
 	if int(owner) >= len(im.structure.hint) {
 		panic(fmt.Sprintf("ecs: Spawn for owner %d in a game of %d players: owners are OwnedByWorld and OwnedBy(p) with p < Game.MaxPlayers", owner, im.schema.MaxPlayers))
 	}
-	words, reserved := im.identity().regions[owner].words, im.structure.reserved[owner]
-	for k := im.structure.hint[owner]; k < regionRows/blockRows; k++ {
+	words, reserved := im.Identity().regions[owner].words, im.structure.reserved[owner]
+	for k := im.structure.hint[owner]; k < regionRows/BlockRows; k++ {
 		taken := uint64(0)
 		if int(k) < len(words) {
 			taken = words[k]
@@ -161,7 +161,7 @@ func (im *Image) freeRow(owner Owner) uint32 {
 		}
 		if taken != ^uint64(0) {
 			im.structure.hint[owner] = k
-			return k*blockRows + uint32(bits.TrailingZeros64(^taken))
+			return k*BlockRows + uint32(bits.TrailingZeros64(^taken))
 		}
 	}
 	panic(fmt.Sprintf("ecs: owner %d has %d entities, which is all its rows: despawn some first", owner, regionRows))
@@ -169,7 +169,7 @@ func (im *Image) freeRow(owner Owner) uint32 {
 
 // reserve prevents a row from being taken until the tick ends.
 func (im *Image) reserve(owner Owner, row uint32) {
-	s, k := &im.structure, row/blockRows
+	s, k := &im.structure, row/BlockRows
 	if need := int(k) + 1; need > len(s.reserved[owner]) {
 		s.reserved[owner] = append(s.reserved[owner], make([]uint64, need-len(s.reserved[owner]))...)
 	}
@@ -177,7 +177,7 @@ func (im *Image) reserve(owner Owner, row uint32) {
 	if *word == 0 {
 		s.reservedWords = append(s.reservedWords, ownerWord{owner, k})
 	}
-	*word |= 1 << (row % blockRows)
+	*word |= 1 << (row % BlockRows)
 }
 
 // releaseReserved allows the rows reserved in this tick to be taken again. The hints return to the lowest of them.
