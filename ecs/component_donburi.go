@@ -14,8 +14,6 @@ import (
 // named is the part that components and resources share.
 type named struct{ declaration *image.Declaration }
 
-func (n named) declared() *image.Declaration { return n.declaration }
-
 // Name returns the declared name.
 func (n named) Name() string { return n.declaration.Name() }
 

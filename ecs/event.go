@@ -2,7 +2,7 @@ package ecs
 
 import (
 	"fmt"
-	"reflect"
+	"slices"
 	"unsafe"
 
 	"tendon/ecs/image"
@@ -10,25 +10,23 @@ import (
 
 // Event is a type of plain data that systems emit for views: a sound, a hit, a death. Events belong to their tick: a
 // tick that is resimulated emits them again, with the same keys.
-type Event[T any] struct{ declaration *image.EventType }
+type Event[T any] struct{ declaration *image.Declaration }
 
 // AnyEvent is an Event of any type, as Game.Events lists them.
-type AnyEvent interface{ declared() *image.EventType }
+type AnyEvent interface{ event() *image.Declaration }
 
-func (t *Event[T]) declared() *image.EventType { return t.declaration }
+func (t *Event[T]) event() *image.Declaration { return t.declaration }
 
 // Events lists a game's events. The order is part of the game.
 func Events(list ...AnyEvent) []AnyEvent { return list }
 
 // NewEvent declares an event that a view may show as predicted and cancel later.
-func NewEvent[T any](name string) *Event[T] { return newEvent[T](name, false) }
+func NewEvent[T any](name string) *Event[T] { return &Event[T]{image.DeclareEvent[T](name, false)} }
 
 // NewIrreversibleEvent declares an event that a view receives only when its tick is confirmed: a death, a score, the
 // end of a match.
-func NewIrreversibleEvent[T any](name string) *Event[T] { return newEvent[T](name, true) }
-
-func newEvent[T any](name string, irreversible bool) *Event[T] {
-	return &Event[T]{image.DeclareEvent(name, reflect.TypeFor[T](), irreversible)}
+func NewIrreversibleEvent[T any](name string) *Event[T] {
+	return &Event[T]{image.DeclareEvent[T](name, true)}
 }
 
 // Emit adds an event to the running tick.
@@ -51,7 +49,7 @@ func (t *Event[T]) Emit(w *World, about Entity, value T) {
 
 // Decode returns the value of an event that was emitted as this type. ok is false for an event of another type.
 func (t *Event[T]) Decode(g *Game, e image.EmittedEvent) (value T, ok bool) {
-	if int(e.Key.Type) >= len(g.Events) || g.Events[e.Key.Type].declared() != t.declaration || len(e.Value) != int(unsafe.Sizeof(value)) {
+	if int(e.Key.Type) >= len(g.Events) || g.Events[e.Key.Type].event() != t.declaration || len(e.Value) != int(unsafe.Sizeof(value)) {
 		return value, false
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value)), e.Value)
@@ -88,11 +86,10 @@ func (w *World) Events() []image.EmittedEvent {
 }
 
 // eventNumber returns the position of an event type in Game.Events.
-func (w *World) eventNumber(t *image.EventType) uint16 {
-	for i, e := range w.image.Schema().Events {
-		if e == t {
-			return uint16(i)
-		}
+func (w *World) eventNumber(d *image.Declaration) uint16 {
+	i := slices.Index(w.image.Schema().Events, d)
+	if i < 0 {
+		panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", d.Name()))
 	}
-	panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", t.Name()))
+	return uint16(i)
 }

@@ -112,13 +112,13 @@ func (g *Game) Check() error {
 func (g *Game) Schema() *image.Schema {
 	s := &image.Schema{MaxPlayers: g.MaxPlayers}
 	for _, r := range g.Resources {
-		s.Resources = append(s.Resources, r.declared())
+		s.Resources = append(s.Resources, r.resource())
 	}
 	for _, c := range g.Components {
 		s.Components = append(s.Components, c.declared())
 	}
 	for _, e := range g.Events {
-		s.Events = append(s.Events, e.declared())
+		s.Events = append(s.Events, e.event())
 	}
 	if g.Input != nil {
 		s.Input = g.Input.declared()

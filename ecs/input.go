@@ -1,7 +1,6 @@
 package ecs
 
 import (
-	"reflect"
 	"unsafe"
 
 	"tendon/ecs/image"
@@ -52,7 +51,7 @@ func NewInput[T any]() *Input[T] {
 			return in.Pack(any(in.Unpack(late)).(interface{ MergeLate(T) T }).MergeLate(in.Unpack(next)))
 		}
 	}
-	in.InputType = image.DeclareInput(reflect.TypeFor[T](), predict, mergeLate)
+	in.InputType = image.DeclareInput[T](predict, mergeLate)
 	return in
 }
 

@@ -7,10 +7,7 @@ import "tendon/ecs/image"
 type Resource[T any] struct{ named }
 
 // AnyResource is a Resource of any type, as Game.Resources lists them.
-type AnyResource interface {
-	declared() *image.Declaration
-	resource()
-}
+type AnyResource interface{ resource() *image.Declaration }
 
 // Resources lists a game's resources. The order is part of the game.
 func Resources(list ...AnyResource) []AnyResource { return list }
@@ -21,7 +18,7 @@ func NewResource[T any](name string) *Resource[T] {
 	return &Resource[T]{named{image.DeclareResource[T](name)}}
 }
 
-func (r *Resource[T]) resource() {}
+func (r *Resource[T]) resource() *image.Declaration { return r.declaration }
 
 // Read returns the world's value.
 func (r *Resource[T]) Read(w *World) T {

@@ -17,17 +17,15 @@ type Column struct {
 
 // columnInfo is the part of a column that its regions share.
 type columnInfo struct {
-	name     string
-	layout   *layout
-	index    int     // position in the image: the column's order in checksums, reports and encodings
-	stride   uintptr // bytes per row
-	shift    uint8   // log2 of the rows in a page
-	pool     *pool   // pages of rows
-	single   bool    // one row: a resource
-	rounds   bool    // rows are rounded at the end of a tick: by quantise, which may be nil, and to their steps
-	quantise func(row unsafe.Pointer)
-
-	roles roles // zero for resources and the engine's own columns
+	name   string
+	layout *layout
+	index  int     // position in the image: the column's order in checksums, reports and encodings
+	stride uintptr // bytes per row
+	shift  uint8   // log2 of the rows in a page
+	pool   *pool   // pages of rows
+	single bool    // one row: a resource
+	rounds bool    // rows are rounded at the end of a tick: by their Quantise role and to their steps
+	roles  roles   // zero for resources and the engine's own columns
 }
 
 // pageShift returns log2 of the rows in a page: the most that fit pageBytes, at least one.

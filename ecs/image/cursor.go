@@ -7,26 +7,11 @@ import (
 
 // Plan is the set of components that a query uses. It belongs to no image.
 type Plan struct {
-	// Write says which used components are written.
-	Write   [maxUsed]bool
-	used    []*Declaration
-	writes  bool // one of Write
-	with    []*Declaration
-	without []*Declaration
+	Used    []*Declaration // components that the query yields, at most four
+	Write   [maxUsed]bool  // used components that are written
+	With    []*Declaration // entities must have these components
+	Without []*Declaration // entities must not have these components
 }
-
-// Use adds a component that the query yields, at most four.
-func (p *Plan) Use(d *Declaration, write bool) {
-	p.Write[len(p.used)] = write
-	p.used = append(p.used, d)
-	p.writes = p.writes || write
-}
-
-// With narrows the query to entities that have the component.
-func (p *Plan) With(d *Declaration) { p.with = append(p.with, d) }
-
-// Without narrows the query to entities that do not have the component.
-func (p *Plan) Without(d *Declaration) { p.without = append(p.without, d) }
 
 // maxUsed is the largest number of components that a query yields.
 const maxUsed = 4
@@ -61,11 +46,11 @@ func NewCursor(im *Image, p *Plan) Cursor { return Cursor{image: im, plan: p} }
 func (c *Cursor) Next() bool {
 	im := c.image
 	if c.used[0] == nil {
-		for i, d := range c.plan.used {
+		for i, d := range c.plan.Used {
 			c.used[i] = im.Column(d)
-		}
-		if c.plan.writes {
-			c.limit = im.limit.open
+			if c.plan.Write[i] {
+				c.limit = im.limit.open
+			}
 		}
 	}
 	identity := im.Identity()
@@ -91,13 +76,13 @@ func (c *Cursor) match(set uint64, k int) uint64 {
 	if c.limit != nil {
 		set &= c.limit.word(Owner(c.owner), k)
 	}
-	for i := range c.plan.used {
+	for i := range c.plan.Used {
 		set &= c.used[i].regions[c.owner].word(k)
 	}
-	for _, d := range c.plan.with {
+	for _, d := range c.plan.With {
 		set &= c.image.Column(d).regions[c.owner].word(k)
 	}
-	for _, d := range c.plan.without {
+	for _, d := range c.plan.Without {
 		set &^= c.image.Column(d).regions[c.owner].word(k)
 	}
 	return set
@@ -115,7 +100,7 @@ func (r *region) word(k int) uint64 {
 func (c *Cursor) enter(identity *Column, k int, set uint64) {
 	first := uint32(k * BlockRows)
 	c.Self = identity.rowOf(&identity.regions[c.owner], first)
-	for i := range c.plan.used {
+	for i := range c.plan.Used {
 		col := c.used[i]
 		r := &col.regions[c.owner]
 		c.Base[i] = col.rowOf(r, first)
@@ -151,7 +136,7 @@ func (c *Cursor) NextRun() int {
 	skip := bits.TrailingZeros64(c.Bits)
 	n := bits.TrailingZeros64(^(c.Bits >> skip))
 	c.RunSelf = unsafe.Add(c.Self, uintptr(skip)*unsafe.Sizeof(Entity{}))
-	for i := range c.plan.used {
+	for i := range c.plan.Used {
 		c.Run[i] = unsafe.Add(c.Base[i], uintptr(skip)*c.used[i].info.stride)
 	}
 	if skip+n < BlockRows {
@@ -191,11 +176,11 @@ func (c *Cursor) follow(from, to int) int {
 	identity := c.image.Identity()
 	self := &identity.regions[c.owner]
 	to = self.joinedUntil(identity.info, from, fullUntil(self.words, from, to))
-	for _, col := range c.used[:len(c.plan.used)] {
+	for _, col := range c.used[:len(c.plan.Used)] {
 		r := &col.regions[c.owner]
 		to = r.joinedUntil(col.info, from, fullUntil(r.words, from, to))
 	}
-	if len(c.plan.with)+len(c.plan.without) > 0 || c.limit != nil {
+	if len(c.plan.With)+len(c.plan.Without) > 0 || c.limit != nil {
 		for k := from; k < to; k++ {
 			if c.match(fullBlock, k) != fullBlock {
 				to = k

@@ -7,45 +7,61 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Declaration describes a component or resource without its Go type. Package ecs makes one per declared component and
-// resource; it never changes afterwards.
+// Declaration describes a component, resource, event or input without its Go type. Package ecs makes one for each,
+// and it never changes afterwards. A type that is not plain data is reported by Schema.Check.
 type Declaration struct {
-	kind   string // "component" or "resource"
-	name   string
-	id     int // position among the declarations of the process; never part of a state
-	layout *layout
-	err    error
-	roles  roles
+	kind         string // "component", "resource", "event" or "input"
+	name         string
+	id           int // position among the declarations of the process; never part of a state
+	layout       *layout
+	err          error
+	roles        roles // of a component
+	irreversible bool  // of an event
 }
 
 // declarations counts the declarations of the process.
 var declarations int
 
-// DeclareComponent describes a component of type T. A type that is not plain data is reported by Schema.Check.
+func declare[T any](kind, name string) *Declaration {
+	d := &Declaration{kind: kind, name: name, id: declarations}
+	declarations++
+	d.layout, d.err = layoutOf(kind, name, reflect.TypeFor[T]())
+	return d
+}
+
+// DeclareComponent describes a component of type T.
 func DeclareComponent[T any](name string, r Roles[T]) *Declaration {
-	d := declare("component", name, reflect.TypeFor[T]())
+	d := declare[T]("component", name)
 	d.roles = r.erase()
 	return d
 }
 
-// DeclareResource describes a resource of type T. A type that is not plain data is reported by Schema.Check.
-func DeclareResource[T any](name string) *Declaration {
-	return declare("resource", name, reflect.TypeFor[T]())
-}
+// DeclareResource describes a resource of type T.
+func DeclareResource[T any](name string) *Declaration { return declare[T]("resource", name) }
 
-func declare(kind, name string, t reflect.Type) *Declaration {
-	d := &Declaration{kind: kind, name: name, id: declarations}
-	declarations++
-	d.layout, d.err = layoutOf(kind, name, t)
+// DeclareEvent describes an event of type T. An irreversible event is shown only when its tick is confirmed.
+func DeclareEvent[T any](name string, irreversible bool) *Declaration {
+	d := declare[T]("event", name)
+	d.irreversible = irreversible
 	return d
 }
 
 // Name returns the declared name.
 func (d *Declaration) Name() string { return d.name }
 
+// Irreversible reports whether an event is shown only when its tick is confirmed.
+func (d *Declaration) Irreversible() bool { return d.irreversible }
+
+// Scrub zeroes the padding of a value.
+func (d *Declaration) Scrub(value []byte) { d.layout.scrub(value) }
+
 // Scalars describes the scalars of the component or resource, in the order of Snapshot.AppendScalars.
-func (d *Declaration) Scalars() []Scalar {
-	list := d.layout.describe()
+func (d *Declaration) Scalars() (list []Scalar) {
+	for i := range d.layout.scalars {
+		s := &d.layout.scalars[i]
+		isPattern := s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64
+		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern})
+	}
 	d.markMotion(list)
 	return list
 }
@@ -109,7 +125,6 @@ type Motion struct {
 type roles struct {
 	lerp          func(dst, a, b unsafe.Pointer, t float64)
 	motion        func(unsafe.Pointer) Motion
-	motionBetween func(a, b unsafe.Pointer, t float64) Motion // nil without both Lerp and Motion
 	bounds        func(unsafe.Pointer) fixed.Num
 	setMotion     func(unsafe.Pointer, Motion)
 	quantise      func(unsafe.Pointer)
@@ -125,12 +140,6 @@ func (r Roles[T]) erase() roles {
 	}
 	if r.Motion != nil {
 		e.motion = func(p unsafe.Pointer) Motion { return r.Motion((*T)(p)) }
-	}
-	if r.Motion != nil && r.Lerp != nil {
-		e.motionBetween = func(a, b unsafe.Pointer, t float64) Motion {
-			v := r.Lerp(*(*T)(a), *(*T)(b), t)
-			return r.Motion(&v)
-		}
 	}
 	if r.Bounds != nil {
 		e.bounds = func(p unsafe.Pointer) fixed.Num { return r.Bounds((*T)(p)) }

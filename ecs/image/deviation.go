@@ -95,14 +95,19 @@ func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far f
 	case c.roles.setMotion == nil:
 		return nil, nil, far
 	}
-	words := (len(x) + 7) / 8
-	if need := 2 * words; need > len(im.scratch) {
-		im.scratch = make([]uint64, need)
-	}
-	left, right = wordBytes(im.scratch[:words])[:len(x)], wordBytes(im.scratch[words : 2*words])[:len(y)]
+	left, right = im.scratchRows(len(x))
 	for _, row := range [...][]byte{left[:copy(left, x)], right[:copy(right, y)]} {
 		c.roles.setMotion(unsafe.Pointer(&row[0]), there)
 		c.layout.scrub(row)
 	}
 	return left, right, far
+}
+
+// scratchRows returns memory for two rows, until the next call.
+func (im *Image) scratchRows(stride int) (x, y []byte) {
+	words := (stride + 7) / 8
+	if 2*words > len(im.scratch) {
+		im.scratch = make([]uint64, 2*words)
+	}
+	return wordBytes(im.scratch[:words])[:stride], wordBytes(im.scratch[words : 2*words])[:stride]
 }

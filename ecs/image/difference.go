@@ -5,10 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"reflect"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // Difference is one place where two states of the same game differ.
@@ -143,7 +141,7 @@ func (c *comparison) fields(info *columnInfo, e Entity, here, there []byte) {
 		}
 		return
 	}
-	players, input := c.a.image.schema.MaxPlayers, c.a.image.schema.Input.layout
+	players, input := c.a.image.schema.MaxPlayers, c.a.image.schema.Input.declaration.layout
 	for i := range 2 * players {
 		at := i * int(input.size)
 		for _, d := range input.differences(here[at:at+int(input.size)], there[at:at+int(input.size)]) {
@@ -171,7 +169,7 @@ func (l *layout) differences(here, there []byte) []fieldDifference {
 	for _, f := range l.fields {
 		x, y := here[f.offset:f.offset+f.size], there[f.offset:f.offset+f.size]
 		if !bytes.Equal(x, y) {
-			a, b := f.print(x), f.print(y)
+			a, b := fmt.Sprint(f.load(x)), fmt.Sprint(f.load(y))
 			if a == b { // printed without the bits that differ
 				a, b = fmt.Sprintf("%s (bytes %x)", a, x), fmt.Sprintf("%s (bytes %x)", b, y)
 			}
@@ -184,13 +182,6 @@ func (l *layout) differences(here, there []byte) []fieldDifference {
 		}
 	}
 	return list
-}
-
-// print returns a field's bytes as a value of its type, formatted by fmt.
-func (f *field) print(raw []byte) string {
-	value := reflect.New(f.typ)
-	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)
-	return fmt.Sprint(value.Elem().Interface())
 }
 
 // wordOf returns word k of a page of presence bits.

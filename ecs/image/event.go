@@ -5,32 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 )
-
-// EventType describes an event without its Go type.
-type EventType struct {
-	name         string
-	layout       *layout
-	err          error
-	irreversible bool
-}
-
-// DeclareEvent describes an event of type t.
-func DeclareEvent(name string, t reflect.Type, irreversible bool) *EventType {
-	e := &EventType{name: name, irreversible: irreversible}
-	e.layout, e.err = layoutOf("event", name, t)
-	return e
-}
-
-// Name returns the declared name.
-func (t *EventType) Name() string { return t.name }
-
-// Irreversible reports whether the event is shown only when its tick is confirmed.
-func (t *EventType) Irreversible() bool { return t.irreversible }
-
-// Scrub zeroes the padding of a value of the event.
-func (t *EventType) Scrub(value []byte) { t.layout.scrub(value) }
 
 // EventKey identifies an event in a match, however often its tick is simulated.
 type EventKey struct {

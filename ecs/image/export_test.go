@@ -86,7 +86,7 @@ func (x *Image) TakeInputs(p0 []InputBytes) { x.takeInputs(p0) }
 
 func (x *Image) WriteCore() *core { return x.writeCore() }
 
-func (x *InputType) Layout() *layout { return x.layout }
+func (x *InputType) Layout() *layout { return x.declaration.layout }
 
 func (x *List[T, A]) Items() A { return x.items }
 

@@ -35,10 +35,9 @@ func (s *Snapshot) Describe(e Entity) (list []Record) {
 	if !ExistsAt(s, e) {
 		return nil
 	}
-	first := engineColumns + len(s.image.schema.Resources)
-	for n := range s.image.columns[first:] {
-		if c := &s.image.columns[first+n]; s.has(c, e.Owner(), e.Row%regionRows) {
-			list = append(list, Record{c.info.name, c.info.layout.values(s.bytesOf(c, e.Owner(), e.Row%regionRows))})
+	for _, c := range s.image.components() {
+		if s.has(&c, e.Owner(), e.Row%regionRows) {
+			list = append(list, s.record(&c, e.Owner(), e.Row%regionRows))
 		}
 	}
 	return list
@@ -49,11 +48,14 @@ func (s *Snapshot) DescribeResources() (list []Record) {
 	if s.Empty() {
 		return nil
 	}
-	for i := range s.image.schema.Resources {
-		c := &s.image.columns[engineColumns+i]
-		list = append(list, Record{c.info.name, c.info.layout.values(s.bytesOf(c, 0, 0))})
+	for _, c := range s.image.resources() {
+		list = append(list, s.record(&c, 0, 0))
 	}
 	return list
+}
+
+func (s *Snapshot) record(c *Column, o Owner, i uint32) Record {
+	return Record{c.info.name, c.info.layout.values(s.bytesOf(c, o, i))}
 }
 
 // bytesOf returns the bytes of row i of the owner, which must not be written.
@@ -84,27 +86,28 @@ func (l *layout) isEmptySlot(row []byte, i int) bool {
 
 // value returns the field of a row.
 func (f *field) value(row []byte) FieldValue {
-	raw := row[f.offset : f.offset+f.size]
-	return FieldValue{Path: f.path, Text: f.print(raw), Number: f.number(raw)}
+	value := f.load(row[f.offset : f.offset+f.size])
+	v := FieldValue{Path: f.path, Text: fmt.Sprint(value.Interface())}
+	switch {
+	case f.typ == numType:
+		v.Number = fixed.Num(value.Int()).Float()
+	case value.CanInt():
+		v.Number = float64(value.Int())
+	case value.CanUint():
+		v.Number = float64(value.Uint())
+	case value.CanFloat():
+		v.Number = value.Float()
+	case value.Bool():
+		v.Number = 1
+	}
+	return v
 }
 
-// number returns a field's bytes as a float.
-func (f *field) number(raw []byte) float64 {
+// load returns a field's bytes as a value of its type.
+func (f *field) load(raw []byte) reflect.Value {
 	value := reflect.New(f.typ)
 	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)
-	switch v := value.Elem(); {
-	case f.typ == numType:
-		return fixed.Num(v.Int()).Float()
-	case v.CanInt():
-		return float64(v.Int())
-	case v.CanUint():
-		return float64(v.Uint())
-	case v.CanFloat():
-		return v.Float()
-	case v.Bool():
-		return 1
-	}
-	return 0
+	return value.Elem()
 }
 
 // FieldRef is one field of one component or resource. At reads it without a search by name. It belongs to one game.

@@ -47,7 +47,7 @@ type pageTable struct {
 	strays      uint64   // pages found changed without a mark
 	rounds      bool     // a column has rows that are rounded
 	bytes       int      // of live pages
-	scratch     []uint64 // two rows, while Deviation compares them
+	scratch     []uint64 // see scratchRows
 }
 
 // livePage is a page that systems read and write. base is the page that it equalled when it was last saved or
@@ -61,30 +61,42 @@ type livePage struct {
 	marked bool
 }
 
-func newImage(infos []*columnInfo, owners int) *Image {
-	im := &Image{pageTable: pageTable{bitPool: &pool{bytes: bitsPageWords * 8}}}
+// New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the
+// fingerprint, which is the game's. The seed starts the random source. Every peer of a match uses the same.
+func New(s *Schema, fingerprint, seed uint64) *Image {
+	owners := s.MaxPlayers + 1
+	im := &Image{schema: s, fingerprint: fingerprint, pageTable: pageTable{bitPool: &pool{bytes: bitsPageWords * 8}}}
+	im.structure.reserved, im.structure.hint = make([][]uint64, owners), make([]uint32, owners)
 	im.pools = append(im.pools, im.bitPool)
+	infos := columnInfos(s)
 	im.columns = make([]Column, len(infos))
 	for i, info := range infos {
-		ci := *info
-		ci.pool = &pool{bytes: int(ci.stride) << ci.shift}
-		im.rounds = im.rounds || ci.rounds
-		im.pools = append(im.pools, ci.pool)
+		info.index, info.pool = i, &pool{bytes: int(info.stride) << info.shift}
+		im.rounds = im.rounds || info.rounds
+		im.pools = append(im.pools, info.pool)
 		n := owners
-		if ci.single {
+		if info.single {
 			n = 1
 		}
 		c := &im.columns[i]
-		c.info, c.regions = &ci, make([]region, n)
+		c.info, c.regions = info, make([]region, n)
 		for o := range c.regions {
 			im.addStores(c, Owner(o))
 		}
 	}
 	for i := range im.columns {
-		if im.columns[i].info.single {
-			im.growData(&im.columns[i].regions[0], im.columns[i].info, 0)
+		if c := &im.columns[i]; c.info.single {
+			im.growData(&c.regions[0], c.info, 0)
 		}
 	}
+	for i, d := range s.declared() {
+		for len(im.byID) <= d.id {
+			im.byID = append(im.byID, nil)
+		}
+		im.byID[d.id] = &im.columns[engineColumns+i]
+	}
+	im.writeCore().Rand = *NewRand(seed)
+	im.invalidate()
 	return im
 }
 

@@ -7,22 +7,21 @@ import (
 
 // InputType describes a game's input without its Go type.
 type InputType struct {
-	name      string
-	layout    *layout
-	err       error
-	predict   func(InputBytes) InputBytes // nil: the predicted input equals the last one
-	mergeLate func(late, next InputBytes) InputBytes
+	declaration *Declaration
+	predict     func(InputBytes) InputBytes // nil: the predicted input equals the last one
+	mergeLate   func(late, next InputBytes) InputBytes
 }
 
-// DeclareInput describes an input of type t. predict and mergeLate replace the rules for fields tagged
+// DeclareInput describes an input of type T. predict and mergeLate replace the rules for fields tagged
 // `tendon:"press"`. Both are optional.
-func DeclareInput(t reflect.Type, predict func(InputBytes) InputBytes, mergeLate func(late, next InputBytes) InputBytes) *InputType {
-	in := &InputType{name: t.Name(), predict: predict, mergeLate: mergeLate}
-	in.layout, in.err = layoutOf("input", t.Name(), t)
-	if in.err == nil && in.layout.size > MaxInputBytes {
-		in.err = refusal("input", t.Name(), t, "", fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", in.layout.size, MaxInputBytes))
+func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(late, next InputBytes) InputBytes) *InputType {
+	t := reflect.TypeFor[T]()
+	in := &InputType{declare[T]("input", t.Name()), predict, mergeLate}
+	d := in.declaration
+	if d.err == nil && d.layout.size > MaxInputBytes {
+		d.err = refusal("input", t.Name(), t, "", fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", d.layout.size, MaxInputBytes))
 	}
-	if in.predict == nil && in.layout != nil && len(in.layout.presses) > 0 {
+	if in.predict == nil && d.layout != nil && len(d.layout.presses) > 0 {
 		in.predict = in.clearPresses
 	}
 	if in.mergeLate == nil {
@@ -33,14 +32,14 @@ func DeclareInput(t reflect.Type, predict func(InputBytes) InputBytes, mergeLate
 
 // Size returns the bytes of an input that can differ from zero, at most MaxInputBytes. A wire or a recording carries
 // no more.
-func (t *InputType) Size() int { return int(t.layout.size) }
+func (t *InputType) Size() int { return int(t.declaration.layout.size) }
 
 // Clean returns an input without bytes that no Go program could have stored: padding and bytes after the type are zero, and booleans
 // other than 0 are 1. Every input that comes from a wire or a file passes through it.
 func (t *InputType) Clean(in InputBytes) InputBytes {
-	clear(in[t.layout.size:])
-	t.layout.scrub(in[:])
-	for _, o := range t.layout.bools {
+	clear(in[t.declaration.layout.size:])
+	t.declaration.layout.scrub(in[:])
+	for _, o := range t.declaration.layout.bools {
 		if in[o] > 1 {
 			in[o] = 1
 		}
@@ -67,17 +66,19 @@ func (t *InputType) Predict(last InputBytes) InputBytes {
 func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.mergeLate(late, next) }
 
 // Describe returns the fields of a packed input.
-func (t *InputType) Describe(in InputBytes) []FieldValue { return t.layout.values(in[:t.layout.size]) }
+func (t *InputType) Describe(in InputBytes) []FieldValue {
+	return t.declaration.layout.values(in[:t.declaration.layout.size])
+}
 
 func (t *InputType) clearPresses(b InputBytes) InputBytes {
-	for _, o := range t.layout.presses {
+	for _, o := range t.declaration.layout.presses {
 		b[o] = 0
 	}
 	return b
 }
 
 func (t *InputType) mergePresses(late, next InputBytes) InputBytes {
-	for _, o := range t.layout.presses {
+	for _, o := range t.declaration.layout.presses {
 		next[o] |= late[o]
 	}
 	return next

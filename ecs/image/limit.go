@@ -26,12 +26,10 @@ type limit struct {
 // The image keeps rows, which may be changed between ticks.
 func (im *Image) SetPredicted(rows *RowSet) { im.limit.rows = rows }
 
-// writable reports whether the running system of a limited tick may write e. e must exist.
-func (im *Image) writable(e Entity) bool { return im.limit.open.Has(e.Row) || im.isNew(e) }
-
-// isNew reports whether the running system has spawned e. e must exist.
-func (im *Image) isNew(e Entity) bool {
-	return !im.Identity().regions[e.Owner()].has(e.Row % regionRows)
+// writable reports whether the running system of a limited tick may write e, which must exist: e is in the set, or
+// the system has spawned it.
+func (im *Image) writable(e Entity) bool {
+	return im.limit.open.Has(e.Row) || !im.Identity().regions[e.Owner()].has(e.Row%regionRows)
 }
 
 // changeable reports whether the structure of e may be changed. It is true for an entity that does not exist, which
@@ -40,18 +38,12 @@ func (im *Image) changeable(e Entity) bool {
 	return im.limit.open == nil || !im.Exists(e) || im.writable(e)
 }
 
-// passing reports whether an entity of this owner, spawned in the running tick, is removed when the running system
-// has returned.
-func (im *Image) passing(o Owner) bool { return im.limit.open != nil && !im.limit.open.HasOwner(o) }
-
 // beginLimit saves the parts of the state that the tick may change and must not keep.
 func (im *Image) beginLimit() {
 	l := &im.limit
 	l.open, l.core, l.resources = l.rows, *im.core(), l.resources[:0]
-	for i := engineColumns; i < len(im.columns); i++ {
-		if c := &im.columns[i]; c.info.single {
-			l.resources = append(l.resources, c.singleRow()...)
-		}
+	for _, c := range im.resources() {
+		l.resources = append(l.resources, c.singleRow()...)
 	}
 }
 
@@ -59,10 +51,8 @@ func (im *Image) beginLimit() {
 func (im *Image) endLimit() {
 	l := &im.limit
 	rest := l.resources
-	for i := engineColumns; i < len(im.columns); i++ {
-		if c := &im.columns[i]; c.info.single {
-			rest = rest[copy(c.singleRow(), rest):]
-		}
+	for _, c := range im.resources() {
+		rest = rest[copy(c.singleRow(), rest):]
 	}
 	c := im.writeCore()
 	c.Players, c.Rand = l.core.Players, l.core.Rand

@@ -26,7 +26,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 	if e.Row == 0 || int(o) >= len(im.structure.hint) || e.Born > im.Tick() {
 		return ErrReplicaEntity
 	}
-	columns := im.columns[engineColumns+len(im.schema.Resources):]
+	columns := im.components()
 	if bits.Len64(uint64(set)) > len(columns) || !fitScalars(columns, set, values) {
 		return ErrReplicaValues
 	}
@@ -124,7 +124,10 @@ func (im *Image) DropRow(row uint32) bool {
 func (im *Image) clearRow(o Owner, i uint32) {
 	for n := range im.columns {
 		c := &im.columns[n]
-		if r := &c.regions[min(int(o), len(c.regions)-1)]; !c.info.single && r.has(i) {
+		if c.info.single {
+			continue
+		}
+		if r := &c.regions[o]; r.has(i) {
 			c.clearRow(im, r, i)
 		}
 	}
@@ -132,8 +135,8 @@ func (im *Image) clearRow(o Owner, i uint32) {
 
 // PutResource gives Game.Resources[i] these scalars, in the order of Snapshot.AppendResource.
 func (im *Image) PutResource(i int, values []uint64) error {
-	c := &im.columns[engineColumns+i]
-	if columns := im.columns[engineColumns+i : engineColumns+i+1]; !fitScalars(columns, 1, values) {
+	c := &im.resources()[i]
+	if !fitScalars(im.resources()[i:], 1, values) {
 		return ErrReplicaValues
 	}
 	im.markRow(&c.regions[0], c.info, 0)

@@ -183,14 +183,6 @@ type Scalar struct {
 	Place bool
 }
 
-func (l *layout) describe() (list []Scalar) {
-	for i := range l.scalars {
-		s := &l.scalars[i]
-		list = append(list, Scalar{s.path, int(s.group), s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64, false})
-	}
-	return list
-}
-
 // ComponentSet is a set of components: bit i stands for Game.Components[i].
 type ComponentSet uint64
 
@@ -220,9 +212,9 @@ func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set Compon
 		return e, 0, dst
 	}
 	o, i := e.Owner(), row%regionRows
-	first := engineColumns + len(s.image.schema.Resources)
-	for n := range s.image.columns[first:] {
-		if c := &s.image.columns[first+n]; s.has(c, o, i) {
+	columns := s.image.components()
+	for n := range columns {
+		if c := &columns[n]; s.has(c, o, i) {
 			set |= 1 << n
 			dst = c.info.layout.appendScalars(dst, s.row(c, o, i))
 		}
@@ -232,7 +224,7 @@ func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set Compon
 
 // AppendResource appends the scalars of Game.Resources[i].
 func (s *Snapshot) AppendResource(dst []uint64, i int) []uint64 {
-	c := &s.image.columns[engineColumns+i]
+	c := &s.image.resources()[i]
 	return c.info.layout.appendScalars(dst, s.row(c, 0, 0))
 }
 

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +13,7 @@ import (
 type Schema struct {
 	Resources  []*Declaration
 	Components []*Declaration
-	Events     []*EventType
+	Events     []*Declaration
 	Input      *InputType
 	MaxPlayers int // in [1, 64]
 }
@@ -31,6 +32,15 @@ var engineNames = [engineColumns]string{columnCore: "tick", columnInputs: "input
 // declared returns the resources and components in the order of their columns.
 func (s *Schema) declared() []*Declaration { return slices.Concat(s.Resources, s.Components) }
 
+// all returns every declaration.
+func (s *Schema) all() []*Declaration {
+	list := slices.Concat(s.Resources, s.Components, s.Events)
+	if s.Input != nil {
+		list = append(list, s.Input.declaration)
+	}
+	return list
+}
+
 // Check returns every error in the declarations, each with the name of its component, resource, event or input type.
 func (s *Schema) Check() (errs []error) {
 	want := func(ok bool, format string, args ...any) {
@@ -38,8 +48,10 @@ func (s *Schema) Check() (errs []error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	if s.Input != nil && s.Input.err != nil {
-		errs = append(errs, s.Input.err)
+	for _, d := range s.all() {
+		if d.err != nil {
+			errs = append(errs, d.err)
+		}
 	}
 	names := map[string]bool{"": true}
 	for _, name := range engineNames {
@@ -48,21 +60,15 @@ func (s *Schema) Check() (errs []error) {
 	for _, d := range s.declared() {
 		want(!names[d.name], "the name %q is empty, declared twice or reserved (tick, inputs, entity): list each component and resource once, with a name of its own", d.name)
 		names[d.name] = true
-		if d.err != nil {
-			errs = append(errs, d.err)
-		}
 		p := d.roles.priority
 		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
 		want(d.roles.tolerance >= 0, "Roles.Tolerance of %q is %v: choose a distance from 0", d.name, d.roles.tolerance)
 		want(d.roles.motion != nil || d.roles.setMotion == nil && d.roles.tolerance == 0, "Roles of %q have SetMotion or Tolerance and no Motion: say where the entity is", d.name)
 	}
 	events := map[string]bool{"": true}
-	for _, t := range s.Events {
-		want(!events[t.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", t.name)
-		events[t.name] = true
-		if t.err != nil {
-			errs = append(errs, t.err)
-		}
+	for _, d := range s.Events {
+		want(!events[d.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", d.name)
+		events[d.name] = true
 	}
 	want(littleEndian, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
 	return errs
@@ -76,7 +82,7 @@ func (s *Schema) Describe(dst []byte) []byte {
 	for _, t := range s.Events {
 		dst = fmt.Appendf(dst, " event %q %x %t", t.name, t.layout.fingerprint, t.irreversible)
 	}
-	return fmt.Appendf(dst, " input %x", s.Input.layout.fingerprint)
+	return fmt.Appendf(dst, " input %x", s.Input.declaration.layout.fingerprint)
 }
 
 // Columns returns the names of the columns in the order of Snapshot.ComponentChecksums: the engine's own "tick",
@@ -92,7 +98,7 @@ func (s *Schema) Columns() []string {
 // HasFloats reports whether simulated state or input holds floating-point numbers. Peers of such a game must run the
 // same build for the same architecture, because float results differ between targets.
 func (s *Schema) HasFloats() bool {
-	return s.Input.layout.floats || slices.ContainsFunc(s.declared(), func(d *Declaration) bool { return d.layout.floats })
+	return s.Input.declaration.layout.floats || slices.ContainsFunc(s.declared(), func(d *Declaration) bool { return d.layout.floats })
 }
 
 // HasMotion reports whether a component has a Motion role.
@@ -114,19 +120,11 @@ func (s *Schema) hasRole(is func(*roles) bool) bool {
 func (s *Schema) Priority(set ComponentSet) float32 {
 	most := float32(0)
 	for i, d := range s.Components {
-		if set>>i&1 == 0 {
-			continue
+		if set>>i&1 != 0 {
+			most = max(most, cmp.Or(d.roles.priority, 1))
 		}
-		p := d.roles.priority
-		if p == 0 {
-			p = 1
-		}
-		most = max(most, p)
 	}
-	if most == 0 {
-		return 1
-	}
-	return most
+	return cmp.Or(most, 1)
 }
 
 // Portable reports every component, resource, event and input whose bytes lie elsewhere on a target of the other
@@ -134,21 +132,12 @@ func (s *Schema) Priority(set ComponentSet) float32 {
 // refuses such a game; a test that calls Portable fails on every target.
 func (s *Schema) Portable() error {
 	var errs []error
-	check := func(kind, name string, l *layout, err error) {
-		if l == nil { // refused already, for this or another reason
-			errs = append(errs, err)
-		} else if field, problem := misplacedIn(l.typ, "", 0, 0); problem != "" {
-			errs = append(errs, refusal(kind, name, l.typ, field, problem))
+	for _, d := range s.all() {
+		if d.layout == nil { // refused already, for this or another reason
+			errs = append(errs, d.err)
+		} else if field, problem := misplacedIn(d.layout.typ, "", 0, 0); problem != "" {
+			errs = append(errs, refusal(d.kind, d.name, d.layout.typ, field, problem))
 		}
-	}
-	for _, d := range s.declared() {
-		check(d.kind, d.name, d.layout, d.err)
-	}
-	for _, t := range s.Events {
-		check("event", t.name, t.layout, t.err)
-	}
-	if s.Input != nil {
-		check("input", s.Input.name, s.Input.layout, s.Input.err)
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package image
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"tendon/ecs/fixed"
 )
@@ -140,8 +141,11 @@ func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
 		return Motion{}, false
 	}
 	o, i, role := e.Owner(), e.Row%regionRows, &c.info.roles
-	if role.motionBetween != nil && v.Stamp.Part > 0 && ExistsAt(v.From, e) && v.From.has(c, o, i) {
-		return role.motionBetween(v.From.row(c, o, i), v.To.row(c, o, i), float64(v.Stamp.Part)/256), true
+	if role.lerp != nil && v.Stamp.Part > 0 && ExistsAt(v.From, e) && v.From.has(c, o, i) {
+		between, _ := im.scratchRows(int(c.info.stride))
+		at := unsafe.Pointer(unsafe.SliceData(between))
+		role.lerp(at, v.From.row(c, o, i), v.To.row(c, o, i), float64(v.Stamp.Part)/256)
+		return role.motion(at), true
 	}
 	return role.motion(v.To.row(c, o, i)), true
 }

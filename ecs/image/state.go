@@ -13,42 +13,30 @@ type core struct {
 	Rand    Rand
 }
 
-// New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the
-// fingerprint, which is the game's. The seed starts the random source. Every peer of a match uses the same.
-func New(s *Schema, fingerprint, seed uint64) *Image {
-	infos := engineInfos(s)
-	for i, d := range s.declared() {
-		infos = append(infos, infoOf(d, i < len(s.Resources)))
+// columnInfos describes the columns: the engine's own for tick, players and random source, for the inputs of this
+// tick and the last one, and for the identity of every row; then the resources and the components.
+func columnInfos(s *Schema) []*columnInfo {
+	input := s.Input.declaration.layout
+	inputs := &layout{typ: input.typ, size: input.size * uintptr(2*s.MaxPlayers)}
+	infos := []*columnInfo{
+		columnCore:     {layout: engineLayout[core](), single: true},
+		columnInputs:   {layout: inputs, single: true},
+		columnIdentity: {layout: engineLayout[Entity]()},
 	}
-	for i, info := range infos {
-		info.index = i
+	for i, name := range engineNames {
+		infos[i].name = name
 	}
-	owners := s.MaxPlayers + 1
-	im := newImage(infos, owners)
-	im.schema, im.fingerprint = s, fingerprint
-	im.structure.reserved = make([][]uint64, owners)
-	im.structure.hint = make([]uint32, owners)
 	for i, d := range s.declared() {
-		for len(im.byID) <= d.id {
-			im.byID = append(im.byID, nil)
+		rounds := d.layout.size > 0 && (d.layout.steps || d.roles.quantise != nil)
+		infos = append(infos, &columnInfo{name: d.name, layout: d.layout, single: i < len(s.Resources), rounds: rounds, roles: d.roles})
+	}
+	for _, info := range infos {
+		info.stride = info.layout.size
+		if !info.single && info.stride > 0 {
+			info.shift = pageShift(info.stride)
 		}
-		im.byID[d.id] = &im.columns[engineColumns+i]
 	}
-	im.writeCore().Rand = *NewRand(seed)
-	im.invalidate()
-	return im
-}
-
-// engineInfos describes the engine's own columns: tick, players and random source; the inputs of this tick and of
-// the last one; and the identity of every row.
-func engineInfos(s *Schema) []*columnInfo {
-	coreType, identityType := engineLayout[core](), engineLayout[Entity]()
-	inputs := &layout{typ: s.Input.layout.typ, size: s.Input.layout.size * uintptr(2*s.MaxPlayers)}
-	return []*columnInfo{
-		columnCore:     {name: engineNames[columnCore], layout: coreType, stride: coreType.size, single: true},
-		columnInputs:   {name: engineNames[columnInputs], layout: inputs, stride: inputs.size, single: true},
-		columnIdentity: {name: engineNames[columnIdentity], layout: identityType, stride: identityType.size, shift: pageShift(identityType.size)},
-	}
+	return infos
 }
 
 // engineLayout returns the layout of one of the engine's own types.
@@ -60,13 +48,14 @@ func engineLayout[T any]() *layout {
 	return l
 }
 
-func infoOf(d *Declaration, single bool) *columnInfo {
-	info := &columnInfo{name: d.name, layout: d.layout, stride: d.layout.size, single: single, roles: d.roles, quantise: d.roles.quantise}
-	info.rounds = info.stride > 0 && (d.layout.steps || info.quantise != nil)
-	if !single && info.stride > 0 {
-		info.shift = pageShift(info.stride)
-	}
-	return info
+// resources returns the columns of the resources.
+func (im *Image) resources() []Column {
+	return im.columns[engineColumns : engineColumns+len(im.schema.Resources)]
+}
+
+// components returns the columns of the components.
+func (im *Image) components() []Column {
+	return im.columns[engineColumns+len(im.schema.Resources):]
 }
 
 // Schema returns the schema that the image was made for.
@@ -83,8 +72,7 @@ func (im *Image) Rand() *Rand { return &im.writeCore().Rand }
 
 // Input returns p's packed input of the running or last tick.
 func (im *Image) Input(p Player) (in InputBytes) {
-	size := im.schema.Input.Size()
-	copy(in[:], unsafe.Slice((*byte)(im.InputRow(int(p))), size))
+	copy(in[:], unsafe.Slice((*byte)(im.InputRow(int(p))), im.schema.Input.Size()))
 	return in
 }
 

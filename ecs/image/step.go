@@ -153,8 +153,8 @@ func (im *Image) roundPage(p *livePage) {
 }
 
 func (c *columnInfo) roundRow(row unsafe.Pointer) {
-	if c.quantise != nil {
-		c.quantise(row)
+	if c.roles.quantise != nil {
+		c.roles.quantise(row)
 	}
 	if c.layout.steps {
 		c.layout.round(row)

@@ -41,8 +41,8 @@ const (
 	opRemove
 )
 
-// Spawn takes the lowest free row of the owner's region for a new entity with these components, all zero.
-// for an owner that the game does not have, and if all rows of the owner are in use.
+// Spawn takes the lowest free row of the owner's region for a new entity with these components, all zero. Queries
+// yield it after Flush. It panics for an owner that the game does not have, and if all rows of the owner are in use.
 func (im *Image) Spawn(owner Owner, components ...*Declaration) Entity {
 	i := im.freeRow(owner)
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
@@ -108,7 +108,7 @@ func (im *Image) Flush() {
 		case opSpawn:
 			identity := im.Identity()
 			im.setBit(&identity.regions[owner], identity.info, row)
-			if im.passing(owner) {
+			if open := im.limit.open; open != nil && !open.HasOwner(owner) { // see SetPredicted
 				im.despawn(owner, row)
 			}
 		case opDespawn:
@@ -129,15 +129,7 @@ func (im *Image) Flush() {
 
 // despawn empties a row in every column. The row is reserved until the tick ends.
 func (im *Image) despawn(owner Owner, row uint32) {
-	for i := range im.columns {
-		c := &im.columns[i]
-		if c.info.single {
-			continue
-		}
-		if r := &c.regions[owner]; r.has(row) {
-			c.clearRow(im, r, row)
-		}
-	}
+	im.clearRow(owner, row)
 	im.reserve(owner, row)
 	im.structure.hint[owner] = min(im.structure.hint[owner], row/BlockRows)
 }
