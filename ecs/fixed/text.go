@@ -12,14 +12,12 @@ var (
 	ErrRange  = errors.New("fixed: outside [-2^31, 2^31)")
 )
 
-// parseDigits is the number of digits after the point that decide a rounding. Every
-// multiple of half an Epsilon, 2^-33, has at most that many. So further digits
-// cannot carry a number to or past the next tie.
+// parseDigits is the number of digits after the point that decide a rounding. Every multiple of half an Epsilon, 2^-33, has
+// at most that many. So further digits cannot carry a number to or past the next tie.
 const parseDigits = 33
 
-// Parse reads a decimal number: an optional sign, digits, and optionally a point
-// and more digits ("2", "-0.125", "+.5", "3."). It has no exponent, no spaces and
-// no separators. The result is rounded to nearest, ties away from zero, however
+// Parse reads a decimal number: an optional sign, digits, and optionally a point and more digits ("2", "-0.125", "+.5",
+// "3."). It has no exponent, no spaces and no separators. The result is rounded to nearest, ties away from zero, however
 // many digits there are.
 func Parse(s string) (Num, error) {
 	digits := s
@@ -68,8 +66,7 @@ func MustParse(s string) Num {
 	return a
 }
 
-// String returns the shortest decimal that Parse reads back as a; it has at most
-// ten digits after the point.
+// String returns the shortest decimal that Parse reads back as a; it has at most ten digits after the point.
 func (a Num) String() string {
 	m := magnitude(a)
 	buf := make([]byte, 0, 24)
@@ -82,8 +79,8 @@ func (a Num) String() string {
 		return string(buf)
 	}
 	buf = append(buf, '.')
-	// In units of 2^-33, scaled by ten with each digit: what is left to print, and
-	// the half Epsilon within which Parse finds the way back.
+	// In units of 2^-33, scaled by ten with each digit: what is left to print, and the half Epsilon within which Parse
+	// finds the way back.
 	const unit = 1 << (fracBits + 1)
 	left, reach := 2*rest, uint64(1)
 	for {
@@ -101,8 +98,8 @@ func (a Num) String() string {
 	}
 }
 
-// binary33 returns the fraction's first 33 binary digits: doubling the decimal
-// fraction carries them out one by one. It overwrites the fraction.
+// binary33 returns the fraction's first 33 binary digits: doubling the decimal fraction carries them out one by one. It
+// overwrites the fraction.
 func binary33(fraction *[parseDigits]byte) uint64 {
 	var n uint64
 	for range fracBits + 1 {

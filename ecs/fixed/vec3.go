@@ -2,8 +2,7 @@ package fixed
 
 import "math/bits"
 
-// Vec3 is a point or a direction in space. It is plain data, comparable with
-// ==, and its zero value is the origin.
+// Vec3 is a point or a direction in space. It is plain data, comparable with ==, and its zero value is the origin.
 type Vec3 struct{ X, Y, Z Num }
 
 // Add returns v + w; it wraps.
@@ -11,9 +10,6 @@ func (v Vec3) Add(w Vec3) Vec3 { return Vec3{v.X + w.X, v.Y + w.Y, v.Z + w.Z} }
 
 // Sub returns v - w; it wraps.
 func (v Vec3) Sub(w Vec3) Vec3 { return Vec3{v.X - w.X, v.Y - w.Y, v.Z - w.Z} }
-
-// Neg returns -v.
-func (v Vec3) Neg() Vec3 { return Vec3{v.X.Neg(), v.Y.Neg(), v.Z.Neg()} }
 
 // Scale returns v·k.
 func (v Vec3) Scale(k Num) Vec3 { return Vec3{v.X.Mul(k), v.Y.Mul(k), v.Z.Mul(k)} }
@@ -36,12 +32,11 @@ func (v Vec3) Cross(w Vec3) Vec3 {
 	}
 }
 
-// Len returns the length; its squares cannot overflow. Only a length of 2^31 or
-// more saturates.
+// Len returns the length; its squares cannot overflow. Only a length of 2^31 or more saturates.
 func (v Vec3) Len() Num { return length(norm3(magnitude(v.X), magnitude(v.Y), magnitude(v.Z))) }
 
-// Normalize returns the vector of length 1 in the direction of v, each component
-// rounded to nearest. The zero vector stays zero.
+// Normalize returns the vector of length 1 in the direction of v, each component rounded to nearest. The zero vector stays
+// zero.
 func (v Vec3) Normalize() Vec3 {
 	x, y, z := magnitude(v.X), magnitude(v.Y), magnitude(v.Z)
 	if x|y|z == 0 {
@@ -53,8 +48,7 @@ func (v Vec3) Normalize() Vec3 {
 	return Vec3{signed(ratio(x, n), v.X), signed(ratio(y, n), v.Y), signed(ratio(z, n), v.Z)}
 }
 
-// Lerp returns v at t = 0, w at t = One, and what lies on their line between and
-// beyond.
+// Lerp returns v at t = 0, w at t = One, and what lies on their line between and beyond.
 func (v Vec3) Lerp(w Vec3, t Num) Vec3 {
 	return Vec3{v.X.Lerp(w.X, t), v.Y.Lerp(w.Y, t), v.Z.Lerp(w.Z, t)}
 }

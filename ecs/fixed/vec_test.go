@@ -188,11 +188,9 @@ func TestVectorsAddScaleAndBlendByComponent(t *testing.T) {
 			ok   bool
 		}{
 			{"Add", v.Add(w) == fixed.Vec2{X: v.X + w.X, Y: v.Y + w.Y} && v.Add(w).Sub(w) == v},
-			{"Neg", v.Neg() == fixed.Vec2{X: v.X.Neg(), Y: v.Y.Neg()}},
 			{"Scale", v.Scale(k) == fixed.Vec2{X: v.X.Mul(k), Y: v.Y.Mul(k)}},
 			{"Lerp", v.Lerp(w, k) == fixed.Vec2{X: v.X.Lerp(w.X, k), Y: v.Y.Lerp(w.Y, k)}},
 			{"Add3", a.Add(b) == fixed.Vec3{X: a.X + b.X, Y: a.Y + b.Y, Z: a.Z + b.Z} && a.Add(b).Sub(b) == a},
-			{"Neg3", a.Neg() == fixed.Vec3{X: a.X.Neg(), Y: a.Y.Neg(), Z: a.Z.Neg()}},
 			{"Scale3", a.Scale(k) == fixed.Vec3{X: a.X.Mul(k), Y: a.Y.Mul(k), Z: a.Z.Mul(k)}},
 			{"Lerp3", a.Lerp(b, k) == fixed.Vec3{X: a.X.Lerp(b.X, k), Y: a.Y.Lerp(b.Y, k), Z: a.Z.Lerp(b.Z, k)}},
 		} {

@@ -2,11 +2,10 @@ package fixed
 
 import "math/bits"
 
-// sum adds signed products of two Nums, exactly, and rounds once at the end. It
-// holds the sum modulo 2^128 in units of 2^-64. It takes up to three terms, each in
-// [-2^126, 2^126]. Together they may leave the signed 128 bits but cannot wrap into
-// the range of a Num. So coarse, a quarter of the sum of the high words, need only
-// decide the sign of a saturated result.
+// sum adds signed products of two Nums, exactly, and rounds once at the end. It holds the sum modulo 2^128 in units of
+// 2^-64. It takes up to three terms, each in [-2^126, 2^126]. Together they may leave the signed 128 bits but cannot wrap
+// into the range of a Num. So coarse, a quarter of the sum of the high words, need only decide the sign of a saturated
+// result.
 type sum struct {
 	hi, lo uint64
 	coarse int64
@@ -26,8 +25,7 @@ func (s *sum) sub(hi, lo uint64) {
 	s.coarse -= int64(hi) >> 2
 }
 
-// num returns the sum as a Num, rounded to nearest with ties away from zero, and
-// saturated.
+// num returns the sum as a Num, rounded to nearest with ties away from zero, and saturated.
 func (s *sum) num() Num {
 	lo, carry := bits.Add64(s.lo, uint64(halfUlp+int64(s.hi)>>63), 0)
 	hi := s.hi + carry
@@ -58,9 +56,8 @@ func signed(m uint64, like Num) Num {
 	return Num(m) ^ sign - sign
 }
 
-// ratio returns n/d with 32 fractional bits, rounded to nearest with ties up. The
-// caller guarantees n>>31 < d, so that neither the quotient nor its rounding
-// overflows.
+// ratio returns n/d with 32 fractional bits, rounded to nearest with ties up. The caller guarantees n>>31 < d, so that
+// neither the quotient nor its rounding overflows.
 func ratio(n, d uint64) uint64 {
 	q, r := bits.Div64(n>>32, n<<32, d)
 	if r >= d-r {
@@ -83,12 +80,11 @@ func addSquare(hi, lo, m uint64) (uint64, uint64) {
 	return hi, lo
 }
 
-// root returns the integer nearest to the square root of the 128-bit number
-// (hi, lo), which must not be zero nor exceed 3·2^126. There are no ties.
+// root returns the integer nearest to the square root of the 128-bit number (hi, lo), which must not be zero nor exceed
+// 3·2^126. There are no ties.
 //
-// Heron's step u ← (u + n/u)/2 doubles the good bits of u. Starting from a table
-// it goes from 8 to 16, 32 and 64 bits. Each step takes an error below one unit of
-// its u to an error below one unit of the next: with e < 1 the step overshoots by
+// Heron's step u ← (u + n/u)/2 doubles the good bits of u. Starting from a table it goes from 8 to 16, 32 and 64 bits. Each
+// step takes an error below one unit of its u to an error below one unit of the next: with e < 1 the step overshoots by
 // e²·2^(b-1)/u ≤ 1, since u ≥ 2^(b-1). The division truncates by less than 1.
 func root(hi, lo uint64) uint64 {
 	shift := uint(bits.LeadingZeros64(hi))
@@ -112,8 +108,8 @@ func root(hi, lo uint64) uint64 {
 	if sqHi, sqLo := bits.Mul64(u, u); u == 0 || above(sqHi, sqLo, hi, lo) {
 		u--
 	}
-	// u is now the root's floor; round what the shift appended, or, when it
-	// appended nothing, compare with (u + 1/2)² less the quarter.
+	// u is now the root's floor; round what the shift appended, or, when it appended nothing, compare with (u + 1/2)² less
+	// the quarter.
 	if k := shift / 2; k > 0 {
 		return u>>k + u>>(k-1)&1
 	}

@@ -193,7 +193,7 @@ func (s *SendPolicy) period() systems.Time {
 	if s.config.Turn == 0 || s.turning == 0 {
 		return s.config.Period
 	}
-	p := s.config.Turn.Div(s.turning).Min(8 * fixed.One)
+	p := min(s.config.Turn.Div(s.turning), 8*fixed.One)
 	ns := systems.Time(p.Mul(fixed.FromInt(1000)).Int()) * (systems.Second / 1000)
 	return min(max(ns, periodLeast), s.config.Period)
 }
@@ -215,12 +215,12 @@ func (s *SendPolicy) elapse(now systems.Time, r *Record) {
 	s.heading = r.Vel
 	turned := fixed.Num(0)
 	if (was != fixed.Vec2{}) && (is != fixed.Vec2{}) {
-		turned = fixed.Atan2(was.Cross(is), was.Dot(is)).Abs().Min(fullTurn)
+		turned = min(fixed.Atan2(was.Cross(is), was.Dot(is)).Abs(), fullTurn)
 	}
 	// An exponential mean of the rate, over turnMemory.
 	memory := Seconds(turnMemory)
 	s.turning += (turned - s.turning.Mul(dt)).Div(memory)
-	s.turning = s.turning.Max(0)
+	s.turning = max(s.turning, 0)
 }
 
 // Reset starts anew: the next record is a first one.
