@@ -37,9 +37,9 @@ type bridge struct {
 	view     bool                 // donburi entities may have components of their own, which survive
 	carried  []carriedValue       // of entities that are recreated with other components
 	leave    func(*donburi.Entry) // receives the entry of an entity that leaves a view, before it is removed; may be nil
-	ordered  orderedWalks
-	appeared []Entity          // new since a view was dressed last
-	rotation bridgedBlockIndex // the block that was verified last
+	buffers  [][]*donburi.Entry   // of finished walks of Ordered
+	appeared []Entity             // new since a view was dressed last
+	rotation bridgedBlockIndex    // the block that was verified last
 }
 
 // bridgedColumn is a component with its column and its donburi type.

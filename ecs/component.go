@@ -5,6 +5,7 @@ import (
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/component"
+	"github.com/yohamta/donburi/filter"
 
 	"tendon/ecs/image"
 )
@@ -43,7 +44,7 @@ func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
 	}
 	inner := donburi.NewComponentType[T]()
 	c.named = named{image.DeclareComponent(name, c.roles)}
-	c.id, c.typ, c.component = inner.Id(), inner.Typ(), c
+	c.id, c.typ, c.component, c.filter = inner.Id(), inner.Typ(), c, filter.Contains(c)
 	return c
 }
 
@@ -119,3 +120,32 @@ func (c *Component[T]) Add(w *World, e Entity, value T) {
 
 // Remove removes the component from e when the running system has returned.
 func (c *Component[T]) Remove(w *World, e Entity) { w.image.Remove(e, c.declaration) }
+
+// Resource is a type of plain data of which a world has exactly one value: a match clock, a score table. It is part
+// of the state like any component.
+type Resource[T any] struct{ named }
+
+// AnyResource is a Resource of any type, as Game.Resources lists them.
+type AnyResource interface{ resource() *image.Declaration }
+
+// Resources lists a game's resources. The order is part of the game.
+func Resources(list ...AnyResource) []AnyResource { return list }
+
+// NewResource declares a resource. The name appears in desync reports and in the fingerprint. NewWorld reports a
+// type that is not plain data, with the field's name.
+func NewResource[T any](name string) *Resource[T] {
+	return &Resource[T]{named{image.DeclareResource[T](name)}}
+}
+
+func (r *Resource[T]) resource() *image.Declaration { return r.declaration }
+
+// Read returns the world's value.
+func (r *Resource[T]) Read(w *World) T {
+	return *(*T)(w.image.Resource(r.declaration))
+}
+
+// Write returns a pointer to the world's value and marks it as written. The pointer is valid in the running system
+// only.
+func (r *Resource[T]) Write(w *World) *T {
+	return (*T)(w.image.WriteResource(r.declaration))
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/component"
+	"github.com/yohamta/donburi/filter"
 
 	"tendon/ecs/image"
 )
@@ -40,6 +41,7 @@ func (d *donburiInfo) New() unsafe.Pointer { return nil }
 type donburiType[T any] struct {
 	donburiInfo
 	component AnyComponent
+	filter    filter.LayoutFilter // entries with the component
 }
 
 // Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write
@@ -78,7 +80,7 @@ func (c *donburiType[T]) Each(w donburi.World, f func(*donburi.Entry)) {
 
 // Iter returns the entries of w that have the component, in donburi's order. See Each.
 func (c *donburiType[T]) Iter(w donburi.World) iter.Seq[*donburi.Entry] {
-	return entriesWith(w, c.component)
+	return entriesOf(w, c.filter)
 }
 
 // First returns an entry of w that has the component.

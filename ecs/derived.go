@@ -13,10 +13,8 @@ type Derived[T any] struct {
 
 // AnyDerived is a Derived of any type, as Game.Derived lists them.
 type AnyDerived interface {
-	make(w *World) any
 	ensure(w *World)
 	check(w *World, kept any) error
-	derivedName() string
 }
 
 // NewDerived declares derived data. build fills into, which may hold an older value whose memory can be reused.
@@ -45,8 +43,6 @@ func (d *Derived[T]) Of(w *World) *T {
 	panic(fmt.Sprintf("ecs: derived %q is used but not listed: add it to Game.Derived", d.name))
 }
 
-func (d *Derived[T]) derivedName() string { return d.name }
-
 func (d *Derived[T]) ensure(w *World) { d.Of(w) }
 
 // buildStale builds derived data that a restore invalidated, before a tick changes the state. After an order of the
@@ -60,28 +56,12 @@ func (w *World) buildStale() {
 	}
 }
 
-func (d *Derived[T]) make(w *World) any {
-	value := new(T)
-	d.build(w, value)
-	return value
-}
-
+// check builds the value again and reports whether it differs from the world's.
 func (d *Derived[T]) check(w *World, kept any) error {
-	if kept == nil || d.equal(kept.(*T), d.make(w).(*T)) {
+	var built T
+	d.build(w, &built)
+	if d.equal(kept.(*T), &built) {
 		return nil
 	}
 	return fmt.Errorf("ecs: derived %q differs from the value built from the state: update it in every system that changes the state", d.name)
-}
-
-// checkDerived builds all derived data again and reports the first value that differs from the world's.
-func (w *World) checkDerived() error {
-	for i, d := range w.game.Derived {
-		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {
-			continue
-		}
-		if err := d.check(w, w.derived[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

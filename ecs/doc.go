@@ -1,41 +1,32 @@
-// Package ecs declares games and runs them: components, resources, inputs,
-// events, queries and systems, and a [World] that computes their ticks.
+// Package ecs declares games and runs them: components, resources, inputs, events, queries and systems, and a [World] that
+// computes their ticks.
 //
-// The state of a World is one memory image; package ecs/image has its
-// snapshots, checksums, codecs and comparisons. Networks, clocks and state
-// history are in packages net, systems and rollback. A World reads no clock,
-// no file and no random source but its own. The same state and the same inputs
-// give the same next state on every machine.
+// The state of a World is one memory image; package ecs/image has its snapshots, checksums, codecs and comparisons.
+// Networks, clocks and state history are in packages net, systems and rollback. A World reads no clock, no file and no
+// random source but its own. The same state and the same inputs give the same next state on every machine.
 //
 // # State
 //
-// A component is plain data: booleans, sized numbers, arrays and structs of
-// them, [Entity] and [List]. An entity is a row and the tick in which it was
-// born. Every component type has a column, in which the entity has the same
-// row. Each owner (the world, each player) has a region of rows of its own:
-// spawns of one player never move the entities of another. Rows without an
-// entity and padding are zero, so equal states are equal bytes.
+// A component is plain data: booleans, sized numbers, arrays and structs of them, [Entity] and [List]. An entity is a row
+// and the tick in which it was born. Every component type has a column, in which the entity has the same row. Each owner
+// (the world, each player) has a region of rows of its own: spawns of one player never move the entities of another. Rows
+// without an entity and padding are zero, so equal states are equal bytes.
 //
 // # Time
 //
-// State(0) is the state after [Game.Setup]. Tick f ≥ 1 turns State(f−1) into
-// State(f) with the inputs of tick f. A tick executes its orders, then its
-// systems. A system can fill an entity that it has spawned at once. Queries
-// yield the entity after the system has returned, and [World.Despawn],
-// [Component.Add] and [Component.Remove] take effect then. A row that is freed
-// in a tick is not taken again in that tick.
+// State(0) is the state after [Game.Setup]. Tick f ≥ 1 turns State(f−1) into State(f) with the inputs of tick f. A tick
+// executes its orders, then its systems. A system can fill an entity that it has spawned at once. Queries yield the entity
+// after the system has returned, and [World.Despawn], [Component.Add] and [Component.Remove] take effect then. A row that
+// is freed in a tick is not taken again in that tick.
 //
 // # Access
 //
-// A query declares which components it reads and which it writes: [Read]
-// yields values, [Write] pointers. A save compares only pages that were
-// declared written. A write that was not declared is a bug; SyncTest of package
-// rollback reports it. Queries visit rows upwards, so their order follows from
-// the state alone.
+// A query declares which components it reads and which it writes: [Read] yields values, [Write] pointers. A save compares
+// only pages that were declared written. A write that was not declared is a bug; SyncTest of package rollback reports it.
+// Queries visit rows upwards, so their order follows from the state alone.
 //
-// A client that predicts some entities limits its ticks to them (see
-// [image.Image.SetPredicted]). Systems stay as they are: they read everything,
-// and writes to other entities do not outlast the tick.
+// A client that predicts some entities limits its ticks to them (see [image.Image.SetPredicted]). Systems stay as they are:
+// they read everything, and writes to other entities do not outlast the tick.
 //
 // # A game
 //
@@ -84,6 +75,5 @@
 //   - draw: [NewView], [Screen], [Canvas]; entities on several timelines: [View.Compose] to [View.Dress]
 //   - use donburi code: [World.Donburi], [World.Entry], [Ordered]
 //
-// The image's bytes are those of little-endian targets. [Game.Check] refuses
-// other targets.
+// The image's bytes are those of little-endian targets. [Game.Check] refuses other targets.
 package ecs

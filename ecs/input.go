@@ -16,20 +16,13 @@ import (
 //	func (late Pad) MergeLate(next Pad) Pad // next with the lasting part of late
 type Input[T any] struct{ *image.InputType }
 
-// AnyInput is an Input of any type, as Game.Input holds it.
+// AnyInput is an Input of any type, as Game.Input holds it. Its methods are those of image.InputType.
 type AnyInput interface {
-	// Size returns the bytes of an input that can differ from zero. A wire or a recording carries no more.
 	Size() int
-	// Clean returns an input without bytes that no Go program could have stored. Every input from a wire or a file
-	// passes through it.
 	Clean(in InputBytes) InputBytes
-	// Valid reports whether Clean leaves an input as it is.
 	Valid(in InputBytes) bool
-	// Predict returns the predicted input of the tick after the one in which the player's input was last.
 	Predict(last InputBytes) InputBytes
-	// MergeLate returns next with the presses of an input that arrived after its own tick.
 	MergeLate(late, next InputBytes) InputBytes
-	// Describe returns the fields of an input.
 	Describe(in InputBytes) []image.FieldValue
 
 	declared() *image.InputType

@@ -3,11 +3,11 @@ package ecs
 import (
 	"fmt"
 	"iter"
-	"reflect"
 	"unsafe"
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/component"
+	"github.com/yohamta/donburi/filter"
 
 	"tendon/ecs/image"
 )
@@ -21,14 +21,9 @@ type link struct {
 
 // linkComponent is the donburi type of link. It is the first component of every bridged archetype, so an entity
 // without other components is in donburi too.
-type linkComponent struct{ inner *donburi.ComponentType[link] }
+type linkComponent struct{ *donburi.ComponentType[link] }
 
-var linkType component.IComponentType = &linkComponent{donburi.NewComponentType[link]()}
-
-func (c *linkComponent) Id() component.ComponentTypeId { return c.inner.Id() }
-func (c *linkComponent) Typ() reflect.Type             { return c.inner.Typ() }
-func (c *linkComponent) Name() string                  { return "ecs.link" }
-func (c *linkComponent) String() string                { return "ecs.link" }
+var linkType component.IComponentType = &linkComponent{donburi.NewComponentType[link]().SetName("ecs.link")}
 
 // New returns nil: a link is part of its block.
 func (c *linkComponent) New() unsafe.Pointer { return nil }
@@ -130,13 +125,13 @@ func (b *bridge) onRemove(_ donburi.World, removed donburi.Entity) {
 	}
 }
 
-// entriesWith yields the entries that have component c, archetype by archetype in donburi's order. It keeps no
-// state, unlike a donburi.Query, which has an unlocked cache. If the yielded entity is removed or moved to another
-// archetype, the one in its place is next.
-func entriesWith(w donburi.World, c AnyComponent) iter.Seq[*donburi.Entry] {
+// entriesOf yields the entries that match the filter, archetype by archetype in donburi's order. It keeps no state,
+// unlike a donburi.Query, which has an unlocked cache. If the yielded entity is removed or moved to another archetype,
+// the one in its place is next.
+func entriesOf(w donburi.World, f filter.LayoutFilter) iter.Seq[*donburi.Entry] {
 	return func(yield func(*donburi.Entry) bool) {
 		for _, a := range w.Archetypes() {
-			if !a.Layout().HasComponent(c) {
+			if !f.MatchesLayout(a.ComponentTypes()) {
 				continue
 			}
 			for i := 0; i < len(a.Entities()); {

@@ -21,10 +21,11 @@ import (
 func Ordered(w *World, query *donburi.Query) iter.Seq[*donburi.Entry] {
 	return func(yield func(*donburi.Entry) bool) {
 		b := w.bring()
-		entries := b.ordered.buffer()
-		for entry := range b.ordered.query(query).Iter(b.donburi) {
-			entries = append(entries, entry)
+		var entries []*donburi.Entry
+		if n := len(b.buffers); n > 0 { // walks may be nested
+			entries, b.buffers = b.buffers[n-1], b.buffers[:n-1]
 		}
+		entries = slices.AppendSeq(entries, entriesOf(b.donburi, filterOf(query)))
 		slices.SortStableFunc(entries, func(x, y *donburi.Entry) int { return cmp.Compare(rowOrLast(x), rowOrLast(y)) })
 		for _, entry := range entries {
 			if !yield(entry) {
@@ -32,7 +33,7 @@ func Ordered(w *World, query *donburi.Query) iter.Seq[*donburi.Entry] {
 			}
 		}
 		clear(entries)
-		b.ordered.free = append(b.ordered.free, entries[:0])
+		b.buffers = append(b.buffers, entries[:0])
 	}
 }
 
@@ -42,37 +43,6 @@ func rowOrLast(entry *donburi.Entry) uint64 {
 		return uint64(l.entity.Row)
 	}
 	return 1 << 32
-}
-
-// orderedWalks is a world's state for Ordered: the buffers of finished walks, and the world's own copy of each
-// query. A donburi query has an unlocked cache of every world it was used on.
-type orderedWalks struct {
-	queries map[*donburi.Query]*donburi.Query
-	free    [][]*donburi.Entry
-}
-
-// query returns the world's own copy of a query.
-func (o *orderedWalks) query(q *donburi.Query) *donburi.Query {
-	own := o.queries[q]
-	if own == nil {
-		if o.queries == nil {
-			o.queries = map[*donburi.Query]*donburi.Query{}
-		}
-		own = donburi.NewQuery(filterOf(q))
-		o.queries[q] = own
-	}
-	return own
-}
-
-// buffer returns an empty slice for the entries of one walk. Walks may be nested.
-func (o *orderedWalks) buffer() []*donburi.Entry {
-	n := len(o.free)
-	if n == 0 {
-		return nil
-	}
-	buffer := o.free[n-1]
-	o.free = o.free[:n-1]
-	return buffer
 }
 
 // filterOf returns the filter of a query, which donburi sets once, keeps and does not export. The field is read through

@@ -76,7 +76,7 @@ func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
 // A wound is a sprite that a view attaches to an avatar by donburi's own hierarchy. Meanwhile the avatar's
 // components change and ticks are rewound. The wound is removed with the avatar.
 func TestDonburisHierarchyWorksInAView(t *testing.T) {
-	g := sample.Visible()
+	g := visible()
 	wound := donburi.NewTag()
 	var left []ecs.Entity
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {

@@ -18,3 +18,37 @@ type Screen struct {
 	// its own removes those here, for example with transform.RemoveChildrenRecursive.
 	Undress func(v *View, entry *donburi.Entry)
 }
+
+// Color is red, green, blue and opacity, 0 to 255 each, not premultiplied.
+type Color struct{ R, G, B, A uint8 }
+
+// Canvas is what a game paints on: a window or a browser page. Coordinates are world units through the camera, y
+// pointing down.
+type Canvas interface {
+	// Camera puts the world point (x, y) into the middle and shows height world units from top to bottom.
+	Camera(x, y, height float64)
+	Rectangle(x, y, width, height float64, c Color)
+	Circle(x, y, radius float64, c Color)
+	Line(x0, y0, x1, y1, width float64, c Color)
+	Polygon(points []Point, c Color)
+	// Text writes a line whose top is y, size world units high; align −1 starts at x, 0 is centred, 1 ends there.
+	Text(x, y, size float64, align int, text string, c Color)
+	// Image paints the asset of that name into the rectangle.
+	Image(name string, x, y, width, height float64)
+	// Aspect returns the picture's width divided by its height.
+	Aspect() float64
+	// Hud returns a canvas whose camera is fixed: (0, 0) to (16·Aspect, 16), unaffected by Camera.
+	Hud() Canvas
+}
+
+// Point is a point in world units.
+type Point struct{ X, Y float64 }
+
+// Controls is what a person's hands do: keys by their names and a pointer in world units.
+type Controls interface {
+	// Down reports whether a key is held. Names: "a".."z", "0".."9", "left", "right", "up", "down", "space", "shift",
+	// "enter", "tab", "mouse1", "mouse2".
+	Down(key string) bool
+	// Pointer returns where the pointer is in world units.
+	Pointer() (x, y float64)
+}

@@ -13,10 +13,19 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
+var shown = ecs.NewQuery1(ecs.Read(sample.ShownPositions))
+
+// visible returns a game with components of all roles.
+func visible() *ecs.Game {
+	return &ecs.Game{Name: "v", TickRate: 60, MaxPlayers: 2, Input: sample.Pads,
+		Components: ecs.Components(sample.ShownPositions, sample.Healths, sample.ShownWides, sample.Velocities, sample.Tags), Resources: ecs.Resources(sample.Clocks),
+		Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, sample.ShownPositions) }}
+}
+
 // One entity per rule. Entities in both states are interpolated. Entities in one state only are shown with the new
 // state's values, or not at all.
 func TestViewInterpolatesEntitiesOfBothStates(t *testing.T) {
-	w, v := sample.NewWorld(t, sample.Visible()), sample.NewView(t, sample.Visible())
+	w, v := sample.NewWorld(t, visible()), sample.NewView(t, visible())
 	var stays, dies, comes, gains, still ecs.Entity
 	sample.InSystem(w, func() {
 		stays = w.Spawn(ecs.OwnedBy(0), sample.ShownPositions, sample.ShownWides)
@@ -37,7 +46,7 @@ func TestViewInterpolatesEntitiesOfBothStates(t *testing.T) {
 		sample.ShownWides.Write(w, stays).Cells[99] = 80
 		sample.Velocities.Put(w, gains, sample.Vel{X: 4})
 		sample.ShownPositions.Add(w, gains, sample.PosAt(9, 9))
-		sample.ShownClocks.Write(w).Left = 77
+		sample.Clocks.Write(w).Left = 77
 	})
 	cur := sample.Saved(w)
 	if comes.Row != dies.Row {
@@ -67,8 +76,8 @@ func TestViewInterpolatesEntitiesOfBothStates(t *testing.T) {
 	if v.Sim.Exists(dies) || v.Sim.Entry(dies) != nil {
 		t.Error("an entity that is gone in the new state is shown")
 	}
-	if v.Tick != w.Tick() || v.Sim.Tick() != w.Tick() || v.Alpha != 0.25 || sample.ShownClocks.Read(v.Sim).Left != 77 {
-		t.Errorf("tick %d, Sim's %d, alpha %v, clock %v", v.Tick, v.Sim.Tick(), v.Alpha, sample.ShownClocks.Read(v.Sim))
+	if v.Tick != w.Tick() || v.Sim.Tick() != w.Tick() || v.Alpha != 0.25 || sample.Clocks.Read(v.Sim).Left != 77 {
+		t.Errorf("tick %d, Sim's %d, alpha %v, clock %v", v.Tick, v.Sim.Tick(), v.Alpha, sample.Clocks.Read(v.Sim))
 	}
 	v.Update(prev, cur, cur, 1)
 	if got, _ := sample.ShownPositions.Read(v.Sim, stays); got != sample.PosAt(20, 300) {
@@ -87,7 +96,7 @@ func TestViewInterpolatesEntitiesOfBothStates(t *testing.T) {
 // Health must not jump back after a mispredicted hit. It is shown as confirmed, even if the prediction has removed
 // it, and not at all if the confirmed state lacks it.
 func TestConfirmedOnlyComponentsAreShownAsConfirmed(t *testing.T) {
-	w, v := sample.NewWorld(t, sample.Visible()), sample.NewView(t, sample.Visible())
+	w, v := sample.NewWorld(t, visible()), sample.NewView(t, visible())
 	var hit, shot, cured, gone ecs.Entity
 	sample.InSystem(w, func() {
 		hit = w.Spawn(ecs.OwnedByWorld, sample.ShownPositions, sample.Healths)
@@ -133,7 +142,7 @@ func TestConfirmedOnlyComponentsAreShownAsConfirmed(t *testing.T) {
 // Sprites, tweens and sounds belong to entities. They stay while the entity is shown, across rewinds and changes of
 // its set of simulated components.
 func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
-	g, dressed := sample.Visible(), map[ecs.Entity]int{}
+	g, dressed := visible(), map[ecs.Entity]int{}
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
 		e, ok := ecs.EntityOf(entry)
 		if !ok || v.Sim.Entry(e) != entry {
@@ -205,7 +214,7 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 
 // The row of a removed entity may be taken by another between two updates. The new entity is dressed itself.
 func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
-	g := sample.Visible()
+	g := visible()
 	var dressed []ecs.Entity
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
 		e, _ := ecs.EntityOf(entry)
@@ -228,11 +237,11 @@ func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
 func TestDerivedDataOfAViewFollowsWhatIsShown(t *testing.T) {
 	count := ecs.NewDerived("count", func(w *ecs.World, n *int) {
 		*n = 0
-		for range sample.Shown.All(w) {
+		for range shown.All(w) {
 			*n++
 		}
 	}, func(a, b *int) bool { return *a == *b })
-	g := sample.Visible()
+	g := visible()
 	g.Derived = []ecs.AnyDerived{count}
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
 	for want := 1; want < 4; want++ {
@@ -247,7 +256,7 @@ func TestDerivedDataOfAViewFollowsWhatIsShown(t *testing.T) {
 // A view may remove components that Dress added. Donburi then moves the entity to an archetype that Create has
 // created.
 func TestUndressingLeavesTheArchetypesSound(t *testing.T) {
-	g := sample.Visible()
+	g := visible()
 	g.Screen.Dress = func(_ *ecs.View, entry *donburi.Entry) { donburi.Add(entry, sample.Sprites, &sample.Sprite{}) }
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
 	var e ecs.Entity
@@ -272,7 +281,7 @@ func TestUndressingLeavesTheArchetypesSound(t *testing.T) {
 // A camera, a particle or donburi's event bus may be in a view's world. The engine changes only entities of the
 // simulation.
 func TestViewHoldsEntitiesOfTheGamesOwn(t *testing.T) {
-	w, v := sample.NewWorld(t, sample.Visible()), sample.NewView(t, sample.Visible())
+	w, v := sample.NewWorld(t, visible()), sample.NewView(t, visible())
 	camera := v.World.Entry(v.World.Create(sample.Sprites))
 	received := 0
 	boom := events.NewEventType[int]()
@@ -295,7 +304,7 @@ func TestViewHoldsEntitiesOfTheGamesOwn(t *testing.T) {
 
 // A view that removes some of its own entities during a loop visits each once.
 func TestRemovingTheCurrentEntryInsideIterVisitsEachOnce(t *testing.T) {
-	g := sample.Visible()
+	g := visible()
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
 	sample.InSystem(w, func() {
 		for range 50 {
@@ -326,7 +335,7 @@ func TestRemovingTheCurrentEntryInsideIterVisitsEachOnce(t *testing.T) {
 
 // A view is updated at display rate, on devices with a slow garbage collector.
 func TestUpdateDoesNotAllocateWhileNoEntityComesOrGoes(t *testing.T) {
-	g := sample.Visible()
+	g := visible()
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
 	sample.InSystem(w, func() {
 		for i := range 500 {
@@ -367,7 +376,7 @@ func TestUpdateDoesNotAllocateWhileNoEntityComesOrGoes(t *testing.T) {
 }
 
 func BenchmarkView(b *testing.B) {
-	g := sample.Visible()
+	g := visible()
 	w, v := sample.NewWorld(b, g), sample.NewView(b, g)
 	for range 10000 {
 		w.Spawn(ecs.OwnedByWorld, sample.ShownPositions, sample.Velocities)

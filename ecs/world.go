@@ -68,8 +68,13 @@ func (w *World) Despawn(e Entity) { w.image.Despawn(e) }
 // equal the value that build returns. Each donburi entry must have its entity's components and point at its rows.
 // Check is for tests, because it builds all derived data again.
 func (w *World) Check() error {
-	if err := w.checkDerived(); err != nil {
-		return err
+	for i, d := range w.game.Derived {
+		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {
+			continue
+		}
+		if err := d.check(w, w.derived[i]); err != nil {
+			return err
+		}
 	}
 	return w.checkDonburi()
 }

@@ -1,25 +1,19 @@
-// Package image is the store of a simulated state: columns of plain data cut
-// into pages, with snapshots that share pages, checksums, codecs and
-// comparisons.
+// Package image is the store of a simulated state: columns of plain data cut into pages, with snapshots that share pages,
+// checksums, codecs and comparisons.
 //
-// An [Image] is the state of one ecs.World. Sync strategies, tools and tests
-// use it; a game is written against package ecs. It has no game code: systems,
-// hooks, typed components and donburi entries are in package ecs. It keeps no
-// history: a ring of snapshots is in package rollback.
+// An [Image] is the state of one ecs.World. Sync strategies, tools and tests use it; a game is written against package ecs.
+// It has no game code: systems, hooks, typed components and donburi entries are in package ecs. It keeps no history: a ring
+// of snapshots is in package rollback.
 //
 // # Model
 //
-// A [Schema] lists the columns: the engine's own (tick, inputs, entity), then
-// the game's resources and components. A column has a region of rows for each
-// [Owner], and one bit per row for presence. Presence and rows are cut into
-// pages of about 4 KiB. Rows without an entity and padding are zero, so equal
-// states are equal byte for byte, whatever their history.
+// A [Schema] lists the columns: the engine's own (tick, inputs, entity), then the game's resources and components. A column
+// has a region of rows for each [Owner], and one bit per row for presence. Presence and rows are cut into pages of about 4
+// KiB. Rows without an entity and padding are zero, so equal states are equal byte for byte, whatever their history.
 //
-// A [Snapshot] is a table of pages. [Image.Save] copies the pages that were
-// written since the last save and shares the others. [Image.Restore] copies
-// back the pages that differ. A page that nothing marked as written equals its
-// base; one unmarked page per save is compared in rotation, and
-// [Image.Strays] counts writes without a mark.
+// A [Snapshot] is a table of pages. [Image.Save] copies the pages that were written since the last save and shares the
+// others. [Image.Restore] copies back the pages that differ. A page that nothing marked as written equals its base; one
+// unmarked page per save is compared in rotation, and [Image.Strays] counts writes without a mark.
 //
 // # Use
 //

@@ -3,6 +3,7 @@ package image_test
 import (
 	"unsafe"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 )
 
@@ -30,4 +31,12 @@ func eachRow(im *image.Image, f func(o image.Owner, i uint32)) {
 			f(image.Owner(o), i)
 		}
 	}
+}
+
+// count returns how many entities a query yields.
+func count[A, PA any](w *ecs.World, q *ecs.Query1[A, PA]) (n int) {
+	for range q.All(w) {
+		n++
+	}
+	return n
 }

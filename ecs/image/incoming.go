@@ -126,7 +126,7 @@ func (in *incoming) checkInputs(row []byte) error {
 	for i := range 2 * s.MaxPlayers {
 		var input InputBytes
 		copy(input[:], row[i*size:(i+1)*size])
-		if s.Input.Clean(input) != input {
+		if !s.Input.Valid(input) {
 			return fmt.Errorf("the input of player %d has bytes that no program could have stored", i%s.MaxPlayers)
 		}
 	}

@@ -49,9 +49,8 @@ func (t *InputType) Clean(in InputBytes) InputBytes {
 
 // Valid reports whether Clean leaves an input as it is.
 func (t *InputType) Valid(in InputBytes) bool {
-	size := t.layout.size
-	_, ok := t.layout.checkRow(in[:size])
-	return ok && isZero(in[size:])
+	size := t.Size()
+	return t.declaration.layout.check(in[:size]) == nil && isZero(in[size:])
 }
 
 // Predict returns the predicted input of the tick after the one in which the player's input was last.

@@ -164,7 +164,7 @@ func (m *limitedModel) check(t *rapid.T, w *ecs.World, all []ecs.Entity) {
 				m.exists[e], m.pos[e], wantPos, m.vel[e], wantVel)
 		}
 	}
-	if n := sample.Count(w, sample.Placed); n != len(m.pos) {
+	if n := count(w, sample.Placed); n != len(m.pos) {
 		t.Fatalf("the world has %d entities, want %d", n, len(m.pos))
 	}
 	if got := sample.Scores.Read(w).Points[1]; got != m.score {

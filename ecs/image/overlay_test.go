@@ -157,7 +157,7 @@ func TestOverlayOfASmallStateEmptiesLaterPages(t *testing.T) {
 	keep := &image.RowSet{}
 	keep.Add(mine.Row)
 	w.Image().Overlay(small, keep)
-	if n := sample.Count(w, sample.Placed); n != 1 || !w.Exists(mine) {
+	if n := count(w, sample.Placed); n != 1 || !w.Exists(mine) {
 		t.Errorf("%d entities are left, want the kept one", n)
 	}
 	var next ecs.Entity
@@ -170,7 +170,7 @@ func TestOverlayOfASmallStateEmptiesLaterPages(t *testing.T) {
 // Entries and derived data follow an overlay like a restore.
 func TestOverlayIsSeenByDonburiAndDerivedData(t *testing.T) {
 	g := sample.Bare()
-	n := ecs.NewDerived("n", func(w *ecs.World, into *int) { *into = sample.Count(w, sample.Placed) }, func(a, b *int) bool { return *a == *b })
+	n := ecs.NewDerived("n", func(w *ecs.World, into *int) { *into = count(w, sample.Placed) }, func(a, b *int) bool { return *a == *b })
 	g.Derived = []ecs.AnyDerived{n}
 	w := sample.NewWorld(t, g)
 	empty := sample.Saved(w)

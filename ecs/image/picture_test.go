@@ -17,7 +17,7 @@ import (
 // composeGame has components of all roles, in pages of all sizes, and systems that change them and who has them.
 func composeGame() *ecs.Game {
 	g := &ecs.Game{Name: "compose", TickRate: 60, MaxPlayers: 4, Input: sample.Pads,
-		Components: ecs.Components(sample.ShownPositions, sample.Healths, sample.ShownWides, sample.Velocities, sample.Tags, dMoving, dExact), Resources: ecs.Resources(sample.ShownClocks)}
+		Components: ecs.Components(sample.ShownPositions, sample.Healths, sample.ShownWides, sample.Velocities, sample.Tags, dMoving, dExact), Resources: ecs.Resources(sample.Clocks)}
 	everyPos, everyWide, everyMoving := ecs.NewQuery1(ecs.Write(sample.ShownPositions)), ecs.NewQuery1(ecs.Write(sample.ShownWides)), ecs.NewQuery1(ecs.Write(dMoving))
 	g.Setup = func(w *ecs.World) {
 		for i := range 60 {
@@ -34,7 +34,7 @@ func composeGame() *ecs.Game {
 		for e := range everyMoving.All(w) {
 			e.A.Pos.Y, e.A.Ammo = e.A.Pos.Y+fixed.One, uint16(w.Tick())
 		}
-		sample.ShownClocks.Write(w).Left++
+		sample.Clocks.Write(w).Left++
 	}}, {Name: "change", Run: func(w *ecs.World) {
 		r := w.Rand()
 		for e := range everyPos.All(w) {
@@ -123,7 +123,7 @@ func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 			}
 			n += int(want[0])
 		})
-		if *v.Sim.Image().Core() != *u.Sim.Image().Core() || sample.ShownClocks.Read(v.Sim) != sample.ShownClocks.Read(u.Sim) || v.Tick != u.Tick || v.Alpha != u.Alpha {
+		if *v.Sim.Image().Core() != *u.Sim.Image().Core() || sample.Clocks.Read(v.Sim) != sample.Clocks.Read(u.Sim) || v.Tick != u.Tick || v.Alpha != u.Alpha {
 			t.Fatalf("round %d: tick, players or resources are not cur's", round)
 		}
 		if r.IntN(2) == 0 {

@@ -23,12 +23,12 @@ func TestSpawnFillsAtOnceAndIsYieldedToTheNextSystem(t *testing.T) {
 			if v, ok := sample.Positions.Read(w, e); !ok || v.X != 7 || !w.Exists(e) || !sample.Positions.Has(w, e) {
 				t.Error("the spawned entity cannot be filled:", v, ok)
 			}
-			if sample.Count(w, sample.Placed) != 0 {
+			if count(w, sample.Placed) != 0 {
 				t.Error("a query sees what its own system spawned")
 			}
 		}},
 		{Name: "second", Run: func(w *ecs.World) {
-			if sample.Count(w, sample.Placed) != 1 {
+			if count(w, sample.Placed) != 1 {
 				t.Error("the next system does not see the spawned entity")
 			}
 		}},
@@ -46,7 +46,7 @@ func TestDespawnAddAndRemoveTakeEffectWhenTheSystemHasReturned(t *testing.T) {
 	}
 	look := func(w *ecs.World) string {
 		v, _ := sample.Velocities.Read(w, b)
-		return fmt.Sprint(w.Exists(a), sample.Positions.Has(w, a), w.Exists(b), sample.Positions.Has(w, b), sample.Velocities.Has(w, b), int64(v.X), sample.Count(w, sample.Placed))
+		return fmt.Sprint(w.Exists(a), sample.Positions.Has(w, a), w.Exists(b), sample.Positions.Has(w, b), sample.Velocities.Has(w, b), int64(v.X), count(w, sample.Placed))
 	}
 	g.Systems = []ecs.System{
 		{Name: "first", Run: func(w *ecs.World) {

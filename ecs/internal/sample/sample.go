@@ -227,25 +227,15 @@ type Health struct{ Points int32 }
 
 var (
 	// ShownPositions is blended, Healths shown only as confirmed, Tags and Velocities as they are.
-	ShownPositions = ecs.NewComponent[Pos]("pos", ecs.Roles[Pos]{Lerp: LerpPos})
-	Healths        = ecs.NewComponent[Health]("health", ecs.Roles[Health]{ConfirmedOnly: true})
-	ShownWides     = ecs.NewComponent[Wide]("wide", ecs.Roles[Wide]{Lerp: func(a, b Wide, t float64) Wide {
+	ShownPositions = ecs.NewComponent[Pos]("pos", ecs.Roles[Pos]{Lerp: func(a, b Pos, t float64) Pos {
+		return Pos{a.X + fixed.FromFloat(t*(b.X-a.X).Float()), a.Y + fixed.FromFloat(t*(b.Y-a.Y).Float())}
+	}})
+	Healths    = ecs.NewComponent[Health]("health", ecs.Roles[Health]{ConfirmedOnly: true})
+	ShownWides = ecs.NewComponent[Wide]("wide", ecs.Roles[Wide]{Lerp: func(a, b Wide, t float64) Wide {
 		a.Cells[99] += uint64(t * float64(b.Cells[99]-a.Cells[99]))
 		return a
 	}})
-	ShownClocks = ecs.NewResource[Clock]("clock")
-	Shown       = ecs.NewQuery1(ecs.Read(ShownPositions))
 )
-
-func LerpPos(a, b Pos, t float64) Pos {
-	return Pos{a.X + fixed.FromFloat(t*(b.X-a.X).Float()), a.Y + fixed.FromFloat(t*(b.Y-a.Y).Float())}
-}
-
-func Visible() *ecs.Game {
-	return &ecs.Game{Name: "v", TickRate: 60, MaxPlayers: 2, Input: Pads,
-		Components: ecs.Components(ShownPositions, Healths, ShownWides, Velocities, Tags), Resources: ecs.Resources(ShownClocks),
-		Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, ShownPositions) }}
-}
 
 func NewView(t testing.TB, g *ecs.Game) *ecs.View {
 	t.Helper()
@@ -270,14 +260,6 @@ func MustPanic(t *testing.T, want string, f func()) {
 	f()
 }
 
-// Count returns how many entities a query sees.
-func Count[A, PA any](w *ecs.World, q *ecs.Query1[A, PA]) (n int) {
-	for range q.All(w) {
-		n++
-	}
-	return n
-}
-
 // Must returns v. It panics if err is not nil.
 func Must[T any](v T, err error) T {
 	if err != nil {
@@ -292,7 +274,6 @@ type Sprite struct {
 	Of   *int
 }
 
-// Sprites is the donburi type of Sprite.
 var Sprites = donburi.NewComponentType[Sprite]()
 
 // mix is the finalizer of SplitMix64.
@@ -347,30 +328,24 @@ func SameAsQueries(t *testing.T, w *ecs.World) {
 	if err := w.Check(); err != nil {
 		t.Fatal(err)
 	}
-	n, identity := 0, w.Image().Identity()
-	for o := range image.Owner(identity.Owners()) {
-		for i := range uint32(len(identity.Words(o)) * image.BlockRows) {
-			if !identity.Has(o, i) {
-				continue
+	n := 0
+	for e := range Saved(w).Entities {
+		n++
+		entry := w.Entry(e)
+		if entry == nil || !entry.Valid() {
+			t.Fatalf("%v has no valid entry", e)
+		}
+		if back, ok := ecs.EntityOf(entry); !ok || back != e {
+			t.Fatalf("entry of %v leads back to %v, %t", e, back, ok)
+		}
+		for k, c := range w.Game().Components {
+			column := w.Image().Column(w.Image().Schema().Components[k])
+			has := column.Has(e.Owner(), e.Index())
+			if entry.HasComponent(c) != has {
+				t.Fatalf("%v: donburi has %s = %t", e, c.Name(), !has)
 			}
-			n++
-			e := *(*ecs.Entity)(identity.At(o, i))
-			entry := w.Entry(e)
-			if entry == nil || !entry.Valid() {
-				t.Fatalf("%v has no valid entry", e)
-			}
-			if back, ok := ecs.EntityOf(entry); !ok || back != e {
-				t.Fatalf("entry of %v leads back to %v, %t", e, back, ok)
-			}
-			for k, c := range w.Game().Components {
-				column := w.Image().Column(w.Image().Schema().Components[k])
-				has := column.Has(o, i)
-				if entry.HasComponent(c) != has {
-					t.Fatalf("%v: donburi has %s = %t", e, c.Name(), !has)
-				}
-				if has && entry.Component(c) != column.At(o, i) {
-					t.Fatalf("%v: %s does not point at its row", e, c.Name())
-				}
+			if has && entry.Component(c) != column.At(e.Owner(), e.Index()) {
+				t.Fatalf("%v: %s does not point at its row", e, c.Name())
 			}
 		}
 	}
