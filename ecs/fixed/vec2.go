@@ -17,6 +17,9 @@ func (v Vec2) Add(w Vec2) Vec2 { return Vec2{v.X + w.X, v.Y + w.Y} }
 // Sub returns v - w; it wraps.
 func (v Vec2) Sub(w Vec2) Vec2 { return Vec2{v.X - w.X, v.Y - w.Y} }
 
+// Neg returns -v.
+func (v Vec2) Neg() Vec2 { return Vec2{v.X.Neg(), v.Y.Neg()} }
+
 // Scale returns v·k.
 func (v Vec2) Scale(k Num) Vec2 { return Vec2{v.X.Mul(k), v.Y.Mul(k)} }
 

@@ -188,6 +188,7 @@ func TestVectorsAddScaleAndBlendByComponent(t *testing.T) {
 			ok   bool
 		}{
 			{"Add", v.Add(w) == fixed.Vec2{X: v.X + w.X, Y: v.Y + w.Y} && v.Add(w).Sub(w) == v},
+			{"Neg", v.Neg() == fixed.Vec2{X: v.X.Neg(), Y: v.Y.Neg()}},
 			{"Scale", v.Scale(k) == fixed.Vec2{X: v.X.Mul(k), Y: v.Y.Mul(k)}},
 			{"Lerp", v.Lerp(w, k) == fixed.Vec2{X: v.X.Lerp(w.X, k), Y: v.Y.Lerp(w.Y, k)}},
 			{"Add3", a.Add(b) == fixed.Vec3{X: a.X + b.X, Y: a.Y + b.Y, Z: a.Z + b.Z} && a.Add(b).Sub(b) == a},
