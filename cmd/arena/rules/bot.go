@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"math/rand/v2"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -14,6 +16,7 @@ type botTurn struct {
 	player ecs.Player
 	me     ecs.Entity
 	body   Body
+	here   fixed.Vec2
 	health Health
 
 	foe     Target // nearest enemy in sight, or else nearest
@@ -43,11 +46,10 @@ func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
 		return pad.Pack(Pad{})
 	}
 	m.body, _ = body.Read(w, m.me)
+	m.here = flat(m.body.Pos)
 	m.health, _ = health.Read(w, m.me)
 	m.look()
-	in := m.walk(Pad{})
-	in = m.shoot(in)
-	in = m.dodge(in)
+	in := m.dodge(m.shoot(m.walk(Pad{})))
 	in.Kit = m.health.HP <= fullHP/2 && m.health.Kits > 0 && w.Tick()%2 == 0
 	in.Jump = in.Jump || dice.Chance(1, 150)
 	return pad.Pack(in)
@@ -56,9 +58,7 @@ func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
 // look finds the foe.
 func (m *botTurn) look() {
 	m.foeDist = fixed.Max
-	targets := m.s.All()
-	for i := range targets {
-		t := &targets[i]
+	for _, t := range m.s.All() {
 		if t.Entity == m.me {
 			continue
 		}
@@ -71,7 +71,7 @@ func (m *botTurn) look() {
 		ray.From.Z += gunHeight // what it can shoot at, it sees
 		seen := dist < rifleRange && m.s.Clear(ray) == dist
 		if seen || !m.inSight && dist < m.foeDist {
-			m.foe, m.foeDist, m.inSight = *t, dist, seen
+			m.foe, m.foeDist, m.inSight = t, dist, seen
 		}
 	}
 	if b, ok := body.Read(m.w, m.foe.Entity); ok {
@@ -81,37 +81,32 @@ func (m *botTurn) look() {
 
 // walk goes for a kit when one is wanted, else for the foe: near, but not too near, and never in a straight line.
 func (m *botTurn) walk(in Pad) Pad {
-	here := flat(m.body.Pos)
 	if at, ok := m.wantedKit(); ok {
-		return in.WithWalk(m.way(at).Add(m.strafe(here).Scale(fixed.FromRatio(1, 4))))
-	}
-	if m.foe.Entity.IsZero() {
-		return in
+		return in.WithWalk(m.way(at).Add(m.strafe().Scale(fixed.FromRatio(1, 4))))
 	}
 	foe := flat(m.foe.Pos)
-	if !m.inSight {
+	switch {
+	case m.foe.Entity.IsZero():
+		return in
+	case !m.inSight:
 		in.Dash = m.dice.Chance(1, 100)
 		return in.WithWalk(m.way(foe))
-	}
-	to := foe.Sub(here).Normalize()
-	switch {
 	case m.foeDist > keepFrom:
-		return in.WithWalk(m.way(foe).Add(m.strafe(here)))
+		return in.WithWalk(m.way(foe).Add(m.strafe()))
 	case m.foeDist < keepOff:
-		return in.WithWalk(m.strafe(here).Sub(to))
+		return in.WithWalk(m.strafe().Sub(foe.Sub(m.here).Normalize()))
 	}
-	return in.WithWalk(m.strafe(here))
+	return in.WithWalk(m.strafe())
 }
 
 // way returns the direction of the next step towards a point, around walls.
 func (m *botTurn) way(goal fixed.Vec2) fixed.Vec2 {
-	here := flat(m.body.Pos)
-	return level.Toward(here, goal).Sub(here).Normalize()
+	return level.Toward(m.here, goal).Sub(m.here).Normalize()
 }
 
 // strafe returns the direction across the line to the foe, to a side that changes with time.
-func (m *botTurn) strafe(here fixed.Vec2) fixed.Vec2 {
-	to := flat(m.foe.Pos).Sub(here).Normalize()
+func (m *botTurn) strafe() fixed.Vec2 {
+	to := flat(m.foe.Pos).Sub(m.here).Normalize()
 	if (uint64(m.w.Tick())/37*7+uint64(m.player)*5)%3 == 0 {
 		return fixed.Vec2{X: to.Y, Y: -to.X}
 	}
@@ -127,9 +122,8 @@ func (m *botTurn) wantedKit() (at fixed.Vec2, ok bool) {
 	if m.health.HP <= fullHP/2 {
 		most = fixed.Max
 	}
-	here := flat(m.body.Pos)
 	for e := range lying.All(m.w) {
-		if dist := here.Dist(flat(e.B.Pos)); dist < most {
+		if dist := m.here.Dist(flat(e.B.Pos)); dist < most {
 			at, most, ok = flat(e.B.Pos), dist, true
 		}
 	}
@@ -138,12 +132,11 @@ func (m *botTurn) wantedKit() (at fixed.Vec2, ok bool) {
 
 // shoot aims at the foe, ahead of it with a rocket, and not quite steadily.
 func (m *botTurn) shoot(in Pad) Pad {
-	here := flat(m.body.Pos)
 	if !m.inSight {
-		return in.WithPoint(here.Add(in.Walk().Scale(keepFrom)))
+		return in.WithPoint(m.here.Add(in.Walk().Scale(keepFrom)))
 	}
 	swing := fixed.Sin(fixed.Tau.Mul(fixed.FromRatio(int64(m.w.Tick()%wobbleTicks), wobbleTicks)) + fixed.FromInt(int(m.player)))
-	at := flat(m.foe.Pos).Add(m.strafe(here).Scale(swing.Mul(wobble).Mul(m.foeDist)))
+	at := flat(m.foe.Pos).Add(m.strafe().Scale(swing.Mul(wobble).Mul(m.foeDist)))
 	in.Fire = true
 	if m.foeDist > blastRadius && m.dice.Chance(1, 30) {
 		in.Rocket = true
@@ -170,4 +163,22 @@ func (m *botTurn) dodge(in Pad) Pad {
 		return in.WithWalk(out)
 	}
 	return in
+}
+
+// scriptHold is for how many ticks a scripted player keeps walking and aiming the same way.
+const scriptHold = 20
+
+// Script returns the input of a scripted player: always the same for a tick and player, and no matter what happens in
+// the world. Runs that must be comparable between targets and builds are fed with it.
+func Script(tick ecs.Tick, p ecs.Player) ecs.InputBytes {
+	var held, fresh rand.PCG
+	held.Seed(uint64(tick)/scriptHold, uint64(p))
+	fresh.Seed(uint64(tick), uint64(p)+maxPlayers)
+	h, f := held.Uint64(), fresh.Uint64()
+	in := Pad{
+		X: int8(h), Y: int8(h >> 8),
+		Fire:   h>>16&3 != 0,
+		Rocket: f&15 == 0, Dash: f>>4&31 == 0, Jump: f>>9&31 == 0, Kit: f>>14&31 == 0,
+	}
+	return pad.Pack(in.WithPoint(metres(int(h>>24%uint64(level.Columns*squareSize)), int(h>>40%uint64(level.Rows*squareSize)))))
 }

@@ -47,7 +47,7 @@ const (
 // draw paints a view.
 func draw(c ecs.Canvas, v *ecs.View) {
 	p := pictureOf(v)
-	dropOld(v, p, moment(v))
+	p.dropOld(moment(v))
 	p.camera.frame(v, c.Aspect())
 	c.Camera(p.camera.x, p.camera.y, p.camera.height)
 	paintFloor(c)
@@ -55,12 +55,12 @@ func draw(c ecs.Canvas, v *ecs.View) {
 	paintBlocks(c, v)
 	paintAvatars(c, v)
 	paintFire(c, v)
-	paintEffects(c, v)
+	paintEffects(c, p, moment(v))
 	paintHud(c.Hud(), v, p)
 }
 
 func paintFloor(c ecs.Canvas) {
-	width, height := float64(level.Columns*squareSize), float64(level.Rows*squareSize)
+	width, height := level.size()
 	c.Rectangle(-width, -height, 3*width, 3*height, backdrop)
 	c.Rectangle(0, 0, width, height, floorColor)
 	for x := 0.0; x <= width; x += squareSize {
@@ -75,9 +75,8 @@ func paintFloor(c ecs.Canvas) {
 // so that none falls on a neighbour.
 func paintBlocks(c ecs.Canvas, v *ecs.View) {
 	var doors, low, high []Box
-	for entry := range shown(v, closedDoors) {
-		d := door.GetValue(entry)
-		doors = append(doors, d.Box())
+	for e := range leaves.All(v.Sim) {
+		doors = append(doors, e.A.Box())
 	}
 	for _, b := range level.Walls {
 		if b.Top == lowTop {
@@ -115,44 +114,48 @@ func (x *Box) plan() (left, top, width, depth float64) {
 
 // paintFloorItems draws kits and dead avatars, which lie on the floor.
 func paintFloorItems(c ecs.Canvas, v *ecs.View) {
-	for entry := range shown(v, lyingKits) {
-		x, y := at(flat(body.GetValue(entry).Pos))
+	for e := range lying.All(v.Sim) {
+		x, y := at(flat(e.B.Pos))
 		c.Rectangle(x-0.40, y-0.35, 0.9, 0.9, shadow)
 		paintKit(c, x-0.45, y-0.45, 0.9)
 	}
-	for entry := range shown(v, deadAvatars) {
-		x, y := at(flat(body.GetValue(entry).Pos))
-		color := fade8(playerColors[seat.GetValue(entry).Player], 0.6)
-		c.Line(x-0.35, y-0.35, x+0.35, y+0.35, 0.16, color)
-		c.Line(x-0.35, y+0.35, x+0.35, y-0.35, 0.16, color)
+	for e := range fallen.All(v.Sim) {
+		x, y := at(flat(e.B.Pos))
+		paintCross(c, x, y, 0.35, 0.16, fade8(playerColors[e.C.Player], 0.6))
 	}
 }
 
 // paintAvatars draws the living avatars. An avatar that was just hit flashes; the local player's has a ring.
 func paintAvatars(c ecs.Canvas, v *ecs.View) {
-	for entry := range shown(v, dashing) {
-		if d := dash.GetValue(entry); v.Tick < d.Until {
-			x, y := raised(body.GetValue(entry).Pos)
+	for e := range gunners.All(v.Sim) {
+		if d, _ := dash.Read(v.Sim, e.Entity()); v.Tick < d.Until {
+			x, y := raised(e.B.Pos)
 			dx, dy := at(d.Dir)
-			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[seat.GetValue(entry).Player], 0.3))
+			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[e.D.Player], 0.3))
 		}
 	}
-	for entry := range shown(v, livingAvatars) {
-		pos, player := body.GetValue(entry).Pos, seat.GetValue(entry).Player
-		gx, gy := at(flat(pos))
-		x, y := raised(pos)
-		dx, dy := at(look.GetValue(entry).Dir)
-		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*pos.Z.Float(), shadow)
-		if int(player) == v.Seat {
+	for e := range gunners.All(v.Sim) {
+		gx, gy := at(flat(e.B.Pos))
+		x, y := raised(e.B.Pos)
+		dx, dy := at(e.C.Dir)
+		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*e.B.Pos.Z.Float(), shadow)
+		if int(e.D.Player) == v.Seat {
 			paintRing(c, gx, gy, 0.68, 0.78, you)
 		}
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
-		c.Circle(x, y, 0.5, playerColors[player])
+		c.Circle(x, y, 0.5, playerColors[e.D.Player])
 		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
-		if age := (moment(v) - pose.Get(entry).struck) / struckTicks; age >= 0 && age < 1 {
-			c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
+		if p := kept(v, pose, e.Entity()); p != nil {
+			if age := (moment(v) - p.struck) / struckTicks; age >= 0 && age < 1 {
+				c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
+			}
 		}
-		paintHealth(c, x, y-0.95, health.GetValue(entry))
+		if h, ok := health.Read(v.Sim, e.Entity()); ok {
+			paintGauge(c, x-0.6, y-0.95, 1.2, 0.16, float64(h.HP)/fullHP, shadow, h.color())
+			for i := range int(h.Kits) {
+				c.Rectangle(x-0.6+0.24*float64(i), y-1.19, 0.18, 0.18, white)
+			}
+		}
 	}
 }
 
@@ -168,17 +171,12 @@ func paintRing(c ecs.Canvas, x, y, inner, outer float64, color ecs.Color) {
 	c.Polygon(points[:], color)
 }
 
-func paintHealth(c ecs.Canvas, x, y float64, h Health) {
-	share := float64(h.HP) / fullHP
-	color := good
+// color returns the colour of a health bar.
+func (h *Health) color() ecs.Color {
 	if h.HP <= lowHP {
-		color = bad
+		return bad
 	}
-	c.Rectangle(x-0.6, y, 1.2, 0.16, shadow)
-	c.Rectangle(x-0.6, y, 1.2*share, 0.16, color)
-	for i := range int(h.Kits) {
-		c.Rectangle(x-0.6+0.24*float64(i), y-0.24, 0.18, 0.18, white)
-	}
+	return good
 }
 
 // paintKit draws a med kit into a square.
@@ -190,33 +188,35 @@ func paintKit(c ecs.Canvas, x, y, size float64) {
 
 // paintFire draws tracers, rockets and blasts.
 func paintFire(c ecs.Canvas, v *ecs.View) {
-	for entry := range shown(v, shooting) {
-		a, pos := arms.GetValue(entry), body.GetValue(entry).Pos
-		if age := int(v.Tick) + rifleTicks - int(a.Rifle); a.Rifle != 0 && age < 4 {
-			x0, y0 := raised(lifted(flat(pos).Add(look.GetValue(entry).Dir), pos.Z))
-			x1, y1 := raised(lifted(a.Struck, pos.Z))
+	now := moment(v)
+	for e := range gunners.All(v.Sim) {
+		if age := int(v.Tick) + rifleTicks - int(e.A.Rifle); e.A.Rifle != 0 && age < 4 {
+			x0, y0 := raised(lifted(flat(e.B.Pos).Add(e.C.Dir), e.B.Pos.Z))
+			x1, y1 := raised(lifted(e.A.Struck, e.B.Pos.Z))
 			c.Line(x0, y0, x1, y1, 0.07, fade8(glow, 0.8-0.2*float64(age)))
 			c.Circle(x1, y1, 0.14, fade8(glow, 0.9-0.2*float64(age)))
 		}
 	}
-	for entry := range shown(v, flyingRockets) {
-		b, t := body.GetValue(entry), trail.Get(entry)
-		x, y := raised(b.Pos)
-		t.follow(x, y, moment(v))
-		gx, gy := at(flat(b.Pos))
+	for e := range rockets.All(v.Sim) {
+		t := kept(v, trail, e.Entity())
+		if t == nil {
+			continue
+		}
+		x, y := raised(e.A.Pos)
+		t.follow(x, y, now)
+		gx, gy := at(flat(e.A.Pos))
 		c.Circle(gx, gy+0.2, 0.16, shadow)
 		for i := t.count - 1; i >= 0; i-- {
 			c.Circle(t.points[i].X, t.points[i].Y, 0.21-0.03*float64(i), fade8(flame, 0.64-0.1*float64(i)))
 		}
-		dx, dy := at(flat(b.Vel).Normalize())
-		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[rocket.GetValue(entry).Shooter])
+		dx, dy := at(flat(e.A.Vel).Normalize())
+		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[e.B.Shooter])
 		c.Circle(x+0.25*dx, y+0.25*dy, 0.11, white)
 	}
-	for entry := range shown(v, burningBlasts) {
-		b := body.GetValue(entry)
-		x, y := raised(b.Pos)
-		left := min(max((float64(blast.GetValue(entry).Until)-moment(v))/blastTicks, 0), 1)
-		radius := b.Radius.Float() * math.Sqrt(1-0.9*left)
+	for e := range fading.All(v.Sim) {
+		x, y := raised(e.B.Pos)
+		left := min(max((float64(e.A.Until)-now)/blastTicks, 0), 1)
+		radius := e.B.Radius.Float() * math.Sqrt(1-0.9*left)
 		c.Circle(x, y, radius, fade8(flame, 0.55*left))
 		c.Circle(x, y, radius*0.6, fade8(glow, 0.8*left))
 		c.Circle(x, y, radius*0.3, fade8(white, left))
@@ -224,21 +224,21 @@ func paintFire(c ecs.Canvas, v *ecs.View) {
 }
 
 // paintEffects draws sparks and notes.
-func paintEffects(c ecs.Canvas, v *ecs.View) {
-	for entry := range shown(v, sparks) {
-		s := spark.Get(entry)
-		age := max(moment(v)-s.begin, 0) / sparkTicks
+func paintEffects(c ecs.Canvas, p *Picture, now float64) {
+	for _, s := range p.effects {
+		age := max(now-s.begin, 0)
+		if s.text != "" {
+			age /= noteTicks
+			c.Text(s.x, s.y-0.8*age, 0.6, 0, s.text, fade8(s.color, 2-2*age))
+			continue
+		}
+		age /= sparkTicks
 		turn := float64(int(s.key.Tick)*5+int(s.key.Ordinal)) * 0.7
 		for i := range 7 {
 			sin, cos := math.Sincos(turn + float64(i)*2*math.Pi/7)
 			near, far := 0.3+s.size*age, 0.3+s.size*math.Sqrt(age)
 			c.Line(s.x+near*cos, s.y+near*sin, s.x+far*cos, s.y+far*sin, 0.09, fade8(glow, 1-age))
 		}
-	}
-	for entry := range shown(v, notes) {
-		n := note.Get(entry)
-		age := max(moment(v)-n.begin, 0) / noteTicks
-		c.Text(n.x, n.y-0.8*age, 0.6, 0, n.text, fade8(n.color, 2-2*age))
 	}
 }
 

@@ -280,13 +280,13 @@ func TestTheKillFeedHasConfirmedDeathsOnlyAndForgets(t *testing.T) {
 		p.feed = nil
 	}
 	c.receive(deathsOf(c)[0], ecs.EffectConfirmed, true)
-	dropOld(c.view, p, moment(c.view)+feedTicks-1)
+	p.dropOld(moment(c.view) + feedTicks - 1)
 	if len(p.feed) != 1 {
 		t.Error("a death left the feed before its time")
 	}
-	dropOld(c.view, p, moment(c.view)+feedTicks)
-	if kept := sparks.Count(c.view.World) + notes.Count(c.view.World); len(p.feed)+kept != 0 {
-		t.Errorf("after their time %d deaths and %d effects are kept", len(p.feed), kept)
+	p.dropOld(moment(c.view) + feedTicks)
+	if len(p.feed)+len(p.effects) != 0 {
+		t.Errorf("after their time %d deaths and %d effects are kept", len(p.feed), len(p.effects))
 	}
 }
 
@@ -310,14 +310,14 @@ func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
 	var past image.Snapshot
 	c.w.Image().Save(&past)
 	who := avatar(c.w, 1)
-	poseOf(c.view, who).struck = 77
+	kept(c.view, pose, who).struck = 77
 	dead.Add(c.w, who, Dead{Until: 500}) // another set of components, so another donburi entity
 	c.step()
 	c.show()
 	c.w.Image().Restore(&past)
 	c.before = image.Snapshot{}
 	c.show()
-	if p := poseOf(c.view, who); p == nil || p.struck != 77 {
+	if p := kept(c.view, pose, who); p == nil || p.struck != 77 {
 		t.Errorf("after a rewind the pose is %+v", p)
 	}
 }
@@ -327,8 +327,8 @@ func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
 func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
 	c := newViewedArena(t, 4, 0, 1)
 	trails := func() (list []*Trail) {
-		for entry := range shown(c.view, flyingRockets) {
-			list = append(list, trail.Get(entry))
+		for e := range rockets.All(c.view.Sim) {
+			list = append(list, kept(c.view, trail, e.Entity()))
 		}
 		return list
 	}

@@ -48,7 +48,7 @@ const (
 
 var (
 	patients = ecs.NewQuery2(ecs.Read(health), ecs.Read(seat), ecs.Without(dead))
-	fallen   = ecs.NewQuery1(ecs.Read(dead))
+	fallen   = ecs.NewQuery3(ecs.Read(dead), ecs.Read(body), ecs.Read(seat))
 )
 
 // hurt adds damage to target for this tick. It does nothing for the zero Entity and for a target that this peer may not
@@ -66,17 +66,16 @@ func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
 // judge applies kits, then damage, then deaths.
 func judge(w *ecs.World) {
 	for e := range patients.All(w) {
-		mend := pressed(w, e.B.Player).Kit && e.A.Kits > 0 && e.A.HP-e.A.Wound < fullHP
-		if e.A.Wound == 0 && !mend {
+		heals := pressed(w, e.B.Player).Kit && e.A.Kits > 0 && e.A.HP-e.A.Wound < fullHP
+		if e.A.Wound == 0 && !heals {
 			continue
 		}
 		h := health.Write(w, e.Entity())
 		if h == nil {
 			continue
 		}
-		h.HP -= h.Wound
-		h.Wound = 0
-		if mend {
+		h.HP, h.Wound = h.HP-h.Wound, 0
+		if heals {
 			h.Kits--
 			h.HP = min(h.HP+kitHP, fullHP)
 		}
@@ -87,15 +86,23 @@ func judge(w *ecs.World) {
 	}
 }
 
-// die takes somebody out of play. by is 1 + the killer, 0 for none.
-func die(w *ecs.World, who ecs.Entity, victim ecs.Player, by uint8) {
+// die takes a player out of play and enters the death in the score table. by is 1 + the killer, 0 for none.
+func die(w *ecs.World, e ecs.Entity, victim ecs.Player, by uint8) {
 	killer := victim
 	if by > 0 {
 		killer = ecs.Player(by - 1)
 	}
-	dead.Add(w, who, Dead{Until: w.Tick() + respawnTicks})
-	Deaths.Emit(w, who, Death{Victim: victim, Killer: killer})
-	countDeath(w, victim, killer)
+	dead.Add(w, e, Dead{Until: w.Tick() + respawnTicks})
+	Deaths.Emit(w, e, Death{Victim: victim, Killer: killer})
+	t := &scores.Write(w).Of
+	t[victim].Deaths++
+	if killer == victim {
+		t[killer].Points--
+	} else {
+		t[killer].Points++
+		t[killer].Kills++
+	}
+	Points.Emit(w, ecs.Entity{}, Point{Player: killer, Points: t[killer].Points})
 }
 
 // respawn returns players to the match when their time is over.
@@ -109,13 +116,13 @@ func respawn(w *ecs.World) {
 }
 
 // revive gives a player's entity everything it starts a life with.
-func revive(w *ecs.World, who ecs.Entity, at fixed.Vec2) {
-	toMiddle := fixed.Vec2{X: fixed.FromInt(level.Columns), Y: fixed.FromInt(level.Rows)}.Sub(at)
-	body.Put(w, who, Body{Pos: lifted(at, 0), Radius: bodyRadius})
-	look.Put(w, who, Look{Dir: toMiddle.Normalize()})
-	health.Put(w, who, Health{HP: fullHP, Kits: 1})
-	dash.Put(w, who, Dash{})
-	arms.Put(w, who, Arms{})
+func revive(w *ecs.World, e ecs.Entity, at fixed.Vec2) {
+	toMiddle := metres(level.Columns, level.Rows).Sub(at) // a square is 2 m
+	body.Put(w, e, Body{Pos: lifted(at, 0), Radius: bodyRadius})
+	look.Put(w, e, Look{Dir: toMiddle.Normalize()})
+	health.Put(w, e, Health{HP: fullHP, Kits: 1})
+	dash.Put(w, e, Dash{})
+	arms.Put(w, e, Arms{})
 }
 
 // spawnDistance is the wanted distance of a spawn point from all living players, in metres.
@@ -129,9 +136,8 @@ func freeSpawn(w *ecs.World) fixed.Vec2 {
 	best, bestDist := level.Spawns[start], fixed.Num(-1)
 	for i := range n {
 		at, dist := level.Spawns[(start+i)%n], fixed.Max
-		targets := s.All()
-		for j := range targets {
-			dist = min(dist, at.Dist(flat(targets[j].Pos)))
+		for _, t := range s.All() {
+			dist = min(dist, at.Dist(flat(t.Pos)))
 		}
 		if dist >= spawnDistance {
 			return at
@@ -141,4 +147,64 @@ func freeSpawn(w *ecs.World) fixed.Vec2 {
 		}
 	}
 	return best
+}
+
+// Kit is a med kit on the floor. Its entity belongs to the world and is removed when a player takes it.
+type Kit struct{ Place uint8 } // index in the level's kits
+
+// KitTimes holds for each of the level's kit places the tick in which a new kit appears; 0 while one lies there.
+type KitTimes struct{ Ready [maxKits]ecs.Tick }
+
+// Pickup is a kit taken.
+type Pickup struct{ Place uint8 }
+
+var (
+	kit      = ecs.NewComponent[Kit]("kit")
+	kitTimes = ecs.NewResource[KitTimes]("shelves")
+	// Pickups are the kits taken in a tick; the entity of the event is the player's.
+	Pickups = ecs.NewEvent[Pickup]("pickup")
+)
+
+const kitTicks = 480 // until a new kit lies where one was taken
+
+var kitReach = fixed.FromRatio(9, 10) // between the middles of kit and body, metres
+
+var lying = ecs.NewQuery2(ecs.Read(kit), ecs.Read(body))
+
+// takeKits gives kits to those who stand on them and can carry one more.
+func takeKits(w *ecs.World) {
+	s := scene.Of(w)
+	for e := range lying.All(w) {
+		at := flat(e.B.Pos)
+		for _, t := range s.Between(at.Y-kitReach, at.Y+kitReach) {
+			h, ok := health.Read(w, t.Entity)
+			if !ok || h.HP == 0 || h.Kits >= kitsCarried || at.Dist(flat(t.Pos)) > kitReach {
+				continue
+			}
+			if mine := health.Write(w, t.Entity); mine != nil {
+				mine.Kits++
+			}
+			kitTimes.Write(w).Ready[e.A.Place] = w.Tick() + kitTicks
+			Pickups.Emit(w, t.Entity, Pickup{Place: e.A.Place})
+			w.Despawn(e.Entity())
+			break
+		}
+	}
+}
+
+// layKits puts new kits where their time has come.
+func layKits(w *ecs.World) {
+	ready := kitTimes.Read(w).Ready
+	for place := range level.Kits {
+		if ready[place] != 0 && w.Tick() >= ready[place] {
+			kitTimes.Write(w).Ready[place] = 0
+			layKit(w, place)
+		}
+	}
+}
+
+func layKit(w *ecs.World, place int) {
+	e := w.Spawn(ecs.OwnedByWorld, kit, body)
+	kit.Put(w, e, Kit{Place: uint8(place)})
+	body.Put(w, e, Body{Pos: lifted(level.Kits[place], 0), Radius: fixed.Half})
 }

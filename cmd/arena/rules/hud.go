@@ -24,27 +24,18 @@ var (
 func paintHud(c ecs.Canvas, v *ecs.View, p *Picture) {
 	paintTable(c, v)
 	paintFeed(c, v, p)
-	paintBanner(c, v)
-	if v.Seat >= 0 {
-		paintSelf(c, v, avatar(v.Sim, ecs.Player(v.Seat)))
-	}
+	me := watcher(v)
+	paintBanner(c, v, me)
+	paintSelf(c, v, me)
 }
 
 // paintTable draws the clock and the score table.
 func paintTable(c ecs.Canvas, v *ecs.View) {
 	m, table := clock.Read(v.Sim), scores.Read(v.Sim).Of
-	var rank []ecs.Player
-	for p := range v.Sim.Players().All() {
-		rank = append(rank, p)
-	}
-	slices.SortStableFunc(rank, func(a, b ecs.Player) int { return int(table[b].Points) - int(table[a].Points) })
-
+	rank := slices.SortedStableFunc(v.Sim.Players().All(), func(a, b ecs.Player) int { return int(table[b].Points) - int(table[a].Points) })
 	const left, right, row = 0.2, tableWidth - 0.2, 0.62
 	c.Rectangle(left, 0.2, right-left, 1.85+row*float64(len(rank)), panel)
-	seconds := 0
-	if m.Ends > v.Tick {
-		seconds = int(m.Ends-v.Tick+tickRate-1) / tickRate
-	}
+	seconds := max(int(m.Ends)-int(v.Tick)+tickRate-1, 0) / tickRate
 	c.Text(left+0.25, 0.3, 0.9, -1, fmt.Sprintf("%d:%02d", seconds/60, seconds%60), white)
 	title := fmt.Sprintf("round %d", m.Round)
 	if !m.Playing {
@@ -72,21 +63,19 @@ func paintFeed(c ecs.Canvas, v *ecs.View, p *Picture) {
 	for i, o := range p.feed {
 		y := 0.2 + 0.66*float64(i)
 		shown := min(1, (o.begin+feedTicks-now)/tickRate)
-		width := 3.7
-		if o.Killer == o.Victim {
-			width = 2.3
-		}
-		c.Rectangle(right-width, y, width, 0.6, fade8(panel, shown*0.8))
-		if int(o.Victim) == v.Seat || int(o.Killer) == v.Seat {
-			c.Rectangle(right-width, y, width, 0.6, fade8(white, shown*0.15))
-		}
-		x := right - width + 0.15
+		left := right - 2.3 // of the victim's part
 		if o.Killer != o.Victim {
-			paintName(c, x, y, o.Killer, shown)
-			x += 1.4
+			left -= 1.4
 		}
-		paintCross(c, x+0.25, y+0.3, fade8(bad, shown))
-		paintName(c, x+0.7, y, o.Victim, shown)
+		c.Rectangle(left, y, right-left, 0.6, fade8(panel, shown*0.8))
+		if int(o.Victim) == v.Seat || int(o.Killer) == v.Seat {
+			c.Rectangle(left, y, right-left, 0.6, fade8(white, shown*0.15))
+		}
+		if o.Killer != o.Victim {
+			paintName(c, left+0.15, y, o.Killer, shown)
+		}
+		paintCross(c, right-1.9, y+0.3, 0.15, 0.09, fade8(bad, shown))
+		paintName(c, right-1.45, y, o.Victim, shown)
 	}
 }
 
@@ -96,35 +85,32 @@ func paintName(c ecs.Canvas, x, y float64, p ecs.Player, shown float64) {
 	c.Text(x+0.4, y+0.06, 0.4, -1, label(p), fade8(white, shown))
 }
 
-func paintCross(c ecs.Canvas, x, y float64, color ecs.Color) {
-	c.Line(x-0.15, y-0.15, x+0.15, y+0.15, 0.09, color)
-	c.Line(x-0.15, y+0.15, x+0.15, y-0.15, 0.09, color)
+func paintCross(c ecs.Canvas, x, y, half, width float64, color ecs.Color) {
+	c.Line(x-half, y-half, x+half, y+half, width, color)
+	c.Line(x-half, y+half, x+half, y-half, width, color)
 }
 
-// paintBanner says who won the round, or when the player who watches will be back.
-func paintBanner(c ecs.Canvas, v *ecs.View) {
-	m := clock.Read(v.Sim)
-	say := func(words string, color ecs.Color) {
-		middle := hudHeight * c.Aspect() / 2
-		half := 0.29*float64(len(words)) + 0.6
-		c.Rectangle(middle-half, 2.3, 2*half, 1.5, panel)
-		c.Text(middle, 2.5, 0.9, 0, words, color)
-	}
-	switch {
+// paintBanner shows who won the round, or when the local player returns.
+func paintBanner(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
+	m, text, color := clock.Read(v.Sim), "", white
+	switch d, ok := dead.Read(v.Sim, me); {
 	case !m.Playing && m.Winner == 0:
-		say("the round is a draw", white)
+		text = "the round is a draw"
 	case !m.Playing && int(m.Winner)-1 == v.Seat:
-		say("you win the round", playerColors[m.Winner-1])
+		text, color = "you win the round", playerColors[m.Winner-1]
 	case !m.Playing:
-		say(label(ecs.Player(m.Winner-1))+" wins the round", playerColors[m.Winner-1])
-	case v.Seat >= 0:
-		if d, ok := dead.Read(v.Sim, avatar(v.Sim, ecs.Player(v.Seat))); ok && d.Until > v.Tick {
-			say(fmt.Sprintf("back in %d", (d.Until-v.Tick+tickRate-1)/tickRate), white)
-		}
+		text, color = label(ecs.Player(m.Winner-1))+" wins the round", playerColors[m.Winner-1]
+	case ok && d.Until > v.Tick:
+		text = fmt.Sprintf("back in %d", (d.Until-v.Tick+tickRate-1)/tickRate)
+	default:
+		return
 	}
+	middle, half := hudHeight*c.Aspect()/2, 0.29*float64(len(text))+0.6
+	c.Rectangle(middle-half, 2.3, 2*half, 1.5, panel)
+	c.Text(middle, 2.5, 0.9, 0, text, color)
 }
 
-// paintSelf draws what the player who watches has: health, kits, and how far dash and rocket are ready.
+// paintSelf draws the local player's health, kits, and how far dash and rocket are ready.
 func paintSelf(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
 	h, ok := health.Read(v.Sim, me)
 	if !ok {
@@ -136,12 +122,8 @@ func paintSelf(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
 	right := hudHeight*c.Aspect() - 0.2
 	left := right - width
 	c.Rectangle(left, top, width, 2, panel)
-	color := good
-	if h.HP <= lowHP {
-		color = bad
-	}
 	c.Text(right-0.25, top+0.08, 0.7, 1, fmt.Sprint(h.HP), white)
-	paintGauge(c, left+0.25, top+0.36, width-2.1, 0.36, float64(h.HP)/fullHP, color)
+	paintGauge(c, left+0.25, top+0.36, width-2.1, 0.36, float64(h.HP)/fullHP, track, h.color())
 	for i := range kitsCarried {
 		x := left + 0.25 + 0.62*float64(i)
 		c.Rectangle(x, top+1.15, 0.5, 0.5, track)
@@ -154,17 +136,17 @@ func paintSelf(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
 }
 
 // paintReady draws a label and how much of a wait is over; 2 wide.
-func paintReady(c ecs.Canvas, x, y float64, what string, share float64) {
-	words, bar := white, playerColors[0]
+func paintReady(c ecs.Canvas, x, y float64, name string, share float64) {
+	text, bar := white, playerColors[0]
 	if share < 1 {
-		words, bar = dim, dim
+		text, bar = dim, dim
 	}
-	c.Text(x, y, 0.4, -1, what, words)
-	paintGauge(c, x, y+0.55, 2, 0.16, share, bar)
+	c.Text(x, y, 0.4, -1, name, text)
+	paintGauge(c, x, y+0.55, 2, 0.16, share, track, bar)
 }
 
-func paintGauge(c ecs.Canvas, x, y, width, height, share float64, color ecs.Color) {
-	c.Rectangle(x, y, width, height, track)
+func paintGauge(c ecs.Canvas, x, y, width, height, share float64, back, color ecs.Color) {
+	c.Rectangle(x, y, width, height, back)
 	c.Rectangle(x, y, width*min(max(share, 0), 1), height, color)
 }
 

@@ -32,7 +32,7 @@ type Doorway struct {
 }
 
 const (
-	squareSize = 2  // metres
+	squareSize = 2  // metres; the middle of a square is 1 m from its sides
 	maxDoors   = 8  // what Scene holds
 	maxKits    = 16 // what KitTimes holds
 )
@@ -48,15 +48,13 @@ var (
 var levelText []byte
 
 // level is parsed once and only read.
-var level = mustParseLevel(levelText)
-
-func mustParseLevel(text []byte) *Level {
-	l, err := parseLevel(string(text))
+var level = func() *Level {
+	l, err := parseLevel(string(levelText))
 	if err != nil {
 		panic(err) // the file is part of the program
 	}
 	return l
-}
+}()
 
 // parseLevel reads a level file: comment lines start with a semicolon, the others are rows of squares.
 func parseLevel(text string) (*Level, error) {
@@ -66,11 +64,8 @@ func parseLevel(text string) (*Level, error) {
 			rows = append(rows, line)
 		}
 	}
-	if len(rows) == 0 {
-		return nil, fmt.Errorf("rules: the level has no rows")
-	}
-	if len(rows) > maxRows {
-		return nil, fmt.Errorf("rules: the level has %d rows; a scene has %d", len(rows), maxRows)
+	if len(rows) == 0 || len(rows) > maxRows {
+		return nil, fmt.Errorf("rules: the level has %d rows, want 1 to %d", len(rows), maxRows)
 	}
 	l := &Level{Columns: len(rows[0]), Rows: len(rows)}
 	for y, row := range rows {
@@ -95,22 +90,19 @@ func parseLevel(text string) (*Level, error) {
 
 // place adds what stands in one square, walls excepted.
 func (l *Level) place(x, y int, what byte) error {
-	corner := fixed.Vec2{X: fixed.FromInt(x * squareSize), Y: fixed.FromInt(y * squareSize)}
-	middle := corner.Add(fixed.Vec2{X: square / 2, Y: square / 2})
+	middle := metres(x*squareSize+1, y*squareSize+1)
 	switch what {
 	case '#', '-', '.':
 	case 's':
 		l.Spawns = append(l.Spawns, middle)
 	case 'k':
 		l.Kits = append(l.Kits, middle)
-	case 'H':
-		l.Doors = append(l.Doors, Doorway{Box: Box{
-			Min: fixed.Vec2{X: corner.X, Y: middle.Y - doorDepth/2},
-			Max: fixed.Vec2{X: corner.X + square, Y: middle.Y + doorDepth/2}, Top: wallTop}})
-	case 'V':
-		l.Doors = append(l.Doors, Doorway{Upright: true, Box: Box{
-			Min: fixed.Vec2{X: middle.X - doorDepth/2, Y: corner.Y},
-			Max: fixed.Vec2{X: middle.X + doorDepth/2, Y: corner.Y + square}, Top: wallTop}})
+	case 'H', 'V':
+		half := fixed.Vec2{X: square / 2, Y: doorDepth / 2}
+		if what == 'V' {
+			half = fixed.Vec2{X: half.Y, Y: half.X}
+		}
+		l.Doors = append(l.Doors, Doorway{Upright: what == 'V', Box: Box{Min: middle.Sub(half), Max: middle.Add(half), Top: wallTop}})
 	default:
 		return fmt.Errorf("rules: the level has %q in row %d, column %d", what, y+1, x+1)
 	}
@@ -143,9 +135,7 @@ func (l *Level) build(rows []string, what byte, top fixed.Num) {
 					done[j*l.Columns+i] = true
 				}
 			}
-			l.Walls = append(l.Walls, Box{
-				Min: fixed.Vec2{X: fixed.FromInt(x * squareSize), Y: fixed.FromInt(y * squareSize)},
-				Max: fixed.Vec2{X: fixed.FromInt(right * squareSize), Y: fixed.FromInt(down * squareSize)}, Top: top})
+			l.Walls = append(l.Walls, Box{Min: metres(x*squareSize, y*squareSize), Max: metres(right*squareSize, down*squareSize), Top: top})
 		}
 	}
 }
@@ -181,6 +171,11 @@ func (l *Level) chart(rows []string) {
 	}
 }
 
+// size returns the width and height in metres, for drawing.
+func (l *Level) size() (width, height float64) {
+	return float64(l.Columns * squareSize), float64(l.Rows * squareSize)
+}
+
 // squareAt returns the number of the square that p lies in.
 func (l *Level) squareAt(p fixed.Vec2) int {
 	x := min(max(p.X.Int()/squareSize, 0), l.Columns-1)
@@ -197,8 +192,8 @@ func (l *Level) Toward(from, goal fixed.Vec2) fixed.Vec2 {
 		return goal
 	}
 	step := headings[h-1]
-	return fixed.Vec2{
-		X: fixed.FromInt((at%l.Columns+step[0])*squareSize) + square/2,
-		Y: fixed.FromInt((at/l.Columns+step[1])*squareSize) + square/2,
-	}
+	return metres((at%l.Columns+step[0])*squareSize+1, (at/l.Columns+step[1])*squareSize+1)
 }
+
+// metres returns a point.
+func metres(x, y int) fixed.Vec2 { return fixed.Vec2{X: fixed.FromInt(x), Y: fixed.FromInt(y)} }

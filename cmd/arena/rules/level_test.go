@@ -34,7 +34,7 @@ func TestEveryPlaceCanBeReachedFromEverySpawnPoint(t *testing.T) {
 
 func TestALevelThatCannotBePlayedIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"; nothing\n":               "no rows",
+		"; nothing\n":               "0 rows",
 		"##\n###\n":                 "row 2",
 		"##\n#x\n":                  `'x'`,
 		"###\n#s#\n###\n":           "spawn points",

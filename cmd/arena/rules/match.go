@@ -1,7 +1,8 @@
 package rules
 
 import (
-	"strconv"
+	"encoding/json"
+	"math"
 
 	"tendon/ecs"
 )
@@ -50,26 +51,13 @@ const (
 	breakTicks = 5 * tickRate
 )
 
-// tally enters a death in the score table.
-func countDeath(w *ecs.World, victim, killer ecs.Player) {
-	t := scores.Write(w)
-	t.Of[victim].Deaths++
-	if killer == victim {
-		t.Of[killer].Points--
-	} else {
-		t.Of[killer].Points++
-		t.Of[killer].Kills++
-	}
-	Points.Emit(w, ecs.Entity{}, Point{Player: killer, Points: t.Of[killer].Points})
-}
-
 // keepTime ends rounds and starts new ones.
 func keepTime(w *ecs.World) {
 	c := clock.Read(w)
-	switch {
-	case w.Tick() < c.Ends:
+	if w.Tick() < c.Ends {
 		return
-	case !c.Playing:
+	}
+	if !c.Playing {
 		startRound(w)
 		return
 	}
@@ -82,25 +70,20 @@ func keepTime(w *ecs.World) {
 	Results.Emit(w, ecs.Entity{}, Result{Round: c.Round, Winner: winner, Draw: draw})
 }
 
-// leader returns who has the most points, and whether somebody else has as many.
+// leader returns the first player with the most points, and whether the round is a draw: another player has as many.
 func leader(w *ecs.World) (best ecs.Player, draw bool) {
-	table := scores.Read(w)
+	table, most := scores.Read(w), math.MinInt
 	draw = true
 	for p := range w.Players().All() {
-		switch points, most := table.Of[p].Points, table.Of[best].Points; {
-		case !w.Players().Has(best) || points > most:
-			best, draw = p, false
-		case p == best:
-			draw = false
+		switch points := int(table.Of[p].Points); {
+		case points > most:
+			best, most, draw = p, points, false
 		case points == most:
 			draw = true
 		}
 	}
 	return best, draw
 }
-
-// resultBytes is the length of the longest result: a full match of which every number is as long as it can be.
-const resultBytes = 150
 
 // result returns how the round that ended in this tick ended, nil in every other tick. It is JSON without spaces:
 //
@@ -112,21 +95,20 @@ func result(w *ecs.World) []byte {
 	if c.Playing || c.Ends != w.Tick()+breakTicks {
 		return nil
 	}
-	b := strconv.AppendUint(append(make([]byte, 0, resultBytes), `{"round":`...), uint64(c.Round), 10)
-	b = strconv.AppendInt(append(b, `,"winner":`...), int64(c.Winner)-1, 10)
-	b = append(b, `,"points":[`...)
-	last := 0
+	last, table := 0, scores.Read(w)
 	for p := range w.Players().All() {
 		last = int(p)
 	}
-	table := scores.Read(w)
-	for p := range last + 1 {
-		if p > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(table.Of[p].Points), 10)
+	var points []int16
+	for _, score := range table.Of[:last+1] {
+		points = append(points, score.Points)
 	}
-	return append(b, "]}"...)
+	text, _ := json.Marshal(struct {
+		Round  uint16  `json:"round"`
+		Winner int     `json:"winner"`
+		Points []int16 `json:"points"`
+	}{c.Round, int(c.Winner) - 1, points}) // numbers can always be encoded
+	return text
 }
 
 // startRound clears the table, revives all players at spawn points of their own and removes the rockets.

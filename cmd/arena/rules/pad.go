@@ -60,3 +60,24 @@ func pressed(w *ecs.World, p ecs.Player) Pad {
 	in.Kit = in.Kit && !last.Kit
 	return in
 }
+
+// controls maps keys and mouse to a pad. WASD or the arrows walk, and the mouse aims and fires. The right button or E sends
+// a rocket, space jumps, shift dashes, and Q uses a kit.
+func controls(c ecs.Controls) ecs.InputBytes {
+	down := func(key, or string) int {
+		if c.Down(key) || c.Down(or) {
+			return 1
+		}
+		return 0
+	}
+	x, y := c.Pointer()
+	in := Pad{
+		Fire:   c.Down("mouse1"),
+		Rocket: c.Down("mouse2") || c.Down("e"),
+		Dash:   c.Down("shift"),
+		Jump:   c.Down("space"),
+		Kit:    c.Down("q"),
+	}
+	in = in.WithWalk(metres(down("d", "right")-down("a", "left"), down("s", "down")-down("w", "up")))
+	return pad.Pack(in.WithPoint(fixed.Vec2{X: fixed.FromFloat(x), Y: fixed.FromFloat(y)}))
+}

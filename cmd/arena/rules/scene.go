@@ -3,6 +3,7 @@ package rules
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/systems/lagcomp"
 )
 
 // Scene holds the obstacles beside the level's walls: the doors, and the living players sorted by the row of squares they
@@ -90,12 +91,21 @@ func (s *Scene) Cast(r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) 
 	return far, hit
 }
 
-// strikes returns where the ray enters the body of somebody who stands at pos.
+// strikes returns where the ray enters the body of a player at pos, if its middle line can reach it; 0 if it starts inside.
 func (r *Ray) strikes(pos *fixed.Vec3) (far fixed.Num, ok bool) {
 	if r.From.Z+r.Radius < pos.Z || r.From.Z-r.Radius > pos.Z+bodyHeight {
 		return 0, false
 	}
-	return r.meets(flat(*pos), r.Radius+bodyRadius)
+	to, radius := flat(*pos).Sub(flat(r.From)), r.Radius+bodyRadius
+	along, across := to.Dot(r.Dir), to.Cross(r.Dir).Abs()
+	if across >= radius || along <= -radius {
+		return 0, false
+	}
+	half := (radius.Mul(radius) - across.Mul(across)).Sqrt()
+	if along+half < 0 {
+		return 0, false
+	}
+	return max(along-half, 0), true
 }
 
 // Clear returns how far the ray gets before it touches a wall or a door.
@@ -109,20 +119,6 @@ func (s *Scene) Clear(r Ray) fixed.Num {
 		far = r.stop(&s.doors[i], inverse, far)
 	}
 	return far
-}
-
-// meets returns where the ray enters a circle that its middle line can reach; 0 if it starts inside.
-func (r *Ray) meets(middle fixed.Vec2, radius fixed.Num) (far fixed.Num, ok bool) {
-	to := middle.Sub(flat(r.From))
-	along, across := to.Dot(r.Dir), to.Cross(r.Dir).Abs()
-	if across >= radius || along <= -radius {
-		return 0, false
-	}
-	half := (radius.Mul(radius) - across.Mul(across)).Sqrt()
-	if along+half < 0 {
-		return 0, false
-	}
-	return max(along-half, 0), true
 }
 
 // stop returns where the ray enters b, or far if it does not before that. It is the slab method: on each axis the ray
@@ -157,3 +153,34 @@ func flat(v fixed.Vec3) fixed.Vec2 { return fixed.Vec2{X: v.X, Y: v.Y} }
 
 // lifted gives a point a height.
 func lifted(v fixed.Vec2, z fixed.Num) fixed.Vec3 { return fixed.Vec3{X: v.X, Y: v.Y, Z: z} }
+
+// reach finds the players near a shot in the world that its shooter saw. A dash covers 0.3 m in a tick; a player who has
+// moved by a metre was placed elsewhere by a new round.
+var reach = lagcomp.NewSweep(body, lagcomp.SweepConfig{Window: 16, Teleport: fixed.One})
+
+// castSeen is Scene.Cast in the world that p saw: the doors and the living players of that moment. A player who has died
+// since then stops the shot and takes no damage.
+func castSeen(w *ecs.World, p ecs.Player, r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
+	var seen Scene
+	for e := range leaves.All(w) {
+		if d, ok := door.Seen(w, p, e.Entity()); ok {
+			seen.doors[seen.doorCount] = d.Box()
+			seen.doorCount++
+		}
+	}
+	far = seen.Clear(r)
+	from, to := flat(r.From), flat(r.From).Add(r.Dir.Scale(far))
+	lo := fixed.Vec2{X: min(from.X, to.X) - r.Radius, Y: min(from.Y, to.Y) - r.Radius}
+	hi := fixed.Vec2{X: max(from.X, to.X) + r.Radius, Y: max(from.Y, to.Y) + r.Radius}
+	for target, b := range reach.Near(w, p, lo, hi) {
+		if target == shooter || !seat.Has(w, target) {
+			continue
+		}
+		if d, ok := r.strikes(&b.Pos); ok && d < far {
+			if _, wasDead := dead.Seen(w, p, target); !wasDead {
+				far, hit = d, target
+			}
+		}
+	}
+	return far, hit
+}
