@@ -377,10 +377,10 @@ func TestCostsOfRoomsAreAdded(t *testing.T) {
 	now := report(150)
 	now.Rows[1].Self += 25 * now.Budget
 	l := since(&now, &a)
-	if share := l.Rows[1].Share; share < 0.5 || share > 0.55 || l.Rows[1].Calls != 1 {
+	if share := l.Rows[1].Share; share < 0.5 || share > 0.55 || l.Rows[1].Calls != l.Turns || l.Turns != 50 || l.All != 150 {
 		t.Errorf("walk had %v of the budget in %v calls per turn", share, l.Rows[1].Calls)
 	}
-	if l := since(&a, &a); l.Rows[1].Calls != 1 || l.Used <= 0 {
+	if l := since(&a, &a); l.Rows[1].Calls != l.Turns || l.Turns != 100 || l.Used() <= 0 {
 		t.Errorf("without further turns, all turns count: %+v", l)
 	}
 }
@@ -393,7 +393,7 @@ func TestUpdatesShowTheTimeSinceTheLast(t *testing.T) {
 	w := &viewer{server: s}
 	at := time.Unix(1000, 0)
 	first := w.update(at)
-	if first.Room == nil || len(first.Room.Players) != 2 || first.Room.Players[0].Loss != -1 || first.In != 0 || first.Players != 2 {
+	if first.Room == nil || len(first.Room.Players) != 2 || first.Room.Players[0].Loss != -1 || first.In != 0 || first.Total.Players != 2 {
 		t.Fatalf("%+v", first)
 	}
 	p.stats.BytesIn += 50_000
@@ -409,15 +409,15 @@ func TestUpdatesShowTheTimeSinceTheLast(t *testing.T) {
 	if other := second.Room.Players[1]; other.Loss != -1 || other.In != 0 {
 		t.Errorf("a new player has the figures of the previous one: %+v", other)
 	}
-	w.selectRoom("gone")
+	w.room = "gone"
 	if g := w.update(at.Add(3 * time.Second)); g.Room != nil {
 		t.Errorf("a closed room: %+v", g.Room)
 	}
 	for i := range rowLimit {
 		p.add(fmt.Sprint(i), 0)
 	}
-	if g := w.update(at.Add(4 * time.Second)); len(g.Table) != rowLimit || g.Left != 1 {
-		t.Errorf("%d rows, %d omitted", len(g.Table), g.Left)
+	if g := w.update(at.Add(4 * time.Second)); len(g.Stats.Table) != rowLimit || g.Stats.Rooms != rowLimit+1 {
+		t.Errorf("%d rows of %d", len(g.Stats.Table), g.Stats.Rooms)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 	p.add(nasty, 2)
 	tab := pagetest.Open(t, "about:blank")
 	tab.Expect("401")
-	tab.Go(s.Link())
+	tab.Go(s.Link("/"))
 	tab.WaitFor(`document.querySelector("#state")?.innerText === "starting"`)
 	s.Ready(p.source())
 	tab.WaitFor(`document.querySelectorAll("#t-rooms tr").length === 13 && document.querySelectorAll("#t-players tr").length === 1`)
@@ -66,7 +66,7 @@ func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
 	s, p := start(t, page.Config{}), newFakeServer()
 	p.add("a & b", 1)
 	s.Ready(p.source())
-	tab := pagetest.Open(t, s.Link())
+	tab := pagetest.Open(t, s.Link("/"))
 	tab.WaitFor(`!document.querySelector("#last").hidden`)
 	tab.Click("#last")
 	tab.WaitFor(`location.pathname === "/last/" && document.body.innerText.includes("300") && document.body.innerText.includes("walker")`)
@@ -78,7 +78,7 @@ func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
 func TestBrowserListsTheProfiles(t *testing.T) {
 	pagetest.Chromium(t)
 	s := start(t, page.Config{})
-	tab := pagetest.Open(t, s.Link()+"debug/pprof/")
+	tab := pagetest.Open(t, s.Link("/")+"debug/pprof/")
 	var links []string
 	tab.Eval(`[...document.querySelectorAll("main a")].map(a => a.getAttribute("href"))`, &links)
 	if len(links) < 10 {

@@ -3,7 +3,6 @@ package admin
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"tendon/net/cost"
 )
@@ -42,48 +41,25 @@ func add(all *cost.Report, r cost.Report) {
 	}
 }
 
-// costRow is a row of the page's table of costs. Times are in µs.
-type costRow struct {
-	Name  string  `json:"name"`
-	Again bool    `json:"again"` // a system that resimulates
-	Calls float64 `json:"calls"` // per turn
-	Share float64 `json:"share"` // of the budget, since the last update
-	P50   float64 `json:"p50"`
-	P99   float64 `json:"p99"`
-	Max   float64 `json:"max"`
-}
-
-// turnCosts are the costs of the turns since the last update. Times are in µs.
+// turnCosts are the costs of a page. Turns, Busy, and the Calls, Self and Share of rows are of the turns since the last update.
 type turnCosts struct {
-	Used  float64   `json:"used"` // share of the budget
-	P50   float64   `json:"p50"`
-	P99   float64   `json:"p99"`
-	Max   float64   `json:"max"`
-	Over  uint64    `json:"over"`
-	Turns uint64    `json:"turns"`
-	Rows  []costRow `json:"rows"`
+	cost.Report
+	All uint64 `json:"all"` // turns
 }
 
-func micros(d time.Duration) float64 { return float64(d) / 1e3 }
-
-// since compares a report with an earlier one of the same rooms. Shares are of the turns since then, or of all turns if there
-// are none.
+// since compares a report with an earlier one of the same rooms. If there were no turns since then, all turns count.
 func since(now, before *cost.Report) turnCosts {
-	turns, busy := now.Turns-before.Turns, now.Busy-before.Busy
 	if now.Turns <= before.Turns {
-		before, turns, busy = &cost.Report{}, max(now.Turns, 1), now.Busy
+		before = &cost.Report{}
 	}
-	available := float64(turns) * float64(max(now.Budget, 1))
-	c := turnCosts{Used: float64(busy) / available, P50: micros(now.P50), P99: micros(now.P99), Max: micros(now.Max), Over: now.Over,
-		Turns: now.Turns, Rows: []costRow{}}
-	for i := range now.Rows {
-		r := &now.Rows[i]
-		self, calls := r.Self, r.Calls
+	c := turnCosts{Report: *now, All: now.Turns}
+	c.Turns, c.Busy, c.Rows = max(now.Turns-before.Turns, 1), now.Busy-before.Busy, append([]cost.Row{}, now.Rows...)
+	for i := range c.Rows {
+		r := &c.Rows[i]
 		if old := before.Row(r.Phase, r.System); old != nil {
-			self, calls = self-old.Self, calls-old.Calls
+			r.Calls, r.Self = r.Calls-old.Calls, r.Self-old.Self
 		}
-		c.Rows = append(c.Rows, costRow{Name: r.Label(), Again: r.Phase == cost.PhaseAgain && r.System != "", Calls: float64(calls) / float64(turns),
-			Share: float64(self) / available, P50: micros(r.P50), P99: micros(r.P99), Max: micros(r.Max)})
+		r.Share = float64(r.Self) / (float64(c.Turns) * float64(max(now.Budget, 1)))
 	}
 	return c
 }

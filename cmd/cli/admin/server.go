@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/pprof"
 	"sync/atomic"
@@ -57,8 +56,8 @@ type Source struct {
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.
 type Server struct {
+	*page.Server
 	config Config
-	pages  *page.Server
 	source atomic.Pointer[Source] // nil: starting
 	ending atomic.Bool
 	since  time.Time
@@ -76,34 +75,28 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, pages: pages, since: time.Now()}
+	s := &Server{Server: pages, config: c, since: time.Now()}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &metrics{server: s})
 	pages.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes}))
-	pages.HandlePublic("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "alive") }))
-	pages.HandlePublic("/readyz", http.HandlerFunc(s.readyz))
+	pages.HandlePublic("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { respond(w, true, "alive") }))
+	pages.HandlePublic("/readyz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		state := s.state()
+		respond(w, state == ready, state)
+	}))
 	pages.Handle("/debug/pprof/", http.HandlerFunc(pprof.Index))
 	pages.Handle("/debug/pprof/cmdline", http.HandlerFunc(pprof.Cmdline))
 	pages.Handle("/debug/pprof/symbol", http.HandlerFunc(pprof.Symbol))
 	pages.Handle("/debug/pprof/profile", labelled(pprof.Profile))
 	pages.Handle("/debug/pprof/trace", labelled(pprof.Trace))
-	pages.Page("/debug/pprof/", within(profiles, "profiles"))
-	pages.Page("/", within(live, "live"))
+	pages.Page("/debug/pprof/", profiles, "profiles")
+	pages.Page("/", live, "live")
 	pages.Handle("/live", page.Stream(s.watch))
 	err = replaypage.Register(pages, "/last/", replaypage.Config{Game: c.Game, Open: s.last})
 	if err != nil {
 		return nil, errors.Join(err, pages.Close())
 	}
 	return s, nil
-}
-
-// within returns a directory of the embedded files.
-func within(from fs.FS, dir string) fs.FS {
-	files, err := fs.Sub(from, dir)
-	if err != nil {
-		panic(fmt.Sprintf("admin: the page %s is not embedded: %v", dir, err))
-	}
-	return files
 }
 
 // labelled labels the samples of a profile with phase and system while it is recorded.
@@ -132,10 +125,12 @@ func (s *Server) last(ctx context.Context, room string) ([]replaypage.Match, err
 	return []replaypage.Match{{Name: room, Record: last}}, nil
 }
 
-// respond sends a line of text.
-func respond(w http.ResponseWriter, status int, text string) {
+// respond sends a line of text, with 200 or 503.
+func respond(w http.ResponseWriter, ok bool, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
@@ -161,21 +156,3 @@ func (s *Server) state() string {
 	}
 	return ready
 }
-
-func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	state := s.state()
-	if state == ready {
-		respond(w, http.StatusOK, state)
-		return
-	}
-	respond(w, http.StatusServiceUnavailable, state)
-}
-
-// URL returns the live page's address.
-func (s *Server) URL() string { return s.pages.URL() }
-
-// Link returns the live page's address with the token, if there is one.
-func (s *Server) Link() string { return s.pages.Link("/") }
-
-// Serve answers requests until the context is done.
-func (s *Server) Serve(ctx context.Context) error { return s.pages.Serve(ctx) }

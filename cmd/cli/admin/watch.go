@@ -8,52 +8,26 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/net/cost"
+	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/systems"
 )
 
 // update is the message that a page receives once a second.
 type update struct {
-	serverInfo
-	Rooms    int       `json:"rooms"`
-	MaxRooms int       `json:"max_rooms"`
-	Clients  int       `json:"clients"`
-	Players  int       `json:"players"`
-	In       float64   `json:"in"`  // kbit/s
-	Out      float64   `json:"out"` // kbit/s
-	Packets  float64   `json:"packets"`
-	Refused  uint64    `json:"refused"`
-	Late     uint64    `json:"late"`
-	MostLate float64   `json:"most_late"` // ms
-	Rings    int       `json:"rings"`     // bytes
-	Budget   float64   `json:"budget"`    // µs
-	Costs    turnCosts `json:"costs"`
-	Table    []roomRow `json:"table"`
-	Left     int       `json:"left"` // rooms that the table omits
-	Room     *roomView `json:"room"` // the selected one; null: none
-}
-
-// serverInfo describes the server.
-type serverInfo struct {
-	Game     string `json:"game"`
-	Strategy string `json:"strategy"`
-	Build    string `json:"build"`
-	State    string `json:"state"`
-	TickRate int    `json:"tick_rate"`
-	Up       int    `json:"up"` // s
-}
-
-// roomRow is a row of the table of rooms.
-type roomRow struct {
-	Name     string  `json:"name"`
-	Tick     uint64  `json:"tick"`
-	Players  int     `json:"players"`
-	Peers    int     `json:"peers"`
-	Late     uint64  `json:"late"`
-	MostLate float64 `json:"most_late"` // ms
-	Resyncs  uint64  `json:"resyncs"`
-	Rings    int     `json:"rings"` // bytes
-	Used     float64 `json:"used"`  // share of the budget
+	Game     string             `json:"game"`
+	Strategy string             `json:"strategy"`
+	Build    string             `json:"build"`
+	State    string             `json:"state"`
+	TickRate int                `json:"tick_rate"`
+	Up       int                `json:"up"`    // s
+	Stats    server.Stats       `json:"stats"` // with at most rowLimit rooms
+	Total    room.Stats         `json:"total"`
+	In       float64            `json:"in"`  // kbit/s
+	Out      float64            `json:"out"` // kbit/s
+	Costs    turnCosts          `json:"costs"`
+	Used     map[string]float64 `json:"used"` // share of the budget, by room
+	Room     *roomView          `json:"room"` // the selected one; null: none
 }
 
 // roomView is the selected room.
@@ -98,23 +72,21 @@ type viewer struct {
 	peers  map[systems.Peer]server.PeerInfo
 }
 
-// watch sends updates to a page until it is closed. The page sends the room that it selects.
+// watch sends updates to a page until it is closed. A page that is behind misses some. The page sends the room that it selects.
 func (s *Server) watch(ctx context.Context, c *page.Conn) error {
-	v := &viewer{server: s}
-	ticker := time.NewTicker(updateInterval)
-	defer ticker.Stop()
-	if err := v.send(c); err != nil {
-		return err
-	}
+	v, due := &viewer{server: s}, time.NewTimer(0)
+	defer due.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
-			ticker.Reset(updateInterval)
-			if err := v.send(c); err != nil {
+		case <-due.C:
+			message, err := json.Marshal(v.update(time.Now()))
+			if err != nil {
 				return err
 			}
+			c.Offer(message)
+			due.Reset(updateInterval)
 		case m, ok := <-c.Messages():
 			if !ok {
 				return nil
@@ -125,24 +97,10 @@ func (s *Server) watch(ctx context.Context, c *page.Conn) error {
 			if json.Unmarshal(m, &selection) != nil {
 				return errors.New("the message is not valid: send {\"room\": NAME}")
 			}
-			v.selectRoom(selection.Room)
-			ticker.Reset(selectPause)
+			v.room, v.own, v.peers = selection.Room, cost.Report{}, nil
+			due.Reset(selectPause)
 		}
 	}
-}
-
-// send sends an update, unless the page is behind.
-func (v *viewer) send(c *page.Conn) error {
-	message, err := json.Marshal(v.update(time.Now()))
-	if err == nil {
-		c.Offer(message)
-	}
-	return err
-}
-
-// selectRoom selects another room.
-func (v *viewer) selectRoom(room string) {
-	v.room, v.own, v.peers = room, cost.Report{}, nil
 }
 
 // kbits returns a rate in kbit/s.
@@ -156,8 +114,9 @@ func kbits(now, before uint64, d time.Duration) float64 {
 // update returns the update of this moment.
 func (v *viewer) update(now time.Time) update {
 	s := v.server
-	g := update{serverInfo: serverInfo{Game: s.config.Game.Name, Strategy: s.config.Strategy, Build: s.config.Build, State: s.state(),
-		TickRate: s.config.Game.TickRate, Up: int(now.Sub(s.since).Seconds())}, Table: []roomRow{}, Costs: turnCosts{Rows: []costRow{}}}
+	g := update{Game: s.config.Game.Name, Strategy: s.config.Strategy, Build: s.config.Build, State: s.state(), TickRate: s.config.Game.TickRate,
+		Up: int(now.Sub(s.since).Seconds()), Costs: since(&cost.Report{}, &cost.Report{}), Used: map[string]float64{}}
+	g.Stats.Table = []server.RoomStats{}
 	from := s.source.Load()
 	if from == nil {
 		return g
@@ -168,27 +127,19 @@ func (v *viewer) update(now time.Time) update {
 	if !v.at.IsZero() {
 		passed = now.Sub(v.at)
 	}
-	all, sum := st.Total(), together(open, past)
-	g.Rooms, g.MaxRooms, g.Clients, g.Players = st.Rooms, st.MaxRooms, st.Clients, all.Players
+	sum := together(open, past)
+	g.Stats, g.Total, g.Costs = st, st.Total(), since(&sum, &v.costs)
 	g.In, g.Out = kbits(st.BytesIn, v.stats.BytesIn, passed), kbits(st.BytesOut, v.stats.BytesOut, passed)
-	g.Packets = kbits(st.PacketsIn+st.PacketsOut, v.stats.PacketsIn+v.stats.PacketsOut, passed) * 1000 / 8
-	g.Refused, g.Late, g.MostLate, g.Rings = st.PacketsRefused, all.Late, millis(all.MostLate), all.RingBytes
-	g.Budget, g.Costs = micros(sum.Budget), since(&sum, &v.costs)
-	for _, r := range st.Table[:min(len(st.Table), rowLimit)] {
-		row := roomRow{Name: r.Name, Tick: uint64(r.Tick), Players: r.Players, Peers: r.Peers, Late: r.Late, MostLate: millis(r.MostLate),
-			Resyncs: r.Resyncs, Rings: r.RingBytes}
+	g.Stats.Table = append([]server.RoomStats{}, st.Table[:min(len(st.Table), rowLimit)]...)
+	for _, r := range g.Stats.Table {
 		if c, ok := open[r.Name]; ok {
-			row.Used = c.Used()
+			g.Used[r.Name] = c.Used()
 		}
-		g.Table = append(g.Table, row)
 	}
-	g.Left = len(st.Table) - len(g.Table)
 	g.Room = v.view(from, &st, open, passed)
 	v.at, v.stats, v.costs = now, st, sum
 	return g
 }
-
-func millis(t systems.Time) float64 { return float64(t) / 1e6 }
 
 // view returns the view of the selected room; nil: there is none.
 func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Report, passed time.Duration) *roomView {
@@ -203,9 +154,8 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 	if err != nil {
 		return nil // the room is closed
 	}
-	view := &roomView{Name: name, Players: []playerRow{}}
 	costs := open[name]
-	view.Costs = since(&costs, &v.own)
+	view := &roomView{Name: name, Players: []playerRow{}, Costs: since(&costs, &v.own)}
 	if costs.Turns > 0 {
 		view.Largest = costs.Largest.Text()
 	}
@@ -221,7 +171,7 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 
 // player returns a row of the table of connections.
 func (v *viewer) player(p *server.PeerInfo, passed time.Duration) playerRow {
-	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: millis(p.RTT), Loss: -1,
+	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.RTT) / 1e6, Loss: -1,
 		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Desyncs: p.Strategy.Desyncs}
 	before, known := v.peers[p.Peer]
 	if !known || before.Identity != p.Identity || p.Newest < before.Newest {

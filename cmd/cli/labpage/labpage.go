@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
@@ -38,11 +37,7 @@ func Register(s *page.Server, c Config) error {
 	case c.Game.Screen.Draw == nil:
 		return fmt.Errorf("%w: the game has no Draw: set ecs.Game.Screen.Draw", ErrConfig)
 	}
-	files, err := fs.Sub(web, "web")
-	if err != nil {
-		return err
-	}
-	s.Page("/", files)
+	s.Page("/", web, "web")
 	s.Handle("/lab", page.Stream(func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) }))
 	return nil
 }

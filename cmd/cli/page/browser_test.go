@@ -40,7 +40,7 @@ const s = stream("/live", { message(m) {
   new uPlot({ width: 300, height: 200, series: [{}, { stroke: "red" }] }, [[1, 2, 3], [1, 4, 9]], document.getElementById("plot"));
 }, state(name) { if (name === "open") s.send("hello"); } });
 `)}
-		s.Page("/", f)
+		s.Page("/", f, ".")
 		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
 			if m := <-c.Messages(); string(m) == `"hello"` {
 				return c.Send(p.Append(nil))
@@ -66,7 +66,7 @@ func TestBrowserSaysWhyAStreamIsRefused(t *testing.T) {
 import { stream } from "/assets/stream.js";
 stream("/live", { state(name, reason) { if (name !== "connecting") document.getElementById("state").textContent = name + ": " + reason; } });
 `)}
-		s.Page("/", f)
+		s.Page("/", f, ".")
 		s.Handle("/live", page.Stream(func(ctx context.Context, _ *page.Conn) error {
 			<-ctx.Done()
 			return nil
@@ -176,7 +176,7 @@ func guarded(t *testing.T) (s *page.Server, reads, changes *atomic.Int64) {
 		}))
 		f := files(`<script type="module" src="attack.js"></script>`, "")
 		f["attack.js"] = &fstest.MapFile{Data: []byte(attack)}
-		s.Page("/own/", f)
+		s.Page("/own/", f, ".")
 	})
 	return s, reads, changes
 }
@@ -272,7 +272,7 @@ func TestBrowserErrorsOfThePageAreReported(t *testing.T) {
 	s := start(t, page.Config{}, func(s *page.Server) {
 		f := files(`<script src="/bad.js"></script><script src="/missing.js"></script><script>inline()</script>`, "")
 		f["bad.js"] = &fstest.MapFile{Data: []byte(`console.error("logged"); setTimeout(() => { throw new Error("thrown") }); document.title = "done"`)}
-		s.Page("/", f)
+		s.Page("/", f, ".")
 	})
 	tab := pagetest.Open(t, s.Link("/"))
 	tab.WaitFor(`document.title === "done"`)

@@ -1,9 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 )
 
 // ErrConfig is wrapped by every error about a Config; it names the field.
@@ -37,9 +40,7 @@ func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 	wrong := func(format string, args ...any) (Config, *net.TCPAddr, error) {
 		return c, nil, fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...))
 	}
-	if c.Addr == "" {
-		c.Addr = "127.0.0.1:0"
-	}
+	c.Addr = cmp.Or(c.Addr, "127.0.0.1:0")
 	at, err := net.ResolveTCPAddr("tcp", c.Addr)
 	switch {
 	case err != nil:
@@ -50,19 +51,11 @@ func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 		return wrong("Token has %d characters: give %d to %d", len(c.Token), minToken, maxToken)
 	case c.Streams < 0:
 		return wrong("Streams is %d: give a number above 0, or leave it out", c.Streams)
+	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return wrong("Token has a character that no link can carry: use printable ASCII without spaces")
+	case slices.Contains(c.Hosts, ""):
+		return wrong("Hosts has an empty name: give names as in the Host header")
 	}
-	for _, r := range c.Token {
-		if r <= ' ' || r > '~' {
-			return wrong("Token has a character that no link can carry: use printable ASCII without spaces")
-		}
-	}
-	for _, h := range c.Hosts {
-		if h == "" {
-			return wrong("Hosts has an empty name: give names as in the Host header")
-		}
-	}
-	if c.Streams == 0 {
-		c.Streams = 32
-	}
+	c.Streams = cmp.Or(c.Streams, 32)
 	return c, at, nil
 }

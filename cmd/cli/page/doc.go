@@ -1,31 +1,8 @@
 // Package page serves the browser pages of the command line: the lab, the replay, the live server. It provides access
 // control, the shared style and the painter. The contents of a page belong to its own package.
 //
-// Pages are plain ES modules, without a build step, templates or resources from outside the binary.
-//
-//	s, err := page.New(page.Config{Addr: "127.0.0.1:0"})
-//	if err != nil {
-//		return err
-//	}
-//	s.Page("/", files)                                   // an fs.FS with index.html
-//	s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
-//		for {
-//			select {
-//			case <-ctx.Done():
-//				return nil
-//			case m, ok := <-c.Messages():                // from the page
-//				if !ok {
-//					return nil
-//				}
-//				steer(m)
-//			case <-pictures:
-//				c.Offer(picture.Append(buffer[:0]))      // never waits: skipped if the page is behind
-//			}
-//		}
-//	}))
-//	s.Handle("POST /stop", stop)                         // a handler with effects is never a GET
-//	fmt.Println(s.Link("/"))
-//	return s.Serve(ctx)
+// Pages are plain ES modules, without a build step, templates or resources from outside the binary. A handler with effects
+// is never a GET.
 //
 //	to …                                  use
 //	serve a page and its files            Server.Page

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -52,10 +53,8 @@ func refuse(w http.ResponseWriter, status int, sentence string) {
 // loopback, or a name of the Config. It refuses other names that resolve to this address ("DNS rebinding"). The port of a
 // loopback name may differ, since a tunnel has its own.
 func (s *Server) knownHost(r *http.Request) bool {
-	for _, h := range s.config.Hosts {
-		if strings.EqualFold(h, r.Host) {
-			return true
-		}
+	if slices.ContainsFunc(s.config.Hosts, func(h string) bool { return strings.EqualFold(h, r.Host) }) {
+		return true
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {

@@ -65,7 +65,7 @@ func counter(t *testing.T, c page.Config) (s *page.Server, changes *atomic.Int64
 	t.Helper()
 	changes = &atomic.Int64{}
 	s = start(t, c, func(s *page.Server) {
-		s.Page("/", files("", "the secret"))
+		s.Page("/", files("", "the secret"), ".")
 		s.Handle("/secret.json", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the secret") }))
 		s.Handle("POST /change", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.ReadAll(r.Body); err != nil {

@@ -23,14 +23,14 @@ type Picture struct {
 	layer
 	aspect  float64
 	record  []byte
-	current int
+	current uint32 // layer
 	hud     layer
 }
 
 // layer is one of a picture's two canvases.
 type layer struct {
 	picture *Picture
-	number  int // 0: through the camera, 1: the HUD
+	number  uint32 // 0: through the camera, 1: the HUD
 }
 
 var _ ecs.Canvas = (*Picture)(nil)
@@ -49,7 +49,7 @@ const (
 // NewPicture returns an empty square picture.
 func NewPicture() *Picture {
 	p := &Picture{}
-	p.layer, p.hud = layer{p, 0}, layer{p, 1}
+	p.layer.picture, p.hud = p, layer{p, 1}
 	p.Reset(1)
 	return p
 }
@@ -64,8 +64,8 @@ func (p *Picture) Append(b []byte) []byte {
 	return append(append(b, p.record...), ']')
 }
 
-// command begins a command, after a change of the layer if needed.
-func (l *layer) command(number int) *Picture {
+// command records the number and the lengths of a command, after a change of the layer if needed.
+func (l *layer) command(number uint32, lengths ...float64) *Picture {
 	p := l.picture
 	if p.current != l.number {
 		p.current = l.number
@@ -73,6 +73,7 @@ func (l *layer) command(number int) *Picture {
 		p.integer(l.number)
 	}
 	p.integer(number)
+	p.lengths(lengths...)
 	return p
 }
 
@@ -82,7 +83,7 @@ func (p *Picture) comma() {
 	}
 }
 
-func (p *Picture) integer(n int) {
+func (p *Picture) integer(n uint32) {
 	p.comma()
 	p.record = strconv.AppendUint(p.record, uint64(n), 10)
 }
@@ -103,8 +104,7 @@ func (p *Picture) lengths(list ...float64) {
 }
 
 func (p *Picture) color(c ecs.Color) {
-	p.comma()
-	p.record = strconv.AppendUint(p.record, uint64(c.R)<<24|uint64(c.G)<<16|uint64(c.B)<<8|uint64(c.A), 10)
+	p.integer(uint32(c.R)<<24 | uint32(c.G)<<16 | uint32(c.B)<<8 | uint32(c.A))
 }
 
 // text records a string. Invalid UTF-8 becomes U+FFFD.
@@ -128,29 +128,23 @@ func (p *Picture) text(s string) {
 // Camera centers the world point (x, y) and shows height world units from top to bottom. The HUD's camera is fixed.
 func (l *layer) Camera(x, y, height float64) {
 	if l.number == 0 {
-		l.command(cameraCommand).lengths(x, y, height)
+		l.command(cameraCommand, x, y, height)
 	}
 }
 
 // Rectangle fills a rectangle.
 func (l *layer) Rectangle(x, y, width, height float64, c ecs.Color) {
-	p := l.command(rectangleCommand)
-	p.lengths(x, y, width, height)
-	p.color(c)
+	l.command(rectangleCommand, x, y, width, height).color(c)
 }
 
 // Circle fills a circle.
 func (l *layer) Circle(x, y, radius float64, c ecs.Color) {
-	p := l.command(circleCommand)
-	p.lengths(x, y, radius)
-	p.color(c)
+	l.command(circleCommand, x, y, radius).color(c)
 }
 
 // Line draws a line of this width in world units.
 func (l *layer) Line(x0, y0, x1, y1, width float64, c ecs.Color) {
-	p := l.command(lineCommand)
-	p.lengths(x0, y0, x1, y1, width)
-	p.color(c)
+	l.command(lineCommand, x0, y0, x1, y1, width).color(c)
 }
 
 // Polygon fills the area that the points enclose. Fewer than three points draw nothing.
@@ -159,7 +153,7 @@ func (l *layer) Polygon(points []ecs.Point, c ecs.Color) {
 		return
 	}
 	p := l.command(polygonCommand)
-	p.integer(len(points))
+	p.integer(uint32(len(points)))
 	for _, at := range points {
 		p.lengths(at.X, at.Y)
 	}
@@ -168,13 +162,11 @@ func (l *layer) Polygon(points []ecs.Point, c ecs.Color) {
 
 // Text draws a line of text whose top is y.
 func (l *layer) Text(x, y, size float64, align int, text string, c ecs.Color) {
-	if text == "" {
-		return
+	if text != "" {
+		p := l.command(textCommand, x, y, size, float64(min(max(align, -1), 1)))
+		p.text(text)
+		p.color(c)
 	}
-	p := l.command(textCommand)
-	p.lengths(x, y, size, float64(min(max(align, -1), 1)))
-	p.text(text)
-	p.color(c)
 }
 
 // Image draws the asset of that name, which the page must provide.

@@ -1,7 +1,11 @@
 package page
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -62,12 +66,18 @@ func New(c Config) (*Server, error) {
 		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
 		ErrorLog:       log.New(io.Discard, "", 0), // visitors must not be able to fill a log
 	}
-	s.serveAssets()
+	s.Page(assetsPath, assets, "assets")
 	if c.Token != "" {
 		s.mux.Handle("POST "+tokenPath, http.HandlerFunc(s.exchange))
 	}
 	return s, nil
 }
+
+//go:embed assets
+var assets embed.FS
+
+// assetsPath is the path of the shared assets.
+const assetsPath = "/assets/"
 
 // serverKey is the key of the Server in a request's context.
 type serverKey struct{}
@@ -79,12 +89,11 @@ func (s *Server) Addr() netip.AddrPort {
 
 // URL returns the address of the root page, without a token. A server on all interfaces returns its loopback address.
 func (s *Server) URL() string {
-	at := s.Addr()
-	host := at.Addr().Unmap()
+	host := s.Addr().Addr().Unmap()
 	if host.IsUnspecified() {
 		host = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	return "http://" + netip.AddrPortFrom(host, at.Port()).String() + "/"
+	return "http://" + netip.AddrPortFrom(host, s.Addr().Port()).String() + "/"
 }
 
 // Link returns the address of a page with the token, if there is one, in the fragment. Browsers do not send fragments, and the
@@ -112,24 +121,56 @@ func (s *Server) HandlePublic(path string, h http.Handler) {
 	s.Handle(path, h)
 }
 
-// Page serves files: index.html at the path, which begins and ends with a slash, and the others under it by name. It reads
-// them now. It panics if there is no index.html, or a file of an unknown type.
-func (s *Server) Page(at string, files fs.FS) {
-	if !strings.HasPrefix(at, "/") || !strings.HasSuffix(at, "/") {
-		panic(fmt.Sprintf("page: the path %q of a page must begin and end with a slash", at))
-	}
-	index := false
-	for name, f := range readFiles(files) {
-		if name == "index.html" {
-			index = true
-			s.Handle(at+"{$}", f)
-			continue
+// Page serves the files of a directory: index.html at the path, which begins and ends with a slash, and the others under it
+// by name; dir is "." for all files. It reads them now. It panics if there is no such directory, or a file of an unknown type.
+func (s *Server) Page(at string, files fs.FS, dir string) {
+	err := fs.WalkDir(files, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-		s.Handle(path.Join(at, name), f)
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		kind, known := kinds[path.Ext(name)]
+		if !known {
+			return fmt.Errorf("%s has an unknown extension", name)
+		}
+		sum, pattern := sha256.Sum256(content), at+strings.TrimPrefix(name, dir+"/")
+		if pattern == at+"index.html" {
+			pattern = at + "{$}"
+		}
+		s.Handle(pattern, &file{kind, `"` + hex.EncodeToString(sum[:8]) + `"`, content})
+		return nil
+	})
+	if err != nil {
+		panic(fmt.Sprintf("page: the files of %q cannot be served: %v", at, err))
 	}
-	if !index {
-		panic(fmt.Sprintf("page: the files of %q have no index.html: give its directory", at))
-	}
+}
+
+// kinds are the content types of the files of pages. The list of the operating system differs by machine.
+var kinds = map[string]string{
+	".css":  "text/css; charset=utf-8",
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".png":  "image/png",
+	".svg":  "image/svg+xml",
+	"":      "text/plain; charset=utf-8", // LICENSE
+}
+
+// file is one file of a page. Browsers revalidate it by its tag.
+type file struct {
+	kind, tag string
+	content   []byte
+}
+
+// ServeHTTP sends the file, or that it is not modified.
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", f.kind)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("ETag", f.tag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
 }
 
 // Serve serves until the context is done. Then it ends every stream, waits a moment for responses in progress and returns

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,12 +29,9 @@ const (
 	outMessages   = 2
 	messageBytes  = 16 << 10 // of a page; a longer one ends the stream with code 1009
 	pingInterval  = 20 * time.Second
-	// closeLimit bounds the wait for a page's close frame.
-	closeLimit = time.Second
+	closeLimit    = time.Second // for a page's close frame
+	maxReason     = 123         // bytes of a reason in a close frame
 )
-
-// tooMany is the reason of a refused stream.
-const tooMany = "too many pages of this server are open: close one"
 
 // Stream returns a handler that exchanges messages with a page over a WebSocket. Each page has its own call of f on its own
 // goroutine. The context is done when the page is closed or the server stops. The stream ends when f returns; an error is
@@ -46,7 +44,7 @@ func Stream(f func(ctx context.Context, c *Conn) error) http.Handler {
 		}
 		defer s.open.Add(-1)
 		if s.open.Add(1) > int64(s.config.Streams) {
-			refuse(w, http.StatusServiceUnavailable, tooMany)
+			refuse(w, http.StatusServiceUnavailable, "too many pages of this server are open: close one")
 			return
 		}
 		s.streams.Add(1) // before Accept: then the http.Server no longer waits for it
@@ -82,28 +80,24 @@ func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn
 	case s.ctx.Err() != nil:
 		code, why = websocket.StatusGoingAway, "the server is stopping"
 	case err != nil:
-		code, why = websocket.StatusInternalError, reason(err)
+		code, why = websocket.StatusInternalError, err.Error()
+	}
+	if len(why) > maxReason {
+		why = strings.ToValidUTF8(why[:maxReason], "")
 	}
 	cancel()
 	late := time.AfterFunc(closeLimit, cut)
-	c.drain()
+	for range outMessages { // until all messages are sent, or cannot be
+		select {
+		case <-c.free:
+		case <-wire.Done():
+		}
+	}
 	_ = socket.Close(code, why)
 	late.Stop()
 	cut()
 	_ = socket.CloseNow()
 	work.Wait()
-}
-
-// maxReason is the maximum size of a reason in a close frame, in bytes.
-const maxReason = 123
-
-// reason returns an error as the reason of a close frame.
-func reason(err error) string {
-	text := []rune(err.Error())
-	for len(string(text)) > maxReason {
-		text = text[:len(text)-1]
-	}
-	return string(text)
 }
 
 // Messages returns the page's messages in order. The channel is closed when the page is closed.
@@ -161,25 +155,11 @@ func (c *Conn) write() {
 	for {
 		select {
 		case b := <-c.out:
-			ctx, cancel := context.WithTimeout(c.wire, c.timeout)
-			err := c.socket.Write(ctx, websocket.MessageText, b)
-			cancel()
-			if err != nil {
+			if c.limited(func(ctx context.Context) error { return c.socket.Write(ctx, websocket.MessageText, b) }) != nil {
 				c.cut()
 				return
 			}
 			c.free <- b
-		case <-c.wire.Done():
-			return
-		}
-	}
-}
-
-// drain waits until all messages are sent, or cannot be.
-func (c *Conn) drain() {
-	for range outMessages {
-		select {
-		case <-c.free:
 		case <-c.wire.Done():
 			return
 		}
@@ -193,14 +173,18 @@ func (c *Conn) ping() {
 	for {
 		select {
 		case <-ticker.C:
-			ctx, cancel := context.WithTimeout(c.wire, c.timeout)
-			err := c.socket.Ping(ctx)
-			cancel()
-			if err != nil {
+			if c.limited(c.socket.Ping) != nil {
 				return
 			}
 		case <-c.ctx.Done():
 			return
 		}
 	}
+}
+
+// limited calls f with a context that ends after the timeout.
+func (c *Conn) limited(f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(c.wire, c.timeout)
+	defer cancel()
+	return f(ctx)
 }

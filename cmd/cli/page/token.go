@@ -4,12 +4,17 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
+
+//go:embed assets/token.html
+var tokenPage []byte
 
 // tokenPath is the path where a page exchanges a token for a cookie.
 const tokenPath = "/token"
@@ -17,18 +22,10 @@ const tokenPath = "/token"
 // admitted reports whether a request has the token, in its header or as the cookie. The assets are not secret, and the page
 // that asks for the token needs them.
 func (s *Server) admitted(r *http.Request) bool {
-	if s.config.Token == "" || strings.HasPrefix(r.URL.Path, assetsPath) || s.public[r.URL.Path] {
+	if s.config.Token == "" || strings.HasPrefix(r.URL.Path, assetsPath) || s.public[r.URL.Path] || same(bearer(r), s.config.Token) {
 		return true
 	}
-	if same(bearer(r), s.config.Token) {
-		return true
-	}
-	for _, c := range r.CookiesNamed(s.cookieName()) {
-		if same(c.Value, s.cookieValue()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.CookiesNamed(s.cookieName()), func(c *http.Cookie) bool { return same(c.Value, s.cookieValue()) })
 }
 
 // same compares in constant time. Its duration does not depend on the contents or lengths.
@@ -39,12 +36,11 @@ func same(a, b string) bool {
 
 // bearer returns the token of the Authorization header, or "".
 func bearer(r *http.Request) string {
-	const scheme = "Bearer "
-	h := r.Header.Get("Authorization")
-	if len(h) < len(scheme) || !strings.EqualFold(h[:len(scheme)], scheme) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
-	return h[len(scheme):]
+	return token
 }
 
 // cookieName contains the port: all ports of a host share cookies, and two servers must not overwrite each other's.

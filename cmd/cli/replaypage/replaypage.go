@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
@@ -44,11 +43,7 @@ func Register(s *page.Server, at string, c Config) error {
 	case c.Open == nil:
 		return fmt.Errorf("%w: Open is nil", ErrConfig)
 	}
-	files, err := fs.Sub(web, "web")
-	if err != nil {
-		panic(fmt.Sprintf("replaypage: the page is not embedded: %v", err))
-	}
-	s.Page(at, files)
+	s.Page(at, web, "web")
 	s.Handle(at+"stream", page.Stream(c.stream))
 	return nil
 }

@@ -6,10 +6,13 @@ const text = (id, t) => { const e = by(id); if (e.textContent !== t) e.textConte
 
 const bytes = (n) => n >= 1 << 20 ? `${(n / (1 << 20)).toFixed(1)} MiB` : `${Math.round(n / 1024)} KiB`;
 const kbit = (n) => n >= 1000 ? `${(n / 1000).toFixed(1)} Mbit/s` : `${n.toFixed(n < 10 ? 1 : 0)} kbit/s`;
-const micros = (n) => n >= 1000 ? `${(n / 1000).toFixed(2)} ms` : n >= 10 ? `${n.toFixed(0)} µs` : `${n.toFixed(2)} µs`;
+const nanos = (n) => n >= 1e6 ? `${(n / 1e6).toFixed(2)} ms` : n >= 1e4 ? `${(n / 1e3).toFixed(0)} µs` : `${(n / 1e3).toFixed(2)} µs`;
 const millis = (n) => `${n.toFixed(n < 10 ? 1 : 0)} ms`;
 const percent = (x) => `${(100 * x).toFixed(x < 0.1 ? 1 : 0)} %`;
 const count = (n) => n.toLocaleString("en");
+const used = (c) => c.busy_ns / (Math.max(c.budget_ns, 1) * c.turns); // share of the budget
+const again = (row) => row.phase === "resimulate" && Boolean(row.system);
+const label = (row) => !row.system ? row.phase : again(row) ? `${row.system} (again)` : row.phase === "simulate" ? row.system : `${row.phase}/${row.system}`;
 const span = (s) => s >= 3600 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : s >= 60 ? `${Math.floor(s / 60)} min` : `${s} s`;
 
 // rows fills the body of a table and reuses its rows. A cell is a text or a function that fills the cell.
@@ -57,7 +60,7 @@ function plot(id, names, series) {
 
 function remember(g) {
   history.at.push(Date.now() / 1000);
-  history.busy.push(100 * g.costs.used);
+  history.busy.push(100 * used(g.costs));
   history.incoming.push(g.in);
   history.outgoing.push(g.out);
   for (const list of Object.values(history)) if (list.length > points) list.shift();
@@ -77,23 +80,23 @@ const stateClass = { ready: "good", starting: "warn", stopping: "warn" };
 
 function showServer(g) {
   text("title", `${g.game} server`);
-  document.title = `${g.game}: ${g.players} players`;
+  document.title = `${g.game}: ${g.total.players} players`;
   showState(g.state, stateClass[g.state] ?? "");
   text("about", [g.strategy, `${g.tick_rate} ticks/s`, g.build, `up ${span(g.up)}`].filter(Boolean).join(" · "));
-  text("s-rooms", `${count(g.rooms)} of ${count(g.max_rooms)}`);
-  text("s-players", `${count(g.players)}`);
+  text("s-rooms", `${count(g.stats.rooms)} of ${count(g.stats.max_rooms)}`);
+  text("s-players", count(g.total.players));
   text("s-in", kbit(g.in));
   text("s-out", kbit(g.out));
-  text("s-late", count(g.late));
-  by("s-late").classList.toggle("warn", g.late > 0);
-  text("s-p99", g.costs.turns > 0 ? micros(g.costs.p99) : "–");
-  text("s-rings", bytes(g.rings));
-  text("s-refused", count(g.refused));
+  text("s-late", count(g.total.late));
+  by("s-late").classList.toggle("warn", g.total.late > 0);
+  text("s-p99", g.costs.all > 0 ? nanos(g.costs.p99_ns) : "–");
+  text("s-rings", bytes(g.total.ring_bytes));
+  text("s-refused", count(g.stats.packets_refused));
 }
 
 function showRooms(g) {
   const wanted = by("find").value.trim().toLowerCase();
-  const list = g.table.filter((r) => r.name.toLowerCase().includes(wanted));
+  const list = g.stats.table.filter((r) => r.name.toLowerCase().includes(wanted));
   const looked = g.room?.name;
   rows("t-rooms", "no-rooms", list, (r, row) => {
     row.setAttribute("aria-selected", String(r.name === looked));
@@ -106,10 +109,10 @@ function showRooms(g) {
         b.textContent = r.name;
         b.setAttribute("aria-pressed", String(r.name === looked));
       },
-      count(r.tick), String(r.players), String(r.peers), percent(r.used), count(r.late), millis(r.most_late), count(r.resyncs), bytes(r.rings),
+      count(r.tick), String(r.players), String(r.peers), percent(g.used[r.name] ?? 0), count(r.late), millis(r.most_late / 1e6), count(r.resyncs), bytes(r.ring_bytes),
     ];
   });
-  text("no-rooms", wanted && g.rooms > 0 ? "No room has this name." : "No room is open.");
+  text("no-rooms", wanted && g.stats.rooms > 0 ? "No room has this name." : "No room is open.");
 }
 
 function showPlayers(g) {
@@ -131,9 +134,9 @@ function showCosts(g) {
   const list = [...costs.rows].sort((a, b) => b.share - a.share);
   const most = Math.max(...list.map((r) => r.share), 1e-9);
   rows("t-costs", "no-costs", list, (r) => [
-    r.name,
+    label(r),
     (td) => {
-      td.className = r.again ? "left bar-cell again" : "left bar-cell";
+      td.className = again(r) ? "left bar-cell again" : "left bar-cell";
       if (!td.firstChild) {
         const track = document.createElement("span"), fill = document.createElement("span");
         track.className = "track";
@@ -144,10 +147,10 @@ function showCosts(g) {
       td.firstChild.firstChild.style.width = `${(100 * Math.max(0, r.share)) / most}%`;
       td.lastChild.textContent = `${(100 * r.share).toFixed(2)} %`;
     },
-    r.calls.toFixed(2), micros(r.p50), micros(r.p99), micros(r.max),
+    (r.calls / costs.turns).toFixed(2), nanos(r.p50_ns), nanos(r.p99_ns), nanos(r.max_ns),
   ]);
-  text("costs-line", costs.turns > 0
-    ? `${percent(costs.used)} of the ${micros(g.budget)} of a tick; p99 ${micros(costs.p99)}, maximum ${micros(costs.max)}; ${count(costs.over)} of ${count(costs.turns)} turns were over budget.`
+  text("costs-line", costs.all > 0
+    ? `${percent(used(costs))} of the ${nanos(g.costs.budget_ns)} of a tick; p99 ${nanos(costs.p99_ns)}, maximum ${nanos(costs.max_ns)}; ${count(costs.over)} of ${count(costs.all)} turns were over budget.`
     : "");
 }
 

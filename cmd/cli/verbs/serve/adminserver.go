@@ -10,7 +10,6 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/internal/app"
-	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/page"
 	"tendon/systems"
 )
@@ -23,43 +22,36 @@ type adminFlags struct {
 	AdminHost      []string `help:"A further host name of --admin, as behind a proxy; may be given several times."`
 }
 
-// adminServer is the admin server of a verb. A nil adminServer does nothing.
-type adminServer struct {
-	*admin.Server
-	cancel context.CancelFunc
-	ended  chan error
-}
-
-// startAdmin starts the admin server. It returns nil without --admin.
-func (f *adminFlags) startAdmin(a *app.App, strategy systems.Strategy) (*adminServer, error) {
+// startAdmin starts the admin server; end ends it. Without --admin the server is nil.
+func (f *adminFlags) startAdmin(a *app.App, strategy systems.Strategy) (s *admin.Server, end func() error, err error) {
 	if f.Admin == "" {
 		if f.AdminToken != "" || f.AdminTokenFile != "" || len(f.AdminHost) > 0 {
-			return nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: say where to listen, as --admin 127.0.0.1:9090")
+			return nil, nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: say where to listen, as --admin 127.0.0.1:9090")
 		}
-		return nil, nil
+		return nil, func() error { return nil }, nil
 	}
 	token, err := f.token()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, err := admin.New(admin.Config{Game: a.Game, Strategy: strategy.Name, Build: app.Build(),
+	s, err = admin.New(admin.Config{Game: a.Game, Strategy: strategy.Name, Build: app.Build(),
 		Page: page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
 	switch {
 	case errors.Is(err, page.ErrConfig) && token == "" && page.Reachable(f.Admin):
-		return nil, fmt.Errorf("--admin %s can be reached from other machines: add --admin-token-file with a file that holds a token, or listen on 127.0.0.1", f.Admin)
+		return nil, nil, fmt.Errorf("--admin %s can be reached from other machines: add --admin-token-file with a file that holds a token, or listen on 127.0.0.1", f.Admin)
 	case errors.Is(err, page.ErrConfig):
-		return nil, fmt.Errorf("--admin: %w", err)
+		return nil, nil, fmt.Errorf("--admin: %w", err)
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("--admin %s is in use: choose another port", f.Admin)
+		return nil, nil, fmt.Errorf("--admin %s is in use: choose another port", f.Admin)
 	case err != nil:
-		return nil, fmt.Errorf("--admin %s cannot be listened on: %w", f.Admin, err)
+		return nil, nil, fmt.Errorf("--admin %s cannot be listened on: %w", f.Admin, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &adminServer{Server: s, cancel: cancel, ended: make(chan error, 1)}
-	go func() { w.ended <- s.Serve(ctx) }()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
 	a.Logf("watch it at %s", s.URL())
 	a.Emit("admin", app.Fields{"url": s.URL()})
-	return w, nil
+	return s, func() error { cancel(); return <-ended }, nil
 }
 
 // token returns the token of the flags, or "".
@@ -78,27 +70,4 @@ func (f *adminFlags) token() (string, error) {
 		return "", fmt.Errorf("--admin-token-file: %s is empty: write a token of 16 characters or more into it", f.AdminTokenFile)
 	}
 	return string(text), nil
-}
-
-// ready reports that the server is running.
-func (w *adminServer) ready(h *host.Host) {
-	if w != nil {
-		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent})
-	}
-}
-
-// stopping reports that the server is about to stop.
-func (w *adminServer) stopping() {
-	if w != nil {
-		w.Stopping()
-	}
-}
-
-// close ends the admin server.
-func (w *adminServer) close() error {
-	if w == nil {
-		return nil
-	}
-	w.cancel()
-	return <-w.ended
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/tokens"
@@ -102,11 +103,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if c.Keys, err = v.keys(); err != nil {
 		return err
 	}
-	watch, err := v.startAdmin(a, strategy)
+	watch, endWatch, err := v.startAdmin(a, strategy)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, watch.close()) }()
+	defer func() { err = errors.Join(err, endWatch()) }()
 	if v.Journal != "" {
 		if c.Journals, err = host.OpenJournals(a, v.Journal, v.Fsync, &c); err != nil {
 			return err
@@ -135,14 +136,18 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return errors.Join(err, h.Stop())
 	}
 	defer cancel()
-	watch.ready(h)
+	if watch != nil {
+		watch.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent})
+	}
 	if err = v.announce(a, h); err == nil && a.LostResults() != nil { // the command that joins is lost
 		return h.Stop()
 	}
 	if err == nil {
 		err = v.report(ctx, a, h)
 	}
-	watch.stopping()
+	if watch != nil {
+		watch.Stopping()
+	}
 	a.Logf("stopping: closing connections")
 	err = errors.Join(err, h.Stop())
 	_, spent := h.Costs()
