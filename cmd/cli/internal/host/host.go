@@ -13,6 +13,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
@@ -231,8 +232,7 @@ func (h *Host) Stop() error {
 
 // Ticket mints a token for this host.
 func (h *Host) Ticket(to netip.AddrPort, pass server.Pass, life time.Duration) ([]byte, error) {
-	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(h.app.Game.Name), Key: h.config.Keys[0], Addresses: []netip.AddrPort{to},
-		Pass: pass, Lifetime: life}, time.Now())
+	return tokens.Mint(h.app.Game.Name, h.config.Keys[0], to, pass, life)
 }
 
 // Dial returns a client for a seat of a room of this host. to is the address of the server or of a proxy before it.

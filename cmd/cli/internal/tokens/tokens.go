@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/netcode"
@@ -28,6 +29,11 @@ func LoadKey(path string) (netcode.Key, error) {
 		return netcode.Key{}, fmt.Errorf("the key file %s does not exist: make it with token ADDR --key-file %s --new-key, or name another", path, app.Quoted(path))
 	}
 	return server.LoadKey(path)
+}
+
+// Mint mints a token for a room of a server.
+func Mint(game string, key netcode.Key, to netip.AddrPort, pass server.Pass, life time.Duration) ([]byte, error) {
+	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(game), Key: key, Addresses: []netip.AddrPort{to}, Pass: pass, Lifetime: life}, time.Now())
 }
 
 // Text encodes a token for a command line, without the zeros at its end.

@@ -69,6 +69,7 @@ func (v *Verb) Run(a *app.App) error {
 	defer cancel()
 	v.Seed = app.ChooseSeed(v.Seed)
 	c, err := v.dial(a, addr, key)
+	defer c.close()
 	if err != nil {
 		return err
 	}
@@ -87,27 +88,23 @@ type botGroup struct {
 	rate    int                     // frames per second
 }
 
-// dial creates the clients. They connect with their first frames.
+// dial creates the clients. They connect with their first frames. With an error, it returns those that exist.
 func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup, error) {
 	micros := int64(10 * time.Second / time.Microsecond)
-	c := &botGroup{ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3), rate: a.Game.TickRate}
-	for i := range v.Rooms * v.Players {
-		pass := server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}
-		token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(a.Game.Name), Key: key, Addresses: []netip.AddrPort{addr},
-			Pass: pass, Lifetime: time.Hour}, time.Now())
+	c := &botGroup{ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3),
+		rate: a.Game.TickRate, failed: make([]error, v.Rooms*v.Players)}
+	for i := range c.failed {
+		token, err := tokens.Mint(a.Game.Name, key, addr, server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}, time.Hour)
 		if err != nil {
-			c.close()
-			return nil, err
+			return c, err
 		}
 		k, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.Game, Strategies: syncflags.All,
 			Name: fmt.Sprintf("bot %d", i%v.Players+1), Bot: true, BotSeed: v.Seed + uint64(i), Observer: c.ledger}})
 		if err != nil {
-			c.close()
-			return nil, err
+			return c, err
 		}
 		c.clients = append(c.clients, k)
 	}
-	c.failed = make([]error, len(c.clients))
 	return c, nil
 }
 
@@ -166,10 +163,9 @@ func (c *botGroup) figures() app.Fields {
 		"frame_p99_us": c.cost.ValueAtQuantile(99), "late_p50_us": c.late.ValueAtQuantile(50), "late_p99_us": c.late.ValueAtQuantile(99)}
 }
 
-// verdict closes the clients. It fails if not all were live.
+// verdict prints the result. It fails if not all clients were live.
 func (c *botGroup) verdict(a *app.App) error {
 	f := c.figures()
-	c.close()
 	spent := c.ledger.Report()
 	f["costs"] = []cost.Report{spent}
 	a.Emit("result", f)

@@ -87,28 +87,27 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	defer cancel()
-	if v.Log == "" {
-		token, err := v.token(a)
-		if err != nil {
+	var log *matchlog.Log
+	var store *matchlog.TokenStore
+	if v.Log != "" {
+		if log, err = matchlog.Lock(a, v.Log); err != nil {
 			return err
 		}
-		return v.play(ctx, a, client.DialConfig{Token: token, Config: config})
+		defer log.Close()
+		store = log.TokenStore()
 	}
-	log, err := matchlog.Lock(a, v.Log)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	store := log.TokenStore()
 	tokens, err := v.tokens(a, store)
 	if err != nil {
 		return err
 	}
-	if config.Resume, err = log.Open(); err != nil {
-		return err
+	dial := client.DialConfig{Token: tokens[0], Spare: tokens[1:], Config: config}
+	if log != nil {
+		if dial.Resume, err = log.Open(); err != nil {
+			return err
+		}
+		dial.Log, dial.StoreTokens = log, store.Store
 	}
-	config.Log = log
-	err = v.play(ctx, a, client.DialConfig{Token: tokens[0], Spare: tokens[1:], StoreTokens: store.Store, Config: config})
+	err = v.play(ctx, a, dial)
 	if errors.Is(err, player.ErrSilent) && v.Token == "" {
 		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used before, so give a new one with --token, for the same room, seat and --client-id", err, store.Path)
 	}
@@ -140,26 +139,20 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 	return err
 }
 
-// token returns the token that was given.
-func (v *Verb) token(a *app.App) ([]byte, error) {
-	if v.Token == "" {
-		return nil, errors.New("--token is missing or empty, and that is no connect token: copy the whole text that serve or token printed, or give @FILE")
-	}
-	token, err := tokens.Parse(v.Token)
-	if err != nil {
-		return nil, err
-	}
-	return token, v.checkToken(a.Game, token)
-}
-
-// tokens returns the tokens to join with, in order: the stored reconnect tokens, unless the command line has a new token.
+// tokens returns the tokens to join with, in order: the stored reconnect tokens, unless the command line has a new token. store
+// is nil without --log.
 func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) {
-	unreadable := store.Load()
+	var unreadable error
+	if store != nil {
+		unreadable = store.Load()
+	}
 	check := func(token []byte) error { return v.checkToken(a.Game, token) }
-	if v.Token == "" {
-		if unreadable != nil {
-			return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
-		}
+	switch {
+	case v.Token == "" && store == nil:
+		return nil, errors.New("--token is missing or empty, and that is no connect token: copy the whole text that serve or token printed, or give @FILE")
+	case v.Token == "" && unreadable != nil:
+		return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
+	case v.Token == "":
 		tokens, err := store.Usable(check)
 		if err != nil {
 			return nil, fmt.Errorf("%w; give one with --token", err)
@@ -170,7 +163,7 @@ func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if store.StartedWith(given) { // the same command again, after a crash
+	if store != nil && store.StartedWith(given) { // the same command again, after a crash
 		tokens, err := store.Usable(check)
 		if err != nil {
 			return nil, fmt.Errorf("the token was used before, and %w; give a new one", err)
@@ -184,7 +177,9 @@ func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) 
 	if unreadable != nil {
 		a.Logf("the log's tokens cannot be read, so they are replaced by the one that was given: %v", unreadable)
 	}
-	store.Given = given
+	if store != nil {
+		store.Given = given
+	}
 	return [][]byte{given}, nil
 }
 
@@ -251,13 +246,10 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		if l.Tick == 0 {
 			return player.ErrSilent
 		}
-		return errLost
+		return errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 	}
 	return player.PlayError(err)
 }
-
-// errLost ends a client that is disconnected when --for is over.
-var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 
 // noticeText returns a notice of the server with its countdown.
 func noticeText(seconds int, text string) string {

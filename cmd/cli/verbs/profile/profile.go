@@ -2,6 +2,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -195,23 +196,19 @@ func (v *Verb) profileCPU(a *app.App) (stop func(), err error) {
 // count plays the load again and adds the allocations to the rows. It is the same match, so the rows are the same.
 func (v *Verb) count(c load.Config, f *costs.File, step func(time.Duration) error) error {
 	c.Allocs = true
-	l, err := load.New(c)
+	counted, err := v.once(c, &costs.File{}, step)
 	if err != nil {
 		return err
 	}
-	if err = l.Prepare(step); err == nil {
-		err = l.Play(v.For, step)
-	}
-	server, clients := l.Reports()
-	for _, pair := range [][2]*cost.Report{{&f.Server, &server}, {&f.Client, &clients}} {
+	for _, pair := range [][2]*cost.Report{{&f.Server, &counted.Server}, {&f.Client, &counted.Client}} {
 		for i := range pair[0].Rows {
 			row := &pair[0].Rows[i]
-			if counted := pair[1].Row(row.Phase, row.System); counted != nil {
-				row.Allocs, row.AllocBytes = counted.Allocs, counted.AllocBytes
+			if again := pair[1].Row(row.Phase, row.System); again != nil {
+				row.Allocs, row.AllocBytes = again.Allocs, again.AllocBytes
 			}
 		}
 	}
-	return err
+	return nil
 }
 
 // reference returns the duration of a constant piece of work in ns, the median of some times: the speed of the machine.
@@ -247,10 +244,7 @@ func (v *Verb) show(a *app.App, f *costs.File) error {
 		return nil
 	}
 	path := filepath.Join(v.Out, "costs.json")
-	if err := costs.Write(path, f); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	if err := costs.Plot(f, v.Out); err != nil {
+	if err := cmp.Or(costs.Write(path, f), costs.Plot(f, v.Out)); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	a.Logf("costs, plots and profile are in %s; compare with another run by %s profile --compare %s OTHER.json", v.Out, a.Program, app.Quoted(path))
