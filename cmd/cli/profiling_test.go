@@ -172,7 +172,7 @@ func madeUp(seed uint64, factor, noise float64) *costs.File {
 			phase, system string
 			ns, factor    float64
 		}{{"save", "", 4000, 1}, {"simulate", "walk", 9000, 1}, {"simulate", "wear", 2000, factor}} {
-			out := cost.Row{Phase: row.phase, System: row.system, Calls: 6000}
+			out := cost.Row{RowName: cost.RowName{Phase: row.phase, System: row.system}, Calls: 6000}
 			for i := range costs.Slices {
 				out.Slices = append(out.Slices, row.ns*row.factor*(1+0.3*float64(i%7))*(1+noise*(2*dice.Float64()-1)))
 				out.Self += time.Duration(60 * out.Slices[i])

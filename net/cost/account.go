@@ -5,24 +5,14 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-
-	"tendon/ecs"
 )
 
-// account holds the costs of one row. Its histogram holds total times in nanoseconds, those above most as most.
+// account holds the costs of one row. Of Row, Share and Slices are computed for reports, and the quantiles by look.
 type account struct {
-	figures
-	times  *hdrhistogram.Histogram
-	cut    time.Duration   // self when the last slice was cut
-	slices []time.Duration // self times of the slices
-}
-
-// figures are the published part of an account.
-type figures struct {
-	calls            uint64
-	total, self, max time.Duration
-	p50, p99         time.Duration // since the last call of look
-	memory           memory
+	Row
+	times  *hdrhistogram.Histogram // of calls, in nanoseconds; times above most count as most
+	cut    time.Duration           // Self when the last slice was cut
+	slices []time.Duration         // self times of the slices
 }
 
 // Range of the histograms, in nanoseconds. The resolution of the clock is about 30.
@@ -32,21 +22,21 @@ const (
 )
 
 func (a *account) add(taken, self time.Duration, digits int) {
-	a.calls++
-	a.total += taken
-	a.self += self
-	a.max = max(a.max, taken)
+	a.Calls++
+	a.Total += taken
+	a.Self += self
+	a.Max = max(a.Max, taken)
 	if a.times == nil {
 		a.times = hdrhistogram.New(least, most, digits)
 	}
 	_ = a.times.RecordValue(min(max(int64(taken), 0), most)) // which is in its range
 }
 
-// look brings the quantiles up to date.
+// look updates the quantiles.
 func (a *account) look() {
 	if a.times != nil {
-		a.p50 = min(time.Duration(a.times.ValueAtQuantile(50)), a.max)
-		a.p99 = min(time.Duration(a.times.ValueAtQuantile(99)), a.max)
+		a.P50 = min(time.Duration(a.times.ValueAtQuantile(50)), a.Max)
+		a.P99 = min(time.Duration(a.times.ValueAtQuantile(99)), a.Max)
 	}
 }
 
@@ -54,15 +44,16 @@ func (a *account) reset() {
 	if a.times != nil {
 		a.times.Reset()
 	}
-	*a = account{times: a.times, slices: a.slices[:0]}
+	*a = account{Row: Row{RowName: a.RowName}, times: a.times, slices: a.slices[:0]}
 }
 
 func (a *account) merge(b *account, digits int) {
-	a.calls += b.calls
-	a.total += b.total
-	a.self += b.self
-	a.max = max(a.max, b.max)
-	a.memory.add(b.memory)
+	a.Calls += b.Calls
+	a.Total += b.Total
+	a.Self += b.Self
+	a.Max = max(a.Max, b.Max)
+	a.Allocs += b.Allocs
+	a.AllocBytes += b.AllocBytes
 	if b.times == nil {
 		return
 	}
@@ -72,46 +63,23 @@ func (a *account) merge(b *account, digits int) {
 	a.times.Merge(b.times)
 }
 
-// memory is what was allocated.
-type memory struct{ objects, bytes uint64 }
-
-func (m *memory) add(n memory) { m.objects, m.bytes = m.objects+n.objects, m.bytes+n.bytes }
-
-func (m memory) since(before memory) memory {
-	return memory{m.objects - before.objects, m.bytes - before.bytes}
+// usage is a reading of the clock and of the allocation counters, or a difference of two.
+type usage struct {
+	time           time.Duration
+	objects, bytes uint64
 }
 
-// readMemory stops the process to have exact numbers: what runtime/metrics knows of small objects lags behind until the
-// allocator's caches are flushed.
-func readMemory() memory {
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return memory{s.Mallocs, s.TotalAlloc}
+func (s *usage) add(o usage) {
+	s.time, s.objects, s.bytes = s.time+o.time, s.objects+o.objects, s.bytes+o.bytes
 }
 
-// turn is what happened in one turn.
-type turn struct {
-	tick     ecs.Tick
-	cost     time.Duration
-	computed int    // ticks
-	again    int    // of ticks that were computed before
-	parts    []part // by row
+func (s usage) since(before usage) usage {
+	return usage{s.time - before.time, s.objects - before.objects, s.bytes - before.bytes}
 }
 
-type part struct {
-	calls uint32
-	self  time.Duration
-}
-
-func (t *turn) clear() {
-	clear(t.parts)
-	*t = turn{parts: t.parts}
-}
-
-// take copies another turn.
-func (t *turn) take(from *turn) {
-	parts := t.parts
-	*t = *from
-	t.parts = parts
-	copy(t.parts, from.parts)
+// readMemory stops the process for exact numbers: runtime/metrics counts small objects late.
+func (s *usage) readMemory() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s.objects, s.bytes = m.Mallocs, m.TotalAlloc
 }

@@ -21,27 +21,23 @@
 // one row each. Times are wall time: a section that waits for the processor or the garbage collector is charged. This
 // changes sums and maxima, and quantiles hardly.
 //
-// # Overhead
-//
 // A section costs two clock readings and one histogram record, about 100 ns, and no allocation after the first use of a row.
-// `go run ./bench -row costs` compares that with 1 % of a tick. One row a turn updates its quantiles.
+// `go run ./bench -row costs` compares that with 1 % of a tick.
 //
 // # Late ticks
 //
 // Report.Largest is the longest turn, with its tick, the depth of its rollback and the time of each row. A [Recorder] keeps a
-// trace of the process's last seconds, with such a table, when a turn exceeds its budget. Number and rate are bounded, and
-// another goroutine writes. [LabelSamples] adds the labels system, phase and side to the samples of a CPU profile.
+// trace of the process's last seconds, with such a table, when a turn exceeds its budget.
 //
 // The package is not a tracer: it keeps single calls of the longest turn only. It is no part of the simulation, which reads
 // no clock.
 //
 // # Tasks
 //
-//   - account a room or a client: [New], room.Config.Observer, client.Config.Observer
 //   - show it while it runs: [Ledger.Latest]
 //   - show it at the end, several as one: [Ledger.Merge], [Ledger.Report], [Report.Text], [Report.Line]
 //   - count allocations: [Config].Allocs
 //   - leave a trace of slow ticks: [NewRecorder]
 //   - label a CPU profile: [LabelSamples]
-//   - compare two runs of the same load: [Ledger.Cut], [Report.Least], [Compare]
+//   - divide a run into slices, for comparisons: [Ledger.Cut]
 package cost

@@ -3,111 +3,106 @@ package cost
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
 
-// Ledger is an image.Observer with a clock: it accounts every phase and every system of one room or one client. Enter,
-// Leave and Turn belong to the goroutine that runs it, as all methods do but Latest, which is for any.
+// Ledger is an image.Observer with a clock: it accounts every phase and every system of one room or one client. All methods
+// but Latest belong to the goroutine that runs the room or client.
 //
 // The self time of an open section and the times of its nested sections add up to the time from Enter to Leave. Sections
 // nested in SectionResimulate have rows of their own. SectionResimulate has none: its ticks are counted when they are
 // computed, and time between them belongs to the section around it.
 //
 // Rows are the engine's phases, in the order of their sections, then the game's systems forward, then the same systems
-// computed again, then the systems of the strategy.
+// resimulated, then the systems of the strategy.
 type Ledger struct {
-	config   Config
-	clock    func() time.Duration
-	systems  int
-	strategy atomic.Pointer[[]named] // systems of the strategy, by section; copied when one is named
-	rows     []account
-	open     []opened
-	again    int // SectionResimulate around what is open
-	turn     turn
-	largest  turn
-	turns    account // one call is one turn
-	over     uint64
-	slices   []uint64 // turns of those that were cut
-	cut      uint64   // turns until then
-	next     int      // row whose quantiles are brought up to date in the next turn; the last stands for turns
-	memory   memory
-	labels   labels
-	publication
+	config  Config
+	budget  time.Duration        // of a turn: the length of a tick
+	clock   func() time.Duration // since a fixed moment
+	systems int
+	rows    []account
+	open    []opened
+	again   int     // open SectionResimulate
+	turn    Turn    // Parts are by row, without names
+	largest Turn    // likewise
+	turns   account // one call is one turn
+	over    uint64
+	slices  []uint64 // turns of those that were cut
+	cut     uint64   // turns until then
+	next    int      // row whose quantiles are updated in the next turn; the last stands for turns
+	labels  labels
+
+	mu   sync.Mutex // guards page, and names of rows
+	page Report     // published last
 }
 
 // Config describes a ledger.
 type Config struct {
-	// Game says which systems there are, and how long a tick is. Required.
+	// Game has the systems and the tick rate. The budget of a turn is the length of a tick. Required.
 	Game *ecs.Game
 	// Name is the name in reports and the label `side` in profiles, such as "server" or "client". Optional.
 	Name string
-	// Budget is how long a turn may take; 0: the length of a tick.
-	Budget time.Duration
-	// Digits is how many significant digits quantiles have: 1, for 3 KiB a row, or 2, for 22 KiB; 0: 2. A row takes no
-	// memory before it is first used. Totals and the largest cost are always exact.
+	// Digits is the number of significant digits of quantiles: 1, for 3 KiB a row, or 2, for 22 KiB. 0 means 2. A row takes
+	// no memory before it is first used. Totals and the largest cost are always exact.
 	Digits int
-	// Clock returns the time since a fixed moment. Optional: the default is the system's monotonic clock.
-	Clock func() time.Duration
-	// Allocs counts allocations too, of the whole process, so nothing else should run in it. This stops the process twice
-	// for each section: times mean nothing then.
+	// Allocs counts allocations of the whole process, so nothing else should run in it. It stops the process twice for each
+	// section, which makes times meaningless.
 	Allocs bool
 	// Recorder receives each turn over the budget. Optional.
 	Recorder *Recorder
 }
 
-// ErrConfig is wrapped by every error about a Config of this package.
-var ErrConfig = errors.New("cost: bad Config")
-
 // opened is a section that was entered and not left.
 type opened struct {
 	section image.Section
 	row     int
-	start   time.Duration
-	inner   time.Duration // of the sections that were nested in it
-	memory  memory
-	nested  memory
+	start   usage
+	inner   usage // by nested sections
 }
 
-// New returns a ledger with nothing in it.
+// strategySystems is the number of systems of a strategy that a ledger has rows for.
+const strategySystems = 32
+
+// New returns an empty ledger.
 func New(c Config) (*Ledger, error) {
-	if c.Game == nil {
-		return nil, fmt.Errorf("%w: Game is nil", ErrConfig)
-	}
-	if c.Budget == 0 && c.Game.TickRate > 0 {
-		c.Budget = time.Second / time.Duration(c.Game.TickRate)
-	}
 	if c.Digits == 0 {
 		c.Digits = 2
 	}
 	switch {
-	case c.Budget <= 0:
-		return nil, fmt.Errorf("%w: Budget is %v, want more than 0, or 0 and a Game.TickRate above 0", ErrConfig, c.Budget)
+	case c.Game == nil:
+		return nil, errors.New("cost: Config.Game is nil")
+	case c.Game.TickRate < 1:
+		return nil, fmt.Errorf("cost: Game.TickRate is %d, want at least 1", c.Game.TickRate)
 	case c.Digits < 1 || c.Digits > 2:
-		return nil, fmt.Errorf("%w: Digits is %d, want 1 or 2", ErrConfig, c.Digits)
+		return nil, fmt.Errorf("cost: Config.Digits is %d, want 1 or 2", c.Digits)
 	}
-	l := &Ledger{config: c, clock: c.Clock, systems: len(c.Game.Systems)}
-	if l.clock == nil {
-		base := time.Now()
-		l.clock = func() time.Duration { return time.Since(base) }
+	systems, base := len(c.Game.Systems), time.Now()
+	rows := int(image.SectionSystems) + 2*systems + strategySystems
+	l := &Ledger{config: c, budget: time.Second / time.Duration(c.Game.TickRate), clock: func() time.Duration { return time.Since(base) },
+		systems: systems, rows: make([]account, rows), open: make([]opened, 0, 16)}
+	l.turn.Parts, l.largest.Parts = make([]Part, rows), make([]Part, rows)
+	l.page = Report{Name: c.Name, Budget: l.budget, Rows: make([]Row, 0, rows), Largest: Turn{Parts: make([]Part, 0, rows)}}
+	for i, phase := range phases {
+		l.rows[i].Phase = phase
 	}
-	l.rows = make([]account, int(image.SectionSystems)+2*l.systems+strategySystems)
-	l.strategy.Store(&[]named{})
-	l.turn.parts, l.largest.parts = make([]part, len(l.rows)), make([]part, len(l.rows))
-	l.open = make([]opened, 0, 16)
-	l.page = newPage(len(l.rows))
+	for i, system := range c.Game.Systems {
+		first := int(image.SectionSystems) + i
+		l.rows[first].RowName = RowName{PhaseForward, system.Name}
+		l.rows[first+systems].RowName = RowName{PhaseAgain, system.Name}
+	}
 	return l, nil
 }
 
-// strategySystems is how many systems of a strategy a ledger has rows for.
-const strategySystems = 32
-
-// named is a system of a strategy.
-type named struct{ phase, system string }
+// phases are the names of the engine's sections.
+var phases = [image.SectionSystems]string{
+	image.SectionFrame: "frame", image.SectionThink: "think", image.SectionOpen: "open", image.SectionReceive: "receive", image.SectionReconcile: "reconcile", image.SectionRewind: "rewind",
+	image.SectionRestore: "restore", image.SectionResimulate: PhaseAgain, image.SectionSimulate: PhaseForward, image.SectionSave: "save",
+	image.SectionChecksum: "checksum", image.SectionEncode: "encode", image.SectionSend: "send", image.SectionPresent: "present",
+}
 
 var _ image.Observer = (*Ledger)(nil)
 
@@ -117,33 +112,27 @@ func (l *Ledger) Name(s image.Section, phase, name string) {
 	if i < 0 || i >= strategySystems {
 		panic(fmt.Sprintf("cost: section %d is not one of the %d behind the game's systems", s, strategySystems))
 	}
-	list := slices.Clone(*l.strategy.Load())
-	for len(list) <= i {
-		list = append(list, named{})
-	}
-	list[i] = named{phase, name}
-	l.strategy.Store(&list)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows[l.row(s)].RowName = RowName{phase, name}
+	l.labels.contexts = l.labels.contexts[:0]
 }
 
-// row returns where a section is accounted now.
+// row returns the row in which a section is accounted now.
 func (l *Ledger) row(s image.Section) int {
 	switch {
-	case int(s) >= int(image.SectionSystems)+l.systems:
+	case int(s) >= int(image.SectionSystems)+l.systems, l.again > 0 && s >= image.SectionSystems:
 		return int(s) + l.systems
-	case l.again == 0:
-		return int(s)
-	case s == image.SectionSimulate:
+	case l.again > 0 && s == image.SectionSimulate:
 		return int(image.SectionResimulate)
-	case s >= image.SectionSystems:
-		return int(s) + l.systems
 	}
 	return int(s)
 }
 
-// Enter notes that a section begins.
+// Enter begins a section.
 func (l *Ledger) Enter(s image.Section) {
 	if len(l.open) == 0 {
-		l.labels.begin()
+		l.labels.on = labelling.Load() > 0
 	}
 	o := opened{section: s, row: l.row(s)}
 	if s == image.SectionResimulate {
@@ -153,84 +142,93 @@ func (l *Ledger) Enter(s image.Section) {
 		l.labels.set(l, o.row)
 	}
 	if l.config.Allocs {
-		o.memory = readMemory()
+		o.start.readMemory()
 	}
-	o.start = l.clock() // last, so that what stands above is not counted here
+	o.start.time = l.clock() // last, so that the lines above are not counted
 	l.open = append(l.open, o)
 }
 
-// Leave notes that the section entered last ends.
+// Leave ends the section that was entered last. It panics on another section.
 func (l *Ledger) Leave(s image.Section) {
-	now := l.clock() // first, so that what stands below is not counted here
+	now := usage{time: l.clock()} // first, so that the lines below are not counted
 	last := len(l.open) - 1
 	if last < 0 || l.open[last].section != s {
 		panic(fmt.Sprintf("cost: section %d is left, and another one was entered last: leave sections in the order opposite to that of entering", s))
 	}
 	o := &l.open[last]
 	l.open = l.open[:last]
-	taken, used := now-o.start, memory{}
 	if l.config.Allocs {
-		used = readMemory().since(o.memory)
+		now.readMemory()
+	}
+	used := now.since(o.start)
+	if last == 0 {
+		l.turn.Cost += used.time
 	}
 	if s == image.SectionResimulate {
 		l.again--
-		if last > 0 { // what stood between its ticks is its surroundings'
-			l.open[last-1].inner += o.inner
-			l.open[last-1].nested.add(o.nested)
-		}
+		used = o.inner // the time between its ticks belongs to the section around it
 	} else {
-		l.account(o, taken, used)
-		if last > 0 {
-			l.open[last-1].inner += taken
-			l.open[last-1].nested.add(used)
-		}
+		l.account(o, used)
 	}
-	if last == 0 {
-		l.turn.cost += taken
+	if last > 0 {
+		l.open[last-1].inner.add(used)
 	}
 	if l.labels.on {
 		l.labels.leave(l)
 	}
 }
 
-// account enters what a section took.
-func (l *Ledger) account(o *opened, taken time.Duration, used memory) {
-	a, p := &l.rows[o.row], &l.turn.parts[o.row]
-	self := taken - o.inner
-	a.add(taken, self, l.config.Digits)
-	a.memory.add(used.since(o.nested))
-	p.calls++
-	p.self += self
+// account adds a section.
+func (l *Ledger) account(o *opened, used usage) {
+	a, p := &l.rows[o.row], &l.turn.Parts[o.row]
+	self := used.since(o.inner)
+	a.add(used.time, self.time, l.config.Digits)
+	a.Allocs += self.objects
+	a.AllocBytes += self.bytes
+	p.Calls++
+	p.Self += self.time
 	switch o.row {
 	case int(image.SectionSimulate):
-		l.turn.computed++
+		l.turn.Computed++
 	case int(image.SectionResimulate):
-		l.turn.again++
+		l.turn.Again++
 	}
 }
 
-// Turn ends a turn: what was accounted since the last one belongs to it.
+// Turn ends a turn, which has all sections since the one before.
 func (l *Ledger) Turn(f ecs.Tick) {
 	if len(l.open) > 0 {
 		panic(fmt.Sprintf("cost: a turn ends inside section %d: leave it first", l.open[len(l.open)-1].section))
 	}
 	t := &l.turn
-	t.tick = f
-	l.turns.add(t.cost, t.cost, l.config.Digits)
-	if t.cost > l.config.Budget {
+	t.Tick = f
+	l.turns.add(t.Cost, t.Cost, l.config.Digits)
+	if t.Cost > l.budget {
 		l.over++
 		if l.config.Recorder != nil {
 			l.config.Recorder.slow(l)
 		}
 	}
-	if t.cost > l.largest.cost {
-		l.largest.take(t)
+	if t.Cost > l.largest.Cost {
+		l.largest.set(t)
 	}
 	t.clear()
 	l.publish()
 }
 
-// Reset forgets what was accounted, for after a warm-up.
+// set copies another turn of the ledger.
+func (t *Turn) set(from *Turn) {
+	parts := t.Parts
+	*t = *from
+	t.Parts = append(parts[:0], from.Parts...)
+}
+
+func (t *Turn) clear() {
+	clear(t.Parts)
+	*t = Turn{Parts: t.Parts}
+}
+
+// Reset drops the costs so far, for after a warm-up.
 func (l *Ledger) Reset() {
 	for i := range l.rows {
 		l.rows[i].reset()
@@ -247,16 +245,16 @@ func (l *Ledger) Merge(from *Ledger) {
 	if from.systems != l.systems {
 		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", from.systems, l.systems))
 	}
-	if len(*l.strategy.Load()) == 0 {
-		l.strategy.Store(from.strategy.Load())
-	}
 	for i := range l.rows {
+		if l.rows[i].RowName == (RowName{}) {
+			l.rows[i].RowName = from.rows[i].RowName
+		}
 		l.rows[i].merge(&from.rows[i], l.config.Digits)
 	}
 	l.turns.merge(&from.turns, l.config.Digits)
 	l.over += from.over
 	l.mergeSlices(from)
-	if from.largest.cost > l.largest.cost {
-		l.largest.take(&from.largest)
+	if from.largest.Cost > l.largest.Cost {
+		l.largest.set(&from.largest)
 	}
 }

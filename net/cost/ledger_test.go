@@ -1,8 +1,7 @@
-package cost_test
+package cost
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"strings"
 	"sync"
@@ -11,7 +10,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/cost"
 )
 
 // clock is a clock that is set by hand.
@@ -37,22 +35,23 @@ const (
 	rockets = image.SectionSystems + 1
 )
 
-func newLedger(t testing.TB, change func(*cost.Config)) (*cost.Ledger, *clock) {
+func newLedger(t testing.TB, change func(*Config)) (*Ledger, *clock) {
 	t.Helper()
-	c := &clock{}
-	config := cost.Config{Game: someGame(), Name: "test", Clock: c.read}
+	config := Config{Game: someGame(), Name: "test"}
 	if change != nil {
 		change(&config)
 	}
-	l, err := cost.New(config)
+	l, err := New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &clock{}
+	l.clock = c.read
 	return l, c
 }
 
 // in spends time in a section and in its nested sections.
-func in(l *cost.Ledger, c *clock, s image.Section, d time.Duration, nested ...func()) {
+func in(l *Ledger, c *clock, s image.Section, d time.Duration, nested ...func()) {
 	l.Enter(s)
 	c.now += d
 	for _, f := range nested {
@@ -62,7 +61,7 @@ func in(l *cost.Ledger, c *clock, s image.Section, d time.Duration, nested ...fu
 }
 
 // rollbackTurn is a turn with two ticks computed again and one forward.
-func rollbackTurn(l *cost.Ledger, c *clock, f ecs.Tick) {
+func rollbackTurn(l *Ledger, c *clock, f ecs.Tick) {
 	in(l, c, image.SectionReceive, 100)
 	in(l, c, image.SectionFrame, 10, func() {
 		in(l, c, image.SectionReconcile, 20, func() {
@@ -118,8 +117,8 @@ func TestSelfTimesAddUpAndTotalsIncludeNestedSections(t *testing.T) {
 	}
 }
 
-// The largest turn is kept whole: who looks for a late tick wants to know what it was doing.
-func TestTheLargestTurnIsToldWithWhatItWasDoing(t *testing.T) {
+// The largest turn is reported with all its parts.
+func TestTheLargestTurnIsReportedWithItsParts(t *testing.T) {
 	l, c := newLedger(t, nil)
 	in(l, c, image.SectionFrame, 50)
 	l.Turn(6)
@@ -142,10 +141,10 @@ func TestTheLargestTurnIsToldWithWhatItWasDoing(t *testing.T) {
 	}
 }
 
-// Quantiles are of single calls, to the digits that were asked for; the largest is exact.
+// Quantiles are of single calls and have Digits digits; the largest is exact.
 func TestQuantilesAreOfCalls(t *testing.T) {
 	for digits, off := range map[int]float64{1: 0.07, 2: 0.01} {
-		l, c := newLedger(t, func(c *cost.Config) { c.Digits = digits })
+		l, c := newLedger(t, func(c *Config) { c.Digits = digits })
 		for i := range 1000 {
 			in(l, c, move, time.Duration(1000+100*i))
 			l.Turn(ecs.Tick(i))
@@ -201,7 +200,7 @@ func TestLatestIsSafeFromAnyGoroutine(t *testing.T) {
 	}
 	close(stop)
 	readers.Wait()
-	for f := range ecs.Tick(100) { // one row a turn is brought up to date, then the page is published
+	for f := range ecs.Tick(100) { // one row a turn is updated, then the page is published
 		rollbackTurn(l, c, f)
 	}
 	if r := l.Latest(); r.Turns < 20000 || r.Rows[0].P50 == 0 {
@@ -214,7 +213,7 @@ func TestAccountingATurnAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	defer cost.LabelSamples()()
+	defer LabelSamples()()
 	l, c := newLedger(t, nil)
 	other, oc := newLedger(t, nil)
 	rollbackTurn(l, c, 1)
@@ -226,14 +225,14 @@ func TestAccountingATurnAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations to merge", n)
 	}
 	if n := testing.AllocsPerRun(20, func() { l.Reset(); rollbackTurn(l, c, 3) }); n != 0 {
-		t.Errorf("%v allocations to begin anew", n)
+		t.Errorf("%v allocations after a Reset", n)
 	}
 	if l.Report().Turns == 0 {
 		t.Error("nothing was accounted: the test proves nothing")
 	}
 }
 
-// A report of all clients is as good as one of each.
+// A merged report equals that of one ledger for all.
 func TestMergedLedgersAreAsOne(t *testing.T) {
 	all, ca := newLedger(t, nil)
 	one, co := newLedger(t, nil)
@@ -244,7 +243,7 @@ func TestMergedLedgersAreAsOne(t *testing.T) {
 			l, c = two, ct
 		}
 		for _, x := range []struct {
-			*cost.Ledger
+			*Ledger
 			*clock
 		}{{all, ca}, {l, c}} {
 			in(x.Ledger, x.clock, rockets, time.Duration(100*i))
@@ -261,9 +260,8 @@ func TestMergedLedgersAreAsOne(t *testing.T) {
 	}
 }
 
-// Slices are what a comparison compares: each has what the row took per turn in its part of the run, also where it was
-// not called.
-func TestSlicesHoldWhatEachPartOfARunCost(t *testing.T) {
+// A slice holds the cost per turn in its part of the run, also where a row was not called.
+func TestSlicesHoldTheCostOfEachPartOfARun(t *testing.T) {
 	l, c := newLedger(t, nil)
 	for slice := range 3 {
 		for range 10 {
@@ -296,7 +294,7 @@ func TestAReportSurvivesJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back cost.Report
+	var back Report
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +305,7 @@ func TestAReportSurvivesJSON(t *testing.T) {
 }
 
 // The most expensive systems are listed with their costs in both directions.
-func TestTheDearestSystemsCountForwardAndAgain(t *testing.T) {
+func TestTheMostExpensiveSystemsCountForwardAndAgain(t *testing.T) {
 	l, c := newLedger(t, nil)
 	rollbackTurn(l, c, 7)
 	r := l.Report()
@@ -350,10 +348,10 @@ func TestAStrategysSystemsHaveRowsOfTheirOwn(t *testing.T) {
 
 // A section that is left out of order would be charged for the time of another.
 func TestSectionsThatAreNotLeftInOrderPanic(t *testing.T) {
-	for name, wrong := range map[string]func(l *cost.Ledger){
-		"another": func(l *cost.Ledger) { l.Enter(move); l.Leave(rockets) },
-		"none":    func(l *cost.Ledger) { l.Leave(move) },
-		"a turn":  func(l *cost.Ledger) { l.Enter(move); l.Turn(1) },
+	for name, wrong := range map[string]func(l *Ledger){
+		"another": func(l *Ledger) { l.Enter(move); l.Leave(rockets) },
+		"none":    func(l *Ledger) { l.Leave(move) },
+		"a turn":  func(l *Ledger) { l.Enter(move); l.Turn(1) },
 	} {
 		l, _ := newLedger(t, nil)
 		func() {
@@ -372,7 +370,7 @@ func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	l, c := newLedger(t, func(c *cost.Config) { c.Allocs = true })
+	l, c := newLedger(t, func(c *Config) { c.Allocs = true })
 	var kept [8]*[100]byte
 	for f := range ecs.Tick(10) {
 		l.Enter(image.SectionSimulate)
@@ -405,12 +403,12 @@ func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
 
 // A Config that cannot work is refused with the name of the field.
 func TestABadConfigNamesTheField(t *testing.T) {
-	for field, c := range map[string]cost.Config{
-		"Game":   {},
-		"Budget": {Game: someGame(), Budget: -1},
-		"Digits": {Game: someGame(), Digits: 3},
+	for field, c := range map[string]Config{
+		"Game is nil": {},
+		"TickRate":    {Game: &ecs.Game{}},
+		"Digits":      {Game: someGame(), Digits: 3},
 	} {
-		if _, err := cost.New(c); !errors.Is(err, cost.ErrConfig) || !strings.Contains(err.Error(), field) {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -419,7 +417,7 @@ func TestABadConfigNamesTheField(t *testing.T) {
 // BenchmarkTurn is a heavy turn of a client of relay: twelve ticks computed again, two systems each. The metric is the
 // share of a tick's budget of 1/60 s that accounting takes; the requirement is 1 %.
 func BenchmarkTurn(b *testing.B) {
-	l, err := cost.New(cost.Config{Game: someGame()})
+	l, err := New(Config{Game: someGame()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package cost_test
+package cost
 
 const raceEnabled = false

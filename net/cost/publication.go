@@ -2,33 +2,13 @@ package cost
 
 import (
 	"math"
-	"sync"
-
-	"tendon/ecs/image"
+	"slices"
 )
 
-// publication passes figures from the goroutine of the ledger to any other. The ledger never waits: while a reader holds the
-// lock, it keeps the older page and tries again after the next turn.
-type publication struct {
-	mu   sync.Mutex
-	page reportPage
-}
-
-// reportPage contains all figures of one moment.
-type reportPage struct {
-	turns   figures
-	over    uint64
-	rows    []figures
-	largest turn
-}
-
-func newPage(rows int) reportPage {
-	return reportPage{rows: make([]figures, rows), largest: turn{parts: make([]part, rows)}}
-}
-
 // publish updates the quantiles of one row. After the last row, which takes less than a second, it publishes all figures.
+// The ledger never waits: while a reader copies the page, it publishes after a later turn.
 func (l *Ledger) publish() {
-	for l.next < len(l.rows) && l.rows[l.next].calls == 0 {
+	for l.next < len(l.rows) && l.rows[l.next].Calls == 0 {
 		l.next++
 	}
 	if l.next < len(l.rows) {
@@ -36,59 +16,80 @@ func (l *Ledger) publish() {
 		l.next++
 		return
 	}
-	if !l.publication.mu.TryLock() {
-		return // a reader copies the page: try again after the next turn
+	if !l.mu.TryLock() {
+		return
 	}
 	l.next = 0
 	l.turns.look()
-	l.fill(&l.page)
-	l.publication.mu.Unlock()
+	l.fill(&l.page, false)
+	l.mu.Unlock()
 }
 
-func (l *Ledger) fill(s *reportPage) {
-	s.turns, s.over = l.turns.figures, l.over
-	for i := range l.rows {
-		s.rows[i] = l.rows[i].figures
-	}
-	s.largest.take(&l.largest)
-}
-
-// Latest returns what was published last, which is at most about a second old; before the first time it has no rows. It
-// may be called from any goroutine, and never holds up the ledger's.
+// Latest returns the figures that were published last, which are at most about a second old. Before the first publication it
+// has no rows. Any goroutine may call it; it does not block the ledger's.
 func (l *Ledger) Latest() Report {
-	l.publication.mu.Lock()
-	defer l.publication.mu.Unlock()
-	return l.report(&l.page)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.page
+	r.Rows, r.Largest.Parts = slices.Clone(r.Rows), slices.Clone(r.Largest.Parts)
+	return r
 }
 
-// Report returns what was accounted up to the last turn, with its slices. It is for the ledger's goroutine, or when that
-// has ended.
-func (l *Ledger) Report() Report {
-	s := newPage(len(l.rows))
+// Report returns the costs up to the last turn, with slices. Only the ledger's goroutine may call it while that runs.
+func (l *Ledger) Report() (r Report) {
 	for i := range l.rows {
 		l.rows[i].look()
 	}
 	l.turns.look()
-	l.fill(&s)
-	r := l.report(&s)
-	for i := range r.Rows {
-		r.Rows[i].Slices = l.slice(r.Rows[i].index)
-	}
+	l.fill(&r, true)
 	return r
+}
+
+// fill sets a report, whose memory it reuses.
+func (l *Ledger) fill(r *Report, sliced bool) {
+	rows, t := r.Rows[:0], &l.turns
+	available := float64(l.budget) * float64(max(t.Calls, 1))
+	for i := range l.rows {
+		a := &l.rows[i]
+		if a.Calls == 0 {
+			continue
+		}
+		row := a.Row
+		row.Share = float64(row.Self) / available
+		if sliced {
+			row.Slices = l.slice(a)
+		}
+		rows = append(rows, row)
+	}
+	largest := l.largest
+	largest.Parts = l.appendParts(r.Largest.Parts[:0], &l.largest)
+	*r = Report{Name: l.config.Name, Budget: l.budget, Turns: t.Calls, Over: l.over, Busy: t.Total, P50: t.P50, P99: t.P99, Max: t.Max,
+		Rows: rows, Largest: largest}
+}
+
+// appendParts appends the parts of a turn that were called, with their names.
+func (l *Ledger) appendParts(dst []Part, t *Turn) []Part {
+	for i, p := range t.Parts {
+		if p.Calls > 0 {
+			p.RowName = l.rows[i].RowName
+			dst = append(dst, p)
+		}
+	}
+	return dst
 }
 
 // Cut ends a slice. Reports hold the cost per turn of each row in each slice, for comparisons.
 func (l *Ledger) Cut() {
-	turns := l.turns.calls - l.cut
+	turns := l.turns.Calls - l.cut
 	if turns == 0 {
 		return
 	}
-	l.cut = l.turns.calls
+	l.cut = l.turns.Calls
 	l.slices = append(l.slices, turns)
 	for i := range l.rows {
 		a := &l.rows[i]
-		a.slices = append(a.slices, a.self-a.cut)
-		a.cut = a.self
+		a.slices = append(a.slices, a.Self-a.cut)
+		a.cut = a.Self
 	}
 }
 
@@ -108,67 +109,10 @@ func (l *Ledger) mergeSlices(from *Ledger) {
 	}
 }
 
-// slice returns what a row took per turn in each slice, in ns, to a tenth.
-func (l *Ledger) slice(row int) (list []float64) {
+// slice returns the cost of a row per turn in each slice, in ns, rounded to a tenth.
+func (l *Ledger) slice(a *account) (list []float64) {
 	for n, turns := range l.slices {
-		list = append(list, math.Round(10*float64(l.rows[row].slices[n])/float64(turns))/10)
+		list = append(list, math.Round(10*float64(a.slices[n])/float64(turns))/10)
 	}
 	return list
-}
-
-// report turns a reportPage into what it says.
-func (l *Ledger) report(s *reportPage) Report {
-	r := Report{Name: l.config.Name, Budget: l.config.Budget, Turns: s.turns.calls, Over: s.over, Busy: s.turns.total,
-		P50: s.turns.p50, P99: s.turns.p99, Max: s.turns.max}
-	available := float64(r.Budget) * float64(max(r.Turns, 1))
-	for i := range s.rows {
-		f := &s.rows[i]
-		if f.calls == 0 {
-			continue
-		}
-		row := Row{Calls: f.calls, Total: f.total, Self: f.self, P50: f.p50, P99: f.p99, Max: f.max,
-			Share: float64(f.self) / available, Allocs: f.memory.objects, AllocBytes: f.memory.bytes, index: i}
-		row.Phase, row.System = l.name(i)
-		r.Rows = append(r.Rows, row)
-	}
-	t := &s.largest
-	r.Largest = l.export(t)
-	return r
-}
-
-// export returns the public form of a turn.
-func (l *Ledger) export(t *turn) Turn {
-	out := Turn{Tick: t.tick, Cost: t.cost, Computed: t.computed, Again: t.again}
-	for i, p := range t.parts {
-		if p.calls > 0 {
-			phase, system := l.name(i)
-			out.Parts = append(out.Parts, Part{Phase: phase, System: system, Calls: int(p.calls), Self: p.self})
-		}
-	}
-	return out
-}
-
-// phases are the names of the engine's sections.
-var phases = [image.SectionSystems]string{
-	image.SectionFrame: "frame", image.SectionThink: "think", image.SectionOpen: "open", image.SectionReceive: "receive", image.SectionReconcile: "reconcile", image.SectionRewind: "rewind",
-	image.SectionRestore: "restore", image.SectionResimulate: PhaseAgain, image.SectionSimulate: PhaseForward, image.SectionSave: "save",
-	image.SectionChecksum: "checksum", image.SectionEncode: "encode", image.SectionSend: "send", image.SectionPresent: "present",
-}
-
-// name returns the phase and the system of a row; the engine's phases have no system.
-func (l *Ledger) name(row int) (phase, system string) {
-	system0 := int(image.SectionSystems)
-	switch {
-	case row < system0:
-		return phases[row], ""
-	case row < system0+l.systems:
-		return PhaseForward, l.config.Game.Systems[row-system0].Name
-	case row < system0+2*l.systems:
-		return PhaseAgain, l.config.Game.Systems[row-system0-l.systems].Name
-	}
-	if list := *l.strategy.Load(); row-system0-2*l.systems < len(list) {
-		n := list[row-system0-2*l.systems]
-		return n.phase, n.system
-	}
-	return "", ""
 }

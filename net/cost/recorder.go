@@ -13,89 +13,48 @@ import (
 	"time"
 )
 
-// Recorder is a flight recorder. When a turn takes longer than its budget, it writes a trace of Go's runtime for the last
-// seconds, and a table of the turn's costs beside it. Any number of ledgers may share it. A goroutine of its own writes at
-// most one recording at a time, and the directory holds at most Files recordings. No tick waits for it.
+// Recorder is a flight recorder. When a turn takes longer than its budget, it writes a trace of Go's runtime and a table of
+// the turn's costs. A trace covers the last 5 s, less if they exceed 16 MiB. Any number of ledgers may share a recorder.
+//
+// There are at most 8 recordings per run, one in 10 s, and the directory holds at most 8. A new one replaces the oldest of
+// former runs, and never one of this run. A goroutine of its own writes one recording at a time, and no tick waits for it.
 type Recorder struct {
-	config RecorderConfig
-	flight *trace.FlightRecorder
-	clock  func() time.Duration
-	free   atomic.Int64 // recordings that still may be written
-	next   atomic.Int64 // when the next may be, by the clock
-	busy   atomic.Bool  // late is being written; who sets it owns late
-	late   late
-	wake   chan struct{}
-	done   sync.WaitGroup
-	number int   // of the last recording
-	former []int // numbers of the recordings of former runs that are still there, the oldest first
+	dir      string
+	recorded func(Recording)
+	flight   *trace.FlightRecorder
+	files    int           // most recordings of a run, and in the directory
+	interval time.Duration // least time between two recordings
+
+	busy    atomic.Bool // a turn is being recorded; its goroutine owns the next two fields
+	written int         // recordings of this run
+	next    time.Time   // when the next recording may begin
+
+	slowTurns chan slowTurn
+	done      sync.WaitGroup
 }
 
-// late is a turn that took too long.
-type late struct {
+type slowTurn struct {
 	ledger *Ledger
-	turn   turn
+	turn   Turn
 }
 
-// RecorderConfig describes a flight recorder.
-type RecorderConfig struct {
-	// Dir is where recordings are left, as slow-001.trace and slow-001.txt and so on; it is made if need be. Required.
-	Dir string
-	// Files is the number of recordings that a run writes, and that the directory holds; 0 means 8. A new recording
-	// replaces the oldest of former runs, and never one of this run.
-	Files int
-	// Interval is the least time between two recordings; 0: 10 s.
-	Interval time.Duration
-	// Span is how much of the past a trace holds at least; 0: 5 s. It is less where more than Bytes went by.
-	Span time.Duration
-	// Bytes bounds the memory that traces are kept in; 0: 16 MiB.
-	Bytes uint64
-	// Recorded receives each recording, on the recorder's goroutine. Optional.
-	Recorded func(Recording)
-	// Clock returns the time since a fixed moment. Optional: the default is the system's monotonic clock.
-	Clock func() time.Duration
-}
-
-// Recording is what a slow turn left.
+// Recording describes the files about a slow turn.
 type Recording struct {
-	Name   string // whose turn it was
+	Name   string // of the ledger
 	Turn   Turn
 	Budget time.Duration
 	Trace  string // for go tool trace; "" if it could not be written
 	Table  string
-	Err    error // why something could not be written
+	Err    error // why a file could not be written
 }
 
-// NewRecorder starts a flight recorder. A process can have one at a time. Close ends it.
-func NewRecorder(c RecorderConfig) (*Recorder, error) {
-	if c.Files == 0 {
-		c.Files = 8
-	}
-	if c.Interval == 0 {
-		c.Interval = 10 * time.Second
-	}
-	if c.Span == 0 {
-		c.Span = 5 * time.Second
-	}
-	if c.Bytes == 0 {
-		c.Bytes = 16 << 20
-	}
-	switch {
-	case c.Dir == "":
-		return nil, fmt.Errorf("%w: Dir is empty", ErrConfig)
-	case c.Files < 0:
-		return nil, fmt.Errorf("%w: Files is %d, want at least 1, or 0 for 8", ErrConfig, c.Files)
-	case c.Interval < 0:
-		return nil, fmt.Errorf("%w: Interval is %v, want 0 or more", ErrConfig, c.Interval)
-	case c.Span < 0:
-		return nil, fmt.Errorf("%w: Span is %v, want 0 or more", ErrConfig, c.Span)
-	}
-	r := &Recorder{config: c, clock: c.Clock, wake: make(chan struct{}, 1),
-		flight: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: c.Span, MaxBytes: c.Bytes})}
-	if r.clock == nil {
-		base := time.Now()
-		r.clock = func() time.Duration { return time.Since(base) }
-	}
-	if err := r.count(); err != nil {
+// NewRecorder starts a flight recorder. A process can have one at a time. Close ends it. The files slow-001.trace,
+// slow-001.txt and so on are written into dir, which is made if it does not exist. recorded receives each recording, on the
+// recorder's goroutine. Optional.
+func NewRecorder(dir string, recorded func(Recording)) (*Recorder, error) {
+	r := &Recorder{dir: dir, recorded: recorded, files: 8, interval: 10 * time.Second, slowTurns: make(chan slowTurn, 1),
+		flight: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 5 * time.Second, MaxBytes: 16 << 20})}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	if err := r.flight.Start(); err != nil {
@@ -105,104 +64,95 @@ func NewRecorder(c RecorderConfig) (*Recorder, error) {
 	return r, nil
 }
 
-// count looks at the recordings that are there.
-func (r *Recorder) count() error {
-	if err := os.MkdirAll(r.config.Dir, 0o755); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(r.config.Dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		number := 0
-		if n, _ := fmt.Sscanf(e.Name(), "slow-%d.", &number); n != 1 || number < 1 {
-			continue
-		}
-		if base := filepath.Base(r.base(number)); e.Name() == base+traceSuffix || e.Name() == base+tableSuffix {
-			r.former = append(r.former, number)
-		}
-	}
-	slices.Sort(r.former)
-	r.former = slices.Compact(r.former)
-	if n := len(r.former); n > 0 {
-		r.number = r.former[n-1]
-	}
-	r.free.Store(int64(r.config.Files))
-	return nil
-}
-
 // The two files of a recording.
 const (
 	traceSuffix = ".trace"
 	tableSuffix = ".txt"
 )
 
-// base returns what the names of a recording's files begin with.
+// base returns the path of a recording's files without suffix.
 func (r *Recorder) base(number int) string {
-	return filepath.Join(r.config.Dir, fmt.Sprintf("slow-%03d", number))
+	return filepath.Join(r.dir, fmt.Sprintf("slow-%03d", number))
 }
 
-// giveWay removes the oldest recordings of former runs until there is room for one more.
-func (r *Recorder) giveWay() (err error) {
-	own := r.config.Files - int(r.free.Load())
-	for len(r.former) > 0 && own+len(r.former) >= r.config.Files {
-		base := r.base(r.former[0])
-		r.former = r.former[1:]
-		for _, path := range []string{base + traceSuffix, base + tableSuffix} {
+// numbers returns the numbers of the recordings in the directory, ascending.
+func (r *Recorder) numbers() (list []int, err error) {
+	entries, err := os.ReadDir(r.dir)
+	for _, e := range entries {
+		number := 0
+		if n, _ := fmt.Sscanf(e.Name(), "slow-%d.", &number); n != 1 || number < 1 {
+			continue
+		}
+		if base := filepath.Base(r.base(number)); e.Name() == base+traceSuffix || e.Name() == base+tableSuffix {
+			list = append(list, number)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
+// place returns the path of the next recording's files without suffix. It removes the oldest recordings until there is room
+// for one more: those of former runs, since this run writes no more than there is room for.
+func (r *Recorder) place() (base string, err error) {
+	list, err := r.numbers()
+	next := 1
+	if n := len(list); n > 0 {
+		next = list[n-1] + 1
+	}
+	for ; len(list) >= r.files; list = list[1:] {
+		old := r.base(list[0])
+		for _, path := range []string{old + traceSuffix, old + tableSuffix} {
 			if e := os.Remove(path); e != nil && !errors.Is(e, fs.ErrNotExist) {
 				err = errors.Join(err, e)
 			}
 		}
 	}
-	return err
+	return r.base(next), err
 }
 
-// slow has the ledger's turn recorded, if it is time to.
+// slow requests a recording of the ledger's turn, unless the bounds on recordings forbid it.
 func (r *Recorder) slow(l *Ledger) {
-	now := int64(r.clock())
-	if r.free.Load() <= 0 || now < r.next.Load() || !r.busy.CompareAndSwap(false, true) {
+	if !r.busy.CompareAndSwap(false, true) {
 		return
 	}
-	r.next.Store(now + int64(r.config.Interval))
-	r.late.ledger = l
-	if len(r.late.turn.parts) != len(l.turn.parts) {
-		r.late.turn.parts = make([]part, len(l.turn.parts))
+	now := time.Now()
+	if r.written >= r.files || now.Before(r.next) {
+		r.busy.Store(false)
+		return
 	}
-	r.late.turn.take(&l.turn)
-	r.wake <- struct{}{} // has room: no recording is being written
+	r.next = now.Add(r.interval)
+	turn := l.turn
+	turn.Parts = l.appendParts(nil, &l.turn)
+	r.slowTurns <- slowTurn{l, turn} // has room: no recording is being written
 }
 
-// run writes what is late until Close.
+// run writes recordings until Close.
 func (r *Recorder) run() {
-	for range r.wake {
-		told := r.write()
+	for s := range r.slowTurns {
+		written := r.write(s)
 		r.busy.Store(false)
-		if r.config.Recorded != nil {
-			r.config.Recorded(told)
+		if r.recorded != nil {
+			r.recorded(written)
 		}
 	}
 }
 
-// write writes one recording. The table is written first: there is less of it to go wrong.
-func (r *Recorder) write() Recording {
-	l := r.late.ledger
-	r.number++
-	base := r.base(r.number)
-	told := Recording{Name: l.config.Name, Turn: l.export(&r.late.turn), Budget: l.config.Budget, Trace: base + traceSuffix, Table: base + tableSuffix}
-	told.Err = r.giveWay()
-	latest := l.Latest()
-	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", told.Name,
-		time.Now().UTC().Format(time.RFC3339), Short(told.Budget), told.Turn.Text(), latest.Text())
-	told.Err = errors.Join(told.Err, os.WriteFile(told.Table, []byte(text), 0o644))
-	if err := r.trace(told.Trace); err != nil {
-		told.Trace, told.Err = "", errors.Join(told.Err, err)
+// write writes one recording: the table first, since it is smaller.
+func (r *Recorder) write(s slowTurn) Recording {
+	base, err := r.place()
+	latest := s.ledger.Latest()
+	w := Recording{Name: latest.Name, Turn: s.turn, Budget: latest.Budget, Trace: base + traceSuffix, Table: base + tableSuffix, Err: err}
+	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", w.Name,
+		time.Now().UTC().Format(time.RFC3339), Short(w.Budget), w.Turn.Text(), latest.Text())
+	w.Err = errors.Join(w.Err, os.WriteFile(w.Table, []byte(text), 0o644))
+	if err := r.trace(w.Trace); err != nil {
+		w.Trace, w.Err = "", errors.Join(w.Err, err)
 	}
-	r.free.Add(-1)
-	return told
+	r.written++
+	return w
 }
 
-// trace writes what the process did in the last seconds.
+// trace writes the runtime trace of the last seconds.
 func (r *Recorder) trace(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -215,9 +165,9 @@ func (r *Recorder) trace(path string) error {
 	return nil
 }
 
-// Close ends the recorder when what is being written is. No ledger may use it any more.
+// Close ends the recorder after the running recording is written. No ledger may use the recorder any more.
 func (r *Recorder) Close() {
-	close(r.wake)
+	close(r.slowTurns)
 	r.done.Wait()
 	r.flight.Stop()
 }

@@ -1,4 +1,4 @@
-package cost_test
+package cost
 
 import (
 	"errors"
@@ -16,27 +16,21 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/cost"
 )
 
-// newRecorder returns a recorder with a clock that is set by hand, and a ledger whose budget is 10 ms.
-func newRecorder(t *testing.T, change func(*cost.RecorderConfig)) (*cost.Recorder, *cost.Ledger, *clock) {
+// newRecorder returns a recorder, and a ledger whose budget is 10 ms.
+func newRecorder(t *testing.T, dir string, recorded func(Recording)) (*Recorder, *Ledger, *clock) {
 	t.Helper()
-	c := &clock{}
-	config := cost.RecorderConfig{Dir: t.TempDir(), Clock: func() time.Duration { return c.now }}
-	if change != nil {
-		change(&config)
-	}
-	r, err := cost.NewRecorder(config)
+	r, err := NewRecorder(dir, recorded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, _ := newLedger(t, func(k *cost.Config) { k.Recorder, k.Clock = r, c.read })
+	l, c := newLedger(t, func(k *Config) { k.Recorder = r })
 	return r, l, c
 }
 
 // turnOf is a turn of some length.
-func turnOf(l *cost.Ledger, c *clock, f ecs.Tick, d time.Duration) {
+func turnOf(l *Ledger, c *clock, f ecs.Tick, d time.Duration) {
 	in(l, c, image.SectionFrame, 0, func() { in(l, c, rockets, d) })
 	l.Turn(f)
 }
@@ -77,10 +71,8 @@ func events(t *testing.T, path string) (n int) {
 // One slow tick among others leaves one trace, which tools can read, and one table, which says what the tick was doing.
 func TestASlowTickLeavesATraceAndATable(t *testing.T) {
 	dir := t.TempDir()
-	var told []cost.Recording
-	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
-		c.Dir, c.Recorded = dir, func(r cost.Recording) { told = append(told, r) }
-	})
+	var list []Recording
+	r, l, c := newRecorder(t, dir, func(r Recording) { list = append(list, r) })
 	for f := range ecs.Tick(100) {
 		d := 9 * time.Millisecond
 		if f == 70 {
@@ -100,8 +92,8 @@ func TestASlowTickLeavesATraceAndATable(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "tick 70 took 11 ms") || !strings.Contains(string(text), "rockets") {
 		t.Errorf("%v: %s", err, text)
 	}
-	if len(told) != 1 || told[0].Err != nil || told[0].Trace != traces[0] || told[0].Table != tables[0] || told[0].Turn.Tick != 70 || told[0].Name != "test" {
-		t.Errorf("told: %+v", told)
+	if len(list) != 1 || list[0].Err != nil || list[0].Trace != traces[0] || list[0].Table != tables[0] || list[0].Turn.Tick != 70 || list[0].Name != "test" {
+		t.Errorf("recordings: %+v", list)
 	}
 }
 
@@ -110,28 +102,27 @@ func TestASlowTickLeavesATraceAndATable(t *testing.T) {
 func TestSlowTicksWithoutEndLeaveABoundedNumberOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	var wrote atomic.Int64
-	config := func(c *cost.RecorderConfig) {
-		c.Dir, c.Files, c.Interval, c.Recorded = dir, 3, time.Minute, func(cost.Recording) { wrote.Add(1) }
-	}
-	r, l, c := newRecorder(t, config)
+	count := func(Recording) { wrote.Add(1) }
+	r, l, c := newRecorder(t, dir, count)
+	r.interval = time.Hour
 	for range 100 {
 		turnOf(l, c, 1, 20*time.Millisecond)
 	}
 	for wrote.Load() == 0 {
 		runtime.Gosched()
 	}
-	turnOf(l, c, 2, 20*time.Millisecond) // the recorder is free again, and the minute is not over
+	turnOf(l, c, 2, 20*time.Millisecond) // the recorder is free again, and the interval is not over
 	r.Close()
 	if n := len(files(t, dir, ".trace")); n != 1 {
-		t.Errorf("%d recordings within a minute, want 1", n)
+		t.Errorf("%d recordings within an interval, want 1", n)
 	}
-	r, l, c = newRecorder(t, config) // the next run
+	r, l, c = newRecorder(t, dir, count) // the next run
+	r.files, r.interval = 3, 0
 	for i := range 100 {
 		turnOf(l, c, 1, 20*time.Millisecond)
 		for i < 3 && wrote.Load() < int64(2+i) { // each of the first is written before the next comes
 			runtime.Gosched()
 		}
-		c.now += time.Minute
 	}
 	r.Close()
 	if traces, tables := files(t, dir, ".trace"), files(t, dir, ".txt"); len(traces) != 3 || len(tables) != 3 {
@@ -147,7 +138,8 @@ func TestANewRunReplacesTheOldestRecordings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) { c.Dir, c.Files = dir, 3 })
+	r, l, c := newRecorder(t, dir, nil)
+	r.files = 3
 	if n := len(files(t, dir, "")); n != 9 {
 		t.Errorf("%d files before anything was slow, want the 9 that were there", n)
 	}
@@ -166,9 +158,8 @@ func TestANewRunReplacesTheOldestRecordings(t *testing.T) {
 // While a trace is being written, and however long that takes, ticks go on.
 func TestATickDoesNotWaitForTheRecorder(t *testing.T) {
 	release := make(chan struct{})
-	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
-		c.Files, c.Interval, c.Recorded = 1000, time.Nanosecond, func(cost.Recording) { <-release }
-	})
+	r, l, c := newRecorder(t, t.TempDir(), func(Recording) { <-release })
+	r.files, r.interval = 1000, 0
 	for f := range ecs.Tick(1000) { // the recorder is blocked in Recorded
 		turnOf(l, c, f, 20*time.Millisecond)
 	}
@@ -182,27 +173,14 @@ func TestATickDoesNotWaitForTheRecorder(t *testing.T) {
 // A recording that cannot be written is reported, and the recorder continues.
 func TestARecordingThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
-	var told []cost.Recording
-	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
-		c.Dir, c.Recorded = dir, func(r cost.Recording) { told = append(told, r) }
-	})
+	var list []Recording
+	r, l, c := newRecorder(t, dir, func(r Recording) { list = append(list, r) })
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	turnOf(l, c, 1, 20*time.Millisecond)
 	r.Close()
-	if len(told) != 1 || told[0].Err == nil || told[0].Trace != "" {
-		t.Errorf("told: %+v", told)
-	}
-}
-
-// A RecorderConfig that cannot work is refused with the name of the field.
-func TestABadRecorderConfigNamesTheField(t *testing.T) {
-	for field, c := range map[string]cost.RecorderConfig{
-		"Dir": {}, "Files": {Dir: "x", Files: -1}, "Interval": {Dir: "x", Interval: -1}, "Span": {Dir: "x", Span: -1},
-	} {
-		if _, err := cost.NewRecorder(c); !errors.Is(err, cost.ErrConfig) || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s: %v", field, err)
-		}
+	if len(list) != 1 || list[0].Err == nil || list[0].Trace != "" {
+		t.Errorf("recordings: %+v", list)
 	}
 }

@@ -14,10 +14,10 @@ import (
 // The phases in which systems run.
 const (
 	PhaseForward = "simulate"   // a tick is computed for the first time
-	PhaseAgain   = "resimulate" // it is computed again
+	PhaseAgain   = "resimulate" // it is resimulated
 )
 
-// Report is what a ledger has accounted.
+// Report holds the costs in a ledger.
 type Report struct {
 	Name    string        `json:"name"`
 	Budget  time.Duration `json:"budget_ns"` // of one turn
@@ -31,25 +31,41 @@ type Report struct {
 	Largest Turn          `json:"largest"`
 }
 
+// RowName identifies a row: a phase, with a system if the row is one system's.
+type RowName struct {
+	Phase  string `json:"phase"`
+	System string `json:"system,omitempty"`
+}
+
+// Label returns the name in tables.
+func (n RowName) Label() string {
+	switch {
+	case n.System == "":
+		return n.Phase
+	case n.Phase == PhaseAgain:
+		return n.System + " (again)"
+	case n.Phase == PhaseForward:
+		return n.System
+	}
+	return n.Phase + "/" + n.System
+}
+
 // Row holds the costs of one phase or system. Total, P50, P99 and Max are from Enter to Leave and include nested sections.
 // Self and Share exclude them, so the shares of all rows add up to the used part of the budget.
 type Row struct {
-	Phase  string        `json:"phase"`
-	System string        `json:"system,omitempty"`
-	Calls  uint64        `json:"calls"`
-	Total  time.Duration `json:"total_ns"`
-	Self   time.Duration `json:"self_ns"`
-	P50    time.Duration `json:"p50_ns"` // of one call
-	P99    time.Duration `json:"p99_ns"`
-	Max    time.Duration `json:"max_ns"`
-	Share  float64       `json:"share"` // of the budget of all turns
-	// Allocs and AllocBytes are what was allocated, without what was nested inside; 0 unless Config.Allocs.
+	RowName
+	Calls uint64        `json:"calls"`
+	Total time.Duration `json:"total_ns"`
+	Self  time.Duration `json:"self_ns"`
+	P50   time.Duration `json:"p50_ns"` // of one call
+	P99   time.Duration `json:"p99_ns"`
+	Max   time.Duration `json:"max_ns"`
+	Share float64       `json:"share"` // of the budget of all turns
+	// Allocs and AllocBytes exclude nested sections. They are 0 unless Config.Allocs.
 	Allocs     uint64 `json:"allocs,omitempty"`
 	AllocBytes uint64 `json:"alloc_bytes,omitempty"`
 	// Slices are the self times per turn, in ns, of the parts that Cut made of a run.
 	Slices []float64 `json:"slices_ns,omitempty"`
-
-	index int // of the ledger's row
 }
 
 // Turn is one Frame, with the receiving and presenting since the one before.
@@ -57,36 +73,16 @@ type Turn struct {
 	Tick     ecs.Tick      `json:"tick"` // the last that was computed by its end
 	Cost     time.Duration `json:"cost_ns"`
 	Computed int           `json:"computed"` // ticks computed for the first time
-	Again    int           `json:"again"`    // ticks computed again: the depth of its rollbacks
+	Again    int           `json:"again"`    // ticks resimulated: the depth of its rollbacks
 	Parts    []Part        `json:"parts"`
 }
 
-// Part is what a row took of a turn, without what was nested inside.
+// Part is the self time of a row in a turn.
 type Part struct {
-	Phase  string        `json:"phase"`
-	System string        `json:"system,omitempty"`
-	Calls  int           `json:"calls"`
-	Self   time.Duration `json:"self_ns"`
+	RowName
+	Calls int           `json:"calls"`
+	Self  time.Duration `json:"self_ns"`
 }
-
-// Label is how a row is called in tables.
-func label(phase, system string) string {
-	switch {
-	case system == "":
-		return phase
-	case phase == PhaseAgain:
-		return system + " (again)"
-	case phase == PhaseForward:
-		return system
-	}
-	return phase + "/" + system
-}
-
-// Label returns the row's name in tables.
-func (r *Row) Label() string { return label(r.Phase, r.System) }
-
-// Label returns the part's name in tables.
-func (p *Part) Label() string { return label(p.Phase, p.System) }
 
 // Used returns the share of the budget that was used, of all turns.
 func (r *Report) Used() float64 {
@@ -103,15 +99,15 @@ func (r *Report) Row(phase, system string) *Row {
 	return nil
 }
 
-// SystemCost is what a system has cost in both of its rows.
+// SystemCost is the cost of a system in both of its rows.
 type SystemCost struct {
 	System string        `json:"system"`
 	Self   time.Duration `json:"self_ns"`
 	Share  float64       `json:"share"`
-	Again  float64       `json:"again"` // the part of it that was spent on computing again, in [0, 1]
+	Again  float64       `json:"again"` // the part of it that was resimulation, in [0, 1]
 }
 
-// Dearest returns the n systems that cost most, the dearest first.
+// Dearest returns the n most expensive systems of the game, the most expensive first.
 func (r *Report) Dearest(n int) (list []SystemCost) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -135,7 +131,7 @@ func (r *Report) Dearest(n int) (list []SystemCost) {
 	return list[:min(n, len(list))]
 }
 
-// Line says in one line what turns cost, and which rows cost most.
+// Line returns the cost of turns and the most expensive rows in one line.
 func (r *Report) Line() string {
 	if r.Turns == 0 {
 		return r.Name + ": nothing was computed"
@@ -150,7 +146,7 @@ func (r *Report) Line() string {
 		r.Name, Short(r.Busy/time.Duration(r.Turns)), Short(r.P99), Short(r.Max), 100*r.Used(), strings.Join(most, ", "), r.Over, r.Turns)
 }
 
-// Short writes a time with three digits or so.
+// Short formats a time with about three digits.
 func Short(d time.Duration) string {
 	us := float64(d) / 1e3
 	switch {
@@ -171,34 +167,37 @@ func (r *Report) Cells(row *Row) []string {
 		Short(row.P50), Short(row.P99), Short(row.Max), Short(row.Total)}
 }
 
-// Text writes the report as a table for people.
+// Text returns the report as a table.
 func (r *Report) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", r.Line())
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s\t\n", strings.Join(Header, "\t"))
+	lines := [][]string{Header}
 	for i := range r.Rows {
-		fmt.Fprintf(w, "%s\t\n", strings.Join(r.Cells(&r.Rows[i]), "\t"))
+		lines = append(lines, r.Cells(&r.Rows[i]))
 	}
-	_ = w.Flush() // into a strings.Builder, which takes everything
-	b.WriteString(Explained + "\n")
-	return b.String()
+	return r.Line() + "\n\n" + aligned(lines) + Explained + "\n"
 }
 
 // Explained stands below tables.
 const Explained = "self and share are without what is nested inside; p50, p99, max and total are with it; share is of the tick budget"
 
-// Text says what a turn was doing.
+// Text returns the cost of a turn and of its parts, the most expensive first.
 func (t *Turn) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "tick %d took %s: %d computed, %d again\n", t.Tick, Short(t.Cost), t.Computed, t.Again)
 	parts := slices.Clone(t.Parts)
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Self, a.Self) })
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for i := range parts {
-		p := &parts[i]
-		fmt.Fprintf(w, "%s\t%s\t%.0f %%\t%d×\t\n", p.Label(), Short(p.Self), 100*float64(p.Self)/float64(max(t.Cost, 1)), p.Calls)
+	var lines [][]string
+	for _, p := range parts {
+		share := 100 * float64(p.Self) / float64(max(t.Cost, 1))
+		lines = append(lines, []string{p.Label(), Short(p.Self), fmt.Sprintf("%.0f %%", share), fmt.Sprintf("%d×", p.Calls)})
 	}
-	_ = w.Flush() // into a strings.Builder, which takes everything
+	return fmt.Sprintf("tick %d took %s: %d computed, %d again\n", t.Tick, Short(t.Cost), t.Computed, t.Again) + aligned(lines)
+}
+
+// aligned returns lines of cells with all columns aligned to the right.
+func aligned(lines [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, cells := range lines {
+		fmt.Fprintf(w, "%s\t\n", strings.Join(cells, "\t"))
+	}
+	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()
 }

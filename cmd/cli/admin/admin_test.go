@@ -81,11 +81,11 @@ func report(turns int) cost.Report {
 	d := time.Duration(turns)
 	return cost.Report{Budget: time.Second / 60, Turns: n, Over: n / 10, Busy: d * time.Millisecond, P50: time.Millisecond, P99: 2 * time.Millisecond, Max: 5 * time.Millisecond,
 		Rows: []cost.Row{
-			{Phase: "send", Calls: n, Total: d * 300 * time.Microsecond, Self: d * 300 * time.Microsecond, P50: time.Microsecond, P99: 2 * time.Microsecond, Max: 3 * time.Microsecond},
-			{Phase: "simulate", System: "walk", Calls: n, Total: d * 700 * time.Microsecond, Self: d * 700 * time.Microsecond, P50: 4 * time.Microsecond, P99: 5 * time.Microsecond, Max: 6 * time.Microsecond},
-			{Phase: "resimulate", System: "walk", Calls: n, Total: d, Self: d, P50: 4, P99: 5, Max: 6},
+			{RowName: cost.RowName{Phase: "send"}, Calls: n, Total: d * 300 * time.Microsecond, Self: d * 300 * time.Microsecond, P50: time.Microsecond, P99: 2 * time.Microsecond, Max: 3 * time.Microsecond},
+			{RowName: cost.RowName{Phase: "simulate", System: "walk"}, Calls: n, Total: d * 700 * time.Microsecond, Self: d * 700 * time.Microsecond, P50: 4 * time.Microsecond, P99: 5 * time.Microsecond, Max: 6 * time.Microsecond},
+			{RowName: cost.RowName{Phase: "resimulate", System: "walk"}, Calls: n, Total: d, Self: d, P50: 4, P99: 5, Max: 6},
 		},
-		Largest: cost.Turn{Tick: 7, Cost: 5 * time.Millisecond, Computed: 1, Parts: []cost.Part{{Phase: "simulate", System: "walk", Calls: 1, Self: 4 * time.Millisecond}}}}
+		Largest: cost.Turn{Tick: 7, Cost: 5 * time.Millisecond, Computed: 1, Parts: []cost.Part{{RowName: cost.RowName{Phase: "simulate", System: "walk"}, Calls: 1, Self: 4 * time.Millisecond}}}}
 }
 
 // add opens a room.
@@ -359,7 +359,7 @@ func TestCostsOfRoomsAreAdded(t *testing.T) {
 	a, b := report(100), report(50)
 	b.Rows[0].P99, b.P99 = time.Second, time.Second
 	b.Rows = b.Rows[:2]
-	b.Rows = append(b.Rows, cost.Row{Phase: "save", Calls: 3})
+	b.Rows = append(b.Rows, cost.Row{RowName: cost.RowName{Phase: "save"}, Calls: 3})
 	past := report(1000)
 	past.P99 = time.Hour
 	all := together(map[string]cost.Report{"a": a, "b": b}, past)

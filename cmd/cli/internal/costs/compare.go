@@ -2,18 +2,29 @@ package costs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"golang.org/x/perf/benchmath"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/cost"
 )
 
-// comparedRow is the comparison of a row of one side.
+// comparedRow is the change of a row's self time per turn between two files. Median is new divided by old. It lies in
+// [Low, High] with the confidence of the comparison.
 type comparedRow struct {
 	Side string `json:"side"`
-	cost.Ratio
-	Verdict string `json:"verdict"` // "worse", "better", "new", "gone" or ""
+	cost.RowName
+	Old       float64 `json:"old_ns"` // per turn, the mean of all slices
+	New       float64 `json:"new_ns"`
+	OldCalls  float64 `json:"old_calls"` // per turn
+	NewCalls  float64 `json:"new_calls"`
+	Median    float64 `json:"ratio"` // 0: there is none, since only one of the files has the row
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	Uncertain bool    `json:"uncertain"` // too few slices for the confidence: Low and High mean nothing
+	Verdict   string  `json:"verdict"`   // "worse", "better", "new", "gone" or ""
 }
 
 // CheckLoads refuses files of different loads.
@@ -37,7 +48,9 @@ func CheckLoads(names []string, old, new *File) error {
 // allRows is the confidence of all verdicts together.
 const allRows = 0.95
 
-// Compare compares all rows of both sides. speed is the time of reference in the new file, divided by the old one.
+// Compare compares all rows of both sides. speed is the time of reference in the new file, divided by the old one; new costs
+// are divided by it. A row is worse if its cost has grown by more than limit with confidence; 0.1 is 10 %. It fails if the
+// files have different numbers of slices.
 func Compare(old, new *File, limit float64) (rows []comparedRow, speed float64, err error) {
 	speed = 1
 	if was, is := Median(old.Reference), Median(new.Reference); was > 0 && is > 0 {
@@ -45,30 +58,75 @@ func Compare(old, new *File, limit float64) (rows []comparedRow, speed float64, 
 	}
 	// Bonferroni correction: the error of all rows together is at most 1 - allRows.
 	confidence := 1 - (1-allRows)/float64(max(len(new.Server.Rows)+len(new.Client.Rows), 1))
-	for _, side := range []struct {
-		name     string
-		old, new *cost.Report
-	}{{"server", &old.Server, &new.Server}, {"client", &old.Client, &new.Client}} {
-		ratios, err := cost.Compare(side.old, side.new, speed, confidence)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, r := range ratios {
-			row := comparedRow{Side: side.name, Ratio: r}
-			switch {
-			case r.OldCalls == 0:
-				row.Verdict = "new"
-			case r.NewCalls == 0:
-				row.Verdict = "gone"
-			case r.Worse(limit):
-				row.Verdict = "worse"
-			case r.Better(limit):
-				row.Verdict = "better"
-			}
-			rows = append(rows, row)
+	rows, err = compareSide(nil, "server", &old.Server, &new.Server, speed, confidence)
+	if err == nil {
+		rows, err = compareSide(rows, "client", &old.Client, &new.Client, speed, confidence)
+	}
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.OldCalls == 0:
+			r.Verdict = "new"
+		case r.NewCalls == 0:
+			r.Verdict = "gone"
+		case r.Median > 0 && !r.Uncertain && r.Low > 1+limit:
+			r.Verdict = "worse"
+		case r.Median > 0 && !r.Uncertain && r.High < 1/(1+limit):
+			r.Verdict = "better"
 		}
 	}
-	return rows, speed, nil
+	return rows, speed, err
+}
+
+// compareSide appends the rows of the new report, and then those that only the old one has.
+func compareSide(rows []comparedRow, side string, old, new *cost.Report, speed, confidence float64) ([]comparedRow, error) {
+	for i := range new.Rows {
+		n := &new.Rows[i]
+		r := comparedRow{Side: side, RowName: n.RowName, New: perTurn(new, n) / speed, NewCalls: float64(n.Calls) / float64(max(new.Turns, 1))}
+		if o := old.Row(n.Phase, n.System); o != nil {
+			if len(o.Slices) != len(n.Slices) {
+				return nil, fmt.Errorf("%s has %d slices in one file and %d in the other: compare runs of the same length", r.Label(), len(o.Slices), len(n.Slices))
+			}
+			r.Old, r.OldCalls = perTurn(old, o), float64(o.Calls)/float64(max(old.Turns, 1))
+			r.compare(o.Slices, n.Slices, speed, confidence)
+		}
+		rows = append(rows, r)
+	}
+	for i := range old.Rows {
+		if o := &old.Rows[i]; new.Row(o.Phase, o.System) == nil {
+			rows = append(rows, comparedRow{Side: side, RowName: o.RowName, Old: perTurn(old, o), OldCalls: float64(o.Calls) / float64(max(old.Turns, 1))})
+		}
+	}
+	return rows, nil
+}
+
+// group is the number of slices in one sample of a comparison. The sample is the median of their ratios, so a pause of the
+// machine in one or two of them does not count.
+const group = 5
+
+// compare sets the ratio to the median of the samples. Slice i of both files is the same part of the same match, so
+// differences between parts of a match cancel out. The confidence interval is the distribution-free one of a median by order
+// statistics (golang.org/x/perf/benchmath, AssumeNothing; Conover, Practical Nonparametric Statistics, 3rd edition, 3.2). It
+// does not cover a machine whose speed during one whole run differs from speed.
+func (r *comparedRow) compare(old, new []float64, speed, confidence float64) {
+	var ratios, some []float64
+	for i := range new {
+		if old[i] > 0 && new[i] > 0 {
+			some = append(some, new[i]/speed/old[i])
+		}
+		if i%group == group-1 && len(some) > 0 {
+			ratios, some = append(ratios, Median(some)), some[:0]
+		}
+	}
+	if len(ratios) < 2 {
+		r.Median, r.Uncertain = r.New/max(r.Old, 1e-9), true
+		return
+	}
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), confidence)
+	r.Median, r.Low, r.High, r.Uncertain = s.Center, s.Lo, s.Hi, len(s.Warnings) > 0
+	if r.Uncertain {
+		r.Low, r.High = slices.Min(ratios), slices.Max(ratios)
+	}
 }
 
 // RenderComparison returns the table of a comparison.

@@ -35,7 +35,7 @@ type Load struct {
 	Seed     uint64  `json:"seed"`
 }
 
-// Slices is the number of parts of a run. cost.Compare joins five of them.
+// Slices is the number of parts of a run. Compare joins five of them.
 const Slices = 100
 
 // Read reads a file of profile --out.
@@ -65,14 +65,45 @@ type Sides struct{ Server, Client cost.Report }
 // Merge stores the run that was fastest in total, with the fastest run of each part of the match.
 func (f *File) Merge(played []Sides) {
 	busy := func(s Sides) time.Duration { return s.Server.Busy + s.Client.Busy }
-	least := slices.MinFunc(played, func(a, b Sides) int { return cmp.Compare(busy(a), busy(b)) })
-	f.Runs, f.Server, f.Client = len(played), least.Server, least.Client
+	best := slices.MinFunc(played, func(a, b Sides) int { return cmp.Compare(busy(a), busy(b)) })
+	f.Runs, f.Server, f.Client = len(played), best.Server, best.Client
 	for i := range played {
-		f.Server.Least(&played[i].Server)
-		f.Client.Least(&played[i].Client)
+		least(&f.Server, &played[i].Server)
+		least(&f.Client, &played[i].Client)
 	}
 }
 
+// least replaces the slices of a report by those of another run of the same load where the other took less. The work is the
+// same, so additional time is the machine's. Self, Share and Busy change with the slices; the rest stays.
+func least(r, second *cost.Report) {
+	r.Busy = 0
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if o := second.Row(row.Phase, row.System); o != nil {
+			for n := range min(len(row.Slices), len(o.Slices)) {
+				row.Slices[n] = min(row.Slices[n], o.Slices[n])
+			}
+		}
+		row.Self = time.Duration(perTurn(r, row) * float64(r.Turns))
+		row.Share = float64(row.Self) / (float64(r.Budget) * float64(max(r.Turns, 1)))
+		r.Busy += row.Self
+	}
+}
+
+// perTurn returns the self time of a row per turn, in ns: of its slices, if there are any, since those may be the least of
+// several runs.
+func perTurn(r *cost.Report, row *cost.Row) float64 {
+	if len(row.Slices) == 0 {
+		return float64(row.Self) / float64(max(r.Turns, 1))
+	}
+	sum := 0.0
+	for _, ns := range row.Slices {
+		sum += ns
+	}
+	return sum / float64(len(row.Slices))
+}
+
+// Median returns the median of values, NaN for none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

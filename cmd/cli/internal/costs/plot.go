@@ -36,62 +36,60 @@ func Plot(f *File, dir string) error {
 // costWidth is the width of the plots of costs.
 const costWidth = vg.Length(620)
 
+// barKinds are the parts of bars.
+var barKinds = [3]struct {
+	name   string
+	colour int // of plots.Colours
+}{{"engine", 6}, {"system", 0}, {"system, resimulated", 1}}
+
 // costBars draws a bar for each phase and each system, the most expensive on top. Resimulation is a part of the bar.
 func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 	type bar struct {
-		name           string
-		phase          bool
-		forward, again float64 // µs a turn
+		name string
+		us   [len(barKinds)]float64 // per turn
 	}
 	var list []bar
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		us := float64(row.Self) / 1e3 / float64(max(r.Turns, 1))
-		name := row.System
-		if name == "" {
-			name = row.Phase
+		row, kind := &r.Rows[i], 0
+		name := row.Phase
+		if row.System != "" {
+			name, kind = row.System, 1
+			if row.Phase == cost.PhaseAgain {
+				kind = 2
+			}
 		}
-		at := slices.IndexFunc(list, func(b bar) bool { return b.name == name && b.phase == (row.System == "") })
+		at := slices.IndexFunc(list, func(b bar) bool { return b.name == name && kind > 0 && b.us[0] == 0 })
 		if at < 0 {
-			at, list = len(list), append(list, bar{name: name, phase: row.System == ""})
+			at, list = len(list), append(list, bar{name: name})
 		}
-		if row.Phase == cost.PhaseAgain {
-			list[at].again = us
-		} else {
-			list[at].forward = us
-		}
+		list[at].us[kind] = float64(row.Self) / 1e3 / float64(max(r.Turns, 1))
 	}
-	slices.SortStableFunc(list, func(a, b bar) int { return cmp.Compare(a.forward+a.again, b.forward+b.again) })
+	sum := func(b bar) float64 { return b.us[0] + b.us[1] + b.us[2] }
+	slices.SortStableFunc(list, func(a, b bar) int { return cmp.Compare(sum(a), sum(b)) })
 	p = plots.New()
 	p.Legend.Top = false
 	p.Title.Text, p.X.Label.Text = r.Name+": costs of a turn", "µs per turn, without nested sections"
-	names := make([]string, len(list))
-	kinds := [3]plotter.Values{} // phases, systems forward, systems again
-	for i := range kinds {
-		kinds[i] = make(plotter.Values, len(list))
-	}
-	for i, b := range list {
-		names[i] = b.name
-		switch {
-		case b.phase:
-			kinds[0][i] = b.forward + b.again
-		default:
-			kinds[1][i], kinds[2][i] = b.forward, b.again
-		}
+	var names []string
+	for _, b := range list {
+		names = append(names, b.name)
 	}
 	var below *plotter.BarChart
-	for i, name := range []string{"engine", "system", "system, resimulated"} {
-		chart, err := plotter.NewBarChart(kinds[i], vg.Points(10))
+	for kind, k := range barKinds {
+		var values plotter.Values
+		for _, b := range list {
+			values = append(values, b.us[kind])
+		}
+		chart, err := plotter.NewBarChart(values, vg.Points(10))
 		if err != nil {
 			return nil, 0, err
 		}
-		chart.Horizontal, chart.Color, chart.LineStyle.Width = true, plots.Colours[[]int{6, 0, 1}[i]], 0
+		chart.Horizontal, chart.Color, chart.LineStyle.Width = true, plots.Colours[k.colour], 0
 		if below != nil {
 			chart.StackOn(below)
 		}
 		below = chart
 		p.Add(chart)
-		p.Legend.Add(name, chart)
+		p.Legend.Add(k.name, chart)
 	}
 	p.NominalY(names...)
 	return p, len(list), nil

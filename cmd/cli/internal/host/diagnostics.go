@@ -59,7 +59,7 @@ func (f DiagnosticFlags) Diagnostics(a *app.App, s systems.Strategy) (d *Diagnos
 		}
 	}
 	if f.SlowDir != "" {
-		if d.Recorder, err = cost.NewRecorder(cost.RecorderConfig{Dir: f.SlowDir, Recorded: d.slow}); err != nil {
+		if d.Recorder, err = cost.NewRecorder(f.SlowDir, d.slow); err != nil {
 			return nil, fmt.Errorf("slow ticks cannot be recorded: %w; choose another --slow-dir", err)
 		}
 	}
