@@ -64,7 +64,7 @@ func newReplica(game *ecs.Game, late int) *replica {
 	}
 	r.sender = state.NewSender(r.changes)
 	r.observe()
-	r.sender.Open(-1, r.changes.State())
+	r.sender.Open(-1, &r.states[r.turn])
 	r.receiver.Load()
 	return r
 }

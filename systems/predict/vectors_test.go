@@ -274,7 +274,6 @@ func TestAnUnusableBodyIsSentWhole(t *testing.T) {
 	c := r.clients[0]
 	r.pads[0].DX = 1
 	r.Run(30)
-	c.replica.Receiver.Renew()
 	c.replica.Receiver.Load() // it drops all baselines but the newest state
 	r.Run(60)
 	if c.counts.Refused == 0 || c.replica.Refused > 0 {

@@ -34,7 +34,6 @@ func NewReplica(w *ecs.World, effectTicks int) (r Replica, err error) {
 
 // Begin starts from the state in the world, which is the server's.
 func (r *Replica) Begin(f ecs.Tick) {
-	r.Receiver.Renew()
 	r.Receiver.Load()
 	r.Effects.Begin(f)
 	r.events.Begin(f)

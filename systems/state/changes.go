@@ -14,9 +14,8 @@ import (
 // A global is the set of players, which has number 0, or a resource.
 type Changes struct {
 	schema   *schema
-	state    *image.Snapshot // of the last observed tick
-	tick     ecs.Tick
-	observed []ecs.Tick // the last keptValues observed ticks, ascending
+	tick     ecs.Tick    // last observed
+	observed recentTicks // the last
 	entities histories
 	globals  []history
 	values   []uint64              // scratch
@@ -24,10 +23,6 @@ type Changes struct {
 	omitted  []uint32              // rows whose positions are omitted
 	writer   writer
 }
-
-// keptValues is the number of values that a server stores of each entity: of one that changes all the time, those of as
-// many observed ticks. A client whose acknowledgements take longer receives whole values. It is a power of two.
-const keptValues = 64
 
 // NewChanges returns the changes of worlds of a game. It fails for a game of more than image.MaxSetComponents components.
 func NewChanges(g *ecs.Game) (*Changes, error) {
@@ -38,7 +33,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	c := &Changes{schema: s, state: &image.Snapshot{}, globals: make([]history, s.globals())}
+	c := &Changes{schema: s, globals: make([]history, s.globals())}
 	c.entities.bound = maxScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
 	c.writer.visit = c.writer.wantEntity
@@ -47,19 +42,13 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 }
 
 // Observe records the state of a tick that clients receive. changed must be what differs from the last observed state, or
-// from an empty one at first. The snapshot must stay valid until the next call. Observe panics if the tick is not later
-// than the last.
+// from an empty one at first. It panics if the tick is not later than the last.
 func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 	if len(c.observed) > 0 && now.Tick() <= c.tick {
 		panic(fmt.Sprintf("state: Observe of tick %d after tick %d: call it once a tick, and make new Changes after a rewind", now.Tick(), c.tick))
 	}
-	c.state, c.tick = now, now.Tick()
-	if len(c.observed) < keptValues {
-		c.observed = append(c.observed, c.tick)
-	} else {
-		copy(c.observed, c.observed[1:])
-		c.observed[keptValues-1] = c.tick
-	}
+	c.tick = now.Tick()
+	c.observed.push(c.tick)
 	for row := range changed.Rows {
 		c.observeRow(now, row)
 	}
@@ -67,7 +56,9 @@ func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 	for i := range c.globals {
 		if i == 0 || changed.Resource(i-1) {
 			c.values = appendGlobal(c.values[:0], now, i)
-			c.observeGlobal(&c.globals[i])
+			if h := &c.globals[i]; !h.has(c.values) {
+				h.pushGlobal(c.tick, c.values, keptTicks)
+			}
 		}
 	}
 }
@@ -89,17 +80,7 @@ func (c *Changes) observeRow(now *image.Snapshot, row uint32) {
 		c.omitted = append(c.omitted, row)
 	}
 	if !h.has(values) {
-		c.entities.push(h, c.tick, values, keptValues)
-	}
-}
-
-// observeGlobal records the values in c.values, which are those of a global.
-func (c *Changes) observeGlobal(h *history) {
-	if h.count == 0 {
-		h.begin(ecs.Entity{}, 0, len(c.values))
-	}
-	if !h.has(c.values) {
-		h.push(c.tick, c.values, keptValues)
+		c.entities.push(h, c.tick, values, keptTicks)
 	}
 }
 
@@ -113,9 +94,6 @@ func appendGlobal(dst []uint64, s *image.Snapshot, i int) []uint64 {
 
 // Tick returns the last observed tick.
 func (c *Changes) Tick() ecs.Tick { return c.tick }
-
-// State returns the last observed state. It is valid until the next Observe.
-func (c *Changes) State() *image.Snapshot { return c.state }
 
 // Priority returns the priority of an entity's components, 0 if it does not exist: see ecs.Roles.
 func (c *Changes) Priority(e ecs.Entity) float32 {
@@ -143,12 +121,6 @@ func (c *Changes) history(it *item) *history {
 	return c.entities.of(it.entity)
 }
 
-// hasObserved reports whether tick f is among the last observed ticks.
-func (c *Changes) hasObserved(f ecs.Tick) bool {
-	_, ok := slices.BinarySearch(c.observed, f)
-	return ok
-}
-
 // isCurrent reports whether an entity has the same values in an older state as now. For a state among the last observed
 // ones, it compares the state with the values that were recorded of it instead. They differ if a position was omitted.
 func (c *Changes) isCurrent(state *image.Snapshot, e ecs.Entity, observed bool) bool {
@@ -161,12 +133,12 @@ func (c *Changes) isCurrent(state *image.Snapshot, e ecs.Entity, observed bool) 
 	}
 	_, set, values := state.AppendScalars(c.values[:0], e.Row)
 	c.values = values
-	since, now := h.newest()
+	since, at := h.newest()
+	ok := since <= state.Tick()
 	if observed {
-		now, observed = h.during(state.Tick())
-		return observed && set == h.set && slices.Equal(values, now)
+		at, ok = h.during(state.Tick())
 	}
-	return since <= state.Tick() && set == h.set && slices.Equal(values, now)
+	return ok && set == h.set && slices.Equal(values, at)
 }
 
 // isCurrentGlobal reports whether a global has the same values in an older state as now.

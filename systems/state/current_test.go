@@ -25,7 +25,7 @@ func TestWhatHasNotChangedSinceAnOldImageIsNotSentAgain(t *testing.T) {
 	server.record(w)
 	var old image.Snapshot
 	w.Image().Save(&old)
-	for range 3 * keptValues {
+	for range 3 * keptTicks {
 		w.Step(ecs.TickInputs{})
 		server.record(w)
 	}

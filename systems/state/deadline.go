@@ -115,21 +115,16 @@ func (w *writer) pressing(due []candidate, room, own float32) (bits float32) {
 
 // byDeadline sorts by the time waited, longest first.
 func byDeadline(a, b candidate) int {
-	if a.waited != b.waited {
-		return cmp.Compare(b.waited, a.waited)
-	}
-	return byUrgency(a, b)
+	return cmp.Or(cmp.Compare(b.waited, a.waited), byUrgency(a, b))
 }
 
 // byUrgency sorts the player's own entities first, then by urgency, highest first.
 func byUrgency(a, b candidate) int {
 	switch {
-	case a.own != b.own && a.own:
+	case a.own && !b.own:
 		return -1
-	case a.own != b.own:
+	case b.own && !a.own:
 		return 1
-	case a.urgency != b.urgency:
-		return cmp.Compare(b.urgency, a.urgency)
 	}
-	return cmp.Compare(a.row, b.row)
+	return cmp.Or(cmp.Compare(b.urgency, a.urgency), cmp.Compare(a.row, b.row))
 }

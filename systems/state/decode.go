@@ -174,11 +174,11 @@ func (d *decoder) based(list int, c *coding, now ecs.Tick, store *storage, h *hi
 			}
 			c.base = now - ecs.Tick(age)
 		}
-		base, ok := h.of(c.base)
-		if !ok {
+		n := h.before(c.base)
+		if n == 0 || h.tick(n-1) != c.base {
 			return 0, nil, ErrBaseline
 		}
-		return asDifference, base, nil
+		return asDifference, h.value(n - 1), nil
 	}
 	if !c.coded {
 		if err := d.reference(m, c, now, store); err != nil {
@@ -208,7 +208,7 @@ func (d *decoder) reference(m *place, c *coding, now ecs.Tick, store *storage) e
 		return ErrDelta
 	}
 	c.reference, c.span, c.coded = now-ecs.Tick(age), ecs.Tick(span), true
-	if !store.accepted(c.reference) {
+	if !store.accepted.has(c.reference) {
 		return ErrBaseline
 	}
 	return nil

@@ -90,7 +90,6 @@ func (s *Sender) arrived(d *sentDelta) {
 
 func (s *Sender) lost(d *sentDelta) {
 	d.open = false
-	s.stats.Lost++
 	for _, e := range d.entries {
 		if it := s.item(e.item); it.serial == e.serial && it.flight == d.sequence {
 			it.flight = 0

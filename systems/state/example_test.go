@@ -45,11 +45,11 @@ func Example() {
 	observe()
 
 	replica, _ := ecs.NewWorld(game, 1)
-	if err := replica.Image().Load(changes.State().AppendImage(nil)); err != nil {
+	if err := replica.Image().Load(states[0].AppendImage(nil)); err != nil {
 		panic(err)
 	}
 	sender := state.NewSender(changes)
-	sender.Open(-1, changes.State())
+	sender.Open(-1, &states[0])
 	receiver, _ := state.NewReceiver(replica)
 	receiver.Load()
 

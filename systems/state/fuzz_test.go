@@ -19,7 +19,7 @@ func FuzzBody(f *testing.F) {
 	}
 	game := testGame(&scene{busy: true, move: true})
 	source, _, _ := traffic(f, 0)
-	encoded := source.changes.State().AppendImage(nil)
+	encoded := source.state().AppendImage(nil)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<16 {
 			return

@@ -23,6 +23,25 @@ type history struct {
 	values   []uint64   // width of them by slot
 }
 
+// keptTicks is the number of recent ticks that either side stores, and of values that a server stores of each entity. A
+// client whose acknowledgements take longer receives whole values. It is a power of two.
+const keptTicks = 64
+
+// recentTicks holds the last keptTicks ticks of a series, ascending.
+type recentTicks []ecs.Tick
+
+func (r *recentTicks) push(f ecs.Tick) {
+	if len(*r) == keptTicks {
+		*r = append((*r)[:0], (*r)[1:]...)
+	}
+	*r = append(*r, f)
+}
+
+func (r recentTicks) has(f ecs.Tick) bool {
+	_, ok := slices.BinarySearch(r, f)
+	return ok
+}
+
 // minSlots is the number of values that a history has room for at first: most entities are at rest.
 const minSlots = 2
 
@@ -71,6 +90,14 @@ func (h *history) value(i int) []uint64 {
 	return h.values[slot*h.width : (slot+1)*h.width]
 }
 
+// pushGlobal adds the values of a global.
+func (h *history) pushGlobal(tick ecs.Tick, values []uint64, most int) {
+	if h.count == 0 {
+		h.begin(ecs.Entity{}, 0, len(values))
+	}
+	h.push(tick, values, most)
+}
+
 // forget drops all values but the newest.
 func (h *history) forget() {
 	if h.count > 1 {
@@ -117,15 +144,6 @@ func (h *history) during(f ecs.Tick) (values []uint64, ok bool) {
 	return h.value(n - 1), true
 }
 
-// of returns the values that hold since tick f; ok is false if there are none.
-func (h *history) of(f ecs.Tick) (values []uint64, ok bool) {
-	n := h.before(f)
-	if n == 0 || h.tick(n-1) != f {
-		return nil, false
-	}
-	return h.value(n - 1), true
-}
-
 // histories are the histories of entities, by row.
 type histories struct {
 	rows  table.Table[history]
@@ -149,12 +167,9 @@ func (t *histories) push(h *history, tick ecs.Tick, values []uint64, most int) {
 	t.total += len(h.values) - before
 }
 
-// at returns the history of a row, nil for none.
-func (t *histories) at(row uint32) *history { return t.rows.Get(row) }
-
 // of returns the history of an entity that has values, nil for none.
 func (t *histories) of(e ecs.Entity) *history {
-	if h := t.at(e.Row); h != nil && h.entity == e && h.count > 0 {
+	if h := t.rows.Get(e.Row); h != nil && h.entity == e && h.count > 0 {
 		return h
 	}
 	return nil

@@ -58,7 +58,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	now := uint16(g.world.Tick())
 	s := c.receiver.decoder.schema
 	some := ecs.Entity{}
-	for e := range g.changes.State().Entities {
+	for e := range g.state().Entities {
 		some = e
 	}
 	life := len(s.parts[0].context) // cLife follows cBody, all of whose scalars are fixed numbers
@@ -138,7 +138,6 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		}), ErrValues},
 	}
 	before := c.receiver.State().Checksum()
-	stats := c.receiver.Stats()
 	for name, x := range cases {
 		if err := c.receiver.Receive(x.delta); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v, want %v", name, err, x.want)
@@ -149,9 +148,6 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 			t.Fatalf("%s left a trace", name)
 		}
 		s.Release()
-	}
-	if got := c.receiver.Stats(); got.Refused != stats.Refused+uint64(len(cases)) || got.Taken != stats.Taken {
-		t.Errorf("%+v", got)
 	}
 	c.receiver.sequence = 1 << 16
 	if err := c.receiver.Receive(delta(s, 1, now+1, whole(values(1, 0, 77), 1, 5))); err != nil {
@@ -268,8 +264,8 @@ func TestALostBaselineRecovers(t *testing.T) {
 	for range 60 {
 		g.tick()
 	}
-	if st := c.receiver.Stats(); st.Refused == 0 || st.Refused > 30 {
-		t.Errorf("%d deltas were refused", st.Refused)
+	if c.refused == 0 || c.refused > 30 {
+		t.Errorf("%d deltas were refused", c.refused)
 	}
 	g.settle(100)
 }

@@ -34,7 +34,7 @@ func (c *Changes) omitPosition(h *history, values []uint64) (omitted bool) {
 func (c *Changes) resumePositions(now *image.Snapshot) {
 	kept := c.omitted[:0]
 	for _, row := range c.omitted {
-		h := c.entities.at(row)
+		h := c.entities.rows.Get(row)
 		switch {
 		case h == nil || !h.omitted:
 		case c.omits(h.entity):

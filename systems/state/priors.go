@@ -21,12 +21,7 @@ func speedOf(by int64) speed {
 	return min(speed(bits.Len64(uint64(by))+1)/2, maxSpeed)
 }
 
-func (p speed) magnitude() int {
-	if p < 0 {
-		return int(-p)
-	}
-	return int(p)
-}
+func (p speed) magnitude() int { return int(max(p, -p)) }
 
 // The kinds of numbers: whole ones, differences from a baseline, and differences from an extrapolation by its speed.
 const (

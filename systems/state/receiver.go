@@ -16,35 +16,16 @@ type Receiver struct {
 	decoder  decoder
 	replica  image.Snapshot // empty before Load
 	complete bool           // see Complete
-	sequence uint64         // of the newest accepted delta
+	sequence uint64         // of the newest accepted delta, 0: none since Load
 	older    uint32         // bit i: the delta i+1 before that was accepted
-	any      bool           // a delta was accepted
 	refused  uint64         // the newest delta that was refused, 0: none since
-	stats    ReceiverStats
 }
 
 // storage holds the values that a client stores.
 type storage struct {
 	entities histories
 	globals  []history
-	ticks    [storedTicks]ecs.Tick // of the last accepted deltas: number n is in slot n mod storedTicks
-	count    int                   // of all ticks
-}
-
-// accepted reports whether a delta of tick f is among the last that were accepted.
-func (s *storage) accepted(f ecs.Tick) bool {
-	for i := s.count - 1; i >= max(0, s.count-storedTicks); i-- {
-		if g := s.ticks[i%storedTicks]; g <= f {
-			return g == f
-		}
-	}
-	return false
-}
-
-// accept records a delta of a tick later than all before.
-func (s *storage) accept(f ecs.Tick) {
-	s.ticks[s.count%storedTicks] = f
-	s.count++
+	accepted recentTicks // of the last accepted deltas
 }
 
 // update records the values of an entity since a tick.
@@ -57,21 +38,11 @@ func (s *storage) history(x *element) *history {
 	if x.list == listGlobals {
 		return &s.globals[x.place]
 	}
-	return s.entities.at(x.place)
-}
-
-// ReceiverStats counts deltas since NewReceiver.
-type ReceiverStats struct {
-	Taken   uint64 // accepted
-	Stale   uint64 // duplicates and overtaken ones, which are ignored
-	Refused uint64 // refused
-	Updates uint64 // entities that came or changed
-	Gone    uint64 // entities that left
+	return s.entities.rows.Get(x.place)
 }
 
 const (
 	storedValues = 32      // values of each entity that a client stores; a server may use any of them as baseline
-	storedTicks  = 64      // ticks of accepted deltas that a client stores
 	maxEntities  = 1 << 16 // entities that a client has room for
 )
 
@@ -89,21 +60,14 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 	return r, nil
 }
 
-// Renew starts anew, as NewReceiver does, for another connection, whose deltas are numbered from 1. Call Load before
-// Receive.
-func (r *Receiver) Renew() {
-	r.replica.Release()
-	r.sequence, r.older, r.any, r.stats = 0, 0, false, ReceiverStats{}
-}
-
-// Load takes the state in the world as the replica: an image of the server's of the tick that its Sender was opened with.
+// Load starts anew with the state in the world as the replica: an image of the server's of the tick that its Sender was
+// opened with. The connection may be another one, whose deltas are numbered from 1.
 func (r *Receiver) Load() {
 	s := &r.replica
 	r.world.Image().Save(s)
-	r.complete, r.refused = true, 0
+	r.sequence, r.older, r.complete, r.refused = 0, 0, true, 0
 	r.store.entities.clear()
-	r.store.count = 0
-	r.store.accept(r.Tick())
+	r.store.accepted = append(r.store.accepted[:0], r.Tick())
 	values := r.decoder.values
 	s.Entities(func(e ecs.Entity) bool {
 		var set image.ComponentSet
@@ -112,10 +76,9 @@ func (r *Receiver) Load() {
 		return true
 	})
 	for i := range r.store.globals {
-		h := &r.store.globals[i]
 		values = appendGlobal(values[:0], s, i)
-		h.begin(ecs.Entity{}, 0, len(values))
-		h.push(r.Tick(), values, storedValues)
+		r.store.globals[i].count = 0
+		r.store.globals[i].pushGlobal(r.Tick(), values, storedValues)
 	}
 	r.decoder.values = values
 }
@@ -129,8 +92,7 @@ func (r *Receiver) Forget() {
 	for i := range r.store.globals {
 		r.store.globals[i].forget()
 	}
-	r.store.count = 0
-	r.store.accept(r.Tick())
+	r.store.accepted = append(r.store.accepted[:0], r.Tick())
 }
 
 // Receive applies a delta. One that is not newer than the last is ignored. On an error nothing of it is applied.
@@ -141,24 +103,21 @@ func (r *Receiver) Receive(delta []byte) error {
 	var h header
 	content, ok := h.read(delta)
 	if !ok {
-		r.stats.Refused++
 		return ErrDelta
 	}
 	sequence := wire.Expand16(r.sequence, h.sequence)
 	tick := ecs.Tick(wire.Expand16(uint64(r.Tick()), h.tick))
 	if sequence <= r.sequence || tick <= r.Tick() {
-		r.stats.Stale++
 		return nil
 	}
 	err := r.decoder.read(content, tick, &r.store)
 	if err == nil {
 		err = r.apply(tick)
 	}
+	if err == ErrBaseline || err == ErrValues {
+		r.refused = max(r.refused, sequence)
+	}
 	if err != nil {
-		r.stats.Refused++
-		if err != ErrDelta {
-			r.refused = max(r.refused, sequence)
-		}
 		return err
 	}
 	r.accepted(sequence)
@@ -200,7 +159,7 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 // keep stores the state in the world, which is of a tick, and the values of its delta.
 func (r *Receiver) keep(tick ecs.Tick) {
 	r.world.Image().Save(&r.replica)
-	r.store.accept(tick)
+	r.store.accepted.push(tick)
 	d := &r.decoder
 	for i := range d.elements {
 		x := &d.elements[i]
@@ -208,10 +167,8 @@ func (r *Receiver) keep(tick ecs.Tick) {
 		switch x.list {
 		case listGone:
 			r.store.entities.drop(x.place)
-			r.stats.Gone++
 		case listEntities:
 			r.store.update(x.entity, x.set, values, tick)
-			r.stats.Updates++
 		default:
 			r.store.globals[x.place].push(tick, values, storedValues)
 		}
@@ -221,27 +178,19 @@ func (r *Receiver) keep(tick ecs.Tick) {
 // accepted records an accepted delta, which is newer than all before.
 func (r *Receiver) accepted(sequence uint64) {
 	by := sequence - r.sequence
-	if r.any {
+	if r.sequence > 0 {
 		r.older = uint32((uint64(r.older)<<1 | 1) << min(by-1, 63))
 	}
-	r.any, r.sequence = true, sequence
+	r.sequence = sequence
 	if sequence-r.refused > 32 {
 		r.refused = 0 // the server knows by now, or sends it again
 	}
-	r.stats.Taken++
 }
 
 // Ack returns the acknowledgement to send with the next message to the server. It may be sent any number of times.
 func (r *Receiver) Ack() Ack {
-	a := Ack{Any: r.any, Newest: uint16(r.sequence), Older: r.older, Lost: r.refused != 0, Refused: uint16(r.refused)}
-	if !a.Any {
-		a.Newest = 0
-	}
-	return a
+	return Ack{Any: r.sequence > 0, Newest: uint16(r.sequence), Older: r.older, Lost: r.refused != 0, Refused: uint16(r.refused)}
 }
-
-// Stats returns the counters.
-func (r *Receiver) Stats() ReceiverStats { return r.stats }
 
 // Tick returns the tick of the replica.
 func (r *Receiver) Tick() ecs.Tick { return r.replica.Tick() }

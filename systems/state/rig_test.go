@@ -37,6 +37,7 @@ type client struct {
 	complete   int                           // deltas that made the client complete
 	completeAt ecs.Tick                      // of the last of them
 	bytes      int
+	refused    int // deltas
 }
 
 // known is the state of an entity on the server.
@@ -104,10 +105,10 @@ func (g *rig) join(seat, limit int, l link) *client {
 
 // load gives a client the present state as an image.
 func (g *rig) load(c *client, seat int) {
-	if err := c.world.Image().Load(g.changes.State().AppendImage(nil)); err != nil {
+	if err := c.world.Image().Load(g.state().AppendImage(nil)); err != nil {
 		g.t.Fatal(err)
 	}
-	c.sender.Open(seat, g.changes.State())
+	c.sender.Open(seat, g.state())
 	c.receiver.Load()
 }
 
@@ -137,7 +138,9 @@ func (g *rig) tick() {
 		}
 		for _, delta := range c.down.receive(now) {
 			before := c.receiver.Tick()
-			if err := c.receiver.Receive(delta); err != nil && err != ErrBaseline {
+			if err := c.receiver.Receive(delta); err == ErrBaseline {
+				c.refused++
+			} else if err != nil {
 				g.t.Fatalf("tick %d: %v", now, err)
 			}
 			if f := c.receiver.Tick(); c.receiver.Complete() && f > before {
@@ -162,9 +165,9 @@ func (g *rig) tick() {
 // expect returns what a client is to know of the present state.
 func (g *rig) expect(c *client) map[uint32]known {
 	all := map[uint32]known{}
-	for e := range g.changes.State().Entities {
+	for e := range g.state().Entities {
 		if c.wants(e) {
-			e, set, values := g.changes.State().AppendScalars(nil, e.Row)
+			e, set, values := g.state().AppendScalars(nil, e.Row)
 			if g.omits != nil {
 				values = g.last[e.Row].values
 			}
@@ -181,8 +184,8 @@ func (g *rig) observe() {
 		return
 	}
 	now := map[uint32]known{}
-	for e := range g.changes.State().Entities {
-		e, set, values := g.changes.State().AppendScalars(nil, e.Row)
+	for e := range g.state().Entities {
+		e, set, values := g.state().AppendScalars(nil, e.Row)
 		if was, ok := g.last[e.Row]; ok && was.entity == e && was.set == set && g.omits(e) {
 			copy(values[:4], was.values)
 		}
@@ -220,11 +223,11 @@ func (g *rig) settle(ticks int) {
 	}
 	for i, c := range g.clients {
 		if f := c.completeAt; f == 0 || f+200 < g.world.Tick() {
-			g.t.Fatalf("client %d is complete in tick %d, the server is in tick %d; %+v %+v", i, f, g.world.Tick(), c.sender.Stats(), c.receiver.Stats())
+			g.t.Fatalf("client %d is complete in tick %d, the server is in tick %d; %+v, %d refused", i, f, g.world.Tick(), c.sender.Stats(), c.refused)
 		}
 		c.expected[c.receiver.Tick()] = g.expect(c)
 		g.compare(c, c.receiver.Tick())
-		here, there := c.receiver.State(), g.changes.State()
+		here, there := c.receiver.State(), g.state()
 		for k := range g.world.Game().Resources {
 			if !slices.Equal(here.AppendResource(nil, k), there.AppendResource(nil, k)) {
 				g.t.Fatalf("client %d: resource %d differs", i, k)
@@ -243,6 +246,9 @@ type observation struct {
 	turn    int
 	changed image.Changed
 }
+
+// state returns the last observed state.
+func (o *observation) state() *image.Snapshot { return &o.states[o.turn] }
 
 func (o *observation) record(w *ecs.World) {
 	base := &o.states[o.turn]

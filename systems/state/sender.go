@@ -38,12 +38,8 @@ type Sender struct {
 
 // SenderStats counts events since NewSender.
 type SenderStats struct {
-	Deltas    uint64
-	Bytes     uint64
 	Updates   uint64   // entities that were sent
 	Whole     uint64   // of Updates: without a baseline
-	Gone      uint64   // rows that were sent to be removed
-	Lost      uint64   // deltas that will never be acknowledged
 	Oversized uint64   // times that an item did not fit into a delta of its own
 	Acked     ecs.Tick // newest acknowledged tick
 	// Longest is the longest wait of an entity, in ticks since the last delta before which it was not due. Entities that
@@ -129,17 +125,13 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 	s.interval, s.room = 0, 0
 	s.known, s.unsure = s.opened, s.opened
 	s.stats.Acked = state.Tick()
-	for n := range uint64(sentDeltas) {
-		if d, ok := s.sent.At(ecs.Tick(s.sequence - n)); ok {
-			d.open = false
-		}
-	}
+	s.sent.Clear()
 	for slot := range s.entities.Slots() {
 		s.entities.At(slot).phase = unused
 	}
 	s.entities.Clear()
 	s.globals = s.globals[:0]
-	observed := s.changes.hasObserved(state.Tick())
+	observed := s.changes.observed.has(state.Tick())
 	for i := range s.changes.globals {
 		current := observed || s.changes.isCurrentGlobal(state, i)
 		s.globals = append(s.globals, item{row: uint32(i), phase: isGlobal, known: true, based: current, base: state.Tick()})
@@ -207,26 +199,6 @@ const minDelta = 64
 // Stats returns the counters.
 func (s *Sender) Stats() SenderStats { return s.stats }
 
-// need is what the sender must do about an item.
-type need uint8
-
-const (
-	isAcked  need = iota // the client has it
-	inFlight             // it is on its way
-	isDue
-)
-
-// state returns the need of an item that has had its values since a tick.
-func (s *Sender) state(it *item, since ecs.Tick) need {
-	switch {
-	case it.based && it.base >= since:
-		return isAcked
-	case it.flight != 0 && it.sentAt >= since && s.changes.tick-it.sentAt < s.overdue():
-		return inFlight
-	}
-	return isDue
-}
-
 // overdue returns the number of ticks after which an acknowledgement is overdue: 5/4 of the usual time.
 func (s *Sender) overdue() ecs.Tick {
 	rtt := s.rtt
@@ -252,7 +224,7 @@ func (s *Sender) baseline(it *item, h *history) []uint64 {
 // Then the tick of the baseline need not be coded. It may not be after acknowledgements were lost for so long that the client may have
 // accepted a delta unnoticed, or may no longer store the tick.
 func (s *Sender) certain(it *item) bool {
-	return s.sequence-s.known < storedTicks && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
+	return s.sequence-s.known < keptTicks && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
 }
 
 // span returns the least number of ticks from the first point of an extrapolation to its second: half of those from the

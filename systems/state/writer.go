@@ -19,6 +19,7 @@ type writer struct {
 	limit   int      // of bytes after the header
 	before  ecs.Tick // of the sender's last delta
 	ticks   float32  // since then
+	overdue ecs.Tick // ticks after which an acknowledgement is overdue
 	// visit is wantEntity as a function value, which is made once because it allocates.
 	visit func(ecs.Entity, float32) bool
 
@@ -46,7 +47,7 @@ type rowItem struct {
 
 // begin starts the next delta of a sender.
 func (w *writer) begin(s *Sender) {
-	w.sender, w.changes = s, s.changes
+	w.sender, w.changes, w.overdue = s, s.changes, s.overdue()
 	w.globals, w.gone, w.due, w.chosen = w.globals[:0], w.gone[:0], w.due[:0], w.chosen[:0]
 	w.elements, w.values, w.relies, w.short, w.ordered = 0, 0, 0, false, false
 	s.sequence++
@@ -60,15 +61,17 @@ func (w *writer) begin(s *Sender) {
 	}
 }
 
-// needs reports whether an item is due, and updates relies if it is in flight.
+// needs reports whether an item, which has had its values since a tick, is due: the client has not acknowledged them, and
+// they are not in flight. It updates relies.
 func (w *writer) needs(it *item, since ecs.Tick) bool {
-	switch w.sender.state(it, since) {
-	case isDue:
-		return true
-	case inFlight:
-		w.relies = max(w.relies, w.sender.sequence-it.flight)
+	if it.based && it.base >= since {
+		return false
 	}
-	return false
+	if it.flight != 0 && it.sentAt >= since && w.changes.tick-it.sentAt < w.overdue {
+		w.relies = max(w.relies, w.sender.sequence-it.flight)
+		return false
+	}
+	return true
 }
 
 // want collects the relevant entities that are due.
@@ -87,7 +90,7 @@ func (w *writer) want(relevant iter.Seq2[ecs.Entity, float32]) {
 // wantEntity makes an entity relevant to the client. It always returns true.
 func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
 	s := w.sender
-	h := s.changes.entities.at(e.Row)
+	h := s.changes.entities.rows.Get(e.Row)
 	if h == nil || h.entity != e || priority < 0 {
 		return true
 	}
@@ -200,8 +203,6 @@ func (w *writer) write(dst []byte, limit int) []byte {
 		h.relies = uint8(w.relies)
 	}
 	h.append(dst[:start])
-	s.stats.Deltas++
-	s.stats.Bytes += uint64(len(dst) - start)
 	return dst
 }
 
@@ -260,7 +261,6 @@ func (w *writer) writeGone() {
 		}
 		w.elements++
 		s.note(w.delta, g.item)
-		s.stats.Gone++
 	}
 	e.end(listGone)
 }
