@@ -6,7 +6,7 @@
 // states to blend. After construction nothing allocates.
 //
 //	playback, err := interp.NewPlayback(interp.PlaybackConfig{TickRate: 60, Interval: 3})
-//	ship, err := interp.NewRemote(interp.RemoteConfig{Track: interp.TrackConfig{TickRate: 60, MaxSpeed: 40}})
+//	ship, err := interp.NewRemote(interp.RemoteConfig{TickRate: 60, MaxSpeed: 40})
 //
 //	playback.Arrived(state.Tick, now)                      // a state of the server is here
 //	ship.Put(interp.Sample{Tick: state.Tick, Motion: interp.MotionOf(m), Flags: interp.HasVelocity}, playback.Tick())
@@ -19,9 +19,9 @@
 // # Tasks
 //
 //   - The delay and its jitter, and the speed of playback: playback.go.
-//   - The two states around a moment: track.go. Teleports, between which nothing is shown: teleport.go.
-//   - The motion between two samples: hermite.go; after the last: extrapolation.go.
-//   - Error smoothing, for predicted entities too: offset.go; for vehicles: projective.go.
+//   - The two states around a moment, and teleports: track.go.
+//   - The motion between two samples and after the last, and the blending of vehicles: motion.go.
+//   - Error smoothing, for predicted entities too: offset.go.
 //   - All of it for one entity: remote.go.
 //   - Simulate remote entities with the inputs that the server sent: ghost.go.
 package interp

@@ -7,19 +7,19 @@ import (
 	"tendon/systems/interp"
 )
 
-// Between two samples something follows the curve of its positions and velocities; after the last it goes on.
-func ExampleTrack() {
-	track, err := interp.NewTrack(interp.TrackConfig{TickRate: 60})
+// Between two samples an entity follows the curve of their positions and velocities. After the last it is extrapolated.
+func ExampleRemote() {
+	ship, err := interp.NewRemote(interp.RemoteConfig{TickRate: 60})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for tick, x := range []float64{0, 1, 2} { // every sixth tick, ten units a second
 		motion := interp.Motion{Pos: interp.Vec{X: x}, Vel: interp.Vec{X: 10}}
-		track.Put(interp.Sample{Tick: 6 * ecs.Tick(tick), Motion: motion, Flags: interp.HasVelocity}, 0)
+		ship.Put(interp.Sample{Tick: 6 * ecs.Tick(tick), Motion: motion, Flags: interp.HasVelocity}, 0)
 	}
 	for _, playing := range []float64{3, 9, 14} {
-		at, _ := track.Motion(playing)
+		at, _ := ship.Motion(playing)
 		fmt.Printf("tick %.0f: %.2f\n", playing, at.Pos.X)
 	}
 	// Output:

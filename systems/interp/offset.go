@@ -10,21 +10,20 @@ import (
 type Offset struct {
 	config OffsetConfig
 	value  Vec
-	snaps  uint64
 }
 
-// OffsetConfig says how an offset fades. The zero value is Glenn Fiedler's ("Networked Physics", 2004; "State
+// OffsetConfig is the decay of an offset. The zero value is Glenn Fiedler's ("Networked Physics", 2004; "State
 // Synchronization", 2015) for a world in metres.
 type OffsetConfig struct {
 	// Unit is how many world units make a metre, > 0. Zero: 1.
 	Unit float64
-	// Snap is the largest offset, in world units; what would be larger jumps. Zero: 2 m.
+	// Snap is the largest offset, in world units. A larger one jumps. Zero: 2 m.
 	Snap float64
 	// NoBlend lets every correction jump, as fighting games do.
 	NoBlend bool
 }
 
-// How an offset fades: to keep of it per sixtieth of a second, slowly where it is small and fast where it is large.
+// The decay of an offset, as the part that stays after a sixtieth of a second: slow for small offsets, fast for large ones.
 const (
 	keepSmall = 0.95
 	keepLarge = 0.85
@@ -51,23 +50,19 @@ func NewOffset(c OffsetConfig) (Offset, error) {
 	return Offset{config: c}, nil
 }
 
-// Add adds a correction: shown − corrected, both without the offset. It reports whether the offset became too large, so that
+// Add adds a correction: shown − corrected, both without the offset. An offset that becomes too large is cleared, so that
 // the view jumps.
-func (o *Offset) Add(correction Vec) (snapped bool) {
+func (o *Offset) Add(correction Vec) {
 	if o.config.NoBlend {
-		return false
+		return
 	}
-	o.value = o.value.Add(correction)
-	if o.value.Len() <= o.config.Snap {
-		return false
+	if o.value = o.value.Add(correction); o.value.Len() > o.config.Snap {
+		o.Clear()
 	}
-	o.Clear()
-	o.snaps++
-	return true
 }
 
-// Fade lets a time go by, in seconds ≥ 0. most > 0 bounds by how much the offset gets smaller, in world units: an entity
-// that moves by more meanwhile is not seen to go backwards. Zero: no bound.
+// Fade lets the offset decay for a time, in seconds ≥ 0, by at most most world units. An entity that moves by more meanwhile
+// is not seen to go backwards. most = 0 means no bound.
 func (o *Offset) Fade(seconds, most float64) {
 	size := o.value.Len()
 	if size == 0 {
@@ -84,17 +79,14 @@ func (o *Offset) Fade(seconds, most float64) {
 	o.value = o.value.Scale(left / size)
 }
 
-// keep is the share of an offset that is kept for a sixtieth of a second; size is in metres.
+// keep returns the part of an offset that stays after a sixtieth of a second; size is in metres.
 func keep(size float64) float64 {
 	t := min(max((size-small)/(large-small), 0), 1)
 	return keepSmall + t*(keepLarge-keepSmall)
 }
 
-// Value is what to add to where the entity is.
+// Value returns the offset to add to the position of the entity.
 func (o *Offset) Value() Vec { return o.value }
 
-// Clear lets the offset jump to zero, for a teleport.
+// Clear removes the offset at once, for a teleport.
 func (o *Offset) Clear() { o.value = Vec{} }
-
-// Snaps returns how often an offset got too large.
-func (o *Offset) Snaps() uint64 { return o.snaps }

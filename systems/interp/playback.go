@@ -15,12 +15,7 @@ import (
 // The target of T_play follows from the stamps of states, in ticks of the sender, and their arrival times on the local clock,
 // averaged over a second. Jitter moves the average a little and the view not at all.
 type Playback struct {
-	config  PlaybackConfig
-	nominal float64 // least B, ticks
-	most    float64 // largest B, ticks
-	perTime float64 // ticks per nanosecond
-	fast    float64 // weight of a new sample in an average over 1 s
-	slow    float64 // and in one over 2 s
+	law
 
 	started  bool
 	last     systems.Time
@@ -34,18 +29,26 @@ type Playback struct {
 	ahead    float64 // average of stamp − elapsed
 	before   float64 // ahead without the samples of the instant newestAt
 	samples  int
-	strange  int // instants in a row whose stamps were out of all reason
-	arrivals
-	stats PlaybackStats
-}
-
-// arrivals describes the time between arrivals.
-type arrivals struct {
-	gap      float64 // average, ticks
+	strange  int     // instants in a row with stamps too far from the average
+	gap      float64 // average time between arrivals, ticks
 	variance float64 // of the gap: fast to grow, slow to shrink
+
+	late  uint64 // arrivals after T_play had passed every received state
+	jumps uint64 // times that T_play was set anew
 }
 
-// PlaybackConfig says what is played and how careful to be.
+// law holds the constants of a playback.
+type law struct {
+	config  PlaybackConfig
+	nominal float64 // least B, ticks
+	most    float64 // largest B, ticks; silence that is longer counts as an outage, not as jitter
+	jitter  float64 // κ: B covers the mean time between arrivals and κ of its standard deviations
+	perTime float64 // ticks per nanosecond
+	fast    float64 // weight of a new sample in an average over 1 s
+	slow    float64 // and in one over 2 s
+}
+
+// PlaybackConfig configures a playback.
 type PlaybackConfig struct {
 	// TickRate is the sender's, ticks per second, in [1, 1000].
 	TickRate int
@@ -53,17 +56,6 @@ type PlaybackConfig struct {
 	Interval float64
 	// Intervals is m, the least delay in intervals, ≥ 1. m − 1 states lost in a row are not seen. Zero: 2.
 	Intervals float64
-	// Jitter is κ: the delay covers the mean time between arrivals and κ of its standard deviations. Zero: 4.
-	Jitter float64
-	// MaxDelay bounds the delay, nanoseconds; silence that is longer counts as an outage, not as jitter. It must not be
-	// less than Intervals·Interval. Zero: 500 ms, or twice Intervals·Interval if that is more.
-	MaxDelay systems.Time
-}
-
-// PlaybackStats counts what happened since the last start.
-type PlaybackStats struct {
-	Late  uint64 // arrivals after T_play had passed every received state
-	Jumps uint64 // times that T_play was set anew
 }
 
 // The control law is Mirror's (snapshot interpolation): pace +2 % when behind by more than an interval, −4 % when ahead.
@@ -73,32 +65,24 @@ const (
 	shrinking = 0.1 // share of the surplus delay that is removed in a second
 )
 
-// NewPlayback returns a playback that starts with the first arrival.
+// NewPlayback returns a playback that starts with the first arrival. Its delay is at most 500 ms, or twice the least delay
+// if that is more.
 func NewPlayback(c PlaybackConfig) (*Playback, error) {
 	if c.Intervals == 0 {
 		c.Intervals = 2
 	}
-	if c.Jitter == 0 {
-		c.Jitter = 4
-	}
-	p := &Playback{config: c, perTime: float64(c.TickRate) / float64(systems.Second), nominal: c.Intervals * c.Interval}
-	switch p.most = float64(c.MaxDelay) * p.perTime; {
+	switch {
 	case c.TickRate < 1 || c.TickRate > 1000:
 		return nil, fmt.Errorf("interp: TickRate is %d, not in [1, 1000]", c.TickRate)
 	case !(c.Interval > 0) || math.IsInf(c.Interval, 0):
 		return nil, fmt.Errorf("interp: Interval is %v ticks, must be > 0", c.Interval)
 	case !(c.Intervals >= 1) || math.IsInf(c.Intervals, 0):
 		return nil, fmt.Errorf("interp: Intervals is %v, must be ≥ 1", c.Intervals)
-	case !(c.Jitter > 0) || math.IsInf(c.Jitter, 0):
-		return nil, fmt.Errorf("interp: Jitter is %v, must be > 0", c.Jitter)
-	case c.MaxDelay == 0:
-		p.most = max(float64(c.TickRate)/2, 2*p.nominal)
-	case p.most < p.nominal*(1-1e-9):
-		return nil, fmt.Errorf("interp: MaxDelay is %d ns, less than Intervals·Interval, which is %v ticks", c.MaxDelay, p.nominal)
 	}
-	perSecond := float64(c.TickRate) / c.Interval
-	p.fast, p.slow = min(2/(perSecond+1), 1), min(2/(2*perSecond+1), 1)
-	return p, nil
+	rate, nominal := float64(c.TickRate), c.Intervals*c.Interval
+	perSecond := rate / c.Interval
+	return &Playback{law: law{config: c, nominal: nominal, most: max(rate/2, 2*nominal), jitter: 4, perTime: rate / float64(systems.Second),
+		fast: min(2/(perSecond+1), 1), slow: min(2/(2*perSecond+1), 1)}}, nil
 }
 
 // Arrived records the arrival of the server's state of tick stamp. Duplicates and overtaken states are ignored.
@@ -121,24 +105,23 @@ func (p *Playback) Arrived(stamp ecs.Tick, now systems.Time) {
 	if !dry {
 		return
 	}
-	p.stats.Late++
+	p.late++
 	if needed <= p.most {
 		p.delay = max(p.delay, needed)
 	}
-	if p.Drift() < 0 {
-		p.pace = slowDown // however little it is, or the delay had grown in vain
+	if p.drift() < 0 {
+		p.pace = slowDown // for the smallest drift too, or the delay would not take effect
 	}
 }
 
 func (p *Playback) start(stamp ecs.Tick, now systems.Time) {
-	*p = Playback{config: p.config, nominal: p.nominal, most: p.most, perTime: p.perTime, fast: p.fast, slow: p.slow,
-		started: true, last: now, pace: 1, newest: stamp, ahead: float64(stamp), samples: 1, arrivals: arrivals{gap: p.config.Interval}}
-	p.before = p.ahead
+	at := float64(stamp)
+	*p = Playback{law: p.law, started: true, last: now, pace: 1, newest: stamp, ahead: at, before: at, samples: 1, gap: p.config.Interval}
 	p.delay = p.wanted()
 	p.position = p.ahead - p.delay
 }
 
-// measure takes the arrival of a state newer than all before into the averages.
+// measure adds the arrival of a state newer than all before to the averages.
 func (p *Playback) measure(stamp ecs.Tick) {
 	gap, sample := p.elapsed-p.newestAt, float64(stamp)-p.elapsed
 	if gap <= p.most {
@@ -169,9 +152,9 @@ func (p *Playback) measure(stamp ecs.Tick) {
 	}
 }
 
-// wanted is the delay that the connection calls for, in ticks.
+// wanted returns the delay that the connection needs, in ticks.
 func (p *Playback) wanted() float64 {
-	return min(max(p.nominal, p.gap+p.config.Jitter*math.Sqrt(p.variance)), p.most)
+	return min(max(p.nominal, p.gap+p.jitter*math.Sqrt(p.variance)), p.most)
 }
 
 // Advance moves T_play to now and returns it; 0 before the first arrival. A clock that went backwards counts as standing
@@ -180,7 +163,7 @@ func (p *Playback) Advance(now systems.Time) float64 {
 	if !p.started {
 		return 0
 	}
-	passed := p.passed(now)
+	passed := float64(max(now-p.last, 0)) * p.perTime
 	p.last = now
 	p.elapsed += passed
 	p.position += passed * p.pace
@@ -191,14 +174,14 @@ func (p *Playback) Advance(now systems.Time) float64 {
 	return p.position
 }
 
-// steer sets the pace. A correction that has begun goes on until nothing is wrong, or T_play would stay at the edge.
+// steer sets the pace. A correction that has begun continues until the drift is 0, or T_play would stay at the edge.
 func (p *Playback) steer() {
-	drift := p.Drift()
+	drift := p.drift()
 	switch {
 	case math.Abs(drift) > p.delay:
 		p.position += drift
 		p.pace = 1
-		p.stats.Jumps++
+		p.jumps++
 	case drift > p.config.Interval, drift > 0 && p.pace > 1:
 		p.pace = catchUp
 	case drift < -p.config.Interval, drift < 0 && p.pace < 1:
@@ -207,12 +190,6 @@ func (p *Playback) steer() {
 		p.pace = 1
 	}
 }
-
-// passed returns the ticks from the last Advance to now.
-func (p *Playback) passed(now systems.Time) float64 { return float64(max(now-p.last, 0)) * p.perTime }
-
-// At returns where T_play will be at now, which is not before the last Advance.
-func (p *Playback) At(now systems.Time) float64 { return p.position + p.passed(now)*p.pace }
 
 // Tick returns T_play as of the last Advance or Arrived, in ticks.
 func (p *Playback) Tick() float64 { return p.position }
@@ -223,17 +200,8 @@ func (p *Playback) Started() bool { return p.started }
 // Delay returns B, in ticks.
 func (p *Playback) Delay() float64 { return p.delay }
 
-// Drift returns by how many ticks T_play is behind where it ought to be; negative: ahead.
-func (p *Playback) Drift() float64 { return p.ahead + p.elapsed - p.delay - p.position }
-
-// Pace returns how fast T_play runs, 1 = real time.
-func (p *Playback) Pace() float64 { return p.pace }
-
-// Newest returns the newest tick that arrived.
-func (p *Playback) Newest() ecs.Tick { return p.newest }
-
-// Stats returns what was counted.
-func (p *Playback) Stats() PlaybackStats { return p.stats }
+// drift returns the number of ticks by which T_play is behind its target; negative: ahead.
+func (p *Playback) drift() float64 { return p.ahead + p.elapsed - p.delay - p.position }
 
 // Forget drops everything, for a new connection: playback starts again with the next arrival.
 func (p *Playback) Forget() { p.started = false }

@@ -54,7 +54,7 @@ func newRig(t *testing.T, profile string, seed uint64, intervals float64, truth 
 	}
 	r := &rig{t: t, net: simnet.New(simnet.Config{Seed: seed}), profile: p, truth: truth}
 	r.playback = newPlayback(t, PlaybackConfig{TickRate: rigTicks, Interval: rigSend, Intervals: intervals})
-	r.remote = newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: rigTicks}})
+	r.remote = newRemote(t, RemoteConfig{TickRate: rigTicks})
 	r.server = r.net.AddNode(simnet.Clock{})
 	r.client = r.net.AddNode(simnet.Clock{Offset: 3 * time.Second, DriftPPM: 50})
 	if err := r.net.Connect(r.client, r.server, p); err != nil {

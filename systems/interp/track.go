@@ -1,33 +1,18 @@
 package interp
 
-import (
-	"fmt"
+import "tendon/ecs"
 
-	"tendon/ecs"
-)
-
-// Track holds the received samples of one entity in the order of their ticks, each at most once. A sample holds until a later
+// track holds the received samples of one entity in the order of their ticks, each at most once. A sample holds until a later
 // tick if nothing has changed in between.
-type Track struct {
-	config TrackConfig
+type track struct {
+	config RemoteConfig
 	ring   []held
 	oldest int
 	count  int
 }
 
-// TrackConfig says what the samples of a track are.
-type TrackConfig struct {
-	// TickRate is the sender's, ticks per second, in [1, 1000].
-	TickRate int
-	// Samples is how many are kept, in [2, 1024]: enough for the largest delay of the playback, or its oldest state is
-	// shown too early. Zero: 32.
-	Samples int
-	// MaxSpeed is the largest speed of an entity, in world units per second. An entity faster than twice that has
-	// teleported. Zero: only a flag marks a teleport.
-	MaxSpeed float64
-	// Extrapolation is how to go on after the newest sample.
-	Extrapolation Extrapolation
-}
+// trackSamples is the number of samples that a track stores: enough for the largest delay of the playback.
+const trackSamples = 32
 
 // Sample is an entity at the end of a tick.
 type Sample struct {
@@ -36,7 +21,7 @@ type Sample struct {
 	Flags Flags
 }
 
-// Flags say more of a sample.
+// Flags are properties of a sample.
 type Flags uint8
 
 // The flags.
@@ -51,7 +36,7 @@ type held struct {
 	until ecs.Tick
 }
 
-// Kind says what a Bracket found.
+// Kind is the kind of a Bracket.
 type Kind uint8
 
 // The kinds.
@@ -63,7 +48,7 @@ const (
 	Beyond              // after the newest sample, as far as it holds
 )
 
-// Bracket is which states surround a moment: those of ticks From and To, From ≤ To. They are the same but for Between.
+// Bracket names the states that surround a moment: those of ticks From and To, From ≤ To. They differ only for Between.
 type Bracket struct {
 	Kind     Kind
 	From, To ecs.Tick
@@ -71,34 +56,11 @@ type Bracket struct {
 	Past     float64 // Beyond: ticks after the newest sample ceases to hold
 }
 
-// NewTrack returns an empty track.
-func NewTrack(c TrackConfig) (*Track, error) {
-	t, err := newTrack(c)
-	return &t, err
-}
+func (t *track) at(i int) *held { return &t.ring[(t.oldest+i)%len(t.ring)] }
 
-func newTrack(c TrackConfig) (Track, error) {
-	if c.Samples == 0 {
-		c.Samples = 32
-	}
-	switch {
-	case c.TickRate < 1 || c.TickRate > 1000:
-		return Track{}, fmt.Errorf("interp: TickRate is %d, not in [1, 1000]", c.TickRate)
-	case c.Samples < 2 || c.Samples > 1024:
-		return Track{}, fmt.Errorf("interp: Samples is %d, not in [2, 1024]", c.Samples)
-	case !(c.MaxSpeed >= 0):
-		return Track{}, fmt.Errorf("interp: MaxSpeed is %v, must be ≥ 0", c.MaxSpeed)
-	case c.Extrapolation.Cap < 0:
-		return Track{}, fmt.Errorf("interp: Extrapolation.Cap is %d ns, must be ≥ 0", c.Extrapolation.Cap)
-	}
-	return Track{config: c, ring: make([]held, c.Samples)}, nil
-}
-
-func (t *Track) at(i int) *held { return &t.ring[(t.oldest+i)%len(t.ring)] }
-
-// Put adds a sample and reports whether it is useful. A sample after a newer one is, if it is not older than the shown moment,
+// put adds a sample and reports whether it is useful. A sample after a newer one is, if it is not older than the shown moment,
 // playing. Duplicates, and samples that contradict a known rest, are not.
-func (t *Track) Put(s Sample, playing float64) bool {
+func (t *track) put(s Sample, playing float64) bool {
 	i := t.count
 	for i > 0 && t.at(i-1).Tick >= s.Tick {
 		i--
@@ -123,15 +85,15 @@ func (t *Track) Put(s Sample, playing float64) bool {
 	return true
 }
 
-// Rest notes that in tick c the entity still was as in the last sample before it.
-func (t *Track) Rest(c ecs.Tick) {
+// rest records that in tick c the entity still was as in the last sample before it.
+func (t *track) rest(c ecs.Tick) {
 	if i := t.find(float64(c)); i >= 0 {
 		t.at(i).until = max(t.at(i).until, c)
 	}
 }
 
 // find returns the place of the last sample that is not after a moment, or −1.
-func (t *Track) find(playing float64) int {
+func (t *track) find(playing float64) int {
 	i := t.count - 1
 	for i >= 0 && float64(t.at(i).Tick) > playing {
 		i--
@@ -139,14 +101,8 @@ func (t *Track) find(playing float64) int {
 	return i
 }
 
-// Bracket returns which states surround a moment, in ticks.
-func (t *Track) Bracket(playing float64) Bracket {
-	b, _ := t.bracket(playing)
-	return b
-}
-
-// bracket returns the place of From too.
-func (t *Track) bracket(playing float64) (b Bracket, i int) {
+// bracket returns the states that surround a moment, in ticks, and the place of From.
+func (t *track) bracket(playing float64) (b Bracket, i int) {
 	if t.count == 0 {
 		return Bracket{}, -1
 	}
@@ -167,9 +123,9 @@ func (t *Track) bracket(playing float64) (b Bracket, i int) {
 	return b, i
 }
 
-// Motion returns where the entity is to be shown at a moment. Between two samples with velocities it follows a curve,
+// motion returns the motion to show at a moment. Between two samples with velocities it follows a curve,
 // otherwise a straight line; after the newest it is extrapolated.
-func (t *Track) Motion(playing float64) (Motion, Bracket) {
+func (t *track) motion(playing float64) (Motion, Bracket) {
 	b, i := t.bracket(playing)
 	if i < 0 {
 		return Motion{}, b
@@ -188,34 +144,41 @@ func (t *Track) Motion(playing float64) (Motion, Bracket) {
 		}
 		return Motion{Pos: m.Pos.Lerp(to.Pos, b.Part), Vel: to.Pos.Sub(m.Pos).Scale(1 / span)}, b
 	case Beyond:
-		m, _ = t.config.Extrapolation.After(m, t.seconds(b.Past))
-		return m, b
+		return Extrapolate(m, t.seconds(b.Past), extrapolation, t.config.Floor), b
 	case Early, Resting:
 		m.Vel, m.Acc = Vec{}, Vec{}
 	}
 	return m, b
 }
 
-func (t *Track) seconds(ticks float64) float64 { return ticks / float64(t.config.TickRate) }
+func (t *track) seconds(ticks float64) float64 { return ticks / float64(t.config.TickRate) }
 
 // interval returns the time between the two newest samples in seconds, 0 for less than two.
-func (t *Track) interval() float64 {
+func (t *track) interval() float64 {
 	if t.count < 2 {
 		return 0
 	}
 	return t.seconds(float64(t.at(t.count-1).Tick - t.at(t.count-2).Tick))
 }
 
-// Newest returns the newest sample; ok is false if there is none.
-func (t *Track) Newest() (s Sample, ok bool) {
-	if t.count == 0 {
-		return Sample{}, false
+// teleports reports whether the entity jumped from the sample before i to sample i: the sample is flagged, or the speed would
+// exceed twice the largest one. Nothing is shown between such two: the entity stays until the tick of the second. Only
+// neighbours are compared, so a late sample between two may change the result.
+func (t *track) teleports(i int) bool {
+	from, to := t.at(i-1), t.at(i)
+	if to.Flags&Teleported != 0 {
+		return true
 	}
-	return t.at(t.count - 1).Sample, true
+	reach := 2 * t.config.MaxSpeed * t.seconds(float64(to.Tick-from.until))
+	return t.config.MaxSpeed > 0 && to.Pos.Sub(from.Pos).Len() > reach
 }
 
-// Len returns how many samples are kept.
-func (t *Track) Len() int { return t.count }
-
-// Clear drops all samples.
-func (t *Track) Clear() { t.oldest, t.count = 0, 0 }
+// teleportedIn reports whether the entity teleports at a moment after from, up to and including to, in ticks.
+func (t *track) teleportedIn(from, to float64) bool {
+	for i := t.count - 1; i > 0 && float64(t.at(i).Tick) > from; i-- {
+		if float64(t.at(i).Tick) <= to && t.teleports(i) {
+			return true
+		}
+	}
+	return false
+}

@@ -6,43 +6,44 @@ import (
 	"testing"
 
 	"tendon/ecs"
-	"tendon/systems"
 )
 
-func newTestTrack(t testing.TB, c TrackConfig) *Track {
+func newTestTrack(t testing.TB, c RemoteConfig) *track {
 	t.Helper()
 	if c.TickRate == 0 {
 		c.TickRate = 10
 	}
-	track, err := NewTrack(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return track
+	return &newRemote(t, c).track
+}
+
+// bracketAt returns the states around a moment.
+func (t *track) bracketAt(playing float64) Bracket {
+	b, _ := t.bracket(playing)
+	return b
 }
 
 func at(f ecs.Tick, x float64) Sample { return Sample{Tick: f, Motion: Motion{Pos: Vec{X: x}}} }
 
 // A sample after a newer one fills a gap if it is not older than the shown moment. Duplicates are ignored.
 func TestALateSampleFillsAGapAheadOfPlayback(t *testing.T) {
-	tr := newTestTrack(t, TrackConfig{})
+	tr := newTestTrack(t, RemoteConfig{})
 	for _, v := range []struct {
 		tick    ecs.Tick
 		playing float64
 		taken   bool
 	}{{10, 9, true}, {20, 9, true}, {10, 9, false}, {20, 9, false}, {15, 15.5, false}, {15, 15, true}, {15, 0, false}, {5, 5.1, false}, {5, 4, true},
 		{30, 99, true}} { // the newest is always of use, however late
-		if got := tr.Put(at(v.tick, float64(v.tick)), v.playing); got != v.taken {
+		if got := tr.put(at(v.tick, float64(v.tick)), v.playing); got != v.taken {
 			t.Errorf("tick %d at %v: taken %t", v.tick, v.playing, got)
 		}
 	}
-	if b := tr.Bracket(17); b != (Bracket{Between, 15, 20, 0.4, 0}) {
+	if b := tr.bracketAt(17); b != (Bracket{Between, 15, 20, 0.4, 0}) {
 		t.Errorf("%+v", b)
 	}
-	if b := tr.Bracket(4); b.Kind != Early || b.From != 5 || b.To != 5 {
+	if b := tr.bracketAt(4); b.Kind != Early || b.From != 5 || b.To != 5 {
 		t.Errorf("%+v", b)
 	}
-	if b := tr.Bracket(31.5); b != (Bracket{Beyond, 30, 30, 0, 1.5}) || tr.Len() != 5 {
+	if b := tr.bracketAt(31.5); b != (Bracket{Beyond, 30, 30, 0, 1.5}) || tr.count != 5 {
 		t.Errorf("%+v", b)
 	}
 }
@@ -50,17 +51,17 @@ func TestALateSampleFillsAGapAheadOfPlayback(t *testing.T) {
 // An entity that was at rest until tick c moved after c, not all the time since its last sample: the span begins at c.
 // Without that, an entity that sets off after a long rest is shown crawling all along.
 func TestAKnownRestShortensTheSpan(t *testing.T) {
-	tr := newTestTrack(t, TrackConfig{})
+	tr := newTestTrack(t, RemoteConfig{})
 	s := at(10, 1)
 	s.Flags, s.Vel = HasVelocity, Vec{X: 5}
-	tr.Put(s, 0)
-	tr.Rest(20)
-	if m, b := tr.Motion(25); b != (Bracket{Beyond, 10, 10, 0, 5}) || m.Pos.X != 1 {
+	tr.put(s, 0)
+	tr.rest(20)
+	if m, b := tr.motion(25); b != (Bracket{Beyond, 10, 10, 0, 5}) || m.Pos.X != 1 {
 		t.Errorf("a rest is extrapolated: %+v, %+v", m, b) // whatever its velocity was before
 	}
 	next := at(22, 2)
 	next.Flags, next.Vel = HasVelocity, Vec{X: 10}
-	tr.Put(next, 0)
+	tr.put(next, 0)
 	for _, v := range []struct {
 		playing float64
 		want    Bracket
@@ -70,34 +71,34 @@ func TestAKnownRestShortensTheSpan(t *testing.T) {
 		// From rest to 10 a second in 0.2 s on a curve: halfway ½ − 10·0.2/8 = ¼ of the way.
 		{21, Bracket{Between, 10, 22, 0.5, 0}, 1.25}, {22, Bracket{Beyond, 22, 22, 0, 0}, 2},
 	} {
-		if m, b := tr.Motion(v.playing); b != v.want || math.Abs(m.Pos.X-v.x) > 1e-9 {
+		if m, b := tr.motion(v.playing); b != v.want || math.Abs(m.Pos.X-v.x) > 1e-9 {
 			t.Errorf("at %v: %+v, x %v; want %+v, %v", v.playing, b, m.Pos.X, v.want, v.x)
 		}
 	}
-	if tr.Put(at(15, 9), 0) || tr.Put(at(20, 9), 0) {
+	if tr.put(at(15, 9), 0) || tr.put(at(20, 9), 0) {
 		t.Error("a sample within a known rest was taken")
 	}
-	tr.Rest(21) // arrives late: it concerns the sample before
-	if b := tr.Bracket(21.5); b.Part != 0.5 {
+	tr.rest(21) // arrives late: it concerns the sample before
+	if b := tr.bracketAt(21.5); b.Part != 0.5 {
 		t.Errorf("%+v", b)
 	}
-	tr.Rest(5)
-	if b := tr.Bracket(9); b.Kind != Early {
+	tr.rest(5)
+	if b := tr.bracketAt(9); b.Kind != Early {
 		t.Errorf("%+v", b)
 	}
 }
 
 // A curve needs the velocities of both ends; where one was not sent, the way is straight.
 func TestWithoutBothVelocitiesTheWayIsStraight(t *testing.T) {
-	tr := newTestTrack(t, TrackConfig{})
+	tr := newTestTrack(t, RemoteConfig{})
 	s := at(10, 0)
 	s.Flags, s.Vel = HasVelocity, Vec{X: 50}
-	tr.Put(s, 0)
-	tr.Put(at(20, 4), 0)
-	if m, _ := tr.Motion(12.5); m.Pos.X != 1 || m.Vel.X != 4 {
+	tr.put(s, 0)
+	tr.put(at(20, 4), 0)
+	if m, _ := tr.motion(12.5); m.Pos.X != 1 || m.Vel.X != 4 {
 		t.Errorf("%+v", m)
 	}
-	if m, _ := tr.Motion(25); m.Pos.X != 4 || m.Vel != (Vec{}) {
+	if m, _ := tr.motion(25); m.Pos.X != 4 || m.Vel != (Vec{}) {
 		t.Errorf("extrapolated without a velocity: %+v", m)
 	}
 }
@@ -117,26 +118,26 @@ func TestNothingIsShownBetweenTheEndsOfATeleport(t *testing.T) {
 		{"10 in half a second", at(20, 10.1), 15, true},
 		{"less", at(20, 9.9), 15, false},
 	} {
-		tr := newTestTrack(t, TrackConfig{MaxSpeed: 10})
-		tr.Put(at(10, 0), 0)
-		tr.Rest(v.rest)
-		tr.Put(v.to, 0)
-		m, b := tr.Motion(19.9)
-		if got := b.Kind == Resting && b.To == 10 && m.Pos.X == 0; got != v.want || tr.TeleportedIn(10, 20) != v.want {
+		tr := newTestTrack(t, RemoteConfig{MaxSpeed: 10})
+		tr.put(at(10, 0), 0)
+		tr.rest(v.rest)
+		tr.put(v.to, 0)
+		m, b := tr.motion(19.9)
+		if got := b.Kind == Resting && b.To == 10 && m.Pos.X == 0; got != v.want || tr.teleportedIn(10, 20) != v.want {
 			t.Errorf("%s: %+v shown at %+v", v.name, b, m.Pos)
 		}
-		if tr.TeleportedIn(10, 19.9) || tr.TeleportedIn(20, 30) {
+		if tr.teleportedIn(10, 19.9) || tr.teleportedIn(20, 30) {
 			t.Errorf("%s: teleported at another time", v.name)
 		}
-		if m, _ := tr.Motion(20); m.Pos != v.to.Pos {
+		if m, _ := tr.motion(20); m.Pos != v.to.Pos {
 			t.Errorf("%s: %+v shown in the end", v.name, m.Pos)
 		}
 	}
-	tr := newTestTrack(t, TrackConfig{MaxSpeed: 10})
-	tr.Put(at(10, 0), 0)
-	tr.Put(at(20, 30), 0)
-	tr.Put(at(12, 20), 0) // it was there that it jumped
-	if !tr.TeleportedIn(10, 12) || tr.TeleportedIn(12, 20) || tr.Bracket(16).Kind != Between {
+	tr := newTestTrack(t, RemoteConfig{MaxSpeed: 10})
+	tr.put(at(10, 0), 0)
+	tr.put(at(20, 30), 0)
+	tr.put(at(12, 20), 0) // it was there that it jumped
+	if !tr.teleportedIn(10, 12) || tr.teleportedIn(12, 20) || tr.bracketAt(16).Kind != Between {
 		t.Error("a late sample does not say where the jump was")
 	}
 }
@@ -147,7 +148,8 @@ func TestATrackShowsWhatAPlainListShows(t *testing.T) {
 	const size = 8
 	taken, refused, kinds := 0, 0, map[Kind]int{}
 	for range 300 {
-		tr, list, playing := newTestTrack(t, TrackConfig{Samples: size}), []Sample(nil), 0.0
+		tr, list, playing := newTestTrack(t, RemoteConfig{}), []Sample(nil), 0.0
+		tr.ring = tr.ring[:size]
 		for f := ecs.Tick(1); f < 60; f++ {
 			s := at(max(f+ecs.Tick(r.IntN(9)), 5)-4, r.Float64())
 			place, double := 0, false
@@ -158,7 +160,7 @@ func TestATrackShowsWhatAPlainListShows(t *testing.T) {
 				}
 			}
 			want := !double && (place == len(list) || float64(s.Tick) >= playing) && (place > 0 || len(list) < size)
-			if got := tr.Put(s, playing); got != want {
+			if got := tr.put(s, playing); got != want {
 				t.Fatalf("tick %d at %v: taken %t, want %t of %v", s.Tick, playing, got, want, list)
 			}
 			if want {
@@ -169,9 +171,9 @@ func TestATrackShowsWhatAPlainListShows(t *testing.T) {
 				refused++
 			}
 			playing += 2 * r.Float64()
-			m, b := tr.Motion(playing)
+			m, b := tr.motion(playing)
 			kinds[b.Kind]++
-			if want := plain(list, playing); math.Abs(m.Pos.X-want) > 1e-9 || tr.Len() != len(list) {
+			if want := plain(list, playing); math.Abs(m.Pos.X-want) > 1e-9 || tr.count != len(list) {
 				t.Fatalf("at %v: %v shown (%+v), want %v of %v", playing, m.Pos.X, b, want, list)
 			}
 		}
@@ -221,21 +223,23 @@ func TestACurveMeetsItsEnds(t *testing.T) {
 
 // Falling ends on the ground, time ends at the cap, and what is below the ground stays there.
 func TestExtrapolationEndsOnTheGroundAndAtTheCap(t *testing.T) {
-	x := Extrapolation{Cap: systems.Second, Floor: func(p Vec) float64 { return p.X }} // a slope
+	after := func(m Motion, seconds float64) Motion { // above a slope
+		return Extrapolate(m, seconds, 1, func(p Vec) float64 { return p.X })
+	}
 	falling := Motion{Pos: Vec{Z: 5}, Vel: Vec{X: 1}, Acc: Vec{Z: -9.8}}
-	if m, held := x.After(falling, 0.5); held || math.Abs(m.Pos.Z-(5-9.8/8)) > 1e-12 || math.Abs(m.Vel.Z+4.9) > 1e-12 {
+	if m := after(falling, 0.5); math.Abs(m.Pos.Z-(5-9.8/8)) > 1e-12 || math.Abs(m.Vel.Z+4.9) > 1e-12 {
 		t.Errorf("in the air: %+v", m)
 	}
-	if m, held := x.After(falling, 0.999); held || m.Pos.Z != m.Pos.X || m.Vel.Z != 0 || m.Vel.X != 1 {
+	if m := after(falling, 0.999); m.Pos.Z != m.Pos.X || m.Vel.Z != 0 || m.Vel.X != 1 {
 		t.Errorf("on the ground: %+v", m)
 	}
-	if m, held := x.After(falling, 7); !held || m.Pos != (Vec{1, 0, 1}) || m.Vel != (Vec{}) || m.Acc != (Vec{}) {
+	if m := after(falling, 7); m.Pos != (Vec{1, 0, 1}) || m.Vel != (Vec{}) || m.Acc != (Vec{}) {
 		t.Errorf("after the cap: %+v", m)
 	}
-	if m, _ := x.After(Motion{Pos: Vec{Z: -2}, Vel: Vec{X: 1, Z: -1}}, 0.5); m.Pos.Z != -2 {
+	if m := after(Motion{Pos: Vec{Z: -2}, Vel: Vec{X: 1, Z: -1}}, 0.5); m.Pos.Z != -2 {
 		t.Errorf("in a pit: %+v", m)
 	}
-	if m, held := (Extrapolation{}).After(Motion{Vel: Vec{X: 4}}, 0.3); !held || m.Pos.X != 1 {
-		t.Errorf("the default cap: %+v", m)
+	if m := Extrapolate(Motion{Vel: Vec{X: 4}}, 0.3, 0.25, nil); m.Pos.X != 1 || m.Vel != (Vec{}) {
+		t.Errorf("without ground: %+v", m)
 	}
 }

@@ -195,9 +195,9 @@ func several(t *testing.T, players int, path simnet.Profile, seed uint64, c Conf
 func (m *match) log() {
 	for _, c := range m.clients {
 		s, st := c.Stats(), m.server.PeerStats(c.peer.ID)
-		m.T.Logf("client %d: compared %d, present %d confirmed %d, stalls %d, delay %d, replays %d of %d ticks, deepest %d, %+v, substituted %d late %d margin %.2f target %.2f rtt %v playback %.1f±%.1f",
+		m.T.Logf("client %d: compared %d, present %d confirmed %d, stalls %d, delay %d, replays %d of %d ticks, deepest %d, %+v, substituted %d late %d margin %.2f target %.2f rtt %v playback delay %.1f",
 			c.peer.ID, c.compared, s.Present, s.Confirmed, s.Stalls, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest, c.counts,
-			st.Substituted, st.Late, st.Margin, c.line.Lead.Target(), time.Duration(s.RTT), c.show.playback.Delay(), c.show.playback.Drift())
+			st.Substituted, st.Late, st.Margin, c.line.Lead.Target(), time.Duration(s.RTT), c.show.playback.Delay())
 	}
 }
 

@@ -344,7 +344,7 @@ func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 		if complete {
 			want = interp.Resting
 		}
-		if b := c.show.tracks[i].remote.Track().Bracket(float64(f) + 2); b.Kind != want {
+		if _, b := c.show.tracks[i].remote.Motion(float64(f) + 2); b.Kind != want {
 			t.Errorf("complete %v: bracket %+v", complete, b)
 		}
 	}

@@ -68,7 +68,7 @@ func (p *presentation) init(c *Client) (err error) {
 	if p.playback, err = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()}); err != nil {
 		return err
 	}
-	p.remote = interp.RemoteConfig{Track: interp.TrackConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float()}, Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend, Unit: c.limits.Unit.Float()},
+	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend, Unit: c.limits.Unit.Float()},
 		Projective: c.limits.Projective}
 	if p.offset, err = interp.NewOffset(p.remote.Offset); err != nil {
 		return err

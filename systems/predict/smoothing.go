@@ -60,7 +60,7 @@ func (p *presentation) shift(e ecs.Entity, by interp.Vec, speed float64) {
 	if speed > 0 {
 		o.offset = p.glide
 	}
-	if !o.offset.Add(by) {
+	if o.offset.Add(by); o.offset.Value() != (interp.Vec{}) {
 		p.offsets = append(p.offsets, o)
 	}
 }

@@ -146,7 +146,7 @@ func (p *presentation) where(e ecs.Entity, now systems.Time) (at interp.Vec, ok 
 		return between(e, previous, current, alpha)
 	case systems.Interpolated:
 		if i, known := p.byRow[e.Row]; known && p.tracks[i].entity == e {
-			m, b := p.tracks[i].remote.Track().Motion(p.playback.Tick())
+			m, b := p.tracks[i].remote.Motion(p.playback.Tick())
 			return m.Pos, b.Kind != interp.Unknown
 		}
 		s := p.floor(p.playback.Tick())
@@ -171,8 +171,7 @@ func (p *presentation) reckon(e ecs.Entity, now systems.Time) (m interp.Motion, 
 		return m, false
 	}
 	ahead := max(c.line.Pacer.At(now)-float64(c.line.Delay.Ticks())-float64(c.replica.Tick), 0) / float64(c.Game.TickRate)
-	m, _ = interp.Extrapolation{Cap: reckoning, Floor: p.remote.Track.Extrapolation.Floor}.After(interp.MotionOf(received), ahead)
-	return m, true
+	return interp.Extrapolate(interp.MotionOf(received), ahead, reckoning.Seconds(), p.remote.Floor), true
 }
 
 // presentSwitched shows the entities that are neither predicted nor interpolated.
