@@ -140,7 +140,7 @@ var libraries = []struct {
 	{"charm.land", []string{"cmd/..."}, "terminals belong to programs"},
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "packages without a clock measure no times"},
-	{"golang.org/x/perf", []string{"net/cost", "bench/..."}, "only measuring packages compare figures"},
+	{"golang.org/x/perf", []string{"cmd/cli/internal/costs", "bench/..."}, "only measuring packages compare figures"},
 	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks origins and tokens"},
 	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
 	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core returns bytes; packages that store or send them compress"},
