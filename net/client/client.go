@@ -34,6 +34,8 @@ type Client struct {
 	emit     func([]byte) // seals a packet, bound once
 	tokens   [][]byte     // not used for a connection yet, in the order in which they are presented
 	present  []byte       // the token of the present connection, or of the last one
+	newest   []byte       // the newest reconnect token
+	unstored bool         // StoreTokens has not received it
 	accepted bool         // the server accepted the present connection
 	everLive bool
 	fatal    error // ends the core after its call of connect
@@ -42,7 +44,7 @@ type Client struct {
 
 // DialConfig describes a client with a UDP socket.
 type DialConfig struct {
-	// Config describes the client. Its Dial must be nil.
+	// Config describes the client. Its Dial must be nil, and its ReceiveToken is replaced.
 	Config
 	// Token is the connect token that a backend, or the token verb, made for this client, of netcode.TokenSize bytes. It
 	// contains the address of the server. Required.
@@ -80,23 +82,18 @@ func Dial(c DialConfig) (*Client, error) {
 	if c.Config.Dial != nil {
 		return nil, fmt.Errorf("%w: Dial is set: leave it to the Client, or use NewCore", ErrConfig)
 	}
-	if _, err := netcode.ParseConnectToken(c.Token); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	for i, token := range c.Spare {
-		if _, err := netcode.ParseConnectToken(token); err != nil {
-			return nil, fmt.Errorf("%w: Spare[%d]: %w", ErrToken, i, err)
-		}
-	}
 	if c.Listen == nil {
 		c.Listen = listenUDP
 	}
-	k := &Client{config: c, tokens: [][]byte{bytes.Clone(c.Token)}}
-	for _, token := range c.Spare {
+	k := &Client{config: c}
+	for _, token := range append([][]byte{c.Token}, c.Spare...) {
+		if _, err := netcode.ParseConnectToken(token); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrToken, err)
+		}
 		k.tokens = append(k.tokens, bytes.Clone(token))
 	}
 	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // Flush is called only while it is connected
-	c.Config.Dial = k.connect
+	c.Config.Dial, c.ReceiveToken = k.connect, k.keepToken
 	if c.Elapsed == nil {
 		c.Elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
 	}
@@ -105,8 +102,8 @@ func Dial(c DialConfig) (*Client, error) {
 	return k, err
 }
 
-// connect is the Dial of the core. It begins a connection with one of the tokens.
-func (k *Client) connect(_ []byte) (session.Transport, error) {
+// connect begins a connection with one of the tokens.
+func (k *Client) connect() (session.Transport, error) {
 	k.hangUp()
 	token := k.nextToken()
 	if token == nil {
@@ -174,7 +171,9 @@ func (k *Client) Frame(now time.Time) error {
 		k.Core.end(k.fatal)
 		err = k.Core.Err()
 	}
-	k.keepTokens()
+	if k.unstored {
+		k.storeTokens()
+	}
 	k.send()
 	return err
 }
@@ -244,20 +243,18 @@ func (k *Client) lose(why error) {
 	k.Core.Lost(why, k.at(k.now))
 }
 
-// keepTokens keeps the newest of the reconnect tokens that the core received.
-func (k *Client) keepTokens() {
-	received := k.Core.takeTokens()
-	if len(received) == 0 {
-		return
-	}
-	for _, token := range received {
-		k.tokens = slices.Insert(k.tokens, 0, token)
-	}
+// keepToken keeps a reconnect token, and drops the oldest.
+func (k *Client) keepToken(token []byte) {
+	k.newest, k.unstored = bytes.Clone(token), true
+	k.tokens = slices.Insert(k.tokens, 0, k.newest)
 	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
-	k.storeTokens()
 }
 
+// Token returns the newest reconnect token, nil if there is none.
+func (k *Client) Token() []byte { return k.newest }
+
 func (k *Client) storeTokens() {
+	k.unstored = false
 	if k.config.StoreTokens != nil {
 		k.config.StoreTokens(k.tokens)
 	}

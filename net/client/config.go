@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,9 +17,11 @@ type Config struct {
 	Game *ecs.Game
 	// Strategies are the sync strategies of this client; the server selects one by name. Required.
 	Strategies []systems.Strategy
-	// Dial opens a connection, or begins to: messages sent meanwhile are queued. token is the newest reconnect token, nil
-	// for the first connection. An error counts as a failed attempt. Required.
-	Dial func(token []byte) (session.Transport, error)
+	// Dial opens a connection, or begins to: messages sent meanwhile are queued. An error counts as a failed attempt.
+	// Required.
+	Dial func() (session.Transport, error)
+	// ReceiveToken receives the reconnect tokens; each is valid during the call. Optional.
+	ReceiveToken func(token []byte)
 	// Name is shown to other players, at most session.MaxName bytes.
 	Name string
 	// Attempts is how often in a row the client tries to reconnect; 0: 8, negative: never.
@@ -79,9 +82,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Bot && c.Game.Bot == nil {
 		return c, fmt.Errorf("%w: Bot is set and Game.Bot is nil", ErrConfig)
 	}
-	if c.Attempts == 0 {
-		c.Attempts = 8
-	}
+	c.Attempts = cmp.Or(c.Attempts, 8)
 	if !c.Game.Schema().HasFloats() {
 		c.Build, c.Target = "", ""
 	} else if c.Build == "" && c.Target == "" {

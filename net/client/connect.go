@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -20,7 +21,7 @@ var errStateLost = errors.New("client: the seat has changed, so the kept state c
 
 // dial opens a connection and sends Hello.
 func (c *Core) dial(now systems.Time) {
-	t, err := c.config.Dial(c.Token())
+	t, err := c.config.Dial()
 	if err != nil {
 		c.retry(err, now)
 		return
@@ -145,16 +146,12 @@ func (c *Core) build(w *session.Welcome) error {
 		if err := s.Check(c.config.Game); err != nil {
 			return err
 		}
-		delay := c.config.InputDelay
-		if delay == 0 {
-			delay = w.Delay
-		}
 		world, err := c.worldFor(w)
 		if err != nil {
 			return err
 		}
 		world.Image().SetObserver(c.config.Observer)
-		strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: delay,
+		strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: cmp.Or(c.config.InputDelay, w.Delay),
 			MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.finalTick, Elapsed: c.config.Elapsed, Observer: c.config.Observer})
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package client
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -29,7 +28,6 @@ type Core struct {
 	final    finalTicks
 	input    ecs.InputBytes
 	bot      *ecs.Rand
-	tokens   reconnectTokens
 	display  display
 	effects  effects
 	desyncs  desyncs
@@ -40,12 +38,6 @@ type Core struct {
 type retries struct {
 	failed int // since the client was live
 	at     systems.Time
-}
-
-// reconnectTokens are the newest reconnect tokens that were received, oldest first.
-type reconnectTokens struct {
-	list [][]byte
-	new  int // not returned by takeTokens yet
 }
 
 // display is the view of the match.
@@ -89,7 +81,10 @@ func NewCore(c Config) (*Core, error) {
 		return nil, err
 	}
 	core := &Core{config: c, bot: image.NewRand(c.BotSeed), final: finalTicks{tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}}
-	return core, core.keepRecent()
+	if c.Desynced != nil {
+		core.desyncs.recent, err = record.NewHistory(c.Game, core.header(), recentTicks)
+	}
+	return core, err
 }
 
 // SetInput sets the input of the player from now on.
@@ -136,7 +131,11 @@ func (c *Core) frame(now systems.Time) error {
 
 // play has the strategy compute a frame, and reports to the server when it has caught up.
 func (c *Core) play(now systems.Time) {
-	c.think()
+	if c.config.Bot && c.welcome.Seat >= 0 {
+		image.SectionThink.Enter(c.config.Observer)
+		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
+		image.SectionThink.Leave(c.config.Observer)
+	}
 	c.strategy.SetInput(c.input)
 	c.strategy.Frame(now)
 	image.SectionEncode.Enter(c.config.Observer)
@@ -149,22 +148,8 @@ func (c *Core) play(now systems.Time) {
 	if c.state == CatchingUp && c.strategy.Live() {
 		c.state, c.retries.failed = Live, 0
 		c.session.Live()
-	} else if c.state == Live && c.outside() {
-		c.session.Live()
-	}
-}
-
-// outside reports whether the player is not in the match yet, according to the world of this client.
-func (c *Core) outside() bool {
-	return c.welcome.Seat >= 0 && !c.world.Players().Has(ecs.Player(c.welcome.Seat))
-}
-
-// think sets the input of the bot.
-func (c *Core) think() {
-	if c.config.Bot && c.welcome.Seat >= 0 {
-		image.SectionThink.Enter(c.config.Observer)
-		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
-		image.SectionThink.Leave(c.config.Observer)
+	} else if c.state == Live && c.welcome.Seat >= 0 && !c.world.Players().Has(ecs.Player(c.welcome.Seat)) {
+		c.session.Live() // the player is not in the match yet
 	}
 }
 
@@ -174,11 +159,7 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		return
 	}
 	image.SectionReceive.Enter(c.config.Observer)
-	c.receive(ch, message, now)
-	image.SectionReceive.Leave(c.config.Observer)
-}
-
-func (c *Core) receive(ch systems.Channel, message []byte, now systems.Time) {
+	defer image.SectionReceive.Leave(c.config.Observer)
 	switch e := c.session.Receive(ch, message, now); e.Kind {
 	case session.EventWelcome:
 		c.enter(e.Welcome, now)
@@ -191,7 +172,9 @@ func (c *Core) receive(ch systems.Channel, message []byte, now systems.Time) {
 			c.session.Fault(now)
 		}
 	case session.EventToken:
-		c.tokens.add(e.Message)
+		if c.config.ReceiveToken != nil {
+			c.config.ReceiveToken(e.Message)
+		}
 	case session.EventChatLine:
 		if c.config.Chat != nil {
 			c.config.Chat(*e.Line)
@@ -202,29 +185,6 @@ func (c *Core) receive(ch systems.Channel, message []byte, now systems.Time) {
 		}
 	}
 	c.check(now)
-}
-
-// add keeps a copy of a token.
-func (t *reconnectTokens) add(token []byte) {
-	if len(t.list) == tokensKept {
-		t.list = slices.Delete(t.list, 0, 1)
-	}
-	t.list, t.new = append(t.list, slices.Clone(token)), min(t.new+1, tokensKept)
-}
-
-// takeTokens returns the tokens that arrived since the last call, oldest first.
-func (c *Core) takeTokens() [][]byte {
-	n := c.tokens.new
-	c.tokens.new = 0
-	return c.tokens.list[len(c.tokens.list)-n:]
-}
-
-// Token returns the newest reconnect token, nil if there is none.
-func (c *Core) Token() []byte {
-	if n := len(c.tokens.list); n > 0 {
-		return c.tokens.list[n-1]
-	}
-	return nil
 }
 
 // outbox is a client as its strategy sends through it.

@@ -206,10 +206,8 @@ func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 		var at []systems.Time
 		now := systems.Time(0)
 		c, err := client.NewCore(client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}, Attempts: attempts,
-			Dial: func(token []byte) (session.Transport, error) {
-				if at = append(at, now); token != nil {
-					t.Error("a token before a connection")
-				}
+			Dial: func() (session.Transport, error) {
+				at = append(at, now)
 				return nil, why
 			}})
 		if err != nil {
@@ -278,7 +276,7 @@ func TestNewCoreNamesTheField(t *testing.T) {
 		"Bot":           func(c *client.Config) { c.Game.Bot, c.Bot = nil, true },
 	} {
 		c := client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy},
-			Dial: func([]byte) (session.Transport, error) { return nil, nil }}
+			Dial: func() (session.Transport, error) { return nil, nil }}
 		change(&c)
 		if _, err := client.NewCore(c); !errors.Is(err, client.ErrConfig) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)

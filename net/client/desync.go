@@ -47,24 +47,6 @@ func (c *Core) compare(encoded []byte) (d image.Difference, ok bool) {
 	return d, ok
 }
 
-// noteDesync keeps and reports a difference.
-func (c *Core) noteDesync(d image.Difference, encoded []byte) {
-	s := &c.desyncs
-	if len(s.found) == desyncsKept {
-		s.found = slices.Delete(s.found, 0, 1)
-	}
-	s.found = append(s.found, d)
-	c.report(d, encoded)
-}
-
-// keepRecent makes the history for Config.Desynced.
-func (c *Core) keepRecent() (err error) {
-	if c.config.Desynced != nil {
-		c.desyncs.recent, err = record.NewHistory(c.config.Game, c.header(), recentTicks)
-	}
-	return err
-}
-
 // header returns the header of the records. It has no seed, which the client does not know.
 func (c *Core) header() record.Header {
 	build := c.config.Build
@@ -74,8 +56,12 @@ func (c *Core) header() record.Header {
 	return record.HeaderOf(c.config.Game, 0, build)
 }
 
-// report calls Config.Desynced.
+// report keeps a difference and calls Config.Desynced.
 func (c *Core) report(d image.Difference, encoded []byte) {
+	if len(c.desyncs.found) == desyncsKept {
+		c.desyncs.found = slices.Delete(c.desyncs.found, 0, 1)
+	}
+	c.desyncs.found = append(c.desyncs.found, d)
 	keeper, ok := c.strategy.(systems.Keeper)
 	recent := c.desyncs.recent
 	if recent == nil || !ok {

@@ -12,8 +12,6 @@
 //
 // The owner of the connection also calls core.Receive(channel, message, now) for every message.
 //
-// The package contains no sync strategy: it drives the client half of one. It opens no window.
-//
 // # States
 //
 //	connecting → loading → catching up → live

@@ -41,7 +41,7 @@ func (c *Core) load(image []byte, chain uint64, now systems.Time) {
 	if c.joined {
 		c.counts.resyncs++
 		if d, ok := c.compare(image); ok {
-			c.noteDesync(d, image)
+			c.report(d, image)
 		}
 	}
 	if c.loaded {

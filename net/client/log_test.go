@@ -233,7 +233,7 @@ func TestAResumeOfAnotherGameIsRefused(t *testing.T) {
 	}
 	for _, r := range []*client.Resume{{World: world}, {}} {
 		c := client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}, Resume: r,
-			Dial: func([]byte) (session.Transport, error) { return nil, nil }}
+			Dial: func() (session.Transport, error) { return nil, nil }}
 		if _, err := client.NewCore(c); !errors.Is(err, client.ErrConfig) {
 			t.Errorf("%v", err)
 		}

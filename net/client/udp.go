@@ -50,13 +50,11 @@ const (
 // readSocket starts the goroutine that reads a socket.
 func readSocket(s Socket) *socketReader {
 	m := &socketReader{socket: s}
-	m.closed.Add(1)
-	go m.read()
+	m.closed.Go(m.read)
 	return m
 }
 
 func (m *socketReader) read() {
-	defer m.closed.Done()
 	var buffer [packetLimit]byte
 	for {
 		n, from, err := m.socket.ReadFromUDPAddrPort(buffer[:])

@@ -190,7 +190,7 @@ func (c *Client) Sent() Sent { return c.server.Sent }
 func (c *Client) ResetSent() { c.server.Sent = Sent{} }
 
 // dial opens a new connection.
-func (c *Client) dial([]byte) (session.Transport, error) {
+func (c *Client) dial() (session.Transport, error) {
 	c.connection++
 	c.match.Net.Reconnect(c.node, c.match.server)
 	return &clientEnd{client: c, connection: c.connection}, nil

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -58,14 +59,10 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.Strategy.Check(c.Game); err != nil {
 		return c, fmt.Errorf("%w: Strategy: %w", ErrConfig, err)
 	}
-	if c.MaxPeers == 0 {
-		c.MaxPeers = c.Game.MaxPlayers + 16
-	}
+	c.MaxPeers = cmp.Or(c.MaxPeers, c.Game.MaxPlayers+16)
+	c.KeepSeat = cmp.Or(c.KeepSeat, 5*systems.Second)
 	if c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game) {
 		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
-	}
-	if c.KeepSeat == 0 {
-		c.KeepSeat = 5 * systems.Second
 	}
 	if !c.Game.Schema().HasFloats() {
 		c.Build, c.Target = "", ""

@@ -1,6 +1,8 @@
 package room
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
@@ -48,6 +50,6 @@ func (im *images) compress(budget int) {
 		if !im.queue[0].Done() {
 			return
 		}
-		im.queue = append(im.queue[:0], im.queue[1:]...)
+		im.queue = slices.Delete(im.queue, 0, 1)
 	}
 }

@@ -2,6 +2,7 @@ package room
 
 import (
 	"fmt"
+	"iter"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -106,12 +107,7 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 		return
 	}
 	image.SectionReceive.Enter(r.config.Observer)
-	r.receive(id, ch, message, now)
-	image.SectionReceive.Leave(r.config.Observer)
-}
-
-func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) {
-	p := &r.peers[id]
+	defer image.SectionReceive.Leave(r.config.Observer)
 	r.now = max(r.now, now)
 	switch e := p.session.Receive(ch, message, now); e.Kind {
 	case session.EventHello:
@@ -124,7 +120,9 @@ func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	case session.EventLive:
 		r.join(p.seat)
 	case session.EventChat:
-		r.broadcast(session.ChatLine{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
+		for _, to := range r.present() {
+			to.session.SendChat(session.ChatLine{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
+		}
 	case session.EventStrategy:
 		if p.open && r.strategy.Receive(id, ch, e.Message, now, r.out()) != nil {
 			p.session.Fault(now)
@@ -212,11 +210,13 @@ func (r *Room) nextRun() uint8 {
 	return r.run
 }
 
-// broadcast sends a chat message to every peer.
-func (r *Room) broadcast(m session.ChatLine) {
-	for i := range r.peers {
-		if p := &r.peers[i]; p.live() {
-			p.session.SendChat(m)
+// present returns the peers that are in the room.
+func (r *Room) present() iter.Seq2[systems.Peer, *peer] {
+	return func(yield func(systems.Peer, *peer) bool) {
+		for i := range r.peers {
+			if p := &r.peers[i]; p.live() && !yield(systems.Peer(i), p) {
+				return
+			}
 		}
 	}
 }

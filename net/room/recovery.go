@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -95,11 +96,7 @@ func (r *Room) resume(c *Resume) {
 			s.held, s.client, s.name, s.lost = true, c.Seats[i].Client, c.Seats[i].Name, r.now+resumeGrace
 		}
 	}
-	wait := c.Wait
-	if wait == 0 {
-		wait = recoveryWait
-	}
-	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + wait}
+	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + cmp.Or(c.Wait, recoveryWait)}
 }
 
 // await keeps a Hello until the recovery is over. It asks the client for the final ticks that the journal lost.
@@ -127,25 +124,22 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 	if r.recovery == nil || r.recovery.adopted {
 		return
 	}
-	for i := range r.recovery.waiting {
-		w := &r.recovery.waiting[i]
-		if w.peer != id || !w.asked {
-			continue
-		}
-		w.asked = false
-		if len(body) == 0 {
-			return // it has no more ticks
-		}
-		offer, err := r.chains.codec.ReadTail(slices.Clone(body), w.tail.end)
-		if err != nil || offer.Last().Tick > r.Tick()+maxLost {
-			r.stats.TailsRefused++ // its earlier offers remain valid
-			return
-		}
-		w.tail.offers, w.tail.end = append(w.tail.offers, offer), offer.Last()
-		if w.asked = w.tail.end.Tick < w.hello.Final && len(w.tail.offers) < maxOffers; w.asked {
-			r.peers[id].session.AskTail(w.tail.end.Tick + 1)
-		}
+	i := slices.IndexFunc(r.recovery.waiting, func(w returning) bool { return w.peer == id && w.asked })
+	if i < 0 {
 		return
+	}
+	w := &r.recovery.waiting[i]
+	if w.asked = false; len(body) == 0 {
+		return // it has no more ticks
+	}
+	offer, err := r.chains.codec.ReadTail(slices.Clone(body), w.tail.end)
+	if err != nil || offer.Last().Tick > r.Tick()+maxLost {
+		r.stats.TailsRefused++ // its earlier offers remain valid
+		return
+	}
+	w.tail.offers, w.tail.end = append(w.tail.offers, offer), offer.Last()
+	if w.asked = w.tail.end.Tick < w.hello.Final && len(w.tail.offers) < maxOffers; w.asked {
+		r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 	}
 }
 
@@ -194,11 +188,8 @@ func (r *Room) adopt() {
 			r.uncommitted = true
 			r.stats.Adopted++
 			for _, order := range t.Orders {
-				switch order.Kind {
-				case image.OrderJoin:
-					r.seats[order.Player].joined = true
-				case image.OrderLeave:
-					r.seats[order.Player].joined = false
+				if order.Kind == image.OrderJoin || order.Kind == image.OrderLeave {
+					r.seats[order.Player].joined = order.Kind == image.OrderJoin
 				}
 			}
 		}
@@ -211,15 +202,9 @@ func (r *Room) recovered() bool {
 	if r.now >= v.until {
 		return true
 	}
-	for i := range v.waiting {
-		if w := &v.waiting[i]; w.asked || len(w.tail.offers) > 0 {
-			return false
-		}
-	}
-	for i := range r.seats {
-		if s := &r.seats[i]; s.held && s.peer == none && !s.left {
-			return false
-		}
+	if slices.ContainsFunc(v.waiting, func(w returning) bool { return w.asked || len(w.tail.offers) > 0 }) ||
+		slices.ContainsFunc(r.seats, func(s seat) bool { return s.held && s.peer == none && !s.left }) {
+		return false
 	}
 	return len(v.waiting) > 0 && len(v.longest.offers) == 0
 }

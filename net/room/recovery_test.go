@@ -67,7 +67,7 @@ func (n *restartableRig) enter(id room.Identity) *testClient {
 	var v *testClient
 	v = n.rig.enter(id, func(c *client.Config) {
 		c.Attempts = 100
-		c.Dial = func([]byte) (session.Transport, error) {
+		c.Dial = func() (session.Transport, error) {
 			if v == nil { // the first time, enter does the rest
 				return &n.clients[len(n.clients)-1].up, nil
 			}

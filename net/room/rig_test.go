@@ -108,7 +108,7 @@ func (g *rig) enter(id room.Identity, change func(*client.Config)) *testClient {
 	g.t.Helper()
 	v := &testClient{identity: id}
 	c := client.Config{Game: g.game, Strategies: []systems.Strategy{g.play}, Bot: id.Role == systems.RolePlayer, Attempts: -1,
-		Dial: func([]byte) (session.Transport, error) { return &v.up, nil }}
+		Dial: func() (session.Transport, error) { return &v.up, nil }}
 	if change != nil {
 		change(&c)
 	}

@@ -2,6 +2,7 @@ package room
 
 import (
 	"errors"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -63,7 +64,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 		r.seats[i].peer = none
 	}
 	server, err := c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
-		Taken: r.finalTick, States: needState(c.Sinks), Decided: r.decision})
+		Taken: r.finalTick, States: slices.ContainsFunc(c.Sinks, func(s Sink) bool { return s.NeedState }), Decided: r.decision})
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +206,8 @@ func (r *Room) out() systems.Outbox { return (*outbox)(r) }
 
 // Notice sends a text to every player, with the seconds until the server stops, or 0.
 func (r *Room) Notice(seconds int, text string) {
-	for i := range r.peers {
-		if p := &r.peers[i]; p.live() {
-			p.session.Notice(seconds, text)
-		}
+	for _, p := range r.present() {
+		p.session.Notice(seconds, text)
 	}
 }
 
@@ -216,11 +215,9 @@ func (r *Room) Notice(seconds int, text string) {
 // until Closed returns true.
 func (r *Room) Close(text string) {
 	r.closed = true
-	for i := range r.peers {
-		if p := &r.peers[i]; p.live() {
-			p.session.End(session.CodeShutdown, text)
-			r.check(systems.Peer(i))
-		}
+	for id, p := range r.present() {
+		p.session.End(session.CodeShutdown, text)
+		r.check(id)
 	}
 }
 
@@ -230,13 +227,5 @@ func (r *Room) Conclude() { r.strategy.Conclude() }
 
 // Closed reports whether Close was called and the last messages of every session had time to arrive.
 func (r *Room) Closed() bool {
-	if !r.closed {
-		return false
-	}
-	for i := range r.peers {
-		if p := &r.peers[i]; p.session != nil && !p.lingered(r.now) {
-			return false
-		}
-	}
-	return true
+	return r.closed && !slices.ContainsFunc(r.peers, func(p peer) bool { return p.session != nil && !p.lingered(r.now) })
 }

@@ -103,9 +103,9 @@ func (r *Room) leave(id systems.Peer) {
 	}
 	s := &r.seats[number]
 	s.peer, s.lost = none, r.now
-	why := r.peers[id].session.Err()
-	final := errors.Is(why, &session.Error{Code: session.CodeLeft}) || errors.Is(why, &session.Error{Code: session.CodeKicked}) ||
-		errors.Is(why, &session.Error{Code: session.CodeDesync})
+	var why *session.Error
+	final := errors.As(r.peers[id].session.Err(), &why) &&
+		(why.Code == session.CodeLeft || why.Code == session.CodeKicked || why.Code == session.CodeDesync)
 	switch {
 	case r.recovery != nil: // no order may be stamped, and it is not known whether the player has joined
 		s.left = final

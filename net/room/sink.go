@@ -1,10 +1,6 @@
 package room
 
-import (
-	"slices"
-
-	"tendon/systems"
-)
+import "tendon/systems"
 
 // Sink receives what happens in a room: journals, recordings, statistics and desync reports are sinks. Every function is
 // optional. All run on the room's goroutine and delay the match while they run; none may call the room's methods.
@@ -37,11 +33,6 @@ type Sink struct {
 	Commit func() error
 }
 
-// needState reports whether one of the sinks needs the state of every tick.
-func needState(sinks []Sink) bool {
-	return slices.ContainsFunc(sinks, func(s Sink) bool { return s.NeedState })
-}
-
 // finalTick passes a tick from the strategy's server to the hash chain and the sinks.
 func (r *Room) finalTick(f systems.FinalTick) {
 	r.chains.add(&f)
@@ -52,7 +43,7 @@ func (r *Room) finalTick(f systems.FinalTick) {
 	}
 }
 
-// decision passes a result from the strategy's server to the sinks.
+// decision passes a result to the sinks.
 func (r *Room) decision(d systems.Decision) {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Decision != nil {

@@ -65,10 +65,8 @@ func (r *Room) noteLateness(due systems.Time) {
 func (r *Room) Stats() Stats {
 	s := r.stats
 	s.Tick, s.RingBytes = r.Tick(), r.World().Image().PageBytes()
-	for i := range r.peers {
-		if r.peers[i].live() {
-			s.Peers++
-		}
+	for range r.present() {
+		s.Peers++
 	}
 	for i := range r.seats {
 		if r.seats[i].held {
