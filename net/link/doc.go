@@ -7,8 +7,6 @@
 // A [Link] is sans-IO: [Link.Receive] processes an opened packet, and [Link.Flush], called once per tick with the time,
 // emits the packets to be sealed. Packets are opened and sealed by net/netcode. One goroutine may use a Link at a time.
 //
-//	l := link.New()
-//	...
 //	for _, packet := range opened { // every tick
 //		if err := l.Receive(packet); err != nil {
 //			malformed++ // the packet had no effect
@@ -17,11 +15,8 @@
 //	for channel, message, ok := l.Next(); ok; channel, message, ok = l.Next() {
 //		handle(channel, message)
 //	}
-//	l.SendDatagram(input)
+//	l.Send(wire.Datagram, input)
 //	l.Flush(now, func(packet []byte) { connection.Send(packet) })
-//	if l.Dead() {
-//		drop(l.Err())
-//	}
 //
 // # Packets of a tick
 //
@@ -32,8 +27,7 @@
 // are not used: the core sends a whole message as soon as the window of the peer opens, without regard to a budget. Small
 // messages of one tick share a segment. Section 3 of net/wire/STANDARD.md has the layout.
 //
-// Duplicated, reordered and late datagrams are delivered like any other. The strategy that sends them decides which of
-// them are outdated.
+// Duplicated, reordered and late datagrams are delivered like any other.
 //
 // # Time
 //
@@ -43,8 +37,7 @@
 // # Tasks
 //
 //   - make a link: [New]
-//   - send a message that must arrive: [Link.SendReliable]; pace bulk data: [Link.Room]
-//   - send a message that is outdated soon: [Link.SendDatagram]
+//   - send a message: [Link.Send]; pace bulk data: [Link.Room]
 //   - detect a lost or faulty peer: [Link.Dead], [Link.Err]
 //   - chart a connection: [Link.Stats]
 package link

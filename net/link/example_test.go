@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"tendon/net/link"
+	"tendon/net/wire"
 )
 
 // The messages of a tick are sent in one packet, and the other end receives each on its channel.
 func Example() {
 	here, there := link.New(), link.New()
-	fmt.Println(here.SendReliable([]byte("buy a shield")), here.SendDatagram([]byte("left")))
+	fmt.Println(here.Send(wire.Reliable, []byte("buy a shield")), here.Send(wire.Datagram, []byte("left")))
 
 	packets := 0
 	here.Flush(16*time.Millisecond, func(packet []byte) {

@@ -1,6 +1,11 @@
 package link
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+
+	"tendon/net/wire"
+)
 
 // frames is a first-in first-out buffer of messages, each preceded by its length as a uvarint. Its users bound its size.
 // Returned slices are valid until the next push, extend or drop.
@@ -12,15 +17,7 @@ type frames struct {
 // keepBytes is the capacity that an idle buffer may keep. A link is small again after it has carried an image.
 const keepBytes = 4 << 10
 
-func framedSize(n int) int {
-	switch {
-	case n < 1<<7:
-		return n + 1
-	case n < 1<<14:
-		return n + 2
-	}
-	return n + 3
-}
+func framedSize(n int) int { return n + wire.UvarintSize(uint64(n)) }
 
 func (f *frames) size() int { return len(f.buf) - f.head }
 
@@ -35,11 +32,7 @@ func (f *frames) push(message []byte) {
 func (f *frames) extend(n int) []byte {
 	f.makeRoom(n)
 	at := len(f.buf)
-	if cap(f.buf)-at >= n {
-		f.buf = f.buf[:at+n]
-	} else {
-		f.buf = append(f.buf, make([]byte, n)...) // grows by a factor and allocates no temporary slice
-	}
+	f.buf = slices.Grow(f.buf, n)[:at+n]
 	return f.buf[at:]
 }
 

@@ -18,7 +18,7 @@ func FuzzReceive(f *testing.F) {
 		l := New()
 		now := time.Duration(0)
 		for r := wire.NewReader(input); r.Len() > 0; {
-			l.SendReliable(numbered(int(now), 4000))
+			l.Send(wire.Reliable, numbered(int(now), 4000))
 			packet := []byte(nil)
 			switch r.U8() % 3 {
 			case 0:
@@ -81,8 +81,8 @@ func BenchmarkDatagramTick(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += tick
-		x.SendDatagram(input)
-		y.SendDatagram(input)
+		x.Send(wire.Datagram, input)
+		y.Send(wire.Datagram, input)
 		x.Flush(now, toY)
 		y.Flush(now, toX)
 		x.Next()

@@ -84,9 +84,9 @@ func checkSent(t *testing.T, packet []byte, meaning string) {
 			m, err := hex.DecodeString(field[2:])
 			must(t, err)
 			if field[0] == 'R' {
-				must(t, a.SendReliable(m))
+				must(t, a.Send(wire.Reliable, m))
 			} else {
-				must(t, a.SendDatagram(m))
+				must(t, a.Send(wire.Datagram, m))
 			}
 		}
 		var emitted []byte
@@ -121,8 +121,8 @@ func TestGarbageAndFlippedBitsNeitherPanicNorGrow(t *testing.T) {
 		p.flip, p.jitter, p.loss = 1, 60*time.Millisecond, 0.1
 		for i := range 60 * 20 {
 			for end, l := range p.ends {
-				l.SendReliable(numbered(i, 4+p.random.IntN(3000)))
-				l.SendDatagram(numbered(i, 4+p.random.IntN(100)))
+				l.Send(wire.Reliable, numbered(i, 4+p.random.IntN(3000)))
+				l.Send(wire.Datagram, numbered(i, 4+p.random.IntN(100)))
 				garbage := make([]byte, p.random.IntN(1300))
 				for j := range garbage {
 					garbage[j] = byte(p.random.Uint32())
@@ -146,14 +146,14 @@ func TestGarbageAndFlippedBitsNeitherPanicNorGrow(t *testing.T) {
 func TestEveryBitOfAPacketFlippedLeavesTheLinkSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New()
-		must(t, a.SendReliable(numbered(1, 40)))
-		must(t, a.SendDatagram(numbered(1, 30)))
+		must(t, a.Send(wire.Reliable, numbered(1, 40)))
+		must(t, a.Send(wire.Datagram, numbered(1, 30)))
 		var packet []byte
 		a.Flush(0, func(b []byte) { packet = bytes.Clone(b) })
 		refused := 0
 		for bit := range len(packet) * 8 {
 			b := New()
-			must(t, b.SendReliable([]byte("waiting")))
+			must(t, b.Send(wire.Reliable, []byte("waiting")))
 			b.Flush(0, func([]byte) {})
 			flipped := bytes.Clone(packet)
 			flipped[bit/8] ^= 1 << (bit % 8)
@@ -201,7 +201,7 @@ func TestAForgedAcknowledgementHasNoOtherEffect(t *testing.T) {
 			l.timeout = time.Second
 			now := time.Duration(0)
 			for i := range 200 {
-				l.SendReliable(numbered(i, 5000))
+				l.Send(wire.Reliable, numbered(i, 5000))
 				l.Receive(inPacket(craft(ack, 0, window, una, una, nil)))
 				l.Receive(inPacket(craft(tellWindow, 0, uint16(i%3), una+uint32(i), una+uint32(i), nil)))
 				time.Sleep(tick)
@@ -222,7 +222,7 @@ func TestAForgedAcknowledgementHasNoOtherEffect(t *testing.T) {
 func TestAForgedAcknowledgementOfWithheldSegmentsKeepsTheLinkConsistent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
-		must(t, l.SendReliable(make([]byte, 20_000)))
+		must(t, l.Send(wire.Reliable, make([]byte, 20_000)))
 		must(t, l.Receive(inPacket(craft(tellWindow, 0, 1, 0, 0, nil))))
 		l.Flush(0, func([]byte) {})
 		fed, sent := l.reliable.fed, l.reliable.sent
@@ -234,7 +234,7 @@ func TestAForgedAcknowledgementOfWithheldSegmentsKeepsTheLinkConsistent(t *testi
 		if fed < 10 || sent != 1 || l.Pending() != 0 {
 			t.Fatalf("fed %d, sent %d, %d pending: the case did not occur", fed, sent, l.Pending())
 		}
-		must(t, l.SendReliable([]byte("next")))
+		must(t, l.Send(wire.Reliable, []byte("next")))
 		time.Sleep(tick)
 		n := 0
 		l.Flush(tick, func([]byte) { n++ })
@@ -285,13 +285,13 @@ func TestMemoryOfAHostilePeerIsBounded(t *testing.T) {
 func fillTo(l *Link) {
 	now := time.Duration(0)
 	for range window {
-		l.SendReliable([]byte{1})
+		l.Send(wire.Reliable, []byte{1})
 		l.reliable.feed()
 		l.reliable.sent = l.reliable.fed // as if it was sent: the next one is fed alone
 		now += tick
 	}
 	l.reliable.sent = 0
-	for l.SendReliable(make([]byte, 1000)) == nil {
+	for l.Send(wire.Reliable, make([]byte, 1000)) == nil {
 	}
 }
 
@@ -352,7 +352,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 	}
 	for name, work := range map[string]func(*Link){
 		"idle":     func(*Link) {},
-		"datagram": func(l *Link) { l.SendDatagram(make([]byte, 60)) },
+		"datagram": func(l *Link) { l.Send(wire.Datagram, make([]byte, 60)) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := New(), New()

@@ -75,46 +75,29 @@ func New() *Link {
 	return l
 }
 
-// Send queues a message on a channel: see SendReliable and SendDatagram.
+// Send queues a copy of a message: of 1 to [MaxMessage] bytes on the reliable channel, of 1 to [MaxDatagram] bytes as a
+// datagram of the next Flush. On [ErrQueueFull] it was not queued: the reliable queue is full, or the one packet for the
+// datagrams of a tick has no room for it.
 func (l *Link) Send(channel wire.Channel, message []byte) error {
-	if channel == wire.Reliable {
-		return l.SendReliable(message)
-	}
-	return l.SendDatagram(message)
-}
-
-// SendReliable queues a copy of a message of 1 to [MaxMessage] bytes. On [ErrQueueFull] it was not queued.
-func (l *Link) SendReliable(message []byte) error {
+	reliable := channel == wire.Reliable
 	switch {
 	case l.err != nil:
 		return l.err
 	case len(message) == 0:
 		return ErrEmpty
-	case len(message) > MaxMessage:
+	case len(message) > MaxMessage || !reliable && len(message) > MaxDatagram:
 		return ErrTooLong
-	case l.reliable.unacked+framedSize(len(message)) > QueueBytes:
+	case reliable && l.reliable.unacked+framedSize(len(message)) > QueueBytes,
+		!reliable && wire.PartSize(len(message)) > wire.PacketLimit-len(l.packet):
 		return ErrQueueFull
 	}
 	l.active = true
-	l.reliable.send(message)
-	return nil
-}
-
-// SendDatagram queues a copy of a message of 1 to [MaxDatagram] bytes for the next Flush. All datagrams of a tick share one
-// packet. On [ErrQueueFull] the packet has no room for the message, and it was not queued.
-func (l *Link) SendDatagram(message []byte) error {
-	switch {
-	case l.err != nil:
-		return l.err
-	case len(message) == 0:
-		return ErrEmpty
-	case len(message) > MaxDatagram:
-		return ErrTooLong
-	case wire.PartSize(len(message)) > wire.PacketLimit-len(l.packet):
-		return ErrQueueFull
+	if reliable {
+		l.reliable.queue.push(message)
+		l.reliable.unacked += framedSize(len(message))
+	} else {
+		l.packet = wire.AppendPart(l.packet, wire.Datagram, message)
 	}
-	l.active = true
-	l.packet = wire.AppendPart(l.packet, wire.Datagram, message)
 	return nil
 }
 
@@ -154,7 +137,7 @@ func check(packet []byte) (epoch uint8, parts wire.Parts, err error) {
 	}
 	walk := parts
 	for channel, payload, ok := walk.Next(); ok; channel, payload, ok = walk.Next() {
-		if channel == wire.Reliable && !segmentsWellFormed(payload) {
+		if channel == wire.Reliable && segmentsWithin(payload, len(payload)) < len(payload) {
 			return 0, wire.Parts{}, ErrSegment
 		}
 	}
@@ -196,8 +179,8 @@ func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	}
 	elapsed := max(now-l.now, 0)
 	l.now = now
-	if l.silence += min(elapsed, l.timeout/4); l.reliable.takeProgress() {
-		l.silence = 0
+	if l.silence += min(elapsed, l.timeout/4); l.reliable.progressed || l.reliable.unacked == 0 {
+		l.silence, l.reliable.progressed = 0, false
 	}
 	if l.silence >= l.timeout {
 		l.err = ErrTimeout

@@ -30,7 +30,7 @@ func TestReliableMessagesArriveOnceWholeAndInOrder(t *testing.T) {
 					if steps > 60*60 {
 						t.Fatalf("%d of 60 messages after a minute", got)
 					}
-					for sent < 60 && p.ends[0].SendReliable(numbered(sent, sizes[sent%len(sizes)])) == nil {
+					for sent < 60 && p.ends[0].Send(wire.Reliable, numbered(sent, sizes[sent%len(sizes)])) == nil {
 						sent++
 					}
 					p.step()
@@ -62,10 +62,10 @@ func TestATickOfBothChannelsIsOnePacket(t *testing.T) {
 		p := newPair(t)
 		for i := range 300 {
 			for end := range p.ends {
-				must(t, p.ends[end].SendDatagram(numbered(i, 60)))
-				must(t, p.ends[end].SendDatagram(numbered(i, 40)))
+				must(t, p.ends[end].Send(wire.Datagram, numbered(i, 60)))
+				must(t, p.ends[end].Send(wire.Datagram, numbered(i, 40)))
 				if i%3 == 0 {
-					must(t, p.ends[end].SendReliable(numbered(i, 200)))
+					must(t, p.ends[end].Send(wire.Reliable, numbered(i, 200)))
 				}
 			}
 			p.step()
@@ -88,7 +88,7 @@ func TestATickOfBothChannelsIsOnePacket(t *testing.T) {
 func TestAnIdleLinkEmitsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t)
-		must(t, p.ends[0].SendReliable([]byte("hello")))
+		must(t, p.ends[0].Send(wire.Reliable, []byte("hello")))
 		for range 60 {
 			p.step()
 		}
@@ -108,7 +108,7 @@ func TestDatagramsPassThroughDoubledAndReordered(t *testing.T) {
 		p := newPair(t)
 		p.double, p.jitter = 1, 100*time.Millisecond
 		for i := range 100 {
-			must(t, p.ends[0].SendDatagram(numbered(i, 20)))
+			must(t, p.ends[0].Send(wire.Datagram, numbered(i, 20)))
 			p.step()
 		}
 		for range 20 {
@@ -140,10 +140,10 @@ func TestBulkKeepsTheBudgetAndDatagramsLeaveEveryTick(t *testing.T) {
 				sent, got, ticks := 0, 0, 0
 				var perTick []int
 				for ; got < total; ticks++ {
-					for sent < total && p.ends[0].SendReliable(numbered(sent, 32<<10)) == nil {
+					for sent < total && p.ends[0].Send(wire.Reliable, numbered(sent, 32<<10)) == nil {
 						sent += 32 << 10
 					}
-					must(t, p.ends[0].SendDatagram(numbered(ticks, 100)))
+					must(t, p.ends[0].Send(wire.Datagram, numbered(ticks, 100)))
 					before := p.sent[0]
 					p.step()
 					perTick = append(perTick, p.sent[0]-before)
@@ -191,9 +191,9 @@ func TestDatagramsAboveTheBudgetDoNotStopTheReliableChannel(t *testing.T) {
 		p := newPair(t)
 		p.ends[0].budget = newBudget(32 << 10)
 		for i := range 60 * 20 { // 1000 bytes a tick are 60 KB/s
-			must(t, p.ends[0].SendDatagram(numbered(i, 1000)))
+			must(t, p.ends[0].Send(wire.Datagram, numbered(i, 1000)))
 			if i%30 == 0 {
-				must(t, p.ends[0].SendReliable(numbered(i, 300)))
+				must(t, p.ends[0].Send(wire.Reliable, numbered(i, 300)))
 			}
 			p.step()
 		}
@@ -211,10 +211,10 @@ func TestAFullQueueRefusesAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t)
 		l, accepted := p.ends[0], 0
-		for l.SendReliable(numbered(accepted, 1000)) == nil {
+		for l.Send(wire.Reliable, numbered(accepted, 1000)) == nil {
 			accepted++
 		}
-		if err := l.SendReliable(numbered(0, 1000)); !errors.Is(err, ErrQueueFull) {
+		if err := l.Send(wire.Reliable, numbered(0, 1000)); !errors.Is(err, ErrQueueFull) {
 			t.Fatalf("err %v", err)
 		}
 		if want := QueueBytes / 1002; accepted != want || l.Pending() != want*1002 {
@@ -230,7 +230,7 @@ func TestAFullQueueRefusesAndRecovers(t *testing.T) {
 				got++
 			}
 		}
-		if got != accepted || l.Pending() != 0 || l.SendReliable(numbered(0, MaxMessage)) != nil {
+		if got != accepted || l.Pending() != 0 || l.Send(wire.Reliable, numbered(0, MaxMessage)) != nil {
 			t.Errorf("%d of %d arrived, %d pending", got, accepted, l.Pending())
 		}
 	})
@@ -239,26 +239,26 @@ func TestAFullQueueRefusesAndRecovers(t *testing.T) {
 func TestMessagesOutsideTheirBoundsAreRefused(t *testing.T) {
 	l := New()
 	for _, c := range []struct {
-		send func([]byte) error
+		ch   wire.Channel
 		size int
 		want error
 	}{
-		{l.SendReliable, 0, ErrEmpty},
-		{l.SendDatagram, 0, ErrEmpty},
-		{l.SendReliable, MaxMessage + 1, ErrTooLong},
-		{l.SendReliable, MaxMessage, nil},
-		{l.SendDatagram, MaxDatagram + 1, ErrTooLong},
-		{l.SendDatagram, MaxDatagram - 50, nil},
-		{l.SendDatagram, 49, ErrQueueFull}, // 50 bytes are left, and the head of a part takes 2
-		{l.SendDatagram, 48, nil},
+		{wire.Reliable, 0, ErrEmpty},
+		{wire.Datagram, 0, ErrEmpty},
+		{wire.Reliable, MaxMessage + 1, ErrTooLong},
+		{wire.Reliable, MaxMessage, nil},
+		{wire.Datagram, MaxDatagram + 1, ErrTooLong},
+		{wire.Datagram, MaxDatagram - 50, nil},
+		{wire.Datagram, 49, ErrQueueFull}, // 50 bytes are left, and the head of a part takes 2
+		{wire.Datagram, 48, nil},
 	} {
-		if err := c.send(make([]byte, c.size)); !errors.Is(err, c.want) {
+		if err := l.Send(c.ch, make([]byte, c.size)); !errors.Is(err, c.want) {
 			t.Errorf("%d bytes: %v, want %v", c.size, err, c.want)
 		}
 	}
 	n := 0
 	l.Flush(0, func([]byte) { n++ })
-	if err := l.SendDatagram(make([]byte, MaxDatagram)); n == 0 || err != nil {
+	if err := l.Send(wire.Datagram, make([]byte, MaxDatagram)); n == 0 || err != nil {
 		t.Errorf("after the Flush: %d packets, then %v", n, err)
 	}
 }
@@ -268,15 +268,15 @@ func TestALostPeerEndsTheLinkAfterTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t).withTimeout(3 * time.Second)
 		for range 60 {
-			must(t, p.ends[0].SendReliable(numbered(1, 100)))
+			must(t, p.ends[0].Send(wire.Reliable, numbered(1, 100)))
 			p.step()
 		}
 		p.loss = 1
-		for p.ends[0].SendReliable(numbered(1, 10_000)) == nil {
+		for p.ends[0].Send(wire.Reliable, numbered(1, 10_000)) == nil {
 		}
 		start, sent := p.now, p.sent[0]
 		for !p.ends[0].Dead() {
-			p.ends[0].SendReliable(numbered(1, 10_000))
+			p.ends[0].Send(wire.Reliable, numbered(1, 10_000))
 			if p.step(); p.now-start > 4*time.Second {
 				t.Fatal("alive after 4 s of silence")
 			}
@@ -288,7 +288,7 @@ func TestALostPeerEndsTheLinkAfterTheTimeout(t *testing.T) {
 		if limit := bytesPerSecond*3 + 2*int(l.budget.burst); p.sent[0]-sent > limit {
 			t.Errorf("%d bytes sent to a lost peer", p.sent[0]-sent)
 		}
-		if !errors.Is(l.SendReliable([]byte{1}), ErrTimeout) || !errors.Is(l.SendDatagram([]byte{1}), ErrTimeout) {
+		if !errors.Is(l.Send(wire.Reliable, []byte{1}), ErrTimeout) || !errors.Is(l.Send(wire.Datagram, []byte{1}), ErrTimeout) {
 			t.Error("a dead link takes messages")
 		}
 		before := p.sent[0]
@@ -303,7 +303,7 @@ func TestAGapBetweenFlushesDoesNotEndTheLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t).withTimeout(3 * time.Second)
 		p.step()
-		must(t, p.ends[0].SendReliable([]byte("x")))
+		must(t, p.ends[0].Send(wire.Reliable, []byte("x")))
 		time.Sleep(time.Hour)
 		p.now += time.Hour
 		for range 60 {
@@ -322,7 +322,7 @@ func TestASlowReaderClosesItsWindowAndEndsTheLink(t *testing.T) {
 		p := newPair(t).withTimeout(3 * time.Second)
 		a, b := p.ends[0], p.ends[1]
 		for range 60 * 6 {
-			for a.SendReliable(numbered(1, 1000)) == nil {
+			for a.Send(wire.Reliable, numbered(1, 1000)) == nil {
 			}
 			time.Sleep(tick)
 			p.now += tick
@@ -342,7 +342,7 @@ func TestAWindowOpensAgainAfterAPause(t *testing.T) {
 		a, b := p.ends[0], p.ends[1]
 		sent, got := 0, 0
 		for i := range 60 * 12 {
-			for sent < 600 && a.SendReliable(numbered(sent, 1000)) == nil {
+			for sent < 600 && a.Send(wire.Reliable, numbered(sent, 1000)) == nil {
 				sent++
 			}
 			time.Sleep(tick)
@@ -372,12 +372,12 @@ func TestAWindowOpensAgainAfterAPause(t *testing.T) {
 func TestDatagramsOfAnotherEpochAreDroppedAndReliableMessagesAreNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t)
-		must(t, p.ends[0].SendDatagram([]byte("old, under way")))
+		must(t, p.ends[0].Send(wire.Datagram, []byte("old, under way")))
 		p.step()
-		p.ends[0].SendDatagram([]byte("old, queued"))
+		p.ends[0].Send(wire.Datagram, []byte("old, queued"))
 		p.ends[0].withEpoch(2)
-		must(t, p.ends[0].SendReliable([]byte("restart")))
-		must(t, p.ends[0].SendDatagram([]byte("new")))
+		must(t, p.ends[0].Send(wire.Reliable, []byte("restart")))
+		must(t, p.ends[0].Send(wire.Datagram, []byte("new")))
 		p.step()
 		p.ends[1].withEpoch(2)
 		for range 10 {
@@ -391,7 +391,7 @@ func TestDatagramsOfAnotherEpochAreDroppedAndReliableMessagesAreNot(t *testing.T
 		}
 		// The epochs differ: the reliable channel still works both ways.
 		p.ends[0].withEpoch(3)
-		must(t, p.ends[0].SendReliable([]byte("restart again")))
+		must(t, p.ends[0].Send(wire.Reliable, []byte("restart again")))
 		for range 30 {
 			p.step()
 		}
@@ -405,7 +405,7 @@ func TestDatagramsOfAnotherEpochAreDroppedAndReliableMessagesAreNot(t *testing.T
 func TestUnreadDatagramsAreDroppedAndCounted(t *testing.T) {
 	a, b := New(), New()
 	for i := range 1000 {
-		must(t, a.SendDatagram(numbered(i, 1000)))
+		must(t, a.Send(wire.Datagram, numbered(i, 1000)))
 		a.Flush(time.Duration(i)*tick, func(packet []byte) { b.Receive(packet) })
 	}
 	kept := uint64(0)
@@ -426,7 +426,7 @@ func TestStatsReportTheRoundTrip(t *testing.T) {
 			longest := time.Duration(0)
 			for i := range 600 {
 				if i%20 == 0 {
-					must(t, p.ends[0].SendReliable(numbered(i, 50)))
+					must(t, p.ends[0].Send(wire.Reliable, numbered(i, 50)))
 				}
 				p.step()
 				longest = max(longest, p.ends[0].Stats().RTT)

@@ -52,7 +52,7 @@ func reliableOrder(t *testing.T, n drained) {
 	var sent, got [2]int
 	for range mostTicks {
 		for i := range 2 {
-			for sent[i] < total && n.ends[i].SendReliable(checkable(uint32(sent[i]), sizes[sent[i]%len(sizes)])) == nil {
+			for sent[i] < total && n.ends[i].Send(wire.Reliable, checkable(uint32(sent[i]), sizes[sent[i]%len(sizes)])) == nil {
 				sent[i]++
 			}
 		}
@@ -76,7 +76,7 @@ func datagramsIntact(t *testing.T, n drained) {
 	const total = 300
 	sent, got := 0, map[uint32]int{}
 	for tick := range total + 300 {
-		if tick < total && n.ends[0].SendDatagram(checkable(uint32(tick), 4+tick*3)) == nil {
+		if tick < total && n.ends[0].Send(wire.Datagram, checkable(uint32(tick), 4+tick*3)) == nil {
 			sent++
 		}
 		n.step()
@@ -95,7 +95,7 @@ func datagramsIntact(t *testing.T, n drained) {
 
 func sendsCopy(t *testing.T, n drained) {
 	b := []byte("before")
-	if err := n.ends[0].SendReliable(b); err != nil {
+	if err := n.ends[0].Send(wire.Reliable, b); err != nil {
 		t.Fatal(err)
 	}
 	copy(b, "after!")
@@ -114,17 +114,17 @@ func sendsCopy(t *testing.T, n drained) {
 func boundsHold(t *testing.T, n drained) {
 	e := n.ends[0]
 	for _, size := range []int{0, MaxMessage + 1} {
-		if e.SendReliable(make([]byte, size)) == nil {
+		if e.Send(wire.Reliable, make([]byte, size)) == nil {
 			t.Errorf("a reliable message of %d bytes was accepted", size)
 		}
 	}
 	for _, size := range []int{0, wire.MaxPart + 1} {
-		if e.SendDatagram(make([]byte, size)) == nil {
+		if e.Send(wire.Datagram, make([]byte, size)) == nil {
 			t.Errorf("a datagram of %d bytes was accepted", size)
 		}
 	}
 	n.step()
-	if err := e.SendDatagram(make([]byte, wire.MaxPart)); err != nil {
+	if err := e.Send(wire.Datagram, make([]byte, wire.MaxPart)); err != nil {
 		t.Errorf("the MaxMessage datagram: %v", err)
 	}
 }

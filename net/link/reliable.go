@@ -25,7 +25,7 @@ type reliable struct {
 	fed, sent, acked uint32
 	flight           [window]flight // of [acked, fed), at number % window
 	unacked          int            // bytes in queue and flight
-	progressed       bool           // a segment was acknowledged since takeProgress
+	progressed       bool           // a segment was acknowledged since the link has cleared it
 	now              time.Duration  // of the last flush
 
 	sampled  bool          // sampleAt is not measured yet
@@ -52,22 +52,18 @@ func (r *reliable) open(budget *budget, stats *Stats) {
 	r.core.SetMtu(segmentMTU)
 }
 
-func (r *reliable) send(message []byte) {
-	r.queue.push(message)
-	r.unacked += framedSize(len(message))
-}
-
-// takeProgress reports whether the peer has acknowledged a segment since the last call, or none waits for it.
-func (r *reliable) takeProgress() bool {
-	progressed := r.progressed || r.unacked == 0
-	r.progressed = false
-	return progressed
-}
-
 // flush feeds the core and has it send, at most once in 10 ms.
 func (r *reliable) flush(now time.Duration) {
 	r.now = now
-	r.measure()
+	if r.sampled { // a round trip from the last acknowledgement
+		r.sampled = false
+		trip := max(now-r.sampleAt, 0)
+		if r.stats.RTT == 0 {
+			r.stats.RTT = trip
+		} else {
+			r.stats.RTT += (trip - r.stats.RTT) / 8
+		}
+	}
 	r.feed()
 	r.core.Update()
 }
@@ -160,20 +156,6 @@ func (r *reliable) clearOut() {
 		r.out = trim(r.out)
 	}
 	r.out = r.out[:0]
-}
-
-// measure measures the round trip time from the last acknowledgement.
-func (r *reliable) measure() {
-	if !r.sampled {
-		return
-	}
-	r.sampled = false
-	trip := max(r.now-r.sampleAt, 0)
-	if r.stats.RTT == 0 {
-		r.stats.RTT = trip
-	} else {
-		r.stats.RTT += (trip - r.stats.RTT) / 8
-	}
 }
 
 // next returns the next whole message. The stream holds at most one message and one segment, because more is read from the

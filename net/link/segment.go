@@ -57,20 +57,7 @@ func firstSegment(b []byte) (s segment, ok bool) {
 	return segment{}, false
 }
 
-// segmentsWellFormed reports whether b consists of one or more whole segments.
-func segmentsWellFormed(b []byte) bool {
-	for len(b) > 0 {
-		s, ok := firstSegment(b)
-		if !ok {
-			return false
-		}
-		b = b[s.size:]
-	}
-	return true
-}
-
-// segmentsWithin returns how many bytes of b, which consists of well-formed segments, fit into limit bytes without cutting
-// one.
+// segmentsWithin returns how many bytes of b are whole, well-formed segments that fit into limit bytes.
 func segmentsWithin(b []byte, limit int) (n int) {
 	for n < len(b) {
 		s, ok := firstSegment(b[n:])

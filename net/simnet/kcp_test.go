@@ -10,6 +10,7 @@ import (
 
 	"tendon/net/link"
 	"tendon/net/simnet"
+	"tendon/net/wire"
 )
 
 // How the comparison is made: 60 messages of 32 bytes a second for 20 s, both flushed 60 times a second.
@@ -106,7 +107,7 @@ func kcpLatencies(t *testing.T, profile simnet.Profile) (took []time.Duration) {
 			t.Fatalf("KCP delivered %d of %d messages", len(took), comparedMessages)
 		}
 		if k < comparedMessages {
-			if err := links[0].SendReliable(stamped(time.Since(start))); err != nil {
+			if err := links[0].Send(wire.Reliable, stamped(time.Since(start))); err != nil {
 				t.Fatal(err)
 			}
 		}

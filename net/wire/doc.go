@@ -2,9 +2,6 @@
 // carries messages of both channels in one packet. The layouts themselves are written in STANDARD.md beside this file;
 // testdata/vectors.txt pins them byte for byte.
 //
-// The messages themselves are defined by the strategies and by net/session. The package imports the standard library
-// only, and uses no clock, socket or lock.
-//
 // Bytes off the wire are hostile, so a [Reader] checks before it acts. It compares every length and count with its
 // bound and with the bytes that are left before it slices or allocates. It refuses an encoding that is not the shortest
 // one. The first error stays, so a decoder ends in one check:
