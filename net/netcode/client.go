@@ -55,8 +55,6 @@ type Client struct {
 	seal, open  cipher.AEAD
 	codec       codec
 	response    [8 + challengeSize]byte // of the challenge: its sequence and its sealed token
-	slot        uint32
-	maxClients  uint32
 	counters    Counters
 }
 
@@ -87,10 +85,8 @@ func (c *Client) Connect(token []byte, now time.Time) error {
 func (c *Client) try(server int, at int64) {
 	c.server = server
 	c.state = StateRequesting
-	c.lastReceive = at
-	c.sendNow = true
+	c.lastReceive, c.sendNow = at, true
 	c.window = window{}
-	c.slot, c.maxClients = 0, 0
 }
 
 // fail tries the next server, or ends in a negative state.
@@ -142,16 +138,12 @@ func (c *Client) accept(k kind, body []byte, at int64) ([]byte, Counter) {
 		return nil, KeepAlives
 	case k == kindKeepAlive && c.state == StateResponding:
 		c.state = StateConnected
-		c.slot = binary.LittleEndian.Uint32(body)
-		c.maxClients = binary.LittleEndian.Uint32(body[4:])
-		c.lastReceive = at
-		c.sendNow = true // confirms the connection to the server
+		c.lastReceive, c.sendNow = at, true // confirms the connection to the server
 		return nil, Connects
 	case k == kindChallenge && c.state == StateRequesting:
 		c.state = StateResponding
 		copy(c.response[:], body)
-		c.lastReceive = at
-		c.sendNow = true
+		c.lastReceive, c.sendNow = at, true
 		return nil, Challenges
 	case k == kindDenied && c.state < StateConnected:
 		c.fail(StateDenied, at)
@@ -253,10 +245,6 @@ func (c *Client) State() State { return c.state }
 
 // Server returns the address of the present server, the zero AddrPort before the first Connect.
 func (c *Client) Server() netip.AddrPort { return c.token.servers.at[c.server] }
-
-// Slot returns the client's slot on the server and the number of slots, as the server sent them. Both are zero before
-// the client is connected.
-func (c *Client) Slot() (slot, slots uint32) { return c.slot, c.maxClients }
 
 // Counters returns the live counters of the client.
 func (c *Client) Counters() *Counters { return &c.counters }

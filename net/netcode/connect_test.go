@@ -13,9 +13,6 @@ import (
 func TestClientConnectsAndBothSidesExchangePayloads(t *testing.T) {
 	w := newWorld(t, 4)
 	c := w.connected(addr(1), w.token(77))
-	if slot, slots := c.Slot(); slot != 0 || slots != 4 {
-		t.Errorf("client has slot %d of %d, want 0 of 4", slot, slots)
-	}
 	if len(w.events) != 1 || w.events[0].Kind != Connected || w.events[0].Slot != 0 || w.events[0].Replaced {
 		t.Fatalf("events %+v, want one Connected of slot 0", w.events)
 	}

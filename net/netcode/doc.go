@@ -41,34 +41,27 @@
 //
 // The response is sealed with a key from the request, so the server keeps that key. The table of pending challenges has a
 // fixed size and one entry per address; a new entry replaces the oldest. An entry requires a token that the backend sealed
-// for this server, and that was not used by another address or connection. The user data is in the challenge token, not
-// in the table. A second table of fixed size keeps the presented tokens. The server keeps nothing else, and no slot or
-// event depends on these tables.
+// for this server, and that was not used by another address or connection. A second table of fixed size keeps the presented
+// tokens. The server keeps nothing else, and no slot or event depends on these tables.
 //
 // # Differences from the standard
 //
 // The server is stricter than the standard in ways that no valid peer observes:
 //
-//   - A token is valid for one connection. The standard allows the same address to connect again with it, but then both
-//     keys would seal a second packet with each sequence number.
+//   - A token is valid for one connection. With a second one, both keys would seal two packets with each sequence number.
 //   - A challenge token is valid for one connect token and address, not only for its client id. A repeated request is
 //     answered with the same challenge token.
-//   - The sequence numbers of challenges and denials start at random in the upper half of their space. Two servers of one
-//     token, or a restarted server, then do not seal with the same number.
+//   - The sequence numbers of challenges and denials start at random in the upper half of their space, so that two servers
+//     of one token, or a restarted server, do not seal with the same number.
 //   - Datagrams longer than any packet are dropped without decryption.
-//
-// A client that receives a disconnect packet while connected stays disconnected, as the text of the standard requires.
 //
 // # Accepted limits
 //
-//   - There is no forward secrecy: the keys of a connection are in its token. With the private key, or with the token, a
-//     recorded connection can be decrypted. Change the private key regularly.
-//   - A restarted server does not know the used tokens. It refuses them only after they have expired, so keep lifetimes
-//     short (DefaultLifetime is 45 s).
+//   - There is no forward secrecy: the keys of a connection are in its token. Change the private key regularly.
+//   - A restarted server does not know the used tokens, so keep lifetimes short (DefaultLifetime is 45 s).
 //   - A used token is dropped early if very many tokens are presented within its lifetime. Only its own client has the keys
 //     to use it again. HistoryForgotten counts these cases.
 //   - An observer of a request can present it first from another address, and so make the token unusable. A client can
 //     present its own token with a forged source address, and so replace the pending challenge of that address. Neither
 //     gets a connection by it, or affects one.
-//   - Sizes and times of packets are visible.
 package netcode

@@ -95,15 +95,10 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	if v.Action == Ignore {
 		return DropIgnored
 	}
-	if e := s.history.find(id); e != nil {
-		if e.used {
-			return DropReused
-		}
-		if e.addr != from {
-			return DropElsewhere
-		}
-	} else if _, forgot := s.history.add(id, from, expires, unixSeconds(now)); forgot {
-		s.counters[HistoryForgotten]++
+	if e := s.history.entry(id, from, expires, unixSeconds(now)); e.used {
+		return DropReused
+	} else if e.addr != from {
+		return DropElsewhere
 	}
 	if v.Action == Deny {
 		s.sealGlobal(out, from, &private.ServerToClient, kindDenied, nil)
@@ -111,13 +106,7 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	}
 
 	at := s.since(now)
-	p := s.pending.find(from, at)
-	if p == nil {
-		var evicted bool
-		if p, evicted = s.pending.add(from, at); evicted {
-			s.counters[PendingEvicted]++
-		}
-	}
+	p := s.pending.entry(from, at)
 	if p.token != id {
 		*p = pending{
 			live: true, addr: from, token: id, tokenExpires: expires,
@@ -222,7 +211,7 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	}
 	event := Event{Kind: Connected, Slot: v.Slot, Replaced: s.slots[v.Slot].connected}
 	s.Disconnect(out, v.Slot, now)
-	s.markUsed(p, unixSeconds(now))
+	s.history.entry(p.token, p.addr, p.tokenExpires, unixSeconds(now)).used = true // a new entry if it was dropped since the request
 	c := &s.slots[v.Slot]
 	*c = slot{
 		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), lastReceive: at,
@@ -235,16 +224,4 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	s.pending.remove(p)
 	s.keepAlive(out, v.Slot, at)
 	return event, Connects
-}
-
-// markUsed marks a token as used for a connection.
-func (s *Server) markUsed(p *pending, unix uint64) {
-	e := s.history.find(p.token)
-	if e == nil { // dropped between request and response
-		var forgot bool
-		if e, forgot = s.history.add(p.token, p.addr, p.tokenExpires, unix); forgot {
-			s.counters[HistoryForgotten]++
-		}
-	}
-	e.used = true
 }

@@ -20,9 +20,10 @@ type usedToken struct {
 // as many further tokens of the backend as the ring holds. Then only its holder, who alone has its keys, can use it
 // again.
 type history struct {
-	ring    []usedToken
-	next    int
-	byToken map[tokenID]int32
+	ring     []usedToken
+	next     int
+	byToken  map[tokenID]int32
+	counters *Counters
 }
 
 // historyScan bounds the search for an entry that may be replaced.
@@ -33,31 +34,26 @@ func (h *history) init(size int) {
 	h.byToken = make(map[tokenID]int32, size)
 }
 
-// find returns the record of a token, or nil.
-func (h *history) find(token tokenID) *usedToken {
+// entry returns the record of a token, a new one for a new token.
+func (h *history) entry(token tokenID, addr netip.AddrPort, expires, unix uint64) *usedToken {
 	if i, ok := h.byToken[token]; ok {
 		return &h.ring[i]
 	}
-	return nil
-}
-
-// add records a new token. forgot reports that it replaced a used token that has not expired.
-func (h *history) add(token tokenID, addr netip.AddrPort, expires, unix uint64) (e *usedToken, forgot bool) {
-	at := h.next
-	forgot = true
+	at, forgotten := h.next, uint64(1)
 	for i := range min(historyScan, len(h.ring)) {
 		old := &h.ring[(h.next+i)%len(h.ring)]
 		if !old.live || !old.used || old.expires <= unix {
-			at, forgot = (h.next+i)%len(h.ring), false
+			at, forgotten = (h.next+i)%len(h.ring), 0
 			break
 		}
 	}
+	h.counters[HistoryForgotten] += forgotten
 	h.next = (at + 1) % len(h.ring)
-	e = &h.ring[at]
+	e := &h.ring[at]
 	if e.live {
 		delete(h.byToken, e.token)
 	}
 	*e = usedToken{live: true, token: token, addr: addr, expires: expires}
 	h.byToken[token] = int32(at)
-	return e, forgot
+	return e
 }

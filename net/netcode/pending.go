@@ -20,9 +20,10 @@ type pending struct {
 // pendingTable holds the pending challenges, at most one per address, in a ring of fixed size. A new entry replaces the
 // oldest. Each entry requires a token sealed by the backend.
 type pendingTable struct {
-	ring   []pending
-	next   int
-	byAddr map[netip.AddrPort]int32
+	ring     []pending
+	next     int
+	byAddr   map[netip.AddrPort]int32
+	counters *Counters
 }
 
 func (t *pendingTable) init(size int) {
@@ -44,17 +45,22 @@ func (t *pendingTable) find(addr netip.AddrPort, at int64) *pending {
 	return p
 }
 
-// add returns an empty entry for an address without one. evicted reports that it replaced a live one.
-func (t *pendingTable) add(addr netip.AddrPort, at int64) (p *pending, evicted bool) {
-	p = &t.ring[t.next]
+// entry returns the pending challenge of an address, an empty one for an address without one.
+func (t *pendingTable) entry(addr netip.AddrPort, at int64) *pending {
+	if p := t.find(addr, at); p != nil {
+		return p
+	}
+	p := &t.ring[t.next]
 	if p.live {
-		evicted = at <= p.deadline
+		if at <= p.deadline {
+			t.counters[PendingEvicted]++
+		}
 		t.remove(p)
 	}
 	t.byAddr[addr] = int32(t.next)
 	t.next = (t.next + 1) % len(t.ring)
 	p.live, p.addr = true, addr
-	return p, evicted
+	return p
 }
 
 // remove clears an entry and its keys.

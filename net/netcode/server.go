@@ -151,6 +151,7 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 		s.tokens = append(s.tokens, newTokenAEAD(&config.Keys[i]))
 	}
 	s.codec.init(config.ProtocolID)
+	s.pending.counters, s.history.counters = &s.counters, &s.counters
 	s.pending.init(max(minPending, 4*config.Slots))
 	s.history.init(max(minHistory, 8*config.Slots))
 

@@ -175,7 +175,7 @@ const longText = "..............................................................
 
 type transportOf struct{ *link.Link }
 
-func (t *transportOf) Send(ch systems.Channel, m []byte) error { return t.Send(wire.Reliable, m) }
+func (t *transportOf) Send(ch systems.Channel, m []byte) error { return t.Link.Send(wire.Reliable, m) }
 func (t *transportOf) Room() int                               { return 1 << 16 }
 
 // A peer that sends messages and acknowledges nothing is dropped by the timeout of its link.
