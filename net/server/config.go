@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"time"
 
-	"tendon/ecs"
 	"tendon/net/netcode"
 	"tendon/net/room"
 )
@@ -101,6 +100,3 @@ func (c *Config) public(socket endpoint) ([]netip.AddrPort, error) {
 	}
 	return []netip.AddrPort{at}, nil
 }
-
-func (c *Config) game() *ecs.Game { return c.Room.Game }
-func (c *Config) rate() int       { return c.Room.Game.TickRate }

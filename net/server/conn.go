@@ -5,8 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tendon/ecs/image"
 	"tendon/net/limit"
 	"tendon/net/link"
+	"tendon/net/room"
 	"tendon/systems"
 )
 
@@ -20,7 +22,7 @@ type conn struct {
 	addr   netip.AddrPort
 	epoch  uint32 // number of this connection of the client: see revoked
 	since  time.Time
-	entry  *roomEntry
+	room   *hostedRoom
 
 	// Under the lock of the table.
 	packets limit.Limiter[systems.Time]
@@ -33,15 +35,19 @@ type conn struct {
 	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
 }
 
-// roomEntry is the entry of a room in the table: its worker and the number of its connections. It exists before the room
-// is made, and may exist for a moment after the room is closed.
-type roomEntry struct {
+// hostedRoom is a room with its place in the table. It exists before the room is made, and may exist for a moment after the
+// room is closed.
+type hostedRoom struct {
 	name   string
 	worker *worker
 
 	// Under the lock of the table.
-	conns int
-	empty time.Time // since when conns is 0
+	count int       // connections
+	empty time.Time // since when count is 0
 
-	room *hostedRoom // of the worker; nil until the first connection has joined
+	// Of the worker.
+	room     *room.Room // nil until the first connection has joined, and after the end
+	conns    []*conn    // by peer
+	phase    int
+	observer image.Observer // of the room; may be nil
 }

@@ -16,8 +16,8 @@ import (
 // connTable is the table of connections and rooms, with the netcode server that opens and seals their packets. All of it
 // is under one lock. The lock is held for a batch of packets at most, and never during a system call or a tick.
 //
-// Invariants: conns[slot] is set if and only if netcode has a client in the slot. entry.conns is the number of conns with
-// that entry.
+// Invariants: conns[slot] is set if and only if netcode has a client in the slot. The count of a room is the
+// number of conns with that room.
 type connTable struct {
 	mu      sync.Mutex
 	config  *Config
@@ -26,7 +26,7 @@ type connTable struct {
 	public  []netip.AddrPort
 	workers []*worker
 	conns   []*conn
-	entries map[string]*roomEntry
+	rooms   map[string]*hostedRoom
 	revoked revoked
 	closing bool
 	log     *limitedLog
@@ -54,11 +54,11 @@ const (
 
 func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time, log *limitedLog) (*connTable, error) {
 	slots := c.maxClients()
-	t := &connTable{config: c, epoch: epoch, public: public, entries: map[string]*roomEntry{}, conns: make([]*conn, slots), log: log,
+	t := &connTable{config: c, epoch: epoch, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots), log: log,
 		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024},
-		limit:   limit.New(systems.Second/systems.Time(packetsPerTick*c.rate()+packetsExtra), max(packetsBurst, 2*c.rate()))}
+		limit:   limit.New(systems.Second/systems.Time(packetsPerTick*c.Room.Game.TickRate+packetsExtra), max(packetsBurst, 2*c.Room.Game.TickRate))}
 	t.polled.Store(math.MinInt64 / 2)
-	n, err := netcode.NewServer(netcode.ServerConfig{ProtocolID: ProtocolID(c.game().Name), Keys: c.Keys, Addresses: public,
+	n, err := netcode.NewServer(netcode.ServerConfig{ProtocolID: ProtocolID(c.Room.Game.Name), Keys: c.Keys, Addresses: public,
 		Slots: slots, Admit: t.admit}, epoch)
 	t.netcode = n
 	return t, err
@@ -82,7 +82,7 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 				t.packets.PacketsFlood++
 				continue
 			}
-			c.entry.worker.queue.packet(c, e.Payload, at)
+			c.room.worker.queue.packet(c, e.Payload, at)
 		case netcode.Connected:
 			t.join(e, now)
 		case netcode.Disconnected:
@@ -139,11 +139,11 @@ func (t *connTable) outdated(client uint64, pass *Pass, old *conn) bool {
 
 // fits reports whether the room of a pass has a place for one more connection.
 func (t *connTable) fits(pass *Pass, old *conn) bool {
-	entry := t.entries[pass.Room]
-	if entry == nil {
-		return len(t.entries) < t.config.MaxRooms
+	h := t.rooms[pass.Room]
+	if h == nil {
+		return len(t.rooms) < t.config.MaxRooms
 	}
-	return entry.conns < t.config.Room.MaxPeers || old != nil && old.entry == entry
+	return h.count < t.config.Room.MaxPeers || old != nil && old.room == h
 }
 
 // join adds a new connection and queues it for its worker.
@@ -157,35 +157,35 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 	if err != nil {
 		panic("server: a connection was made whose pass admit had refused; report this as a bug of net/netcode")
 	}
-	entry := t.entries[pass.Room]
-	if entry == nil {
-		idlest := slices.MinFunc(t.workers, func(a, b *worker) int { return a.entries - b.entries })
-		entry = &roomEntry{name: pass.Room, worker: idlest}
-		entry.worker.entries++
-		t.entries[pass.Room] = entry
+	h := t.rooms[pass.Room]
+	if h == nil {
+		idlest := slices.MinFunc(t.workers, func(a, b *worker) int { return a.assigned - b.assigned })
+		idlest.assigned++
+		h = &hostedRoom{name: pass.Room, worker: idlest, conns: make([]*conn, t.config.Room.MaxPeers)}
+		t.rooms[pass.Room] = h
 	}
-	c := &conn{slot: e.Slot, client: client, pass: pass, addr: t.netcode.Addr(e.Slot), since: now, entry: entry,
+	c := &conn{slot: e.Slot, client: client, pass: pass, addr: t.netcode.Addr(e.Slot), since: now, room: h,
 		epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit}
 	if e.Replaced && !pass.Reconnect { // otherwise the replaced client, which is alive, would reconnect at once
 		t.revoked.add(client, revocation{epoch: c.epoch, until: now.Add(revokedLife)}, now)
 	}
 	t.conns[e.Slot] = c
-	entry.conns++
+	h.count++
 	t.counts.Joined++
-	entry.worker.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
+	h.worker.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
 }
 
 // end removes a connection, which netcode has removed, and queues its end for its worker.
 func (t *connTable) end(c *conn, how workKind, now time.Time) {
 	t.remove(c, now)
-	c.entry.worker.queue.add(workItem{kind: how, conn: c, at: t.at(now)})
+	c.room.worker.queue.add(workItem{kind: how, conn: c, at: t.at(now)})
 }
 
 func (t *connTable) remove(c *conn, now time.Time) {
 	t.conns[c.slot] = nil
-	c.entry.conns--
-	if c.entry.conns == 0 {
-		c.entry.empty = now
+	c.room.count--
+	if c.room.count == 0 {
+		c.room.empty = now
 	}
 	if c.hasToken.Load() {
 		t.revoked.add(c.client, revocation{epoch: c.epoch, until: now.Add(revokedLife)}, now)
@@ -233,11 +233,11 @@ func (t *connTable) update(out *netcode.Outbox, now time.Time) {
 		t.counts.TimedOut++
 		t.end(t.conns[e.Slot], workLost, now)
 	}
-	for name, entry := range t.entries {
-		if entry.conns == 0 && now.Sub(entry.empty) >= emptyRoom {
-			delete(t.entries, name)
-			entry.worker.entries--
-			entry.worker.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(entry) }})
+	for name, h := range t.rooms {
+		if h.count == 0 && now.Sub(h.empty) >= emptyRoom {
+			delete(t.rooms, name)
+			h.worker.assigned--
+			h.worker.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(h) }})
 		}
 	}
 }

@@ -11,22 +11,12 @@ import (
 	"tendon/systems"
 )
 
-// hostedRoom is a room with its connections, by peer.
-type hostedRoom struct {
-	room     *room.Room
-	entry    *roomEntry
-	conns    []*conn
-	phase    int
-	observer image.Observer // of the room; may be nil
-}
-
 // join adds a new connection to its room, which is made for the first one.
 func (w *worker) join(c *conn, at systems.Time) {
-	h := c.entry.room
-	if h == nil {
-		var err error
-		if h, err = w.open(c.entry, at); err != nil {
-			w.log.error("room cannot be opened", slog.String("room", c.entry.name), slog.Any("error", err))
+	h := c.room
+	if h.room == nil {
+		if err := w.open(h, at); err != nil {
+			w.log.error("room cannot be opened", slog.String("room", h.name), slog.Any("error", err))
 			w.out.drop(c)
 			return
 		}
@@ -34,7 +24,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 	c.link = link.New()
 	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
 	if err != nil {
-		w.log.info("client refused", slog.String("room", c.entry.name), slog.Any("error", err))
+		w.log.info("client refused", slog.String("room", c.room.name), slog.Any("error", err))
 		w.flush(c, at) // sends the refusal
 		c.link = nil
 		w.out.drop(c)
@@ -42,12 +32,11 @@ func (w *worker) join(c *conn, at systems.Time) {
 	}
 	c.peer = peer
 	h.conns[peer] = c
-	w.log.info("client connected", slog.String("room", c.entry.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
+	w.log.info("client connected", slog.String("room", c.room.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
 }
 
 // open makes a room. Its State(0) is at the last step of its phase.
-func (w *worker) open(entry *roomEntry, at systems.Time) (*hostedRoom, error) {
-	h := &hostedRoom{entry: entry, conns: make([]*conn, w.config.Room.MaxPeers)}
+func (w *worker) open(h *hostedRoom, at systems.Time) error {
 	for i := range w.rooms {
 		if len(w.rooms[i]) < len(w.rooms[h.phase]) {
 			h.phase = i
@@ -56,8 +45,8 @@ func (w *worker) open(entry *roomEntry, at systems.Time) (*hostedRoom, error) {
 	c := w.config.Room
 	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
 	if w.config.OpenRoom != nil {
-		if err := w.config.OpenRoom(entry.name, &c); err != nil {
-			return nil, err
+		if err := w.config.OpenRoom(h.name, &c); err != nil {
+			return err
 		}
 	}
 	c.Game, c.MaxPeers = w.config.Room.Game, w.config.Room.MaxPeers // the grid and the tables are made for them
@@ -70,14 +59,13 @@ func (w *worker) open(entry *roomEntry, at systems.Time) (*hostedRoom, error) {
 	}
 	r, err := room.New(c, w.grid.due(step))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.room, h.observer = r, c.Observer
-	entry.room = h
 	w.rooms[h.phase] = append(w.rooms[h.phase], h)
 	w.published.next = 0
-	w.log.info("room opened", slog.String("room", entry.name))
-	return h, nil
+	w.log.info("room opened", slog.String("room", h.name))
+	return nil
 }
 
 // mint makes a reconnect token for the client of a connection.
@@ -87,7 +75,7 @@ func (w *worker) mint(c *conn, seat int) []byte {
 	if pass.Seat == AnySeat {
 		pass.Seat = seat
 	}
-	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.game().Name), Key: w.config.Keys[0], ClientID: c.client,
+	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.Room.Game.Name), Key: w.config.Keys[0], ClientID: c.client,
 		Addresses: w.table.public, Pass: pass, Lifetime: reconnectLife}, w.now)
 	if err != nil {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
@@ -102,7 +90,7 @@ func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 	if c.link == nil {
 		return
 	}
-	h := c.entry.room
+	h := c.room
 	if byClient {
 		// The disconnect packet may overtake the end of the session. A client that means to reconnect sends neither, so
 		// the seat need not be kept.
@@ -110,7 +98,7 @@ func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 	}
 	h.room.Vanish(c.peer, at)
 	h.conns[c.peer], c.link = nil, nil
-	w.log.info("client gone", slog.String("room", c.entry.name), slog.Int("peer", int(c.peer)))
+	w.log.info("client gone", slog.String("room", c.room.name), slog.Int("peer", int(c.peer)))
 }
 
 // frame computes the due ticks of one room and collects the packets of its connections.
@@ -129,7 +117,7 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 			c.hasToken.Store(true)
 		}
 		if c.link.Dead() {
-			w.log.info("client dropped", slog.String("room", h.entry.name), slog.Any("error", c.link.Err()))
+			w.log.info("client dropped", slog.String("room", h.name), slog.Any("error", c.link.Err()))
 			h.room.Vanish(c.peer, at)
 			w.drop(c)
 		}
@@ -158,38 +146,37 @@ func (w *worker) flush(c *conn, at systems.Time) {
 // dismiss ends the connection of a peer whose session has ended.
 func (w *worker) dismiss(p systems.Peer, why error) {
 	c := w.current.conns[p]
-	w.log.info("session ended", slog.String("room", c.entry.name), slog.Int("peer", int(p)), slog.Any("error", why))
+	w.log.info("session ended", slog.String("room", c.room.name), slog.Int("peer", int(p)), slog.Any("error", why))
 	w.flush(c, w.table.at(w.now))
 	w.drop(c)
 }
 
 // drop has the table end a connection that its room has removed.
 func (w *worker) drop(c *conn) {
-	c.entry.room.conns[c.peer], c.link = nil, nil
+	c.room.conns[c.peer], c.link = nil, nil
 	w.out.drop(c)
 }
 
 // close removes a room without connections.
-func (w *worker) close(entry *roomEntry) {
-	h := entry.room
-	if h == nil {
+func (w *worker) close(h *hostedRoom) {
+	if h.room == nil {
 		return
 	}
 	w.rooms[h.phase] = slices.DeleteFunc(w.rooms[h.phase], func(r *hostedRoom) bool { return r == h })
-	entry.room = nil
 	w.published.next = 0
 	w.end(h)
 	st := h.room.Stats()
 	st.Peers, st.Players, st.RingBytes = 0, 0, 0
 	w.past.Add(&st)
-	w.log.info("room closed", slog.String("room", entry.name))
+	h.room = nil
+	w.log.info("room closed", slog.String("room", h.name))
 }
 
 // end decides the matches of a room and reports its end.
 func (w *worker) end(h *hostedRoom) {
 	h.room.Conclude()
 	if w.config.CloseRoom != nil {
-		w.config.CloseRoom(h.entry.name, h.room)
+		w.config.CloseRoom(h.name, h.room)
 	}
 }
 

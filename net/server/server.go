@@ -189,18 +189,18 @@ func (s *Server) Kick(name string, clientID uint64, text string) error {
 // hosted calls f with a room on the goroutine of its worker.
 func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) error {
 	s.conns.mu.Lock()
-	entry := s.conns.entries[name]
+	h := s.conns.rooms[name]
 	s.conns.mu.Unlock()
-	if entry == nil {
+	if h == nil {
 		return ErrNoRoom
 	}
 	answer := make(chan error, 1)
-	entry.worker.queue.add(workItem{kind: workCall, call: func(w *worker) {
-		if entry.room == nil {
+	h.worker.queue.add(workItem{kind: workCall, call: func(w *worker) {
+		if h.room == nil {
 			answer <- ErrNoRoom
 			return
 		}
-		answer <- f(w, entry.room)
+		answer <- f(w, h)
 	}})
 	select {
 	case err := <-answer:

@@ -82,14 +82,20 @@ func (w *worker) publish(at systems.Time) {
 	p.figures = w.figures
 	p.rooms = p.rooms[:0]
 	for h := range w.all() {
-		p.rooms = append(p.rooms, RoomStats{Name: h.entry.name, Worker: w.number, Stats: h.room.Stats()})
+		p.rooms = append(p.rooms, RoomStats{Name: h.name, Worker: w.number, Stats: h.room.Stats()})
 	}
 }
 
 // Stats returns the counters of the server. It may be called at any time from any goroutine.
 func (s *Server) Stats() Stats {
 	st := Stats{MaxRooms: s.config.MaxRooms, MaxClients: s.config.maxClients()}
-	s.conns.fill(&st)
+	t := s.conns
+	t.mu.Lock()
+	st.Rooms, st.Clients = len(t.rooms), t.netcode.Clients()
+	st.ConnectionStats, st.PacketStats = t.counts, t.packets
+	st.Netcode = *t.netcode.Counters()
+	t.mu.Unlock()
+	st.PacketsRefused = st.Netcode.Dropped()
 	for _, w := range s.workers {
 		p := &w.published
 		p.mu.Lock()
@@ -115,13 +121,4 @@ func (s *Stats) Total() room.Stats {
 		all.Add(&s.Table[i].Stats)
 	}
 	return all
-}
-
-func (t *connTable) fill(st *Stats) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	st.Rooms, st.Clients = len(t.entries), t.netcode.Clients()
-	st.ConnectionStats, st.PacketStats = t.counts, t.packets
-	st.Netcode = *t.netcode.Counters()
-	st.PacketsRefused = st.Netcode.Dropped()
 }

@@ -13,12 +13,12 @@ import (
 // rooms, computes the rooms that are due, and sends their packets. It takes a lock only to swap its queue and to open and
 // seal packets.
 type worker struct {
-	number  int
-	config  *Config
-	table   *connTable
-	log     *limitedLog
-	queue   queue
-	entries int // rooms assigned to it; under the lock of the table
+	number   int
+	config   *Config
+	table    *connTable
+	log      *limitedLog
+	queue    queue
+	assigned int // rooms assigned to it; under the lock of the table
 
 	grid  grid
 	rooms [][]*hostedRoom // by phase
@@ -59,7 +59,7 @@ type figures struct {
 }
 
 func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limitedLog) *worker {
-	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.rate()),
+	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.Room.Game.TickRate),
 		socketIO: socketIO{receiver: newReceiver(socket), sender: newSender(socket)}}
 	w.queue.wake = make(chan struct{}, 1)
 	w.rooms = make([][]*hostedRoom, w.grid.phases)
@@ -172,7 +172,7 @@ func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 		w.packets.Malformed++
 		return
 	}
-	h := c.entry.room
+	h := c.room
 	for ch, message, ok := c.link.Next(); ok; ch, message, ok = c.link.Next() {
 		h.room.Receive(c.peer, ch, message, at)
 	}
@@ -183,7 +183,7 @@ func (w *worker) compute(at systems.Time) {
 	last := w.grid.last(at)
 	for n := max(w.step+1, last-w.grid.phases+1); n <= last; n++ {
 		rooms := w.rooms[w.grid.phase(n)]
-		if len(rooms) > 0 && at-w.grid.due(n) > systems.Second/systems.Time(w.config.rate()) {
+		if len(rooms) > 0 && at-w.grid.due(n) > systems.Second/systems.Time(w.config.Room.Game.TickRate) {
 			w.turns.LateTurns++
 		}
 		for _, h := range rooms {
