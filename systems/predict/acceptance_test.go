@@ -118,7 +118,7 @@ func TestCP12APressDuringAnOutageTakesEffectOnce(t *testing.T) {
 		if s, _ := m.states.At(m.server.Done()); m.used[0] != 1 || xAt(s, figure(m.server.World(), 0)) != 11 || !c.Live() {
 			t.Errorf("the press was used %d times, the figure is at %v", m.used[0], xAt(s, figure(m.server.World(), 0)))
 		}
-		mine, _ := c.history.At(c.present)
+		mine, _ := c.History.At(c.Tick)
 		if x := xAt(mine, figure(c.World(), 0)); x != 11 {
 			t.Errorf("the client has its figure at %v", x)
 		}
@@ -139,8 +139,8 @@ func TestAClientBehindTheServerAdoptsItsState(t *testing.T) {
 		r.server.Send(r.Now(), r)
 		r.Deliver(0)
 	}
-	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.present != c.replica.Tick || c.pending.count != 0 {
-		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.present, c.replica.Tick, c.pending.count)
+	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.Tick != c.Received || c.pending.count != 0 {
+		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.Tick, c.Received, c.pending.count)
 	}
 	s, _ := c.Replica()
 	if x := r.x(0); x != xAt(s, figure(c.World(), 0)) {
@@ -150,8 +150,8 @@ func TestAClientBehindTheServerAdoptsItsState(t *testing.T) {
 	for range 200 {
 		r.Step()
 	}
-	if c.counts.Snaps != snaps || !c.Live() || c.present <= c.replica.Tick {
-		t.Errorf("%d more states were adopted, live %v, present %d, confirmed %d", c.counts.Snaps-snaps, c.Live(), c.present, c.replica.Tick)
+	if c.counts.Snaps != snaps || !c.Live() || c.Tick <= c.Received {
+		t.Errorf("%d more states were adopted, live %v, present %d, confirmed %d", c.counts.Snaps-snaps, c.Live(), c.Tick, c.Received)
 	}
 }
 
@@ -160,9 +160,9 @@ func TestAStateOlderThanTheHistoryIsAdopted(t *testing.T) {
 	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
 	r.forget()
-	c.history.Clear()
-	c.history.Save(c.World())
-	for c.counts.Snapshots == 0 {
+	c.History.Clear()
+	c.History.Save(c.World())
+	for c.Bodies.Used == 0 {
 		r.Step()
 	}
 	if c.counts.Snaps != 1 || c.counts.Corrections != 0 {
@@ -239,7 +239,7 @@ func TestASuspendedClientSkipsMissedTicks(t *testing.T) {
 		r.server.Send(r.Now(), r)
 		r.Discard(0)
 	}
-	before := c.present
+	before := c.Tick
 	steps, sent, bytes := 0, 0, 0
 	r.lose = func(toClient bool, _ int, message []byte) bool {
 		if !toClient {
@@ -250,7 +250,7 @@ func TestASuspendedClientSkipsMissedTicks(t *testing.T) {
 	}
 	hooks[c.World()] = func(*ecs.World) { steps++ }
 	r.Frame(0)
-	if steps > clock.MaxSteps || sent > 1 || bytes > systems.MaxDatagram || c.present > before+clock.MaxSteps {
+	if steps > clock.MaxSteps || sent > 1 || bytes > systems.MaxDatagram || c.Tick > before+clock.MaxSteps {
 		t.Errorf("one frame computed %d ticks and sent %d messages of up to %d bytes", steps, sent, bytes)
 	}
 	delete(hooks, c.World())
@@ -293,7 +293,7 @@ func everyPressCountsOnce(t *testing.T, c Config, seed uint64) (mispredicted boo
 	m.Net.RunUntil(3*time.Second + soakTime())
 	until = p.peer.Frames
 	m.Net.RunUntil(m.Net.Now() + 3*time.Second)
-	mine, _ := p.history.At(p.present)
+	mine, _ := p.History.At(p.Tick)
 	if x := xAt(mine, figure(p.World(), 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 10 {
 		t.Errorf("seed %d: %d presses, %d were used, the figure is at %v", seed, pressed, m.used[0], x)
 	}

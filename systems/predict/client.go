@@ -1,8 +1,6 @@
 package predict
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
@@ -13,30 +11,21 @@ import (
 
 // Client is the strategy's half on a client.
 //
-// The world is in State(present) of this client: the rows of own are predicted from the local player's inputs. All other
-// rows are as in the newest state received, that of tick replica.Tick. history holds the predicted states of the last
-// ticks, received those of the server. pending holds the player's inputs of the ticks after replica.Tick; those up to
-// present were simulated.
-//
-// The present follows the line as far as the prediction window allows. Beyond the window the prediction freezes.
+// The rows of Own are predicted from the local player's inputs. pending holds the inputs of the ticks after Received; those
+// up to Tick were simulated. Tick follows the line as far as the prediction window allows. Beyond, the prediction freezes.
 type Client struct {
-	predictor.Half[*Client]
+	predictor.Mirror[*Client]
 	line     predictor.Line
-	replica  predictor.Replica
 	limits   Config
-	own      image.RowSet // the predicted rows
-	history  *rollback.Snapshots
-	received *rollback.Snapshots
+	received *rollback.Snapshots // states of the server
 	pending  inputQueue
 	show     presentation
-	present  ecs.Tick
-	lacked   ecs.Tick // oldest tick whose input the server lacked in the newest state, 0 for none
-	suspect  bool     // an own input was substituted since a prediction was last compared
+	lacked   ecs.Tick        // oldest tick whose input the server lacked in the newest state, 0 for none
+	suspect  bool            // an own input was substituted since a prediction was last compared
+	seen     image.ViewStamp // of the frame
 	counts   Counts
 
 	scratch struct {
-		view   image.ViewStamp  // of the frame
-		inputs []ecs.InputBytes // zero but for the local player's
 		window inputMessage
 		head   snapshotHead
 	}
@@ -44,14 +33,11 @@ type Client struct {
 
 // Counts are the counters of a client's mispredictions since it was made.
 type Counts struct {
-	Snapshots   uint64  // snapshots that were used
-	Refused     uint64  // snapshots that could not be used
 	Corrections uint64  // snapshots that differed from the prediction by more than the tolerance
 	Substituted uint64  // corrections after the server lacked or altered an own input
 	External    uint64  // corrections without: the server computed something that this client cannot know
 	Snaps       uint64  // snapshots of a tick without a predicted state: all was taken over
-	Overtaken   uint64  // snapshots newer than the present, without a predicted state either
-	Deepest     int     // most ticks that one snapshot made resimulate
+	Overtaken   uint64  // snapshots newer than Tick, without a predicted state either
 	Furthest    float64 // longest distance between a predicted position and the server's, in world units
 	Refusals    uint64  // inputs that found the queue full
 }
@@ -75,7 +61,7 @@ var (
 // clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
 	{Name: "snapshots", Phase: systems.Receive, Kind: kindSnapshot, Accept: (*Client).receiveSnapshot}, // on either channel
-	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).receiveEvents},
+	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).ReceiveEvents},
 	{Name: "clock", Phase: systems.Reconcile, Run: (*Client).steer},
 	{Name: "inputs", Phase: systems.Reconcile, Run: (*Client).sample},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
@@ -104,16 +90,13 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{limits: limits, history: rollback.NewSnapshots(max(128, 2*c.MaxPrediction)), received: rollback.NewSnapshots(receivedKept)}
-	cl.Core = core
-	cl.Start(cl, clientSystems)
-	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
-	if player, ok := core.Player(); ok {
-		cl.own.AddOwner(ecs.OwnedBy(player))
+	cl := &Client{limits: limits, received: rollback.NewSnapshots(receivedKept)}
+	if err := cl.Init(cl, core, clientSystems, max(128, 2*c.MaxPrediction), effectsKept); err != nil {
+		return nil, err
 	}
-	c.World.Image().SetPredicted(&cl.own)
-	if cl.replica, err = predictor.NewReplica(c.World, effectsKept); err != nil {
-		return nil, fmt.Errorf("predict: %w", err)
+	cl.OrderKind = kindOrder
+	if player, ok := core.Player(); ok {
+		cl.Own.AddOwner(ecs.OwnedBy(player))
 	}
 	return cl, cl.show.init(cl)
 }
@@ -121,16 +104,11 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 // Load starts from the state that was loaded into World, which is the server's.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.Begin(now, serverTick, rtt)
-	w := c.World()
-	f := w.Tick()
-	c.history.Clear()
 	c.received.Clear()
-	c.received.Save(w)
-	c.replica.Begin(f)
-	c.history.Save(w)
+	c.received.Save(c.World())
+	c.History.Save(c.World())
 	c.show.reset()
-	c.present, c.lacked = f, 0
-	c.pending = inputQueue{base: f}
+	c.lacked, c.pending = 0, inputQueue{base: c.Tick}
 	c.line.Begin(&c.Core, now, c.interval())
 }
 
@@ -139,25 +117,19 @@ func (c *Client) interval() float64 {
 	return max(1, float64(c.Game.TickRate)/float64(c.limits.SnapshotRate))
 }
 
-// SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
-// if a frame samples several: the ticks after the first get the predicted input.
+// SetInput sets the local player's input from now on: see predictor.Line.
 func (c *Client) SetInput(in ecs.InputBytes) { c.line.SetInput(in) }
-
-// Order asks the server to execute an order of the local player. Its result appears in the state.
-func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	return c.SendOrder(kindOrder, target, payload, out)
-}
 
 // steer moves the line and the playback to the time of the frame.
 func (c *Client) steer() {
-	c.scratch.view = c.show.seen() // the moment at which the player saw the remote entities while giving this input
+	c.seen = c.show.seen() // the moment of the remote entities that the player saw while giving this input
 	c.line.Pacer.Advance(c.Now)
 	c.show.playback.Advance(c.Now)
 	if c.Spectates() {
-		c.line.Follow(c.replica.Tick)
+		c.line.Follow(c.Received)
 		return
 	}
-	c.line.Steer(c.replica.Tick, c.Settled())
+	c.line.Steer(c.Received, c.Settled())
 }
 
 // sample gives every tick up to the line's its input, and the moment that the player saw. Where the queue is full, the
@@ -174,7 +146,7 @@ func (c *Client) sample() {
 		recent = 1
 	}
 	c.line.Sample(ecs.Tick(c.line.Pacer.Position()), recent, c.Now, func(_ ecs.Tick, in ecs.InputBytes) bool {
-		ok := c.pending.push(entry{in, c.scratch.view})
+		ok := c.pending.push(entry{in, c.seen})
 		if !ok {
 			c.counts.Refusals++
 		}
@@ -192,15 +164,15 @@ func (c *Client) run() {
 		return
 	}
 	c.Counted.Stalled = c.advance(c.line.Want(), c.line.Due())
-	c.CaughtUp(int(c.present)+2 >= c.line.Want() || c.frozen())
+	c.CaughtUp(int(c.Tick)+2 >= c.line.Want() || c.frozen())
 }
 
 // advance steps to a tick, and returns why it could not. due is the number of ticks that became due in this frame.
 func (c *Client) advance(want, due int) systems.StallReason {
-	for fresh := 0; int(c.present) < want && fresh < c.line.Pacer.Most(); fresh++ {
-		e, ok := c.pending.at(c.present + 1)
+	for fresh := 0; int(c.Tick) < want && fresh < c.line.Pacer.Most(); fresh++ {
+		e, ok := c.pending.at(c.Tick + 1)
 		if !ok || c.frozen() {
-			c.Stall(systems.StallWindow, min(due, want-int(c.present)))
+			c.Stall(systems.StallWindow, min(due, want-int(c.Tick)))
 			return systems.StallWindow
 		}
 		c.step(e.in)
@@ -210,7 +182,7 @@ func (c *Client) advance(want, due int) systems.StallReason {
 
 // frozen reports whether the prediction window is full.
 func (c *Client) frozen() bool {
-	return c.present-c.replica.Tick >= ecs.Tick(c.Config.MaxPrediction)
+	return c.Tick-c.Received >= ecs.Tick(c.Config.MaxPrediction)
 }
 
 // sendWindow sends the inputs that the server has not consumed, and which state is held. It does so after each frame that
@@ -220,10 +192,10 @@ func (c *Client) sendWindow() {
 		return
 	}
 	m := &c.scratch.window
-	m.received, m.ack, m.helpless, m.delay, m.done = c.replica.Tick, c.replica.Receiver.Ack(), c.replica.NeedsImage(), c.show.delay(), m.done[:0]
+	m.received, m.ack, m.helpless, m.delay, m.done = c.Received, c.Receiver.Ack(), c.NeedsImage(), c.show.delay(), m.done[:0]
 	m.waits = !c.Spectates() && !c.Settled()
 	first := c.oldestWanted()
-	m.back = uint8(c.replica.Tick + 1 - first)
+	m.back = uint8(c.Received + 1 - first)
 	for f := first; f <= c.pending.last() && len(m.done) < maxInputs; f++ {
 		e, _ := c.pending.given(f)
 		m.done = append(m.done, e)
@@ -236,37 +208,33 @@ func (c *Client) sendWindow() {
 // that the server lacks and the player has given.
 func (c *Client) oldestWanted() ecs.Tick {
 	if c.lacked > 0 {
-		for f := c.lacked; f <= c.replica.Tick; f++ {
+		for f := c.lacked; f <= c.Received; f++ {
 			if _, ok := c.pending.given(f); ok {
 				return f
 			}
 		}
 	}
-	return c.replica.Tick + 1
+	return c.Received + 1
 }
 
 // View returns the two last predicted states and how far between them the display stands. A spectator's are the states
 // received. Present shows more.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
-	confirmed, _ = c.received.At(c.replica.Tick)
-	if current, _ = c.history.At(c.present); current.Empty() || c.Spectates() {
+	confirmed, _ = c.received.At(c.Received)
+	if current, _ = c.History.At(c.Tick); current.Empty() || c.Spectates() {
 		return confirmed, confirmed, confirmed, 0
 	}
-	previous, ok := c.history.At(max(c.present, 1) - 1)
+	previous, ok := c.History.At(max(c.Tick, 1) - 1)
 	if !ok {
 		previous = current
 	}
-	return previous, current, confirmed, c.line.Alpha(c.present, now)
+	return previous, current, confirmed, c.line.Alpha(c.Tick, now)
 }
-
-// Effects drains the effects of events.
-func (c *Client) Effects(f func(systems.Effect)) { c.replica.Effects.Drain(c.present, f) }
 
 // Stats returns the counters. Corrections are snapshots that differed from the prediction.
 func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
-	s.Present, s.Confirmed, s.Corrections = c.present, c.replica.Tick, c.counts.Corrections
-	s.Deepest = uint64(c.counts.Deepest)
+	s.Present, s.Confirmed, s.Corrections = c.Tick, c.Received, c.counts.Corrections
 	s.Snaps += c.counts.Snaps
 	c.line.AddStats(&s)
 	return s
@@ -277,19 +245,12 @@ func (c *Client) Counts() Counts { return c.counts }
 
 // Replica returns the newest state received: see systems.Replicated.
 func (c *Client) Replica() (s *image.Snapshot, whole bool) {
-	s, ok := c.received.At(c.replica.Tick)
+	s, ok := c.received.At(c.Received)
 	if !ok {
 		return nil, false
 	}
-	return s, c.replica.Complete() && c.limits.Interest == 0
+	return s, c.Receiver.Complete() && c.limits.Interest == 0
 }
 
 // Places reports that a replica has the places of entities.
 func (c *Client) Places() bool { return true }
-
-// LastUpdate returns the last tick that updated an entity, 0 for none.
-func (c *Client) LastUpdate(e ecs.Entity) ecs.Tick { return c.replica.Receiver.LastUpdate(e) }
-
-// Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. The
-// server notices and sends everything anew. It is for tests.
-func (c *Client) Forget() { c.replica.Receiver.Forget() }

@@ -17,10 +17,10 @@ func (c *Client) plant(accept func(*Client, systems.Message) error) {
 // unreconciled makes the state of a snapshot the present.
 func unreconciled(c *Client, m systems.Message) error {
 	err := c.receiveSnapshot(m)
-	if s, ok := c.received.At(c.replica.Tick); ok {
-		c.restorePresent()
+	if s, ok := c.received.At(c.Received); ok {
+		c.World().Image().Restore(c.Current())
 		c.World().Image().Overlay(s, nil)
-		c.history.Save(c.World())
+		c.History.Save(c.World())
 	}
 	return err
 }
@@ -28,11 +28,11 @@ func unreconciled(c *Client, m systems.Message) error {
 // comparesPresent compares a snapshot with the present.
 func comparesPresent(c *Client, m systems.Message) error {
 	err := c.receiveSnapshot(m)
-	mine, _ := c.history.At(c.present)
-	theirs, _ := c.received.At(c.replica.Tick)
-	if !image.Deviation(mine, theirs, &c.own).Within {
+	mine, _ := c.History.At(c.Tick)
+	theirs, _ := c.received.At(c.Received)
+	if !image.Deviation(mine, theirs, &c.Own).Within {
 		c.World().Image().Restore(theirs)
-		c.replay(c.replica.Tick, m.Now)
+		c.replay(c.Received, m.Now)
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func (p *player) afterFrame(now time.Duration) {
 	if p.loads != p.peer.Loads {
 		p.loads, p.next, p.seen = p.peer.Loads, p.peer.Image, false
 	}
-	if p.Live() && p.Counted.Stalled == systems.NotStalled && int(p.present)+p.line.Delay.Ticks() < int(p.line.Pacer.Position()) {
+	if p.Live() && p.Counted.Stalled == systems.NotStalled && int(p.Tick)+p.line.Delay.Ticks() < int(p.line.Pacer.Position()) {
 		p.lateShow++
 	}
 	p.Present(p.view, now)
@@ -221,8 +221,8 @@ func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T
 				if c.lateShow*200 > max(c.peer.Frames, 1200) || c.lateShow > 0 && i < 7 { // a delay that grows shows for a few frames
 					t.Errorf("client %d: in %d frames the input was not shown", c.peer.ID, c.lateShow)
 				}
-				if s.Deepest > DefaultPrediction || c.counts.Refused > 0 && i < 5 {
-					t.Errorf("client %d: %d ticks resimulated at once, %d snapshots refused", c.peer.ID, s.Deepest, c.counts.Refused)
+				if s.Deepest > DefaultPrediction || c.Bodies.Refused > 0 && i < 5 {
+					t.Errorf("client %d: %d ticks resimulated at once, %d snapshots refused", c.peer.ID, s.Deepest, c.Bodies.Refused)
 				}
 				if i < 7 && s.InputDelay > 0 {
 					t.Errorf("client %d: an input delay of %d ticks", c.peer.ID, s.InputDelay)

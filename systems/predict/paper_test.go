@@ -19,8 +19,8 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 	r = newRig(t, newRules(looseBody).game(100), 1, 5, 6, c, systems.ClientConfig{})
 	r.pads[0].DX = 1
 	r.Run(30)
-	k = r.clients[0].present - 10
-	base = r.x(0) - float64(r.clients[0].present)
+	k = r.clients[0].Tick - 10
+	base = r.x(0) - float64(r.clients[0].Tick)
 	r.atServer(k+10, 0, func(b *body) {
 		b.Pos.X += off
 		b.Vel.Z = fixed.One // the body differs from that of the tick before, whose message was lost
@@ -28,7 +28,7 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 	r.lose = func(toClient bool, _ int, message []byte) bool { // no other snapshot arrives
 		return toClient && message[0] == kindSnapshot && r.server.Done() != k+10
 	}
-	for r.clients[0].present < k+20 {
+	for r.clients[0].Tick < k+20 {
 		r.Step()
 	}
 	r.forget()
@@ -42,11 +42,11 @@ func delta1(t *testing.T, prepare func(*Client)) bool {
 	client := r.clients[0]
 	prepare(client)
 	r.Step()
-	mine, _ := client.history.At(k + 10)
-	last, _ := client.history.At(k + 20)
+	mine, _ := client.History.At(k + 10)
+	last, _ := client.History.At(k + 20)
 	_, waits := client.pending.at(k + 10)
 	_, next := client.pending.at(k + 11)
-	return client.replica.Tick == k+10 && xAt(last, figure(client.World(), 0)) == base+float64(k+20) && !waits && next &&
+	return client.Received == k+10 && xAt(last, figure(client.World(), 0)) == base+float64(k+20) && !waits && next &&
 		client.Counted.Resimulated == 0 && client.counts.Corrections == 0 && xAt(mine, figure(client.World(), 0)) == base+float64(k+10)
 }
 
@@ -64,7 +64,7 @@ func TestPAPERDelta2ADeviationBeyondToleranceIsReplayed(t *testing.T) {
 		t.Errorf("%d ticks resimulated in %d replays, %+v", c.Counted.Resimulated, c.Counted.Rollbacks, c.counts)
 	}
 	for i := ecs.Tick(11); i <= 20; i++ {
-		s, ok := c.history.At(k + i)
+		s, ok := c.History.At(k + i)
 		if x := xAt(s, figure(c.World(), 0)); !ok || x != base+float64(k+i-1) {
 			t.Errorf("stored S(%d) = %v", i, x-base-float64(k))
 		}
@@ -104,12 +104,12 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	r.pads[0].DX = 1
 	r.lose = func(toClient bool, _ int, _ []byte) bool { return toClient }
 	r.Run(5)
-	acked, first := c.replica.Tick, c.pending
+	acked, first := c.Received, c.pending
 	for range maxPending + 200 {
 		r.Step()
 	}
-	if c.replica.Tick != acked || c.pending.count != maxPending || c.present != acked+maxPending {
-		t.Fatalf("acknowledged %d, %d inputs wait, present %d", c.replica.Tick-acked, c.pending.count, c.present-acked)
+	if c.Received != acked || c.pending.count != maxPending || c.Tick != acked+maxPending {
+		t.Fatalf("acknowledged %d, %d inputs wait, present %d", c.Received-acked, c.pending.count, c.Tick-acked)
 	}
 	if c.counts.Refusals == 0 || c.Counted.Stalls == 0 || c.Counted.Stalled != systems.StallWindow || !c.frozen() {
 		t.Errorf("%d refused, %+v", c.counts.Refusals, c.Counted)
@@ -121,8 +121,8 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	}
 	r.lose = nil
 	r.Run(60)
-	if c.frozen() || c.pending.count > 60 || c.replica.Tick <= acked+maxPending || !c.Live() {
-		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.pending.count, c.replica.Tick, c.present)
+	if c.frozen() || c.pending.count > 60 || c.Received <= acked+maxPending || !c.Live() {
+		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.pending.count, c.Received, c.Tick)
 	}
 }
 

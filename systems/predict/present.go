@@ -7,23 +7,14 @@ import (
 	"tendon/systems/interp"
 )
 
-// Present brings the view up to date with now: predicted entities between their two last states, remote ones at the tick
-// of the playback.
-func (c *Client) Present(v *ecs.View, now systems.Time) {
-	f := &c.show.frame
-	f.view, f.since, f.now = v, max(now-f.now, 0), now
-	c.RunPresent()
-	v.Dress()
-}
-
 // compose starts the view from the states that it is between.
 func (c *Client) compose() {
-	f := &c.show.frame
-	if f.playing = c.show.playback.Advance(f.now); c.limits.NoPlayback {
-		f.playing = float64(c.replica.Tick)
+	p, f := &c.show, &c.Showing
+	if p.playing = p.playback.Advance(f.Now); c.limits.NoPlayback {
+		p.playing = float64(c.Received)
 	}
-	previous, current, confirmed, alpha := c.View(f.now)
-	f.view.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: c.show.floor(f.playing), Own: &c.own}, alpha)
+	previous, current, confirmed, alpha := c.View(f.Now)
+	f.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: p.floor(p.playing), Own: &c.Own}, alpha)
 }
 
 // interpolate shows remote entities along their tracks.
@@ -31,7 +22,7 @@ func (c *Client) interpolate() {
 	p := &c.show
 	for _, t := range p.tracks {
 		if p.timeline(t.entity) == systems.Interpolated {
-			p.play(p.frame.view, t, p.frame.playing)
+			p.play(c.Showing.View, t)
 		}
 	}
 }
@@ -42,18 +33,18 @@ func (p *presentation) floor(playing float64) *image.Snapshot {
 	if s, ok := c.received.Floor(ecs.Tick(max(playing, 0))); ok {
 		return s
 	}
-	for f := ecs.Tick(max(playing, 0)); f < c.replica.Tick; f++ {
+	for f := ecs.Tick(max(playing, 0)); f < c.Received; f++ {
 		if s, ok := c.received.At(f); ok {
 			return s
 		}
 	}
-	s, _ := c.received.At(c.replica.Tick)
+	s, _ := c.received.At(c.Received)
 	return s
 }
 
 // play shows an entity along its track.
-func (p *presentation) play(v *ecs.View, t *track, playing float64) {
-	s := t.remote.Show(playing)
+func (p *presentation) play(v *ecs.View, t *track) {
+	s := t.remote.Show(p.playing)
 	if s.Bracket.Kind == interp.Unknown {
 		return
 	}

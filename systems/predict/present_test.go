@@ -274,7 +274,7 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 		r.Step()
 	}
 	r.Run(30)
-	if c.Timeline(cart) != systems.Interpolated || c.own.Has(cart.Row) || len(c.show.switched) > 0 {
+	if c.Timeline(cart) != systems.Interpolated || c.Own.Has(cart.Row) || len(c.show.switched) > 0 {
 		t.Error("a removed entity is still on the timeline that it was switched to")
 	}
 	if c.Switch(cart, systems.Predicted, 0) == nil {
@@ -330,7 +330,7 @@ func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 		r.Run(60)
 		c := r.clients[0]
 		replica, _ := c.Replica()
-		f := c.replica.Tick
+		f := c.Received
 		c.World().Image().Restore(replica)
 		if err := c.World().Image().PutTick(f+3, replica.Players()); err != nil {
 			t.Fatal(err)

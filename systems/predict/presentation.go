@@ -5,7 +5,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/systems"
 	"tendon/systems/interp"
 )
 
@@ -27,15 +26,7 @@ type presentation struct {
 	offsets  []shifted
 	before   []placed // where entities were shown before a replay
 	switched []switched
-	frame    frame
-}
-
-// frame is what the systems of phase Present share.
-type frame struct {
-	view    *ecs.View
-	now     systems.Time // of the last Present
-	since   systems.Time // since the one before
-	playing float64      // tick of the playback
+	playing  float64 // tick of the playback in this frame
 }
 
 // track is the motion of a remote entity.
@@ -100,7 +91,7 @@ func (p *presentation) delay() uint8 { return uint8(min(p.playback.Delay(), math
 func (p *presentation) seen() image.ViewStamp {
 	at := p.playback.Tick()
 	if p.client.limits.NoPlayback {
-		at = float64(p.client.replica.Tick)
+		at = float64(p.client.Received)
 	}
 	if p.client.limits.MaxView < 0 || !p.playback.Started() || at < 1 {
 		return image.ViewStamp{}
@@ -120,7 +111,7 @@ func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	}
 	p.changed.Find(base, replica)
 	for row := range p.changed.Rows {
-		if !p.client.own.Has(row) {
+		if !p.client.Own.Has(row) {
 			p.put(row, base, replica)
 		}
 	}

@@ -7,62 +7,33 @@ import (
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
-	"tendon/systems/state"
 )
 
-// receiveSnapshot reconciles with a state that is newer than all before. An older one is dropped. One that builds on a
-// state that is not held is not used; the acknowledgement reports it, and the server sends the entities whole.
+// receiveSnapshot reconciles with a state that is newer than all before. An older one is dropped.
 func (c *Client) receiveSnapshot(m systems.Message) error {
 	r, h := wire.NewReader(m.Body), &c.scratch.head
-	if err := h.read(&r, c.replica.Tick); err != nil {
+	if err := h.read(&r, c.Received); err != nil {
 		return err
 	}
-	unpredicted := c.Phase == predictor.Waiting || c.present == c.replica.Tick && c.pending.count == 0
-	fresh, err := c.replica.Take(r.Rest())
-	switch {
-	case err == state.ErrDelta:
-		return ErrMessage
-	case err != nil:
-		c.restorePresent()
-		c.counts.Refused++
-		c.Timer.Pending = true
-		return nil
-	case !fresh:
-		return nil
+	unpredicted := c.Phase == predictor.Waiting || c.Tick == c.Received && c.pending.count == 0
+	if fresh, err := c.Take(r.Rest()); !fresh {
+		return err
 	}
-	f := c.replica.Tick
+	f := c.Received
 	c.received.Save(c.World())
 	c.Timer.Pending = c.Timer.Pending || c.Spectates()
-	c.counts.Snapshots++
 	c.Counted.ServerTick = max(c.Counted.ServerTick, f)
 	if h.hasMargin {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
 		c.line.Lead.Measured(h.margin.Tick, c.Counted.Margin, m.Now)
 	}
-	substituted := c.replica.Substituted(h.altered, c.Phase == predictor.Waiting)
-	c.Counted.Substituted += substituted
-	c.suspect = c.suspect || substituted > 0
+	c.suspect = c.CountAltered(h.altered) > 0 || c.suspect
 	if c.lacked = 0; h.lacks > 0 && h.lacks <= uint64(f) {
 		c.lacked = f + 1 - ecs.Tick(h.lacks)
 	}
 	c.show.playback.Arrived(f, m.Now)
 	c.reconcile(unpredicted, m.Now)
-	c.replica.SettleEvents(f, h.events)
-	return nil
-}
-
-// restorePresent restores the world's state of the present.
-func (c *Client) restorePresent() {
-	if s, ok := c.history.At(c.present); ok {
-		c.World().Image().Restore(s)
-	}
-}
-
-// receiveEvents accepts the events of a tick.
-func (c *Client) receiveEvents(m systems.Message) error {
-	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Counted.ServerTick+receivedKept*16) {
-		return ErrMessage
-	}
+	c.SettleEvents(f, h.events)
 	return nil
 }
 
@@ -73,28 +44,28 @@ func (c *Client) receiveEvents(m systems.Message) error {
 // comparisons to come, and is corrected when it exceeds the tolerance. unpredicted says that no tick was predicted since
 // the last state.
 func (c *Client) reconcile(unpredicted bool, now systems.Time) {
-	f := c.replica.Tick
+	f := c.Received
 	replica, _ := c.received.At(f)
 	c.Answered()
-	complete := c.replica.Complete()
+	complete := c.Receiver.Complete()
 	c.show.receive(replica, complete)
 	if c.Spectates() {
-		c.present = f
+		c.Tick = f
 		return
 	}
-	mine, held := c.history.At(f)
+	mine, held := c.History.At(f)
 	switch {
-	case unpredicted && f > c.present:
+	case unpredicted && f > c.Tick:
 		c.begin(f)
-	case f > c.present && f <= c.pending.last():
+	case f > c.Tick && f <= c.pending.last():
 		c.overtake(f)
-	case f > c.present || !held:
+	case f > c.Tick || !held:
 		c.counts.Snaps++
 		c.line.Jumped(c.Settled())
 		c.begin(f)
 	case !complete && !c.updated(mine, replica):
 		c.pending.drop(f)
-		c.agree(replica)
+		c.Agree()
 	default:
 		c.compare(f, mine, replica, now)
 	}
@@ -104,22 +75,14 @@ func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 func (c *Client) updated(mine, replica *image.Snapshot) bool {
 	known := true
 	for e := range mine.Entities {
-		known = known && (!c.own.Has(e.Row) || image.ExistsAt(replica, e))
+		known = known && (!c.Own.Has(e.Row) || image.ExistsAt(replica, e))
 	}
 	for e := range replica.Entities {
-		if known && c.own.Has(e.Row) {
-			known = c.replica.Receiver.Current(e)
+		if known && c.Own.Has(e.Row) {
+			known = c.Receiver.Current(e)
 		}
 	}
 	return known
-}
-
-// agree keeps the predicted rows, and takes the others from the server's newest state.
-func (c *Client) agree(replica *image.Snapshot) {
-	present, _ := c.history.At(c.present)
-	c.World().Image().Restore(present)
-	c.World().Image().Overlay(replica, &c.own)
-	c.history.Save(c.World()) // the predicted rows of it are as they were
 }
 
 // begin makes the server's state the present, without a prediction to compare it with.
@@ -130,9 +93,9 @@ func (c *Client) begin(f ecs.Tick) {
 		c.line.Inputs.Restart(f, c.World(), c.Config.Seat)
 	}
 	c.pending.reset(f)
-	c.present = f
-	c.history.Clear()
-	c.history.Save(c.World())
+	c.Tick = f
+	c.History.Clear()
+	c.History.Save(c.World())
 	c.show.clearOffsets()
 }
 
@@ -144,8 +107,8 @@ func (c *Client) overtake(f ecs.Tick) {
 		c.World().Image().PutInput(ecs.Player(c.Config.Seat), used.in)
 	}
 	c.pending.drop(f)
-	c.present = f
-	c.history.Save(c.World())
+	c.Tick = f
+	c.History.Save(c.World())
 	c.show.clearOffsets()
 }
 
@@ -153,7 +116,7 @@ func (c *Client) overtake(f ecs.Tick) {
 func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.Time) {
 	used, known := c.pending.at(f)
 	c.pending.drop(f)
-	d := image.Deviation(mine, replica, &c.own)
+	d := image.Deviation(mine, replica, &c.Own)
 	c.counts.Furthest = max(c.counts.Furthest, d.Distance.Float())
 	if !d.Within {
 		c.counts.Corrections++
@@ -166,7 +129,7 @@ func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.
 	c.suspect = false
 	switch {
 	case d.Within && !c.limits.Unconditional || c.limits.NoReconcile && c.entered(mine):
-		c.agree(replica)
+		c.Agree()
 	default:
 		if known {
 			c.World().Image().PutInput(ecs.Player(c.Config.Seat), used.in)
@@ -178,7 +141,7 @@ func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.
 // entered reports whether a state has an entity of the player's. A player's first entities come from the server.
 func (c *Client) entered(s *image.Snapshot) (is bool) {
 	for e := range s.Entities {
-		is = is || c.own.Has(e.Row)
+		is = is || c.Own.Has(e.Row)
 	}
 	return is
 }
@@ -187,15 +150,12 @@ func (c *Client) entered(s *image.Snapshot) (is bool) {
 // tick f. Error smoothing keeps the shown positions from jumping.
 func (c *Client) replay(f ecs.Tick, now systems.Time) {
 	c.show.beforeReplay(now)
-	c.history.Save(c.World())
-	depth := c.present - f
-	c.Counted.Rollbacks++
-	c.Counted.Resimulated += uint64(depth)
-	c.counts.Deepest = max(c.counts.Deepest, int(depth))
+	c.History.Save(c.World())
+	c.CountReplay(f)
 	image.SectionResimulate.Enter(c.Config.Observer)
-	until := c.present
-	for c.present = f; c.present < until; {
-		e, _ := c.pending.at(c.present + 1)
+	until := c.Tick
+	for c.Tick = f; c.Tick < until; {
+		e, _ := c.pending.at(c.Tick + 1)
 		c.step(e.in)
 	}
 	image.SectionResimulate.Leave(c.Config.Observer)
@@ -204,9 +164,7 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 
 // step computes the tick after the present.
 func (c *Client) step(in ecs.InputBytes) {
-	c.scratch.inputs[c.Config.Seat] = in
-	c.World().Step(ecs.TickInputs{Players: c.scratch.inputs})
-	c.present++
-	c.replica.Effects.Predicted(c.present, c.World().Events())
-	c.history.Save(c.World())
+	c.Simulate(in)
+	c.PredictEvents()
+	c.History.Save(c.World())
 }

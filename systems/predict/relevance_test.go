@@ -43,7 +43,7 @@ func TestInterestLimitsReplication(t *testing.T) {
 	if _, whole := c.Replica(); whole {
 		t.Error("a bounded replica is reported as whole")
 	}
-	if !c.replica.Receiver.Complete() {
+	if !c.Receiver.Complete() {
 		t.Error("the replica is not complete")
 	}
 	// A player receives own entities at any distance.

@@ -69,7 +69,8 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 // forget resets the counts.
 func (r *rig) forget() {
 	for seat, c := range r.clients {
-		c.counts, c.Counted.Rollbacks, c.Counted.Resimulated, c.Counted.Stalls = Counts{}, 0, 0, 0
+		c.counts, c.Bodies.Used, c.Bodies.Refused = Counts{}, 0, 0
+		c.Counted.Rollbacks, c.Counted.Resimulated, c.Counted.Deepest, c.Counted.Stalls = 0, 0, 0, 0
 		r.effects[seat] = r.effects[seat][:0]
 	}
 }

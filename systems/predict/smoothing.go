@@ -15,7 +15,7 @@ func (p *presentation) beforeReplay(now systems.Time) {
 	}
 	previous, current, _, alpha := p.client.View(now)
 	for e := range current.Entities {
-		if p.client.own.Has(e.Row) {
+		if p.client.Own.Has(e.Row) {
 			if at, ok := between(e, previous, current, alpha); ok {
 				p.before = append(p.before, placed{e, at})
 			}
@@ -90,11 +90,11 @@ func (p *presentation) unshift(e ecs.Entity) {
 // fade shows entities beside their positions while visual errors are smoothed.
 func (c *Client) fade() {
 	p := &c.show
-	kept, seconds := p.offsets[:0], float64(p.frame.since)/float64(systems.Second)
+	kept, seconds := p.offsets[:0], float64(c.Showing.Since)/float64(systems.Second)
 	for _, o := range p.offsets {
 		o.offset.Fade(seconds, o.speed*seconds)
 		if value := o.offset.Value(); value != (interp.Vec{}) {
-			p.frame.view.Picture.Shift(o.entity, value.Fixed())
+			c.Showing.View.Picture.Shift(o.entity, value.Fixed())
 			kept = append(kept, o)
 		}
 	}

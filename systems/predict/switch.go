@@ -36,15 +36,15 @@ func (c *Client) Switch(e ecs.Entity, to systems.Timeline, blend systems.Time) e
 	if from == to {
 		return nil
 	}
-	at, shown := p.where(e, p.frame.now)
+	at, shown := p.where(e, c.Showing.Now)
 	at = at.Add(p.shiftOf(e))
 	p.assign(e, to)
 	if from == systems.Predicted || to == systems.Predicted {
 		p.retrace(e)
-		c.repredict(p.frame.now)
+		c.repredict(c.Showing.Now)
 	}
 	p.unshift(e)
-	if now, ok := p.where(e, p.frame.now); ok && shown && blend > 0 && now != at {
+	if now, ok := p.where(e, c.Showing.Now); ok && shown && blend > 0 && now != at {
 		by := at.Sub(now)
 		p.shift(e, by, by.Len()*float64(systems.Second)/float64(blend))
 	}
@@ -60,7 +60,7 @@ func (p *presentation) timeline(e ecs.Entity) systems.Timeline {
 			return p.switched[i].to
 		}
 	}
-	if p.client.own.Has(e.Row) {
+	if p.client.Own.Has(e.Row) {
 		return systems.Predicted
 	}
 	return systems.Interpolated
@@ -79,9 +79,9 @@ func (p *presentation) assign(e ecs.Entity, to systems.Timeline) {
 	}
 	p.switched = append(p.switched, switched{e, to})
 	if to == systems.Predicted {
-		p.client.own.Add(e.Row)
+		p.client.Own.Add(e.Row)
 	} else {
-		p.client.own.Remove(e.Row)
+		p.client.Own.Remove(e.Row)
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *presentation) retrace(e ecs.Entity) {
 		return
 	}
 	t := p.allocate(e)
-	for f := oldest.Tick(); f <= c.replica.Tick; f++ {
+	for f := oldest.Tick(); f <= c.Received; f++ {
 		if s, ok := c.received.At(f); ok && image.ExistsAt(s, e) {
 			t.put(s, playing)
 		}
@@ -110,9 +110,9 @@ func (p *presentation) retrace(e ecs.Entity) {
 func (p *presentation) restore(i int) {
 	e, last := p.switched[i].entity, len(p.switched)-1
 	if player, ok := e.Owner().Player(); ok && int(player) == p.client.Config.Seat {
-		p.client.own.Add(e.Row)
+		p.client.Own.Add(e.Row)
 	} else {
-		p.client.own.Remove(e.Row)
+		p.client.Own.Remove(e.Row)
 	}
 	p.switched[i] = p.switched[last]
 	p.switched = p.switched[:last]
@@ -129,12 +129,12 @@ func (p *presentation) dropSwitched(replica *image.Snapshot) {
 
 // repredict resimulates from the newest state received, after a change of the predicted rows.
 func (c *Client) repredict(now systems.Time) {
-	replica, ok := c.received.At(c.replica.Tick)
+	replica, ok := c.received.At(c.Received)
 	if !ok || c.Spectates() {
 		return
 	}
 	c.World().Image().Restore(replica)
-	c.replay(c.replica.Tick, now)
+	c.replay(c.Received, now)
 }
 
 // where returns where an entity is shown at now, without its offset.
@@ -170,13 +170,13 @@ func (p *presentation) reckon(e ecs.Entity, now systems.Time) (m interp.Motion, 
 	if !ok {
 		return m, false
 	}
-	ahead := max(c.line.Pacer.At(now)-float64(c.line.Delay.Ticks())-float64(c.replica.Tick), 0) / float64(c.Game.TickRate)
+	ahead := max(c.line.Pacer.At(now)-float64(c.line.Delay.Ticks())-float64(c.Received), 0) / float64(c.Game.TickRate)
 	return interp.Extrapolate(interp.MotionOf(received), ahead, reckoning.Seconds(), p.remote.Floor), true
 }
 
 // presentSwitched shows the entities that are neither predicted nor interpolated.
 func (c *Client) presentSwitched() {
-	p, v := &c.show, c.show.frame.view
+	p, v := &c.show, c.Showing.View
 	for i := range p.switched {
 		s := &p.switched[i]
 		if s.to != systems.Reckoned && s.to != systems.Confirmed {
@@ -185,7 +185,7 @@ func (c *Client) presentSwitched() {
 		newest, _ := c.Replica()
 		v.Picture.Blend(s.entity, newest, newest, 1)
 		if s.to == systems.Reckoned {
-			if m, ok := p.reckon(s.entity, p.frame.now); ok {
+			if m, ok := p.reckon(s.entity, c.Showing.Now); ok {
 				v.Picture.Move(s.entity, m.Fixed())
 			}
 		}

@@ -261,8 +261,8 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.Now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.present || c.present > c.replica.Tick+DefaultPrediction {
-			t.Fatal(r.server.Waiting(), c.World().Tick(), c.present, c.replica.Tick)
+		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+DefaultPrediction {
+			t.Fatal(r.server.Waiting(), c.World().Tick(), c.Tick, c.Received)
 		}
 	})
 }
@@ -274,13 +274,13 @@ func TestAnUnusableBodyIsSentWhole(t *testing.T) {
 	c := r.clients[0]
 	r.pads[0].DX = 1
 	r.Run(30)
-	c.replica.Receiver.Load() // it drops all baselines but the newest state
+	c.Receiver.Load() // it drops all baselines but the newest state
 	r.Run(60)
-	if c.counts.Refused == 0 || c.replica.Refused > 0 {
-		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.replica.Refused)
+	if c.Bodies.Refused == 0 || c.Unusable > 0 {
+		t.Errorf("%d snapshots refused, the last %d of them", c.Bodies.Refused, c.Unusable)
 	}
-	if _, complete := c.Replica(); !complete || c.replica.Tick+10 < r.server.Done() {
-		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.replica.Tick, r.server.Done())
+	if _, complete := c.Replica(); !complete || c.Received+10 < r.server.Done() {
+		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.Received, r.server.Done())
 	}
 	if r.x(0) < r.xIn(r.server.World(), 0) {
 		t.Error("the figure is behind the server's")
@@ -291,7 +291,7 @@ func TestAnUnusableBodyIsSentWhole(t *testing.T) {
 func TestHostileMessagesAreRefused(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
 	r.server.Peers[1].Seat = -1
-	good := r.clients[0].replica.Receiver.Ack()
+	good := r.clients[0].Receiver.Ack()
 	for name, c := range map[string]struct {
 		peer systems.Peer
 		m    inputMessage
@@ -299,7 +299,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		"a tick of the future":        {0, inputMessage{received: r.server.Done() + 1, ack: good}},
 		"a body that was not sent":    {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
 		"bodies before the first":     {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
-		"an input of a spectator":     {1, inputMessage{received: r.server.Done(), ack: r.clients[1].replica.Receiver.Ack(), done: make([]entry, 1)}},
+		"an input of a spectator":     {1, inputMessage{received: r.server.Done(), ack: r.clients[1].Receiver.Ack(), done: make([]entry, 1)}},
 		"a refusal of an unsent body": {0, inputMessage{received: r.server.Done(), ack: state.Ack{Lost: true, Refused: 60000}}},
 	} {
 		before := r.server.Peers[c.peer].Stats
@@ -342,9 +342,9 @@ func TestAHelplessClientIsSentAnImage(t *testing.T) {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), 2, Config{})
 	p := m.join(profile(t, "P2"), simnetClock, systems.ClientConfig{}, 60, wander(4))
 	m.Net.RunUntil(seconds(3))
-	p.replica.Refused = predictor.MostRefused
+	p.Unusable = predictor.MostUnusable
 	m.Net.RunUntil(seconds(6))
-	if p.peer.Loads != 2 || !p.Live() || p.replica.Refused != 0 || m.server.PeerStats(0).Desyncs != 1 {
+	if p.peer.Loads != 2 || !p.Live() || p.Unusable != 0 || m.server.PeerStats(0).Desyncs != 1 {
 		t.Errorf("%d images, live %v, %+v", p.peer.Loads, p.Live(), m.server.PeerStats(0))
 	}
 }

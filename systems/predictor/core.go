@@ -19,6 +19,8 @@ type Core struct {
 	Now     systems.Time        // of the last frame
 	Out     systems.Outbox      // valid in phase Send
 
+	OrderKind uint8 // kind of the messages of Order
+
 	name      string // of the strategy, in errors
 	malformed error  // for a message that no system accepts
 	world     *ecs.World
@@ -90,15 +92,22 @@ func (c *Core) CaughtUp(yes bool) {
 // Live reports whether the client has caught up with the server and its player's inputs are taken.
 func (c *Core) Live() bool { return c.Phase == Live }
 
+// Ahead returns how far ahead of the newest server tick received a client that predicts stands, in ticks, by the round trip.
+// An input sent now arrives half of it later and should be a tick early. The newest message is half of it old, and the
+// server's next tick has not come yet.
+func (c *Core) Ahead() float64 {
+	return float64(c.RTT)*float64(c.Game.TickRate)/float64(systems.Second) + 2
+}
+
 // CheckOrder returns why the local player cannot give an order, or nil.
 func (c *Core) CheckOrder(payload []byte) error { return checks.Order(c.name, c.Config.Seat, payload) }
 
-// SendOrder sends an order of the local player on the reliable channel, as a message of a kind.
-func (c *Core) SendOrder(kind uint8, target ecs.Entity, payload []byte, out systems.Outbox) error {
+// Order requests an order of the local player, in a message of kind OrderKind on the reliable channel.
+func (c *Core) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
 	if err := c.CheckOrder(payload); err != nil {
 		return err
 	}
-	c.Buffer = code.AppendRequest(c.Buffer[:0], kind, target, payload)
+	c.Buffer = code.AppendRequest(c.Buffer[:0], c.OrderKind, target, payload)
 	out.Send(0, systems.Reliable, c.Buffer)
 	return nil
 }

@@ -79,7 +79,7 @@ func TestAHalfRunsItsSystemsOnceAStateIsLoaded(t *testing.T) {
 	}
 	h.Frame(7)
 	h.Send(8, &outbox{})
-	h.RunPresent()
+	h.schedule.Run(systems.Present, h.self)
 	if want := []string{"a", "clock", "ticks", "window", "view"}; !slices.Equal(h.ran, want) || h.Now != 8 || h.Out != nil {
 		t.Errorf("ran %v, want %v", h.ran, want)
 	}
@@ -137,16 +137,22 @@ func TestTheTimerSendsNewsAndKeepsAlive(t *testing.T) {
 	}
 }
 
+func orderingCore(t *testing.T, seat int) *Core {
+	c := newCore(t, seat)
+	c.OrderKind = 3
+	return c
+}
+
 // A spectator has no orders, and an order leaves as a message of its kind.
 func TestOrdersAreOfPlayers(t *testing.T) {
 	var out outbox
-	if err := newCore(t, -1).SendOrder(3, ecs.Entity{}, nil, &out); err == nil || len(out.messages) > 0 {
+	if err := orderingCore(t, -1).Order(ecs.Entity{}, nil, &out); err == nil || len(out.messages) > 0 {
 		t.Errorf("%v, %d messages of a spectator", err, len(out.messages))
 	}
-	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
+	if err := orderingCore(t, 1).Order(ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
 		t.Errorf("%v, %d messages of an order that is too long", err, len(out.messages))
 	}
-	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
+	if err := orderingCore(t, 1).Order(ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
 		t.Errorf("%v, %v", err, out.messages)
 	}
 }

@@ -45,6 +45,3 @@ func (h *Half[C]) Send(now systems.Time, out systems.Outbox) {
 	h.schedule.Run(systems.Send, h.self)
 	h.Out = nil
 }
-
-// RunPresent runs the systems of phase Present.
-func (h *Half[C]) RunPresent() { h.schedule.Run(systems.Present, h.self) }

@@ -38,16 +38,9 @@ func (l *Line) Begin(core *Core, now systems.Time, extra float64) {
 	l.core = core
 	l.Lead.Forget()
 	l.Inputs.Restart(core.world.Tick(), core.world, c.Seat)
-	l.Pacer = clock.NewPacer(now, float64(core.Counted.ServerTick)+l.ahead(), core.Game.TickRate)
+	l.Pacer = clock.NewPacer(now, float64(core.Counted.ServerTick)+core.Ahead(), core.Game.TickRate)
 	l.seen, l.jumped = int(l.Pacer.Position()), true
-	l.Delay = inputs.NewDelay(c.InputDelay, c.MaxPrediction, int(l.ahead()+extra)-1)
-}
-
-// ahead returns how far ahead of the newest server tick received the client stands, in ticks, by the round trip. An
-// input sent now arrives half of it later and should be a tick early. The newest message is half of it old, and the
-// server's next tick has not come yet.
-func (l *Line) ahead() float64 {
-	return float64(l.core.RTT)*float64(l.core.Game.TickRate)/float64(systems.Second) + 2
+	l.Delay = inputs.NewDelay(c.InputDelay, c.MaxPrediction, int(l.core.Ahead()+extra)-1)
 }
 
 // SetInput sets the player's input from now on. A press that was not sampled yet is not lost once the clock has settled.
@@ -60,7 +53,7 @@ func (l *Line) SetInput(in ecs.InputBytes) { l.Inputs.Set(in, l.core.Settled(), 
 // are long. Steer sets the line ahead of newest, and drops the measures of before if forget is set.
 func (l *Line) Steer(newest ecs.Tick, forget bool) {
 	if frame := l.Pacer.Regular(); float64(newest)+frame > l.Pacer.Position() {
-		l.Pacer.Shift(float64(newest) + l.ahead() + frame - 1 - l.Pacer.Position())
+		l.Pacer.Shift(float64(newest) + l.core.Ahead() + frame - 1 - l.Pacer.Position())
 		l.Jumped(forget)
 	}
 	pace, jump := l.Lead.Control(l.Pacer.Gained())

@@ -1,11 +1,8 @@
 package reckon
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
@@ -16,38 +13,29 @@ import (
 
 // Client is the strategy's half on a client.
 //
-// The world is in State(present) of this client. The rows of own, the player's avatars, are simulated from the player's
-// inputs. All other rows are as in the newest state received, that of tick replica.Tick. The client is authoritative for
-// the positions of its avatars: only a correction from the server moves them. Everything else of the avatars is
-// corrected by the states received, and the ticks since are resimulated with the positions unchanged.
+// The rows of Own, the player's avatars, are simulated from the player's inputs. The client is authoritative for the
+// positions of its avatars: only a correction from the server moves them. Everything else of the avatars is corrected by the
+// states received, and the ticks since are resimulated with the positions unchanged.
 //
 // Ticks follow the local clock, at its nominal pace: other clients extrapolate by the speed that they received. The number
 // that a tick has on the server changes instead, so that inputs arrive in time: see numbering.
 //
 // A client that has settled is in phase CatchingUp until both sides know the clocks. Then it plays.
 type Client struct {
-	predictor.Half[*Client]
-	replica predictor.Replica
-	limits  Config
-	steered *ecs.Query1[ecs.Seat, ecs.Seat]
-	own     image.RowSet
-	history *rollback.Snapshots // states of ticks ≤ present
-	clock   serverClock
-	ticks   numbering
-	inputs  inputs.Own
-	held    ecs.InputBytes // the player's input now
-	avatars []ownAvatar
-	remotes remotes
-
-	previous, current image.Snapshot // the last two computed states
-
-	present ecs.Tick
-	ready   bool // the server knows this client's clock
-	counts  ClientCounts
+	predictor.Mirror[*Client]
+	limits   Config
+	steered  *ecs.Query1[ecs.Seat, ecs.Seat]
+	clock    remoteClock
+	ticks    numbering
+	inputs   inputs.Own
+	held     ecs.InputBytes // the player's input now
+	avatars  []ownAvatar
+	remotes  remotes
+	previous image.Snapshot // the state before that of Tick, as it was computed
+	ready    bool           // the server knows this client's clock
+	counts   ClientCounts
 
 	scratch struct {
-		view    *ecs.View
-		inputs  []ecs.InputBytes // zero but for the local player's
 		move    moveMessage
 		head    updateHead
 		records []motion.Record
@@ -60,9 +48,6 @@ type Client struct {
 // historyKept is the number of ticks of states that are kept: more than a playable round trip.
 const historyKept = 256
 
-// farAhead is the most ticks that a message may be ahead of all before. A server sends nothing beyond.
-const farAhead = 1 << 14
-
 var (
 	_ systems.Client     = (*Client)(nil)
 	_ systems.Presenter  = (*Client)(nil)
@@ -72,7 +57,7 @@ var (
 // clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
 	{Name: "state and records", Phase: systems.Receive, Kind: kindUpdate, Accept: (*Client).receiveUpdate}, // on either channel
-	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).receiveEvents},
+	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).ReceiveEvents},
 	{Name: "clock answers", Phase: systems.Receive, Kind: clock.KindPong, Accept: (*Client).receiveClock},
 	{Name: "clock restarts", Phase: systems.Receive, Kind: clock.KindRestart, Accept: (*Client).receiveClock},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
@@ -100,15 +85,12 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{limits: limits, history: rollback.NewSnapshots(historyKept), steered: ecs.NewQuery1(ecs.Read(seat))}
-	cl.Core = core
-	cl.Start(cl, clientSystems)
-	if cl.replica, err = predictor.NewReplica(c.World, historyKept); err != nil {
-		return nil, fmt.Errorf("reckon: %w", err)
+	cl := &Client{limits: limits, steered: ecs.NewQuery1(ecs.Read(seat))}
+	if err := cl.Init(cl, core, clientSystems, historyKept, historyKept); err != nil {
+		return nil, err
 	}
-	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
+	cl.OrderKind = kindOrder
 	cl.remotes.init(cl)
-	c.World.Image().SetPredicted(&cl.own)
 	return cl, nil
 }
 
@@ -116,48 +98,29 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.Begin(now, serverTick, rtt)
 	w := c.World()
-	f := w.Tick()
-	c.replica.Begin(f)
-	c.clock.begin(c.limits.Assumed != 0)
-	c.history.Clear()
+	c.clock = remoteClock{}
+	if c.limits.Assumed == 0 {
+		c.clock.exchange, _ = clock.NewProber(clock.Config{}) // a zero Config is valid
+	}
 	c.remotes.clear()
 	c.avatars = c.avatars[:0]
-	c.own.Clear()
-	c.present, c.ready = f, false
-	c.inputs.Restart(f, w, c.Config.Seat)
-	c.ticks.begin(now, int(c.Counted.ServerTick)+c.leadTicks(), c.Game.TickRate)
-	c.save()
+	c.Own.Clear()
+	c.ready = false
+	c.inputs.Restart(c.Tick, w, c.Config.Seat)
+	c.ticks.begin(now, int(c.Counted.ServerTick)+int(c.Ahead()), c.Game.TickRate)
+	c.History.Save(w)
 	w.Image().Save(&c.previous)
 }
 
-// leadTicks returns how far ahead of the newest server tick received the inputs are given, in ticks, by the round trip.
-// An input sent now arrives half of it later and should be a tick early. The newest message is half of it old, and the
-// server's next tick has not come yet.
-func (c *Client) leadTicks() int {
-	return int(float64(c.RTT)*float64(c.Game.TickRate)/float64(systems.Second)) + 2
-}
-
-// save keeps the present state, which the world is in.
-func (c *Client) save() {
-	c.history.Save(c.World())
-	c.World().Image().Save(&c.current)
-}
-
-// SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
-// if a frame samples several: the ticks after the first get the predicted input.
+// SetInput sets the local player's input from now on. A press is not lost if a frame samples no tick, and not doubled if a
+// frame samples several: the ticks after the first get the predicted input.
 func (c *Client) SetInput(in ecs.InputBytes) {
 	c.inputs.Set(in, c.plays(), c.Game)
-	in = c.Game.Input.Clean(in)
-	c.held = in
+	c.held = c.Game.Input.Clean(in)
 }
 
 // plays reports whether the player's inputs are used.
 func (c *Client) plays() bool { return c.Live() && !c.Spectates() }
-
-// Order asks the server to execute an order of the local player. Its result appears in the state.
-func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	return c.SendOrder(kindOrder, target, payload, out)
-}
 
 // run computes the ticks that are due.
 func (c *Client) run() {
@@ -173,9 +136,9 @@ func (c *Client) run() {
 		c.Reach(predictor.CatchingUp)
 		c.RTT = c.ticks.lead.RTT()
 	}
-	if c.ticks.upcoming() <= int(c.replica.Tick) {
+	if c.ticks.upcoming() <= int(c.Received) {
 		// The server is ahead: the client was suspended. Measures of before are outdated.
-		c.ticks.jump(c.Counted.ServerTick + ecs.Tick(c.leadTicks()))
+		c.ticks.jump(c.Counted.ServerTick + ecs.Tick(c.Ahead()))
 	}
 	if c.Phase == predictor.CatchingUp && c.ready && c.clock.known() {
 		c.play()
@@ -189,9 +152,9 @@ func (c *Client) run() {
 // play starts to use the player's inputs. The avatars follow when the server has sent their positions.
 func (c *Client) play() {
 	c.Reach(predictor.Live)
-	c.present = max(c.present, c.inputs.Sampled())
-	if c.World().Image().PutTick(c.present, c.World().Players()) == nil {
-		c.save()
+	c.Tick = max(c.Tick, c.inputs.Sampled())
+	if c.World().Image().PutTick(c.Tick, c.World().Players()) == nil {
+		c.History.Save(c.World())
 		c.World().Image().Save(&c.previous)
 	}
 }
@@ -216,16 +179,16 @@ func (c *Client) tick(number ecs.Tick, at systems.Time) {
 	}
 	in := c.inputs.Last()
 	if !fresh {
-		number, in = c.present, c.Game.Input.Predict(c.held)
+		number, in = c.Tick, c.Game.Input.Predict(c.held)
 	}
+	c.World().Image().Save(&c.previous)
 	c.scratch.motions = c.motions(c.scratch.motions[:0])
 	c.step(number, in, at)
 	if fresh {
-		c.replica.Effects.Predicted(number, c.World().Events())
+		c.PredictEvents()
 	}
 	c.hold(c.scratch.motions)
-	c.previous, c.current = c.current, c.previous
-	c.save()
+	c.History.Save(c.World())
 	for i := range c.avatars {
 		c.claim(&c.avatars[i], at)
 	}
@@ -238,13 +201,11 @@ func (c *Client) step(number ecs.Tick, in ecs.InputBytes, at systems.Time) {
 		panic("reckon: a world refuses its own players: report this")
 	}
 	c.remotes.place(at)
-	c.scratch.inputs[c.Config.Seat] = in
-	w.Step(ecs.TickInputs{Players: c.scratch.inputs})
-	c.present = number
+	c.Simulate(in)
 }
 
 // sendClock sends the messages of the clock exchange that are due.
-func (c *Client) sendClock() { c.clock.send(&c.Buffer, c.Now, c.Out) }
+func (c *Client) sendClock() { c.clock.send(&c.Buffer, 0, c.Now, c.Out) }
 
 // sendMove sends the inputs that the server has not consumed, and the records that are due: after each tick, or for a
 // spectator after each message received.
@@ -253,9 +214,9 @@ func (c *Client) sendMove() {
 		return
 	}
 	m := &c.scratch.move
-	m.received, m.ack, m.helpless = c.Counted.ServerTick, c.replica.Receiver.Ack(), c.replica.NeedsImage()
+	m.received, m.ack, m.helpless = c.Counted.ServerTick, c.Receiver.Ack(), c.NeedsImage()
 	if c.Phase == predictor.Waiting {
-		m.received = c.replica.Tick
+		m.received = c.Received
 	}
 	m.anchors = c.remotes.appendAcks(m.anchors[:0])
 	m.done = m.done[:0]
@@ -270,49 +231,40 @@ func (c *Client) sendMove() {
 // View returns the two last states and how far between them the display stands. A spectator's are the state received.
 // Present shows more.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
-	if c.Phase == predictor.Idle {
-		return &c.current, &c.current, &c.current, 0
-	}
-	confirmed = c.replica.Receiver.State()
-	if !c.plays() {
+	if confirmed = c.Receiver.State(); !c.plays() {
 		return confirmed, confirmed, confirmed, 0
 	}
-	return &c.previous, &c.current, confirmed, c.ticks.alpha(now)
+	return &c.previous, c.Current(), confirmed, c.ticks.pacer.Alpha(c.ticks.done, now)
 }
-
-// Effects drains the effects of events.
-func (c *Client) Effects(f func(systems.Effect)) { c.replica.Effects.Drain(c.present, f) }
 
 // Stats returns the counters. Corrections are bodies that differed from the prediction in more than positions.
 func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
-	s.Present, s.Confirmed, s.Corrections = c.present, c.replica.Tick, c.counts.Replays
+	s.Present, s.Confirmed, s.Corrections = c.Tick, c.Received, c.counts.Replays
 	s.Snaps += c.counts.Snaps
-	s.RTT = c.clock.rtt(c.RTT)
+	s.RTT = c.rtt()
 	return s
 }
 
 // Counts returns the counters of records and bodies.
 func (c *Client) Counts() ClientCounts { return c.counts }
 
-// Clock returns the counters of the clock exchange since Load.
-func (c *Client) Clock() clock.Stats { return c.clock.stats() }
+// rtt returns the round trip by the clock exchange, or by the lead control.
+func (c *Client) rtt() systems.Time {
+	if e := c.clock.exchange; e != nil && e.Known() {
+		return e.LastRTT()
+	}
+	return c.RTT
+}
 
 // Replica returns the newest state received, nil before Load. Entities that no body updated since are in there as they
 // were. complete reports that there are none: the state is all that this client is to receive.
 func (c *Client) Replica() (s *image.Snapshot, complete bool) {
-	if c.Phase == predictor.Idle {
+	if !c.Loaded() {
 		return nil, false
 	}
-	return c.replica.Receiver.State(), c.replica.Complete()
+	return c.Receiver.State(), c.Receiver.Complete()
 }
 
 // Places reports that a replica may have old positions of entities that move: records carry these.
 func (c *Client) Places() bool { return false }
-
-// LastUpdate returns the last tick that updated an entity, 0 for none.
-func (c *Client) LastUpdate(e ecs.Entity) ecs.Tick { return c.replica.Receiver.LastUpdate(e) }
-
-// Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. The
-// server notices and sends everything anew. It is for tests.
-func (c *Client) Forget() { c.replica.Receiver.Forget() }

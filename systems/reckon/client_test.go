@@ -103,7 +103,7 @@ func TestCorrectionsKeepThePositionOfAnAvatar(t *testing.T) {
 	r.Run(gameRate)
 	c, e := r.clients[0], r.walker(0)
 	lives.Write(c.World(), e).Points = 7
-	c.save()
+	c.History.Save(c.World())
 	last := r.own(0)
 	for range gameRate {
 		r.Step()
@@ -246,7 +246,7 @@ func TestAClientWithoutUsableBodiesNeedsAnImage(t *testing.T) {
 	r := newRig(t, 1, 3, 3, Config{}, false)
 	needs := 0
 	for range 60 {
-		r.clients[0].replica.Refused = predictor.MostRefused
+		r.clients[0].Unusable = predictor.MostUnusable
 		r.Step()
 		r.server.Desynced(func(p systems.Peer) { needs++ })
 	}

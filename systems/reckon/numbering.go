@@ -59,6 +59,3 @@ func (n *numbering) jump(to ecs.Tick) {
 	n.want = float64(n.shift)
 	n.lead.Forget()
 }
-
-// alpha returns the part of the next tick that has passed at now, in [0, 1).
-func (n *numbering) alpha(now systems.Time) float64 { return n.pacer.Alpha(n.done, now) }

@@ -130,7 +130,7 @@ func (c *Client) findAvatars() {
 	}
 	for i := len(c.avatars) - 1; i >= 0; i-- {
 		if p := &c.avatars[i]; !p.seen {
-			c.own.Remove(p.entity.Row)
+			c.Own.Remove(p.entity.Row)
 			last := len(c.avatars) - 1
 			*p = c.avatars[last]
 			c.avatars[last] = ownAvatar{}
@@ -160,24 +160,24 @@ func (c *Client) follow(s *claim, now systems.Time) {
 		return
 	}
 	if p.placed && p.epoch == s.epoch {
-		if trip := c.clock.rtt(c.RTT); now-p.answered > trip+trip/2+systems.Second/10 {
+		if trip := c.rtt(); now-p.answered > trip+trip/2+systems.Second/10 {
 			p.teleport = true // the answer was lost
 		}
 		return
 	}
 	if p.placed {
 		c.counts.Snaps++
-		p.own.jump(c.clock.rtt(c.RTT), now)
+		p.own.jump(c.rtt(), now)
 	}
 	p.epoch, p.placed = s.epoch, true
-	c.own.Add(p.entity.Row)
+	c.Own.Add(p.entity.Row)
 	c.put(p, ecs.Motion{Pos: s.record.Pos})
 }
 
 // put moves an avatar at once.
 func (c *Client) put(p *ownAvatar, m ecs.Motion) {
 	c.World().Image().SetMotion(p.entity, m)
-	c.save()
+	c.History.Save(c.World())
 	p.sender.Reset()
 	p.teleport = true
 }
@@ -190,7 +190,7 @@ func (c *Client) echo(p *ownAvatar, r motion.Record, age, now systems.Time) {
 	}
 	r, age = motion.LimitAge(r, age)
 	m, ok := c.limits.Remotes.Rules.Predict(&r, age)
-	if ok && p.own.check(is.Pos, m.Pos, c.clock.rtt(c.RTT), now) {
+	if ok && p.own.check(is.Pos, m.Pos, c.rtt(), now) {
 		c.counts.Snaps++
 		c.put(p, m)
 	}

@@ -122,7 +122,7 @@ func (w *remotes) appendAcks(dst []anchorAck) []anchorAck {
 // dropGone drops the entities that do not exist in the newest state received. A record may come before the state that
 // has its entity.
 func (w *remotes) dropGone() {
-	state := w.client.replica.Receiver.State()
+	state := w.client.Receiver.State()
 	for slot, o := range w.all.All {
 		if !image.ExistsAt(state, o.entity) && o.entity.Born <= state.Tick() {
 			w.all.Remove(slot)
@@ -141,12 +141,12 @@ func (w *remotes) find(e ecs.Entity) *remote {
 // parent returns the motion of an entity that others stand on, as it is shown.
 func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 	c := w.client
-	if c.own.Has(e.Row) {
+	if c.Own.Has(e.Row) {
 		return c.World().Image().Motion(e)
 	}
 	o := w.find(e)
 	if o == nil {
-		return c.replica.Receiver.State().Motion(e)
+		return c.Receiver.State().Motion(e)
 	}
 	if w.depth >= maxStacked {
 		return m, false
@@ -163,7 +163,7 @@ func (w *remotes) place(at systems.Time) {
 	c := w.client
 	w.at = at
 	for _, o := range w.all.All {
-		if c.own.Has(o.entity.Row) {
+		if c.Own.Has(o.entity.Row) {
 			continue
 		}
 		is, here := c.World().Image().Motion(o.entity)
@@ -173,28 +173,21 @@ func (w *remotes) place(at systems.Time) {
 	}
 }
 
-// Present brings the view up to date with now: the player's avatars between the two last states, remote entities where
-// their records extrapolate them.
-func (c *Client) Present(v *ecs.View, now systems.Time) {
-	c.scratch.view, c.remotes.at = v, now
-	c.RunPresent()
-	v.Dress()
-}
-
 // compose starts the view from the states that it is between.
 func (c *Client) compose() {
-	previous, current, confirmed, alpha := c.View(c.remotes.at)
-	c.scratch.view.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.own}, alpha)
+	previous, current, confirmed, alpha := c.View(c.Showing.Now)
+	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.Own}, alpha)
 }
 
 // extrapolate shows the remote entities.
 func (c *Client) extrapolate() {
+	c.remotes.at = c.Showing.Now
 	for _, o := range c.remotes.all.All {
-		if c.own.Has(o.entity.Row) {
+		if c.Own.Has(o.entity.Row) {
 			continue
 		}
 		if m, ok := o.motion.Shown(&c.limits.Remotes, c.remotes.at); ok {
-			c.scratch.view.Picture.Move(o.entity, m)
+			c.Showing.View.Picture.Move(o.entity, m)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/authority"
+	"tendon/systems/clock"
 	"tendon/systems/interest"
-	"tendon/systems/motion"
 )
 
 // Server is the strategy's half on the server. Each tick uses exactly one input of every player, runs the game's systems,
@@ -33,7 +33,7 @@ type Server struct {
 
 // link is what the strategy adds to a peer.
 type link struct {
-	clock      clientClock
+	clock      remoteClock
 	anchors    []uint8    // by slot: number of the anchor that the client holds
 	interval   uint64     // of the last body
 	body       ecs.Tick   // of the last body
@@ -54,8 +54,8 @@ type peer = authority.Peer[link]
 var serverSystems = []systems.System[*Server]{
 	{Name: "moves", Kind: kindMove, Accept: (*Server).receiveMove},
 	{Name: "orders", Kind: kindOrder, Reliable: true, Accept: (*Server).ReceiveOrder},
-	{Name: "clock probes", Kind: clockProbe, Accept: (*Server).receiveClock},
-	{Name: "clock acknowledgements", Kind: clockAck, Accept: (*Server).receiveClock},
+	{Name: "clock probes", Kind: clock.KindPing, Accept: (*Server).receiveClock},
+	{Name: "clock acknowledgements", Kind: clock.KindPongAck, Accept: (*Server).receiveClock},
 	{Name: "orders", Phase: systems.Reconcile, Run: (*Server).NextOrders},
 	{Name: "inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
 	{Name: "avatars", Phase: systems.Reconcile, Run: (*Server).placeAvatars},
@@ -122,7 +122,9 @@ func (s *Server) Counts() ServerCounts { return s.counts }
 func (s *Server) opened(p *peer, _ bool) {
 	link := &p.Own
 	if link.relevant == nil {
-		link.clock = newClientClock(s.settings.Assumed != 0)
+		if s.settings.Assumed == 0 {
+			link.clock.exchange, _ = clock.NewAnswerer(clock.Config{}) // a zero Config is valid
+		}
 		link.relevant = s.relevanceOf(p)
 	}
 	link.interval, link.body, link.update, link.clock.near, link.introduced = 0, 0, 0, 0, false
@@ -172,11 +174,7 @@ func (s *Server) receiveMove(m systems.Message) error {
 	if !s.AllowMessage(p) {
 		return nil
 	}
-	clientNow, known := p.Own.clock.remote(m.Now)
-	near := p.Own.clock.near
-	if known {
-		near = motion.StampOf(clientNow)
-	}
+	clientNow, near, known := p.Own.clock.at(m.Now)
 	if move.read(m.Body, s.Done(), near, s.Game) != nil || move.received > s.Done() ||
 		p.Seat < 0 && len(move.done)+len(move.claims) > 0 || p.Sender.Acked(move.ack) != nil {
 		return ErrMessage
@@ -196,6 +194,19 @@ func (s *Server) receiveMove(m systems.Message) error {
 		s.ReceiveInputs(m, move.received+1, move.done)
 	}
 	return nil
+}
+
+// receiveClock accepts a message of the clock exchange.
+func (s *Server) receiveClock(m systems.Message) error {
+	if p := &s.Peers[m.From]; p.Own.clock.exchange == nil || s.AllowMessage(p) {
+		return p.Own.clock.receive(m)
+	}
+	return nil
+}
+
+// sendClock sends the messages of the clock exchange that are due.
+func (s *Server) sendClock(p *peer) {
+	p.Own.clock.send(&s.Sending.Message, p.ID, s.Sending.Now, s.Sending.Out)
 }
 
 // sendEvents sends a peer the events that were not sent yet.

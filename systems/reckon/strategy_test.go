@@ -111,10 +111,10 @@ func (p *play) rms() float64 { return math.Sqrt(p.square/float64(p.frames)) / to
 // resyncs counts the restarts of the clock exchange, of all sides.
 func (p *play) resyncs() (n uint64) {
 	for i := range p.pads {
-		n += p.half(i).Clock().Resyncs
+		n += p.half(i).clock.exchange.Stats().Resyncs
 	}
 	for i := range p.server.Peers {
-		if a := p.server.Peers[i].Own.clock.answerer; a != nil {
+		if a := p.server.Peers[i].Own.clock.exchange; a != nil {
 			n += a.Stats().Resyncs
 		}
 	}
@@ -192,8 +192,8 @@ func TestDR10TheWholeStrategyAtAConstantRoundTrip(t *testing.T) {
 	p.begin()
 	before := p.resyncs()
 	p.walk(minutes(10))
-	if n := p.resyncs() - before; n > 0 || p.half(0).Clock().Samples < uint64(minutes(10).Seconds()*5/6) {
-		t.Errorf("%d resyncs, %+v", n, p.half(0).Clock())
+	if n := p.resyncs() - before; n > 0 || p.half(0).clock.exchange.Stats().Samples < uint64(minutes(10).Seconds()*5/6) {
+		t.Errorf("%d resyncs, %+v", n, p.half(0).clock.exchange.Stats())
 	}
 	p.h.Net.StepClock(p.h.Clients[1].Node(), time.Second)
 	p.walk(5 * time.Second)

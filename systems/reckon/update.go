@@ -59,10 +59,7 @@ func (s *Server) sendUpdate(p *peer) {
 
 // head returns the head of a message to a peer.
 func (s *Server) head(p *peer) updateHead {
-	h := updateHead{tick: s.Done(), ready: p.Own.clock.answerer == nil, events: p.Events.Since(s.Done())}
-	if !h.ready {
-		_, h.ready = p.Own.clock.remote(s.Sending.Now)
-	}
+	h := updateHead{tick: s.Done(), ready: p.Own.clock.known(), events: p.Events.Since(s.Done())}
 	h.snaps = s.scratch.snaps[:0]
 	if p.Seat >= 0 {
 		seat := &s.Seats[p.Seat]

@@ -56,7 +56,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 		return nil, err
 	}
 	cl := &Client{effects: rollback.NewEffects(ringDepth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
-	cl.Core = core
+	cl.Core, cl.OrderKind = core, kindOrder
 	cl.Start(cl, clientSystems)
 	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
 	config := rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth, History: backlog,
@@ -81,11 +81,6 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 // SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
 // if a frame samples several: the ticks after the first get the predicted input.
 func (c *Client) SetInput(in ecs.InputBytes) { c.line.SetInput(in) }
-
-// Order asks the server to stamp an order of the local player.
-func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	return c.SendOrder(kindOrder, target, payload, out)
-}
 
 // clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{

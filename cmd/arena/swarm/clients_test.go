@@ -47,10 +47,10 @@ func with(w *monitor, half systems.Client) systems.Client {
 	case *verify.Client:
 		return &verifying{h, w}
 	case *predict.Client:
-		w.refused = func() uint64 { return h.Counts().Refused }
+		w.refused = func() uint64 { return h.Bodies.Refused }
 		return &predicting{h, w}
 	case *reckon.Client:
-		w.refused = func() uint64 { return h.Counts().Refused }
+		w.refused = func() uint64 { return h.Bodies.Refused }
 		return &reckoning{h, w}
 	}
 	panic("swarm: a half of a strategy that is not known here: give it a monitor")

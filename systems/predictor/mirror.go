@@ -1,0 +1,174 @@
+package predictor
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/internal/events"
+	"tendon/systems/state"
+)
+
+// Mirror is the Half of a client that receives the server's states and events. It predicts the rows in Own only.
+//
+// The world is in State(Tick) of this client. The rows that are not in Own are as in the newest state received, that of
+// tick Received.
+type Mirror[C any] struct {
+	Half[C]
+	Receiver *state.Receiver
+	Received ecs.Tick            // of the newest state received
+	Tick     ecs.Tick            // of the world's state
+	Own      image.RowSet        // the predicted rows
+	History  *rollback.Snapshots // the predicted states of the last ticks ≤ Tick
+	Showing  Showing
+	Bodies   BodyCounts
+	Unusable int // bodies in a row that could not be used
+
+	effects *rollback.Effects
+	events  events.Receiver
+	inputs  []ecs.InputBytes // zero but for the local player's
+	altered uint64           // ticks with a substituted input, by the newest message
+}
+
+// Showing is the frame of the display that the systems of phase Present work on.
+type Showing struct {
+	View  *ecs.View
+	Now   systems.Time
+	Since systems.Time // since the frame before
+}
+
+// BodyCounts are the counters of received bodies.
+type BodyCounts struct {
+	Used    uint64
+	Refused uint64 // could not be used
+}
+
+const (
+	// FarAhead is the most ticks that a message may be ahead of all before. A server sends nothing beyond.
+	FarAhead = 1 << 14
+	// MostUnusable is the number of bodies in a row that cannot be used after which only an image helps.
+	MostUnusable = 40
+)
+
+// Init sets the systems and the context that they run over. history is the number of ticks of states to keep, effects the
+// number of ticks whose predicted events wait for the server's.
+func (m *Mirror[C]) Init(self C, core Core, list []systems.System[C], history, effects int) (err error) {
+	m.Core, m.History, m.effects = core, rollback.NewSnapshots(history), rollback.NewEffects(effects)
+	m.inputs = make([]ecs.InputBytes, m.Game.MaxPlayers)
+	m.Start(self, list)
+	m.world.Image().SetPredicted(&m.Own)
+	if m.Receiver, err = state.NewReceiver(m.world); err != nil {
+		return fmt.Errorf("%s: %w", m.name, err)
+	}
+	return nil
+}
+
+// Begin starts from the state that was loaded into World, which is the server's: see Core.Begin.
+func (m *Mirror[C]) Begin(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
+	m.Core.Begin(now, serverTick, rtt)
+	f := m.world.Tick()
+	m.Receiver.Load()
+	m.effects.Begin(f)
+	m.events.Begin(f)
+	m.History.Clear()
+	m.Tick, m.Received, m.Unusable = f, f, 0
+}
+
+// Current returns the state of Tick.
+func (m *Mirror[C]) Current() *image.Snapshot {
+	s, _ := m.History.At(m.Tick)
+	return s
+}
+
+// Take makes the world the state that a body leads to. fresh is false for a body that is not newer than the last one, and
+// for one that builds on a state that is not held: the next message reports it. A malformed body is an error.
+func (m *Mirror[C]) Take(body []byte) (fresh bool, err error) {
+	switch err := m.Receiver.Receive(body); {
+	case err == state.ErrDelta:
+		return false, m.malformed
+	case err != nil:
+		m.Bodies.Refused++
+		m.Unusable++
+		m.Timer.Pending = true
+		if s, ok := m.History.At(m.Tick); ok {
+			m.world.Image().Restore(s)
+		}
+		return false, nil
+	case m.Receiver.Tick() == m.Received:
+		return false, nil
+	}
+	m.Bodies.Used++
+	m.Received, m.Unusable = m.Receiver.Tick(), 0
+	return true, nil
+}
+
+// NeedsImage reports whether so many bodies in a row could not be used that the server must send an image.
+func (m *Mirror[C]) NeedsImage() bool { return m.Unusable >= MostUnusable }
+
+// ReceiveEvents accepts the events of a tick. It is a system of phase Receive.
+func (m *Mirror[C]) ReceiveEvents(msg systems.Message) error {
+	newest := m.Counted.ServerTick + FarAhead
+	if !m.events.Receive(msg.Body, msg.Body[0], m.world.Image().Schema(), newest, m.effects) {
+		return m.malformed
+	}
+	return nil
+}
+
+// SettleEvents notes which events the server has sent up to tick f. since is the number of ticks from the newest event
+// to f, plus 1, or 0 for none. A predicted event that the server did not send is cancelled once all others have arrived.
+func (m *Mirror[C]) SettleEvents(f ecs.Tick, since uint64) { m.events.Announced(f, since, m.effects) }
+
+// CountAltered takes the server's count of ticks in which another input than the player's was used, and returns how many
+// are new. The first count since Begin is a start.
+func (m *Mirror[C]) CountAltered(altered uint64) (fresh uint64) {
+	if m.Phase != Waiting && altered > m.altered {
+		fresh = altered - m.altered
+	}
+	m.altered = altered
+	m.Counted.Substituted += fresh
+	return fresh
+}
+
+// Effects drains the effects of events.
+func (m *Mirror[C]) Effects(f func(systems.Effect)) { m.effects.Drain(m.Tick, f) }
+
+// LastUpdate returns the last tick that updated an entity, 0 for none.
+func (m *Mirror[C]) LastUpdate(e ecs.Entity) ecs.Tick { return m.Receiver.LastUpdate(e) }
+
+// Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. It is for
+// tests.
+func (m *Mirror[C]) Forget() { m.Receiver.Forget() }
+
+// Agree keeps the predicted rows, and takes all others from the newest state received.
+func (m *Mirror[C]) Agree() {
+	m.world.Image().Restore(m.Current())
+	m.world.Image().Overlay(m.Receiver.State(), &m.Own)
+	m.History.Save(m.world)
+}
+
+// Simulate computes the tick after the world's with an input of the local player.
+func (m *Mirror[C]) Simulate(in ecs.InputBytes) {
+	m.inputs[m.Config.Seat] = in
+	m.world.Step(ecs.TickInputs{Players: m.inputs})
+	m.Tick = m.world.Tick()
+}
+
+// PredictEvents notes the events of the tick that Simulate computed as predictions.
+func (m *Mirror[C]) PredictEvents() { m.effects.Predicted(m.Tick, m.world.Events()) }
+
+// CountReplay counts a resimulation of the ticks from f + 1 to Tick.
+func (m *Mirror[C]) CountReplay(f ecs.Tick) {
+	depth := uint64(m.Tick - f)
+	m.Counted.Rollbacks++
+	m.Counted.Resimulated += depth
+	m.Counted.Deepest = max(m.Counted.Deepest, depth)
+}
+
+// Present brings the view up to date with now, by the systems of phase Present.
+func (m *Mirror[C]) Present(v *ecs.View, now systems.Time) {
+	m.Showing = Showing{View: v, Now: now, Since: max(now-m.Showing.Now, 0)}
+	m.schedule.Run(systems.Present, m.self)
+	v.Dress()
+}
