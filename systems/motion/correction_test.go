@@ -108,9 +108,9 @@ func TestAnAgreementKeepsTheDeadline(t *testing.T) {
 // The age of a record, including its own Age, is taken off the horizon, down to 0.3 s.
 func TestAnOldRecordIsCorrectedSooner(t *testing.T) {
 	for _, v := range []struct {
-		shortest, age, own, takes systems.Time
-	}{{0, 0, 0, 1000}, {0, 200, 0, 800}, {0, 200, 320, 480}, {0, 900, 0, 300}, {0, -50, 0, 1000}, {1000, 900, 0, 1000}, {500, 900, 0, 500}} {
-		c := configured(t, RemoteConfig{Shortest: v.shortest * ms})
+		horizon, age, own, takes systems.Time
+	}{{0, 0, 0, 1000}, {0, 200, 0, 800}, {0, 200, 320, 480}, {0, 900, 0, 300}, {0, -50, 0, 1000}, {200, 900, 0, 200}} {
+		c := configured(t, RemoteConfig{Horizon: v.horizon * ms})
 		var g Remote
 		g.Receive(c, Record{Stamp: -1}, 0, 0)
 		g.Receive(c, Record{Pos: vec("10", "0", "0"), Age: v.own * ms}, v.age*ms, 0)
@@ -163,7 +163,7 @@ func TestAnOlderStampIsIgnored(t *testing.T) {
 
 // An invalid RemoteConfig is an error.
 func TestARemoteConfigIsChecked(t *testing.T) {
-	for i, c := range []RemoteConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Shortest: 1}, {Shortest: 1001 * ms}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
+	for i, c := range []RemoteConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
 		if c.Validate() == nil {
 			t.Errorf("config %d was accepted", i)
 		}

@@ -11,13 +11,13 @@ import (
 //
 // A distance costs credit. Credit grows with the server's time, at the top speed and 5 %. The entity may move all the time
 // while its records are delayed and arrive in a bunch. So unused credit stays available for as long as the record lags
-// behind the earliest ones, and an honest client has enough while its jitter is within Allowance. Beyond that, at most half
+// behind the earliest ones, and an honest client has enough while its jitter is within the allowance. Beyond that, at most half
 // a second of movement can be saved up.
 //
 // The lag is computed from the client's own stamps, but can only delay. A stamp that runs ahead of the server's time by
 // more than 2 %, after a first allowance for jitter, counts as one that does not.
 //
-// Invariant: the distance accepted since Place is at most 1.05 × MaxSpeed × (elapsed + Allowance + 2 % of elapsed) plus
+// Invariant: the distance accepted since Place is at most 1.05 × MaxSpeed × (elapsed + 2.5 s + 2 % of elapsed) plus
 // the burst. Without stamps that run ahead, it is at most 1.05 × MaxSpeed × elapsed plus the burst.
 type Guard struct {
 	config GuardConfig
@@ -37,15 +37,8 @@ type Guard struct {
 
 // GuardConfig is how an entity may move.
 type GuardConfig struct {
-	// MaxSpeed is the top speed in the plane, in world units per second, (0, 32768].
+	// MaxSpeed is the top speed in the plane, and along the height, in world units per second, (0, 32768]. Falling counts.
 	MaxSpeed fixed.Num
-	// MaxClimb is the top speed along the height, either way, in world units per second, [0, 32768]. Falling counts. Zero:
-	// MaxSpeed.
-	MaxClimb fixed.Num
-	// Allowance is the largest difference between the delays of two records, [0.1 s, 60 s]. Zero: 2.5 s. A client gains at
-	// most that much time, once, by setting its clock forward, and can save up at most that much movement. An honest client
-	// with more jitter is clamped.
-	Allowance systems.Time
 	// Trusting accepts every record that is not stale, as the article has it. The counters are the same.
 	Trusting bool
 	// Allow reports whether an entity may be in a mode in which its place is not its own (Attached, Scripted). Its distance
@@ -75,10 +68,14 @@ const (
 	Refused          // it must not be used: correct the client
 )
 
-var (
-	tolerance  = fixed.FromRatio(105, 100)
+var tolerance = fixed.FromRatio(105, 100)
+
+const (
 	burstTime  = systems.Second / 2
-	aheadParts = systems.Time(50) // a stamp may run ahead by 1 part in 50, 2 %
+	aheadParts = 50 // a stamp may run ahead by 1 part in 50, 2 %
+	// allowance is the largest difference between the delays of two records of an honest client. A client gains at most that
+	// much time, once, by setting its clock forward, and can save up at most that much movement.
+	allowance = 5 * systems.Second / 2
 )
 
 // credit is a distance that may be covered.
@@ -107,26 +104,17 @@ func (c *credit) keep(lag systems.Time) {
 // burst returns the credit that can be saved up, without tolerance.
 func (c *credit) burst() fixed.Num { return c.rate.Div(tolerance).Mul(Seconds(burstTime)) }
 
-// NewGuard returns a guard without a place: the first record sets it, unless Place is called before.
-func NewGuard(c GuardConfig) (*Guard, error) {
-	if c.MaxClimb == 0 {
-		c.MaxClimb = c.MaxSpeed
-	}
-	if c.Allowance == 0 {
-		c.Allowance = 5 * systems.Second / 2
-	}
-	switch {
-	case c.MaxSpeed <= 0 || c.MaxSpeed > MaxVelocity:
-		return nil, fmt.Errorf("motion: GuardConfig.MaxSpeed is %v, not in (0, 32768]", c.MaxSpeed)
-	case c.MaxClimb < 0 || c.MaxClimb > MaxVelocity:
-		return nil, fmt.Errorf("motion: GuardConfig.MaxClimb is %v, not in [0, 32768]", c.MaxClimb)
-	case c.Allowance < systems.Second/10 || c.Allowance > maxSpan:
-		return nil, fmt.Errorf("motion: GuardConfig.Allowance is %d ns, not in [0.1 s, 60 s]", c.Allowance)
+// NewGuard returns a guard without a place: the first record sets it, unless Place is called before. It panics if MaxSpeed
+// is out of range.
+func NewGuard(c GuardConfig) *Guard {
+	if c.MaxSpeed <= 0 || c.MaxSpeed > MaxVelocity {
+		panic(fmt.Sprintf("motion: GuardConfig.MaxSpeed is %v, want (0, 32768]", c.MaxSpeed))
 	}
 	g := &Guard{config: c}
-	g.level.rate, g.height.rate = c.MaxSpeed.Mul(tolerance), c.MaxClimb.Mul(tolerance)
-	g.level.left, g.height.left = g.level.burst(), g.height.burst()
-	return g, nil
+	g.level.rate = c.MaxSpeed.Mul(tolerance)
+	g.level.left = g.level.burst()
+	g.height = g.level
+	return g
 }
 
 // Place sets the entity's place by the server: for a spawn, a teleport, the end of a ride.
@@ -191,7 +179,7 @@ func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
 	g.level.grow(max(now-g.now, 0))
 	g.height.grow(max(now-g.now, 0))
 	g.stamp, g.now = r.Stamp, now
-	if most := g.first + g.config.Allowance + (now-g.since)/aheadParts; lead > most {
+	if most := g.first + allowance + (now-g.since)/aheadParts; lead > most {
 		g.stats.Fast++
 		lead = most
 	}
@@ -201,7 +189,7 @@ func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
 		g.height.grow(gain)
 		g.best = lead
 	}
-	return min(g.best-lead, g.config.Allowance)
+	return min(g.best-lead, allowance)
 }
 
 // slow returns the record's velocity within the limits.

@@ -1,7 +1,6 @@
 package motion
 
 import (
-	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
 )
@@ -24,17 +23,6 @@ const (
 	Lost                   // none came for 12 s: mark or hide the entity
 )
 
-// livenessAfter returns the liveness at a time after the last record.
-func livenessAfter(since systems.Time) Liveness {
-	switch {
-	case since > lostAfter:
-		return Lost
-	case since > fadeAfter:
-		return Fading
-	}
-	return Alive
-}
-
 // fade returns the part of a time after the last record that is not extrapolated over, and the share of its velocity that
 // an entity keeps. From 3 s on it slows down evenly for half a second: its own time does, so that it brakes in any mode.
 func fade(since systems.Time) (lost systems.Time, keeps fixed.Num) {
@@ -46,14 +34,6 @@ func fade(since systems.Time) (lost systems.Time, keeps fixed.Num) {
 		return over - fadeFor/2, 0
 	}
 	return over * over / (2 * fadeFor), fixed.One - fixed.FromRatio(int64(over), int64(fadeFor))
-}
-
-// faded scales a motion's velocity.
-func faded(m ecs.Motion, keeps fixed.Num) ecs.Motion {
-	if keeps != fixed.One {
-		m.Vel = m.Vel.Scale(keeps)
-	}
-	return m
 }
 
 // LimitAge returns a record that arrives at an age, and the age to extrapolate it over. A record older than 3 s, its own

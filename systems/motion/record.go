@@ -130,26 +130,8 @@ func (r Record) On(a Anchor) Record {
 	return r
 }
 
-// Append writes a record. Positions and velocities are rounded to the units of the wire. A stamp is cut to its low bits:
-// the reader must know the time to 20 s.
-//
-//	[row]      (uvarint)            place in the owner's region · 128 + owner
-//	[when]     (u16)                the low 12 bits of the stamp; above them the age in steps of 160 ms, 15: or more
-//	[why]      (u8)                 flags in the low 4 bits; above them the anchor
-//	with an anchor, in Ground mode:
-//	  [pos]    (2 × i8)             x and y in eighths of a unit, [−112, 112]
-//	  [vel]    (2 × i8)             x and y in eighths of a unit per second; not with FlagStop
-//	without one:
-//	  [born]   (uvarint)
-//	  [mode]   (u8)                 the mode in the low 2 bits; above them what the position is to be an anchor for
-//	  Scripted:
-//	    [path] (uvarint, below 2^32)  [along] [speed] (2 × varint, 1/256)
-//	  Attached, first:
-//	    [parent] (2 × uvarint)      row, as above, and birth tick
-//	  all but Scripted:
-//	    [pos]  (3 × varint, 1/256)  at most 2^24 units
-//	    [vel]  (3 × varint, 1/256)  at most 2^15 units per second; not with FlagStop
-//	[action]   (u8)                 with FlagCast
+// Append writes a record in the layout of net/wire/STANDARD.md. Positions and velocities are rounded to the units of the
+// wire. A stamp is cut to its low bits: the reader must know the time to 20 s.
 func (r *Record) Append(w *wire.Writer) {
 	if r.Anchor > MaxAnchor || r.Sets > MaxAnchor || r.Mode >= modes || r.Flags >= flags {
 		panic("motion: a record is out of range: anchors lie in [1, 15], modes and flags are those of this package")

@@ -1,6 +1,7 @@
 package motion
 
 import (
+	"cmp"
 	"fmt"
 
 	"tendon/ecs"
@@ -32,34 +33,24 @@ type RemoteStats struct {
 type RemoteConfig struct {
 	// Rules extrapolate records.
 	Rules Rules
-	// Horizon is how long a correction takes, [0.1 s, 10 s]. Zero: 1 s. A shorter one is more exact and more visible.
+	// Horizon is how long a correction takes, [0.1 s, 10 s]. Zero: 1 s. A shorter one is more exact and more visible. The age
+	// of a record is taken off it, down to 0.3 s.
 	Horizon systems.Time
-	// Shortest is the shortest correction, [0.1 s, Horizon]. Zero: 0.3 s, or Horizon if that is less. The age of a record is
-	// taken off Horizon, down to Shortest. With Shortest = Horizon every correction takes Horizon, as the article has it;
-	// the error is then larger by a sixth at a round trip of a second.
-	Shortest systems.Time
 	// Deadline is what a new record does to a correction under way. Zero: DeadlineKept.
 	Deadline Deadline
 	// Blocked reports whether the straight line of a correction crosses an obstacle. The entity then jumps. Optional.
 	Blocked func(from, to fixed.Vec3) bool
 }
 
-// shortest is the default of RemoteConfig.Shortest.
+// shortest is the shortest correction, unless Horizon is less.
 const shortest = 3 * systems.Second / 10
 
 // Validate fills in the defaults, and returns an error that names a field outside its interval.
 func (c *RemoteConfig) Validate() error {
-	if c.Horizon == 0 {
-		c.Horizon = systems.Second
-	}
-	if c.Shortest == 0 {
-		c.Shortest = min(shortest, c.Horizon)
-	}
+	c.Horizon = cmp.Or(c.Horizon, systems.Second)
 	switch {
 	case c.Horizon < systems.Second/10 || c.Horizon > 10*systems.Second:
 		return fmt.Errorf("motion: RemoteConfig.Horizon is %d ns, want [0.1 s, 10 s]", c.Horizon)
-	case c.Shortest < systems.Second/10 || c.Shortest > c.Horizon:
-		return fmt.Errorf("motion: RemoteConfig.Shortest is %d ns, want [0.1 s, Horizon]", c.Shortest)
 	case c.Deadline > RestartAlways:
 		return fmt.Errorf("motion: RemoteConfig.Deadline is %d, want 0 or 1", c.Deadline)
 	case c.Rules.Gravity < 0 || c.Rules.Gravity > 1024*fixed.One:
@@ -75,7 +66,7 @@ func (g *Remote) Receive(c *RemoteConfig, r Record, age, now systems.Time) (used
 		g.counts.Stale++
 		return false
 	}
-	horizon := max(c.Horizon-max(age, 0)-r.Age, c.Shortest)
+	horizon := max(c.Horizon-max(age, 0)-r.Age, min(shortest, c.Horizon))
 	r, age = LimitAge(r, age)
 	before := *g
 	g.record, g.origin, g.received, g.known = r, now-age, now, true
@@ -110,7 +101,10 @@ func (g *Remote) Predicted(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok 
 	}
 	lost, keeps := fade(now - g.received)
 	m, ok = c.Rules.Predict(&g.record, now-lost-g.origin)
-	return faded(m, keeps), ok
+	if keeps != fixed.One {
+		m.Vel = m.Vel.Scale(keeps)
+	}
+	return m, ok
 }
 
 // Shown returns where the entity is shown at now; ok is false if that is not known. The velocity is the predicted one,
@@ -122,7 +116,15 @@ func (g *Remote) Shown(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool
 }
 
 // Liveness returns how recent the last record is.
-func (g *Remote) Liveness(now systems.Time) Liveness { return livenessAfter(now - g.received) }
+func (g *Remote) Liveness(now systems.Time) Liveness {
+	switch since := now - g.received; {
+	case since > lostAfter:
+		return Lost
+	case since > fadeAfter:
+		return Fading
+	}
+	return Alive
+}
 
 // Record returns the last record; ok is false if there is none.
 func (g *Remote) Record() (r Record, ok bool) { return g.record, g.known }

@@ -1,6 +1,7 @@
 package motion
 
 import (
+	"cmp"
 	"fmt"
 
 	"tendon/ecs/fixed"
@@ -41,8 +42,6 @@ type SendConfig struct {
 	// Near is the distance of the nearest viewer up to which Threshold holds, in world units, [0, 2^20]. Beyond, it grows
 	// in proportion to the distance. Zero: it holds at any distance.
 	Near fixed.Num
-	// MaxRate is the largest rate, in records per second, [1, 60]. Zero: 10.
-	MaxRate int
 }
 
 // Reading is how a deviation is measured. The article can be read both ways.
@@ -71,6 +70,9 @@ const (
 )
 
 const (
+	// MaxRate is the largest rate of records of an entity, per second.
+	MaxRate = 10
+
 	urgentBurst = 5 // records that may be sent at once
 	stopRepeats = 3
 	periodLeast = systems.Second / 10
@@ -78,32 +80,34 @@ const (
 	fullTurn    = fixed.Pi
 )
 
-// NewSendPolicy returns a policy that has sent nothing. rules must be those that the others extrapolate by.
-func NewSendPolicy(c SendConfig, rules *Rules) (*SendPolicy, error) {
-	if c.Threshold == 0 {
-		c.Threshold = fixed.Half
-	}
-	if c.Period == 0 {
-		c.Period = systems.Second
-	}
-	if c.MaxRate == 0 {
-		c.MaxRate = 10
-	}
+// Validate fills in the defaults, and returns an error that names a field outside its interval.
+func (c *SendConfig) Validate() error {
+	c.Threshold = cmp.Or(c.Threshold, fixed.Half)
+	c.Period = cmp.Or(c.Period, systems.Second)
 	switch {
 	case c.Reading > Instant:
-		return nil, fmt.Errorf("motion: SendConfig.Reading is %d, want 0 or 1", c.Reading)
+		return fmt.Errorf("motion: SendConfig.Reading is %d, want 0 or 1", c.Reading)
 	case c.Threshold < 0 || c.Threshold > 1000*fixed.One:
-		return nil, fmt.Errorf("motion: SendConfig.Threshold is %v, want (0, 1000]", c.Threshold)
+		return fmt.Errorf("motion: SendConfig.Threshold is %v, want (0, 1000]", c.Threshold)
 	case c.Period < periodLeast || c.Period > 5*systems.Second:
-		return nil, fmt.Errorf("motion: SendConfig.Period is %d ns, want [0.1 s, 5 s]", c.Period)
+		return fmt.Errorf("motion: SendConfig.Period is %d ns, want [0.1 s, 5 s]", c.Period)
 	case c.Turn < 0 || c.Turn > 100*fixed.One:
-		return nil, fmt.Errorf("motion: SendConfig.Turn is %v, want [0, 100]", c.Turn)
+		return fmt.Errorf("motion: SendConfig.Turn is %v, want [0, 100]", c.Turn)
 	case c.Near < 0 || c.Near > fixed.One<<20:
-		return nil, fmt.Errorf("motion: SendConfig.Near is %v, want [0, 2^20]", c.Near)
-	case c.MaxRate < 1 || c.MaxRate > 60:
-		return nil, fmt.Errorf("motion: SendConfig.MaxRate is %d, want [1, 60]", c.MaxRate)
+		return fmt.Errorf("motion: SendConfig.Near is %v, want [0, 2^20]", c.Near)
 	}
-	return &SendPolicy{config: c, rules: rules, tokens: urgentBurst * fixed.One}, nil
+	return nil
+}
+
+// NewSendPolicy returns a policy that has sent nothing. It panics if c is not valid. rules must be those that the others
+// extrapolate by.
+func NewSendPolicy(c SendConfig, rules *Rules) *SendPolicy {
+	if err := c.Validate(); err != nil {
+		panic(err)
+	}
+	s := &SendPolicy{config: c, rules: rules}
+	s.Reset()
+	return s
 }
 
 // Update takes the motion of the entity at now, once a tick, as a record, and returns why the record must be sent, or
@@ -152,7 +156,7 @@ func (s *SendPolicy) choose(r *Record, now systems.Time, viewer fixed.Num) Reaso
 		return urgent
 	}
 	since := now - s.sent
-	if since >= 0 && since < systems.Second/systems.Time(s.config.MaxRate) {
+	if since >= 0 && since < systems.Second/MaxRate {
 		return NotDue
 	}
 	switch {
@@ -207,7 +211,7 @@ func (s *SendPolicy) elapse(now systems.Time, r *Record) {
 		return
 	}
 	dt := Seconds(min(passed, systems.Second))
-	s.tokens = min(s.tokens+dt.Mul(fixed.FromInt(s.config.MaxRate)), urgentBurst*fixed.One)
+	s.tokens = min(s.tokens+dt.Mul(fixed.FromInt(MaxRate)), urgentBurst*fixed.One)
 	if s.config.Turn == 0 || dt == 0 {
 		return
 	}

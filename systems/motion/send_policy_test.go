@@ -9,11 +9,10 @@ import (
 
 func sender(t testing.TB, c SendConfig) *SendPolicy {
 	t.Helper()
-	s, err := NewSendPolicy(c, &Rules{})
-	if err != nil {
+	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return NewSendPolicy(c, &Rules{})
 }
 
 // sending is a record that was sent.
@@ -246,8 +245,8 @@ func TestAPolicyStillSendsAfterTheClockWasSetBack(t *testing.T) {
 
 // An invalid SendConfig is an error.
 func TestASenderConfigIsChecked(t *testing.T) {
-	for i, c := range []SendConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}, {MaxRate: 61}, {MaxRate: -1}} {
-		if _, err := NewSendPolicy(c, &Rules{}); err == nil {
+	for i, c := range []SendConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}} {
+		if c.Validate() == nil {
 			t.Errorf("config %d was accepted", i)
 		}
 	}

@@ -18,17 +18,11 @@ func TestARecordAllocatesNothing(t *testing.T) {
 	}
 	rules := motion.Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
 	c := configured(t, motion.RemoteConfig{Rules: rules, Blocked: func(_, _ fixed.Vec3) bool { return false }})
-	s, err := motion.NewSendPolicy(motion.SendConfig{Turn: fixed.Half}, &rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := newEchoCheck(echoConfig{MaxSpeed: top * fixed.One}, &rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := motion.NewSendPolicy(motion.SendConfig{Turn: fixed.Half}, &rules)
+	o := &echoCheck{maxSpeed: top * fixed.One, rules: &rules}
 	var (
 		g        motion.Remote
-		check    = guard(t, motion.GuardConfig{})
+		check    = guard()
 		buf      = make([]byte, 0, motion.MaxRecord)
 		now      systems.Time
 		accepted int

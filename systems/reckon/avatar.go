@@ -32,8 +32,8 @@ type avatar struct {
 
 // The limit of an avatar's records: half as many again as the send policy sends, and a burst after jitter.
 const (
-	claimShare = 3 // halves of SendConfig.MaxRate
-	claimBurst = 4 // seconds
+	claimRate  = motion.MaxRate * 3 / 2 // per second
+	claimBurst = 4 * claimRate
 )
 
 // updateAvatars updates the list of avatars from the state, and corrects those that a system moved far. In an adopted tick
@@ -103,17 +103,9 @@ func (s *Server) correct(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.held = s.PeerOf(a.player) != nil
 	a.unanswered, a.fresh = a.held, true
 	if a.guard == nil {
-		a.guard = s.newGuard()
+		a.guard = motion.NewGuard(s.settings.guard())
 	}
 	a.guard.Place(at)
-}
-
-func (s *Server) newGuard() *motion.Guard {
-	g, err := motion.NewGuard(s.settings.guard())
-	if err != nil {
-		panic("reckon: a Config that Check accepts is refused: " + err.Error())
-	}
-	return g
 }
 
 // restartAvatars starts with a new client of a player, whose clock may be another one, from the places of its avatars.
@@ -129,18 +121,9 @@ func (s *Server) restartAvatars(player ecs.Player, now systems.Time) {
 	}
 }
 
-// claimRate returns how many records of an avatar are accepted, per second.
-func (s *Server) claimRate() ecs.Tick {
-	rate := s.settings.Records.MaxRate
-	if rate == 0 {
-		rate = 10
-	}
-	return ecs.Tick(rate * claimShare / 2)
-}
-
 // newRecordLimit returns a limit of an avatar's records of which nothing is used, in 1/claimRate of a tick.
 func (s *Server) newRecordLimit() limit.Limiter[ecs.Tick] {
-	return limit.New(ecs.Tick(s.Game.TickRate), claimBurst*int(s.claimRate()))
+	return limit.New(ecs.Tick(s.Game.TickRate), claimBurst)
 }
 
 // claim takes a record that a client claims of an avatar. clientNow is the client's time, if it is known.
@@ -151,7 +134,7 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	case a == nil || int(a.player) != p.Seat:
 		s.counts.Foreign++
 		return
-	case !a.records.Allow(s.claimRate() * s.Done()):
+	case !a.records.Allow(claimRate * s.Done()):
 		s.counts.Excessive++
 		return
 	case !known && s.settings.Assumed == 0:
@@ -217,21 +200,4 @@ func (a *avatar) replicated(u *motion.Rules, due systems.Time) (r motion.Record,
 		return r, true
 	}
 	return a.belief.Forwarded(u, due)
-}
-
-// Guard returns the counters of an avatar's guard since its client was connected. ok is false for an entity that is no
-// avatar.
-func (s *Server) Guard(e ecs.Entity) (stats motion.GuardStats, ok bool) {
-	if a := s.avatar(e); a != nil {
-		return a.guard.Stats(), true
-	}
-	return motion.GuardStats{}, false
-}
-
-// Epoch returns the number of corrections of an avatar's place, modulo 256, and whether its client has answered.
-func (s *Server) Epoch(e ecs.Entity) (epoch uint8, answered bool) {
-	if a := s.avatar(e); a != nil {
-		return a.epoch, !a.unanswered
-	}
-	return 0, false
 }

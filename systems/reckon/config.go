@@ -1,6 +1,7 @@
 package reckon
 
 import (
+	"errors"
 	"fmt"
 
 	"tendon/ecs"
@@ -29,8 +30,6 @@ type Config struct {
 	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
 	// too, avatars may move freely.
 	MaxSpeed fixed.Num
-	// Allowance is the largest difference between the delays of two records of an honest client: see motion.GuardConfig. 0: 2.5 s.
-	Allowance systems.Time
 	// Jump is the largest distance that systems move an avatar in one tick without a correction of its client, in world
 	// units, in [0, 10000]; 0: half a second at MaxSpeed, at least 2. A respawn must be farther, a push out of a wall nearer.
 	// A client whose own systems make such a jump waits for the server's. Both sides must have the same.
@@ -109,31 +108,17 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	case c.Assumed < 0 || c.Assumed > maxAssumed:
 		return c, fmt.Errorf("reckon: Config.Assumed is %d ns, want [0, 3 s]", c.Assumed)
 	}
-	if err := c.Remotes.Validate(); err != nil {
-		return c, err
-	}
-	if _, err := motion.NewSendPolicy(c.Records, nil); err != nil {
-		return c, err
-	}
-	_, err := motion.NewGuard(c.guard())
+	err := errors.Join(c.Remotes.Validate(), c.Records.Validate())
 	return c, err
 }
 
 // guard returns the limits of records from clients.
 func (c *Config) guard() motion.GuardConfig {
-	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Allowance: c.Allowance, Trusting: c.Trusting, Allow: c.Allow}
+	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting, Allow: c.Allow}
 	if c.MaxSpeed == 0 {
 		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}
 	return g
-}
-
-// echo returns the limits of echoes.
-func (c *Config) echo() echoConfig {
-	if c.MaxSpeed == 0 {
-		return echoConfig{MaxSpeed: motion.MaxVelocity}
-	}
-	return echoConfig{MaxSpeed: c.MaxSpeed}
 }
 
 // age returns the age of a record with a stamp, at now on the sender's clock. Where clocks are not exchanged, it is

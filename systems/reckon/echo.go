@@ -1,8 +1,6 @@
 package reckon
 
 import (
-	"fmt"
-
 	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/motion"
@@ -15,21 +13,13 @@ import (
 // The server may still extrapolate from a record before a turn. With a long round trip and a lost record, the difference
 // may then exceed any useful limit: 2 × v_max × (RTT + period). So echoCheck keeps the records that were sent.
 type echoCheck struct {
-	config echoConfig
-	rules  *motion.Rules
-	sent   [echoRecords]sentRecord
-	count  int // records sent since the last jump
-	jumped systems.Time
-	quiet  systems.Time // after the last jump, in which echoes are of before it
-	snaps  uint64
-}
-
-// echoConfig is what counts as an extreme difference.
-type echoConfig struct {
-	// Limit is the smallest difference that counts, in world units, (0, 10000]. Zero: 14.
-	Limit fixed.Num
-	// MaxSpeed is the largest speed of the avatar, in world units per second, (0, 32768].
-	MaxSpeed fixed.Num
+	maxSpeed fixed.Num     // of the avatar, in world units per second
+	rules    *motion.Rules // those that the server extrapolates by
+	sent     [echoRecords]sentRecord
+	count    int // records sent since the last jump
+	jumped   systems.Time
+	quiet    systems.Time // after the last jump, in which echoes are of before it
+	snaps    uint64
 }
 
 // sentRecord is a record with the time at which it was sent.
@@ -39,28 +29,15 @@ type sentRecord struct {
 }
 
 const (
+	echoLimit   = 14 * fixed.One     // smallest difference that counts, in world units
 	echoSlack   = systems.Second / 2 // added to the round trip, in which the avatar may have moved anywhere
 	echoRecords = 32                 // records: 3 s of them at the highest rate
 	echoMemory  = 2 * systems.Second // beyond the round trip, for which a record explains the server's view
 )
 
-// newEchoCheck returns an echoCheck. rules must be those that the server extrapolates by.
-func newEchoCheck(c echoConfig, rules *motion.Rules) (*echoCheck, error) {
-	if c.Limit == 0 {
-		c.Limit = 14 * fixed.One
-	}
-	switch {
-	case c.Limit < 0 || c.Limit > 10_000*fixed.One:
-		return nil, fmt.Errorf("reckon: the limit of echoes is %v, want (0, 10000]", c.Limit)
-	case c.MaxSpeed <= 0 || c.MaxSpeed > motion.MaxVelocity:
-		return nil, fmt.Errorf("reckon: the largest speed of avatars is %v, want (0, 32768]", c.MaxSpeed)
-	}
-	return &echoCheck{config: c, rules: rules}, nil
-}
-
-// limit returns the extreme difference at a round trip: max(Limit, MaxSpeed × (RTT + 0.5 s)).
+// limit returns the extreme difference at a round trip: max(14, v_max × (RTT + 0.5 s)).
 func (o *echoCheck) limit(rtt systems.Time) fixed.Num {
-	return max(o.config.Limit, o.config.MaxSpeed.Mul(motion.Seconds(min(max(rtt, 0), motion.MaxAge)+echoSlack)))
+	return max(echoLimit, o.maxSpeed.Mul(motion.Seconds(min(max(rtt, 0), motion.MaxAge)+echoSlack)))
 }
 
 // add notes that a record of the avatar was sent at now.
@@ -72,10 +49,8 @@ func (o *echoCheck) add(r *motion.Record, now systems.Time) {
 // check compares the avatar's position with the echo, both at now, and reports whether the avatar must jump there. The
 // client then sends a teleport.
 func (o *echoCheck) check(own, echo fixed.Vec3, rtt, now systems.Time) (jump bool) {
-	if o.snaps > 0 && now >= o.jumped && now-o.jumped < o.quiet {
-		return false
-	}
-	if own.Sub(echo).Len() <= o.limit(rtt) || o.explained(echo, rtt, now) {
+	waits := o.snaps > 0 && now >= o.jumped && now-o.jumped < o.quiet
+	if waits || own.Sub(echo).Len() <= o.limit(rtt) || o.explained(echo, rtt, now) {
 		return false
 	}
 	o.jump(rtt, now)

@@ -25,15 +25,6 @@ func configured(t testing.TB, c motion.RemoteConfig) *motion.RemoteConfig {
 	return &c
 }
 
-func sender(t testing.TB, c motion.SendConfig) *motion.SendPolicy {
-	t.Helper()
-	s, err := motion.NewSendPolicy(c, &motion.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // sending is a record with the time at which it was sent.
 type sending struct {
 	at     systems.Time
@@ -43,15 +34,5 @@ type sending struct {
 // top is the speed of an avatar, in world units per second.
 const top = 5
 
-// guard returns a guard of entities with the top speed, unless c names another.
-func guard(t testing.TB, c motion.GuardConfig) *motion.Guard {
-	t.Helper()
-	if c.MaxSpeed == 0 {
-		c.MaxSpeed = top * fixed.One
-	}
-	g, err := motion.NewGuard(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
+// guard returns a guard of entities with the top speed.
+func guard() *motion.Guard { return motion.NewGuard(motion.GuardConfig{MaxSpeed: top * fixed.One}) }

@@ -144,12 +144,8 @@ func (c *Client) addAvatar(e ecs.Entity) *ownAvatar {
 	if len(c.avatars) >= maxAvatars {
 		return nil
 	}
-	sender, err := motion.NewSendPolicy(c.limits.Records, &c.limits.Remotes.Rules)
-	own, err2 := newEchoCheck(c.limits.echo(), &c.limits.Remotes.Rules)
-	if err != nil || err2 != nil {
-		panic("reckon: a Config that was valid in Check is refused")
-	}
-	c.avatars = append(c.avatars, ownAvatar{entity: e, sender: sender, own: own})
+	c.avatars = append(c.avatars, ownAvatar{entity: e, sender: motion.NewSendPolicy(c.limits.Records, &c.limits.Remotes.Rules),
+		own: &echoCheck{maxSpeed: c.limits.guard().MaxSpeed, rules: &c.limits.Remotes.Rules}})
 	return &c.avatars[len(c.avatars)-1]
 }
 

@@ -251,11 +251,7 @@ func (h *motionReplicator) policy() *motion.SendPolicy {
 		p.Reset()
 		return p
 	}
-	p, err := motion.NewSendPolicy(h.server.settings.Records, &h.server.settings.Remotes.Rules)
-	if err != nil {
-		panic("reckon: a Config that Check accepts is refused: " + err.Error())
-	}
-	return p
+	return motion.NewSendPolicy(h.server.settings.Records, &h.server.settings.Remotes.Rules)
 }
 
 // introduction returns a record of an entity for a peer that has none. ok is false if bodies of state have its place. The

@@ -114,7 +114,8 @@ func TestARespawnCorrectsTheClient(t *testing.T) {
 	r.pads[0] = pad{Walk: true}
 	r.Run(gameRate)
 	e := r.walker(0)
-	before, _ := r.server.Epoch(e)
+	avatar := func() *avatar { return r.server.avatar(e) }
+	before := avatar().epoch
 	r.pads[0].Hurt = true
 	r.Step()
 	r.pads[0].Hurt = true
@@ -125,8 +126,8 @@ func TestARespawnCorrectsTheClient(t *testing.T) {
 		r.Step()
 		if respawned == 0 && far(r.believed(0), home) < 1 {
 			respawned = i
-			if epoch, answered := r.server.Epoch(e); epoch != before+1 || answered {
-				t.Errorf("epoch %d after %d, answered %v", epoch, before, answered)
+			if a := avatar(); a.epoch != before+1 || !a.unanswered {
+				t.Errorf("epoch %d after %d, unanswered %v", a.epoch, before, a.unanswered)
 			}
 		}
 		if d := far(r.shown(1, 0), home); d > 30 && respawned > 0 && i > respawned+20 {
@@ -139,8 +140,8 @@ func TestARespawnCorrectsTheClient(t *testing.T) {
 	if respawned == 0 {
 		t.Fatal("no walker respawned")
 	}
-	if _, answered := r.server.Epoch(e); !answered || r.clients[0].Counts().Snaps != 1 || r.server.Counts().Snaps != 1 || sawBetween {
-		t.Errorf("answered %v, %d and %d snaps, between: %v", answered, r.clients[0].Counts().Snaps, r.server.Counts().Snaps, sawBetween)
+	if avatar().unanswered || r.clients[0].Counts().Snaps != 1 || r.server.Counts().Snaps != 1 || sawBetween {
+		t.Errorf("unanswered %v, %d and %d snaps, between: %v", avatar().unanswered, r.clients[0].Counts().Snaps, r.server.Counts().Snaps, sawBetween)
 	}
 	if d := far(r.own(0), r.believed(0)); d > 0.2 {
 		t.Errorf("off by %.2f in the end", d)
@@ -194,7 +195,7 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	if bolt.IsZero() {
 		t.Fatal("no bolt")
 	}
-	epoch, _ := r.server.Epoch(r.walker(1))
+	epoch := r.server.avatar(r.walker(1)).epoch
 	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
 		before := r.server.Counts().Foreign
 		err := r.claim(0, claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
@@ -215,7 +216,7 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		r := newRig(t, 2, 3, 3, Config{}, false)
 		e, from := r.walker(0), r.believed(0)
 		for i := range 3 * gameRate {
-			epoch, _ := r.server.Epoch(e)
+			epoch := r.server.avatar(e).epoch
 			n := fixed.FromInt(i)
 			rec := motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + off + motion.Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: motion.MaxCoordinate}, Vel: fixed.Vec3{X: motion.MaxVelocity, Z: -motion.MaxVelocity}}
 			if err := r.claim(0, claim{epoch, rec}); err != nil {
@@ -244,7 +245,7 @@ func TestFloodsAreDropped(t *testing.T) {
 	r.pads[1].Walk = true
 	before := r.server.Counts()
 	for range gameRate {
-		epoch, _ := r.server.Epoch(e)
+		epoch := r.server.avatar(e).epoch
 		for i := range 12 {
 			rec := claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + motion.Stamp(i), Flags: motion.FlagStop, Pos: r.believed(0)}}
 			if err := r.claim(0, rec, rec, rec, rec); err != nil {

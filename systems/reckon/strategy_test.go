@@ -149,7 +149,7 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		rate := float64(p.half(0).Counts().Claims-before.Claims) / seconds
 		me := walker(p.server.World(), p.player())
 		o := p.half(1).remotes.find(me)
-		g, _ := p.server.Guard(me)
+		g := p.server.avatar(me).guard.Stats()
 		c := p.server.Counts()
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, server %+v, client %+v, %d resyncs", v.profile, p.rms(), p.worst/top, rate,
 			g, c, p.half(0).Counts(), p.resyncs())
