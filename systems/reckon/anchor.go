@@ -17,23 +17,24 @@ func (h *motionReplicator) put(slot int, r motion.Record) {
 	if ok = ok && t.usable; r.Mode == motion.Ground && (!ok || h.lost(slot)) {
 		h.forgetAnchor(slot)
 		t.anchor, t.at, t.usable, t.since = t.anchor%motion.MaxAnchor+1, motion.OnWire(r.Pos), true, h.server.Done()
-		r.Sets, ok = t.anchor, false // this record, and no other, has the anchor's place
+		r.Sets, ok = t.anchor, false // this record, and no other, has the position of the anchor
 	}
 	out := selected{slot: slot, entity: t.entity, anchor: t.anchor, from: len(h.bytes)}
-	w := wire.NewWriter(h.bytes, motion.MaxRecord)
-	r.Append(&w)
-	h.bytes = w.Bytes()
-	out.middle = len(h.bytes)
-	if ok {
-		w = wire.NewWriter(h.bytes, motion.MaxRecord)
-		relative.Append(&w)
-		h.bytes = w.Bytes()
+	h.encode(&r)
+	if out.middle = len(h.bytes); ok {
+		h.encode(&relative)
 	}
 	out.to = len(h.bytes)
 	h.out = append(h.out, out)
 }
 
-// forgetAnchor has clients receive absolute records of an entity until they hold its next anchor.
+func (h *motionReplicator) encode(r *motion.Record) {
+	w := wire.NewWriter(h.bytes, motion.MaxRecord)
+	r.Append(&w)
+	h.bytes = w.Bytes()
+}
+
+// forgetAnchor makes the records of an entity absolute until clients hold its next anchor.
 func (h *motionReplicator) forgetAnchor(slot int) {
 	h.entities.At(slot).usable = false
 	for i := range h.server.Peers {
@@ -54,12 +55,16 @@ func (h *motionReplicator) lost(slot int) bool {
 		return false
 	}
 	for i := range s.Peers {
-		p := &s.Peers[i]
-		if p.Open && s.relevant(p, t.entity) && (slot >= len(p.Own.anchors) || p.Own.anchors[slot] == 0) {
+		if p := &s.Peers[i]; p.Open && s.relevant(p, t.entity) && !p.Own.holds(slot, t.anchor) {
 			return true
 		}
 	}
 	return false
+}
+
+// holds reports whether the client holds an anchor of the entity in a slot.
+func (l *link) holds(slot int, anchor uint8) bool {
+	return slot < len(l.anchors) && l.anchors[slot] == anchor
 }
 
 // acknowledge records that a client holds an anchor.
@@ -79,11 +84,8 @@ func (h *motionReplicator) acknowledge(p *peer, ack anchorAck) {
 
 // encoded returns a record as a peer can read it.
 func (h *motionReplicator) encoded(p *peer, x *selected) (record []byte, relative bool) {
-	if x.to > x.middle && x.slot < len(p.Own.anchors) && p.Own.anchors[x.slot] == x.anchor {
+	if x.to > x.middle && p.Own.holds(x.slot, x.anchor) {
 		return h.bytes[x.middle:x.to], true
 	}
 	return h.bytes[x.from:x.middle], false
 }
-
-// sent forgets the records that were sent.
-func (h *motionReplicator) sent() { h.out, h.bytes = h.out[:0], h.bytes[:0] }

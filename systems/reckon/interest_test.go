@@ -125,7 +125,7 @@ func TestDistantEntitiesSendFewerRecords(t *testing.T) {
 			t.Errorf("the nearest viewer of a bolt is %v away, want %v", got, want)
 		}
 		for off, records := range []int{0, 0, 1} { // its threshold is 2.2 units
-			r.server.motion.sent()
+			r.server.motion.out, r.server.motion.bytes = nil, nil
 			bolt.motion.Pos.Y += fixed.FromInt(off)
 			if r.server.motion.update(slot, r.Now()); len(r.server.motion.out) != records {
 				t.Errorf("a bolt that is %d units farther off its course sends %d records", off, len(r.server.motion.out))

@@ -1,9 +1,10 @@
 package reckon
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
-	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/table"
 	"tendon/systems/motion"
@@ -20,18 +21,16 @@ type motionReplicator struct {
 	entities table.Table[tracked]
 	removed  []int // slots of entities that the last tick removed; they stay relevant for their last events
 	active   []int // slots
-	policies []*motion.SendPolicy
 	out      []selected
-	bytes    []byte // of out
-	record   motion.Record
-	intro    []byte // scratch of introduction
+	bytes    []byte        // of out
+	record   motion.Record // scratch
 }
 
 // tracked is an entity with a position.
 type tracked struct {
 	entity ecs.Entity
 	motion ecs.Motion
-	policy *motion.SendPolicy // nil while it is not active
+	policy *motion.SendPolicy // nil if no entity of the slot has moved; it has sent nothing unless active
 	active bool
 	anchor uint8      // number of the last anchor, 0 for none
 	at     fixed.Vec3 // of the anchor, as a client has it
@@ -82,10 +81,12 @@ func (h *motionReplicator) observe() (structure bool) {
 func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motion) {
 	s, moved := h.server, m.Vel != fixed.Vec3{}
 	if !known {
-		slot = h.add(e)
+		slot = h.entities.Add(e.Row)
 	}
 	t := h.entities.At(slot)
-	if known {
+	if !known { // the anchor's number goes on, so that an old acknowledgement of the slot is not valid
+		*t = tracked{entity: e, anchor: t.anchor, policy: t.policy}
+	} else {
 		moved = moved || m != t.motion
 		if m.Pos.Sub(t.motion.Pos).Len() > s.settings.Jump {
 			t.jumped = s.Done()
@@ -113,16 +114,9 @@ func (h *motionReplicator) replicates(e ecs.Entity) bool {
 	return t.moved > 0 && t.jumped != s.Done() && s.Done() < t.moved+rest
 }
 
-func (h *motionReplicator) add(e ecs.Entity) (slot int) {
-	slot = h.entities.Add(e.Row)
-	t := h.entities.At(slot)
-	*t = tracked{entity: e, anchor: t.anchor} // the number goes on, so that an old acknowledgement of the slot is not valid
-	return slot
-}
-
 func (h *motionReplicator) remove(slot int) {
 	t := h.entities.At(slot)
-	h.release(t)
+	t.release()
 	h.forgetAnchor(slot)
 	t.moved = 0
 	h.removed = append(h.removed, slot)
@@ -140,12 +134,10 @@ func (h *motionReplicator) free() {
 	h.removed = h.removed[:0]
 }
 
-func (h *motionReplicator) release(t *tracked) {
-	if t.policy != nil {
-		h.policies = append(h.policies, t.policy)
-		t.policy = nil
+func (t *tracked) release() {
+	if t.active = false; t.policy != nil {
+		t.policy.Reset()
 	}
-	t.active = false
 }
 
 func (h *motionReplicator) activate(slot int) {
@@ -153,13 +145,9 @@ func (h *motionReplicator) activate(slot int) {
 	if t.active {
 		return
 	}
-	t.active = true
-	for _, i := range h.active {
-		if i == slot { // it rested, or was removed, in this tick
-			return
-		}
+	if t.active = true; !slices.Contains(h.active, slot) { // else it rested, or was removed, in this tick
+		h.active = append(h.active, slot)
 	}
-	h.active = append(h.active, slot)
 }
 
 // selectRecords selects the records that are due after the tick that was due at a time.
@@ -180,12 +168,12 @@ func (h *motionReplicator) selectRecords(due systems.Time) {
 	for _, slot := range h.active {
 		t := h.entities.At(slot)
 		if !t.active || h.claimed(t) {
-			h.release(t)
+			t.release()
 			continue
 		}
 		if kept = append(kept, slot); h.update(slot, due) {
 			kept = kept[:len(kept)-1]
-			h.release(t)
+			t.release()
 		}
 	}
 	h.active = kept
@@ -208,7 +196,7 @@ func (h *motionReplicator) claimed(t *tracked) bool {
 func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
 	t, s := h.entities.At(slot), h.server
 	if t.policy == nil {
-		t.policy = h.policy()
+		t.policy = motion.NewSendPolicy(s.settings.Records, &s.settings.Remotes.Rules)
 	}
 	r := &h.record
 	*r = motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
@@ -243,17 +231,6 @@ func (h *motionReplicator) viewer(slot int) (nearest fixed.Num) {
 	return nearest
 }
 
-// policy returns a policy that has sent nothing.
-func (h *motionReplicator) policy() *motion.SendPolicy {
-	if n := len(h.policies); n > 0 {
-		p := h.policies[n-1]
-		h.policies = h.policies[:n-1]
-		p.Reset()
-		return p
-	}
-	return motion.NewSendPolicy(h.server.settings.Records, &h.server.settings.Remotes.Rules)
-}
-
 // introduction returns a record of an entity for a peer that has none. ok is false if bodies of state have its place. The
 // record is valid until the next call.
 func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []byte, ok bool) {
@@ -262,24 +239,23 @@ func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []
 		return nil, false
 	}
 	r := motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
-	if a := s.avatar(t.entity); a != nil && h.claimed(t) {
-		r, _ = a.replicated(&s.settings.Remotes.Rules, due)
-	} else if last, at, ok := t.last(); ok {
+	var last motion.Record
+	var at systems.Time
+	var sent bool
+	if t.policy != nil {
+		last, at, sent = t.policy.Last()
+	}
+	switch {
+	case h.claimed(t):
+		r, _ = s.avatar(t.entity).replicated(&s.settings.Remotes.Rules, due)
+	case sent:
 		r = s.settings.Remotes.Rules.Forward(last, due-at, motion.StampOf(due))
-	} else if r.Vel == (fixed.Vec3{}) {
+	case r.Vel == fixed.Vec3{}:
 		r.Flags = motion.FlagStop
 	}
 	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^motion.FlagCast
-	w := wire.NewWriter(h.intro[:0], motion.MaxRecord)
-	r.Append(&w)
-	h.intro = w.Bytes()
-	return h.intro, true
-}
-
-// last returns the last record of an active entity, and when it was sent. ok is false if there is none.
-func (t *tracked) last() (r motion.Record, at systems.Time, ok bool) {
-	if t.policy == nil {
-		return r, 0, false
-	}
-	return t.policy.Last()
+	from := len(h.bytes)
+	h.encode(&r)
+	record, h.bytes = h.bytes[from:], h.bytes[:from]
+	return record, true
 }

@@ -2,6 +2,7 @@ package reckon
 
 import (
 	"fmt"
+	"iter"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -39,12 +40,10 @@ type link struct {
 	body       ecs.Tick   // of the last body
 	update     ecs.Tick   // of the last message
 	introduced bool       // it was sent records of everything that moves
-	watching   bool       // its relevance set is around its avatar
-	placed     bool       // it has an avatar, which is at a place
-	at         fixed.Vec3 // the place
+	placed     bool       // it has an avatar
+	at         fixed.Vec3 // position of the avatar
 	entered    []int      // slots of entities that have entered its relevance set since the last tick
-	yield      func(ecs.Entity, float32) bool
-	relevant   func(yield func(ecs.Entity, float32) bool)
+	relevant   iter.Seq2[ecs.Entity, float32]
 }
 
 type peer = authority.Peer[link]
@@ -136,7 +135,7 @@ func (s *Server) opened(p *peer, _ bool) {
 
 // closed releases the avatars of a peer. They continue as their last records lead, and come to a stop.
 func (s *Server) closed(old *peer) {
-	if old.Own.watching {
+	if s.sets != nil {
 		s.sets.Unwatch(int(old.ID))
 	}
 	if old.Seat < 0 || s.PeerOf(old.Player()) != nil {

@@ -17,7 +17,7 @@ const maxUpdates = 4
 // sendUpdates sends every peer the records of the tick, and a body of state if one is due.
 func (s *Server) sendUpdates() {
 	s.Serve((*Server).sendUpdate)
-	s.motion.sent()
+	s.motion.out, s.motion.bytes = s.motion.out[:0], s.motion.bytes[:0]
 }
 
 // sendUpdate sends a peer the records of the tick, and a body of state if one is due.
