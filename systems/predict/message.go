@@ -147,8 +147,7 @@ func (h *snapshotHead) append(w *wire.Writer) {
 	w.Uvarint(h.events)
 	w.Bool(h.hasMargin)
 	if h.hasMargin {
-		w.U32(uint32(h.margin.Tick))
-		w.U16(uint16(h.margin.Value))
+		h.margin.Append(w)
 	}
 }
 
@@ -156,10 +155,8 @@ func (h *snapshotHead) append(w *wire.Writer) {
 func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
 	kind := r.U8()
 	h.altered, h.lacks, h.events = r.Uvarint(), r.Uvarint(), r.Uvarint()
-	h.hasMargin, h.margin = r.Bool(), inputs.Margin{}
-	if h.hasMargin {
-		h.margin.Tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-		h.margin.Value = int16(r.U16())
+	if h.hasMargin, h.margin = r.Bool(), (inputs.Margin{}); h.hasMargin {
+		h.margin = inputs.ReadMargin(r, near)
 	}
 	if r.Err() != nil || kind != kindSnapshot || h.lacks > maxBack {
 		return ErrMessage

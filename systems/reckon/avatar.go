@@ -1,6 +1,8 @@
 package reckon
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
@@ -9,9 +11,8 @@ import (
 	"tendon/systems/motion"
 )
 
-// avatar is an entity that a client has authority over: it lies in the region of the player that its ecs.Seat names, and
-// has a place. It is where its newest accepted record leads. After a correction by the server, it is held at the corrected
-// place until the client has answered.
+// avatar is an entity that a client has authority over. Its newest accepted record leads to its position. After a correction
+// by the server, it is held at the corrected position until the client has answered.
 //
 // Invariant: a record of another epoch than the avatar's changes nothing.
 type avatar struct {
@@ -19,15 +20,14 @@ type avatar struct {
 	player ecs.Player
 	guard  *motion.Guard
 	belief motion.Remote // of the newest accepted record
-	epoch  uint8         // corrections of the place, modulo 256
+	epoch  uint8         // corrections of the position, modulo 256
 
-	held       bool // it is held at snap's place
-	snap       motion.Record
-	unanswered bool // the client has not answered to snap
-	fresh      bool // its newest record was not sent to the other clients
-	ordered    bool // the running tick has an order with its place
-	seen       bool // it is in the state
-	records    limit.Limiter[ecs.Tick]
+	held    bool // it is held at snap's position: the client has not answered
+	snap    motion.Record
+	fresh   bool // its newest record was not sent to the other clients
+	ordered bool // the running tick has an order with its position
+	seen    bool // it is in the state
+	records limit.Limiter[ecs.Tick]
 }
 
 // The limit of an avatar's records: half as many again as the send policy sends, and a burst after jitter.
@@ -36,8 +36,7 @@ const (
 	claimBurst = 4 * claimRate
 )
 
-// updateAvatars updates the list of avatars from the state, and corrects those that a system moved far. In an adopted tick
-// no client is served.
+// updateAvatars updates the list of avatars from the state, and corrects those that a system moved far.
 func (s *Server) updateAvatars() {
 	for i := range s.avatars {
 		s.avatars[i].seen = false
@@ -51,14 +50,7 @@ func (s *Server) updateAvatars() {
 			s.updateAvatar(e.Entity(), p, m)
 		}
 	}
-	for i := len(s.avatars) - 1; i >= 0; i-- {
-		if a := &s.avatars[i]; !a.seen {
-			last := len(s.avatars) - 1
-			*a = s.avatars[last]
-			s.avatars[last] = avatar{}
-			s.avatars = s.avatars[:last]
-		}
-	}
+	s.avatars = slices.DeleteFunc(s.avatars, func(a avatar) bool { return !a.seen })
 }
 
 // updateAvatar takes the motion of an avatar in the state.
@@ -78,8 +70,7 @@ func (s *Server) updateAvatar(e ecs.Entity, p ecs.Player, m ecs.Motion) {
 		a = &s.avatars[len(s.avatars)-1]
 		s.correct(a, m.Pos, s.Step.Due)
 	} else if a.ordered && !s.World().Image().Placed(e) {
-		s.counts.Snaps++
-		s.correct(a, m.Pos, s.Step.Due)
+		s.snap(a, m.Pos, s.Step.Due)
 	}
 	a.seen, a.ordered = true, false
 }
@@ -94,21 +85,26 @@ func (s *Server) avatar(e ecs.Entity) *avatar {
 	return nil
 }
 
-// correct puts an avatar at a place. Earlier records of the client are not valid any more, and the avatar is held until the
+// correct moves an avatar to a position. Earlier records of the client are not valid any more, and the avatar is held until the
 // client answers, if it is connected.
 func (s *Server) correct(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.epoch++
 	a.belief = motion.Remote{}
 	a.snap = motion.Record{Entity: a.entity, Stamp: motion.StampOf(now), Flags: motion.FlagTeleport | motion.FlagStop, Pos: at}
-	a.held = s.PeerOf(a.player) != nil
-	a.unanswered, a.fresh = a.held, true
+	a.held, a.fresh = s.PeerOf(a.player) != nil, true
 	if a.guard == nil {
 		a.guard = motion.NewGuard(s.settings.guard())
 	}
 	a.guard.Place(at)
 }
 
-// restartAvatars starts with a new client of a player, whose clock may be another one, from the places of its avatars.
+// snap corrects an avatar, and counts it.
+func (s *Server) snap(a *avatar, at fixed.Vec3, now systems.Time) {
+	s.counts.Snaps++
+	s.correct(a, at, now)
+}
+
+// restartAvatars starts with a new client of a player, whose clock may be another one, from the positions of its avatars.
 func (s *Server) restartAvatars(player ecs.Player, now systems.Time) {
 	for i := range s.avatars {
 		a := &s.avatars[i]
@@ -156,24 +152,21 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 		return
 	case motion.Refused:
 		s.counts.Refused++
-		s.counts.Snaps++
-		s.correct(a, a.guard.At(), now)
+		s.snap(a, a.guard.At(), now)
 		return
 	case motion.Clamped:
 		s.counts.Clamped++
-		s.counts.Snaps++
-		s.counts.Believed++
-		s.correct(a, r.Pos, now)
+		s.snap(a, r.Pos, now)
 		return
 	}
-	s.counts.Believed++
+	s.counts.Accepted++
 	age := max(s.settings.age(r.Stamp, clientNow), 0) // a stamp of the future counts as the present
 	if a.belief.Receive(&s.settings.Remotes, r, age, now) {
-		a.held, a.unanswered, a.fresh = false, false, true
+		a.held, a.fresh = false, true
 	}
 }
 
-// placeAvatars enters the places of the avatars into the running tick.
+// placeAvatars enters the positions of the avatars into the running tick, as orders.
 func (s *Server) placeAvatars() {
 	s.scratch.payloads = s.scratch.payloads[:0]
 	for i := range s.avatars {

@@ -33,7 +33,7 @@ type Client struct {
 	remotes  remotes
 	previous image.Snapshot // the state before that of Tick, as it was computed
 	ready    bool           // the server knows this client's clock
-	counts   ClientCounts
+	counts   clientCounts
 
 	scratch struct {
 		move    moveMessage
@@ -43,6 +43,15 @@ type Client struct {
 		motions []ecs.Motion
 		record  motion.Record
 	}
+}
+
+// clientCounts are the counters of a client since it was made.
+type clientCounts struct {
+	Replays    uint64 // bodies that differed from the predicted avatars in more than positions
+	Snaps      uint64 // corrections of an avatar's position by the server
+	Claims     uint64 // records of avatars sent
+	Records    uint64 // records received
+	Unanchored uint64 // records relative to an unknown anchor
 }
 
 // historyKept is the number of ticks of states that are kept: more than a playable round trip.
@@ -245,9 +254,6 @@ func (c *Client) Stats() systems.ClientStats {
 	s.RTT = c.rtt()
 	return s
 }
-
-// Counts returns the counters of records and bodies.
-func (c *Client) Counts() ClientCounts { return c.counts }
 
 // rtt returns the round trip by the clock exchange, or by the lead control.
 func (c *Client) rtt() systems.Time {

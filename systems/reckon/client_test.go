@@ -112,8 +112,8 @@ func TestCorrectionsKeepThePositionOfAnAvatar(t *testing.T) {
 		}
 		last = r.own(0)
 	}
-	if l, _ := lives.Read(c.World(), e); l.Points != 100 || c.Counts().Replays != 1 || c.Counts().Snaps != 0 {
-		t.Errorf("%d points, %+v", l.Points, c.Counts())
+	if l, _ := lives.Read(c.World(), e); l.Points != 100 || c.counts.Replays != 1 || c.counts.Snaps != 0 {
+		t.Errorf("%d points, %+v", l.Points, c.counts)
 	}
 }
 
@@ -138,10 +138,10 @@ func TestAReconnectedClientStartsAtTheServersPosition(t *testing.T) {
 	if !r.clients[0].Live() {
 		t.Fatal("not live")
 	}
-	s := r.server.Counts()
+	s := r.server.counts
 	r.Run(2 * gameRate)
-	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.Counts().Snaps != s.Snaps || s.Clamped > 0 || r.clients[0].Counts().Snaps > 0 {
-		t.Errorf("off by %.2f, %+v, %+v", d, r.server.Counts(), r.clients[0].Counts())
+	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.counts.Snaps != s.Snaps || s.Clamped > 0 || r.clients[0].counts.Snaps > 0 {
+		t.Errorf("off by %.2f, %+v, %+v", d, r.server.counts, r.clients[0].counts)
 	}
 	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
 		t.Errorf("the remote walker is off by %.2f", d)
@@ -182,7 +182,7 @@ func TestWithoutClocks(t *testing.T) {
 		if d := far(r.own(0), r.shown(1, 0)); d < off-0.35 || d > off+0.35 {
 			t.Errorf("assumed %d ms: off by %.2f, want %.2f", assumed/ms, d, off)
 		}
-		if s := r.server.Counts(); s.Snaps > 0 || s.Early > 0 || r.clients[0].Counts().Snaps > 0 {
+		if s := r.server.counts; s.Snaps > 0 || s.Early > 0 || r.clients[0].counts.Snaps > 0 {
 			t.Errorf("assumed %d ms: %+v", assumed/ms, s)
 		}
 	}
@@ -201,8 +201,8 @@ func TestATrustedClientTeleports(t *testing.T) {
 			t.Fatalf("shown at %.1f, %d frames after the teleport", x, i)
 		}
 	}
-	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.Counts().Snaps > 0 {
-		t.Errorf("off by %.2f, %+v", d, r.server.Counts())
+	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.counts.Snaps > 0 {
+		t.Errorf("off by %.2f, %+v", d, r.server.counts)
 	}
 }
 
@@ -211,18 +211,18 @@ func TestRecordsAreCompactOnTheWire(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0] = pad{Walk: true}
 	r.Run(gameRate)
-	before := r.server.Counts()
+	before := r.server.counts
 	for i := range 40 {
 		r.pads[0].Heading = int16(i * 256)
 		r.Run(gameRate / 2)
 	}
-	s := r.server.Counts()
+	s := r.server.counts
 	records, compact, bytes := s.Records-before.Records, s.Compact-before.Compact, s.Bytes-before.Bytes
 	t.Logf("%d records, %d compact, %.1f bytes each", records, compact, float64(bytes)/float64(records))
 	if float64(compact) < 0.8*float64(records) || float64(bytes) > 10*float64(records) || records < 80 {
 		t.Errorf("%d records, %d compact, %d bytes", records, compact, bytes)
 	}
-	if u := r.clients[1].Counts().Unanchored + r.clients[0].Counts().Unanchored; u > 0 {
+	if u := r.clients[1].counts.Unanchored + r.clients[0].counts.Unanchored; u > 0 {
 		t.Errorf("%d records had an unknown anchor", u)
 	}
 }

@@ -42,6 +42,28 @@ type claim struct {
 	record motion.Record
 }
 
+// appendClaims writes the count of claims, and each of them.
+func appendClaims(w *wire.Writer, claims []claim) {
+	w.U8(uint8(len(claims)))
+	for i := range claims {
+		w.U8(claims[i].epoch)
+		claims[i].record.Append(w)
+	}
+}
+
+// readClaims appends the claims of a message to dst. Their records must be absolute.
+func readClaims(dst []claim, r *wire.Reader, stamp motion.Stamp) []claim {
+	for range r.Count(maxAvatars, 1) {
+		c := claim{epoch: r.U8()}
+		c.record.Read(r, stamp)
+		if c.record.Anchor != 0 {
+			r.Fail(motion.ErrRecord)
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
 // anchorAck acknowledges an anchor of the entity in a row.
 type anchorAck struct {
 	row    uint32
@@ -66,11 +88,7 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 	w.U32(uint32(m.received))
 	m.ack.Append(&w)
 	w.Bool(m.helpless)
-	w.U8(uint8(len(m.claims)))
-	for i := range m.claims {
-		w.U8(m.claims[i].epoch)
-		m.claims[i].record.Append(&w)
-	}
+	appendClaims(&w, m.claims)
 	w.U8(uint8(len(m.anchors)))
 	for _, h := range m.anchors {
 		motion.AppendRow(&w, h.row)
@@ -87,16 +105,13 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, ga
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	m.ack = state.ReadAck(&r)
 	m.helpless = r.Bool()
-	m.claims, m.anchors, m.done = m.claims[:0], m.anchors[:0], m.done[:0]
-	for range r.Count(maxAvatars, 1) {
-		var c claim
-		c.epoch = r.U8()
-		c.record.Read(&r, stamp)
-		if c.record.Anchor != 0 || c.record.Sets != 0 {
+	m.claims = readClaims(m.claims[:0], &r, stamp)
+	for i := range m.claims {
+		if m.claims[i].record.Sets != 0 {
 			r.Fail(motion.ErrRecord)
 		}
-		m.claims = append(m.claims, c)
 	}
+	m.anchors = m.anchors[:0]
 	for range r.Count(maxAcks, 2) {
 		h := anchorAck{motion.ReadRow(&r), r.U8()}
 		if h.anchor == 0 || h.anchor > motion.MaxAnchor {
@@ -108,7 +123,7 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, ga
 		return ErrMessage
 	}
 	ok := false
-	if m.done, ok = inputs.ReadWindow(m.done, &r, game); !ok {
+	if m.done, ok = inputs.ReadWindow(m.done[:0], &r, game); !ok {
 		return ErrMessage
 	}
 	return nil
@@ -117,48 +132,35 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, ga
 // updateHead begins a message of the server: the tick of the match, and what concerns the receiver's inputs and avatars.
 // Records follow it, and a body of state if there is one.
 type updateHead struct {
-	tick      ecs.Tick
-	ready     bool   // the server knows the receiver's clock
-	altered   uint64 // ticks so far in which another input was used than the receiver sent
-	events    uint64 // ticks from the newest tick whose events were sent to tick, plus 1; 0: none
-	hasMargin bool
-	margin    inputs.Margin // of one of the receiver's inputs
-	body      bool
-	snaps     []claim // corrected positions of the receiver's avatars
+	tick    ecs.Tick
+	flags   uint8
+	altered uint64        // ticks so far in which another input was used than the receiver sent
+	events  uint64        // ticks from the newest tick whose events were sent to tick, plus 1; 0: none
+	margin  inputs.Margin // with headMargin: of one of the receiver's inputs
+	snaps   []claim       // corrected positions of the receiver's avatars
 }
 
+// The flags of a head.
 const (
-	headReady  = 1
+	headReady  = 1 // the server knows the receiver's clock
 	headMargin = 2
-	headBody   = 4
+	headBody   = 4 // a body of state follows the records
 )
+
+// has reports whether a flag is set.
+func (h *updateHead) has(flag uint8) bool { return h.flags&flag != 0 }
 
 // append writes the head.
 func (h *updateHead) append(w *wire.Writer) {
 	w.U8(kindUpdate)
 	w.U32(uint32(h.tick))
-	flags := uint8(0)
-	if h.ready {
-		flags |= headReady
-	}
-	if h.hasMargin {
-		flags |= headMargin
-	}
-	if h.body {
-		flags |= headBody
-	}
-	w.U8(flags)
+	w.U8(h.flags)
 	w.Uvarint(h.altered)
 	w.Uvarint(h.events)
-	if h.hasMargin {
-		w.U32(uint32(h.margin.Tick))
-		w.U16(uint16(h.margin.Value))
+	if h.has(headMargin) {
+		h.margin.Append(w)
 	}
-	w.U8(uint8(len(h.snaps)))
-	for i := range h.snaps {
-		w.U8(h.snaps[i].epoch)
-		h.snaps[i].record.Append(w)
-	}
+	appendClaims(w, h.snaps)
 }
 
 // read parses the head into h, whose slice is reused. near is the newest tick received, stamp the server's time as far as
@@ -166,25 +168,13 @@ func (h *updateHead) append(w *wire.Writer) {
 func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp motion.Stamp) error {
 	kind := r.U8()
 	h.tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-	flags := r.U8()
-	h.ready, h.hasMargin, h.body = flags&headReady != 0, flags&headMargin != 0, flags&headBody != 0
+	h.flags = r.U8()
 	h.altered, h.events = r.Uvarint(), r.Uvarint()
-	h.margin = inputs.Margin{}
-	if h.hasMargin {
-		h.margin.Tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-		h.margin.Value = int16(r.U16())
+	if h.margin = (inputs.Margin{}); h.has(headMargin) {
+		h.margin = inputs.ReadMargin(r, near)
 	}
-	h.snaps = h.snaps[:0]
-	for range r.Count(maxAvatars, 1) {
-		var c claim
-		c.epoch = r.U8()
-		c.record.Read(r, stamp)
-		if c.record.Anchor != 0 {
-			r.Fail(motion.ErrRecord)
-		}
-		h.snaps = append(h.snaps, c)
-	}
-	if r.Err() != nil || kind != kindUpdate || flags >= headBody*2 || h.events > uint64(h.tick) {
+	h.snaps = readClaims(h.snaps[:0], r, stamp)
+	if r.Err() != nil || kind != kindUpdate || h.flags >= headBody*2 || h.events > uint64(h.tick) {
 		return ErrMessage
 	}
 	return nil

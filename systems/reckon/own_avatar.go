@@ -1,6 +1,8 @@
 package reckon
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
@@ -10,7 +12,7 @@ import (
 // ownAvatar is one of the player's avatars on its own client, which is authoritative for its position. The first position
 // comes from the server; so does the first of every epoch. In between, the server's view of it is compared only.
 //
-// Invariant: its row is in Client.own exactly while it is placed.
+// Invariant: its row is in Mirror.Own exactly while it is placed.
 type ownAvatar struct {
 	entity   ecs.Entity
 	epoch    uint8 // of the server's last correction
@@ -128,15 +130,12 @@ func (c *Client) findAvatars() {
 		}
 		p.seen = true
 	}
-	for i := len(c.avatars) - 1; i >= 0; i-- {
-		if p := &c.avatars[i]; !p.seen {
+	c.avatars = slices.DeleteFunc(c.avatars, func(p ownAvatar) bool {
+		if !p.seen {
 			c.Own.Remove(p.entity.Row)
-			last := len(c.avatars) - 1
-			*p = c.avatars[last]
-			c.avatars[last] = ownAvatar{}
-			c.avatars = c.avatars[:last]
 		}
-	}
+		return !p.seen
+	})
 }
 
 // addAvatar adds an avatar, and returns nil if there are too many.

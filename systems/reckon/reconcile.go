@@ -21,11 +21,11 @@ func (c *Client) receiveUpdate(m systems.Message) error {
 	if err == nil {
 		c.scratch.records, err = readRecords(c.scratch.records[:0], &r, near)
 	}
-	if err != nil || h.tick > c.Counted.ServerTick+predictor.FarAhead || !h.body && r.Len() > 0 {
+	if err != nil || h.tick > c.Counted.ServerTick+predictor.FarAhead || !h.has(headBody) && r.Len() > 0 {
 		return ErrMessage
 	}
 	c.receiveHead(h, m.Now)
-	if h.body {
+	if h.has(headBody) {
 		if err := c.receiveBody(r.Rest()); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (c *Client) receiveUpdate(m systems.Message) error {
 
 // receiveHead accepts the head of a message.
 func (c *Client) receiveHead(h *updateHead, now systems.Time) {
-	if h.hasMargin {
+	if h.has(headMargin) {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
 		c.ticks.lead.Measured(h.margin.Tick, c.Counted.Margin, now)
 	}
@@ -55,7 +55,7 @@ func (c *Client) receiveHead(h *updateHead, now systems.Time) {
 	if h.tick < c.Counted.ServerTick && !first {
 		return
 	}
-	c.ready = c.ready || h.ready
+	c.ready = c.ready || h.has(headReady)
 	c.CountAltered(h.altered)
 	c.Answered()
 	c.Counted.ServerTick = max(c.Counted.ServerTick, h.tick)

@@ -23,13 +23,29 @@ type Server struct {
 	motion   motionReplicator
 	sets     *interest.Sets // nil: every entity is relevant to every peer
 	urgent   ecs.Tick       // last tick with an irreversible event, or in which an entity was spawned or removed
-	counts   ServerCounts
+	counts   serverCounts
 
 	scratch struct {
 		payloads []byte // of the motions in Step.Orders
 		move     moveMessage
 		snaps    []claim
 	}
+}
+
+// serverCounts are the counters of a server since it was made.
+type serverCounts struct {
+	Claims    uint64 // records of avatars received
+	Accepted  uint64 // … accepted
+	Clamped   uint64 // … clamped to a reachable position
+	Refused   uint64 // … in a mode that is not allowed
+	Foreign   uint64 // … of an entity that is no avatar of the sender
+	Outdated  uint64 // … of an earlier epoch, duplicate or overtaken
+	Excessive uint64 // … beyond the rate limit
+	Early     uint64 // … while the sender's clock was unknown
+	Snaps     uint64 // corrections of avatars
+	Records   uint64 // records sent, counted per peer
+	Compact   uint64 // … relative to an anchor
+	Bytes     uint64 // of records sent
 }
 
 // link is what the strategy adds to a peer.
@@ -114,9 +130,6 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	return s, nil
 }
 
-// Counts returns the counters of the server.
-func (s *Server) Counts() ServerCounts { return s.counts }
-
 // opened starts with the clock and the avatars of a peer anew.
 func (s *Server) opened(p *peer, _ bool) {
 	link := &p.Own
@@ -143,7 +156,7 @@ func (s *Server) closed(old *peer) {
 	}
 	for i := range s.avatars {
 		if a := &s.avatars[i]; int(a.player) == old.Seat {
-			a.held, a.unanswered = false, false
+			a.held = false
 		}
 	}
 }

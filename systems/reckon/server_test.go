@@ -31,8 +31,8 @@ func TestActionsShowAtOnce(t *testing.T) {
 		if d := far(r.own(0), r.shown(1, 0)); d > 0.35 {
 			t.Errorf("way %d: the remote walker is off by %.2f on a straight line", way, d)
 		}
-		if c := r.clients[0].Counts(); c.Snaps > 0 || r.server.Counts().Snaps > 0 {
-			t.Errorf("way %d: corrected: %+v, %+v", way, c, r.server.Counts())
+		if c := r.clients[0].counts; c.Snaps > 0 || r.server.counts.Snaps > 0 {
+			t.Errorf("way %d: corrected: %+v, %+v", way, c, r.server.counts)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
 		r.pads[0] = pad{Walk: true, Fast: true}
 		r.Run(30 * gameRate)
 		d := far(r.believed(0), from) / top
-		s, c := r.server.Counts(), r.clients[0].Counts()
+		s, c := r.server.counts, r.clients[0].counts
 		t.Logf("trusting %v: %.2f s of way at full speed in 30 s, %+v, %+v", trusting, d, s, c)
 		if !trusting && (d > 30*1.05+0.5 || s.Clamped == 0 || c.Snaps == 0) {
 			t.Errorf("a fast client gets %.2f times as far, %+v", d/30, s)
@@ -126,8 +126,8 @@ func TestARespawnCorrectsTheClient(t *testing.T) {
 		r.Step()
 		if respawned == 0 && far(r.believed(0), home) < 1 {
 			respawned = i
-			if a := avatar(); a.epoch != before+1 || !a.unanswered {
-				t.Errorf("epoch %d after %d, unanswered %v", a.epoch, before, a.unanswered)
+			if a := avatar(); a.epoch != before+1 || !a.held {
+				t.Errorf("epoch %d after %d, unanswered %v", a.epoch, before, a.held)
 			}
 		}
 		if d := far(r.shown(1, 0), home); d > 30 && respawned > 0 && i > respawned+20 {
@@ -140,18 +140,18 @@ func TestARespawnCorrectsTheClient(t *testing.T) {
 	if respawned == 0 {
 		t.Fatal("no walker respawned")
 	}
-	if avatar().unanswered || r.clients[0].Counts().Snaps != 1 || r.server.Counts().Snaps != 1 || sawBetween {
-		t.Errorf("unanswered %v, %d and %d snaps, between: %v", avatar().unanswered, r.clients[0].Counts().Snaps, r.server.Counts().Snaps, sawBetween)
+	if avatar().held || r.clients[0].counts.Snaps != 1 || r.server.counts.Snaps != 1 || sawBetween {
+		t.Errorf("unanswered %v, %d and %d snaps, between: %v", avatar().held, r.clients[0].counts.Snaps, r.server.counts.Snaps, sawBetween)
 	}
 	if d := far(r.own(0), r.believed(0)); d > 0.2 {
 		t.Errorf("off by %.2f in the end", d)
 	}
 	// A record of before the correction is not valid.
 	old := claim{epoch: before, record: motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
-	was := r.server.Counts().Outdated
+	was := r.server.counts.Outdated
 	r.claim(0, old)
-	if r.server.Counts().Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
-		t.Errorf("a record of an old epoch: %+v", r.server.Counts())
+	if r.server.counts.Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
+		t.Errorf("a record of an old epoch: %+v", r.server.counts)
 	}
 }
 
@@ -178,8 +178,8 @@ func TestALostCorrectionIsRepeated(t *testing.T) {
 	r.Run(20)
 	r.lose = nil
 	r.Run(20) // long before the next record is due
-	if a.unanswered || far(r.own(0), fixed.Vec3{X: fixed.FromInt(90)}) > 1 || far(r.believed(0), r.own(0)) > 0.2 {
-		t.Errorf("unanswered %v, at %v and %v", a.unanswered, r.own(0), r.believed(0))
+	if a.held || far(r.own(0), fixed.Vec3{X: fixed.FromInt(90)}) > 1 || far(r.believed(0), r.own(0)) > 0.2 {
+		t.Errorf("unanswered %v, at %v and %v", a.held, r.own(0), r.believed(0))
 	}
 }
 
@@ -197,10 +197,10 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	}
 	epoch := r.server.avatar(r.walker(1)).epoch
 	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
-		before := r.server.Counts().Foreign
+		before := r.server.counts.Foreign
 		err := r.claim(0, claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
-		if err != nil || r.server.Counts().Foreign != before+1 {
-			t.Errorf("%d: %v, %+v", i, err, r.server.Counts())
+		if err != nil || r.server.counts.Foreign != before+1 {
+			t.Errorf("%d: %v, %+v", i, err, r.server.counts)
 		}
 	}
 	r.Run(30)
@@ -227,13 +227,13 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and 1 s of extrapolation
 			t.Errorf("stamps %d off: moved by %.1f", off, d)
 		}
-		s := r.server.Counts()
+		s := r.server.counts
 		if s.Clamped == 0 && s.Outdated == 0 || s.Claims < 3*gameRate {
 			t.Errorf("stamps %d off: %+v: the run proves nothing", off, s)
 		}
 		r.Run(25 * gameRate)
 		if d := far(r.own(0), r.believed(0)); d > 0.3 {
-			t.Errorf("stamps %d off: %.2f off in the end: %+v", off, d, r.server.Counts())
+			t.Errorf("stamps %d off: %.2f off in the end: %+v", off, d, r.server.counts)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestFloodsAreDropped(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	e := r.walker(0)
 	r.pads[1].Walk = true
-	before := r.server.Counts()
+	before := r.server.counts
 	for range gameRate {
 		epoch := r.server.avatar(e).epoch
 		for i := range 12 {
@@ -257,8 +257,8 @@ func TestFloodsAreDropped(t *testing.T) {
 		}
 		r.Step()
 	}
-	s := r.server.Counts()
-	if s.Excessive == before.Excessive || s.Believed-before.Believed > 100 {
+	s := r.server.counts
+	if s.Excessive == before.Excessive || s.Accepted-before.Accepted > 100 {
 		t.Errorf("%+v", s)
 	}
 	if refused := r.server.PeerStats(0).Refused; refused < 100 {

@@ -143,26 +143,26 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 	} {
 		p := newPlay(t, v.seed, v.profile, v.run, Config{})
 		p.begin()
-		before, doubts := p.half(0).Counts(), p.server.Counts()
+		before, doubts := p.half(0).counts, p.server.counts
 		p.walk(minutes(10))
 		seconds := minutes(10).Seconds()
-		rate := float64(p.half(0).Counts().Claims-before.Claims) / seconds
+		rate := float64(p.half(0).counts.Claims-before.Claims) / seconds
 		me := walker(p.server.World(), p.player())
 		o := p.half(1).remotes.find(me)
 		g := p.server.avatar(me).guard.Stats()
-		c := p.server.Counts()
+		c := p.server.counts
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, server %+v, client %+v, %d resyncs", v.profile, p.rms(), p.worst/top, rate,
-			g, c, p.half(0).Counts(), p.resyncs())
+			g, c, p.half(0).counts, p.resyncs())
 		if raceDetector {
 			v.rms *= 1.5 // a minute may be a bad one
 		}
-		if !(p.rms() <= v.rms) || float64(o.motion.Stats().Snaps) > seconds/60 || p.half(0).Counts().Snaps > 0 || rate > 1.2 {
-			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.Stats().Snaps, p.half(0).Counts().Snaps, rate)
+		if !(p.rms() <= v.rms) || float64(o.motion.Stats().Snaps) > seconds/60 || p.half(0).counts.Snaps > 0 || rate > 1.2 {
+			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.Stats().Snaps, p.half(0).counts.Snaps, rate)
 		}
 		if c.Clamped+c.Refused+c.Foreign+c.Excessive > doubts.Clamped || g.Fast+g.Slowed > 0 {
 			t.Errorf("%s: an honest client was limited: %+v, %+v", v.profile, c, g)
 		}
-		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Believed < uint64(seconds*2/3) || o.motion.Stats().Records < uint64(seconds*2/3) {
+		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Accepted < uint64(seconds*2/3) || o.motion.Stats().Records < uint64(seconds*2/3) {
 			t.Errorf("%s: %d frames, %+v: the run proves nothing", v.profile, p.frames, c)
 		}
 	}
@@ -175,9 +175,9 @@ func TestDR07TheWholeStrategyOnAStraightLine(t *testing.T) {
 	p.still = true
 	p.walk(5 * time.Second)
 	p.worst = 0
-	before := p.half(0).Counts().Claims
+	before := p.half(0).counts.Claims
 	p.walk(60 * time.Second)
-	if n := p.half(0).Counts().Claims - before; n != 60 {
+	if n := p.half(0).counts.Claims - before; n != 60 {
 		t.Errorf("%d records in 60 s", n)
 	}
 	if p.worst > 0.2 {
@@ -242,9 +242,9 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 			if !c.Live() || c.FirstLive > 40*time.Second || c.Checked < 50 || c.Core.Stats().Session.Malformed > 0 {
 				t.Errorf("%s: client %d is %v since %v, %d states compared, %+v", profile, i, c.Core.State(), c.FirstLive, c.Checked, c.Core.Stats().Session)
 			}
-			claims, snaps, most = claims+half.Counts().Claims, snaps+half.Counts().Snaps, max(most, c.Sent().MostPerSecond)
+			claims, snaps, most = claims+half.counts.Claims, snaps+half.counts.Snaps, max(most, c.Sent().MostPerSecond)
 		}
-		n := server.Counts()
+		n := server.counts
 		t.Logf("%s: %d claims, %d snaps, at most %d bytes to a client in a second, %+v", profile, claims, snaps, most, n)
 		if snaps > 0 || n.Clamped+n.Refused+n.Foreign+n.Excessive > 0 || claims < uint64(4*lasting) || claims > uint64(4*11*lasting) || most > 32_000 {
 			t.Errorf("%s: %d claims, %d snaps, at most %d bytes to a client in a second, %+v", profile, claims, snaps, most, n)

@@ -31,7 +31,7 @@ func (s *Server) sendUpdate(p *peer) {
 	interval := s.Interval(p, s.settings.StateRate)
 	bodyDue := link.body < done && (interval != link.interval || s.urgent > link.body)
 	bodyDue = bodyDue || len(link.entered) > 0 && done >= link.body+warmup
-	headDue := (len(head.snaps) > 0 || !head.ready) && done >= link.update+warmup
+	headDue := (len(head.snaps) > 0 || !head.has(headReady)) && done >= link.update+warmup
 	u := updateWriter{message: s.Sending.Message[:0], to: p.ID, out: s.Sending.Out}
 	s.writeRecords(p, &u, &head)
 	if bodyDue {
@@ -39,7 +39,7 @@ func (s *Server) sendUpdate(p *peer) {
 		if u.open() && systems.MaxDatagram-len(u.message) < least {
 			u.flush()
 		}
-		head.body = true
+		head.flags |= headBody
 		u.begin(&head)
 		u.message[flagsOffset] |= headBody
 		u.message = p.Sender.Append(u.message, systems.MaxDatagram-len(u.message), link.relevant)
@@ -59,14 +59,18 @@ func (s *Server) sendUpdate(p *peer) {
 
 // head returns the head of a message to a peer.
 func (s *Server) head(p *peer) updateHead {
-	h := updateHead{tick: s.Done(), ready: p.Own.clock.known(), events: p.Events.Since(s.Done())}
-	h.snaps = s.scratch.snaps[:0]
+	h := updateHead{tick: s.Done(), events: p.Events.Since(s.Done()), snaps: s.scratch.snaps[:0]}
+	if p.Own.clock.known() {
+		h.flags = headReady
+	}
 	if p.Seat >= 0 {
-		seat := &s.Seats[p.Seat]
-		h.altered = seat.Altered
-		h.margin, h.hasMargin = seat.Worst()
+		h.altered = s.Seats[p.Seat].Altered
+		margin, measured := s.Seats[p.Seat].Worst()
+		if h.margin = margin; measured {
+			h.flags |= headMargin
+		}
 		for i := range s.avatars {
-			if a := &s.avatars[i]; int(a.player) == p.Seat && a.unanswered {
+			if a := &s.avatars[i]; int(a.player) == p.Seat && a.held {
 				h.snaps = append(h.snaps, claim{a.epoch, a.snap})
 			}
 		}
@@ -80,7 +84,7 @@ func (s *Server) head(p *peer) updateHead {
 func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 	link := &p.Own
 	switch {
-	case !head.ready:
+	case !head.has(headReady):
 	case !link.introduced:
 		link.introduced = true
 		for _, t := range s.motion.entities.All {

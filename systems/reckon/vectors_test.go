@@ -89,7 +89,7 @@ func (n *wholeUpdate) read(message []byte) (err error) {
 	if err = n.head.read(&r, nearTick, nearStamp); err == nil {
 		n.records, err = readRecords(n.records[:0], &r, nearStamp)
 	}
-	if err == nil && !n.head.body && r.Len() > 0 {
+	if err == nil && !n.head.has(headBody) && r.Len() > 0 {
 		err = ErrMessage
 	}
 	n.body = r.Rest()
@@ -98,8 +98,8 @@ func (n *wholeUpdate) read(message []byte) (err error) {
 
 func (n *wholeUpdate) String() string {
 	h := &n.head
-	s := fmt.Sprintf("tick %d ready %v altered %d events %d", h.tick, h.ready, h.altered, h.events)
-	if h.hasMargin {
+	s := fmt.Sprintf("tick %d ready %v altered %d events %d", h.tick, h.has(headReady), h.altered, h.events)
+	if h.has(headMargin) {
 		s += fmt.Sprintf(" margin %d of %d", h.margin.Value, h.margin.Tick)
 	}
 	for i := range h.snaps {
@@ -108,7 +108,7 @@ func (n *wholeUpdate) String() string {
 	for i := range n.records {
 		s += "; " + recordText(&n.records[i])
 	}
-	if h.body {
+	if h.has(headBody) {
 		s += fmt.Sprintf("; body %x", n.body)
 	}
 	return s
@@ -198,10 +198,10 @@ func samples() map[string][]byte {
 		"move/stop":          move(moveMessage{received: nearTick, claims: []claim{{255, stop}}}),
 		"move/holds":         move(moveMessage{received: nearTick, anchors: []anchorAck{{1 << 20, 4}, {9, 15}}}),
 		"news/nothing":       news(wholeUpdate{head: updateHead{tick: nearTick}}),
-		"news/ready":         news(wholeUpdate{head: updateHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
-		"news/snap":          news(wholeUpdate{head: updateHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
-		"news/records":       news(wholeUpdate{head: updateHead{tick: nearTick, ready: true}, records: []motion.Record{at, near, rides, path, fall}}),
-		"news/body":          news(wholeUpdate{head: updateHead{tick: nearTick, ready: true, body: true}, records: []motion.Record{near}, body: []byte{1, 2, 3}}),
+		"news/ready":         news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady | headMargin, altered: 300, events: 9, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
+		"news/snap":          news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady, snaps: []claim{{4, stop}}}}),
+		"news/records":       news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady}, records: []motion.Record{at, near, rides, path, fall}}),
+		"news/body":          news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady | headBody}, records: []motion.Record{near}, body: []byte{1, 2, 3}}),
 		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
 		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
 		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),

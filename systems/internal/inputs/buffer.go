@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/net/wire"
 	"tendon/rollback"
 )
 
@@ -33,6 +34,17 @@ type Buffer struct {
 type Margin struct {
 	Tick  ecs.Tick
 	Value int16
+}
+
+// Append writes a margin.
+func (m Margin) Append(w *wire.Writer) {
+	w.U32(uint32(m.Tick))
+	w.U16(uint16(m.Value))
+}
+
+// ReadMargin reads a margin of a tick near another.
+func ReadMargin(r *wire.Reader, near ecs.Tick) Margin {
+	return Margin{Tick: ecs.Tick(wire.Expand32(uint64(near), r.U32())), Value: int16(r.U16())}
 }
 
 // MarginUnit is the resolution of margins on the wire.
