@@ -107,6 +107,7 @@ func newEchoClient(config systems.ClientConfig) (systems.Client, error) {
 		return nil, err
 	}
 	c := &echoClient{Half: predictor.Half[*echoClient]{Core: core}}
+	c.OrderKind = echoOrder
 	c.Start(c, echoClientSystems)
 	return c, nil
 }
@@ -144,11 +145,6 @@ func (c *echoClient) send() {
 
 // SetInput sets the player's input.
 func (c *echoClient) SetInput(in ecs.InputBytes) { c.input = c.Game.Input.Clean(in) }
-
-// Order requests an order.
-func (c *echoClient) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	return c.SendOrder(echoOrder, target, payload, out)
-}
 
 // View returns the last two states. The newest is confirmed.
 func (c *echoClient) View(systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
