@@ -44,15 +44,15 @@ func newTimeline(w *ecs.World) *rollback.Timeline {
 
 func forward(t *rollback.Timeline, ticks int) {
 	for range ticks {
-		if err := t.Step(); err != nil {
-			panic(err)
+		if !t.Step() {
+			panic("at the prediction limit")
 		}
 	}
 }
 
 // rollBack rewinds and resimulates.
 func rollBack(t *rollback.Timeline) {
-	t.RewindTo(t.Present() - rewindTicks)
+	t.Rewind(t.Present() - rewindTicks)
 	forward(t, rewindTicks)
 }
 

@@ -97,7 +97,7 @@ func sessionTimeline() measure.Result {
 		if err := t.Confirm(f, inputs, 0, digest); err != nil {
 			panic(err)
 		}
-		t.Rewind()
+		t.Rewind(t.Present())
 		forward(t, int(f+rolledBack-t.Present()))
 	}
 	tick()
@@ -107,7 +107,7 @@ func sessionTimeline() measure.Result {
 			tick()
 		}
 	}})
-	return measure.Result{Unit: "tick", Ratio: r, Note: resimulated(t.Stats().Resimulated, uint64(f))}
+	return measure.Result{Unit: "tick", Ratio: r, Note: resimulated(t.Stats.Resimulated, uint64(f))}
 }
 
 func resimulated(again, ticks uint64) string {

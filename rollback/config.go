@@ -21,7 +21,7 @@ type Config struct {
 	// History is the number of ticks whose inputs are kept, if that is more than Depth. A strategy needs it whose
 	// messages are coded against inputs that are older than any snapshot.
 	History int
-	// Policy selects the ticks to save. The zero value is EveryTick.
+	// Policy selects the ticks to save. The zero value saves every tick.
 	Policy SavePolicy
 	// CheckEvery is the interval in ticks of snapshots that are saved whatever the policy, so that their checksum can
 	// be compared. 0: none.
@@ -30,9 +30,8 @@ type Config struct {
 	Local int
 	// Effects receives the events of every tick. Optional. It must have at least the depth of the snapshots.
 	Effects *Effects
-	// Confirmed is called for every tick that Confirm accepts, with its orders. The slices are valid during the call.
-	// Optional.
-	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, orders []image.Order)
+	// Confirmed is called for every tick that Confirm accepts. Its slices are valid during the call. Optional.
+	Confirmed func(FinalTick)
 	// Observer receives the start and end of rewinds and resimulations. It does not receive the sections of the world,
 	// which has an observer of its own. Optional.
 	Observer image.Observer
@@ -45,22 +44,14 @@ type Stats struct {
 	Rewinds     uint64 // calls of Rewind that went back
 	DeepestTick uint64 // most ticks of one rewind
 	WrongInputs uint64 // confirmed inputs whose prediction was wrong
-	RightInputs uint64 // confirmed inputs whose prediction was right
-	Saves       uint64
-	Stalls      uint64 // calls of Step that returned ErrStalled
 }
 
 // Errors of a timeline.
 var (
-	// ErrStalled is returned by Step at the prediction limit. Confirm more ticks, then continue.
-	ErrStalled = errors.New("rollback: prediction limit reached")
 	// ErrOrdersMissing is returned by Confirm for a tick whose orders have not all been added.
 	ErrOrdersMissing = errors.New("rollback: orders of the tick are not all here")
 	// ErrTooFar is returned for a tick outside the window of the logs, and for an order while too many wait.
 	ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
-
-	// ErrConfig is wrapped by every error of New.
-	ErrConfig = errors.New("rollback: bad Config")
 
 	errGap = errors.New("rollback: confirmed tick does not follow the last one")
 )
@@ -68,26 +59,27 @@ var (
 // check replaces zero fields by their defaults and returns an error for the first field that is wrong.
 func (c *Config) check() error {
 	if c.World == nil {
-		return fmt.Errorf("%w: World is nil", ErrConfig)
+		return errors.New("rollback: Config.World is nil")
 	}
 	if c.MaxPrediction < 1 {
-		return fmt.Errorf("%w: MaxPrediction is %d, want at least 1", ErrConfig, c.MaxPrediction)
+		return fmt.Errorf("rollback: Config.MaxPrediction is %d, want at least 1", c.MaxPrediction)
 	}
 	interval := int(max(c.Policy.every, 1))
 	if c.Depth == 0 {
 		c.Depth = max(16, 2*c.MaxPrediction+interval)
 	}
 	if least := c.MaxPrediction + 1 + interval; c.Depth < least {
-		return fmt.Errorf("%w: Depth is %d, want at least MaxPrediction + 1 plus the saving interval = %d", ErrConfig, c.Depth, least)
+		return fmt.Errorf("rollback: Config.Depth is %d, want at least MaxPrediction + 1 plus the saving interval = %d", c.Depth, least)
 	}
+	c.Depth = powerOfTwo(c.Depth)
 	if players := c.World.Game().MaxPlayers; c.Local >= players {
-		return fmt.Errorf("%w: Local is %d in a game of %d players", ErrConfig, c.Local, players)
+		return fmt.Errorf("rollback: Config.Local is %d in a game of %d players", c.Local, players)
 	}
 	if c.CheckEvery < 0 {
-		return fmt.Errorf("%w: CheckEvery is %d, want 0 or more", ErrConfig, c.CheckEvery)
+		return fmt.Errorf("rollback: Config.CheckEvery is %d, want 0 or more", c.CheckEvery)
 	}
-	if c.Effects != nil && c.Effects.rows.Depth() < powerOfTwo(c.Depth) {
-		return fmt.Errorf("%w: Effects hold %d ticks, want as many as the ring, %d", ErrConfig, c.Effects.rows.Depth(), powerOfTwo(c.Depth))
+	if c.Effects != nil && c.Effects.rows.Depth() < c.Depth {
+		return fmt.Errorf("rollback: Config.Effects hold %d ticks, want as many as the snapshots, %d", c.Effects.rows.Depth(), c.Depth)
 	}
 	return nil
 }

@@ -26,20 +26,20 @@ func TestATickAllocatesNothing(t *testing.T) {
 			if err := client.Confirm(f, inputs, 0, 0); err != nil {
 				t.Fatal(err)
 			}
-			client.Rewind()
+			client.Rewind(client.Present())
 			for client.Present() < f+8 {
 				client.Step()
 			}
-			client.effects.Drain(client.Present(), func(ecs.Effect) {})
+			client.config.Effects.Drain(client.Present(), func(ecs.Effect) {})
 		}
 		for range 300 {
 			tick()
 		}
-		before := client.Stats()
+		before := client.Stats
 		if n := testing.AllocsPerRun(200, tick); n != 0 {
 			t.Errorf("policy %v: a client tick allocates %v times", policy, n)
 		}
-		if s := client.Stats(); s.Rewinds < before.Rewinds+200 || s.Resimulated < before.Resimulated+8*200 {
+		if s := client.Stats; s.Rewinds < before.Rewinds+200 || s.Resimulated < before.Resimulated+8*200 {
 			t.Fatalf("proves nothing: %+v", s)
 		}
 	}
@@ -48,7 +48,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 	tick := func() {
 		f++
 		inputs[0] = skInput.Pack(skPad{DX: int8(f), Fire: f%3 == 0})
-		if server.Confirm(f, inputs, 0, 0) != nil || server.Rewind() != 0 || server.Step() != nil {
+		if server.Confirm(f, inputs, 0, 0) != nil || server.Rewind(server.Present()) != 0 || !server.Step() {
 			t.Fatal(f)
 		}
 		s, _ := server.Snapshot(f)
@@ -85,12 +85,12 @@ func BenchmarkTimelineOverhead(b *testing.B) {
 			if tl.Confirm(f, inputs, 0, 0) != nil {
 				b.Fatal(f)
 			}
-			tl.Rewind()
+			tl.Rewind(tl.Present())
 			for tl.Present() < f+8 {
 				tl.Step()
 			}
 		}
-		if s := tl.Stats(); s.Resimulated < 7*uint64(b.N) {
+		if s := tl.Stats; s.Resimulated < 7*uint64(b.N) {
 			b.Fatalf("%+v", s)
 		}
 	})

@@ -1,30 +1,28 @@
 // Package rollback runs a world ahead of its confirmed ticks, and restores and resimulates it when a confirmed tick
 // differs from the predicted one.
 //
-// A [Timeline] holds [Snapshots] of recent ticks, the inputs of each tick with their origin, and an [OrderLog]. It reads
+// A [Timeline] holds [Snapshots] of recent ticks, the inputs of each tick, and an [OrderLog]. It reads
 // no clock and sends nothing: confirmations and orders go in, states come out. A [SavePolicy] selects the ticks to save;
 // all policies give the same states. [Effects] reports each event to a view once, however often its tick is simulated.
 //
-// [SyncTest] tests whether a game is deterministic: it predicts wrong inputs for a random number of ticks, confirms the
+// [SyncTest] tests whether a game is deterministic. It predicts wrong inputs for a random number of ticks, confirms the
 // right ones, and compares every tick with a run without rewinds. A difference is returned as a [DesyncReport], which
 // names tick, component, entity and field with both values.
 //
 // The package is not a strategy: which ticks to confirm, how far to predict and what to send is decided in
 // tendon/systems. Recordings and journals are in tendon/rollback/record.
 //
-//	to                                                   use
-//	run a predicted world                                New, Timeline.Confirm, AddOrder, Rewind, Step
-//	set the local player's input                         Timeline.SetLocal
-//	find out whether to wait                             Timeline.Step, ErrStalled
-//	find out what is final                               Timeline.Confirmed, InputAt
-//	compare a confirmed tick with a peer                 Timeline.Snapshot, then Checksum
-//	start from a received image                          image.Image.Load, then Timeline.Reset
-//	report events to a view                              NewEffects, Effects.Drain
-//	compare the orders of two peers                      DigestOrders
-//	find out how much of the past a tick's orders need   LookBack
-//	store past states without predicting                 NewSnapshots
-//	store a value per tick                               NewRing
-//	test a game                                          SyncTest
-//	explain a desync                                     CompareSnapshots, DesyncReport
-//	find the first difference of a resync                Comparison.With
+//	to                                             use
+//	run a predicted world                          New, Timeline.Confirm, AddOrder, Rewind, Step
+//	set the local player's input                   Timeline.SetLocal
+//	find out whether to wait                       Timeline.Step
+//	find out what is final                         Timeline.Confirmed, InputAt
+//	compare a confirmed tick with a peer           Timeline.Snapshot, then Checksum
+//	start from a received image                    image.Image.Load, then Timeline.Reset
+//	report events to a view                        NewEffects, Effects.Drain
+//	compare the orders of two peers                DigestOrders
+////	store past states without predicting           NewSnapshots
+//	store a value per tick                         NewRing
+//	test a game                                    SyncTest
+//	explain a desync                               CompareSnapshots, DesyncReport
 package rollback

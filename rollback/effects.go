@@ -15,8 +15,12 @@ import (
 type Effects struct {
 	rows    Ring[effectRow]
 	settled ecs.Tick // ticks ≤ settled are final: see Settle
-	queue   effectQueue
+	waiting []ecs.Effect
+	values  []byte // of waiting, one after the other
 }
+
+// maxEffects bounds the effects that wait.
+const maxEffects = 1024
 
 // effectRow holds the events of a tick's last simulation.
 type effectRow struct {
@@ -34,15 +38,26 @@ func NewEffects(depth int) *Effects {
 func (e *Effects) Begin(f ecs.Tick) {
 	e.rows.Clear()
 	e.settled = f
-	e.queue.clear()
+	e.clear()
 }
 
 // Predicted stores the events of a simulation of tick f, the first or another, and reports those that are new and those
 // that are gone. It does nothing for a settled tick.
 func (e *Effects) Predicted(f ecs.Tick, events []image.EmittedEvent) {
-	if f > e.settled {
-		e.simulated(f, events)
+	if f <= e.settled {
+		return
 	}
+	row, held := e.rows.Slot(f)
+	if !held {
+		row.events = row.events[:0]
+	}
+	e.cancel(row.events, events)
+	for _, now := range events {
+		if !now.Irreversible && !has(row.events, now.Key) {
+			e.add(now, ecs.EffectPredicted, true)
+		}
+	}
+	row.store(events)
 }
 
 // Settle makes the events of tick f final, which may be none. Ticks between the last settled one and f had no events.
@@ -53,67 +68,62 @@ func (e *Effects) Settle(f ecs.Tick, events []image.EmittedEvent) {
 	}
 	for k := e.settled + 1; k < f && k <= e.settled+ecs.Tick(e.rows.Depth()); k++ {
 		if tick, ok := e.rows.tickAt(k); ok && tick > e.settled && tick < f {
-			e.settle(tick, nil)
+			e.cancel(e.predicted(tick), nil)
 		}
 	}
-	e.settle(f, events)
+	predicted := e.predicted(f)
+	e.cancel(predicted, events)
+	for _, now := range events {
+		e.add(now, ecs.EffectConfirmed, now.Irreversible || !has(predicted, now.Key))
+	}
 	e.settled = f
 }
 
-// settle confirms the events of tick f and cancels others that were predicted in it.
-func (e *Effects) settle(f ecs.Tick, events []image.EmittedEvent) {
-	var predicted []image.EmittedEvent
+// predicted returns the stored events of tick f.
+func (e *Effects) predicted(f ecs.Tick) []image.EmittedEvent {
 	if row, ok := e.rows.At(f); ok {
-		predicted, row.events = row.events, row.events[:0]
+		return row.events
 	}
-	e.cancel(predicted, events)
-	for _, now := range events {
-		e.queue.add(now, ecs.EffectConfirmed, now.Irreversible || !has(predicted, now.Key))
-	}
+	return nil
 }
 
 // Confirm reports an event of a final tick that was never predicted. A client that predicts nothing uses only Confirm and
 // Drain, for which the zero value of Effects suffices.
-func (e *Effects) Confirm(ev image.EmittedEvent) { e.queue.add(ev, ecs.EffectConfirmed, true) }
+func (e *Effects) Confirm(ev image.EmittedEvent) { e.add(ev, ecs.EffectConfirmed, true) }
 
 // Drain calls f for each effect in the order in which they came about, and removes them. Values are valid during the
 // call. If 1024 effects wait, the next one replaces them all.
-func (e *Effects) Drain(present ecs.Tick, f func(ecs.Effect)) { e.queue.drain(present, f) }
-
-// simulated stores the events of a simulation of tick f and reports those that are new and those that are gone.
-func (e *Effects) simulated(f ecs.Tick, events []image.EmittedEvent) {
-	row, held := e.rows.Slot(f)
-	if !held {
-		row.events = row.events[:0]
+func (e *Effects) Drain(present ecs.Tick, f func(ecs.Effect)) {
+	at := 0
+	for _, effect := range e.waiting {
+		size := len(effect.Event.Value)
+		effect.Event.Value = e.values[at : at+size : at+size]
+		at += size
+		effect.Age = present - min(present, effect.Event.Key.Tick)
+		f(effect)
 	}
-	e.cancel(row.events, events)
-	for _, now := range events {
-		if !now.Irreversible && !has(row.events, now.Key) {
-			e.queue.add(now, ecs.EffectPredicted, true)
-		}
-	}
-	row.store(events)
+	e.clear()
 }
 
 // cancel cancels the predicted events that are not among those that happened.
 func (e *Effects) cancel(predicted, happened []image.EmittedEvent) {
 	for _, old := range predicted {
 		if !old.Irreversible && !has(happened, old.Key) {
-			e.queue.add(old, ecs.EffectCancelled, false)
+			e.add(old, ecs.EffectCancelled, false)
 		}
 	}
 }
 
-// confirmTick makes the stored events of tick f final.
-func (e *Effects) confirmTick(f ecs.Tick) {
-	row, ok := e.rows.At(f)
-	if !ok {
-		return
+// add appends an effect that waits for Drain; first says that it is the first one of its event.
+func (e *Effects) add(ev image.EmittedEvent, s ecs.EffectStatus, first bool) {
+	if len(e.waiting) >= maxEffects {
+		e.clear()
 	}
-	for _, ev := range row.events {
-		e.queue.add(ev, ecs.EffectConfirmed, ev.Irreversible)
-	}
+	e.values = append(e.values, ev.Value...)
+	e.waiting = append(e.waiting, ecs.Effect{Event: ev, Status: s, First: first})
 }
+
+func (e *Effects) clear() { e.waiting, e.values = e.waiting[:0], e.values[:0] }
 
 // store copies the events into the row.
 func (r *effectRow) store(events []image.EmittedEvent) {
@@ -140,40 +150,4 @@ func has(events []image.EmittedEvent, key image.EventKey) bool {
 		}
 	}
 	return false
-}
-
-// effectQueue holds effects that wait for Drain, with copies of their values.
-type effectQueue struct {
-	list   []ecs.Effect
-	values []byte // of list, one after the other
-	lost   uint64 // effects that were dropped because too many waited
-}
-
-// maxEffects bounds the effects that wait.
-const maxEffects = 1024
-
-// add appends an effect; first says that it is the first one of its event.
-func (q *effectQueue) add(e image.EmittedEvent, s ecs.EffectStatus, first bool) {
-	if len(q.list) >= maxEffects {
-		q.lost += uint64(len(q.list))
-		q.clear()
-	}
-	q.values = append(q.values, e.Value...)
-	q.list = append(q.list, ecs.Effect{Event: e, Status: s, First: first})
-}
-
-func (q *effectQueue) clear() { q.list, q.values = q.list[:0], q.values[:0] }
-
-func (q *effectQueue) drain(present ecs.Tick, f func(ecs.Effect)) {
-	at := 0
-	for _, e := range q.list {
-		size := len(e.Event.Value)
-		e.Event.Value = q.values[at : at+size : at+size]
-		at += size
-		if present > e.Event.Key.Tick {
-			e.Age = present - e.Event.Key.Tick
-		}
-		f(e)
-	}
-	q.clear()
 }

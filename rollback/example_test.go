@@ -50,7 +50,7 @@ func Example() {
 	}
 
 	timeline.Confirm(2, []ecs.InputBytes{input.Pack(keys{Right: 3})}, 0, 0)
-	fmt.Println("went back", timeline.Rewind(), "ticks")
+	fmt.Println("went back", timeline.Rewind(timeline.Present()), "ticks")
 	for timeline.Present() < 4 {
 		timeline.Step()
 	}

@@ -7,31 +7,29 @@ import (
 	"tendon/ecs/image"
 )
 
-// inputSource makes the inputs and orders of a SyncTest whose caller sets none.
-type inputSource struct {
-	game  *ecs.Game
-	world *ecs.World
-	rand  *rand.Rand
-	bot   *ecs.Rand
-}
-
-// input returns p's input in the tick after the world's.
-func (s *inputSource) input(p ecs.Player, last ecs.InputBytes) ecs.InputBytes {
-	if s.game.Bot != nil {
-		return s.game.Bot(s.world, p, s.bot)
-	}
-	if s.rand.IntN(4) > 0 {
+// inputOf returns p's input of tick f, the one after the straight run's.
+func (s *syncTest) inputOf(f ecs.Tick, p ecs.Player, last ecs.InputBytes) ecs.InputBytes {
+	game := s.config.Game
+	switch {
+	case s.config.Input != nil:
+		return game.Input.Clean(s.config.Input(f, p))
+	case game.Bot != nil:
+		return game.Input.Clean(game.Bot(s.straight, p, s.bot))
+	case s.sourceRand.IntN(4) > 0:
 		return last
 	}
-	return randomInput(s.game, s.rand)
+	return randomInput(game, s.sourceRand)
 }
 
-// orders returns the orders of tick f. Players join in the first ticks. In about every 20th tick one leaves or comes
-// back.
-func (s *inputSource) orders(f ecs.Tick) []image.Order {
-	joined, players := s.world.Players(), s.game.MaxPlayers
-	p := ecs.Player(s.rand.IntN(players))
-	churn := s.rand.IntN(20) == 0
+// ordersOf returns the orders of tick f. By default, players join in the first ticks, and in about every 20th tick one
+// leaves or comes back.
+func (s *syncTest) ordersOf(f ecs.Tick) []image.Order {
+	if s.config.Orders != nil {
+		return s.config.Orders(f)
+	}
+	joined, players := s.straight.Players(), s.config.Game.MaxPlayers
+	p := ecs.Player(s.sourceRand.IntN(players))
+	churn := s.sourceRand.IntN(20) == 0
 	if f <= ecs.Tick(players) {
 		p, churn = ecs.Player(f-1), true
 	}
@@ -56,14 +54,13 @@ func randomInput(g *ecs.Game, r *rand.Rand) (in ecs.InputBytes) {
 
 // predict replaces the timeline's prediction for tick f: with probability 1/4 by a random input, with 1/2 by a recent input
 // of a random player, and otherwise not.
-func (s *syncTest) predict(f ecs.Tick, _ ecs.Player, predicted ecs.InputBytes) ecs.InputBytes {
+func (s *syncTest) predict(f ecs.Tick, predicted ecs.InputBytes) ecs.InputBytes {
 	switch s.rand.IntN(4) {
 	case 0:
 		return predicted
 	case 1:
 		return randomInput(s.config.Game, s.rand)
 	}
-	back := ecs.Tick(s.rand.IntN(min(int(f), s.inputs.depth()/2)))
-	in, _ := s.inputs.at(f-back, ecs.Player(s.rand.IntN(s.config.Game.MaxPlayers)))
-	return in
+	back := ecs.Tick(s.rand.IntN(min(int(f), s.inputs.Depth()/2)))
+	return s.inputs.row(f - back)[s.rand.IntN(s.config.Game.MaxPlayers)]
 }

@@ -12,7 +12,7 @@ import (
 	"tendon/ecs/image"
 )
 
-var policies = []SavePolicy{EveryTick, Sparse(3), Sparse(7), ConfirmedOnly, Speculative}
+var policies = []SavePolicy{SavePolicy{}, Sparse(3), Sparse(7), ConfirmedOnly, Speculative}
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
@@ -64,8 +64,8 @@ func (m *machine) fix(*rapid.T) {
 		}
 		inputs[p] = randomPad(m.rand, last)
 	}
-	if own, mark := m.tl.own.at(f, 0); mark != missing && m.rand.IntN(8) > 0 {
-		inputs[0] = own
+	if own, ok := m.tl.own.At(f); ok && m.rand.IntN(8) > 0 {
+		inputs[0] = *own
 	} else {
 		late = 1
 	}
@@ -114,8 +114,8 @@ func (m *machine) deliver(t *rapid.T) {
 // frame rewinds and takes some steps, often too few to catch up.
 func (m *machine) frame(t *rapid.T) {
 	was := m.tl.Confirmed()
-	pending := m.tl.mispredicted
-	if depth := m.tl.Rewind(); (depth > 0) != pending {
+	pending := m.tl.wrong > 0
+	if depth := m.tl.Rewind(m.tl.Present()); (depth > 0) != pending {
 		t.Fatalf("rewind of %d ticks, pending %v", depth, pending)
 	}
 	if m.tl.Confirmed() != was {
@@ -123,9 +123,9 @@ func (m *machine) frame(t *rapid.T) {
 	}
 	m.tl.SetLocal(m.tl.Furthest()+1, randomPad(m.rand, ecs.InputBytes{}))
 	for range m.rand.IntN(12) {
-		stalled := m.tl.stalled()
-		if err := m.tl.Step(); stalled != errors.Is(err, ErrStalled) {
-			t.Fatalf("stalled %v: %v", stalled, err)
+		atLimit := m.tl.Present() == m.tl.Furthest() && m.tl.Present()-m.tl.Confirmed() == ecs.Tick(m.tl.config.MaxPrediction)
+		if m.tl.Step() == atLimit {
+			t.Fatalf("at the limit: %v", atLimit)
 		}
 	}
 	m.effects(t)
@@ -133,7 +133,7 @@ func (m *machine) frame(t *rapid.T) {
 
 // news checks RB-13: a key starts once between its cancellations, and ends once.
 func (m *machine) effects(t *rapid.T) {
-	m.tl.effects.Drain(m.tl.Present(), func(e ecs.Effect) {
+	m.tl.config.Effects.Drain(m.tl.Present(), func(e ecs.Effect) {
 		was, known := m.ledger[e.Event.Key]
 		live := known && was == ecs.EffectPredicted
 		switch {
@@ -151,14 +151,14 @@ func (m *machine) effects(t *rapid.T) {
 func (m *machine) invariants(t *rapid.T) {
 	tl := m.tl
 	sure, present := tl.Confirmed(), tl.Present()
-	if present > sure+tl.limit || sure > tl.Received() || present != tl.World().Tick() || tl.Furthest() < present {
+	if present > sure+ecs.Tick(tl.config.MaxPrediction) || sure > tl.Received() || present != tl.world.Tick() || tl.Furthest() < present {
 		t.Fatalf("present %d, confirmed %d, received %d, furthest %d", present, sure, tl.Received(), tl.Furthest())
 	}
 	if sure < m.verified {
 		t.Fatalf("confirmed fell from %d to %d", m.verified, sure)
 	}
 	m.verified = sure
-	if !tl.mispredicted && present == tl.Furthest() && sure != min(present, tl.Received()) {
+	if tl.wrong == 0 && present == tl.Furthest() && sure != min(present, tl.Received()) {
 		t.Fatalf("confirmed %d, present %d, received %d with nothing to rewind", sure, present, tl.Received())
 	}
 	for f := sure - min(sure, 16); f <= sure; f++ {
@@ -180,14 +180,14 @@ func (m *machine) finish(t *rapid.T) {
 			m.fix(t)
 		}
 		m.deliver(t)
-		m.tl.Rewind()
-		for m.tl.Present() < end && m.tl.Step() == nil {
+		m.tl.Rewind(m.tl.Present())
+		for m.tl.Present() < end && m.tl.Step() {
 		}
 		m.effects(t)
 		m.invariants(t)
 	}
 	var s image.Snapshot
-	m.tl.World().Image().Save(&s)
+	m.tl.world.Image().Save(&s)
 	if s.Checksum() != m.oracle.sums[m.tl.Present()] {
 		t.Fatalf("the end differs from the straight run at %d", m.tl.Present())
 	}
@@ -201,8 +201,8 @@ func (m *machine) finish(t *rapid.T) {
 	}
 	for f := m.tl.Confirmed() - min(m.tl.Confirmed(), 16); f <= m.tl.Confirmed(); f++ { // RB-14
 		if saved, ok := m.tl.Snapshot(f); ok {
-			m.tl.World().Image().Restore(saved)
-			m.tl.World().Image().Save(&s)
+			m.tl.world.Image().Restore(saved)
+			m.tl.world.Image().Save(&s)
 			if s.Checksum() != m.oracle.sums[f] || s.Tick() != f {
 				t.Fatalf("tick %d reloaded: %x, straight run %x", f, s.Checksum(), m.oracle.sums[f])
 			}
@@ -233,8 +233,8 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 					"fix more": m.fix, "frame": m.frame, "frame more": m.frame,
 				})
 				m.finish(rt)
-				rewinds += m.tl.Stats().Rewinds
-				resimulated += m.tl.Stats().Resimulated
+				rewinds += m.tl.Stats.Rewinds
+				resimulated += m.tl.Stats.Resimulated
 				checked += uint64(m.checked)
 			})
 			least := uint64(40)

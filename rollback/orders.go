@@ -1,6 +1,7 @@
 package rollback
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -24,12 +25,7 @@ type stampedOrder struct {
 // Add appends an order to those of tick f. The payload is copied.
 func (l *OrderLog) Add(f ecs.Tick, o image.Order) {
 	o.Payload = slices.Clone(o.Payload)
-	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int {
-		if s.tick < f {
-			return -1
-		}
-		return 1
-	})
+	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int { return cmp.Compare(s.tick, f) })
 	l.list = slices.Insert(l.list, at, stampedOrder{f, o})
 }
 
@@ -48,15 +44,8 @@ func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
 
 // DropBefore removes the orders of ticks < f.
 func (l *OrderLog) DropBefore(f ecs.Tick) {
-	n := 0
-	for n < len(l.list) && l.list[n].tick < f {
-		n++
-	}
-	l.list = slices.Delete(l.list, 0, n)
+	l.list = slices.DeleteFunc(l.list, func(s stampedOrder) bool { return s.tick < f })
 }
-
-// Len returns the number of orders in the log.
-func (l *OrderLog) Len() int { return len(l.list) }
 
 // DigestOrders returns a digest of a tick's orders and their sequence, by which two peers compare them. It is 0 for no
 // orders.
@@ -77,18 +66,4 @@ func DigestOrders(orders []image.Order) uint32 {
 	}
 	sum := d.Sum64()
 	return uint32(sum^sum>>32) | 1 // never 0, which stands for no orders
-}
-
-// LookBack returns the number of past ticks that a world needs for the orders of tick f. It is the age, in ticks, of their
-// oldest view. It is 0 if no view is valid, and at most image.MaxViewTicks.
-func LookBack(f ecs.Tick, orders []image.Order) (reach ecs.Tick) {
-	for i := range orders {
-		if o := &orders[i]; o.Kind == image.OrderView {
-			v, ok := image.ParseViewStamp(o.Payload)
-			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= image.MaxViewTicks {
-				reach = max(reach, f-v.Tick)
-			}
-		}
-	}
-	return reach
 }

@@ -80,38 +80,20 @@ func TestNoTwoLiveSlotsShareAMutablePage(t *testing.T) {
 	}
 }
 
-func TestInputLogForgetsTheTickThatIsDepthOlder(t *testing.T) {
+func TestInputLogReplacesTheTickThatIsDepthOlder(t *testing.T) {
 	log := newInputLog(2, 3) // holds 4
 	for f := ecs.Tick(0); f < 6; f++ {
-		inputs, marks := log.row(f)
-		if inputs[1] != (ecs.InputBytes{}) || marks[1] != missing {
+		inputs := log.row(f)
+		if inputs[0] != (ecs.InputBytes{}) || inputs[1] != (ecs.InputBytes{}) {
 			t.Fatalf("row %d was not empty", f)
 		}
-		inputs[1][0], marks[1] = byte(f), final
+		inputs[1][0] = byte(f)
 	}
 	for f := ecs.Tick(0); f < 9; f++ {
-		in, mark := log.at(f, 1)
-		if held := f >= 2 && f < 6; held != (mark == final) || held && in[0] != byte(f) {
-			t.Fatalf("tick %d: %v %v", f, in[0], mark)
+		row, held := log.At(f)
+		if held != (f >= 2 && f < 6) || held && ((*row)[1][0] != byte(f) || (*row)[0][0] != 0) {
+			t.Fatalf("tick %d: %v %v", f, row, held)
 		}
-	}
-	if _, mark := log.at(5, 0); mark != missing {
-		t.Fatal("players share inputs")
-	}
-	if log.depth() != 4 {
-		t.Fatal(log.depth())
-	}
-	log.clear()
-	if _, mark := log.at(5, 1); mark != missing {
-		t.Fatal("not cleared")
-	}
-}
-
-func TestInputLogDoesNotHoldTickZeroBeforeItIsWritten(t *testing.T) {
-	log := newInputLog(1, 4)
-	log.rows.slots[0].value.marks[0] = final
-	if _, mark := log.at(0, 0); mark != missing {
-		t.Fatal("it does")
 	}
 }
 

@@ -3,6 +3,7 @@ package rollback
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -62,6 +63,7 @@ type player struct {
 	orders map[ecs.Tick][]image.Order
 	trace  bytes.Buffer
 	again  bool
+	late   map[ecs.Tick]image.PlayerSet
 }
 
 func (p *player) Enter(s image.Section) { p.again = p.again || s == image.SectionResimulate }
@@ -73,9 +75,9 @@ func (p *player) Name(image.Section, string, string) {}
 func (p *player) Leave(s image.Section) {
 	switch s {
 	case image.SectionSave:
-		fmt.Fprintf(&p.trace, "save %d\n", p.tl.World().Tick())
+		fmt.Fprintf(&p.trace, "save %d\n", p.tl.world.Tick())
 	case image.SectionRestore:
-		fmt.Fprintf(&p.trace, "restore %d\n", p.tl.World().Tick())
+		fmt.Fprintf(&p.trace, "restore %d\n", p.tl.world.Tick())
 	}
 }
 
@@ -84,8 +86,13 @@ func counterGame(p *player) *ecs.Game {
 	step := func(w *ecs.World) {
 		fmt.Fprintf(&p.trace, "step %d:", w.Tick())
 		for seat := range ecs.Player(2) {
-			_, from := p.tl.inputs.at(w.Tick(), seat)
-			fmt.Fprintf(&p.trace, " %d%s", skInput.Of(w, seat).DX, [...]string{"", "?", "!", ""}[from])
+			mark := ""
+			if w.Tick() > p.tl.Received() {
+				mark = "?"
+			} else if p.late[w.Tick()].Has(seat) {
+				mark = "!"
+			}
+			fmt.Fprintf(&p.trace, " %d%s", skInput.Of(w, seat).DX, mark)
 		}
 		if p.again {
 			p.trace.WriteString(", again")
@@ -102,7 +109,7 @@ func counterGame(p *player) *ecs.Game {
 
 func playScenario(t *testing.T, text string) []byte {
 	var out bytes.Buffer
-	p := &player{orders: map[ecs.Tick][]image.Order{}}
+	p := &player{orders: map[ecs.Tick][]image.Order{}, late: map[ecs.Tick]image.PlayerSet{}}
 	recorded := false
 	for _, line := range strings.SplitAfter(text, "\n") {
 		words := strings.Fields(line)
@@ -142,7 +149,7 @@ func (p *player) command(t *testing.T, words []string) error {
 		return nil
 	}
 	if words[0] == "rewind" {
-		if depth := p.tl.Rewind(); depth > 0 {
+		if depth := p.tl.Rewind(p.tl.Present()); depth > 0 {
 			fmt.Fprintf(&p.trace, "depth %d\n", depth)
 		}
 		return nil
@@ -150,7 +157,9 @@ func (p *player) command(t *testing.T, words []string) error {
 	f := ecs.Tick(number(t, words[1]))
 	switch words[0] {
 	case "input":
-		return p.tl.SetLocal(f, skInput.Pack(skPad{DX: int8(number(t, words[2]))}))
+		if !p.tl.SetLocal(f, skInput.Pack(skPad{DX: int8(number(t, words[2]))})) {
+			return ErrTooFar
+		}
 	case "deliver":
 		var inputs []ecs.InputBytes
 		var late image.PlayerSet
@@ -161,6 +170,7 @@ func (p *player) command(t *testing.T, words []string) error {
 			}
 			inputs = append(inputs, skInput.Pack(skPad{DX: int8(number(t, value))}))
 		}
+		p.late[f] = late
 		return p.tl.Confirm(f, inputs, late, DigestOrders(p.orders[f]))
 	case "order":
 		return p.tl.AddOrder(f, image.Order{Payload: []byte(words[2])})
@@ -170,8 +180,8 @@ func (p *player) command(t *testing.T, words []string) error {
 		}
 	case "step":
 		for range f {
-			if err := p.tl.Step(); err != nil {
-				return err
+			if !p.tl.Step() {
+				return errors.New("rollback: prediction limit reached")
 			}
 		}
 	default:
@@ -194,7 +204,7 @@ func (p *player) open(t *testing.T, settings []string) {
 		case "check":
 			c.CheckEvery = number(t, value)
 		case "policy":
-			c.Policy = map[string]SavePolicy{"every": EveryTick, "sparse3": Sparse(3), "confirmed": ConfirmedOnly, "speculative": Speculative}[value]
+			c.Policy = map[string]SavePolicy{"every": SavePolicy{}, "sparse3": Sparse(3), "confirmed": ConfirmedOnly, "speculative": Speculative}[value]
 		}
 	}
 	p.tl = &Timeline{} // for the save of New

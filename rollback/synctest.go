@@ -1,6 +1,7 @@
 package rollback
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,8 +21,7 @@ type SyncTestConfig struct {
 	Ticks int
 	// MaxDepth is the most ticks that are predicted and rewound. 0: 7.
 	MaxDepth int
-	// Policy is the save policy of the run with rewinds. EveryTick, the zero value, compares every tick; the others
-	// compare only the ticks that they save.
+	// Policy is the save policy of the run with rewinds. Only the ticks that it saves are compared.
 	Policy SavePolicy
 	// Input returns p's input of tick f. It is called in order, and again from tick 1 if the run is repeated. Optional:
 	// the default is the game's Bot, or random inputs that are held for a few ticks if there is none.
@@ -35,10 +35,8 @@ type SyncTestConfig struct {
 	// and takes most of the time of a test. A run that fails is repeated with the comparison, so that the report names
 	// the system.
 	SkipDeclarations bool
-	// Progress is called after each tick. Optional.
-	Progress func(f ecs.Tick)
-	// Stop is called before each tick; if it returns true, SyncTest returns ErrStopped. Optional.
-	Stop func() bool
+	// Progress is called after each tick. The test ends with an error when it returns false. Optional.
+	Progress func(f ecs.Tick) bool
 }
 
 // SyncReport holds the counts of a SyncTest, which show that it tested something.
@@ -59,13 +57,10 @@ func (r SyncReport) String() string {
 		r.Seed, r.Ticks, r.Rewinds, r.Deepest, r.Resimulated, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
 }
 
-// Errors of SyncTest. A game that fails is reported as a *DesyncReport.
-var (
-	// ErrProvesNothing is wrapped by the error of a run that saw no rewinds, wrong inputs or changes.
-	ErrProvesNothing = errors.New("rollback: the sync test proves nothing")
-	// ErrStopped is returned when Stop returned true.
-	ErrStopped = errors.New("rollback: the sync test was stopped")
-)
+// ErrProvesNothing is wrapped by the error of a SyncTest that saw no rewinds, wrong inputs or changes.
+var ErrProvesNothing = errors.New("rollback: the sync test proves nothing")
+
+var errStopped = errors.New("rollback: the sync test was stopped")
 
 // provesAfter is the number of ticks from which every counter of a run must be above 0.
 const provesAfter = 60
@@ -78,17 +73,12 @@ const provesAfter = 60
 // In contrast to a sync test that only replays the same inputs, this one also takes the branches of mispredictions.
 func SyncTest(c SyncTestConfig) (SyncReport, error) {
 	if c.Game == nil {
-		return SyncReport{}, fmt.Errorf("%w: Game is nil", ErrConfig)
+		return SyncReport{}, errors.New("rollback: SyncTestConfig.Game is nil")
 	}
 	if c.Ticks < 0 || c.MaxDepth < 0 {
-		return SyncReport{}, fmt.Errorf("%w: Ticks is %d and MaxDepth %d, want 0 or more", ErrConfig, c.Ticks, c.MaxDepth)
+		return SyncReport{}, fmt.Errorf("rollback: SyncTestConfig.Ticks is %d and MaxDepth %d, want 0 or more", c.Ticks, c.MaxDepth)
 	}
-	if c.Ticks == 0 {
-		c.Ticks = 600
-	}
-	if c.MaxDepth == 0 {
-		c.MaxDepth = 7
-	}
+	c.Ticks, c.MaxDepth = cmp.Or(c.Ticks, 600), cmp.Or(c.MaxDepth, 7)
 	s, err := newSyncTest(c)
 	if err != nil {
 		return SyncReport{}, err
@@ -105,33 +95,29 @@ func SyncTest(c SyncTestConfig) (SyncReport, error) {
 
 // syncTest is one run.
 type syncTest struct {
-	config    SyncTestConfig
-	rand      *rand.Rand // delays and predictions
-	source    inputSource
-	straight  *ecs.World               // computes each tick once
-	timeline  *Timeline                // computes ticks with wrong inputs first
-	snapshots *Snapshots               // of straight
-	inputs    *inputLog                // the right ones
-	orders    map[ecs.Tick][]syncOrder // of ticks not confirmed yet
-	depth     int                      // ticks to predict before the next confirmations
-	seen      map[image.Checksum]struct{}
-	ticks     Ring[tickNotes]
-	entities  image.Checksum
-	parts     []image.Checksum
-	watches   [2]*declarationWatch
-	report    SyncReport
+	config     SyncTestConfig
+	rand       *rand.Rand // delays and predictions
+	sourceRand *rand.Rand // inputs and orders
+	bot        *ecs.Rand
+	straight   *ecs.World                 // computes each tick once
+	timeline   *Timeline                  // computes ticks with wrong inputs first
+	snapshots  *Snapshots                 // of straight
+	inputs     inputLog                   // the right ones
+	orders     map[ecs.Tick][]image.Order // of ticks not confirmed yet
+	added      map[ecs.Tick]int           // number of them that the timeline has
+	depth      int                        // ticks to predict before the next confirmations
+	seen       map[image.Checksum]struct{}
+	ticks      Ring[tickNotes]
+	entities   image.Checksum
+	parts      []image.Checksum
+	watches    [2]*declarationWatch
+	report     SyncReport
 }
 
 // tickNotes are properties of a tick of the straight run.
 type tickNotes struct {
 	changed bool // an entity came or went
 	walked  bool // a system asked for the donburi world
-}
-
-// syncOrder is an order with whether it was added to the timeline.
-type syncOrder struct {
-	order image.Order
-	added bool
 }
 
 func newSyncTest(c SyncTestConfig) (*syncTest, error) {
@@ -143,8 +129,9 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &syncTest{config: c, rand: rand.New(rand.NewPCG(c.Seed, 1)), straight: straight,
-		orders: map[ecs.Tick][]syncOrder{}, seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
+	s := &syncTest{config: c, straight: straight,
+		rand: rand.New(rand.NewPCG(c.Seed, 1)), sourceRand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed),
+		orders: map[ecs.Tick][]image.Order{}, added: map[ecs.Tick]int{}, seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
 	if err != nil {
 		return nil, err
@@ -153,7 +140,6 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 	s.snapshots, s.inputs = NewSnapshots(2*depth), newInputLog(c.Game.MaxPlayers, 2*depth)
 	s.ticks = NewRing[tickNotes](2 * depth)
 	s.timeline.predict = s.predict
-	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed)}
 	if !c.SkipDeclarations {
 		for i, w := range []*ecs.World{straight, world} {
 			s.watches[i] = &declarationWatch{world: w}
@@ -167,9 +153,6 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 // run computes all ticks in both worlds, then confirms the rest.
 func (s *syncTest) run() error {
 	for f := ecs.Tick(1); f <= ecs.Tick(s.config.Ticks); f++ {
-		if s.config.Stop != nil && s.config.Stop() {
-			return ErrStopped
-		}
 		if err := s.compute(f); err != nil {
 			return err
 		}
@@ -181,8 +164,8 @@ func (s *syncTest) run() error {
 		if err := s.follow(f, until); err != nil {
 			return err
 		}
-		if s.config.Progress != nil {
-			s.config.Progress(f)
+		if s.config.Progress != nil && !s.config.Progress(f) {
+			return errStopped
 		}
 	}
 	last := ecs.Tick(s.config.Ticks)
@@ -194,27 +177,12 @@ func (s *syncTest) run() error {
 
 // compute computes tick f in the straight run.
 func (s *syncTest) compute(f ecs.Tick) error {
-	row, marks := s.inputs.row(f)
+	row, last := s.inputs.row(f), s.inputs.row(f-1)
 	for p := range row {
-		if s.config.Input != nil {
-			row[p] = s.config.Input(f, ecs.Player(p))
-		} else {
-			last, _ := s.inputs.at(f-1, ecs.Player(p))
-			row[p] = s.source.input(ecs.Player(p), last)
-		}
-		row[p] = s.config.Game.Input.Clean(row[p])
-		marks[p] = final
+		row[p] = s.inputOf(f, ecs.Player(p), last[p])
 	}
-	var orders []image.Order
-	if s.config.Orders != nil {
-		orders = s.config.Orders(f)
-	} else {
-		orders = s.source.orders(f)
-	}
-	for _, o := range orders {
-		s.orders[f] = append(s.orders[f], syncOrder{order: o})
-	}
-	s.straight.Step(ecs.TickInputs{Players: row, Orders: orders})
+	s.orders[f] = s.ordersOf(f)
+	s.straight.Step(ecs.TickInputs{Players: row, Orders: s.orders[f]})
 	notes, _ := s.ticks.Slot(f)
 	notes.walked = s.straight.Image().Unordered()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
@@ -250,28 +218,20 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 		}
 	}
 	for k := t.Received() + 1; k <= until; k++ {
-		row, _ := s.inputs.row(k)
-		orders := s.orders[k]
-		list := make([]image.Order, len(orders))
-		for i := range orders {
-			list[i] = orders[i].order
-		}
-		if err := t.Confirm(k, row, 0, DigestOrders(list)); err != nil {
+		if err := t.Confirm(k, s.inputs.row(k), 0, DigestOrders(s.orders[k])); err != nil {
 			return err
 		}
 	}
 	present := t.Present()
-	t.Rewind()
+	t.Rewind(present)
 	for k := t.Present() + 1; k <= present; k++ {
 		if notes, ok := s.ticks.At(k); ok && notes.changed {
 			s.report.StructuralChanges++
 		}
 	}
 	for t.Present() < f {
-		if err := t.Step(); err != nil {
-			return err
-		}
-		if err := s.inspect(t.Present(), t.World(), s.watches[1]); err != nil {
+		t.Step()
+		if err := s.inspect(t.Present(), t.world, s.watches[1]); err != nil {
 			return err
 		}
 	}
@@ -281,18 +241,14 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 // addOrders adds orders of tick k to the timeline: all of them, or each with even odds. Those of one tick are added in
 // their order.
 func (s *syncTest) addOrders(k ecs.Tick, all bool) error {
-	orders := s.orders[k]
-	for i := range orders {
-		if orders[i].added {
-			continue
-		}
+	for _, o := range s.orders[k][s.added[k]:] {
 		if !all && s.rand.IntN(2) == 0 {
 			return nil
 		}
-		if err := s.timeline.AddOrder(k, orders[i].order); err != nil {
+		if err := s.timeline.AddOrder(k, o); err != nil {
 			return err
 		}
-		orders[i].added = true
+		s.added[k]++
 	}
 	return nil
 }
@@ -300,20 +256,17 @@ func (s *syncTest) addOrders(k ecs.Tick, all bool) error {
 // compare compares the timeline's confirmed states with those of the straight run.
 func (s *syncTest) compare(from, to ecs.Tick) error {
 	for f := from; f <= to; f++ {
-		theirs, ok := s.timeline.Snapshot(f)
-		if !ok {
-			delete(s.orders, f)
-			continue
-		}
-		ours, _ := s.snapshots.At(f)
-		if report := CompareSnapshots(s.config.Game, ours, theirs); report != nil {
-			if notes, ok := s.ticks.At(f); ok {
-				report.UnorderedWalk = notes.walked
+		if theirs, ok := s.timeline.Snapshot(f); ok {
+			ours, _ := s.snapshots.At(f)
+			if report := CompareSnapshots(s.config.Game, ours, theirs); report != nil {
+				notes, ok := s.ticks.At(f)
+				report.UnorderedWalk = ok && notes.walked
+				return s.fill(report)
 			}
-			return s.fill(report)
+			s.report.Ticks++
 		}
-		s.report.Ticks++
 		delete(s.orders, f)
+		delete(s.added, f)
 	}
 	return nil
 }
@@ -331,17 +284,14 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 
 // fill adds the inputs and orders of a report's tick to it.
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
-	row, _ := s.inputs.row(r.Tick)
-	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.Input.Size(), s.config.Seed
-	for _, o := range s.orders[r.Tick] {
-		r.Orders = append(r.Orders, o.order)
-	}
+	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, s.inputs.row(r.Tick)...), s.config.Game.Input.Size(), s.config.Seed
+	r.Orders = append(r.Orders, s.orders[r.Tick]...)
 	s.count()
 	return r
 }
 
 func (s *syncTest) count() {
-	stats := s.timeline.Stats()
+	stats := &s.timeline.Stats
 	s.report.Rewinds, s.report.Resimulated, s.report.Deepest = stats.Rewinds, stats.Resimulated, stats.DeepestTick
 	s.report.WrongInputs, s.report.DistinctChecksums = stats.WrongInputs, len(s.seen)-1
 }
@@ -349,24 +299,27 @@ func (s *syncTest) count() {
 // verdict returns an error for a run that proves nothing.
 func (s *syncTest) verdict() error {
 	s.count()
-	if s.straight.Image().Strays()+s.timeline.World().Image().Strays() > 0 {
+	if s.straight.Image().Strays()+s.timeline.world.Image().Strays() > 0 {
 		return s.fill(&DesyncReport{Tick: s.straight.Tick(), System: "some system"})
 	}
 	if s.config.Ticks <= provesAfter {
 		return nil
 	}
 	r := s.report
-	for _, need := range []struct {
-		name  string
-		count uint64
-	}{
-		{"ticks compared", uint64(r.Ticks)}, {"rewinds", r.Rewinds}, {"ticks resimulated", r.Resimulated}, {"wrong inputs", r.WrongInputs},
-		{"changes of the state", uint64(r.DistinctChecksums)}, {"spawns or despawns in a rewound window", r.StructuralChanges},
-	} {
-		static := need.name == "spawns or despawns in a rewound window" && s.config.AllowStatic
-		if need.count == 0 && !static {
-			return fmt.Errorf("%w: it saw no %s (%v)", ErrProvesNothing, need.name, r)
-		}
+	missing := ""
+	switch {
+	case r.Ticks == 0:
+		missing = "ticks compared"
+	case r.Rewinds == 0:
+		missing = "rewinds"
+	case r.WrongInputs == 0:
+		missing = "wrong inputs"
+	case r.DistinctChecksums == 0:
+		missing = "changes of the state"
+	case r.StructuralChanges == 0 && !s.config.AllowStatic:
+		missing = "spawns or despawns in a rewound window"
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: it saw no %s (%v)", ErrProvesNothing, missing, r)
 }

@@ -17,28 +17,24 @@ import (
 // A caller alternates: Confirm and AddOrder as messages arrive, Rewind once, then Step up to the tick it wants. After a
 // rewind Present may lie before Confirmed. Once it has caught up, Present − Confirmed is in [0, MaxPrediction].
 type Timeline struct {
-	config       Config
-	world        *ecs.World
-	snapshots    *Snapshots
-	inputs       *inputLog // by tick: the inputs that were used, or that are final
-	own          *inputLog // by tick: the local player's inputs
-	orders       OrderLog
-	effects      *Effects
-	scratch      []image.Order
-	present      ecs.Tick
-	furthest     ecs.Tick // the last tick ever computed; Step computes ticks ≤ furthest again
-	received     ecs.Tick
-	confirmed    ecs.Tick
-	base         ecs.Tick // newest saved tick ≤ confirmed; no rewind goes further back
-	wrong        ecs.Tick // first tick in (confirmed, present] computed from wrong inputs or orders, if mispredicted
-	mispredicted bool
-	catchingUp   bool     // present has not reached furthest since the last rewind
-	limit        ecs.Tick // MaxPrediction
-	interval     ecs.Tick // most ticks from one snapshot to the next
-	stats        Stats
+	Stats Stats
+
+	config    Config
+	world     *ecs.World
+	snapshots *Snapshots
+	inputs    inputLog             // the inputs that were used, or that are final
+	own       Ring[ecs.InputBytes] // the local player's inputs
+	orders    OrderLog
+	scratch   []image.Order
+	present   ecs.Tick
+	furthest  ecs.Tick // the last tick ever computed; Step computes ticks ≤ furthest again
+	received  ecs.Tick
+	confirmed ecs.Tick
+	base      ecs.Tick // newest saved tick ≤ confirmed; no rewind goes further back
+	wrong     ecs.Tick // first tick in (confirmed, present] computed from wrong inputs or orders; 0: none
 
 	// predict replaces a prediction. Optional; SyncTest sets it.
-	predict func(f ecs.Tick, p ecs.Player, predicted ecs.InputBytes) ecs.InputBytes
+	predict func(f ecs.Tick, predicted ecs.InputBytes) ecs.InputBytes
 }
 
 // New returns a timeline whose present is the world's tick, confirmed.
@@ -46,11 +42,8 @@ func New(c Config) (*Timeline, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	players, depth := c.World.Game().MaxPlayers, powerOfTwo(c.Depth)
-	t := &Timeline{config: c, world: c.World, effects: c.Effects, limit: ecs.Tick(c.MaxPrediction),
-		snapshots: NewSnapshots(depth), inputs: newInputLog(players, max(depth, c.History)), own: newInputLog(1, 2*depth)}
-	// With this interval, the newest snapshot of a tick ≤ Confirmed is never replaced.
-	t.interval = ecs.Tick(depth - c.MaxPrediction - 1)
+	t := &Timeline{config: c, world: c.World, snapshots: NewSnapshots(c.Depth), own: NewRing[ecs.InputBytes](2 * c.Depth),
+		inputs: newInputLog(c.World.Game().MaxPlayers, max(c.Depth, c.History))}
 	t.Reset()
 	return t, nil
 }
@@ -60,22 +53,19 @@ func New(c Config) (*Timeline, error) {
 func (t *Timeline) Reset() {
 	f := t.world.Tick()
 	t.snapshots.Clear()
-	t.inputs.clear()
-	t.own.clear()
-	t.present, t.furthest, t.received, t.confirmed, t.base, t.mispredicted, t.catchingUp = f, f, f, f, f, false, false
-	inputs, marks := t.inputs.row(f)
+	t.inputs.Clear()
+	t.own.Clear()
+	t.present, t.furthest, t.received, t.confirmed, t.base, t.wrong = f, f, f, f, f, 0
+	inputs := t.inputs.row(f)
 	for p := range inputs {
-		inputs[p], marks[p] = t.world.Image().Input(ecs.Player(p)), final
+		inputs[p] = t.world.Image().Input(ecs.Player(p))
 	}
 	t.orders = OrderLog{}
-	if t.effects != nil {
-		t.effects.Begin(0)
+	if t.config.Effects != nil {
+		t.config.Effects.Begin(f)
 	}
-	t.save()
+	t.snapshots.Save(t.world)
 }
-
-// World returns the world in the state of Present.
-func (t *Timeline) World() *ecs.World { return t.world }
 
 // Present returns the last tick computed.
 func (t *Timeline) Present() ecs.Tick { return t.present }
@@ -95,24 +85,23 @@ func (t *Timeline) Snapshot(f ecs.Tick) (s *image.Snapshot, ok bool) { return t.
 // Floor returns the newest snapshot of a tick ≤ f; ok is false if there is none.
 func (t *Timeline) Floor(f ecs.Tick) (s *image.Snapshot, ok bool) { return t.snapshots.Floor(f) }
 
-// Stats returns the timeline's counters.
-func (t *Timeline) Stats() Stats { return t.stats }
-
 // InputAt returns p's input of tick f; ok is false if it is not final or is no longer held.
 func (t *Timeline) InputAt(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, ok bool) {
-	in, from := t.inputs.at(f, p)
-	return in, from >= substituted
+	row, held := t.inputs.At(f)
+	if held {
+		in = (*row)[p]
+	}
+	return in, held && f <= t.received
 }
 
-// SetLocal sets the local player's input for tick f. It returns ErrTooFar for a tick that was computed, and for one more
-// than Depth ticks ahead.
-func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) error {
+// SetLocal sets the local player's input for tick f. It returns false for a tick that was computed, and for one more than
+// Depth ticks ahead.
+func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) bool {
 	if f <= t.furthest || f > t.furthest+ecs.Tick(t.snapshots.Depth()) {
-		return ErrTooFar
+		return false
 	}
-	inputs, marks := t.own.row(f)
-	inputs[0], marks[0] = in, predicted
-	return nil
+	t.own.Put(f, in)
+	return true
 }
 
 // maxOrders bounds the orders of ticks that are not final: 4 MiB with the largest payload.
@@ -144,36 +133,28 @@ func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late image.Playe
 	if f != t.received+1 {
 		return errGap
 	}
-	if f > t.base+ecs.Tick(t.inputs.depth()) {
+	if f > t.base+ecs.Tick(t.inputs.Depth()) {
 		return ErrTooFar
 	}
 	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
 	if DigestOrders(t.scratch) != digest {
 		return ErrOrdersMissing
 	}
-	row, marks := t.inputs.row(f)
-	joined := t.world.Players()
+	row := t.inputs.row(f)
 	for p := range row {
 		in := ecs.InputBytes{}
 		if p < len(inputs) {
 			in = inputs[p]
 		}
-		if f <= t.present {
-			if row[p] != in {
-				t.stats.WrongInputs++
-				t.mispredict(f)
-			} else if joined.Has(ecs.Player(p)) {
-				t.stats.RightInputs++
-			}
+		if f <= t.present && row[p] != in {
+			t.Stats.WrongInputs++
+			t.mispredict(f)
 		}
-		row[p], marks[p] = in, final
-		if late.Has(ecs.Player(p)) {
-			marks[p] = substituted
-		}
+		row[p] = in
 	}
 	t.received = f
 	if t.config.Confirmed != nil {
-		t.config.Confirmed(f, row, late, t.scratch)
+		t.config.Confirmed(FinalTick{Tick: f, Inputs: row, Late: late, Orders: t.scratch})
 	}
 	t.settle()
 	return nil
@@ -181,21 +162,21 @@ func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late image.Playe
 
 // mispredict records that tick f was computed from wrong inputs or orders.
 func (t *Timeline) mispredict(f ecs.Tick) {
-	if !t.mispredicted || f < t.wrong {
-		t.wrong, t.mispredicted = f, true
+	if t.wrong == 0 || f < t.wrong {
+		t.wrong = f
 	}
 }
 
 // settle moves confirmed up to received, as far as the ticks were computed and before the first misprediction.
 func (t *Timeline) settle() {
 	until := min(t.received, t.present)
-	if t.mispredicted {
+	if t.wrong > 0 {
 		until = min(until, t.wrong-1)
 	}
 	for t.confirmed < until {
 		t.confirmed++
-		if t.effects != nil {
-			t.effects.confirmTick(t.confirmed)
+		if t.config.Effects != nil {
+			t.config.Effects.Settle(t.confirmed, t.config.Effects.predicted(t.confirmed))
 		}
 	}
 	if s, ok := t.snapshots.Floor(t.confirmed); ok && s.Tick() > t.base {
@@ -204,66 +185,48 @@ func (t *Timeline) settle() {
 	}
 }
 
-// Rewind goes back to the newest snapshot before the first mispredicted tick, if there is one, and returns the number of
-// ticks it went back. Step then computes these ticks again. The caller may spread the steps over several frames and
-// confirm more ticks in between.
-func (t *Timeline) Rewind() (depth int) {
-	if !t.mispredicted {
-		return 0
-	}
-	depth = t.rewindTo(t.wrong - 1)
-	t.stats.Rewinds++
-	t.stats.DeepestTick = max(t.stats.DeepestTick, uint64(depth))
-	return depth
-}
-
-// RewindTo goes back to tick f, but not beyond the newest snapshot of a tick ≤ Confirmed, and returns the number of
-// ticks it went back. It goes further than f if a mispredicted tick lies before f, or if f was not saved. It is meant for
-// benchmarks and tests.
-func (t *Timeline) RewindTo(f ecs.Tick) (depth int) {
-	if t.mispredicted {
+// Rewind goes back to tick f, or to the tick before the first mispredicted one if that is earlier, and returns the number
+// of ticks it went back. It goes to the newest snapshot there, but not beyond that of the newest tick ≤ Confirmed. With
+// f = Present, only a misprediction causes a rewind. Step then computes the ticks again. The caller may spread the steps
+// over several frames and confirm more ticks in between.
+func (t *Timeline) Rewind(f ecs.Tick) (depth int) {
+	if t.wrong > 0 {
 		f = min(f, t.wrong-1)
 	}
-	return t.rewindTo(max(t.base, min(f, t.present)))
-}
-
-func (t *Timeline) rewindTo(f ecs.Tick) int {
+	if f = max(f, t.base); f >= t.present {
+		return 0
+	}
 	s, ok := t.snapshots.Floor(f)
 	if !ok {
 		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in %d snapshots: call Reset after changing the world outside the timeline", f, t.snapshots.Depth()))
 	}
 	image.SectionRewind.Enter(t.config.Observer)
 	t.world.Image().Restore(s)
-	depth := int(t.present - s.Tick())
-	t.present = s.Tick()
+	depth = int(t.present - s.Tick())
+	t.present, t.wrong = s.Tick(), 0
 	t.snapshots.dropAfter(t.present)
-	t.mispredicted, t.catchingUp = false, t.present < t.furthest
 	image.SectionRewind.Leave(t.config.Observer)
+	t.Stats.Rewinds++
+	t.Stats.DeepestTick = max(t.Stats.DeepestTick, uint64(depth))
 	return depth
 }
 
-// stalled reports whether Step would return ErrStalled. It would not while ticks are to be computed again.
-func (t *Timeline) stalled() bool {
-	return !t.mispredicted && t.present >= t.furthest && t.present-t.confirmed >= t.limit
-}
-
-// Step computes tick Present + 1 from its final inputs, or from predicted ones. It returns ErrStalled for a new tick
-// beyond the prediction limit. It panics if Rewind must be called first.
-func (t *Timeline) Step() error {
-	if t.mispredicted {
+// Step computes tick Present + 1 from its final inputs, or from predicted ones. It returns false, and does nothing, for a
+// new tick beyond the prediction limit: confirm more ticks first. It panics if Rewind must be called first.
+func (t *Timeline) Step() bool {
+	if t.wrong > 0 {
 		panic("rollback: Step after a misprediction: call Rewind first")
-	}
-	if t.stalled() {
-		t.stats.Stalls++
-		return ErrStalled
 	}
 	f := t.present + 1
 	again := f <= t.furthest
+	if !again && t.present-t.confirmed >= ecs.Tick(t.config.MaxPrediction) {
+		return false
+	}
 	if again {
 		image.SectionResimulate.Enter(t.config.Observer)
-		t.stats.Resimulated++
+		t.Stats.Resimulated++
 	} else {
-		t.stats.Steps++
+		t.Stats.Steps++
 	}
 	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
 	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch})
@@ -271,59 +234,55 @@ func (t *Timeline) Step() error {
 		image.SectionResimulate.Leave(t.config.Observer)
 	}
 	t.present, t.furthest = f, max(t.furthest, f)
-	if t.effects != nil {
-		t.effects.simulated(f, t.world.Events())
+	if t.config.Effects != nil {
+		t.config.Effects.Predicted(f, t.world.Events())
 	}
 	t.settle()
-	t.saveIfWanted(f)
-	if f == t.furthest {
-		t.catchingUp = false
+	if t.wantsSave(f, again) {
+		t.snapshots.Save(t.world)
 	}
-	return nil
+	return true
 }
 
 // assume returns the inputs of tick f: the final ones, or else the local player's own, or else ones predicted from the
 // tick before. A player who was not in the match after the tick before has none.
 func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
-	row, marks := t.inputs.row(f)
+	row := t.inputs.row(f)
 	if f <= t.received {
 		return row
 	}
-	last, _ := t.inputs.row(f - 1)
-	game, joined := t.world.Game(), t.world.Players()
+	last, game, joined := t.inputs.row(f-1), t.world.Game(), t.world.Players()
 	for p := range row {
-		marks[p] = predicted
 		if !joined.Has(ecs.Player(p)) {
 			row[p] = ecs.InputBytes{}
 			continue
 		}
 		if p == t.config.Local {
-			if own, mark := t.own.at(f, 0); mark != missing {
-				row[p] = own
+			if own, ok := t.own.At(f); ok {
+				row[p] = *own
 				continue
 			}
 		}
 		row[p] = game.Input.Predict(last[p])
 		if t.predict != nil {
-			row[p] = t.predict(f, ecs.Player(p), row[p])
+			row[p] = t.predict(f, row[p])
 		}
 	}
 	return row
 }
 
-func (t *Timeline) saveIfWanted(f ecs.Tick) {
+// wantsSave reports whether to save tick f, which was just computed, for the first time or again.
+func (t *Timeline) wantsSave(f ecs.Tick, again bool) bool {
+	if every := ecs.Tick(t.config.CheckEvery); every > 0 && f%every == 0 {
+		return true
+	}
+	// With this interval, the newest snapshot of a tick ≤ Confirmed is never replaced.
+	if f-t.snapshots.newest >= ecs.Tick(t.snapshots.Depth()-t.config.MaxPrediction-1) {
+		return true
+	}
 	until := ecs.Tick(0)
-	if t.catchingUp {
+	if again {
 		until = t.furthest
 	}
-	check := t.config.CheckEvery > 0 && f%ecs.Tick(t.config.CheckEvery) == 0
-	due := f-t.snapshots.newest >= t.interval
-	if check || due || t.config.Policy.wants(f, t.received, until) {
-		t.save()
-	}
-}
-
-func (t *Timeline) save() {
-	t.snapshots.Save(t.world)
-	t.stats.Saves++
+	return t.config.Policy.wants(f, t.received, until)
 }

@@ -21,6 +21,16 @@ func TestSyncTestNamesComponentAndFieldOfADesync(t *testing.T) {
 	}
 }
 
+// RB-11: every save policy is reachable and gives the same states.
+func TestSyncTestRunsWithEverySavePolicy(t *testing.T) {
+	for _, policy := range []string{"every", "sparse", "confirmed", "speculative"} {
+		r := do(t, crumbs.Game(), "synctest", "--ticks", "300", "--seed", "3", "--quick", "--policy", policy)
+		if r.code != app.ExitFine || !strings.Contains(r.note, "saved ticks: "+policy) {
+			t.Errorf("%s: %+v", policy, r)
+		}
+	}
+}
+
 func TestDemoOfADeterministicGameSucceeds(t *testing.T) {
 	slow(t)
 	if r := do(t, crumbs.Game(), "demo", "--for", "5s", "--bots", "2"); r.code != app.ExitFine || !strings.Contains(r.note, "equal the server's, across ") {

@@ -6,7 +6,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
-	"tendon/rollback"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -23,9 +22,9 @@ type Desync struct {
 
 // desyncs finds and keeps the differences between own states and images of the server.
 type desyncs struct {
-	found      []image.Difference // newest last
-	comparison rollback.Comparison
-	recent     *record.History // the last ticks; nil without Config.Desynced
+	found  []image.Difference // newest last
+	loaded *ecs.World         // scratch: the state of an image; nil until the first
+	recent *record.History    // the last ticks; nil without Config.Desynced
 }
 
 const (
@@ -41,10 +40,29 @@ func (c *Core) Desyncs() []image.Difference { return c.desyncs.found }
 // compare returns the first difference between an image and the own state of its tick. ok is false without a difference,
 // and if the strategy does not keep the state of that tick.
 func (c *Core) compare(encoded []byte) (d image.Difference, ok bool) {
-	if keeper, keeps := c.strategy.(systems.Keeper); keeps {
-		d, ok = c.desyncs.comparison.With(c.config.Game, encoded, keeper.Kept)
+	keeper, keeps := c.strategy.(systems.Keeper)
+	if !keeps {
+		return d, false
 	}
-	return d, ok
+	w := c.desyncs.loaded
+	if w == nil {
+		var err error
+		if w, err = ecs.NewWorld(c.config.Game, 0); err != nil {
+			return d, false
+		}
+		c.desyncs.loaded = w
+	}
+	if w.Image().Load(encoded) != nil {
+		return d, false
+	}
+	mine, held := keeper.Kept(w.Tick())
+	if !held {
+		return d, false
+	}
+	var theirs image.Snapshot
+	w.Image().Save(&theirs)
+	defer theirs.Release()
+	return image.FirstDifference(mine, &theirs)
 }
 
 // header returns the header of the records. It has no seed, which the client does not know.

@@ -11,7 +11,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
-	"tendon/rollback"
 )
 
 // Record is a record that was read and checked byte by byte. It keeps the bytes, reads ticks from them on request, and
@@ -109,7 +108,7 @@ func (r *Record) addBlock(read *entries, payload []byte, to int) error {
 			if r.header.Start.Tick > 0 && len(r.images) == 0 {
 				p.Fail(errStart)
 			}
-			r.reach = max(r.reach, rollback.LookBack(read.tick.Tick, read.tick.Orders))
+			r.reach = max(r.reach, LookBack(read.tick.Tick, read.tick.Orders))
 		case kindSeat:
 			r.addSeat(read.seat)
 		case kindImage:

@@ -78,7 +78,7 @@ func (r *Record) base(at int) (*ecs.World, error) {
 // complete reports whether no tick in (from, to] has a view that looks back at a state before from.
 func (r *Record) complete(from, to ecs.Tick) bool {
 	for t := range r.Ticks(from+1, min(to, from+r.reach)) {
-		if t.Tick-rollback.LookBack(t.Tick, t.Orders) < from {
+		if t.Tick-LookBack(t.Tick, t.Orders) < from {
 			return false
 		}
 	}

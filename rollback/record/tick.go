@@ -225,3 +225,17 @@ func appendBlob[T string | []byte](b []byte, s T) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
+
+// LookBack returns the number of past ticks that a world needs for the orders of tick f. It is the age, in ticks, of their
+// oldest view. It is 0 if no view is valid, and at most image.MaxViewTicks.
+func LookBack(f ecs.Tick, orders []image.Order) (reach ecs.Tick) {
+	for i := range orders {
+		if o := &orders[i]; o.Kind == image.OrderView {
+			v, ok := image.ParseViewStamp(o.Payload)
+			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= image.MaxViewTicks {
+				reach = max(reach, f-v.Tick)
+			}
+		}
+	}
+	return reach
+}

@@ -148,8 +148,8 @@ func FuzzReceive(f *testing.F) {
 		c := l.clients[1]
 		c.Frame(systems.Time(l.Tick+300) * l.Length)
 		l.DropAll()
-		if l.server.stamps.orders.Len() > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
-			t.Fatal(l.server.stamps.orders.Len(), len(c.incoming.held), c.log.bytes)
+		if waiting(l.server) > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
+			t.Fatal(waiting(l.server), len(c.incoming.held), c.log.bytes)
 		}
 	})
 }

@@ -376,7 +376,7 @@ func TestASuspendedClientReceivesAnImage(t *testing.T) {
 		c := m.clients[0]
 		m.Net.Pause(c.peer.Node, 4*time.Second, 4*time.Second+away)
 		m.Net.RunUntil(4*time.Second + away)
-		steps, sampled := c.timeline.Stats().Steps, c.line.Inputs.Sampled()
+		steps, sampled := c.timeline.Stats.Steps, c.line.Inputs.Sampled()
 		c.onFrame = func(p *player, before, after ecs.Tick) {
 			if n := int(after) - int(before); n > 8 {
 				t.Fatalf("%d ticks in a frame", n)
@@ -391,7 +391,7 @@ func TestASuspendedClientReceivesAnImage(t *testing.T) {
 			sampled = p.line.Inputs.Sampled()
 		}
 		m.Net.RunUntil(4*time.Second + away + 6*time.Second)
-		t.Logf("away %v: steps since %d, %+v", away, c.timeline.Stats().Steps-steps, c.Stats())
+		t.Logf("away %v: steps since %d, %+v", away, c.timeline.Stats.Steps-steps, c.Stats())
 		if want := 1; away > 17*time.Second && (len(c.peer.Flagged) != want || c.Stats().Snaps != 1) {
 			t.Errorf("away %v: flagged %d times, %d images", away, len(c.peer.Flagged), c.Stats().Snaps)
 		}

@@ -62,9 +62,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	config := rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth, History: backlog,
 		CheckEvery: checkEvery, Local: c.Seat, Effects: cl.effects, Observer: c.Observer}
 	if taken := c.Taken; taken != nil {
-		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, orders []image.Order) {
-			taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders}})
-		}
+		config.Confirmed = func(t rollback.FinalTick) { taken(systems.FinalTick{FinalTick: t}) }
 	}
 	cl.timeline, err = rollback.New(config)
 	return cl, err
@@ -89,7 +87,7 @@ var clientSystems = []systems.System[*Client]{
 	{Name: "stamped orders", Phase: systems.Receive, Kind: kindStamped, Accept: (*Client).receiveStamped},
 	{Name: "clock", Phase: systems.Reconcile, Run: (*Client).steer},
 	{Name: "inputs", Phase: systems.Reconcile, Run: (*Client).sample},
-	{Name: "rewind", Phase: systems.Reconcile, Run: func(c *Client) { c.timeline.Rewind() }},
+	{Name: "rewind", Phase: systems.Reconcile, Run: func(c *Client) { c.timeline.Rewind(c.timeline.Present()) }},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
 	{Name: "window", Phase: systems.Send, Run: (*Client).sendWindow},
 	{Name: "checksums", Phase: systems.Send, Run: func(c *Client) { c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot) }},
@@ -116,7 +114,7 @@ func (c *Client) sample() {
 	if c.line.HasJumped() {
 		recent = 1
 	}
-	c.line.Sample(until, recent, c.Now, func(f ecs.Tick, in ecs.InputBytes) bool { return c.timeline.SetLocal(f, in) == nil })
+	c.line.Sample(until, recent, c.Now, c.timeline.SetLocal)
 }
 
 // run resimulates, and steps to the tick that is due. A client that waits for the first confirmation computes nothing.
@@ -137,7 +135,7 @@ func (c *Client) step(want, due int) systems.StallReason {
 			fresh++
 		}
 		work++
-		if c.timeline.Step() != nil {
+		if !c.timeline.Step() {
 			c.Stall(systems.StallWindow, min(due, want-int(c.timeline.Present())))
 			return systems.StallWindow
 		}
@@ -166,7 +164,7 @@ func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.timeline.Pr
 func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
 	s.Present, s.Confirmed = c.timeline.Present(), c.timeline.Confirmed()
-	t := c.timeline.Stats()
+	t := &c.timeline.Stats
 	s.Rollbacks, s.Resimulated, s.Deepest, s.Corrections = t.Rewinds, t.Resimulated, t.DeepestTick, t.WrongInputs
 	c.line.AddStats(&s)
 	return s

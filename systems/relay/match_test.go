@@ -97,14 +97,14 @@ func (p *player) receive(ch systems.Channel, message []byte, now time.Duration) 
 
 func (p *player) beforeFrame(time.Duration) {
 	if p.forced > 0 {
-		p.timeline.RewindTo(max(p.timeline.Present(), ecs.Tick(p.forced)) - ecs.Tick(p.forced))
+		p.timeline.Rewind(max(p.timeline.Present(), ecs.Tick(p.forced)) - ecs.Tick(p.forced))
 	}
 	p.before = frameStart{p.timeline.Present(), p.Stats().Stalls, p.steps()}
 }
 
 // steps returns the number of ticks that the client has computed.
 func (p *player) steps() uint64 {
-	s := p.timeline.Stats()
+	s := p.timeline.Stats
 	return s.Steps + s.Resimulated
 }
 

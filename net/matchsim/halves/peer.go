@@ -7,7 +7,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/simnet"
-	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -142,9 +141,7 @@ func (p *Peer) SendImage(extra time.Duration) {
 			return // its connection has ended, or another image follows
 		}
 		if k, ok := p.Half.(systems.Keeper); ok && p.Run > 0 {
-			if d, ok := new(rollback.Comparison).With(m.Game, encoded, k.Kept); ok {
-				p.Found = append(p.Found, d)
-			}
+			p.compare(encoded, k)
 		}
 		if err := p.World.Image().Load(encoded); err != nil {
 			m.T.Fatal(err)
@@ -153,6 +150,21 @@ func (p *Peer) SendImage(extra time.Duration) {
 		p.Load(serverTick)
 		p.Open()
 	})
+}
+
+// compare adds the first difference between an image and the client's own state of its tick to Found.
+func (p *Peer) compare(encoded []byte, k systems.Keeper) {
+	w := NewWorld(p.match.T, p.Game, 0)
+	if err := w.Image().Load(encoded); err != nil {
+		p.match.T.Fatal(err)
+	}
+	if mine, held := k.Kept(w.Tick()); held {
+		var theirs image.Snapshot
+		w.Image().Save(&theirs)
+		if d, differ := image.FirstDifference(mine, &theirs); differ {
+			p.Found = append(p.Found, d)
+		}
+	}
 }
 
 // Load makes the half take over the state of its world, and begins a new connection.

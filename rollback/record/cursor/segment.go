@@ -6,7 +6,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/rollback/record"
 )
 
@@ -182,7 +181,7 @@ func (c *Cursor) step(s *segment, t *record.Tick) bool {
 		m.costs = c.meter.AppendCosts(m.costs)
 	}
 	k := &c.keys[s.key]
-	blind := !k.warm && t.Tick-rollback.LookBack(t.Tick, t.Orders) < k.tick
+	blind := !k.warm && t.Tick-record.LookBack(t.Tick, t.Orders) < k.tick
 	if !blind || m.recorded != 0 && m.state.Checksum() == m.recorded {
 		return true
 	}

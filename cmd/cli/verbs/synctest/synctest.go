@@ -16,6 +16,7 @@ type Verb struct {
 	Ticks  int    `default:"3600" help:"Number of ticks."`
 	Depth  int    `default:"7" help:"Largest number of ticks to rewind."`
 	Seed   uint64 `help:"Seed of the run. Default: a random one, which is printed."`
+	Policy string `enum:"every,sparse,confirmed,speculative" default:"every" help:"Ticks that are saved: every tick, every fourth (sparse), the confirmed ones, or those and a few between (speculative)."`
 	Static bool   `help:"Accept a game in which nothing spawns or despawns."`
 	Quick  bool   `help:"Do not check every page after every system for undeclared writes."`
 }
@@ -23,12 +24,17 @@ type Verb struct {
 // Help explains the verb.
 func (Verb) Help() string {
 	return `The game runs twice side by side: straight, and with inputs that arrive late and are mispredicted until then. The states
-of every tick are compared. A difference is reported by tick, component, entity and field, and the exit code is 1.
+of every tick are compared, or with --policy those of the ticks that it saves. A difference is reported by tick, component, entity and field, and the exit code is 1.
 
 Examples:
   synctest
-  synctest --ticks 36000 --depth 30 --seed 7`
+  synctest --ticks 36000 --depth 30 --seed 7
+  synctest --policy sparse`
 }
+
+// policies are the values of --policy. Only saved ticks are compared.
+var policies = map[string]rollback.SavePolicy{"every": {}, "sparse": rollback.Sparse(4), "confirmed": rollback.ConfirmedOnly,
+	"speculative": rollback.Speculative}
 
 // Run runs the test.
 func (v *Verb) Run(a *app.App) error {
@@ -36,20 +42,22 @@ func (v *Verb) Run(a *app.App) error {
 		return fmt.Errorf("--ticks %d --depth %d: give at least 1 tick, and a depth of 1 to 120", v.Ticks, v.Depth)
 	}
 	v.Seed = app.ChooseSeed(v.Seed)
-	a.Logf("seed %d: %d ticks, rewound up to %d ticks", v.Seed, v.Ticks, v.Depth)
-	a.Emit("start", app.Fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth})
+	a.Logf("seed %d: %d ticks, rewound up to %d ticks, saved ticks: %s", v.Seed, v.Ticks, v.Depth, v.Policy)
+	a.Emit("start", app.Fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
 	progress := app.NewProgress(a, v.Ticks, "ticks")
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.Game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
-		AllowStatic: v.Static, SkipDeclarations: v.Quick,
-		Progress: func(f ecs.Tick) { progress.At(int(f)) },
-		Stop:     func() bool { return a.Ctx.Err() != nil }})
+		Policy: policies[v.Policy], AllowStatic: v.Static, SkipDeclarations: v.Quick,
+		Progress: func(f ecs.Tick) bool {
+			progress.At(int(f))
+			return a.Ctx.Err() == nil
+		}})
 	progress.Done()
 	switch desync := (*rollback.DesyncReport)(nil); {
 	case err == nil:
 		a.Print(fmt.Sprintln(report))
 		a.Emit("result", app.Fields{"report": report})
 		return nil
-	case errors.Is(err, rollback.ErrStopped):
+	case a.Ctx.Err() != nil:
 		return app.ErrInterrupted
 	case errors.As(err, &desync):
 		printDesync(a, desync)
