@@ -2,6 +2,7 @@ package rollback
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -25,7 +26,7 @@ func (s *syncTest) inputOf(f ecs.Tick, p ecs.Player, last ecs.InputBytes) ecs.In
 // leaves or comes back.
 func (s *syncTest) ordersOf(f ecs.Tick) []image.Order {
 	if s.config.Orders != nil {
-		return s.config.Orders(f)
+		return slices.Clone(s.config.Orders(f))
 	}
 	joined, players := s.straight.Players(), s.config.Game.MaxPlayers
 	p := ecs.Player(s.sourceRand.IntN(players))
