@@ -21,7 +21,7 @@
 //	start from a received image                    image.Image.Load, then Timeline.Reset
 //	report events to a view                        NewEffects, Effects.Drain
 //	compare the orders of two peers                DigestOrders
-////	store past states without predicting           NewSnapshots
+//	store past states without predicting           NewSnapshots
 //	store a value per tick                         NewRing
 //	test a game                                    SyncTest
 //	explain a desync                               CompareSnapshots, DesyncReport
