@@ -148,7 +148,7 @@ func TestGoldenChecksumsOfEveryTickOfAMatchFullOfRewinds(t *testing.T) {
 	} else if got != goldenText {
 		t.Errorf("the checksums on %s are\n%swant\n%s", runtime.GOARCH, got, goldenText)
 	}
-	s := r.timeline.Stats()
+	s := r.timeline.Stats
 	t.Logf("%+v; in rewound ticks %d rockets vanished and %d appeared", s, r.vanished, r.appeared)
 	if s.Rewinds < 200 || s.DeepestTick != rewindMost || s.WrongInputs < 1000 || r.vanished < 10 || r.appeared < 50 {
 		t.Errorf("the test proves nothing: %+v; in rewound ticks %d rockets vanished and %d appeared", s, r.vanished, r.appeared)
