@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/binary"
 	"fmt"
 	"reflect"
 )
@@ -8,6 +9,7 @@ import (
 // InputType describes a game's input without its Go type.
 type InputType struct {
 	declaration *Declaration
+	bits        InputBytes                  // those that an input can have
 	predict     func(InputBytes) InputBytes // nil: the predicted input equals the last one
 	mergeLate   func(late, next InputBytes) InputBytes
 }
@@ -16,10 +18,16 @@ type InputType struct {
 // `tendon:"press"`. Both are optional.
 func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(late, next InputBytes) InputBytes) *InputType {
 	t := reflect.TypeFor[T]()
-	in := &InputType{declare[T]("input", t.Name()), predict, mergeLate}
+	in := &InputType{declaration: declare[T]("input", t.Name()), predict: predict, mergeLate: mergeLate}
 	d := in.declaration
 	if d.err == nil && d.layout.size > MaxInputBytes {
 		d.err = refusal("input", t.Name(), t, "", fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", d.layout.size, MaxInputBytes))
+	}
+	if d.err == nil {
+		for i := range in.bits {
+			in.bits[i] = 0xff
+		}
+		in.bits = in.Clean(in.bits)
 	}
 	if in.predict == nil && d.layout != nil && len(d.layout.presses) > 0 {
 		in.predict = in.clearPresses
@@ -49,8 +57,11 @@ func (t *InputType) Clean(in InputBytes) InputBytes {
 
 // Valid reports whether Clean leaves an input as it is.
 func (t *InputType) Valid(in InputBytes) bool {
-	size := t.Size()
-	return t.declaration.layout.check(in[:size]) == nil && isZero(in[size:])
+	var more uint64
+	for i := 0; i < len(in); i += 8 {
+		more |= binary.LittleEndian.Uint64(in[i:]) &^ binary.LittleEndian.Uint64(t.bits[i:])
+	}
+	return more == 0
 }
 
 // Predict returns the predicted input of the tick after the one in which the player's input was last.

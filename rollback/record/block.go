@@ -21,10 +21,9 @@ const (
 	oldJournal   = "TENDONJL"
 )
 
-// openingBytes is the offset of the first block, which holds the header.
-const openingBytes = len(magic) + 1
-
 const (
+	// openingBytes is the offset of the first block, which holds the header.
+	openingBytes = len(magic) + 1
 	// maxBlockBytes bounds a block's payload, so that its length is a varint of at most 4 bytes.
 	maxBlockBytes = 1<<28 - 1
 	// sumBytes is the size of a block's two checksums.
@@ -48,44 +47,38 @@ func payloadSum(head uint32, offset uint64, payload []byte) uint32 {
 	return crc32.Update(head^uint32(offset^offset>>32), castagnoli, payload)
 }
 
-// fault describes the damage of a block; "" is none.
-type fault string
+// incomplete is the fault of a block that ends after the file.
+const incomplete = "a block is not complete"
 
-const (
-	faultNone    fault = ""
-	faultShort   fault = "a block is not complete"
-	faultHead    fault = "a block's length has the wrong checksum"
-	faultPayload fault = "a block has the wrong checksum"
-)
-
-// blockHead reads the head of the block at data[at:]. Its payload is data[from:to], which may reach beyond data.
-func blockHead(data []byte, at int) (from, to int, f fault) {
+// blockHead reads the head of the block at data[at:]. Its payload is data[from:to], which may reach beyond data. fault
+// describes the damage of the head; "" is none.
+func blockHead(data []byte, at int) (from, to int, fault string) {
 	length, n := binary.Uvarint(data[at:min(len(data), at+4)])
 	if n == 0 && len(data)-at < 4 || n > 0 && len(data)-at < n+sumBytes {
-		return 0, 0, faultShort
+		return 0, 0, incomplete
 	}
 	if n <= 0 || length == 0 || n > 1 && data[at+n-1] == 0 ||
 		crc32.Update(0, castagnoli, data[at:at+n]) != binary.LittleEndian.Uint32(data[at+n:]) {
-		return 0, 0, faultHead
+		return 0, 0, "a block's length has the wrong checksum"
 	}
 	from = at + n + sumBytes
-	return from, from + int(length), faultNone
+	return from, from + int(length), ""
 }
 
 // nextBlock returns the payload of the block at data[at:] and the offset of the next one.
-func nextBlock(data []byte, at int) (payload []byte, next int, f fault) {
-	from, to, f := blockHead(data, at)
-	if f != faultNone {
-		return nil, 0, f
+func nextBlock(data []byte, at int) (payload []byte, next int, fault string) {
+	from, to, fault := blockHead(data, at)
+	if fault == "" && to > len(data) {
+		fault = incomplete
 	}
-	if to > len(data) {
-		return nil, 0, faultShort
+	if fault != "" {
+		return nil, 0, fault
 	}
 	head, sum := binary.LittleEndian.Uint32(data[from-8:]), binary.LittleEndian.Uint32(data[from-4:])
 	if payload = data[from:to]; payloadSum(head, uint64(at), payload) != sum {
-		return nil, 0, faultPayload
+		return nil, 0, "a block has the wrong checksum"
 	}
-	return payload, to, faultNone
+	return payload, to, ""
 }
 
 // Errors about the content of a record.
@@ -113,8 +106,8 @@ func (e *DamageError) Unwrap() error { return e.Kind }
 
 // damageAt describes the block at data[at:], in which nextBlock found a fault. It is torn if it is the last block, and
 // corrupt if others follow.
-func damageAt(data []byte, at int, f fault) *DamageError {
-	e := &DamageError{Kind: ErrTorn, Offset: at, Bytes: len(data) - at, Why: string(f)}
+func damageAt(data []byte, at int, fault string) *DamageError {
+	e := &DamageError{Kind: ErrTorn, Offset: at, Bytes: len(data) - at, Why: fault}
 	if blockBehind(data, at) {
 		e.Kind = ErrCorrupt
 	}
@@ -125,11 +118,11 @@ func damageAt(data []byte, at int, f fault) *DamageError {
 // begins behind its end: bytes that a player put into an order then never pass for a block.
 func blockBehind(data []byte, at int) bool {
 	behind := at + 1
-	if _, to, f := blockHead(data, at); f == faultNone {
+	if _, to, fault := blockHead(data, at); fault == "" {
 		behind = to
 	}
 	for ; behind < len(data); behind++ {
-		if _, to, f := blockHead(data, behind); f == faultNone && to <= len(data) {
+		if _, to, fault := blockHead(data, behind); fault == "" && to <= len(data) {
 			return true
 		}
 	}

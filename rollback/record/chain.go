@@ -53,18 +53,17 @@ func (p *Position) set(from Position, players int) {
 	if len(p.Inputs) != players {
 		p.Inputs = make([]ecs.InputBytes, players)
 	}
-	clear(p.Inputs)
-	copy(p.Inputs, from.Inputs)
+	clear(p.Inputs[copy(p.Inputs, from.Inputs):])
 }
 
 // Advance moves p to the tick after it, which has this code. p must have an input for every player.
 func (p *Position) Advance(t *Tick, code []byte) {
 	p.Tick, p.Chain = t.Tick, p.Chain.Next(code)
-	clear(p.Inputs)
-	copy(p.Inputs, t.Inputs)
+	clear(p.Inputs[copy(p.Inputs, t.Inputs):])
 }
 
 // clone returns a copy that shares nothing with p.
-func (p *Position) clone() Position {
-	return Position{Tick: p.Tick, Chain: p.Chain, Inputs: slices.Clone(p.Inputs)}
+func (p Position) clone() Position {
+	p.Inputs = slices.Clone(p.Inputs)
+	return p
 }

@@ -32,7 +32,7 @@ type Seat struct {
 // maxNameBytes bounds the name of a seat.
 const maxNameBytes = 32
 
-// image is an image as it lies in the file.
+// storedImage is an image as it lies in the file.
 type storedImage struct {
 	tick   ecs.Tick
 	bytes  int // unpacked
@@ -41,16 +41,6 @@ type storedImage struct {
 
 // maxImageBytes bounds an image, so that a few bytes of a file cannot request any amount of memory.
 const maxImageBytes = 128 << 20
-
-// The rules of entries, beside those of package wire.
-var (
-	errKind  = errors.New("an entry of unknown kind")
-	errTick  = errors.New("a tick number above the maximum")
-	errSeat  = errors.New("a seat that the game does not have")
-	errEnd   = errors.New("an end mark that does not fit the ticks")
-	errStart = errors.New("a tick before the image to start from")
-	errImage = errors.New("a second image of a tick")
-)
 
 // entries reads the entries of a record in their order. at moves with the ticks that it reads.
 type entries struct {
@@ -73,7 +63,7 @@ func (e *entries) next(r *wire.Reader) kind {
 	case kindSeat:
 		e.seat = Seat{Held: r.Bool(), Player: ecs.Player(r.U8()), Client: r.U64(), Name: string(r.Blob(maxNameBytes))}
 		if int(e.seat.Player) >= e.codec.players {
-			r.Fail(errSeat)
+			r.Fail(errors.New("a seat that the game does not have"))
 		}
 		return kindSeat
 	case kindImage:
@@ -81,12 +71,12 @@ func (e *entries) next(r *wire.Reader) kind {
 		return kindImage
 	case kindEnd:
 		if Chain(r.U64()) != e.at.Chain || r.Len() > 0 {
-			r.Fail(errEnd)
+			r.Fail(errors.New("an end mark that does not fit the ticks"))
 		}
 		return kindEnd
 	default:
 		if first > tickFlags {
-			r.Fail(errKind)
+			r.Fail(errors.New("an entry of unknown kind"))
 		}
 		e.readTick(r, first)
 		return kindTick
@@ -102,16 +92,16 @@ func (e *entries) readTick(r *wire.Reader, flags byte) {
 	if flags&flagLate != 0 {
 		e.tick.Late = image.PlayerSet(r.Uvarint())
 		if players := image.PlayerSet(1)<<e.codec.players - 1; e.tick.Late == 0 || e.tick.Late&^players != 0 {
-			r.Fail(errLate)
+			r.Fail(errors.New("no late players, or more than there are"))
 		}
 	}
 	if flags&flagChecksum != 0 {
 		if e.tick.Checksum = image.Checksum(r.U64()); e.tick.Checksum == 0 {
-			r.Fail(errChecksum)
+			r.Fail(errors.New("a checksum of 0"))
 		}
 	}
 	if e.at.Tick >= maxTick {
-		r.Fail(errTick)
+		r.Fail(errors.New("a tick number above the maximum"))
 	}
 	if r.Err() == nil {
 		e.at.Tick, e.at.Chain = e.at.Tick+1, e.at.Chain.next(flags, code)

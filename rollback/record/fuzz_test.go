@@ -102,8 +102,9 @@ func FuzzOpen(f *testing.F) {
 		}
 		n := r.Start()
 		for tick := range r.Ticks(0, maxTick) {
-			if n++; tick.Tick != n || len(tick.Inputs) != g.MaxPlayers || r.codec.check(nil, tick) != nil {
-				t.Fatalf("tick %d after %d", tick.Tick, n-1)
+			n++
+			if _, err := r.codec.check(nil, tick); tick.Tick != n || len(tick.Inputs) != g.MaxPlayers || err != nil {
+				t.Fatalf("tick %d after %d: %v", tick.Tick, n-1, err)
 			}
 		}
 		last := r.Last()

@@ -79,12 +79,13 @@ func (h *Header) CheckBuild(g *ecs.Game, build string) error {
 
 // fault describes the first field that a record of g cannot have, or returns "".
 func (h *Header) fault(g *ecs.Game) string {
+	longest := 0
 	for _, text := range h.texts() {
-		if len(*text) > maxTextBytes {
-			return fmt.Sprintf("Game, Build, Strategy, Flags or Room has %d bytes, want at most %d", len(*text), maxTextBytes)
-		}
+		longest = max(longest, len(*text))
 	}
 	switch {
+	case longest > maxTextBytes:
+		return fmt.Sprintf("Game, Build, Strategy, Flags or Room has %d bytes, want at most %d", longest, maxTextBytes)
 	case h.Game != g.Name || h.Fingerprint != g.Fingerprint() || h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.Input.Size():
 		return "Game, Fingerprint, TickRate, Players or InputSize is not the game's: use HeaderOf"
 	case len(h.Params) > maxParamsBytes:
@@ -92,7 +93,7 @@ func (h *Header) fault(g *ecs.Game) string {
 	case h.Start.Tick > maxTick:
 		return fmt.Sprintf("Start.Tick is %d, want at most %d", h.Start.Tick, maxTick)
 	}
-	if err := NewCodec(g).check(nil, &Tick{Inputs: h.Start.Inputs}); err != nil {
+	if _, err := NewCodec(g).check(nil, &Tick{Inputs: h.Start.Inputs}); err != nil {
 		return "Start.Inputs: " + err.Error()
 	}
 	return ""
@@ -132,7 +133,7 @@ func parseHeader(payload []byte) (h Header, err error) {
 	h.TickRate, h.Players, h.InputSize = r.Count(1000, 0), r.Count(image.MaxPlayers, 0), r.Count(image.MaxInputBytes, 0)
 	h.Start.Tick = ecs.Tick(r.Uvarint())
 	if h.Start.Tick > maxTick {
-		r.Fail(errTick)
+		r.Fail(errors.New("a tick number above the maximum"))
 	}
 	inputs := r.Bytes(h.Players * h.InputSize)
 	if err := r.Close(); err != nil {
@@ -147,24 +148,19 @@ func parseHeader(payload []byte) (h Header, err error) {
 
 // readHeader returns the header and the offset of the block behind it.
 func readHeader(data []byte) (h Header, next int, err error) {
-	known := min(len(data), len(magic))
-	for _, old := range []string{oldRecording, oldJournal} {
-		if len(data) > len(old) && string(data[:len(old)]) == old {
-			return h, 0, fmt.Errorf("%w: the file has the format of an earlier version: replay it with the build that wrote it", ErrVersion)
-		}
-	}
-	if string(data[:known]) != magic[:known] {
+	switch opening := string(data[:min(len(data), len(magic))]); {
+	case opening == oldRecording, opening == oldJournal:
+		return h, 0, fmt.Errorf("%w: the file has the format of an earlier version: replay it with the build that wrote it", ErrVersion)
+	case opening != magic[:len(opening)]:
 		return h, 0, ErrNotRecord
-	}
-	if len(data) < openingBytes {
+	case len(data) < openingBytes:
 		return h, 0, &DamageError{Kind: ErrTorn, Bytes: len(data), Why: "the file ends"}
-	}
-	if data[len(magic)] != version {
+	case data[len(magic)] != version:
 		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d", ErrVersion, data[len(magic)], version)
 	}
-	payload, next, f := nextBlock(data, openingBytes)
-	if f != faultNone {
-		return h, 0, damageAt(data, openingBytes, f)
+	payload, next, fault := nextBlock(data, openingBytes)
+	if fault != "" {
+		return h, 0, damageAt(data, openingBytes, fault)
 	}
 	if h, err = parseHeader(payload); err != nil {
 		return h, 0, &DamageError{Kind: ErrCorrupt, Offset: openingBytes, Bytes: len(data) - openingBytes, Why: "the header is malformed: " + err.Error()}

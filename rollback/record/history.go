@@ -27,20 +27,17 @@ func Collect(g *ecs.Game, h Header, images []Image, ticks []Tick) (*Record, erro
 	h.Start = Position{Tick: images[0].Tick}
 	var file bytes.Buffer
 	w, err := NewWriter(&file, g, h)
-	for i := 0; err == nil; i++ {
-		if len(images) > 0 && images[0].Tick == w.Last() {
+	for err == nil && len(images)+len(ticks) > 0 {
+		switch {
+		case len(images) > 0 && images[0].Tick == w.Last():
 			err = w.ImageBytes(images[0].Bytes)
 			images = images[1:]
+		case len(ticks) > 0:
+			err = w.Tick(ticks[0])
+			ticks = ticks[1:]
+		default:
+			err = fmt.Errorf("%w: Collect with an image of tick %d, out of order or behind the last tick", ErrUse, images[0].Tick)
 		}
-		if i == len(ticks) {
-			break
-		}
-		if err == nil {
-			err = w.Tick(ticks[i])
-		}
-	}
-	if err == nil && len(images) > 0 {
-		err = fmt.Errorf("%w: Collect with an image of tick %d, out of order or behind the last tick", ErrUse, images[0].Tick)
 	}
 	if err == nil {
 		err = w.End()
@@ -62,8 +59,7 @@ type History struct {
 	states []image.Snapshot // slot = tick / period % len
 	period ecs.Tick
 	first  ecs.Tick
-	last   ecs.Tick
-	begun  bool
+	last   ecs.Tick // 0: it is empty
 }
 
 // ownTick is a tick with memory of its own.
@@ -93,9 +89,9 @@ func NewHistory(g *ecs.Game, header Header, ticks int) (*History, error) {
 // Add adds a tick and copies its slices. w is the match in the state of that tick; if it is nil or in another tick, no
 // state is kept.
 func (h *History) Add(t Tick, w *ecs.World) {
-	if !h.begun || t.Tick != h.last+1 {
+	if h.last == 0 || t.Tick != h.last+1 {
 		h.Clear()
-		h.begun, h.first = true, t.Tick-1
+		h.first = t.Tick - 1
 	}
 	h.ticks[t.Tick%ecs.Tick(len(h.ticks))].set(&t)
 	h.last = t.Tick
@@ -125,7 +121,7 @@ func (h *History) Clear() {
 	for i := range h.states {
 		h.states[i].Release()
 	}
-	h.begun, h.first, h.last = false, 0, 0
+	h.first, h.last = 0, 0
 }
 
 // First returns the tick before the oldest one.
@@ -158,7 +154,7 @@ func (h *History) RecordTo(last *image.Snapshot) *Record {
 
 // oldest returns the images of the oldest states before a tick, at most n.
 func (h *History) oldest(before ecs.Tick, n int) (images []Image) {
-	for f := (h.first + h.period - 1) / h.period * h.period; h.begun && f < before && len(images) < n; f += h.period {
+	for f := (h.first + h.period - 1) / h.period * h.period; f < before && len(images) < n; f += h.period {
 		if s := &h.states[f/h.period%ecs.Tick(len(h.states))]; !s.Empty() && s.Tick() == f {
 			images = append(images, ImageOf(s))
 		}
@@ -170,7 +166,7 @@ func (h *History) oldest(before ecs.Tick, n int) (images []Image) {
 // missing or an image is of another tick. checksum replaces the checksums of the ticks. Optional.
 func (h *History) Between(to ecs.Tick, checksum func(ecs.Tick) image.Checksum, images ...Image) *Record {
 	start := images[0].Tick
-	if to > start && (!h.begun || start < h.first || to > h.last) {
+	if to > start && (start < h.first || to > h.last) {
 		return nil
 	}
 	ticks := make([]Tick, 0, to-min(start, to))
@@ -181,9 +177,6 @@ func (h *History) Between(to ecs.Tick, checksum func(ecs.Tick) image.Checksum, i
 		}
 		ticks = append(ticks, t)
 	}
-	r, err := Collect(h.game, h.header, images, ticks)
-	if err != nil {
-		return nil
-	}
+	r, _ := Collect(h.game, h.header, images, ticks)
 	return r
 }

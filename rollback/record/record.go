@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,6 @@ type Record struct {
 	header Header
 	data   []byte // to the end of the last whole block
 	last   Position
-	seats  []Seat        // ascending by player
 	images []storedImage // ascending
 	index  []point
 	reach  ecs.Tick // the farthest that a player's view looks back, in ticks
@@ -66,9 +66,9 @@ func Open(data []byte, g *ecs.Game) (*Record, error) {
 	r := &Record{game: g, codec: NewCodec(g), header: h}
 	read := newEntries(r.codec, h.Start)
 	for at < len(data) {
-		payload, next, f := nextBlock(data, at)
-		if f != faultNone {
-			damage := damageAt(data, at, f)
+		payload, next, fault := nextBlock(data, at)
+		if fault != "" {
+			damage := damageAt(data, at, fault)
 			damage.Last = read.at.Tick
 			if damage.Kind == ErrCorrupt || r.ended {
 				damage.Kind = ErrCorrupt
@@ -106,14 +106,12 @@ func (r *Record) addBlock(read *entries, payload []byte, to int) error {
 		switch read.next(&p) {
 		case kindTick:
 			if r.header.Start.Tick > 0 && len(r.images) == 0 {
-				p.Fail(errStart)
+				p.Fail(errors.New("a tick before the image to start from"))
 			}
 			r.reach = max(r.reach, LookBack(read.tick.Tick, read.tick.Orders))
-		case kindSeat:
-			r.addSeat(read.seat)
 		case kindImage:
 			if n := len(r.images); n > 0 && r.images[n-1].tick == read.image.tick {
-				p.Fail(errImage)
+				p.Fail(errors.New("a second image of a tick"))
 			}
 			r.images = append(r.images, read.image)
 		case kindEnd:
@@ -124,15 +122,6 @@ func (r *Record) addBlock(read *entries, payload []byte, to int) error {
 		}
 	}
 	return nil
-}
-
-func (r *Record) addSeat(s Seat) {
-	at := sort.Search(len(r.seats), func(i int) bool { return r.seats[i].Player >= s.Player })
-	if at < len(r.seats) && r.seats[at].Player == s.Player {
-		r.seats[at] = s
-	} else {
-		r.seats = slices.Insert(r.seats, at, s)
-	}
 }
 
 // Game returns the game with which the record was opened.
@@ -160,7 +149,16 @@ func (r *Record) Bytes() []byte { return r.data }
 func (r *Record) Reach() ecs.Tick { return r.reach }
 
 // Seats returns every seat that was ever assigned, as it is at the end, ascending by player.
-func (r *Record) Seats() []Seat { return slices.Clone(r.seats) }
+func (r *Record) Seats() (seats []Seat) {
+	for _, s := range r.Seatings() {
+		at, held := slices.BinarySearchFunc(seats, s.Player, func(s Seat, p ecs.Player) int { return cmp.Compare(s.Player, p) })
+		if !held {
+			seats = slices.Insert(seats, at, s)
+		}
+		seats[at] = s
+	}
+	return seats
+}
 
 // Resume returns a writer that continues where the record ends. Its output belongs at byte len(Bytes) of the file. A
 // record with an end mark refuses everything.

@@ -382,7 +382,7 @@ func TestARecordMayStartLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	spoiled := appendBlock(slices.Clone(to.Bytes()[:to.ends[0]]), uint64(to.ends[0]), []byte{0})
-	if _, err := Open(spoiled, game()); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), errStart.Error()) {
+	if _, err := Open(spoiled, game()); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a tick before the image to start from") {
 		t.Fatal(err)
 	}
 }

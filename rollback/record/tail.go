@@ -51,11 +51,11 @@ func (t *Tail) end(f ecs.Tick) *codeEnd { return &t.ends[f%ecs.Tick(len(t.ends))
 // Append adds the next final tick. It returns false before the first Start. A tick that does not follow the newest, or
 // that a Writer refuses, empties the tail until the next Start, and Append returns false.
 func (t *Tail) Append(tick *Tick) bool {
-	if !t.started || tick.Tick != t.at.Tick+1 || t.codec.check(t.at.Inputs, tick) != nil {
-		t.started = false
+	players, err := t.codec.check(t.at.Inputs, tick)
+	if t.started = t.started && tick.Tick == t.at.Tick+1 && err == nil; !t.started {
 		return false
 	}
-	t.scratch = t.codec.AppendTick(t.scratch[:0], t.at.Inputs, tick)
+	t.scratch = t.codec.appendTick(t.scratch[:0], players, t.at.Inputs, tick)
 	end := t.end(t.at.Tick).end
 	t.at.Advance(tick, t.scratch)
 	if len(t.scratch) > len(t.ring) {
@@ -145,7 +145,7 @@ func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 	first, count := ecs.Tick(r.Uvarint()), r.Count(MaxTailBytes, 1)
 	begin, end := Chain(r.U64()), Chain(r.U64())
 	if count == 0 || first > maxTick {
-		r.Fail(errTick)
+		r.Fail(errors.New("a tick number above the maximum"))
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -177,7 +177,7 @@ func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 func (e *entries) readCode(r *wire.Reader) {
 	flags := r.U8()
 	if flags > codeFlags {
-		r.Fail(errFlags)
+		r.Fail(errors.New("unknown flags of a tick"))
 	}
 	e.readTick(r, flags)
 }

@@ -47,41 +47,63 @@ const (
 // minOrderBytes is the size of the smallest order.
 const minOrderBytes = 5
 
-// inputOf returns a player's input from a list that may be shorter.
-func inputOf(inputs []ecs.InputBytes, p int) (in ecs.InputBytes) {
+// zeroInput is the input of a player behind the end of a list.
+var zeroInput ecs.InputBytes
+
+// inputOf returns a player's input from a list that may be shorter. It must not be written.
+func inputOf(inputs []ecs.InputBytes, p int) *ecs.InputBytes {
 	if p < len(inputs) {
-		in = inputs[p]
+		return &inputs[p]
 	}
-	return in
+	return &zeroInput
 }
 
-// check returns an error that wraps ErrUse if the tick has no code. Inputs must be as the game's Input.Clean returns them.
-// before holds the inputs of the tick before, which were checked.
-func (c *Codec) check(before []ecs.InputBytes, t *Tick) error {
-	if t.Tick > maxTick || len(t.Inputs) > c.players || len(t.Orders) > MaxOrders {
-		return fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrUse, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
+// changed returns the players whose input differs from that of the tick before.
+func (c *Codec) changed(before, inputs []ecs.InputBytes) (players uint64) {
+	for p := range c.players {
+		if *inputOf(before, p) != *inputOf(inputs, p) {
+			players |= 1 << p
+		}
 	}
-	for p := range t.Inputs {
-		if in := &t.Inputs[p]; (p >= len(before) || *in != before[p]) && !c.game.Input.Valid(*in) {
-			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Input.Clean", ErrUse, t.Tick, p)
+	return players
+}
+
+// check returns the players whose input changed. The error wraps ErrUse if the tick has no code. Inputs must be as the
+// game's Input.Clean returns them. before holds the inputs of the tick before, which were checked.
+func (c *Codec) check(before []ecs.InputBytes, t *Tick) (players uint64, err error) {
+	if t.Tick > maxTick || len(t.Inputs) > c.players || len(t.Orders) > MaxOrders {
+		return 0, fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrUse, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
+	}
+	players = c.changed(before, t.Inputs)
+	for rest := players; rest != 0; rest &= rest - 1 {
+		if p := bits.TrailingZeros64(rest); !c.game.Input.Valid(*inputOf(t.Inputs, p)) {
+			return 0, fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Input.Clean", ErrUse, t.Tick, p)
 		}
 	}
 	for i := range t.Orders {
 		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > image.MaxOrderBytes {
-			return fmt.Errorf("%w: tick %d: an order of kind %d, player %d, %d bytes", ErrUse, t.Tick, o.Kind, o.Player, len(o.Payload))
+			return 0, fmt.Errorf("%w: tick %d: an order of kind %d, player %d, %d bytes", ErrUse, t.Tick, o.Kind, o.Player, len(o.Payload))
 		}
 	}
 	if bits.Len64(uint64(t.Late)) > c.players {
-		return fmt.Errorf("%w: tick %d: Late is %#x, there are %d players", ErrUse, t.Tick, uint64(t.Late), c.players)
+		return 0, fmt.Errorf("%w: tick %d: Late is %#x, there are %d players", ErrUse, t.Tick, uint64(t.Late), c.players)
 	}
-	return nil
+	return players, nil
 }
 
 // AppendTick appends the code of a tick that a Writer accepts. before holds the inputs of the tick before.
 func (c *Codec) AppendTick(dst []byte, before []ecs.InputBytes, t *Tick) []byte {
+	return c.appendTick(dst, c.changed(before, t.Inputs), before, t)
+}
+
+// appendTick is AppendTick for a tick in which these players' inputs changed.
+func (c *Codec) appendTick(dst []byte, players uint64, before []ecs.InputBytes, t *Tick) []byte {
 	flags := len(dst)
 	dst = append(dst, 0)
-	dst = c.appendInputs(dst, flags, before, t.Inputs)
+	if players != 0 {
+		dst[flags] |= flagInputs
+		dst = c.appendInputs(dst, players, before, t.Inputs)
+	}
 	if len(t.Orders) == 0 {
 		return dst
 	}
@@ -97,18 +119,8 @@ func (c *Codec) AppendTick(dst []byte, before []ecs.InputBytes, t *Tick) []byte 
 	return dst
 }
 
-// appendInputs appends the inputs that changed, if any, and sets the flag at dst[flags].
-func (c *Codec) appendInputs(dst []byte, flags int, before, inputs []ecs.InputBytes) []byte {
-	var players uint64
-	for p := range c.players {
-		if inputOf(before, p) != inputOf(inputs, p) {
-			players |= 1 << p
-		}
-	}
-	if players == 0 {
-		return dst
-	}
-	dst[flags] |= flagInputs
+// appendInputs appends the inputs of these players, which changed.
+func (c *Codec) appendInputs(dst []byte, players uint64, before, inputs []ecs.InputBytes) []byte {
 	dst = binary.AppendUvarint(dst, players)
 	for ; players != 0; players &= players - 1 {
 		p := bits.TrailingZeros64(players)
@@ -129,9 +141,9 @@ func (c *Codec) appendInputs(dst []byte, flags int, before, inputs []ecs.InputBy
 
 // appendEntry appends a tick as a file holds it: the code, then the late players and the checksum, if any. code is the
 // length of the code.
-func (c *Codec) appendEntry(dst []byte, before []ecs.InputBytes, t *Tick) (out []byte, code int) {
+func (c *Codec) appendEntry(dst []byte, players uint64, before []ecs.InputBytes, t *Tick) (out []byte, code int) {
 	from := len(dst)
-	dst = c.AppendTick(dst, before, t)
+	dst = c.appendTick(dst, players, before, t)
 	code = len(dst) - from
 	if t.Late != 0 {
 		dst[from] |= flagLate
@@ -143,19 +155,6 @@ func (c *Codec) appendEntry(dst []byte, before []ecs.InputBytes, t *Tick) (out [
 	}
 	return dst, code
 }
-
-// The rules of a tick's code, beside those of package wire.
-var (
-	errFlags    = errors.New("unknown flags of a tick")
-	errPlayers  = errors.New("changed inputs of no player, or of more than there are")
-	errChanged  = errors.New("an input with no changed byte, or with more than it has")
-	errSame     = errors.New("a changed byte that is not changed")
-	errUnclean  = errors.New("an input with padding that is set or a boolean above 1")
-	errOrders   = errors.New("no orders")
-	errOrder    = errors.New("an order that the game cannot have")
-	errLate     = errors.New("no late players, or more than there are")
-	errChecksum = errors.New("a checksum of 0")
-)
 
 // read reads a code with these flags behind its first byte. inputs holds the inputs of the tick before, and then those of
 // this one. Payloads alias r.
@@ -172,26 +171,26 @@ func (c *Codec) read(r *wire.Reader, flags byte, inputs []ecs.InputBytes, t *Tic
 func (c *Codec) readInputs(r *wire.Reader, inputs []ecs.InputBytes) {
 	players := r.Uvarint()
 	if players == 0 || bits.Len64(players) > c.players {
-		r.Fail(errPlayers)
+		r.Fail(errors.New("changed inputs of no player, or of more than there are"))
 		return
 	}
 	for ; players != 0; players &= players - 1 {
 		in := &inputs[bits.TrailingZeros64(players)]
 		changed := r.Uvarint()
 		if changed == 0 || bits.Len64(changed) > c.inputSize {
-			r.Fail(errChanged)
+			r.Fail(errors.New("an input with no changed byte, or with more than it has"))
 			return
 		}
 		for ; changed != 0; changed &= changed - 1 {
 			i, now := bits.TrailingZeros64(changed), r.U8()
 			if in[i] == now {
-				r.Fail(errSame)
+				r.Fail(errors.New("a changed byte that is not changed"))
 				return
 			}
 			in[i] = now
 		}
 		if !c.game.Input.Valid(*in) {
-			r.Fail(errUnclean)
+			r.Fail(errors.New("an input with padding that is set or a boolean above 1"))
 			return
 		}
 	}
@@ -200,7 +199,7 @@ func (c *Codec) readInputs(r *wire.Reader, inputs []ecs.InputBytes) {
 func (c *Codec) readOrders(r *wire.Reader, t *Tick) {
 	n := int(r.U8())
 	if n == 0 {
-		r.Fail(errOrders)
+		r.Fail(errors.New("no orders"))
 	}
 	if n > r.Len()/minOrderBytes {
 		r.Fail(wire.ErrShort)
@@ -212,7 +211,7 @@ func (c *Codec) readOrders(r *wire.Reader, t *Tick) {
 		o.Entity.Row, o.Entity.Born = uint32(row), ecs.Tick(r.Uvarint())
 		o.Payload = r.Blob(image.MaxOrderBytes)
 		if !o.Kind.Valid() || int(o.Player) >= c.players || row>>32 != 0 {
-			r.Fail(errOrder)
+			r.Fail(errors.New("an order that the game cannot have"))
 		}
 		if r.Err() != nil {
 			return

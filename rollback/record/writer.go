@@ -101,11 +101,12 @@ func (w *Writer) Tick(t Tick) error {
 	if w.start > 0 && !w.images {
 		return fmt.Errorf("%w: a record from tick %d begins with its Image", ErrUse, w.start)
 	}
-	if err := w.codec.check(w.at.Inputs, &t); err != nil {
+	players, err := w.codec.check(w.at.Inputs, &t)
+	if err != nil {
 		return err
 	}
 	from, code := len(w.open), 0
-	w.open, code = w.codec.appendEntry(w.open, w.at.Inputs, &t)
+	w.open, code = w.codec.appendEntry(w.open, players, w.at.Inputs, &t)
 	w.at.Advance(&t, w.open[from:from+code])
 	return nil
 }
