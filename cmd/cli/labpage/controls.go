@@ -2,6 +2,7 @@ package labpage
 
 import (
 	"math"
+	"regexp"
 	"slices"
 
 	"tendon/ecs"
@@ -17,17 +18,8 @@ type controls struct {
 
 var _ ecs.Controls = (*controls)(nil)
 
-// keyNames are the keys that are accepted from a page.
-var keyNames = func() map[string]bool {
-	names := map[string]bool{}
-	for _, k := range []string{"left", "right", "up", "down", "space", "shift", "enter", "tab", "mouse1", "mouse2"} {
-		names[k] = true
-	}
-	for _, k := range "abcdefghijklmnopqrstuvwxyz0123456789" {
-		names[string(k)] = true
-	}
-	return names
-}()
+// keyNames matches the keys that are accepted from a page.
+var keyNames = regexp.MustCompile("^([a-z0-9]|left|right|up|down|space|shift|enter|tab|mouse[12])$")
 
 // maxHeld bounds the keys that are held at once.
 const maxHeld = 12
@@ -36,7 +28,7 @@ const maxHeld = 12
 func (h *controls) set(keys []string, x, y float64, pointed bool) {
 	h.held = h.held[:0]
 	for _, k := range keys {
-		if keyNames[k] && len(h.held) < maxHeld {
+		if keyNames.MatchString(k) && len(h.held) < maxHeld {
 			h.held = append(h.held, k)
 		}
 	}

@@ -3,7 +3,7 @@ package labpage
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
+	"fmt"
 	"time"
 
 	"tendon/cmd/cli/page"
@@ -28,16 +28,11 @@ func (s *viewer) picture() (message []byte, readings uint64) {
 	if f.ghost == nil {
 		f.picture, f.ghosts, f.ghost = page.NewPicture(), page.NewPicture(), newGhost()
 	}
-	b := append(f.message[:0], `{"k":"frame","epoch":`...)
-	b = strconv.AppendInt(b, int64(s.epoch), 10)
-	b = append(b, `,"at":`...)
-	b = strconv.AppendInt(b, int64(s.live.Now()/time.Millisecond), 10)
+	b := fmt.Appendf(f.message[:0], `{"k":"frame","epoch":%d,"at":%d`, s.epoch, s.live.Now()/time.Millisecond)
 	_, readings = s.live.Readings(0)
 	full := readings != s.sent
 	if full {
-		b = append(b, `,"pace":`...)
-		b = strconv.AppendFloat(b, s.live.Pace(), 'f', 2, 64)
-		b = append(b, `,"link":`...)
+		b = fmt.Appendf(b, `,"pace":%.2f,"link":`, s.live.Pace())
 		b = appendJSON(b, s.live.Link())
 	}
 	b = append(b, `,"panels":[`...)
@@ -55,10 +50,7 @@ func (s *viewer) picture() (message []byte, readings uint64) {
 func (s *viewer) panel(b []byte, i int, full bool) []byte {
 	f := &s.frame
 	reading, _ := s.live.Readings(i)
-	b = append(b, `{"seen":`...)
-	b = strconv.AppendUint(b, reading.Seen, 10)
-	b = append(b, `,"after":`...)
-	b = strconv.AppendFloat(b, reading.SeenAfter, 'f', 1, 64)
+	b = fmt.Appendf(b, `{"seen":%d,"after":%.1f`, reading.Seen, reading.SeenAfter)
 	f.picture.Reset(aspect)
 	f.ghost.begin(f.picture)
 	if s.live.Draw(i, f.ghost) {
@@ -80,7 +72,7 @@ func (s *viewer) panel(b []byte, i int, full bool) []byte {
 func appendJSON(b []byte, of any) []byte {
 	text, err := json.Marshal(of)
 	if err != nil { // a NaN, which no reading has
-		return append(b, "null"...)
+		text = []byte("null")
 	}
 	return append(b, text...)
 }
@@ -127,8 +119,12 @@ func networks() (list []network) {
 // hello returns the first message to a page.
 func (s *viewer) hello() map[string]any {
 	g := s.config.Game
-	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Screen.Controls != nil, "settings": s.want, "networks": networks(),
-		"strategies": names, "players": min(g.MaxPlayers, maxPlayers)}
+	names := make([]string, len(strategies))
+	for i := range names {
+		names[i] = strategies[i].Name
+	}
+	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Screen.Controls != nil, "settings": s.want,
+		"networks": networks(), "strategies": names, "players": min(g.MaxPlayers, maxPlayers)}
 }
 
 // broken returns the reason of new matches, for the viewer.

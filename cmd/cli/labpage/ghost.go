@@ -21,21 +21,22 @@ type ghost struct {
 	dropped       *page.Picture // receives the server's HUD, which is not shown
 }
 
-// shape is a painted shape, in hundredths of a world unit.
+// shape is a painted shape, in hundredths of a world unit. kind is the name of its method.
 type shape struct {
-	kind       uint8
-	at         [5]int32
-	color      ecs.Color
-	points     uint64
-	pointCount int
+	kind   string
+	at     [5]int32
+	color  ecs.Color
+	points uint64
 }
 
-const (
-	rectangleShape uint8 = iota
-	circleShape
-	lineShape
-	polygonShape
-)
+// shapeOf returns a shape. It has at most five numbers.
+func shapeOf(kind string, c ecs.Color, numbers ...float64) shape {
+	s := shape{kind: kind, color: c}
+	for i, x := range numbers {
+		s.at[i] = hundredths(x)
+	}
+	return s
+}
 
 var _ ecs.Canvas = (*ghost)(nil)
 
@@ -59,11 +60,10 @@ func hundredths(x float64) int32 { return int32(math.Round(min(max(x, -1e6), 1e6
 
 // paints reports whether a shape is painted.
 func (g *ghost) paints(s shape) bool {
-	if !g.server {
+	switch {
+	case !g.server:
 		g.seen[s]++
-		return true
-	}
-	if g.seen[s] > 0 {
+	case g.seen[s] > 0:
 		g.seen[s]--
 		return false
 	}
@@ -92,28 +92,28 @@ func (g *ghost) Camera(x, y, height float64) {
 
 // Rectangle fills a rectangle.
 func (g *ghost) Rectangle(x, y, width, height float64, c ecs.Color) {
-	if g.paints(shape{kind: rectangleShape, at: [5]int32{hundredths(x), hundredths(y), hundredths(width), hundredths(height)}, color: c}) {
+	if g.paints(shapeOf("rectangle", c, x, y, width, height)) {
 		g.Picture.Rectangle(x, y, width, height, g.pale(c))
 	}
 }
 
 // Circle fills a circle.
 func (g *ghost) Circle(x, y, radius float64, c ecs.Color) {
-	if g.paints(shape{kind: circleShape, at: [5]int32{hundredths(x), hundredths(y), hundredths(radius)}, color: c}) {
+	if g.paints(shapeOf("circle", c, x, y, radius)) {
 		g.Picture.Circle(x, y, radius, g.pale(c))
 	}
 }
 
 // Line draws a line.
 func (g *ghost) Line(x0, y0, x1, y1, width float64, c ecs.Color) {
-	if g.paints(shape{kind: lineShape, at: [5]int32{hundredths(x0), hundredths(y0), hundredths(x1), hundredths(y1), hundredths(width)}, color: c}) {
+	if g.paints(shapeOf("line", c, x0, y0, x1, y1, width)) {
 		g.Picture.Line(x0, y0, x1, y1, width, g.pale(c))
 	}
 }
 
 // Polygon fills what the points enclose.
 func (g *ghost) Polygon(points []ecs.Point, c ecs.Color) {
-	s := shape{kind: polygonShape, color: c, pointCount: len(points)}
+	s := shape{kind: "polygon", color: c, points: uint64(len(points))}
 	for _, p := range points {
 		s.points = s.points*0x100000001b3 ^ uint64(uint32(hundredths(p.X)))<<32 ^ uint64(uint32(hundredths(p.Y)))
 	}

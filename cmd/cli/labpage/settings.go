@@ -2,6 +2,7 @@ package labpage
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -53,8 +54,8 @@ const (
 	reorderDelay = 40 * time.Millisecond
 )
 
-// names are the strategies in the order of the panels.
-var names = []string{lockstep.Strategy.Name, relay.Strategy.Name, predict.Strategy.Name, verify.Strategy.Name, reckon.Strategy.Name}
+// strategies are in the order of the panels.
+var strategies = []systems.Strategy{lockstep.Strategy, relay.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
 
 // Usual returns the default settings: two strategies on a network that shows the difference.
 func Usual(seed uint64) Settings {
@@ -65,30 +66,21 @@ func Usual(seed uint64) Settings {
 // clamped returns the settings with each value in its range.
 func (s Settings) clamped(g *ecs.Game) Settings {
 	var sync []string
-	for _, name := range names {
-		if slices.Contains(s.Sync, name) {
-			sync = append(sync, name)
+	for _, x := range strategies {
+		if slices.Contains(s.Sync, x.Name) {
+			sync = append(sync, x.Name)
 		}
 	}
 	if s.Sync = sync; len(sync) == 0 {
 		s.Sync = Usual(0).Sync
 	}
-	if p, ok := simnet.ByName(s.Net); ok {
-		s.Net = p.Name
-	} else {
-		s.Net = ""
-	}
-	within := func(x *float64, most float64) {
-		if math.IsNaN(*x) {
+	p, _ := simnet.ByName(s.Net)
+	s.Net = p.Name
+	for x, most := range map[*float64]float64{&s.RTT: maxRTT, &s.Jitter: maxJitter, &s.Loss: maxChance, &s.Duplicate: maxChance, &s.Reorder: maxChance} {
+		if *x = min(max(*x, 0), most); math.IsNaN(*x) {
 			*x = 0
 		}
-		*x = min(max(*x, 0), most)
 	}
-	within(&s.RTT, maxRTT)
-	within(&s.Jitter, maxJitter)
-	within(&s.Loss, maxChance)
-	within(&s.Duplicate, maxChance)
-	within(&s.Reorder, maxChance)
 	s.InputDelay = min(max(s.InputDelay, 0), maxDelay)
 	s.Players = min(max(s.Players, 1), min(g.MaxPlayers, maxPlayers))
 	s.Seed = min(s.Seed, maxSeed)
@@ -112,48 +104,24 @@ func (s *Settings) profile() simnet.Profile {
 }
 
 // sameNetwork reports whether two settings have the same network.
-func (s *Settings) sameNetwork(o *Settings) bool {
-	own := func(s *Settings) [5]float64 { return [...]float64{s.RTT, s.Jitter, s.Loss, s.Duplicate, s.Reorder} }
-	return s.Net == o.Net && (s.Net != "" || own(s) == own(o))
-}
+func (s *Settings) sameNetwork(o *Settings) bool { return reflect.DeepEqual(s.profile(), o.profile()) }
 
 // sameMatch reports whether running matches can take over the other settings.
 func (s *Settings) sameMatch(o *Settings) bool {
 	return slices.Equal(s.Sync, o.Sync) && s.LagCompensation == o.LagCompensation && s.Players == o.Players && s.Seed == o.Seed
 }
 
-// sameOwn reports whether player 0's client of a strategy has the same settings.
-func (s *Settings) sameOwn(o *Settings, strategy string) bool {
-	same := s.Prediction == o.Prediction && s.InputDelay == o.InputDelay
-	switch strategy {
-	case relay.Strategy.Name:
-		return same
-	case predict.Strategy.Name:
-		return same && s.Reconciliation == o.Reconciliation && s.Interpolation == o.Interpolation
-	}
-	return true
-}
-
 // entries returns the matches.
 func (s *Settings) entries() (list []lab.Entry) {
 	for _, name := range s.Sync {
-		list = append(list, lab.Entry{Strategy: s.strategy(name), Own: s.own(name)})
+		i := slices.IndexFunc(strategies, func(x systems.Strategy) bool { return x.Name == name })
+		e := lab.Entry{Strategy: strategies[i], Own: s.client(name).own()}
+		if name == predict.Strategy.Name {
+			e.Strategy = predict.New(predict.Config{MaxView: s.maxView()})
+		}
+		list = append(list, e)
 	}
 	return list
-}
-
-func (s *Settings) strategy(name string) systems.Strategy {
-	switch name {
-	case lockstep.Strategy.Name:
-		return lockstep.Strategy
-	case predict.Strategy.Name:
-		return predict.New(predict.Config{MaxView: s.maxView()})
-	case verify.Strategy.Name:
-		return verify.Strategy
-	case reckon.Strategy.Name:
-		return reckon.Strategy
-	}
-	return relay.Strategy
 }
 
 // maxView returns how far the server looks back: the default, or not at all.
@@ -164,17 +132,31 @@ func (s *Settings) maxView() systems.Time {
 	return -1
 }
 
-// own returns the settings of player 0's client of a strategy.
-func (s *Settings) own(name string) (o lab.Own) {
-	switch name {
+// clientSettings are the settings of player 0's client. The zero predict.Config is the server's strategy.
+type clientSettings struct {
+	predict             predict.Config
+	delay, maxPredicted int
+}
+
+// client returns the settings of player 0's client of a strategy.
+func (s *Settings) client(strategy string) (c clientSettings) {
+	switch strategy {
 	case predict.Strategy.Name:
-		o.Strategy = predict.New(predict.Config{MaxView: s.maxView(), NoReconcile: !s.Reconciliation, NoPlayback: !s.Interpolation})
+		c.predict = predict.Config{MaxView: s.maxView(), NoReconcile: !s.Reconciliation, NoPlayback: !s.Interpolation}
 	case relay.Strategy.Name:
 	default:
-		return o
+		return c
 	}
-	if o.InputDelay = s.InputDelay; !s.Prediction {
-		o.MaxPrediction = 1 // the least: ticks that are not final become input delay
+	if c.delay = s.InputDelay; !s.Prediction {
+		c.maxPredicted = 1 // the least: ticks that are not final become input delay
+	}
+	return c
+}
+
+func (c clientSettings) own() lab.Own {
+	o := lab.Own{InputDelay: c.delay, MaxPrediction: c.maxPredicted}
+	if c.predict != (predict.Config{}) {
+		o.Strategy = predict.New(c.predict)
 	}
 	return o
 }

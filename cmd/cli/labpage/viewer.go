@@ -147,8 +147,8 @@ func (s *viewer) apply() error {
 		}
 	}
 	for i, name := range s.have.Sync {
-		if !s.have.sameOwn(&old, name) {
-			if err := s.live.SetOwn(i, s.have.own(name)); err != nil {
+		if c := s.have.client(name); c != old.client(name) {
+			if err := s.live.SetOwn(i, c.own()); err != nil {
 				return s.refuse(err)
 			}
 		}

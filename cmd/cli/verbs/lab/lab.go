@@ -94,28 +94,35 @@ func (v *Verb) Run(a *app.App) error {
 	return v.show(a, &report, matches, time.Since(begin))
 }
 
+// file is a file of the results.
+type file struct {
+	flag, path string
+	content    func() ([]byte, error)
+}
+
+// files returns the files that the flags ask for.
+func (v *Verb) files(g *ecs.Game, r *lab.Report, verdicts []lab.Verdict) (list []file) {
+	page := func() ([]byte, error) { return []byte(labPage(g, r, verdicts)), nil }
+	if v.Markdown != "" {
+		list = append(list, file{"--markdown", v.Markdown, page})
+	}
+	if v.Out != "" {
+		list = append(list, file{"--out", filepath.Join(v.Out, "lab.md"), page},
+			file{"--out", filepath.Join(v.Out, "lab.json"), func() ([]byte, error) { return reportJSON(r, verdicts) }})
+	}
+	return list
+}
+
 // prepare checks, before minutes of work, that the results can be written.
 func (v *Verb) prepare() error {
-	if v.Markdown != "" {
-		err := app.Writable(filepath.Dir(v.Markdown))
+	for _, f := range v.files(nil, nil, nil) {
+		err := app.Writable(filepath.Dir(f.path))
 		if err == nil {
-			err = app.Replaceable(v.Markdown)
+			err = app.Replaceable(f.path)
 		}
 		if err != nil {
-			return fmt.Errorf("--markdown: %w", err)
+			return fmt.Errorf("%s: %w", f.flag, err)
 		}
-	}
-	if v.Out == "" {
-		return nil
-	}
-	err := app.Writable(v.Out)
-	for _, name := range []string{"lab.md", "lab.json"} {
-		if err == nil {
-			err = app.Replaceable(filepath.Join(v.Out, name))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
 	}
 	return nil
 }
@@ -160,7 +167,8 @@ func chosenStrategies(names string) (list []systems.Strategy, err error) {
 		return syncflags.All, nil
 	}
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(syncflags.All, func(s systems.Strategy) bool { return s.Name == strings.TrimSpace(name) })
+		named := func(s systems.Strategy) bool { return s.Name == strings.TrimSpace(name) }
+		i := slices.IndexFunc(syncflags.All, named)
 		if i < 0 {
 			known := everything
 			for _, s := range syncflags.All {
@@ -168,8 +176,8 @@ func chosenStrategies(names string) (list []systems.Strategy, err error) {
 			}
 			return nil, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
 		}
-		if strategy := syncflags.All[i]; !slices.ContainsFunc(list, func(s systems.Strategy) bool { return s.Name == strategy.Name }) {
-			list = append(list, strategy)
+		if !slices.ContainsFunc(list, named) {
+			list = append(list, syncflags.All[i])
 		}
 	}
 	return list, nil
@@ -181,30 +189,23 @@ func chosenProfiles(names string) (list []simnet.Profile, err error) {
 	if names == everything {
 		return standard, nil
 	}
-	place := func(name string) (int, error) {
-		p, ok := simnet.ByName(strings.TrimSpace(name))
-		if !ok {
-			return 0, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, name)
-		}
-		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
-	}
 	for name := range strings.SplitSeq(names, ",") {
 		first, last, isRange := strings.Cut(name, "..")
 		if !isRange {
 			last = first
 		}
-		from, err := place(first)
-		if err != nil {
-			return nil, err
+		var ends [2]int
+		for i, end := range [...]string{first, last} {
+			p, ok := simnet.ByName(strings.TrimSpace(end))
+			if !ok {
+				return nil, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, end)
+			}
+			ends[i] = slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name })
 		}
-		to, err := place(last)
-		if err != nil {
-			return nil, err
-		}
-		if from > to {
+		if ends[0] > ends[1] {
 			return nil, fmt.Errorf("--net %s: %s ends before it begins: write %s..%s", names, name, last, first)
 		}
-		for _, p := range standard[from : to+1] {
+		for _, p := range standard[ends[0] : ends[1]+1] {
 			if !slices.ContainsFunc(list, func(s simnet.Profile) bool { return s.Name == p.Name }) {
 				list = append(list, p)
 			}
@@ -216,12 +217,26 @@ func chosenProfiles(names string) (list []simnet.Profile, err error) {
 // show prints, writes and emits a report.
 func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) error {
 	verdicts := lab.Judge(r, a.Game.TickRate)
-	tables := labTables(r, verdicts)
-	for _, t := range tables {
+	for _, t := range labTables(r, verdicts) {
 		a.Print(t.Render() + "\n")
 	}
-	if err := v.write(a, r, verdicts); err != nil {
-		return err
+	for _, f := range v.files(a.Game, r, verdicts) {
+		content, err := f.content()
+		if err == nil {
+			err = os.WriteFile(f.path, content, 0o666)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
+		}
+	}
+	if v.Markdown != "" {
+		a.Logf("tables: %s", v.Markdown)
+	}
+	if v.Out != "" {
+		if err := plotLab(r, v.Out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		a.Logf("tables, report and plots: %s", v.Out)
 	}
 	return v.verdict(a, r, verdicts, matches, took)
 }
@@ -240,7 +255,8 @@ func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matche
 		}
 	}
 	factor := float64(measured) * r.Seconds / max(took.Seconds(), 1e-3)
-	a.Emit("result", app.Fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "gates_not_judged": lab.Unjudged(r), "took_s": took.Seconds(), "factor_of_real_time": factor})
+	a.Emit("result", app.Fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "gates_not_judged": lab.Unjudged(r),
+		"took_s": took.Seconds(), "factor_of_real_time": factor})
 	if len(r.Results) < matches {
 		a.Logf("stopped early: %d of %s were played", len(r.Results), app.Counted(matches, "match", "matches"))
 	}
@@ -253,42 +269,12 @@ func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matche
 		return fmt.Errorf("%w: %d states differed from the server's, seed %d", app.ErrFailed, desyncs, v.Seed)
 	case broken != "":
 		return fmt.Errorf("%w: not every match could be measured, seed %d; %s", app.ErrFailed, v.Seed, broken)
-	}
-	if measured == 0 {
+	case measured == 0:
 		return fmt.Errorf("%w: no match could be measured, seed %d; %s", app.ErrFailed, v.Seed, r.Results[0].Failed)
-	}
-	if v.Gates && missed != "" {
+	case v.Gates && missed != "":
 		return fmt.Errorf("%w: a gate is missed, seed %d", app.ErrFailed, v.Seed)
 	}
-	a.Logf("%s measured in %v, %.3g times real time without what is not measured; seed %d", app.Counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
-	return nil
-}
-
-// write writes a report into the files of --markdown and --out.
-func (v *Verb) write(a *app.App, r *lab.Report, verdicts []lab.Verdict) error {
-	page := labPage(a.Game, r, verdicts)
-	if v.Markdown != "" {
-		if err := os.WriteFile(v.Markdown, []byte(page), 0o666); err != nil {
-			return fmt.Errorf("--markdown: %w", err)
-		}
-		a.Logf("tables: %s", v.Markdown)
-	}
-	if v.Out == "" {
-		return nil
-	}
-	text, err := reportJSON(r, verdicts)
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string][]byte{"lab.md": []byte(page), "lab.json": text} {
-		if err := os.WriteFile(filepath.Join(v.Out, name), content, 0o666); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-	}
-	if err := plotLab(r, v.Out); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	a.Logf("tables, report and plots: %s", v.Out)
+	a.Logf("%s measured in %v, %.3g times real time; seed %d", app.Counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
 	return nil
 }
 

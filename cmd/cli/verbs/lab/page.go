@@ -28,7 +28,8 @@ func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 
 // page serves the lab's page, which begins as the flags say.
 func (v *Verb) page(a *app.App) error {
-	for flag, given := range map[string]bool{"--for": v.For != usualFor, "--settle": v.Settle != usualSettling, "--markdown": v.Markdown != "", "--out": v.Out != "", "--bots": v.Bots} {
+	for flag, given := range map[string]bool{"--for": v.For != usualFor, "--settle": v.Settle != usualSettling, "--markdown": v.Markdown != "",
+		"--out": v.Out != "", "--bots": v.Bots} {
 		if given {
 			return fmt.Errorf("%s is for the tables: leave it out, or leave --page out", flag)
 		}

@@ -42,12 +42,12 @@ var labLines = []struct {
 
 // plotLab writes all plots into a directory, each as PNG and as SVG.
 func plotLab(r *lab.Report, dir string) error {
-	strategies, nets := axes(r)
+	strategies, nets, results := axes(r)
 	if len(nets) == 0 {
 		return nil
 	}
 	for _, b := range labBars {
-		p, err := barPlot(r, strategies, nets, b.value)
+		p, err := barPlot(results, strategies, nets, b.value)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func plotLab(r *lab.Report, dir string) error {
 	}
 	for _, l := range labLines {
 		for _, net := range nets {
-			p, err := linePlot(r, strategies, net, l.value)
+			p, err := linePlot(results, strategies, net, l.value)
 			if err != nil {
 				return err
 			}
@@ -71,37 +71,32 @@ func plotLab(r *lab.Report, dir string) error {
 	return nil
 }
 
-// axes returns the strategies and profiles that were measured, in their order.
-func axes(r *lab.Report) (strategies, nets []string) {
+// axes returns the strategies and profiles that were measured, in their order, and the results by both.
+func axes(r *lab.Report) (strategies, nets []string, results map[[2]string]*lab.Result) {
+	results = map[[2]string]*lab.Result{}
 	for i := range r.Results {
-		if x := &r.Results[i]; x.Failed == "" {
-			if !slices.Contains(strategies, x.Strategy) {
-				strategies = append(strategies, x.Strategy)
-			}
-			if !slices.Contains(nets, x.Profile) {
-				nets = append(nets, x.Profile)
-			}
+		x := &r.Results[i]
+		if x.Failed != "" {
+			continue
+		}
+		results[[2]string{x.Strategy, x.Profile}] = x
+		if !slices.Contains(strategies, x.Strategy) {
+			strategies = append(strategies, x.Strategy)
+		}
+		if !slices.Contains(nets, x.Profile) {
+			nets = append(nets, x.Profile)
 		}
 	}
-	return strategies, nets
+	return strategies, nets, results
 }
 
-func resultOf(r *lab.Report, strategy, net string) *lab.Result {
-	for i := range r.Results {
-		if x := &r.Results[i]; x.Strategy == strategy && x.Profile == net && x.Failed == "" {
-			return x
-		}
-	}
-	return nil
-}
-
-func barPlot(r *lab.Report, strategies, nets []string, value func(*lab.Result) float64) (*plot.Plot, error) {
+func barPlot(results map[[2]string]*lab.Result, strategies, nets []string, value func(*lab.Result) float64) (*plot.Plot, error) {
 	p := plots.New()
 	width := vg.Points(44 / float64(max(len(strategies), 1)))
 	for i, s := range strategies {
 		values := make(plotter.Values, len(nets))
 		for n, net := range nets {
-			if x := resultOf(r, s, net); x != nil {
+			if x := results[[2]string{s, net}]; x != nil {
 				values[n] = value(x)
 			}
 		}
@@ -120,10 +115,10 @@ func barPlot(r *lab.Report, strategies, nets []string, value func(*lab.Result) f
 	return p, nil
 }
 
-func linePlot(r *lab.Report, strategies []string, net string, value func(*lab.Second) float64) (*plot.Plot, error) {
+func linePlot(results map[[2]string]*lab.Result, strategies []string, net string, value func(*lab.Second) float64) (*plot.Plot, error) {
 	p := plots.New()
 	for i, s := range strategies {
-		x := resultOf(r, s, net)
+		x := results[[2]string{s, net}]
 		if x == nil || len(x.Timeline) == 0 {
 			continue
 		}

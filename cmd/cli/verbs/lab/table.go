@@ -14,15 +14,21 @@ import (
 
 // labTables returns the tables of the measurements and of the gates.
 func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
-	for _, of := range labColumns {
-		tables = append(tables, labTable(r, of.title, of.caption, of.columns))
-	}
-	tables[0].SetCaption("%s%s", labColumns[0].caption, failures(r))
-	if len(verdicts) > 0 {
-		tables = append(tables, gateTable(verdicts))
+	notes := "" // the reasons why matches were not measured and gates are not judged
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Failed != "" {
+			notes += fmt.Sprintf("\n%s on %s is not measured: %s", x.Strategy, x.Profile, x.Failed)
+		}
 	}
 	if why := lab.Unjudged(r); why != "" {
-		tables[0].SetCaption("%s%s\nno gate is judged: %s", labColumns[0].caption, failures(r), why)
+		notes += "\nno gate is judged: " + why
+	}
+	for _, of := range labColumns {
+		tables = append(tables, labTable(r, of.title, of.caption+notes, of.columns))
+		notes = "" // only below the first
+	}
+	if len(verdicts) > 0 {
+		tables = append(tables, gateTable(verdicts))
 	}
 	return tables
 }
@@ -44,21 +50,14 @@ func figure(there bool, format string, values ...any) string {
 	return fmt.Sprintf(format, values...)
 }
 
-// failures returns the reasons why matches were not measured.
-func failures(r *lab.Report) (text string) {
-	for i := range r.Results {
-		if x := &r.Results[i]; x.Failed != "" {
-			text += fmt.Sprintf("\n%s on %s is not measured: %s", x.Strategy, x.Profile, x.Failed)
-		}
-	}
-	return text
-}
-
 // labColumn is a column of a table: a figure of every match.
 type labColumn struct {
 	name string
-	cell func(x *lab.Result) string
+	cell func(x *result) string
 }
+
+// result keeps the cells short.
+type result = lab.Result
 
 // labColumns are the tables.
 var labColumns = []struct {
@@ -66,77 +65,69 @@ var labColumns = []struct {
 	columns        []labColumn
 }{
 	{"when it is seen", "medians, in ms; shown, confirmed: from the input that changed; age: of the picture, behind the server's time", []labColumn{
-		{"shown (p95, p99)", func(x *lab.Result) string {
+		{"shown (p95, p99)", func(x *result) string {
 			return figure(x.Display.N > 0, "%.0f (%.0f, %.0f)", x.Display.P50, x.Display.P95, x.Display.P99)
 		}},
-		{"confirmed (p99)", func(x *lab.Result) string {
-			return figure(x.Confirm.N > 0, "%.0f (%.0f)", x.Confirm.P50, x.Confirm.P99)
-		}},
-		{"own age (p95)", func(x *lab.Result) string { return figure(x.Own.N > 0, "%.0f (%.0f)", x.Own.P50, x.Own.P95) }},
-		{"others' age (p95)", func(x *lab.Result) string { return figure(x.Remote.N > 0, "%.0f (%.0f)", x.Remote.P50, x.Remote.P95) }},
-		{"lag ms/s", func(x *lab.Result) string { return figure(x.Own.N > 0, "%.1f", math.Round(x.Slope*10)/10+0) }},
-		{"stall % (a minute, longest)", func(x *lab.Result) string {
+		{"confirmed (p99)", func(x *result) string { return figure(x.Confirm.N > 0, "%.0f (%.0f)", x.Confirm.P50, x.Confirm.P99) }},
+		{"own age (p95)", func(x *result) string { return figure(x.Own.N > 0, "%.0f (%.0f)", x.Own.P50, x.Own.P95) }},
+		{"others' age (p95)", func(x *result) string { return figure(x.Remote.N > 0, "%.0f (%.0f)", x.Remote.P50, x.Remote.P95) }},
+		{"lag ms/s", func(x *result) string { return figure(x.Own.N > 0, "%.1f", math.Round(x.Slope*10)/10+0) }},
+		{"stall % (a minute, longest)", func(x *result) string {
 			return fmt.Sprintf("%.2f (%.0f, %.0f)", x.Stall.Percent, x.Stall.PerMinute, x.Stall.Longest)
 		}},
-		{"freeze % (a minute, longest)", func(x *lab.Result) string {
+		{"freeze % (a minute, longest)", func(x *result) string {
 			return figure(x.Paces > 0, "%.2f (%.0f, %.0f)", x.Freeze.Percent, x.Freeze.PerMinute, x.Freeze.Longest)
 		}},
 	}},
 	{"how it moves", "in world units; off: the others, from where they are; hits: ticks shown with all inputs right", []labColumn{
-		{"corrections/min (p50, p99)", func(x *lab.Result) string {
+		{"corrections/min (p50, p99)", func(x *result) string {
 			return figure(x.Own.N > 0, "%.0f (%.2f, %.2f)", x.Corrections.PerMinute, x.Corrections.Size.P50, x.Corrections.Size.P99)
 		}},
-		{"of them own", func(x *lab.Result) string {
+		{"of them own", func(x *result) string {
 			return figure(x.Corrections.Size.N > 0, "%d", x.Corrections.Causes.Substituted)
 		}},
-		{"jump (p99)", func(x *lab.Result) string { return figure(x.Absolute.N > 0, "%.2f (%.2f)", x.Jumps.Max, x.Jumps.P99) }},
-		{"snaps/min", func(x *lab.Result) string { return figure(x.Absolute.N > 0, "%.1f", x.Jumps.SnapsRate) }},
-		{"backward", func(x *lab.Result) string { return figure(x.Absolute.N > 0, "%d", x.Jumps.Backward) }},
-		{"off (p99)", func(x *lab.Result) string {
-			return figure(x.Absolute.N > 0, "%.2f (%.2f)", x.Absolute.RMS, x.Absolute.P99)
-		}},
-		{"off for its age (p99)", func(x *lab.Result) string { return figure(x.Shape.N > 0, "%.3f (%.2f)", x.Shape.RMS, x.Shape.P99) }},
-		{"rough %", func(x *lab.Result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
-		{"hits %", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
+		{"jump (p99)", func(x *result) string { return figure(x.Absolute.N > 0, "%.2f (%.2f)", x.Jumps.Max, x.Jumps.P99) }},
+		{"snaps/min", func(x *result) string { return figure(x.Absolute.N > 0, "%.1f", x.Jumps.SnapsRate) }},
+		{"backward", func(x *result) string { return figure(x.Absolute.N > 0, "%d", x.Jumps.Backward) }},
+		{"off (p99)", func(x *result) string { return figure(x.Absolute.N > 0, "%.2f (%.2f)", x.Absolute.RMS, x.Absolute.P99) }},
+		{"off for its age (p99)", func(x *result) string { return figure(x.Shape.N > 0, "%.3f (%.2f)", x.Shape.RMS, x.Shape.P99) }},
+		{"rough %", func(x *result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
+		{"hits %", func(x *result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
 	}},
 	{"what is hit", "agree: lines fired at other players and beside them that hit the same on the server and on the screen; views: their age when the server uses them; back: how far the server looks back for a hit, in ms: the longest that a player hit can have been behind cover", []labColumn{
-		{"lines", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
-		{"agree %", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
-		{"within the cap", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},
-		{"agree % of these", func(x *lab.Result) string { return figure(x.Shots.InCap > 0, "%.1f", x.Shots.AgreeInCap) }},
-		{"views (p99)", func(x *lab.Result) string {
-			return figure(x.Shots.N > 0, "%.0f (%.0f)", x.Shots.Age.P50, x.Shots.Age.P99)
-		}},
-		{"back (p99)", func(x *lab.Result) string {
+		{"lines", func(x *result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
+		{"agree %", func(x *result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
+		{"within the cap", func(x *result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},
+		{"agree % of these", func(x *result) string { return figure(x.Shots.InCap > 0, "%.1f", x.Shots.AgreeInCap) }},
+		{"views (p99)", func(x *result) string { return figure(x.Shots.N > 0, "%.0f (%.0f)", x.Shots.Age.P50, x.Shots.Age.P99) }},
+		{"back (p99)", func(x *result) string {
 			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
 		}},
 	}},
 	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, substituted: share of inputs; wait: of a changed entity for its update", []labColumn{
-		{"RTT ms", func(x *lab.Result) string { return fmt.Sprintf("%.0f", x.RTT) }},
-		{"late %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Late) }},
-		{"substituted %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
-		{"up (wire, most)", func(x *lab.Result) string {
-			return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Up.Payload, x.Up.Wire, x.Up.Most)
-		}},
-		{"down (wire, most)", func(x *lab.Result) string {
+		{"RTT ms", func(x *result) string { return fmt.Sprintf("%.0f", x.RTT) }},
+		{"late %", func(x *result) string { return fmt.Sprintf("%.2f", x.Late) }},
+		{"substituted %", func(x *result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
+		{"up (wire, most)", func(x *result) string { return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Up.Payload, x.Up.Wire, x.Up.Most) }},
+		{"down (wire, most)", func(x *result) string {
 			return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Down.Payload, x.Down.Wire, x.Down.Most)
 		}},
-		{"longest wait ms (overdue)", func(x *lab.Result) string {
+		{"longest wait ms (overdue)", func(x *result) string {
 			return figure(x.Updates.Longest > 0, "%.0f (%d)", x.Updates.Longest, x.Updates.Overdue)
 		}},
-		{"packets/s up, down", func(x *lab.Result) string { return fmt.Sprintf("%.0f, %.0f", x.Up.Packets, x.Down.Packets) }},
+		{"packets/s up, down", func(x *result) string { return fmt.Sprintf("%.0f, %.0f", x.Up.Packets, x.Down.Packets) }},
 	}},
 	{"what it computes", "in real time, side by side with other matches unless --jobs 1; window: ticks predicted", []labColumn{
-		{"window (p99)", func(x *lab.Result) string { return figure(x.Predicts, "%.0f (%.0f)", x.Window.P50, x.Window.P99) }},
-		{"again/s", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Resimulated) }},
-		{"server µs/tick", func(x *lab.Result) string { return figure(x.ServerTick > 0, "%.1f", x.ServerTick/1e3) }},
-		{"client µs/frame (p99)", func(x *lab.Result) string {
+		{"window (p99)", func(x *result) string { return figure(x.Predicts, "%.0f (%.0f)", x.Window.P50, x.Window.P99) }},
+		{"again/s", func(x *result) string { return figure(x.Predicts, "%.0f", x.Resimulated) }},
+		{"server µs/tick", func(x *result) string { return figure(x.ServerTick > 0, "%.1f", x.ServerTick/1e3) }},
+		{"client µs/frame (p99)", func(x *result) string {
 			return figure(x.ClientFrame > 0, "%.1f (%.0f)", x.ClientFrame/1e3, x.ClientWorst/1e3)
 		}},
-		{"× real time", func(x *lab.Result) string { return figure(x.Factor > 0, "%.0f", x.Factor) }},
-		{"desyncs", func(x *lab.Result) string { return figure(x.Exact, "%d", x.Desyncs) }},
-		{"away %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Away) }},
-		{"resyncs", func(x *lab.Result) string { return fmt.Sprint(x.Resyncs) }},
+		{"× real time", func(x *result) string { return figure(x.Factor > 0, "%.0f", x.Factor) }},
+		{"desyncs", func(x *result) string { return figure(x.Exact, "%d", x.Desyncs) }},
+		{"away %", func(x *result) string { return fmt.Sprintf("%.2f", x.Away) }},
+		{"resyncs", func(x *result) string { return fmt.Sprint(x.Resyncs) }},
 	}},
 }
 
@@ -150,15 +141,12 @@ func labTable(r *lab.Report, title, caption string, columns []labColumn) table.W
 	for i := range r.Results {
 		x := &r.Results[i]
 		row := table.Row{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
-		if x.Failed != "" {
-			for range columns {
-				row = append(row, absent)
-			}
-			t.AppendRow(row)
-			continue
-		}
 		for _, c := range columns {
-			row = append(row, c.cell(x))
+			if x.Failed != "" {
+				row = append(row, absent)
+			} else {
+				row = append(row, c.cell(x))
+			}
 		}
 		t.AppendRow(row)
 	}
