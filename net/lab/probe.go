@@ -13,18 +13,17 @@ import (
 type probe struct {
 	net       *simnet.Network
 	far, near simnet.NodeID
-	sent      [probesKept]time.Duration // of probe n, in slot n % probesKept
-	back      [probesKept]time.Duration // when it came back; 0: it did not
-	next      uint64
+	trips     [probesKept]trip // of probe n, in slot n % probesKept
 }
+
+// trip is when a probe was sent and when it came back, 0: it did not.
+type trip struct{ sent, back time.Duration }
 
 const (
 	// probeHz is the number of probes per second.
 	probeHz = 50
 	// probesKept is the number of probes that are kept, more than two seconds'.
 	probesKept = 128
-	// probeWindow is the time within which the measured probes were sent.
-	probeWindow = 2 * time.Second
 )
 
 func newProbe(seed uint64, p simnet.Profile) (*probe, error) {
@@ -37,15 +36,13 @@ func newProbe(seed uint64, p simnet.Profile) (*probe, error) {
 		_ = g.net.Send(g.far, from, ch, payload) // a full link loses it
 	})
 	g.net.OnMessage(g.near, func(_ simnet.NodeID, _ systems.Channel, payload []byte, now time.Duration) {
-		if slot := int(payload[0]); g.back[slot] == 0 {
-			g.back[slot] = now
+		if t := &g.trips[payload[0]]; t.back == 0 {
+			t.back = now
 		}
 	})
-	g.net.Every(g.near, 0, probeHz, func(_ int64, now time.Duration) {
-		slot := g.next % probesKept
-		g.next++
-		g.sent[slot], g.back[slot] = now, 0
-		_ = g.net.Send(g.near, g.far, systems.Datagram, []byte{byte(slot)})
+	g.net.Every(g.near, 0, probeHz, func(k int64, now time.Duration) {
+		g.trips[k%probesKept] = trip{sent: now}
+		_ = g.net.Send(g.near, g.far, systems.Datagram, []byte{byte(k % probesKept)})
 	})
 	return g, nil
 }
@@ -59,31 +56,19 @@ type Link struct {
 	Lost float64 `json:"lost_percent"`
 }
 
-func (g *probe) read() (k Link) {
-	now := g.net.Now()
-	var trips []float64
-	slowest := 0.0
-	for i, sent := range g.sent {
-		if g.back[i] > 0 && now-g.back[i] < probeWindow {
-			trips = append(trips, milliseconds(g.back[i]-sent))
-			slowest = max(slowest, trips[len(trips)-1])
+func (g *probe) read() Link {
+	var trips, waiting []float64
+	for _, t := range g.trips {
+		if t.back > 0 {
+			trips = append(trips, milliseconds(t.back-t.sent))
+		} else if t.sent > 0 {
+			waiting = append(waiting, milliseconds(g.net.Now()-t.sent))
 		}
 	}
 	if len(trips) == 0 {
-		k.Lost = 100
-		return k
+		return Link{Lost: 100}
 	}
 	slices.Sort(trips)
-	k.RTT, k.Jitter = trips[len(trips)/2], trips[len(trips)*9/10]-trips[0]
-	due, lost := 0, 0
-	for i, sent := range g.sent {
-		if age := now - sent; age < probeWindow+probeWindow/4 && milliseconds(age) > slowest && uint64(i) < g.next {
-			due++
-			if g.back[i] == 0 {
-				lost++
-			}
-		}
-	}
-	k.Lost = percent(lost, due)
-	return k
+	lost := len(slices.DeleteFunc(waiting, func(age float64) bool { return age <= trips[len(trips)-1] }))
+	return Link{RTT: trips[len(trips)/2], Jitter: trips[len(trips)*9/10] - trips[0], Lost: percent(lost, len(trips)+lost)}
 }

@@ -8,7 +8,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -25,41 +24,29 @@ type Checks struct {
 	changed  image.Changed // scratch
 }
 
-// restart begins the checks of a new process.
-func (k *Checks) restart() { k.next, k.furthest = 0, 0 }
-
 func (k *Checks) count(f ecs.Tick, same bool) {
 	k.Checked++
-	if !same {
-		if k.Mismatches == 0 {
-			k.FirstMismatch = f
-		}
-		k.Mismatches++
+	if same {
+		return
+	}
+	if k.Mismatches++; k.Mismatches == 1 {
+		k.FirstMismatch = f
 	}
 }
 
-// history is what the server's states were, to compare the clients' with.
-type history struct {
-	sums   []image.Checksum    // by tick
-	states *rollback.Snapshots // the newest states, for clients that receive states
-}
-
-// statesKept is the number of states in the history, more than any message takes ticks.
+// statesKept is the number of states of the server that are kept for clients that receive states. It is more than the
+// ticks that any message takes.
 const statesKept = 256
-
-// reset drops the states of a room that was replaced. The checksums stay.
-func (h *history) reset() { h.states = rollback.NewSnapshots(statesKept) }
 
 // record stores the checksum of a final state. A tick that becomes final twice must be the same both times.
 func (m *Match) record(f systems.FinalTick) {
-	h := &m.history
-	for ecs.Tick(len(h.sums)) <= f.Tick {
-		h.sums = append(h.sums, 0)
+	for ecs.Tick(len(m.sums)) <= f.Tick {
+		m.sums = append(m.sums, 0)
 	}
-	old, sum := h.sums[f.Tick], f.State.Checksum()
-	h.sums[f.Tick] = sum
+	old, sum := m.sums[f.Tick], f.State.Checksum()
+	m.sums[f.Tick] = sum
 	if !m.config.Strategy.Needs.Exact && f.World.Tick() == f.Tick {
-		h.states.Save(f.World)
+		m.states.Save(f.World)
 	}
 	if old == 0 || old == sum {
 		return
@@ -74,10 +61,10 @@ func (m *Match) record(f systems.FinalTick) {
 
 // Checksum returns the checksum of the server's state of a tick. ok is false if the room has not computed it.
 func (m *Match) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
-	if f == 0 || f >= ecs.Tick(len(m.history.sums)) {
+	if f == 0 || f >= ecs.Tick(len(m.sums)) {
 		return 0, false
 	}
-	return m.history.sums[f], true
+	return m.sums[f], true
 }
 
 // compare compares the newly confirmed states with the server's.
@@ -123,7 +110,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 	}
 	f := s.Tick()
 	c.furthest, c.next = max(c.furthest, f), f+1
-	want, ok := c.match.history.states.At(f)
+	want, ok := c.match.states.At(f)
 	if !ok {
 		return
 	}
@@ -135,7 +122,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 	same := true
 	for e := range s.Entities {
 		if half.LastUpdate(e) == f {
-			same = same && (sameEntity(s, want, e) || !half.Places() && sameExceptPlace(game, s, want, e))
+			same = same && sameEntity(game, s, want, e, half.Places())
 		}
 	}
 	c.count(f, same)
@@ -145,7 +132,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 func (c *Client) onlyMoving(a, b *image.Snapshot) bool {
 	c.changed.Find(b, a)
 	for row := range c.changed.Rows {
-		if e := a.EntityAt(row); !sameExceptPlace(c.match.game, a, b, e) || c.match.atRest(e, b.Tick()) {
+		if e := a.EntityAt(row); !sameEntity(c.match.game, a, b, e, false) || c.match.atRest(e, b.Tick()) {
 			return false
 		}
 	}
@@ -164,27 +151,19 @@ func sameReplica(g *ecs.Game, half systems.Replicated, a, b *image.Snapshot) boo
 	return a.Players() == b.Players() && slices.Equal(x, y)
 }
 
-// sameEntity reports whether an entity is equal in two states.
-func sameEntity(a, b *image.Snapshot, e ecs.Entity) bool {
-	here, set, values := a.AppendScalars(nil, e.Row)
-	there, set2, values2 := b.AppendScalars(nil, e.Row)
-	return here == there && set == set2 && slices.Equal(values, values2)
-}
-
-// sameExceptPlace reports whether an entity is equal in two states but for its place.
-func sameExceptPlace(g *ecs.Game, a, b *image.Snapshot, e ecs.Entity) bool {
+// sameEntity reports whether an entity is equal in two states, with its place or but for it.
+func sameEntity(g *ecs.Game, a, b *image.Snapshot, e ecs.Entity, place bool) bool {
 	here, set, values := a.AppendScalars(nil, e.Row)
 	there, set2, values2 := b.AppendScalars(nil, e.Row)
 	if here != there || set != set2 {
 		return false
 	}
-	from := 0
 	for ; set != 0; set &= set - 1 {
 		for _, s := range g.Schema().Components[bits.TrailingZeros64(uint64(set))].Scalars() {
-			if !s.Place && values[from] != values2[from] {
+			if (place || !s.Place) && values[0] != values2[0] {
 				return false
 			}
-			from++
+			values, values2 = values[1:], values2[1:]
 		}
 	}
 	return true
@@ -193,19 +172,19 @@ func sameExceptPlace(g *ecs.Game, a, b *image.Snapshot, e ecs.Entity) bool {
 // atRest reports whether an entity has been in one place for so long, up to tick f of the server, that every replica
 // has it there.
 func (m *Match) atRest(e ecs.Entity, f ecs.Tick) bool {
-	now, ok := ecs.Motion{}, false
-	if s, held := m.history.states.At(f); held {
-		now, ok = s.Motion(e)
-	}
+	var now ecs.Motion
 	for k := range ecs.Tick(systems.RestTime*time.Duration(m.game.TickRate)/time.Second) + 1 {
-		s, held := m.history.states.At(f - k)
-		if !ok || !held || now.Vel != (fixed.Vec3{}) {
+		s, ok := m.states.At(f - k)
+		if !ok {
 			return false
 		}
-		var before ecs.Motion
-		if before, ok = s.Motion(e); before != now {
+		before, ok := s.Motion(e)
+		if k == 0 {
+			now = before
+		}
+		if !ok || before != now || now.Vel != (fixed.Vec3{}) {
 			return false
 		}
 	}
-	return ok
+	return true
 }

@@ -41,8 +41,6 @@ type Plan struct {
 	Clock simnet.Clock
 	// At is when the client joins, in true time; at once if that has passed.
 	At time.Duration
-	// Stay is how long the client stays before it leaves; 0: until the end.
-	Stay time.Duration
 	// Spectator makes the client a spectator.
 	Spectator bool
 	// Hz is the number of frames per second; 0: one per tick.
@@ -75,7 +73,13 @@ func (m *Match) Join(p Plan) *Client {
 // changed Config is invalid.
 func (m *Match) Add(p Plan) (*Client, error) {
 	c := &Client{Plan: p, match: m, number: len(m.Clients), server: &serverEnd{}}
-	c.identity = m.identify(c.number, p.Spectator)
+	c.identity = room.Identity{Seat: room.AnySeat, ClientID: uint64(c.number) + 1}
+	if m.config.FixedSeats {
+		c.identity.Seat = c.number
+	}
+	if p.Spectator {
+		c.identity.Role = systems.RoleSpectator
+	}
 	m.Clients = append(m.Clients, c)
 	if c.Plan.Effects == nil {
 		c.Plan.Effects = func(systems.Effect) {}
@@ -108,11 +112,7 @@ func (c *Client) start() error {
 	if err := c.Restart(); err != nil {
 		return err
 	}
-	n := c.match.Net
-	n.Every(c.node, n.LocalNow(c.node)+c.Plan.Phase, c.Plan.Hz, c.frame)
-	if c.Plan.Stay > 0 {
-		n.At(n.Now()+c.Plan.Stay, c.Leave)
-	}
+	c.match.Net.Every(c.node, c.Now()+c.Plan.Phase, c.Plan.Hz, c.frame)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (c *Client) Restart() error {
 		delete(m.faults, c.Core.World())
 	}
 	c.Core, c.left = core, false
-	c.restart()
+	c.next, c.furthest = 0, 0
 	return nil
 }
 
@@ -216,8 +216,8 @@ func (c *Client) Frame(now time.Duration) {
 	}
 }
 
-func (c *Client) frame(_ int64, local time.Duration) {
-	now, game := local, c.match.game
+func (c *Client) frame(_ int64, now time.Duration) {
+	game := c.match.game
 	if c.Plan.Frame != nil {
 		c.Plan.Frame(c, now)
 		return
@@ -242,6 +242,5 @@ func (c *Client) randomInput() (in ecs.InputBytes) {
 	for i := range game.Input.Size() {
 		in[i] = byte(c.rand.Uint64())
 	}
-	in = game.Input.Clean(in)
-	return in
+	return game.Input.Clean(in)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tendon/net/link"
-	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -112,16 +111,4 @@ func (c *Client) observe(t Transfer, ch systems.Channel, message []byte) {
 	if c.Plan.Traffic != nil {
 		c.Plan.Traffic(t, ch, len(message))
 	}
-}
-
-// identify returns what the room knows of a client that asks to enter.
-func (m *Match) identify(number int, spectator bool) room.Identity {
-	id := room.Identity{Seat: room.AnySeat, ClientID: uint64(number) + 1}
-	if m.config.FixedSeats {
-		id.Seat = number
-	}
-	if spectator {
-		id.Role = systems.RoleSpectator
-	}
-	return id
 }

@@ -3,11 +3,14 @@ package matchsim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -30,9 +33,10 @@ type Match struct {
 	config  Config
 	game    *ecs.Game // Config.Game, with the faults
 	server  simnet.NodeID
-	byNode  []*Client    // by NodeID
-	byPeer  []*serverEnd // by Peer; nil: the room has removed the peer
-	history history
+	byNode  []*Client           // by NodeID
+	byPeer  []*serverEnd        // by Peer; nil: the room has removed the peer
+	sums    []image.Checksum    // of the server's states, by tick
+	states  *rollback.Snapshots // the server's newest, for clients that receive states
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
@@ -102,7 +106,7 @@ func (m *Match) open(resume *room.Resume) error {
 	r, err := room.New(rc, m.Net.LocalNow(m.server))
 	if err == nil {
 		m.Room = r
-		m.history.reset()
+		m.states = rollback.NewSnapshots(statesKept)
 	}
 	return err
 }
@@ -112,7 +116,7 @@ func (m *Match) open(resume *room.Resume) error {
 // never runs f.
 func AfterSystems(g *ecs.Game, f func(*ecs.World)) *ecs.Game {
 	game := *g
-	game.Systems = append([]ecs.System(nil), g.Systems...)
+	game.Systems = slices.Clone(g.Systems)
 	if n := len(game.Systems); n > 0 {
 		run := game.Systems[n-1].Run
 		game.Systems[n-1].Run = func(w *ecs.World) {
@@ -124,10 +128,8 @@ func AfterSystems(g *ecs.Game, f func(*ecs.World)) *ecs.Game {
 }
 
 func (m *Match) applyFault(w *ecs.World) {
-	if len(m.faults) > 0 {
-		if planted, ok := m.faults[w]; ok && planted.tick == w.Tick() {
-			planted.f(w)
-		}
+	if planted, ok := m.faults[w]; ok && planted.tick == w.Tick() {
+		planted.f(w)
 	}
 }
 
@@ -196,12 +198,20 @@ func (m *Match) Play(d time.Duration, step func(time.Duration) error) error {
 
 // Ended returns an EndedError for the first client that ended without Leave, or nil.
 func (m *Match) Ended() error {
-	for i, c := range m.Clients {
-		if c.Core != nil && !c.left && c.Core.Err() != nil {
-			return &EndedError{Client: i, Err: c.Core.Err()}
+	for _, c := range m.Clients {
+		if err := c.ended(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// ended returns an EndedError if the client ended without Leave, or nil.
+func (c *Client) ended() error {
+	if c.Core == nil || c.left || c.Core.Err() == nil {
+		return nil
+	}
+	return &EndedError{Client: c.number, Err: c.Core.Err()}
 }
 
 // Game returns the copy of Config.Game that is played.
@@ -248,9 +258,7 @@ func (m *Match) Err() error {
 		if c.Rewritten > 0 {
 			errs = append(errs, fmt.Errorf("client %d had confirmed %d ticks that the recovered room changed", i, c.Rewritten))
 		}
-		if c.Core != nil && c.Core.Err() != nil && !c.left {
-			errs = append(errs, &EndedError{Client: i, Err: c.Core.Err()})
-		}
+		errs = append(errs, c.ended())
 	}
 	return errors.Join(errs...)
 }

@@ -97,12 +97,8 @@ type stage struct {
 }
 
 func newStage(s systems.Strategy, profile string) (*stage, error) {
-	st := &stage{strategy: s}
-	p, ok := simnet.ByName(profile)
-	if !ok {
-		return nil, fmt.Errorf("matchtest: no profile is named %q", profile)
-	}
-	st.profile = p
+	p, _ := simnet.ByName(profile)
+	st := &stage{strategy: s, profile: p}
 	m, err := matchsim.New(matchsim.Config{Game: largeGame(), Strategy: s, Seed: 1, Journal: true, Room: func(c *room.Config) {
 		c.ImageRate, c.KeepSeat, c.Timeout, c.Sinks = stageImageRate, stageKeepSeat, stageTimeout, []room.Sink{{Tick: st.take}}
 	}})
@@ -139,17 +135,12 @@ func (s *stage) fail(format string, args ...any) {
 
 // wantOrders fails unless exactly these joins and leaves were stamped since the scenario began.
 func (s *stage) wantOrders(joins, leaves int) {
-	gotJoins, gotLeaves := 0, 0
+	got := map[image.OrderKind]int{}
 	for _, o := range s.orders {
-		switch o.Kind {
-		case image.OrderJoin:
-			gotJoins++
-		case image.OrderLeave:
-			gotLeaves++
-		}
+		got[o.Kind]++
 	}
-	if gotJoins != joins || gotLeaves != leaves {
-		s.fail("%d joins and %d leaves were stamped, want %d and %d", gotJoins, gotLeaves, joins, leaves)
+	if got[image.OrderJoin] != joins || got[image.OrderLeave] != leaves {
+		s.fail("%d joins and %d leaves were stamped, want %d and %d", got[image.OrderJoin], got[image.OrderLeave], joins, leaves)
 	}
 }
 
@@ -159,28 +150,25 @@ const settling = 12 * time.Second
 
 // keepsUp fails unless a client is live and, from some moment within settling, confirms ticks at the rate of the match.
 func (s *stage) keepsUp(c *matchsim.Client) {
-	rate := ecs.Tick(s.Game().TickRate)
-	end := s.Net.Now() + settling
+	rate, end := ecs.Tick(s.Game().TickRate), s.Net.Now()+settling
+	least := uint64(rate) * 3 / 2
+	if !s.strategy.Predicts || !s.strategy.Needs.Exact {
+		least = uint64(rate) / 2 // the client does not keep the state of every confirmed tick
+	}
+	if _, replicated := c.Core.Strategy().(systems.Replicated); replicated {
+		least = uint64(rate) / 10 // states arrive a few times per second
+	}
 	for {
 		confirmed, checked := c.Core.Stats().Strategy.Confirmed, c.Checked
 		s.Run(2 * time.Second)
-		if !c.Live() {
+		now := c.Core.Stats().Strategy.Confirmed
+		switch {
+		case !c.Live():
 			s.fail("client %d is %v (%v)", c.Number(), c.Core.State(), c.Core.Err())
 			return
-		}
-		now := c.Core.Stats().Strategy.Confirmed
-		least := uint64(rate) * 3 / 2
-		if !s.strategy.Predicts || !s.strategy.Needs.Exact {
-			least = uint64(rate) / 2 // the client does not keep the state of every confirmed tick
-		}
-		if _, replicated := c.Core.Strategy().(systems.Replicated); replicated {
-			least = uint64(rate) / 10 // states arrive a few times per second
-		}
-		compared := c.Checked >= checked+least
-		if now >= confirmed+rate*3/2 && now+rate*2/3 >= s.Room.Tick() && compared {
+		case now >= confirmed+rate*3/2 && now+rate*2/3 >= s.Room.Tick() && c.Checked >= checked+least:
 			return
-		}
-		if s.Net.Now() >= end {
+		case s.Net.Now() >= end:
 			s.fail("client %d confirmed %d ticks in 2 s, %d of them compared, and is at %d, the server at %d", c.Number(), now-confirmed,
 				c.Checked-checked, now, s.Room.Tick())
 			return
@@ -240,22 +228,21 @@ func (s *stage) checkUnaffected(c *matchsim.Client, before client.Stats) {
 	}
 	// The present keeps the pace of the server's ticks, and its lead may vary with the link. Without prediction the
 	// present follows every late packet, and keepsUp is the only bound.
-	lead := func(st client.Stats, server ecs.Tick) int { return int(st.Strategy.Present) - int(server) }
-	was := lead(before, s.began)
-	if is := lead(now, s.Room.Tick()); s.strategy.Predicts && (is < was-leadVariation || is > was+leadVariation) {
+	was, is := int(before.Strategy.Present)-int(s.began), int(now.Strategy.Present)-int(s.Room.Tick())
+	if s.strategy.Predicts && (is < was-leadVariation || is > was+leadVariation) {
 		s.fail("unaffected client %d leads the server by %d ticks, %d before", c.Number(), is, was)
 	}
 }
 
-// naturalStalls is the number of ticks for which a client without prediction may stall within a scenario, beside three
-// times its share of stalled ticks before the scenario.
-const naturalStalls = 6
-
-// gridRounding is the lateness, in nanoseconds, that rounding may add to a tick when the grid was moved.
-const gridRounding = 1000
-
-// leadVariation is the number of ticks by which a lead may vary on the worst of the links.
-const leadVariation = 4
+const (
+	// naturalStalls is the number of ticks for which a client without prediction may stall within a scenario, beside three
+	// times its share of stalled ticks before the scenario.
+	naturalStalls = 6
+	// gridRounding is the lateness, in nanoseconds, that rounding may add to a tick when the grid was moved.
+	gridRounding = 1000
+	// leadVariation is the number of ticks by which a lead may vary on the worst of the links.
+	leadVariation = 4
+)
 
 // checkImage fails unless a client's image was sent in pieces and within its budget, beside the messages of the match.
 func (s *stage) checkImage(c *matchsim.Client, since time.Duration) {

@@ -88,11 +88,7 @@ func dotJoin(w *ecs.World, p ecs.Player) {
 }
 
 func dotLeave(w *ecs.World, p ecs.Player) {
-	for e := range dotSteered.All(w) {
-		if e.B.Player == p {
-			w.Despawn(e.Entity())
-		}
-	}
+	w.Despawn(avatarOf(w, p))
 }
 
 // dotOrder pays the amount in the order's first byte.
@@ -111,4 +107,47 @@ func dotBot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 		in.DX, in.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
 	}
 	return dotInput.Pack(in)
+}
+
+// dustCount is the number of dust entities: enough that an image of the state takes many pieces.
+const dustCount = 5000
+
+// dust is random data, so that it does not compress.
+type dust struct{ A, B, C, D uint64 }
+
+var (
+	dustOf    = ecs.NewComponent[dust]("dust")
+	dustQuery = ecs.NewQuery1(ecs.Write(dustOf))
+)
+
+// largeGame returns the game that Conformance plays: Dots in a world whose image takes seconds to send.
+func largeGame() *ecs.Game {
+	g := Dots()
+	g.Name = "crowd"
+	g.Components = append(g.Components, dustOf)
+	g.Setup = func(w *ecs.World) {
+		r := w.Rand()
+		for range dustCount {
+			dustOf.Put(w, w.Spawn(ecs.OwnedByWorld, dustOf), dust{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
+		}
+	}
+	return g
+}
+
+// flipDust flips one bit, which no system changes back.
+func flipDust(w *ecs.World) {
+	for e := range dustQuery.All(w) {
+		e.A.C ^= 1 << 17
+		return
+	}
+}
+
+// avatarOf returns the entity of a player, zero if there is none.
+func avatarOf(w *ecs.World, p ecs.Player) (avatar ecs.Entity) {
+	for e := range dotSteered.All(w) {
+		if e.B.Player == p {
+			avatar = e.Entity()
+		}
+	}
+	return avatar
 }

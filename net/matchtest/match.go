@@ -92,7 +92,12 @@ func match(game *ecs.Game, profile string) error {
 		if d := c.Core.Desyncs(); len(d) > 0 {
 			errs = append(errs, fmt.Errorf("client %d, first difference found: %v", i, d[0]))
 		}
-		errs = append(errs, proof(c))
+		switch {
+		case c.FirstLive == 0:
+			errs = append(errs, fmt.Errorf("client %d was never live: it is %v", i, c.Core.State()))
+		case c.Checked == 0:
+			errs = append(errs, fmt.Errorf("matchtest: the match proves nothing: no tick of client %d was compared", i))
+		}
 		rewinds += c.Core.Stats().Strategy.Rollbacks
 	}
 	if rewinds == 0 && len(m.Clients) > 1 && p.Name != "P0" {
@@ -103,15 +108,4 @@ func match(game *ecs.Game, profile string) error {
 		errs = append(errs, fmt.Errorf("matchtest: the match on %s proves nothing: the game's own state had %d values in %d ticks", p.Name, len(states), m.Room.Tick()))
 	}
 	return errors.Join(errs...)
-}
-
-// proof returns an error unless a client was in the match and was compared.
-func proof(c *matchsim.Client) error {
-	switch {
-	case c.FirstLive == 0:
-		return fmt.Errorf("client %d was never live: it is %v", c.Number(), c.Core.State())
-	case c.Checked == 0:
-		return fmt.Errorf("matchtest: the match proves nothing: no tick of client %d was compared", c.Number())
-	}
-	return nil
 }

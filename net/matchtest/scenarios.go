@@ -33,11 +33,19 @@ func (s *stage) until(most time.Duration, done func() bool) bool {
 // loading is how long an image may take to arrive on the worst link, and its receiver to catch up.
 const loading = 10 * time.Second
 
+// becomesLive fails, and returns false, unless a client is live by one connection in time.
+func (s *stage) becomesLive(c *matchsim.Client, most time.Duration) bool {
+	live := s.until(most, func() bool { return c.Live() && s.connections(c) == 1 })
+	if !live {
+		s.fail("client %d is %v after %v, with %d connections", c.Number(), c.Core.State(), most, s.connections(c))
+	}
+	return live
+}
+
 func joinLate(s *stage) *matchsim.Client {
 	since := s.Net.Now()
 	c := s.Join(s.plan())
-	if !s.until(loading, c.Live) {
-		s.fail("the joiner is %v after %v", c.Core.State(), loading)
+	if !s.becomesLive(c, loading) {
 		return c
 	}
 	s.checkImage(c, since)
@@ -80,8 +88,7 @@ func reconnectInTime(s *stage) *matchsim.Client {
 	if !s.until(time.Second, func() bool { return s.connections(c) == 1 }) {
 		s.fail("%d connections of one client are served", s.connections(c))
 	}
-	if !s.until(loading, c.Live) {
-		s.fail("the reconnected client is %v after %v", c.Core.State(), loading)
+	if !s.becomesLive(c, loading) {
 		return c
 	}
 	s.keepsUp(c)
@@ -110,8 +117,7 @@ func reconnectLate(s *stage) *matchsim.Client {
 	if s.Room.World().Exists(avatar) {
 		s.fail("the avatar of a player who left still exists")
 	}
-	if !s.until(2*loading, func() bool { return c.Live() && s.connections(c) == 1 }) {
-		s.fail("the reconnected client is %v, with %d connections", c.Core.State(), s.connections(c))
+	if !s.becomesLive(c, 2*loading) {
 		return c
 	}
 	s.keepsUp(c)
@@ -130,8 +136,7 @@ func spectate(s *stage) *matchsim.Client {
 	p := s.plan()
 	p.Spectator = true
 	c := s.Join(p)
-	if !s.until(loading, c.Live) {
-		s.fail("the spectator is %v after %v", c.Core.State(), loading)
+	if !s.becomesLive(c, loading) {
 		return c
 	}
 	s.checkImage(c, since)
@@ -225,9 +230,8 @@ func killServer(s *stage) *matchsim.Client {
 	if s.Room.Tick() != tick {
 		s.fail("the server was killed at tick %d and recovered at tick %d", tick, s.Room.Tick())
 	}
-	for i, c := range clients {
-		if !s.until(2*loading, func() bool { return c.Live() && s.connections(c) == 1 }) {
-			s.fail("client %d is %v after the recovery", i, c.Core.State())
+	for _, c := range clients {
+		if !s.becomesLive(c, 2*loading) {
 			return nil
 		}
 	}

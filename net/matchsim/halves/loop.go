@@ -63,16 +63,16 @@ func (p *parcel) add(ch systems.Channel, message []byte) {
 	p.ends, p.chans = append(p.ends, len(p.data)), append(p.chans, ch)
 }
 
-// at returns message i. ok is false if there is none.
-func (p *parcel) at(i int) (ch systems.Channel, message []byte, ok bool) {
-	if i >= len(p.ends) {
-		return 0, nil, false
-	}
+// all yields the messages and drops them.
+func (p *parcel) all(yield func(ch systems.Channel, message []byte) bool) {
 	from := 0
-	if i > 0 {
-		from = p.ends[i-1]
+	for i, end := range p.ends {
+		if !yield(p.chans[i], p.data[from:end]) {
+			break
+		}
+		from = end
 	}
-	return p.chans[i], p.data[from:p.ends[i]], true
+	p.clear()
 }
 
 func (p *parcel) clear() { p.data, p.ends, p.chans = p.data[:0], p.ends[:0], p.chans[:0] }
@@ -190,12 +190,11 @@ func (l *Loop) Run(frames int) {
 }
 
 func (l *Loop) check(err error) {
-	switch {
-	case err == nil:
-	case l.Refused != nil:
-		l.Refused(err)
-	default:
+	if err != nil && l.Refused == nil {
 		panic(err)
+	}
+	if err != nil {
+		l.Refused(err)
 	}
 }
 
@@ -203,15 +202,9 @@ func (l *Loop) check(err error) {
 func (l *Loop) Serve() {
 	now := l.Now()
 	for id := range l.up {
-		p := &l.up[id][l.Tick%slots]
-		for i := 0; ; i++ {
-			ch, message, ok := p.at(i)
-			if !ok {
-				break
-			}
+		for ch, message := range l.up[id][l.Tick%slots].all {
 			l.check(l.Server.Receive(systems.Peer(id), ch, message, now, l))
 		}
-		p.clear()
 	}
 	if l.Server.Hold(now) {
 		return
@@ -222,15 +215,9 @@ func (l *Loop) Serve() {
 
 // Deliver passes the messages that have arrived to a client.
 func (l *Loop) Deliver(seat int) {
-	p := &l.down[seat][l.Tick%slots]
-	for i := 0; ; i++ {
-		ch, message, ok := p.at(i)
-		if !ok {
-			break
-		}
+	for ch, message := range l.down[seat][l.Tick%slots].all {
 		l.check(l.Clients[seat].Receive(ch, message, l.Local(seat)))
 	}
-	p.clear()
 }
 
 // Discard drops the messages that have arrived for a client.

@@ -186,10 +186,10 @@ func (m *Match) record(f systems.FinalTick) {
 
 // Tick returns what was recorded of a tick. ok is false for a tick that is not final yet.
 func (m *Match) Tick(f ecs.Tick) (t *Tick, ok bool) {
-	if f == 0 || int(f) >= len(m.Ticks) {
-		return &m.Ticks[0], false
+	if ok = f > 0 && int(f) < len(m.Ticks); !ok {
+		f = 0
 	}
-	return &m.Ticks[f], true
+	return &m.Ticks[f], ok
 }
 
 // WantChange fails the test unless the state changed in nearly every tick: a run in which it does not proves nothing.

@@ -95,11 +95,11 @@ func (m *Match) Add(plan Plan) *Peer {
 		if payload[0] != p.Run || p.Run == 0 {
 			return // of another connection
 		}
+		receive := p.Half.Receive
 		if p.Receive != nil {
-			m.Check(p.Receive(ch, payload[1:], now))
-		} else {
-			m.Check(p.Half.Receive(ch, payload[1:], now))
+			receive = p.Receive
 		}
+		m.Check(receive(ch, payload[1:], now))
 	})
 	if !p.FromOpen {
 		p.display(p.Phase)
@@ -264,15 +264,13 @@ func (p *Peer) frame(now time.Duration) {
 	p.Half.Send(now, p.match.ToServer(p))
 	p.Half.Effects(func(e systems.Effect) {
 		p.Effects = append(p.Effects, e)
-		if p.Effect != nil {
-			p.Effect(e)
-		}
+		call(p.Effect, e)
 	})
 	call(p.After, now)
 }
 
-func call(f func(time.Duration), now time.Duration) {
+func call[T any](f func(T), x T) {
 	if f != nil {
-		f(now)
+		f(x)
 	}
 }

@@ -4,6 +4,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -16,8 +17,8 @@ import (
 	"tendon/systems"
 )
 
-// Load is a match of bots in virtual time whose costs are accounted. The same loadConfig gives the same match, tick by
-// tick. Sealing and sockets are not in it.
+// Load is a match of bots in virtual time whose costs are accounted. The same Config gives the same match, tick by tick.
+// Sealing and sockets are not in it.
 type Load struct {
 	config  Config
 	match   *matchsim.Match
@@ -38,9 +39,9 @@ type Config struct {
 // displayRate is the number of frames per second of every client.
 const displayRate = 60
 
-func New(c Config) (*Load, error) {
-	l := &Load{config: c}
-	var err error
+// New returns a load whose bots begin to connect.
+func New(c Config) (l *Load, err error) {
+	l = &Load{config: c}
 	if l.server, err = cost.New(cost.Config{Game: c.Game, Name: "server", Allocs: c.Allocs}); err != nil {
 		return nil, err
 	}
@@ -68,19 +69,16 @@ func (l *Load) join(i int) error {
 	phase := time.Second / displayRate * time.Duration(2*i+1) / time.Duration(2*c.Players) // frames of clients do not coincide
 	random := image.NewRand(c.Seed<<8 + uint64(i))
 	_, err = l.match.Add(matchsim.Plan{Profile: c.Profile, Clock: simnet.Clock{Offset: time.Duration(i+1) * time.Second}, Hz: displayRate, Phase: phase,
-		Frame:  func(p *matchsim.Client, now systems.Time) { l.frame(p, random, now) },
+		Frame: func(p *matchsim.Client, now systems.Time) {
+			if p.Live() { // the bot's own work is outside of Core.Frame, so that it is not accounted
+				p.Core.SetInput(c.Game.Bot(p.Core.World(), ecs.Player(i), random))
+			}
+			p.Frame(now)
+			p.Core.View(now)
+			p.Core.Effects(func(systems.Effect) {})
+		},
 		Change: func(cc *client.Config) { cc.Name, cc.Observer = fmt.Sprintf("bot %d", i+1), ledger }})
 	return err
-}
-
-// frame is one frame of a client. The bot's own work is outside of Core.Frame, so that it is not accounted.
-func (l *Load) frame(p *matchsim.Client, random *ecs.Rand, now systems.Time) {
-	if p.Live() {
-		p.Core.SetInput(l.config.Game.Bot(p.Core.World(), ecs.Player(p.Number()), random))
-	}
-	p.Frame(now)
-	p.Core.View(now)
-	p.Core.Effects(func(systems.Effect) {})
 }
 
 // The timing of a load, in virtual time.
@@ -91,7 +89,7 @@ const (
 
 // Prepare runs until all bots are live and the match has settled, and drops the costs so far.
 func (l *Load) Prepare(step func(time.Duration) error) error {
-	for !l.live() {
+	for slices.ContainsFunc(l.match.Clients, func(c *matchsim.Client) bool { return !c.Live() }) {
 		if l.match.Net.Now() >= loadJoin {
 			return fmt.Errorf("not all bots came into the match within %v: choose a better --net", loadJoin)
 		}
@@ -115,15 +113,6 @@ func (l *Load) Play(d time.Duration, step func(time.Duration) error) error {
 		return fmt.Errorf("bot %d ended: %w", ended.Client+1, ended.Err)
 	}
 	return err
-}
-
-func (l *Load) live() bool {
-	for _, c := range l.match.Clients {
-		if !c.Live() {
-			return false
-		}
-	}
-	return true
 }
 
 // Ledgers returns all ledgers, the server's first.
