@@ -26,7 +26,7 @@ func lockstepRows() []measure.Row {
 		{Name: "journal", What: "journal of that room: one tick of 4 players, half of them with a new input, one write to a file",
 			Reference: "the lockstep server's frame of such a room", Run: journalTick},
 		{Name: "lockstep-room-relay-only", What: "lockstep server that only relays: the same room",
-			Reference: "the relay server, which simulates too", Run: func() measure.Result { return roomFrame(lockstep.New(lockstep.Config{Simulate: lockstep.OnDemand})) }},
+			Reference: "the relay server, which simulates too", Run: func() measure.Result { return roomFrame(lockstep.New(lockstep.Config{OnDemand: true})) }},
 	}
 	// The estimates of strategies.md: 4 players, 6 operations a second each, with headers.
 	for _, e := range []struct{ interval, kbps int }{{1, 26}, {2, 14}, {5, 6}, {10, 4}} {

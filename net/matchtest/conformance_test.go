@@ -44,7 +44,7 @@ func TestLockstepConforms(t *testing.T) {
 	if raceEnabled {
 		return
 	}
-	for name, c := range map[string]lockstep.Config{"reliable": {Reliable: true}, "on demand": {Simulate: lockstep.OnDemand}, "eager": {Interval: 5, Eager: true}} {
+	for name, c := range map[string]lockstep.Config{"reliable": {Reliable: true}, "on demand": {OnDemand: true}, "eager": {Interval: 5, Eager: true}} {
 		t.Run(name, func(t *testing.T) { conforms(t, lockstep.New(c)) })
 	}
 }

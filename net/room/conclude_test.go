@@ -24,8 +24,8 @@ func TestAMatchThatEveryoneLeftBeforeItsEndIsDecided(t *testing.T) {
 		{relay.Strategy, systems.ByServer, false, false},
 		{verify.Strategy, systems.ByServer, false, false},
 		{lockstep.New(lockstep.Config{VoteTime: 600 * systems.Second}), systems.ByReplay, true, false},
-		{lockstep.New(lockstep.Config{Simulate: lockstep.OnDemand, VoteTime: 600 * systems.Second}), systems.ByReplay, true, false},
-		{lockstep.New(lockstep.Config{Simulate: lockstep.OnDemand, VoteTime: 2 * systems.Second}), systems.ByReplay, true, true},
+		{lockstep.New(lockstep.Config{OnDemand: true, VoteTime: 600 * systems.Second}), systems.ByReplay, true, false},
+		{lockstep.New(lockstep.Config{OnDemand: true, VoteTime: 2 * systems.Second}), systems.ByReplay, true, true},
 	} {
 		var decided []systems.Decision
 		end := ecs.Tick(1 << 40)

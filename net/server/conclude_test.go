@@ -17,7 +17,7 @@ import (
 // A match that ended after its players were gone is decided before its room is closed: when the room was empty long enough,
 // and when the server stops.
 func TestAClosedRoomHasDecidedItsMatches(t *testing.T) {
-	for _, simulate := range []lockstep.Simulate{lockstep.Always, lockstep.OnDemand} {
+	for _, onDemand := range []bool{false, true} {
 		for _, stops := range []bool{false, true} {
 			var mu sync.Mutex
 			var events []string
@@ -31,7 +31,7 @@ func TestAClosedRoomHasDecidedItsMatches(t *testing.T) {
 				defer mu.Unlock()
 				return slices.Clone(events)
 			}
-			play := lockstep.New(lockstep.Config{Simulate: simulate, VoteTime: 600 * systems.Second})
+			play := lockstep.New(lockstep.Config{OnDemand: onDemand, VoteTime: 600 * systems.Second})
 			inBubble(t, "P1", func(c *Config) {
 				c.Room.Strategy = play
 				c.Room.Game.Result = func(w *ecs.World) []byte {
@@ -61,7 +61,7 @@ func TestAClosedRoomHasDecidedItsMatches(t *testing.T) {
 					w.until("the room is closed", emptyRoom+15*time.Second, func() bool { return slices.Contains(read(), "closed") })
 				}
 				if want := []string{"over in 120 by replay of 1", "closed"}; !slices.Equal(read(), want) {
-					t.Errorf("Simulate %v, stops %v: %q, want %q", simulate, stops, read(), want)
+					t.Errorf("OnDemand %v, stops %v: %q, want %q", onDemand, stops, read(), want)
 				}
 			})
 		}

@@ -9,7 +9,9 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
+	"tendon/systems/vote"
 )
 
 // Client is lockstep's half on a client. It holds the frames (log.first − 1, log.last] whole, and has executed those
@@ -28,6 +30,7 @@ type Client struct {
 	interval  int
 	grid      grid
 	margin    margin
+	input     inputs.Changes
 	own       operationQueue
 	ring      *rollback.Snapshots
 	effects   rollback.Effects // every event is final when it is received
@@ -64,14 +67,18 @@ var clientSystems = []systems.System[*Client]{
 	// On either channel: where datagrams are blocked, everything comes on the reliable one.
 	{Name: "syncs", Phase: systems.Receive, Kind: kindSync, Accept: (*Client).receiveSync},
 	{Name: "stamped operations", Phase: systems.Receive, Kind: kindStamped, Reliable: true, Accept: (*Client).receiveStamped},
-	{Name: "margin", Phase: systems.Reconcile, Run: (*Client).chooseMargin},
+	{Name: "margin", Phase: systems.Reconcile, Run: func(c *Client) { c.margin.choose(c.Now) }},
 	{Name: "frames", Phase: systems.Reconcile, Run: (*Client).run},
 	{Name: "operations", Phase: systems.Send, Run: (*Client).sendOps},
 	{Name: "checksums", Phase: systems.Send, Run: (*Client).sendChecksums},
 	{Name: "results", Phase: systems.Send, Run: (*Client).sendResults},
 }
 
-func newClient(limits Config, c systems.ClientConfig) (*Client, error) {
+func newClient(limits Config, c systems.ClientConfig) (systems.Client, error) {
+	limits, err := limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	core, err := predictor.NewCore("lockstep", ErrMessage, c)
 	if err == nil {
 		err = checkGame(core.Game)
@@ -83,7 +90,7 @@ func newClient(limits Config, c systems.ClientConfig) (*Client, error) {
 		return nil, err
 	}
 	cl := &Client{limits: limits, log: newLog(0, core.Game), executed: cursor{frame: newFrame(core.Game)}, ring: rollback.NewSnapshots(ringDepth),
-		interval: limits.Interval, checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
+		interval: limits.Interval, checksums: predictor.Checksums{Kind: kindHash, Every: vote.Every}}
 	cl.Core = core
 	cl.Timer.Least = cl.Timer.Tick() * 4 / 5
 	cl.Start(cl, clientSystems)
@@ -114,7 +121,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 }
 
 // SetInput sets what the local player does from now on. A press is not lost if no frame is due meanwhile.
-func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.Live(), c.Game) }
+func (c *Client) SetInput(in ecs.InputBytes) { c.input.Set(in, c.Live(), c.Game) }
 
 // Order asks the server to stamp an order of the local player.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
@@ -127,13 +134,10 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	case c.own.full():
 		return fmt.Errorf("lockstep: the server has not answered %d operations: try again later", maxQueue)
 	}
-	c.own.add(op{isOrder: true, target: target, payload: append([]byte(nil), payload...)})
+	c.own.add(op{isOrder: true, target: target, payload: bytes.Clone(payload)})
 	c.Timer.Pending = true
 	return nil
 }
-
-// chooseMargin chooses the margin from the lateness of syncs.
-func (c *Client) chooseMargin() { c.margin.choose(c.Now) }
 
 // run executes the frames that are due.
 func (c *Client) run() {
@@ -153,13 +157,23 @@ func (c *Client) run() {
 		c.due()
 	}
 	if steps > 0 {
-		if !c.Spectates() {
-			c.own.sample(steps, c.Game)
-		}
+		c.sample(steps)
 		c.Timer.Pending = true
 	}
 	for ; !c.limits.NoCatchUp && steps < maxSteps && c.hand() > 2*c.wanted(); steps++ {
 		c.execute()
+	}
+}
+
+// sample makes an operation of the player's input if it is another than the server predicts. ticks have passed since the
+// last call.
+func (c *Client) sample(ticks int) {
+	c.input.Pass(ticks, c.Game)
+	if c.Spectates() || c.own.full() {
+		return
+	}
+	if in, changed := c.input.Sample(); changed {
+		c.own.add(op{in: in})
 	}
 }
 
@@ -213,7 +227,7 @@ func (c *Client) catchUp() {
 	if c.hand() == c.wanted() && c.announced == c.log.last {
 		c.Phase = predictor.Live
 		c.grid.begin(c.Now)
-		c.own.start()
+		c.input.Repeat(c.Game)
 	}
 }
 
@@ -229,7 +243,7 @@ func (c *Client) execute() {
 	if c.Config.Taken != nil {
 		c.Config.Taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: e.at, Inputs: c.scratch.valid, Orders: e.orders}})
 	}
-	if c.Live() || e.at%checkEvery == 0 || e.at+2 >= c.log.last-min(c.log.last, ecs.Tick(c.wanted())) {
+	if c.Live() || e.at%vote.Every == 0 || e.at+2 >= c.log.last-min(c.log.last, ecs.Tick(c.wanted())) {
 		c.ring.Save(c.World())
 	}
 	if c.Game.Result != nil && !c.Spectates() {

@@ -23,19 +23,17 @@ func (c *Client) receiveSync(m systems.Message) error {
 		return err
 	}
 	bits := wire.NewBitReader(r.Rest())
-	known, ok := c.startFrom(&head, &bits)
+	before, ok := c.startOf(&head, &bits)
 	if !ok {
 		return ErrMessage
 	}
 	was := c.log.last
-	if known {
-		frames := bits
-		whole, ok := c.readFrames(&head, frames, false)
+	if before != nil {
+		whole, ok := c.readFrames(&head, before, bits, false)
 		if !ok || c.log.bytes > maxPending {
 			return ErrMessage
 		}
-		c.startFrom(&head, nil)
-		c.readFrames(&head, bits, true)
+		c.readFrames(&head, before, bits, true)
 		in := &c.incoming
 		if in.blocked = in.blocked[:0]; !whole {
 			in.blocked = append(in.blocked, m.Body...)
@@ -53,72 +51,71 @@ func (c *Client) receiveSync(m systems.Message) error {
 	return nil
 }
 
-// startFrom copies the inputs of the frame before the sync's first into before. They are those of the sync's key, which
-// is read if r is not nil, or those that are kept. known is false where there are none, and for a gap.
-func (c *Client) startFrom(h *syncHead, r *wire.BitReader) (known, ok bool) {
-	if h.key && r != nil {
-		c.incoming.key = append(c.incoming.key[:0], c.incoming.before...)
+// startOf returns the inputs of the frame before the sync's first: those of the sync's key, which r reads, or those that are
+// kept. It returns nil where they are not kept, and for a gap.
+func (c *Client) startOf(h *syncHead, r *wire.BitReader) (inputs []ecs.InputBytes, ok bool) {
+	if h.key {
 		clear(c.incoming.key)
-		for p := range c.incoming.key {
-			if _, ok := code.ReadChange(r, &c.incoming.key[p], c.Game); !ok {
-				return false, false
-			}
+		if _, ok := code.ReadInputs(r, c.incoming.key, c.Game); !ok {
+			return nil, false
 		}
 	}
-	if h.first > c.log.last+1 {
-		return false, true
+	kept, ok := c.incoming.recent.At(h.first - 1)
+	switch {
+	case h.first > c.log.last+1:
+		return nil, true
+	case h.key:
+		return c.incoming.key, true
+	case !ok:
+		return nil, true
 	}
-	inputs := c.incoming.key
-	if !h.key {
-		if inputs = c.incoming.recent.at(h.first - 1); inputs == nil {
-			return false, true
-		}
-	}
-	copy(c.incoming.before, inputs)
-	return true, true
+	return *kept, true
 }
 
-// readFrames reads the frames of a sync, which follow before, and with keep stores those that are new. whole is false
-// if operations of a frame are missing; that frame and those behind it are then not kept. ok is false for a malformed
-// message.
-func (c *Client) readFrames(h *syncHead, r wire.BitReader, keep bool) (whole, ok bool) {
+// readFrames reads the frames of a sync, which follow the one with the inputs of before, and with keep stores those that are
+// new. whole is false if operations of a frame are missing; that frame and those behind it are then not kept. ok is false
+// for a malformed message.
+func (c *Client) readFrames(h *syncHead, before []ecs.InputBytes, r wire.BitReader, keep bool) (whole, ok bool) {
+	in := &c.incoming
+	copy(in.before, before)
 	if keep && h.key && h.first == c.at()+1 && c.log.last == c.at() {
-		copy(c.executed.inputs, c.incoming.before) // the game may have refused some of them
-		c.incoming.recent.put(c.at(), c.incoming.before)
+		copy(c.executed.inputs, in.before) // the game may have refused some of them
+		in.remember(c.at(), in.before)
 	}
 	for f := h.first; f <= h.last(); f++ {
-		code, digest := c.incoming.tail.read(&r, c.incoming.before, c.Game)
-		if code == codedWrong || r.Err() != nil {
+		digest, whole, ok := in.tail.read(&r, in.before, c.Game)
+		if !ok || r.Err() != nil {
 			return false, false
 		}
-		switch known := c.incoming.recent.at(f); {
-		case f <= c.log.last && known == nil:
+		switch known, kept := in.recent.At(f); {
+		case f <= c.log.last && !kept:
 			return true, true // executed long ago
 		case f <= c.log.last:
-			copy(c.incoming.tail.inputs, known)
-		case code == codedDigest && !c.gather(f, digest):
+			copy(in.tail.inputs, *known)
+		case !whole && !c.gather(f, digest):
 			return false, true
 		case keep:
-			c.log.add(&c.incoming.tail, c.incoming.before)
-			c.incoming.recent.put(f, c.incoming.tail.inputs)
-			c.incoming.dropThrough(f)
+			c.log.add(&in.tail, in.before)
+			in.remember(f, in.tail.inputs)
+			in.dropThrough(f)
 		}
-		copy(c.incoming.before, c.incoming.tail.inputs)
+		copy(in.before, in.tail.inputs)
 	}
 	return true, r.Close() == nil
 }
 
 // gather builds frame f in tail from the operations that came by themselves, and reports whether they are complete.
 func (c *Client) gather(f ecs.Tick, want uint32) bool {
-	c.incoming.tail.follow(c.incoming.before, c.Game)
-	for i := range c.incoming.held {
-		if o := &c.incoming.held[i]; o.tick == f {
-			o.apply(&c.incoming.tail, c.Game)
+	in := &c.incoming
+	in.tail.follow(in.before, c.Game)
+	for i := range in.held {
+		if o := &in.held[i]; o.tick == f {
+			o.apply(&in.tail, c.Game)
 		}
 	}
-	c.incoming.tail.finish()
+	in.tail.finish()
 	w := wire.NewBitWriter(c.scratch.code[:0], worstCode(c.Game))
-	c.incoming.tail.append(&w, c.incoming.before, c.Game)
+	in.tail.append(&w, in.before, c.Game)
 	w.Bool(true)
 	c.scratch.code = w.Bytes()
 	return w.Err() == nil && digest(c.scratch.code) == want
@@ -134,20 +131,17 @@ func (c *Client) receiveStamped(m systems.Message) error {
 	if s.tick > c.announced+redundant+ecs.Tick(2*c.Game.TickRate) || len(c.incoming.held) >= maxHeld {
 		return ErrMessage
 	}
-	if s.tick <= c.log.last {
-		return nil
-	}
-	number := 0
-	for i := range c.incoming.held {
-		if c.incoming.held[i].tick == s.tick {
+	in, number := &c.incoming, 0
+	for i := range in.held {
+		if in.held[i].tick == s.tick {
 			number++
 		}
 	}
-	if s.number != number {
+	if s.tick <= c.log.last || s.number != number {
 		return nil
 	}
-	c.incoming.held = append(c.incoming.held, s)
-	if in := &c.incoming; len(in.blocked) > 0 {
+	in.held = append(in.held, s)
+	if len(in.blocked) > 0 {
 		in.again = append(in.again[:0], in.blocked...)
 		m.Body = in.again
 		return c.receiveSync(m)

@@ -1,6 +1,9 @@
 package lockstep
 
-import "tendon/systems"
+import (
+	"tendon/systems"
+	"tendon/systems/vote"
+)
 
 // opsDue reports whether a message is due, at most once a tick. It then counts as sent.
 func (c *Client) opsDue() bool {
@@ -9,7 +12,7 @@ func (c *Client) opsDue() bool {
 	}
 	// Nothing is lost: a message is due for a new operation, and now and then for how far the client is.
 	since, tick := c.Timer.Since(c.Now), c.Timer.Tick()
-	if !(since >= c.Timer.Least && c.own.fresh() < len(c.own.queue)) && since < tick*systems.Time(max(c.interval, 4)) {
+	if !(since >= c.Timer.Least && c.own.fresh() < len(c.own.list)) && since < tick*systems.Time(max(c.interval, 4)) {
 		return false
 	}
 	c.Timer.Sent(c.Now)
@@ -25,27 +28,30 @@ func (c *Client) sendOps() {
 	if c.limits.Reliable {
 		from, ch = c.own.fresh(), systems.Reliable
 	}
-	m.received, m.executed, m.live, m.stalled = c.log.last, c.at(), c.Live(), c.margin.share()
+	m.received, m.executed, m.live, m.stalled = c.log.last, c.at(), c.Live(), c.margin.share(c.Game.TickRate)
 	m.lead = 0
 	if c.limits.Closing != Optimistic {
 		tick := c.Timer.Tick()
 		m.lead = min(int((c.RTT+tick-1)/tick)+c.wanted()+slack, maxLead)
 	}
-	m.ops, m.first = c.own.queue[from:], c.own.first+uint32(from)
+	m.ops, m.first = c.own.list[from:], c.own.first+uint32(from)
 	var n int
 	c.Buffer, n = m.append(c.Buffer[:0], c.Game)
-	c.own.sent(from+n, c.Now)
+	c.own.sentThrough(from+n, c.Now)
 	c.Out.Send(0, ch, c.Buffer)
 }
 
 // slack is added to the number of frames that a waiting server may end without a message of this client.
 const slack = 3
 
-// sendChecksums sends the checksums of the executed frames that are checked, except for those long past, which the server
-// does not keep any more.
+// sendChecksums sends the checksums of the executed frames that are checked, except for those long past, on which the
+// server has ended the vote.
 func (c *Client) sendChecksums() {
-	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, checksumsKept*checkEvery/2), c.ring.At)
+	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, votedFrames), c.ring.At)
 }
+
+// votedFrames is how long before the newest sync a checksum counts: half of what the server keeps.
+const votedFrames = 32 * vote.Every
 
 // sendResults sends the results of matches that have ended.
 func (c *Client) sendResults() {

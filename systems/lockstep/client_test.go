@@ -68,7 +68,7 @@ func TestASuspendedClientCatchesUp(t *testing.T) {
 // measured.
 func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
 	for _, told := range []bool{false, true} {
-		m := newMatch(t, testGame(60), 22, Config{Simulate: OnDemand})
+		m := newMatch(t, testGame(60), 22, Config{OnDemand: true})
 		m.join(profile(t, "P1"), simnet.Clock{}, 0, 60, wander(1))
 		m.Net.RunUntil(20 * time.Second)
 		var spent systems.Time

@@ -48,7 +48,7 @@ func (m *match) concluded(before int) systems.Decision {
 // A room that ends while players vote loses no result. A strict majority of the players who were in the match decides.
 // Otherwise the server decides, and replays the match if it only kept the log.
 func TestConcludeDecidesThePendingBallot(t *testing.T) {
-	for _, simulate := range []Simulate{Always, OnDemand} {
+	for _, onDemand := range []bool{false, true} {
 		for _, c := range []struct {
 			voters image.PlayerSet
 			how    systems.How
@@ -56,12 +56,12 @@ func TestConcludeDecidesThePendingBallot(t *testing.T) {
 			if raceDetector && c.voters != 0b0011 {
 				continue // the same, slowly
 			}
-			m := fourWho(t, ending(), Config{Simulate: simulate, VoteTime: 60 * systems.Second}, c.voters)
+			m := fourWho(t, ending(), Config{OnDemand: onDemand, VoteTime: 60 * systems.Second}, c.voters)
 			m.Net.RunUntil(9 * time.Second)
 			d := m.concluded(0)
 			if d.Tick != 400 || d.How != c.how || d.Registered != 15 || d.Voted != c.voters || d.Silent != 15&^c.voters || d.Dissented != 0 ||
 				len(d.Result) != 9 || d.Result[8] != 'e' {
-				t.Errorf("Simulate %v, voters %04b: %+v", simulate, c.voters, d)
+				t.Errorf("OnDemand %v, voters %04b: %+v", onDemand, c.voters, d)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func TestConcludeDecidesThePendingBallot(t *testing.T) {
 
 // Where the server computes the match anyway, what it computed is what counts.
 func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
-	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0b0111)
+	m := fourWho(t, ending(), Config{OnDemand: true, VoteTime: 60 * systems.Second}, 0b0111)
 	m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
 		if message[0] == kindResult {
 			if message[len(message)-1] ^= 1; p.ID == 3 {
@@ -81,7 +81,7 @@ func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
 	if d := m.concluded(0); d.How != systems.ByAudit || d.Dissented != 7 || d.Result[8] != 'e' {
 		t.Errorf("%+v", d)
 	}
-	m = fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 15)
+	m = fourWho(t, ending(), Config{OnDemand: true, VoteTime: 60 * systems.Second}, 15)
 	m.Net.RunUntil(2 * time.Second)
 	lie := resultMessage{tick: 50, result: []byte("ours")}
 	for p := range systems.Peer(3) {
@@ -103,7 +103,7 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 		}
 		return nil
 	}
-	m := fourWho(t, game, Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0)
+	m := fourWho(t, game, Config{OnDemand: true, VoteTime: 60 * systems.Second}, 0)
 	m.Net.RunUntil(10 * time.Second)
 	m.server.Conclude()
 	if len(m.Decisions) != most {
@@ -119,7 +119,7 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 // When all players have left, a server that kept the log replays it in the time that the room still has, and decides
 // the open matches. While a player is only disconnected for a moment, the replay waits.
 func TestTheLogOfAMatchThatAllHaveLeftIsReplayed(t *testing.T) {
-	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 5 * systems.Second}, 0)
+	m := fourWho(t, ending(), Config{OnDemand: true, VoteTime: 5 * systems.Second}, 0)
 	m.Net.RunUntil(8 * time.Second)
 	for _, c := range m.clients {
 		c.peer.Off = true
@@ -143,10 +143,10 @@ func TestTheLogOfAMatchThatAllHaveLeftIsReplayed(t *testing.T) {
 // joined later have none. One of two players does not decide alone because the other has left.
 func TestVotersAreThePlayersAtTheEnd(t *testing.T) {
 	for _, way := range []struct {
-		Simulate
-		comes bool // somebody else
-	}{{Always, false}, {Always, true}, {OnDemand, false}, {OnDemand, true}} {
-		m := newMatch(t, ending(), 3, Config{Simulate: way.Simulate, VoteTime: 2 * systems.Second})
+		onDemand bool
+		comes    bool // somebody else
+	}{{false, false}, {false, true}, {true, false}, {true, true}} {
+		m := newMatch(t, ending(), 3, Config{OnDemand: way.onDemand, VoteTime: 2 * systems.Second})
 		for s := range 2 {
 			m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 		}
@@ -171,7 +171,7 @@ func TestVotersAreThePlayersAtTheEnd(t *testing.T) {
 
 // A tick in which one was alone is not one's to choose.
 func TestAClaimOfATickInWhichOneWasAloneDecidesNothing(t *testing.T) {
-	m := newMatch(t, ending(), 3, Config{Simulate: OnDemand, VoteTime: systems.Second})
+	m := newMatch(t, ending(), 3, Config{OnDemand: true, VoteTime: systems.Second})
 	m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(0))
 	m.Net.RunUntil(2 * time.Second)
 	for s := 1; s < 4; s++ {

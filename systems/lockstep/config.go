@@ -1,12 +1,14 @@
 package lockstep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/vote"
 )
 
 // Config is the settings of a match. The zero Config is the default. The strategy's Params carry those that a client
@@ -34,8 +36,10 @@ type Config struct {
 	Reliable bool
 	// RelayAtOnce sends operations to all clients when they come, before the sync that covers them.
 	RelayAtOnce bool
-	// Simulate is whether the server computes the match as it goes.
-	Simulate Simulate
+	// OnDemand lets the server keep only its log, and replay it when players disagree or it grows beyond Backlog. By default
+	// the server computes every frame as it ends. It does so as well where systems.ServerConfig.States is set, and for a game
+	// with Validate, which needs a state.
+	OnDemand bool
 	// Backlog bounds the log that the server keeps, in bytes, up to 32 MiB; 0: 8 MiB. A peer that lacks earlier frames cannot
 	// be served. A plain frame takes 5 bytes, an operation some more.
 	Backlog int
@@ -65,19 +69,6 @@ const (
 	closings
 )
 
-// Simulate is when the server computes the match.
-type Simulate uint8
-
-// The ways to simulate.
-const (
-	// Always computes every frame as it ends.
-	Always Simulate = iota
-	// OnDemand keeps only the log, and replays it when players disagree or it grows beyond Config.Backlog. It is Always
-	// where systems.ServerConfig.States is set, or the game has Validate, which needs a state.
-	OnDemand
-	simulates
-)
-
 // ErrConfig is wrapped by every error about a Config or a strategy's Params.
 var ErrConfig = errors.New("lockstep: bad Config")
 
@@ -97,7 +88,7 @@ func (e *FieldError) Error() string {
 func (e *FieldError) Unwrap() error { return ErrConfig }
 
 // intervals are the values that the interval may have.
-var intervals = [...]int{1, 2, 3, 5, 10, 15}
+var intervals = []int{1, 2, 3, 5, 10, 15}
 
 const (
 	defaultInterval = 2
@@ -105,7 +96,6 @@ const (
 	maxMargin       = 12
 	defaultBacklog  = 8 << 20
 	maxBacklog      = 32 << 20
-	defaultVoteTime = 10 * systems.Second
 )
 
 // Strategy is lockstep with the defaults.
@@ -125,86 +115,45 @@ func (c Config) Check() error {
 
 // New returns lockstep with settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
-	c, err := c.withDefaults()
-	s := systems.Strategy{Name: "lockstep", Needs: systems.Needs{Exact: true}}
+	full, err := c.withDefaults()
+	s := systems.Strategy{Name: "lockstep", Needs: systems.Needs{Exact: true},
+		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(c, sc) },
+		NewClient: func(cc systems.ClientConfig) (systems.Client, error) { return newClient(c, cc) },
+	}
 	if err == nil {
-		s.Params = c.appendParams(nil)
-	}
-	s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
-		if err != nil {
-			return nil, err
-		}
-		return newServer(c, sc)
-	}
-	s.NewClient = func(cc systems.ClientConfig) (systems.Client, error) {
-		if err != nil {
-			return nil, err
-		}
-		return newClient(c, cc)
+		s.Params = full.appendParams(nil)
 	}
 	return s
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Interval == 0 {
-		c.Interval = defaultInterval
-	}
-	if c.Backlog == 0 {
-		c.Backlog = defaultBacklog
-	}
-	if c.VoteTime == 0 {
-		c.VoteTime = defaultVoteTime
-	}
+	c.Interval = cmp.Or(c.Interval, defaultInterval)
+	c.Backlog = cmp.Or(c.Backlog, defaultBacklog)
+	c.VoteTime = cmp.Or(c.VoteTime, vote.DefaultDeadline)
 	bad := func(field, value, want string, args ...any) (Config, error) {
 		return c, &FieldError{field, value, fmt.Sprintf(want, args...)}
 	}
 	switch {
-	case !isInterval(c.Interval):
-		return bad("Interval", fmt.Sprint(c.Interval), "choose %s", choice(intervals[:]))
+	case !slices.Contains(intervals, c.Interval):
+		return bad("Interval", fmt.Sprint(c.Interval), "choose 1, 2, 3, 5, 10 or 15")
 	case c.Margin < NoMargin || c.Margin > maxMargin:
 		return bad("Margin", fmt.Sprint(c.Margin), "choose 1 to %d frames, %d for none, or 0 to let it follow the jitter", maxMargin, NoMargin)
 	case c.Closing >= closings:
 		return bad("Closing", fmt.Sprint(uint8(c.Closing)), "choose Optimistic, Waiting or Hybrid")
 	case c.Wait < 0 || c.Wait > systems.Second:
 		return bad("Wait", duration(c.Wait), "choose 0 to two frames' time")
-	case c.Simulate >= simulates:
-		return bad("Simulate", fmt.Sprint(uint8(c.Simulate)), "choose Always or OnDemand")
 	case c.Backlog < 0 || c.Backlog > maxBacklog:
 		return bad("Backlog", fmt.Sprintf("%d bytes", c.Backlog), "choose 1 to %d, or 0 for %d", maxBacklog, defaultBacklog)
 	case c.VoteTime < 0:
-		return bad("VoteTime", duration(c.VoteTime), "choose a time above 0, or 0 for %s", duration(defaultVoteTime))
+		return bad("VoteTime", duration(c.VoteTime), "choose a time above 0, or 0 for %s", duration(vote.DefaultDeadline))
 	case c.Audits < 0 || c.Audits > 1000:
 		return bad("Audits", fmt.Sprint(c.Audits), "choose 0 to 1000, of 1000 results")
 	}
 	return c, nil
 }
 
-// choice lists numbers to choose from.
-func choice(of []int) (list string) {
-	for i, n := range of {
-		switch i {
-		case 0:
-		case len(of) - 1:
-			list += " or "
-		default:
-			list += ", "
-		}
-		list += strconv.Itoa(n)
-	}
-	return list
-}
-
 // duration writes a difference of times in milliseconds.
 func duration(t systems.Time) string { return fmt.Sprintf("%g ms", float64(t)/1e6) }
-
-func isInterval(n int) bool {
-	for _, i := range intervals {
-		if n == i {
-			return true
-		}
-	}
-	return false
-}
 
 // The flags of the Params.
 const (
@@ -237,13 +186,12 @@ func (c *Config) appendParams(dst []byte) []byte {
 func (c *Config) readParams(params []byte) error {
 	r := wire.NewReader(params)
 	flags, interval, margin := r.U8(), int(r.U8()), int(r.U8())-1
-	if r.Close() != nil || flags >= paramFlags || !isInterval(interval) || margin > maxMargin {
+	if r.Close() != nil || flags >= paramFlags || !slices.Contains(intervals, interval) || margin > maxMargin {
 		return fmt.Errorf("%w: the server's Params are malformed", ErrConfig)
 	}
 	c.Interval, c.Margin = interval, margin
 	c.NoCatchUp, c.Reliable = flags&paramNoCatchUp != 0, flags&paramReliable != 0
-	c.Closing = Optimistic
-	if flags&paramWaits != 0 {
+	if c.Closing = Optimistic; flags&paramWaits != 0 {
 		c.Closing = Waiting
 	}
 	return nil

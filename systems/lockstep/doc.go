@@ -9,7 +9,7 @@
 // Against jitter a client keeps M frames in hand, its margin. It runs a little faster with more frames, and a little
 // slower with fewer. It measures how late syncs arrive to choose M, unless [Config.Margin] does.
 //
-// The server computes the match too ([Always]), or only keeps its log and replays it when players disagree ([OnDemand]).
+// The server computes the match too, or only keeps its log and replays it when players disagree ([Config.OnDemand]).
 // Clients send checksums and the result of the match. The majority of the players who were in the match at its end
 // decides. Without a majority the server decides. It replays what is undecided when all players have left.
 //

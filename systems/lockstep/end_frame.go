@@ -5,6 +5,8 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/systems/internal/code"
+	"tendon/systems/vote"
 )
 
 // endFrame ends the running frame.
@@ -47,13 +49,14 @@ func (s *Server) keep(byDigest bool) {
 	f, tick := &s.running, s.Done()+1
 	s.log.add(f, s.before)
 	s.syncs.stirred = f.touched != 0 || len(f.orders) > 0
-	code, bits := s.log.code(tick)
+	stored := s.log.code(tick)
+	bits := code.StoredBits(stored)
 	if bits > 8*largestInline && !s.settings.Reliable && !byDigest {
 		byDigest = true
 		s.syncs.large = append(s.syncs.large, tick)
 	}
 	if byDigest && bits > 1 {
-		s.syncs.digests.Put(tick, digest(code))
+		s.syncs.digests.Put(tick, digest(stored))
 	}
 }
 
@@ -61,8 +64,8 @@ func (s *Server) keep(byDigest bool) {
 const largestInline = 512
 
 // digest is a checksum of the operations of a frame, for peers that receive them one by one.
-func digest(code []byte) uint32 {
-	sum := xxhash.Sum64(code)
+func digest(stored []byte) uint32 {
+	sum := xxhash.Sum64(stored)
 	return uint32(sum ^ sum>>32)
 }
 
@@ -73,7 +76,7 @@ func (s *Server) simulate() {
 	if s.always {
 		s.running.validate(s.World(), s.Step.Inputs)
 		s.World().Step(ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
-		if s.Config.States || s.World().Tick()%checkEvery == 0 {
+		if s.Config.States || s.World().Tick()%vote.Every == 0 {
 			s.Step.State = s.States.Save(s.World())
 		}
 	}

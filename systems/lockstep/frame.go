@@ -1,6 +1,8 @@
 package lockstep
 
 import (
+	"math/bits"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
@@ -13,7 +15,6 @@ import (
 type frame struct {
 	inputs []ecs.InputBytes
 	orders []image.Order
-	text   []byte // payloads of orders that were read
 
 	touched image.PlayerSet // whose input an operation has changed in this frame
 }
@@ -45,10 +46,10 @@ func (f *frame) change(p ecs.Player, in ecs.InputBytes, game *ecs.Game) {
 	f.touched |= 1 << p
 }
 
-// finish ends the frame: who leaves in it does nothing.
+// finish ends the frame. A player who leaves in it has no input.
 func (f *frame) finish() {
-	for i := range f.orders {
-		if o := &f.orders[i]; o.Kind == image.OrderLeave {
+	for _, o := range f.orders {
+		if o.Kind == image.OrderLeave {
 			f.inputs[o.Player] = ecs.InputBytes{}
 		}
 	}
@@ -73,69 +74,49 @@ func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.I
 
 // append codes the frame: one bit if all is as expected and there are no orders.
 func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
-	plain := len(f.orders) == 0
-	for p := 0; plain && p < len(f.inputs); p++ {
-		plain = f.inputs[p] == game.Input.Predict(before[p])
-	}
+	plain := len(f.orders) == 0 && code.Predicted(before, f.inputs, game)
 	w.Bool(!plain)
 	if plain {
 		return
 	}
 	w.Bool(false) // not by digest
-	for p := range f.inputs {
-		expected := game.Input.Predict(before[p])
-		code.AppendChange(w, &expected, &f.inputs[p], game.Input.Size())
-	}
+	code.AppendInputs(w, before, f.inputs, game)
 	w.Bool(len(f.orders) > 0)
-	if len(f.orders) == 0 {
-		return
+	if len(f.orders) > 0 {
+		w.Bits(uint64(len(f.orders)-1), 6)
 	}
-	w.Bits(uint64(len(f.orders)-1), 6)
 	for i := range f.orders {
 		appendOrder(w, &f.orders[i])
 	}
 }
 
-// coded is what the code of a frame turned out to be.
-type coded uint8
-
-const (
-	codedWhole  coded = iota
-	codedDigest       // the operations come by themselves; the digest of the whole code is known
-	codedWrong        // no frame's code
-)
-
-// read is the inverse of append: f becomes the frame after the one with the inputs of before, which may be f.inputs. It
-// may return codedWhole where r has failed. After codedDigest, f.inputs are what was expected.
-func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game) (c coded, digest uint32) {
+// read is the inverse of append: f becomes the frame after the one with the inputs of before, which may be f.inputs. ok is
+// false for bits that append does not write, and may be true where r has failed. whole is false for a frame of which only
+// the digest was sent; its inputs are then the predicted ones.
+func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game) (digest uint32, whole, ok bool) {
 	f.follow(before, game)
 	if !r.Bool() {
-		return codedWhole, 0
+		return 0, true, true
 	}
 	if r.Bool() {
-		return codedDigest, uint32(r.Bits(32))
+		return uint32(r.Bits(32)), false, true
 	}
-	differs := false
-	for p := range f.inputs {
-		changed, ok := code.ReadChange(r, &f.inputs[p], game)
-		if !ok {
-			return codedWrong, 0
-		}
-		differs = differs || changed
+	differs, ok := code.ReadInputs(r, f.inputs, game)
+	if !ok {
+		return 0, false, false
 	}
 	if !r.Bool() {
-		if !differs {
-			return codedWrong, 0
-		}
-		return codedWhole, 0
+		return 0, true, differs
 	}
-	f.text = f.text[:0]
+	payloads := 0
 	for range 1 + r.Bits(6) {
-		if !f.readOrder(r, game) {
-			return codedWrong, 0
+		o, ok := readOrder(r, r.Bits(8), game)
+		if payloads += len(o.Payload); !ok || payloads > maxOrderPayload {
+			return 0, false, false
 		}
+		f.orders = append(f.orders, o)
 	}
-	return codedWhole, 0
+	return 0, true, true
 }
 
 func appendOrder(w *wire.BitWriter, o *image.Order) {
@@ -146,21 +127,14 @@ func appendOrder(w *wire.BitWriter, o *image.Order) {
 	}
 }
 
-// readOrder reads an order into f.orders, its payload into f.text.
-func (f *frame) readOrder(r *wire.BitReader, game *ecs.Game) (ok bool) {
-	o := image.Order{Kind: image.OrderKind(r.Bits(2)), Player: ecs.Player(r.Bits(6))}
-	if !o.Kind.Shared() || int(o.Player) >= game.MaxPlayers {
-		return false
+// readOrder reads an order after its head, which is the kind and the player.
+func readOrder(r *wire.BitReader, head uint64, game *ecs.Game) (o image.Order, ok bool) {
+	o = image.Order{Kind: image.OrderKind(head & 3), Player: ecs.Player(head >> 2)}
+	ok = o.Kind.Shared() && int(o.Player) < game.MaxPlayers
+	if ok && o.Kind == image.OrderGame {
+		o.Entity, o.Payload, ok = readAction(r)
 	}
-	if o.Kind == image.OrderGame {
-		from := len(f.text)
-		if o.Entity, f.text, ok = readAction(r, f.text); !ok || len(f.text) > maxOrderPayload {
-			return false
-		}
-		o.Payload = f.text[from:len(f.text):len(f.text)]
-	}
-	f.orders = append(f.orders, o)
-	return true
+	return o, ok
 }
 
 // appendAction writes an entity and a payload into bits.
@@ -173,27 +147,25 @@ func appendAction(w *wire.BitWriter, target ecs.Entity, payload []byte) {
 	}
 }
 
-// readAction is the inverse of appendAction; the payload is appended to text.
-func readAction(r *wire.BitReader, text []byte) (target ecs.Entity, all []byte, ok bool) {
+// readAction is the inverse of appendAction.
+func readAction(r *wire.BitReader) (target ecs.Entity, payload []byte, ok bool) {
 	target.Row = uint32(r.Bits(32))
 	born, ok := readNumber(r)
 	target.Born = ecs.Tick(born)
 	n := int(r.Bits(11))
 	if !ok || n > image.MaxOrderBytes || n*8 > r.Len() {
-		return target, text, false
+		return target, nil, false
 	}
-	for range n {
-		text = append(text, byte(r.Bits(8)))
+	payload = make([]byte, n)
+	for i := range payload {
+		payload[i] = byte(r.Bits(8))
 	}
-	return target, text, true
+	return target, payload, true
 }
 
 // appendNumber writes a number as its length in bytes, [0, 8], in four bits, and as many bytes.
 func appendNumber(w *wire.BitWriter, v uint64) {
-	n := 0
-	for rest := v; rest > 0; rest >>= 8 {
-		n++
-	}
+	n := (bits.Len64(v) + 7) / 8
 	w.Bits(uint64(n), 4)
 	w.Bits(v, 8*n)
 }

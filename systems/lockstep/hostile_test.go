@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"tendon/ecs"
@@ -50,7 +51,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 		}
 		now := l.server.Peers[0]
 		was.Own.received, now.Own.received = 0, 0
-		if now.Own != was.Own || now.Acked != was.Acked || now.Resync != was.Resync || l.server.running.touched != 0 {
+		if !reflect.DeepEqual(now.Own, was.Own) || now.Acked != was.Acked || now.Resync != was.Resync || l.server.running.touched != 0 {
 			t.Errorf("%s changed something", name)
 		}
 	}

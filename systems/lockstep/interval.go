@@ -1,6 +1,8 @@
 package lockstep
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/rollback"
 )
@@ -25,15 +27,14 @@ func (s *Server) announce() {
 		s.syncs.sync = s.Done()
 	}
 	if s.settings.AdaptInterval {
-		s.syncs.interval.observe(s.Peers, s.Game.TickRate)
+		s.syncs.interval.observe(s.Done(), s.Peers, s.Game.TickRate)
 	}
 }
 
-// interval is N, the number of frames that one sync covers. It rises a step when more than a fifth of the players
-// stalled in more than 1 % of their ticks of the last 5 s. It falls a step when no player reached 0.1 % for 30 s.
+// interval is N, the number of frames that one sync covers. It rises a step when more than a fifth of the players stalled
+// in more than 1 % of their ticks of the last 5 s. It falls a step when no player reached 0.1 % for 30 s.
 type interval struct {
 	n    int
-	wait int // frames since the clients were last checked
 	calm int // seconds
 }
 
@@ -44,45 +45,31 @@ const (
 	stallsFew    = shares / 1000
 )
 
-// observe is called in every frame.
-func (v *interval) observe(peers []peer, rate int) {
-	if v.wait++; v.wait < adaptSeconds*rate {
+// observe is called in every frame f.
+func (v *interval) observe(f ecs.Tick, peers []peer, ticksPerSecond int) {
+	if f%ecs.Tick(adaptSeconds*ticksPerSecond) != 0 {
 		return
 	}
-	v.wait = 0
-	playing, stalling, calm := 0, 0, true
+	playing, stalling, most := 0, 0, 0
 	for i := range peers {
-		p := &peers[i]
-		if !p.Open || !p.Own.live {
-			continue
+		if p := &peers[i]; p.Open && p.Own.live {
+			playing++
+			most = max(most, p.Own.stalled)
+			if p.Own.stalled > stallsMany {
+				stalling++
+			}
 		}
-		playing++
-		if p.Own.stalled > stallsMany {
-			stalling++
-		}
-		calm = calm && p.Own.stalled < stallsFew
 	}
+	at := slices.Index(intervals, v.n)
 	switch {
 	case playing == 0:
 	case stalling*5 > playing:
-		v.shift(1)
-		v.calm = 0
-	case !calm:
+		v.n, v.calm = intervals[min(at+1, len(intervals)-1)], 0
+	case most >= stallsFew:
 		v.calm = 0
 	default:
 		if v.calm += adaptSeconds; v.calm >= calmSeconds {
-			v.shift(-1)
-			v.calm = 0
-		}
-	}
-}
-
-// shift changes the interval by steps.
-func (v *interval) shift(steps int) {
-	for i, n := range intervals {
-		if n == v.n {
-			v.n = intervals[min(max(i+steps, 0), len(intervals)-1)]
-			return
+			v.n, v.calm = intervals[max(at-1, 0)], 0
 		}
 	}
 }

@@ -1,8 +1,7 @@
 package lockstep
 
 import (
-	"encoding/binary"
-	"math/bits"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -87,43 +86,24 @@ func (l *log) dropThrough(f ecs.Tick) {
 			l.free = append(l.free, b)
 		}
 	}
-	if n > 0 {
-		rest := copy(l.blocks, l.blocks[n:])
-		clear(l.blocks[rest:])
-		l.blocks = l.blocks[:rest]
-	}
+	l.blocks = slices.Delete(l.blocks, 0, n)
 }
 
 func (b *block) last() ecs.Tick { return b.first + ecs.Tick(len(b.ends)) - 1 }
 
 // blockOf returns the block of a frame that is kept.
 func (l *log) blockOf(f ecs.Tick) *block {
-	i := int((f - l.blocks[0].first) / blockFrames) // all but the last are full
-	return l.blocks[i]
+	return l.blocks[(f-l.blocks[0].first)/blockFrames] // all but the last are full
 }
 
-// code returns the code of a frame that is kept, and how many bits it has.
-func (l *log) code(f ecs.Tick) (code []byte, n int) {
+// code returns the stored code of a frame that is kept.
+func (l *log) code(f ecs.Tick) []byte {
 	b := l.blockOf(f)
 	i, from := int(f-b.first), 0
 	if i > 0 {
 		from = b.ends[i-1]
 	}
-	code = b.codes[from:b.ends[i]]
-	return code, len(code)*8 - 8 + bits.Len8(code[len(code)-1]) - 1
-}
-
-// appendCode copies the first n bits of a code.
-func appendCode(w *wire.BitWriter, code []byte, n int) {
-	for ; n >= 64; n -= 64 {
-		w.Bits(binary.LittleEndian.Uint64(code), 64)
-		code = code[8:]
-	}
-	for ; n > 0; n -= 8 {
-		take := min(n, 8)
-		w.Bits(uint64(code[0])&(1<<take-1), take)
-		code = code[1:]
-	}
+	return b.codes[from:b.ends[i]]
 }
 
 // worstCode returns the most bytes that the code of a frame takes.
@@ -139,9 +119,6 @@ type cursor struct {
 
 // seek puts the cursor on frame f, of which at least the inputs are read; f + 1 must be kept, or f be the last.
 func (c *cursor) seek(l *log, f ecs.Tick) {
-	if len(l.blocks) == 0 {
-		panic("lockstep: seek in an empty log: ask whether the frame is kept")
-	}
 	b := l.blocks[0]
 	if f >= l.first {
 		b = l.blockOf(f)
@@ -154,8 +131,7 @@ func (c *cursor) seek(l *log, f ecs.Tick) {
 
 // next goes on to the next frame, which must be kept.
 func (c *cursor) next(l *log) {
-	code, _ := l.code(c.at + 1)
-	r := wire.NewBitReader(code)
+	r := wire.NewBitReader(l.code(c.at + 1))
 	c.frame.read(&r, c.inputs, l.game)
 	c.at++
 }

@@ -19,16 +19,13 @@ type margin struct {
 	chosen  systems.Time
 	late    []systems.Time // for choosing
 
-	seconds [stallSeconds]hitch // of the last seconds, a ring
-	second  int
+	dues   int               // ticks that were due
+	stalls [stallSeconds]int // ticks that stalled, by second
 }
 
 // sample is the arrival of a frame that ended an interval. offset is the arrival less the frame's time on a clock with an
 // unknown constant offset.
 type sample struct{ came, offset systems.Time }
-
-// hitch counts the ticks of a second that were due, and those that stalled.
-type hitch struct{ due, stalled int }
 
 const (
 	marginWindow  = 10 * systems.Second
@@ -45,7 +42,7 @@ func (m *margin) begin(c *Config, ticksPerSecond int) {
 	}
 	m.tick = systems.Second / systems.Time(ticksPerSecond)
 	m.samples, m.next = m.samples[:0], 0
-	m.seconds, m.second = [stallSeconds]hitch{}, 0
+	m.dues, m.stalls = 0, [stallSeconds]int{}
 }
 
 // arrived notes that the frames (before, last] became complete. Those that come while the client catches up are not
@@ -89,27 +86,21 @@ func (m *margin) choose(now systems.Time) {
 
 // due counts a tick that was due, and whether it stalled.
 func (m *margin) due(stalled bool, ticksPerSecond int) {
-	h := &m.seconds[m.second]
-	if h.due >= ticksPerSecond {
-		m.second = (m.second + 1) % stallSeconds
-		h = &m.seconds[m.second]
-		*h = hitch{}
+	second := &m.stalls[m.dues/ticksPerSecond%stallSeconds]
+	if m.dues%ticksPerSecond == 0 {
+		*second = 0
 	}
-	h.due++
-	if stalled {
-		h.stalled++
+	if m.dues++; stalled {
+		*second++
 	}
 }
 
 // share returns the share of the last seconds' ticks that stalled, in 1/10000.
-func (m *margin) share() int {
-	due, stalled := 0, 0
-	for _, h := range m.seconds {
-		due += h.due
-		stalled += h.stalled
+func (m *margin) share(ticksPerSecond int) int {
+	past := max(0, (m.dues-1)/ticksPerSecond-stallSeconds+1) // seconds that are not counted any more
+	stalled := 0
+	for _, n := range m.stalls {
+		stalled += n
 	}
-	if due == 0 {
-		return 0
-	}
-	return stalled * shares / due
+	return stalled * shares / max(1, m.dues-past*ticksPerSecond)
 }

@@ -107,7 +107,7 @@ type executed struct {
 func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config, change ...func(*systems.ServerConfig)) *match {
 	m := &match{config: c}
 	m.Match = halves.New(t, halves.Config{Game: game, Strategy: New(c), Seed: seed, Server: func(sc *systems.ServerConfig) {
-		sc.States = c.Simulate == Always
+		sc.States = !c.OnDemand
 		for _, f := range change {
 			f(sc)
 		}

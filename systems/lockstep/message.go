@@ -44,6 +44,7 @@ type op struct {
 	in      ecs.InputBytes
 	target  ecs.Entity
 	payload []byte
+	sent    systems.Time // on a client: when it was sent first, 0: not yet
 }
 
 // opsMessage is what a client sends each tick: how far it is, and the operations that the server has not acknowledged.
@@ -55,7 +56,6 @@ type opsMessage struct {
 	stalled  int      // share of the last seconds' ticks that it could not compute, in 1/10000
 	first    uint32   // number of the first operation
 	ops      []op
-	text     []byte // payloads of operations that were read
 }
 
 // append writes the message with as many operations as fit a datagram, oldest first, and returns how many.
@@ -111,16 +111,13 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	if r.Err() != nil || kind != kindOps || behind > uint64(m.received) || m.stalled > shares || count > maxOps {
 		return ErrMessage
 	}
-	m.ops, m.text = m.ops[:0], m.text[:0]
+	m.ops = m.ops[:0]
 	bits := wire.NewBitReader(r.Rest())
 	var in ecs.InputBytes
 	for range count {
-		o := op{isOrder: bits.Bool()}
-		ok := true
+		o, ok := op{isOrder: bits.Bool()}, false
 		if o.isOrder {
-			from := len(m.text)
-			o.target, m.text, ok = readAction(&bits, m.text)
-			o.payload = m.text[from:len(m.text):len(m.text)]
+			o.target, o.payload, ok = readAction(&bits)
 		} else {
 			_, ok = code.ReadChange(&bits, &in, game)
 			o.in = in

@@ -9,6 +9,7 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // every configuration that changes how frames travel or end.
@@ -25,7 +26,7 @@ var ways = []struct {
 	{"waiting", Config{Closing: Waiting}},
 	{"waiting, reliable", Config{Closing: Waiting, Reliable: true}},
 	{"hybrid", Config{Closing: Hybrid, Wait: 30 * systems.Second / 1000}},
-	{"on demand", Config{Simulate: OnDemand}},
+	{"on demand", Config{OnDemand: true}},
 }
 
 // LS-01, in short: whatever way frames travel and end, every client executes what the server's log has, in every
@@ -42,7 +43,7 @@ func TestEveryClientExecutesTheServersLog(t *testing.T) {
 				shop(m)
 				m.Net.RunUntil(length)
 				least := enough
-				if m.config.Simulate == OnDemand {
+				if m.config.OnDemand {
 					least = 0
 				}
 				m.wantSound(least)
@@ -173,8 +174,7 @@ func TestComingBackCostsTheFramesThatAreMissing(t *testing.T) {
 		m.Net.RunUntil(14 * time.Second)
 		codes := 0
 		for f := have + 1; f <= m.server.Done(); f++ {
-			_, n := m.server.log.code(f)
-			codes += n
+			codes += code.StoredBits(m.server.log.code(f))
 		}
 		p.peer.Load(m.server.Done())
 		live := m.clients[:1]

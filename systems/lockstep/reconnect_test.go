@@ -72,7 +72,7 @@ func (r *rig) company(n int, path simnet.Profile) {
 // others. Its process may be the same, or a new one that has the state from the log on its disk.
 func TestLSWarmAReconnectBringsTheMissingFrames(t *testing.T) {
 	for _, process := range []string{"same process", "log on disk"} {
-		onBoth(t, "LS-WARM/"+process, lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
+		onBoth(t, "LS-WARM/"+process, lockstep.Config{OnDemand: true}, func(t *testing.T, config lockstep.Config) {
 			r := newRig(t, newGame(0), config, 16)
 			r.company(3, link(way, way))
 			c := r.clients[2]
@@ -109,9 +109,9 @@ func TestLSWarmAReconnectBringsTheMissingFrames(t *testing.T) {
 // the other clients are not affected.
 func TestLS09LSColdAClientWithoutAStateEndsInTheSame(t *testing.T) {
 	for _, checkpoint := range []ecs.Tick{0, 1500} {
-		config := lockstep.Config{Simulate: lockstep.OnDemand}
+		config := lockstep.Config{OnDemand: true}
 		if checkpoint > 0 {
-			config.Simulate = lockstep.Always
+			config.OnDemand = false
 		}
 		onBoth(t, fmt.Sprintf("LS-09 LS-COLD/checkpoint %d", checkpoint), config, func(t *testing.T, config lockstep.Config) {
 			run := func(joins bool) (*rig, *client, *delivery) {
@@ -155,7 +155,7 @@ func TestLS09LSColdAClientWithoutAStateEndsInTheSame(t *testing.T) {
 func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
 	notUnderRace(t)
 	const back, missing = ecs.Tick(18000), ecs.Tick(600)
-	onBoth(t, "LS-08", lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
+	onBoth(t, "LS-08", lockstep.Config{OnDemand: true}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 8)
 		r.company(2, link(way, way))
 		// The bound knows no ticks: the client's word comes a millisecond before the server sends, and what is sent comes a
@@ -200,8 +200,8 @@ func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
 // LS-10: a client whose frames the server no longer keeps is given an image instead.
 func TestLS10AClientTooFarBehindReceivesAnImage(t *testing.T) {
 	notUnderRace(t)
-	for _, simulate := range []lockstep.Simulate{lockstep.Always, lockstep.OnDemand} {
-		onBoth(t, fmt.Sprintf("LS-10/Simulate=%d", simulate), lockstep.Config{Simulate: simulate, Backlog: 6 << 10}, func(t *testing.T, config lockstep.Config) {
+	for _, onDemand := range []bool{false, true} {
+		onBoth(t, fmt.Sprintf("LS-10/OnDemand=%v", onDemand), lockstep.Config{OnDemand: onDemand, Backlog: 6 << 10}, func(t *testing.T, config lockstep.Config) {
 			r := newRig(t, newGame(0), config, 10)
 			r.company(3, link(way, way))
 			c := r.clients[2]

@@ -1,6 +1,8 @@
 package lockstep
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -11,6 +13,7 @@ import (
 const (
 	chunkBytes  = 16 << 10 // in one sync
 	flightBytes = 48 << 10 // unacknowledged, beyond which nothing is added
+	flightSyncs = 64
 )
 
 // quiet is how long a peer that sends nothing is still sent syncs.
@@ -33,9 +36,8 @@ func (s *Server) sendOperations(f ecs.Tick) {
 		return
 	}
 	c := cursor{frame: newFrame(s.Game)}
-	before := make([]ecs.InputBytes, len(s.before))
 	c.seek(s.log, f-1)
-	copy(before, c.inputs)
+	before := slices.Clone(c.inputs)
 	c.next(s.log)
 	m := stamped{tick: f}
 	for p := range before {
@@ -59,7 +61,7 @@ func (s *Server) sendSyncs(p *peer) {
 		return
 	}
 	if link.near && s.syncs.sync > holds(p)+redundant {
-		link.near, link.sent, link.flying = false, holds(p), 0
+		link.near, link.sent, link.flight = false, holds(p), link.flight[:0]
 	}
 	switch {
 	case !link.near:
@@ -76,9 +78,13 @@ func holds(p *peer) ecs.Tick { return max(p.Acked, p.Own.sent) }
 // is sent this way.
 func (s *Server) sendFar(p *peer) {
 	link, sync := &p.Own, s.syncs.sync
-	link.land(p.Acked)
+	link.flight = slices.DeleteFunc(link.flight, func(f flight) bool { return f.last <= p.Acked })
+	bytes := 0
+	for _, f := range link.flight {
+		bytes += f.bytes
+	}
 	switch {
-	case link.sent >= sync || link.flying == len(link.flight) || link.unacknowledged() > flightBytes:
+	case link.sent >= sync || len(link.flight) == flightSyncs || bytes > flightBytes:
 	case link.sent+1 < s.log.first:
 		p.Resync.Request() // the frames that it needs are not kept any more
 	default:
@@ -86,8 +92,7 @@ func (s *Server) sendFar(p *peer) {
 		s.write(&head, chunkBytes, sync)
 		s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
 		link.sent, link.synced = head.last(), head.last()
-		link.flight[link.flying] = flight{head.last(), len(s.Sending.Message)}
-		link.flying++
+		link.flight = append(link.flight, flight{head.last(), len(s.Sending.Message)})
 	}
 	if link.sent >= sync && !s.settings.Reliable && !s.relayedAhead() {
 		link.near, link.synced = true, link.sent
@@ -105,24 +110,7 @@ func (s *Server) relayedAhead() bool {
 	return s.running.touched != 0 && s.settings.RelayAtOnce
 }
 
-// land removes the frames that are acknowledged.
-func (l *link) land(acked ecs.Tick) {
-	landed := 0
-	for landed < l.flying && l.flight[landed].last <= acked {
-		landed++
-	}
-	l.flying = copy(l.flight[:], l.flight[landed:l.flying])
-}
-
-// unacknowledged returns the bytes of the frames that are not acknowledged.
-func (l *link) unacknowledged() (bytes int) {
-	for i := range l.flying {
-		bytes += l.flight[i].bytes
-	}
-	return bytes
-}
-
-// sendStamped sends a peer that becomes near the orders that the others were sent and that are not in a sync yet.
+// sendStamped sends a peer that becomes near the orders that the near peers have received and that are not in a sync yet.
 func (s *Server) sendStamped(p *peer) {
 	if !s.settings.RelayAtOnce {
 		return
@@ -168,7 +156,7 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 		room -= worstInputs(s.Game)
 	}
 	for f := h.first; f <= s.syncs.sync && h.count < maxFrames; f++ {
-		_, n := s.log.code(f)
+		n := code.StoredBits(s.log.code(f))
 		if _, ok := s.syncs.digests.At(f); ok && f > whole {
 			n = digestBits
 		}
@@ -189,8 +177,7 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 			bits.Bits(3|uint64(*digest)<<2, digestBits)
 			continue
 		}
-		code, n := s.log.code(f)
-		appendCode(&bits, code, n)
+		code.AppendStored(&bits, s.log.code(f))
 	}
 	s.Sending.Message = bits.Bytes()
 }

@@ -2,7 +2,6 @@ package lockstep
 
 import (
 	"fmt"
-	"iter"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -31,7 +30,8 @@ type Server struct {
 	members image.PlayerSet // in the match after frame Done
 	stamps  stamps
 	syncs   syncs
-	hold    hold
+	held    bool         // the running frame waits for players
+	since   systems.Time // when it began to
 	now     systems.Time // of the newest call
 	votes   *vote.Adjudicator
 
@@ -48,12 +48,6 @@ type idleInput struct {
 	set bool
 }
 
-// hold is how long the running frame has waited for players.
-type hold struct {
-	held  bool
-	since systems.Time
-}
-
 // link is what lockstep adds to a peer. A peer's Acked is the newest frame that it holds.
 //
 // The frames up to sent were sent on the reliable channel, each once. The following ones are sent there, too, until there
@@ -61,9 +55,8 @@ type hold struct {
 type link struct {
 	sent   ecs.Tick
 	near   bool
-	synced ecs.Tick   // end of the last sync that it was sent
-	flight [64]flight // unacknowledged frames on the reliable channel, oldest first
-	flying int
+	synced ecs.Tick // end of the last sync that it was sent
+	flight []flight // unacknowledged frames on the reliable channel, oldest first
 
 	live     bool         // it has caught up and plays
 	through  ecs.Tick     // its operations are complete up to here
@@ -101,13 +94,6 @@ var serverSystems = []systems.System[*Server]{
 // and 60 frames per second. A peer that is further behind is sent the rest over the reliable channel.
 const redundant = 256
 
-// checkEvery is the interval of checksum comparisons, in frames.
-const checkEvery = 60
-
-// checksumsKept is the number of own checksums that the server keeps. A client may be 64 seconds behind at 60 frames per
-// second.
-const checksumsKept = 64
-
 // The limit of a player's orders.
 const (
 	ordersPerSecond = 20
@@ -120,10 +106,14 @@ var (
 	_ systems.Voter  = (*Server)(nil)
 )
 
-func newServer(settings Config, c systems.ServerConfig) (*Server, error) {
+func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) {
+	settings, err := settings.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{settings: settings}
-	err := s.Init(authority.Config[*Server, link]{Name: "lockstep", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		SaveEvery: checkEvery, Orders: authority.OrderLimits{PerSecond: ordersPerSecond, Burst: ordersAtOnce}, Votes: true,
+	err = s.Init(authority.Config[*Server, link]{Name: "lockstep", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
+		SaveEvery: vote.Every, Orders: authority.OrderLimits{PerSecond: ordersPerSecond, Burst: ordersAtOnce}, Votes: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Simulate: s.simulate, Oldest: func() ecs.Tick { return s.log.first - 1 }}})
 	if err != nil {
 		return nil, err
@@ -135,15 +125,13 @@ func newServer(settings Config, c systems.ServerConfig) (*Server, error) {
 	if most := 2 * systems.Second / systems.Time(game.TickRate); settings.Wait > most {
 		return nil, &FieldError{"Wait", duration(settings.Wait), fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)}
 	}
-	s.always = settings.Simulate == Always || c.States || game.Validate != nil
+	s.always = !settings.OnDemand || c.States || game.Validate != nil
 	s.log, s.running, s.behind = newLog(s.Done(), game), newFrame(game), cursor{frame: newFrame(game)}
 	s.idle, s.members = make([]idleInput, game.MaxPlayers), s.World().Players()
 	s.syncs = syncs{sync: s.Done(), interval: interval{n: settings.Interval}, digests: rollback.NewRing[uint32](redundant)}
 	s.before = append(s.before, s.Step.Inputs...)
 	s.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
-	if c.Past != nil {
-		s.past(c.Past)
-	}
+	s.ReadPast(0, s.past)
 	s.running.follow(s.before, game)
 	copy(s.behind.inputs, s.before)
 	s.behind.at = s.Done()
@@ -152,44 +140,19 @@ func newServer(settings Config, c systems.ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// past puts the recorded frames up to the world's into the log. The first frame only serves as the one that the next is
-// coded against, unless it is frame 1.
-func (s *Server) past(ticks iter.Seq[systems.FinalTick]) {
-	f := newFrame(s.Game)
-	inputs := make([]ecs.InputBytes, len(s.before))
-	begun := false
-	for t := range ticks {
-		if !begun && t.Tick != 1 {
-			begun = true
-			copy(inputs, t.Inputs)
-			s.log.reset(t.Tick)
-			continue
-		}
-		if !begun {
-			begun = true
-			s.log.reset(0)
-		}
-		if t.Tick != s.log.last+1 {
-			panic(fmt.Sprintf("lockstep: ServerConfig.Past yields tick %d after tick %d: it must be without a gap", t.Tick, s.log.last))
-		}
-		clear(f.inputs)
-		copy(f.inputs, t.Inputs)
-		f.orders = append(f.orders[:0], t.Orders...)
-		s.log.add(&f, inputs)
-		copy(inputs, f.inputs)
+// past adds a recorded frame to the log.
+func (s *Server) past(t *systems.FinalTick, before []ecs.InputBytes) {
+	if s.log.last != t.Tick-1 {
+		s.log.reset(t.Tick - 1)
 	}
-	if begun && s.log.last != s.Done() {
-		panic(fmt.Sprintf("lockstep: ServerConfig.Past ends with tick %d, the world is at tick %d", s.log.last, s.Done()))
-	}
-	if begun {
-		copy(s.before, inputs)
-	}
+	s.log.add(&frame{inputs: t.Inputs, orders: t.Orders}, before)
+	copy(s.before, t.Inputs)
 }
 
 // opened resets what was sent to a peer. A peer that was open has loaded an image, and goes on numbering its operations.
 func (s *Server) opened(p *peer, again bool) {
 	old := p.Own
-	p.Own = link{sent: p.Opened, synced: p.Opened, received: s.Sending.Now, changes: old.changes}
+	p.Own = link{sent: p.Opened, synced: p.Opened, flight: old.flight[:0], received: s.Sending.Now, changes: old.changes}
 	if again {
 		p.Own.operated, p.Own.repeated = old.operated, old.repeated
 	} else {
@@ -211,14 +174,12 @@ func (s *Server) pass(now systems.Time) { s.now = max(s.now, now) }
 // in it.
 func (s *Server) Hold(now systems.Time) bool {
 	s.now = now
-	if s.settings.Closing == Optimistic || !s.awaited() {
-		s.hold.held = false
-		return false
+	awaited := s.settings.Closing != Optimistic && s.awaited()
+	if awaited && !s.held {
+		s.since = now
 	}
-	if !s.hold.held {
-		s.hold = hold{true, now}
-	}
-	return s.settings.Closing == Waiting || now-s.hold.since < s.settings.Wait
+	s.held = awaited
+	return awaited && (s.settings.Closing == Waiting || now-s.since < s.settings.Wait)
 }
 
 // awaited reports whether operations of a live player are missing in the running frame.
@@ -242,15 +203,14 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	copy(f.inputs, t.Inputs)
 	for _, o := range t.Orders {
 		s.stamps.orders.Add(t.Tick, o)
-	}
-	f.orders = s.stamps.orders.AppendAt(f.orders[:0], t.Tick)
-	for i := range f.orders {
-		if o := &f.orders[i]; o.Kind == image.OrderJoin {
+		switch o.Kind {
+		case image.OrderJoin:
 			s.members = s.members.With(o.Player)
-		} else if o.Kind == image.OrderLeave {
+		case image.OrderLeave:
 			s.members = s.members.Without(o.Player)
 		}
 	}
+	f.orders = s.stamps.orders.AppendAt(f.orders[:0], t.Tick)
 	s.stamps.last = placed{tick: t.Tick, count: len(t.Orders)}
 	s.keep(false)
 	return s.Server.Adopt(t)
@@ -262,7 +222,7 @@ func stampable(t *systems.FinalTick) error {
 	for i := range t.Orders {
 		o := &t.Orders[i]
 		if !o.Kind.Shared() || o.Kind != image.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
-			return fmt.Errorf("lockstep: tick %d has an order of kind %d that names an entity or has %d bytes: nothing of it travels", t.Tick, o.Kind, len(o.Payload))
+			return fmt.Errorf("lockstep: tick %d has an order of kind %d with an entity or %d bytes, which clients do not receive", t.Tick, o.Kind, len(o.Payload))
 		}
 		bytes += len(o.Payload)
 	}

@@ -27,7 +27,6 @@ func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
 		{Config{Closing: 3}, "Closing 3: choose Optimistic, Waiting or Hybrid"},
 		{Config{Closing: Hybrid, Wait: -1}, "Wait -1e-06 ms: choose 0 to two frames' time"},
 		{Config{Closing: Hybrid, Wait: systems.Second / 20}, "Wait 50 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"},
-		{Config{Simulate: 2}, "Simulate 2: choose Always or OnDemand"},
 		{Config{Backlog: 1 << 30}, "Backlog 1073741824 bytes: choose 1 to 33554432, or 0 for 8388608"},
 		{Config{VoteTime: -systems.Second}, "VoteTime -1000 ms: choose a time above 0, or 0 for 10000 ms"},
 		{Config{Audits: 1001}, "Audits 1001: choose 0 to 1000"},
@@ -135,7 +134,7 @@ func TestASpectatorFollowsAndItsOperationsAreRefused(t *testing.T) {
 		if err := c.Order(ecs.Entity{}, nil, m.ToServer(c.peer)); err == nil {
 			t.Error("a spectator gave an order")
 		}
-		if !c.Live() || c.at()+20 < m.server.Done() || len(c.own.queue) > 0 {
+		if !c.Live() || c.at()+20 < m.server.Done() || len(c.own.list) > 0 {
 			t.Errorf("%+v", c.Stats())
 		}
 		m.wantSound(200)
@@ -179,8 +178,8 @@ func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
 	if raceDetector {
 		t.Skip("the same, slowly")
 	}
-	for _, simulate := range []Simulate{Always, OnDemand} {
-		m := newMatch(t, testGame(60), 11, Config{Simulate: simulate, Backlog: 24 << 10})
+	for _, onDemand := range []bool{false, true} {
+		m := newMatch(t, testGame(60), 11, Config{OnDemand: onDemand, Backlog: 24 << 10})
 		m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
 		c := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
 		m.Net.RunUntil(4 * time.Second)
@@ -190,12 +189,12 @@ func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
 		if s.log.bytes > 40<<10 || s.OldestServable() == 0 || s.OldestServable() > s.World().Tick() {
 			t.Errorf("%d bytes, oldest %d, world %d", s.log.bytes, s.OldestServable(), s.World().Tick())
 		}
-		if simulate == OnDemand && s.World().Tick()+600 > s.Done() {
+		if onDemand && s.World().Tick()+600 > s.Done() {
 			t.Errorf("the world is at %d of %d", s.World().Tick(), s.Done())
 		}
 		m.Net.RunUntil(105 * time.Second)
 		if !c.Live() || c.at()+30 < s.Done() || c.peer.Loads != 2 {
-			t.Errorf("%v: %+v, %d loads", simulate, c.Stats(), c.peer.Loads)
+			t.Errorf("%v: %+v, %d loads", onDemand, c.Stats(), c.peer.Loads)
 		}
 	}
 }
@@ -293,9 +292,11 @@ func TestTheIntervalFollowsTheClients(t *testing.T) {
 	for i := range 5 {
 		peers[i].Open, peers[i].Own.live = true, true
 	}
+	f := ecs.Tick(0)
 	run := func(seconds int) {
 		for range seconds * 60 {
-			v.observe(peers, 60)
+			f++
+			v.observe(f, peers, 60)
 		}
 	}
 	peers[0].Own.stalled = 5000
@@ -328,12 +329,12 @@ func TestTheIntervalFollowsTheClients(t *testing.T) {
 
 // An input that the game refuses counts for nothing, on every peer alike, and what comes after it is not spoilt.
 func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
-	for _, simulate := range []Simulate{Always, OnDemand} {
+	for _, onDemand := range []bool{false, true} {
 		game := testGame(60)
 		game.Validate = func(w *ecs.World, p ecs.Player, in ecs.InputBytes) bool {
 			return padInput.Unpack(in).DX == 0 || w.Tick()%3 != 0
 		}
-		m := newMatch(t, game, 15, Config{Simulate: simulate})
+		m := newMatch(t, game, 15, Config{OnDemand: onDemand})
 		for s := range 3 {
 			m.join(profile(t, "P3"), simnet.Clock{}, s, 60, wander(uint64(s)))
 		}

@@ -1,6 +1,8 @@
 package lockstep
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
@@ -50,7 +52,7 @@ func (h *syncHead) read(r *wire.Reader, near ecs.Tick) error {
 	h.interval = int(r.U8())
 	h.acked = r.U32()
 	h.key = r.Bool()
-	if r.Err() != nil || kind != kindSync || h.first == 0 || h.count > 8*r.Len() || h.ahead > maxAhead || !isInterval(h.interval) {
+	if r.Err() != nil || kind != kindSync || h.first == 0 || h.count > 8*r.Len() || h.ahead > maxAhead || !slices.Contains(intervals, h.interval) {
 		return ErrMessage
 	}
 	return nil
@@ -90,7 +92,7 @@ func (s *stamped) append(dst []byte, game *ecs.Game) []byte {
 	return bits.Bytes()
 }
 
-// read parses a stamped operation; the payload is copied.
+// read parses a stamped operation.
 func (s *stamped) read(message []byte, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
@@ -99,20 +101,14 @@ func (s *stamped) read(message []byte, game *ecs.Game) error {
 		return ErrMessage
 	}
 	bits := wire.NewBitReader(r.Rest())
-	head := bits.Bits(8)
+	head, ok := bits.Bits(8), true
 	s.player, s.input = ecs.Player(head>>2), head&3 == stampedInput
-	s.in, s.order = ecs.InputBytes{}, image.Order{Kind: image.OrderKind(head & 3), Player: s.player}
-	ok := int(s.player) < game.MaxPlayers
-	switch {
-	case s.input:
-		_, valid := code.ReadChange(&bits, &s.in, game)
-		ok = ok && valid
-	case s.order.Kind == image.OrderGame:
-		var whole bool
-		s.order.Entity, s.order.Payload, whole = readAction(&bits, nil)
-		ok = ok && whole
-	default:
-		ok = ok && s.order.Kind.Shared()
+	s.in, s.order = ecs.InputBytes{}, image.Order{}
+	if s.input {
+		_, ok = code.ReadChange(&bits, &s.in, game)
+		ok = ok && int(s.player) < game.MaxPlayers
+	} else {
+		s.order, ok = readOrder(&bits, head, game)
 	}
 	if !ok || bits.Close() != nil {
 		return ErrMessage

@@ -49,15 +49,15 @@ func spoil(p *player, f ecs.Tick) {
 // votes of all decide the match. Both hold whether the server computes the match or only keeps the log.
 func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 	for _, way := range []struct {
-		simulate Simulate
+		onDemand bool
 		wrong    int // clients that differ
 		how      systems.How
-	}{{Always, 0, systems.ByMajority}, {Always, 1, systems.ByMajority}, {OnDemand, 0, systems.ByMajority}, {OnDemand, 1, systems.ByMajority},
-		{OnDemand, 2, systems.ByMajority}, {Always, 2, systems.ByMajority}} {
+	}{{false, 0, systems.ByMajority}, {false, 1, systems.ByMajority}, {true, 0, systems.ByMajority}, {true, 1, systems.ByMajority},
+		{true, 2, systems.ByMajority}, {false, 2, systems.ByMajority}} {
 		if raceDetector && way.wrong != 1 {
 			continue // the same, slowly
 		}
-		m := newMatch(t, ending(), 3, Config{Simulate: way.simulate})
+		m := newMatch(t, ending(), 3, Config{OnDemand: way.onDemand})
 		for s := range 4 {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 			if s < way.wrong {
@@ -69,11 +69,11 @@ func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 			if flagged := len(c.peer.Flagged) > 0; flagged != (i < way.wrong) || c.peer.Faulty {
 				t.Errorf("%v: client %d was flagged %d times, still wrong: %v", way, i, len(c.peer.Flagged), c.peer.Faulty)
 			}
-			if i < way.wrong && len(c.peer.Found) != 1 && way.simulate == Always {
+			if i < way.wrong && len(c.peer.Found) != 1 && !way.onDemand {
 				t.Errorf("%v: client %d found %v", way, i, c.peer.Found)
 			}
 		}
-		if way.simulate == OnDemand && way.wrong < 2 && m.server.World().Tick() != 0 {
+		if way.onDemand && way.wrong < 2 && m.server.World().Tick() != 0 {
 			t.Errorf("%v: the server computed %d frames", way, m.server.World().Tick())
 		}
 		m.Net.RunUntil(20 * time.Second)
@@ -89,11 +89,11 @@ func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 
 // Two against two, and the server has to play the match; it does so beside its own work, and once.
 func TestAContestedResultIsPlayedAgain(t *testing.T) {
-	for _, simulate := range []Simulate{Always, OnDemand} {
-		if raceDetector && simulate == Always {
+	for _, onDemand := range []bool{false, true} {
+		if raceDetector && !onDemand {
 			continue // the same, slowly
 		}
-		m := newMatch(t, ending(), 3, Config{Simulate: simulate})
+		m := newMatch(t, ending(), 3, Config{OnDemand: onDemand})
 		for s := range 4 {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 			if s < 2 {
@@ -102,13 +102,13 @@ func TestAContestedResultIsPlayedAgain(t *testing.T) {
 		}
 		m.Net.RunUntil(20 * time.Second)
 		if len(m.Decisions) != 1 {
-			t.Fatalf("%v: decisions %+v", simulate, m.Decisions)
+			t.Fatalf("%v: decisions %+v", onDemand, m.Decisions)
 		}
 		d := m.Decisions[0]
 		if d.Tick != 400 || d.How != systems.ByReplay || d.Dissented != 3 || d.Replays != 1 || len(d.Result) != 9 || d.Votes[2] == 0 || d.Votes[2] != d.Votes[3] {
-			t.Errorf("%v: %+v", simulate, d)
+			t.Errorf("%v: %+v", onDemand, d)
 		}
-		if simulate == OnDemand && m.server.World().Tick() < 400 {
+		if onDemand && m.server.World().Tick() < 400 {
 			t.Errorf("the server is at %d", m.server.World().Tick())
 		}
 	}
@@ -116,8 +116,8 @@ func TestAContestedResultIsPlayedAgain(t *testing.T) {
 
 // A majority that lies is believed where the server knows no better, and overruled where it computes the match.
 func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
-	for _, simulate := range []Simulate{Always, OnDemand} {
-		m := newMatch(t, ending(), 3, Config{Simulate: simulate})
+	for _, onDemand := range []bool{false, true} {
+		m := newMatch(t, ending(), 3, Config{OnDemand: onDemand})
 		for s := range 4 {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 			c.onFrame = func(p *player, _, _ ecs.Tick) {}
@@ -129,18 +129,18 @@ func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
 		}
 		m.Net.RunUntil(20 * time.Second)
 		if len(m.Decisions) != 1 {
-			t.Fatalf("%v: decisions %+v", simulate, m.Decisions)
+			t.Fatalf("%v: decisions %+v", onDemand, m.Decisions)
 		}
 		d := m.Decisions[0]
 		if d.How != systems.ByAudit || d.Dissented != 7 || d.Result[len(d.Result)-1] != 'e' {
-			t.Errorf("%v: %+v", simulate, d) // on demand: the fourth player's history is clean
+			t.Errorf("%v: %+v", onDemand, d) // on demand: the fourth player's history is clean
 		}
 	}
 }
 
 // A player who says that the match has ended when it has not gets it played, and no decision.
 func TestAFalseEndIsNotDecided(t *testing.T) {
-	m := newMatch(t, ending(), 3, Config{Simulate: OnDemand, VoteTime: systems.Second})
+	m := newMatch(t, ending(), 3, Config{OnDemand: true, VoteTime: systems.Second})
 	for s := range 4 {
 		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 	}
@@ -183,9 +183,9 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 	if raceDetector {
 		t.Skip("the same, slowly")
 	}
-	for _, simulate := range []Simulate{Always, OnDemand} {
+	for _, onDemand := range []bool{false, true} {
 		for _, wrong := range []int{0, 2} {
-			m := newMatch(t, ending(400, 700), 3, Config{Simulate: simulate})
+			m := newMatch(t, ending(400, 700), 3, Config{OnDemand: onDemand})
 			for s := range 4 {
 				c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 				if s < wrong {
@@ -202,7 +202,7 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 			m.Hostile = true
 			m.Net.RunUntil(45 * time.Second)
 			if len(m.Decisions) != 2 || m.Decisions[0].Tick != 400 || m.Decisions[1].Tick != 700 {
-				t.Errorf("%v, %d wrong: %+v", simulate, wrong, m.Decisions)
+				t.Errorf("%v, %d wrong: %+v", onDemand, wrong, m.Decisions)
 				continue
 			}
 			how, dissented := systems.ByMajority, image.PlayerSet(0)
@@ -210,10 +210,10 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 				how, dissented = systems.ByReplay, 3
 			}
 			if d := m.Decisions[0]; d.How != how || d.Dissented != dissented || d.Silent != 8 || len(d.Result) != 9 {
-				t.Errorf("%v, %d wrong: %+v", simulate, wrong, d)
+				t.Errorf("%v, %d wrong: %+v", onDemand, wrong, d)
 			}
 			if d := m.Decisions[1]; d.How != systems.ByMajority || d.Dissented != 0 || d.Silent != 8 || len(d.Result) != 9 {
-				t.Errorf("%v, %d wrong: %+v", simulate, wrong, d)
+				t.Errorf("%v, %d wrong: %+v", onDemand, wrong, d)
 			}
 		}
 	}

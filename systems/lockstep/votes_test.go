@@ -72,7 +72,7 @@ func TestLS11TheTableOfVotes(t *testing.T) {
 		{"other end", "AAAE", 8, 0, 's', majority, 8, 0, 0, 0},
 		{"V-40 audited", "AAAA", 0, 1000, 's', audit, 0, 0, 0, 1},
 	} {
-		onBoth(t, "LS-11/"+v.id, lockstep.Config{Simulate: lockstep.OnDemand, VoteTime: voteTime, Audits: v.audits}, v.hold)
+		onBoth(t, "LS-11/"+v.id, lockstep.Config{OnDemand: true, VoteTime: voteTime, Audits: v.audits}, v.hold)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 		players string
 		after   simnet.Time // since the first vote
 	}{{"AAAA", 0}, {"AAA-", simnet.Time(voteTime)}} {
-		r := newRig(t, newGame(ending), lockstep.Config{Simulate: lockstep.OnDemand, VoteTime: voteTime}, 11)
+		r := newRig(t, newGame(ending), lockstep.Config{OnDemand: true, VoteTime: voteTime}, 11)
 		first, last, told := simnet.Time(0), simnet.Time(0), simnet.Time(0)
 		for p, who := range v.players {
 			election{}.register(r, p, byte(who))
@@ -198,9 +198,9 @@ func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 // arrived. Only that client is blamed and corrected.
 func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 	notUnderRace(t)
-	for _, simulate := range []lockstep.Simulate{lockstep.OnDemand, lockstep.Always} {
+	for _, onDemand := range []bool{true, false} {
 		for _, f := range []ecs.Tick{61, 120, 121} {
-			onBoth(t, fmt.Sprintf("LS-14/Simulate=%d/f=%d", simulate, f), lockstep.Config{Simulate: simulate}, func(t *testing.T, config lockstep.Config) {
+			onBoth(t, fmt.Sprintf("LS-14/OnDemand=%v/f=%d", onDemand, f), lockstep.Config{OnDemand: onDemand}, func(t *testing.T, config lockstep.Config) {
 				r, twin := flipped(t, config, f), flipped(t, config)
 				c := r.clients[2]
 				check := (f + 59) / 60 * 60
@@ -211,7 +211,7 @@ func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 				for _, o := range r.clients {
 					voted = max(voted, twin.clients[o.peer.ID].ran[check]+way)
 				}
-				if simulate == lockstep.Always {
+				if !onDemand {
 					voted = first + way
 				}
 				if d := c.peer.Flagged[0]; d < first || d > voted+time.Second/60+ms {
@@ -220,7 +220,7 @@ func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 				if r.Server.PeerStats(2).Desyncs != 1 || c.peer.Faulty || !c.Live() {
 					t.Errorf("%+v, live %v, still wrong %v", r.Server.PeerStats(2), c.Live(), c.peer.Faulty)
 				}
-				if simulate == lockstep.OnDemand && r.Server.World().Tick() != 0 {
+				if onDemand && r.Server.World().Tick() != 0 {
 					t.Errorf("three agree, and the server computed %d frames", r.Server.World().Tick())
 				}
 				for i, o := range r.clients {
@@ -266,8 +266,8 @@ func untouched(t *testing.T, c, twin *client) {
 // LS-14: a player who differs for the third time is removed from the match, at the third check and not before. The
 // other players play on.
 func TestLS14TheThirdStrikeRemoves(t *testing.T) {
-	for _, simulate := range []lockstep.Simulate{lockstep.OnDemand, lockstep.Always} {
-		onBoth(t, fmt.Sprintf("LS-14/strikes/Simulate=%d", simulate), lockstep.Config{Simulate: simulate}, func(t *testing.T, config lockstep.Config) {
+	for _, onDemand := range []bool{true, false} {
+		onBoth(t, fmt.Sprintf("LS-14/strikes/OnDemand=%v", onDemand), lockstep.Config{OnDemand: onDemand}, func(t *testing.T, config lockstep.Config) {
 			r := newRig(t, newGame(0), config, 14)
 			for s := range 4 {
 				r.seated(options{path: link(way, way), seat: s, play: wander(uint64(s))})
@@ -313,7 +313,7 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 // LS-14: where two or more of four differ there is no majority of three. A server without simulation then computes the
 // match as far as needed, and both are found.
 func TestLS14WithoutAMajorityTheServerComputes(t *testing.T) {
-	onBoth(t, "LS-14/2:1:1", lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
+	onBoth(t, "LS-14/2:1:1", lockstep.Config{OnDemand: true}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 14)
 		for s := range 4 {
 			c := r.seated(options{path: link(way, way), seat: s, play: wander(uint64(s))})

@@ -4,8 +4,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/systems"
-	"tendon/systems/authority"
-	"tendon/systems/internal/code"
 	"tendon/systems/vote"
 )
 
@@ -48,29 +46,19 @@ func (s *Server) judge() {
 // Conclude decides every match that has ended, with the votes received so far.
 func (s *Server) Conclude() { s.votes.Conclude() }
 
-// receiveHash accepts the checksum that a peer claims of a state.
+// receiveHash accepts the checksum that a peer claims of a state: the vote of a player, or a spectator's for comparison.
 func (s *Server) receiveHash(m systems.Message) error {
 	s.pass(m.Now)
 	p := &s.Peers[m.From]
-	tick, sum, ok := code.ReadChecksum(m.Body, kindHash)
+	f, claim, ok, err := s.ClaimedChecksum(m, vote.Every)
 	if !ok {
-		return ErrMessage
-	}
-	if tick <= p.Opened || tick > s.Done() || tick%checkEvery != 0 || p.Resync != authority.InSync {
-		return nil // of a state that a resync has replaced or will replace
+		return err
 	}
 	if p.Seat >= 0 {
 		p.Stats.Checked++
-		s.votes.Hashes.Cast(p.Player(), tick, sum, s.now)
-		return nil
-	}
-	if own, ok := s.votes.Checksum(tick); ok {
-		p.Stats.Checked++
-		if own != sum {
-			p.Stats.Desyncs++
-			p.Stats.Differed, p.Stats.Claim = tick, sum
-			p.Resync.Request()
-		}
+		s.votes.Hashes.Cast(p.Player(), f, claim, s.now)
+	} else if own, kept := s.votes.Checksum(f); kept {
+		p.Compare(f, own, claim)
 	}
 	return nil
 }

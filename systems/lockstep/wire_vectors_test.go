@@ -46,10 +46,10 @@ func (r *receiver) client(t *testing.T) *Client {
 		t.Fatal(err)
 	}
 	c.Load(0, near, 0)
-	return c
+	return c.(*Client)
 }
 
-// take gives the bytes to a new peer of the side that they are for, and returns what it says to them.
+// take passes the bytes to a new half of the side that accepts them, and returns its error.
 func (r *receiver) take(t *testing.T, v *vector) error {
 	switch v.Kind {
 	case "ops", "hash", "result":
@@ -158,10 +158,10 @@ func (v *vector) decodeSync(game *ecs.Game) (text string, err error) {
 		text += "; key" + padsText(f.inputs)
 	}
 	for range h.count {
-		switch c, digest := f.read(&bits, f.inputs, game); c {
-		case codedWrong:
+		switch digest, whole, ok := f.read(&bits, f.inputs, game); {
+		case !ok:
 			return "", ErrMessage
-		case codedDigest:
+		case !whole:
 			text += fmt.Sprintf("; digest %x", digest)
 		default:
 			text += "; frame" + padsText(f.inputs)

@@ -225,9 +225,7 @@ func (f *Flags) lockstep() (c lockstep.Config, err error) {
 	}
 	c.AdaptInterval, c.Eager, c.Reliable, c.Audits, c.Wait = f.Adapt, f.Eager, f.Reliable, f.Audits, systems.Time(f.Wait)
 	c.Closing = map[string]lockstep.Closing{"waiting": lockstep.Waiting, "hybrid": lockstep.Hybrid}[f.Closing]
-	if f.RelayOnly {
-		c.Simulate = lockstep.OnDemand
-	}
+	c.OnDemand = f.RelayOnly
 	err = c.Check()
 	if field := (*lockstep.FieldError)(nil); errors.As(err, &field) { // a field has the name of its flag
 		err = fmt.Errorf("--%s %s: %s", strings.ToLower(field.Field), field.Value, field.Want)

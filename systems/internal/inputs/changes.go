@@ -1,0 +1,49 @@
+package inputs
+
+import "tendon/ecs"
+
+// Changes turns the local player's input into changes, for a server that holds each input until the next.
+type Changes struct {
+	now   ecs.InputBytes // the input from now on
+	fresh bool           // now was set since the last sample
+	last  ecs.InputBytes // the input that the server holds
+	again bool           // the server may hold another input than last
+}
+
+// Set sets the input from now on. With keep, presses of an input that was not sampled yet are merged into it.
+func (c *Changes) Set(in ecs.InputBytes, keep bool, game *ecs.Game) {
+	in = game.Input.Clean(in)
+	if keep && c.fresh {
+		in = game.Input.MergeLate(c.now, in)
+	}
+	c.now, c.fresh = in, true
+}
+
+// Pass notes that ticks have passed, in which the server predicted the input.
+func (c *Changes) Pass(ticks int, game *ecs.Game) {
+	for range ticks {
+		c.last = game.Input.Predict(c.last)
+	}
+}
+
+// Sample returns the input, and whether it is another than the server holds.
+func (c *Changes) Sample() (in ecs.InputBytes, changed bool) {
+	if c.fresh {
+		changed = c.again || c.now != c.last
+		c.last, c.fresh, c.again = c.now, false, false
+	}
+	return c.last, changed
+}
+
+// Repeat makes the next sample a change: the server may hold another input.
+func (c *Changes) Repeat(game *ecs.Game) {
+	if !c.fresh {
+		c.now = game.Input.Predict(c.now)
+	}
+	c.fresh, c.again = true, true
+}
+
+// Restart sets the input that the server holds. A held button stays held; presses of before are dropped.
+func (c *Changes) Restart(held ecs.InputBytes, game *ecs.Game) {
+	c.now, c.fresh, c.last, c.again = game.Input.Predict(c.now), true, held, false
+}
