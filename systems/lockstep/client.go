@@ -227,7 +227,7 @@ func (c *Client) catchUp() {
 	if c.hand() == c.wanted() && c.announced == c.log.last {
 		c.Phase = predictor.Live
 		c.grid.begin(c.Now)
-		c.input.Repeat(c.Game)
+		c.input.Repeat()
 	}
 }
 

@@ -61,7 +61,8 @@ func (s *Server) sendSyncs(p *peer) {
 		return
 	}
 	if link.near && s.syncs.sync > holds(p)+redundant {
-		link.near, link.sent, link.flight = false, holds(p), link.flight[:0]
+		link.near, link.sent = false, holds(p)
+		link.flight.Clear()
 	}
 	switch {
 	case !link.near:
@@ -78,13 +79,9 @@ func holds(p *peer) ecs.Tick { return max(p.Acked, p.Own.sent) }
 // is sent this way.
 func (s *Server) sendFar(p *peer) {
 	link, sync := &p.Own, s.syncs.sync
-	link.flight = slices.DeleteFunc(link.flight, func(f flight) bool { return f.last <= p.Acked })
-	bytes := 0
-	for _, f := range link.flight {
-		bytes += f.bytes
-	}
+	link.flight.Acknowledge(p.Acked)
 	switch {
-	case link.sent >= sync || len(link.flight) == flightSyncs || bytes > flightBytes:
+	case link.sent >= sync || link.flight.Len() == flightSyncs || link.flight.Bytes > flightBytes:
 	case link.sent+1 < s.log.first:
 		p.Resync.Request() // the frames that it needs are not kept any more
 	default:
@@ -92,7 +89,7 @@ func (s *Server) sendFar(p *peer) {
 		s.write(&head, chunkBytes, sync)
 		s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
 		link.sent, link.synced = head.last(), head.last()
-		link.flight = append(link.flight, flight{head.last(), len(s.Sending.Message)})
+		link.flight.Add(head.last(), len(s.Sending.Message))
 	}
 	if link.sent >= sync && !s.settings.Reliable && !s.relayedAhead() {
 		link.near, link.synced = true, link.sent

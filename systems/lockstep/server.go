@@ -56,7 +56,7 @@ type link struct {
 	sent   ecs.Tick
 	near   bool
 	synced ecs.Tick // end of the last sync that it was sent
-	flight []flight // unacknowledged frames on the reliable channel, oldest first
+	flight authority.Flight
 
 	live     bool         // it has caught up and plays
 	through  ecs.Tick     // its operations are complete up to here
@@ -66,12 +66,6 @@ type link struct {
 	received systems.Time // when its last message of operations arrived
 
 	changes limit.Limiter[ecs.Tick] // of its input, in half ticks
-}
-
-// flight is a run of frames on the reliable channel, by its last frame.
-type flight struct {
-	last  ecs.Tick
-	bytes int
 }
 
 type peer = authority.Peer[link]
@@ -152,7 +146,8 @@ func (s *Server) past(t *systems.FinalTick, before []ecs.InputBytes) {
 // opened resets what was sent to a peer. A peer that was open has loaded an image, and goes on numbering its operations.
 func (s *Server) opened(p *peer, again bool) {
 	old := p.Own
-	p.Own = link{sent: p.Opened, synced: p.Opened, flight: old.flight[:0], received: s.Sending.Now, changes: old.changes}
+	p.Own = link{sent: p.Opened, synced: p.Opened, flight: old.flight, received: s.Sending.Now, changes: old.changes}
+	p.Own.flight.Clear()
 	if again {
 		p.Own.operated, p.Own.repeated = old.operated, old.repeated
 	} else {

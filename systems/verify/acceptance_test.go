@@ -223,7 +223,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 				return pad{Fire: f > 60 && f < 900 && f%66 == 0}
 			})
 		}
-		given := func(p *player) uint64 { return p.commands.next - 1 }
+		given := func(p *player) uint64 { return p.commands.next() - 1 }
 		reconnects := 0
 		for at := 2 * time.Second; at < 14*time.Second; at += 730 * ms {
 			m.Net.At(at, func() {
@@ -274,8 +274,8 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 			if seen != presses {
 				t.Errorf("client %d: %d presses were accepted, %d ticks had one", p.peer.ID, presses, seen)
 			}
-			if len(p.peer.Flagged) > 0 || p.Refused() > 0 {
-				t.Errorf("client %d: flagged %d times, %d refused", p.peer.ID, len(p.peer.Flagged), p.Refused())
+			if len(p.peer.Flagged) > 0 || p.refused > 0 {
+				t.Errorf("client %d: flagged %d times, %d refused", p.peer.ID, len(p.peer.Flagged), p.refused)
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 )
 
@@ -20,7 +21,7 @@ type Client struct {
 	ring     *rollback.Snapshots
 	effects  rollback.Effects // every event is final when it is received
 	commands commandQueue
-	own      controls
+	own      inputs.Changes
 	present  ecs.Tick
 	oldest   ecs.Tick // no State on its way has an older base
 	arrived  systems.Time
@@ -29,8 +30,8 @@ type Client struct {
 	unsent   bool // the server does not know yet what present is, or that something is lost
 	lost     bool // a State could not be used
 	pieces   []byte
-	refused  uint64
-	useless  int // States refused since the last that was used
+	refused  uint64 // States that could not be used
+	useless  int    // States refused since the last that was used
 
 	scratch struct {
 		ask    askMessage
@@ -70,7 +71,7 @@ const ringDepth = 512
 // Errors of Order.
 var (
 	ErrOutstanding = errors.New("verify: too many commands are not answered yet: try again later")
-	ErrNotHeard    = errors.New("verify: no message from the server yet: try again later")
+	ErrNoMessage   = errors.New("verify: no message from the server yet: try again later")
 )
 
 var (
@@ -99,7 +100,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{limits: limits, ring: rollback.NewSnapshots(ringDepth), commands: commandQueue{first: 1, next: 1, sent: 1}}
+	cl := &Client{limits: limits, ring: rollback.NewSnapshots(ringDepth), commands: commandQueue{first: 1, sent: 1}}
 	cl.Core = core
 	cl.Start(cl, clientSystems)
 	return cl, nil
@@ -118,7 +119,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.pace = pace{last: now, credit: c.Timer.Tick()}
 	c.commands.sent = c.commands.first
 	if player, ok := c.Player(); ok {
-		c.own.restart(c.World().Image().Input(player), c.Game)
+		c.own.Restart(c.World().Image().Input(player), c.Game)
 	}
 }
 
@@ -182,7 +183,9 @@ func (c *Client) receiveState(message systems.Message) error {
 	if !c.Spectates() {
 		rejected, again := c.commands.receive(m)
 		c.Counted.Rejected += uint64(rejected)
-		c.own.again = c.own.again || again
+		if again {
+			c.own.Repeat()
+		}
 	}
 	return nil
 }
@@ -206,7 +209,7 @@ func (c *Client) restore(f ecs.Tick) bool {
 
 // SetInput sets what the local player does from now on. The input is sampled once a tick's time. A press in between is
 // not lost, and not doubled.
-func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.Game) }
+func (c *Client) SetInput(in ecs.InputBytes) { c.own.Set(in, true, c.Game) }
 
 // Order asks the server for an order of the local player. Its number is the last of Pending.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
@@ -215,8 +218,8 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	case err != nil:
 		return err
 	case !c.commands.known:
-		return ErrNotHeard
-	case c.commands.outstanding() >= c.limits.MaxOutstanding:
+		return ErrNoMessage
+	case len(c.commands.list) >= c.limits.MaxOutstanding:
 		return ErrOutstanding
 	}
 	c.commands.add(Command{Kind: CommandOrder, Target: target, Order: payload, Sent: c.Now})
@@ -246,14 +249,15 @@ func (c *Client) sample() {
 		return
 	}
 	if c.commands.expire(c.Now, c.limits.Timeout) {
-		c.own.again = true
+		c.own.Repeat()
 	}
 	switch {
 	case !c.pace.due || !c.commands.known:
 	case !c.World().Players().Has(player):
-		c.own.restart(ecs.InputBytes{}, c.Game) // a player who joins begins without input
-	case c.commands.outstanding() < c.limits.MaxOutstanding:
-		if in, changed := c.own.change(c.Game); changed {
+		c.own.Restart(ecs.InputBytes{}, c.Game) // a player who joins begins without input
+	case len(c.commands.list) < c.limits.MaxOutstanding:
+		c.own.Pass(1, c.Game)
+		if in, changed := c.own.Sample(); changed {
 			c.commands.add(Command{Kind: CommandInput, Input: in, Sent: c.Now})
 		}
 	}
@@ -268,12 +272,12 @@ func (c *Client) sendCommands() {
 	if c.limits.Reliable {
 		from, channel, room = c.commands.sent, systems.Reliable, systems.MaxReliable
 	}
-	if !c.unsent && from == c.commands.next {
+	if !c.unsent && from == c.commands.next() {
 		return
 	}
 	m := &c.scratch.ask
 	m.held, m.lost, m.first, m.skip = c.present, c.lost, c.commands.first, int(from-c.commands.first)
-	m.asked = c.commands.appendFrom(m.asked[:0], from)
+	m.asked = append(m.asked[:0], c.commands.list[from-c.commands.first:]...)
 	var fits int
 	c.Buffer, fits = m.append(c.Buffer[:0], room, c.Game)
 	c.commands.sent = max(c.commands.sent, from+uint64(fits))
@@ -298,16 +302,15 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Sna
 func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
 
 // Pending appends the commands without an answer, oldest first, and returns the extended slice.
-func (c *Client) Pending(dst []Command) []Command {
-	return c.commands.appendFrom(dst, c.commands.first)
+func (c *Client) Pending(dst []Command) []Command { return append(dst, c.commands.list...) }
+
+// Answers drains the results of commands, in the order in which they were given.
+func (c *Client) Answers(f func(Answer)) {
+	for _, a := range c.commands.answers {
+		f(a)
+	}
+	c.commands.answers = c.commands.answers[:0]
 }
-
-// Answers drains the results of commands, in the order in which they were given. A command is valid during the call.
-func (c *Client) Answers(f func(Answer)) { c.commands.answers.drain(f) }
-
-// Refused returns how many States could not be used, because their base is not held or their checksum is wrong. None of
-// them was shown.
-func (c *Client) Refused() uint64 { return c.refused }
 
 // Stats returns the counters. Hashes are the states whose checksums were right.
 func (c *Client) Stats() systems.ClientStats {

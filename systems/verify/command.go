@@ -12,7 +12,7 @@ type Command struct {
 	Kind   CommandKind
 	Input  ecs.InputBytes // of an input
 	Target ecs.Entity     // of an order
-	Order  []byte         // of an order; valid until the client's next call
+	Order  []byte         // of an order
 	Sent   systems.Time   // when it was given
 }
 
@@ -23,11 +23,7 @@ type CommandKind uint8
 const (
 	CommandInput CommandKind = iota // a new input of the player, which holds until the next
 	CommandOrder                    // an order
-	commandKinds
 )
-
-// String returns the kind in a word.
-func (k CommandKind) String() string { return [commandKinds]string{"input", "order"}[k] }
 
 // Reason is the result of a command.
 type Reason uint8
@@ -39,16 +35,10 @@ const (
 	ReasonRate                   // there were too many of its kind
 	ReasonAbsent                 // the player was not in the match
 	ReasonTimedOut               // no answer came, or will come: its result is unknown
-	reasons
 )
 
 // lastRejection is the highest reason that a server gives.
 const lastRejection = ReasonAbsent
-
-// String returns the reason in words for a player.
-func (r Reason) String() string {
-	return [reasons]string{"done", "not allowed", "too fast", "not in the match", "no answer"}[r]
-}
 
 // Answer is a command with its result.
 type Answer struct {

@@ -71,26 +71,8 @@ func (p *commandSeat) reject(number uint64, why Reason) {
 	p.rejected = slices.Insert(p.rejected, at, rejection{number, why})
 }
 
-// queued is a command in the server's queue.
+// queued is a command that arrived since the last tick.
 type queued struct {
 	player  ecs.Player
-	command Command // its order lies in arrivals.text
-}
-
-// arrivals holds the commands that arrived since the last tick, in the order of their arrival.
-type arrivals struct {
-	list []queued
-	text []byte
-}
-
-func (q *arrivals) push(p ecs.Player, c Command) {
-	from := len(q.text)
-	q.text = append(q.text, c.Order...)
-	c.Order = q.text[from:len(q.text):len(q.text)] // stays in its array when text grows
-	q.list = append(q.list, queued{p, c})
-}
-
-func (q *arrivals) reset() {
-	clear(q.list)
-	q.list, q.text = q.list[:0], q.text[:0]
+	command Command
 }

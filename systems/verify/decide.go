@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
@@ -12,9 +14,11 @@ func (s *Server) decideCommands() {
 	for p := range s.seats {
 		s.seats[p].begin(present.Has(ecs.Player(p)), s.Game)
 	}
-	for i := range s.queue.list {
-		s.decide(&s.queue.list[i], present)
+	for i := range s.queue {
+		s.decide(&s.queue[i], present)
 	}
+	clear(s.queue)
+	s.queue = s.queue[:0]
 	for p := range s.seats {
 		s.seats[p].decided = s.seats[p].newest
 		s.Step.Inputs[p] = s.input(ecs.Player(p))
@@ -44,7 +48,7 @@ func (s *Server) decide(q *queued, present image.PlayerSet) {
 	case len(s.Step.Orders) >= maxOrders || !seat.orders.Allow(ecs.Tick(s.settings.OrdersPerSecond)*f):
 		why = ReasonRate
 	default:
-		s.Step.Orders = append(s.Step.Orders, c.order(q.player))
+		s.Step.Orders = append(s.Step.Orders, image.Order{Kind: image.OrderGame, Player: q.player, Entity: c.Target, Payload: c.Order})
 		s.scratch.numbers = append(s.scratch.numbers, c.Number)
 	}
 	seat.waiting--
@@ -84,16 +88,10 @@ func (s *Server) input(p ecs.Player) ecs.InputBytes {
 	return seat.held
 }
 
-// checkOrders rejects the commands that the game refuses, and empties the queue.
+// checkOrders rejects the commands that the game refuses.
 func (s *Server) checkOrders() {
-	defer s.queue.reset()
-	commands := 0
-	for _, number := range s.scratch.numbers {
-		if number > 0 {
-			commands++
-		}
-	}
-	if s.Game.Order == nil || s.Game.ValidateOrder == nil || commands == 0 {
+	isCommand := func(number uint64) bool { return number > 0 }
+	if s.Game.Order == nil || s.Game.ValidateOrder == nil || !slices.ContainsFunc(s.scratch.numbers, isCommand) {
 		return
 	}
 	if s.rehearsal == nil {

@@ -288,14 +288,14 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 28)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, pressing(100, 150, 200, 400, 450, 500))
 		m.Net.RunUntil(4 * time.Second)
-		before := p.commands.next
+		before := p.commands.next()
 		p.restart()
-		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNotHeard {
+		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNoMessage {
 			t.Error("an order before the first message of the server")
 		}
 		m.Net.RunUntil(10 * time.Second)
-		if before < 3 || p.commands.next != before+3 {
-			t.Errorf("numbers up to %d before, up to %d after", before, p.commands.next)
+		if before < 3 || p.commands.next() != before+3 {
+			t.Errorf("numbers up to %d before, up to %d after", before, p.commands.next())
 		}
 		presses := 0
 		for _, tick := range m.Ticks[1:] {
@@ -462,13 +462,13 @@ func TestAWrongBitIsFoundAndHealed(t *testing.T) {
 			p.wrong = p.present // it is what the display has, until the image is there
 		})
 		m.Net.RunUntil(9 * time.Second)
-		if len(p.peer.Flagged) != 1 || m.server.PeerStats(p.peer.ID).Desyncs != 1 || p.Refused() == 0 || p.Stats().Snaps != 1 || !p.Live() {
-			t.Errorf("flagged %d times, refused %d, %+v", len(p.peer.Flagged), p.Refused(), p.Stats())
+		if len(p.peer.Flagged) != 1 || m.server.PeerStats(p.peer.ID).Desyncs != 1 || p.refused == 0 || p.Stats().Snaps != 1 || !p.Live() {
+			t.Errorf("flagged %d times, refused %d, %+v", len(p.peer.Flagged), p.refused, p.Stats())
 		}
 		if lag := m.server.Done() - p.present; lag > 20 {
 			t.Errorf("%d ticks behind", lag)
 		}
-		if len(q.peer.Flagged) > 0 || q.Refused() > 0 {
+		if len(q.peer.Flagged) > 0 || q.refused > 0 {
 			t.Errorf("another is flagged: %+v", q.Stats())
 		}
 		m.WantChange()

@@ -103,8 +103,8 @@ func FuzzReceive(f *testing.F) {
 				t.Fatalf("the client stands in tick %d of %d", c.World().Tick(), c.present)
 			}
 		}
-		if len(l.server.queue.list) > 2*maxOutstanding || len(l.server.seats[0].rejected) > maxOutstanding || len(c.pieces) > maxState {
-			t.Fatal(len(l.server.queue.list), len(c.pieces))
+		if len(l.server.queue) > 2*maxOutstanding || len(l.server.seats[0].rejected) > maxOutstanding || len(c.pieces) > maxState {
+			t.Fatal(len(l.server.queue), len(c.pieces))
 		}
 		if now := l.server.Peers[1]; now.Acked != other.Acked || now.Stats != other.Stats || l.server.Peers[0].Acked > l.server.Done() {
 			t.Fatal("a peer changed another")

@@ -26,7 +26,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 				t.Errorf("%v allocations in a tick", n)
 			}
 			for _, c := range l.clients {
-				if s := c.Stats(); !c.Live() || s.Hashes < warm/20 || c.commands.next < 50 || c.Refused() > 0 {
+				if s := c.Stats(); !c.Live() || s.Hashes < warm/20 || c.commands.next() < 50 || c.refused > 0 {
 					t.Errorf("%+v", s)
 				}
 			}

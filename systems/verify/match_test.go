@@ -181,8 +181,8 @@ func (m *match) wantSound(least int) {
 		if c.checked < least {
 			m.T.Errorf("client %d has shown only %d states: %+v", c.peer.ID, c.checked, s)
 		}
-		if s.Corrections+s.Snaps+s.Rollbacks+c.Refused() > 0 || len(c.peer.Flagged) > 0 || m.server.PeerStats(c.peer.ID).Desyncs > 0 {
-			m.T.Errorf("client %d: flagged at %v, %d refused, %+v", c.peer.ID, c.peer.Flagged, c.Refused(), s)
+		if s.Corrections+s.Snaps+s.Rollbacks+c.refused > 0 || len(c.peer.Flagged) > 0 || m.server.PeerStats(c.peer.ID).Desyncs > 0 {
+			m.T.Errorf("client %d: flagged at %v, %d refused, %+v", c.peer.ID, c.peer.Flagged, c.refused, s)
 		}
 	}
 	m.WantChange()

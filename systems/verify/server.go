@@ -1,8 +1,9 @@
 package verify
 
 import (
+	"bytes"
+
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/authority"
 )
@@ -13,7 +14,7 @@ type Server struct {
 	authority.Server[*Server, link]
 	settings  Config
 	seats     []commandSeat // by player
-	queue     arrivals
+	queue     []queued      // in the order of their arrival
 	deltas    deltas
 	rehearsal *rehearsal // nil until the game checks an order
 
@@ -32,9 +33,7 @@ type Server struct {
 // before the next. A datagram ends the chain: the next reliable State starts at Acked again.
 type link struct {
 	chain  ecs.Tick // newest tick sent on the reliable channel; counts if it is above Acked
-	sizes  []int    // of the reliable State of tick f that is not acknowledged, in slot f % len
-	bytes  int      // sum of sizes
-	states int      // number of sizes
+	flight authority.Flight
 }
 
 type peer = authority.Peer[link]
@@ -66,7 +65,8 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s := &Server{settings: settings}
 	err = s.Init(authority.Config[*Server, link]{Name: "verify", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Events: true, Hooks: authority.Hooks[link]{Opened: s.opened}})
+		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Events: true,
+		Hooks: authority.Hooks[link]{Opened: func(p *peer, _ bool) { p.Own = link{} }}})
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +74,6 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 		s.seats = append(s.seats, newCommandSeat(s.Done(), s.Step.Inputs[p], &settings, s.Game.TickRate))
 	}
 	return s, nil
-}
-
-// opened forgets what was sent to the peer before.
-func (s *Server) opened(p *peer, _ bool) {
-	if p.Own.sizes == nil {
-		p.Own.sizes = make([]int, s.States.Depth())
-	}
-	clear(p.Own.sizes)
-	p.Own = link{sizes: p.Own.sizes}
 }
 
 // Adopt makes the next tick final as it is given. Clients receive states, so every tick is valid.
@@ -131,17 +122,7 @@ func (s *Server) acknowledge(p *peer, f ecs.Tick) {
 	if f <= p.Acked {
 		return
 	}
-	link, from := &p.Own, p.Acked+1
-	if depth := ecs.Tick(len(link.sizes)); f >= depth {
-		from = max(from, f+1-depth)
-	}
-	for k := from; k <= f; k++ {
-		if size := &link.sizes[k%ecs.Tick(len(link.sizes))]; *size > 0 {
-			link.bytes -= *size
-			link.states--
-			*size = 0
-		}
-	}
+	p.Own.flight.Acknowledge(f)
 	p.Acked, p.Stats.Acked = f, f
 	p.Stats.Checked++
 }
@@ -158,7 +139,8 @@ func (s *Server) enqueue(p *peer, m *askMessage) {
 			p.Stats.Refused++
 			return // a client has no more without answers, and asks again
 		default:
-			s.queue.push(p.Player(), *c)
+			c.Order = bytes.Clone(c.Order)
+			s.queue = append(s.queue, queued{p.Player(), *c})
 			seat.newest = c.Number
 			seat.waiting++
 		}
@@ -179,7 +161,7 @@ func (s *Server) sendState(p *peer) {
 	message := []byte(nil)
 	// A short chain of States may fit a datagram as one State. A long one is not tried.
 	fresh := p.Acked >= s.OldestServable()
-	if !s.settings.Reliable && fresh && (base == p.Acked || link.bytes <= 2*systems.MaxDatagram) {
+	if !s.settings.Reliable && fresh && (base == p.Acked || link.flight.Bytes <= 2*systems.MaxDatagram) {
 		message = s.state(p, p.Acked)
 		if message != nil && len(message) <= systems.MaxDatagram {
 			link.chain = 0
@@ -187,7 +169,7 @@ func (s *Server) sendState(p *peer) {
 			return
 		}
 	}
-	if base >= done || !fresh && done-p.Acked >= ecs.Tick(len(link.sizes)) {
+	if base >= done || !fresh && done-p.Acked >= ecs.Tick(s.States.Depth()) {
 		return
 	}
 	if base != p.Acked || message == nil {
@@ -197,13 +179,11 @@ func (s *Server) sendState(p *peer) {
 		p.Resync.Request() // larger than an image
 		return
 	}
-	if link.bytes > 0 && link.bytes+len(message) > window || link.states == maxStates {
+	if link.flight.Bytes > 0 && link.flight.Bytes+len(message) > window || link.flight.Len() == maxStates {
 		return
 	}
 	link.chain = done
-	link.states++
-	link.sizes[done%ecs.Tick(len(link.sizes))] = len(message)
-	link.bytes += len(message)
+	link.flight.Add(done, len(message))
 	s.sendReliable(p, message)
 }
 
@@ -250,9 +230,4 @@ func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 		st.Refused += s.seats[p.Seat].rejects
 	}
 	return st
-}
-
-// order returns the order that a command is.
-func (c *Command) order(p ecs.Player) image.Order {
-	return image.Order{Kind: image.OrderGame, Player: p, Entity: c.Target, Payload: c.Order}
 }

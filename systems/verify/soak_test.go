@@ -92,7 +92,7 @@ func (m *match) judge(seed int, total map[string]int) {
 	}
 	for _, p := range m.clients {
 		if lag := m.server.Done() - p.present; lag > 120 || !p.Live() {
-			m.T.Errorf("seed %d: client %d is %d ticks behind: %+v, refused %d, flagged %d", seed, p.peer.ID, lag, p.Stats(), p.Refused(), len(p.peer.Flagged))
+			m.T.Errorf("seed %d: client %d is %d ticks behind: %+v, refused %d, flagged %d", seed, p.peer.ID, lag, p.Stats(), p.refused, len(p.peer.Flagged))
 		}
 		last := 0
 		for _, e := range p.peer.Effects {
@@ -114,7 +114,7 @@ func (m *match) judge(seed int, total map[string]int) {
 			}
 		}
 		if st := m.server.PeerStats(p.peer.ID); st.Desyncs > 0 {
-			m.T.Errorf("seed %d: client %d: %+v, refused %d", seed, p.peer.ID, st, p.Refused())
+			m.T.Errorf("seed %d: client %d: %+v, refused %d", seed, p.peer.ID, st, p.refused)
 		}
 		total["shown"] += p.checked
 		total["events"] += len(p.peer.Effects)

@@ -253,7 +253,7 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		after := b.s.Peers[v.peer]
-		if after.Acked != before.Acked || after.Resync != before.Resync || len(b.s.queue.list) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
+		if after.Acked != before.Acked || after.Resync != before.Resync || len(b.s.queue) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
 			t.Errorf("%s: changed the server", name)
 		}
 	}
@@ -277,8 +277,8 @@ func TestAFloodIsBounded(t *testing.T) {
 		}
 		first += 16
 	}
-	if n := len(b.s.queue.list); n != 32 || len(b.s.queue.text) > 32*image.MaxOrderBytes || b.s.seats[0].waiting != 32 {
-		t.Errorf("%d commands of %d bytes wait", n, len(b.s.queue.text))
+	if n := len(b.s.queue); n != 32 || b.s.seats[0].waiting != 32 {
+		t.Errorf("%d commands wait", n)
 	}
 	if st := b.s.PeerStats(0); st.Refused < 1900 {
 		t.Errorf("%+v", st)
@@ -298,11 +298,10 @@ func TestAFloodIsBounded(t *testing.T) {
 // outcome is unknown.
 func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	b := newBench(t, Config{})
-	var client commandQueue
-	client.known, client.first, client.next, client.sent = true, 1, 1, 1
+	client := commandQueue{known: true, first: 1, sent: 1}
 	client.add(order(1, 1))
 	client.add(input(pad{DX: 1}))
-	under := client.appendFrom(nil, 1)
+	under := slices.Clone(client.list)
 	if err := b.ask(0, 1, under...); err != nil {
 		t.Fatal(err)
 	}
@@ -326,16 +325,16 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	}
 	rejected, again := client.receive(b.last())
 	unknown := 0
-	client.answers.drain(func(a Answer) {
+	for _, a := range client.answers {
 		if a.Reason == ReasonTimedOut {
 			unknown++
 		}
-	})
-	if rejected != 0 || !again || unknown != 2 || client.outstanding() != 0 {
-		t.Errorf("%d rejected, again %v, %d unknown, %d under way", rejected, again, unknown, client.outstanding())
+	}
+	if rejected != 0 || !again || unknown != 2 || len(client.list) != 0 {
+		t.Errorf("%d rejected, again %v, %d unknown, %d under way", rejected, again, unknown, len(client.list))
 	}
 	client.add(order(1, 2))
-	if err := b.ask(0, client.first, client.appendFrom(nil, client.first)...); err != nil {
+	if err := b.ask(0, client.first, client.list...); err != nil {
 		t.Fatal(err)
 	}
 	if b.tick(1); len(taken) != 1 || b.last().answered != client.first {
@@ -442,10 +441,10 @@ func TestTheClientRefusesMalformedMessages(t *testing.T) {
 	c.lost = false // the cut one was such
 	// One bit of the delta: the checksum does not fit, or the delta is damaged. Never is it shown.
 	for bit := 12 * 8; bit < len(m.delta)*8; bit += 5 {
-		before := c.Refused()
+		before := c.refused
 		message := with(func(m *stateMessage) { m.delta[bit/8] ^= 1 << (bit % 8) })
-		if err := c.Receive(systems.Datagram, message, 0); err != nil || c.Refused() != before+1 || !c.lost {
-			t.Fatalf("bit %d: %v, refused %d", bit, err, c.Refused()-before)
+		if err := c.Receive(systems.Datagram, message, 0); err != nil || c.refused != before+1 || !c.lost {
+			t.Fatalf("bit %d: %v, refused %d", bit, err, c.refused-before)
 		}
 		if c.present != present || c.World().Tick() != present {
 			t.Fatalf("bit %d: changed the client", bit)
@@ -553,11 +552,12 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 			t.Errorf("%d frames a second: %d messages", hz, sent)
 		}
 		for len(c.Pending(nil)) > 0 {
-			c.commands.receive(&stateMessage{answered: c.commands.next - 1})
+			c.commands.receive(&stateMessage{answered: c.commands.next() - 1})
 		}
 		sent, c.unsent = 0, false
-		still := c.Game.Input.Predict(c.own.last)
-		c.own = controls{last: still} // what was not sampled any more is another matter
+		still, _ := c.own.Sample()
+		still = c.Game.Input.Predict(still)
+		c.own.Restart(still, c.Game)
 		for f := range 100 {
 			now := base + 2*systems.Second + systems.Time(f)*systems.Second/60
 			c.SetInput(still)
@@ -700,8 +700,8 @@ func TestUnacknowledgedStatesAreBounded(t *testing.T) {
 		if err := s.Receive(0, systems.Reliable, message, 0, out); err != nil {
 			t.Fatal(err)
 		}
-		if p := &s.Peers[0]; p.Own.bytes != 0 || p.Own.states != 0 {
-			t.Errorf("history of %d: %d states of %d bytes are under way after all was acknowledged", v.history, p.Own.states, p.Own.bytes)
+		if p := &s.Peers[0]; p.Own.flight.Bytes != 0 || p.Own.flight.Len() != 0 {
+			t.Errorf("history of %d: %d states of %d bytes are under way after all was acknowledged", v.history, p.Own.flight.Len(), p.Own.flight.Bytes)
 		}
 	}
 }

@@ -26,22 +26,18 @@ func (c *Changes) Pass(ticks int, game *ecs.Game) {
 	}
 }
 
-// Sample returns the input, and whether it is another than the server holds.
+// Sample returns the input, and whether the server must be sent it.
 func (c *Changes) Sample() (in ecs.InputBytes, changed bool) {
-	if c.fresh {
-		changed = c.again || c.now != c.last
-		c.last, c.fresh, c.again = c.now, false, false
+	if in = c.last; c.fresh {
+		in = c.now
 	}
-	return c.last, changed
+	changed = c.again || in != c.last
+	c.last, c.fresh, c.again = in, false, false
+	return in, changed
 }
 
 // Repeat makes the next sample a change: the server may hold another input.
-func (c *Changes) Repeat(game *ecs.Game) {
-	if !c.fresh {
-		c.now = game.Input.Predict(c.now)
-	}
-	c.fresh, c.again = true, true
-}
+func (c *Changes) Repeat() { c.again = true }
 
 // Restart sets the input that the server holds. A held button stays held; presses of before are dropped.
 func (c *Changes) Restart(held ecs.InputBytes, game *ecs.Game) {

@@ -1,5 +1,5 @@
-// Package inputs transports the inputs and orders of players to the ticks that use them. It is for strategies in which a
-// client runs ahead of the server and each tick uses exactly one input of each player.
+// Package inputs transports the inputs and orders of players to the ticks that use them. Most of it is for strategies in
+// which a client runs ahead of the server and each tick uses exactly one input of each player.
 //
 // It does not control time: [tendon/systems/clock] does, by the margins that a Buffer measures.
 //
@@ -10,6 +10,7 @@
 //   - queue orders for the next ticks: [Orders]
 //   - measure how early a client's inputs arrive: [Buffer.Measure], [Buffer.PopWorst]
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]
+//   - send a server the changes of the local player's input: [Changes]
 //   - delay inputs where the prediction window is too small for the connection: [Delay]
 //   - encode and decode inputs of successive ticks: [AppendWindow], [ReadWindow]
 package inputs
