@@ -198,23 +198,20 @@ func wordOf(page []byte, k int) uint64 {
 func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
 	for i := range im.live {
 		if p := &im.live[i]; !p.marked && p.changed() {
-			return im.strayIn(p, i), true
+			return im.strayIn(i), true
 		}
 	}
 	return Difference{}, false
 }
 
 // strayIn describes the first change in a page without a mark.
-func (im *Image) strayIn(p *livePage, number int) Difference {
-	now := Snapshot{tick: im.Tick(), image: im}
-	for i := range im.live {
-		now.table = append(now.table, &page{mem: im.live[i].mem})
-	}
+func (im *Image) strayIn(number int) Difference {
+	now := im.present()
 	before := Snapshot{now.tick, im, slices.Clone(now.table)}
-	before.table[number] = p.base
-	d, ok := FirstDifference(&before, &now)
+	before.table[number] = im.live[number].base
+	d, ok := FirstDifference(&before, now)
 	if !ok { // in a row without an entity
-		d = Difference{Tick: now.tick, Component: p.store.info.column.name, Field: fieldExists}
+		d = Difference{Tick: now.tick, Component: im.live[number].store.info.column.name, Field: fieldExists}
 	}
 	return d
 }

@@ -11,9 +11,8 @@ import (
 //
 // A page that is not marked equals its base. A page is marked before it is written.
 type Image struct {
-	schema *Schema
-	// the game's, for encoded images
-	fingerprint uint64
+	schema      *Schema
+	fingerprint uint64 // the game's, for encoded images
 	columns     []Column
 	byID        []*Column // index = Declaration.id
 	observer    Observer  // nil: sections are not observed
@@ -24,15 +23,10 @@ type Image struct {
 	sight     sight
 	placings  []placing // of the last tick
 	incoming  incoming
-	running   bool // a tick or Setup is running
-	unordered bool // see Unordered
-	versions  versions
-}
-
-// versions count changes from outside a tick, for data that is kept beside the image.
-type versions struct {
-	derived uint64 // grows when data derived from the state is stale
-	states  uint64 // grows when the whole state is replaced
+	running   bool   // a tick or Setup is running
+	unordered bool   // see Unordered
+	derived   uint64 // see DerivedVersion
+	states    uint64 // see StateVersion
 }
 
 // pageTable holds the pages of an image.
@@ -48,6 +42,7 @@ type pageTable struct {
 	rounds      bool     // a column has rows that are rounded
 	bytes       int      // of live pages
 	scratch     []uint64 // see scratchRows
+	now         Snapshot // see present
 }
 
 // livePage is a page that systems read and write. base is the page that it equalled when it was last saved or
@@ -149,6 +144,7 @@ func (im *Image) growBits(r *region, i uint32) {
 			mem := wordBytes(words[k*bitsPageWords : (k+1)*bitsPageWords])
 			im.live[number].mem, r.bits.mem[k] = mem, unsafe.Pointer(unsafe.SliceData(mem))
 		}
+		im.now.table = im.now.table[:0]
 	}
 	for len(r.words) < need {
 		from := len(r.words)

@@ -2,7 +2,6 @@ package image
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"unsafe"
 
 	"tendon/ecs/fixed"
@@ -11,50 +10,38 @@ import (
 // Motion returns e's position and velocity in the state, from the first of its components with a Motion role. ok is
 // false if e is not in the state or has no such component.
 func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
-	c := s.moving(e)
+	c := s.firstWith(e, func(r *roles) bool { return r.motion != nil })
 	if c == nil {
 		return Motion{}, false
 	}
 	return c.info.roles.motion(s.row(c, e.Owner(), e.Row%regionRows)), true
 }
 
-// moving returns the first of e's columns with a Motion role, nil if there is none or e is not in the state.
-func (s *Snapshot) moving(e Entity) *Column {
+// firstWith returns the first of e's columns with a role, nil if there is none or e is not in the state.
+func (s *Snapshot) firstWith(e Entity, has func(r *roles) bool) *Column {
 	if !ExistsAt(s, e) {
 		return nil
 	}
-	for n := range s.image.columns {
-		if c := &s.image.columns[n]; c.info.roles.motion != nil && s.has(c, e.Owner(), e.Row%regionRows) {
+	columns := s.image.components()
+	for n := range columns {
+		if c := &columns[n]; has(&c.info.roles) && s.has(c, e.Owner(), e.Row%regionRows) {
 			return c
 		}
 	}
 	return nil
 }
 
-// Motion returns e's position and velocity in the present state, as Snapshot.Motion does.
-func (im *Image) Motion(e Entity) (m Motion, ok bool) {
-	if !im.Exists(e) {
-		return Motion{}, false
+// present returns the present state as a snapshot, which follows the image and must not be released.
+func (im *Image) present() *Snapshot {
+	im.now.tick, im.now.image = im.Tick(), im
+	for i := len(im.now.table); i < len(im.live); i++ {
+		im.now.table = append(im.now.table, &page{mem: im.live[i].mem})
 	}
-	o, i := e.Owner(), e.Row%regionRows
-	for n := range im.columns {
-		if c := &im.columns[n]; c.info.roles.motion != nil && c.regions[o].has(i) {
-			return c.info.roles.motion(c.rowOf(&c.regions[o], i)), true
-		}
-	}
-	return Motion{}, false
+	return &im.now
 }
 
-// bounds returns the radius in which e can be hit, from the first of its components with a Bounds role. e must exist.
-func (im *Image) bounds(e Entity) (radius fixed.Num, ok bool) {
-	o, i := e.Owner(), e.Row%regionRows
-	for n := range im.columns {
-		if c := &im.columns[n]; c.info.roles.bounds != nil && c.regions[o].has(i) {
-			return c.info.roles.bounds(c.rowOf(&c.regions[o], i)), true
-		}
-	}
-	return 0, false
-}
+// Motion returns e's position and velocity in the present state, as Snapshot.Motion does.
+func (im *Image) Motion(e Entity) (m Motion, ok bool) { return im.present().Motion(e) }
 
 // SetMotion gives e this position and velocity in every component that has a SetMotion role. It reports whether
 // there was one. Call it between ticks, on a client. On a server an order of kind OrderMotion does the same and is
@@ -104,25 +91,10 @@ func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) {
 // Motions calls f with the position and velocity of each entity that has a component with a Motion role, in the
 // order of rows, until f returns false. As in Snapshot.Motion, the first such component counts.
 func (im *Image) Motions(f func(e Entity, m Motion) bool) {
-	for e := range im.entities {
-		if m, ok := im.Motion(e); ok && !f(e, m) {
+	now := im.present()
+	for e := range now.Entities {
+		if m, ok := now.Motion(e); ok && !f(e, m) {
 			return
-		}
-	}
-}
-
-// entities calls f for each entity in the order of rows, until f returns false.
-func (im *Image) entities(f func(e Entity) bool) {
-	identity := im.Identity()
-	for o := range identity.regions {
-		r := &identity.regions[o]
-		for k := range r.words {
-			for word := r.word(k); word != 0; word &= word - 1 {
-				i := uint32(k*BlockRows + bits.TrailingZeros64(word))
-				if !f(*(*Entity)(identity.rowOf(r, i))) {
-					return
-				}
-			}
 		}
 	}
 }

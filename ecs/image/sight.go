@@ -119,11 +119,13 @@ func (im *Image) Sight(p Player, e Entity) (s Sight, late bool) {
 // that p saw when giving the inputs of the running tick, and radius is in world units. Entities that p had not seen
 // yet are left out. It is for code that works with any game; see Component.Seen of ecs.
 func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num) bool) {
-	for e := range im.entities {
-		radius, ok := im.bounds(e)
-		if !ok {
+	now := im.present()
+	for e := range now.Entities {
+		c := now.firstWith(e, func(r *roles) bool { return r.bounds != nil })
+		if c == nil {
 			continue
 		}
+		radius := c.info.roles.bounds(now.row(c, e.Owner(), e.Row%regionRows))
 		if at, ok := im.seenMotion(p, e); ok && !f(e, at, radius) {
 			return
 		}
@@ -136,7 +138,7 @@ func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
 	if !late {
 		return im.Motion(e)
 	}
-	c := v.To.moving(e)
+	c := v.To.firstWith(e, func(r *roles) bool { return r.motion != nil })
 	if c == nil {
 		return Motion{}, false
 	}

@@ -127,7 +127,7 @@ func (p *livePage) become(want *page) {
 // afterRestore resets data about the state before.
 func (im *Image) afterRestore() {
 	im.structure.reset()
-	im.versions.states++
+	im.states++
 	im.invalidate()
 }
 

@@ -91,10 +91,10 @@ func (im *Image) SetObserver(o Observer) { im.observer = o }
 func (im *Image) Observer() Observer { return im.observer }
 
 // DerivedVersion grows when data derived from the state must be built again.
-func (im *Image) DerivedVersion() uint64 { return im.versions.derived }
+func (im *Image) DerivedVersion() uint64 { return im.derived }
 
 // StateVersion grows when Restore, ApplyDelta or Load replaces the whole state.
-func (im *Image) StateVersion() uint64 { return im.versions.states }
+func (im *Image) StateVersion() uint64 { return im.states }
 
 // StructureVersion grows when an entity or its set of components may have changed.
 func (im *Image) StructureVersion() uint64 { return im.structure.changes }
@@ -261,7 +261,7 @@ func (im *Image) takeInputs(players []InputBytes) {
 	}
 }
 
-func (im *Image) invalidate() { im.versions.derived++ }
+func (im *Image) invalidate() { im.derived++ }
 
 // Strays returns the number of pages that were found changed by a write that was not declared. It should stay 0.
 // SyncTest names the system that wrote.
