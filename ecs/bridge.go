@@ -29,17 +29,17 @@ type bridge struct {
 	key     []byte // scratch: one bit per column
 	changes uint64 // image.Image.StructureVersion at the last update
 
-	making   *bridgedLayout // layout whose pending rows are being created
-	made     int            // number of pending rows that were created
+	making   *bridgedLayout // layout whose rows are being created
+	unmade   []bridgedRow   // its rows that are not created yet
 	removing donburi.Entity // entity that the bridge itself removes
 	single   [1]bridgedRow  // scratch of recreate
 
-	view     bool                 // donburi entities may have components of their own, which survive
-	carried  []carriedValue       // of entities that are recreated with other components
-	leave    func(*donburi.Entry) // receives the entry of an entity that leaves a view, before it is removed; may be nil
-	buffers  [][]*donburi.Entry   // of finished walks of Ordered
-	appeared []Entity             // new since a view was dressed last
-	rotation bridgedBlockIndex    // the block that was verified last
+	view     bool                       // donburi entities may have components of their own, which survive
+	carried  []carriedValue             // of entities that are recreated with other components
+	leave    func(*donburi.Entry)       // receives the entry of an entity that leaves a view, before it is removed; may be nil
+	buffers  [][]*donburi.Entry         // of finished walks of Ordered
+	appeared []Entity                   // new since a view was dressed last
+	verified struct{ owner, block int } // the block that was verified last
 }
 
 // bridgedColumn is a component with its column and its donburi type.
@@ -56,8 +56,6 @@ type bridgedBlock struct {
 	entries [image.BlockRows]*donburi.Entry
 	links   [image.BlockRows]link
 }
-
-type bridgedBlockIndex struct{ owner, block int }
 
 // bridgedLayout is one set of components. Its archetype is always created by Create.
 type bridgedLayout struct {
@@ -108,9 +106,7 @@ func newBridge(w *World, view bool) *bridge {
 // Donburi's own order of entities depends on history. A system that walks this world must not depend on the order;
 // Ordered walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
-	if w.image.Running() {
-		w.image.SetUnordered()
-	}
+	w.image.SetUnordered()
 	b := w.bring()
 	b.verifyNext()
 	return b.donburi
@@ -150,7 +146,8 @@ func (w *World) bring() *bridge {
 		}
 	}
 	for _, l := range b.layouts {
-		b.create(l)
+		b.create(l, l.pending)
+		l.pending = l.pending[:0]
 	}
 	for _, c := range b.carried {
 		if entry := c.at.block.entries[c.at.row%image.BlockRows]; !entry.HasComponent(c.typ) {
@@ -267,11 +264,8 @@ func (b *bridge) carry(at bridgedRow) {
 // last, and has one entry for each identifier: the entity keeps its *donburi.Entry, to which a hierarchy may point.
 func (b *bridge) recreate(at bridgedRow, l *bridgedLayout) {
 	b.unlink(at)
-	others := l.pending
 	b.single[0] = at
-	l.pending = b.single[:]
-	b.create(l)
-	l.pending = others
+	b.create(l, b.single[:])
 }
 
 // layout returns the set of components of row i of the block.
@@ -296,19 +290,16 @@ func (b *bridge) layout(block *bridgedBlock, i uint32) *bridgedLayout {
 	return l
 }
 
-// create gives the layout's pending rows their donburi entities; onCreate connects them.
-func (b *bridge) create(l *bridgedLayout) {
-	switch n := len(l.pending); n {
+// create gives rows with the components of a layout their donburi entities; onCreate connects them.
+func (b *bridge) create(l *bridgedLayout, rows []bridgedRow) {
+	b.making, b.unmade = l, rows
+	switch n := len(rows); n {
 	case 0:
-		return
 	case 1:
-		b.making, b.made = l, 0
 		b.donburi.Create(l.types...)
 	default:
-		b.making, b.made = l, 0
 		b.donburi.CreateMany(n, l.types...)
 	}
 	b.making = nil
-	clear(l.pending)
-	l.pending = l.pending[:0]
+	clear(rows)
 }

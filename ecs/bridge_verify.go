@@ -3,8 +3,7 @@ package ecs
 import (
 	"fmt"
 	"math/bits"
-
-	"github.com/yohamta/donburi/component"
+	"slices"
 
 	"tendon/ecs/image"
 )
@@ -32,7 +31,7 @@ func (w *World) checkDonburi() error {
 
 // verifyNext verifies the next block in rotation.
 func (b *bridge) verifyNext() {
-	at := &b.rotation
+	at := &b.verified
 	for range len(b.blocks) + 1 {
 		if at.block++; at.block < len(b.blocks[at.owner]) {
 			if err := b.verifyBlock(b.blocks[at.owner][at.block], at.owner, at.block); err != nil {
@@ -78,33 +77,17 @@ func (b *bridge) verify(at bridgedRow) error {
 			return outOfStep(e, "component "+col.typ.Name()+" points outside the world")
 		}
 	}
-	types := entry.Archetype().ComponentTypes()
-	if len(types) == want+1 {
+	if len(entry.Archetype().ComponentTypes()) == want+1 {
 		return nil
 	}
-	return b.verifyOthers(at, types)
-}
-
-// verifyOthers reports the first component of the entity's archetype that is not one of the entity's own. A view's
-// entities may have components that the engine does not know.
-func (b *bridge) verifyOthers(at bridgedRow, types []component.IComponentType) error {
-	i := at.row % image.BlockRows
-	for _, t := range types {
-		if t == linkType || b.hasType(at.block, i, t) || b.view && !bridged(t) {
-			continue
+	for _, t := range entry.Archetype().ComponentTypes() {
+		own := func(c bridgedColumn) bool { return c.typ == t }
+		if c := slices.IndexFunc(b.columns, own); c >= 0 && at.block.words[c]>>i&1 != 0 || t == linkType || b.view && !bridged(t) {
+			continue // a view's entities may have components that the engine does not know
 		}
-		return outOfStep(at.block.rows[i], "component "+t.Name()+" was added")
+		return outOfStep(e, "component "+t.Name()+" was added")
 	}
 	return nil
-}
-
-func (b *bridge) hasType(block *bridgedBlock, i uint32, t component.IComponentType) bool {
-	for c := range b.columns {
-		if b.columns[c].typ == t {
-			return block.words[c]>>i&1 != 0
-		}
-	}
-	return false
 }
 
 // verifyUnborn panics if the archetype of a layout exists before the bridge creates it: donburi's AddComponent or

@@ -141,7 +141,7 @@ func (r *Resource[T]) resource() *image.Declaration { return r.declaration }
 
 // Read returns the world's value.
 func (r *Resource[T]) Read(w *World) T {
-	return *(*T)(w.image.Resource(r.declaration))
+	return *(*T)(w.image.Column(r.declaration).At(0, 0))
 }
 
 // Write returns a pointer to the world's value and marks it as written. The pointer is valid in the running system

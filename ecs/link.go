@@ -97,8 +97,8 @@ func (b *bridge) onCreate(_ donburi.World, created donburi.Entity) {
 	if b.making == nil || !entry.HasComponent(linkType) {
 		panic("ecs: donburi's Create was called on a world of the engine: use World.Spawn; in View.World, create entities without components of the simulation")
 	}
-	at := b.making.pending[b.made]
-	b.made++
+	at := b.unmade[0]
+	b.unmade = b.unmade[1:]
 	i := at.row % image.BlockRows
 	at.block.entries[i] = entry
 	at.block.links[i] = link{b.world, at.block.rows[i]}

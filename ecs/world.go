@@ -112,11 +112,11 @@ func (w *World) execute(o *image.Order) {
 	g := w.game
 	switch o.Kind {
 	case image.OrderJoin:
-		if w.image.Join(o.Player) && g.Join != nil {
+		if w.image.SetPlayer(o.Player, true) && g.Join != nil {
 			g.Join(w, o.Player)
 		}
 	case image.OrderLeave:
-		if w.image.Leave(o.Player) && g.Leave != nil {
+		if w.image.SetPlayer(o.Player, false) && g.Leave != nil {
 			g.Leave(w, o.Player)
 		}
 	case image.OrderView:

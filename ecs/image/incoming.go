@@ -114,8 +114,8 @@ func (in *incoming) checkCore(row []byte) error {
 	if c.Tick != in.to {
 		return fmt.Errorf("tick %d, but %d in its header", c.Tick, in.to)
 	}
-	if most := in.image.schema.MaxPlayers; bits.Len64(c.Players) > most {
-		return fmt.Errorf("player %d in a game of %d", bits.Len64(c.Players)-1, most)
+	if n, most := bits.Len64(uint64(c.Players)), in.image.schema.MaxPlayers; n > most {
+		return fmt.Errorf("player %d in a game of %d", n-1, most)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (im *Image) PutTick(t Tick, players PlayerSet) error {
 		return ErrReplicaValues
 	}
 	c := im.writeCore()
-	c.Tick, c.Players = t, uint64(players)
+	c.Tick, c.Players = t, players
 	im.edited(false)
 	return nil
 }
@@ -163,12 +163,7 @@ func (im *Image) PutInput(p Player, in InputBytes) {
 		panic(fmt.Sprintf("image: PutInput for player %d in a game of %d players", p, im.schema.MaxPlayers))
 	}
 	size := im.schema.Input.Size()
-	if size == 0 {
-		return
-	}
-	data := &im.columns[columnInputs].regions[0].data
-	im.mark(data.pages[0])
-	copy(im.live[data.pages[0]].mem[int(p)*size:(int(p)+1)*size], in[:])
+	copy(im.writeInputs()[int(p)*size:(int(p)+1)*size], in[:])
 }
 
 // edited invalidates derived data. changed reports that entities or sets of components have changed: the record of

@@ -230,7 +230,7 @@ func (s *Snapshot) AppendResource(dst []uint64, i int) []uint64 {
 
 // Players returns the players in the match in the state.
 func (s *Snapshot) Players() PlayerSet {
-	return PlayerSet((*core)(s.row(&s.image.columns[columnCore], 0, 0)).Players)
+	return (*core)(s.row(&s.image.columns[columnCore], 0, 0)).Players
 }
 
 // Entities calls f for each entity of the state in the order of rows, until f returns false.

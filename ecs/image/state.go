@@ -9,7 +9,7 @@ import (
 // core is the engine's own resource: the parts of the state that are not the game's.
 type core struct {
 	Tick    Tick
-	Players uint64 // set of joined players
+	Players PlayerSet // in the match
 	Rand    Rand
 }
 
@@ -65,7 +65,7 @@ func (im *Image) Schema() *Schema { return im.schema }
 func (im *Image) Tick() Tick { return im.core().Tick }
 
 // Players returns the players who are in the match.
-func (im *Image) Players() PlayerSet { return PlayerSet(im.core().Players) }
+func (im *Image) Players() PlayerSet { return im.core().Players }
 
 // Rand returns the random source and marks it as written.
 func (im *Image) Rand() *Rand { return &im.writeCore().Rand }
@@ -166,12 +166,6 @@ func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	return unsafe.Add(r.data.mem[k], uintptr(i&(1<<info.shift-1))*info.stride)
 }
 
-// Resource returns the memory of a resource, which must not be written.
-func (im *Image) Resource(d *Declaration) unsafe.Pointer {
-	c := im.Column(d)
-	return c.rowOf(&c.regions[0], 0)
-}
-
 // WriteResource returns the memory of a resource and marks it as written.
 func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
 	c := im.Column(d)
@@ -179,15 +173,12 @@ func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
 	return c.rowOf(&c.regions[0], 0)
 }
 
-// Running reports whether a tick or Setup is running.
-func (im *Image) Running() bool { return im.running }
-
 // Unordered reports whether a system of the last tick visited entities in an order that depends on history, such as
 // that of donburi's world.
 func (im *Image) Unordered() bool { return im.unordered }
 
-// SetUnordered notes that a system of the running tick visits entities in an order that depends on history.
-func (im *Image) SetUnordered() { im.unordered = true }
+// SetUnordered notes that entities are visited in an order that depends on history, if a tick or Setup is running.
+func (im *Image) SetUnordered() { im.unordered = im.unordered || im.running }
 
 // Setup runs f, which builds State(0).
 func (im *Image) Setup(f func()) {
@@ -224,41 +215,31 @@ func (im *Image) End() {
 	im.running = false
 }
 
-// Join adds p to the match. It reports false if p was in it already.
-func (im *Image) Join(p Player) bool {
-	set := uint64(1) << p
-	if im.core().Players&set != 0 {
+// SetPlayer adds p to the match or removes p from it. It reports false if nothing changed.
+func (im *Image) SetPlayer(p Player, in bool) bool {
+	if im.core().Players.Has(p) == in {
 		return false
 	}
-	im.writeCore().Players |= set
-	return true
-}
-
-// Leave removes p from the match. It reports false if p was not in it.
-func (im *Image) Leave(p Player) bool {
-	set := uint64(1) << p
-	if im.core().Players&set == 0 {
-		return false
-	}
-	im.writeCore().Players &^= set
+	im.writeCore().Players ^= 1 << p
 	return true
 }
 
 // takeInputs makes this tick's inputs the last ones and stores the new.
 func (im *Image) takeInputs(players []InputBytes) {
-	size := im.schema.Input.Size()
-	if size == 0 {
-		return
-	}
-	data := &im.columns[columnInputs].regions[0].data
-	im.mark(data.pages[0])
-	rows := im.live[data.pages[0]].mem
+	rows, size := im.writeInputs(), im.schema.Input.Size()
 	half := size * im.schema.MaxPlayers
 	copy(rows[half:], rows[:half])
 	clear(rows[:half])
 	for p := range min(len(players), im.schema.MaxPlayers) {
 		copy(rows[p*size:(p+1)*size], players[p][:])
 	}
+}
+
+// writeInputs returns the memory of all inputs and marks it as written.
+func (im *Image) writeInputs() []byte {
+	c := &im.columns[columnInputs]
+	im.markRow(&c.regions[0], c.info, 0)
+	return c.singleRow()
 }
 
 func (im *Image) invalidate() { im.derived++ }
