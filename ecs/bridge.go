@@ -240,7 +240,6 @@ func (b *bridge) mustVerify(at bridgedRow) {
 	}
 }
 
-// unlink removes a row's donburi entity.
 func (b *bridge) unlink(at bridgedRow) {
 	i := at.row % image.BlockRows
 	b.removing = at.block.entries[i].Entity()

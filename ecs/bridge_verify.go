@@ -29,7 +29,6 @@ func (w *World) checkDonburi() error {
 	return nil
 }
 
-// verifyNext verifies the next block in rotation.
 func (b *bridge) verifyNext() {
 	at := &b.verified
 	for range len(b.blocks) + 1 {

@@ -85,7 +85,6 @@ func (w *World) Events() []image.EmittedEvent {
 	return log.list
 }
 
-// eventNumber returns the position of an event type in Game.Events.
 func (w *World) eventNumber(d *image.Declaration) uint16 {
 	i := slices.Index(w.image.Schema().Events, d)
 	if i < 0 {

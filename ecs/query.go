@@ -188,7 +188,6 @@ func isScattered(set uint64) bool {
 	return runs*4 > bits.OnesCount64(set)
 }
 
-// pointerBytes is the size of a pointer.
 const pointerBytes = unsafe.Sizeof(unsafe.Pointer(nil))
 
 // at returns the part of a row: the value at p, or p itself as a pointer. P is T or *T as write says. The compiler

@@ -104,7 +104,6 @@ func (w *World) Step(in TickInputs) {
 	image.SectionSimulate.Leave(o)
 }
 
-// execute carries out one order.
 func (w *World) execute(o *image.Order) {
 	if int(o.Player) >= w.game.MaxPlayers {
 		return

@@ -42,7 +42,6 @@ func (c *Changed) Find(base, now *Snapshot) {
 	}
 }
 
-// presence adds the rows that only one of the states has in a column.
 func (c *Changed) presence(p *pagePair, old, now []byte) {
 	for k := range bitsPageWords {
 		if d := wordOf(old, k) ^ wordOf(now, k); d != 0 {
@@ -51,7 +50,6 @@ func (c *Changed) presence(p *pagePair, old, now []byte) {
 	}
 }
 
-// values adds the rows of a page whose bytes differ.
 func (c *Changed) values(p *pagePair, old, now []byte) {
 	stride := int(p.column.stride)
 	for n := range 1 << p.column.shift {
@@ -63,7 +61,6 @@ func (c *Changed) values(p *pagePair, old, now []byte) {
 	}
 }
 
-// add adds rows of block k.
 func (c *Changed) add(o Owner, k int, rows uint64) {
 	if need := k + 1; need > len(c.rows[o]) {
 		c.rows[o] = append(c.rows[o], make([]uint64, need-len(c.rows[o]))...)
@@ -95,7 +92,6 @@ type pagePair struct {
 	old, now *page // nil for zeros
 }
 
-// contents returns the bytes of the page in both states.
 func (p *pagePair) contents() (old, now []byte) {
 	return p.old.content(p.bytes), p.now.content(p.bytes)
 }
@@ -124,5 +120,4 @@ func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
 	}
 }
 
-// firstStore returns the number of the column's first store.
 func (c *Column) firstStore() int { return c.regions[0].bits.info.number }

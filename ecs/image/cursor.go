@@ -13,7 +13,6 @@ type Plan struct {
 	Without []*Declaration // entities must not have these components
 }
 
-// maxUsed is the largest number of components that a query yields.
 const maxUsed = 4
 
 // fullBlock is a block in which every row matches.

@@ -62,21 +62,8 @@ func (d *Declaration) Scalars() (list []Scalar) {
 		isPattern := s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64
 		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern})
 	}
-	d.markMotion(list)
-	return list
-}
-
-// probes are motions that have no number in common: a scalar that differs between them is part of the motion.
-var probes = [...]Motion{
-	{},
-	{Pos: fixed.Vec3{X: 3 * fixed.One, Y: 5 * fixed.One, Z: 7 * fixed.One}, Vel: fixed.Vec3{X: 11 * fixed.One, Y: 13 * fixed.One, Z: 17 * fixed.One}},
-	{Pos: fixed.Vec3{X: -19 * fixed.One, Y: -23 * fixed.One, Z: 29 * fixed.One}, Vel: fixed.Vec3{X: -31 * fixed.One, Y: 37 * fixed.One, Z: -41 * fixed.One}},
-}
-
-// markMotion marks the scalars that differ from probe to probe.
-func (d *Declaration) markMotion(list []Scalar) {
 	if d.roles.setMotion == nil {
-		return
+		return list
 	}
 	var first, values []uint64
 	for i, m := range probes {
@@ -89,6 +76,14 @@ func (d *Declaration) markMotion(list []Scalar) {
 			list[k].Place = list[k].Place || values[k] != first[k]
 		}
 	}
+	return list
+}
+
+// probes are motions that have no number in common: a scalar that differs between them is part of the motion.
+var probes = [...]Motion{
+	{},
+	{Pos: fixed.Vec3{X: 3 * fixed.One, Y: 5 * fixed.One, Z: 7 * fixed.One}, Vel: fixed.Vec3{X: 11 * fixed.One, Y: 13 * fixed.One, Z: 17 * fixed.One}},
+	{Pos: fixed.Vec3{X: -19 * fixed.One, Y: -23 * fixed.One, Z: 29 * fixed.One}, Vel: fixed.Vec3{X: -31 * fixed.One, Y: 37 * fixed.One, Z: -41 * fixed.One}},
 }
 
 // Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in

@@ -47,7 +47,6 @@ type deviation struct {
 	rows *RowSet
 }
 
-// presence compares which rows have the component.
 func (d *deviation) presence(p *pagePair) {
 	x, y := p.contents()
 	for i := 0; i < bitsPageWords && d.Within; i++ {
@@ -55,7 +54,6 @@ func (d *deviation) presence(p *pagePair) {
 	}
 }
 
-// values compares the rows of a page.
 func (d *deviation) values(p *pagePair) {
 	first, end := p.rowsOf(p.index)
 	old, now := p.contents()

@@ -77,7 +77,6 @@ func Differences(a, b *Snapshot, limit int) []Difference {
 	return c.found
 }
 
-// comparison collects the differences of two snapshots.
 type comparison struct {
 	a, b  *Snapshot
 	limit int
@@ -86,7 +85,6 @@ type comparison struct {
 
 func (c *comparison) full() bool { return len(c.found) >= c.limit }
 
-// presence reports the rows that only one side has.
 func (c *comparison) presence(p *pagePair, x, y []byte) {
 	for k := range bitsPageWords {
 		here, there := wordOf(x, k), wordOf(y, k)
@@ -133,7 +131,6 @@ func (c *comparison) rows(p *pagePair, x, y []byte) {
 	}
 }
 
-// fields reports the fields of a row that differ.
 func (c *comparison) fields(info *columnInfo, e Entity, here, there []byte) {
 	if info.index != columnInputs {
 		for _, d := range info.layout.differences(here, there) {
@@ -163,7 +160,6 @@ func (c *comparison) add(info *columnInfo, e Entity, field, here, there string) 
 // fieldDifference is a field that differs in two rows of one layout.
 type fieldDifference struct{ path, here, there string }
 
-// differences returns the fields in which two rows differ, in their order, padding last.
 func (l *layout) differences(here, there []byte) []fieldDifference {
 	var list []fieldDifference
 	for _, f := range l.fields {
@@ -197,21 +193,17 @@ func wordOf(page []byte, k int) uint64 {
 // system, and saves before each system, because pages that a system has marked are not compared.
 func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
 	for i := range im.live {
-		if p := &im.live[i]; !p.marked && p.changed() {
-			return im.strayIn(i), true
+		p := &im.live[i]
+		if p.marked || !p.changed() {
+			continue
 		}
+		now := im.present()
+		before := Snapshot{now.tick, im, slices.Clone(now.table)}
+		before.table[i] = p.base
+		if d, ok = FirstDifference(&before, now); !ok { // in a row without an entity
+			d = Difference{Tick: now.tick, Component: p.store.info.column.name, Field: fieldExists}
+		}
+		return d, true
 	}
 	return Difference{}, false
-}
-
-// strayIn describes the first change in a page without a mark.
-func (im *Image) strayIn(number int) Difference {
-	now := im.present()
-	before := Snapshot{now.tick, im, slices.Clone(now.table)}
-	before.table[number] = im.live[number].base
-	d, ok := FirstDifference(&before, now)
-	if !ok { // in a row without an entity
-		d = Difference{Tick: now.tick, Component: im.live[number].store.info.column.name, Field: fieldExists}
-	}
-	return d
 }

@@ -58,7 +58,6 @@ func (s *Snapshot) record(c *Column, o Owner, i uint32) Record {
 	return Record{c.info.name, c.info.layout.values(s.bytesOf(c, o, i))}
 }
 
-// bytesOf returns the bytes of row i of the owner, which must not be written.
 func (s *Snapshot) bytesOf(c *Column, o Owner, i uint32) []byte {
 	return unsafe.Slice((*byte)(s.row(c, o, i)), c.info.stride)
 }
@@ -84,7 +83,6 @@ func (l *layout) isEmptySlot(row []byte, i int) bool {
 	return false
 }
 
-// value returns the field of a row.
 func (f *field) value(row []byte) FieldValue {
 	value := f.load(row[f.offset : f.offset+f.size])
 	v := FieldValue{Path: f.path, Text: fmt.Sprint(value.Interface())}
@@ -143,7 +141,6 @@ func (s *Schema) FindField(path string) (FieldRef, error) {
 	return FieldRef{}, fmt.Errorf("ecs: no component or resource has the name that starts %q: choose among %s", path, few(names))
 }
 
-// few joins the first names of a list for an error.
 func few(names []string) string {
 	const most = 24
 	if len(names) > most {

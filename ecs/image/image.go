@@ -29,7 +29,6 @@ type Image struct {
 	states    uint64 // see StateVersion
 }
 
-// pageTable holds the pages of an image.
 type pageTable struct {
 	stores      []*store // every store of every column, by number
 	live        []livePage
@@ -76,7 +75,11 @@ func New(s *Schema, fingerprint, seed uint64) *Image {
 		c := &im.columns[i]
 		c.info, c.regions = info, make([]region, n)
 		for o := range c.regions {
-			im.addStores(c, Owner(o))
+			r := &c.regions[o]
+			presence := &storeInfo{number: len(im.stores), column: info, owner: Owner(o), isBits: true, bytes: im.bitPool.bytes, pool: im.bitPool}
+			rows := &storeInfo{number: len(im.stores) + 1, column: info, owner: Owner(o), bytes: info.pool.bytes, pool: info.pool}
+			r.bits.info, r.data.info = presence, rows
+			im.stores = append(im.stores, &r.bits, &r.data)
 		}
 	}
 	for i := range im.columns {
@@ -95,19 +98,6 @@ func New(s *Schema, fingerprint, seed uint64) *Image {
 	return im
 }
 
-func (im *Image) addStores(c *Column, o Owner) {
-	r := &c.regions[o]
-	for _, s := range []*store{&r.bits, &r.data} {
-		info := &storeInfo{number: len(im.stores), column: c.info, owner: o, bytes: c.info.pool.bytes, pool: c.info.pool}
-		if s == &r.bits {
-			info.isBits, info.bytes, info.pool = true, im.bitPool.bytes, im.bitPool
-		}
-		s.info = info
-		im.stores = append(im.stores, s)
-	}
-}
-
-// addPage appends mem to s as its next page.
 func (im *Image) addPage(s *store, mem []byte) {
 	index := uint32(len(s.pages))
 	im.bytes += len(mem)
@@ -130,7 +120,6 @@ func (im *Image) inOrder() []uint32 {
 	return im.order
 }
 
-// growBits gives the region presence words for row i.
 func (im *Image) growBits(r *region, i uint32) {
 	need := (int(i)/BlockRows/bitsPageWords + 1) * bitsPageWords
 	if need <= len(r.words) {
@@ -179,7 +168,6 @@ func (im *Image) growData(r *region, info *columnInfo, i uint32) {
 	}
 }
 
-// wordBytes returns the memory of words as bytes.
 func wordBytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 }
@@ -208,7 +196,6 @@ func (im *Image) setBit(r *region, info *columnInfo, i uint32) {
 	r.words[i/BlockRows] |= 1 << (i % BlockRows)
 }
 
-// makeRoom gives the region presence words and memory for row i.
 func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
 	if int(i/BlockRows) >= len(r.words) {
 		im.growBits(r, i)

@@ -11,7 +11,6 @@ import (
 	"unsafe"
 )
 
-// reader reads numbers from bytes.
 type reader struct{ rest []byte }
 
 // uvarint reads a number. ok is false if it is cut off or larger than most.
@@ -56,7 +55,6 @@ func (in *incoming) release() {
 	in.pages, in.rest, in.added = in.pages[:0], nil, 0
 }
 
-// mostPages returns the largest number of pages that a store can have.
 func (s *storeInfo) mostPages() int {
 	switch {
 	case s.bytes == 0 || s.column.single && s.isBits:
@@ -69,7 +67,6 @@ func (s *storeInfo) mostPages() int {
 	return regionRows >> s.column.shift
 }
 
-// fault returns err with the store's place.
 func (s *storeInfo) fault(err error) error {
 	return fmt.Errorf("column %q of owner %d: %w", s.column.name, s.owner, err)
 }
@@ -133,7 +130,6 @@ func (in *incoming) checkInputs(row []byte) error {
 	return nil
 }
 
-// checkRows checks the rows of a page that differ.
 func (in *incoming) checkRows(p *newPage) error {
 	info, stride := p.store.info, int(p.store.info.column.stride)
 	old, first := p.old.content(info.bytes), p.index<<info.column.shift
@@ -150,7 +146,6 @@ func (in *incoming) checkRows(p *newPage) error {
 	return nil
 }
 
-// checkPresence checks the rows whose bits change in a page of presence bits.
 func (in *incoming) checkPresence(p *newPage) error {
 	column, o := p.store.info.column, p.store.info.owner
 	for i := range bitsPageWords {
@@ -225,12 +220,10 @@ func (in *incoming) page(st *store, i int) []byte {
 	return in.pages[in.found].now.mem
 }
 
-// word returns presence word k of an owner's rows in the new state.
 func (in *incoming) word(c *columnInfo, o Owner, k int) uint64 {
 	return wordOf(in.page(&in.image.columns[c.index].regions[o].bits, k/bitsPageWords), k%bitsPageWords)
 }
 
-// row returns row i of an owner's rows in the new state.
 func (in *incoming) row(c *columnInfo, o Owner, i int) []byte {
 	pg := in.page(&in.image.columns[c.index].regions[o].data, i>>c.shift)
 	return pg[i&(1<<c.shift-1)*int(c.stride):][:c.stride]

@@ -22,7 +22,6 @@ func (l *List[T, A]) Len() int { return int(min(l.n, uint32(l.Cap()))) }
 // Cap returns the largest number of elements.
 func (l *List[T, A]) Cap() int { return int(unsafe.Sizeof(l.items) / max(1, unsafe.Sizeof(*new(T)))) }
 
-// elements returns the list's elements.
 func (l *List[T, A]) elements() []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&l.items)), l.Cap())[:l.Len()]
 }

@@ -109,7 +109,6 @@ type Placement struct {
 	Within fixed.Num // world units
 }
 
-// placementBits is the number of fractional bits in an encoded Placement.
 const placementBits = 16
 
 // AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and

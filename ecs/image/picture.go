@@ -53,7 +53,7 @@ func (p *Picture) Show(s Shown, alpha float64) {
 		case role.confirmedOnly:
 			p.hideUnconfirmed(c, &s)
 		case role.lerp != nil && !s.Prev.Empty() && p.alpha < 1:
-			p.blend(c, role.lerp, &s)
+			p.blend(c, &s)
 		}
 	}
 	p.image.dirty = p.image.dirty[:0]
@@ -91,7 +91,6 @@ func (p *Picture) copyPages(s *Shown) (restructured bool) {
 	return restructured
 }
 
-// grow gives the region at least as many pages as the source's.
 func (p *Picture) grow(c *Column, r *region, o Owner) {
 	if p.source == nil || c.info.single {
 		return
@@ -149,34 +148,27 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 	}
 }
 
-// blend interpolates the own rows of a column, copied from Cur, between Prev and Cur. Pages that both share are
-// equal.
-func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) {
+// blend interpolates the own rows of a column whose entity is in both states with the component. Pages that both
+// share are equal.
+func (p *Picture) blend(c *Column, s *Shown) {
+	identity := p.image.Identity()
 	for d := range apart(s.Prev, s.Cur, c.info.index, c.info.index+1) {
-		if !d.isBits && p.blendPage(c, d.owner, d.index, lerp, s) {
-			p.image.mark(c.regions[d.owner].data.pages[d.index])
+		if d.isBits {
+			continue
 		}
-	}
-}
-
-// blendPage interpolates the own rows of page i whose entity is in both states with the component. It reports
-// whether there were any.
-func (p *Picture) blendPage(c *Column, o Owner, i int, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) (blended bool) {
-	r, identity := &c.regions[o], p.image.Identity()
-	visible := &identity.regions[o]
-	first, end := uint32(i)<<c.info.shift, uint32(i+1)<<c.info.shift
-	for k := first / BlockRows; k*BlockRows < end; k++ {
-		set := r.word(int(k)) & s.Prev.word(r.bits.info.number, int(k)) & s.Own.word(o, int(k))
-		for ; set != 0; set &= set - 1 {
-			row := k*BlockRows + uint32(bits.TrailingZeros64(set))
-			if row < first || row >= end || *(*Entity)(identity.rowOf(visible, row)) != *(*Entity)(s.Prev.row(identity, o, row)) {
-				continue
+		o, r, visible := d.owner, &c.regions[d.owner], &identity.regions[d.owner]
+		first, end := d.rowsOf(d.index)
+		for k := first / BlockRows; k*BlockRows < end; k++ {
+			set := r.word(int(k)) & s.Prev.word(r.bits.info.number, int(k)) & s.Own.word(o, int(k)) & stretchBits(k, first, end)
+			for ; set != 0; set &= set - 1 {
+				row := k*BlockRows + uint32(bits.TrailingZeros64(set))
+				if *(*Entity)(identity.rowOf(visible, row)) == *(*Entity)(s.Prev.row(identity, o, row)) {
+					c.info.roles.lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
+					p.image.mark(r.data.pages[d.index])
+				}
 			}
-			lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
-			blended = true
 		}
 	}
-	return blended
 }
 
 // Blend shows e a fraction t ∈ [0, 1] of the way from state a to state b. A component with a Lerp role is

@@ -77,7 +77,6 @@ func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
 	return values[len(scalars):]
 }
 
-// fitScalars reports whether values are the scalars of these components.
 func fitScalars(columns []Column, set ComponentSet, values []uint64) bool {
 	for rest := set; rest != 0; rest &= rest - 1 {
 		scalars := columns[bits.TrailingZeros64(uint64(rest))].info.layout.scalars

@@ -31,7 +31,6 @@ const (
 	formSteps64                                    // a float64
 )
 
-// scalar appends the scalar of a leaf.
 func (w layoutWalk) scalar(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
 	s := scalar{path: path, offset: offset, form: t.Kind()}
 	name := w.group
@@ -61,7 +60,6 @@ func withoutIndexes(path string) string {
 	}
 }
 
-// read returns the scalar of a row.
 func (s *scalar) read(row unsafe.Pointer) uint64 {
 	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
@@ -141,7 +139,6 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// write stores a scalar that fits.
 func (s *scalar) write(row unsafe.Pointer, v uint64) {
 	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
@@ -161,7 +158,6 @@ func (s *scalar) write(row unsafe.Pointer, v uint64) {
 	}
 }
 
-// appendScalars appends the scalars of a row.
 func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
 	for i := range l.scalars {
 		dst = append(dst, l.scalars[i].read(row))

@@ -26,13 +26,11 @@ const (
 	engineColumns
 )
 
-// engineNames are the names of the engine's own columns.
 var engineNames = [engineColumns]string{columnCore: "tick", columnInputs: "inputs", columnIdentity: "entity"}
 
 // declared returns the resources and components in the order of their columns.
 func (s *Schema) declared() []*Declaration { return slices.Concat(s.Resources, s.Components) }
 
-// all returns every declaration.
 func (s *Schema) all() []*Declaration {
 	list := slices.Concat(s.Resources, s.Components, s.Events)
 	if s.Input != nil {

@@ -91,14 +91,6 @@ func (im *Image) SetView(p Player, payload []byte) {
 	im.sight.set |= 1 << p
 }
 
-// clearViews removes the tick's views.
-func (im *Image) clearViews() {
-	if im.sight.set != 0 {
-		clear(im.sight.views)
-		im.sight.set = 0
-	}
-}
-
 // Sight is the moment that a player saw when giving the inputs of the running tick, with the states around it. The
 // two states are the same if Part is 0.
 type Sight struct {
@@ -132,7 +124,6 @@ func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num)
 	}
 }
 
-// seenMotion returns e's motion as p saw it.
 func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
 	v, late := im.Sight(p, e)
 	if !late {

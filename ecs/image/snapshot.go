@@ -36,7 +36,14 @@ func (s *Snapshot) Release() {
 // shared; marked pages are compared with their base and copied if they differ. Call it between ticks.
 func (im *Image) Save(s *Snapshot) {
 	SectionSave.Enter(im.observer)
-	im.checkNext()
+	// One unmarked page per save is compared, in rotation. A page that differs was written without a mark.
+	if im.nextChecked++; int(im.nextChecked) >= len(im.live) {
+		im.nextChecked = 0
+	}
+	if p := &im.live[im.nextChecked]; !p.marked && p.changed() {
+		im.strays++
+		im.mark(im.nextChecked)
+	}
 	im.saveDirty()
 	s.Release()
 	s.image, s.tick = im, im.Tick()
@@ -77,18 +84,6 @@ func (im *Image) saveMarked(p *livePage) {
 	p.base.release()
 	p.base = p.store.info.pool.allocate()
 	copy(p.base.mem, p.mem)
-}
-
-// checkNext compares one unmarked page per save with its base, in rotation. A page that differs was written without
-// a mark; it is counted and saved.
-func (im *Image) checkNext() {
-	if im.nextChecked++; int(im.nextChecked) >= len(im.live) {
-		im.nextChecked = 0
-	}
-	if p := &im.live[im.nextChecked]; !p.marked && p.changed() {
-		im.strays++
-		im.mark(im.nextChecked)
-	}
 }
 
 // Restore makes the state the one in s, which must have been saved from this image: it copies back the pages that

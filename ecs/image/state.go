@@ -39,7 +39,6 @@ func columnInfos(s *Schema) []*columnInfo {
 	return infos
 }
 
-// engineLayout returns the layout of one of the engine's own types.
 func engineLayout[T any]() *layout {
 	l, err := layoutOf("engine", "", reflect.TypeFor[T]())
 	if err != nil {
@@ -48,12 +47,10 @@ func engineLayout[T any]() *layout {
 	return l
 }
 
-// resources returns the columns of the resources.
 func (im *Image) resources() []Column {
 	return im.columns[engineColumns : engineColumns+len(im.schema.Resources)]
 }
 
-// components returns the columns of the components.
 func (im *Image) components() []Column {
 	return im.columns[engineColumns+len(im.schema.Resources):]
 }
@@ -211,7 +208,10 @@ func (im *Image) End() {
 		im.endLimit()
 	}
 	im.releaseReserved()
-	im.clearViews()
+	if im.sight.set != 0 {
+		clear(im.sight.views)
+		im.sight.set = 0
+	}
 	im.running = false
 }
 

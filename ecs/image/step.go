@@ -24,7 +24,6 @@ import (
 // them. A step of a floating-point field is a power of two, so that its multiples are the same bits on every target. NaN
 // becomes 0.
 
-// stepPrefix opens the tag of a field that has a step.
 const stepPrefix = "step="
 
 // stepOf returns the step that a tag declares, or "".
@@ -51,11 +50,6 @@ func parseStep(text string) (fixed.Num, bool) {
 }
 
 var numType = reflect.TypeFor[fixed.Num]()
-
-// isVector reports whether t is one of the vectors, whose axes have similar values.
-func isVector(t reflect.Type) bool {
-	return t == reflect.TypeFor[fixed.Vec2]() || t == reflect.TypeFor[fixed.Vec3]()
-}
 
 // giveStep gives a scalar of type t the step in its tag, if any.
 func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect.StructTag) error {

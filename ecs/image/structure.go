@@ -19,7 +19,6 @@ type structure struct {
 	changes       uint64   // grows when an entity or its set of components may have changed
 }
 
-// ownerWord names a block of an owner's rows.
 type ownerWord struct {
 	owner Owner
 	word  uint32
@@ -182,7 +181,6 @@ func (im *Image) releaseReserved() {
 	s.reservedWords = s.reservedWords[:0]
 }
 
-// reset clears the record of free rows after the state was replaced.
 func (s *structure) reset() {
 	clear(s.hint)
 	s.changes++
