@@ -57,8 +57,8 @@ func (d *Declaration) Scrub(value []byte) { d.layout.scrub(value) }
 
 // Scalars describes the scalars of the component or resource, in the order of Snapshot.AppendScalars.
 func (d *Declaration) Scalars() (list []Scalar) {
-	for i := range d.layout.scalars {
-		s := &d.layout.scalars[i]
+	for i := range d.layout.fields {
+		s := &d.layout.fields[i]
 		isPattern := s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64
 		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern})
 	}

@@ -163,7 +163,7 @@ type fieldDifference struct{ path, here, there string }
 func (l *layout) differences(here, there []byte) []fieldDifference {
 	var list []fieldDifference
 	for _, f := range l.fields {
-		x, y := here[f.offset:f.offset+f.size], there[f.offset:f.offset+f.size]
+		x, y := here[f.offset:f.offset+f.typ.Size()], there[f.offset:f.offset+f.typ.Size()]
 		if !bytes.Equal(x, y) {
 			a, b := fmt.Sprint(f.load(x)), fmt.Sprint(f.load(y))
 			if a == b { // printed without the bits that differ

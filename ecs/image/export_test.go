@@ -140,7 +140,7 @@ func (x *field) Offset() uintptr { return x.offset }
 
 func (x *field) Path() string { return x.path }
 
-func (x *field) Size() uintptr { return x.size }
+func (x *field) Size() uintptr { return x.typ.Size() }
 
 func (x *field) Typ() reflect.Type { return x.typ }
 
@@ -150,7 +150,7 @@ func (x *layout) Fingerprint() uint64 { return x.fingerprint }
 
 func (x *layout) Padding() []span { return x.padding }
 
-func (x *layout) Scalars() []scalar { return x.scalars }
+func (x *layout) Scalars() []field { return x.fields }
 
 func (x *layout) Size() uintptr { return x.size }
 
@@ -184,21 +184,21 @@ func (x *region) Has(p0 uint32) bool { return x.has(p0) }
 
 func (x *region) Words() []uint64 { return x.words }
 
-func (x *scalar) Count(p0 int64) int64 { return x.count(p0) }
+func (x *field) Count(p0 int64) int64 { return x.count(p0) }
 
-func (x *scalar) CountFloat(p0 float64) int64 { return x.countFloat(p0) }
+func (x *field) CountFloat(p0 float64) int64 { return x.countFloat(p0) }
 
-func (x *scalar) Fits(p0 uint64) bool { return x.fits(p0) }
+func (x *field) Fits(p0 uint64) bool { return x.fits(p0) }
 
-func (x *scalar) Form() reflect.Kind { return x.form }
+func (x *field) Form() reflect.Kind { return x.form }
 
-func (x *scalar) Half() int64 { return x.half }
+func (x *field) Half() int64 { return x.half }
 
-func (x *scalar) Shift() uint8 { return x.shift }
+func (x *field) Shift() uint8 { return x.shift }
 
-func (x *scalar) Step() int64 { return x.step }
+func (x *field) Step() int64 { return x.step }
 
-func (x *scalar) Unit() float64 { return x.unit }
+func (x *field) Unit() float64 { return x.unit }
 
 func (x *span) From() uintptr { return x.from }
 
@@ -239,7 +239,7 @@ func (x *Snapshot) SetTick(t Tick) { x.tick = t }
 
 func (x *Image) SetOpen(rows *RowSet) { x.limit.open = rows }
 
-func (x *scalar) SetStep(step int64, shift uint8) { x.step, x.half, x.shift = step, step/2, shift }
+func (x *field) SetStep(step int64, shift uint8) { x.step, x.half, x.shift = step, step/2, shift }
 
 func ListOfCount[T, A any](n uint32) List[T, A] { return List[T, A]{n: n} }
 

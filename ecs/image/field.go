@@ -84,7 +84,7 @@ func (l *layout) isEmptySlot(row []byte, i int) bool {
 }
 
 func (f *field) value(row []byte) FieldValue {
-	value := f.load(row[f.offset : f.offset+f.size])
+	value := f.load(row[f.offset : f.offset+f.typ.Size()])
 	v := FieldValue{Path: f.path, Text: fmt.Sprint(value.Interface())}
 	switch {
 	case f.typ == numType:
@@ -104,7 +104,7 @@ func (f *field) value(row []byte) FieldValue {
 // load returns a field's bytes as a value of its type.
 func (f *field) load(raw []byte) reflect.Value {
 	value := reflect.New(f.typ)
-	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)
+	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.typ.Size()), raw)
 	return value.Elem()
 }
 

@@ -1,11 +1,13 @@
 package image
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
@@ -23,19 +25,25 @@ type layout struct {
 	bools   []uintptr
 	presses []uintptr // booleans tagged `tendon:"press"`
 	lists   []listSpan
-	scalars []scalar // the numbers of a row, in the order of fields
-	steps   bool     // a scalar is counted in steps
+	steps   bool // a field has a step
 	floats  bool
 	// fingerprint is a hash of every leaf's path, kind and offset, of the presses, and of the steps.
 	fingerprint uint64
 }
 
-// field is one leaf of a plain type.
+// field is one leaf of a plain type, and the scalar that a wire carries for it. Integers are sign-extended to 64 bits,
+// booleans are 0 and 1, floats are their bits, and values with a step are the number of steps. NaN is carried as 0.
 type field struct {
 	path   string
 	typ    reflect.Type
 	offset uintptr
-	size   uintptr
+	form   reflect.Kind // the kind of typ, or one of the forms with a step
+	shift  uint8        // log2 of step, where that is a power of two
+	group  int32        // see Scalar.Group
+	most   uint64       // slots of the list that this counts; otherwise 0
+	step   int64        // as a fixed.Num; 0 for none
+	half   int64
+	unit   float64 // step
 }
 
 // listSpan is a List in a plain type. count is the leaf that holds its number of elements; the leaves of the
@@ -88,9 +96,9 @@ func (w layoutWalk) refuse(path, problem string) error {
 }
 
 // value appends the leaves of t, which lies at offset.
-func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
-	if said := tag.Get("tendon"); said != "" && said != "press" && stepOf(tag) == "" {
-		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, or step= and a size", said))
+func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag string) error {
+	if tag != "" && tag != "press" && stepOf(tag) == "" {
+		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, or step= and a size", tag))
 	}
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -107,21 +115,42 @@ func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag refle
 	return w.refuse(path, notPlain(t))
 }
 
-func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
-	w.fields = append(w.fields, field{path: path, typ: t, offset: offset, size: t.Size()})
+func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag string) error {
+	f := field{path: path, typ: t, offset: offset, form: t.Kind()}
 	switch t.Kind() {
 	case reflect.Bool:
 		w.bools = append(w.bools, offset)
-		if tag.Get("tendon") == "press" {
+		if tag == "press" {
 			w.presses = append(w.presses, offset)
 		}
 	case reflect.Float32, reflect.Float64:
 		w.floats = true
 	}
-	return w.scalar(t, path, offset, tag)
+	group := withoutIndexes(cmp.Or(w.group, path))
+	if _, ok := w.groups[group]; !ok {
+		w.groups[group] = int32(len(w.groups))
+	}
+	f.group = w.groups[group]
+	if err := w.giveStep(&f, tag); err != nil {
+		return err
+	}
+	w.fields = append(w.fields, f)
+	return nil
 }
 
-func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
+// withoutIndexes returns a path without its parts in brackets.
+func withoutIndexes(path string) string {
+	for {
+		before, rest, ok := strings.Cut(path, "[")
+		if !ok {
+			return path
+		}
+		_, after, _ := strings.Cut(rest, "]")
+		path = before + after
+	}
+}
+
+func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag string) error {
 	elem := t.Elem()
 	if t.Len() == 0 || elem.Size() == 0 { // has no bytes, but must be plain all the same
 		return w.discarding().value(elem, path+"[0]", 0, "")
@@ -134,26 +163,27 @@ func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag refle
 	return nil
 }
 
-func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
+func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag string) error {
 	if t == reflect.TypeFor[fixed.Vec2]() || t == reflect.TypeFor[fixed.Vec3]() { // axes have similar values
 		w.group = path
 	}
 	for i := range t.NumField() {
 		f, into := t.Field(i), w
-		if stepOf(tag) != "" && stepOf(f.Tag) == "" {
-			f.Tag = tag
+		own := f.Tag.Get("tendon")
+		if stepOf(tag) != "" && stepOf(own) == "" {
+			own = tag
 		}
 		if f.Name == "_" { // declared padding: plain, but without a value
 			into = w.discarding()
 		}
-		if err := into.value(f.Type, joinPath(path, f.Name), offset+f.Offset, f.Tag); err != nil {
+		if err := into.value(f.Type, joinPath(path, f.Name), offset+f.Offset, own); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr, tag reflect.StructTag) error {
+func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr, tag string) error {
 	if shape.items.Kind() != reflect.Array || shape.items.Elem() != shape.elem || shape.items.Len() == 0 || shape.elem.Size() == 0 {
 		return w.refuse(path, fmt.Sprintf("a list of %s needs the array type of its elements, not %s; use ecs.List[%s, [8]%s] for at most 8",
 			shape.elem, shape.items, shape.elem.Name(), shape.elem.Name()))
@@ -164,7 +194,7 @@ func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset ui
 	if err := w.leaf(count.Type, joinPath(path, "Len"), offset+count.Offset, ""); err != nil {
 		return err
 	}
-	w.scalars[len(w.scalars)-1].most = uint64(n)
+	w.fields[len(w.fields)-1].most = uint64(n)
 	first := len(w.fields)
 	err := w.array(shape.items, path, offset+items.Offset, tag)
 	w.lists[at].each = (len(w.fields) - first) / n
@@ -209,7 +239,7 @@ func (l *layout) findPadding() {
 		if f.offset > at {
 			l.padding = append(l.padding, span{at, f.offset})
 		}
-		at = f.offset + f.size
+		at = f.offset + f.typ.Size()
 	}
 	if at < l.size {
 		l.padding = append(l.padding, span{at, l.size})
@@ -220,12 +250,12 @@ func (l *layout) hash() uint64 {
 	var d xxhash.Digest
 	d.Reset()
 	for _, f := range l.fields {
-		fmt.Fprintf(&d, "%s %d %d %d;", f.path, f.typ.Kind(), f.offset, f.size)
+		fmt.Fprintf(&d, "%s %d %d %d;", f.path, f.typ.Kind(), f.offset, f.typ.Size())
 	}
 	fmt.Fprintf(&d, "size %d presses %d", l.size, l.presses)
-	for i := range l.scalars {
-		if s := &l.scalars[i]; s.step > 0 {
-			fmt.Fprintf(&d, " step %d %d", i, s.step)
+	for i, f := range l.fields {
+		if f.step > 0 {
+			fmt.Fprintf(&d, " step %d %d", i, f.step)
 		}
 	}
 	return d.Sum64()

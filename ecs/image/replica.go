@@ -70,7 +70,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 
 // put writes row i from the start of values and returns the rest.
 func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
-	row, scalars := c.rowOf(r, i), c.info.layout.scalars
+	row, scalars := c.rowOf(r, i), c.info.layout.fields
 	for k := range scalars {
 		scalars[k].write(row, values[k])
 	}
@@ -79,7 +79,7 @@ func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
 
 func fitScalars(columns []Column, set ComponentSet, values []uint64) bool {
 	for rest := set; rest != 0; rest &= rest - 1 {
-		scalars := columns[bits.TrailingZeros64(uint64(rest))].info.layout.scalars
+		scalars := columns[bits.TrailingZeros64(uint64(rest))].info.layout.fields
 		if len(values) < len(scalars) {
 			return false
 		}

@@ -6,23 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"reflect"
-	"strings"
 	"unsafe"
 )
-
-// scalar is a number in a row, as a wire carries it. Integers are sign-extended to 64 bits, booleans are 0 and 1,
-// floats are their bits, and values with a step are the number of steps. NaN is carried as 0.
-type scalar struct {
-	path   string
-	offset uintptr
-	form   reflect.Kind // the kind of its type, or one of the forms below
-	shift  uint8        // log2 of step, where that is a power of two
-	group  int32
-	most   uint64 // slots of the list that this counts; otherwise 0
-	step   int64  // as a fixed.Num; 0 for none
-	half   int64
-	unit   float64 // step
-}
 
 // Forms of scalars with a step.
 const (
@@ -31,36 +16,7 @@ const (
 	formSteps64                                    // a float64
 )
 
-func (w layoutWalk) scalar(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
-	s := scalar{path: path, offset: offset, form: t.Kind()}
-	name := w.group
-	if name == "" {
-		name = path
-	}
-	name = withoutIndexes(name)
-	if _, ok := w.groups[name]; !ok {
-		w.groups[name] = int32(len(w.groups))
-	}
-	s.group = w.groups[name]
-	if err := w.giveStep(&s, t, path, tag); err != nil {
-		return err
-	}
-	w.scalars = append(w.scalars, s)
-	return nil
-}
-
-// withoutIndexes returns a path without its parts in brackets.
-func withoutIndexes(path string) string {
-	for {
-		from := strings.IndexByte(path, '[')
-		if from < 0 {
-			return path
-		}
-		path = path[:from] + path[from+strings.IndexByte(path[from:], ']')+1:]
-	}
-}
-
-func (s *scalar) read(row unsafe.Pointer) uint64 {
+func (s *field) read(row unsafe.Pointer) uint64 {
 	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		return uint64(s.count(*(*int64)(p)))
@@ -96,23 +52,16 @@ func (s *scalar) read(row unsafe.Pointer) uint64 {
 
 // fits reports whether v is the scalar of some row. These are not: an integer wider than its field, a boolean above
 // 1, NaN, a list longer than its slots, steps beyond the field's range.
-func (s *scalar) fits(v uint64) bool {
+func (s *field) fits(v uint64) bool {
 	n := int64(v)
 	switch s.form {
 	case reflect.Bool:
 		return v <= 1
-	case reflect.Int8:
-		return n == int64(int8(n))
-	case reflect.Int16:
-		return n == int64(int16(n))
-	case reflect.Int32:
-		return n == int64(int32(n))
-	case reflect.Uint8:
-		return v <= math.MaxUint8
-	case reflect.Uint16:
-		return v <= math.MaxUint16
-	case reflect.Uint32:
-		return v <= math.MaxUint32 && (s.most == 0 || v <= s.most)
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		unused := 64 - 8<<(s.form-reflect.Int8)
+		return n<<unused>>unused == n
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return v>>(8<<(s.form-reflect.Uint8)) == 0 && (s.most == 0 || v <= s.most)
 	case reflect.Float32:
 		f := math.Float32frombits(uint32(v))
 		return v <= math.MaxUint32 && f == f
@@ -139,7 +88,7 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-func (s *scalar) write(row unsafe.Pointer, v uint64) {
+func (s *field) write(row unsafe.Pointer, v uint64) {
 	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		*(*int64)(p) = int64(v) * s.step
@@ -159,8 +108,8 @@ func (s *scalar) write(row unsafe.Pointer, v uint64) {
 }
 
 func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
-	for i := range l.scalars {
-		dst = append(dst, l.scalars[i].read(row))
+	for i := range l.fields {
+		dst = append(dst, l.fields[i].read(row))
 	}
 	return dst
 }

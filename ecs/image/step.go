@@ -24,14 +24,13 @@ import (
 // them. A step of a floating-point field is a power of two, so that its multiples are the same bits on every target. NaN
 // becomes 0.
 
-const stepPrefix = "step="
-
 // stepOf returns the step that a tag declares, or "".
-func stepOf(tag reflect.StructTag) string {
-	if step, ok := strings.CutPrefix(tag.Get("tendon"), stepPrefix); ok {
-		return step
+func stepOf(tag string) string {
+	step, ok := strings.CutPrefix(tag, "step=")
+	if !ok {
+		return ""
 	}
-	return ""
+	return step
 }
 
 // parseStep reads a step as a Num: a decimal, or a ratio of two whole numbers.
@@ -42,7 +41,7 @@ func parseStep(text string) (fixed.Num, bool) {
 		if err != nil || err2 != nil || n <= 0 || d <= 0 {
 			return 0, false
 		}
-		step := fixed.Num((uint64(n)<<32 + uint64(d)/2) / uint64(d))
+		step := fixed.FromRatio(n, d)
 		return step, step > 0
 	}
 	step, err := fixed.Parse(text)
@@ -51,9 +50,9 @@ func parseStep(text string) (fixed.Num, bool) {
 
 var numType = reflect.TypeFor[fixed.Num]()
 
-// giveStep gives a scalar of type t the step in its tag, if any.
-func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect.StructTag) error {
-	text := stepOf(tag)
+// giveStep gives a field the step in its tag, if any.
+func (w layoutWalk) giveStep(f *field, tag string) error {
+	t, path, text := f.typ, f.path, stepOf(tag)
 	if text == "" {
 		return nil
 	}
@@ -64,18 +63,18 @@ func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect
 	case !ok:
 		return w.refuse(path, fmt.Sprintf("has the step %q; write a positive ratio or decimal, as in `tendon:\"step=1/512\"`", text))
 	case t == numType:
-		s.form = formSteps
+		f.form = formSteps
 	case t.Kind() != reflect.Float32 && t.Kind() != reflect.Float64:
 		return w.refuse(path, "has a step, but is "+t.String()+"; only fixed.Num, float32 and float64 are rounded")
 	case step&(step-1) != 0:
 		return w.refuse(path, fmt.Sprintf("has the step %s; a step of a float must be a power of two, such as 1/512, so that its multiples are exact", text))
 	case t.Kind() == reflect.Float32:
-		s.form = formSteps32
+		f.form = formSteps32
 	default:
-		s.form = formSteps64
+		f.form = formSteps64
 	}
-	s.step, s.unit = int64(step), step.Float()
-	s.half, s.shift = s.step/2, uint8(bits.TrailingZeros64(uint64(s.step)))
+	f.step, f.unit = int64(step), step.Float()
+	f.half, f.shift = f.step/2, uint8(bits.TrailingZeros64(uint64(f.step)))
 	w.layout.steps = true
 	return nil
 }
@@ -84,7 +83,7 @@ func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect
 const maxSteps = 1 << 62
 
 // count returns the number of steps in v, rounded to the nearest.
-func (s *scalar) count(v int64) int64 {
+func (s *field) count(v int64) int64 {
 	v = min(v, math.MaxInt64-s.half) + s.half
 	if s.step&(s.step-1) == 0 {
 		return v >> s.shift
@@ -97,7 +96,7 @@ func (s *scalar) count(v int64) int64 {
 }
 
 // countFloat returns the number of steps in v, rounded to the nearest and bounded by maxSteps.
-func (s *scalar) countFloat(v float64) int64 {
+func (s *field) countFloat(v float64) int64 {
 	if v != v {
 		return 0
 	}
@@ -106,8 +105,8 @@ func (s *scalar) countFloat(v float64) int64 {
 
 // round rounds the scalars of a row that have a step.
 func (l *layout) round(row unsafe.Pointer) {
-	for i := range l.scalars {
-		s := &l.scalars[i]
+	for i := range l.fields {
+		s := &l.fields[i]
 		switch p := unsafe.Add(row, s.offset); s.form {
 		case formSteps:
 			*(*int64)(p) = s.count(*(*int64)(p)) * s.step
