@@ -1,5 +1,5 @@
 // Package ecs declares games and runs them: components, resources, inputs, events, queries and systems, and a [World] that
-// computes their ticks.
+// computes their ticks. The package example is a whole game.
 //
 // The state of a World is one memory image; package ecs/image has its snapshots, checksums, codecs and comparisons.
 // Networks, clocks and state history are in packages net, systems and rollback. A World reads no clock, no file and no
@@ -27,34 +27,6 @@
 //
 // A client that predicts some entities limits its ticks to them (see [image.Image.SetPredicted]). Systems stay as they are:
 // they read everything, and writes to other entities do not outlast the tick.
-//
-// # A game
-//
-//	type Body struct{ X, VX fixed.Num }
-//	type Pad struct{ DX int8 }
-//
-//	var (
-//		body   = ecs.NewComponent[Body]("body")
-//		seat   = ecs.NewComponent[ecs.Seat]("seat")
-//		pad    = ecs.NewInput[Pad]()
-//		moving = ecs.NewQuery2(ecs.Write(body), ecs.Read(seat))
-//	)
-//
-//	func move(w *ecs.World) {
-//		for e := range moving.All(w) {
-//			e.A.VX = fixed.FromInt(int(pad.Of(w, e.B.Player).DX))
-//			e.A.X += e.A.VX
-//		}
-//	}
-//
-//	var dots = &ecs.Game{
-//		Name: "dots", TickRate: 60, MaxPlayers: 2,
-//		Components: ecs.Components(body, seat), Input: pad,
-//		Systems: ecs.Systems(move),
-//		Join: func(w *ecs.World, p ecs.Player) {
-//			seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat), ecs.Seat{Player: p})
-//		},
-//	}
 //
 // # Tasks
 //

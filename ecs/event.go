@@ -31,20 +31,22 @@ func NewIrreversibleEvent[T any](name string) *Event[T] {
 
 // Emit adds an event to the running tick.
 func (t *Event[T]) Emit(w *World, about Entity, value T) {
-	log := w.log()
-	number := w.eventNumber(t.declaration)
+	i := slices.Index(w.image.Schema().Events, t.declaration)
+	if i < 0 {
+		panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", t.declaration.Name()))
+	}
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value))
 	t.declaration.Scrub(raw)
-	key := image.EventKey{Tick: w.Tick(), Type: number, Entity: about}
+	key := image.EventKey{Tick: w.Tick(), Type: uint16(i), Entity: about}
+	log := w.log()
 	for i := range log.list {
-		if k := &log.list[i].Key; k.Type == number && k.Entity == about {
+		if k := &log.list[i].Key; k.Type == key.Type && k.Entity == about {
 			key.Ordinal++
 		}
 	}
-	from := len(log.values)
 	log.values = append(log.values, raw...)
-	log.list = append(log.list, image.EmittedEvent{Key: key, Irreversible: t.declaration.Irreversible()})
-	log.ends = append(log.ends, [2]int{from, len(log.values)})
+	bytes := log.values[len(log.values)-len(raw) : len(log.values) : len(log.values)]
+	log.list = append(log.list, image.EmittedEvent{Key: key, Irreversible: t.declaration.Irreversible(), Value: bytes})
 }
 
 // Decode returns the value of an event that was emitted as this type. ok is false for an event of another type.
@@ -56,16 +58,14 @@ func (t *Event[T]) Decode(g *Game, e image.EmittedEvent) (value T, ok bool) {
 	return value, true
 }
 
-// eventLog collects the events of the running tick. Their values are in one buffer. Events sets the slices of list,
-// because the buffer may move while it grows.
+// eventLog collects the events of the running tick.
 type eventLog struct {
 	list   []image.EmittedEvent
-	ends   [][2]int
 	values []byte
 	state  uint64 // image.Image.StateVersion of the tick
 }
 
-func (l *eventLog) reset() { l.list, l.ends, l.values = l.list[:0], l.ends[:0], l.values[:0] }
+func (l *eventLog) reset() { l.list, l.values = l.list[:0], l.values[:0] }
 
 // log returns the events of the last Step. A restore removes them.
 func (w *World) log() *eventLog {
@@ -77,21 +77,7 @@ func (w *World) log() *eventLog {
 }
 
 // Events returns the events of the last Step in the order of emission. They are valid until the next Step.
-func (w *World) Events() []image.EmittedEvent {
-	log := w.log()
-	for i, e := range log.ends {
-		log.list[i].Value = log.values[e[0]:e[1]:e[1]]
-	}
-	return log.list
-}
-
-func (w *World) eventNumber(d *image.Declaration) uint16 {
-	i := slices.Index(w.image.Schema().Events, d)
-	if i < 0 {
-		panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", d.Name()))
-	}
-	return uint16(i)
-}
+func (w *World) Events() []image.EmittedEvent { return w.log().list }
 
 // Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as
 // predicted and once more as confirmed or cancelled, and an irreversible event only as confirmed.

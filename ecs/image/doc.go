@@ -15,29 +15,15 @@
 // others. [Image.Restore] copies back the pages that differ. A page that nothing marked as written equals its base; one
 // unmarked page per save is compared in rotation, and [Image.Strays] counts writes without a mark.
 //
-// # Use
-//
-//	var s image.Snapshot
-//	w.Image().Save(&s)
-//	w.Step(in)
-//	w.Image().Restore(&s)
-//
 // # Tasks
 //
-//   - go back to an older state: [Image.Save], [Image.Restore], [Snapshot.Release]
-//   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
-//   - send or store a state: [Snapshot.AppendImage], [Image.Load]
-//   - send the difference of two states: [Snapshot.AppendDelta], [Image.ApplyDelta], [DeltaTicks]
-//   - find the rows that changed: [Changed]
-//   - replicate entities: [Snapshot.AppendScalars], [Image.PutEntity], [Image.DropRow], [Image.PutResource],
-//     [Image.PutTick], [Image.PutInput]
-//   - predict some rows: [Image.SetPredicted] with a [RowSet]; take the other rows from a snapshot: [Image.Overlay];
-//     measure a misprediction: [Deviation]
-//   - read one entity: [Snapshot.EntityAt], [ExistsAt], [Snapshot.Motion], [Snapshot.Describe], [Schema.FindField]
-//   - compensate lag: [Image.SetPast], orders of kind [OrderView], [Image.Sight], [Image.Targets]
-//   - place entities for an authoritative client: orders of kind [OrderMotion], [Placement], [Image.Placed]
+//   - go back and compare: [Image.Save], [Image.Restore], [Snapshot.Checksum], [FirstDifference], [Changed]
+//   - send or store a state: [Snapshot.AppendImage], [Image.Load]; its changes: [Snapshot.AppendDelta], [Image.ApplyDelta]
+//   - replicate entities: [Snapshot.AppendScalars], [Image.PutEntity], [Image.DropRow], [Image.PutResource]
+//   - predict some rows: [Image.SetPredicted], [Image.Overlay], [Deviation]
+//   - read one entity: [Snapshot.EntityAt], [Snapshot.Motion], [Snapshot.Describe], [Schema.FindField]
+//   - compensate lag: [Image.SetPast], [OrderView], [Image.Sight], [Image.Targets]
+//   - place entities for an authoritative client: [OrderMotion], [Placement], [Image.Placed]
 //   - show several timelines in a view: [Picture]
-//   - encode the events of a tick: [AppendEvents], [Schema.ReadEvents]
-//   - measure costs: [Observer], [Image.SetObserver]
 //   - find writes that were not declared: [Image.UndeclaredWrite], [Image.Strays]
 package image

@@ -193,11 +193,7 @@ func Inputs(f ecs.Tick) (in ecs.TickInputs) {
 // NewWorld returns a world of the game in State(0).
 func NewWorld(t testing.TB, g *ecs.Game) *ecs.World {
 	t.Helper()
-	w, err := ecs.NewWorld(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return Must(ecs.NewWorld(g, 1))
 }
 
 // InSystem computes a tick in which f is the last system.
@@ -239,11 +235,7 @@ var (
 
 func NewView(t testing.TB, g *ecs.Game) *ecs.View {
 	t.Helper()
-	v, err := ecs.NewView(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return Must(ecs.NewView(g))
 }
 
 func PosAt(x, y int) Pos { return Pos{fixed.FromInt(x), fixed.FromInt(y)} }
