@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"tendon/bench/internal/measure"
 	"tendon/ecs/fixed"
@@ -13,13 +12,13 @@ import (
 // interestRows measure interest management. The reference compares every client with every entity.
 func interestRows() []measure.Row {
 	var rows []measure.Row
-	for _, backend := range []interest.Backend{interest.Grid, interest.Pairs} {
+	for i, backend := range []string{"grid", "pairs"} {
 		for _, c := range []struct{ entities, clients int }{{1000, 64}, {1000, 1000}, {10_000, 64}} {
 			rows = append(rows, measure.Row{
-				Name:      fmt.Sprintf("interest-%s-%d-%d", strings.ToLower(backend.String()), c.entities, c.clients),
+				Name:      fmt.Sprintf("interest-%s-%d-%d", backend, c.entities, c.clients),
 				What:      fmt.Sprintf("interest with the backend %v: %d entities that all walk, %d of them clients with some 30 entities near", backend, c.entities, c.clients),
 				Reference: "every client compared with every entity",
-				Run:       func() measure.Result { return updateInterest(backend, c.entities, c.clients) },
+				Run:       func() measure.Result { return updateInterest(i > 0, c.entities, c.clients) },
 			})
 		}
 	}
@@ -39,8 +38,8 @@ type wanderers struct {
 	clients  int
 }
 
-func newWanderers(backend interest.Backend, entities, clients int) *wanderers {
-	sets, err := interest.New(interest.Config{Radius: fixed.FromInt(interestRadius), Rate: 60, Backend: backend})
+func newWanderers(pairs bool, entities, clients int) *wanderers {
+	sets, err := interest.New(interest.Config{Radius: fixed.FromInt(interestRadius), Rate: 60, PairList: pairs})
 	if err != nil {
 		panic(err)
 	}
@@ -87,8 +86,8 @@ func (t *wanderers) update() {
 	t.sets.Update()
 }
 
-func updateInterest(backend interest.Backend, entities, clients int) measure.Result {
-	ours, theirs := newWanderers(backend, entities, clients), newWanderers(backend, entities, clients)
+func updateInterest(pairs bool, entities, clients int) measure.Result {
+	ours, theirs := newWanderers(pairs, entities, clients), newWanderers(pairs, entities, clients)
 	all := newAllPairs(theirs)
 	r := measure.Compare(measure.Op{Prepare: theirs.walk, Run: all.update}, measure.Op{Prepare: ours.walk, Run: ours.update})
 	return measure.Result{Unit: "tick", Ratio: r, Note: fmt.Sprintf("%.0f entities near a client", float64(ours.sets.Counts().Members)/float64(clients)-1)}
@@ -104,7 +103,7 @@ func newAllPairs(t *wanderers) *allPairs {
 	a := &allPairs{walkers: t, outside: make([][]uint8, t.clients)}
 	for c := range a.outside {
 		a.outside[c] = make([]uint8, len(t.pos))
-		for e := range t.sets.Set(c) {
+		for _, e := range t.sets.AppendSet(nil, c) {
 			a.outside[c][e] = 1
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"tendon/bench/internal/cubes"
-	"tendon/systems/interest"
 )
 
 // The client's replica is equal to the recording in every frame. The number of bytes depends on no clock, so the test
@@ -94,7 +93,7 @@ func TestReplicationAllocatesNothing(t *testing.T) {
 
 // The rows about interest compare backends with equal results, at the density that the rows say.
 func TestWanderersAreAsDenseAsTheirRowsSay(t *testing.T) {
-	ours := newWanderers(interest.Grid, 1000, 64)
+	ours := newWanderers(false, 1000, 64)
 	theirs := newAllPairs(ours)
 	for range 60 {
 		ours.walk()
@@ -111,7 +110,7 @@ func TestWanderersAreAsDenseAsTheirRowsSay(t *testing.T) {
 	if n := ours.sets.Counts().Members / 64; n < 20 || n > 45 {
 		t.Errorf("%d are near a client", n)
 	}
-	if ours.pos[0] == newWanderers(interest.Grid, 1000, 64).pos[0] {
+	if ours.pos[0] == newWanderers(false, 1000, 64).pos[0] {
 		t.Error("no entity walks")
 	}
 }

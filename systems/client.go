@@ -8,8 +8,7 @@ import (
 // Client is the client half of a strategy. The client core drives it: Load when an image is in the world, Receive for each
 // message, then Frame once per frame of the display, then Send. The half simulates in ClientConfig.World.
 //
-// What else a half can do is in the capabilities Keeper, Replicated and Presenter. Callers look for each of them by type
-// assertion.
+// The capabilities Keeper, Replicated and Presenter are optional. Callers find them by type assertion.
 type Client interface {
 	Display
 	// Load takes over the state in the world, which is confirmed. serverTick is the tick of the server when it was sent,
@@ -30,8 +29,8 @@ type Client interface {
 
 // Display is what a client half has to show, for reading.
 type Display interface {
-	// View returns what to show now: the last two states, the position of the display between them in [0, 1), and the
-	// newest confirmed state, which may be empty. They are valid until the next Frame.
+	// View returns the last two states, and the position of the display between them in [0, 1). confirmed is the newest
+	// confirmed state, which may be empty. The states are valid until the next Frame.
 	View(now Time) (previous, current, confirmed *image.Snapshot, alpha float64)
 	// Live reports whether the client has caught up with the server and gives inputs.
 	Live() bool
@@ -48,11 +47,8 @@ type Keeper interface {
 	Kept(f ecs.Tick) (s *image.Snapshot, ok bool)
 }
 
-// Replicated is a Client that receives states instead of computing them. Its newest state is the one that View returns as
-// confirmed.
-//
-// A replica lacks the inputs and the random source, so the checksum of the whole differs from the server's. All else in it
-// is equal bit by bit. Tests and tools compare replicas with the server.
+// Replicated is a Client that receives states instead of computing them. View returns its newest state as confirmed. A replica
+// lacks the inputs and the random source, so its checksum differs from the server's. All else is equal bit by bit.
 type Replicated interface {
 	// Replica returns the newest replica, nil before the first. whole reports that it contains all of the server's state
 	// of that tick. Otherwise entities may be missing or outdated.
@@ -131,5 +127,47 @@ const (
 
 // String returns the reason in words for a player.
 func (r StallReason) String() string {
-	return [stallReasons]string{"", "too far ahead of the server", "waiting for the server", "waiting for what others did"}[r]
+	return [stallReasons]string{"", "too far ahead of the server", "waiting for the server", "waiting for inputs of others"}[r]
 }
+
+// Timeline is the moment at which a client shows an entity.
+type Timeline uint8
+
+// The timelines.
+const (
+	Predicted    Timeline = iota // simulated here, ahead of the server, and corrected by it
+	Interpolated                 // between two received states, a short while ago
+	Reckoned                     // extrapolated to now from its last motion record
+	Confirmed                    // as in the newest received state
+	timelines
+)
+
+// String returns the timeline's name.
+func (t Timeline) String() string {
+	return [timelines]string{"predicted", "interpolated", "reckoned", "confirmed"}[t]
+}
+
+// RestTime is how long an entity must have rested before every replica has its place.
+const RestTime = 2 * Second
+
+// Unreplicated appends for each of image.Schema.Columns whether a half's whole replica may differ in it from the server's state.
+func Unreplicated(dst []bool, g *ecs.Game, half Replicated) []bool {
+	for range UnreplicatedColumns {
+		dst = append(dst, true)
+	}
+	for range len(g.Schema().Columns()) - UnreplicatedColumns - len(g.Components) {
+		dst = append(dst, false)
+	}
+	for i := range g.Components {
+		lacks := false
+		for _, s := range g.Schema().Components[i].Scalars() {
+			lacks = lacks || s.Place && !half.Places()
+		}
+		dst = append(dst, lacks)
+	}
+	return dst
+}
+
+// UnreplicatedColumns is the number of columns, the first of image.Schema.Columns, that a replica never has: the tick with the random
+// source, and the inputs.
+const UnreplicatedColumns = 2

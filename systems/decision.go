@@ -12,7 +12,7 @@ type Decision struct {
 	Result []byte // as Game.Result returned it on the side that was decided for; nil if only its digest is known
 	How    How
 	// Registered are the players who were in the match when it ended. Voted sent a result. Of Voted, Dissented sent
-	// another result than was decided, and Doubled sent two. Silent are the registered players who did not vote.
+	// another result than was decided, and Doubled sent two. Silent are the registered players without a vote.
 	Registered, Voted, Dissented, Doubled, Silent image.PlayerSet
 	// Votes is the checksum of the final state that each player claims, by player; 0 for none. It is empty under
 	// strategies without votes.

@@ -5,18 +5,17 @@
 //
 //	Receive → Reconcile → Simulate → Send → Present
 //
-// Each half is a list of named systems ([System]), which a [Schedule] runs around the game's. Every system of the list
-// has a row of its own in the cost table. A strategy decides when to step, which inputs to use, what to send and what to
-// show. It contains no rule of a game. Another strategy is another pair of lists.
+// Each half is a list of named systems ([System]), which a [Schedule] runs around the game's. A strategy decides when to
+// step, which inputs to use, what to send and what to show. It contains no rule of a game.
 //
-// Both halves are sans-IO: messages and the time are arguments, and messages are sent through an [Outbox]. A half reads no
-// clock, starts no goroutine and opens no socket, so the same code runs over UDP, in the simulated network and in tests. The
-// session carries the messages of a strategy as opaque bytes. They are hostile until they are parsed. A half returns an
-// error for a message that it cannot use, and is otherwise unchanged.
+// Both halves are sans-IO: messages and the time are arguments, and messages are sent through an [Outbox]. So the same code
+// runs over UDP, in the simulated network and in tests. Messages are hostile until they are parsed. A half returns an error
+// for a message that it cannot use, and is otherwise unchanged.
 //
 // # Interfaces
 //
-// [Server] and [Client] are the halves. Callers find what else a half can do by type assertion, with one of these:
+// [Server] and [Client] are the halves, on the common halves of the packages authority and predictor. A half may have more
+// capabilities, which callers find by type assertion:
 //
 //   - [Historian]: a server serves peers that hold an older state, and continues from recorded ticks.
 //   - [Monitor]: a server finds peers whose state differs, and counts what they send.
@@ -41,11 +40,4 @@
 //	predict   Lerp, or Motion + SetMotion   no
 //	reckon    Motion + SetMotion            no
 //	verify    none                          no
-//
-// # Tasks
-//
-//   - Choose a strategy: [Strategy] and the packages relay, lockstep, predict, reckon and verify.
-//   - Write a strategy: list the systems of its halves, on the common halves of the packages authority and predictor. The
-//     example Echo is a whole strategy.
-//   - Estimate a clock or control a client's lead: package clock.
 package systems

@@ -151,7 +151,7 @@ func (c *echoClient) View(systems.Time) (previous, current, confirmed *image.Sna
 	return &c.states[0], &c.states[1], &c.states[1], 0
 }
 
-// Effects has none: the states tell it all.
+// Effects has none: the states contain everything.
 func (c *echoClient) Effects(func(systems.Effect)) {}
 
 // Stats returns the counters.

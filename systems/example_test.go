@@ -11,7 +11,7 @@ import (
 	"tendon/systems/verify"
 )
 
-// What the strategies demand of a game, and when its ticks are due.
+// The strategies have different requirements of a game. Ticks are due on a fixed grid.
 func Example() {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy} {
 		fmt.Printf("%-8s predicts %-5v same result everywhere %-5v motion %-5v between %v\n", s.Name, s.Predicts, s.Needs.Exact, s.Needs.Motion, s.Needs.Between)

@@ -14,8 +14,7 @@ import (
 // Send is called when all ticks up to Done are as durable as they are going to be. Open, Receive and Stamp must not send
 // anything that depends on a tick for which Send has not been called.
 //
-// What else a half can do is in the capabilities Historian, Monitor, Waiter and Voter. Full looks for
-// each of them.
+// The capabilities Historian, Monitor, Waiter and Voter are optional: see Full.
 type Server interface {
 	Match
 	// Open starts to serve a peer that holds State(have). The seat is −1 for a spectator. have must be in

@@ -16,8 +16,8 @@ type Strategy struct {
 	// Params are the settings of the server's half that a client's half needs, at most 256 bytes. The Welcome carries them
 	// to every client. Optional.
 	Params []byte
-	// Predicts says that clients run ahead of what is final. If they compute all of it (Needs.Exact), a match without any
-	// misprediction proves nothing.
+	// Predicts reports that clients run ahead of the last final tick. If they compute the whole state (Needs.Exact), a match
+	// without any misprediction proves nothing.
 	Predicts bool
 	// Needs is what the strategy requires of a game: see Check.
 	Needs Needs
@@ -37,36 +37,19 @@ type Needs struct {
 	Exact bool
 }
 
-// NeedError is the error of a strategy that refuses a game because no component has a role that it needs.
-type NeedError struct {
-	Strategy, Game string
-	Role           string // of ecs.Roles: "Motion", "SetMotion" or "Lerp"
-}
-
-// Error names the missing role and where to add it.
-func (e *NeedError) Error() string {
-	do := "give one to the component that holds positions, with Roles.Motion and SetMotion"
-	switch e.Role {
-	case "SetMotion":
-		do = "give one to the component that has a Motion role"
-	case "Lerp":
-		do = "give one to the component that holds positions, or Motion and SetMotion"
-	}
-	return fmt.Sprintf("%s: no component of the game %q has a %s role: %s, or choose another strategy", e.Strategy, e.Game, e.Role, do)
-}
-
-// Check returns a *NeedError if the game, which is complete, lacks a role that the strategy needs.
+// Check returns an error if the game, which is complete, lacks a role that the strategy needs. It names the role and the
+// component to add it to.
 func (s Strategy) Check(g *ecs.Game) error {
-	role := ""
-	switch {
-	case s.Needs.Motion && !g.Schema().HasMotion():
-		role = "Motion"
-	case s.Needs.Motion && !g.Schema().HasSetMotion():
-		role = "SetMotion"
-	case s.Needs.Between && !g.Schema().HasLerp() && !g.Schema().HasSetMotion():
-		role = "Lerp"
+	role, do := "", ""
+	switch schema := g.Schema(); {
+	case s.Needs.Motion && !schema.HasMotion():
+		role, do = "Motion", "give one to the component that holds positions, with Roles.Motion and SetMotion"
+	case s.Needs.Motion && !schema.HasSetMotion():
+		role, do = "SetMotion", "give one to the component that has a Motion role"
+	case s.Needs.Between && !schema.HasLerp() && !schema.HasSetMotion():
+		role, do = "Lerp", "give one to the component that holds positions, or Motion and SetMotion"
 	default:
 		return nil
 	}
-	return &NeedError{Strategy: s.Name, Game: g.Name, Role: role}
+	return fmt.Errorf("%s: no component of the game %q has a %s role: %s, or choose another strategy", s.Name, g.Name, role, do)
 }

@@ -1,8 +1,6 @@
 package systems_test
 
 import (
-	"errors"
-	"slices"
 	"testing"
 
 	"tendon/ecs"
@@ -23,7 +21,7 @@ func spotGame(roles ecs.Roles[spot]) *ecs.Game {
 		Components: ecs.Components(ecs.NewComponent[ecs.Seat]("seat"), ecs.NewComponent("spot", roles))}
 }
 
-// Who plays a strategy that its game is not made for would see things jump, and not why. The sentence says what to do.
+// With a strategy that does not suit the game, entities would jump. The error says what to do.
 func TestAStrategyRefusesAGameThatLacksARoleAndNamesIt(t *testing.T) {
 	lerp := func(_, b spot, _ float64) spot { return b }
 	motion := func(s *spot) ecs.Motion { return ecs.Motion{Pos: s.Pos, Vel: s.Vel} }
@@ -57,10 +55,6 @@ func TestAStrategyRefusesAGameThatLacksARoleAndNamesIt(t *testing.T) {
 			}
 			if text != test.refused[s.Name] {
 				t.Errorf("%s and a game with %s: %q, want %q", s.Name, test.has, text, test.refused[s.Name])
-			}
-			var need *systems.NeedError
-			if err != nil && (!errors.As(err, &need) || need.Strategy != s.Name || need.Game != g.Name || !slices.Contains([]string{"Lerp", "Motion", "SetMotion"}, need.Role)) {
-				t.Errorf("%s and a game with %s: %+v", s.Name, test.has, err)
 			}
 		}
 	}

@@ -66,8 +66,8 @@ type step[C any] struct {
 	section image.Section
 }
 
-// NewSchedule returns the schedule of a list of systems. The observer may be nil. It panics on a list that cannot run: a
-// system without a name or a function, two of one name in a phase, or two for one kind of message.
+// NewSchedule returns the schedule of a list of systems. The observer may be nil. It panics on a system without a name or a
+// function, two of one name in a phase, and two for one kind of message.
 func NewSchedule[C any](o image.Observer, g *ecs.Game, list []System[C]) Schedule[C] {
 	s := Schedule[C]{observer: o}
 	first := image.SectionSystems + image.Section(len(g.Systems))

@@ -48,18 +48,15 @@ const (
 	roles
 )
 
-// Valid reports whether this build has the role r.
+// Valid reports whether the role exists.
 func (r Role) Valid() bool { return r < roles }
 
 // String returns the role's name, as the flag --role spells it.
 func (r Role) String() string {
-	switch r {
-	case RolePlayer:
-		return "player"
-	case RoleSpectator:
-		return "spectator"
+	if !r.Valid() {
+		return "unknown role"
 	}
-	return "unknown role"
+	return [roles]string{"player", "spectator"}[r]
 }
 
 // MaxDatagram bounds a message on the datagram channel, in bytes.

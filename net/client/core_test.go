@@ -193,8 +193,7 @@ func TestAClientRefusesAStrategyThatNeedsMoreThanItsGameHas(t *testing.T) {
 	p, _ := simnet.ByName("P0")
 	v := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Bot, c.Strategies = false, []systems.Strategy{moving} }})
 	h.Run(3 * time.Second)
-	var need *systems.NeedError
-	if err := v.Core.Err(); !errors.As(err, &need) || need.Role != "Motion" || v.Core.State() != client.Ended || v.Core.Stats().Reconnects != 0 {
+	if err := v.Core.Err(); err == nil || !strings.Contains(err.Error(), "has a Motion role") || v.Core.State() != client.Ended || v.Core.Stats().Reconnects != 0 {
 		t.Errorf("%v, %v", err, v.Core.State())
 	}
 }

@@ -1,9 +1,8 @@
-// Package clock paces a client's ticks, keeps the client far enough ahead of the server that its inputs arrive in time, and
-// estimates the clock of the other side.
+// Package clock paces a client's ticks so that its inputs reach the server in time, and estimates the clock of the other side.
 //
-// Arriving in time and estimating a clock are separate tasks. [Lead] keeps inputs in time by the margins that the server
-// measured for earlier inputs, without an estimate of the server's clock. The exchange between a [Prober] on the client
-// and an [Answerer] on the server, one for each client, estimates the other clock for time stamps.
+// [Lead] keeps inputs in time by the margins that the server measured for earlier inputs, without an estimate of the server's
+// clock. The exchange between a [Prober] on the client and an [Answerer] on the server, one for each client, estimates the
+// other clock for time stamps.
 //
 // The exchange follows Cloud Wu's note on position sync. The client sends a ping. The server answers with the times at
 // which it received the ping and sent the answer. A third message lets the server compute an estimate as well. Each clock
@@ -17,8 +16,8 @@
 //
 // # Example
 //
-//	probe, err := clock.NewProber(clock.Config{})          // on the client
-//	answer, err := clock.NewAnswerer(clock.Config{})       // on the server, for this client
+//	probe := clock.NewProber()                             // on the client
+//	answer := clock.NewAnswerer()                          // on the server, for this client
 //	...
 //	if clock.Owns(message) {                               // on both sides, for each message
 //		return probe.Receive(message, now)
@@ -31,7 +30,5 @@
 // # Tasks
 //
 //   - follow the server's ticks: [Pacer], [Lead]
-//   - exchange times: [Prober], [Answerer], [Owns]
-//   - convert times: [Remote.ToRemote]
-//   - detect a wrong estimate: [Remote.Check]
+//   - exchange times: [Prober], [Answerer], [Owns], [Remote.ToRemote], [Remote.Check]
 package clock

@@ -10,12 +10,7 @@ import (
 // A client learns what the server's clock shows: it is 5 s ahead, and each way takes 40 ms.
 func Example() {
 	const ahead, way = 5 * systems.Second, systems.Second / 25
-	probe, err := clock.NewProber(clock.Config{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	answer, _ := clock.NewAnswerer(clock.Config{})
+	probe, answer := clock.NewProber(), clock.NewAnswerer()
 	now := systems.Time(0) // on the client's clock
 	for range 20 {
 		if question := probe.Append(nil, now); len(question) > 0 {

@@ -1,10 +1,6 @@
 package clock
 
-import (
-	"fmt"
-
-	"tendon/systems"
-)
+import "tendon/systems"
 
 // Prober is the client's side of the exchange. It sends 8 pings, 100 ms apart, when it starts, then one per second.
 //
@@ -30,18 +26,12 @@ type Answerer struct {
 	restarts bool // the client is to restart the exchange
 }
 
-// Config configures an exchange. Both sides must have equal ones.
-type Config struct {
-	// Unit is the unit of stamps on the wire, in [1 ms, 10 ms]. 0: 10 ms, as in Cloud Wu's note. It bounds the precision
-	// of an estimate.
-	Unit systems.Time
-}
-
 const (
-	remembered  = 8                   // exchanges that may be in flight, a power of two
-	burstProbes = 8                   // pings when an exchange starts (netfox)
-	burstEvery  = systems.Second / 10 // between two of them
-	probeEvery  = systems.Second      // between two pings after that
+	stampUnit   = systems.Second / 100 // unit of stamps on the wire, as in Cloud Wu's note: the precision of an estimate
+	remembered  = 8                    // exchanges that may be in flight, a power of two
+	burstProbes = 8                    // pings when an exchange starts (netfox)
+	burstEvery  = systems.Second / 10  // between two of them
+	probeEvery  = systems.Second       // between two pings after that
 )
 
 // mark is a message whose answer is awaited.
@@ -58,58 +48,30 @@ type reply struct {
 }
 
 // queue holds the replies that are to be sent. If it is full, the oldest is dropped.
-type queue struct {
-	replies [remembered]reply
-	count   int
-}
+type queue []reply
 
 func (q *queue) push(r reply) {
-	if q.count == len(q.replies) {
-		copy(q.replies[:], q.replies[1:])
-		q.count--
+	if len(*q) == remembered {
+		q.pop()
 	}
-	q.replies[q.count] = r
-	q.count++
+	*q = append(*q, r)
 }
 
 func (q *queue) pop() reply {
-	r := q.replies[0]
-	copy(q.replies[:], q.replies[1:q.count])
-	q.count--
+	r := (*q)[0]
+	*q = append((*q)[:0], (*q)[1:]...)
 	return r
 }
 
-func (c Config) remote() (Remote, error) {
-	if c.Unit == 0 {
-		c.Unit = 10 * systems.Second / 1000
-	}
-	if c.Unit < systems.Second/1000 || c.Unit > systems.Second/100 {
-		return Remote{}, fmt.Errorf("clock: Config.Unit is %d ns, not in [1 ms, 10 ms]", c.Unit)
-	}
-	return Remote{unit: c.Unit}, nil
-}
+// NewProber returns a client's side that sends its first ping at once.
+func NewProber() *Prober { return &Prober{Remote: Remote{unit: stampUnit}, burst: burstProbes} }
 
-// NewProber returns a client's side that sends its first ping at once. It fails for an invalid Config.
-func NewProber(c Config) (*Prober, error) {
-	r, err := c.remote()
-	if err != nil {
-		return nil, err
-	}
-	return &Prober{Remote: r, burst: burstProbes}, nil
-}
-
-// NewAnswerer returns a server's side for one client. It fails for an invalid Config.
-func NewAnswerer(c Config) (*Answerer, error) {
-	r, err := c.remote()
-	if err != nil {
-		return nil, err
-	}
-	return &Answerer{Remote: r}, nil
-}
+// NewAnswerer returns a server's side for one client.
+func NewAnswerer() *Answerer { return &Answerer{Remote: Remote{unit: stampUnit}} }
 
 // Append writes the next message that is due at now, or nothing. Call it until it writes nothing.
 func (p *Prober) Append(dst []byte, now systems.Time) []byte {
-	if p.acks.count > 0 {
+	if len(p.acks) > 0 {
 		r := p.acks.pop()
 		m := message{kind: KindPongAck, number: r.number, at: r.at, held: max(now-r.at, 0)}
 		return m.append(dst, p.unit)
@@ -172,7 +134,7 @@ func (p *Prober) hurry(now systems.Time) {
 
 // Append writes the next message that is due at now, or nothing. Call it until it writes nothing.
 func (a *Answerer) Append(dst []byte, now systems.Time) []byte {
-	if a.pongs.count > 0 {
+	if len(a.pongs) > 0 {
 		r := a.pongs.pop()
 		now = max(now, r.at)
 		a.answered[r.number%remembered] = mark{r.number, true, now}

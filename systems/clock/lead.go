@@ -13,8 +13,8 @@ import (
 // The server measures the margin of each input: the number of ticks before its use at which it arrived, negative if late.
 // Lead stores how far the local time had been moved when that input was sent, so that no error is corrected twice.
 //
-// The control law is that of Unity Netcode for Entities: pace 1 + 0.1 per tick of error, within [0.9, 1.1], and a jump if
-// the error exceeds 10 ticks. The target is the jitter: the 99th percentile of the shortfalls. An error of less than half a
+// The control law is that of Unity Netcode for Entities. The pace is 1 + 0.1 per tick of error, within [0.9, 1.1]. An error
+// of more than 10 ticks causes a jump. The target is the jitter: the 99th percentile of the shortfalls. An error of less than half a
 // tick is ignored, since inputs are sampled once per frame and margins move in whole steps.
 //
 // The zero value is ready for use.

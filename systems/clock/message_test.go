@@ -55,8 +55,8 @@ func FuzzMessage(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, _ := NewProber(Config{})
-		a, _ := NewAnswerer(Config{})
+		p := NewProber()
+		a := NewAnswerer()
 		p.Append(nil, 0)
 		p.Receive(b, ms)
 		a.Receive(b, ms)

@@ -71,8 +71,8 @@ func (p *Pacer) Most() int { return p.frames.Steps() }
 func (p *Pacer) Regular() float64 { return p.frames.Regular() }
 
 // Steps returns the number of ticks to compute in a frame after tick done: those that are due, at most Most. Of the ticks
-// beyond that, all but one are dropped: the position is moved back, so that a slow machine shows slow motion and does not
-// fall behind further. For Lead that is a shift.
+// beyond that, all but one are dropped by moving the position back. So a slow machine shows slow motion and does not fall
+// behind further. For Lead that is a shift.
 //
 // Steps is for strategies that compute all due ticks within the frame. A strategy that may have to wait counts due ticks
 // itself.

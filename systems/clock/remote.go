@@ -9,8 +9,8 @@ import "tendon/systems"
 // shows an error of more than 100 ms.
 type Remote struct {
 	window window
-	unit   systems.Time
-	known  bool // there was a sample, perhaps before the last restart
+	unit   systems.Time // of stamps on the wire
+	known  bool         // there was a sample, perhaps before the last restart
 
 	base   systems.Time // offset in use at local time since
 	since  systems.Time

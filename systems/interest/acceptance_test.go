@@ -73,7 +73,7 @@ func TestAOI01AllBackendsEqualBruteForceOver10000RandomMoves(t *testing.T) {
 		sets, m := all(t, config), newModel(config, markers)
 		c := &script{Rand: rand.New(rand.NewPCG(1, seed)), size: fixed.FromInt(200)}
 		c.at = [2][]fixed.Vec3{make([]fixed.Vec3, watchers), make([]fixed.Vec3, markers)}
-		var seen [kinds]int
+		var seen [Enter + 1]int
 		for move := range 10_000 {
 			c.play(config.Radius, sets, m)
 			want := m.update()
@@ -92,10 +92,10 @@ func TestAOI01AllBackendsEqualBruteForceOver10000RandomMoves(t *testing.T) {
 		if seen[Enter] < 1000 || seen[Leave] < 500 || seen[Gone] < 200 {
 			t.Errorf("seed %d: too little happened: %v", seed, seen)
 		}
-		if n := sets[Pairs].Counts(); n.Rechecked == 0 || n.Compared > sets[bruteForce].Counts().Compared/10 {
+		if n := sets[withPairs].Counts(); n.Rechecked == 0 || n.Compared > sets[bruteForce].Counts().Compared/10 {
 			t.Errorf("seed %d: the pair list compared %d pairs and rechecked %d", seed, n.Compared, n.Rechecked)
 		}
-		if n := sets[Grid].Counts().Compared; n > sets[bruteForce].Counts().Compared*2/3 {
+		if n := sets[withGrid].Counts().Compared; n > sets[bruteForce].Counts().Compared*2/3 {
 			t.Errorf("seed %d: the grid compared %d pairs", seed, n)
 		}
 	}
@@ -111,7 +111,7 @@ func sameSets(t *testing.T, sets []*Sets, m *model) {
 					t.Fatalf("backend %d: %d has %d: %v", b, w, k, !want)
 				}
 			}
-			set := slices.Collect(s.Set(w))
+			set := s.AppendSet(nil, w)
 			if !slices.IsSorted(set) {
 				t.Fatalf("backend %d: the set of %d is %v", b, w, set)
 			}
@@ -257,7 +257,7 @@ func bytesPerClient(t *testing.T, row, side int) float64 {
 // The pair list compares no pairs of a marker that stays near its anchor.
 func TestAOI05MovementBelowHalfTheRadiusMakesNoPairWork(t *testing.T) {
 	radius := fixed.FromInt(50)
-	s := all(t, Config{Radius: radius, Rate: 60})[Pairs]
+	s := all(t, Config{Radius: radius, Rate: 60})[withPairs]
 	r := rand.New(rand.NewPCG(5, 5))
 	spot := func() fixed.Vec3 {
 		return fixed.Vec3{X: fixed.FromInt(r.IntN(1000)), Y: fixed.FromInt(r.IntN(1000))}
@@ -356,6 +356,7 @@ func TestAOI06TheOrderIsTheSameOnRepeatRuns(t *testing.T) {
 }
 
 func ExampleSets() {
+	kinds := [...]string{Gone: "gone", Leave: "leave", Enter: "enter"}
 	sets, err := New(Config{Radius: fixed.FromInt(50), Rate: 60})
 	if err != nil {
 		panic(err)
@@ -364,12 +365,12 @@ func ExampleSets() {
 	sets.Place(20, fixed.Vec3{X: fixed.FromInt(30)})
 	sets.Place(21, fixed.Vec3{X: fixed.FromInt(51)})
 	for _, e := range sets.Update() {
-		fmt.Println(e.Watcher, e.Kind, e.Marker)
+		fmt.Println(e.Watcher, kinds[e.Kind], e.Marker)
 	}
 	sets.Remove(20)
 	sets.Place(21, fixed.Vec3{X: fixed.FromInt(50)})
 	for _, e := range sets.Update() {
-		fmt.Println(e.Watcher, e.Kind, e.Marker)
+		fmt.Println(e.Watcher, kinds[e.Kind], e.Marker)
 	}
 	// Output:
 	// 3 enter 20

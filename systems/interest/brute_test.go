@@ -2,14 +2,18 @@ package interest
 
 import "testing"
 
-// bruteForce is the index of the test oracle in the result of all, after the backends.
-const bruteForce = int(backends)
+// The indexes of the result of all.
+const (
+	withGrid = iota
+	withPairs
+	bruteForce // the test oracle
+)
 
-// all returns a Sets with each backend, and last one that compares every pair.
+// all returns a Sets with each finder, and last one that compares every pair.
 func all(t testing.TB, c Config) []*Sets {
 	var sets []*Sets
 	for i := range bruteForce + 1 {
-		c.Backend = Backend(i % bruteForce)
+		c.PairList = i == withPairs
 		s, err := New(c)
 		if err != nil {
 			t.Fatal(err)
@@ -22,14 +26,11 @@ func all(t testing.TB, c Config) []*Sets {
 	return sets
 }
 
-// brute compares every pair in every Update. It is the oracle of the backends.
+// brute compares every pair in every Update. It is the oracle of the finders.
 type brute struct{ sets *Sets }
 
-func (*brute) watched(int, bool) {}
-func (*brute) placed(int, bool)  {}
-func (*brute) unwatched(int)     {}
-func (*brute) removed(int)       {}
-func (*brute) left(int, int)     {}
+func (*brute) moved(bool, int, bool) {}
+func (*brute) left(int, int)         {}
 
 func (b *brute) find(found []uint64) []uint64 {
 	s := b.sets

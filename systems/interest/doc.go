@@ -35,14 +35,12 @@
 // # Determinism
 //
 // Distances are compared exactly, in fixed point, without floats, maps or a clock. Equal positions give equal events in
-// the same order (watcher, then marker), with every backend.
+// the same order (watcher, then marker).
 //
-// # Index
+// # Tasks
 //
 //   - set positions: [New], [Sets.Watch], [Sets.Place]
-//   - read the sets: [Sets.Update], [Sets.Set], [Sets.AppendSet], [Sets.Has]
+//   - read the sets: [Sets.Update], [Sets.AppendSet], [Sets.Has], [Sets.Distance]
 //   - remove a client or an entity: [Sets.Unwatch], [Sets.Remove]
-//   - choose a backend: [Grid], [Pairs]
-//   - get distances: [Sets.Distance]
 //   - get set sizes and work: [Sets.Counts]
 package interest

@@ -32,15 +32,8 @@ const (
 	noBucket    = 1<<32 - 1
 )
 
-func newGrid(s *Sets, size fixed.Num) *grid {
-	return &grid{sets: s, size: size, bits: minGridBits, stale: true}
-}
-
-func (*grid) watched(int, bool)  {}
-func (g *grid) placed(int, bool) { g.stale = true }
-func (*grid) unwatched(int)      {}
-func (g *grid) removed(int)      { g.stale = true }
-func (*grid) left(int, int)      {}
+func (g *grid) moved(marker bool, _ int, _ bool) { g.stale = g.stale || marker }
+func (*grid) left(int, int)                      {}
 
 // cell returns the cell of a coordinate.
 func (g *grid) cell(x fixed.Num) int64 {

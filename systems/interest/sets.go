@@ -2,17 +2,37 @@ package interest
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"tendon/ecs/fixed"
 )
 
+// Config configures relevance sets.
+type Config struct {
+	// Radius is R in world units, in (0, MaxRadius]. A marker enters a watcher's set at a distance of R or less and leaves
+	// it beyond 1.25·R. Required.
+	Radius fixed.Num
+	// Rate is the number of Updates per second, in [1, MaxRate]. A marker leaves after Rate Updates outside. Required.
+	Rate int
+	// PairList finds the pairs that come near with Cloud Wu's pair list instead of a grid. The sets are the same. It is
+	// faster while markers move slowly, and stores every pair within 2R, in 16 bytes.
+	PairList bool
+}
+
+// Bounds of a Config.
+const (
+	MaxRadius = fixed.One << 29 // twice the radius squared still fits 128 bits in three dimensions
+	MaxRate   = 1000
+)
+
+// MaxID bounds the ids of watchers and markers, which index slices.
+const MaxID = 1<<24 - 1
+
 // Sets holds a relevance set for each watcher.
 //
 // Invariant after an Update: a marker within R of a watcher is in its set. A marker that was beyond 1.25·R in Rate + 1
 // Updates in a row is not. Any other marker is in the set if it was before. Sets and the order of events depend on the
-// positions alone, not on the backend or the order of calls.
+// positions alone, not on Config.PairList or the order of calls.
 type Sets struct {
 	in, out  reach
 	grace    uint32
@@ -27,14 +47,10 @@ type Sets struct {
 	counts Counts
 }
 
-// finder is a backend. Sets calls its methods after it has stored a change.
+// finder finds the pairs that come near. Sets calls its methods after it has stored a change.
 type finder interface {
-	// watched and placed report a new position; fresh says that there was none before.
-	watched(w int, fresh bool)
-	placed(m int, fresh bool)
-	// unwatched and removed report that there is no position any more.
-	unwatched(w int)
-	removed(m int)
+	// moved reports a new position of a marker or else a watcher. fresh says that it had none before, or has none now.
+	moved(marker bool, id int, fresh bool)
 	// left reports that marker m, which has a position, left the set of w.
 	left(w, m int)
 	// find appends all pairs within R that are not in a set, in any order.
@@ -73,40 +89,31 @@ const (
 	Gone  Kind = iota // the marker was removed
 	Leave             // the marker was outside for a second
 	Enter             // the marker came within the radius
-	kinds
 )
 
-// String returns the kind's name.
-func (k Kind) String() string {
-	if k >= kinds {
-		return fmt.Sprintf("Kind(%d)", uint8(k))
-	}
-	return [kinds]string{"gone", "leave", "enter"}[k]
-}
-
-// Counts are totals since New, except Members and Hot, which are present values.
+// Counts are totals since New, except Members, which is the present value.
 type Counts struct {
-	Updates    uint64
 	Enters     uint64
 	Leaves     uint64 // with removed markers
 	Compared   uint64 // pairs that were compared, without those of the hot list
-	Rechecked  uint64 // pairs of the hot list that were compared; 0 with Grid
+	Rechecked  uint64 // pairs of the hot list that were compared; 0 for a grid
 	Members    int    // markers in all sets
-	Hot        int    // pairs in the hot list; 0 with Grid
 	LargestSet int    // markers in the largest set since New
 }
 
-// New returns empty sets. The error is a *ConfigError.
+// New returns empty sets. It fails for a Config that is out of bounds.
 func New(c Config) (*Sets, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
+	switch {
+	case c.Radius <= 0 || c.Radius > MaxRadius:
+		return nil, fmt.Errorf("interest: Radius is %v, must be in (0, %v]", c.Radius, fixed.Num(MaxRadius))
+	case c.Rate < 1 || c.Rate > MaxRate:
+		return nil, fmt.Errorf("interest: Rate is %d, must be in [1, %d]", c.Rate, MaxRate)
 	}
 	s := &Sets{in: within(c.Radius), out: within(c.Radius + c.Radius/4), grace: uint32(c.Rate)}
-	switch c.Backend {
-	case Grid:
-		s.finder = newGrid(s, c.Radius)
-	case Pairs:
-		s.finder = newPairs(s, c.Radius)
+	if c.PairList {
+		s.finder = &pairs{sets: s, still: belowHalf(c.Radius), far: within(2 * c.Radius)}
+	} else {
+		s.finder = &grid{sets: s, size: c.Radius, bits: minGridBits, stale: true}
 	}
 	return s, nil
 }
@@ -121,7 +128,7 @@ func (s *Sets) Watch(w int, pos fixed.Vec3) {
 	at := &s.watchers[w]
 	fresh := !at.placed
 	at.pos, at.placed = pos, true
-	s.finder.watched(w, fresh)
+	s.finder.moved(false, w, fresh)
 }
 
 // Unwatch removes watcher w and its set at once, without events. A client that lost its entity may keep its last position
@@ -133,7 +140,7 @@ func (s *Sets) Unwatch(w int) {
 	at := &s.watchers[w]
 	s.counts.Members -= len(at.members)
 	at.placed, at.members = false, at.members[:0]
-	s.finder.unwatched(w)
+	s.finder.moved(false, w, true)
 }
 
 // Place sets the position of marker m. A step and a teleport are treated alike.
@@ -145,7 +152,7 @@ func (s *Sets) Place(m int, pos fixed.Vec3) {
 	at := &s.markers[m]
 	fresh := !at.placed
 	at.pos, at.placed = pos, true
-	s.finder.placed(m, fresh)
+	s.finder.moved(true, m, fresh)
 }
 
 // Remove removes marker m from all sets at once. The next Update returns the events. The id may be reused before that.
@@ -159,13 +166,12 @@ func (s *Sets) Remove(m int) {
 		at.gone = true
 		s.gone = append(s.gone, uint32(m))
 	}
-	s.finder.removed(m)
+	s.finder.moved(true, m, true)
 }
 
 // Update updates all sets and returns the changes, by watcher and then by marker. The events are valid until the next
 // Update.
 func (s *Sets) Update() []Event {
-	s.counts.Updates++
 	s.keys = s.keys[:0]
 	for w := range s.watchers {
 		s.leave(w)
@@ -254,22 +260,8 @@ func (s *Sets) record(w int, m uint32, k Kind) {
 	s.keys = append(s.keys, uint64(w)<<26|uint64(m)<<2|uint64(k))
 }
 
-// Set iterates over the set of w, ascending, as of the last Update without the markers that were removed since.
-func (s *Sets) Set(w int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		if w < 0 || w >= len(s.watchers) {
-			return
-		}
-		for _, m := range s.watchers[w].members {
-			if !s.markers[m.marker].gone && !yield(int(m.marker)) {
-				return
-			}
-		}
-	}
-}
-
-// AppendSet appends the markers that Set(w) yields to dst and returns the extended slice. It does not allocate, in
-// contrast to an iterator.
+// AppendSet appends the set of w, ascending, to dst and returns the extended slice. The set is that of the last Update,
+// without the markers that were removed since.
 func (s *Sets) AppendSet(dst []int, w int) []int {
 	if w < 0 || w >= len(s.watchers) {
 		return dst
@@ -282,9 +274,13 @@ func (s *Sets) AppendSet(dst []int, w int) []int {
 	return dst
 }
 
-// Has reports whether Set(w) yields m.
+// Has reports whether m is in the set of w: see AppendSet.
 func (s *Sets) Has(w, m int) bool {
-	return w >= 0 && w < len(s.watchers) && m >= 0 && m < len(s.markers) && !s.markers[m].gone && s.has(w, uint32(m))
+	return s.inRange(w, m) && !s.markers[m].gone && s.has(w, uint32(m))
+}
+
+func (s *Sets) inRange(w, m int) bool {
+	return w >= 0 && w < len(s.watchers) && m >= 0 && m < len(s.markers)
 }
 
 // has reports whether m is a member of w, which must be in range.
@@ -304,20 +300,14 @@ func (s *Sets) has(w int, m uint32) bool {
 
 // Distance returns the distance between w and m. It is fixed.Max if either has no position.
 func (s *Sets) Distance(w, m int) fixed.Num {
-	if w < 0 || w >= len(s.watchers) || m < 0 || m >= len(s.markers) || !s.watchers[w].placed || !s.markers[m].placed {
+	if !s.inRange(w, m) || !s.watchers[w].placed || !s.markers[m].placed {
 		return fixed.Max
 	}
 	return distance(&s.watchers[w].pos, &s.markers[m].pos)
 }
 
 // Counts returns the counters.
-func (s *Sets) Counts() Counts {
-	c := s.counts
-	if p, ok := s.finder.(*pairs); ok {
-		c.Hot = len(p.hot)
-	}
-	return c
-}
+func (s *Sets) Counts() Counts { return s.counts }
 
 // pairOf packs a pair so that pairs sort by watcher and then by marker.
 func pairOf(w, m int) uint64 { return uint64(w)<<32 | uint64(m) }

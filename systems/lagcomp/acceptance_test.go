@@ -248,7 +248,7 @@ func TestLC07VetoesBeatHits(t *testing.T) {
 		trade, later ecs.Tick
 		dies         bool
 	}{{0, 0, true}, {0, 1, false}, {3, 3, true}, {3, 4, false}} {
-		tradeRules = Rules{Trade: c.trade}
+		trade = c.trade
 		s := crossing(t, Config{})
 		s.place(0, gSpot{Pos: fixed.Vec2{X: fixed.FromInt(-50)}, Radius: fixed.One}) // the shooter can be hit as well
 		s.run(s.w.Tick() + 15)
@@ -266,5 +266,5 @@ func TestLC07VetoesBeatHits(t *testing.T) {
 			t.Errorf("shot %d ticks after dying, trades within %d: %+v", c.later, c.trade, l)
 		}
 	}
-	tradeRules = Rules{}
+	trade = 0
 }

@@ -7,10 +7,10 @@
 //
 // No entity is moved back: older states are in the server's ring and are only read. The shooter is always in the present.
 // Only direct hits are compensated. A projectile such as a rocket flies in the present, where all players can see it. The
-// game applies damage at the end of the tick, when it asks the [Rules] whether the server's state overrides the hit.
+// game applies damage at the end of the tick, unless the server's state overrides the hit ([Hit.Counts]).
 //
-// The package is not a strategy, sends nothing, and does nothing on a client. It does not trace: a game has its own shapes.
-// The caller filters entities that interest management hides.
+// The package sends nothing and does nothing on a client. It does not trace: a game has its own shapes. The caller filters
+// entities that interest management hides.
 //
 // # Example
 //
@@ -28,16 +28,10 @@
 //		orders = append(orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: payload})
 //	}
 //
-// # Constants
-//
-// The estimate is server time − one-way latency − interpolation delay, as in Source. A declared view is used if it lies
-// within 200 ms of the estimate; otherwise the estimate is used. It lies at most 250 ms back, as in Overwatch and
-// Battlefield 4. A player who has been behind cover for longer is safe from every shooter.
-//
 // # Tasks
 //
 //   - bound a client's view on the server: [NewJudge], [Judge.View], [Judge.Depth]
-//   - find the targets of a shot: [NewSweep], [Sweep.Near]; one entity: [Sweep.Judged]
-//   - let a shield, a death or a dash beat a hit: [Rules.Veto]
-//   - publish what it costs and whom it bounds: [Sweep.Cost], [Judge.Counters]
+//   - find the targets of a shot: [NewSweep], [Sweep.Near]
+//   - let a shield, a death or a dash beat a hit: [Hit.Counts]
+//   - publish costs and bounded views: [Sweep.Cost], [Judge.Counters]
 package lagcomp

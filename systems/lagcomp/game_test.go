@@ -62,7 +62,7 @@ var (
 	players = ecs.NewQuery1(ecs.Read(seat))
 	mortals = ecs.NewQuery1(ecs.Write(life))
 
-	tradeRules Rules // what harm asks; a test may change it
+	trade ecs.Tick // for Hit.Counts in harm; a test may change it
 )
 
 func moveAll(w *ecs.World) {
@@ -103,15 +103,16 @@ func harm(w *ecs.World) {
 			died = by.Died
 		}
 		s, _ := shield.Read(w, e.Entity())
-		switch tradeRules.Veto(Hit{Tick: w.Tick(), Mitigated: w.Tick() <= s.Until, ShooterDied: died}) {
-		case Counts:
+		hit := Hit{Tick: w.Tick(), Mitigated: w.Tick() <= s.Until, ShooterDied: died}
+		switch {
+		case hit.Counts(trade):
 			l.Hits++
 			if l.Died == 0 {
 				l.Died = w.Tick()
 			}
-		case Mitigated:
+		case hit.Mitigated:
 			l.Saved++
-		case ShooterDead:
+		default:
 			l.TooLate++
 		}
 	}

@@ -1,8 +1,48 @@
 package lagcomp
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
 
-// index is a world's boxes for a Sweep. They hold every place of the ticks [from, last]. Places of ticks before turn are in
+// box is a rectangle of the plane with its edges. The zero box is a point; nowhere is empty.
+type box struct{ lo, hi fixed.Vec2 }
+
+var (
+	nowhere  = box{fixed.Vec2{X: fixed.Max, Y: fixed.Max}, fixed.Vec2{X: fixed.Min, Y: fixed.Min}}
+	anywhere = box{nowhere.hi, nowhere.lo}
+)
+
+// around returns the box of a circle.
+func around(at fixed.Vec3, radius fixed.Num) box {
+	return box{fixed.Vec2{X: at.X - radius, Y: at.Y - radius}, fixed.Vec2{X: at.X + radius, Y: at.Y + radius}}
+}
+
+// with returns the smallest box that holds both.
+func (b box) with(o box) box {
+	return box{
+		fixed.Vec2{X: min(b.lo.X, o.lo.X), Y: min(b.lo.Y, o.lo.Y)},
+		fixed.Vec2{X: max(b.hi.X, o.hi.X), Y: max(b.hi.Y, o.hi.Y)},
+	}
+}
+
+func (b *box) touches(o *box) bool {
+	return b.lo.X <= o.hi.X && b.hi.X >= o.lo.X && b.lo.Y <= o.hi.Y && b.hi.Y >= o.lo.Y
+}
+
+// trail holds the boxes of an entity's places before and since the sweep's last turn.
+type trail struct {
+	entity        ecs.Entity
+	before, since box
+}
+
+// touches compares the box of both, since an entity that moved from one to the other was between them, too.
+func (t *trail) touches(o *box) bool {
+	all := t.before.with(t.since)
+	return all.touches(o)
+}
+
+// index holds the boxes of a world for a Sweep. They hold every place of the ticks [from, last]. Places of ticks before turn are in
 // trail.before, the others in trail.since. When since holds a window of ticks it becomes before. So the boxes always hold
 // one to two windows, and a tick costs one row for each entity.
 //
@@ -12,11 +52,11 @@ type index[T any] struct {
 	next             []trail // scratch
 	warm             bool
 	from, turn, last ecs.Tick
-	row              T // scratch: what roles are asked about, since they take pointers
+	row              T // scratch, since roles take pointers
 	cost             Cost
 }
 
-// forget drops the boxes: they are built again from the past when they are asked for.
+// forget drops the boxes. They are built again from the past when they are used.
 func (x *index[T]) forget() { x.trails, x.warm = x.trails[:0], false }
 
 // follow brings the boxes up to the last state.
@@ -50,14 +90,14 @@ func (s *Sweep[T]) align(x *index[T], w *ecs.World) {
 		}
 		t := trail{e, nowhere, nowhere}
 		if x.warm && e.Born <= x.last {
-			t.since = anywhere // it was there and had the component not at all times
+			t.since = anywhere // it did not have the component at all times
 		}
 		x.next = append(x.next, t)
 	}
 	x.trails, x.next = x.next, x.trails
 }
 
-// trailOf returns e's trail, nil if it has none. next is where to look on; entities are asked for in ascending order.
+// trailOf returns e's trail, nil if it has none. next is where the search continues; entities are searched in ascending order.
 func (x *index[T]) trailOf(e ecs.Entity, next *int) *trail {
 	for *next < len(x.trails) && x.trails[*next].entity.Row < e.Row {
 		*next++
@@ -68,7 +108,7 @@ func (x *index[T]) trailOf(e ecs.Entity, next *int) *trail {
 	return nil
 }
 
-// extend takes the state of tick f into the boxes. A state that is not held makes them begin after it.
+// extend adds the state of tick f to the boxes. If the state is not held, they begin after it.
 func (s *Sweep[T]) extend(x *index[T], w *ecs.World, f ecs.Tick) {
 	past, ok := w.Image().Past(f)
 	if !ok {

@@ -1,7 +1,6 @@
 package lagcomp
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -61,13 +60,9 @@ func TestViewsAreBoundedByEstimateAndCap(t *testing.T) {
 		{"not over", image.ViewStamp{Tick: 1001}, 0, 0, image.ViewStamp{}, Counters{Clamped: 1}},
 		{"a negative latency", image.ViewStamp{Tick: 994}, -systems.Second, -systems.Second, image.ViewStamp{Tick: 994}, Counters{}},
 		{"a latency without end", image.ViewStamp{Tick: 994}, math.MaxInt64, math.MaxInt64, image.ViewStamp{Tick: 985}, Counters{Replaced: 1, Clamped: 1}},
-		{"a delay beyond the bound", image.ViewStamp{Tick: 2000}, 0, systems.Second, image.ViewStamp{Tick: 991}, Counters{Replaced: 1}},
-		{"a delay below the bound", image.ViewStamp{Tick: 2000}, 0, 1, image.ViewStamp{Tick: 997}, Counters{Replaced: 1}},
+		{"a delay beyond the bound", image.ViewStamp{Tick: 958}, 0, systems.Second, image.ViewStamp{Tick: 985}, Counters{Clamped: 1}},
 	} {
-		j := newJudge(t, Config{TickRate: 60, MinDelay: 50 * millisecond, MaxDelay: 150 * millisecond})
-		if strings.HasPrefix(c.name, "200") || strings.HasPrefix(c.name, "more") || strings.HasPrefix(c.name, "not over") {
-			j = newJudge(t, Config{TickRate: 60})
-		}
+		j := newJudge(t, Config{TickRate: 60})
 		if got := j.View(c.seen, 1000, c.oneWay, c.delay); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -97,7 +92,8 @@ func TestLC06NoDeclarationGetsBeyondToleranceAndCap(t *testing.T) {
 	for range 20000 {
 		limit, tolerance := systems.Time(1+r.Int64N(1000))*millisecond, systems.Time(1+r.Int64N(1000))*millisecond
 		rate := []int{1, 20, 60, 100, 1000}[r.IntN(5)]
-		j := newJudge(t, Config{TickRate: rate, Cap: limit, Tolerance: tolerance})
+		j := newJudge(t, Config{TickRate: rate, Cap: limit})
+		j.tolerance = j.inParts(tolerance)
 		f := ecs.Tick(1 + r.Int64N(5000))
 		if r.IntN(3) == 0 {
 			f = 1<<62 - ecs.Tick(r.IntN(9))
@@ -158,13 +154,10 @@ func TestDepthIsTheCapAndTwo(t *testing.T) {
 
 func TestAConfigThatMakesNoSenseIsNamed(t *testing.T) {
 	for field, c := range map[string]Config{
-		"TickRate":  {},
-		"Cap":       {TickRate: 60, Cap: systems.Second + 1},
-		"Tolerance": {TickRate: 60, Tolerance: -1},
-		"MinDelay":  {TickRate: 60, MinDelay: 600 * millisecond},
-		"MaxDelay":  {TickRate: 60, MaxDelay: 2 * systems.Second},
+		"TickRate": {},
+		"Cap":      {TickRate: 60, Cap: systems.Second + 1},
 	} {
-		if _, err := NewJudge(c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), field) {
+		if _, err := NewJudge(c); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

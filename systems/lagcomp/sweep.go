@@ -28,7 +28,7 @@ type Sweep[T any] struct {
 	teleport  fixed.Num
 }
 
-// SweepConfig says how a Sweep looks back.
+// SweepConfig configures a Sweep.
 type SweepConfig struct {
 	// Window is the least number of ticks for which places are kept, at most image.MaxViewTicks; 0 means 64. An older view
 	// reads all entities.
@@ -39,7 +39,7 @@ type SweepConfig struct {
 	Teleport fixed.Num
 }
 
-// Cost counts what looking back costs a world, since it was made.
+// Cost counts the work for older values in a world, since it was made.
 type Cost struct {
 	Looked  uint64 // boxes that were compared with a shot's
 	Rewound uint64 // entities whose older values were read for a shot
@@ -52,7 +52,7 @@ type Cost struct {
 func NewSweep[T any](c *ecs.Component[T], config SweepConfig) *Sweep[T] {
 	roles := c.Roles()
 	if roles.Motion == nil || roles.Bounds == nil {
-		panic(fmt.Sprintf("lagcomp: NewSweep of component %q, which has no roles Motion and Bounds: declare where it is and how large", c.Name()))
+		panic(fmt.Sprintf("lagcomp: NewSweep of component %q, which has no roles Motion and Bounds: give it both", c.Name()))
 	}
 	if config.Window == 0 {
 		config.Window = 64
@@ -65,13 +65,14 @@ func NewSweep[T any](c *ecs.Component[T], config SweepConfig) *Sweep[T] {
 		window:  ecs.Tick(config.Window), teleport: config.Teleport}
 }
 
-// Derived returns what Game.Derived has to list.
+// Derived returns the data to list in Game.Derived.
 func (s *Sweep[T]) Derived() ecs.AnyDerived { return s.derived }
 
-// Cost returns what was counted in the world so far.
+// Cost returns the counters of a world.
 func (s *Sweep[T]) Cost(w *ecs.World) Cost { return s.derived.Of(w).cost }
 
-// Near yields the entities that p could hit in the rectangle [lo, hi], with their value by Judged, in the order of rows. The
+// Near yields the entities that p could hit in the rectangle [lo, hi], with their values as p's shot meets them, in the order of rows. An entity that has teleported since, or was not there
+// throughout, has its present value. The
 // circle of each touches the rectangle. Without a stamp the values are of the present.
 func (s *Sweep[T]) Near(w *ecs.World, p ecs.Player, lo, hi fixed.Vec2) iter.Seq2[ecs.Entity, T] {
 	return func(yield func(ecs.Entity, T) bool) { s.near(w, p, box{lo, hi}, yield) }
@@ -105,17 +106,8 @@ func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area box, yield func(ecs.Ent
 	}
 }
 
-// Judged returns e's value as p's shot meets it: what p saw, or what is there now if e has teleported since or was not
-// there throughout. ok is false if p did not see e, which had not appeared yet, or if e is gone by now.
-func (s *Sweep[T]) Judged(w *ecs.World, p ecs.Player, e ecs.Entity) (value T, ok bool) {
-	value, ok = s.component.Read(w, e)
-	view, late := w.Image().ViewOf(p)
-	if !ok || !late || e.Owner() == ecs.OwnedBy(p) {
-		return value, ok
-	}
-	return s.judged(s.derived.Of(w), w, p, e, value, view)
-}
-
+// judged returns e's value as p's shot meets it: as p saw it, or the present value, now, if e has teleported since or was not
+// there throughout. ok is false if p did not see e, which had not appeared yet.
 func (s *Sweep[T]) judged(x *index[T], w *ecs.World, p ecs.Player, e ecs.Entity, now T, view image.ViewStamp) (value T, ok bool) {
 	x.cost.Rewound++
 	if value, ok = s.component.Seen(w, p, e); ok && !s.steady(x, w, e, now, view) {

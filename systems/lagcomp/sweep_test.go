@@ -122,7 +122,7 @@ func TestNearFindsTheSameAsASearchOfAllEntities(t *testing.T) {
 				var want []ecs.Entity
 				for row := range spots.All(w) {
 					e := row.Entity()
-					value, ok := reach.Judged(w, 1, e)
+					value, ok := judged(w, 1, e)
 					if !ok {
 						gone++
 						continue
@@ -141,8 +141,8 @@ func TestNearFindsTheSameAsASearchOfAllEntities(t *testing.T) {
 					if len(want) == 0 || want[0] != e {
 						t.Fatalf("seed %d, tick %d, view %v: found %v, want %v", seed, f, v, e, want)
 					}
-					if judged, _ := reach.Judged(w, 1, e); judged != value {
-						t.Fatalf("tick %d: %v is found as %v, judged %v", f, e, value, judged)
+					if got, _ := judged(w, 1, e); got != value {
+						t.Fatalf("tick %d: %v is found as %v, judged %v", f, e, value, got)
 					}
 					want = want[1:]
 					found++
@@ -267,7 +267,7 @@ func TestNoEntityIsHitBeforeItsSpawnOrAfterItsEnd(t *testing.T) {
 		}
 		s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
 		s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) {
-			part, seen[view] = reach.Judged(w, 0, e)
+			part, seen[view] = judged(w, 0, e)
 		}
 		s.step()
 	}
@@ -278,7 +278,7 @@ func TestNoEntityIsHitBeforeItsSpawnOrAfterItsEnd(t *testing.T) {
 	s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
 	s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) { w.Despawn(e) }
 	s.w.Game().Systems = ecs.Systems(func(w *ecs.World) {
-		if _, ok := reach.Judged(w, 0, e); ok {
+		if _, ok := judged(w, 0, e); ok {
 			t.Error("somebody who is gone is met")
 		}
 		if _, ok := spot.Seen(w, 0, e); !ok {
@@ -401,4 +401,14 @@ func TestAShotAllocatesNothingOnceWarm(t *testing.T) {
 	if n := testing.AllocsPerRun(50, tick); n != 0 || met == 0 {
 		t.Errorf("%v allocations per tick, %d met", n, met)
 	}
+}
+
+// judged returns e's value as p's shot meets it. ok is false if p did not see e, or if e is gone by now.
+func judged(w *ecs.World, p ecs.Player, e ecs.Entity) (value gSpot, ok bool) {
+	value, ok = reach.component.Read(w, e)
+	view, late := w.Image().ViewOf(p)
+	if !ok || !late || e.Owner() == ecs.OwnedBy(p) {
+		return value, ok
+	}
+	return reach.judged(reach.derived.Of(w), w, p, e, value, view)
 }

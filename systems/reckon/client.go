@@ -109,7 +109,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	w := c.World()
 	c.clock = remoteClock{}
 	if c.limits.Assumed == 0 {
-		c.clock.exchange, _ = clock.NewProber(clock.Config{}) // a zero Config is valid
+		c.clock.exchange = clock.NewProber()
 	}
 	c.remotes.clear()
 	c.avatars = c.avatars[:0]

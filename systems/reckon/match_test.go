@@ -83,8 +83,8 @@ func newMatch(t testing.TB, seed uint64, profile string, c *course, config motio
 		if err := m.net.Connect(id, m.server, p); err != nil {
 			t.Fatal(err)
 		}
-		m.probe[id], _ = clock.NewProber(clock.Config{})
-		m.answer[id], _ = clock.NewAnswerer(clock.Config{})
+		m.probe[id] = clock.NewProber()
+		m.answer[id] = clock.NewAnswerer()
 		m.net.OnMessage(id, m.atClient(t, id))
 		m.net.Every(id, m.net.LocalNow(id), 60, func(_ int64, now simnet.Time) { m.frame(t, id, systems.Time(now)) })
 	}

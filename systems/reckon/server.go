@@ -135,7 +135,7 @@ func (s *Server) opened(p *peer, _ bool) {
 	link := &p.Own
 	if link.relevant == nil {
 		if s.settings.Assumed == 0 {
-			link.clock.exchange, _ = clock.NewAnswerer(clock.Config{}) // a zero Config is valid
+			link.clock.exchange = clock.NewAnswerer()
 		}
 		link.relevant = s.relevanceOf(p)
 	}
