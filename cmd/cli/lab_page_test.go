@@ -25,8 +25,8 @@ func pageGame() *ecs.Game {
 	return g
 }
 
-// greeting is what the page at an address is told first.
-func greeting(t *testing.T, url string) (m struct {
+// firstMessage returns the first message that the page at an address receives.
+func firstMessage(t *testing.T, url string) (m struct {
 	Game     string
 	Settings struct {
 		Sync    []string
@@ -65,9 +65,9 @@ func TestTheLabsPageIsServedUntilItIsInterrupted(t *testing.T) {
 	if html, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK || !strings.Contains(string(html), "Tendon lab") {
 		t.Errorf("%s answers %s: %s", url, answer.Status, html)
 	}
-	m := greeting(t, url)
+	m := firstMessage(t, url)
 	if s := m.Settings; m.Game != "crumbs" || strings.Join(s.Sync, " ") != "lockstep predict" || s.Net != "P5" || s.Players != 3 || s.Seed != 11 {
-		t.Errorf("the page is told %+v", m)
+		t.Errorf("the page receives %+v", m)
 	}
 	lab.stop()
 	if code := <-lab.ended; code != app.ExitFine {
@@ -77,9 +77,9 @@ func TestTheLabsPageIsServedUntilItIsInterrupted(t *testing.T) {
 
 func TestTheDemosPageBeginsWithTheDemosNetwork(t *testing.T) {
 	demo := background(t, pageGame(), "demo", "--page", "--no-open", "--json", "--rtt", "320ms", "--loss", "7", "--bots", "2", "--sync", "reckon")
-	m := greeting(t, awaitEvent(t, demo.out, demo.ended, "page").text("url"))
+	m := firstMessage(t, awaitEvent(t, demo.out, demo.ended, "page").text("url"))
 	if s := m.Settings; strings.Join(s.Sync, " ") != "lockstep reckon" || s.RTT != 320 || s.Loss != 7 || s.Players != 3 {
-		t.Errorf("the page is told %+v", m)
+		t.Errorf("the page receives %+v", m)
 	}
 	demo.stop()
 	if code := <-demo.ended; code != app.ExitFine {
@@ -92,7 +92,7 @@ func TestThePageForOthersDemandsAToken(t *testing.T) {
 	lab := background(t, pageGame(), "lab", "--page", "--no-open", "--json", "--listen", "0.0.0.0:0")
 	url := awaitEvent(t, lab.out, lab.ended, "page").text("url")
 	at, token, ok := strings.Cut(url, "#token=")
-	if !ok || len(token) != 32 {
+	if !ok || len(token) != 26 {
 		t.Fatalf("the link is %s", url)
 	}
 	answer, err := http.Get(at + "lab.js")

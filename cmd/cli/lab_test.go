@@ -146,7 +146,7 @@ func TestLabOfAGameWithoutPositionsLeavesThemOut(t *testing.T) {
 	}
 }
 
-// Who differs again and again is removed, which ends the match.
+// A client that differs again and again is removed, which ends the match.
 func TestLabFailsIfStatesDiffer(t *testing.T) {
 	for _, strategy := range []string{"relay", "lockstep"} {
 		r := do(t, desyncingGame(), "lab", "--sync", strategy, "--net", "P1", "--for", "20s", "--settle", "0s")
@@ -204,8 +204,8 @@ func TestLabFindsOutAtOnceWhetherItsFilesCanBeWritten(t *testing.T) {
 	}
 }
 
-// The gates are of one kind of run. Others are told that they are not judged, and a program that asks for them is not told
-// that all is well.
+// The gates are of one kind of run. The output of another run names the reason why none is judged, and its exit code is not 0
+// if the gates were requested.
 func TestLabJudgesTheGatesOnlyWhereTheyHold(t *testing.T) {
 	short := []string{"lab", "--sync", "relay", "--net", "P3", "--for", "1s", "--settle", "0s", "--seed", "1"}
 	r := do(t, placedGame(), append(short, "--gates")...)

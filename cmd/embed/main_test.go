@@ -55,7 +55,8 @@ func watchLoop() {
 		seen.err = err
 		return
 	}
-	defer g.close()
+	defer g.match.close()
+	defer g.client.Close()
 	ebiten.SetWindowTitle(title)
 	ebiten.SetWindowSize(pondWidth.Int(), pondHeight.Int())
 	ebiten.SetRunnableOnUnfocused(true)

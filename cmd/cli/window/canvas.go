@@ -4,14 +4,12 @@ package window
 
 import (
 	"bytes"
-	"fmt"
 	"image/color"
 	"image/png"
 
 	"github.com/hajimehoshi/ebiten/v2"
 	"github.com/hajimehoshi/ebiten/v2/text/v2"
 	"github.com/hajimehoshi/ebiten/v2/vector"
-	"golang.org/x/image/font/gofont/gomedium"
 
 	"tendon/ecs"
 )
@@ -30,15 +28,6 @@ type canvas struct {
 
 var _ ecs.Canvas = (*canvas)(nil)
 
-func newCanvas(g *ecs.Game) (*canvas, error) {
-	font, err := text.NewGoTextFaceSource(bytes.NewReader(gomedium.TTF))
-	if err != nil {
-		return nil, fmt.Errorf("window: font: %w", err)
-	}
-	images := map[string]*ebiten.Image{}
-	return &canvas{font: font, game: g, images: images, hud: &canvas{font: font, game: g, images: images}}, nil
-}
-
 // begin starts a picture. The camera is that of the HUD until the game moves it.
 func (c *canvas) begin(dst *ebiten.Image) {
 	dst.Fill(color.RGBA{R: 18, G: 20, B: 26, A: 255})
@@ -54,9 +43,8 @@ func (c *canvas) Aspect() float64 {
 
 // Camera centers (x, y) and shows height world units from top to bottom.
 func (c *canvas) Camera(x, y, height float64) {
-	w, h := float64(c.dst.Bounds().Dx()), float64(c.dst.Bounds().Dy())
-	c.scale = h / height
-	c.originX, c.originY = x-w/2/c.scale, y-h/2/c.scale
+	c.scale = float64(c.dst.Bounds().Dy()) / height
+	c.originX, c.originY = x-c.Aspect()*height/2, y-height/2
 }
 
 // Hud returns the canvas with a fixed camera.
@@ -74,7 +62,7 @@ func (c *canvas) pixel(x, y float64) (float32, float32) {
 
 // world returns the world point at a pixel.
 func (c *canvas) world(x, y int) (float64, float64) {
-	if c.scale == 0 {
+	if c.scale == 0 { // before the first picture
 		return 0, 0
 	}
 	return float64(x)/c.scale + c.originX, float64(y)/c.scale + c.originY
@@ -108,13 +96,8 @@ func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
 		return
 	}
 	c.path.Reset()
-	for i, p := range points {
-		x, y := c.pixel(p.X, p.Y)
-		if i == 0 {
-			c.path.MoveTo(x, y)
-		} else {
-			c.path.LineTo(x, y)
-		}
+	for _, p := range points {
+		c.path.LineTo(c.pixel(p.X, p.Y)) // the first one starts the path
 	}
 	c.path.Close()
 	o := &vector.DrawPathOptions{AntiAlias: true}
@@ -127,9 +110,8 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	if words == "" {
 		return
 	}
-	px, py := c.pixel(x, y)
 	o := &text.DrawOptions{}
-	o.GeoM.Translate(float64(px), float64(py))
+	o.GeoM.Translate((x-c.originX)*c.scale, (y-c.originY)*c.scale)
 	o.ColorScale.ScaleWithColor(paint(col))
 	o.PrimaryAlign = text.Align(min(max(align, -1), 1) + 1)
 	text.Draw(c.dst, words, &text.GoTextFace{Source: c.font, Size: size * c.scale}, o)
@@ -147,9 +129,8 @@ func (c *canvas) Image(name string, x, y, width, height float64) {
 	if img == nil {
 		return
 	}
-	px, py := c.pixel(x, y)
 	o := &ebiten.DrawImageOptions{Filter: ebiten.FilterLinear}
 	o.GeoM.Scale(width*c.scale/float64(img.Bounds().Dx()), height*c.scale/float64(img.Bounds().Dy()))
-	o.GeoM.Translate(float64(px), float64(py))
+	o.GeoM.Translate((x-c.originX)*c.scale, (y-c.originY)*c.scale)
 	c.dst.DrawImage(img, o)
 }

@@ -21,7 +21,7 @@ type Config struct {
 	Frame func(now time.Time, in ecs.InputBytes) error
 	// View returns the view to paint; nil: there is none yet.
 	View func(now time.Time) *ecs.View
-	// Status returns a line of text: in the middle while there is no view, else at the bottom. Optional.
+	// Status returns a line of text: in the middle while there is no view, else at the bottom.
 	Status func() string
 }
 

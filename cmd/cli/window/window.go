@@ -3,6 +3,7 @@
 package window
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/hajimehoshi/ebiten/v2"
+	"github.com/hajimehoshi/ebiten/v2/text/v2"
+	"golang.org/x/image/font/gofont/gomedium"
 
 	"tendon/ecs"
 )
@@ -17,7 +20,7 @@ import (
 // screen is the window's loop: Ebitengine calls Update and Draw once per picture.
 type screen struct {
 	config  Config
-	canvas  *canvas
+	canvas  canvas
 	started bool
 }
 
@@ -37,59 +40,49 @@ func Run(c Config) (err error) {
 	if c.Game.Screen.Draw == nil || c.Game.Screen.Controls == nil {
 		return fmt.Errorf("window: the game has no Draw or no Controls; set them in ecs.Game")
 	}
-	s := &screen{config: c}
-	if s.canvas, err = newCanvas(c.Game); err != nil {
-		return err
+	s := &screen{config: c, canvas: canvas{game: c.Game, images: map[string]*ebiten.Image{}}}
+	if s.canvas.font, err = text.NewGoTextFaceSource(bytes.NewReader(gomedium.TTF)); err != nil {
+		return fmt.Errorf("window: font: %w", err)
 	}
+	hud := s.canvas
+	s.canvas.hud = &hud
 	ebiten.SetWindowTitle(c.Title)
 	ebiten.SetWindowSize(1280, 800)
 	ebiten.SetWindowResizingMode(ebiten.WindowResizingModeEnabled)
 	ebiten.SetTPS(ebiten.SyncWithFPS)
 	ebiten.SetRunnableOnUnfocused(true)
-	err = runGame(s)
-	switch {
-	case err == nil || errors.Is(err, ErrClosed):
-		return nil
-	case s.started:
-		return err
-	}
-	return fmt.Errorf("%w: %v; is an X server running, are libX11 and libGL installed?", ErrUnavailable, err)
-}
-
-// runGame returns a panic of the graphics libraries' loader as an error.
-func runGame(s *screen) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			if s.started {
-				panic(r)
+		if !s.started { // the loader of the graphics libraries panics
+			if r := recover(); r != nil {
+				err = fmt.Errorf("%v", r)
 			}
-			err = fmt.Errorf("%v", r)
+			if err != nil {
+				err = fmt.Errorf("%w: %v; is an X server running, are libX11 and libGL installed?", ErrUnavailable, err)
+			}
 		}
 	}()
-	return ebiten.RunGame(s)
+	if err = ebiten.RunGame(s); errors.Is(err, ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // Update reads the controls and calls Frame.
 func (s *screen) Update() error {
 	s.started = true
-	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(controls{s.canvas}))
+	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(controls{&s.canvas}))
 }
 
 // Draw paints the current view.
 func (s *screen) Draw(dst *ebiten.Image) {
 	s.canvas.begin(dst)
-	view := s.config.View(time.Now())
-	status := ""
-	if s.config.Status != nil {
-		status = s.config.Status()
-	}
-	hud := s.canvas.Hud()
+	view, status := s.config.View(time.Now()), s.config.Status()
 	if view == nil {
-		hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
-	} else {
-		s.config.Game.Screen.Draw(s.canvas, view)
-		hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
+		s.canvas.hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
+		return
 	}
+	s.config.Game.Screen.Draw(&s.canvas, view)
+	s.canvas.hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
 }
 
 // Layout returns the size of the window in pixels of the screen.
@@ -97,3 +90,33 @@ func (s *screen) Layout(width, height int) (int, int) {
 	scale := ebiten.Monitor().DeviceScaleFactor()
 	return int(float64(width) * scale), int(float64(height) * scale)
 }
+
+// controls reads keyboard and pointer. The pointer is in world units of the last camera.
+type controls struct{ canvas *canvas }
+
+var _ ecs.Controls = controls{}
+
+// named are the keys that are neither letters nor digits.
+var named = map[string]ebiten.Key{
+	"left": ebiten.KeyArrowLeft, "right": ebiten.KeyArrowRight, "up": ebiten.KeyArrowUp, "down": ebiten.KeyArrowDown,
+	"space": ebiten.KeySpace, "shift": ebiten.KeyShift, "enter": ebiten.KeyEnter, "tab": ebiten.KeyTab,
+}
+
+// Down reports whether a key or button is held.
+func (c controls) Down(key string) bool {
+	switch {
+	case key == "mouse1":
+		return ebiten.IsMouseButtonPressed(ebiten.MouseButtonLeft)
+	case key == "mouse2":
+		return ebiten.IsMouseButtonPressed(ebiten.MouseButtonRight)
+	case len(key) == 1 && key[0] >= 'a' && key[0] <= 'z':
+		return ebiten.IsKeyPressed(ebiten.KeyA + ebiten.Key(key[0]-'a'))
+	case len(key) == 1 && key[0] >= '0' && key[0] <= '9':
+		return ebiten.IsKeyPressed(ebiten.KeyDigit0 + ebiten.Key(key[0]-'0'))
+	}
+	k, known := named[key]
+	return known && ebiten.IsKeyPressed(k)
+}
+
+// Pointer returns the position of the pointer in world units.
+func (c controls) Pointer() (x, y float64) { return c.canvas.world(ebiten.CursorPosition()) }

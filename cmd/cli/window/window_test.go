@@ -102,7 +102,7 @@ func watchWindow() {
 	}
 	var state image.Snapshot
 	seen.err = Run(Config{
-		Title: "tendon window test", Game: world.Game(),
+		Title: "tendon window test", Game: world.Game(), Status: func() string { return "" },
 		Frame: func(_ time.Time, in ecs.InputBytes) error {
 			if ctx.Err() != nil {
 				return errors.New("no key arrived in a minute")

@@ -3,12 +3,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"syscall"
@@ -136,11 +138,7 @@ func (a *App) Until(d time.Duration) (context.Context, context.CancelFunc, error
 	if d < 0 {
 		return nil, nil, fmt.Errorf("--for %v: give a time above 0, or leave it out", d)
 	}
-	if d == 0 {
-		ctx, cancel := context.WithCancel(a.Ctx)
-		return ctx, cancel, nil
-	}
-	ctx, cancel := context.WithTimeout(a.Ctx, d)
+	ctx, cancel := context.WithTimeout(a.Ctx, cmp.Or(d, math.MaxInt64))
 	return ctx, cancel, nil
 }
 

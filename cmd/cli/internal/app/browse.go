@@ -24,11 +24,9 @@ const defaultListen = "127.0.0.1:0"
 // Check refuses the flags of a page without --page.
 func (v *BrowseFlags) Check(page bool) error {
 	switch {
-	case page:
-		return nil
-	case v.Listen != defaultListen:
+	case !page && v.Listen != defaultListen:
 		return fmt.Errorf("--listen %s is for --page: add --page, or leave --listen out", v.Listen)
-	case v.NoOpen:
+	case !page && v.NoOpen:
 		return errors.New("--no-open is for --page: add --page, or leave --no-open out")
 	}
 	return nil
@@ -39,9 +37,7 @@ func (v *BrowseFlags) Check(page bool) error {
 func (v *BrowseFlags) Serve(a *App, name string, c page.Config, register func(*page.Server) error, more Fields) error {
 	c.Addr = v.Listen
 	if page.Reachable(v.Listen) {
-		token := make([]byte, 16)
-		_, _ = rand.Read(token) // never fails
-		c.Token = fmt.Sprintf("%x", token)
+		c.Token = rand.Text()
 	}
 	s, err := page.New(c)
 	if err != nil {

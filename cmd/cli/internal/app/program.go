@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,55 +26,15 @@ func Build() string {
 	return build + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
-// Program returns the command that starts this program again, as a shell accepts it.
+// Program returns the command that starts this program again, as a shell accepts it. It is the name by which the program was
+// called, or go run if the executable is a temporary one.
 func Program() string {
-	module, pkg := "", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		module, pkg = info.Main.Path, info.Path
-	}
+	info, ok := debug.ReadBuildInfo()
 	executable, err := os.Executable()
-	if err != nil {
-		return Quoted(os.Args[0])
+	if ok && err == nil && info.Main.Path != "" && strings.HasPrefix(info.Path, info.Main.Path) && strings.Contains(filepath.ToSlash(executable), "/go-build") {
+		return "go run " + Quoted(info.Path)
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		return Quoted(os.Args[0])
-	}
-	return invocation(os.Args[0], executable, module, pkg, here)
-}
-
-// invocation returns the command that starts a program again: the name it was called by, or go run if its executable is a
-// temporary one of go run. here is the working directory, inside the module.
-func invocation(called, executable, module, pkg, here string) string {
-	temporary := false
-	for dir := range strings.SplitSeq(filepath.ToSlash(executable), "/") {
-		temporary = temporary || strings.HasPrefix(dir, "go-build")
-	}
-	inside, ok := strings.CutPrefix(pkg, module)
-	if !temporary || !ok || module == "" {
-		return Quoted(called)
-	}
-	root := here
-	for !isFile(filepath.Join(root, "go.mod")) {
-		up := filepath.Dir(root)
-		if up == root {
-			return Quoted(called)
-		}
-		root = up
-	}
-	dir, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(inside)))
-	if err != nil {
-		return Quoted(called)
-	}
-	if dir = filepath.ToSlash(dir); dir != "." && !strings.HasPrefix(dir, "..") {
-		dir = "./" + dir
-	}
-	return "go run " + Quoted(dir)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	return Quoted(os.Args[0])
 }
 
 // Quoted returns a word as a shell accepts it.
@@ -84,4 +46,35 @@ func Quoted(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Writable makes a directory and checks that files can be created in it.
+func Writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".try-*")
+	if err != nil {
+		return err
+	}
+	err = f.Close()
+	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// Replaceable checks that a file can be written, if it exists.
+func Replaceable(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// IsDirectory reports whether a path is a directory.
+func IsDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -19,7 +19,7 @@ import (
 
 // DiagnosticFlags choose the directories of files about slow ticks and desyncs.
 type DiagnosticFlags struct {
-	SlowDir   string `type:"path" help:"When a tick exceeds its budget, write a trace of the last seconds and a table of costs into this directory: at most 8 per run, one in 10 s. New files replace the oldest of previous runs."`
+	SlowDir   string `type:"path" help:"Write a trace of the last seconds and a table of costs into this directory when a tick exceeds its budget. At most 8 per run, one in 10 s. New files replace the oldest of previous runs."`
 	DesyncDir string `type:"path" help:"If a state differs, write a bundle of both states and the ticks that led there into this directory, at most 16, one in 10 s. replay opens them."`
 }
 

@@ -12,27 +12,31 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/window"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
+	"tendon/net/session"
 	"tendon/systems"
 )
 
-// Player runs a client without a window: a bot or a spectator. One goroutine owns the client; any may call line.
+// Player runs a client without a window: a bot or a spectator. One goroutine owns the client; any may call Line.
 type Player struct {
 	Name   string
 	Client *client.Client
-	server *host.ChecksumHistory // optional: of the server in this process
-	Bot    bool                  // a spectator's token is an error
 	Game   *ecs.Game
+	Server *host.ChecksumHistory // of the server in this process; optional
+	Bot    bool                  // a spectator's token is an error
+	Ledger *cost.Ledger          // optional
 
-	compared ecs.Tick                // last tick whose checksum was compared
-	sums     [2][]image.Checksum     // scratch: the client's and the server's
-	skipped  []bool                  // scratch: components that are not replicated
-	cost     *hdrhistogram.Histogram // of a Frame, in µs
-	Ledger   *cost.Ledger            // optional
+	compared  ecs.Tick                // last tick whose checksum was compared
+	sums      [2][]image.Checksum     // scratch: the client's and the server's
+	skipped   []bool                  // scratch: components that are not replicated
+	cost      *hdrhistogram.Histogram // of a Frame, in µs
+	published time.Time               // time of the last rates
 
 	mu    sync.Mutex
 	shown Line
@@ -40,19 +44,12 @@ type Player struct {
 
 // Line is one row of the live table.
 type Line struct {
-	Name      string  `json:"name"`
-	State     string  `json:"state"`
-	Waiting   bool    `json:"waiting,omitempty"` // live, but nothing arrives from the server
-	Tick      uint64  `json:"tick"`
-	Confirmed uint64  `json:"confirmed"`
-	Progress  float64 `json:"progress"` // of loading and catching up, in [0, 1]
-	connectionFigures
-	predictionFigures
-	checkFigures
-}
-
-// connectionFigures describe a client's connection and its frames.
-type connectionFigures struct {
+	Name       string  `json:"name"`
+	State      string  `json:"state"`
+	Waiting    bool    `json:"waiting,omitempty"` // live, but nothing arrives from the server
+	Tick       uint64  `json:"tick"`
+	Confirmed  uint64  `json:"confirmed"`
+	Progress   float64 `json:"progress"` // of loading and catching up, in [0, 1]
 	RTTMs      float64 `json:"rtt_ms"`
 	UpBps      float64 `json:"up_bytes_per_s"`
 	DownBps    float64 `json:"down_bytes_per_s"`
@@ -60,12 +57,13 @@ type connectionFigures struct {
 	FrameP99Us float64 `json:"frame_p99_us"`
 	Resyncs    uint64  `json:"resyncs"`
 	Reconnects uint64  `json:"reconnects"`
+	figures
 
 	up, down uint64 // total bytes
 }
 
-// predictionFigures describe a client's prediction.
-type predictionFigures struct {
+// figures describe a client's prediction, and count the comparisons with the server's checksums.
+type figures struct {
 	Rollbacks uint64  `json:"rollbacks"`
 	PerSecond float64 `json:"rollbacks_per_s"`
 	Depth     float64 `json:"mean_depth"`
@@ -73,18 +71,14 @@ type predictionFigures struct {
 	Corrected uint64  `json:"corrections"`
 	Stalls    uint64  `json:"stalled_frames"`
 	Stalled   string  `json:"stalled,omitempty"` // reason of the current stall
+	Agreed    uint64  `json:"checksums_equal"`
+	Differed  uint64  `json:"checksums_different"`
+	Desync    string  `json:"desync,omitempty"` // the first
 }
 
-// checkFigures count the comparisons with the server's checksums.
-type checkFigures struct {
-	Agreed   uint64 `json:"checksums_equal"`
-	Differed uint64 `json:"checksums_different"`
-	Desync   string `json:"desync,omitempty"` // the first
-}
-
-func New(name string, c *client.Client, g *ecs.Game, server *host.ChecksumHistory) *Player {
-	return &Player{Name: name, Client: c, Game: g, server: server, cost: hdrhistogram.New(1, int64(10*time.Second/time.Microsecond), 3),
-		shown: Line{Name: name, Progress: 1}}
+// New returns a player of a client.
+func New(name string, c *client.Client, g *ecs.Game) *Player {
+	return &Player{Name: name, Client: c, Game: g, cost: hdrhistogram.New(1, int64(10*time.Second/time.Microsecond), 3), shown: Line{Name: name, Progress: 1}}
 }
 
 // ErrDesynced ends a player whose state differed from the server's, once the difference is explained.
@@ -92,21 +86,12 @@ var ErrDesynced = errors.New("the states differ")
 
 // ErrSilent ends a client that receives no response. A server that refuses a client says why; it does not respond to a
 // token that is not valid.
-var ErrSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it, and take a token made with the server's key, not used before and, if the player of that --client-id is connected already, made since")
+var ErrSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it. Take a token made with the server's key and not used before. If the player of that --client-id is connected already, take one made since")
 
-// errSpectator ends a bot without a seat.
-var errSpectator = errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
-
-// isSpectator reports whether the server admitted a client as a spectator.
-func isSpectator(c *client.Client) bool { return c.Core.World() != nil && c.Seat() < 0 }
-
-// maxAttempts is how many attempts to connect a client makes while the server does not respond. Each lasts as long as the
+// unanswered reports whether a client should stop connecting: after two attempts without a response. Each lasts as long as the
 // token's timeout, 5 s by default.
-const maxAttempts = 2
-
-// unanswered reports whether a client should stop connecting.
 func unanswered(c *client.Client) bool {
-	return c.State() == client.Connecting && c.Stats().Reconnects >= maxAttempts
+	return c.State() == client.Connecting && c.Stats().Reconnects >= 2
 }
 
 // Run plays until the context is done, or returns the error that ended the client.
@@ -114,24 +99,21 @@ func (p *Player) Run(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second / time.Duration(p.Game.TickRate))
 	defer ticker.Stop()
 	defer p.Client.Close()
-	publish, progress := time.Now(), time.Now()
+	p.published = time.Now()
+	next := p.published
 	for {
 		select {
 		case <-ctx.Done():
-			p.publish(time.Since(publish))
+			p.publish(time.Now(), true)
 			return nil
 		case now := <-ticker.C:
-			if err := p.frame(now); err != nil {
-				p.publish(now.Sub(publish))
+			err := p.frame(now)
+			if err != nil || !now.Before(next) {
+				p.publish(now, err != nil)
+				next = now.Add(time.Second / 10)
+			}
+			if err != nil {
 				return err
-			}
-			if now.Sub(progress) >= time.Second/10 {
-				p.publishProgress()
-				progress = now
-			}
-			if now.Sub(publish) >= time.Second {
-				p.publish(now.Sub(publish))
-				publish = now
 			}
 		}
 	}
@@ -149,31 +131,24 @@ func (p *Player) frame(now time.Time) error {
 		return err
 	case unanswered(p.Client):
 		return ErrSilent
-	case p.Bot && isSpectator(p.Client):
-		return errSpectator
-	case p.server != nil && len(p.Client.Core.Desyncs()) > 0:
+	case p.Bot && p.Client.Core.World() != nil && p.Client.Seat() < 0:
+		return errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
+	case p.Server != nil && len(p.Client.Core.Desyncs()) > 0:
 		return ErrDesynced
 	}
 	return nil
 }
 
-// publishProgress publishes the progress of loading and catching up.
-func (p *Player) publishProgress() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown.State, p.shown.Progress = p.Client.State().String(), p.Client.Progress()
-}
-
 // compare compares the newest confirmed state with the server's checksums.
 func (p *Player) compare() {
-	if p.server == nil {
+	if p.Server == nil {
 		return
 	}
 	_, _, confirmed, _ := p.Client.Core.Snapshots(0) // the confirmed state does not depend on the moment
 	if confirmed.Empty() || confirmed.Tick() <= p.compared {
 		return
 	}
-	want, known := p.server.AppendAt(p.sums[1][:0], confirmed.Tick())
+	want, known := p.Server.AppendAt(p.sums[1][:0], confirmed.Tick())
 	if !known {
 		return
 	}
@@ -197,32 +172,32 @@ func (p *Player) compare() {
 		return
 	}
 	p.shown.Differed++
-	if p.shown.Desync == "" {
-		p.shown.Desync = fmt.Sprintf("tick %d: %s", confirmed.Tick(), differing(p.Game.Schema().Columns(), have, want))
+	if p.shown.Desync != "" {
+		return
 	}
-}
-
-// differing lists the components whose checksums differ.
-func differing(names []string, have, want []image.Checksum) string {
-	var list []string
-	for i := range names {
+	var names []string
+	for i, name := range p.Game.Schema().Columns() {
 		if have[i] != want[i] {
-			list = append(list, names[i])
+			names = append(names, name)
 		}
 	}
-	return strings.Join(list, ", ") + " differ"
+	p.shown.Desync = fmt.Sprintf("tick %d: %s differ", confirmed.Tick(), strings.Join(names, ", "))
 }
 
-// publish updates the row. elapsed is the time since the last call.
-func (p *Player) publish(elapsed time.Duration) {
-	s := p.Client.Stats()
-	st := s.Strategy
+// publish updates the progress of loading and catching up and, once a second or if all is set, the other figures.
+func (p *Player) publish(now time.Time, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := &p.shown
-	seconds := max(elapsed.Seconds(), 1e-3)
-	l.Waiting, l.Progress = s.Waiting, p.Client.Progress()
-	l.State, l.Tick, l.Confirmed, l.RTTMs = s.State.String(), uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
+	l.State, l.Progress = p.Client.State().String(), p.Client.Progress()
+	elapsed := now.Sub(p.published)
+	if !all && elapsed < time.Second {
+		return
+	}
+	p.published = now
+	s := p.Client.Stats()
+	st, seconds := s.Strategy, max(elapsed.Seconds(), 1e-3)
+	l.Waiting, l.Tick, l.Confirmed, l.RTTMs = s.Waiting, uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
 	l.PerSecond = float64(st.Rollbacks-l.Rollbacks) / seconds
 	if st.Rollbacks > 0 {
 		l.Depth = float64(st.Resimulated) / float64(st.Rollbacks)
@@ -242,4 +217,65 @@ func (p *Player) Line() Line {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.shown
+}
+
+// InWindow plays in a window. An error from lost ends it early. lost is optional.
+func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error) error {
+	defer c.Close()
+	err := window.Run(window.Config{
+		Title: title, Game: a.Game,
+		Frame: func(now time.Time, in ecs.InputBytes) error {
+			select {
+			case <-ctx.Done():
+				return window.ErrClosed
+			case err := <-lost:
+				return err
+			default:
+			}
+			if unanswered(c) {
+				return ErrSilent
+			}
+			c.SetInput(in)
+			return c.Frame(now)
+		},
+		View: func(now time.Time) *ecs.View {
+			if c.Core.World() == nil {
+				return nil
+			}
+			view := c.View(now)
+			c.Effects(func(e systems.Effect) {
+				if a.Game.Screen.Effect != nil {
+					a.Game.Screen.Effect(view, e)
+				}
+			})
+			return view
+		},
+		Status: func() string { return status(c) },
+	})
+	return PlayError(err)
+}
+
+// PlayError adds advice to the error that ended a client. Leaving is no error.
+func PlayError(err error) error {
+	switch {
+	case errors.Is(err, client.ErrClosed):
+		return nil
+	case errors.Is(err, client.ErrUnreachable):
+		return fmt.Errorf("%w; see whether the server still runs, and whether the same player has joined from elsewhere", err)
+	case errors.Is(err, &session.Error{Code: session.CodeGame}):
+		return fmt.Errorf("%w; it may also be that the server runs at another --tick-rate: give the same", err)
+	}
+	return err
+}
+
+// status returns the line at the bottom of the window.
+func status(c *client.Client) string {
+	s := c.Stats()
+	switch c.State() {
+	case client.Live:
+		return fmt.Sprintf("RTT %d ms · %d ticks ahead · input delay %d", s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
+	case client.Loading, client.CatchingUp:
+		return fmt.Sprintf("%v [%-20s] %.0f %%", c.State(), strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
+	}
+	return c.State().String() + "…"
 }

@@ -34,7 +34,7 @@ type Flags struct {
 	Adapt     bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
 	Eager     bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
 	Margin    int           `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. 0: adapted to the jitter."`
-	Closing   string        `sync:"lockstep" group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: close a frame at its deadline (optimistic), when all inputs have arrived (waiting), or when they have arrived or --wait is over (hybrid)."`
+	Closing   string        `sync:"lockstep" group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
 	Wait      time.Duration `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: how long --closing hybrid waits, at most two frames. Only with --closing hybrid."`
 	Article   bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: the settings of the article on frame sync: 5 frames per packet, no jitter buffer, no catching up."`
 	RelayOnly bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match where votes differ. With --journal, a restarted server computes each match again from tick 0."`

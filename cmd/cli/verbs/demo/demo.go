@@ -253,8 +253,8 @@ func (v *Verb) start(a *app.App, strategy systems.Strategy) (*match, error) {
 		if err != nil {
 			return nil, errors.Join(err, m.finish())
 		}
-		p := player.New(name, c, a.Game, m.host.Checksums)
-		p.Ledger = ledger
+		p := player.New(name, c, a.Game)
+		p.Ledger, p.Server = ledger, m.host.Checksums
 		m.players = append(m.players, p)
 	}
 	return m, nil

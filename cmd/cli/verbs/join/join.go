@@ -109,7 +109,7 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	err = v.play(ctx, a, dial)
 	if errors.Is(err, player.ErrSilent) && v.Token == "" {
-		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used before, so give a new one with --token, for the same room, seat and --client-id", err, store.Path)
+		return fmt.Errorf("%w; the tokens were those of the log, in %s. If the server runs, they were used before: give a new one with --token, for the same room, seat and --client-id", err, store.Path)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
 
 // headless plays without a window and prints its state every few seconds.
 func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error {
-	p := player.New(v.Name, c, a.Game, nil)
+	p := player.New(v.Name, c, a.Game)
 	p.Bot = v.Bot
 	bar := app.NewProgress(a, 100, "% of the match loaded")
 	ctx, cancel := context.WithCancel(ctx)

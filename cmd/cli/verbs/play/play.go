@@ -72,7 +72,7 @@ func (v *Verb) Run(a *app.App) error {
 			return err
 		}
 		bots.Go(func() {
-			if err := player.New("", c, a.Game, nil).Run(ctx); err != nil {
+			if err := player.New("", c, a.Game).Run(ctx); err != nil {
 				lost <- fmt.Errorf("%s: %w", name, err)
 			}
 		})

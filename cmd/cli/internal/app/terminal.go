@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -54,12 +56,10 @@ type refresh struct{}
 
 const refreshEvery = 250 * time.Millisecond
 
-func (s *screen) next() tea.Cmd {
+// Init starts the refresh timer.
+func (s *screen) Init() tea.Cmd {
 	return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return refresh{} })
 }
-
-// Init starts the refresh timer.
-func (s *screen) Init() tea.Cmd { return s.next() }
 
 // Update handles keys and the refresh timer.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -70,10 +70,49 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return s, tea.Quit
 		}
 	case refresh:
-		return s, s.next()
+		return s, s.Init()
 	}
 	return s, nil
 }
 
 // View returns the current text.
 func (s *screen) View() tea.View { return tea.NewView(s.text() + "q ends it\n") }
+
+// progress is a progress bar. It is shown on a terminal only.
+type progress struct {
+	a     *App
+	total int
+	unit  string // after the total
+	live  bool   // the output is a terminal
+	shown bool   // there is a bar to remove
+	next  time.Time
+}
+
+func NewProgress(a *App, total int, unit string) *progress {
+	return &progress{a: a, total: max(total, 1), unit: unit, live: !a.Common.JSON && IsTerminal(a.Note)}
+}
+
+const (
+	progressWidth = 40
+	progressEvery = 100 * time.Millisecond
+)
+
+// At shows that n of the total are done.
+func (p *progress) At(n int) {
+	if !p.live {
+		return
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next, p.shown = now.Add(progressEvery), true
+		full := strings.Repeat("#", progressWidth*min(n, p.total)/p.total)
+		p.a.Write(p.a.Note, fmt.Sprintf("\r[%-*s] %d of %d %s ", progressWidth, full, n, p.total, p.unit))
+	}
+}
+
+// Done removes the bar.
+func (p *progress) Done() {
+	if p.shown {
+		p.shown = false
+		p.a.Write(p.a.Note, fmt.Sprintf("\r%*s\r", progressWidth+40, ""))
+	}
+}
