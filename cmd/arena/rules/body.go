@@ -39,13 +39,9 @@ var (
 
 const tickRate = 60
 
-// jumpCut is the distance from which a move between two shown states is a respawn, which views do not interpolate. In
-// metres, more than a dash covers in ten ticks.
-var jumpCut = fixed.FromInt(4)
-
 var (
-	tickTime = fixed.FromRatio(1, tickRate) // seconds
-
+	tickTime   = fixed.FromRatio(1, tickRate) // seconds
+	jumpCut    = fixed.FromInt(4)             // metres, more than a dash covers in ten ticks; views do not interpolate a longer move: it is a respawn
 	bodyRadius = fixed.FromRatio(1, 2)
 	bodyHeight = fixed.FromRatio(18, 10)
 	runSpeed   = fixed.FromInt(7)  // m/s, the most that walking reaches
@@ -54,9 +50,7 @@ var (
 	friction   = fixed.FromInt(6)  // share of the speed lost per second, on the ground
 	gravity    = fixed.FromInt(18) // m/s²
 	jumpSpeed  = fixed.FromInt(7)  // m/s upwards: 1.36 m high, 0.78 s long
-)
 
-var (
 	walkers = ecs.NewQuery4(ecs.Write(body), ecs.Read(seat), ecs.Read(dash), ecs.Read(look), ecs.Without(dead))
 	faces   = ecs.NewQuery3(ecs.Write(look), ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
 )
@@ -101,18 +95,15 @@ func (b *Body) steer(walk fixed.Vec2, grounded bool) {
 	if grounded {
 		v, force = v.Scale(fixed.One-friction.Mul(tickTime)), runPush
 	}
-	most := max(runSpeed, v.Len())
-	b.push(v.Add(walk.Scale(force.Mul(tickTime))).Limit(most))
+	b.push(v.Add(walk.Scale(force.Mul(tickTime))).Limit(max(runSpeed, v.Len())))
 }
 
 // fall moves a body up or down. z(t) = z₀ + v·t − g·t²/2 is exact, so a jump is the same parabola at any tick rate.
 func (b *Body) fall(floor fixed.Num) {
-	if b.Pos.Z <= floor && b.Vel.Z <= 0 {
-		b.Pos.Z, b.Vel.Z = floor, 0
-		return
+	if b.Pos.Z > floor || b.Vel.Z > 0 {
+		b.Pos.Z += b.Vel.Z.Mul(tickTime) - gravity.Mul(tickTime).Mul(tickTime)/2
+		b.Vel.Z -= gravity.Mul(tickTime)
 	}
-	b.Pos.Z += b.Vel.Z.Mul(tickTime) - gravity.Mul(tickTime).Mul(tickTime)/2
-	b.Vel.Z -= gravity.Mul(tickTime)
 	if b.Pos.Z <= floor {
 		b.Pos.Z, b.Vel.Z = floor, 0
 	}
@@ -199,17 +190,16 @@ type Dash struct {
 	Until, Ready ecs.Tick
 }
 
-var dash = ecs.NewComponent[Dash]("dash")
+var (
+	dash      = ecs.NewComponent[Dash]("dash")
+	dashSpeed = fixed.FromInt(18) // m/s, the largest speed along the floor
+	dashers   = ecs.NewQuery3(ecs.Read(dash), ecs.Read(seat), ecs.Read(look), ecs.Without(dead))
+)
 
 const (
 	dashTicks    = 10
 	dashCooldown = 90 // ticks from one dash to the next
 )
-
-// dashSpeed is the largest speed along the floor, in m/s.
-var dashSpeed = fixed.FromInt(18)
-
-var dashers = ecs.NewQuery3(ecs.Read(dash), ecs.Read(seat), ecs.Read(look), ecs.Without(dead))
 
 // startDashes begins the dashes that were asked for: where the player walks, or looks when standing.
 func startDashes(w *ecs.World) {

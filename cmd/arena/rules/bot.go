@@ -34,8 +34,7 @@ var (
 	wobble     = fixed.FromRatio(7, 100) // how far its aim swings, per metre of distance
 )
 
-// wobbleTicks is how long its aim takes to swing to and fro.
-const wobbleTicks = 31
+const wobbleTicks = 31 // for which its aim swings to and fro
 
 var rockets = ecs.NewQuery2(ecs.Read(body), ecs.Read(rocket))
 

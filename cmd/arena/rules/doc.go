@@ -19,8 +19,8 @@
 // # Index
 //
 //   - inputs: pad.go; from a bot or a script: bot.go; the one order: [Surrender]
-//   - moving: body.go; weapons: rifle.go, rocket.go; life and med kits: health.go; doors: door.go
-//   - the place: level.go; obstacles and lag compensation: scene.go; rounds and results: match.go
+//   - moving: body.go; weapons: weapons.go; life and med kits: health.go
+//   - the place: level.go; obstacles, doors and lag compensation: scene.go; rounds and results: match.go
 //   - drawing: draw.go, hud.go; the view's own components, effects and camera: view.go
 //
 // The match of testdata/golden.txt and the recording testdata/amd64.tendon hold the rules to the same bits on every target.

@@ -30,6 +30,9 @@ type Hit struct {
 type Death struct{ Victim, Killer ecs.Player }
 
 var (
+	patients = ecs.NewQuery2(ecs.Read(health), ecs.Read(seat), ecs.Without(dead))
+	fallen   = ecs.NewQuery3(ecs.Read(dead), ecs.Read(body), ecs.Read(seat))
+
 	health = ecs.NewComponent[Health]("health")
 	dead   = ecs.NewComponent("dead", ecs.Roles[Dead]{ConfirmedOnly: true})
 	// Hits are the hits of a tick; the entity of the event is the target.
@@ -46,10 +49,7 @@ const (
 	respawnTicks = 120
 )
 
-var (
-	patients = ecs.NewQuery2(ecs.Read(health), ecs.Read(seat), ecs.Without(dead))
-	fallen   = ecs.NewQuery3(ecs.Read(dead), ecs.Read(body), ecs.Read(seat))
-)
+var spawnDistance = fixed.FromInt(12) // metres, the wanted distance of a spawn point from all living players
 
 // hurt adds damage to target for this tick. It does nothing for the zero Entity and for a target that this peer may not
 // write.
@@ -125,9 +125,6 @@ func revive(w *ecs.World, e ecs.Entity, at fixed.Vec2) {
 	arms.Put(w, e, Arms{})
 }
 
-// spawnDistance is the wanted distance of a spawn point from all living players, in metres.
-var spawnDistance = fixed.FromInt(12)
-
 // freeSpawn returns a spawn point away from all living players: the first that is far enough, counted from a random one, or
 // else the farthest.
 func freeSpawn(w *ecs.World) fixed.Vec2 {
@@ -161,15 +158,13 @@ type Pickup struct{ Place uint8 }
 var (
 	kit      = ecs.NewComponent[Kit]("kit")
 	kitTimes = ecs.NewResource[KitTimes]("shelves")
+	lying    = ecs.NewQuery2(ecs.Read(kit), ecs.Read(body))
+	kitReach = fixed.FromRatio(9, 10) // between the middles of kit and body, metres
 	// Pickups are the kits taken in a tick; the entity of the event is the player's.
 	Pickups = ecs.NewEvent[Pickup]("pickup")
 )
 
 const kitTicks = 480 // until a new kit lies where one was taken
-
-var kitReach = fixed.FromRatio(9, 10) // between the middles of kit and body, metres
-
-var lying = ecs.NewQuery2(ecs.Read(kit), ecs.Read(body))
 
 // takeKits gives kits to those who stand on them and can carry one more.
 func takeKits(w *ecs.World) {

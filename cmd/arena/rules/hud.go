@@ -131,13 +131,13 @@ func paintSelf(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
 			paintKit(c, x, top+1.15, 0.5)
 		}
 	}
-	paintReady(c, left+1.75, top+1.05, "dash", readiness(v, d.Ready, dashCooldown))
-	paintReady(c, left+3.95, top+1.05, "rocket", readiness(v, a.Rocket, rocketCooldown))
+	paintReady(c, left+1.75, top+1.05, "dash", v, d.Ready, dashCooldown)
+	paintReady(c, left+3.95, top+1.05, "rocket", v, a.Rocket, rocketCooldown)
 }
 
-// paintReady draws a label and how much of a wait is over; 2 wide.
-func paintReady(c ecs.Canvas, x, y float64, name string, share float64) {
-	text, bar := white, playerColors[0]
+// paintReady draws a label and the share that is over of a wait of so many ticks, which ends in tick ready; 2 wide.
+func paintReady(c ecs.Canvas, x, y float64, name string, v *ecs.View, ready ecs.Tick, ticks float64) {
+	text, bar, share := white, playerColors[0], 1-(float64(ready)-moment(v)-1)/ticks
 	if share < 1 {
 		text, bar = dim, dim
 	}
@@ -148,9 +148,4 @@ func paintReady(c ecs.Canvas, x, y float64, name string, share float64) {
 func paintGauge(c ecs.Canvas, x, y, width, height, share float64, back, color ecs.Color) {
 	c.Rectangle(x, y, width, height, back)
 	c.Rectangle(x, y, width*min(max(share, 0), 1), height, color)
-}
-
-// readiness returns the share of a wait of so many ticks that is over, if it ends in tick ready.
-func readiness(v *ecs.View, ready ecs.Tick, ticks float64) float64 {
-	return min(1-(float64(ready)-moment(v)-1)/ticks, 1)
 }

@@ -38,23 +38,22 @@ const (
 )
 
 var (
+	//go:embed level.txt
+	levelText []byte
+
 	wallTop   = fixed.FromInt(3)
 	lowTop    = fixed.FromRatio(8, 10)
 	doorDepth = fixed.FromRatio(1, 2)
 	square    = fixed.FromInt(squareSize)
+
+	level = func() *Level {
+		l, err := parseLevel(string(levelText))
+		if err != nil {
+			panic(err) // the file is part of the program
+		}
+		return l
+	}()
 )
-
-//go:embed level.txt
-var levelText []byte
-
-// level is parsed once and only read.
-var level = func() *Level {
-	l, err := parseLevel(string(levelText))
-	if err != nil {
-		panic(err) // the file is part of the program
-	}
-	return l
-}()
 
 // parseLevel reads a level file: comment lines start with a semicolon, the others are rows of squares.
 func parseLevel(text string) (*Level, error) {

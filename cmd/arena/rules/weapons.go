@@ -5,6 +5,58 @@ import (
 	"tendon/ecs/fixed"
 )
 
+// Arms holds the tick from which each weapon can be used again, and the end of the last rifle shot.
+type Arms struct {
+	Rifle, Rocket ecs.Tick
+	Struck        fixed.Vec2
+}
+
+// Shot is a rifle fired, for sound and tracer.
+type Shot struct{ From, To fixed.Vec3 }
+
+var (
+	arms    = ecs.NewComponent[Arms]("arms")
+	gunners = ecs.NewQuery4(ecs.Read(arms), ecs.Read(body), ecs.Read(look), ecs.Read(seat), ecs.Without(dead))
+	// Shots are the rifle shots of a tick; the entity of the event is the shooter.
+	Shots = ecs.NewEvent[Shot]("shot")
+
+	rifleRange = fixed.FromInt(40)
+	gunHeight  = fixed.FromRatio(12, 10) // above the shooter's feet: over low walls, and over heads at a jump's top
+)
+
+const (
+	rifleTicks  = 8 // from one shot to the next while the trigger is held
+	rifleDamage = 8
+)
+
+// fire shoots the rifles: at once, straight and level, up to the first obstacle of the scene. Where the server has the
+// moment that the shooter saw, it uses the scene of that moment.
+func fire(w *ecs.World) {
+	if !clock.Read(w).Playing {
+		return
+	}
+	for e := range gunners.All(w) {
+		if !pad.Of(w, e.D.Player).Fire || w.Tick() < e.A.Rifle {
+			continue
+		}
+		shooter := e.Entity()
+		r := Ray{From: e.B.Pos, Dir: e.C.Dir, Length: rifleRange}
+		r.From.Z += gunHeight
+		far, hit := fixed.Num(0), ecs.Entity{}
+		if _, late := w.Image().ViewOf(e.D.Player); late {
+			far, hit = castSeen(w, e.D.Player, r, shooter)
+		} else {
+			far, hit = scene.Of(w).Cast(r, shooter)
+		}
+		end := flat(r.From).Add(r.Dir.Scale(far))
+		if a := arms.Write(w, shooter); a != nil {
+			a.Rifle, a.Struck = w.Tick()+rifleTicks, end
+		}
+		Shots.Emit(w, shooter, Shot{From: r.From, To: lifted(end, r.From.Z)})
+		hurt(w, hit, rifleDamage, e.D.Player)
+	}
+}
+
 // Rocket flies straight at its body's velocity until it touches a wall, a door or somebody other than its shooter, or
 // until tick Until; then it explodes.
 type Rocket struct {
@@ -14,20 +66,19 @@ type Rocket struct {
 	_       [7]uint8
 }
 
-var rocket = ecs.NewComponent[Rocket]("rocket")
-
-const (
-	rocketTicks    = 180 // longest flight
-	rocketCooldown = 48  // ticks
-)
-
 var (
+	rocket = ecs.NewComponent[Rocket]("rocket")
+	flying = ecs.NewQuery2(ecs.Write(body), ecs.Read(rocket))
+
 	rocketSpeed  = fixed.FromInt(18) // m/s
 	rocketRadius = fixed.FromRatio(15, 100)
 	rocketHeight = fixed.FromRatio(9, 10) // above the shooter's feet: a jump clears it
 )
 
-var flying = ecs.NewQuery2(ecs.Write(body), ecs.Read(rocket))
+const (
+	rocketTicks    = 180 // longest flight
+	rocketCooldown = 48  // ticks
+)
 
 // launch spawns the rockets that were asked for. They belong to their shooter, so that one player's mispredicted
 // rocket leaves the rows of all others alone.
@@ -74,23 +125,20 @@ type Blast struct{ Until ecs.Tick }
 type Explosion struct{ At fixed.Vec3 }
 
 var (
-	blast = ecs.NewComponent[Blast]("blast")
+	blast  = ecs.NewComponent[Blast]("blast")
+	fading = ecs.NewQuery2(ecs.Read(blast), ecs.Read(body))
 	// Explosions are the rockets that exploded in a tick; the entity of the event is the blast.
 	Explosions = ecs.NewEvent[Explosion]("explosion")
+
+	blastRadius = fixed.FromInt(3)  // metres
+	blastPush   = fixed.FromInt(11) // m/s in the middle
+	blastLift   = fixed.FromInt(4)  // m/s upwards in the middle
 )
 
 const (
 	blastTicks  = 18
 	blastDamage = 60 // in the middle; falls to 0 at blastRadius
 )
-
-var (
-	blastRadius = fixed.FromInt(3)  // metres
-	blastPush   = fixed.FromInt(11) // m/s in the middle
-	blastLift   = fixed.FromInt(4)  // m/s upwards in the middle
-)
-
-var fading = ecs.NewQuery2(ecs.Read(blast), ecs.Read(body))
 
 // explode damages and throws all players within blastRadius who are not behind a wall. The shooter takes half the damage.
 func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
