@@ -36,9 +36,7 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	stats := from.Stats()
 	all := stats.Total()
-	c.connections(&stats, &all)
-	c.packets(&stats)
-	c.rooms(&stats, &all)
+	c.server(&stats, &all)
 	c.costs(together(from.Costs()))
 }
 
@@ -69,7 +67,7 @@ func (c collection) counters(name, help, label string, values map[string]uint64)
 	}
 }
 
-func (c collection) connections(s *server.Stats, all *room.Stats) {
+func (c collection) server(s *server.Stats, all *room.Stats) {
 	c.gauge("clients", "Connections.", float64(s.Clients))
 	c.gauge("clients_max", "Maximum number of connections.", float64(s.MaxClients))
 	c.gauge("players", "Seats taken, in all rooms.", float64(all.Players))
@@ -77,9 +75,7 @@ func (c collection) connections(s *server.Stats, all *room.Stats) {
 		"timed_out": s.TimedOut, "left": s.Left, "dropped": s.Dropped})
 	c.counters("turned_away_total", "Refused connections with a token, by reason.", "reason", map[string]uint64{"token_past": s.TokensPast,
 		"token_bad": s.TokensBad, "full": s.Full, "room": all.Refused})
-}
 
-func (c collection) packets(s *server.Stats) {
 	c.counters("packets_total", "Datagrams received, and payload packets sent.", "direction", map[string]uint64{"in": s.PacketsIn, "out": s.PacketsOut})
 	c.counters("bytes_total", "Bytes of these packets.", "direction", map[string]uint64{"in": s.BytesIn, "out": s.BytesOut})
 	refused := map[string]uint64{"flood": s.PacketsFlood, "inbox_full": s.PacketsLost, "unsent": s.PacketsUnsent, "malformed": s.Malformed}
@@ -87,9 +83,7 @@ func (c collection) packets(s *server.Stats) {
 		refused[reason.String()] += s.Netcode[reason]
 	}
 	c.counters("packets_refused_total", "Packets that had no effect, by reason.", "reason", refused)
-}
 
-func (c collection) rooms(s *server.Stats, all *room.Stats) {
 	c.gauge("rooms", "Open rooms.", float64(s.Rooms))
 	c.gauge("rooms_max", "Maximum number of rooms.", float64(s.MaxRooms))
 	for eighths, n := range all.Lateness {

@@ -142,6 +142,22 @@ func (a *App) Until(d time.Duration) (context.Context, context.CancelFunc, error
 	return ctx, cancel, nil
 }
 
+// InRange returns an error if the value of a flag is below low or above high.
+func InRange[T cmp.Ordered](flag string, value, low, high T) error {
+	if value >= low && value <= high {
+		return nil
+	}
+	return fmt.Errorf("%s %v: give %v to %v", flag, value, low, high)
+}
+
+// NeedBot returns an error if the game has no bots.
+func (a *App) NeedBot() error {
+	if a.Game.Bot == nil {
+		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
+	}
+	return nil
+}
+
 // Every calls f periodically until the context is done.
 func Every(ctx context.Context, interval time.Duration, f func()) {
 	ticker := time.NewTicker(interval)

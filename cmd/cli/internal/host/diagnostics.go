@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,8 +31,7 @@ type Diagnostics struct {
 	DiagnosticFlags
 	Recorder *cost.Recorder // of slow ticks; nil without --slow-dir
 	app      *app.App
-	settings []bundle.Setting
-	serves   bool // this process chose the strategy, which is in settings
+	settings []bundle.Setting // without the strategy's name
 
 	mu      sync.Mutex
 	left    int
@@ -48,10 +48,10 @@ const (
 // Diagnostics checks the directories and starts the flight recorder of slow ticks. s is empty for a client, which receives
 // the strategy from the server.
 func (f DiagnosticFlags) Diagnostics(a *app.App, s systems.Strategy) (d *Diagnostics, err error) {
-	d = &Diagnostics{DiagnosticFlags: f, app: a, serves: s.Name != "", left: mostBundles, last: map[bundle.Side]time.Time{},
+	d = &Diagnostics{DiagnosticFlags: f, app: a, left: mostBundles, last: map[bundle.Side]time.Time{},
 		settings: []bundle.Setting{{Name: "build", Value: app.Build()}, {Name: "tick rate", Value: strconv.Itoa(a.Game.TickRate)}}}
-	if d.serves {
-		d.settings = append(d.settings, bundle.Setting{Name: "params", Value: fmt.Sprintf("%x", s.Params)}, bundle.Setting{Name: "sync", Value: s.Name})
+	if s.Name != "" {
+		d.settings = append(d.settings, bundle.Setting{Name: "params", Value: fmt.Sprintf("%x", s.Params)})
 	}
 	if f.DesyncDir != "" {
 		if err := app.Writable(f.DesyncDir); err != nil {
@@ -84,15 +84,11 @@ func (d *Diagnostics) Desynced(c client.Desync) {
 	if c.Mine == nil || !d.due(bundle.Client, fmt.Sprintf("this copy of the match differed from the server's: %v", c.Difference)) {
 		return
 	}
-	settings := d.settings
-	if !d.serves {
-		settings = append(settings[:len(settings):len(settings)], bundle.Setting{Name: "sync", Value: c.Strategy})
-	}
-	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Settings: settings, Here: c.Mine, There: c.Theirs}, "seat")
+	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Here: c.Mine, There: c.Theirs}, "seat", c.Strategy)
 }
 
 // desyncSink receives the desyncs of a room, whose last seconds are in watch; watch is nil if no bundles are written.
-func (d *Diagnostics) desyncSink(name string, watch *room.Watch) room.Sink {
+func (d *Diagnostics) desyncSink(name, strategy string, watch *room.Watch) room.Sink {
 	return room.Sink{Desync: func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
 			return
@@ -101,7 +97,7 @@ func (d *Diagnostics) desyncSink(name string, watch *room.Watch) room.Sink {
 		r.World.Image().Save(&state)
 		here := watch.History().RecordTo(&state)
 		state.Release()
-		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)
+		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Here: here}, name, strategy)
 	}}
 }
 
@@ -134,7 +130,8 @@ func (d *Diagnostics) due(by bundle.Side, text string) bool {
 }
 
 // write writes a bundle on a goroutine of its own.
-func (d *Diagnostics) write(b *bundle.Bundle, of string) {
+func (d *Diagnostics) write(b *bundle.Bundle, of, strategy string) {
+	b.Settings = append(slices.Clip(d.settings), bundle.Setting{Name: "sync", Value: strategy})
 	d.writing.Go(func() {
 		path, err := d.create(b, of)
 		if err != nil {

@@ -162,7 +162,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		}
 		rc.Sinks = append(rc.Sinks, r.watch.Sink())
 	}
-	rc.Sinks = append(rc.Sinks, h.desyncSink(name, r.watch))
+	rc.Sinks = append(rc.Sinks, h.desyncSink(name, c.Strategy.Name, r.watch))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rooms[name] = r

@@ -2,6 +2,7 @@
 package bots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,13 +47,8 @@ Examples:
 
 // Run plays.
 func (v *Verb) Run(a *app.App) error {
-	switch {
-	case a.Game.Bot == nil:
-		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
-	case v.Rooms < 1 || v.Rooms > 100000:
-		return fmt.Errorf("--rooms %d: give 1 to 100000", v.Rooms)
-	case v.Players < 1 || v.Players > a.Game.MaxPlayers:
-		return fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.Game.MaxPlayers)
+	if err := cmp.Or(a.NeedBot(), app.InRange("--rooms", v.Rooms, 1, 100000), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers)); err != nil {
+		return err
 	}
 	addr, err := tokens.Address(v.Addr)
 	if err != nil {

@@ -2,6 +2,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/verbs/lab"
-	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/netcode"
@@ -61,33 +61,20 @@ Examples:
 }
 
 // check returns an error if a flag is out of range.
-func (v *Verb) check(g *ecs.Game) error {
+func (v *Verb) check(a *app.App) error {
 	switch {
-	case g.Bot == nil:
-		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
-	case v.Bots < 1 || v.Bots > g.MaxPlayers:
-		return fmt.Errorf("--bots %d: the game takes 1 to %d players", v.Bots, g.MaxPlayers)
-	case !(v.Loss >= 0 && v.Loss <= 100):
-		return fmt.Errorf("--loss %g: give a percentage, 0 to 100", v.Loss)
 	case v.RelayOnly:
 		return errors.New("--relay-only is for serve: demo compares every state with the server's, so the server has to simulate")
 	case v.Interest > 0:
 		return errors.New("--interest is for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
-	case v.RTT < 0 || v.RTT > 2*time.Minute:
-		return fmt.Errorf("--rtt %v: give 0s to 2m", v.RTT)
-	case v.Jitter < 0 || v.Jitter > time.Minute:
-		return fmt.Errorf("--jitter %v: give 0s to 1m", v.Jitter)
 	}
-	return nil
+	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), app.InRange("--loss", v.Loss, 0, 100),
+		app.InRange("--rtt", v.RTT, 0, 2*time.Minute), app.InRange("--jitter", v.Jitter, 0, time.Minute), v.PageFlags.Check())
 }
 
 // Run plays the match.
 func (v *Verb) Run(a *app.App) error {
-	err := v.check(a.Game)
-	if err == nil {
-		err = v.PageFlags.Check()
-	}
-	if err != nil {
+	if err := v.check(a); err != nil {
 		return err
 	}
 	strategy, err := v.ServerStrategy(a.Game)

@@ -99,16 +99,13 @@ func (v *Verb) config(a *app.App) (c load.Config, err error) {
 	switch {
 	case len(v.Files) > 0:
 		return c, fmt.Errorf("%s: unexpected file; to compare two files, add --compare", v.Files[0])
-	case a.Game.Bot == nil:
-		return c, errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
-	case v.Players < 1 || v.Players > a.Game.MaxPlayers:
-		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.Game.MaxPlayers)
 	case !ok:
 		return c, fmt.Errorf("--net %s: there is no such profile: choose one of P0 to P9", v.Net)
-	case v.For < 5*time.Second || v.For > time.Hour: // a slice has at least a tick or two
-		return c, fmt.Errorf("--for %v: give 5s to 1h", v.For)
-	case v.Runs < 1 || v.Runs > 100:
-		return c, fmt.Errorf("--runs %d: give 1 to 100", v.Runs)
+	}
+	err = cmp.Or(a.NeedBot(), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers), app.InRange("--for", v.For, 5*time.Second, time.Hour),
+		app.InRange("--runs", v.Runs, 1, 100)) // with --for 5s, a slice has a tick or two
+	if err != nil {
+		return c, err
 	}
 	strategy, err := v.Strategy(a.Game)
 	return load.Config{Game: a.Game, Strategy: strategy, Profile: profile, Players: v.Players, Seed: v.Seed}, err
@@ -119,7 +116,7 @@ var errStopped = errors.New("stopped before the first run was over, so nothing w
 
 // measure plays the load --runs times, and once more to count allocations with --allocs. With an error, it may return a file
 // of the completed runs.
-func (v *Verb) measure(a *app.App, c load.Config) (*costs.File, error) {
+func (v *Verb) measure(a *app.App, c load.Config) (f *costs.File, err error) {
 	runs := v.Runs
 	if v.Allocs {
 		runs++
@@ -135,10 +132,15 @@ func (v *Verb) measure(a *app.App, c load.Config) (*costs.File, error) {
 		}
 		return nil
 	}
-	f := &costs.File{Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
-	stop, err := v.profileCPU(a)
-	if err != nil {
-		return nil, err
+	f = &costs.File{Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
+	stop := func() {}
+	switch {
+	case v.Out != "" && a.Common.PprofKind != "none":
+		a.Logf("no cpu.pprof is written, since --profile %s was given", a.Common.PprofKind)
+	case v.Out != "":
+		if stop, err = a.Profile("cpu", v.Out); err != nil {
+			return nil, err
+		}
 	}
 	var done []costs.Sides
 	for len(done) < v.Runs && err == nil {
@@ -181,18 +183,6 @@ func (v *Verb) once(c load.Config, f *costs.File, step func(time.Duration) error
 	return s, nil
 }
 
-// profileCPU writes a CPU profile into --out, unless --profile names another one.
-func (v *Verb) profileCPU(a *app.App) (stop func(), err error) {
-	switch {
-	case v.Out == "":
-		return func() {}, nil
-	case a.Common.PprofKind != "none":
-		a.Logf("no cpu.pprof is written, since --profile %s was given", a.Common.PprofKind)
-		return func() {}, nil
-	}
-	return a.Profile("cpu", v.Out)
-}
-
 // count plays the load again and adds the allocations to the rows. It is the same match, so the rows are the same.
 func (v *Verb) count(c load.Config, f *costs.File, step func(time.Duration) error) error {
 	c.Allocs = true
@@ -223,19 +213,6 @@ func reference() float64 {
 	return costs.Median(times)
 }
 
-// percent parses a share such as 10% or 0.1.
-func percent(text string) (float64, error) {
-	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	share, err := strconv.ParseFloat(number, 64)
-	if isPercent {
-		share /= 100
-	}
-	if err != nil || !(share >= 0 && share <= 100) {
-		return 0, fmt.Errorf("--worse %s: give a percentage such as 10%%", text)
-	}
-	return share, nil
-}
-
 // show prints the measurement and writes the files.
 func (v *Verb) show(a *app.App, f *costs.File) error {
 	a.Print(costs.Render(f, v.Allocs))
@@ -256,9 +233,13 @@ func (v *Verb) compare(a *app.App) error {
 	if len(v.Files) != 2 {
 		return fmt.Errorf("--compare takes two files, the old one and the new one, and got %d: give OLD.json NEW.json", len(v.Files))
 	}
-	limit, err := percent(v.Worse)
-	if err != nil {
-		return err
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(v.Worse), "%")
+	limit, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		limit /= 100
+	}
+	if err != nil || !(limit >= 0 && limit <= 100) {
+		return fmt.Errorf("--worse %s: give a percentage such as 10%%", v.Worse)
 	}
 	var files [2]costs.File
 	for i, path := range v.Files {

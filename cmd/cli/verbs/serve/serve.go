@@ -81,22 +81,15 @@ Examples:
   serve --key-file server.key --journal journals --fsync always`
 }
 
-// defaultSync is the default of --fsync.
-const defaultSync = journals.Sync(100 * time.Millisecond)
-
-// developmentLife is the lifetime of a token in a printed command.
-const developmentLife = 24 * time.Hour
-
 // Run serves.
 func (v *Verb) Run(a *app.App) (err error) {
-	if v.MaxRooms < 1 {
-		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
-	}
 	strategy, err := v.ServerStrategy(a.Game)
-	if err != nil {
+	switch {
+	case v.MaxRooms < 1:
+		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
+	case err != nil:
 		return err
-	}
-	if v.Journal == "" && v.Fsync != defaultSync {
+	case v.Journal == "" && v.Fsync != journals.Sync(100*time.Millisecond):
 		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
 	}
 	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers}, Flags: &v.Flags, Strategy: strategy,
@@ -204,10 +197,11 @@ func (v *Verb) addresses() (public []netip.AddrPort, err error) {
 
 // announce prints the settings and how to join.
 func (v *Verb) announce(a *app.App, h *host.Host) error {
-	a.Print(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %016x, %d ticks/s, strategy %s, at most %d rooms\n",
-		a.Game.Name, h.Addr(), h.PublicAddr, app.Build(), a.Game.Fingerprint(), a.Game.TickRate, v.Sync, v.MaxRooms))
-	a.Emit("listening", app.Fields{"address": h.Addr().String(), "public": h.PublicAddr, "build": app.Build(),
-		"protocol": fmt.Sprintf("%016x", a.Game.Fingerprint()), "tick_rate": a.Game.TickRate, "sync": v.Sync})
+	protocol := fmt.Sprintf("%016x", a.Game.Fingerprint())
+	a.Print(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %s, %d ticks/s, strategy %s, at most %d rooms\n",
+		a.Game.Name, h.Addr(), h.PublicAddr, app.Build(), protocol, a.Game.TickRate, v.Sync, v.MaxRooms))
+	a.Emit("listening", app.Fields{"address": h.Addr().String(), "public": h.PublicAddr, "build": app.Build(), "protocol": protocol,
+		"tick_rate": a.Game.TickRate, "sync": v.Sync})
 	if v.KeyFile != "" {
 		a.Print(fmt.Sprintf("mint tokens with\n  %s token %v --key-file %s\n", a.Program, h.PublicAddr, app.Quoted(v.KeyFile)))
 		return nil
@@ -217,7 +211,7 @@ func (v *Verb) announce(a *app.App, h *host.Host) error {
 
 // invite prints a command that joins a development server.
 func (v *Verb) invite(a *app.App, h *host.Host) error {
-	token, err := h.Ticket(h.PublicAddr, server.Pass{Room: "main", Seat: server.AnySeat}, developmentLife)
+	token, err := h.Ticket(h.PublicAddr, server.Pass{Room: "main", Seat: server.AnySeat}, 24*time.Hour)
 	if err != nil {
 		return err
 	}
