@@ -51,8 +51,8 @@ func allocatesNothing(t *testing.T, config Config) {
 	before := r.clients[0].counts.Corrections
 	n := testing.AllocsPerRun(600, step)
 	c := r.clients[0]
-	if c.counts.Corrections < before+10 || refused < 100 || len(c.show.tracks) < 2 || !c.Live() {
-		t.Errorf("%+v, %d inputs refused, %d tracks: the test proves nothing", c.counts, refused, len(c.show.tracks))
+	if c.counts.Corrections < before+10 || refused < 100 || c.show.tracks.Len() < 2 || !c.Live() {
+		t.Errorf("%+v, %d inputs refused, %d tracks: the test proves nothing", c.counts, refused, c.show.tracks.Len())
 	}
 	if n != 0 {
 		t.Errorf("%v allocations in a tick", n)

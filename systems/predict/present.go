@@ -1,59 +1,148 @@
 package predict
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/interp"
 )
 
+// shifted is an entity that is shown beside its position, while a visual error is smoothed.
+type shifted struct {
+	entity ecs.Entity
+	offset interp.Offset
+	speed  float64 // largest speed of the offset, in world units per second; 0: as it decays
+}
+
+// placed is the position at which an entity is shown.
+type placed struct {
+	entity ecs.Entity
+	at     interp.Vec
+}
+
 // compose starts the view from the states that it is between.
 func (c *Client) compose() {
-	p, f := &c.show, &c.Showing
-	if p.playing = p.playback.Advance(f.Now); c.limits.NoPlayback {
-		p.playing = float64(c.Received)
-	}
-	previous, current, confirmed, alpha := c.View(f.Now)
-	f.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: p.floor(p.playing), Own: &c.Own}, alpha)
+	c.show.playback.Advance(c.Showing.Now)
+	previous, current, confirmed, alpha := c.View(c.Showing.Now)
+	remote := c.show.floor(c.show.moment())
+	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: remote, Own: &c.Own}, alpha)
 }
 
 // interpolate shows remote entities along their tracks.
 func (c *Client) interpolate() {
-	p := &c.show
-	for _, t := range p.tracks {
-		if p.timeline(t.entity) == systems.Interpolated {
-			p.play(c.Showing.View, t)
+	for _, t := range c.show.tracks.All {
+		if c.Timeline(t.entity) == systems.Interpolated {
+			c.play(t)
 		}
 	}
 }
 
 // floor returns the newest state received of a tick not after the moment, or the oldest that is kept.
 func (p *presentation) floor(playing float64) *image.Snapshot {
-	c := p.client
-	if s, ok := c.received.Floor(ecs.Tick(max(playing, 0))); ok {
+	f, received := ecs.Tick(max(playing, 0)), p.client.received
+	if s, ok := received.Floor(f); ok {
 		return s
 	}
-	for f := ecs.Tick(max(playing, 0)); f < c.Received; f++ {
-		if s, ok := c.received.At(f); ok {
-			return s
-		}
+	s, ok := received.At(f)
+	for ; !ok && f < p.client.Received; s, ok = received.At(f) {
+		f++
 	}
-	s, _ := c.received.At(c.Received)
 	return s
 }
 
 // play shows an entity along its track.
-func (p *presentation) play(v *ecs.View, t *track) {
-	s := t.remote.Show(p.playing)
+func (c *Client) play(t *track) {
+	s := t.remote.Show(c.show.moment())
 	if s.Bracket.Kind == interp.Unknown {
 		return
 	}
-	from, ok := p.client.received.At(s.Bracket.From)
-	to, ok2 := p.client.received.At(s.Bracket.To)
+	picture := c.Showing.View.Picture
+	from, ok := c.received.At(s.Bracket.From)
+	to, ok2 := c.received.At(s.Bracket.To)
 	if ok && ok2 {
-		v.Picture.Blend(t.entity, from, to, s.Bracket.Part)
+		picture.Blend(t.entity, from, to, s.Bracket.Part)
 	}
 	if t.placed {
-		v.Picture.Move(t.entity, s.Motion.Fixed())
+		picture.Move(t.entity, s.Motion.Fixed())
 	}
+}
+
+// beforeReplay stores where the predicted entities are shown, before a replay.
+func (p *presentation) beforeReplay(now systems.Time) {
+	p.before = p.before[:0]
+	previous, current, _, alpha := p.client.View(now)
+	for e := range current.Entities {
+		if p.client.Own.Has(e.Row) {
+			if at, ok := between(e, previous, current, alpha); ok {
+				p.before = append(p.before, placed{e, at})
+			}
+		}
+	}
+}
+
+// afterReplay starts error smoothing from the stored positions for the entities that a replay moved.
+func (p *presentation) afterReplay(now systems.Time) {
+	previous, current, _, alpha := p.client.View(now)
+	for i := range p.before {
+		w := &p.before[i]
+		if at, ok := between(w.entity, previous, current, alpha); ok && at != w.at {
+			p.shift(w.entity, w.at.Sub(at), 0)
+		}
+	}
+}
+
+// between returns where an entity is shown between two states, without its offset.
+func between(e ecs.Entity, previous, current *image.Snapshot, alpha float64) (at interp.Vec, ok bool) {
+	m, ok := current.Motion(e)
+	if !ok {
+		return at, false
+	}
+	at = interp.VecOf(m.Pos)
+	if m, ok = previous.Motion(e); ok {
+		at = interp.VecOf(m.Pos).Lerp(at, alpha)
+	}
+	return at, true
+}
+
+// shift adds to the offset of an entity. Its offset moves at most at a speed, if that is not 0.
+func (p *presentation) shift(e ecs.Entity, by interp.Vec, speed float64) {
+	i := p.indexOf(e)
+	if i < 0 {
+		i = len(p.offsets)
+		p.offsets = append(p.offsets, shifted{entity: e, offset: p.offset})
+		if speed > 0 {
+			p.offsets[i].offset = p.glide
+		}
+	}
+	p.offsets[i].offset.Add(by)
+	p.offsets[i].speed = speed
+}
+
+// indexOf returns the index of an entity's offset, −1 for none.
+func (p *presentation) indexOf(e ecs.Entity) int {
+	return slices.IndexFunc(p.offsets, func(o shifted) bool { return o.entity == e })
+}
+
+// shiftOf returns the offset of an entity.
+func (p *presentation) shiftOf(e ecs.Entity) interp.Vec {
+	if i := p.indexOf(e); i >= 0 {
+		return p.offsets[i].offset.Value()
+	}
+	return interp.Vec{}
+}
+
+// fade shows entities beside their positions while visual errors are smoothed.
+func (c *Client) fade() {
+	p := &c.show
+	kept, seconds := p.offsets[:0], float64(c.Showing.Since)/float64(systems.Second)
+	for _, o := range p.offsets {
+		o.offset.Fade(seconds, o.speed*seconds)
+		if value := o.offset.Value(); value != (interp.Vec{}) {
+			c.Showing.View.Picture.Shift(o.entity, value.Fixed())
+			kept = append(kept, o)
+		}
+	}
+	p.offsets = kept
 }

@@ -336,7 +336,7 @@ func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.show.receive(c.received.Save(c.World()), complete)
-		i, known := c.show.byRow[figure(c.World(), 1).Row]
+		i, known := c.show.tracks.Slot(figure(c.World(), 1).Row)
 		if !known {
 			t.Fatal("a moving entity has no track")
 		}
@@ -344,7 +344,7 @@ func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 		if complete {
 			want = interp.Resting
 		}
-		if _, b := c.show.tracks[i].remote.Motion(float64(f) + 2); b.Kind != want {
+		if _, b := c.show.tracks.At(i).remote.Motion(float64(f) + 2); b.Kind != want {
 			t.Errorf("complete %v: bracket %+v", complete, b)
 		}
 	}

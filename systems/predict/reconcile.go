@@ -96,7 +96,7 @@ func (c *Client) begin(f ecs.Tick) {
 	c.Tick = f
 	c.History.Clear()
 	c.History.Save(c.World())
-	c.show.clearOffsets()
+	c.show.offsets = c.show.offsets[:0]
 }
 
 // overtake makes the server's state the present, which was behind it: because of the prediction window, or of an input
@@ -109,7 +109,7 @@ func (c *Client) overtake(f ecs.Tick) {
 	c.pending.drop(f)
 	c.Tick = f
 	c.History.Save(c.World())
-	c.show.clearOffsets()
+	c.show.offsets = c.show.offsets[:0]
 }
 
 // compare compares the predicted state of tick f with the server's, and resimulates after a misprediction.
