@@ -108,7 +108,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.received.Save(c.World())
 	c.History.Save(c.World())
 	c.show.reset()
-	c.lacked, c.pending = 0, inputQueue{base: c.Tick}
+	c.lacked, c.pending = 0, newInputQueue(c.Tick)
 	c.line.Begin(&c.Core, now, c.interval())
 }
 
@@ -192,8 +192,13 @@ func (c *Client) sendWindow() {
 		return
 	}
 	m := &c.scratch.window
-	m.received, m.ack, m.helpless, m.delay, m.done = c.Received, c.Receiver.Ack(), c.NeedsImage(), c.show.delay(), m.done[:0]
-	m.waits = !c.Spectates() && !c.Settled()
+	m.received, m.ack, m.need, m.delay, m.done = c.Received, c.Receiver.Ack(), needsNothing, c.show.delay(), m.done[:0]
+	switch {
+	case c.NeedsImage():
+		m.need = needsImage
+	case !c.Spectates() && !c.Settled():
+		m.need = needsMeasures
+	}
 	first := c.oldestWanted()
 	m.back = uint8(c.Received + 1 - first)
 	for f := first; f <= c.pending.last() && len(m.done) < maxInputs; f++ {

@@ -3,17 +3,15 @@ package predict
 import (
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/rollback"
 )
 
 // inputQueue holds the local player's inputs of the ticks (base, base + count], which the server has not consumed by the
-// newest snapshot. The input of tick f is in slot f % maxPending.
-//
-// A full queue refuses an input. It never reuses the slot of an input that was not consumed, since the server may still
-// request it.
+// newest snapshot. A full queue refuses an input, since the server may still request all that it holds.
 type inputQueue struct {
 	base  ecs.Tick
 	count int
-	slots [maxPending]slot
+	ring  rollback.Ring[entry] // those that were consumed, too
 }
 
 // maxPending is the most inputs that wait: 17 s at 60 ticks per second ("Online Multiplayer Game Programming", 2007).
@@ -25,10 +23,9 @@ type entry struct {
 	view image.ViewStamp
 }
 
-// slot is an entry with its tick.
-type slot struct {
-	entry
-	tick ecs.Tick
+// newInputQueue returns an empty queue; the next input is that of tick f + 1.
+func newInputQueue(f ecs.Tick) inputQueue {
+	return inputQueue{base: f, ring: rollback.NewRing[entry](maxPending)}
 }
 
 // last returns the newest tick that has an input, base for none.
@@ -40,31 +37,30 @@ func (q *inputQueue) push(e entry) (ok bool) {
 		return false
 	}
 	q.count++
-	q.slots[q.last()%maxPending] = slot{e, q.last()}
+	q.ring.Put(q.last(), e)
 	return true
 }
 
 // at returns the input of tick f; ok is false for a tick that does not wait.
 func (q *inputQueue) at(f ecs.Tick) (e entry, ok bool) {
-	if f <= q.base || f > q.last() {
+	if f <= q.base {
 		return entry{}, false
 	}
-	return q.slots[f%maxPending].entry, true
+	return q.given(f)
 }
 
 // given returns the input of tick f, consumed or not; ok is false where it is not kept.
 func (q *inputQueue) given(f ecs.Tick) (e entry, ok bool) {
-	s := &q.slots[f%maxPending]
-	return s.entry, s.tick == f && f > 0 && f <= q.last()
+	s, ok := q.ring.At(f)
+	return *s, ok && f <= q.last()
 }
 
 // drop removes the inputs of all ticks ≤ f, which the server has consumed.
 func (q *inputQueue) drop(f ecs.Tick) {
-	if f <= q.base {
-		return
+	if f > q.base {
+		q.count = max(0, q.count-int(min(f-q.base, maxPending)))
+		q.base = f
 	}
-	q.count = max(0, q.count-int(min(f-q.base, maxPending)))
-	q.base = f
 }
 
 // reset empties the queue; the next input is that of tick f + 1.

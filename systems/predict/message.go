@@ -33,8 +33,7 @@ const (
 type inputMessage struct {
 	received ecs.Tick
 	ack      state.Ack
-	helpless bool  // the snapshots cannot be used: the client needs an image
-	waits    bool  // unless helpless: the clock has not settled, and needs snapshots to measure
+	need     uint8
 	delay    uint8 // from receiving remote entities to showing them, in ticks
 	back     uint8 // ticks from the first of done to received + 1
 	done     []entry
@@ -46,7 +45,7 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 	w.U8(kindInput)
 	w.U32(uint32(m.received))
 	m.ack.Append(&w)
-	w.U8(m.need())
+	w.U8(m.need)
 	w.U8(m.delay)
 	w.U8(m.back)
 	head := w.Bytes()
@@ -54,49 +53,28 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 		w := wire.NewWriter(head, w.Room())
 		w.U8(uint8(count))
 		bits := wire.NewBitWriter(w.Bytes(), w.Room())
-		fits := appendEntries(&bits, m.done[:count], game)
-		if fits == count {
+		fits := 0
+		for expected := (entry{}); fits < count && bits.Err() == nil; fits++ {
+			e := &m.done[fits]
+			code.AppendChange(&bits, &expected.in, &e.in, game.Input.Size())
+			appendView(&bits, expected.view, e.view)
+			expected = follow(*e, game)
+		}
+		if bits.Err() == nil {
 			return bits.Bytes()
 		}
-		count = fits
+		count = fits - 1
 	}
 }
 
-// The needs of a client, on the wire.
+// The needs of a client.
 const (
-	needsNothing = iota
-	needsImage
-	needsMeasures
+	needsNothing  = iota
+	needsImage    // the snapshots cannot be used
+	needsMeasures // the clock has not settled
 )
 
-// need returns helpless and waits as the message has them.
-func (m *inputMessage) need() uint8 {
-	switch {
-	case m.helpless:
-		return needsImage
-	case m.waits:
-		return needsMeasures
-	}
-	return needsNothing
-}
-
-// appendEntries writes each entry against what follows from the one before, the first against nothing. It returns how
-// many found room.
-func appendEntries(w *wire.BitWriter, list []entry, game *ecs.Game) (fits int) {
-	var expected entry
-	for ; fits < len(list); fits++ {
-		e := &list[fits]
-		code.AppendChange(w, &expected.in, &e.in, game.Input.Size())
-		appendView(w, expected.view, e.view)
-		if w.Err() != nil {
-			break
-		}
-		expected = follow(*e, game)
-	}
-	return fits
-}
-
-// follow is what to expect of the tick after one in which the player did e.
+// follow returns the entry that is expected of the tick after e. Each entry is coded against it.
 func follow(e entry, game *ecs.Game) entry {
 	return entry{game.Input.Predict(e.in), nextView(e.view)}
 }
@@ -107,11 +85,9 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	kind := r.U8()
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	m.ack = state.ReadAck(&r)
-	need := r.U8()
-	m.helpless, m.waits = need == needsImage, need == needsMeasures
-	m.delay, m.back = r.U8(), r.U8()
+	m.need, m.delay, m.back = r.U8(), r.U8(), r.U8()
 	count := int(r.U8())
-	if r.Err() != nil || kind != kindInput || need > needsMeasures || count > maxInputs || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
+	if r.Err() != nil || kind != kindInput || m.need > needsMeasures || count > maxInputs || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
 		return ErrMessage
 	}
 	bits := wire.NewBitReader(r.Rest())

@@ -104,7 +104,11 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	r.pads[0].DX = 1
 	r.lose = func(toClient bool, _ int, _ []byte) bool { return toClient }
 	r.Run(5)
-	acked, first := c.Received, c.pending
+	acked, first := c.Received, []entry{}
+	for f := acked + 1; f <= c.pending.last(); f++ {
+		e, _ := c.pending.at(f)
+		first = append(first, e)
+	}
 	for range maxPending + 200 {
 		r.Step()
 	}
@@ -114,9 +118,9 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	if c.counts.Refusals == 0 || c.Counted.Stalls == 0 || c.Counted.Stalled != systems.StallWindow || !c.frozen() {
 		t.Errorf("%d refused, %+v", c.counts.Refusals, c.Counted)
 	}
-	for f := acked + 1; f <= first.last(); f++ {
-		if was, _ := first.at(f); was != c.pending.slots[f%maxPending].entry {
-			t.Fatalf("the input of tick %d was overwritten", f)
+	for i, was := range first {
+		if e, ok := c.pending.at(acked + 1 + ecs.Tick(i)); !ok || e != was {
+			t.Fatalf("the input of tick %d was overwritten", acked+1+ecs.Tick(i))
 		}
 	}
 	r.lose = nil
@@ -128,8 +132,7 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 
 // The queue alone: its indices wrap.
 func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
-	var q inputQueue
-	q.reset(1000)
+	q := newInputQueue(1000)
 	of := func(f ecs.Tick) entry { return entry{view: image.ViewStamp{Tick: f}} }
 	for f := ecs.Tick(1001); f <= 1000+maxPending; f++ {
 		if !q.push(of(f)) {

@@ -119,7 +119,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 	for range 300 {
 		c := r.clients[0]
 		r.Step()
-		s := &c.pending.slots[c.pending.last()%maxPending]
+		s, _ := c.pending.ring.At(c.pending.last())
 		switch rng.IntN(4) {
 		case 0:
 			s.view.Tick += 60

@@ -146,8 +146,8 @@ func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
 			p.Own.rtt += (sample - p.Own.rtt) / 8
 		}
 	}
-	p.Own.delay, p.Own.waits = systems.Time(in.delay)*s.Grid.Tick, in.waits
-	if in.helpless {
+	p.Own.delay, p.Own.waits = systems.Time(in.delay)*s.Grid.Tick, in.need == needsMeasures
+	if in.need == needsImage {
 		p.Helpless()
 	}
 }

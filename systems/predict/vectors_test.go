@@ -85,7 +85,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		var m inputMessage
 		err := m.read(v.Bytes, near, game)
 		text := fmt.Sprintf("received %d ack %t %d %x refused %t %d needs %d delay %d back %d:", m.received, m.ack.Any, m.ack.Newest, m.ack.Older,
-			m.ack.Lost, m.ack.Refused, m.need(), m.delay, m.back)
+			m.ack.Lost, m.ack.Refused, m.need, m.delay, m.back)
 		for _, e := range m.done {
 			text += " " + entryText(e)
 		}
@@ -122,11 +122,9 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	switch v.Kind {
 	case "input":
 		var m inputMessage
-		var need uint8
 		head, done, _ := strings.Cut(v.Meaning, ":")
 		scan(head, "received %d ack %t %d %x refused %t %d needs %d delay %d back %d", &m.received, &m.ack.Any, &m.ack.Newest, &m.ack.Older,
-			&m.ack.Lost, &m.ack.Refused, &need, &m.delay, &m.back)
-		m.helpless, m.waits = need == needsImage, need == needsMeasures
+			&m.ack.Lost, &m.ack.Refused, &m.need, &m.delay, &m.back)
 		for _, word := range strings.Fields(done) {
 			m.done = append(m.done, parseEntry(t, word))
 		}
