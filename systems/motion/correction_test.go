@@ -126,16 +126,16 @@ func TestABlockedCorrectionJumps(t *testing.T) {
 	wall := func(from, to fixed.Vec3) bool { return from.X < num("5") && to.X > num("5") }
 	c := configured(t, RemoteConfig{Blocked: wall})
 	g := behind(c)
-	if m, _ := g.Shown(c, 0); m.Pos.X != 10*fixed.One || g.counts.Snaps != 1 {
-		t.Errorf("shown at %v, %d snaps", m.Pos.X, g.counts.Snaps)
+	if m, _ := g.Shown(c, 0); m.Pos.X != 10*fixed.One || g.Stats.Snaps != 1 {
+		t.Errorf("shown at %v, %d snaps", m.Pos.X, g.Stats.Snaps)
 	}
 	g.Receive(c, Record{Stamp: 10, Pos: vec("12", "0", "0")}, 0, 100*ms)
-	if m, _ := g.Shown(c, 100*ms); m.Pos.X == 12*fixed.One || g.counts.Snaps != 1 {
+	if m, _ := g.Shown(c, 100*ms); m.Pos.X == 12*fixed.One || g.Stats.Snaps != 1 {
 		t.Error("a free way was jumped")
 	}
 	g.Receive(c, Record{Stamp: 20, Flags: FlagTeleport, Pos: vec("-900", "0", "0")}, 0, 200*ms)
-	if m, _ := g.Shown(c, 200*ms); m.Pos.X != num("-900") || g.counts.Snaps != 1 {
-		t.Errorf("a teleport is drawn from %v, %d snaps", m.Pos.X, g.counts.Snaps)
+	if m, _ := g.Shown(c, 200*ms); m.Pos.X != num("-900") || g.Stats.Snaps != 1 {
+		t.Errorf("a teleport is drawn from %v, %d snaps", m.Pos.X, g.Stats.Snaps)
 	}
 }
 
@@ -150,8 +150,8 @@ func TestAnOlderStampIsIgnored(t *testing.T) {
 	for _, s := range []Stamp{100, 99, -5000} {
 		used = used && !g.Receive(c, Record{Stamp: s, Pos: vec("7", "0", "0")}, 0, 2*sec)
 	}
-	if m, _ := g.Shown(c, 2*sec); !used || m.Pos.X != fixed.One || g.counts.Stale != 3 || g.counts.Records != 1 {
-		t.Errorf("%v, %+v", m.Pos, g.counts)
+	if m, _ := g.Shown(c, 2*sec); !used || m.Pos.X != fixed.One || g.Stats.Stale != 3 || g.Stats.Records != 1 {
+		t.Errorf("%v, %+v", m.Pos, g.Stats)
 	}
 	if g.Receive(c, Record{Stamp: 101, Anchor: 1}, 0, 2*sec) {
 		t.Error("a relative record was used")

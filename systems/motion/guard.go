@@ -20,6 +20,8 @@ import (
 // Invariant: the distance accepted since Place is at most 1.05 × MaxSpeed × (elapsed + 2.5 s + 2 % of elapsed) plus
 // the burst. Without stamps that run ahead, it is at most 1.05 × MaxSpeed × elapsed plus the burst.
 type Guard struct {
+	Stats GuardStats
+
 	config GuardConfig
 	begun  bool
 	placed bool
@@ -32,7 +34,6 @@ type Guard struct {
 	since systems.Time // of the first arrival
 	first systems.Time // stamp − arrival of the first
 	best  systems.Time // largest stamp − arrival that was accepted
-	stats GuardStats
 }
 
 // GuardConfig is how an entity may move.
@@ -127,11 +128,11 @@ func (g *Guard) At() fixed.Vec3 { return g.at }
 // relative record is refused. now must not decrease.
 func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	if r.Anchor != 0 {
-		g.stats.Refused++
+		g.Stats.Refused++
 		return Refused
 	}
 	if g.begun && r.Stamp <= g.stamp {
-		g.stats.Stale++
+		g.Stats.Stale++
 		return Stale
 	}
 	lag := g.elapse(r, now)
@@ -139,12 +140,12 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	switch {
 	case r.Mode == Attached || r.Mode == Scripted:
 		if !g.config.Trusting && (g.config.Allow == nil || !g.config.Allow(*r)) {
-			g.stats.Refused++
+			g.Stats.Refused++
 			return Refused
 		}
 		g.level.keep(lag)
 		g.height.keep(lag)
-		g.stats.Accepted++
+		g.Stats.Accepted++
 		return Accepted
 	case !g.placed:
 		g.Place(r.Pos)
@@ -154,10 +155,10 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	g.height.keep(lag)
 	verdict := Accepted
 	if reached != r.Pos {
-		g.stats.Clamped++
+		g.Stats.Clamped++
 		verdict = Clamped
 	} else {
-		g.stats.Accepted++
+		g.Stats.Accepted++
 	}
 	if g.config.Trusting {
 		verdict = Accepted
@@ -180,7 +181,7 @@ func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
 	g.height.grow(max(now-g.now, 0))
 	g.stamp, g.now = r.Stamp, now
 	if most := g.first + allowance + (now-g.since)/aheadParts; lead > most {
-		g.stats.Fast++
+		g.Stats.Fast++
 		lead = most
 	}
 	// The record is delayed less than all before, so the entity had that much more time than the arrivals show.
@@ -197,7 +198,7 @@ func (g *Guard) slow(r *Record) fixed.Vec3 {
 	level := fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}.Limit(g.level.rate)
 	slowed := fixed.Vec3{X: level.X, Y: level.Y, Z: r.Vel.Z.Clamp(-g.height.rate, g.height.rate)}
 	if slowed != r.Vel {
-		g.stats.Slowed++
+		g.Stats.Slowed++
 	}
 	return slowed
 }
@@ -208,7 +209,7 @@ func (g *Guard) reach(to fixed.Vec3) fixed.Vec3 {
 	level := fixed.Vec2{X: d.X, Y: d.Y}
 	wanted := level.Len()
 	paid := g.level.pay(wanted)
-	g.stats.Distance += paid
+	g.Stats.Distance += paid
 	if paid < wanted {
 		level = level.Limit(paid)
 	}
@@ -218,6 +219,3 @@ func (g *Guard) reach(to fixed.Vec3) fixed.Vec3 {
 	}
 	return g.at.Add(fixed.Vec3{X: level.X, Y: level.Y, Z: d.Z})
 }
-
-// Stats returns the counters.
-func (g *Guard) Stats() GuardStats { return g.stats }

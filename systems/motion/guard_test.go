@@ -46,7 +46,7 @@ func TestCWSPEEDDR08ASpeedHackGainsFivePercent(t *testing.T) {
 	for _, obeying := range []bool{false, true} {
 		g := guard(t, GuardConfig{})
 		claims(g, fixed.FromRatio(15, 10)*top, fixed.One, 30*sec, 80*ms, obeying)
-		if s := g.Stats(); s.Distance > most(30*sec) || s.Distance < num("150") || s.Clamped == 0 || g.At().X > most(30*sec) || s.Slowed == 0 || s.Fast != 0 {
+		if s := g.Stats; s.Distance > most(30*sec) || s.Distance < num("150") || s.Clamped == 0 || g.At().X > most(30*sec) || s.Slowed == 0 || s.Fast != 0 {
 			t.Errorf("obeying %v: accepted %v of at most %v, at %v, %+v", obeying, s.Distance, most(30*sec), g.At().X, s)
 		}
 	}
@@ -57,13 +57,13 @@ func TestCWSPEEDDR08ASpeedHackGainsFivePercent(t *testing.T) {
 func TestAFastClockGainsNoMoreThanItsAllowance(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	claims(g, fixed.FromRatio(15, 10)*top, fixed.FromRatio(15, 10), 30*sec, 80*ms, false)
-	s, bound := g.Stats(), most(30*sec+5*sec/2+30*sec/50)
+	s, bound := g.Stats, most(30*sec+5*sec/2+30*sec/50)
 	if s.Distance > bound || s.Clamped == 0 || s.Fast == 0 {
 		t.Errorf("accepted %v of at most %v, %+v", s.Distance, bound, s)
 	}
 	g = guard(t, GuardConfig{})
 	claims(g, top*fixed.One, fixed.FromRatio(1019, 1000), 600*sec, 80*ms, false)
-	if s := g.Stats(); s.Fast != 0 || s.Clamped != 0 {
+	if s := g.Stats; s.Fast != 0 || s.Clamped != 0 {
 		t.Errorf("a clock that is 1.9 %% fast: %+v", s)
 	}
 }
@@ -79,8 +79,8 @@ func TestAStampMayNotGoBack(t *testing.T) {
 			t.Errorf("stamp %d: %d", v.stamp, got)
 		}
 	}
-	if g.Stats().Stale != 3 || g.Stats().Clamped != 0 {
-		t.Errorf("%+v", g.Stats())
+	if g.Stats.Stale != 3 || g.Stats.Clamped != 0 {
+		t.Errorf("%+v", g.Stats)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestDR08JitterOfTwoSecondsMakesNoFalsePositive(t *testing.T) {
 				t.Fatalf("seed %d: record %d of stamp %d at %d ms: verdict %d", seed, i, r.Stamp, l.at/ms, v)
 			}
 		}
-		if s := g.Stats(); s.Stale < 50 || bunched < 20 || s.Accepted < 300 || s.Slowed != 0 || s.Fast != 0 {
+		if s := g.Stats; s.Stale < 50 || bunched < 20 || s.Accepted < 300 || s.Slowed != 0 || s.Fast != 0 {
 			t.Fatalf("seed %d: %d records bunched, %+v: the test proves nothing", seed, bunched, s)
 		}
 	}
@@ -143,7 +143,7 @@ func TestJitterDoesNotHideASpeedHack(t *testing.T) {
 		r := l.record
 		g.Check(&r, l.at)
 	}
-	if s := g.Stats(); s.Clamped < 50 {
+	if s := g.Stats; s.Clamped < 50 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -184,8 +184,8 @@ func TestATrustingGuardOnlyCounts(t *testing.T) {
 	g.Check(&Record{}, 0)
 	far := Record{Stamp: 10, Pos: vec("500", "0", "0"), Vel: vec("99", "0", "0")}
 	r := far
-	if v := g.Check(&r, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats().Clamped != 1 || g.Stats().Slowed != 1 {
-		t.Errorf("verdict %d, %+v, %+v", v, r, g.Stats())
+	if v := g.Check(&r, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats.Clamped != 1 || g.Stats.Slowed != 1 {
+		t.Errorf("verdict %d, %+v, %+v", v, r, g.Stats)
 	}
 	if v := g.Check(&Record{Stamp: 11, Mode: Attached}, 200*ms); v != Accepted {
 		t.Errorf("attached: %d", v)
@@ -231,10 +231,10 @@ func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 // Attached and Scripted need the permission of the game.
 func TestOtherModesNeedPermission(t *testing.T) {
 	g := guard(t, GuardConfig{})
-	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats().Refused != 1 {
+	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats.Refused != 1 {
 		t.Errorf("verdict %d", v)
 	}
-	if v := g.Check(&Record{Stamp: 1, Anchor: 1}, 0); v != Refused || g.Stats().Refused != 2 {
+	if v := g.Check(&Record{Stamp: 1, Anchor: 1}, 0); v != Refused || g.Stats.Refused != 2 {
 		t.Errorf("a relative record: %d", v)
 	}
 	g = guard(t, GuardConfig{Allow: func(r Record) bool { return r.Mode == Scripted }})

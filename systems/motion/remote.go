@@ -14,12 +14,13 @@ import (
 //
 // Invariant: of all records received, its record has the newest stamp.
 type Remote struct {
+	Stats RemoteStats
+
 	record     Record
 	origin     systems.Time // when the record was true, by its age
 	received   systems.Time // when it arrived
 	known      bool         // there is a record
 	correction correction
-	counts     RemoteStats
 }
 
 // RemoteStats are the counters of a Remote.
@@ -42,8 +43,29 @@ type RemoteConfig struct {
 	Blocked func(from, to fixed.Vec3) bool
 }
 
-// shortest is the shortest correction, unless Horizon is less.
-const shortest = 3 * systems.Second / 10
+// Deadline is what a new record does to the deadline of a correction.
+type Deadline uint8
+
+// The rules.
+const (
+	// DeadlineKept keeps the deadline while new records agree with the prediction. A visual error is then gone after the
+	// horizon, at any rate of records.
+	DeadlineKept Deadline = iota
+	// RestartAlways starts a new horizon with each record, as the article literally says. Of an error, (1 − h)^(1/h) is
+	// left after a horizon of 1 with records every h: up to 37 %.
+	RestartAlways
+)
+
+const (
+	shortest    = 3 * systems.Second / 10  // the shortest correction, unless Horizon is less
+	agreement   = fixed.One / 10           // world units by which an agreeing record may differ from the prediction
+	lastMoment  = 5 * systems.Second / 100 // time before a deadline in which a small offset is dropped
+	fadeAfter   = 3 * systems.Second       // without a record, after which an entity slows down
+	fadeFor     = systems.Second / 2       // until it stands
+	lostAfter   = 12 * systems.Second      // without a record, after which an entity is lost (DIS: 12 s)
+	oldAge      = 3 * systems.Second       // of a record, beyond which its velocity is not used
+	velocityAge = systems.Second           // most of a record's age that its velocity is extrapolated over on arrival
+)
 
 // Validate fills in the defaults, and returns an error that names a field outside its interval.
 func (c *RemoteConfig) Validate() error {
@@ -63,33 +85,40 @@ func (c *RemoteConfig) Validate() error {
 // not newer than the last.
 func (g *Remote) Receive(c *RemoteConfig, r Record, age, now systems.Time) (used bool) {
 	if r.Anchor != 0 || g.known && r.Stamp <= g.record.Stamp {
-		g.counts.Stale++
+		g.Stats.Stale++
 		return false
 	}
 	horizon := max(c.Horizon-max(age, 0)-r.Age, min(shortest, c.Horizon))
 	r, age = LimitAge(r, age)
 	before := *g
 	g.record, g.origin, g.received, g.known = r, now-age, now, true
-	g.counts.Records++
+	g.Stats.Records++
 	shown, wasShown := before.Shown(c, now)
 	predicted, canPredict := g.Predicted(c, now)
 	if r.Flags&FlagTeleport != 0 || !wasShown || !canPredict {
-		g.correction.snap()
+		g.correction = correction{}
 		return true
 	}
-	var moved fixed.Num
-	if deadline := before.correction.deadline; deadline > now {
-		was, _ := before.Predicted(c, deadline)
-		is, _ := g.Predicted(c, deadline)
-		moved = is.Pos.Sub(was.Pos).Len()
+	deadline := now + horizon
+	offset := shown.Pos.Sub(predicted.Pos)
+	if left := before.correction.deadline - now; c.Deadline == DeadlineKept && left > 0 {
+		was, _ := before.Predicted(c, before.correction.deadline)
+		is, _ := g.Predicted(c, before.correction.deadline)
+		if is.Pos.Sub(was.Pos).Len() <= agreement {
+			deadline = before.correction.deadline
+			if left < lastMoment && offset.Len() <= agreement {
+				g.correction = correction{}
+				return true
+			}
+		}
 	}
-	g.correction.plan(c.Deadline, shown.Pos.Sub(predicted.Pos), moved, now, horizon)
-	if c.Blocked == nil || g.correction.done(now) {
+	g.correction = correction{offset, now, deadline}
+	if c.Blocked == nil || offset == (fixed.Vec3{}) {
 		return true
 	}
-	if target, _ := g.Predicted(c, g.correction.deadline); c.Blocked(shown.Pos, target.Pos) {
-		g.correction.snap()
-		g.counts.Snaps++
+	if target, _ := g.Predicted(c, deadline); c.Blocked(shown.Pos, target.Pos) {
+		g.correction = correction{}
+		g.Stats.Snaps++
 	}
 	return true
 }
@@ -100,11 +129,23 @@ func (g *Remote) Predicted(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok 
 		return ecs.Motion{}, false
 	}
 	lost, keeps := fade(now - g.received)
-	m, ok = c.Rules.Predict(&g.record, now-lost-g.origin)
-	if keeps != fixed.One {
+	if m, ok = c.Rules.Predict(&g.record, now-lost-g.origin); keeps != fixed.One {
 		m.Vel = m.Vel.Scale(keeps)
 	}
 	return m, ok
+}
+
+// fade returns the part of a time after the last record that is not extrapolated over, and the share of its velocity that
+// an entity keeps. From 3 s on it slows down evenly for half a second: its own time does, so that it brakes in any mode.
+func fade(since systems.Time) (lost systems.Time, keeps fixed.Num) {
+	over := since - fadeAfter
+	switch {
+	case over <= 0:
+		return 0, fixed.One
+	case over >= fadeFor:
+		return over - fadeFor/2, 0
+	}
+	return over * over / (2 * fadeFor), fixed.One - fixed.FromRatio(int64(over), int64(fadeFor))
 }
 
 // Shown returns where the entity is shown at now; ok is false if that is not known. The velocity is the predicted one,
@@ -115,15 +156,22 @@ func (g *Remote) Shown(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool
 	return m, ok
 }
 
-// Liveness returns how recent the last record is.
-func (g *Remote) Liveness(now systems.Time) Liveness {
-	switch since := now - g.received; {
-	case since > lostAfter:
-		return Lost
-	case since > fadeAfter:
-		return Fading
+// correction smooths the visual error of a remote entity: the offset between the shown and the predicted position
+// shrinks evenly, and is zero at a deadline.
+type correction struct {
+	offset          fixed.Vec3 // shown − predicted, at start
+	start, deadline systems.Time
+}
+
+// at returns shown − predicted at now.
+func (c *correction) at(now systems.Time) fixed.Vec3 {
+	switch {
+	case now >= c.deadline:
+		return fixed.Vec3{}
+	case now <= c.start:
+		return c.offset
 	}
-	return Alive
+	return c.offset.Scale(fixed.FromRatio(int64(c.deadline-now), int64(c.deadline-c.start)))
 }
 
 // Record returns the last record; ok is false if there is none.
@@ -137,5 +185,36 @@ func (g *Remote) Forwarded(u *Rules, now systems.Time) (r Record, ok bool) {
 	return r, g.known
 }
 
-// Stats returns the counters.
-func (g *Remote) Stats() RemoteStats { return g.counts }
+// Liveness is how recent the last record of a remote entity is.
+type Liveness uint8
+
+// The states.
+const (
+	Alive  Liveness = iota // a record came within 3 s
+	Fading                 // none came for 3 s: the entity comes to a stop
+	Lost                   // none came for 12 s: mark or hide the entity
+)
+
+// Liveness returns how recent the last record is.
+func (g *Remote) Liveness(now systems.Time) Liveness {
+	switch since := now - g.received; {
+	case since > lostAfter:
+		return Lost
+	case since > fadeAfter:
+		return Fading
+	}
+	return Alive
+}
+
+// LimitAge returns a record that arrives at an age, and the age to extrapolate it over. A record older than 3 s, its own
+// Age included, loses its velocity. A younger one is extrapolated over a second at most.
+func LimitAge(r Record, age systems.Time) (Record, systems.Time) {
+	if age+r.Age > oldAge {
+		r.Vel, r.Speed = fixed.Vec3{}, 0
+		if r.Mode == Ballistic {
+			r.Mode = Ground
+		}
+		return r, 0
+	}
+	return r, min(age, velocityAge)
+}

@@ -224,15 +224,15 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 			m.net.RunUntil(time.Duration(tenMinutes))
 			rate := float64(m.sends) / 600
 			square, worst, behind = square+m.rms()*m.rms(), max(worst, m.worst/top), max(behind, m.behind)
-			if m.ghost.Stats().Snaps > 10 || m.own.snaps > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
-				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.Stats().Snaps, m.own.snaps, rate)
+			if m.ghost.Stats.Snaps > 10 || m.own.snaps > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
+				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.Stats.Snaps, m.own.snaps, rate)
 			}
 			// DR-08: an honest client is not corrected.
-			if s := m.guard.Stats(); s.Clamped+s.Refused+s.Fast+s.Slowed > 0 {
+			if s := m.guard.Stats; s.Clamped+s.Refused+s.Fast+s.Slowed > 0 {
 				t.Errorf("%s, seed %d: %+v", v.profile, seed, s)
 			}
-			if m.frames < 35_000 || m.ghost.Stats().Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats().Accepted < 500 {
-				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run proves nothing", v.profile, seed, m.frames, m.ghost.Stats(), m.echoes)
+			if m.frames < 35_000 || m.ghost.Stats.Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats.Accepted < 500 {
+				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run proves nothing", v.profile, seed, m.frames, m.ghost.Stats, m.echoes)
 			}
 		}
 		rms := math.Sqrt(square / matches)

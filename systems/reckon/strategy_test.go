@@ -149,20 +149,20 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		rate := float64(p.half(0).counts.Claims-before.Claims) / seconds
 		me := walker(p.server.World(), p.player())
 		o := p.half(1).remotes.find(me)
-		g := p.server.avatar(me).guard.Stats()
+		g := p.server.avatar(me).guard.Stats
 		c := p.server.counts
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, server %+v, client %+v, %d resyncs", v.profile, p.rms(), p.worst/top, rate,
 			g, c, p.half(0).counts, p.resyncs())
 		if raceDetector {
 			v.rms *= 1.5 // a minute may be a bad one
 		}
-		if !(p.rms() <= v.rms) || float64(o.motion.Stats().Snaps) > seconds/60 || p.half(0).counts.Snaps > 0 || rate > 1.2 {
-			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.Stats().Snaps, p.half(0).counts.Snaps, rate)
+		if !(p.rms() <= v.rms) || float64(o.motion.Stats.Snaps) > seconds/60 || p.half(0).counts.Snaps > 0 || rate > 1.2 {
+			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.Stats.Snaps, p.half(0).counts.Snaps, rate)
 		}
 		if c.Clamped+c.Refused+c.Foreign+c.Excessive > doubts.Clamped || g.Fast+g.Slowed > 0 {
 			t.Errorf("%s: an honest client was limited: %+v, %+v", v.profile, c, g)
 		}
-		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Accepted < uint64(seconds*2/3) || o.motion.Stats().Records < uint64(seconds*2/3) {
+		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Accepted < uint64(seconds*2/3) || o.motion.Stats.Records < uint64(seconds*2/3) {
 			t.Errorf("%s: %d frames, %+v: the run proves nothing", v.profile, p.frames, c)
 		}
 	}
