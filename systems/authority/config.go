@@ -1,7 +1,7 @@
 package authority
 
 import (
-	"fmt"
+	"cmp"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -66,31 +66,12 @@ type OrderLimits struct {
 	Burst     int // orders of one player at once. 0 means PerSecond
 }
 
-// check returns what is wrong with the configuration of a half.
-func (c *Config[C, P]) check() error {
-	switch {
-	case c.Server.World == nil:
-		return fmt.Errorf("%s: ServerConfig.World is nil", c.Name)
-	case c.Server.Peers < 1:
-		return fmt.Errorf("%s: ServerConfig.Peers is %d, want at least 1", c.Name, c.Server.Peers)
-	}
-	return nil
-}
-
 // withDefaults fills in zero values.
 func (c Config[C, P]) withDefaults() Config[C, P] {
-	if c.History == 0 {
-		c.History = 2
-	}
-	if c.SaveEvery == 0 {
-		c.SaveEvery = 1
-	}
-	if c.Orders.PerSecond == 0 {
-		c.Orders.PerSecond = 10
-	}
-	if c.Orders.Burst == 0 {
-		c.Orders.Burst = c.Orders.PerSecond
-	}
+	c.History = cmp.Or(c.History, 2)
+	c.SaveEvery = cmp.Or(c.SaveEvery, 1)
+	c.Orders.PerSecond = cmp.Or(c.Orders.PerSecond, 10)
+	c.Orders.Burst = cmp.Or(c.Orders.Burst, c.Orders.PerSecond)
 	c.Events = c.Events || c.Replicates
 	return c
 }

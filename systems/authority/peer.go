@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/limit"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 	"tendon/systems/internal/events"
 	"tendon/systems/state"
 )
 
-// Peer is a connection of the room. P is the part that the strategy adds. The zero Peer, but for its ID, is not open.
+// Peer is a connection of the room. P is the part that the strategy adds. The zero Peer with an ID is not open.
 type Peer[P any] struct {
 	ID     systems.Peer
 	Open   bool
@@ -21,18 +23,14 @@ type Peer[P any] struct {
 	Resync Resync
 	Sender *state.Sender // nil without Config.Replicates
 	Events events.Sender // unused without Config.Replicates
-	Budget Budget
 	Own    P
+
+	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
+	orders   limit.Limiter[ecs.Tick] // in 1/OrderLimits.PerSecond of a tick
 }
 
 // Player returns the player whose seat the peer holds. It must not be a spectator.
 func (p *Peer[P]) Player() ecs.Player { return ecs.Player(p.Seat) }
-
-// Budget limits the messages and orders of a peer. Its zero value limits nothing.
-type Budget struct {
-	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
-	orders   limit.Limiter[ecs.Tick] // in 1/OrderLimits.PerSecond of a tick
-}
 
 // The limits of a peer's messages. A client sends at most one message a tick, at up to 1.1 times the nominal pace, and a few
 // others. After a hitch many arrive at once.
@@ -41,14 +39,9 @@ const (
 	MaxMessages     = 256 // at once
 )
 
-// newBudget returns a budget of which nothing is used.
-func newBudget(ticksPerSecond int, orders OrderLimits) Budget {
-	return Budget{messages: limit.New[ecs.Tick](1, MaxMessages), orders: limit.New(ecs.Tick(ticksPerSecond), orders.Burst)}
-}
-
 // AllowMessage reports whether a peer may send one more message. It counts the message as sent or as refused.
 func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
-	if p.Budget.messages.Allow(messagesPerTick * s.done) {
+	if p.messages.Allow(messagesPerTick * s.done) {
 		return true
 	}
 	p.Stats.Refused++
@@ -57,7 +50,7 @@ func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
 
 // AllowOrder reports whether the player of a peer may give one more order, and counts it if so.
 func (s *Server[C, P]) AllowOrder(p *Peer[P]) bool {
-	return p.Budget.orders.Allow(ecs.Tick(s.config.Orders.PerSecond) * s.done)
+	return p.orders.Allow(ecs.Tick(s.config.Orders.PerSecond) * s.done)
 }
 
 // Open starts to serve a peer that holds State(have). It panics for a seat that the game does not have, and for a state
@@ -67,7 +60,7 @@ func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now system
 	p := &s.Peers[id]
 	again := p.Open && p.Seat == seat
 	if !p.Open {
-		*p = Peer[P]{ID: id, Budget: newBudget(s.Game.TickRate, s.config.Orders)}
+		*p = Peer[P]{ID: id, messages: limit.New[ecs.Tick](1, MaxMessages), orders: limit.New(ecs.Tick(s.Game.TickRate), s.config.Orders.Burst)}
 	}
 	if seat >= 0 && !again && s.config.Buffers {
 		s.Seats[seat].Forget(s.done)
@@ -154,7 +147,8 @@ func (s *Server[C, P]) Interval(p *Peer[P], rate int) uint64 {
 // Desynced calls f for each peer that needs an image and was not reported since it was opened.
 func (s *Server[C, P]) Desynced(f func(systems.Peer)) {
 	for i := range s.Peers {
-		if p := &s.Peers[i]; p.Open && p.Resync.Report() {
+		if p := &s.Peers[i]; p.Open && p.Resync == Needed {
+			p.Resync = Reported
 			f(p.ID)
 		}
 	}
@@ -173,4 +167,46 @@ func (s *Server[C, P]) PeerStats(id systems.Peer) systems.PeerStats {
 		st.Overdue, st.LongestWait = sent.Late, sent.Longest
 	}
 	return st
+}
+
+// Resync is whether a peer needs an image. It changes from InSync to Needed to Reported, and back to InSync when the peer
+// is opened again.
+type Resync uint8
+
+// The states of a Resync.
+const (
+	InSync   Resync = iota
+	Needed          // the peer's state differs, it asked for an image, or it is too far behind
+	Reported        // the room was informed
+)
+
+// Request makes a peer that is in sync need an image.
+func (r *Resync) Request() {
+	if *r == InSync {
+		*r = Needed
+	}
+}
+
+// ClaimedChecksum returns the checksum of State(f) that a message of a peer claims, of a kind that code.AppendChecksum wrote.
+// Checksums are exchanged every so many ticks. ok is false if the claim does not count: the message is malformed, which is an
+// error, or a resync has replaced or will replace the state.
+func (s *Server[C, P]) ClaimedChecksum(m systems.Message, every ecs.Tick) (f ecs.Tick, sum image.Checksum, ok bool, err error) {
+	p := &s.Peers[m.From]
+	if f, sum, ok = code.ReadChecksum(m.Body, m.Body[0]); !ok {
+		return f, sum, false, s.config.Malformed
+	}
+	return f, sum, f > p.Opened && f <= s.done && f%every == 0 && p.Resync == InSync, nil
+}
+
+// Compare compares the checksum of State(f) that a peer claims with the server's, and reports whether they differ. If so,
+// the peer needs an image.
+func (p *Peer[P]) Compare(f ecs.Tick, own, claim image.Checksum) (differs bool) {
+	p.Stats.Checked++
+	if claim == own {
+		return false
+	}
+	p.Stats.Desyncs++
+	p.Stats.Differed, p.Stats.Claim = f, claim
+	p.Resync.Request()
+	return true
 }

@@ -58,11 +58,14 @@ type Sending struct {
 // Init makes the server ready. It fails for a configuration that is not valid, and with Config.Replicates for a game that
 // cannot be replicated.
 func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
-	if err := c.check(); err != nil {
-		return err
-	}
 	c = c.withDefaults()
 	world := c.Server.World
+	switch {
+	case world == nil:
+		return fmt.Errorf("%s: ServerConfig.World is nil", c.Name)
+	case c.Server.Peers < 1:
+		return fmt.Errorf("%s: ServerConfig.Peers is %d, want at least 1", c.Name, c.Server.Peers)
+	}
 	s.Config, s.config, s.Game, s.first, s.done = c.Server, c, world.Game(), world.Tick(), world.Tick()
 	s.Peers = make([]Peer[P], c.Server.Peers)
 	for id := range s.Peers {
@@ -178,5 +181,41 @@ func (s *Server[C, P]) publish() {
 func (s *Server[C, P]) Decide(d systems.Decision) {
 	if decided := s.Config.Decided; decided != nil {
 		decided(d)
+	}
+}
+
+// ReadPast passes the ticks of ServerConfig.Past from oldest on to add, each with the inputs of the tick before it. The
+// first of them only serves as the tick before the next, unless it is tick 1. Peers with a state of these ticks can then be
+// opened. ReadPast panics if a tick is missing.
+func (s *Server[C, P]) ReadPast(oldest ecs.Tick, add func(t *systems.FinalTick, before []ecs.InputBytes)) {
+	if s.Config.Past == nil {
+		return
+	}
+	before, inputs := make([]ecs.InputBytes, s.Game.MaxPlayers), make([]ecs.InputBytes, s.Game.MaxPlayers)
+	begun, last := false, ecs.Tick(0)
+	for t := range s.Config.Past {
+		if t.Tick < oldest {
+			continue
+		}
+		if begun && t.Tick != last+1 {
+			panic(fmt.Sprintf("%s: ServerConfig.Past yields tick %d after tick %d: it must be without a gap", s.config.Name, t.Tick, last))
+		}
+		last = t.Tick
+		clear(inputs)
+		copy(inputs, t.Inputs)
+		if !begun {
+			s.first = t.Tick
+		}
+		if t.Tick == 1 {
+			s.first = 0
+		}
+		if begun || t.Tick == 1 {
+			t.Inputs = inputs
+			add(&t, before)
+		}
+		begun, before, inputs = true, inputs, before
+	}
+	if begun && last != s.done {
+		panic(fmt.Sprintf("%s: ServerConfig.Past ends with tick %d, the world is at tick %d", s.config.Name, last, s.done))
 	}
 }

@@ -1,6 +1,8 @@
 package predictor
 
 import (
+	"fmt"
+
 	"tendon/ecs"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -126,4 +128,70 @@ func (c *Core) CommonStats() systems.ClientStats {
 	s := c.Counted
 	s.RTT, s.RingBytes, s.Dilation = c.RTT, c.world.Image().PageBytes(), 1
 	return s
+}
+
+// Phase is how far a client has come since a state was loaded.
+type Phase uint8
+
+// The phases, in order. A client that falls behind returns from Live to CatchingUp. Every loaded state starts again at
+// Waiting.
+const (
+	Idle       Phase = iota // no state was loaded yet
+	Waiting                 // no message has come since the state was loaded
+	Settling                // the clock has not settled: the player's inputs are not taken
+	CatchingUp              // the clock has settled, and ticks of before are still to be computed
+	Live                    // the player plays, or the spectator sees the present
+	phases
+)
+
+// String returns the phase in a word or two.
+func (p Phase) String() string {
+	if p >= phases {
+		return fmt.Sprintf("phase %d", uint8(p))
+	}
+	return [phases]string{"idle", "waiting", "settling", "catching up", "live"}[p]
+}
+
+// Half runs the systems of a client half over its context C, which embeds the Half.
+type Half[C any] struct {
+	Core
+	schedule systems.Schedule[C]
+	self     C
+}
+
+// Start sets the systems and the context that they run over. The half that embeds h calls it once.
+func (h *Half[C]) Start(self C, list []systems.System[C]) {
+	h.self, h.schedule = self, systems.NewSchedule(h.Config.Observer, h.Game, list)
+}
+
+// Receive gives a message of the server to the system that accepts its kind. Before the first state was loaded, every
+// message is malformed.
+func (h *Half[C]) Receive(ch systems.Channel, message []byte, now systems.Time) error {
+	if h.Phase == Idle {
+		return h.malformed
+	}
+	known, err := h.schedule.Receive(h.self, systems.Message{Channel: ch, Body: message, Now: now})
+	if !known {
+		return h.malformed
+	}
+	return err
+}
+
+// Frame runs the systems of phase Reconcile, which compute the ticks that are due.
+func (h *Half[C]) Frame(now systems.Time) {
+	if h.Phase == Idle {
+		return
+	}
+	h.Now = now
+	h.schedule.Run(systems.Reconcile, h.self)
+}
+
+// Send runs the systems of phase Send.
+func (h *Half[C]) Send(now systems.Time, out systems.Outbox) {
+	if h.Phase == Idle {
+		return
+	}
+	h.Now, h.Out = now, out
+	h.schedule.Run(systems.Send, h.self)
+	h.Out = nil
 }
