@@ -145,7 +145,7 @@ func (s *Client) imageHead(body []byte) (Event, error) {
 		return Event{}, err
 	}
 	if err := s.sink.open(h); err != nil {
-		s.finish(CodeProtocol, err.Error())
+		s.End(CodeProtocol, err.Error())
 		return Event{}, nil
 	}
 	s.nextEpoch, s.loaded, s.readyOwed, s.unanswered = h.epoch, h.tick, false, false
@@ -157,7 +157,7 @@ func (s *Client) imagePiece(body []byte) (Event, error) {
 	image, err := s.sink.add(body)
 	switch {
 	case err != nil:
-		s.finish(CodeProtocol, err.Error())
+		s.End(CodeProtocol, err.Error())
 		return Event{}, nil
 	case image == nil:
 		return Event{}, nil
@@ -218,12 +218,6 @@ func (s *Client) SendStrategy(ch systems.Channel, message []byte) {
 		s.sendStrategy(ch, message)
 	}
 }
-
-// Fault counts a message that the strategy refused.
-func (s *Client) Fault(now systems.Time) { s.fault(now) }
-
-// End ends the session and sends the reason, usually CodeLeft.
-func (s *Client) End(code Code, text string) { s.finish(code, text) }
 
 // Progress returns the share of the image that has arrived, in [0, 1].
 func (s *Client) Progress() float64 {

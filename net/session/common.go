@@ -92,7 +92,7 @@ func (c *common) received(message []byte) {
 // result returns e, unless the message cannot be used, which counts as a fault.
 func (c *common) result(e Event, err error, now systems.Time) Event {
 	if err != nil {
-		c.fault(now)
+		c.Fault(now)
 		return Event{}
 	}
 	return e
@@ -106,16 +106,16 @@ func parse(ch systems.Channel, message []byte) (k kind, body []byte, err error) 
 	return kind(message[0]), message[1:], nil
 }
 
-// fault counts a malformed message, and ends the session if there are too many.
-func (c *common) fault(now systems.Time) {
+// Fault counts a message that is malformed or that the strategy refused. Too many of them end the session.
+func (c *common) Fault(now systems.Time) {
 	c.stats.Malformed++
 	if !c.faults.Allow(now) {
-		c.finish(CodeProtocol, "")
+		c.End(CodeProtocol, "")
 	}
 }
 
-// finish ends the session. It sends the reason on both channels, because the reliable one may be blocked.
-func (c *common) finish(code Code, text string) {
+// End ends the session. It sends the reason on both channels, because the reliable one may be blocked.
+func (c *common) End(code Code, text string) {
 	if c.err != nil {
 		return
 	}
@@ -135,7 +135,7 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	// A long gap between two Frames is a pause of this host. It counts as a quarter of the timeout at most, so that
 	// messages that arrived meanwhile are received before the session is ended.
 	if c.silence += min(elapsed, c.timeout/4); c.silence >= c.timeout {
-		c.finish(CodeTimeout, "")
+		c.End(CodeTimeout, "")
 		return
 	}
 	if pingEvery > 0 && now >= c.nextPing {

@@ -32,9 +32,8 @@
 // # Epochs
 //
 // Datagrams, and all messages of a strategy, carry an epoch. The room gives a new epoch with each Welcome and each image.
-// The client uses the new epoch once it has loaded the image, and sends Ready; the server uses it once it receives Ready.
-// Thus the server drops late datagrams of the old epoch. The client drops messages that the strategy sent before it was
-// opened anew; the strategy sends their content again.
+// The client uses it once it has loaded the image, and sends Ready; the server uses it once it receives Ready. Messages of
+// another epoch are dropped; the strategy sends their content again.
 //
 // # Tasks
 //

@@ -17,8 +17,7 @@ type Image struct {
 	head   imageHead // without epoch, which differs for each receiver
 	raw    []byte
 	coder  *zstd.Encoder // until all pieces are compressed
-	packed []byte        // the compressed pieces
-	ends   []int         // where each ends in packed
+	pieces [][]byte      // the compressed ones
 }
 
 const (
@@ -48,12 +47,6 @@ func NewImage(s *image.Snapshot, chain uint64) *Image {
 // Tick returns the tick of the state.
 func (im *Image) Tick() ecs.Tick { return im.head.tick }
 
-// Size returns the bytes of the image before compression.
-func (im *Image) Size() int { return im.head.size }
-
-// Packed returns the size of the pieces compressed so far, in bytes.
-func (im *Image) Packed() int { return len(im.packed) }
-
 // Done reports whether all pieces are compressed.
 func (im *Image) Done() bool { return im.raw == nil }
 
@@ -63,10 +56,9 @@ func (im *Image) Work(budget int) (worked int) {
 		im.coder = newCoder()
 	}
 	for im.raw != nil && (worked == 0 || worked+imagePiece <= budget) {
-		from := len(im.ends) * imagePiece
+		from := len(im.pieces) * imagePiece
 		to := min(from+imagePiece, len(im.raw))
-		im.packed = im.coder.EncodeAll(im.raw[from:to], im.packed)
-		im.ends = append(im.ends, len(im.packed))
+		im.pieces = append(im.pieces, im.coder.EncodeAll(im.raw[from:to], nil))
 		worked += to - from
 		if to == len(im.raw) {
 			im.raw, im.coder = nil, nil
@@ -75,20 +67,8 @@ func (im *Image) Work(budget int) (worked int) {
 	return worked
 }
 
-// pieces returns the number of pieces of the whole image.
-func (im *Image) pieces() int { return (im.head.size + imagePiece - 1) / imagePiece }
-
-// piece returns compressed piece i; ok is false if it is not compressed yet.
-func (im *Image) piece(i int) (p []byte, ok bool) {
-	if i >= len(im.ends) {
-		return nil, false
-	}
-	from := 0
-	if i > 0 {
-		from = im.ends[i-1]
-	}
-	return im.packed[from:im.ends[i]], true
-}
+// count returns the number of pieces of the whole image.
+func (im *Image) count() int { return (im.head.size + imagePiece - 1) / imagePiece }
 
 // errImage reports an image that differs from its head.
 var errImage = errors.New("session: the image is damaged")
@@ -116,12 +96,9 @@ func (s *imageSink) open(h imageHead) error {
 	return nil
 }
 
-// active reports whether an image is incomplete.
-func (s *imageSink) active() bool { return s.decoder != nil }
-
 // progress returns the share of the image that has arrived, in [0, 1].
 func (s *imageSink) progress() float64 {
-	if !s.active() {
+	if s.decoder == nil {
 		return 0
 	}
 	return float64(len(s.raw)) / float64(s.head.size)
@@ -129,7 +106,7 @@ func (s *imageSink) progress() float64 {
 
 // add adds the next piece. It returns the image after the last one.
 func (s *imageSink) add(packed []byte) (encoded []byte, err error) {
-	if !s.active() || len(packed) > imagePackedMax {
+	if s.decoder == nil || len(packed) > imagePackedMax {
 		return nil, errImage
 	}
 	want := min(imagePiece, s.head.size-len(s.raw))

@@ -122,7 +122,7 @@ func (s *Server) admit(ch systems.Channel, now systems.Time) bool {
 		return false
 	case ch == systems.Reliable && !s.messages.Allow(now):
 		s.stats.Dropped++
-		s.finish(CodeFlood, "")
+		s.End(CodeFlood, "")
 		return false
 	}
 	return true
@@ -203,7 +203,7 @@ func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 		s.stats.Stale++ // of an image that a newer one replaced, or a repetition; on the reliable channel it may be several images late
 		return Event{}, nil
 	}
-	if !waiting || m.tick != s.have || s.image != nil && s.piece < s.image.pieces() {
+	if !waiting || m.tick != s.have || s.image != nil && s.piece < s.image.count() {
 		return Event{}, errValue
 	}
 	s.image, s.epoch, s.phase = nil, s.nextEpoch, holding
@@ -301,12 +301,6 @@ func (s *Server) Notice(seconds int, text string) {
 	}
 }
 
-// Fault counts a message that the strategy refused.
-func (s *Server) Fault(now systems.Time) { s.fault(now) }
-
-// End ends the session and sends the reason.
-func (s *Server) End(code Code, text string) { s.finish(code, text) }
-
 // Frame sends pieces of the image, probes the round trip, sends new reconnect tokens, and ends the
 // session at the timeout. Call it once per tick. tick is the present tick of the server.
 func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
@@ -320,7 +314,7 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 		return
 	}
 	if (s.phase == awaitHello || s.Loading()) && now >= s.deadline {
-		s.finish(CodeSlow, "loading took too long")
+		s.End(CodeSlow, "loading took too long")
 		return
 	}
 	if s.image != nil {
@@ -347,17 +341,16 @@ func (s *Server) sendTokens(now systems.Time) {
 
 // sendPieces sends pieces of the image, as far as the budget and the transport allow.
 func (s *Server) sendPieces(now systems.Time) {
-	for s.piece < s.image.pieces() {
+	for s.piece < s.image.count() {
 		if s.piece < 0 {
 			h := s.image.head
 			h.epoch = s.nextEpoch
 			s.scratch = s.coder.encode(s.scratch[:0], kindImageHead, &h)
 		} else {
-			packed, ok := s.image.piece(s.piece)
-			if !ok {
-				return
+			if s.piece == len(s.image.pieces) {
+				return // it is not compressed yet
 			}
-			s.scratch = append(append(s.scratch[:0], uint8(kindImagePiece)), packed...)
+			s.scratch = append(append(s.scratch[:0], uint8(kindImagePiece)), s.image.pieces[s.piece]...)
 		}
 		if s.transport.Room() < len(s.scratch)+imageReserve || !s.imageBytes.AllowN(now, len(s.scratch)) {
 			return
