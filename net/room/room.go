@@ -81,9 +81,6 @@ func (r *Room) World() *ecs.World { return r.strategy.World() }
 // Tick returns the last tick that is final.
 func (r *Room) Tick() ecs.Tick { return r.strategy.Done() }
 
-// NextTick returns when the next tick is due.
-func (r *Room) NextTick() systems.Time { return r.due(r.Tick() + 1) }
-
 func (r *Room) due(f ecs.Tick) systems.Time {
 	return systems.TickTime(r.epoch, f, r.config.Game.TickRate)
 }
@@ -184,7 +181,7 @@ func (r *Room) commit() bool {
 // with a grid of its own stays in step with the room.
 func (r *Room) postpone(ticks systems.Time) {
 	length := systems.Second / systems.Time(r.config.Game.TickRate)
-	if due := r.NextTick(); r.now >= due {
+	if due := r.due(r.Tick() + 1); r.now >= due {
 		r.epoch += ((r.now-due)/length + ticks) * length
 	}
 }

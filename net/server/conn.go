@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,6 @@ type conn struct {
 	slot   int
 	client uint64
 	pass   Pass
-	addr   netip.AddrPort
 	epoch  uint32 // number of this connection of the client: see revoked
 	since  time.Time
 	room   *hostedRoom

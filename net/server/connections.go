@@ -164,10 +164,10 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 		h = &hostedRoom{name: pass.Room, worker: idlest, conns: make([]*conn, t.config.Room.MaxPeers)}
 		t.rooms[pass.Room] = h
 	}
-	c := &conn{slot: e.Slot, client: client, pass: pass, addr: t.netcode.Addr(e.Slot), since: now, room: h,
+	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h,
 		epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit}
 	if e.Replaced && !pass.Reconnect { // otherwise the replaced client, which is alive, would reconnect at once
-		t.revoked.add(client, revocation{epoch: c.epoch, until: now.Add(revokedLife)}, now)
+		t.revoked.add(client, c.epoch, time.Time{}, now)
 	}
 	t.conns[e.Slot] = c
 	h.count++
@@ -188,7 +188,7 @@ func (t *connTable) remove(c *conn, now time.Time) {
 		c.room.empty = now
 	}
 	if c.hasToken.Load() {
-		t.revoked.add(c.client, revocation{epoch: c.epoch, until: now.Add(revokedLife)}, now)
+		t.revoked.add(c.client, c.epoch, time.Time{}, now)
 	}
 }
 
@@ -221,7 +221,7 @@ func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
 func (t *connTable) revoke(c *conn, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.revoked.add(c.client, revocation{epoch: c.epoch + 1, issued: now, until: now.Add(revokedLife)}, now)
+	t.revoked.add(c.client, c.epoch+1, now, now)
 }
 
 // update sends keep-alives, ends connections at their timeout, and closes rooms that have been empty for emptyRoom.

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +11,7 @@ import (
 
 	"tendon/net/netcode"
 	"tendon/net/session"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -47,8 +48,7 @@ const (
 	passSeats   = 254
 	passSize    = len(passMagic) + 1 + 1 + 1 + 1 + 4 + 8 + 1 + MaxRoomName + 1 + session.MaxName
 
-	passReconnect = 1 << 0  // of the flags
-	passLatest    = 1 << 53 // milliseconds since 1970 that a floating-point number of every language holds
+	passLatest = 1 << 53 // milliseconds since 1970 that a floating-point number of every language holds
 )
 
 // ErrPass is wrapped by every error of encoding and decoding a Pass.
@@ -91,58 +91,37 @@ func (p *Pass) Append(dst []byte) ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return dst, err
 	}
-	var flags byte
-	if p.Reconnect {
-		flags |= passReconnect
-	}
-	dst = append(dst, passMagic...)
-	dst = append(dst, passVersion, byte(p.Role), byte(p.Seat), flags) // AnySeat is 255
-	dst = binary.LittleEndian.AppendUint32(dst, p.Epoch)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Issued.UnixMilli()))
-	dst = append(dst, byte(len(p.Room)))
-	dst = append(dst, p.Room...)
-	dst = append(dst, byte(len(p.Name)))
-	return append(dst, p.Name...), nil
+	w := wire.NewWriter(dst, passSize)
+	w.Raw([]byte(passMagic))
+	w.U8(passVersion)
+	w.U8(uint8(p.Role))
+	w.U8(uint8(p.Seat)) // AnySeat is 255
+	w.Bool(p.Reconnect)
+	w.U32(p.Epoch)
+	w.U64(uint64(p.Issued.UnixMilli()))
+	w.Blob([]byte(p.Room))
+	w.Blob([]byte(p.Name))
+	return w.Bytes(), nil
 }
 
 // ParsePass decodes the user data of a token. Its error wraps ErrPass.
 func ParsePass(b *[netcode.UserDataSize]byte) (Pass, error) {
-	at := len(passMagic)
-	if string(b[:at]) != passMagic {
+	r := wire.NewReader(b[:])
+	if string(r.Bytes(len(passMagic))) != passMagic {
 		return Pass{}, fmt.Errorf("%w: the token was not made for a Tendon server", ErrPass)
 	}
-	if b[at] != passVersion {
-		return Pass{}, fmt.Errorf("%w: version %d, this build reads %d", ErrPass, b[at], passVersion)
+	if version := r.U8(); version != passVersion {
+		return Pass{}, fmt.Errorf("%w: version %d, this build reads %d", ErrPass, version, passVersion)
 	}
-	role, seat, flags := b[at+1], b[at+2], b[at+3]
-	at += 4
-	p := Pass{Role: systems.Role(role), Seat: int(seat), Epoch: binary.LittleEndian.Uint32(b[at:]), Reconnect: flags&passReconnect != 0}
-	if seat == 255 {
+	p := Pass{Role: systems.Role(r.U8()), Seat: int(r.U8()), Reconnect: r.Bool(), Epoch: r.U32()}
+	if p.Seat == 255 {
 		p.Seat = AnySeat
 	}
-	millis := binary.LittleEndian.Uint64(b[at+4:])
-	if flags&^passReconnect != 0 || millis > passLatest {
-		return Pass{}, fmt.Errorf("%w: a field is outside its interval", ErrPass)
+	millis := r.U64()
+	p.Room, p.Name = string(r.Blob(MaxRoomName)), string(r.Blob(session.MaxName))
+	if padding := r.Rest(); r.Err() != nil || millis > passLatest || len(bytes.Trim(padding, "\x00")) > 0 {
+		return Pass{}, fmt.Errorf("%w: a field is outside its interval, or bytes follow the last one", ErrPass)
 	}
 	p.Issued = time.UnixMilli(int64(millis))
-	rest, ok := b[at+12:], true
-	if p.Room, rest, ok = cutText(rest, MaxRoomName); ok {
-		p.Name, rest, ok = cutText(rest, session.MaxName)
-	}
-	for _, c := range rest {
-		ok = ok && c == 0
-	}
-	if !ok {
-		return Pass{}, fmt.Errorf("%w: a text is too long, or bytes follow the last one", ErrPass)
-	}
 	return p, p.Validate()
-}
-
-// cutText decodes a text preceded by its length from the front of b, which holds more than limit+1 bytes.
-func cutText(b []byte, limit int) (text string, rest []byte, ok bool) {
-	n := int(b[0])
-	if n > limit {
-		return "", nil, false
-	}
-	return string(b[1 : 1+n]), b[1+n:], true
 }

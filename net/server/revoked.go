@@ -42,8 +42,9 @@ func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1
 }
 
-// add records a revocation. An earlier one of the same client stays in effect.
-func (r *revoked) add(client uint64, to revocation, now time.Time) {
+// add revokes the reconnect tokens below an epoch and the tokens of a backend that were issued before a moment. An earlier
+// revocation of the same client stays in effect.
+func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
 	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
 		delete(r.of, r.order[0])
 		r.order = slices.Delete(r.order, 0, 1)
@@ -52,9 +53,8 @@ func (r *revoked) add(client uint64, to revocation, now time.Time) {
 	if !known {
 		r.order = append(r.order, client)
 	}
-	to.epoch = max(to.epoch, old.epoch)
-	if to.issued.Before(old.issued) {
-		to.issued = old.issued
+	if issued.Before(old.issued) {
+		issued = old.issued
 	}
-	r.of[client] = to
+	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(revokedLife)}
 }
