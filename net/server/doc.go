@@ -23,8 +23,8 @@
 // # Goroutines and time
 //
 // One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms
-// in turn, on a grid of about 4 ms, seals the packets of all rooms that are due, and sends them with one system call for
-// many. Late ticks are computed late and never skipped. The goroutine of Run keeps connections alive. A worker also reads
+// in turn, on a grid of about 4 ms. It seals the packets of all rooms that are due, and sends many with one system call.
+// Late ticks are computed late and never skipped. The goroutine of Run keeps connections alive. A worker also reads
 // the socket right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more
 // than processing it.
 //

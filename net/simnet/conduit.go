@@ -7,8 +7,8 @@ const (
 	maxInFlight = 4096 // packets under way in one direction; more are dropped, and Send refuses datagrams
 )
 
-// conduit is one direction of a link, on either floor. For each packet that is sent it returns the arrival times: none,
-// one or two. It holds no packet and reads no clock.
+// conduit is the path of one direction of a link. For each packet that is sent it returns the arrival times: none, one or
+// two. It holds no packet and reads no clock.
 //
 // Times passed in never fall; the answer depends on the seed, the path and the packets before, and on nothing else.
 type conduit struct {

@@ -75,7 +75,7 @@ type Network struct {
 	byLink   bool // arrivals of the same time happen in the order of directions, not of Send
 
 	nodes      []node
-	directions []*direction // in pairs: i^1 is the way back of i
+	directions []*direction
 	tickers    []ticker
 	packets    slots[packet]
 	scripts    slots[func()]
@@ -90,13 +90,14 @@ type direction struct {
 	index  uint32
 	from   NodeID
 	to     NodeID
+	back   *direction
 }
 
 // packet is what is under way. Segments carry no payload: the stream holds it until it is acknowledged, which is after
 // it first arrived.
 type packet struct {
 	kind    packetKind
-	index   uint32 // of its direction
+	way     *direction
 	sent    Time   // of a segment; echoed by its acknowledgement
 	seq     uint64 // of the segment sent or acknowledged
 	want    uint64 // of an acknowledgement: all segments before it arrived
@@ -128,15 +129,17 @@ func (n *Network) Connect(client, server NodeID, p Profile) error {
 		panic("simnet: Connect of a node with itself; connect two nodes")
 	}
 	a, b := n.node(client), n.node(server)
-	if a.route(server) >= 0 {
+	if a.route(server) != nil {
 		return fmt.Errorf("simnet: nodes %d and %d are connected already; use SetProfile", client, server)
 	}
-	a.routes = setRoute(a.routes, server, n.addDirection(client, server, p.Up))
-	b.routes = setRoute(b.routes, client, n.addDirection(server, client, p.Down))
+	up, down := n.addDirection(client, server, p.Up), n.addDirection(server, client, p.Down)
+	up.back, down.back = down, up
+	a.setRoute(up)
+	b.setRoute(down)
 	return nil
 }
 
-func (n *Network) addDirection(from, to NodeID, p Path) int32 {
+func (n *Network) addDirection(from, to NodeID, p Path) *direction {
 	d := &direction{
 		conduit: newConduit(n.config.Seed, uint64(from), uint64(to)),
 		index:   uint32(len(n.directions)), from: from, to: to,
@@ -144,7 +147,7 @@ func (n *Network) addDirection(from, to NodeID, p Path) int32 {
 	d.set(p)
 	d.stream.rto = firstRTO
 	n.directions = append(n.directions, d)
-	return int32(d.index)
+	return d
 }
 
 // SetProfile changes a link from now on. Packets in flight arrive as decided when they were sent.
@@ -172,14 +175,13 @@ func (n *Network) Counters(from, to NodeID) Counters {
 // its arrival.
 func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	sender := n.node(from)
-	i := sender.route(to)
-	if i < 0 {
+	d := sender.route(to)
+	if d == nil {
 		return ErrNoLink
 	}
 	if sender.down {
 		return ErrDown
 	}
-	d := n.directions[i]
 	if ch == Reliable {
 		return n.sendReliable(d, payload)
 	}
@@ -200,7 +202,7 @@ func (n *Network) carry(d *direction, size int, p packet, v verdict) {
 	if len(arrivals) == 0 {
 		n.trace(traceDrop, uint64(d.index), uint64(p.kind))
 	}
-	p.index = d.index
+	p.way = d
 	for _, at := range arrivals {
 		ref := n.packets.take()
 		slot := &n.packets.table[ref]
@@ -219,7 +221,7 @@ func (n *Network) carry(d *direction, size int, p packet, v verdict) {
 
 // arrive brings the packet in slot ref to its node.
 func (n *Network) arrive(ref uint32) {
-	d := n.directions[n.packets.table[ref].index]
+	d := n.packets.table[ref].way
 	to := &n.nodes[d.to]
 	d.inFlight--
 	switch {
@@ -240,7 +242,7 @@ func (n *Network) arrive(ref uint32) {
 // returns.
 func (n *Network) receive(ref uint32) {
 	p := n.packets.table[ref]
-	d := n.directions[p.index]
+	d := p.way
 	d.Counters.Delivered++
 	switch p.kind {
 	case kindDatagram:
@@ -248,7 +250,7 @@ func (n *Network) receive(ref uint32) {
 	case kindSegment:
 		n.receiveSegment(d, p)
 	case kindAck:
-		n.receiveAck(n.directions[p.index^1], p)
+		n.receiveAck(d.back, p)
 	}
 	n.packets.give(ref)
 }
@@ -335,9 +337,9 @@ func (n *Network) node(id NodeID) *node {
 }
 
 func (n *Network) direction(from, to NodeID) *direction {
-	i := n.node(from).route(to)
-	if i < 0 {
+	d := n.node(from).route(to)
+	if d == nil {
 		panic(fmt.Sprintf("simnet: nodes %d and %d are not connected; call Connect first", from, to))
 	}
-	return n.directions[i]
+	return d
 }

@@ -26,9 +26,9 @@ type node struct {
 	clock     Clock // Offset includes the steps so far
 	paused    int   // pauses that hold now; 0: running
 	down      bool
-	inbox     []uint32 // packets in order of arrival
-	taken     int      // of inbox, how many were processed
-	routes    []int32  // by NodeID: direction to it, or −1
+	inbox     []uint32     // packets in order of arrival
+	taken     int          // of inbox, how many were processed
+	routes    []*direction // by NodeID; some are nil
 	onMessage func(from NodeID, ch Channel, payload []byte, now Time)
 	onRestart func(keepDisk bool, now Time)
 }
@@ -155,18 +155,17 @@ func (o *node) global(l Time) Time {
 	return t
 }
 
-// route is the direction to another node, or −1.
-func (o *node) route(to NodeID) int32 {
+// route is the direction to another node, or nil.
+func (o *node) route(to NodeID) *direction {
 	if to < 0 || int(to) >= len(o.routes) {
-		return -1
+		return nil
 	}
 	return o.routes[to]
 }
 
-func setRoute(routes []int32, to NodeID, direction int32) []int32 {
-	for len(routes) <= int(to) {
-		routes = append(routes, -1)
+func (o *node) setRoute(d *direction) {
+	for len(o.routes) <= int(d.to) {
+		o.routes = append(o.routes, nil)
 	}
-	routes[to] = direction
-	return routes
+	o.routes[d.to] = d
 }

@@ -20,8 +20,8 @@ type ProxyConfig struct {
 const maxReadErrors = 1 << 16
 
 // Proxy relays UDP between a client and a server, and does to the packets what its profile says, in real time. It
-// listens on a free port of 127.0.0.1. A packet from a new address replaces the client, for which the proxy opens a new
-// socket towards the server: a client that connects again has a new address there too.
+// listens on a free port of 127.0.0.1. A packet from a new address replaces the client. The proxy then opens a new socket
+// towards the server, so that a client that connects again has a new address there too.
 type Proxy struct {
 	*realtime
 	target   netip.AddrPort

@@ -190,8 +190,7 @@ func (n *Network) receiveSegment(d *direction, p packet) {
 	if n.nodes[d.to].down {
 		return // the handler crashed its own node
 	}
-	back := n.directions[d.index^1]
-	n.carry(back, segmentHeader, packet{kind: kindAck, seq: p.seq, want: s.want, sent: p.sent}, verdict{})
+	n.carry(d.back, segmentHeader, packet{kind: kindAck, seq: p.seq, want: s.want, sent: p.sent}, verdict{})
 }
 
 // receiveAck frees what the far end has, on the sending side of d.

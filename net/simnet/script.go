@@ -111,9 +111,9 @@ func (n *Network) wake(id NodeID) {
 	}
 	o := &n.nodes[id]
 	o.inbox, o.taken = o.inbox[:0], 0
-	for _, i := range o.routes {
-		if i >= 0 {
-			n.expireHeld(n.directions[i])
+	for _, d := range o.routes {
+		if d != nil {
+			n.expireHeld(d)
 		}
 	}
 }
@@ -151,9 +151,9 @@ func (n *Network) Restart(id NodeID, keepDisk bool) {
 func (n *Network) OnRestart(id NodeID, f func(keepDisk bool, now Time)) { n.node(id).onRestart = f }
 
 func (n *Network) resetLinks(id NodeID) {
-	for _, i := range n.node(id).routes {
-		if i >= 0 {
-			n.resetStreams(n.directions[i])
+	for _, d := range n.node(id).routes {
+		if d != nil {
+			n.resetStreams(d)
 		}
 	}
 }
@@ -163,7 +163,6 @@ func (n *Network) resetLinks(id NodeID) {
 func (n *Network) Reconnect(a, b NodeID) { n.resetStreams(n.direction(a, b)) }
 
 func (n *Network) resetStreams(d *direction) {
-	back := n.directions[d.index^1]
 	d.Counters.Discarded += d.stream.reset()
-	back.Counters.Discarded += back.stream.reset()
+	d.back.Counters.Discarded += d.back.stream.reset()
 }
