@@ -184,7 +184,6 @@ func (k *Client) at(t time.Time) systems.Time {
 	return systems.Time(min(t.Sub(k.epoch), k.now.Sub(k.epoch)))
 }
 
-// receive processes the packets that arrived since the last Frame.
 func (k *Client) receive() {
 	if k.reader == nil {
 		return
@@ -209,7 +208,6 @@ func (k *Client) receive() {
 	k.received = got
 }
 
-// watchConnection handles changes in the state of the connection.
 func (k *Client) watchConnection() {
 	if k.reader == nil {
 		return
@@ -260,7 +258,6 @@ func (k *Client) storeTokens() {
 	}
 }
 
-// send seals and writes the packets of this Frame.
 func (k *Client) send() {
 	if k.reader == nil {
 		return
@@ -274,7 +271,6 @@ func (k *Client) send() {
 	k.write()
 }
 
-// write writes the sealed packets to the socket. A packet that the system refuses is lost.
 func (k *Client) write() {
 	for i := range k.out.Len() {
 		to, packet := k.out.At(i)

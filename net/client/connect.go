@@ -19,7 +19,6 @@ const (
 
 var errStateLost = errors.New("client: the seat has changed, so the kept state cannot be used")
 
-// dial opens a connection and sends Hello.
 func (c *Core) dial(now systems.Time) {
 	t, err := c.config.Dial()
 	if err != nil {
@@ -91,7 +90,6 @@ func (c *Core) end(why error) {
 	}
 }
 
-// check handles the end of the session.
 func (c *Core) check(now systems.Time) {
 	if c.session == nil || c.state == Ended {
 		return

@@ -34,13 +34,11 @@ type Core struct {
 	counts   counts
 }
 
-// retries counts failed attempts to connect.
 type retries struct {
 	failed int // since the client was live
 	at     systems.Time
 }
 
-// display is the view of the match.
 type display struct {
 	view  *ecs.View
 	empty image.Snapshot // shown before there is a state

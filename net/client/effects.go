@@ -31,7 +31,6 @@ func (e *effects) pass(one systems.Effect) {
 	e.to(one)
 }
 
-// keep keeps an irreversible effect.
 func (e *effects) keep(one systems.Effect) {
 	if !one.Event.Irreversible {
 		return
@@ -56,7 +55,6 @@ func (e *effects) drain(strategy systems.Client, f func(systems.Effect)) {
 	e.from(strategy, f)
 }
 
-// from passes the effects of the strategy to f.
 func (e *effects) from(strategy systems.Client, f func(systems.Effect)) {
 	if e.filter == nil {
 		e.filter = e.pass

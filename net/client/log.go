@@ -37,7 +37,6 @@ type finalTicks struct {
 	code []byte // scratch: an offer
 }
 
-// tailTicks is how many final ticks are kept.
 const tailTicks = 1024
 
 // finalTick receives every final tick from the strategy. After a reconnect it may receive some again.

@@ -19,7 +19,6 @@ type Stats struct {
 	Strategy   systems.ClientStats
 }
 
-// counts are the counters of a Core itself.
 type counts struct {
 	reconnects, resyncs uint64
 	sessions            session.Stats // of the earlier sessions

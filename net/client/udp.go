@@ -26,7 +26,6 @@ type socketReader struct {
 	dropped uint64
 }
 
-// packets is a buffer of received packets.
 type packets struct {
 	list  []arrival
 	bytes []byte
@@ -47,7 +46,6 @@ const (
 	readPause = 10 * time.Millisecond
 )
 
-// readSocket starts the goroutine that reads a socket.
 func readSocket(s Socket) *socketReader {
 	m := &socketReader{socket: s}
 	m.closed.Go(m.read)
@@ -90,13 +88,11 @@ func (m *socketReader) swap(buffer packets) (received packets) {
 	return received
 }
 
-// close closes the socket and waits for the goroutine.
 func (m *socketReader) close() {
 	_ = m.socket.Close() // a socket that cannot be closed is closed
 	m.closed.Wait()
 }
 
-// listenUDP opens a socket on any port.
 func listenUDP() (Socket, error) {
 	conn, err := net.ListenUDP("udp", nil)
 	if err != nil {

@@ -21,7 +21,6 @@ func framedSize(n int) int { return n + wire.UvarintSize(uint64(n)) }
 
 func (f *frames) size() int { return len(f.buf) - f.head }
 
-// push appends a message.
 func (f *frames) push(message []byte) {
 	f.makeRoom(framedSize(len(message)))
 	f.buf = binary.AppendUvarint(f.buf, uint64(len(message)))

@@ -32,7 +32,6 @@ type reliable struct {
 	sampleAt time.Duration // when the newest acknowledged segment was sent
 }
 
-// flight is a segment that is not acknowledged.
 type flight struct {
 	at       time.Duration // when it was first sent
 	size     uint16        // bytes of data
@@ -68,7 +67,6 @@ func (r *reliable) flush(now time.Duration) {
 	r.core.Update()
 }
 
-// feed passes as many segments to the core as budget and window allow.
 func (r *reliable) feed() {
 	if r.fed != r.sent {
 		return // the window of the peer is closed, and earlier segments wait in the core
@@ -128,7 +126,7 @@ func (r *reliable) maySend(s segment) bool {
 	return send
 }
 
-// input passes a part to the core. segmentsWellFormed has accepted it.
+// input passes a part to the core. It is well-formed.
 func (r *reliable) input(part []byte) {
 	for b := part; len(b) > 0; {
 		s, _ := firstSegment(b)

@@ -127,7 +127,6 @@ func (c *Client) receive(packet []byte, from netip.AddrPort, at int64) ([]byte, 
 	return c.accept(h.kind, body, at)
 }
 
-// accept processes an authenticated packet.
 func (c *Client) accept(k kind, body []byte, at int64) ([]byte, Counter) {
 	switch {
 	case k == kindPayload && c.state == StateConnected:
@@ -178,7 +177,6 @@ func (c *Client) Update(out *Outbox, now time.Time) {
 	}
 }
 
-// expire ends an attempt or a connection that has timed out.
 func (c *Client) expire(at int64) {
 	if c.state < StateConnected {
 		// Compared in seconds, because a token that never expires would overflow nanoseconds.

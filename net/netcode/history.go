@@ -5,7 +5,6 @@ import "net/netip"
 // tokenID identifies a token: the tag of the sealed private part.
 type tokenID [tagSize]byte
 
-// usedToken is the record of a token that was presented.
 type usedToken struct {
 	live    bool
 	used    bool // for a connection
@@ -34,7 +33,6 @@ func (h *history) init(size int) {
 	h.byToken = make(map[tokenID]int32, size)
 }
 
-// entry returns the record of a token, a new one for a new token.
 func (h *history) entry(token tokenID, addr netip.AddrPort, expires, unix uint64) *usedToken {
 	if i, ok := h.byToken[token]; ok {
 		return &h.ring[i]

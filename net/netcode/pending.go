@@ -63,7 +63,6 @@ func (t *pendingTable) entry(addr netip.AddrPort, at int64) *pending {
 	return p
 }
 
-// remove clears an entry and its keys.
 func (t *pendingTable) remove(p *pending) {
 	delete(t.byAddr, p.addr)
 	*p = pending{}

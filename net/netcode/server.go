@@ -111,7 +111,6 @@ type Server struct {
 	}
 }
 
-// slot is one connected client.
 type slot struct {
 	connected   bool
 	confirmed   bool // a packet of the connection was received
@@ -166,7 +165,6 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 	return s, nil
 }
 
-// since returns the time in nanoseconds since the server was made.
 func (s *Server) since(now time.Time) int64 { return int64(now.Sub(s.epoch)) }
 
 // Receive processes one datagram and returns its meaning for the caller. The packet is decrypted in place: its bytes are
@@ -189,7 +187,6 @@ func (s *Server) Receive(out *Outbox, packet []byte, from netip.AddrPort, now ti
 	return event
 }
 
-// receiveSealed processes a packet of an established connection.
 func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
 	h, drop := parseHeader(packet, 1<<kindKeepAlive|1<<kindPayload|1<<kindDisconnect)
 	if drop != 0 {
@@ -278,7 +275,6 @@ func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
 	s.seal(out, slot, kindKeepAlive, s.codec.keepAlive(uint32(slot), uint32(len(s.slots))), at)
 }
 
-// free clears a connected slot.
 func (s *Server) free(i int) {
 	c := &s.slots[i]
 	delete(s.byAddr, c.addr)

@@ -177,10 +177,8 @@ func (c *codec) keepAlive(slot, maxClients uint32) []byte {
 	return c.body[:8]
 }
 
-// newAEAD returns the packet cipher for a key.
 func newAEAD(key *Key) cipher.AEAD { return must(chacha20poly1305.New(key[:])) }
 
-// newTokenAEAD returns the connect token cipher for a private key.
 func newTokenAEAD(key *Key) cipher.AEAD { return must(chacha20poly1305.NewX(key[:])) }
 
 func must(aead cipher.AEAD, err error) cipher.AEAD {

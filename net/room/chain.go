@@ -17,8 +17,7 @@ type chainHistory struct {
 	chains rollback.Ring[record.Chain]
 }
 
-// chainsKept is for how many ticks the chain is kept: 16 KiB.
-const chainsKept = 1024
+const chainsKept = 1024 // 16 KiB
 
 func newChainHistory(world *ecs.World, chain record.Chain) *chainHistory {
 	h := &chainHistory{codec: record.NewCodec(world.Game()), last: record.PositionOf(world, chain), chains: rollback.NewRing[record.Chain](chainsKept)}
@@ -26,7 +25,6 @@ func newChainHistory(world *ecs.World, chain record.Chain) *chainHistory {
 	return h
 }
 
-// add extends the chain by the next tick.
 func (h *chainHistory) add(f *systems.FinalTick) {
 	h.code = h.codec.AppendTick(h.code[:0], h.last.Inputs, &f.FinalTick)
 	h.last.Advance(&f.FinalTick, h.code)

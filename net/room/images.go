@@ -17,7 +17,6 @@ type images struct {
 	state  image.Snapshot   // scratch
 }
 
-// image returns an image for a new peer.
 func (r *Room) image() *session.Image {
 	if im := r.images.latest; im != nil {
 		recent := im.Tick()+ecs.Tick(r.config.Game.TickRate/2) >= r.Tick() || !im.Done()
@@ -28,7 +27,6 @@ func (r *Room) image() *session.Image {
 	return r.presentImage()
 }
 
-// presentImage returns an image of the present tick.
 func (r *Room) presentImage() *session.Image {
 	im, world := &r.images, r.strategy.World()
 	if im.latest != nil && im.latest.Tick() == world.Tick() {

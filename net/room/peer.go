@@ -221,7 +221,6 @@ func (r *Room) present() iter.Seq2[systems.Peer, *peer] {
 	}
 }
 
-// shut has the strategy stop serving a peer.
 func (r *Room) shut(id systems.Peer) {
 	if p := &r.peers[id]; p.open {
 		p.open = false

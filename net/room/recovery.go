@@ -69,7 +69,6 @@ type recovery struct {
 	adopted bool // the longest tail of all was executed; it may be uncommitted
 }
 
-// returning is a client whose Hello is not answered yet.
 type returning struct {
 	peer  systems.Peer
 	hello session.Hello
@@ -171,7 +170,6 @@ func (r *Room) recover() {
 	}
 }
 
-// adopt executes the longest tail.
 func (r *Room) adopt() {
 	longest := &r.recovery.longest
 	for i := range r.recovery.waiting {
@@ -196,7 +194,6 @@ func (r *Room) adopt() {
 	}
 }
 
-// recovered reports whether the wait is over.
 func (r *Room) recovered() bool {
 	v := r.recovery
 	if r.now >= v.until {

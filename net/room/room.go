@@ -110,7 +110,6 @@ func (r *Room) Frame(now systems.Time) {
 	}
 }
 
-// send calls Frame of every session.
 func (r *Room) send(now systems.Time) {
 	image.SectionSend.Enter(r.config.Observer)
 	tick := r.Tick()
@@ -186,7 +185,6 @@ func (r *Room) postpone(ticks systems.Time) {
 	}
 }
 
-// outbox is a room as its strategy sends through it.
 type outbox Room
 
 // Send sends a message to a peer that the strategy serves.

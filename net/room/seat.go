@@ -62,7 +62,6 @@ func (r *Room) sit(id systems.Peer) session.Code {
 	return 0
 }
 
-// seatFor returns the seat for a client, or none.
 func (r *Room) seatFor(id Identity) int {
 	if id.Seat >= len(r.seats) || id.Seat < AnySeat {
 		return none
@@ -114,7 +113,6 @@ func (r *Room) leave(id systems.Peer) {
 	}
 }
 
-// free removes the player of a seat from the match.
 func (r *Room) free(number int) {
 	s := &r.seats[number]
 	if s.joined && !r.closed {
@@ -124,7 +122,6 @@ func (r *Room) free(number int) {
 	r.seatChanged(number)
 }
 
-// vacate frees the seats that were kept for KeepSeat.
 func (r *Room) vacate() {
 	if r.recovery != nil {
 		return

@@ -33,7 +33,6 @@ type Sink struct {
 	Commit func() error
 }
 
-// finalTick passes a tick from the strategy's server to the hash chain and the sinks.
 func (r *Room) finalTick(f systems.FinalTick) {
 	r.chains.add(&f)
 	for i := range r.config.Sinks {
@@ -43,7 +42,6 @@ func (r *Room) finalTick(f systems.FinalTick) {
 	}
 }
 
-// decision passes a result to the sinks.
 func (r *Room) decision(d systems.Decision) {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Decision != nil {
@@ -52,7 +50,6 @@ func (r *Room) decision(d systems.Decision) {
 	}
 }
 
-// seatChanged passes the holder of a seat to the sinks.
 func (r *Room) seatChanged(number int) {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Seat != nil {
@@ -76,7 +73,6 @@ func (r *Room) desync(id systems.Peer) {
 	}
 }
 
-// commitSinks calls Commit of each sink until one fails.
 func (r *Room) commitSinks() error {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Commit != nil {

@@ -51,7 +51,6 @@ func (l *Lateness) Share(eighths int) float64 {
 	return float64(late) / float64(max(all, 1))
 }
 
-// noteLateness counts a tick that is computed now.
 func (r *Room) noteLateness(due systems.Time) {
 	late, length := r.now-due, systems.Second/systems.Time(r.config.Game.TickRate)
 	r.stats.MostLate = max(r.stats.MostLate, late)

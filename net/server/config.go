@@ -83,7 +83,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// maxClients returns the maximum number of connections.
 func (c *Config) maxClients() int {
 	return min(c.MaxRooms*c.Room.MaxPeers, max(mostClients, c.Room.MaxPeers))
 }

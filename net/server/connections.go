@@ -64,7 +64,6 @@ func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time, log *limi
 	return t, err
 }
 
-// at converts a moment to a time of rooms and links.
 func (t *connTable) at(now time.Time) systems.Time { return now.Sub(t.epoch) }
 
 // receive processes a batch of datagrams. Replies are added to out.
@@ -146,7 +145,6 @@ func (t *connTable) fits(pass *Pass, old *conn) bool {
 	return h.count < t.config.Room.MaxPeers || old != nil && old.room == h
 }
 
-// join adds a new connection and queues it for its worker.
 func (t *connTable) join(e netcode.Event, now time.Time) {
 	if e.Replaced {
 		t.counts.Replaced++
@@ -217,7 +215,6 @@ func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
 	}
 }
 
-// revoke revokes all tokens that the client of a connection may have.
 func (t *connTable) revoke(c *conn, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,7 +239,6 @@ func (t *connTable) update(out *netcode.Outbox, now time.Time) {
 	}
 }
 
-// disconnect ends every connection.
 func (t *connTable) disconnect(out *netcode.Outbox, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,7 +20,6 @@ func newGrid(rate int) grid {
 	return grid{rate: int64(rate), phases: int64(max(1, int(time.Second/stepTime)/rate))}
 }
 
-// due returns when a step is due.
 func (g grid) due(step int64) systems.Time {
 	per := g.rate * g.phases
 	return systems.Time(step/per)*systems.Second + systems.Time(step%per)*systems.Second/systems.Time(per)
@@ -36,5 +35,4 @@ func (g grid) last(at systems.Time) int64 {
 	return n
 }
 
-// phase returns the phase of a step.
 func (g grid) phase(step int64) int { return int((step%g.phases + g.phases) % g.phases) }

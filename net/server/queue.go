@@ -58,7 +58,6 @@ const (
 // queueBytes bounds the packets that wait for one worker. At 60 bytes each these are 64 000 packets.
 const queueBytes = 4 << 20
 
-// packet adds an opened payload.
 func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +68,6 @@ func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.filling.packet(c, payload, at)
 }
 
-// add adds any other work and wakes the worker.
 func (q *queue) add(item workItem) {
 	q.mu.Lock()
 	q.filling.list = append(q.filling.list, item)

@@ -28,7 +28,6 @@ type revocation struct {
 	until  time.Time // all tokens concerned have expired by then
 }
 
-// refuses reports whether a token is revoked.
 func (r *revoked) refuses(client uint64, p *Pass) bool {
 	e := r.of[client]
 	if p.Reconnect {
@@ -37,7 +36,6 @@ func (r *revoked) refuses(client uint64, p *Pass) bool {
 	return p.Issued.Before(e.issued)
 }
 
-// nextEpoch returns the number of the client's next connection.
 func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1
 }

@@ -68,7 +68,6 @@ func (w *worker) open(h *hostedRoom, at systems.Time) error {
 	return nil
 }
 
-// mint makes a reconnect token for the client of a connection.
 func (w *worker) mint(c *conn, seat int) []byte {
 	pass := c.pass
 	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.now
@@ -85,7 +84,6 @@ func (w *worker) mint(c *conn, seat int) []byte {
 	return token
 }
 
-// leave removes a connection that has ended from its room.
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 	if c.link == nil {
 		return
@@ -124,7 +122,6 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	}
 }
 
-// all returns the rooms of the worker.
 func (w *worker) all() iter.Seq[*hostedRoom] {
 	return func(yield func(*hostedRoom) bool) {
 		for _, rooms := range w.rooms {
@@ -137,7 +134,6 @@ func (w *worker) all() iter.Seq[*hostedRoom] {
 	}
 }
 
-// flush collects the packets of a connection.
 func (w *worker) flush(c *conn, at systems.Time) {
 	w.conn = c
 	c.link.Flush(at, w.emit)

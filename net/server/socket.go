@@ -61,7 +61,6 @@ type sender interface {
 // plainReceiver and plainSender work with any socket, one datagram per call.
 type plainReceiver struct{ socket Socket }
 
-// poll is not supported.
 func (r plainReceiver) poll(a *arrivals) bool {
 	a.count = 0
 	return false

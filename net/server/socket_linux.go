@@ -39,7 +39,6 @@ func (r *rows) init() {
 	}
 }
 
-// batchReceiver receives with recvmmsg.
 type batchReceiver struct {
 	rows
 	socket *pollSocket
@@ -47,14 +46,12 @@ type batchReceiver struct {
 	errno  syscall.Errno
 }
 
-// batchSender sends with sendmmsg.
 type batchSender struct {
 	rows
 	socket *pollSocket
 	wide   bool // the socket is an IPv6 one
 }
 
-// newReceiver returns the best receiver there is for a socket.
 func newReceiver(socket endpoint) receiver {
 	s, ok := socket.(*pollSocket)
 	if !ok {
@@ -65,7 +62,6 @@ func newReceiver(socket endpoint) receiver {
 	return r
 }
 
-// newSender returns the best sender there is for a socket.
 func newSender(socket endpoint) sender {
 	p, ok := socket.(*pollSocket)
 	if !ok {

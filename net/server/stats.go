@@ -73,7 +73,6 @@ type published struct {
 	rooms []RoomStats
 }
 
-// publish updates the published figures.
 func (w *worker) publish(at systems.Time) {
 	w.published.next = at + systems.Second
 	p := &w.published

@@ -35,7 +35,6 @@ type worker struct {
 	published
 }
 
-// socketIO is what a worker uses to read and write the socket.
 type socketIO struct {
 	arrivals
 	receiver receiver
@@ -51,7 +50,6 @@ type callbacks struct {
 	gone    func(systems.Peer, error)
 }
 
-// figures are what a worker counts.
 type figures struct {
 	packets PacketStats
 	turns   TurnStats
@@ -92,7 +90,6 @@ func (w *worker) run(stop <-chan struct{}) {
 	}
 }
 
-// turn does the work that is due.
 func (w *worker) turn(now time.Time) {
 	w.turns.Turns++
 	at := w.table.at(now)
@@ -113,7 +110,6 @@ func (w *worker) turn(now time.Time) {
 	w.stopping()
 }
 
-// write writes the sealed packets to the socket.
 func (w *worker) write() {
 	w.packets.PacketsUnsent += uint64(w.sender.send(&w.sealed))
 	w.sealed.Reset()
@@ -143,7 +139,6 @@ func (w *worker) poll() {
 // pollBatches bounds the packets that a worker reads in one turn. The reading goroutine reads the rest.
 const pollBatches = 16
 
-// deliver works off the queue.
 func (w *worker) deliver() {
 	filled, dropped := w.queue.swap(w.workItems)
 	w.packets.PacketsLost += dropped

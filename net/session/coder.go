@@ -10,7 +10,6 @@ import (
 	"tendon/net/wire"
 )
 
-// errValue reports a field outside its interval.
 var errValue = errors.New("session: a field is outside its interval")
 
 // coder encodes or decodes the fields of a message. Each method writes a value, or reads it and checks its interval.
@@ -24,7 +23,6 @@ type coder struct {
 // message is a message whose fields are encoded and decoded by one function.
 type message interface{ fields(c *coder) }
 
-// encode appends a message.
 func (c *coder) encode(dst []byte, k kind, m message) []byte {
 	c.w, c.decodes = wire.NewWriter(dst, MaxMessage), false
 	c.w.U8(uint8(k))
@@ -32,7 +30,6 @@ func (c *coder) encode(dst []byte, k kind, m message) []byte {
 	return c.w.Bytes()
 }
 
-// decode decodes the body of a message.
 func (c *coder) decode(body []byte, m message) error {
 	c.r, c.decodes, c.partial = wire.NewReader(body), true, false
 	if m.fields(c); c.partial {

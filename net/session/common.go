@@ -27,7 +27,6 @@ type common struct {
 // A peer may send faultsAllowed malformed messages at once, and one more per second.
 const faultsAllowed = 32
 
-// perSecond returns a limiter for n events per second and a burst.
 func perSecond(n, burst int) limit.Limiter[systems.Time] {
 	return limit.New(systems.Second/systems.Time(n), burst)
 }
@@ -82,7 +81,6 @@ func (c *common) sendStrategy(ch systems.Channel, message []byte) {
 	c.sendScratch(ch)
 }
 
-// received counts a message from the peer.
 func (c *common) received(message []byte) {
 	c.silence = 0
 	c.stats.MessagesReceived++
@@ -98,7 +96,6 @@ func (c *common) result(e Event, err error, now systems.Time) Event {
 	return e
 }
 
-// parse returns the kind and the body of a message.
 func parse(ch systems.Channel, message []byte) (k kind, body []byte, err error) {
 	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
 		return 0, nil, errValue

@@ -67,7 +67,6 @@ func (im *Image) Work(budget int) (worked int) {
 	return worked
 }
 
-// count returns the number of pieces of the whole image.
 func (im *Image) count() int { return (im.head.size + imagePiece - 1) / imagePiece }
 
 // errImage reports an image that differs from its head.
@@ -81,7 +80,6 @@ type imageSink struct {
 	decoder *zstd.Decoder
 }
 
-// open begins a new image and drops an incomplete one.
 func (s *imageSink) open(h imageHead) error {
 	if h.size > maxImage {
 		return fmt.Errorf("session: an image of %d bytes is announced and %d are allowed", h.size, maxImage)
@@ -96,7 +94,6 @@ func (s *imageSink) open(h imageHead) error {
 	return nil
 }
 
-// progress returns the share of the image that has arrived, in [0, 1].
 func (s *imageSink) progress() float64 {
 	if s.decoder == nil {
 		return 0
@@ -104,7 +101,6 @@ func (s *imageSink) progress() float64 {
 	return float64(len(s.raw)) / float64(s.head.size)
 }
 
-// add adds the next piece. It returns the image after the last one.
 func (s *imageSink) add(packed []byte) (encoded []byte, err error) {
 	if s.decoder == nil || len(packed) > imagePackedMax {
 		return nil, errImage

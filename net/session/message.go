@@ -80,7 +80,6 @@ type ChatLine struct {
 	Text string
 }
 
-// imageHead announces an image.
 type imageHead struct {
 	epoch uint8
 	tick  ecs.Tick
@@ -89,13 +88,11 @@ type imageHead struct {
 	sum   uint64 // xxHash64 of the image
 }
 
-// ready reports that the client holds a state.
 type ready struct {
 	epoch uint8
 	tick  ecs.Tick
 }
 
-// endMessage ends a session.
 type endMessage struct {
 	epoch uint8
 	code  Code

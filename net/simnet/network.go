@@ -219,7 +219,6 @@ func (n *Network) carry(d *direction, size int, p packet, v verdict) {
 	}
 }
 
-// arrive brings the packet in slot ref to its node.
 func (n *Network) arrive(ref uint32) {
 	d := n.packets.table[ref].way
 	to := &n.nodes[d.to]
@@ -278,7 +277,6 @@ func (n *Network) RunUntil(t Time) {
 	n.now = max(n.now, t)
 }
 
-// step processes the next event and moves the clock to it.
 func (n *Network) step() {
 	n.inside = true
 	e := n.queue.pop()
@@ -316,7 +314,6 @@ const (
 	traceCrash
 )
 
-// trace folds what happened now into the hash.
 func (n *Network) trace(kind, about, content uint64) {
 	h := n.hash
 	h = (h ^ uint64(n.now)) * 0x9e3779b97f4a7c15

@@ -17,7 +17,6 @@ type Clock struct {
 	DriftPPM int64
 }
 
-// maxHz is the fastest ticker.
 const maxHz = 10_000
 
 // node is a process with a clock. While it is paused, packets wait in its inbox and nothing else of it runs; while it
@@ -97,7 +96,6 @@ func (n *Network) StepClock(id NodeID, d time.Duration) {
 	}
 }
 
-// tick runs a ticker's event and files its next one.
 func (n *Network) tick(e event) {
 	t := &n.tickers[e.ref]
 	if t.gen != e.gen {
@@ -155,7 +153,6 @@ func (o *node) global(l Time) Time {
 	return t
 }
 
-// route is the direction to another node, or nil.
 func (o *node) route(to NodeID) *direction {
 	if to < 0 || int(to) >= len(o.routes) {
 		return nil

@@ -118,7 +118,6 @@ func (c *PacketConn) Close() error {
 	return nil
 }
 
-// close is Close with the lock held.
 func (c *PacketConn) close() {
 	c.closed = true
 	if c.alarm != nil {

@@ -48,7 +48,6 @@ func (r *realtime) send(d *direction, payload []byte, overhead int) {
 	r.advance()
 }
 
-// close drops what is under way. The lock is held.
 func (r *realtime) close() {
 	r.closed = true
 	r.timer.Stop()

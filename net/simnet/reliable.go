@@ -114,7 +114,6 @@ func (n *Network) sendReliable(d *direction, payload []byte) error {
 	return nil
 }
 
-// fill sends what the window has room for.
 func (n *Network) fill(d *direction) {
 	for s := &d.stream; s.next < s.end && s.next-s.una < reliableWindow; {
 		s.next++

@@ -26,8 +26,7 @@ func (w *BitWriter) Bytes() []byte { return w.buf }
 // Err returns [ErrTooLong] after an overflow, else nil.
 func (w *BitWriter) Err() error { return w.err }
 
-// Bits writes the low n bits of v, n in [0, 64], all or none of them. Set bits above n are the caller's mistake and
-// panic, since the reader could not get them back.
+// Bits writes the low n bits of v, n in [0, 64], all or none of them. Set bits above n panic.
 func (w *BitWriter) Bits(v uint64, n int) {
 	if n < 0 || n > 64 {
 		panic("wire: BitWriter.Bits: n must be in [0, 64]")
@@ -136,8 +135,7 @@ func (r *BitReader) Bool() bool {
 }
 
 // Rest skips to the next whole byte, refusing padding bits that are set, and takes the bytes that follow, aliasing the
-// input. It is how a message returns from bits to bytes: NewReader(bits.Rest()), with [BitReader.Err] checked beside
-// the other reader's.
+// input. So a message returns from bits to bytes: NewReader(bits.Rest()), with both errors checked.
 func (r *BitReader) Rest() []byte {
 	if r.used > 0 {
 		if r.buf[0]>>r.used != 0 {

@@ -13,15 +13,6 @@
 //		return p, r.Close() // short, oversized, padded or trailing: one error
 //	}
 //
-// The encoder mirrors it, and fails instead of growing past its limit:
-//
-//	func appendPing(dst []byte, p ping) ([]byte, error) {
-//		w := wire.NewWriter(dst, 16)
-//		w.U16(p.sequence)
-//		w.Uvarint(p.sent)
-//		return w.Bytes(), w.Err()
-//	}
-//
 // # Tasks
 //
 //   - decode bytes from a peer: [NewReader], close with [Reader.Close]

@@ -39,8 +39,8 @@ func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// OpenEnvelope begins to decode a packet. The packet must hold an epoch and at least one byte of parts, and at most
-// [PacketLimit] bytes. The parts are checked by [Parts.Next].
+// OpenEnvelope begins to decode a packet of an epoch, at least one byte of parts, and at most [PacketLimit] bytes. The
+// parts are checked by [Parts.Next].
 func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 	switch {
 	case len(packet) > PacketLimit:

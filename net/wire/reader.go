@@ -6,10 +6,7 @@ import (
 )
 
 // A Reader takes values off the front of a byte slice. It never reads past the slice, never allocates and never panics,
-// for any bytes.
-//
-// Its first error sticks: from then on every method returns a zero value and reads nothing, so a decoder may check
-// once, at its end, with [Reader.Close]. A Reader is a small value; keep it on the stack and call it by address.
+// for any bytes. After its first error every method returns a zero value and reads nothing.
 type Reader struct {
 	buf []byte // not read yet
 	err error  // the first failure
@@ -46,8 +43,7 @@ func (r *Reader) Close() error {
 	return r.err
 }
 
-// Fail makes err the reader's failure unless it has one already. Decoders use it for rules of their own (a value
-// outside its interval), so that these are reported by the same check as everything else.
+// Fail makes err the reader's failure unless it has one already, for the decoder's own rules.
 func (r *Reader) Fail(err error) {
 	if err == nil {
 		panic("wire: Reader.Fail(nil): pass the error that describes the broken rule")
@@ -62,8 +58,7 @@ func (r *Reader) fail(err error) {
 	}
 }
 
-// Bytes takes the next n bytes and returns them, aliasing the input. A negative n is an error, not a panic, because n
-// may be computed from input.
+// Bytes takes the next n bytes and returns them, aliasing the input. A negative n is an error.
 func (r *Reader) Bytes(n int) []byte {
 	if n < 0 || n > len(r.buf) {
 		r.fail(ErrShort)
@@ -79,38 +74,34 @@ func (r *Reader) Rest() []byte { return r.Bytes(len(r.buf)) }
 
 // U8 reads one byte.
 func (r *Reader) U8() uint8 {
-	b := r.Bytes(1)
-	if b == nil {
-		return 0
+	if b := r.Bytes(1); b != nil {
+		return b[0]
 	}
-	return b[0]
+	return 0
 }
 
 // U16 reads two bytes, little endian.
 func (r *Reader) U16() uint16 {
-	b := r.Bytes(2)
-	if b == nil {
-		return 0
+	if b := r.Bytes(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
 	}
-	return binary.LittleEndian.Uint16(b)
+	return 0
 }
 
 // U32 reads four bytes, little endian.
 func (r *Reader) U32() uint32 {
-	b := r.Bytes(4)
-	if b == nil {
-		return 0
+	if b := r.Bytes(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
 	}
-	return binary.LittleEndian.Uint32(b)
+	return 0
 }
 
 // U64 reads eight bytes, little endian.
 func (r *Reader) U64() uint64 {
-	b := r.Bytes(8)
-	if b == nil {
-		return 0
+	if b := r.Bytes(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
 	}
-	return binary.LittleEndian.Uint64(b)
+	return 0
 }
 
 // Bool reads one byte that must be 0 or 1.
@@ -123,8 +114,7 @@ func (r *Reader) Bool() bool {
 	return v == 1
 }
 
-// Uvarint reads an unsigned base-128 number of 1 to 10 bytes. Only the shortest encoding is accepted, so that equal
-// messages are equal bytes.
+// Uvarint reads an unsigned base-128 number of 1 to 10 bytes, in its shortest encoding only.
 func (r *Reader) Uvarint() uint64 {
 	if len(r.buf) > 0 && r.buf[0] < 0x80 {
 		v := r.buf[0]
@@ -152,9 +142,7 @@ func (r *Reader) Varint() int64 {
 
 // Blob reads a length, as [Reader.Uvarint], and that many bytes, aliasing the input. The length must be at most limit
 // and at most the bytes left.
-func (r *Reader) Blob(limit int) []byte {
-	return r.Bytes(r.Count(limit, 1))
-}
+func (r *Reader) Blob(limit int) []byte { return r.Bytes(r.Count(limit, 1)) }
 
 // Count reads the number of elements that follow. It must be at most limit, and at least minSize bytes must be left for
 // each of them. So the input bounds an allocation for the count. A minSize of zero is for elements of less than a byte;

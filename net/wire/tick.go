@@ -1,10 +1,8 @@
 package wire
 
 // Expand16 returns the 64-bit counter whose low 16 bits are low and which lies nearest to near, in [near-32768,
-// near+32767]. Ticks on the wire are short, because both ends know the present tick roughly.
-//
-// Counters below zero and above 2^64-1 do not exist: where the nearest would be one of them, the one 65536 further
-// inside is returned. Every low value expands to some counter. The caller checks whether it is plausible.
+// near+32767]. Where that would be below zero or above 2^64-1, it returns the counter 65536 further inside. The caller
+// checks whether the counter is plausible.
 func Expand16(near uint64, low uint16) uint64 {
 	return expand(near, int64(int16(low-uint16(near))), 1<<16)
 }

@@ -2,9 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// A Writer appends values to a byte slice up to a limit. Its first overflow sticks: the value that does not fit is not
-// written in part, and nothing after it is written either. It allocates only where the slice it was given lacks
-// capacity.
+// A Writer appends values to a byte slice up to a limit. The first value that does not fit is not written in part, and
+// nothing after it is written either.
 type Writer struct {
 	buf  []byte
 	end  int // len(buf) may not pass this
@@ -20,8 +19,7 @@ func NewWriter(dst []byte, limit int) Writer {
 	return Writer{buf: dst, end: len(dst) + limit, base: len(dst)}
 }
 
-// Bytes returns the slice with everything written so far. After an overflow it holds the values before the one that did
-// not fit.
+// Bytes returns the slice with everything written so far.
 func (w *Writer) Bytes() []byte { return w.buf }
 
 // Len returns how many bytes were written.
