@@ -111,7 +111,8 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	}
 	c.incoming.reset(f, c.executed.inputs)
 	c.announced, c.interval = f, c.limits.Interval
-	c.grid = newGrid(now, c.Game.TickRate)
+	c.grid.anchor = now
+	c.grid.stop(now, c.Game.TickRate)
 	c.margin.begin(&c.limits, c.Game.TickRate)
 	c.own.restart()
 	c.ring.Clear()
@@ -148,10 +149,11 @@ func (c *Client) run() {
 		c.catchUp()
 	}
 	if !c.Live() {
-		c.grid.idle(c.Now)
+		c.grid.stop(c.Now, c.Game.TickRate)
 		return
 	}
-	c.grid.advance(c.Now, c.pace(max(c.hand()-c.grid.pending(c.Now), 0)))
+	c.grid.Dilate(c.pace(max(c.hand()-c.grid.pending(c.Now), 0)))
+	c.grid.Advance(c.Now)
 	steps := 0
 	for ; c.grid.next(steps); steps++ {
 		c.due()
@@ -226,7 +228,7 @@ func (c *Client) catchUp() {
 	}
 	if c.hand() == c.wanted() && c.announced == c.log.last {
 		c.Phase = predictor.Live
-		c.grid.begin(c.Now)
+		c.grid.begin(c.Now, c.Game.TickRate)
 		c.input.Repeat()
 	}
 }
@@ -274,7 +276,7 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Sna
 	if previous, ok = c.ring.Floor(max(f, 1) - 1); !ok {
 		previous = current
 	}
-	alpha = c.grid.alpha(now)
+	alpha = c.grid.owed(now)
 	if !c.Live() || c.Counted.Stalled != systems.NotStalled {
 		alpha = 1
 	}
@@ -293,7 +295,7 @@ func (c *Client) Stats() systems.ClientStats {
 	if c.Phase == predictor.CatchingUp {
 		s.Behind = max(c.announced, c.log.last) - c.at()
 	}
-	s.Margin, s.Dilation = float64(c.margin.frames), c.grid.pace
+	s.Margin, s.Dilation = float64(c.margin.frames), c.grid.Dilation()
 	return s
 }
 

@@ -32,9 +32,9 @@ func (s *Server) enter(o *image.Order) (plays bool) {
 	switch {
 	case o.Kind == image.OrderJoin && !s.members.Has(p):
 		s.members = s.members.With(p)
-		if idle := &s.idle[p]; idle.set {
-			s.running.change(p, idle.in, s.Game)
-			idle.set = false
+		if in, ok := s.idle[p]; ok {
+			s.running.change(p, in, s.Game)
+			delete(s.idle, p)
 			return true
 		}
 	case o.Kind == image.OrderLeave:

@@ -35,7 +35,7 @@ func (s *Server) sendOperations(f ecs.Tick) {
 	if f < s.log.first {
 		return
 	}
-	c := cursor{frame: newFrame(s.Game)}
+	c := &s.reader
 	c.seek(s.log, f-1)
 	before := slices.Clone(c.inputs)
 	c.next(s.log)
@@ -186,9 +186,6 @@ const digestBits = 34
 func (s *Server) key(w *wire.BitWriter, f ecs.Tick) {
 	inputs := s.before
 	if f != s.Done() {
-		if s.reader.inputs == nil {
-			s.reader.frame = newFrame(s.Game)
-		}
 		s.reader.seek(s.log, f)
 		inputs = s.reader.inputs
 	}

@@ -26,8 +26,8 @@ type Server struct {
 	behind  cursor           // of the frame that a world on demand is in
 	reader  cursor           // for looking up
 
-	idle    []idleInput     // by player
-	members image.PlayerSet // in the match after frame Done
+	idle    map[ecs.Player]ecs.InputBytes // of players who are connected and not in the match yet
+	members image.PlayerSet               // in the match after frame Done
 	stamps  stamps
 	syncs   syncs
 	held    bool         // the running frame waits for players
@@ -40,12 +40,6 @@ type Server struct {
 		valid []ecs.InputBytes
 		ops   opsMessage
 	}
-}
-
-// idleInput is the input of a player who is connected and not in the match yet.
-type idleInput struct {
-	in  ecs.InputBytes
-	set bool
 }
 
 // link is what lockstep adds to a peer. A peer's Acked is the newest frame that it holds.
@@ -120,8 +114,9 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 		return nil, &FieldError{"Wait", duration(settings.Wait), fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)}
 	}
 	s.always = !settings.OnDemand || c.States || game.Validate != nil
-	s.log, s.running, s.behind = newLog(s.Done(), game), newFrame(game), cursor{frame: newFrame(game)}
-	s.idle, s.members = make([]idleInput, game.MaxPlayers), s.World().Players()
+	s.log, s.running = newLog(s.Done(), game), newFrame(game)
+	s.behind.frame, s.reader.frame = newFrame(game), newFrame(game)
+	s.idle, s.members = map[ecs.Player]ecs.InputBytes{}, s.World().Players()
 	s.syncs = syncs{sync: s.Done(), interval: interval{n: settings.Interval}, digests: rollback.NewRing[uint32](redundant)}
 	s.before = append(s.before, s.Step.Inputs...)
 	s.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
@@ -155,7 +150,7 @@ func (s *Server) opened(p *peer, again bool) {
 	}
 	if p.Seat >= 0 {
 		if !again {
-			s.idle[p.Seat] = idleInput{}
+			delete(s.idle, p.Player())
 		}
 		s.votes.Hashes.Resynced(p.Player())
 	}
@@ -198,12 +193,7 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	copy(f.inputs, t.Inputs)
 	for _, o := range t.Orders {
 		s.stamps.orders.Add(t.Tick, o)
-		switch o.Kind {
-		case image.OrderJoin:
-			s.members = s.members.With(o.Player)
-		case image.OrderLeave:
-			s.members = s.members.Without(o.Player)
-		}
+		s.enter(&o)
 	}
 	f.orders = s.stamps.orders.AppendAt(f.orders[:0], t.Tick)
 	s.stamps.last = placed{tick: t.Tick, count: len(t.Orders)}

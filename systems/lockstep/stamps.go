@@ -27,11 +27,10 @@ type placed struct {
 // would accept.
 func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
-	if o.Kind != image.OrderGame {
-		if len(o.Payload) > 0 {
-			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes: nothing of it travels", o.Kind, len(o.Payload)))
+	if o.Kind != image.OrderGame { // clients receive its kind and player only
+		if o.Entity = (ecs.Entity{}); len(o.Payload) > 0 {
+			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes, which clients do not receive", o.Kind, len(o.Payload)))
 		}
-		o.Entity = ecs.Entity{} // it does not travel either
 	}
 	next := s.stamps.last
 	if next.tick <= s.Done() {
@@ -108,12 +107,11 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 			s.stamps.relayed++
 		}
 	default:
-		idle := &s.idle[player]
-		if in := o.in; idle.set {
-			idle.in = s.Game.Input.MergeLate(idle.in, in)
-		} else {
-			idle.in, idle.set = in, true
+		in := o.in
+		if before, ok := s.idle[player]; ok {
+			in = s.Game.Input.MergeLate(before, in)
 		}
+		s.idle[player] = in
 	}
 }
 
