@@ -1,7 +1,9 @@
 package authority
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -14,7 +16,9 @@ import (
 // Stamp of its own.
 func (s *Server[C, P]) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
-	return s.done + 1 + s.queue.Add(o, s.config.Orders.PerTick)
+	o.Payload = bytes.Clone(o.Payload)
+	s.waiting = append(s.waiting, o)
+	return s.done + 1 + ecs.Tick((len(s.waiting)-1)/s.config.Orders.PerTick)
 }
 
 // CheckOrder panics on an order that no peer would accept.
@@ -25,11 +29,13 @@ func (s *Server[C, P]) CheckOrder(o *image.Order) {
 }
 
 // Waiting returns the number of orders that were stamped and wait for their tick.
-func (s *Server[C, P]) Waiting() int { return s.queue.Len() }
+func (s *Server[C, P]) Waiting() int { return len(s.waiting) }
 
 // NextOrders puts the stamped orders of the running tick into Step. It is a system of phase Reconcile.
 func (s *Server[C, P]) NextOrders() {
-	s.Step.Orders = s.queue.Next(s.Step.Orders, s.config.Orders.PerTick)
+	n := min(len(s.waiting), s.config.Orders.PerTick)
+	s.Step.Orders = append(s.Step.Orders, s.waiting[:n]...)
+	s.waiting = slices.Delete(s.waiting, 0, n)
 }
 
 // ReceiveOrder stamps the order that a message requests for its player, of a kind that code.AppendRequest wrote. It is a

@@ -32,7 +32,7 @@ type Server[C, P any] struct {
 
 	config   Config[C, P]
 	schedule systems.Schedule[C]
-	queue    inputs.Orders // that wait for the next ticks
+	waiting  []image.Order // that wait for the next ticks
 	first    ecs.Tick      // of the world that Init was given, or of the first state in ServerConfig.Past that can be served
 	done     ecs.Tick
 }

@@ -197,17 +197,25 @@ func TestEachPlayerHasOneInputPerTick(t *testing.T) {
 }
 
 func TestOrdersWaitForATickThatHasRoom(t *testing.T) {
-	h := joined(t, nil)
+	h, payload := joined(t, nil), []byte{0}
 	for want := ecs.Tick(3); want <= 5; want++ {
 		for range 2 {
-			if f := h.Stamp(image.Order{Kind: image.OrderGame}, nil); f != want {
+			if f := h.Stamp(image.Order{Kind: image.OrderGame, Payload: payload}, nil); f != want {
 				t.Errorf("stamped into tick %d, want %d", f, want)
 			}
+			payload[0]++ // the server has a copy
 		}
 	}
+	next := byte(0)
 	for left := 4; left >= 0; left -= 2 {
 		if h.Tick(0); len(h.Step.Orders) != 2 || h.Waiting() != left {
 			t.Errorf("tick %d has %d orders, %d wait", h.Done(), len(h.Step.Orders), h.Waiting())
+		}
+		for _, o := range h.Step.Orders {
+			if o.Payload[0] != next {
+				t.Errorf("order %d instead of %d", o.Payload[0], next)
+			}
+			next++
 		}
 	}
 }

@@ -29,7 +29,7 @@
 //   - Choose N, M, the wait for players and the channel: [Config].
 //   - See how operations form a frame: frame.go. See how frames are kept: log.go.
 //   - See how a peer is served, near or far behind: serve.go.
-//   - See when a client executes a frame: client.go. See how it chooses its margin: margin.go.
+//   - See when a client executes a frame: client.go. See its margin and its pace: pace.go.
 //   - See how a result is decided: voting.go and tendon/systems/vote.
 //   - See the messages: message.go, sync.go, and the wire standard.
 package lockstep

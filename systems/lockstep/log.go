@@ -8,25 +8,22 @@ import (
 	"tendon/net/wire"
 )
 
-// log keeps the codes of the frames (first − 1, last], gapless. They stand in blocks, each with the inputs of the frame
-// before its first one, from where its codes can be read. Blocks are dropped from the front, and used again.
+// log keeps the stored codes of the frames (first − 1, last], in blocks. Blocks are dropped from the front.
 type log struct {
 	game   *ecs.Game
 	first  ecs.Tick // the first frame that is kept, last + 1 if none is
 	last   ecs.Tick
 	blocks []*block
-	free   []*block
-	bytes  int // of codes, and what keeping them takes
+	spare  *block // may be nil
+	bytes  int    // of codes, and what keeping them takes
 }
 
-// blockFrames is how many frames a block holds at most.
-const blockFrames = 256
+const (
+	blockFrames = 256 // most frames in a block
+	endBytes    = 8   // of an entry of block.ends
+)
 
-// endBytes is what it takes to know where a code ends.
-const endBytes = 8
-
-// block is a run of frames of a log. The code of frame i has the bytes [ends[i−1], ends[i]) of codes. Its highest set
-// bit marks its end and is not part of it.
+// block is a run of frames of a log. The code of frame i is codes[ends[i−1]:ends[i]].
 type block struct {
 	first ecs.Tick
 	key   []ecs.InputBytes // inputs of frame first − 1
@@ -39,7 +36,6 @@ func newLog(f ecs.Tick, game *ecs.Game) *log { return &log{game: game, first: f 
 
 // reset empties the log; what follows frame f comes next.
 func (l *log) reset(f ecs.Tick) {
-	l.free = append(l.free, l.blocks...)
 	l.blocks, l.bytes = l.blocks[:0], 0
 	l.first, l.last = f+1, f
 }
@@ -62,10 +58,8 @@ func (l *log) tail(before []ecs.InputBytes) *block {
 	if n := len(l.blocks); n > 0 && len(l.blocks[n-1].ends) < blockFrames {
 		return l.blocks[n-1]
 	}
-	var b *block
-	if n := len(l.free); n > 0 {
-		b, l.free = l.free[n-1], l.free[:n-1]
-	} else {
+	b := l.spare
+	if l.spare = nil; b == nil {
 		b = &block{key: make([]ecs.InputBytes, len(before)), ends: make([]int, 0, blockFrames)}
 	}
 	b.first, b.codes, b.ends = l.last+1, b.codes[:0], b.ends[:0]
@@ -81,10 +75,7 @@ func (l *log) dropThrough(f ecs.Tick) {
 	for ; n < len(l.blocks) && l.blocks[n].last() <= f; n++ {
 		b := l.blocks[n]
 		l.bytes -= len(b.codes) + endBytes*len(b.ends) + len(b.key)*image.MaxInputBytes
-		l.first = b.last() + 1
-		if len(l.free) < 2 {
-			l.free = append(l.free, b)
-		}
+		l.first, l.spare = b.last()+1, b
 	}
 	l.blocks = slices.Delete(l.blocks, 0, n)
 }

@@ -24,10 +24,9 @@ const (
 var ErrMessage = errors.New("lockstep: malformed message")
 
 const (
-	maxOps   = 64  // operations in one message
-	maxLead  = 255 // frames
-	shares   = 10000
-	opsBytes = 24 // most bytes of an operations message before its operations
+	maxOps  = 64  // operations in one message
+	maxLead = 255 // frames
+	shares  = 10000
 )
 
 // checkGame refuses a game of which one frame's inputs may not fit a datagram, with the figures.

@@ -36,7 +36,6 @@ type Server struct {
 	votes   *vote.Adjudicator
 
 	scratch struct {
-		code  []byte
 		valid []ecs.InputBytes
 		ops   opsMessage
 	}

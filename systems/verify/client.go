@@ -48,21 +48,11 @@ type shown struct {
 }
 
 // pace lets one message go out per tick's time. One that was not used is saved.
-type pace struct {
-	last   systems.Time
-	credit systems.Time
-	due    bool
-}
+type pace struct{ last, credit systems.Time }
 
 func (p *pace) advance(now, tick systems.Time) {
 	p.credit = min(p.credit+max(now-p.last, 0), 2*tick)
 	p.last = now
-	p.due = p.credit >= tick
-}
-
-func (p *pace) spend(tick systems.Time) {
-	p.credit -= tick
-	p.due = false
 }
 
 // ringDepth is the most ticks of states that a client keeps.
@@ -111,8 +101,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.Begin(now, serverTick, rtt)
 	c.ring.Clear()
 	c.ring.Save(c.World())
-	c.present = c.World().Tick()
-	c.oldest = c.present
+	c.present, c.oldest = c.World().Tick(), c.World().Tick()
 	c.shown = shown{previous: c.present, current: c.present, since: now, released: c.present}
 	c.arrived, c.unsent, c.lost, c.useless = now, true, false, 0
 	c.pieces = c.pieces[:0]
@@ -146,9 +135,8 @@ func (c *Client) receiveState(message systems.Message) error {
 	if err := m.read(message.Body); err != nil {
 		return err
 	}
-	events := c.scratch.events[:0]
+	events, err := c.scratch.events[:0], error(nil)
 	for _, b := range m.happened {
-		var err error
 		if events, err = c.World().Image().Schema().ReadEvents(events, b); err != nil {
 			return ErrMessage
 		}
@@ -157,7 +145,7 @@ func (c *Client) receiveState(message systems.Message) error {
 	if m.tick <= c.present {
 		return nil
 	}
-	if !c.apply(m) {
+	if !c.restore(m.base) || c.World().Image().ApplyDelta(m.delta) != nil {
 		c.refused++
 		c.useless++
 		if c.World().Tick() == m.base || message.Channel == systems.Reliable || c.useless > 2*c.Game.TickRate {
@@ -188,11 +176,6 @@ func (c *Client) receiveState(message systems.Message) error {
 		}
 	}
 	return nil
-}
-
-// apply advances the world from the base of a State to its tick.
-func (c *Client) apply(m *stateMessage) bool {
-	return c.restore(m.base) && c.World().Image().ApplyDelta(m.delta) == nil
 }
 
 // restore restores the state of a tick, and reports whether it is held.
@@ -252,7 +235,7 @@ func (c *Client) sample() {
 		c.own.Repeat()
 	}
 	switch {
-	case !c.pace.due || !c.commands.known:
+	case c.pace.credit < c.Timer.Tick() || !c.commands.known:
 	case !c.World().Players().Has(player):
 		c.own.Restart(ecs.InputBytes{}, c.Game) // a player who joins begins without input
 	case len(c.commands.list) < c.limits.MaxOutstanding:
@@ -265,7 +248,7 @@ func (c *Client) sample() {
 
 // sendCommands sends the commands without an answer, and which state is held, if one of them is new: once a tick's time.
 func (c *Client) sendCommands() {
-	if !c.pace.due {
+	if c.pace.credit < c.Timer.Tick() {
 		return
 	}
 	from, channel, room := c.commands.first, systems.Datagram, systems.MaxDatagram
@@ -282,7 +265,7 @@ func (c *Client) sendCommands() {
 	c.Buffer, fits = m.append(c.Buffer[:0], room, c.Game)
 	c.commands.sent = max(c.commands.sent, from+uint64(fits))
 	c.unsent = false
-	c.pace.spend(c.Timer.Tick())
+	c.pace.credit -= c.Timer.Tick()
 	c.Out.Send(0, channel, c.Buffer)
 }
 

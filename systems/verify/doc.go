@@ -1,35 +1,30 @@
 // Package verify is verify sync (验证同步): a command takes effect only after the server has checked it.
 //
-// Clients simulate nothing; they show the server's states as they are. That gives the strongest agreement and the slowest
-// response: a command shows after a round trip and the wait for the server's next tick. It is right for inventories,
-// trade, building and turns, and for games whose clients must not be trusted. There is no prediction, no interpolation
-// delay and nothing to smooth.
+// Clients simulate nothing. They show the server's states as they are, without prediction, interpolation delay or
+// smoothing. That gives the strongest agreement and the slowest response: a command shows after a round trip and the wait
+// for the server's next tick. It suits inventories, trade, building and turns, and games whose clients must not be trusted.
 //
-// A command is an order, or a change of the player's input. An input is sent once and holds until the next. The server
-// takes commands in the order in which they arrive, and checks each against the state before its next tick
-// (Game.Validate, Game.ValidateOrder). A command takes effect in that tick, or is rejected with a [Reason] and changes
-// nothing.
+// A command is an order, or a change of the player's input, which holds until the next. The server checks commands in the
+// order in which they arrive, each against the state before its next tick (Game.Validate, Game.ValidateOrder). A command
+// takes effect in that tick, or is rejected with a [Reason] and changes nothing.
 //
 //	client   Ask:   newest state held, oldest unanswered command, and the commands from there
 //	server   State: answers, events, and the delta from the state that the client holds to the present one
 //
 // Both go in datagrams, one a tick each way, and repeat what was not answered. So a command is executed at most once, and
 // an event arrives once and in order. A State that does not fit a datagram goes on the reliable channel, and so does
-// everything with [Config].Reliable. The layouts are in message.go and in the wire standard.
+// everything with [Config].Reliable.
 //
-// The server keeps the states of the last [Config].History ticks, which deltas are taken from. A client that holds an
-// older state, or for which a delta does not lead to the checksum that it names, needs an image.
-//
-// A restarted server does not know which commands the restored ticks contain. It counts all earlier numbers as decided, so
-// that none is executed twice. A client reports the commands under way as unknown.
+// A client whose state is older than [Config].History, or differs from the server's, needs an image. A restarted server
+// does not know which commands the restored ticks contain. It counts all earlier numbers as decided, so that none is
+// executed twice. A client reports the commands under way as unknown.
 //
 //	strategy := verify.New(verify.Config{OrdersPerSecond: 4})
-//	half, err := strategy.NewServer(systems.ServerConfig{World: world, Peers: 8})
 //
 // # Tasks
 //
 //   - Choose limits, or the reliable channel: [Config].
-//   - Follow a command on a client: command_queue.go. On the server: server.go.
+//   - Follow a command on a client: command_queue.go. On the server: server.go, decide.go.
 //   - Show the commands under way, and their results: [Client.Pending], [Client.Answers].
 //   - See how a state is received: client.go. How deltas are shared: deltas.go.
 package verify

@@ -158,9 +158,8 @@ func (s *Server) sendState(p *peer) {
 		p.Resync.Request()
 		return
 	}
-	message := []byte(nil)
 	// A short chain of States may fit a datagram as one State. A long one is not tried.
-	fresh := p.Acked >= s.OldestServable()
+	message, fresh := []byte(nil), p.Acked >= s.OldestServable()
 	if !s.settings.Reliable && fresh && (base == p.Acked || link.flight.Bytes <= 2*systems.MaxDatagram) {
 		message = s.state(p, p.Acked)
 		if message != nil && len(message) <= systems.MaxDatagram {
@@ -193,10 +192,9 @@ func (s *Server) sendReliable(p *peer, message []byte) {
 		s.Sending.Out.Send(p.ID, systems.Reliable, message)
 		return
 	}
-	for len(message) > 0 {
-		n := min(len(message), pieceBytes)
-		s.scratch.piece = appendPiece(s.scratch.piece[:0], n < len(message), message[:n])
-		message = message[n:]
+	for sent := 0; sent < len(message); sent += pieceBytes {
+		end := min(sent+pieceBytes, len(message))
+		s.scratch.piece = appendPiece(s.scratch.piece[:0], end < len(message), message[sent:end])
 		s.Sending.Out.Send(p.ID, systems.Reliable, s.scratch.piece)
 	}
 }
@@ -215,11 +213,11 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 		}
 	}
 	m.delta = s.deltas.of(s.States, base, s.Done())
-	if message := m.append(s.Sending.Message[:0]); message != nil {
+	message := m.append(s.Sending.Message[:0])
+	if message != nil {
 		s.Sending.Message = message
-		return message
 	}
-	return nil
+	return message
 }
 
 // PeerStats returns the counters of an open peer. Every acknowledged state had the right checksum on the client, so it

@@ -66,11 +66,10 @@ func (c *Config) settings() [6]setting {
 	}
 }
 
-// millisecond is the unit of times in Params.
-const millisecond = systems.Second / 1000
-
-// maxTimeout bounds Config.Timeout.
-const maxTimeout = 3600 * systems.Second
+const (
+	millisecond = systems.Second / 1000 // unit of times in Params
+	maxTimeout  = 3600 * systems.Second
+)
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Timeout == 0 {

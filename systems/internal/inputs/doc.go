@@ -1,4 +1,4 @@
-// Package inputs transports the inputs and orders of players to the ticks that use them. Most of it is for strategies in
+// Package inputs transports the inputs of players to the ticks that use them. Most of it is for strategies in
 // which a client runs ahead of the server and each tick uses exactly one input of each player.
 //
 // It does not control time: [tendon/systems/clock] does, by the margins that a Buffer measures.
@@ -7,7 +7,6 @@
 //
 //   - receive the inputs of a message: [Grid.Arrival], [Buffer.Receive]
 //   - give every tick of the server one input: [Buffer.Put], [Buffer.Next]
-//   - queue orders for the next ticks: [Orders]
 //   - measure how early a client's inputs arrive: [Buffer.Measure], [Buffer.PopWorst]
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]
 //   - send a server the changes of the local player's input: [Changes]
