@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"maps"
 	"math"
 	"time"
 
@@ -20,8 +21,6 @@ type history struct {
 	tick     ecs.Tick      // of the newest state
 	at       time.Duration // when it was computed
 	tracks   map[ecs.Entity]*track
-	live     []*track // of the newest state, by row
-	next     []*track // scratch: the next live
 	ticks    rollback.Ring[pastTick]
 }
 
@@ -29,7 +28,6 @@ type history struct {
 type pastTick struct {
 	inputs []ecs.InputBytes
 	sum    image.Checksum
-	gone   []ecs.Entity // despawned in it
 }
 
 const (
@@ -45,7 +43,6 @@ const (
 
 // track is where one entity was: points[i] in State(first + i).
 type track struct {
-	entity     ecs.Entity
 	first      ecs.Tick
 	points     []point
 	teleported ecs.Tick // the last tick in which it teleported, 0: none
@@ -67,13 +64,10 @@ func newHistory(rate int, teleport float64) *history {
 func (h *history) add(f systems.FinalTick, now time.Duration, sum image.Checksum) {
 	h.tick, h.at = f.Tick, now
 	m, _ := h.ticks.Slot(f.Tick)
-	for _, e := range m.gone { // half a minute ago, at 60 ticks per second
-		if k := h.tracks[e]; k != nil && k.last+historyTicks <= f.Tick {
-			delete(h.tracks, e)
-		}
+	m.inputs, m.sum = append(m.inputs[:0], f.Inputs...), sum
+	if f.Tick%historyTicks == 0 {
+		maps.DeleteFunc(h.tracks, func(_ ecs.Entity, k *track) bool { return k.last+historyTicks <= f.Tick })
 	}
-	m.inputs, m.sum, m.gone = append(m.inputs[:0], f.Inputs...), sum, m.gone[:0]
-	h.next = h.next[:0]
 	for e := range f.State.Entities {
 		motion, ok := f.State.Motion(e)
 		if !ok {
@@ -81,18 +75,11 @@ func (h *history) add(f systems.FinalTick, now time.Duration, sum image.Checksum
 		}
 		k := h.tracks[e]
 		if k == nil {
-			k = &track{entity: e, first: f.Tick}
+			k = &track{first: f.Tick}
 			h.tracks[e] = k
 		}
 		k.add(f.Tick, vecOf(motion.Pos), vecOf(motion.Vel), h)
-		h.next = append(h.next, k)
 	}
-	for _, k := range h.live {
-		if k.last != f.Tick {
-			m.gone = append(m.gone, k.entity)
-		}
-	}
-	h.live, h.next = h.next, h.live
 }
 
 // add appends a point. An entity that had no place for a while begins a new track.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -30,22 +31,6 @@ type Live struct {
 	input   ecs.InputBytes
 	mark    uint64
 	bot     bool
-}
-
-// LiveConfig describes a Live. Zero values stand for defaults where a field names one.
-type LiveConfig struct {
-	// Game is what is played. Required, with a Bot.
-	Game *ecs.Game
-	// Entries are the matches, 1 to MaxEntries. Required.
-	Entries []Entry
-	// Profile is the network at the start.
-	Profile simnet.Profile
-	// Players is the number of players, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes.
-	Players int
-	// Seed is the seed of the networks, the worlds and the bots.
-	Seed uint64
-	// Clock returns real time since any fixed moment. Optional: without it no costs are measured.
-	Clock func() time.Duration
 }
 
 // Entry is one match of a Live.
@@ -84,25 +69,37 @@ const (
 	catchUp = 100 * time.Millisecond
 )
 
-// NewLive returns running matches. Their clients have joined, except those that the network kept out.
-func NewLive(c LiveConfig) (*Live, error) {
-	shared, err := c.config()
+// NewLive returns running matches of a game with a Bot, 1 to MaxEntries. Their clients have joined, except those that the
+// network kept out. Of c, NewLive uses Game, Players, Seed and Clock; the only profile is the network at the start.
+func NewLive(c Config, entries []Entry) (*Live, error) {
+	if n := len(entries); n < 1 || n > MaxEntries {
+		return nil, fmt.Errorf("%w: %d entries, want 1 to %d", ErrConfig, n, MaxEntries)
+	}
+	c.Bots, c.Strategies = true, nil
+	for i := range entries {
+		e := &entries[i]
+		c.Strategies = append(c.Strategies, e.Strategy)
+		if err := e.Own.check(&e.Strategy); err != nil {
+			return nil, fmt.Errorf("%w: entries[%d].%w", ErrConfig, i, err)
+		}
+	}
+	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	l := &Live{pace: 1, bot: true}
-	for _, e := range c.Entries {
-		w, err := newLiveMatch(l, &shared, e)
+	for _, e := range entries {
+		w, err := newLiveMatch(l, &c, e)
 		if err != nil {
 			return nil, err
 		}
 		l.matches = append(l.matches, w)
 	}
-	if l.probe, err = newProbe(c.Seed, c.Profile); err != nil {
+	if l.probe, err = newProbe(c.Seed, c.Profiles[0]); err != nil {
 		return nil, err
 	}
 	l.waitForJoins()
-	if err := l.SetProfile(c.Profile); err != nil {
+	if err := l.SetProfile(c.Profiles[0]); err != nil {
 		return nil, err
 	}
 	for _, w := range l.matches { // a new client measures the new network
@@ -122,25 +119,10 @@ func NewLive(c LiveConfig) (*Live, error) {
 
 // waitForJoins runs until all clients have joined, or their time is up.
 func (l *Live) waitForJoins() {
-	for until := l.now + liveJoining; !l.joined() && l.now < until; {
+	absent := func(w *liveMatch) bool { return !w.joined() }
+	for until := l.now + liveJoining; slices.ContainsFunc(l.matches, absent) && l.now < until; {
 		l.runTo(l.now + matchsim.Slice)
 	}
-}
-
-// config returns the Config that the matches share.
-func (c *LiveConfig) config() (Config, error) {
-	shared := Config{Game: c.Game, Players: c.Players, Seed: c.Seed, Clock: c.Clock, Bots: true, Profiles: []simnet.Profile{c.Profile}}
-	if n := len(c.Entries); n < 1 || n > MaxEntries {
-		return shared, fmt.Errorf("%w: Entries has %d matches, want 1 to %d", ErrConfig, n, MaxEntries)
-	}
-	for i := range c.Entries {
-		e := &c.Entries[i]
-		shared.Strategies = append(shared.Strategies, e.Strategy)
-		if err := e.Own.check(&e.Strategy); err != nil {
-			return shared, fmt.Errorf("%w: Entries[%d].%w", ErrConfig, i, err)
-		}
-	}
-	return shared.withDefaults()
 }
 
 func (o *Own) check(server *systems.Strategy) error {
@@ -153,15 +135,6 @@ func (o *Own) check(server *systems.Strategy) error {
 		return fmt.Errorf("Own.MaxPrediction is %d ticks, want 0 to 60", o.MaxPrediction)
 	}
 	return nil
-}
-
-func (l *Live) joined() bool {
-	for _, w := range l.matches {
-		if !w.joined() {
-			return false
-		}
-	}
-	return true
 }
 
 // runTo brings all networks to one moment.

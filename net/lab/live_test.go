@@ -45,7 +45,7 @@ type liveTest struct {
 
 func newLiveTest(t *testing.T, profile string, list ...Entry) *liveTest {
 	t.Helper()
-	l, err := NewLive(LiveConfig{Game: liveGame(), Entries: list, Profile: profiles(t, profile)[0], Seed: 4})
+	l, err := NewLive(Config{Game: liveGame(), Profiles: profiles(t, profile), Seed: 4}, list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,22 +299,24 @@ func TestLostTimeIsNotCaughtUp(t *testing.T) {
 }
 
 func TestAnInvalidLiveConfigNamesTheField(t *testing.T) {
-	good := LiveConfig{Game: liveGame(), Entries: entries(relay.Strategy), Profile: oneWay(0)}
-	for want, spoil := range map[string]func(*LiveConfig){
-		"Game is nil":                 func(c *LiveConfig) { c.Game = nil },
-		"Bot":                         func(c *LiveConfig) { c.Game = testGame() },
-		"Entries has 0":               func(c *LiveConfig) { c.Entries = nil },
-		"Entries has 6":               func(c *LiveConfig) { c.Entries = make([]Entry, 6) },
-		"Entries[0].Own.Strategy":     func(c *LiveConfig) { c.Entries[0].Own.Strategy = predict.Strategy },
-		"Entries[0].Own.InputDelay":   func(c *LiveConfig) { c.Entries[0].Own.InputDelay = 31 },
-		"Entries[0].Own.MaxPredictio": func(c *LiveConfig) { c.Entries[0].Own.MaxPrediction = -1 },
-		"Profiles[0]":                 func(c *LiveConfig) { c.Profile.Up.Loss = 2 },
-		"Players":                     func(c *LiveConfig) { c.Players = 9 },
+	type live struct {
+		Config
+		entries []Entry
+	}
+	for want, spoil := range map[string]func(*live){
+		"Game is nil":                 func(c *live) { c.Game = nil },
+		"Bot":                         func(c *live) { c.Game = testGame() },
+		"0 entries":                   func(c *live) { c.entries = nil },
+		"6 entries":                   func(c *live) { c.entries = make([]Entry, 6) },
+		"entries[0].Own.Strategy":     func(c *live) { c.entries[0].Own.Strategy = predict.Strategy },
+		"entries[0].Own.InputDelay":   func(c *live) { c.entries[0].Own.InputDelay = 31 },
+		"entries[0].Own.MaxPredictio": func(c *live) { c.entries[0].Own.MaxPrediction = -1 },
+		"Profiles[0]":                 func(c *live) { c.Profiles[0].Up.Loss = 2 },
+		"Players":                     func(c *live) { c.Players = 9 },
 	} {
-		c := good
-		c.Entries = entries(relay.Strategy)
+		c := live{Config{Game: liveGame(), Profiles: []simnet.Profile{oneWay(0)}}, entries(relay.Strategy)}
 		spoil(&c)
-		if _, err := NewLive(c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+		if _, err := NewLive(c.Config, c.entries); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error about %s, got %v", want, err)
 		}
 	}

@@ -143,7 +143,7 @@ func (w *liveMatch) read() {
 		r.Display, r.Pressed = spreadOf(k.display).P50, true
 	}
 	r.Remote, r.Aged = p.display.ms(p.display.ages.median), p.display.ages.n > 0
-	r.Error, r.ReadingPicture.Own = mean(k.absolute), mean(k.ownState)
+	r.Error, r.Own = mean(k.absolute), mean(k.ownState)
 	if len(k.paces) >= minSteps {
 		still := 0
 		for _, pace := range k.paces {

@@ -8,25 +8,12 @@ type Reading struct {
 	Joined   bool   `json:"joined"`
 	// RTT is the client's smoothed measurement of the round trip; 0: none yet.
 	RTT float64 `json:"rtt_ms"`
-	ReadingInput
-	ReadingPicture
-	ReadingWork
-	// Desync is the last desync that was caused on purpose.
-	Desync Desync `json:"desync"`
-}
-
-// ReadingInput is how late player 0's inputs are shown.
-type ReadingInput struct {
 	// Seen is the newest mark of Live.Input that was shown, SeenAfter its latency.
 	Seen      uint64  `json:"seen"`
 	SeenAfter float64 `json:"seen_after_ms"`
 	// Display is the median input to display. Pressed is set once any was measured.
 	Display float64 `json:"display_ms"`
 	Pressed bool    `json:"pressed"`
-}
-
-// ReadingPicture is how well entities are shown.
-type ReadingPicture struct {
 	// Remote is the usual remote age; negative: the remote entities are predicted ahead of the server. Aged is set if it is
 	// known.
 	Remote float64 `json:"remote_ms"`
@@ -40,6 +27,9 @@ type ReadingPicture struct {
 	Still float64 `json:"still_percent"`
 	// Hits is Shots.Agree; 0: unknown. Shots are fired only while the input changes.
 	Hits float64 `json:"hits_percent"`
+	ReadingWork
+	// Desync is the last desync that was caused on purpose.
+	Desync Desync `json:"desync"`
 }
 
 // ReadingWork is what client and server compute and send.

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"tendon/ecs"
@@ -92,64 +93,31 @@ type counts struct {
 
 // replicationCounts are the counters of clients that receive states.
 type replicationCounts struct {
-	Whole, Events, Cancelled            int // complete states, irreversible events that were reported, predicted events that were cancelled
-	Given, Used                         int // presses of players, and those of them in a tick of the server
-	Spawned, Withdrawn                  int // predicted entities when a message arrived, and those of them that did not exist after it
-	Corrections, Substituted            uint64
-	Refused, Images, Resyncs, Overtaken uint64 // states without their baseline, images, those of them for clients in the match, states ahead of the prediction
-	Client, Room                        int    // most bytes that a client and a room held
+	Whole, Events, Cancelled int // complete states, irreversible events that were reported, predicted events that were cancelled
+	Given, Used              int // presses of players, and those of them in a tick of the server
+	Spawned, Withdrawn       int // predicted entities when a message arrived, and those of them that did not exist after it
+	Corrections, Substituted uint64
+	Refused, Images, Resyncs uint64 // states without their baseline, images, those of them for clients in the match
 }
 
-func (t *replicationCounts) add(o replicationCounts) {
-	t.Whole += o.Whole
-	t.Events += o.Events
-	t.Cancelled += o.Cancelled
-	t.Given += o.Given
-	t.Used += o.Used
-	t.Spawned += o.Spawned
-	t.Withdrawn += o.Withdrawn
-	t.Corrections += o.Corrections
-	t.Substituted += o.Substituted
-	t.Refused += o.Refused
-	t.Images += o.Images
-	t.Resyncs += o.Resyncs
-	t.Overtaken += o.Overtaken
-	t.Client, t.Room = max(t.Client, o.Client), max(t.Room, o.Room)
-}
+// add adds all counters of o.
+func (t *counts) add(o counts) { addAll(reflect.ValueOf(t).Elem(), reflect.ValueOf(o)) }
 
-func (t *counts) add(o counts) {
-	t.Checked += o.Checked
-	t.Rollbacks += o.Rollbacks
-	t.Resimulated += o.Resimulated
-	t.Corrections += o.Corrections
-	t.Stalls += o.Stalls
-	t.Snaps += o.Snaps
-	t.Substituted += o.Substituted
-	t.TakenBack += o.TakenBack
-	t.ArenaTakenBack += o.ArenaTakenBack
-	t.Arenas += o.Arenas
-	t.Lost += o.Lost
-	t.Cut += o.Cut
-	t.Scripted += o.Scripted
-	t.Duplicated += o.Duplicated
-	t.Late += o.Late
-	t.Overrun += o.Overrun
-	t.Discarded += o.Discarded
-	t.Reconnects += o.Reconnects
-	t.Planted += o.Planted
-	t.Resyncs += o.Resyncs
-	t.Desyncs += o.Desyncs
-	t.Adopted += o.Adopted
-	t.Rewritten += o.Rewritten
-	t.Sums += o.Sums
-	t.Ticks += o.Ticks
-	for k := range t.Kinds {
-		t.Kinds[k] += o.Kinds[k]
+func addAll(to, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			addAll(to.Field(i), v.Field(i))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			addAll(to.Index(i), v.Index(i))
+		}
+	case reflect.Int:
+		to.SetInt(to.Int() + v.Int())
+	default:
+		to.SetUint(to.Uint() + v.Uint())
 	}
-	for k := range t.Syncs {
-		t.Syncs[k] += o.Syncs[k]
-	}
-	t.Replication.add(o.Replication)
 }
 
 // outcome is the result of a match.

@@ -7,6 +7,7 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/net/lab"
+	"tendon/net/simnet"
 )
 
 // viewer is one open page, with its matches.
@@ -159,8 +160,8 @@ func (s *viewer) apply() error {
 // begin begins new matches.
 func (s *viewer) begin() error {
 	s.epoch++
-	live, err := lab.NewLive(lab.LiveConfig{Game: s.config.Game, Entries: s.have.entries(), Profile: s.have.profile(), Players: s.have.Players,
-		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(s.start) }})
+	live, err := lab.NewLive(lab.Config{Game: s.config.Game, Profiles: []simnet.Profile{s.have.profile()}, Players: s.have.Players,
+		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(s.start) }}, s.have.entries())
 	if err != nil {
 		s.live = nil
 		return s.refuse(err)

@@ -19,8 +19,8 @@ type Loop struct {
 	LoopConfig
 	DownBytes, UpBytes int // sent so far
 
-	up, down []lane // by seat
-	outs     []uplink
+	up, down []lane                 // by seat
+	outs     []systems.Outbox       // made once, as effects
 	effects  []func(systems.Effect) // made once, since a closure per frame would be an allocation
 }
 
@@ -120,7 +120,10 @@ func (l *Loop) Add(t testing.TB, c systems.ClientConfig) systems.Client {
 // AddHalf adds a client half that exists.
 func (l *Loop) AddHalf(half systems.Client) {
 	seat := len(l.Clients)
-	l.outs = append(l.outs, uplink{l, seat})
+	l.outs = append(l.outs, Outbox(func(_ systems.Peer, ch systems.Channel, message []byte) {
+		l.UpBytes += len(message)
+		l.carry(&l.up[seat], l.Up, false, seat, ch, message)
+	}))
 	l.effects = append(l.effects, func(e systems.Effect) {
 		if l.Effect != nil {
 			l.Effect(seat, e)
@@ -146,21 +149,8 @@ func (l *Loop) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	l.carry(&l.down[to], l.Down, true, int(to), ch, message)
 }
 
-// uplink is the outbox of a client.
-type uplink struct {
-	loop *Loop
-	seat int
-}
-
-// Send sends a message to the server.
-func (u *uplink) Send(_ systems.Peer, ch systems.Channel, message []byte) {
-	l := u.loop
-	l.UpBytes += len(message)
-	l.carry(&l.up[u.seat], l.Up, false, u.seat, ch, message)
-}
-
 // ToServer returns the outbox of a client.
-func (l *Loop) ToServer(seat int) systems.Outbox { return &l.outs[seat] }
+func (l *Loop) ToServer(seat int) systems.Outbox { return l.outs[seat] }
 
 func (l *Loop) carry(to *lane, delay int, toClient bool, seat int, ch systems.Channel, message []byte) {
 	if l.Delays == nil {
@@ -238,7 +228,7 @@ func (l *Loop) Frame(seat int) {
 	c, now := l.Clients[seat], l.Local(seat)
 	c.SetInput(l.Input(seat, l.Tick))
 	c.Frame(now)
-	c.Send(now, &l.outs[seat])
+	c.Send(now, l.outs[seat])
 	c.Effects(l.effects[seat])
 	if l.Shown != nil {
 		l.Shown(seat)
