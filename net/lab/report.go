@@ -78,8 +78,8 @@ func lagSlope(timeline []Second) float64 {
 	var ages []float64
 	for ; len(timeline) >= over; timeline = timeline[over:] {
 		sum := 0.0
-		for i := range over {
-			sum += timeline[i].Own
+		for _, s := range timeline[:over] {
+			sum += s.Own
 		}
 		ages = append(ages, sum/float64(over))
 	}

@@ -40,16 +40,25 @@ const (
 // record returns the inputs of the game's bots in a minute without a network. For a game without bots it returns random
 // inputs, each held for noiseHeld ticks.
 func record(g *ecs.Game, players int, seed uint64) (script, error) {
+	now := make([]ecs.InputBytes, g.MaxPlayers)
 	ticks := int(scriptTime/time.Second) * g.TickRate
 	if g.Bot == nil {
-		return noise(g, players, ticks, seed), nil
+		random := image.NewRand(seed)
+		return newScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
+			if f%noiseHeld == ecs.Tick(p)%noiseHeld { // players change in different ticks
+				for i := range g.Input.Size() {
+					now[p][i] = byte(random.Uint64())
+				}
+				now[p] = g.Input.Clean(now[p])
+			}
+			return now[p]
+		}), nil
 	}
 	w, err := ecs.NewWorld(g, seed)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
 	random := make([]*ecs.Rand, players)
-	now := make([]ecs.InputBytes, g.MaxPlayers)
 	var orders []image.Order
 	for p := range random {
 		random[p] = image.NewRand(seed<<8 + uint64(p))
@@ -65,18 +74,4 @@ func record(g *ecs.Game, players int, seed uint64) (script, error) {
 		}
 		return now[p]
 	}), nil
-}
-
-func noise(g *ecs.Game, players, ticks int, seed uint64) script {
-	random := image.NewRand(seed)
-	held := make([]ecs.InputBytes, players)
-	return newScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
-		if f%noiseHeld == ecs.Tick(p)%noiseHeld { // players change in different ticks
-			for i := range g.Input.Size() {
-				held[p][i] = byte(random.Uint64())
-			}
-			held[p] = g.Input.Clean(held[p])
-		}
-		return held[p]
-	})
 }

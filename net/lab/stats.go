@@ -21,14 +21,10 @@ func spreadOf(values []float64) (s Spread) {
 		return s
 	}
 	slices.Sort(values)
-	s.Mean, s.Max = mean(values), values[s.N-1]
-	s.P50, s.P95, s.P99 = quantile(values, 0.5), quantile(values, 0.95), quantile(values, 0.99)
-	return s
-}
-
-// quantile returns the smallest of the sorted values that a share of them does not exceed.
-func quantile(sorted []float64, share float64) float64 {
-	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
+	quantile := func(share float64) float64 { // the smallest value that a share of them does not exceed
+		return values[max(int(math.Ceil(share*float64(s.N)))-1, 0)]
+	}
+	return Spread{N: s.N, P50: quantile(0.5), P95: quantile(0.95), P99: quantile(0.99), Mean: mean(values), Max: values[s.N-1]}
 }
 
 func mean(of []float64) float64 {
@@ -56,11 +52,10 @@ func errorOf(values []float64) Error {
 
 // deviation returns the standard deviation of values as a share of their mean.
 func deviation(values []float64) float64 {
-	mean := spreadOf(values).Mean
+	mean, sum := spreadOf(values).Mean, 0.0
 	if mean == 0 {
 		return 0
 	}
-	sum := 0.0
 	for _, v := range values {
 		sum += (v - mean) * (v - mean)
 	}

@@ -1,6 +1,7 @@
 package matchsim
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -81,17 +82,12 @@ func (m *Match) Add(p Plan) (*Client, error) {
 		c.identity.Role = systems.RoleSpectator
 	}
 	m.Clients = append(m.Clients, c)
-	if c.Plan.Effects == nil {
+	if p.Effects == nil {
 		c.Plan.Effects = func(systems.Effect) {}
 	}
-	if c.Plan.Hz == 0 {
-		c.Plan.Hz = m.game.TickRate
-	}
+	c.Plan.Hz = cmp.Or(p.Hz, m.game.TickRate)
 	c.rand = image.NewRand(m.config.Seed ^ uint64(c.number+1)<<32)
 	c.node = m.Net.AddNode(p.Clock)
-	for len(m.byNode) <= int(c.node) {
-		m.byNode = append(m.byNode, nil)
-	}
 	m.byNode[c.node] = c
 	if err := m.Net.Connect(c.node, m.server, p.Profile); err != nil {
 		return nil, fmt.Errorf("matchsim: Plan.Profile: %w", err)
@@ -120,10 +116,8 @@ func (c *Client) start() error {
 func (c *Client) Restart() error {
 	m := c.match
 	config := client.Config{Game: m.game, Strategies: []systems.Strategy{m.config.Strategy}, Dial: c.dial,
-		Name: fmt.Sprintf("client %d", c.number), BotSeed: m.config.Seed ^ uint64(c.number)}
-	if c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator {
-		config.Bot = m.game.Bot != nil
-	}
+		Name: fmt.Sprintf("client %d", c.number), BotSeed: m.config.Seed ^ uint64(c.number),
+		Bot: m.game.Bot != nil && c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator}
 	if c.Plan.Change != nil {
 		c.Plan.Change(&config)
 	}

@@ -41,9 +41,6 @@ func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte,
 		peer, err := m.Room.Enter(end, c.identity, now)
 		end.peer, end.accepted = peer, err == nil
 		if end.accepted {
-			for len(m.byPeer) <= int(peer) {
-				m.byPeer = append(m.byPeer, nil)
-			}
 			m.byPeer[peer] = end
 		}
 	}

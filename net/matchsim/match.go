@@ -33,10 +33,10 @@ type Match struct {
 	config  Config
 	game    *ecs.Game // Config.Game, with the faults
 	server  simnet.NodeID
-	byNode  []*Client           // by NodeID
-	byPeer  []*serverEnd        // by Peer; nil: the room has removed the peer
-	sums    []image.Checksum    // of the server's states, by tick
-	states  *rollback.Snapshots // the server's newest, for clients that receive states
+	byNode  map[simnet.NodeID]*Client
+	byPeer  map[systems.Peer]*serverEnd // without the peers that the room has removed
+	sums    []image.Checksum            // of the server's states, by tick
+	states  *rollback.Snapshots         // the server's newest, for clients that receive states
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
@@ -75,7 +75,8 @@ func New(c Config) (*Match, error) {
 	if c.Game == nil {
 		return nil, errors.New("matchsim: Config.Game is nil")
 	}
-	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: reliableQueue}), faults: map[*ecs.World]fault{}}
+	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: reliableQueue}),
+		byNode: map[simnet.NodeID]*Client{}, byPeer: map[systems.Peer]*serverEnd{}, faults: map[*ecs.World]fault{}}
 	m.game = AfterSystems(c.Game, m.applyFault)
 	m.server = m.Net.AddNode(simnet.Clock{})
 	if c.Journal {
@@ -84,7 +85,7 @@ func New(c Config) (*Match, error) {
 	if err := m.open(nil); err != nil {
 		return nil, err
 	}
-	m.gone = func(p systems.Peer, _ error) { m.byPeer[p] = nil }
+	m.gone = func(p systems.Peer, _ error) { delete(m.byPeer, p) }
 	m.Net.OnMessage(m.server, m.atServer)
 	return m, nil
 }

@@ -1,6 +1,7 @@
 package halves
 
 import (
+	"cmp"
 	"encoding/binary"
 	"time"
 
@@ -81,12 +82,7 @@ func (m *Match) Add(plan Plan) *Peer {
 	if p.Config.Params == nil {
 		p.Config.Params = m.strategy.Params
 	}
-	if p.Game == nil {
-		p.Game = m.Game
-	}
-	if p.Hz == 0 {
-		p.Hz = m.Game.TickRate
-	}
+	p.Game, p.Hz = cmp.Or(p.Game, m.Game), cmp.Or(p.Hz, m.Game.TickRate)
 	p.Restart()
 	if err := m.Net.Connect(p.Node, m.Node, p.Path); err != nil {
 		m.T.Fatal(err)
