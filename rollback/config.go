@@ -46,14 +46,12 @@ type Stats struct {
 	WrongInputs uint64 // confirmed inputs whose prediction was wrong
 }
 
-// Errors of a timeline.
-var (
-	// ErrOrdersMissing is returned by Confirm for a tick whose orders have not all been added.
-	ErrOrdersMissing = errors.New("rollback: orders of the tick are not all here")
-	// ErrTooFar is returned for a tick outside the window of the logs, and for an order while too many wait.
-	ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
+// ErrTooFar is returned for a tick outside the window of the logs, and for an order while too many wait.
+var ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
 
-	errGap = errors.New("rollback: confirmed tick does not follow the last one")
+var (
+	errOrdersMissing = errors.New("rollback: orders of the tick are not all here")
+	errGap           = errors.New("rollback: confirmed tick does not follow the last one")
 )
 
 // check replaces zero fields by their defaults and returns an error for the first field that is wrong.

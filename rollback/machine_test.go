@@ -101,7 +101,7 @@ func (m *machine) deliver(t *rapid.T) {
 		}
 		err := m.oracle.deliver(m.tl, f)
 		switch {
-		case errors.Is(err, ErrOrdersMissing) && m.added[f] < len(m.oracle.orders[f]):
+		case errors.Is(err, errOrdersMissing) && m.added[f] < len(m.oracle.orders[f]):
 			return
 		case errors.Is(err, ErrTooFar) && f > m.tl.Present():
 			return

@@ -127,8 +127,8 @@ func (t *Timeline) Orders(f ecs.Tick) int {
 }
 
 // Confirm makes the inputs of tick f = Received + 1 final. inputs are by player. late is the set of players whose input
-// the server substituted. digest is the digest of the tick's orders: ErrOrdersMissing is returned until they have all
-// been added. The slices are copied.
+// the server substituted. digest is the digest of the tick's orders. Confirm fails and does nothing until they have all
+// been added, and for a tick that is too far ahead of Confirmed: call it again later. The slices are copied.
 func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, digest uint32) error {
 	if f != t.received+1 {
 		return errGap
@@ -138,7 +138,7 @@ func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late image.Playe
 	}
 	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
 	if DigestOrders(t.scratch) != digest {
-		return ErrOrdersMissing
+		return errOrdersMissing
 	}
 	row := t.inputs.row(f)
 	for p := range row {

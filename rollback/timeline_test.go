@@ -201,14 +201,14 @@ func TestConfirmRefusesGapsAndMissingOrders(t *testing.T) {
 			t.Fatalf("tick %d: %v", f, err)
 		}
 	}
-	if err := tl.Confirm(1, nil, 0, DigestOrders(orders)); !errors.Is(err, ErrOrdersMissing) {
+	if err := tl.Confirm(1, nil, 0, DigestOrders(orders)); !errors.Is(err, errOrdersMissing) {
 		t.Fatal(err)
 	}
 	if tl.Received() != 0 {
 		t.Fatal("a refused confirmation was counted")
 	}
 	tl.AddOrder(1, orders[0])
-	if err := tl.Confirm(1, nil, 0, 0); !errors.Is(err, ErrOrdersMissing) {
+	if err := tl.Confirm(1, nil, 0, 0); !errors.Is(err, errOrdersMissing) {
 		t.Fatalf("an order the server does not have: %v", err)
 	}
 	if err := tl.Confirm(1, nil, 0, DigestOrders(orders)); err != nil {

@@ -100,14 +100,14 @@ func TestReplayListsAFieldOverTime(t *testing.T) {
 	}
 }
 
-// The error about a missing entity has its lifetime, or the entities of its row.
+// The error about a missing entity has its lifetime, or the flags that list the entities.
 func TestReplayNamesTheLifetimeOfAMissingEntity(t *testing.T) {
 	path := recordedFile(t, crumbs.Game(), "a", 700)
 	id, born := crumbOf(t, path, 650)
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "100", "--entity", id), fmt.Sprintf("%s does not exist in tick 100: it exists from tick %d to %d", id, born, born+18))
 	wrong := strings.Replace(id, fmt.Sprint("@", born), fmt.Sprint("@", born+1), 1)
-	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", wrong), id+" from tick")
-	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", "p3:9"), "and no entity ever has its row")
+	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", wrong), "does not exist in tick 650: --at 650 without --entity lists the entities")
+	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", "p3:9"), "without --entity lists the entities")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", "bob"), "names no entity: write p0:3@90")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "701"), "--at 701: the recording has the ticks 0 to 700")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--field", "body.Pos.Z", "--entity", "p0:0"), "choose among Pos.X")

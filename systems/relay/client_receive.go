@@ -3,7 +3,6 @@ package relay
 import (
 	"tendon/ecs"
 	"tendon/net/wire"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 )
@@ -89,12 +88,8 @@ func (c *Client) confirm() error {
 	for i := range c.scratch.fresh {
 		t := &c.scratch.fresh[i]
 		inputs := c.scratch.rows[i*players : (i+1)*players]
-		switch err := c.timeline.Confirm(c.timeline.Received()+1, inputs, t.altered, t.orders); err {
-		case nil:
-		case rollback.ErrOrdersMissing, rollback.ErrTooFar:
+		if c.timeline.Confirm(c.timeline.Received()+1, inputs, t.altered, t.orders) != nil {
 			return nil // the orders are on their way, or the states up to here must be computed first
-		default:
-			return err
 		}
 		if c.Spectates() {
 			c.Timer.Pending = true

@@ -136,7 +136,7 @@ func (p *pane) show(q *goRequest, selected string) tickView {
 // list returns the first entities whose name, owner or components contain a text, and the number of all entities.
 func (p *pane) list(find string) (list []listed, count int) {
 	list, state := []listed{}, p.at.State()
-	for e := range p.at.Entities {
+	for e := range p.at.State().Entities {
 		count++
 		if len(list) == maxListed {
 			continue

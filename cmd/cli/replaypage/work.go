@@ -84,7 +84,7 @@ func life(r *request, of *pane) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, ok, err := c.Lifetime(ref.Entity())
+	l, ok, err := c.Lifetime(ref.Entity)
 	if err == nil && !ok {
 		err = errors.New("this entity is in no tick of the match")
 	}

@@ -22,12 +22,12 @@ type Cursor struct {
 	world   *ecs.World
 	keys    []keyframe // ascending; the first is the record's first state
 	last    ecs.Tick
-	held    [2]*segment
-	current *segment // one of held
+	held    [2]segment
+	current *segment // one of held; nil before the first seek
 	tick    ecs.Tick
-	stats   Stats
-	inputs  []ecs.InputBytes // scratch
-	costs   []Cost           // scratch
+	costs   []Cost // scratch
+
+	simulated uint64 // ticks
 }
 
 // Meter is an image.Observer that measures the sections of a tick. It has the clock.
@@ -44,20 +44,13 @@ type Cost struct {
 	Nanoseconds int64
 }
 
-// Stats counts the work of a Cursor.
-type Stats struct {
-	Seeks     uint64
-	Simulated uint64 // ticks
-	Loaded    uint64 // images
-}
-
 // segmentSeconds is the maximum length of a segment. It matters if a record has no image for longer.
 const segmentSeconds = record.RecordingImages
 
 // New returns a Cursor at the record's first tick. meter measures the ticks that are simulated. Optional. The error wraps
 // record.ErrNoState if the record has no first state.
 func New(r *record.Record, meter Meter) (*Cursor, error) {
-	c := &Cursor{record: r, game: r.Game(), meter: meter, last: r.Last().Tick}
+	c := &Cursor{record: r, game: r.Game(), meter: meter, last: r.Last().Tick, held: [2]segment{{key: -1}, {key: -1}}}
 	var err error
 	if c.world, err = ecs.NewWorld(c.game, r.Header().Seed); err != nil {
 		return nil, err
@@ -104,8 +97,8 @@ func (c *Cursor) Last() ecs.Tick { return c.last }
 // Tick returns the tick that the Cursor is at.
 func (c *Cursor) Tick() ecs.Tick { return c.tick }
 
-// Stats returns the counters.
-func (c *Cursor) Stats() Stats { return c.stats }
+// Simulated returns the number of ticks that the Cursor has simulated.
+func (c *Cursor) Simulated() uint64 { return c.simulated }
 
 // State returns the state of Tick. It is valid until the next seek.
 func (c *Cursor) State() *image.Snapshot {
@@ -118,11 +111,8 @@ func (c *Cursor) State() *image.Snapshot {
 // StateBefore returns the state of the tick before, for views that interpolate between the two; at First it is State. It is
 // valid until the next seek.
 func (c *Cursor) StateBefore() *image.Snapshot {
-	switch n := int(c.tick - c.current.base.Tick()); {
-	case n >= 2:
-		return &c.current.moments[n-2].state
-	case n == 1:
-		return &c.current.base
+	if s, ok := c.past(c.current, c.tick-1); ok && c.tick > c.current.base.Tick() {
+		return s
 	}
 	return c.State()
 }
@@ -136,32 +126,24 @@ func (c *Cursor) Seek(f ecs.Tick) error {
 	if f < c.First() || f > c.last {
 		return fmt.Errorf("%w: %d, it has %d to %d", record.ErrRange, f, c.First(), c.last)
 	}
-	c.stats.Seeks++
 	// Tick f belongs to the last keyframe before it, so that its events and costs are known; the first tick has none.
 	at := max(sort.Search(len(c.keys), func(i int) bool { return c.keys[i].tick >= f })-1, 0)
 	s, err := c.segment(at)
 	if err == nil {
 		s, err = c.extend(s, f)
 	}
-	if err != nil {
-		return errors.Join(err, c.recover())
-	}
-	c.current, c.tick = s, f
-	c.world.Image().Restore(c.State())
-	return nil
-}
-
-// recover restores the world after a seek that failed.
-func (c *Cursor) recover() (err error) {
-	if c.current == nil {
-		return nil
-	}
-	if c.current.key < 0 { // it was overwritten
-		c.tick = c.First()
-		if c.current, err = c.begin(0); err != nil {
-			return err
+	switch {
+	case err == nil:
+		c.current, c.tick = s, f
+	case c.current == nil:
+		return err
+	case c.current.key < 0: // it was overwritten
+		s, again := c.begin(0)
+		if again != nil {
+			return errors.Join(err, again)
 		}
+		c.current, c.tick = s, c.First()
 	}
 	c.world.Image().Restore(c.State())
-	return nil
+	return err
 }

@@ -72,11 +72,11 @@ func TestASeekSimulatesAtMostTheTicksBetweenTwoImages(t *testing.T) {
 	c := m.cursor(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	seek := func(f ecs.Tick) uint64 {
-		before := c.Stats().Simulated
+		before := c.Simulated()
 		if err := c.Seek(f); err != nil {
 			t.Fatal(err)
 		}
-		return c.Stats().Simulated - before
+		return c.Simulated() - before
 	}
 	most := uint64(0)
 	for range 300 {
@@ -103,15 +103,15 @@ func TestWithoutImagesTheCursorMakesKeyframes(t *testing.T) {
 	if err := c.Seek(3999); err != nil {
 		t.Fatal(err)
 	}
-	if n := c.Stats().Simulated; n < 3999 || n > 4100 {
+	if n := c.Simulated(); n < 3999 || n > 4100 {
 		t.Errorf("the first seek simulated %d ticks of 3999", n)
 	}
 	for _, f := range []ecs.Tick{100, 2000, 3500, 700} {
-		before := c.Stats().Simulated
+		before := c.Simulated()
 		if err := c.Seek(f); err != nil {
 			t.Fatal(err)
 		}
-		if n := c.Stats().Simulated - before; n > 15*rate {
+		if n := c.Simulated() - before; n > 15*rate {
 			t.Errorf("a seek to tick %d simulated %d ticks more", f, n)
 		}
 	}

@@ -13,10 +13,10 @@
 //	open a record                                 New
 //	seek, step, step back                         Cursor.Seek
 //	describe a tick                               Cursor.Frame, Resources
-//	list entities, describe one                   Cursor.Entities, Entity
+//	list entities, describe one                   Cursor.State, Entity
 //	draw the tick                                 Cursor.State, StateBefore with ecs.View
 //	name an entity, find it by its name           EntityName, ParseEntity, Cursor.Find
-//	find out when an entity existed               Cursor.Lifetime, Lifetimes
+//	find out when an entity existed               Cursor.Lifetime
 //	plot a field                                  Cursor.Series
 //	compare two records                           Compare, Differences
 //

@@ -2,8 +2,8 @@ package cursor
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -37,55 +37,39 @@ func ownerName(o image.Owner) string {
 // EntityRef is an entity as a person names it: a row, and possibly its birth. Without the birth it is the entity that has
 // the row in the tick in question.
 type EntityRef struct {
-	Row  uint32 // as in ecs.Entity
-	Born ecs.Tick
-	Any  bool // Born was left out
+	ecs.Entity
+	Any bool // Born was left out
 }
 
 // ParseEntity reads the name of an entity: as EntityName writes it, the same without the birth ("p0:3"), or the row as
 // ecs.Entity has it ("1048579").
 func ParseEntity(text string) (r EntityRef, err error) {
-	bad := fmt.Errorf("cursor: %q names no entity: write p0:3@90 for row 3 of player 0 born in tick 90, w:17@0 for one of the world, or leave out the birth for the entity that has the row then", text)
 	row, born, exact := strings.Cut(text, "@")
-	if r.Any = !exact; exact {
-		f, err := strconv.ParseUint(born, 10, 64)
-		if err != nil {
-			return r, bad
-		}
-		r.Born = ecs.Tick(f)
+	owner, number, owned := strings.Cut(row, ":")
+	var errs [3]error
+	region, size, birth := uint64(0), regionShift, uint64(0)
+	switch digits, player := strings.CutPrefix(owner, "p"); {
+	case !owned:
+		number, size = row, 32
+	case player:
+		region, errs[0] = strconv.ParseUint(digits, 10, 8)
+		region++
+	case owner != "w":
+		errs[0] = strconv.ErrSyntax
 	}
-	owner, number, both := strings.Cut(row, ":")
-	if !both {
-		n, err := strconv.ParseUint(row, 10, 32)
-		if err != nil || n == 0 || n > math.MaxUint32 {
-			return r, bad
-		}
-		r.Row = uint32(n)
-		return r, nil
+	n, err := strconv.ParseUint(number, 10, size)
+	if errs[1] = err; exact {
+		birth, errs[2] = strconv.ParseUint(born, 10, 64)
 	}
-	region := uint64(0)
-	if owner != "w" {
-		digits, ok := strings.CutPrefix(owner, "p")
-		p, err := strconv.ParseUint(digits, 10, 8)
-		if !ok || err != nil || p >= image.MaxPlayers {
-			return r, bad
-		}
-		region = p + 1
+	if errors.Join(errs[:]...) != nil || region > image.MaxPlayers || region == 0 && n == 0 {
+		return r, fmt.Errorf("cursor: %q names no entity: write p0:3@90 for row 3 of player 0 born in tick 90, or w:17@0 for one of the world. Without the birth, it is the entity that has the row then", text)
 	}
-	n, err := strconv.ParseUint(number, 10, regionShift)
-	if err != nil || region == 0 && n == 0 {
-		return r, bad
-	}
-	r.Row = uint32(region<<regionShift | n)
-	return r, nil
+	return EntityRef{ecs.Entity{Row: uint32(region<<regionShift | n), Born: ecs.Tick(birth)}, !exact}, nil
 }
-
-// Entity returns the entity with its birth, which is 0 if it was left out.
-func (r EntityRef) Entity() ecs.Entity { return ecs.Entity{Row: r.Row, Born: r.Born} }
 
 // String returns the name.
 func (r EntityRef) String() string {
-	name := EntityName(r.Entity())
+	name := EntityName(r.Entity)
 	if r.Any {
 		name, _, _ = strings.Cut(name, "@")
 	}
@@ -97,7 +81,7 @@ func (c *Cursor) Find(r EntityRef) (e ecs.Entity, ok bool) {
 	if e = c.State().EntityAt(r.Row); r.Any {
 		return e, !e.IsZero()
 	}
-	return r.Entity(), e == r.Entity()
+	return r.Entity, e == r.Entity
 }
 
 // Lifetime is the range of ticks in whose states an entity exists: [From, To].
@@ -125,23 +109,4 @@ func (c *Cursor) Lifetime(e ecs.Entity) (l Lifetime, ok bool, err error) {
 	l = Lifetime{Entity: EntityName(e), From: from, To: from + ecs.Tick(n)}
 	l.Alive = l.To == c.last
 	return l, err == nil, cmp.Or(err, c.Seek(home))
-}
-
-// Lifetimes returns the entities that had a row, in order. It simulates the whole match, and calls progress now and then
-// with the tick that was reached, until progress returns false. Optional. The Cursor stays where it is.
-func (c *Cursor) Lifetimes(row uint32, progress func(ecs.Tick) bool) (list []Lifetime, err error) {
-	var last ecs.Entity
-	err = c.each(c.First(), c.last, 1, progress, func() {
-		e := c.State().EntityAt(row)
-		if !e.IsZero() && e == last {
-			list[len(list)-1].To = c.tick
-		} else if !e.IsZero() {
-			list = append(list, Lifetime{Entity: EntityName(e), From: c.tick, To: c.tick})
-		}
-		last = e
-	})
-	if n := len(list); n > 0 {
-		list[n-1].Alive = list[n-1].To == c.last
-	}
-	return list, err
 }

@@ -47,7 +47,7 @@ func Example() {
 	if err := c.Seek(25); err != nil {
 		panic(err)
 	}
-	for e := range c.Entities {
+	for e := range c.State().Entities {
 		shown, _ := c.Entity(e)
 		fmt.Println(shown.ID, shown.Components[0].Name, shown.Components[0].Fields[0].Path, shown.Components[0].Fields[0].Text, "as recorded:", c.Frame().Match)
 	}

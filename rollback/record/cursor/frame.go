@@ -42,7 +42,7 @@ type Player struct {
 
 // Order is an order that was stamped into a tick.
 type Order struct {
-	Kind    string     `json:"kind"` // see KindName
+	Kind    string     `json:"kind"` // see KindNames
 	Player  ecs.Player `json:"player"`
 	Entity  string     `json:"entity,omitempty"` // addressee, see EntityName
 	Payload []byte     `json:"payload,omitempty"`
@@ -87,18 +87,15 @@ type Entity struct {
 	Components []Component `json:"components"`
 }
 
-// kinds are the names of the kinds of orders.
-var kinds = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion"}
-
-// KindName returns the name of a kind of orders: "order", "join", "leave", "view" or "motion".
-func KindName(k image.OrderKind) string { return kinds[k] }
+// KindNames are the names of the kinds of orders.
+var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion"}
 
 // Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
 func (c *Cursor) Frame() *Frame {
 	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: hex(c.State().Checksum()), Match: Unknown,
-		Players: []Player{}, Orders: []Order{}, Events: c.events()}
+		Players: []Player{}, Orders: []Order{}, Events: []Event{}}
 	in := c.State().Players()
-	for t := range c.record.Ticks(max(c.tick, c.First()+1), c.tick) {
+	for t := range c.record.Ticks(max(c.tick, c.First()+1), c.tick) { // one at most
 		for p, input := range t.Inputs {
 			player := Player{Player: ecs.Player(p), In: in.Has(ecs.Player(p)), Late: t.Late.Has(ecs.Player(p))}
 			if player.In || player.Late || input != (ecs.InputBytes{}) {
@@ -109,9 +106,10 @@ func (c *Cursor) Frame() *Frame {
 		for i := range t.Orders {
 			f.Orders = append(f.Orders, orderOf(&t.Orders[i]))
 		}
-		f.compare(c, t)
+		f.compare(c.moment(), t)
 	}
 	if m := c.moment(); m != nil {
+		f.Events = c.events(m)
 		for _, cost := range m.costs {
 			f.Costs = append(f.Costs, c.share(cost))
 		}
@@ -120,10 +118,9 @@ func (c *Cursor) Frame() *Frame {
 }
 
 // compare sets Recorded and Match.
-func (f *Frame) compare(c *Cursor, t *record.Tick) {
-	m := c.moment()
+func (f *Frame) compare(m *moment, t *record.Tick) {
 	switch {
-	case t.Checksum == 0 || m == nil:
+	case t.Checksum == 0:
 		return
 	case t.Checksum == m.state.Checksum():
 		f.Match = Matches
@@ -136,7 +133,7 @@ func (f *Frame) compare(c *Cursor, t *record.Tick) {
 }
 
 func orderOf(o *image.Order) Order {
-	out := Order{Kind: kinds[o.Kind], Player: o.Player, Payload: append([]byte(nil), o.Payload...)}
+	out := Order{Kind: KindNames[o.Kind], Player: o.Player, Payload: append([]byte(nil), o.Payload...)}
 	if !o.Entity.IsZero() {
 		out.Entity = EntityName(o.Entity)
 	}
@@ -146,13 +143,9 @@ func orderOf(o *image.Order) Order {
 	return out
 }
 
-// events returns the events of the tick.
-func (c *Cursor) events() []Event {
+// events describes the events of a tick that was simulated.
+func (c *Cursor) events(m *moment) []Event {
 	list := []Event{}
-	m := c.moment()
-	if m == nil {
-		return list
-	}
 	schema := c.world.Image().Schema()
 	emitted, err := schema.ReadEvents(nil, m.events)
 	if err != nil { // this Cursor wrote them
@@ -177,14 +170,8 @@ func (c *Cursor) share(cost Cost) Share {
 	if i := int(cost.Section) - int(image.SectionSystems); i >= 0 && i < len(c.game.Systems) {
 		return Share{c.game.Systems[i].Name, true, cost.Nanoseconds}
 	}
-	if name, ok := phases[cost.Section]; ok {
-		return Share{name, false, cost.Nanoseconds}
-	}
-	return Share{fmt.Sprintf("phase %d", cost.Section), false, cost.Nanoseconds}
+	return Share{phases[cost.Section], false, cost.Nanoseconds}
 }
-
-// Entities calls f for each entity of the tick, upwards by row, until f returns false.
-func (c *Cursor) Entities(f func(e ecs.Entity) bool) { c.State().Entities(f) }
 
 // Entity describes an entity of the tick. ok is false if it does not exist there.
 func (c *Cursor) Entity(e ecs.Entity) (out Entity, ok bool) {

@@ -43,7 +43,7 @@ func TestAnEntityIsFoundByTheNameThatIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	c.Entities(func(e ecs.Entity) bool {
+	c.State().Entities(func(e ecs.Entity) bool {
 		n++
 		name := cursor.EntityName(e)
 		short, _, _ := strings.Cut(name, "@")
@@ -91,20 +91,6 @@ func TestALifetimeIsFromBirthToTheLastTickInWhichTheEntityExists(t *testing.T) {
 	}
 	if _, ok, err := c.Lifetime(ecs.Entity{Row: e.Row, Born: e.Born + 1}); ok || err != nil {
 		t.Errorf("an entity that never existed has a lifetime: %v %v", ok, err)
-	}
-	lives, err := c.Lifetimes(e.Row, nil)
-	if err != nil || len(lives) < 2 {
-		t.Fatalf("the row had %d entities: %v", len(lives), err)
-	}
-	seen := false
-	for i, l := range lives {
-		seen = seen || l == life
-		if i > 0 && l.From <= lives[i-1].To {
-			t.Errorf("%+v and %+v had the row at once", lives[i-1], l)
-		}
-	}
-	if !seen {
-		t.Errorf("%+v is not among the entities of its row: %+v", life, lives)
 	}
 }
 

@@ -55,7 +55,7 @@ func (c *Cursor) moment() *moment {
 // first.
 func (c *Cursor) segment(i int) (*segment, error) {
 	from := i
-	for k := &c.keys[from]; !k.stored && k.state.Empty(); k = &c.keys[from] {
+	for !c.keys[from].stored && c.keys[from].state.Empty() {
 		from--
 	}
 	for ; from < i; from++ {
@@ -69,10 +69,7 @@ func (c *Cursor) segment(i int) (*segment, error) {
 // complete simulates the segment from keyframe i, whose state is known, to its end, and keeps the states that the next
 // keyframe needs.
 func (c *Cursor) complete(i int) error {
-	s, err := c.begin(i)
-	if err == nil {
-		s, err = c.extend(s, c.end(i))
-	}
+	s, err := c.simulate(i, c.end(i))
 	if err != nil {
 		return err
 	}
@@ -99,27 +96,20 @@ func (c *Cursor) complete(i int) error {
 // begin returns the segment from keyframe i, whose state is known: the one that is held, or an empty one in place of one
 // that is not current.
 func (c *Cursor) begin(i int) (*segment, error) {
-	for _, s := range c.held {
-		if s != nil && s.key == i {
+	for n := range c.held {
+		if s := &c.held[n]; s.key == i {
 			return s, nil
 		}
 	}
 	if k := &c.keys[i]; !k.state.Empty() {
 		c.world.Image().Restore(&k.state)
-	} else {
-		if err := c.record.LoadImage(c.world, k.tick); err != nil {
-			return nil, err
-		}
-		c.stats.Loaded++
+	} else if err := c.record.LoadImage(c.world, k.tick); err != nil {
+		return nil, err
 	}
-	slot := 0
-	if c.current != nil && c.held[0] == c.current {
-		slot = 1
+	s := &c.held[0]
+	if s == c.current {
+		s = &c.held[1]
 	}
-	if c.held[slot] == nil {
-		c.held[slot] = new(segment)
-	}
-	s := c.held[slot]
 	s.clear()
 	s.key = i
 	c.world.Image().Save(&s.base)
@@ -142,11 +132,8 @@ func (c *Cursor) extend(s *segment, f ecs.Tick) (*segment, error) {
 	if done >= f {
 		return s, nil
 	}
-	if len(s.moments) > 0 {
-		c.world.Image().Restore(&s.moments[len(s.moments)-1].state)
-	} else {
-		c.world.Image().Restore(&s.base)
-	}
+	last, _ := c.past(s, done)
+	c.world.Image().Restore(last)
 	c.world.Image().SetPast(func(f ecs.Tick) (*image.Snapshot, bool) { return c.past(s, f) })
 	defer c.world.Image().SetPast(nil)
 	for t := range c.record.Ticks(done+1, f) {
@@ -163,15 +150,10 @@ func (c *Cursor) step(s *segment, t *record.Tick) bool {
 	if c.meter != nil { // the costs since the last tick are those of the seek
 		c.costs = c.meter.AppendCosts(c.costs[:0])
 	}
-	c.inputs = append(c.inputs[:0], t.Inputs...)
-	c.world.Step(ecs.TickInputs{Players: c.inputs, Orders: t.Orders})
-	c.stats.Simulated++
+	c.world.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
+	c.simulated++
 	n := len(s.moments)
-	if n < cap(s.moments) { // a moment of an earlier segment, whose buffers are used again
-		s.moments = s.moments[:n+1]
-	} else {
-		s.moments = append(s.moments, moment{})
-	}
+	s.moments = slices.Grow(s.moments, 1)[:n+1] // it may be a moment of an earlier segment, whose buffers are used again
 	m := &s.moments[n]
 	c.world.Image().Save(&m.state)
 	m.recorded, m.unproven = t.Checksum, false
@@ -204,6 +186,11 @@ func (c *Cursor) again(s *segment, f ecs.Tick) (*segment, error) {
 	if err := c.complete(i - 1); err != nil {
 		return nil, err
 	}
+	return c.simulate(i, f)
+}
+
+// simulate returns the segment from keyframe i, whose state is known, with tick f.
+func (c *Cursor) simulate(i int, f ecs.Tick) (*segment, error) {
 	s, err := c.begin(i)
 	if err != nil {
 		return nil, err

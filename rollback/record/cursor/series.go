@@ -53,7 +53,7 @@ func (c *Cursor) Series(s SeriesConfig) (*Series, error) {
 		return nil, fmt.Errorf("%w: from %d to %d, it has %d to %d", record.ErrRange, s.From, s.To, c.First(), c.last)
 	}
 	out := &Series{Field: s.Field, Points: []Point{}}
-	entity, known := s.Entity.Entity(), !s.Entity.Any || field.Resource()
+	entity, known := s.Entity.Entity, !s.Entity.Any || field.Resource()
 	err = c.each(s.From, min(s.To, c.last), max(s.Every, 1), s.Progress, func() {
 		if !known {
 			entity, known = c.Find(s.Entity)

@@ -24,11 +24,7 @@ func (v *Verb) inspect(a *app.App, r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	return v.showAt(a, c, ecs.Tick(*v.At))
-}
-
-// showAt shows a tick of a match.
-func (v *Verb) showAt(a *app.App, c *cursor.Cursor, at ecs.Tick) error {
+	at := ecs.Tick(*v.At)
 	if at < c.First() || at > c.Last() {
 		return fmt.Errorf("--at %d: the recording has the ticks %d to %d", at, c.First(), c.Last())
 	}
@@ -40,7 +36,7 @@ func (v *Verb) showAt(a *app.App, c *cursor.Cursor, at ecs.Tick) error {
 	}
 	frame, resources := c.Frame(), c.Resources()
 	entities := []cursor.Entity{}
-	for e := range c.Entities {
+	for e := range c.State().Entities {
 		entity, _ := c.Entity(e)
 		entities = append(entities, entity)
 	}
@@ -55,63 +51,28 @@ func (v *Verb) showEntity(a *app.App, c *cursor.Cursor) error {
 	if err != nil {
 		return err
 	}
-	e, ok := c.Find(ref)
+	e, _ := c.Find(ref)
+	entity, ok := c.Entity(e)
 	if !ok {
-		return noSuchEntity(a, c, ref)
+		return noSuchEntity(c, ref)
 	}
-	entity, _ := c.Entity(e)
 	a.Emit("entity", app.Fields{"tick": c.Tick(), "entity": entity})
 	a.Print(fmt.Sprintf("tick %d\n%s", c.Tick(), entityText(entity)))
 	return nil
 }
 
 // noSuchEntity returns an error with the lifetime of an entity that does not exist in this tick.
-func noSuchEntity(a *app.App, c *cursor.Cursor, ref cursor.EntityRef) error {
-	now := c.Tick()
-	if !ref.Any {
-		life, ok, err := c.Lifetime(ref.Entity())
-		if err != nil {
-			return err
-		}
-		if ok {
-			return fmt.Errorf("%v does not exist in tick %d: it exists %s", ref, now, lifeText(life))
-		}
-	}
-	lives, err := c.Lifetimes(ref.Row, continues(a))
+func noSuchEntity(c *cursor.Cursor, ref cursor.EntityRef) error {
+	l, ok, err := c.Lifetime(ref.Entity)
 	switch {
 	case err != nil:
 		return err
-	case a.Ctx.Err() != nil:
-		return app.ErrInterrupted
-	case len(lives) == 0:
-		return fmt.Errorf("%v does not exist in tick %d, and no entity ever has its row: --at %d without --entity lists the entities", ref, now, now)
+	case ref.Any || !ok:
+		return fmt.Errorf("%v does not exist in tick %d: --at %d without --entity lists the entities", ref, c.Tick(), c.Tick())
+	case l.Alive:
+		return fmt.Errorf("%v does not exist in tick %d: it exists from tick %d to the end", ref, c.Tick(), l.From)
 	}
-	return fmt.Errorf("%v does not exist in tick %d: the entities of its row are %s", ref, now, livesText(lives, now))
-}
-
-func lifeText(l cursor.Lifetime) string {
-	if l.Alive {
-		return fmt.Sprintf("from tick %d to the end", l.From)
-	}
-	return fmt.Sprintf("from tick %d to %d", l.From, l.To)
-}
-
-// livesText lists the lifetimes around a tick.
-func livesText(lives []cursor.Lifetime, now ecs.Tick) string {
-	const most = 4
-	at := 0
-	for at < len(lives) && lives[at].To < now {
-		at++
-	}
-	from := max(0, min(at-most/2, len(lives)-most))
-	var parts []string
-	for _, l := range lives[from:min(from+most, len(lives))] {
-		parts = append(parts, l.Entity+" "+lifeText(l))
-	}
-	if more := len(lives) - len(parts); more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(parts, ", ")
+	return fmt.Errorf("%v does not exist in tick %d: it exists from tick %d to %d", ref, c.Tick(), l.From, l.To)
 }
 
 // series lists a field over a range of ticks.
@@ -120,11 +81,6 @@ func (v *Verb) series(a *app.App, r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	return v.seriesOf(a, c)
-}
-
-// seriesOf lists a field over a range of a match's ticks.
-func (v *Verb) seriesOf(a *app.App, c *cursor.Cursor) (err error) {
 	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: c.Last(), Progress: continues(a)}
 	if v.To > 0 {
 		q.To = ecs.Tick(v.To)
@@ -150,7 +106,7 @@ func (v *Verb) seriesOf(a *app.App, c *cursor.Cursor) (err error) {
 		if _, exists := c.Find(q.Entity); exists {
 			return fmt.Errorf("%v has no %s in the ticks %d to %d: --at %d --entity %v shows its components", q.Entity, v.Field, q.From, q.To, q.To, q.Entity)
 		}
-		return noSuchEntity(a, c, q.Entity)
+		return noSuchEntity(c, q.Entity)
 	}
 	a.Emit("series", app.Fields{"series": s})
 	var text strings.Builder
@@ -194,11 +150,12 @@ func (v *Verb) compare(a *app.App, r *record.Record) error {
 	a.Emit("comparison", app.Fields{"here": v.File, "there": v.Second, "comparison": c})
 	if c.Divergence == nil {
 		a.Print(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
-		switch {
-		case here.Last() > there.Last():
-			a.Print(fmt.Sprintf("%s continues to tick %d\n", v.File, here.Last()))
-		case there.Last() > here.Last():
-			a.Print(fmt.Sprintf("%s continues to tick %d\n", v.Second, there.Last()))
+		if here.Last() != there.Last() {
+			longer := v.File
+			if there.Last() > here.Last() {
+				longer = v.Second
+			}
+			a.Print(fmt.Sprintf("%s continues to tick %d\n", longer, max(here.Last(), there.Last())))
 		}
 		return nil
 	}

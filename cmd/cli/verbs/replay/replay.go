@@ -65,7 +65,7 @@ func (v *Verb) Run(a *app.App) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	v.Page = v.Page || v.plain() && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
+	v.Page = v.Page || !v.selects() && v.Second == "" && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
 	if err := v.BrowseFlags.Check(v.Page); err != nil {
 		return err
 	}
@@ -116,9 +116,9 @@ func (v *Verb) Run(a *app.App) error {
 func (v *Verb) check() error {
 	played := v.Verify || v.Dump || v.To > 0
 	switch {
-	case v.Page && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+	case v.Page && v.selects():
 		return errors.New("--page shows everything: leave the other flags out")
-	case v.Second != "" && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+	case v.Second != "" && v.selects():
 		return errors.New("two recordings are only compared: leave the other flags out, or name one recording")
 	case v.Field == "" && v.At != nil && played:
 		return errors.New("--at shows one tick: leave out --to, --dump and --verify")
@@ -132,9 +132,9 @@ func (v *Verb) check() error {
 	return nil
 }
 
-// plain reports whether no flag selects an action.
-func (v *Verb) plain() bool {
-	return !v.Verify && !v.Dump && v.To == 0 && v.At == nil && v.Field == "" && v.Entity == "" && v.Second == ""
+// selects reports whether a flag selects an action.
+func (v *Verb) selects() bool {
+	return v.Verify || v.Dump || v.To > 0 || v.At != nil || v.Field != "" || v.Entity != ""
 }
 
 // browse shows one match, or two beside each other, in a browser until Ctrl-C.
@@ -226,16 +226,15 @@ func (v *Verb) show(a *app.App, r *record.Record, to ecs.Tick) error {
 	}
 	var s image.Snapshot
 	w.Image().Save(&s)
-	sums := s.ComponentChecksums(nil)
-	t := app.NewTable("")
+	sum, sums := fmt.Sprintf("%016x", uint64(s.Checksum())), s.ComponentChecksums(nil)
+	t, columns := app.NewTable(""), app.Fields{}
 	t.AppendHeader([]any{"column", "checksum"})
-	columns := app.Fields{}
 	for i, name := range a.Game.Schema().Columns() {
-		t.AppendRow([]any{name, fmt.Sprintf("%016x", uint64(sums[i]))})
 		columns[name] = fmt.Sprintf("%016x", uint64(sums[i]))
+		t.AppendRow([]any{name, columns[name]})
 	}
-	a.Print(fmt.Sprintf("tick %d, checksum %016x\n%s\n", to, uint64(s.Checksum()), t.Render()))
-	a.Emit("state", app.Fields{"tick": to, "checksum": fmt.Sprintf("%016x", uint64(s.Checksum())), "columns": columns})
+	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s\n", to, sum, t.Render()))
+	a.Emit("state", app.Fields{"tick": to, "checksum": sum, "columns": columns})
 	return nil
 }
 
@@ -254,18 +253,16 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 			if in == last[p] && !e.Late.Has(ecs.Player(p)) {
 				continue
 			}
-			late := ""
+			text := fmt.Sprintf("%x", in[:size])
 			if e.Late.Has(ecs.Player(p)) {
-				late = " (substituted)"
+				text += " (substituted)"
 			}
-			inputs[fmt.Sprint(p)] = fmt.Sprintf("%x%s", in[:size], late)
-			fmt.Fprintf(&line, "  player %d: %x%s", p, in[:size], late)
-			last[p] = in
+			inputs[fmt.Sprint(p)], last[p] = text, in
+			fmt.Fprintf(&line, "  player %d: %s", p, text)
 		}
 		for _, o := range e.Orders {
-			text := cursor.KindName(o.Kind)
-			orders = append(orders, fmt.Sprintf("%s of player %d %q", text, o.Player, o.Payload))
-			fmt.Fprintf(&line, "  %s of player %d %q", text, o.Player, o.Payload)
+			orders = append(orders, fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload))
+			line.WriteString("  " + orders[len(orders)-1])
 		}
 		a.Print(line.String() + "\n")
 		a.Emit("tick", app.Fields{"tick": e.Tick, "checksum": fmt.Sprintf("%016x", uint64(e.Checksum)), "inputs": inputs, "orders": orders})

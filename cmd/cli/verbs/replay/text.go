@@ -15,14 +15,14 @@ func frameText(f *cursor.Frame, resources []cursor.Component, entities []cursor.
 		cursor.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
 	fmt.Fprintf(&b, "tick %d · %.2f s · checksum %s, %s\n", f.Tick, f.Seconds, f.Checksum, match)
 	for _, p := range f.Players {
-		note := ""
+		fmt.Fprintf(&b, "player %d", p.Player)
 		if p.Late {
-			note += ", substituted by the server"
+			b.WriteString(", substituted by the server")
 		}
 		if !p.In {
-			note += ", not in the match"
+			b.WriteString(", not in the match")
 		}
-		fmt.Fprintf(&b, "player %d%s: %s\n", p.Player, note, fieldsText(p.Input))
+		fmt.Fprintf(&b, ": %s\n", fieldsText(p.Input))
 	}
 	for _, o := range f.Orders {
 		fmt.Fprintf(&b, "%s of player %d", o.Kind, o.Player)
