@@ -14,24 +14,9 @@ type file interface {
 	Close() error
 }
 
-// disk makes and opens files. Tests have one that is full.
-type disk interface {
-	create(path string) (file, error)
-	appendTo(path string) (file, error)
-}
-
-// system is the disk of the machine.
-type system struct{}
-
-func (system) create(path string) (file, error) {
-	return opened(os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644))
-}
-
-func (system) appendTo(path string) (file, error) {
-	return opened(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))
-}
-
-func opened(f *os.File, err error) (file, error) {
+// openFile opens a file to write. Tests replace it by a disk that is full.
+func openFile(path string, flags int) (file, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|flags, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +29,5 @@ func cut(path string, size int) error {
 	if err != nil {
 		return err
 	}
-	err = f.Truncate(int64(size))
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return errors.Join(f.Truncate(int64(size)), f.Sync(), f.Close())
 }

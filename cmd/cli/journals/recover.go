@@ -2,6 +2,7 @@ package journals
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"tendon/rollback/record"
 )
@@ -25,7 +25,7 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	for i, m := range found {
+	for _, m := range found {
 		if m.empty != nil {
 			continue
 		}
@@ -33,7 +33,7 @@ func (s *Store) recover() error {
 		if twin := s.waiting[name]; twin != nil {
 			return fmt.Errorf("%w: %s and %s are both of room %s: move the one away that is over", ErrTwice, twin.File, m.File, name)
 		}
-		s.waiting[name] = found[i]
+		s.waiting[name] = m
 	}
 	for _, m := range found {
 		if err := s.repair(m); err != nil {
@@ -62,8 +62,9 @@ func (s *Store) repair(m *Match) error {
 }
 
 // journalsIn lists the journals of running matches, by name.
-func journalsIn(dir string) (paths []string, err error) {
+func journalsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
+	var paths []string
 	for _, e := range entries {
 		if name := e.Name(); strings.HasSuffix(name, suffix) && !strings.HasSuffix(name, endedSuffix) {
 			paths = append(paths, filepath.Join(dir, name))
@@ -76,43 +77,34 @@ func journalsIn(dir string) (paths []string, err error) {
 // of the first file that has one, and names the others.
 func (s *Store) load(paths []string) ([]*Match, error) {
 	found, failed := make([]*Match, len(paths)), make([]error, len(paths))
-	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(paths)) {
+	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range paths {
+		cores <- struct{}{}
 		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(paths); i = int(next.Add(1)) - 1 {
-				found[i], failed[i] = s.read(paths[i])
-			}
+			found[i], failed[i] = s.read(paths[i])
+			<-cores
 		})
 	}
 	all.Wait()
-	var bad []string
+	var first error
+	var more []string
 	for i, err := range failed {
-		if err != nil {
-			bad = append(bad, paths[i])
+		switch {
+		case err != nil && first == nil:
+			first = fmt.Errorf("%s: %w%s", paths[i], err, remedy(err))
+		case err != nil:
+			more = append(more, filepath.Base(paths[i]))
 		}
 	}
-	if len(bad) == 0 {
-		return found, nil
-	}
-	first := failed[slices.Index(paths, bad[0])]
-	return nil, fmt.Errorf("%s: %w%s%s", bad[0], first, remedy(first), alsoBad(bad[1:]))
-}
-
-// alsoBad names further files that cannot be recovered, as the end of a sentence.
-func alsoBad(paths []string) string {
 	const most = 3
-	names := ""
-	for _, p := range paths[:min(most, len(paths))] {
-		names += ", " + filepath.Base(p)
+	switch n := len(more); {
+	case n > most:
+		first = fmt.Errorf("%w; these cannot be recovered either: %s and %d more", first, strings.Join(more[:most], ", "), n-most)
+	case n > 0:
+		first = fmt.Errorf("%w; these cannot be recovered either: %s", first, strings.Join(more, ", "))
 	}
-	switch more := len(paths) - most; {
-	case names == "":
-		return ""
-	case more > 0:
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	return "; these cannot be recovered either: " + names[2:]
+	return found, first
 }
 
 // read recovers one match.
@@ -149,13 +141,7 @@ func (s *Store) checkStrategy(h *record.Header) error {
 	if h.Strategy == s.config.Strategy && bytes.Equal(h.Params, s.config.Params) {
 		return nil
 	}
-	name := func(strategy, flags string) string {
-		if flags == "" {
-			return strategy
-		}
-		return flags
-	}
-	was, here := name(h.Strategy, h.Flags), name(s.config.Strategy, s.config.Flags)
+	was, here := cmp.Or(h.Flags, h.Strategy), cmp.Or(s.config.Flags, s.config.Strategy)
 	if was == here {
 		return fmt.Errorf("%w: it was begun with other parameters of %s than this server's: start the build that wrote it", ErrStrategy, was)
 	}
@@ -164,21 +150,20 @@ func (s *Store) checkStrategy(h *record.Header) error {
 
 // remedy completes the sentence of an error with the remedy.
 func remedy(err error) string {
-	for _, r := range []struct {
-		kind error
-		text string
-	}{
-		{record.ErrNotRecord, ": move the file away"},
-		{record.ErrVersion, ": start the build that wrote it, or move the journal away"},
-		{record.ErrDiverged, ": start the build that wrote it, or move the journal away"},
-		{record.ErrCorrupt, ": put a sound copy in its place, or move the journal away, and its match is over"},
-		{record.ErrNoState, ": move the journal away: its match is over"},
-		{record.ErrOther, ", or move the journal away"},
-		{ErrStrategy, ", or move the journal away"},
-	} {
-		if errors.Is(err, r.kind) {
-			return r.text
-		}
+	is := func(kinds ...error) bool {
+		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+	}
+	switch {
+	case is(record.ErrNotRecord):
+		return ": move the file away"
+	case is(record.ErrVersion, record.ErrDiverged):
+		return ": start the build that wrote it, or move the journal away"
+	case is(record.ErrCorrupt):
+		return ": put a sound copy in its place, or move the journal away, and its match is over"
+	case is(record.ErrNoState):
+		return ": move the journal away: its match is over"
+	case is(record.ErrOther, ErrStrategy):
+		return ", or move the journal away"
 	}
 	return ""
 }

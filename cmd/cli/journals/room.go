@@ -70,16 +70,20 @@ func (j *roomJournal) commit() error {
 	switch {
 	case err != nil && !j.failing:
 		j.failing = true
-		e := Event{Kind: Failed, Room: j.room, File: j.path, Tick: j.writer.Last(), Err: err}
-		if j.fatal != nil || errors.Is(err, errLost) {
-			e.Kind = Broken
+		kind := Failed
+		if j.broken() != nil {
+			kind = Broken
 		}
-		j.store.config.Report(e)
+		j.report(kind, err)
 	case err == nil && j.failing:
 		j.failing = false
-		j.store.config.Report(Event{Kind: Recovered, Room: j.room, File: j.path, Tick: j.writer.Last()})
+		j.report(Recovered, nil)
 	}
 	return err
+}
+
+func (j *roomJournal) report(kind Kind, err error) {
+	j.store.config.Report(Event{Kind: kind, Room: j.room, File: j.path, Tick: j.writer.Last(), Err: err})
 }
 
 // errLost is returned after a sync that failed. The system may have discarded the bytes that it could not write, and would
@@ -87,11 +91,8 @@ func (j *roomJournal) commit() error {
 var errLost = errors.New("the disk may have lost bytes that were written")
 
 func (j *roomJournal) write() error {
-	if j.fatal != nil {
-		return j.fatal
-	}
-	if lost := j.lost.Load(); lost != nil {
-		return *lost
+	if err := j.broken(); err != nil {
+		return err
 	}
 	if j.writer.Waiting() > 0 {
 		if err := j.writer.Flush(); err != nil {
@@ -102,12 +103,17 @@ func (j *roomJournal) write() error {
 	}
 	if j.store.config.Sync == Always && j.written {
 		j.sync()
-		if lost := j.lost.Load(); lost != nil {
-			return *lost
-		}
 		j.written = false
 	}
-	return nil
+	return j.broken()
+}
+
+// broken returns the error that ends the journal.
+func (j *roomJournal) broken() error {
+	if lost := j.lost.Load(); j.fatal == nil && lost != nil {
+		return *lost
+	}
+	return j.fatal
 }
 
 // sync makes everything that was written before the call survive a power cut. One goroutine at a time may call it.

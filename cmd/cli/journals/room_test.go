@@ -61,7 +61,7 @@ func play(t *testing.T, s Sync) *journalled {
 	h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		var err error
-		if p.store, err = openOn(p.config(s), p.disk); err == nil {
+		if p.store, err = openOn(p.config(s), p.disk.open); err == nil {
 			err = p.store.Open("main", c)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package journals
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +22,7 @@ import (
 // and unarchived.
 type Store struct {
 	config Config
-	disk   disk
+	disk   func(path string, flags int) (file, error)
 	unlock func() error
 	timer  *time.Timer
 	stop   chan struct{}
@@ -97,32 +98,29 @@ var (
 const (
 	suffix      = ".journal"
 	endedSuffix = ".ended" + suffix
-	lockName    = "lock"
 	defaultWait = 10 * time.Minute
 )
 
 // Open locks a directory, reads every journal in it, and recovers the matches up to their last tick. If one of them cannot
 // be recovered, no file is changed. The error then names the file, the reason and the remedy.
-func Open(c Config) (*Store, error) { return openOn(c, system{}) }
+func Open(c Config) (*Store, error) { return openOn(c, openFile) }
 
-func openOn(c Config, d disk) (*Store, error) {
-	if c.Wait == 0 {
-		c.Wait = defaultWait
-	}
+func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, error) {
+	c.Wait = cmp.Or(c.Wait, defaultWait)
 	if c.Report == nil {
 		c.Report = func(Event) {}
 	}
 	if err := durable.MakeDirectory(c.Dir); err != nil {
 		return nil, err
 	}
-	unlock, err := durable.Lock(filepath.Join(c.Dir, lockName))
+	unlock, err := durable.Lock(filepath.Join(c.Dir, "lock"))
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, c.Dir, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, disk: d, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*Match{},
+	s := &Store{config: c, disk: disk, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*Match{},
 		open: map[string]*roomJournal{}, unarchived: map[string]string{}}
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(err, unlock())
@@ -166,14 +164,12 @@ func (s *Store) Open(name string, c *room.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j, err := s.journal(name, c)
-	if err != nil {
-		if !s.refuses {
-			s.config.Report(Event{Kind: Refused, Room: name, Err: err})
-		}
-		s.refuses = true
+	if err != nil && !s.refuses {
+		s.config.Report(Event{Kind: Refused, Room: name, Err: err})
+	}
+	if s.refuses = err != nil; s.refuses {
 		return fmt.Errorf("journals: room %s has no journal: %w", name, err)
 	}
-	s.refuses = false
 	s.open[name] = j
 	c.Sinks = append(c.Sinks, j.sink())
 	return nil
@@ -201,17 +197,11 @@ func (s *Store) start(name string, c *room.Config) (*roomJournal, error) {
 	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.config.Strategy, s.config.Flags, s.config.Params, name, c.Match
 	j := &roomJournal{store: s, room: name, path: filepath.Join(s.config.Dir, fmt.Sprintf("%s-%016x%s", name, c.Match, suffix))}
 	var err error
-	if j.file, err = s.disk.create(j.path); err != nil {
+	if j.file, err = s.disk(j.path, os.O_CREATE|os.O_EXCL); err != nil {
 		return nil, err
 	}
 	if j.writer, err = record.NewWriter(j.file, s.config.Game, h); err == nil {
-		err = j.writer.Flush()
-	}
-	if err == nil {
-		err = j.file.Sync()
-	}
-	if err == nil {
-		err = durable.SyncDirectory(s.config.Dir)
+		err = cmp.Or(j.writer.Flush(), j.file.Sync(), durable.SyncDirectory(s.config.Dir))
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.file.Close(), os.Remove(j.path)) // the match was not announced to a client yet
@@ -226,7 +216,7 @@ func (s *Store) resume(name string, c *room.Config) (*roomJournal, error) {
 	if m == nil {
 		return nil, nil
 	}
-	f, err := s.disk.appendTo(m.File)
+	f, err := s.disk(m.File, os.O_APPEND)
 	if err != nil {
 		return nil, err // it still waits
 	}
@@ -287,25 +277,20 @@ func (s *Store) syncEvery(interval time.Duration) {
 	defer s.synced.Done()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	var rooms []*roomJournal
 	for {
 		select {
 		case <-s.stop:
 			return
 		case <-ticker.C:
 		}
-		rooms = rooms[:0]
 		s.mu.Lock()
-		for _, j := range s.open {
-			rooms = append(rooms, j)
-		}
+		rooms := slices.Collect(maps.Values(s.open))
 		s.mu.Unlock()
 		begun := time.Now()
 		for _, j := range rooms {
 			j.sync()
 		}
 		s.checkDuration(time.Since(begun), len(rooms))
-		clear(rooms)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestAJournalThatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 				t.Errorf("%s: %s was changed", test.name, name)
 			}
 		}
-		if release, err := durable.Lock(filepath.Join(dir, lockName)); err != nil {
+		if release, err := durable.Lock(filepath.Join(dir, "lock")); err != nil {
 			t.Errorf("%s: the lock is still held: %v", test.name, err)
 		} else {
 			_ = release()
@@ -205,7 +205,7 @@ func TestADirectoryIsForOneServerAtATime(t *testing.T) {
 func TestARoomWithoutAJournalIsRefused(t *testing.T) {
 	var l events
 	d := bigDisk()
-	k, err := openOn(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Report: l.add}, d)
+	k, err := openOn(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Report: l.add}, d.open)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package matches
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,9 +33,9 @@ var ErrLocked = errors.New("matches: another process has the file open")
 // created, readable by its user only, unless readOnly is set. A damaged file may stay locked until this process ends.
 func openFile(path string, readOnly bool, timeout time.Duration) (db *bolt.DB, created bool, err error) {
 	info, err := os.Stat(path)
+	created = errors.Is(err, fs.ErrNotExist) && !readOnly
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !readOnly:
-		created = true
+	case created:
 	case err != nil:
 		return nil, false, err
 	case !info.Mode().IsRegular(): // a pipe would block
@@ -67,10 +68,10 @@ func guarded(f func() error) (err error) {
 
 // adopt creates the buckets of a new file and completes the index of an old one. It refuses a file with other contents.
 func adopt(tx *bolt.Tx) error {
-	empty, err := foreign(tx)
-	if err == nil && empty {
-		_, err = tx.CreateBucket(bucket)
+	if _, err := foreign(tx); err != nil {
+		return err
 	}
+	records, err := tx.CreateBucketIfNotExists(bucket)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func adopt(tx *bolt.Tx) error {
 		return err
 	}
 	last := ends.Sequence()
-	c := tx.Bucket(bucket).Cursor()
+	c := records.Cursor()
 	for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, last+1)); len(k) == 8; k, v = c.Next() {
 		last = binary.BigEndian.Uint64(k)
 		if r, err := decode(last, v); err == nil { // readers report a damaged record
@@ -129,19 +130,15 @@ func put(tx *bolt.Tx, r Record) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	value, err := encode(r)
-	if err != nil {
-		return 0, err
+	value, err := json.Marshal(r)
+	switch {
+	case err != nil: // a time outside the years 0 to 9999
+		return 0, fmt.Errorf("matches: the record cannot be encoded as JSON: %w", err)
+	case len(value) > maxRecord:
+		return 0, ErrTooLarge
 	}
-	key := binary.BigEndian.AppendUint64(nil, id)
-	if err := b.Put(key, value); err != nil {
-		return 0, err
-	}
-	ends := tx.Bucket(endsBucket)
-	if err := ends.Put(endKey(&r), key); err != nil {
-		return 0, err
-	}
-	return id, ends.SetSequence(id)
+	key, ends := binary.BigEndian.AppendUint64(nil, id), tx.Bucket(endsBucket)
+	return id, errors.Join(b.Put(key, value), ends.Put(endKey(&r), key), ends.SetSequence(id))
 }
 
 // socketOf returns the path of the query socket of a file. Links to one file have one socket.

@@ -47,18 +47,6 @@ var ErrTooLarge = errors.New("matches: the record is larger than 1 MiB")
 // ErrDamaged is the error of a file that was cut short or changed by something else.
 var ErrDamaged = errors.New("matches: the file is damaged")
 
-// encode returns a record as the file stores it.
-func encode(r Record) ([]byte, error) {
-	value, err := json.Marshal(r)
-	if err != nil { // a time outside the years 0 to 9999
-		return nil, fmt.Errorf("matches: the record cannot be encoded as JSON: %w", err)
-	}
-	if len(value) > maxRecord {
-		return nil, ErrTooLarge
-	}
-	return value, nil
-}
-
 // decode parses a record. Its id is the key; the value was encoded before the id was known.
 func decode(id uint64, value []byte) (r Record, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {

@@ -35,15 +35,15 @@ const (
 
 // openSocket listens at a path. The caller has the lock of the file, so an existing socket is that of an ended process.
 func openSocket(path string, page func(query) (answer, error), timeout time.Duration) (*querySocket, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case err == nil && info.Mode()&(fs.ModeSocket|fs.ModeSymlink) == 0:
-		return nil, fmt.Errorf("matches: %s is in the way of the socket for queries: move it away", path)
-	case err == nil:
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode()&(fs.ModeSocket|fs.ModeSymlink) == 0 {
+			return nil, fmt.Errorf("matches: %s is in the way of the socket for queries: move it away", path)
+		}
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
 	}
+	var err error
 	s := &querySocket{page: page, timeout: timeout, open: map[net.Conn]bool{}}
 	if s.listener, s.remove, err = listen(path); err != nil {
 		return nil, fmt.Errorf("matches: no socket can be created at %s, so the matches could not be read while the server runs: %w", path, err)

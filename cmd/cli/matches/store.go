@@ -66,12 +66,7 @@ func (s *Store) Add(r Record) (id uint64, err error) {
 }
 
 // page reads one page.
-func (s *Store) page(q query) (a answer, err error) {
-	err = guarded(func() error {
-		return s.db.View(func(tx *bolt.Tx) error { a, err = pageOf(tx, q); return err })
-	})
-	return a, err
-}
+func (s *Store) page(q query) (answer, error) { return pageOf(s.db, q) }
 
 // Close closes the query socket and the file. It may be called once; Add must not be called after it.
 func (s *Store) Close() error {

@@ -459,7 +459,7 @@ func TestTheEndOfAMatchIsRecordedOnce(t *testing.T) {
 	}
 	old := sample(50) // added by a build without the index
 	if err := s.db.Update(func(tx *bolt.Tx) error {
-		value, err := encode(old)
+		value, err := json.Marshal(old)
 		if err != nil {
 			return err
 		}
