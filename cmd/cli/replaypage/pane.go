@@ -45,20 +45,17 @@ func (s *session) open(ctx context.Context, r *request) error {
 		return s.fail(r.ID, err.Error())
 	}
 	var panes []*pane
-	answer := struct {
-		ID      int      `json:"id"`
-		Matches []opened `json:"matches"`
-	}{ID: r.ID}
+	a := answer{ID: r.ID}
 	for _, m := range matches {
 		p, err := s.config.pane(m)
 		if err != nil {
 			return s.fail(r.ID, fmt.Sprintf("%s: %v", m.Name, err))
 		}
 		panes = append(panes, p)
-		answer.Matches = append(answer.Matches, p.opened())
+		a.Matches = append(a.Matches, p.opened())
 	}
 	s.panes = panes
-	return s.send(answer)
+	return s.send(a)
 }
 
 func (c *Config) pane(m Match) (p *pane, err error) {
@@ -98,30 +95,26 @@ const maxListed = 300
 
 // seek seeks with all matches to a tick, or to their last, and sends it.
 func (s *session) seek(r *request) error {
-	answer := struct {
-		ID      int        `json:"id"`
-		Matches []tickView `json:"at"`
-	}{ID: r.ID}
+	if len(s.panes) == 0 {
+		return s.fail(r.ID, "no match is open")
+	}
+	a := answer{ID: r.ID}
 	for i, p := range s.panes {
 		if err := p.at.Seek(min(max(r.Go.Tick, p.at.First()), p.at.Last())); err != nil {
 			return s.fail(r.ID, fmt.Sprintf("%s: %v", p.name, err))
 		}
-		answer.Matches = append(answer.Matches, p.show(r.Go, r.Go.Entity[i]))
+		a.At = append(a.At, p.show(r.Go, r.Go.Entity[i]))
 	}
-	if len(s.panes) == 0 {
-		return s.fail(r.ID, "no match is open")
-	}
-	return s.send(answer)
+	return s.send(a)
 }
 
 func (p *pane) show(q *goRequest, selected string) tickView {
 	out := tickView{Frame: p.at.Frame(), Resources: p.at.Resources()}
 	out.Entities, out.Count = p.list(q.Find)
 	if ref, err := cursor.ParseEntity(selected); err == nil {
-		if e, ok := p.at.Find(ref); ok {
-			if entity, ok := p.at.Entity(e); ok {
-				out.Entity = &entity
-			}
+		e, _ := p.at.Find(ref)
+		if entity, ok := p.at.Entity(e); ok {
+			out.Entity = &entity
 		}
 	}
 	p.picture.Reset(q.Aspect)

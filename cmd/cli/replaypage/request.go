@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/rollback/record/cursor"
 )
 
 // request is a message of a page, with one of its parts. Each answer has its number.
@@ -15,6 +16,18 @@ type request struct {
 	Series  *seriesRequest `json:"series"`  // a field over time; it ends an earlier one
 	Compare bool           `json:"compare"` // the two matches; likewise
 	Life    string         `json:"life"`    // the lifetime of the entity with this name; likewise
+}
+
+// answer is a message to the page: the number of its request, and one of the other parts.
+type answer struct {
+	ID       int                `json:"id"`
+	Error    string             `json:"error,omitempty"`
+	Matches  []opened           `json:"matches,omitempty"`
+	At       []tickView         `json:"at,omitempty"`
+	Progress *ecs.Tick          `json:"progress,omitempty"` // the tick that a job has reached
+	Series   *cursor.Series     `json:"series,omitempty"`
+	Compare  *cursor.Comparison `json:"compare,omitempty"`
+	Life     *cursor.Lifetime   `json:"life,omitempty"`
 }
 
 // goRequest requests everything about a tick.

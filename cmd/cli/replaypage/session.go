@@ -104,21 +104,20 @@ func (s *session) serve(ctx context.Context, r *request) error {
 		if before.end(); work.Err() != nil {
 			return
 		}
-		answer, err := s.run(work, &request, panes)
-		switch {
-		case work.Err() != nil: // a newer request replaced it
-		case err != nil:
-			_ = s.fail(request.ID, err.Error())
-		default:
-			_ = s.send(answer)
+		a := answer{ID: request.ID}
+		if err := s.run(work, &request, panes, &a); err != nil {
+			a = answer{ID: request.ID, Error: err.Error()}
+		}
+		if work.Err() == nil { // otherwise a newer request replaced it
+			_ = s.send(a)
 		}
 	}()
 	return nil
 }
 
 // send sends an answer.
-func (s *session) send(answer any) error {
-	message, err := json.Marshal(answer)
+func (s *session) send(a answer) error {
+	message, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("replaypage: %w", err)
 	}
@@ -127,8 +126,5 @@ func (s *session) send(answer any) error {
 
 // fail answers a request with an error.
 func (s *session) fail(id int, why string) error {
-	return s.send(struct {
-		ID    int    `json:"id"`
-		Error string `json:"error"`
-	}{id, why})
+	return s.send(answer{ID: id, Error: why})
 }

@@ -8,37 +8,38 @@ import (
 	"tendon/rollback/record/cursor"
 )
 
-// run runs a job, with cursors of its own.
-func (s *session) run(ctx context.Context, r *request, panes []*pane) (any, error) {
-	progress := s.progress(ctx, r.ID)
-	switch {
-	case r.Series != nil:
-		return series(r, panes[r.Series.Match], progress)
-	case r.Compare:
-		return compare(r, panes, progress)
-	}
-	return life(r, panes[0])
-}
+// maxDifferences bounds the differences that are shown.
+const maxDifferences = 100
 
-// progress returns a function that sends the tick that a job has reached, and reports whether to continue.
-func (s *session) progress(ctx context.Context, id int) func(ecs.Tick) bool {
-	return func(at ecs.Tick) bool {
+// run runs a job, with cursors of its own, and sets its part of the answer.
+func (s *session) run(ctx context.Context, r *request, panes []*pane, a *answer) error {
+	progress := func(at ecs.Tick) bool {
 		if ctx.Err() == nil {
-			_ = s.send(struct {
-				ID       int      `json:"id"`
-				Progress ecs.Tick `json:"progress"`
-			}{id, at})
+			_ = s.send(answer{ID: r.ID, Progress: &at})
 		}
 		return ctx.Err() == nil
 	}
+	of := panes[0]
+	if r.Series != nil {
+		of = panes[r.Series.Match]
+	}
+	c, err := cursor.New(of.record, nil)
+	switch {
+	case err != nil:
+	case r.Series != nil:
+		a.Series, err = series(r.Series, c, progress)
+	case r.Compare:
+		var there *cursor.Cursor
+		if there, err = cursor.New(panes[1].record, nil); err == nil {
+			a.Compare, err = cursor.Compare(c, there, maxDifferences, progress)
+		}
+	default:
+		a.Life, err = life(r.Life, c)
+	}
+	return err
 }
 
-func series(r *request, of *pane, progress func(ecs.Tick) bool) (any, error) {
-	q := r.Series
-	c, err := cursor.New(of.record, nil)
-	if err != nil {
-		return nil, err
-	}
+func series(q *seriesRequest, c *cursor.Cursor, progress func(ecs.Tick) bool) (s *cursor.Series, err error) {
 	config := cursor.SeriesConfig{Field: q.Field, From: max(q.From, c.First()), To: min(q.To, c.Last()), Progress: progress}
 	config.Every = (config.To-min(config.From, config.To))/ecs.Tick(q.Points) + 1
 	if q.Entity != "" {
@@ -46,50 +47,20 @@ func series(r *request, of *pane, progress func(ecs.Tick) bool) (any, error) {
 			return nil, err
 		}
 	}
-	s, err := c.Series(config)
-	return struct {
-		ID     int            `json:"id"`
-		Series *cursor.Series `json:"series"`
-	}{r.ID, s}, err
+	return c.Series(config)
 }
 
-// maxDifferences bounds the differences that are shown.
-const maxDifferences = 100
-
-func compare(r *request, of []*pane, progress func(ecs.Tick) bool) (any, error) {
-	here, err := cursor.New(of[0].record, nil)
-	if err != nil {
-		return nil, err
-	}
-	there, err := cursor.New(of[1].record, nil)
-	if err != nil {
-		return nil, err
-	}
-	c, err := cursor.Compare(here, there, maxDifferences, progress)
-	return struct {
-		ID      int                `json:"id"`
-		Compare *cursor.Comparison `json:"compare"`
-	}{r.ID, c}, err
-}
-
-func life(r *request, of *pane) (any, error) {
-	ref, err := cursor.ParseEntity(r.Life)
+func life(name string, c *cursor.Cursor) (*cursor.Lifetime, error) {
+	ref, err := cursor.ParseEntity(name)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Any {
-		return nil, errors.New("add the tick of the entity's birth, as in " + r.Life + "@90")
-	}
-	c, err := cursor.New(of.record, nil)
-	if err != nil {
-		return nil, err
+		return nil, errors.New("add the tick of the entity's birth, as in " + name + "@90")
 	}
 	l, ok, err := c.Lifetime(ref.Entity)
 	if err == nil && !ok {
 		err = errors.New("this entity is in no tick of the match")
 	}
-	return struct {
-		ID   int             `json:"id"`
-		Life cursor.Lifetime `json:"life"`
-	}{r.ID, l}, err
+	return &l, err
 }
