@@ -92,10 +92,7 @@ func New(c Config) (*Server, error) {
 	pages.Page("/debug/pprof/", profiles, "profiles")
 	pages.Page("/", live, "live")
 	pages.Handle("/live", page.Stream(s.watch))
-	err = replaypage.Register(pages, "/last/", replaypage.Config{Game: c.Game, Open: s.last})
-	if err != nil {
-		return nil, errors.Join(err, pages.Close())
-	}
+	replaypage.Register(pages, "/last/", s.last)
 	return s, nil
 }
 

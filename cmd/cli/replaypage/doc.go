@@ -1,22 +1,19 @@
 // Package replaypage shows a match in a browser, tick by tick: picture, inputs, orders, events, costs, and every entity with
-// every field. It plots a field over time. Two matches are shown side by side and stop at the first
-// tick in which they differ.
+// every field. It plots a field over time. Two matches are shown side by side and stop at the first tick in which they
+// differ.
 //
 //	s, err := page.New(page.Config{})
 //	if err != nil {
 //		return err
 //	}
-//	err = replaypage.Register(s, "/", replaypage.Config{
-//		Game: game,
-//		Open: func(context.Context, string) ([]replaypage.Match, error) {
-//			return []replaypage.Match{{Name: "match.tendonrec", Record: recording}}, nil
-//		},
+//	replaypage.Register(s, "/", func(context.Context, string) ([]replaypage.Match, error) {
+//		return []replaypage.Match{{Name: "match.tendonrec", Record: recording}}, nil
 //	})
 //
 // It is a view of package record/cursor, which simulates the match, on package page, which controls access. A page cannot
 // change a match.
 //
 //	to                                    use
-//	show a recording, two, a bundle       Register, Config.Open
-//	show the rooms of a server            Register; Config.Open receives the name in the page's address, ?of=NAME
+//	show a recording, two, a bundle       Register
+//	show the rooms of a server            Register; Open receives the name in the page's address, ?of=NAME
 package replaypage

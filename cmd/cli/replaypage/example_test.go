@@ -38,12 +38,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	err = replaypage.Register(s, "/", replaypage.Config{Game: game, Open: func(context.Context, string) ([]replaypage.Match, error) {
+	replaypage.Register(s, "/", func(context.Context, string) ([]replaypage.Match, error) {
 		return []replaypage.Match{{Name: "the match", Record: match}}, nil
-	}})
-	if err != nil {
-		panic(err)
-	}
+	})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()

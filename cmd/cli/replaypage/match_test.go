@@ -82,9 +82,7 @@ func serve(t testing.TB, matches ...Match) *page.Server {
 		}
 		return matches, nil
 	}
-	if err := Register(s, "/", Config{Game: arena, Open: open}); err != nil {
-		t.Fatal(err)
-	}
+	Register(s, "/", open)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
@@ -97,8 +95,8 @@ func serve(t testing.TB, matches ...Match) *page.Server {
 	return s
 }
 
-// answer is any answer.
-type answer struct {
+// received is any answer.
+type received struct {
 	ID       int      `json:"id"`
 	Error    string   `json:"error"`
 	Progress *uint64  `json:"progress"`
@@ -157,14 +155,14 @@ func (c *client) send(format string, args ...any) {
 }
 
 // receive returns the answer to a request, and skips messages before it.
-func (c *client) receive(id int) (a answer) {
+func (c *client) receive(id int) (a received) {
 	c.t.Helper()
 	for {
 		_, message, err := c.conn.Read(context.Background())
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		a = answer{}
+		a = received{}
 		if err := json.Unmarshal(message, &a); err != nil {
 			c.t.Fatalf("%v: %.200s", err, message)
 		}
@@ -174,7 +172,7 @@ func (c *client) receive(id int) (a answer) {
 	}
 }
 
-func (c *client) request(id int, format string, args ...any) answer {
+func (c *client) request(id int, format string, args ...any) received {
 	c.t.Helper()
 	c.send(`{"id":%d,`+format+`}`, append([]any{id}, args...)...)
 	return c.receive(id)

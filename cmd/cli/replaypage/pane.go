@@ -37,7 +37,7 @@ type opened struct {
 // open opens the matches that the page's address names.
 func (s *session) open(ctx context.Context, r *request) error {
 	s.stop()
-	matches, err := s.config.Open(ctx, *r.Open)
+	matches, err := s.source(ctx, *r.Open)
 	if err == nil && (len(matches) == 0 || len(matches) > maxMatches) {
 		err = fmt.Errorf("%d matches: one or two can be shown", len(matches))
 	}
@@ -47,7 +47,7 @@ func (s *session) open(ctx context.Context, r *request) error {
 	var panes []*pane
 	a := answer{ID: r.ID}
 	for _, m := range matches {
-		p, err := s.config.pane(m)
+		p, err := newPane(m)
 		if err != nil {
 			return s.fail(r.ID, fmt.Sprintf("%s: %v", m.Name, err))
 		}
@@ -58,7 +58,7 @@ func (s *session) open(ctx context.Context, r *request) error {
 	return s.send(a)
 }
 
-func (c *Config) pane(m Match) (p *pane, err error) {
+func newPane(m Match) (p *pane, err error) {
 	p = &pane{name: m.Name, record: m.Record, picture: page.NewPicture()}
 	if p.at, err = cursor.New(m.Record, new(Meter)); err == nil {
 		p.view, err = ecs.NewView(m.Record.Game())

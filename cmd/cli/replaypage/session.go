@@ -11,7 +11,7 @@ import (
 // session is one open page: the matches that it shows, each at a tick, and its jobs. Jobs run on goroutines of their own, so
 // that the page can seek meanwhile. Everything else runs on the stream's goroutine.
 type session struct {
-	config *Config
+	source Open
 	conn   *page.Conn
 	panes  []*pane
 	jobs   [jobKinds]job // the newest of each kind
@@ -40,8 +40,8 @@ const (
 )
 
 // stream answers a page until it is closed.
-func (c *Config) stream(ctx context.Context, conn *page.Conn) error {
-	s := &session{config: c, conn: conn}
+func (o Open) stream(ctx context.Context, conn *page.Conn) error {
+	s := &session{source: o, conn: conn}
 	defer s.stop()
 	for message := range conn.Messages() {
 		var newest *request // that goes to a tick

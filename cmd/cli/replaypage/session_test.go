@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tendon/cmd/cli/page"
 	"tendon/ecs"
 )
 
@@ -182,18 +181,5 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 	}
 	if a := c.request(50, `"go":{"tick":18446744073709551615,"aspect":1,"entity":["nonsense","p0:0@5"]}`); len(a.At) != 1 || a.At[0].Frame.Tick != 20.0 || a.At[0].Entity != nil {
 		t.Errorf("%+v", a)
-	}
-}
-
-func TestRegisterNamesTheMissingField(t *testing.T) {
-	s, err := page.New(page.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	for field, c := range map[string]Config{"Game": {}, "Open": {Game: arena}} {
-		if err := Register(s, "/", c); err == nil || !strings.Contains(err.Error(), field) {
-			t.Errorf("without %s: %v", field, err)
-		}
 	}
 }

@@ -140,10 +140,8 @@ func (v *Verb) selects() bool {
 // browse shows one match, or two beside each other, in a browser until Ctrl-C.
 func (v *Verb) browse(a *app.App, matches ...replaypage.Match) error {
 	return v.BrowseFlags.Serve(a, "The match", page.Config{}, func(s *page.Server) error {
-		return replaypage.Register(s, "/", replaypage.Config{
-			Game: a.Game,
-			Open: func(context.Context, string) ([]replaypage.Match, error) { return matches, nil },
-		})
+		replaypage.Register(s, "/", func(context.Context, string) ([]replaypage.Match, error) { return matches, nil })
+		return nil
 	}, nil)
 }
 
