@@ -32,7 +32,6 @@ func (a *account) add(taken, self time.Duration, digits int) {
 	_ = a.times.RecordValue(min(max(int64(taken), 0), most)) // which is in its range
 }
 
-// look updates the quantiles.
 func (a *account) look() {
 	if a.times != nil {
 		a.P50 = min(time.Duration(a.times.ValueAtQuantile(50)), a.Max)

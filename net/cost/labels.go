@@ -24,7 +24,6 @@ func LabelSamples() (stop func()) {
 	return sync.OnceFunc(func() { labelling.Add(-1) })
 }
 
-// set labels the goroutine with a row.
 func (n *labels) set(l *Ledger, row int) {
 	if len(n.contexts) == 0 {
 		for i := range l.rows {

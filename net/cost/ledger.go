@@ -97,7 +97,6 @@ func New(c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// phases are the names of the engine's sections.
 var phases = [image.SectionSystems]string{
 	image.SectionFrame: "frame", image.SectionThink: "think", image.SectionOpen: "open", image.SectionReceive: "receive", image.SectionReconcile: "reconcile", image.SectionRewind: "rewind",
 	image.SectionRestore: "restore", image.SectionResimulate: PhaseAgain, image.SectionSimulate: PhaseForward, image.SectionSave: "save",
@@ -178,7 +177,6 @@ func (l *Ledger) Leave(s image.Section) {
 	}
 }
 
-// account adds a section.
 func (l *Ledger) account(o *opened, used usage) {
 	a, p := &l.rows[o.row], &l.turn.Parts[o.row]
 	self := used.since(o.inner)

@@ -75,7 +75,6 @@ func (r *Recorder) base(number int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("slow-%03d", number))
 }
 
-// numbers returns the numbers of the recordings in the directory, ascending.
 func (r *Recorder) numbers() (list []int, err error) {
 	entries, err := os.ReadDir(r.dir)
 	for _, e := range entries {
@@ -126,7 +125,6 @@ func (r *Recorder) slow(l *Ledger) {
 	r.slowTurns <- slowTurn{l, turn} // has room: no recording is being written
 }
 
-// run writes recordings until Close.
 func (r *Recorder) run() {
 	for s := range r.slowTurns {
 		written := r.write(s)
@@ -152,7 +150,6 @@ func (r *Recorder) write(s slowTurn) Recording {
 	return w
 }
 
-// trace writes the runtime trace of the last seconds.
 func (r *Recorder) trace(path string) error {
 	f, err := os.Create(path)
 	if err != nil {

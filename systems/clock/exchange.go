@@ -34,14 +34,12 @@ const (
 	probeEvery  = systems.Second       // between two pings after that
 )
 
-// mark is a message whose answer is awaited.
 type mark struct {
 	number uint8
 	set    bool
 	at     systems.Time // when it was sent
 }
 
-// reply is a message that is to be sent.
 type reply struct {
 	number uint8
 	at     systems.Time // when the message that it answers was received

@@ -26,7 +26,6 @@ type Lead struct {
 	roundTrip float64 // nanoseconds
 }
 
-// sentInput is an input whose margin is awaited.
 type sentInput struct {
 	gained float64 // Pacer.Gained when it was sent
 	at     systems.Time

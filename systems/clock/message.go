@@ -31,7 +31,6 @@ func Owns(message []byte) bool {
 	return len(message) > 0 && message[0] >= KindPing && message[0] <= KindRestart
 }
 
-// message is any of the four kinds. Its kind determines its fields.
 type message struct {
 	kind   uint8
 	number uint8        // of the exchange, chosen by the client
@@ -48,7 +47,6 @@ func units(t, unit systems.Time) int64 {
 	return int64(t / unit)
 }
 
-// append writes the message.
 func (m *message) append(dst []byte, unit systems.Time) []byte {
 	w := wire.NewWriter(dst, MaxMessage)
 	w.U8(m.kind)

@@ -35,7 +35,6 @@ const (
 func (g *grid) moved(marker bool, _ int, _ bool) { g.stale = g.stale || marker }
 func (*grid) left(int, int)                      {}
 
-// cell returns the cell of a coordinate.
 func (g *grid) cell(x fixed.Num) int64 {
 	q := int64(x / g.size)
 	if x%g.size < 0 {
@@ -44,7 +43,6 @@ func (g *grid) cell(x fixed.Num) int64 {
 	return q
 }
 
-// at returns the bucket of a cell.
 func (g *grid) at(cx, cy int64) uint32 {
 	mask := int64(1)<<g.bits - 1
 	return uint32((cy&mask)<<g.bits | cx&mask)

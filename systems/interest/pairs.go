@@ -1,10 +1,6 @@
 package interest
 
-import (
-	"slices"
-
-	"tendon/ecs/fixed"
-)
+import "tendon/ecs/fixed"
 
 // pairs is the pair list of Cloud Wu's AOI service. Each watcher and marker has an anchor: the position of its last move.
 // Movement of less than R/2 from the anchor is no move. After a move, all its pairs are compared. A pair whose anchors
@@ -37,16 +33,13 @@ type hotPair struct{ w, m, wVersion, mVersion uint32 }
 
 // moved stores a position, which is a move if it is fresh or R/2 or more from the anchor.
 func (p *pairs) moved(marker bool, id int, fresh bool) {
-	list, pos := &p.watchers, (*fixed.Vec3)(nil)
+	list, pos := &p.markers, (*fixed.Vec3)(nil)
 	if marker {
-		list, pos = &p.markers, &p.sets.markers[id].pos
+		pos = &p.sets.markers[id].pos
 	} else {
-		pos = &p.sets.watchers[id].pos
+		list, pos = &p.watchers, &p.sets.watchers[id].pos
 	}
-	if id >= len(*list) {
-		*list = slices.Grow(*list, id+1-len(*list))[:id+1]
-	}
-	if at := &(*list)[id]; fresh || !p.still.covers(&at.pos, pos) {
+	if at := slot(list, id); fresh || !p.still.covers(&at.pos, pos) {
 		*at = anchor{*pos, at.version + 1, true}
 	}
 }

@@ -27,7 +27,6 @@ func belowHalf(d fixed.Num) reach {
 	return reach{uint64(d) / 2, hi >> 2, hi<<62 | lo>>2}
 }
 
-// covers reports whether a and b are within r of each other.
 func (r *reach) covers(a, b *fixed.Vec3) bool {
 	x, y, z := difference(a.X, b.X), difference(a.Y, b.Y), difference(a.Z, b.Z)
 	if x > r.dist || y > r.dist || z > r.dist {

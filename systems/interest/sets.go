@@ -57,7 +57,6 @@ type finder interface {
 	find(found []uint64) []uint64
 }
 
-// place is the position of a watcher or a marker.
 type place struct {
 	pos    fixed.Vec3
 	placed bool
@@ -69,7 +68,6 @@ type watcher struct {
 	members []member // ascending
 }
 
-// member is a marker in a set.
 type member struct {
 	marker  uint32
 	outside uint32 // Updates in a row that found it beyond 1.25·R
@@ -121,11 +119,7 @@ func New(c Config) (*Sets, error) {
 // Watch sets the position of watcher w. It must be computed by the server: with a position of its own choice, a client
 // could receive any entity.
 func (s *Sets) Watch(w int, pos fixed.Vec3) {
-	checkID(w)
-	if w >= len(s.watchers) {
-		s.watchers = slices.Grow(s.watchers, w+1-len(s.watchers))[:w+1]
-	}
-	at := &s.watchers[w]
+	at := slot(&s.watchers, w)
 	fresh := !at.placed
 	at.pos, at.placed = pos, true
 	s.finder.moved(false, w, fresh)
@@ -145,11 +139,7 @@ func (s *Sets) Unwatch(w int) {
 
 // Place sets the position of marker m. A step and a teleport are treated alike.
 func (s *Sets) Place(m int, pos fixed.Vec3) {
-	checkID(m)
-	if m >= len(s.markers) {
-		s.markers = slices.Grow(s.markers, m+1-len(s.markers))[:m+1]
-	}
-	at := &s.markers[m]
+	at := slot(&s.markers, m)
 	fresh := !at.placed
 	at.pos, at.placed = pos, true
 	s.finder.moved(true, m, fresh)
@@ -312,8 +302,13 @@ func (s *Sets) Counts() Counts { return s.counts }
 // pairOf packs a pair so that pairs sort by watcher and then by marker.
 func pairOf(w, m int) uint64 { return uint64(w)<<32 | uint64(m) }
 
-func checkID(id int) {
+// slot returns the element of an id. The list grows as needed.
+func slot[T any](list *[]T, id int) *T {
 	if id < 0 || id > MaxID {
 		panic(fmt.Sprintf("interest: id %d is outside [0, MaxID]; number watchers and markers from 0", id))
 	}
+	if id >= len(*list) {
+		*list = slices.Grow(*list, id+1-len(*list))[:id+1]
+	}
+	return &(*list)[id]
 }

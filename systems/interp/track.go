@@ -30,7 +30,6 @@ const (
 	Teleported                    // the entity did not travel here from where it was before
 )
 
-// held is a sample that holds from its tick until another.
 type held struct {
 	Sample
 	until ecs.Tick

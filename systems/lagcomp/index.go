@@ -13,12 +13,10 @@ var (
 	anywhere = box{nowhere.hi, nowhere.lo}
 )
 
-// around returns the box of a circle.
 func around(at fixed.Vec3, radius fixed.Num) box {
 	return box{fixed.Vec2{X: at.X - radius, Y: at.Y - radius}, fixed.Vec2{X: at.X + radius, Y: at.Y + radius}}
 }
 
-// with returns the smallest box that holds both.
 func (b box) with(o box) box {
 	return box{
 		fixed.Vec2{X: min(b.lo.X, o.lo.X), Y: min(b.lo.Y, o.lo.Y)},
@@ -59,7 +57,6 @@ type index[T any] struct {
 // forget drops the boxes. They are built again from the past when they are used.
 func (x *index[T]) forget() { x.trails, x.warm = x.trails[:0], false }
 
-// follow brings the boxes up to the last state.
 func (s *Sweep[T]) follow(x *index[T], w *ecs.World) {
 	last := w.Tick() - 1
 	if x.warm && x.last == last {

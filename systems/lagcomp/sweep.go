@@ -138,7 +138,6 @@ func (s *Sweep[T]) steady(x *index[T], w *ecs.World, e ecs.Entity, now T, view i
 	return true
 }
 
-// place returns the box of a value.
 func (s *Sweep[T]) place(x *index[T], value T) box {
 	x.row = value
 	return around(s.motion(&x.row).Pos, s.bounds(&x.row))

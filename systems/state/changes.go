@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -14,8 +13,8 @@ import (
 // A global is the set of players, which has number 0, or a resource.
 type Changes struct {
 	schema   *schema
-	tick     ecs.Tick    // last observed
-	observed recentTicks // the last
+	tick     ecs.Tick // last observed
+	observed bool     // a tick was observed
 	entities histories
 	globals  []history
 	values   []uint64              // scratch
@@ -44,11 +43,10 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 // Observe records the state of a tick that clients receive. changed must be what differs from the last observed state, or
 // from an empty one at first. It panics if the tick is not later than the last.
 func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
-	if len(c.observed) > 0 && now.Tick() <= c.tick {
+	if c.observed && now.Tick() <= c.tick {
 		panic(fmt.Sprintf("state: Observe of tick %d after tick %d: call it once a tick, and make new Changes after a rewind", now.Tick(), c.tick))
 	}
-	c.tick = now.Tick()
-	c.observed.push(c.tick)
+	c.tick, c.observed = now.Tick(), true
 	for row := range changed.Rows {
 		c.observeRow(now, row)
 	}
@@ -63,7 +61,6 @@ func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 	}
 }
 
-// observeRow records the values of a row.
 func (c *Changes) observeRow(now *image.Snapshot, row uint32) {
 	e, set, values := now.AppendScalars(c.values[:0], row)
 	c.values = values
@@ -113,41 +110,10 @@ func (c *Changes) All(yield func(e ecs.Entity, priority float32) bool) {
 	}
 }
 
-// history returns the values of an item, nil if it is an entity that does not exist.
+// history returns nil for an entity that does not exist.
 func (c *Changes) history(it *item) *history {
 	if it.phase == isGlobal {
 		return &c.globals[it.row]
 	}
 	return c.entities.of(it.entity)
-}
-
-// isCurrent reports whether an entity has the same values in an older state as now. For a state among the last observed
-// ones, it compares the state with the values that were recorded of it instead. They differ if a position was omitted.
-func (c *Changes) isCurrent(state *image.Snapshot, e ecs.Entity, observed bool) bool {
-	h := c.entities.of(e)
-	if h == nil {
-		return observed
-	}
-	if observed && c.omits == nil {
-		return true
-	}
-	_, set, values := state.AppendScalars(c.values[:0], e.Row)
-	c.values = values
-	since, at := h.newest()
-	ok := since <= state.Tick()
-	if observed {
-		at, ok = h.during(state.Tick())
-	}
-	return ok && set == h.set && slices.Equal(values, at)
-}
-
-// isCurrentGlobal reports whether a global has the same values in an older state as now.
-func (c *Changes) isCurrentGlobal(state *image.Snapshot, i int) bool {
-	h := &c.globals[i]
-	if h.count == 0 {
-		return false
-	}
-	c.values = appendGlobal(c.values[:0], state, i)
-	since, now := h.newest()
-	return since <= state.Tick() && slices.Equal(c.values, now)
 }

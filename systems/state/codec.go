@@ -71,7 +71,6 @@ type numbers struct {
 	entropy.Number
 }
 
-// of returns the models of a number of a kind for a delta.
 func (n *numbers) of(kind int, delta uint32) *entropy.Number {
 	if n.delta != delta {
 		n.delta, n.Number = delta, expected[kind]
@@ -92,7 +91,6 @@ func newModels(s *schema) *models {
 	return m
 }
 
-// forget resets all models.
 func (m *models) forget() {
 	m.places, m.born, m.has = [lists]place{fresh, fresh, fresh}, expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
 	for way := range ways {
@@ -115,7 +113,6 @@ func (m *models) forgetNumbers() {
 	}
 }
 
-// coding is the state of coding a list.
 type coding struct {
 	next      uint64             // the least place of the next element
 	base      ecs.Tick           // of the last element with a coded baseline
@@ -125,14 +122,12 @@ type coding struct {
 	set       image.ComponentSet // of the last whole entity
 }
 
-// encoder writes the content of a delta.
 type encoder struct {
 	entropy.Encoder
 	schema *schema
 	models *models
 }
 
-// element begins an element of a list.
 func (e *encoder) element(list int, c *coding, place uint32) {
 	m := &e.models.places[list]
 	e.Bit(&m.more, true)
@@ -228,7 +223,6 @@ func (e *encoder) part(i, way int, values, base []uint64, speeds []speed) {
 	}
 }
 
-// scalar codes a value of a part.
 func (e *encoder) scalar(p *part, k, way int, values, base []uint64, speeds []speed) {
 	n, down := e.models.number(p.context[k], k, way, speeds)
 	v := p.difference(values, base, k)
@@ -255,7 +249,6 @@ func (m *models) number(context int32, k, way int, speeds []speed) (n *entropy.N
 	return m.scalar[kind][context].of(kind, m.delta), down
 }
 
-// difference returns the difference of a value from its base.
 func (p *part) difference(values, base []uint64, k int) uint64 {
 	v := values[k]
 	switch {

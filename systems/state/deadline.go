@@ -7,7 +7,6 @@ import (
 	"tendon/ecs"
 )
 
-// candidate is an entity that is due.
 type candidate struct {
 	rowItem
 	own     bool // its owner is the client's player
@@ -113,12 +112,10 @@ func (w *writer) pressing(due []candidate, room, own float32) (bits float32) {
 	return min(bits, room)
 }
 
-// byDeadline sorts by the time waited, longest first.
 func byDeadline(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.waited, a.waited), byUrgency(a, b))
 }
 
-// byUrgency sorts the player's own entities first, then by urgency, highest first.
 func byUrgency(a, b candidate) int {
 	switch {
 	case a.own && !b.own:

@@ -56,7 +56,6 @@ func (h header) append(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// read parses a header and returns the content after it.
 func (h *header) read(delta []byte) (content []byte, ok bool) {
 	r := wire.NewReader(delta)
 	h.sequence, h.tick = r.U16(), r.U16()
@@ -76,7 +75,6 @@ type element struct {
 	from, to int // in the decoder's values
 }
 
-// decoder reads the content of deltas.
 type decoder struct {
 	entropy.Decoder
 	schema       *schema
@@ -214,7 +212,6 @@ func (d *decoder) reference(m *place, c *coding, now ecs.Tick, store *storage) e
 	return nil
 }
 
-// elementValues reads the values of an element.
 func (d *decoder) elementValues(x *element, way int, base []uint64) error {
 	if x.list == listGlobals {
 		return d.part(d.schema.components+int(x.place), way, base, nil)

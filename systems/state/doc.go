@@ -27,13 +27,6 @@
 // replica equals the server's state in fields that are exact or rounded to a step. Declare steps, since every bit of a
 // number takes room.
 //
-// # Tasks
-//
-//   - record the changes once for all clients: [NewChanges], [Changes.Observe], [Changes.State]
-//   - send to a client: [NewSender], [Sender.Open], [Sender.Append], [Sender.Acked]
-//   - send all entities: [Changes.All]
-//   - omit positions that motion records replicate: [Changes.OmitPositions]
-//   - see whether the budget is enough: [SenderStats]
-//   - receive: [NewReceiver], [Receiver.Load], [Receiver.Receive], [Receiver.Ack]
-//   - find out whether the replica equals the server's state: [Receiver.Complete], [Receiver.Current]
+// [Changes.All] sends all entities, [Changes.OmitPositions] leaves positions to motion records, [SenderStats] shows whether
+// the budget is enough, and [Receiver.Complete] and [Receiver.Current] whether the replica equals the server's state.
 package state

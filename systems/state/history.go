@@ -45,7 +45,6 @@ func (r recentTicks) has(f ecs.Tick) bool {
 // minSlots is the number of values that a history has room for at first: most entities are at rest.
 const minSlots = 2
 
-// begin makes the history empty.
 func (h *history) begin(e ecs.Entity, set image.ComponentSet, width int) {
 	if width != h.width {
 		h.values = h.values[:0]
@@ -69,7 +68,6 @@ func (h *history) push(tick ecs.Tick, values []uint64, most int) {
 	h.count++
 }
 
-// grow doubles the slots.
 func (h *history) grow() {
 	slots := max(minSlots, 2*h.count)
 	ticks, values := make([]ecs.Tick, slots), make([]uint64, slots*h.width)
@@ -90,7 +88,6 @@ func (h *history) value(i int) []uint64 {
 	return h.values[slot*h.width : (slot+1)*h.width]
 }
 
-// pushGlobal adds the values of a global.
 func (h *history) pushGlobal(tick ecs.Tick, values []uint64, most int) {
 	if h.count == 0 {
 		h.begin(ecs.Entity{}, 0, len(values))
@@ -98,7 +95,6 @@ func (h *history) pushGlobal(tick ecs.Tick, values []uint64, most int) {
 	h.push(tick, values, most)
 }
 
-// forget drops all values but the newest.
 func (h *history) forget() {
 	if h.count > 1 {
 		h.first, h.count = h.slot(h.count-1), 1
@@ -110,7 +106,6 @@ func (h *history) newest() (since ecs.Tick, values []uint64) {
 	return h.tick(h.count - 1), h.value(h.count - 1)
 }
 
-// has reports whether these are the newest values.
 func (h *history) has(values []uint64) bool {
 	if h.count == 0 {
 		return false
@@ -142,6 +137,12 @@ func (h *history) during(f ecs.Tick) (values []uint64, ok bool) {
 		return nil, false
 	}
 	return h.value(n - 1), true
+}
+
+// agrees reports whether these values held in tick f.
+func (h *history) agrees(f ecs.Tick, set image.ComponentSet, values []uint64) bool {
+	stored, ok := h.during(f)
+	return ok && set == h.set && slices.Equal(values, stored)
 }
 
 // histories are the histories of entities, by row.
@@ -190,7 +191,6 @@ func (t *histories) begin(e ecs.Entity, set image.ComponentSet, width int) *hist
 	return h
 }
 
-// drop removes the history of a row.
 func (t *histories) drop(row uint32) {
 	slot, ok := t.rows.Slot(row)
 	if !ok {

@@ -21,14 +21,12 @@ type Receiver struct {
 	refused  uint64         // the newest delta that was refused, 0: none since
 }
 
-// storage holds the values that a client stores.
 type storage struct {
 	entities histories
 	globals  []history
 	accepted recentTicks // of the last accepted deltas
 }
 
-// update records the values of an entity since a tick.
 func (s *storage) update(e ecs.Entity, set image.ComponentSet, values []uint64, tick ecs.Tick) {
 	s.entities.push(s.entities.begin(e, set, len(values)), tick, values, storedValues)
 }

@@ -252,7 +252,7 @@ func (o *observation) state() *image.Snapshot { return &o.states[o.turn] }
 
 func (o *observation) record(w *ecs.World) {
 	base := &o.states[o.turn]
-	if len(o.changes.observed) == 0 {
+	if !o.changes.observed {
 		base.Release()
 		o.changed = image.Changed{}
 	}

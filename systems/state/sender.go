@@ -60,7 +60,6 @@ type sentDelta struct {
 	entries  []entry
 }
 
-// entry is an item in a delta.
 type entry struct {
 	item   int32  // see Sender.item
 	serial uint32 // of the item when it was sent; if it has another now, the entry is void
@@ -90,7 +89,6 @@ type item struct {
 	waits   ecs.Tick
 }
 
-// unbase removes the baseline.
 func (it *item) unbase() {
 	it.based, it.by, it.older, it.flight = false, 0, 0, 0
 }
@@ -111,8 +109,8 @@ func NewSender(c *Changes) *Sender {
 }
 
 // Open starts anew with a client that has loaded state, which Changes must have observed. seat is the client's player,
-// whose entities are sent first, −1 for none. Loading may take long: values that have not changed since count as
-// acknowledged, however old the state is. If it is too old, everything is sent whole. Open panics on an empty snapshot.
+// whose entities are sent first, −1 for none. Loading may take long: values that Changes has stored of the state's tick count
+// as acknowledged, and others are sent whole. Open panics on an empty snapshot.
 func (s *Sender) Open(seat int, state *image.Snapshot) {
 	if state.Empty() {
 		panic("state: Open with an empty snapshot: pass the state whose image the client was sent")
@@ -131,16 +129,18 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 	}
 	s.entities.Clear()
 	s.globals = s.globals[:0]
-	observed := s.changes.observed.has(state.Tick())
-	for i := range s.changes.globals {
-		current := observed || s.changes.isCurrentGlobal(state, i)
+	c := s.changes
+	for i := range c.globals {
+		c.values = appendGlobal(c.values[:0], state, i)
+		current := c.globals[i].agrees(state.Tick(), 0, c.values)
 		s.globals = append(s.globals, item{row: uint32(i), phase: isGlobal, known: true, based: current, base: state.Tick()})
 	}
-	state.Entities(func(e ecs.Entity) bool {
-		it, current := s.entities.At(s.add(e)), s.changes.isCurrent(state, e, observed)
-		it.known, it.based, it.base = true, current, state.Tick()
-		return true
-	})
+	for e := range state.Entities {
+		_, set, values := state.AppendScalars(c.values[:0], e.Row)
+		c.values = values
+		it, h := s.entities.At(s.add(e)), c.entities.of(e)
+		it.known, it.based, it.base = true, h != nil && h.agrees(state.Tick(), set, values), state.Tick()
+	}
 }
 
 // item returns an item by its number: globals come first, then the slots of entities.
@@ -162,7 +162,6 @@ func (s *Sender) add(e ecs.Entity) (slot int) {
 	return slot
 }
 
-// release removes the item in a slot.
 func (s *Sender) release(slot int) {
 	it := s.entities.At(slot)
 	it.phase = unused
@@ -183,7 +182,7 @@ func (s *Sender) release(slot int) {
 //
 // Append panics before Open, without a tick observed since, and with a limit below 64 bytes.
 func (s *Sender) Append(dst []byte, limit int, relevant iter.Seq2[ecs.Entity, float32]) []byte {
-	if limit < minDelta || len(s.globals) == 0 || len(s.changes.observed) == 0 || s.changes.tick < s.last {
+	if limit < minDelta || len(s.globals) == 0 || !s.changes.observed || s.changes.tick < s.last {
 		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a delta room")
 	}
 	w := &s.changes.writer

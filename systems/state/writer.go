@@ -45,7 +45,6 @@ type rowItem struct {
 	bits int32 // expected size
 }
 
-// begin starts the next delta of a sender.
 func (w *writer) begin(s *Sender) {
 	w.sender, w.changes, w.overdue = s, s.changes, s.overdue()
 	w.globals, w.gone, w.due, w.chosen = w.globals[:0], w.gone[:0], w.due[:0], w.chosen[:0]

@@ -154,7 +154,6 @@ func RenderComparison(rows []comparedRow, speed float64) string {
 	return t.Render() + "\n"
 }
 
-// nanos formats nanoseconds.
 func nanos(ns float64) string {
 	if ns == 0 {
 		return ""

@@ -33,10 +33,8 @@ func Plot(f *File, dir string) error {
 	return nil
 }
 
-// costWidth is the width of the plots of costs.
 const costWidth = vg.Length(620)
 
-// barKinds are the parts of bars.
 var barKinds = [3]struct {
 	name   string
 	colour int // of plots.Colours
@@ -95,7 +93,6 @@ func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 	return p, len(list), nil
 }
 
-// linesDrawn is the number of rows in the plot over time.
 const linesDrawn = 6
 
 // costLines draws the most expensive rows over time.

@@ -29,13 +29,11 @@ func Render(f *File, allocs bool) string {
 	return b.String()
 }
 
-// firstLines returns the first lines of a text.
 func firstLines(lines string, most int) string {
 	list := strings.SplitAfter(lines, "\n")
 	return strings.Join(list[:min(most, len(list))], "")
 }
 
-// renderReport returns the table of one side.
 func renderReport(r *cost.Report, allocs bool) string {
 	t := app.NewTable(r.Name)
 	header := table.Row{}
