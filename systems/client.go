@@ -7,8 +7,6 @@ import (
 
 // Client is the client half of a strategy. The client core drives it: Load when an image is in the world, Receive for each
 // message, then Frame once per frame of the display, then Send. The half simulates in ClientConfig.World.
-//
-// The capabilities Keeper, Replicated and Presenter are optional. Callers find them by type assertion.
 type Client interface {
 	Display
 	// Load takes over the state in the world, which is confirmed. serverTick is the tick of the server when it was sent,
@@ -27,7 +25,7 @@ type Client interface {
 	Send(now Time, out Outbox)
 }
 
-// Display is what a client half has to show, for reading.
+// Display is the readable part of a client half.
 type Display interface {
 	// View returns the last two states, and the position of the display between them in [0, 1). confirmed is the newest
 	// confirmed state, which may be empty. The states are valid until the next Frame.
@@ -67,7 +65,7 @@ type Presenter interface {
 	Present(v *ecs.View, now Time)
 }
 
-// ClientConfig is what every client half is made from.
+// ClientConfig configures a client half.
 type ClientConfig struct {
 	// World is the client's copy of the match. Required.
 	World *ecs.World
@@ -89,7 +87,7 @@ type ClientConfig struct {
 	Observer image.Observer
 }
 
-// ClientStats is what a client half has counted since it was made, in terms that all strategies share.
+// ClientStats are the counters of a client half, which all strategies share.
 type ClientStats struct {
 	Present     ecs.Tick
 	Confirmed   ecs.Tick
@@ -168,6 +166,6 @@ func Unreplicated(dst []bool, g *ecs.Game, half Replicated) []bool {
 	return dst
 }
 
-// UnreplicatedColumns is the number of columns, the first of image.Schema.Columns, that a replica never has: the tick with the random
-// source, and the inputs.
+// UnreplicatedColumns is the number of columns, the first of image.Schema.Columns, that a replica never has: the tick with the
+// random source, and the inputs.
 const UnreplicatedColumns = 2

@@ -12,18 +12,9 @@
 // runs over UDP, in the simulated network and in tests. Messages are hostile until they are parsed. A half returns an error
 // for a message that it cannot use, and is otherwise unchanged.
 //
-// # Interfaces
-//
-// [Server] and [Client] are the halves, on the common halves of the packages authority and predictor. A half may have more
-// capabilities, which callers find by type assertion:
-//
-//   - [Historian]: a server serves peers that hold an older state, and continues from recorded ticks.
-//   - [Monitor]: a server finds peers whose state differs, and counts what they send.
-//   - [Waiter]: a server may hold the match up for a slow player.
-//   - [Voter]: the players vote on the result of a match.
-//   - [Keeper]: a client keeps final states of its own.
-//   - [Replicated]: a client receives states instead of computing them.
-//   - [Presenter]: a client updates the view itself.
+// [Server] and [Client] are the halves, on the common halves of the packages authority and predictor. Callers find optional
+// capabilities by type assertion: [Historian], [Monitor], [Waiter] and [Voter] of servers, [Keeper], [Replicated] and
+// [Presenter] of clients.
 //
 // # Events
 //

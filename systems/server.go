@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"fmt"
 	"iter"
 
 	"tendon/ecs"
@@ -13,8 +14,6 @@ import (
 //
 // Send is called when all ticks up to Done are as durable as they are going to be. Open, Receive and Stamp must not send
 // anything that depends on a tick for which Send has not been called.
-//
-// The capabilities Historian, Monitor, Waiter and Voter are optional: see Full.
 type Server interface {
 	Match
 	// Open starts to serve a peer that holds State(have). The seat is −1 for a spectator. have must be in
@@ -43,8 +42,7 @@ type Match interface {
 	Done() ecs.Tick
 }
 
-// Historian is a Server that keeps history: it serves peers that hold an older state than Done, and continues a match from
-// recorded ticks.
+// Historian is a Server that serves peers with an older state than Done, and continues a match from recorded ticks.
 type Historian interface {
 	// OldestServable returns the oldest tick whose state a peer may hold when it is opened.
 	OldestServable() ecs.Tick
@@ -76,7 +74,42 @@ type Voter interface {
 	Conclude()
 }
 
-// ServerConfig is what every server half is made from.
+// FullServer is a Server with every capability. Those that the half lacks have no effect. Rooms, and wrappers of halves,
+// use it instead of looking for capabilities themselves.
+type FullServer struct {
+	Server
+	Historian
+	Monitor
+	Waiter
+	Voter
+}
+
+// Full returns a half with every capability. A half without history can only serve State(Done), and adopts no tick.
+func Full(s Server) FullServer {
+	return FullServer{s, capability[Historian](s), capability[Monitor](s), capability[Waiter](s), capability[Voter](s)}
+}
+
+// capability returns a capability of a half, or one without effect.
+func capability[T any](s Server) T {
+	if c, ok := s.(T); ok {
+		return c
+	}
+	return any(incapable{s}).(T)
+}
+
+// incapable implements the capabilities that a half lacks.
+type incapable struct{ half Server }
+
+func (i incapable) OldestServable() ecs.Tick { return i.half.Done() }
+func (incapable) Adopt(t FinalTick) error {
+	return fmt.Errorf("systems: tick %d cannot be adopted: the strategy keeps no history", t.Tick)
+}
+func (incapable) Desynced(func(Peer))          {}
+func (incapable) PeerStats(Peer) (s PeerStats) { return s }
+func (incapable) Hold(Time) bool               { return false }
+func (incapable) Conclude()                    {}
+
+// ServerConfig configures a server half.
 type ServerConfig struct {
 	// World is the match, in the state in which it starts or continues. Required.
 	World *ecs.World
@@ -113,7 +146,7 @@ func (f *FinalTick) Recorded() rollback.FinalTick {
 	return t
 }
 
-// PeerStats is what a server half counts of one peer.
+// PeerStats holds the counters of one peer.
 type PeerStats struct {
 	Acked       ecs.Tick       // newest tick that the peer has acknowledged
 	Substituted uint64         // ticks for which the peer's input was missing

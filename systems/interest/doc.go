@@ -32,15 +32,6 @@
 // must be the server's. The package sends nothing; tendon/systems/state chooses the updates that fit the bandwidth, by
 // priorities for which [Sets.Distance] can be used.
 //
-// # Determinism
-//
 // Distances are compared exactly, in fixed point, without floats, maps or a clock. Equal positions give equal events in
 // the same order (watcher, then marker).
-//
-// # Tasks
-//
-//   - set positions: [New], [Sets.Watch], [Sets.Place]
-//   - read the sets: [Sets.Update], [Sets.AppendSet], [Sets.Has], [Sets.Distance]
-//   - remove a client or an entity: [Sets.Unwatch], [Sets.Remove]
-//   - get set sizes and work: [Sets.Counts]
 package interest

@@ -40,11 +40,9 @@ func (t *trail) touches(o *box) bool {
 	return all.touches(o)
 }
 
-// index holds the boxes of a world for a Sweep. They hold every place of the ticks [from, last]. Places of ticks before turn are in
-// trail.before, the others in trail.since. When since holds a window of ticks it becomes before. So the boxes always hold
-// one to two windows, and a tick costs one row for each entity.
-//
-// It is warm once it has followed a tick.
+// index holds the boxes of a world for a Sweep. They hold every place of the ticks [from, last]. Places of ticks before turn
+// are in trail.before, the others in trail.since. When since holds a window of ticks it becomes before. So the boxes always
+// hold one to two windows, and a tick costs one row for each entity. The index is warm once it has followed a tick.
 type index[T any] struct {
 	trails           []trail // ascending by row
 	next             []trail // scratch
@@ -94,7 +92,7 @@ func (s *Sweep[T]) align(x *index[T], w *ecs.World) {
 	x.trails, x.next = x.next, x.trails
 }
 
-// trailOf returns e's trail, nil if it has none. next is where the search continues; entities are searched in ascending order.
+// trailOf returns e's trail, nil if it has none. Entities are searched in ascending order, from next on.
 func (x *index[T]) trailOf(e ecs.Entity, next *int) *trail {
 	for *next < len(x.trails) && x.trails[*next].entity.Row < e.Row {
 		*next++

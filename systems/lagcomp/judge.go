@@ -29,7 +29,7 @@ const (
 )
 
 // Judge decides the moment at which a shot is checked, from the client's declaration and the server's measurement of the
-// client's link. For any declaration in tick f, the view lies in [f − Cap, f] and within 200 ms of the estimate, unless the
+// client's link. For any declaration in tick f, the view lies in [f − Cap, f]. It is within 200 ms of the estimate, unless the
 // estimate is older than the cap.
 //
 // It counts the distance between a view and the tick that uses it, in 1/256 tick, which stays small for any declaration. It

@@ -71,9 +71,9 @@ func (s *Sweep[T]) Derived() ecs.AnyDerived { return s.derived }
 // Cost returns the counters of a world.
 func (s *Sweep[T]) Cost(w *ecs.World) Cost { return s.derived.Of(w).cost }
 
-// Near yields the entities that p could hit in the rectangle [lo, hi], with their values as p's shot meets them, in the order of rows. An entity that has teleported since, or was not there
-// throughout, has its present value. The
-// circle of each touches the rectangle. Without a stamp the values are of the present.
+// Near yields the entities whose circle touches the rectangle [lo, hi], in the order of rows, with their values as p saw them.
+// An entity that has teleported since, or was not there throughout, has its present value. Without a stamp all values are
+// of the present.
 func (s *Sweep[T]) Near(w *ecs.World, p ecs.Player, lo, hi fixed.Vec2) iter.Seq2[ecs.Entity, T] {
 	return func(yield func(ecs.Entity, T) bool) { s.near(w, p, box{lo, hi}, yield) }
 }
