@@ -92,7 +92,7 @@ func newBridge(w *World, view bool) *bridge {
 		b.columns = append(b.columns, bridgedColumn{w.image.Column(c.declared()), c})
 	}
 	b.key = make([]byte, (len(b.columns)+7)/8)
-	b.blocks = make([][]*bridgedBlock, w.image.Identity().Owners())
+	b.blocks = make([][]*bridgedBlock, w.game.MaxPlayers+1)
 	return b
 }
 

@@ -41,12 +41,13 @@ type Needs struct {
 // component to add it to.
 func (s Strategy) Check(g *ecs.Game) error {
 	role, do := "", ""
-	switch schema := g.Schema(); {
-	case s.Needs.Motion && !schema.HasMotion():
+	motion, setMotion, lerp := g.Schema().HasRoles()
+	switch {
+	case s.Needs.Motion && !motion:
 		role, do = "Motion", "give one to the component that holds positions, with Roles.Motion and SetMotion"
-	case s.Needs.Motion && !schema.HasSetMotion():
+	case s.Needs.Motion && !setMotion:
 		role, do = "SetMotion", "give one to the component that has a Motion role"
-	case s.Needs.Between && !schema.HasLerp() && !schema.HasSetMotion():
+	case s.Needs.Between && !lerp && !setMotion:
 		role, do = "Lerp", "give one to the component that holds positions, or Motion and SetMotion"
 	default:
 		return nil

@@ -45,17 +45,16 @@ func (s *Snapshot) AppendImage(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, s.image.fingerprint)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.tick))
 	for _, st := range s.image.stores {
+		held := func(i int) bool { return !isZero(s.page(st, i)) }
 		count := len(st.pages)
-		for count > 0 && s.zeroPage(st, count-1) {
+		for count > 0 && !held(count-1) {
 			count--
 		}
 		dst = binary.AppendUvarint(dst, uint64(count))
 		which := len(dst)
-		for range (count + 7) / 8 {
-			dst = append(dst, 0)
-		}
+		dst = append(dst, make([]byte, (count+7)/8)...)
 		for i := range count {
-			if !s.zeroPage(st, i) {
+			if held(i) {
 				dst[which+i/8] |= 1 << (i % 8)
 				dst = append(dst, s.page(st, i)...)
 			}
@@ -71,8 +70,6 @@ func (s *Snapshot) page(st *store, i int) []byte {
 	}
 	return nil
 }
-
-func (s *Snapshot) zeroPage(st *store, i int) bool { return isZero(s.page(st, i)) }
 
 // isZero reports whether all bytes are zero. b is at most one page or row.
 func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }

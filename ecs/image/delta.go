@@ -219,10 +219,10 @@ func (in *incoming) readHeader(delta []byte) error {
 	if len(delta) == 0 || delta[0] != deltaFormat {
 		return ErrDeltaFormat
 	}
-	in.rest = delta[1:]
-	from, ok := in.uvarint(math.MaxUint64)
-	ticks, ok2 := in.uvarint(math.MaxUint64 - from)
-	if !ok || !ok2 || len(in.rest) < 8 {
+	in.reader = reader{rest: delta[1:]}
+	from := in.uvarint(math.MaxUint64)
+	ticks := in.uvarint(math.MaxUint64 - from)
+	if in.failed || len(in.rest) < 8 {
 		return fmt.Errorf("%w: its header is cut off or its ticks overflow", ErrDelta)
 	}
 	in.from, in.to = Tick(from), Tick(from+ticks)
@@ -236,8 +236,8 @@ func (in *incoming) readPages() error {
 	stores := in.image.stores
 	number, next := uint64(0), uint64(0)
 	for len(in.rest) > 0 {
-		place, ok := in.uvarint(math.MaxUint64)
-		if !ok || place>>1 >= uint64(len(stores))-number {
+		place := in.uvarint(math.MaxUint64)
+		if in.failed || place>>1 >= uint64(len(stores))-number {
 			return errors.New("a page of a store that does not exist")
 		}
 		if place>>1 > 0 {
@@ -247,11 +247,10 @@ func (in *incoming) readPages() error {
 		}
 		st, index := stores[number], uint64(0)
 		if place&1 != 0 {
-			more, ok := in.uvarint(regionRows)
-			if !ok {
+			index = max(next, 1) + in.uvarint(regionRows)
+			if in.failed {
 				return errors.New("a page number that is cut off or too large")
 			}
-			index = max(next, 1) + more
 		}
 		if err := in.readPage(st, int(index)); err != nil {
 			return st.info.fault(fmt.Errorf("page %d: %w", index, err))

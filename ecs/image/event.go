@@ -78,9 +78,9 @@ func (s *Schema) ReadEvents(dst []EmittedEvent, b []byte) ([]EmittedEvent, error
 	if len(b) == 0 {
 		return dst, nil
 	}
-	r := reader{b}
-	tick, ok := r.uvarint(math.MaxUint64)
-	if !ok || len(r.rest) == 0 {
+	r := reader{rest: b}
+	tick := r.uvarint(math.MaxUint64)
+	if r.failed || len(r.rest) == 0 {
 		return dst, fmt.Errorf("%w: no tick, or no event after it", ErrEvents)
 	}
 	list := dst
@@ -95,28 +95,23 @@ func (s *Schema) ReadEvents(dst []EmittedEvent, b []byte) ([]EmittedEvent, error
 }
 
 func (s *Schema) readEvent(r *reader, tick Tick) (e EmittedEvent, err error) {
-	number, ok := r.uvarint(math.MaxUint16)
-	if !ok || int(number) >= len(s.Events) {
+	number := r.uvarint(math.MaxUint16)
+	if r.failed || int(number) >= len(s.Events) {
 		return e, fmt.Errorf("a type that is not among the game's %d", len(s.Events))
 	}
 	t := s.Events[number]
-	row, ok := r.uvarint(math.MaxUint32)
-	var born Tick
-	if ok && row != 0 {
-		var age uint64
-		age, ok = r.uvarint(math.MaxUint64)
-		born = tick - Tick(age)
+	e.Key = EventKey{Tick: tick, Type: uint16(number)}
+	if e.Key.Entity.Row = uint32(r.uvarint(math.MaxUint32)); e.Key.Entity.Row != 0 {
+		e.Key.Entity.Born = tick - Tick(r.uvarint(math.MaxUint64))
 	}
-	ordinal, counted := r.uvarint(math.MaxUint16)
+	e.Key.Ordinal, e.Irreversible = uint16(r.uvarint(math.MaxUint16)), t.irreversible
 	size := int(t.layout.size)
-	if !ok || !counted || len(r.rest) < size {
+	if r.failed || len(r.rest) < size {
 		return e, fmt.Errorf("%q is cut off", t.name)
 	}
-	value := r.rest[:size:size]
-	r.rest = r.rest[size:]
-	if err := t.layout.check(value); err != nil {
+	e.Value, r.rest = r.rest[:size:size], r.rest[size:]
+	if err := t.layout.check(e.Value); err != nil {
 		return e, fmt.Errorf("%q: %w", t.name, err)
 	}
-	key := EventKey{Tick: tick, Type: uint16(number), Ordinal: uint16(ordinal), Entity: Entity{Row: uint32(row), Born: born}}
-	return EmittedEvent{Key: key, Irreversible: t.irreversible, Value: value}, nil
+	return e, nil
 }

@@ -21,6 +21,7 @@ const (
 	ImageHeaderBytes = imageHeaderBytes
 	ImageSparseBytes = imageSparseBytes
 	MaxRowBytes      = maxRowBytes
+	NativeAlign      = nativeAlign
 	RegionRows       = regionRows
 	RegionShift      = regionShift
 	OverlapAll       = overlapAll
@@ -38,10 +39,9 @@ type (
 var (
 	LayoutOf    = layoutOf
 	MisplacedIn = misplacedIn
+	AlignOf     = alignOf
 	Mix         = mix
-	Native      = native
 	ParseStep   = parseStep
-	Target64    = target64
 )
 
 func (x *Column) ClearRow(p0 *Image, p1 *region, p2 uint32) { x.clearRow(p0, p1, p2) }
@@ -222,12 +222,6 @@ func (x *structure) Changes() uint64 { return x.changes }
 
 func (x *structure) Hint() []uint32 { return x.hint }
 
-func (x *target) Align() uintptr { return x.align }
-
-func (x *target) Shape(p0 reflect.Type) (uintptr, uintptr) { return x.shape(p0) }
-
-func (x *target) Structure(p0 reflect.Type) ([]uintptr, uintptr, uintptr) { return x.structure(p0) }
-
 // KeepPadding makes the column's padding part of its state.
 func (x *Column) KeepPadding() {
 	naked := *x.info.layout
@@ -248,5 +242,5 @@ func (x *Image) ClearDirty() { x.dirty = x.dirty[:0] }
 func (x *Image) Restructure() { x.structure.changes++ }
 
 func NewIncoming(im *Image, whole bool, rest []byte) *incoming {
-	return &incoming{image: im, whole: whole, reader: reader{rest}}
+	return &incoming{image: im, whole: whole, reader: reader{rest: rest}}
 }

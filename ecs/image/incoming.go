@@ -11,16 +11,21 @@ import (
 	"unsafe"
 )
 
-type reader struct{ rest []byte }
+// reader reads numbers from bytes. After an error it returns zeros, and failed is set.
+type reader struct {
+	rest   []byte
+	failed bool
+}
 
-// uvarint reads a number. ok is false if it is cut off or larger than most.
-func (r *reader) uvarint(most uint64) (v uint64, ok bool) {
+// uvarint reads a number. It fails if the number is cut off or larger than most.
+func (r *reader) uvarint(most uint64) uint64 {
 	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || v > most {
-		return 0, false
+	if n <= 0 || v > most || r.failed {
+		r.failed = true
+		return 0
 	}
 	r.rest = r.rest[n:]
-	return v, true
+	return v
 }
 
 // incoming is an encoded image or delta while it is read and checked: the pages in which the new state differs. It
@@ -52,7 +57,7 @@ func (in *incoming) release() {
 		}
 	}
 	clear(in.pages)
-	in.pages, in.rest, in.added = in.pages[:0], nil, 0
+	in.pages, in.reader, in.added = in.pages[:0], reader{}, 0
 }
 
 func (s *storeInfo) mostPages() int {

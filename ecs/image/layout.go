@@ -73,8 +73,8 @@ func layoutOf(what, name string, t reflect.Type) (*layout, error) {
 	if err := walk.value(t, "", 0, ""); err != nil {
 		return nil, err
 	}
-	if native != target64 {
-		if path, problem := misplacedIn(t, "", 0, 0); problem != "" {
+	if nativeAlign != 8 {
+		if path, problem := misplacedIn(t, "", 0); problem != "" {
 			return nil, walk.refuse(path, problem)
 		}
 	}
@@ -107,8 +107,12 @@ func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag strin
 	case reflect.Array:
 		return w.array(t, path, offset, tag)
 	case reflect.Struct:
-		if shape, ok := listShapeOf(t); ok {
-			return w.list(t, shape, path, offset, tag)
+		if l, ok := reflect.New(t).Interface().(interface {
+			types() (list, elem reflect.Type)
+		}); ok {
+			if list, elem := l.types(); list == t { // a struct that embeds a List has its methods, but is none
+				return w.list(t, elem, path, offset, tag)
+			}
 		}
 		return w.structure(t, path, offset, tag)
 	}
@@ -183,20 +187,20 @@ func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag s
 	return nil
 }
 
-func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr, tag string) error {
-	if shape.items.Kind() != reflect.Array || shape.items.Elem() != shape.elem || shape.items.Len() == 0 || shape.elem.Size() == 0 {
+func (w layoutWalk) list(t, elem reflect.Type, path string, offset uintptr, tag string) error {
+	count, items := t.Field(0), t.Field(2)
+	if items.Type.Kind() != reflect.Array || items.Type.Elem() != elem || items.Type.Len() == 0 || elem.Size() == 0 {
 		return w.refuse(path, fmt.Sprintf("a list of %s needs the array type of its elements, not %s; use ecs.List[%s, [8]%s] for at most 8",
-			shape.elem, shape.items, shape.elem.Name(), shape.elem.Name()))
+			elem, items.Type, elem.Name(), elem.Name()))
 	}
-	n, count, items := shape.items.Len(), t.Field(0), t.Field(2)
-	at := len(w.lists)
+	n, at := items.Type.Len(), len(w.lists)
 	w.lists = append(w.lists, listSpan{count: len(w.fields), offset: offset + count.Offset, most: uint32(n)})
 	if err := w.leaf(count.Type, joinPath(path, "Len"), offset+count.Offset, ""); err != nil {
 		return err
 	}
 	w.fields[len(w.fields)-1].most = uint64(n)
 	first := len(w.fields)
-	err := w.array(shape.items, path, offset+items.Offset, tag)
+	err := w.array(items.Type, path, offset+items.Offset, tag)
 	w.lists[at].each = (len(w.fields) - first) / n
 	return err
 }
@@ -300,16 +304,9 @@ func (l *layout) fieldAt(offset uintptr) string {
 	return l.fields[slices.IndexFunc(l.fields, func(f field) bool { return f.offset == offset })].path
 }
 
-// target describes how a target lays out structs. Targets differ only in align, the largest alignment of a value of
-// 8 bytes: 8 on 64-bit targets and WebAssembly, 4 on 386, arm and mips.
-type target struct{ align uintptr }
-
-var (
-	target64 = target{8}
-	target32 = target{4}
-	// native is the target this build runs on.
-	native = target{unsafe.Alignof(struct{ v uint64 }{}.v)}
-)
+// nativeAlign is the alignment of values of 8 bytes on this target: 8 on 64-bit targets and WebAssembly, 4 on 386, arm
+// and mips. Targets lay out structs alike otherwise.
+const nativeAlign = unsafe.Alignof(struct{ v uint64 }{}.v)
 
 // littleEndian reports whether this target stores the lowest byte first, as the image's bytes are defined.
 var littleEndian = func() bool {
@@ -317,58 +314,51 @@ var littleEndian = func() bool {
 	return *(*byte)(unsafe.Pointer(&one)) == 1
 }()
 
-// shape returns the size and alignment of a plain type.
-func (g target) shape(t reflect.Type) (size, align uintptr) {
+// alignOf returns the alignment of a plain type on targets that align values of 8 bytes to most.
+func alignOf(t reflect.Type, most uintptr) (align uintptr) {
 	switch t.Kind() {
 	case reflect.Array:
-		size, align = g.shape(t.Elem())
-		return size * uintptr(t.Len()), align
+		return alignOf(t.Elem(), most)
 	case reflect.Struct:
-		_, size, align = g.structure(t)
-		return size, align
+		align = 1
+		for i := range t.NumField() {
+			align = max(align, alignOf(t.Field(i).Type, most))
+		}
+		return align
 	}
-	return t.Size(), min(t.Size(), g.align)
-}
-
-// structure returns the offset of every field of a struct, and its size and alignment.
-func (g target) structure(t reflect.Type) (offsets []uintptr, size, align uintptr) {
-	align = 1
-	last := uintptr(1)
-	for i := range t.NumField() {
-		s, a := g.shape(t.Field(i).Type)
-		size = alignUp(size, a)
-		offsets = append(offsets, size)
-		size, align, last = size+s, max(align, a), s
-	}
-	if last == 0 && size > 0 { // so that a pointer to the last field does not point behind the struct
-		size++
-	}
-	return offsets, alignUp(size, align), align
+	return min(t.Size(), most)
 }
 
 func alignUp(n, to uintptr) uintptr { return (n + to - 1) / to * to }
 
-// misplacedIn returns the path and the problem of the first part of t that has another offset or size on 32-bit
-// targets, "" if there is none. at64 and at32 are the offsets of t itself.
-func misplacedIn(t reflect.Type, path string, at64, at32 uintptr) (field, problem string) {
-	if at64 != at32 {
-		return path, fmt.Sprintf("lies at byte %d on 64-bit targets and at %d on 32-bit ones; put a `_ uint32` before it", at64, at32)
+// misplacedIn returns the path and the problem of the first part of t that has another offset or size on the other
+// targets, "" if there is none. at is the offset of t itself.
+func misplacedIn(t reflect.Type, path string, at uintptr) (field, problem string) {
+	if t.Kind() == reflect.Array && t.Len() > 0 {
+		return misplacedIn(t.Elem(), path+"[0]", at)
 	}
-	switch {
-	case t.Kind() == reflect.Array && t.Len() > 0:
-		return misplacedIn(t.Elem(), path+"[0]", at64, at32)
-	case t.Kind() == reflect.Struct:
-		offsets64, size64, _ := target64.structure(t)
-		offsets32, size32, _ := target32.structure(t)
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if field, problem = misplacedIn(f.Type, joinPath(path, f.Name), at64+offsets64[i], at32+offsets32[i]); problem != "" {
-				return field, problem
-			}
+	if t.Kind() != reflect.Struct {
+		return "", ""
+	}
+	end, last := uintptr(0), uintptr(1)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at64, at32 := alignUp(end, alignOf(f.Type, 8)), alignUp(end, alignOf(f.Type, 4))
+		part := joinPath(path, f.Name)
+		if at64 != at32 {
+			return part, fmt.Sprintf("lies at byte %d on 64-bit targets and at %d on 32-bit ones; put a `_ uint32` before it", at+at64, at+at32)
 		}
-		if size64 != size32 {
-			return path, fmt.Sprintf("is %d bytes on 64-bit targets and %d on 32-bit ones; put a `_ uint32` at its end", size64, size32)
+		if field, problem = misplacedIn(f.Type, part, at+at64); problem != "" {
+			return field, problem
 		}
+		last = f.Type.Size()
+		end = at64 + last
+	}
+	if last == 0 && end > 0 { // so that a pointer to the last field does not point behind the struct
+		end++
+	}
+	if size64, size32 := alignUp(end, alignOf(t, 8)), alignUp(end, alignOf(t, 4)); size64 != size32 {
+		return path, fmt.Sprintf("is %d bytes on 64-bit targets and %d on 32-bit ones; put a `_ uint32` at its end", size64, size32)
 	}
 	return "", ""
 }

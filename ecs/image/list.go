@@ -3,6 +3,7 @@ package image
 import (
 	"iter"
 	"reflect"
+	"slices"
 	"unsafe"
 )
 
@@ -55,29 +56,9 @@ func (l *List[T, A]) RemoveAt(i int) {
 func (l *List[T, A]) Clear() { *l = List[T, A]{} }
 
 // All returns the elements with their positions. During the loop the list may be changed only by Set.
-func (l *List[T, A]) All() iter.Seq2[int, T] {
-	return func(yield func(int, T) bool) {
-		for i, value := range l.elements() {
-			if !yield(i, value) {
-				return
-			}
-		}
-	}
-}
+func (l *List[T, A]) All() iter.Seq2[int, T] { return slices.All(l.elements()) }
 
-// listShape describes a List type to the layout.
-type listShape struct{ list, elem, items reflect.Type }
-
-func (l *List[T, A]) shape() listShape {
-	return listShape{reflect.TypeFor[List[T, A]](), reflect.TypeFor[T](), reflect.TypeFor[A]()}
-}
-
-// listShapeOf returns the shape of t if t is a List. A struct that embeds a List has its methods, but is none.
-func listShapeOf(t reflect.Type) (listShape, bool) {
-	l, ok := reflect.New(t).Interface().(interface{ shape() listShape })
-	if !ok {
-		return listShape{}, false
-	}
-	shape := l.shape()
-	return shape, shape.list == t
+// types returns the list's own type and that of its elements, for the layout.
+func (l *List[T, A]) types() (list, elem reflect.Type) {
+	return reflect.TypeFor[List[T, A]](), reflect.TypeFor[T]()
 }

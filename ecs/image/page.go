@@ -194,9 +194,6 @@ func (r *region) has(i uint32) bool {
 	return int(k) < len(r.words) && r.words[k]&(1<<(i%BlockRows)) != 0
 }
 
-// Owners returns the number of owners in the column: one for a resource.
-func (c *Column) Owners() int { return len(c.regions) }
-
 // Words returns the presence words of the owner, one per block of BlockRows rows. They must not be written.
 func (c *Column) Words(o Owner) []uint64 { return c.regions[o].words }
 

@@ -99,19 +99,14 @@ func (s *Schema) HasFloats() bool {
 	return s.Input.declaration.layout.floats || slices.ContainsFunc(s.declared(), func(d *Declaration) bool { return d.layout.floats })
 }
 
-// HasMotion reports whether a component has a Motion role.
-func (s *Schema) HasMotion() bool { return s.hasRole(func(r *roles) bool { return r.motion != nil }) }
-
-// HasSetMotion reports whether a component has a SetMotion role, and therefore a Motion role: see Check.
-func (s *Schema) HasSetMotion() bool {
-	return s.hasRole(func(r *roles) bool { return r.setMotion != nil })
-}
-
-// HasLerp reports whether a component has a Lerp role.
-func (s *Schema) HasLerp() bool { return s.hasRole(func(r *roles) bool { return r.lerp != nil }) }
-
-func (s *Schema) hasRole(is func(*roles) bool) bool {
-	return slices.ContainsFunc(s.Components, func(d *Declaration) bool { return is(&d.roles) })
+// HasRoles reports which of the roles Motion, SetMotion and Lerp a component has. SetMotion implies Motion: see Check.
+func (s *Schema) HasRoles() (motion, setMotion, lerp bool) {
+	for _, d := range s.Components {
+		motion = motion || d.roles.motion != nil
+		setMotion = setMotion || d.roles.setMotion != nil
+		lerp = lerp || d.roles.lerp != nil
+	}
+	return motion, setMotion, lerp
 }
 
 // Priority returns the priority of an entity with these components: the largest of their Roles.Priority, 1 for none.
@@ -133,7 +128,7 @@ func (s *Schema) Portable() error {
 	for _, d := range s.all() {
 		if d.layout == nil { // refused already, for this or another reason
 			errs = append(errs, d.err)
-		} else if field, problem := misplacedIn(d.layout.typ, "", 0, 0); problem != "" {
+		} else if field, problem := misplacedIn(d.layout.typ, "", 0); problem != "" {
 			errs = append(errs, refusal(d.kind, d.name, d.layout.typ, field, problem))
 		}
 	}
