@@ -12,13 +12,13 @@ import (
 	"tendon/ecs/image"
 )
 
-// bridge is the donburi world of a World. It records the rows that had entities when donburi was last updated, with
-// their components. An update compares that record with the image, 64 rows at a time, and removes and creates
-// donburi entities where they differ. Every entity of the image then has exactly one donburi entity. Its component
-// pointers are the entity's live rows, and its link leads back.
+// bridge is the donburi world of a World. It records the rows that had entities when donburi was last updated, with their
+// components. An update compares that record with the image, 64 rows at a time, and removes and creates donburi entities
+// where they differ. Every entity of the image then has exactly one donburi entity. Its component pointers are the entity's
+// live rows, and its link leads back.
 //
-// The bridge never calls donburi's AddComponent or RemoveComponent: an archetype that they create makes a later
-// Create of it panic.
+// The bridge never calls donburi's AddComponent or RemoveComponent: an archetype that they create makes a later Create of
+// it panic.
 type bridge struct {
 	world   *World
 	donburi donburi.World
@@ -96,15 +96,14 @@ func newBridge(w *World, view bool) *bridge {
 	return b
 }
 
-// Donburi returns the world's donburi world after an update: each entity that queries yield has an entry there,
-// whose components are the entity's live rows. The donburi world does not follow structural changes until the next
-// call.
+// Donburi returns the world's donburi world after an update: each entity that queries yield has an entry there, whose
+// components are the entity's live rows. The donburi world does not follow structural changes until the next call.
 //
-// It is for donburi code that reads and writes components. Use the World to spawn, despawn, add and remove: creating
-// or removing entities in donburi panics.
+// It is for donburi code that reads and writes components. Use the World to spawn, despawn, add and remove: creating or
+// removing entities in donburi panics.
 //
-// Donburi's own order of entities depends on history. A system that walks this world must not depend on the order;
-// Ordered walks a donburi query in the order of rows.
+// Donburi's own order of entities depends on history. A system that walks this world must not depend on the order; Ordered
+// walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
 	w.image.SetUnordered()
 	b := w.bring()

@@ -12,11 +12,11 @@ import (
 	"tendon/ecs/image"
 )
 
-// Component is a type of plain data that entities may have. Declare one per Go type and purpose, once, at package
-// level. Declaring is not safe for concurrent use; using is.
+// Component is a type of plain data that entities may have. Declare one per Go type and purpose, once, at package level.
+// Declaring is not safe for concurrent use; using is.
 //
-// A Component is a donburi component type too: Get, Set, Each, Iter and First work on the entries of World.Donburi
-// and of views.
+// A Component is a donburi component type too: Get, Set, Each, Iter and First work on the entries of World.Donburi and of
+// views.
 type Component[T any] struct {
 	donburiType[T]
 	roles Roles[T]
@@ -33,12 +33,12 @@ type AnyComponent interface {
 // Components lists a game's components. The order is part of the game: it numbers the columns of the image.
 func Components(list ...AnyComponent) []AnyComponent { return list }
 
-// NewComponent declares a component. The name appears in desync reports and in the fingerprint. NewWorld reports a
-// type that is not plain data, with the field's name.
+// NewComponent declares a component. The name appears in desync reports and in the fingerprint. NewWorld reports a type
+// that is not plain data, with the field's name.
 //
-// The tag `tendon:"step=1/512"` gives a field the resolution that a wire carries. It may be on a fixed.Num, a float,
-// or an array, list or struct of them. At the end of each tick the field is rounded to a multiple of its step.
-// Fields of resources may have steps too.
+// The tag `tendon:"step=1/512"` gives a field the resolution that a wire carries. It may be on a fixed.Num, a float, or an
+// array, list or struct of them. At the end of each tick the field is rounded to a multiple of its step. Fields of
+// resources may have steps too.
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
 	c := &Component[T]{}
 	if len(roles) > 0 {
@@ -64,8 +64,7 @@ func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
 	return *(*T)(p), true
 }
 
-// ReadAt returns the value that e has in the state s. ok is false if e does not exist there or has no such
-// component.
+// ReadAt returns the value that e has in the state s. ok is false if e does not exist there or has no such component.
 func (c *Component[T]) ReadAt(s *image.Snapshot, e Entity) (value T, ok bool) {
 	p := s.Row(c.declaration, e)
 	if p == nil {
@@ -74,12 +73,12 @@ func (c *Component[T]) ReadAt(s *image.Snapshot, e Entity) (value T, ok bool) {
 	return *(*T)(p), true
 }
 
-// Seen returns e's value as player p saw it when giving the inputs of the running tick. ok is false if e did not
-// exist then or had no such component. An entity that has been removed since is seen too.
+// Seen returns e's value as player p saw it when giving the inputs of the running tick. ok is false if e did not exist then
+// or had no such component. An entity that has been removed since is seen too.
 //
-// The value is interpolated between the two states around that moment by the Lerp role. Without that role, or if
-// only the later state has the component, it is the later state's. An entity of p, and any entity for a player
-// without a view stamp, is seen in the present: Seen then equals Read.
+// The value is interpolated between the two states around that moment by the Lerp role. Without that role, or if only the
+// later state has the component, it is the later state's. An entity of p, and any entity for a player without a view stamp,
+// is seen in the present: Seen then equals Read.
 func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
 	v, late := w.image.Sight(p, e)
 	if !late {
@@ -97,9 +96,9 @@ func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
 // Roles returns the roles that the component was declared with, for code that works with any component.
 func (c *Component[T]) Roles() Roles[T] { return c.roles }
 
-// Write returns a pointer to e's value and marks it as written. It returns nil if e does not exist, has no such
-// component, or must not be written in this tick; see image.Image.SetPredicted. The pointer is valid in the running
-// system only: keep the Entity instead.
+// Write returns a pointer to e's value and marks it as written. It returns nil if e does not exist, has no such component,
+// or must not be written in this tick; see image.Image.SetPredicted. The pointer is valid in the running system only: keep
+// the Entity instead.
 func (c *Component[T]) Write(w *World, e Entity) *T {
 	return (*T)(w.image.WriteRow(c.declaration, e))
 }
@@ -123,8 +122,8 @@ func (c *Component[T]) Add(w *World, e Entity, value T) {
 // Remove removes the component from e when the running system has returned.
 func (c *Component[T]) Remove(w *World, e Entity) { w.image.Remove(e, c.declaration) }
 
-// Resource is a type of plain data of which a world has exactly one value: a match clock, a score table. It is part
-// of the state like any component.
+// Resource is a type of plain data of which a world has exactly one value: a match clock, a score table. It is part of the
+// state like any component.
 type Resource[T any] struct{ named }
 
 // AnyResource is a Resource of any type, as Game.Resources lists them.
@@ -133,8 +132,8 @@ type AnyResource interface{ resource() *image.Declaration }
 // Resources lists a game's resources. The order is part of the game.
 func Resources(list ...AnyResource) []AnyResource { return list }
 
-// NewResource declares a resource. The name appears in desync reports and in the fingerprint. NewWorld reports a
-// type that is not plain data, with the field's name.
+// NewResource declares a resource. The name appears in desync reports and in the fingerprint. NewWorld reports a type that
+// is not plain data, with the field's name.
 func NewResource[T any](name string) *Resource[T] {
 	return &Resource[T]{named{image.DeclareResource[T](name)}}
 }
@@ -146,8 +145,7 @@ func (r *Resource[T]) Read(w *World) T {
 	return *(*T)(w.image.Column(r.declaration).At(0, 0))
 }
 
-// Write returns a pointer to the world's value and marks it as written. The pointer is valid in the running system
-// only.
+// Write returns a pointer to the world's value and marks it as written. The pointer is valid in the running system only.
 func (r *Resource[T]) Write(w *World) *T {
 	return (*T)(w.image.WriteResource(r.declaration))
 }
@@ -184,8 +182,8 @@ type donburiType[T any] struct {
 	filter    filter.LayoutFilter // entries with the component
 }
 
-// Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write
-// the entity; see image.Image.SetPredicted.
+// Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write the
+// entity; see image.Image.SetPredicted.
 func (c *donburiType[T]) Get(entry *donburi.Entry) *T {
 	return (*T)(entryRow(entry, c.component, c.declaration, true))
 }
@@ -195,8 +193,8 @@ func (c *donburiType[T]) GetValue(entry *donburi.Entry) T {
 	return *(*T)(entryRow(entry, c.component, c.declaration, false))
 }
 
-// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does
-// not keep the pointer.
+// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not keep
+// the pointer.
 func (c *donburiType[T]) Set(entry *donburi.Entry, value *T) {
 	if p := c.Get(entry); p != nil {
 		*p = *value
@@ -210,8 +208,8 @@ func (c *donburiType[T]) SetValue(entry *donburi.Entry, value T) {
 	}
 }
 
-// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation
-// walks a Query, whose order is the same on every machine.
+// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation walks a
+// Query, whose order is the same on every machine.
 func (c *donburiType[T]) Each(w donburi.World, f func(*donburi.Entry)) {
 	for entry := range c.Iter(w) {
 		f(entry)

@@ -2,9 +2,9 @@ package ecs
 
 import "fmt"
 
-// Derived is data that follows from the state alone: a broad-phase grid, an index. It is not saved. After a restore
-// it is built again when it is next used, at the latest when the next tick begins. SyncTest builds it after every
-// tick and compares.
+// Derived is data that follows from the state alone: a broad-phase grid, an index. It is not saved. After a restore it is
+// built again when it is next used, at the latest when the next tick begins. SyncTest builds it after every tick and
+// compares.
 type Derived[T any] struct {
 	name  string
 	build func(w *World, into *T)
@@ -17,14 +17,13 @@ type AnyDerived interface {
 	check(w *World, kept any) error
 }
 
-// NewDerived declares derived data. build fills into, which may hold an older value whose memory can be reused.
-// equal reports whether two values are the same for every use that a system makes of them.
+// NewDerived declares derived data. build fills into, which may hold an older value whose memory can be reused. equal
+// reports whether two values are the same for every use that a system makes of them.
 func NewDerived[T any](name string, build func(w *World, into *T), equal func(a, b *T) bool) *Derived[T] {
 	return &Derived[T]{name: name, build: build, equal: equal}
 }
 
-// Of returns the value for the world's present state. A system that changes the state it was built from must update
-// it.
+// Of returns the value for the world's present state. A system that changes the state it was built from must update it.
 func (d *Derived[T]) Of(w *World) *T {
 	for i, other := range w.game.Derived {
 		if other != AnyDerived(d) {
@@ -45,8 +44,8 @@ func (d *Derived[T]) Of(w *World) *T {
 
 func (d *Derived[T]) ensure(w *World) { d.Of(w) }
 
-// buildStale builds derived data that a restore invalidated, before a tick changes the state. After an order of the
-// tick, the result could differ from the value that a world without the restore has kept.
+// buildStale builds derived data that a restore invalidated, before a tick changes the state. After an order of the tick,
+// the result could differ from the value that a world without the restore has kept.
 func (w *World) buildStale() {
 	v := w.image.DerivedVersion()
 	for i, d := range w.game.Derived {

@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Event is a type of plain data that systems emit for views: a sound, a hit, a death. Events belong to their tick: a
-// tick that is resimulated emits them again, with the same keys.
+// Event is a type of plain data that systems emit for views: a sound, a hit, a death. Events belong to their tick: a tick
+// that is resimulated emits them again, with the same keys.
 type Event[T any] struct{ declaration *image.Declaration }
 
 // AnyEvent is an Event of any type, as Game.Events lists them.
@@ -23,8 +23,8 @@ func Events(list ...AnyEvent) []AnyEvent { return list }
 // NewEvent declares an event that a view may show as predicted and cancel later.
 func NewEvent[T any](name string) *Event[T] { return &Event[T]{image.DeclareEvent[T](name, false)} }
 
-// NewIrreversibleEvent declares an event that a view receives only when its tick is confirmed: a death, a score, the
-// end of a match.
+// NewIrreversibleEvent declares an event that a view receives only when its tick is confirmed: a death, a score, the end of
+// a match.
 func NewIrreversibleEvent[T any](name string) *Event[T] {
 	return &Event[T]{image.DeclareEvent[T](name, true)}
 }
@@ -79,8 +79,8 @@ func (w *World) log() *eventLog {
 // Events returns the events of the last Step in the order of emission. They are valid until the next Step.
 func (w *World) Events() []image.EmittedEvent { return w.log().list }
 
-// Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as
-// predicted and once more as confirmed or cancelled, and an irreversible event only as confirmed.
+// Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as predicted and
+// once more as confirmed or cancelled, and an irreversible event only as confirmed.
 //
 // Event.Value is valid during the call that passes the effect. Age is the number of ticks since the event.
 type Effect struct {

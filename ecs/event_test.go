@@ -123,7 +123,7 @@ func TestDecodedEventsEqualEmittedEvents(t *testing.T) {
 	if total < 100 || longest < 3 || irreversible < 20 {
 		t.Errorf("%d events, at most %d in a tick, %d irreversible: the test shows nothing", total, longest, irreversible)
 	}
-	if sample.RaceEnabled {
+	if raceEnabled {
 		return
 	}
 	for len(w.Events()) == 0 {

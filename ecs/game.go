@@ -13,8 +13,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Game declares a game: its data, its rules and its hooks. Servers, clients, tests, benchmarks and replays run the
-// same value. It must not change after NewWorld has used it.
+// Game declares a game: its data, its rules and its hooks. Servers, clients, tests, benchmarks and replays run the same
+// value. It must not change after NewWorld has used it.
 type Game struct {
 	Name       string // required; part of the handshake
 	TickRate   int    // ticks per second, in [1, 1000]; required
@@ -46,9 +46,9 @@ type Game struct {
 	// ValidateOrder reports whether p's order may take effect, by the state after the tick's orders before it. It only
 	// reads. World.Step skips an order that it refuses, on every peer alike. Optional: every order takes effect.
 	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
-	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every
-	// other tick. It has at most image.MaxResultBytes bytes. It only reads and depends on the state alone: players vote
-	// on the bytes, and the record of matches stores them. World never calls it. Optional: there are no results.
+	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every other
+	// tick. It has at most image.MaxResultBytes bytes. It only reads and depends on the state alone: players vote on the
+	// bytes, and the record of matches stores them. World never calls it. Optional: there are no results.
 	Result func(w *World) []byte
 }
 
@@ -84,8 +84,8 @@ func Systems(list ...func(w *World)) []System {
 	return systems
 }
 
-// Check reports everything that is missing or wrong in the declaration, with the name of each field, component or
-// input type.
+// Check reports everything that is missing or wrong in the declaration, with the name of each field, component or input
+// type.
 func (g *Game) Check() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -126,8 +126,8 @@ func (g *Game) Schema() *image.Schema {
 	return s
 }
 
-// Fingerprint is a hash of everything that two peers must agree on: the game's name, tick rate, number of players,
-// all layouts, the order of systems, and the assets' contents.
+// Fingerprint is a hash of everything that two peers must agree on: the game's name, tick rate, number of players, all
+// layouts, the order of systems, and the assets' contents.
 func (g *Game) Fingerprint() uint64 {
 	var d xxhash.Digest
 	d.Reset()

@@ -8,9 +8,9 @@ import (
 
 // Input is a game's input type: at most image.MaxInputBytes of plain data per player and tick.
 //
-// A boolean field tagged `tendon:"press"` is a press, which lasts one tick. A predicted input repeats the last one
-// without its presses. The presses of an input that arrives too late are merged into the next input. A type may
-// replace both rules by methods:
+// A boolean field tagged `tendon:"press"` is a press, which lasts one tick. A predicted input repeats the last one without
+// its presses. The presses of an input that arrives too late are merged into the next input. A type may replace both rules
+// by methods:
 //
 //	func (in Pad) Predict() Pad             // the input one tick after in
 //	func (late Pad) MergeLate(next Pad) Pad // next with the lasting part of late

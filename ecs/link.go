@@ -15,15 +15,15 @@ import (
 	"tendon/ecs/image"
 )
 
-// link is the component that leads from a donburi entity to its entity. Donburi points at links in the bridge's
-// blocks; they are not part of the image.
+// link is the component that leads from a donburi entity to its entity. Donburi points at links in the bridge's blocks;
+// they are not part of the image.
 type link struct {
 	world  *World
 	entity Entity
 }
 
-// linkComponent is the donburi type of link. It is the first component of every bridged archetype, so an entity
-// without other components is in donburi too.
+// linkComponent is the donburi type of link. It is the first component of every bridged archetype, so an entity without
+// other components is in donburi too.
 type linkComponent struct{ *donburi.ComponentType[link] }
 
 var linkType component.IComponentType = &linkComponent{donburi.NewComponentType[link]().SetName("ecs.link")}
@@ -48,8 +48,8 @@ func linkOf(entry *donburi.Entry) *link {
 	return (*link)(entry.Component(linkType))
 }
 
-// EntityOf returns the entity of a donburi entry in a world or a view. ok is false for an entry that is not valid or
-// that a game created itself.
+// EntityOf returns the entity of a donburi entry in a world or a view. ok is false for an entry that is not valid or that a
+// game created itself.
 func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 	l := linkOf(entry)
 	if l == nil {
@@ -58,8 +58,8 @@ func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 	return l.entity, true
 }
 
-// entryRow returns the entry's live row of component c, and marks it if write is set. It returns nil if the running
-// tick must not write the row. It panics if the entry has no such component.
+// entryRow returns the entry's live row of component c, and marks it if write is set. It returns nil if the running tick
+// must not write the row. It panics if the entry has no such component.
 func entryRow(entry *donburi.Entry, c AnyComponent, d *image.Declaration, write bool) (p unsafe.Pointer) {
 	l := linkOf(entry)
 	switch {
@@ -90,8 +90,8 @@ func mustBeReadOnly(entry *donburi.Entry, l *link, c AnyComponent, d *image.Decl
 	}
 }
 
-// onCreate connects an entity that the bridge creates with its row, before any callback of a game receives it. It
-// panics for other entities, except in a view for entities without components of the simulation.
+// onCreate connects an entity that the bridge creates with its row, before any callback of a game receives it. It panics
+// for other entities, except in a view for entities without components of the simulation.
 func (b *bridge) onCreate(_ donburi.World, created donburi.Entity) {
 	entry := b.donburi.Entry(created)
 	if !entry.HasComponent(linkType) && b.view && !hasBridged(entry) {
@@ -128,9 +128,9 @@ func (b *bridge) onRemove(_ donburi.World, removed donburi.Entity) {
 	}
 }
 
-// entriesOf yields the entries that match the filter, archetype by archetype in donburi's order. It keeps no state,
-// unlike a donburi.Query, which has an unlocked cache. If the yielded entity is removed or moved to another archetype,
-// the one in its place is next.
+// entriesOf yields the entries that match the filter, archetype by archetype in donburi's order. It keeps no state, unlike
+// a donburi.Query, which has an unlocked cache. If the yielded entity is removed or moved to another archetype, the one in
+// its place is next.
 func entriesOf(w donburi.World, f filter.LayoutFilter) iter.Seq[*donburi.Entry] {
 	return func(yield func(*donburi.Entry) bool) {
 		for _, a := range w.Archetypes() {
@@ -151,12 +151,12 @@ func entriesOf(w donburi.World, f filter.LayoutFilter) iter.Seq[*donburi.Entry] 
 }
 
 // Ordered returns the entries of w that match a donburi query, in the order of rows. The order is the same on every
-// machine, so an existing donburi system is deterministic inside a tick. Entries that the game created itself, which
-// only a view has, come last in donburi's order.
+// machine, so an existing donburi system is deterministic inside a tick. Entries that the game created itself, which only a
+// view has, come last in donburi's order.
 //
-// The entries are those from before the walk. A system may despawn entities and add or remove components through w
-// during the walk; the donburi world follows when the system has returned. Worlds on several goroutines may share
-// the query. A walk sorts its entries: a Query of this package costs less.
+// The entries are those from before the walk. A system may despawn entities and add or remove components through w during
+// the walk; the donburi world follows when the system has returned. Worlds on several goroutines may share the query. A
+// walk sorts its entries: a Query of this package costs less.
 func Ordered(w *World, query *donburi.Query) iter.Seq[*donburi.Entry] {
 	return func(yield func(*donburi.Entry) bool) {
 		b := w.bring()
@@ -184,8 +184,8 @@ func rowOrLast(entry *donburi.Entry) uint64 {
 	return 1 << 32
 }
 
-// filterOf returns the filter of a query, which donburi sets once, keeps and does not export. The field is read through
-// its address, because reflection does not return values of fields that are not exported.
+// filterOf returns the filter of a query, which donburi sets once, keeps and does not export. The field is read through its
+// address, because reflection does not return values of fields that are not exported.
 func filterOf(q *donburi.Query) filter.LayoutFilter {
 	field := reflect.ValueOf(q).Elem().FieldByName("filter")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[filter.LayoutFilter]() {

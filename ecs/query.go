@@ -8,12 +8,11 @@ import (
 	"tendon/ecs/image"
 )
 
-// Query yields the entities that have some components and pass its filters, in the order of their rows. Query1 to
-// Query4 are queries of one to four components. A query holds no state of any world. Declare it once, at package
-// level.
+// Query yields the entities that have some components and pass its filters, in the order of their rows. Query1 to Query4
+// are queries of one to four components. A query holds no state of any world. Declare it once, at package level.
 //
-// Each component has three type parameters: the component's type A, its type in a Row, PA, and its type in a Run,
-// SA. PA is A for Read and *A for Write. SA is []A. All three are None for a component that the query does not have.
+// Each component has three type parameters: the component's type A, its type in a Row, PA, and its type in a Run, SA. PA is
+// A for Read and *A for Write. SA is []A. All three are None for a component that the query does not have.
 type Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD any] struct{ plan image.Plan }
 
 // None stands for a component that a query does not have.
@@ -47,8 +46,8 @@ func NewQuery4[A, PA, B, PB, C, PC, D, PD any](a Access[A, PA], b Access[B, PB],
 	return &Query4[A, PA, B, PB, C, PC, D, PD]{newPlan(filters, a.use, b.use, c.use, d.use)}
 }
 
-// Row is one entity of a query. A is the query's first component, B its second, C its third and D its fourth. Each
-// is a value for Read and a pointer for Write.
+// Row is one entity of a query. A is the query's first component, B its second, C its third and D its fourth. Each is a
+// value for Read and a pointer for Write.
 type Row[PA, PB, PC, PD any] struct {
 	A PA
 	B PB
@@ -57,8 +56,8 @@ type Row[PA, PB, PC, PD any] struct {
 	self *Entity
 }
 
-// rest is the second half of a row: structs of at most four fields stay in registers. D precedes C, because a field
-// of zero size at the end of a struct takes padding.
+// rest is the second half of a row: structs of at most four fields stay in registers. D precedes C, because a field of zero
+// size at the end of a struct takes padding.
 type rest[PC, PD any] struct {
 	D PD
 	C PC
@@ -101,8 +100,8 @@ func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.S
 	}
 }
 
-// Run is a run of entities in consecutive rows. Its slices alias the image: slices of components declared Read must
-// not be written, and none may be kept.
+// Run is a run of entities in consecutive rows. Its slices alias the image: slices of components declared Read must not be
+// written, and none may be kept.
 type Run[SA, SB, SC, SD any] struct {
 	A        SA
 	B        SB
@@ -129,8 +128,8 @@ func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.
 	}
 }
 
-// Access names a component that a query uses, and whether the query reads or writes it. T is the component's type. P
-// is the type in a row: T for Read, *T for Write.
+// Access names a component that a query uses, and whether the query reads or writes it. T is the component's type. P is the
+// type in a row: T for Read, *T for Write.
 type Access[T, P any] struct{ use use }
 
 type use struct {
@@ -143,9 +142,9 @@ func Read[T any](c *Component[T]) Access[T, T] {
 	return Access[T, T]{use{c.declaration, false}}
 }
 
-// Write declares that the query writes the component: rows have a pointer to its value. The pages that hold rows of
-// the query count as written. In a world that predicts some rows, a query that writes anything yields only those;
-// see image.Image.SetPredicted.
+// Write declares that the query writes the component: rows have a pointer to its value. The pages that hold rows of the
+// query count as written. In a world that predicts some rows, a query that writes anything yields only those; see
+// image.Image.SetPredicted.
 func Write[T any](c *Component[T]) Access[T, *T] {
 	return Access[T, *T]{use{c.declaration, true}}
 }
@@ -181,8 +180,8 @@ func newPlan(filters []Filter, uses ...use) (p image.Plan) {
 // fullBlock is a block in which every row matches.
 const fullBlock = ^uint64(0)
 
-// isScattered reports whether the runs of set are so short that the processor mispredicts their ends. Rows are then
-// visited one by one.
+// isScattered reports whether the runs of set are so short that the processor mispredicts their ends. Rows are then visited
+// one by one.
 func isScattered(set uint64) bool {
 	runs := bits.OnesCount64(set &^ (set << 1))
 	return runs*4 > bits.OnesCount64(set)
@@ -190,9 +189,8 @@ func isScattered(set uint64) bool {
 
 const pointerBytes = unsafe.Sizeof(unsafe.Pointer(nil))
 
-// at returns the part of a row: the value at p, or p itself as a pointer. P is T or *T as write says. The compiler
-// decides where the sizes differ, so a loop over rows has no branch. A type of zero size has one value, and p may be
-// nil.
+// at returns the part of a row: the value at p, or p itself as a pointer. P is T or *T as write says. The compiler decides
+// where the sizes differ, so a loop over rows has no branch. A type of zero size has one value, and p may be nil.
 func at[T, P any](p unsafe.Pointer, write bool) P {
 	if unsafe.Sizeof(*new(P)) == 0 {
 		return *new(P)
@@ -204,8 +202,7 @@ func at[T, P any](p unsafe.Pointer, write bool) P {
 	return *(*P)(p)
 }
 
-// slice returns the part of a run: n values from p on. S is []T, or None for a component that the query does not
-// have.
+// slice returns the part of a run: n values from p on. S is []T, or None for a component that the query does not have.
 func slice[T, S any](p unsafe.Pointer, n int) S {
 	if unsafe.Sizeof(*new(S)) == 0 {
 		return *new(S)

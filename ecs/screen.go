@@ -2,8 +2,8 @@ package ecs
 
 import "github.com/yohamta/donburi"
 
-// Screen holds the hooks of a client that has a view: input devices, drawing, and components that only a view needs.
-// All hooks are optional, and a server calls none of them.
+// Screen holds the hooks of a client that has a view: input devices, drawing, and components that only a view needs. All
+// hooks are optional, and a server calls none of them.
 type Screen struct {
 	// Controls returns the input for keys and pointer. Required for a window of the engine.
 	Controls func(c Controls) InputBytes
@@ -22,8 +22,8 @@ type Screen struct {
 // Color is red, green, blue and opacity, 0 to 255 each, not premultiplied.
 type Color struct{ R, G, B, A uint8 }
 
-// Canvas is what a game paints on: a window or a browser page. Coordinates are world units through the camera, y
-// pointing down.
+// Canvas is what a game paints on: a window or a browser page. Coordinates are world units through the camera, y pointing
+// down.
 type Canvas interface {
 	// Camera puts the world point (x, y) into the middle and shows height world units from top to bottom.
 	Camera(x, y, height float64)

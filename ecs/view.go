@@ -41,24 +41,24 @@ func NewView(g *Game) (*View, error) {
 
 // Update shows the moment a fraction alpha ∈ [0, 1] of the way from prev to cur, two states of one world.
 //
-// The entities are those of cur. A component with a Lerp role is interpolated between prev and cur if its entity has
-// it in both; otherwise its value is cur's. ConfirmedOnly components have their values in the state confirmed: an
-// entity that is not in it, or lacks the component there, is shown without. Resources, players and inputs are cur's.
-// Screen.Dress is called for each entity that was not shown before, in the order of rows.
+// The entities are those of cur. A component with a Lerp role is interpolated between prev and cur if its entity has it in
+// both; otherwise its value is cur's. ConfirmedOnly components have their values in the state confirmed: an entity that is
+// not in it, or lacks the component there, is shown without. Resources, players and inputs are cur's. Screen.Dress is
+// called for each entity that was not shown before, in the order of rows.
 //
-// prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot: all may be
-// released or saved into at once.
+// prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot: all may be released or
+// saved into at once.
 func (v *View) Update(prev, cur, confirmed *image.Snapshot, alpha float64) {
 	v.Compose(image.Shown{Prev: prev, Cur: cur, Confirmed: confirmed, Own: image.EveryRow()}, alpha)
 	v.Dress()
 }
 
-// Compose begins a picture of several timelines. The rows of s.Own are shown as Update shows them. All other rows
-// have their values in s.Remote, an older state of the server. Resources, players and inputs are s.Cur's. If s.Cur
-// is empty, all is s.Remote's. If s.Remote is empty, only own rows are shown.
+// Compose begins a picture of several timelines. The rows of s.Own are shown as Update shows them. All other rows have
+// their values in s.Remote, an older state of the server. Resources, players and inputs are s.Cur's. If s.Cur is empty, all
+// is s.Remote's. If s.Remote is empty, only own rows are shown.
 //
-// Methods of Picture then show single entities on other timelines, and Dress ends the picture. All snapshots are of
-// one world, and may be released at once.
+// Methods of Picture then show single entities on other timelines, and Dress ends the picture. All snapshots are of one
+// world, and may be released at once.
 func (v *View) Compose(s image.Shown, alpha float64) {
 	v.Picture.Show(s, alpha)
 	v.Alpha, v.Tick = min(max(alpha, 0), 1), 0
@@ -70,8 +70,8 @@ func (v *View) Compose(s image.Shown, alpha float64) {
 	}
 }
 
-// Dress ends a picture that Compose began: it updates World from Sim and calls Screen.Dress for each entity that was
-// not shown before, in the order of rows.
+// Dress ends a picture that Compose began: it updates World from Sim and calls Screen.Dress for each entity that was not
+// shown before, in the order of rows.
 func (v *View) Dress() {
 	v.Picture.Invalidate()
 	b := v.Sim.bring()

@@ -2,8 +2,8 @@ package ecs
 
 import "tendon/ecs/image"
 
-// World is one copy of a match: its image, and data that can be rebuilt from it. Systems may read the state in the
-// image and the inputs of the tick, nothing else. A World is not safe for concurrent use; different worlds are.
+// World is one copy of a match: its image, and data that can be rebuilt from it. Systems may read the state in the image
+// and the inputs of the tick, nothing else. A World is not safe for concurrent use; different worlds are.
 type World struct {
 	game    *Game
 	image   *image.Image
@@ -13,8 +13,8 @@ type World struct {
 	bridge  *bridge
 }
 
-// NewWorld checks the game and returns a world in State(0). The seed starts the random source. Every peer of a match
-// uses the same.
+// NewWorld checks the game and returns a world in State(0). The seed starts the random source. Every peer of a match uses
+// the same.
 func NewWorld(g *Game, seed uint64) (*World, error) {
 	if err := g.Check(); err != nil {
 		return nil, err
@@ -28,8 +28,8 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 	return w, nil
 }
 
-// Image returns the store of the world's state: snapshots, checksums, codecs, and operations for replicas, tools and
-// sync strategies.
+// Image returns the store of the world's state: snapshots, checksums, codecs, and operations for replicas, tools and sync
+// strategies.
 func (w *World) Image() *image.Image { return w.image }
 
 // Game returns the game that the world runs.
@@ -47,8 +47,8 @@ func (w *World) Rand() *Rand { return w.image.Rand() }
 // Exists reports whether e is in the world. An entity that the running system spawned exists at once.
 func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 
-// Spawn takes the lowest free row of the owner's region and gives it these components, all zero. Write can fill the
-// entity at once. Queries yield it when the running system has returned.
+// Spawn takes the lowest free row of the owner's region and gives it these components, all zero. Write can fill the entity
+// at once. Queries yield it when the running system has returned.
 func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 	var few [8]*image.Declaration
 	list := few[:]
@@ -64,9 +64,9 @@ func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 // Despawn removes the entity when the running system has returned. It does nothing if the entity does not exist.
 func (w *World) Despawn(e Entity) { w.image.Despawn(e) }
 
-// Check verifies data that the world keeps beside its state and returns the first difference. Derived data must
-// equal the value that build returns. Each donburi entry must have its entity's components and point at its rows.
-// Check is for tests, because it builds all derived data again.
+// Check verifies data that the world keeps beside its state and returns the first difference. Derived data must equal the
+// value that build returns. Each donburi entry must have its entity's components and point at its rows. Check is for tests,
+// because it builds all derived data again.
 func (w *World) Check() error {
 	for i, d := range w.game.Derived {
 		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {

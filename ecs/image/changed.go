@@ -6,16 +6,16 @@ import (
 	"math/bits"
 )
 
-// Changed is the set of rows and resources in which two states of one world differ. A row differs if it has another
-// entity, another set of components, or another value in one of them. The zero Changed is empty and ready for Find.
+// Changed is the set of rows and resources in which two states of one world differ. A row differs if it has another entity,
+// another set of components, or another value in one of them. The zero Changed is empty and ready for Find.
 type Changed struct {
 	rows      [][]uint64 // index = owner, one bit per row
 	resources []bool
 	words     []ownerWord // blocks of rows that are not zero
 }
 
-// Find sets c to the difference of base and now. If base is empty, every entity and resource of now differs. Pages
-// that both states share cost one comparison of pointers.
+// Find sets c to the difference of base and now. If base is empty, every entity and resource of now differs. Pages that
+// both states share cost one comparison of pointers.
 func (c *Changed) Find(base, now *Snapshot) {
 	for _, at := range c.words {
 		c.rows[at.owner][at.word] = 0
@@ -96,8 +96,8 @@ func (p *pagePair) contents() (old, now []byte) {
 	return p.old.content(p.bytes), p.now.content(p.bytes)
 }
 
-// apart returns the pages of columns [first, end) that two states of one schema do not share, ascending by store and
-// index. old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
+// apart returns the pages of columns [first, end) that two states of one schema do not share, ascending by store and index.
+// old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
 func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
 	from, until := now.image.columns[first].firstStore(), len(now.image.stores)
 	if end < len(now.image.columns) {

@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// An encoded image is the whole state as bytes, for late join, checkpoints and recordings. Equal states have equal
-// bytes, whatever their history:
+// An encoded image is the whole state as bytes, for late join, checkpoints and recordings. Equal states have equal bytes,
+// whatever their history:
 //
 //	format       1 byte, imageFormat
 //	fingerprint  8 bytes, lowest first: ecs.Game.Fingerprint
@@ -24,8 +24,8 @@ const imageFormat = 1
 
 const imageHeaderBytes = 1 + 8 + 8
 
-// imageSparseBytes bounds the pages of zeros that an encoded image needs before the last row in use, beyond its own
-// length and the first block of each region.
+// imageSparseBytes bounds the pages of zeros that an encoded image needs before the last row in use, beyond its own length
+// and the first block of each region.
 const imageSparseBytes = 64 << 20
 
 // Errors of Load. ErrImage wraps the place and the fault.
@@ -35,8 +35,8 @@ var (
 	ErrImageFingerprint = errors.New("image: the image is of another game or version")
 )
 
-// AppendImage appends the state as bytes and returns the extended slice. It panics for an empty snapshot. Rows
-// repeat: compress the bytes before they are sent.
+// AppendImage appends the state as bytes and returns the extended slice. It panics for an empty snapshot. Rows repeat:
+// compress the bytes before they are sent.
 func (s *Snapshot) AppendImage(dst []byte) []byte {
 	if s.image == nil {
 		panic("image: AppendImage of an empty snapshot: save a world into it first")
@@ -74,8 +74,8 @@ func (s *Snapshot) page(st *store, i int) []byte {
 // isZero reports whether all bytes are zero. b is at most one page or row.
 func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 
-// Load replaces the state by the one that AppendImage encoded, in a world of the same game. All of data is checked
-// before the state changes: after an error the state is as before. Call it between ticks.
+// Load replaces the state by the one that AppendImage encoded, in a world of the same game. All of data is checked before
+// the state changes: after an error the state is as before. Call it between ticks.
 func (im *Image) Load(data []byte) error {
 	in := &im.incoming
 	in.image, in.whole = im, true

@@ -18,8 +18,8 @@ const maxUsed = 4
 // fullBlock is a block in which every row matches.
 const fullBlock = ^uint64(0)
 
-// Cursor walks an image's rows upwards, one block at a time. After Next, Bits has a bit for each matching row of the
-// block, and Base points at the block's first row in each used column.
+// Cursor walks an image's rows upwards, one block at a time. After Next, Bits has a bit for each matching row of the block,
+// and Base points at the block's first row in each used column.
 type Cursor struct {
 	Bits  uint64
 	Self  unsafe.Pointer // identity of the block's first row
@@ -40,8 +40,8 @@ type Cursor struct {
 // NewCursor returns a cursor before the first row of an image.
 func NewCursor(im *Image, p *Plan) Cursor { return Cursor{image: im, plan: p} }
 
-// Next moves to the next block with matching rows and marks its pages in the columns that are written. It reports
-// false at the end.
+// Next moves to the next block with matching rows and marks its pages in the columns that are written. It reports false at
+// the end.
 func (c *Cursor) Next() bool {
 	im := c.image
 	if c.used[0] == nil {
@@ -126,8 +126,8 @@ func (im *Image) markBlock(r *region, info *columnInfo, first uint32, set uint64
 	}
 }
 
-// NextRun finds the next run of matching rows that are adjacent in memory in every used column. It points Run and
-// RunSelf at the first row and returns the run's length, 0 at the end.
+// NextRun finds the next run of matching rows that are adjacent in memory in every used column. It points Run and RunSelf
+// at the first row and returns the run's length, 0 at the end.
 func (c *Cursor) NextRun() int {
 	if c.Bits == 0 && !c.Next() {
 		return 0
@@ -203,8 +203,7 @@ func fullUntil(words []uint64, from, to int) int {
 	return k
 }
 
-// joinedUntil returns the first of blocks [from, to) whose rows are not adjacent in memory to the block before from,
-// or to.
+// joinedUntil returns the first of blocks [from, to) whose rows are not adjacent in memory to the block before from, or to.
 func (r *region) joinedUntil(info *columnInfo, from, to int) int {
 	if info.stride == 0 || to == from {
 		return to

@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Declaration describes a component, resource, event or input without its Go type. Package ecs makes one for each,
-// and it never changes afterwards. A type that is not plain data is reported by Schema.Check.
+// Declaration describes a component, resource, event or input without its Go type. Package ecs makes one for each, and it
+// never changes afterwards. A type that is not plain data is reported by Schema.Check.
 type Declaration struct {
 	kind         string // "component", "resource", "event" or "input"
 	name         string
@@ -86,8 +86,8 @@ var probes = [...]Motion{
 	{Pos: fixed.Vec3{X: -19 * fixed.One, Y: -23 * fixed.One, Z: 29 * fixed.One}, Vel: fixed.Vec3{X: -31 * fixed.One, Y: 37 * fixed.One, Z: -41 * fixed.One}},
 }
 
-// Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in
-// which no component has it, and names the role.
+// Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in which no
+// component has it, and names the role.
 type Roles[T any] struct {
 	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
 	Lerp func(a, b T, t float64) T
@@ -95,17 +95,17 @@ type Roles[T any] struct {
 	Motion func(*T) Motion
 	// SetMotion stores position and velocity.
 	SetMotion func(*T, Motion)
-	// Quantise rounds a value to the resolution of the wire. It must not change a value that it has rounded. At the end
-	// of a tick World.Step applies it to the rows that were written, before fields are rounded to their steps.
+	// Quantise rounds a value to the resolution of the wire. It must not change a value that it has rounded. At the end of
+	// a tick World.Step applies it to the rows that were written, before fields are rounded to their steps.
 	Quantise func(*T)
 	// Tolerance is δ, the largest difference in position, in world units, of a correct prediction. 0 requires equal
 	// positions.
 	Tolerance fixed.Num
 	// Bounds returns the radius in which the entity can be hit, in world units, around Motion's position.
 	Bounds func(*T) fixed.Num
-	// Priority is the weight of entities with the component when a byte budget is short. An entity of priority 4 is
-	// sent four times as often as one of 1, and every entity at least once a second. The largest of an entity's
-	// components counts. 0 means 1. It must not be negative.
+	// Priority is the weight of entities with the component when a byte budget is short. An entity of priority 4 is sent
+	// four times as often as one of 1, and every entity at least once a second. The largest of an entity's components
+	// counts. 0 means 1. It must not be negative.
 	Priority float32
 	// ConfirmedOnly components are shown with their values in the last confirmed tick, never predicted.
 	ConfirmedOnly bool

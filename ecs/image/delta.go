@@ -20,14 +20,14 @@ import (
 //	  index   uvarint: pages since the last one of the store, not counting it; of a new store since page 1
 //	  words   per word of 8 bytes that differs, upwards, then deltaEnd
 //
-// A word that differs is a byte, skip<<5 | shift<<3 | length−1, and length bytes. As numbers, the new word is the
-// old word plus z << 16·shift. The bytes are z, lowest first, with its sign in the lowest bit: 0, −1, 1, −2.
+// A word that differs is a byte, skip<<5 | shift<<3 | length−1, and length bytes. As numbers, the new word is the old word
+// plus z << 16·shift. The bytes are z, lowest first, with its sign in the lowest bit: 0, −1, 1, −2.
 //
-// skip is the number of equal words between this word and the last. From 7 on, it is 7, and a uvarint of the rest
-// follows the byte. If the size of a page is not a multiple of 8, its last 8 bytes are padded with zeros.
+// skip is the number of equal words between this word and the last. From 7 on, it is 7, and a uvarint of the rest follows
+// the byte. If the size of a page is not a multiple of 8, its last 8 bytes are padded with zeros.
 //
-// Words are subtracted instead of combined by exclusive or: a value that moves a little then differs in a few low
-// bytes, also across a carry or zero. Compress long deltas: moving entities have no pattern, but spawned ones do.
+// Words are subtracted instead of combined by exclusive or: a value that moves a little then differs in a few low bytes,
+// also across a carry or zero. Compress long deltas: moving entities have no pattern, but spawned ones do.
 const deltaFormat = 1
 
 // deltaEnd ends a page. A length of 8 with a shift of 3 is not a word.
@@ -43,9 +43,9 @@ var (
 	ErrDeltaBase   = errors.New("image: the delta has another base than this state")
 )
 
-// AppendDelta appends the difference from the state base to s and returns the extended slice. ApplyDelta turns base
-// into exactly s. s must not be older than base. Both are of the same game, of one world or of two. Pages that both
-// share cost one comparison of pointers.
+// AppendDelta appends the difference from the state base to s and returns the extended slice. ApplyDelta turns base into
+// exactly s. s must not be older than base. Both are of the same game, of one world or of two. Pages that both share cost
+// one comparison of pointers.
 func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	if s.Empty() || base.Empty() || s.image.fingerprint != base.image.fingerprint || s.tick < base.tick {
 		panic("image: AppendDelta of snapshots that are empty, of different games or in the wrong order: call it on the newer one")
@@ -77,8 +77,7 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	return dst
 }
 
-// stretchBytes is the number of bytes that are compared at once before their words: most of a page that differs is
-// equal.
+// stretchBytes is the number of bytes that are compared at once before their words: most of a page that differs is equal.
 const stretchBytes = 128
 
 // appendWords appends the words in which two pages of the same size differ.
@@ -182,9 +181,8 @@ func DeltaTicks(delta []byte) (base, tick Tick, ok bool) {
 	return in.from, in.to, err == nil
 }
 
-// ApplyDelta turns the state, which must be the base of AppendDelta, into the newer one. All is checked before the
-// state changes: after an error the state is as before. As for Load, at most 64 MiB of pages may be empty. Call it
-// between ticks.
+// ApplyDelta turns the state, which must be the base of AppendDelta, into the newer one. All is checked before the state
+// changes: after an error the state is as before. As for Load, at most 64 MiB of pages may be empty. Call it between ticks.
 //
 // Afterwards the world has no events, and derived data is built again when it is next used.
 func (im *Image) ApplyDelta(delta []byte) error {
@@ -230,8 +228,8 @@ func (in *incoming) readHeader(delta []byte) error {
 	return nil
 }
 
-// readPages makes the pages of the new state. Each page of the image occurs at most once. Pages that the image does
-// not have may take imageSparseBytes.
+// readPages makes the pages of the new state. Each page of the image occurs at most once. Pages that the image does not
+// have may take imageSparseBytes.
 func (in *incoming) readPages() error {
 	stores := in.image.stores
 	number, next := uint64(0), uint64(0)

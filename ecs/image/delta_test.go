@@ -248,7 +248,7 @@ func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
 
 // A server makes a delta per client and tick, and a client applies one per tick. Neither may allocate.
 func TestDeltasAllocateNothingOnceWarm(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	server, client := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())

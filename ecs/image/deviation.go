@@ -20,9 +20,9 @@ type Deviated struct {
 // Deviation compares the rows of the set in two states of one world, predicted and received. Both must have the same
 // entities with the same components.
 //
-// A component with Motion and a Tolerance above 0 may differ in position by its tolerance. Its velocity may differ
-// by any amount, because a wrong velocity shows in later positions. Its other fields must be equal; without a
-// SetMotion role they are not compared. All other components must be equal.
+// A component with Motion and a Tolerance above 0 may differ in position by its tolerance. Its velocity may differ by any
+// amount, because a wrong velocity shows in later positions. Its other fields must be equal; without a SetMotion role they
+// are not compared. All other components must be equal.
 func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 	if a.Empty() || b.Empty() || a.image != b.image {
 		panic("image: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
@@ -79,8 +79,8 @@ func (d *deviation) values(p *pagePair) {
 	}
 }
 
-// distance returns the distance between two rows' positions, and the two rows as they have to be equal. Within
-// tolerance, both rows have the same motion; they are then in the image's scratch.
+// distance returns the distance between two rows' positions, and the two rows as they have to be equal. Within tolerance,
+// both rows have the same motion; they are then in the image's scratch.
 func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far fixed.Num) {
 	if c.roles.motion == nil {
 		return x, y, 0

@@ -157,7 +157,7 @@ func TestDeviationRefusesStatesOfSeveralWorlds(t *testing.T) {
 
 // A client compares with every state that arrives.
 func TestDeviationAllocatesNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	w := sample.NewWorld(t, deviationGame())

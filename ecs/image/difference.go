@@ -40,9 +40,9 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// FirstDifference returns the first place where the states of a and b differ. ok is false if they are equal. The
-// snapshots are of the same game, of one world or of two. Entities and components that only one side has come first,
-// then the columns in their order, each upwards by row.
+// FirstDifference returns the first place where the states of a and b differ. ok is false if they are equal. The snapshots
+// are of the same game, of one world or of two. Entities and components that only one side has come first, then the columns
+// in their order, each upwards by row.
 func FirstDifference(a, b *Snapshot) (d Difference, ok bool) {
 	for _, d := range Differences(a, b, 1) {
 		return d, true
@@ -109,8 +109,8 @@ func (s *Snapshot) entityAt(o Owner, i uint32) Entity {
 	return *(*Entity)(s.row(&s.image.columns[columnIdentity], o, i))
 }
 
-// rows reports the rows whose bytes differ, where both sides have an entity, and the same one unless it is the
-// identity that differs.
+// rows reports the rows whose bytes differ, where both sides have an entity, and the same one unless it is the identity
+// that differs.
 func (c *comparison) rows(p *pagePair, x, y []byte) {
 	info, stride := p.column, int(p.column.stride)
 	for at := 0; at < len(x) && !c.full(); at += stride {
@@ -188,9 +188,9 @@ func wordOf(page []byte, k int) uint64 {
 	return binary.LittleEndian.Uint64(page[k*8:])
 }
 
-// UndeclaredWrite returns the first place that was written without a declaration since the last Save or Restore.
-// Here is the value before, There the value now. It compares every page without a mark. SyncTest calls it after each
-// system, and saves before each system, because pages that a system has marked are not compared.
+// UndeclaredWrite returns the first place that was written without a declaration since the last Save or Restore. Here is
+// the value before, There the value now. It compares every page without a mark. SyncTest calls it after each system, and
+// saves before each system, because pages that a system has marked are not compared.
 func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
 	for i := range im.live {
 		p := &im.live[i]

@@ -13,8 +13,8 @@ import (
 
 // FieldValue is one value of a component, resource, event or input, for plots, inspectors and reports.
 type FieldValue struct {
-	// Path is the field in its type, as in Difference.Field: "Pos.X", "Slots[2].Kind". It is empty if the type itself
-	// is a number.
+	// Path is the field in its type, as in Difference.Field: "Pos.X", "Slots[2].Kind". It is empty if the type itself is a
+	// number.
 	Path string
 	// Text is the value formatted by fmt; a fixed.Num is a decimal.
 	Text string
@@ -29,8 +29,8 @@ type Record struct {
 	Fields []FieldValue // in the order of declaration; of a list, the elements that it has
 }
 
-// Describe returns the entity's components with their fields, in the order of Game.Components. It returns nil if e
-// is not in the state.
+// Describe returns the entity's components with their fields, in the order of Game.Components. It returns nil if e is not
+// in the state.
 func (s *Snapshot) Describe(e Entity) (list []Record) {
 	if !ExistsAt(s, e) {
 		return nil
@@ -149,8 +149,8 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// At returns the field's value of e in a state. ok is false if e is not in the state or lacks the component. e is
-// ignored for a resource.
+// At returns the field's value of e in a state. ok is false if e is not in the state or lacks the component. e is ignored
+// for a resource.
 func (r FieldRef) At(s *Snapshot, e Entity) (v FieldValue, ok bool) {
 	if r.field == nil || s.Empty() {
 		return v, false

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Image is all simulated state of a world: the columns of its components and resources, cut into pages. Two images
-// in the same state are equal byte for byte, whatever their history. Rows that are not in use are zero, and padding
-// is zeroed before a save.
+// Image is all simulated state of a world: the columns of its components and resources, cut into pages. Two images in the
+// same state are equal byte for byte, whatever their history. Rows that are not in use are zero, and padding is zeroed
+// before a save.
 //
 // A page that is not marked equals its base. A page is marked before it is written.
 type Image struct {
@@ -44,8 +44,8 @@ type pageTable struct {
 	now         Snapshot // see present
 }
 
-// livePage is a page that systems read and write. base is the page that it equalled when it was last saved or
-// restored, nil for zeros.
+// livePage is a page that systems read and write. base is the page that it equalled when it was last saved or restored, nil
+// for zeros.
 type livePage struct {
 	mem    []byte
 	base   *page
@@ -55,8 +55,8 @@ type livePage struct {
 	marked bool
 }
 
-// New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the
-// fingerprint, which is the game's. The seed starts the random source. Every peer of a match uses the same.
+// New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the fingerprint,
+// which is the game's. The seed starts the random source. Every peer of a match uses the same.
 func New(s *Schema, fingerprint, seed uint64) *Image {
 	owners := s.MaxPlayers + 1
 	im := &Image{schema: s, fingerprint: fingerprint, pageTable: pageTable{bitPool: &pool{bytes: bitsPageWords * 8}}}
@@ -145,8 +145,8 @@ func (im *Image) growBits(r *region, i uint32) {
 // slabPagesMax bounds the pages that are allocated together: a growing region wastes at most 256 KiB.
 const slabPagesMax = 64
 
-// growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with
-// the region. Runs of rows stay long, and no page ever moves. A slab's pages join the image as they are needed.
+// growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with the
+// region. Runs of rows stay long, and no page ever moves. A slab's pages join the image as they are needed.
 func (im *Image) growData(r *region, info *columnInfo, i uint32) {
 	if info.stride == 0 {
 		return

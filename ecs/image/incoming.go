@@ -28,8 +28,8 @@ func (r *reader) uvarint(most uint64) uint64 {
 	return v
 }
 
-// incoming is an encoded image or delta while it is read and checked: the pages in which the new state differs. It
-// is scratch of the image and holds no page between calls.
+// incoming is an encoded image or delta while it is read and checked: the pages in which the new state differs. It is
+// scratch of the image and holds no page between calls.
 type incoming struct {
 	reader
 	image    *Image
@@ -76,8 +76,8 @@ func (s *storeInfo) fault(err error) error {
 	return fmt.Errorf("column %q of owner %d: %w", s.column.name, s.owner, err)
 }
 
-// check checks the pages that differ; the others are correct. empty is the number of bytes of pages that are empty
-// in the old state.
+// check checks the pages that differ; the others are correct. empty is the number of bytes of pages that are empty in the
+// old state.
 func (in *incoming) check(empty int) error {
 	if in.from != in.to && (len(in.pages) == 0 || in.pages[0].store.info.column.index != columnCore) {
 		return fmt.Errorf("%d ticks, but the same one in the state", in.to-in.from)
@@ -234,8 +234,8 @@ func (in *incoming) row(c *columnInfo, o Owner, i int) []byte {
 	return pg[i&(1<<c.shift-1)*int(c.stride):][:c.stride]
 }
 
-// growth returns the number of bytes of pages by which the new state is larger than the old one: every row in use
-// and every row below it has memory.
+// growth returns the number of bytes of pages by which the new state is larger than the old one: every row in use and every
+// row below it has memory.
 func (in *incoming) growth() (total int) {
 	var last *store
 	for i := len(in.pages) - 1; i >= 0; i-- { // the last page with rows in use of each store counts
@@ -259,8 +259,7 @@ func (in *incoming) growth() (total int) {
 	return total
 }
 
-// top returns the highest row in use by a page of presence bits. ok is false if there is none, or if it is a page of
-// rows.
+// top returns the highest row in use by a page of presence bits. ok is false if there is none, or if it is a page of rows.
 func (p *newPage) top() (row uint32, ok bool) {
 	if !p.store.info.isBits {
 		return 0, false
@@ -273,8 +272,8 @@ func (p *newPage) top() (row uint32, ok bool) {
 	return 0, false
 }
 
-// publish makes the new state the image's. As after a save, each page that a delta changes becomes the base of its
-// live page.
+// publish makes the new state the image's. As after a save, each page that a delta changes becomes the base of its live
+// page.
 func (in *incoming) publish() {
 	im := in.image
 	for i := range in.pages {

@@ -14,8 +14,8 @@ type InputType struct {
 	mergeLate   func(late, next InputBytes) InputBytes
 }
 
-// DeclareInput describes an input of type T. predict and mergeLate replace the rules for fields tagged
-// `tendon:"press"`. Both are optional.
+// DeclareInput describes an input of type T. predict and mergeLate replace the rules for fields tagged `tendon:"press"`.
+// Both are optional.
 func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(late, next InputBytes) InputBytes) *InputType {
 	t := reflect.TypeFor[T]()
 	in := &InputType{declaration: declare[T]("input", t.Name()), predict: predict, mergeLate: mergeLate}
@@ -38,12 +38,12 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 	return in
 }
 
-// Size returns the bytes of an input that can differ from zero, at most MaxInputBytes. A wire or a recording carries
-// no more.
+// Size returns the bytes of an input that can differ from zero, at most MaxInputBytes. A wire or a recording carries no
+// more.
 func (t *InputType) Size() int { return int(t.declaration.layout.size) }
 
-// Clean returns an input without bytes that no Go program could have stored: padding and bytes after the type are zero, and booleans
-// other than 0 are 1. Every input that comes from a wire or a file passes through it.
+// Clean returns an input without bytes that no Go program could have stored: padding and bytes after the type are zero, and
+// booleans other than 0 are 1. Every input that comes from a wire or a file passes through it.
 func (t *InputType) Clean(in InputBytes) InputBytes {
 	clear(in[t.declaration.layout.size:])
 	t.declaration.layout.scrub(in[:])

@@ -15,8 +15,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// layout describes a plain type: where its values, its booleans and its padding are. It describes the same bytes on
-// every target. A type whose bytes would lie elsewhere on this target has no layout.
+// layout describes a plain type: where its values, its booleans and its padding are. It describes the same bytes on every
+// target. A type whose bytes would lie elsewhere on this target has no layout.
 type layout struct {
 	typ     reflect.Type
 	size    uintptr
@@ -46,8 +46,8 @@ type field struct {
 	unit   float64 // step
 }
 
-// listSpan is a List in a plain type. count is the leaf that holds its number of elements; the leaves of the
-// elements follow.
+// listSpan is a List in a plain type. count is the leaf that holds its number of elements; the leaves of the elements
+// follow.
 type listSpan struct {
 	count  int
 	offset uintptr // of count
@@ -57,8 +57,8 @@ type listSpan struct {
 
 type span struct{ from, to uintptr }
 
-// refusal returns the error for a type or a declaration that is refused. field is the path of the offending field, or
-// "". problem is a sentence: the fault, and the type to use instead.
+// refusal returns the error for a type or a declaration that is refused. field is the path of the offending field, or "".
+// problem is a sentence: the fault, and the type to use instead.
 func refusal(kind, name string, t reflect.Type, field, problem string) error {
 	return fmt.Errorf("ecs: %s %q: %s: %s", kind, name, joinPath(t.String(), field), problem)
 }
@@ -271,8 +271,8 @@ func (l *layout) scrub(row []byte) {
 	}
 }
 
-// check returns an error for a row that no Go program could have stored: with a boolean other than 0 or 1, a list
-// longer than its slots, or padding that is not zero.
+// check returns an error for a row that no Go program could have stored: with a boolean other than 0 or 1, a list longer
+// than its slots, or padding that is not zero.
 func (l *layout) check(row []byte) error {
 	for _, o := range l.bools {
 		if row[o] > 1 {
@@ -304,8 +304,8 @@ func (l *layout) fieldAt(offset uintptr) string {
 	return l.fields[slices.IndexFunc(l.fields, func(f field) bool { return f.offset == offset })].path
 }
 
-// nativeAlign is the alignment of values of 8 bytes on this target: 8 on 64-bit targets and WebAssembly, 4 on 386, arm
-// and mips. Targets lay out structs alike otherwise.
+// nativeAlign is the alignment of values of 8 bytes on this target: 8 on 64-bit targets and WebAssembly, 4 on 386, arm and
+// mips. Targets lay out structs alike otherwise.
 const nativeAlign = unsafe.Alignof(struct{ v uint64 }{}.v)
 
 // littleEndian reports whether this target stores the lowest byte first, as the image's bytes are defined.
@@ -331,8 +331,8 @@ func alignOf(t reflect.Type, most uintptr) (align uintptr) {
 
 func alignUp(n, to uintptr) uintptr { return (n + to - 1) / to * to }
 
-// misplacedIn returns the path and the problem of the first part of t that has another offset or size on the other
-// targets, "" if there is none. at is the offset of t itself.
+// misplacedIn returns the path and the problem of the first part of t that has another offset or size on the other targets,
+// "" if there is none. at is the offset of t itself.
 func misplacedIn(t reflect.Type, path string, at uintptr) (field, problem string) {
 	if t.Kind() == reflect.Array && t.Len() > 0 {
 		return misplacedIn(t.Elem(), path+"[0]", at)

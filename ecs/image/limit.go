@@ -2,8 +2,8 @@ package image
 
 import "unsafe"
 
-// limit restricts a tick to the rows that a client predicts. Between ticks open is nil, and the content of the
-// buffers is not used.
+// limit restricts a tick to the rows that a client predicts. Between ticks open is nil, and the content of the buffers is
+// not used.
 type limit struct {
 	rows      *RowSet // argument of SetPredicted
 	open      *RowSet // rows while a tick runs, nil if every row may be written
@@ -11,8 +11,8 @@ type limit struct {
 	resources []byte  // before the tick, one after the other
 }
 
-// SetPredicted makes ticks write only these rows. nil, the default, allows every row. The other rows belong to the
-// server's state, and Overlay updates them. Inside World.Step:
+// SetPredicted makes ticks write only these rows. nil, the default, allows every row. The other rows belong to the server's
+// state, and Overlay updates them. Inside World.Step:
 //
 //   - a query that writes a component yields only rows of the set; a query that only reads yields all;
 //   - Component.Write and Get of an entry return nil for other rows, and Put reports false;
@@ -20,20 +20,20 @@ type limit struct {
 //   - Spawn for an owner whose region is in the set adds the row to the set. For any other owner it returns an entity that can be filled, and that is removed when the running system has returned;
 //   - changes of resources, the random source and the players in the match are undone at the end of the tick.
 //
-// Calls outside Step are not limited. Derived data is built again after each limited tick, because systems may have
-// updated it for changes that were undone.
+// Calls outside Step are not limited. Derived data is built again after each limited tick, because systems may have updated
+// it for changes that were undone.
 //
 // The image keeps rows, which may be changed between ticks.
 func (im *Image) SetPredicted(rows *RowSet) { im.limit.rows = rows }
 
-// writable reports whether the running system of a limited tick may write e, which must exist: e is in the set, or
-// the system has spawned it.
+// writable reports whether the running system of a limited tick may write e, which must exist: e is in the set, or the
+// system has spawned it.
 func (im *Image) writable(e Entity) bool {
 	return im.limit.open.Has(e.Row) || !im.Identity().regions[e.Owner()].has(e.Row%regionRows)
 }
 
-// changeable reports whether the structure of e may be changed. It is true for an entity that does not exist, which
-// Flush ignores.
+// changeable reports whether the structure of e may be changed. It is true for an entity that does not exist, which Flush
+// ignores.
 func (im *Image) changeable(e Entity) bool {
 	return im.limit.open == nil || !im.Exists(e) || im.writable(e)
 }

@@ -365,7 +365,7 @@ func TestAJoinInALimitedWorldKeepsOnlyPredictedAvatars(t *testing.T) {
 }
 
 func TestALimitedTickAllocatesNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	w, rows := limitedWorld(t, sample.Busy())

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// List is a bounded list that is part of its row: a component may hold it, unlike a slice. A is the array type that
-// holds the elements and sets the bound: ecs.List[Item, [8]Item] holds at most 8. The zero List is empty.
+// List is a bounded list that is part of its row: a component may hold it, unlike a slice. A is the array type that holds
+// the elements and sets the bound: ecs.List[Item, [8]Item] holds at most 8. The zero List is empty.
 //
 // Slots after the last element are zero, so equal lists are equal byte for byte, and == compares them.
 type List[T, A any] struct {

@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Motion returns e's position and velocity in the state, from the first of its components with a Motion role. ok is
-// false if e is not in the state or has no such component.
+// Motion returns e's position and velocity in the state, from the first of its components with a Motion role. ok is false
+// if e is not in the state or has no such component.
 func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 	c := s.firstWith(e, func(r *roles) bool { return r.motion != nil })
 	if c == nil {
@@ -43,53 +43,50 @@ func (im *Image) present() *Snapshot {
 // Motion returns e's position and velocity in the present state, as Snapshot.Motion does.
 func (im *Image) Motion(e Entity) (m Motion, ok bool) { return im.present().Motion(e) }
 
-// SetMotion gives e this position and velocity in every component that has a SetMotion role. It reports whether
-// there was one. Call it between ticks, on a client. On a server an order of kind OrderMotion does the same and is
-// recorded.
+// SetMotion gives e this position and velocity in every component that has a SetMotion role. It reports whether there was
+// one. Call it between ticks, on a client. On a server an order of kind OrderMotion does the same and is recorded.
 func (im *Image) SetMotion(e Entity, m Motion) (ok bool) {
 	if im.running {
 		panic("image: SetMotion in a tick: write the component by a query or Component.Write")
 	}
-	if im.Exists(e) && im.setMotion(e, m) {
-		im.invalidate()
-		return true
-	}
-	return false
+	return im.setMotion(e, m)
 }
 
-// Displace moves e by a distance in every component that has a SetMotion role, also inside a tick. It reports
-// whether there was one. It is for tools that cause a desync on purpose.
+// Displace moves e by a distance in every component that has a SetMotion role, also inside a tick. It reports whether there
+// was one. It is for tools that cause a desync on purpose.
 func (im *Image) Displace(e Entity, way fixed.Vec3) (ok bool) {
 	m, ok := im.Motion(e)
 	m.Pos = m.Pos.Add(way)
-	if ok = ok && im.setMotion(e, m); ok {
+	return ok && im.setMotion(e, m)
+}
+
+func (im *Image) setMotion(e Entity, m Motion) (ok bool) {
+	return im.eachMotion(e, func(r *roles, row unsafe.Pointer) { r.setMotion(row, m) })
+}
+
+// eachMotion calls f for every row of e whose component has a SetMotion role, and marks the rows as written. It reports
+// whether there was one.
+func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) (ok bool) {
+	if !im.Exists(e) {
+		return false
+	}
+	o, i := e.Owner(), e.Row%regionRows
+	columns := im.components()
+	for n := range columns {
+		if c := &columns[n]; c.info.roles.setMotion != nil && c.regions[o].has(i) {
+			im.markRow(&c.regions[o], c.info, i)
+			f(&c.info.roles, c.rowOf(&c.regions[o], i))
+			ok = true
+		}
+	}
+	if ok {
 		im.invalidate()
 	}
 	return ok
 }
 
-func (im *Image) setMotion(e Entity, m Motion) (ok bool) {
-	im.eachMotion(e, func(r *roles, row unsafe.Pointer) {
-		r.setMotion(row, m)
-		ok = true
-	})
-	return ok
-}
-
-// eachMotion calls f for every row of e whose component has a SetMotion role, and marks the rows as written. e must
-// exist.
-func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) {
-	o, i := e.Owner(), e.Row%regionRows
-	for n := engineColumns; n < len(im.columns); n++ {
-		if c := &im.columns[n]; c.info.roles.setMotion != nil && c.regions[o].has(i) {
-			im.markRow(&c.regions[o], c.info, i)
-			f(&c.info.roles, c.rowOf(&c.regions[o], i))
-		}
-	}
-}
-
-// Motions calls f with the position and velocity of each entity that has a component with a Motion role, in the
-// order of rows, until f returns false. As in Snapshot.Motion, the first such component counts.
+// Motions calls f with the position and velocity of each entity that has a component with a Motion role, in the order of
+// rows, until f returns false. As in Snapshot.Motion, the first such component counts.
 func (im *Image) Motions(f func(e Entity, m Motion) bool) {
 	now := im.present()
 	for e := range now.Entities {
@@ -99,11 +96,11 @@ func (im *Image) Motions(f func(e Entity, m Motion) bool) {
 	}
 }
 
-// Placement is the payload of an order of kind OrderMotion: position and velocity of an entity at the end of the
-// tick. It comes from the client that is authoritative for the entity.
+// Placement is the payload of an order of kind OrderMotion: position and velocity of an entity at the end of the tick. It
+// comes from the client that is authoritative for the entity.
 //
-// The systems take precedence: if they move the entity farther than Within in this tick, as a respawn does, the
-// placement has no effect.
+// The systems take precedence: if they move the entity farther than Within in this tick, as a respawn does, the placement
+// has no effect.
 type Placement struct {
 	Motion
 	Within fixed.Num // world units
@@ -111,8 +108,8 @@ type Placement struct {
 
 const placementBits = 16
 
-// AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and
-// Within as varints in units of 1/65536, rounded down.
+// AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and Within as
+// varints in units of 1/65536, rounded down.
 func AppendPlacement(dst []byte, p Placement) []byte {
 	for _, n := range p.nums() {
 		dst = binary.AppendVarint(dst, int64(n)>>(32-placementBits))
@@ -120,8 +117,7 @@ func AppendPlacement(dst []byte, p Placement) []byte {
 	return dst
 }
 
-// ParsePlacement reads the payload of an order of kind OrderMotion. ok is false if AppendPlacement has not written
-// it.
+// ParsePlacement reads the payload of an order of kind OrderMotion. ok is false if AppendPlacement has not written it.
 func ParsePlacement(payload []byte) (p Placement, ok bool) {
 	var nums [7]fixed.Num
 	for i := range nums {
@@ -142,8 +138,8 @@ func (p *Placement) nums() [7]fixed.Num {
 	return [...]fixed.Num{p.Pos.X, p.Pos.Y, p.Pos.Z, p.Vel.X, p.Vel.Y, p.Vel.Z, p.Within}
 }
 
-// placing is an order of kind OrderMotion from its execution, before the systems, until the next tick. Placed reads
-// those of the last tick.
+// placing is an order of kind OrderMotion from its execution, before the systems, until the next tick. Placed reads those
+// of the last tick.
 type placing struct {
 	entity Entity
 	to     Placement
@@ -161,20 +157,16 @@ func (im *Image) Plan(e Entity, payload []byte) {
 
 // place moves the entities to the positions in the tick's orders, after the systems.
 func (im *Image) place() {
-	if len(im.placings) == 0 {
-		return
-	}
 	for i := range im.placings {
 		p := &im.placings[i]
 		if at, ok := im.Motion(p.entity); ok && at.Pos.Sub(p.from).Len() <= p.to.Within {
 			p.done = im.setMotion(p.entity, p.to.Motion)
 		}
 	}
-	im.invalidate() // systems updated derived data for the positions before
 }
 
-// Placed reports whether an order of kind OrderMotion has placed e in the last tick: e existed, and the systems did
-// not move it farther than Within.
+// Placed reports whether an order of kind OrderMotion has placed e in the last tick: e existed, and the systems did not
+// move it farther than Within.
 func (im *Image) Placed(e Entity) bool {
 	for i := range im.placings {
 		if im.placings[i].entity == e {

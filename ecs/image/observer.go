@@ -1,11 +1,11 @@
 package image
 
-// Section is a part of the work whose cost can be measured: a phase of the engine, or a system. Sections nest: a
-// system runs inside SectionSimulate, and a resimulated tick inside SectionResimulate.
+// Section is a part of the work whose cost can be measured: a phase of the engine, or a system. Sections nest: a system
+// runs inside SectionSimulate, and a resimulated tick inside SectionResimulate.
 type Section uint16
 
-// The engine's phases. The game's systems follow from SectionSystems in the order of Game.Systems, and after them
-// the sections that Name announces.
+// The engine's phases. The game's systems follow from SectionSystems in the order of Game.Systems, and after them the
+// sections that Name announces.
 const (
 	SectionFrame      Section = iota // one Frame of a room or a client, without receiving and presenting
 	SectionThink                     // a bot computes its input
@@ -24,8 +24,8 @@ const (
 	SectionSystems
 )
 
-// Observer receives the start and end of sections. Clocks are read here: the simulation itself reads none. An
-// observer must not change the world.
+// Observer receives the start and end of sections. Clocks are read here: the simulation itself reads none. An observer must
+// not change the world.
 type Observer interface {
 	Enter(s Section)
 	Leave(s Section)

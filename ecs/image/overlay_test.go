@@ -200,7 +200,7 @@ func TestOverlayRefusesStatesOfOtherWorlds(t *testing.T) {
 
 // A client overlays the server's state in every tick of a resimulation.
 func TestOverlayAllocatesNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	w := sample.NewWorld(t, crowdedGame())

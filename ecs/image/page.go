@@ -9,12 +9,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// pageBytes is the size that pages approach: small, so that a changed entity copies little, and large enough for a
-// short page table.
+// pageBytes is the size that pages approach: small, so that a changed entity copies little, and large enough for a short
+// page table.
 const pageBytes = 4096
 
-// page is the content of one page at some tick. It does not change while a snapshot holds it, so snapshots share it.
-// refs counts the snapshots that hold it, and the live page whose base it is.
+// page is the content of one page at some tick. It does not change while a snapshot holds it, so snapshots share it. refs
+// counts the snapshots that hold it, and the live page whose base it is.
 type page struct {
 	mem    []byte
 	pool   *pool // to which it returns
@@ -47,8 +47,8 @@ func (p *pool) allocate() *page {
 	return p.grow()
 }
 
-// poolBatch is the number of pages that a pool makes first, for rooms with a handful of entities. A pool doubles up
-// to poolBatchMax: few, large allocations, and adjacent pages.
+// poolBatch is the number of pages that a pool makes first, for rooms with a handful of entities. A pool doubles up to
+// poolBatchMax: few, large allocations, and adjacent pages.
 const (
 	poolBatch    = 2
 	poolBatchMax = 64
@@ -85,12 +85,12 @@ func (pg *page) content(n int) []byte {
 	return pg.mem
 }
 
-// checksum returns the page's part of its column's checksum. It is 0 for a page of zeros: a page that was never
-// allocated counts like one that was emptied.
+// checksum returns the page's part of its column's checksum. It is 0 for a page of zeros: a page that was never allocated
+// counts like one that was emptied.
 //
-// The hash is XXH64: the same bits on every target, and well maintained. XXH3 hashes 24 GB/s and XXH64 10. But only
-// changed pages are hashed, once each, and peers compare one tick in sixty. With a tenth of the pages changed, a
-// tick costs an eighth of hashing all.
+// The hash is XXH64: the same bits on every target, and well maintained. XXH3 hashes 24 GB/s and XXH64 10. But only changed
+// pages are hashed, once each, and peers compare one tick in sixty. With a tenth of the pages changed, a tick costs an
+// eighth of hashing all.
 func (pg *page) checksum(salt uint64) uint64 {
 	if pg == nil {
 		return 0
@@ -105,8 +105,8 @@ func (pg *page) checksum(salt uint64) uint64 {
 	return pg.term
 }
 
-// mix is the finalizer of SplitMix64, a bijection in which every input bit reaches every output bit (Steele, Lea,
-// Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+// mix is the finalizer of SplitMix64, a bijection in which every input bit reaches every output bit (Steele, Lea, Flood,
+// "Fast Splittable Pseudorandom Number Generators", 2014).
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
@@ -116,8 +116,8 @@ func mix(z uint64) uint64 {
 // BlockRows is the number of rows in a block: those of one presence word. Queries walk the rows block by block.
 const BlockRows = 64
 
-// Column holds one component type: for each owner a region of rows, cut into pages. Rows without an entity are zero.
-// Rows of one block are adjacent in memory, and no row ever moves.
+// Column holds one component type: for each owner a region of rows, cut into pages. Rows without an entity are zero. Rows
+// of one block are adjacent in memory, and no row ever moves.
 type Column struct {
 	info    *columnInfo
 	regions []region // index = Owner
@@ -144,14 +144,14 @@ func pageShift(stride uintptr) uint8 {
 	return uint8(bits.Len(uint(pageBytes/stride)) - 1)
 }
 
-// region is one owner's rows of one column. words has a bit for each row that has the component. data holds the
-// rows. Both grow by pages, with the highest row used.
+// region is one owner's rows of one column. words has a bit for each row that has the component. data holds the rows. Both
+// grow by pages, with the highest row used.
 type region struct {
 	words []uint64
 	bits  store // the pages of words
 	data  store // the pages of rows
-	// joined is, by page of data, the first page that is not adjacent in memory. slab is memory for the pages of data
-	// up to slabEnd.
+	// joined is, by page of data, the first page that is not adjacent in memory. slab is memory for the pages of data up to
+	// slabEnd.
 	joined  []uint32
 	slab    []byte
 	slabEnd int

@@ -7,10 +7,10 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Picture shows states of one image in another, which belongs to a view. The view's image holds copies of the
-// source's pages. As everywhere, a live page that is not marked equals its base. Here the base is the source's page
-// itself, with a reference of the picture's. Pages with rows that were blended, hidden or written by the game are
-// marked, and the next Show copies them again.
+// Picture shows states of one image in another, which belongs to a view. The view's image holds copies of the source's
+// pages. As everywhere, a live page that is not marked equals its base. Here the base is the source's page itself, with a
+// reference of the picture's. Pages with rows that were blended, hidden or written by the game are marked, and the next
+// Show copies them again.
 type Picture struct {
 	image  *Image  // the copies
 	source *Image  // the image whose pages were copied
@@ -28,8 +28,8 @@ type Shown struct {
 	Own       *RowSet   // nil: no row
 }
 
-// Show makes the picture's image show the states, a fraction alpha ∈ [0, 1] of the way from Prev to Cur. An empty Cur
-// shows Remote alone.
+// Show makes the picture's image show the states, a fraction alpha ∈ [0, 1] of the way from Prev to Cur. An empty Cur shows
+// Remote alone.
 func (p *Picture) Show(s Shown, alpha float64) {
 	if s.Cur.Empty() { // no row is own
 		s = Shown{Cur: s.Remote}
@@ -68,8 +68,8 @@ func (p *Picture) leaveSource() {
 	}
 }
 
-// copyPages makes the live pages Cur's, and those of ConfirmedOnly columns Confirmed's. Rows that are not own are
-// Remote's. It reports whether an entity or a set of components may have changed.
+// copyPages makes the live pages Cur's, and those of ConfirmedOnly columns Confirmed's. Rows that are not own are Remote's.
+// It reports whether an entity or a set of components may have changed.
 func (p *Picture) copyPages(s *Shown) (restructured bool) {
 	im := p.image
 	for i := range im.columns {
@@ -104,9 +104,8 @@ func (p *Picture) grow(c *Column, r *region, o Owner) {
 	}
 }
 
-// copyStore copies the pages of a store that may differ from the shown states: own rows from from, the others from
-// Remote. It reports whether there were any. A page with rows of both is combined in place and counts only if it
-// changed.
+// copyStore copies the pages of a store that may differ from the shown states: own rows from from, the others from Remote.
+// It reports whether there were any. A page with rows of both is combined in place and counts only if it changed.
 func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 	mixed := s.Own != everyRow && !st.info.column.single
 	for i, number := range st.pages {
@@ -148,8 +147,8 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 	}
 }
 
-// blend interpolates the own rows of a column whose entity is in both states with the component. Pages that both
-// share are equal.
+// blend interpolates the own rows of a column whose entity is in both states with the component. Pages that both share are
+// equal.
 func (p *Picture) blend(c *Column, s *Shown) {
 	identity := p.image.Identity()
 	for d := range apart(s.Prev, s.Cur, c.info.index, c.info.index+1) {
@@ -171,9 +170,8 @@ func (p *Picture) blend(c *Column, s *Shown) {
 	}
 }
 
-// Blend shows e a fraction t ∈ [0, 1] of the way from state a to state b. A component with a Lerp role is
-// interpolated if e has it in both; otherwise its value is b's. Components that e lacks in b, or is shown without,
-// do not change.
+// Blend shows e a fraction t ∈ [0, 1] of the way from state a to state b. A component with a Lerp role is interpolated if e
+// has it in both; otherwise its value is b's. Components that e lacks in b, or is shown without, do not change.
 func (p *Picture) Blend(e Entity, a, b *Snapshot, t float64) {
 	p.mustShow(a)
 	p.mustShow(b)
@@ -198,18 +196,11 @@ func (p *Picture) Blend(e Entity, a, b *Snapshot, t float64) {
 }
 
 // Move shows e with this position and velocity, in every component that has a SetMotion role.
-func (p *Picture) Move(e Entity, m Motion) {
-	if p.image.Exists(e) {
-		p.image.setMotion(e, m)
-	}
-}
+func (p *Picture) Move(e Entity, m Motion) { p.image.setMotion(e, m) }
 
-// Shift shows e displaced by a distance in world units, in every component that has both roles Motion and SetMotion.
-// Shifts of one picture add up.
+// Shift shows e displaced by a distance in world units, in every component that has both roles Motion and SetMotion. Shifts
+// of one picture add up.
 func (p *Picture) Shift(e Entity, by fixed.Vec3) {
-	if !p.image.Exists(e) {
-		return
-	}
 	p.image.eachMotion(e, func(r *roles, row unsafe.Pointer) {
 		if r.motion != nil {
 			m := r.motion(row)

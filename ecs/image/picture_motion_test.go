@@ -49,7 +49,7 @@ func TestMotionsAreOfTheShownState(t *testing.T) {
 }
 
 func TestMotionsAllocateNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	w, v := sample.NewWorld(t, composeGame()), sample.NewView(t, composeGame())

@@ -339,7 +339,7 @@ func TestDressEndsThePicture(t *testing.T) {
 }
 
 func TestComposeAllocatesNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	g := composeGame()

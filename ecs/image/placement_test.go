@@ -144,7 +144,7 @@ func FuzzPlacement(f *testing.F) {
 
 // A tick that places its avatars allocates nothing.
 func TestPlacingAllocatesNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	w := sample.NewWorld(t, placementGame())

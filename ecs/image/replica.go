@@ -19,8 +19,8 @@ var (
 // replicaBytes bounds the pages of a replica. A row far up in an owner's region takes memory for all rows below it.
 const replicaBytes = 64 << 20
 
-// PutEntity makes e an entity with these components and their scalars, in the order of Snapshot.AppendScalars. It
-// replaces an entity in e's row. After an error the state is as before.
+// PutEntity makes e an entity with these components and their scalars, in the order of Snapshot.AppendScalars. It replaces
+// an entity in e's row. After an error the state is as before.
 func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 	o, i := e.Owner(), e.Row%regionRows
 	if e.Row == 0 || int(o) >= len(im.structure.hint) || e.Born > im.Tick() {
@@ -155,8 +155,8 @@ func (im *Image) PutTick(t Tick, players PlayerSet) error {
 	return nil
 }
 
-// PutInput makes in p's input of the state's tick. A replica receives states without their inputs; a client that
-// predicts from one needs the last input. Call it between ticks. It panics for a player that the game does not have.
+// PutInput makes in p's input of the state's tick. A replica receives states without their inputs; a client that predicts
+// from one needs the last input. Call it between ticks. It panics for a player that the game does not have.
 func (im *Image) PutInput(p Player, in InputBytes) {
 	if int(p) >= im.schema.MaxPlayers {
 		panic(fmt.Sprintf("image: PutInput for player %d in a game of %d players", p, im.schema.MaxPlayers))
@@ -165,8 +165,8 @@ func (im *Image) PutInput(p Player, in InputBytes) {
 	copy(im.writeInputs()[int(p)*size:(int(p)+1)*size], in[:])
 }
 
-// edited invalidates derived data. changed reports that entities or sets of components have changed: the record of
-// free rows is then reset too.
+// edited invalidates derived data. changed reports that entities or sets of components have changed: the record of free
+// rows is then reset too.
 func (im *Image) edited(changed bool) {
 	im.invalidate()
 	if changed {

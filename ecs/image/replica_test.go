@@ -258,7 +258,7 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 
 // A server replicates hundreds of entities to dozens of clients in every tick.
 func TestUpdatingAReplicaAllocatesNothing(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	w, replica := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())

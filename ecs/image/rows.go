@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// RowSet is a set of rows: single rows, and whole regions of an owner including rows that are not used yet. It names
-// the rows on one timeline. It contains rows, not entities, belongs to no world and is not part of any state. The
-// zero RowSet is empty.
+// RowSet is a set of rows: single rows, and whole regions of an owner including rows that are not used yet. It names the
+// rows on one timeline. It contains rows, not entities, belongs to no world and is not part of any state. The zero RowSet
+// is empty.
 type RowSet struct {
 	whole [MaxPlayers + 1]bool // by owner: its rows are in the set except those in words
-	// words has a bit for each exception: a row that is in the set though its owner is not whole, or missing though it
-	// is. index = owner; each grows with the highest such row.
+	// words has a bit for each exception: a row that is in the set though its owner is not whole, or missing though it is.
+	// index = owner; each grows with the highest such row.
 	words [MaxPlayers + 1][]uint64
 }
 
@@ -144,13 +144,12 @@ func runOf(set *uint64) (row, n uint32) {
 	return row, n
 }
 
-// Overlay copies from s the rows that are not in keep, the resources, the players in the match and the random
-// source. These are the parts of the server's state that the world does not predict itself. Rows in keep do not
-// change, whether they have an entity here, in s or in both. The tick, its inputs and its events do not change. A
-// nil keep keeps no row.
+// Overlay copies from s the rows that are not in keep, the resources, the players in the match and the random source. These
+// are the parts of the server's state that the world does not predict itself. Rows in keep do not change, whether they have
+// an entity here, in s or in both. The tick, its inputs and its events do not change. A nil keep keeps no row.
 //
-// s must have been saved from this image. Call it between ticks. Pages without a kept row cost as much as in
-// Restore; the others are compared row by row.
+// s must have been saved from this image. Call it between ticks. Pages without a kept row cost as much as in Restore; the
+// others are compared row by row.
 func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 	if s.Empty() || s.image != im {
 		panic("image: Overlay of a snapshot that is empty or of another world: save it from this world, or use Load")
@@ -188,8 +187,8 @@ func (s *storeInfo) rowsOf(i int) (first, end uint32) {
 	return uint32(i) << s.column.shift, uint32(i+1) << s.column.shift
 }
 
-// splice copies from src to dst, two versions of page i of a store, the parts of rows that are in the set, or not in
-// it. It reports whether dst changed.
+// splice copies from src to dst, two versions of page i of a store, the parts of rows that are in the set, or not in it. It
+// reports whether dst changed.
 func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
 	first, end := s.rowsOf(i)
 	for k := first / BlockRows; k*BlockRows < end; k++ {

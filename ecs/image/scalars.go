@@ -50,8 +50,8 @@ func (s *field) read(row unsafe.Pointer) uint64 {
 	return 0
 }
 
-// fits reports whether v is the scalar of some row. These are not: an integer wider than its field, a boolean above
-// 1, NaN, a list longer than its slots, steps beyond the field's range.
+// fits reports whether v is the scalar of some row. These are not: an integer wider than its field, a boolean above 1, NaN,
+// a list longer than its slots, steps beyond the field's range.
 func (s *field) fits(v uint64) bool {
 	n := int64(v)
 	switch s.form {
@@ -117,8 +117,8 @@ func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
 // Scalar describes one number of a component or resource, as in AppendScalars.
 type Scalar struct {
 	Path string // path of the field in the component or resource
-	// Group is equal for scalars of one declared field, which have similar sizes: the axes of a vector, the elements of
-	// an array or a list. It counts from 0 in the component or resource.
+	// Group is equal for scalars of one declared field, which have similar sizes: the axes of a vector, the elements of an
+	// array or a list. It counts from 0 in the component or resource.
 	Group int
 	// Pattern reports that the number is a bit pattern: two values are close if they share high bits, not if their
 	// difference is small. Floats without a step and booleans are patterns.
@@ -150,8 +150,8 @@ func (s *Snapshot) EntityAt(row uint32) Entity {
 	return s.entityAt(Owner(row>>regionShift), row%regionRows)
 }
 
-// AppendScalars appends the scalars of the entity in a row: its components in the order of Game.Components, and the
-// fields of each in the order of declaration. For a free row, e is zero and nothing is appended.
+// AppendScalars appends the scalars of the entity in a row: its components in the order of Game.Components, and the fields
+// of each in the order of declaration. For a free row, e is zero and nothing is appended.
 func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set ComponentSet, values []uint64) {
 	if e = s.EntityAt(row); e.IsZero() {
 		return e, 0, dst

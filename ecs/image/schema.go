@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Schema describes the state of a game: its columns in their order, its input, its events and its number of players.
-// It does not change.
+// Schema describes the state of a game: its columns in their order, its input, its events and its number of players. It
+// does not change.
 type Schema struct {
 	Resources  []*Declaration
 	Components []*Declaration
@@ -83,8 +83,8 @@ func (s *Schema) Describe(dst []byte) []byte {
 	return fmt.Appendf(dst, " input %x", s.Input.declaration.layout.fingerprint)
 }
 
-// Columns returns the names of the columns in the order of Snapshot.ComponentChecksums: the engine's own "tick",
-// "inputs" and "entity", then the game's resources and components.
+// Columns returns the names of the columns in the order of Snapshot.ComponentChecksums: the engine's own "tick", "inputs"
+// and "entity", then the game's resources and components.
 func (s *Schema) Columns() []string {
 	names := slices.Clone(engineNames[:])
 	for _, d := range s.declared() {
@@ -93,8 +93,8 @@ func (s *Schema) Columns() []string {
 	return names
 }
 
-// HasFloats reports whether simulated state or input holds floating-point numbers. Peers of such a game must run the
-// same build for the same architecture, because float results differ between targets.
+// HasFloats reports whether simulated state or input holds floating-point numbers. Peers of such a game must run the same
+// build for the same architecture, because float results differ between targets.
 func (s *Schema) HasFloats() bool {
 	return s.Input.declaration.layout.floats || slices.ContainsFunc(s.declared(), func(d *Declaration) bool { return d.layout.floats })
 }
@@ -120,9 +120,9 @@ func (s *Schema) Priority(set ComponentSet) float32 {
 	return cmp.Or(most, 1)
 }
 
-// Portable reports every component, resource, event and input whose bytes lie elsewhere on a target of the other
-// word size. The error names the first such field of each and the padding that it needs. On a 32-bit target NewWorld
-// refuses such a game; a test that calls Portable fails on every target.
+// Portable reports every component, resource, event and input whose bytes lie elsewhere on a target of the other word size.
+// The error names the first such field of each and the padding that it needs. On a 32-bit target NewWorld refuses such a
+// game; a test that calls Portable fails on every target.
 func (s *Schema) Portable() error {
 	var errs []error
 	for _, d := range s.all() {

@@ -7,19 +7,19 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// ViewStamp is a moment that a player saw: Part/256 of the way from State(Tick) to State(Tick+1). If Tick is zero,
-// it is the present, and Part is ignored.
+// ViewStamp is a moment that a player saw: Part/256 of the way from State(Tick) to State(Tick+1). If Tick is zero, it is
+// the present, and Part is ignored.
 type ViewStamp struct {
 	Tick Tick
 	Part uint8
 }
 
-// MaxViewTicks bounds the age of a stamp, in ticks. World.Step ignores an older one, so a replay needs no more
-// history than this.
+// MaxViewTicks bounds the age of a stamp, in ticks. World.Step ignores an older one, so a replay needs no more history than
+// this.
 const MaxViewTicks = 1024
 
-// AppendViewStamp appends the payload of an order of kind OrderView, at most 11 bytes: the tick as a uvarint, then
-// the part.
+// AppendViewStamp appends the payload of an order of kind OrderView, at most 11 bytes: the tick as a uvarint, then the
+// part.
 func AppendViewStamp(dst []byte, v ViewStamp) []byte {
 	return append(binary.AppendUvarint(dst, uint64(v.Tick)), v.Part)
 }
@@ -33,20 +33,26 @@ func ParseViewStamp(payload []byte) (v ViewStamp, ok bool) {
 	return ViewStamp{Tick: Tick(tick), Part: payload[n]}, true
 }
 
-// sight holds the moments that players saw when giving the inputs of the running tick. views is empty between ticks.
+// sight holds the moments that players saw when giving the inputs of the running tick.
 type sight struct {
 	past  func(Tick) (*Snapshot, bool)
-	views []Sight // index = Player; allocated for the first stamp
-	set   PlayerSet
+	views []Sight // index = Player; allocated for the first stamp. Zero for the present, and between ticks
+	used  bool    // a view was set in this tick
 }
 
-// SetPast sets the source of older states: a server's ring of snapshots that this image saved, one per tick. With
-// nil, the default, view stamps are ignored. Snapshots that past returns must not change until the end of
-// World.Step.
+// viewOf returns p's view, which is zero for the present.
+func (s *sight) viewOf(p Player) (v Sight) {
+	if s.used && int(p) < len(s.views) {
+		v = s.views[p]
+	}
+	return v
+}
+
+// SetPast sets the source of older states: a server's ring of snapshots that this image saved, one per tick. With nil, the
+// default, view stamps are ignored. Snapshots that past returns must not change until the end of World.Step.
 func (im *Image) SetPast(past func(Tick) (*Snapshot, bool)) { im.sight.past = past }
 
-// Past returns the state of an older tick. ok is false if past does not return it, or if it is more than
-// MaxViewTicks old.
+// Past returns the state of an older tick. ok is false if past does not return it, or if it is more than MaxViewTicks old.
 func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
 	now := im.Tick()
 	if im.sight.past == nil || f >= now || now-f > MaxViewTicks {
@@ -59,19 +65,20 @@ func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
 	return s, true
 }
 
-// ViewOf returns the moment that p saw when giving the inputs of the running tick. ok is false if that is the
-// present. An order of kind OrderView in this tick sets it, and it ends with the tick.
+// ViewOf returns the moment that p saw when giving the inputs of the running tick. ok is false if that is the present. An
+// order of kind OrderView in this tick sets it, and it ends with the tick.
 func (im *Image) ViewOf(p Player) (v ViewStamp, ok bool) {
-	if !im.sight.set.Has(p) {
-		return ViewStamp{}, false
-	}
-	return im.sight.views[p].Stamp, true
+	at := im.sight.viewOf(p)
+	return at.Stamp, at.To != nil
 }
 
 // SetView sets p's view of the running tick from the payload of an order. The view is the present if the payload is
 // malformed, or if its moment is in the future or not in the history. A server stamps only states that it has.
 func (im *Image) SetView(p Player, payload []byte) {
-	im.sight.set &^= 1 << p
+	if im.sight.views == nil {
+		im.sight.views = make([]Sight, im.schema.MaxPlayers)
+	}
+	im.sight.views[p], im.sight.used = Sight{}, true
 	v, ok := ParseViewStamp(payload)
 	if !ok || v.Tick == 0 {
 		return
@@ -81,35 +88,31 @@ func (im *Image) SetView(p Player, payload []byte) {
 	if ok && v.Part > 0 {
 		to, ok = im.Past(v.Tick + 1)
 	}
-	if !ok {
-		return
+	if ok {
+		im.sight.views[p] = Sight{v, from, to}
 	}
-	if im.sight.views == nil {
-		im.sight.views = make([]Sight, im.schema.MaxPlayers)
-	}
-	im.sight.views[p] = Sight{v, from, to}
-	im.sight.set |= 1 << p
 }
 
-// Sight is the moment that a player saw when giving the inputs of the running tick, with the states around it. The
-// two states are the same if Part is 0.
+// Sight is the moment that a player saw when giving the inputs of the running tick, with the states around it. The two
+// states are the same if Part is 0.
 type Sight struct {
 	Stamp    ViewStamp
 	From, To *Snapshot
 }
 
-// Sight returns p's view of e in the running tick. late is false if it is the present. Entities of p are always in
-// the present, because p predicts them.
+// Sight returns p's view of e in the running tick. late is false if it is the present. Entities of p are always in the
+// present, because p predicts them.
 func (im *Image) Sight(p Player, e Entity) (s Sight, late bool) {
-	if !im.sight.set.Has(p) || e.Owner() == OwnedBy(p) {
+	if e.Owner() == OwnedBy(p) {
 		return s, false
 	}
-	return im.sight.views[p], true
+	s = im.sight.viewOf(p)
+	return s, s.To != nil
 }
 
-// Targets calls f for each entity that can be hit, in the order of rows, until f returns false. at is the motion
-// that p saw when giving the inputs of the running tick, and radius is in world units. Entities that p had not seen
-// yet are left out. It is for code that works with any game; see Component.Seen of ecs.
+// Targets calls f for each entity that can be hit, in the order of rows, until f returns false. at is the motion that p saw
+// when giving the inputs of the running tick, and radius is in world units. Entities that p had not seen yet are left out.
+// It is for code that works with any game; see Component.Seen of ecs.
 func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num) bool) {
 	now := im.present()
 	for e := range now.Entities {

@@ -352,7 +352,7 @@ func TestAReplayWithHistoryIsEqual(t *testing.T) {
 }
 
 func TestSeenAllocatesNothingOnceWarm(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	r := newSightRig(t)

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Snapshot is the content of an image at one tick: a page table whose pages are shared with other snapshots where
-// they are equal. It belongs to the image that saved it, and is valid until Release or the next Save into it.
+// Snapshot is the content of an image at one tick: a page table whose pages are shared with other snapshots where they are
+// equal. It belongs to the image that saved it, and is valid until Release or the next Save into it.
 //
 // The zero Snapshot is empty and ready for Save.
 type Snapshot struct {
@@ -32,8 +32,8 @@ func (s *Snapshot) Release() {
 	s.image, s.table = nil, s.table[:0]
 }
 
-// Save stores the state in s, which must be empty or have been saved from this image. Pages without a mark are
-// shared; marked pages are compared with their base and copied if they differ. Call it between ticks.
+// Save stores the state in s, which must be empty or have been saved from this image. Pages without a mark are shared;
+// marked pages are compared with their base and copied if they differ. Call it between ticks.
 func (im *Image) Save(s *Snapshot) {
 	SectionSave.Enter(im.observer)
 	// One unmarked page per save is compared, in rotation. A page that differs was written without a mark.
@@ -57,8 +57,8 @@ func (im *Image) Save(s *Snapshot) {
 	SectionSave.Leave(im.observer)
 }
 
-// saveDirty gives every marked page a base that equals it. If there are many, it visits them column by column, so
-// that memory is read and written upwards.
+// saveDirty gives every marked page a base that equals it. If there are many, it visits them column by column, so that
+// memory is read and written upwards.
 func (im *Image) saveDirty() {
 	if len(im.dirty)*8 < len(im.live) {
 		for _, number := range im.dirty {
@@ -86,8 +86,8 @@ func (im *Image) saveMarked(p *livePage) {
 	copy(p.base.mem, p.mem)
 }
 
-// Restore makes the state the one in s, which must have been saved from this image: it copies back the pages that
-// differ. It panics for another snapshot. Call it between ticks.
+// Restore makes the state the one in s, which must have been saved from this image: it copies back the pages that differ.
+// It panics for another snapshot. Call it between ticks.
 func (im *Image) Restore(s *Snapshot) {
 	if s.image != im {
 		panic("image: Restore of a snapshot that is empty or of another world: save it from this world, or use Load")
@@ -106,8 +106,8 @@ func (im *Image) Restore(s *Snapshot) {
 	SectionRestore.Leave(im.observer)
 }
 
-// become makes a live page equal to want, which becomes its base. A marked page stays marked, because it is in the
-// list of marked pages.
+// become makes a live page equal to want, which becomes its base. A marked page stays marked, because it is in the list of
+// marked pages.
 func (p *livePage) become(want *page) {
 	copy(p.mem, want.content(len(p.mem)))
 	if p.base == want {
@@ -126,8 +126,8 @@ func (im *Image) afterRestore() {
 	im.invalidate()
 }
 
-// PageBytes returns the bytes of pages that all snapshots of the image hold or have allocated: the memory of a ring
-// of snapshots.
+// PageBytes returns the bytes of pages that all snapshots of the image hold or have allocated: the memory of a ring of
+// snapshots.
 func (im *Image) PageBytes() int {
 	total := 0
 	for _, p := range im.pools {
@@ -139,8 +139,8 @@ func (im *Image) PageBytes() int {
 // ExistsAt reports whether e is in the state s.
 func ExistsAt(s *Snapshot, e Entity) bool { return e.Row != 0 && s.EntityAt(e.Row) == e }
 
-// Row returns the memory of e's component in the state. It returns nil if e is not in the state or has no such
-// component there. The memory must not be written.
+// Row returns the memory of e's component in the state. It returns nil if e is not in the state or has no such component
+// there. The memory must not be written.
 func (s *Snapshot) Row(d *Declaration, e Entity) unsafe.Pointer {
 	if !ExistsAt(s, e) {
 		return nil
@@ -160,17 +160,17 @@ func (s *Snapshot) numbered(number uint32) *page {
 	return nil
 }
 
-// pageOf returns page i of a store by the store's number, nil for a page of zeros. Pages that the image has added
-// since the save are zeros.
+// pageOf returns page i of a store by the store's number, nil for a page of zeros. Pages that the image has added since the
+// save are zeros.
 func (s *Snapshot) pageOf(number, i int) *page {
 	if s.Empty() {
 		return nil
 	}
 	pages := s.image.stores[number].pages
-	if i >= len(pages) || int(pages[i]) >= len(s.table) {
+	if i >= len(pages) {
 		return nil
 	}
-	return s.table[pages[i]]
+	return s.numbered(pages[i])
 }
 
 // word returns presence word k of a region, by the number of the region's presence store.
@@ -199,8 +199,8 @@ func (s *Snapshot) row(c *Column, o Owner, i uint32) unsafe.Pointer {
 // Checksum is a hash of a state, the same on every target.
 type Checksum uint64
 
-// Checksum returns the checksum of the state, 0 for an empty snapshot. A page is hashed once, also if several
-// snapshots share it.
+// Checksum returns the checksum of the state, 0 for an empty snapshot. A page is hashed once, also if several snapshots
+// share it.
 func (s *Snapshot) Checksum() Checksum {
 	var total Checksum
 	if s.image == nil {
@@ -216,8 +216,8 @@ func (s *Snapshot) Checksum() Checksum {
 	return total
 }
 
-// ComponentChecksums appends one checksum per column, in the order of Schema.Columns, and returns the extended
-// slice. Their sum is Checksum: the checksums that differ between two peers name the columns that differ.
+// ComponentChecksums appends one checksum per column, in the order of Schema.Columns, and returns the extended slice. Their
+// sum is Checksum: the checksums that differ between two peers name the columns that differ.
 func (s *Snapshot) ComponentChecksums(dst []Checksum) []Checksum {
 	from := len(dst)
 	for range s.image.columns {

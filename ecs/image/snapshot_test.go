@@ -228,7 +228,7 @@ func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
 
 // Once warm, a tick with spawns and deaths, its save, a rewind and the checksum allocate nothing.
 func TestATickAllocatesNothingOnceWarm(t *testing.T) {
-	if sample.RaceEnabled {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	g := sample.Busy()

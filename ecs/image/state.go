@@ -13,8 +13,8 @@ type core struct {
 	Rand    Rand
 }
 
-// columnInfos describes the columns: the engine's own for tick, players and random source, for the inputs of this
-// tick and the last one, and for the identity of every row; then the resources and the components.
+// columnInfos describes the columns: the engine's own for tick, players and random source, for the inputs of this tick and
+// the last one, and for the identity of every row; then the resources and the components.
 func columnInfos(s *Schema) []*columnInfo {
 	input := s.Input.declaration.layout
 	inputs := &layout{typ: input.typ, size: input.size * uintptr(2*s.MaxPlayers)}
@@ -73,15 +73,15 @@ func (im *Image) Input(p Player) (in InputBytes) {
 	return in
 }
 
-// InputRow returns the memory of an input, which must not be written. Rows [0, MaxPlayers) are this tick's inputs,
-// the next MaxPlayers rows the last tick's.
+// InputRow returns the memory of an input, which must not be written. Rows [0, MaxPlayers) are this tick's inputs, the next
+// MaxPlayers rows the last tick's.
 func (im *Image) InputRow(i int) unsafe.Pointer {
 	c := &im.columns[columnInputs]
 	return unsafe.Add(c.rowOf(&c.regions[0], 0), i*im.schema.Input.Size())
 }
 
-// SetObserver makes o receive the start and end of each section: ticks, systems, saves, restores and checksums,
-// including those of the image's snapshots. Optional.
+// SetObserver makes o receive the start and end of each section: ticks, systems, saves, restores and checksums, including
+// those of the image's snapshots. Optional.
 func (im *Image) SetObserver(o Observer) { im.observer = o }
 
 // Observer returns the observer, nil if there is none.
@@ -119,8 +119,7 @@ func (im *Image) Exists(e Entity) bool {
 	return int(i>>c.info.shift) < len(r.data.mem) && *(*Entity)(c.rowOf(r, i)) == e
 }
 
-// Column returns the column of a declared component or resource. It panics if the schema does not list the
-// declaration.
+// Column returns the column of a declared component or resource. It panics if the schema does not list the declaration.
 func (im *Image) Column(d *Declaration) *Column {
 	if d.id < len(im.byID) {
 		if c := im.byID[d.id]; c != nil {
@@ -130,8 +129,8 @@ func (im *Image) Column(d *Declaration) *Column {
 	panic(fmt.Sprintf("ecs: %q is used but not listed: add it to Game.Components or Game.Resources", d.name))
 }
 
-// Row returns the memory of e's component, which must not be written. It returns nil if e does not exist or has no
-// such component.
+// Row returns the memory of e's component, which must not be written. It returns nil if e does not exist or has no such
+// component.
 func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 	c := im.Column(d)
 	if !im.Exists(e) {
@@ -144,8 +143,8 @@ func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 	return c.rowOf(r, i)
 }
 
-// WriteRow returns the memory of e's component and marks it as written. It returns nil if e does not exist, has no
-// such component, or must not be written in this tick; see SetPredicted.
+// WriteRow returns the memory of e's component and marks it as written. It returns nil if e does not exist, has no such
+// component, or must not be written in this tick; see SetPredicted.
 func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	c := im.Column(d)
 	if !im.Exists(e) || im.limit.open != nil && !im.writable(e) {
@@ -170,8 +169,8 @@ func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
 	return c.rowOf(&c.regions[0], 0)
 }
 
-// Unordered reports whether a system of the last tick visited entities in an order that depends on history, such as
-// that of donburi's world.
+// Unordered reports whether a system of the last tick visited entities in an order that depends on history, such as that of
+// donburi's world.
 func (im *Image) Unordered() bool { return im.unordered }
 
 // SetUnordered notes that entities are visited in an order that depends on history, if a tick or Setup is running.
@@ -199,8 +198,8 @@ func (im *Image) Begin(players []InputBytes) {
 	im.takeInputs(players)
 }
 
-// End ends the tick: it applies orders of kind OrderMotion, rounds the rows that were written, and undoes changes
-// that SetPredicted does not allow.
+// End ends the tick: it applies orders of kind OrderMotion, rounds the rows that were written, and undoes changes that
+// SetPredicted does not allow.
 func (im *Image) End() {
 	im.place()
 	im.round()
@@ -208,9 +207,9 @@ func (im *Image) End() {
 		im.endLimit()
 	}
 	im.releaseReserved()
-	if im.sight.set != 0 {
+	if im.sight.used {
 		clear(im.sight.views)
-		im.sight.set = 0
+		im.sight.used = false
 	}
 	im.running = false
 }
@@ -244,6 +243,6 @@ func (im *Image) writeInputs() []byte {
 
 func (im *Image) invalidate() { im.derived++ }
 
-// Strays returns the number of pages that were found changed by a write that was not declared. It should stay 0.
-// SyncTest names the system that wrote.
+// Strays returns the number of pages that were found changed by a write that was not declared. It should stay 0. SyncTest
+// names the system that wrote.
 func (im *Image) Strays() uint64 { return im.strays }

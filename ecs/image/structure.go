@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// structure queues changes of entities and their components while a system runs. Flush applies them in call order
-// when the system has returned. Between systems the queue is empty.
+// structure queues changes of entities and their components while a system runs. Flush applies them in call order when the
+// system has returned. Between systems the queue is empty.
 type structure struct {
 	ops   []structureOp
 	bytes []byte // values of queued Adds
-	// reserved marks rows that may not be taken: rows of queued spawns, and rows freed in this tick. index = owner, one
-	// bit per row. reservedWords lists the words that are not zero.
+	// reserved marks rows that may not be taken: rows of queued spawns, and rows freed in this tick. index = owner, one bit
+	// per row. reservedWords lists the words that are not zero.
 	reserved      [][]uint64
 	reservedWords []ownerWord
 	hint          []uint32 // by owner: no word below it has a free row
@@ -40,8 +40,8 @@ const (
 	opRemove
 )
 
-// Spawn takes the lowest free row of the owner's region for a new entity with these components, all zero. Queries
-// yield it after Flush. It panics for an owner that the game does not have, and if all rows of the owner are in use.
+// Spawn takes the lowest free row of the owner's region for a new entity with these components, all zero. Queries yield it
+// after Flush. It panics for an owner that the game does not have, and if all rows of the owner are in use.
 func (im *Image) Spawn(owner Owner, components ...*Declaration) Entity {
 	i := im.freeRow(owner)
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}

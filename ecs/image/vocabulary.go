@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Tick counts simulation steps. State(0) is the state after Setup. Tick f ≥ 1 turns State(f−1) into State(f) with
-// the inputs of tick f. There is no tick before 0.
+// Tick counts simulation steps. State(0) is the state after Setup. Tick f ≥ 1 turns State(f−1) into State(f) with the
+// inputs of tick f. There is no tick before 0.
 type Tick uint64
 
 // Player is a seat in a match, in [0, Game.MaxPlayers).
@@ -16,8 +16,8 @@ type Player uint8
 // MaxPlayers is the largest value of Game.MaxPlayers: a PlayerSet has 64 bits.
 const MaxPlayers = 64
 
-// Owner names the region of rows from which an entity's row is taken. Spawns of one owner never move rows of
-// another, so a mispredicted spawn of one player does not change other identities.
+// Owner names the region of rows from which an entity's row is taken. Spawns of one owner never move rows of another, so a
+// mispredicted spawn of one player does not change other identities.
 type Owner uint8
 
 // OwnedByWorld is the owner of everything that belongs to no player.
@@ -35,8 +35,8 @@ const regionShift = 20
 // regionRows is the number of rows in one owner's region.
 const regionRows = 1 << regionShift
 
-// Entity is a row and the tick in which the row was taken. The pair is unique in a match: a row freed in a tick is
-// not taken again in that tick. The zero Entity is no entity, because row 0 is never taken.
+// Entity is a row and the tick in which the row was taken. The pair is unique in a match: a row freed in a tick is not
+// taken again in that tick. The zero Entity is no entity, because row 0 is never taken.
 //
 // An Entity may be stored in components. Functions find nothing for it after the entity is removed.
 type Entity struct {
@@ -57,8 +57,8 @@ func (e Entity) Owner() Owner { return Owner(e.Row >> regionShift) }
 // MaxInputBytes bounds the size of a game's input type.
 const MaxInputBytes = 32
 
-// InputBytes is one player's input of one tick in its packed form: the bytes of the game's input type with padding
-// zeroed, then zeros. It is comparable: a predicted input is checked with ==.
+// InputBytes is one player's input of one tick in its packed form: the bytes of the game's input type with padding zeroed,
+// then zeros. It is comparable: a predicted input is checked with ==.
 type InputBytes [MaxInputBytes]byte
 
 // OrderKind is the action of an Order.
@@ -77,8 +77,8 @@ const (
 // Valid reports whether k is a kind that this build supports.
 func (k OrderKind) Valid() bool { return k < orderKinds }
 
-// Shared reports whether peers that simulate the whole match execute orders of this kind too. Views need history,
-// and motions come from clients with authority: servers and replays execute them, other peers do not.
+// Shared reports whether peers that simulate the whole match execute orders of this kind too. Views need history, and
+// motions come from clients with authority: servers and replays execute them, other peers do not.
 func (k OrderKind) Shared() bool { return k < OrderView }
 
 // MaxOrderBytes bounds the payload of an order.
@@ -87,8 +87,8 @@ const MaxOrderBytes = 1024
 // MaxResultBytes bounds the result of a match, which Game.Result returns.
 const MaxResultBytes = 256
 
-// Order is a rare, reliable action that the server stamped into a tick. Orders are never predicted. All peers
-// execute the orders of a tick in the same sequence, before the tick's systems.
+// Order is a rare, reliable action that the server stamped into a tick. Orders are never predicted. All peers execute the
+// orders of a tick in the same sequence, before the tick's systems.
 type Order struct {
 	Kind    OrderKind
 	Player  Player
@@ -142,8 +142,8 @@ func NewRand(seed uint64) *Rand {
 // Uint64 returns a number uniform in [0, 2^64).
 func (r *Rand) Uint64() uint64 { return r.pcg.Uint64() }
 
-// IntN returns a number uniform in [0, n). It panics if n ≤ 0. It rejects the few draws that would be biased
-// (Lemire, "Fast Random Integer Generation in an Interval", 2019).
+// IntN returns a number uniform in [0, n). It panics if n ≤ 0. It rejects the few draws that would be biased (Lemire, "Fast
+// Random Integer Generation in an Interval", 2019).
 func (r *Rand) IntN(n int) int {
 	if n <= 0 {
 		panic("ecs: Rand.IntN wants n ≥ 1: pass the number of choices")
