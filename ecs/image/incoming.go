@@ -234,8 +234,8 @@ func (in *incoming) row(c *columnInfo, o Owner, i int) []byte {
 	return pg[i&(1<<c.shift-1)*int(c.stride):][:c.stride]
 }
 
-// growth returns the number of bytes of pages by which the new state is larger than the old one: every row in use and every
-// row below it has memory.
+// growth returns the number of bytes of pages by which the new state is larger than the old one. Every row up to the last in
+// use has memory.
 func (in *incoming) growth() (total int) {
 	var last *store
 	for i := len(in.pages) - 1; i >= 0; i-- { // the last page with rows in use of each store counts

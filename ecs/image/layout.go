@@ -271,8 +271,8 @@ func (l *layout) scrub(row []byte) {
 	}
 }
 
-// check returns an error for a row that no Go program could have stored: with a boolean other than 0 or 1, a list longer
-// than its slots, or padding that is not zero.
+// check returns an error for a row that no Go program could have stored. Such a row has a boolean other than 0 or 1, a list
+// longer than its slots, or padding that is not zero.
 func (l *layout) check(row []byte) error {
 	for _, o := range l.bools {
 		if row[o] > 1 {

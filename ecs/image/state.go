@@ -13,8 +13,8 @@ type core struct {
 	Rand    Rand
 }
 
-// columnInfos describes the columns: the engine's own for tick, players and random source, for the inputs of this tick and
-// the last one, and for the identity of every row; then the resources and the components.
+// columnInfos describes the columns: the engine's own, then the resources and the components. The engine's own are for tick,
+// players and random source, for the inputs of this tick and the last one, and for the identity of every row.
 func columnInfos(s *Schema) []*columnInfo {
 	input := s.Input.declaration.layout
 	inputs := &layout{typ: input.typ, size: input.size * uintptr(2*s.MaxPlayers)}
