@@ -29,14 +29,13 @@ type Client struct {
 	}
 }
 
-// ringDepth is how many ticks a client keeps: twice what it may predict.
-const ringDepth = 128
-
 // DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
 const DefaultPrediction = 30
 
-// maxPrediction bounds ClientConfig.MaxPrediction.
-const maxPrediction = ringDepth / 2
+const (
+	ringDepth     = 128           // ticks that a client keeps: twice what it may predict
+	maxPrediction = ringDepth / 2 // of ClientConfig.MaxPrediction
+)
 
 var _ systems.Client = (*Client)(nil)
 

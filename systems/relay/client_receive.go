@@ -15,10 +15,10 @@ func (c *Client) receiveStamped(m systems.Message) error {
 	if err := s.read(m.Body, c.Game); err != nil {
 		return err
 	}
-	if s.tick > c.Counted.ServerTick+ecs.Tick(c.Game.TickRate)+backlog {
+	switch {
+	case s.tick > c.Counted.ServerTick+ecs.Tick(c.Game.TickRate)+backlog:
 		return ErrMessage
-	}
-	if s.tick <= c.timeline.Received() || s.number != c.timeline.Orders(s.tick) {
+	case s.tick <= c.timeline.Received() || s.number != c.timeline.Orders(s.tick):
 		return nil
 	}
 	return c.timeline.AddOrder(s.tick, s.order)

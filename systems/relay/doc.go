@@ -18,7 +18,7 @@
 //
 // # Tasks
 //
-//   - Follow a player's inputs on the server: server.go, authority. The code of a confirmation: message.go, codes.go.
+//   - Follow a player's inputs on the server: server.go, authority. The code of a confirmation: message.go.
 //   - Follow a frame on a client: client.go, predictor. Its clock: systems/clock.
 //   - The local player's inputs, and the input delay: Own and Delay in internal/inputs.
 package relay

@@ -24,7 +24,7 @@ type Server struct {
 	stamped   stampedOrder                  // the last one
 	requested []image.Order                 // by players, not stamped yet
 	checksums rollback.Ring[image.Checksum] // of State(n × checkEvery), by n
-	strikes   []int                         // by player: how often their state differed
+	strikes   []int                         // by player, until they leave the match: how often their state differed
 
 	scratch struct {
 		orders []image.Order
@@ -52,17 +52,12 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "confirmations", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).confirm) }},
 }
 
-// backlog is the number of ticks whose input sets are kept: how far behind a peer may be and still be served.
-const backlog = 1024
-
-// maxAhead bounds how far ahead of Done an order is stamped: 500 ms.
-const maxAhead = systems.Second / 2
-
-// checkEvery is the interval of checksum comparisons, in ticks.
-const checkEvery = 60
-
-// checksumsKept is the number of checksums that are kept. A client may be 64 seconds behind at 60 ticks per second.
-const checksumsKept = 64
+const (
+	backlog       = 1024               // ticks whose input sets are kept: how far behind a peer may be and still be served
+	maxAhead      = systems.Second / 2 // how far ahead of Done an order is stamped at most
+	checkEvery    = 60                 // interval of checksum comparisons, in ticks
+	checksumsKept = 64                 // a client may be 64 seconds behind at 60 ticks per second
+)
 
 var _ systems.Server = (*Server)(nil)
 
@@ -98,7 +93,7 @@ func (s *Server) past(f *systems.FinalTick, before []ecs.InputBytes) {
 
 // opened sends a peer the orders that it may lack: those of ticks after its state.
 func (s *Server) opened(p *peer, _ bool) {
-	p.Own.sent = 0
+	p.Own = link{}
 	for f := p.Opened + 1; f <= s.stamped.tick; f++ {
 		s.sendOrders(p, f, systems.Reliable, maxOrdersPerTick)
 	}
@@ -110,9 +105,10 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
 	next := stampedOrder{tick: max(s.Done()+s.ahead(), s.stamped.tick), order: o}
 	if next.tick == s.stamped.tick {
-		if next.number = s.stamped.number + 1; next.number == maxOrdersPerTick {
-			next.tick, next.number = next.tick+1, 0
-		}
+		next.number = s.stamped.number + 1
+	}
+	if next.number == maxOrdersPerTick {
+		next.tick, next.number = next.tick+1, 0
 	}
 	s.stamped = next
 	s.stamped.order.Payload = nil // the caller's
@@ -172,10 +168,10 @@ func (s *Server) hash() {
 
 // stampRequested stamps the orders that players requested since the last Send.
 func (s *Server) stampRequested() {
-	for i := range s.requested {
-		s.Stamp(s.requested[i], s.Sending.Out)
-		s.requested[i] = image.Order{}
+	for _, o := range s.requested {
+		s.Stamp(o, s.Sending.Out)
 	}
+	clear(s.requested)
 	s.requested = s.requested[:0]
 }
 
@@ -263,19 +259,14 @@ func (s *Server) receiveHash(m systems.Message) error {
 	p := &s.Peers[m.From]
 	f, claim, ok, err := s.ClaimedChecksum(m, checkEvery)
 	if own, kept := s.checksums.At(f / checkEvery); ok && kept && p.Compare(f, *own, claim) {
-		p.Stats.Expelled = s.strike(p) >= vote.MaxStrikes
+		strikes := int(p.Stats.Desyncs) // of a spectator's connection
+		if p.Seat >= 0 {
+			s.strikes[p.Seat]++
+			strikes = s.strikes[p.Seat]
+		}
+		p.Stats.Expelled = strikes >= vote.MaxStrikes
 	}
 	return err
-}
-
-// strike counts a difference of a peer's state and returns the number of them. A player's differences count over all of their
-// connections until they leave the match, a spectator's on this connection.
-func (s *Server) strike(p *peer) int {
-	if p.Seat < 0 {
-		return int(p.Stats.Desyncs)
-	}
-	s.strikes[p.Seat]++
-	return s.strikes[p.Seat]
 }
 
 // receiveOrder accepts an order that a player requests. It is stamped with the next Send.

@@ -31,16 +31,12 @@ const (
 	// MaxStrikes is the number of strikes at which a player must be removed. With fewer it must be resynced.
 	MaxStrikes = 3
 
-	// hashesKept is the number of ticks that are stored: 64 seconds at 60 ticks per second.
-	hashesKept = 64
-
-	forever systems.Time = 1<<63 - 1
+	hashesKept              = 64 // ticks that are stored: 64 seconds at 60 ticks per second
+	forever    systems.Time = 1<<63 - 1
 )
 
 // NewHashes returns a vote without ticks.
-func NewHashes() *Hashes {
-	return &Hashes{next: forever, checks: rollback.NewRing[check](hashesKept)}
-}
+func NewHashes() *Hashes { return &Hashes{next: forever, checks: rollback.NewRing[check](hashesKept)} }
 
 // Open begins the vote on tick f, in which registered are the players in the match. It ends DefaultDeadline after now. Call
 // Open for every tick in turn. It does nothing unless f is voted on, and panics if f is not after the last one opened.
