@@ -50,17 +50,15 @@ func (s *Server) keep(byDigest bool) {
 	s.log.add(f, s.before)
 	s.syncs.stirred = f.touched != 0 || len(f.orders) > 0
 	stored := s.log.code(tick)
-	bits := code.StoredBits(stored)
-	if bits > 8*largestInline && !s.settings.Reliable && !byDigest {
-		byDigest = true
-		s.syncs.large = append(s.syncs.large, tick)
-	}
-	if byDigest && bits > 1 {
+	switch bits := code.StoredBits(stored); {
+	case byDigest && bits > 1:
 		s.syncs.digests.Put(tick, digest(stored))
+	case bits > 8*largestInline:
+		s.syncs.large = tick
 	}
 }
 
-// largestInline is the most bytes that the code of a frame takes in a datagram. Larger frames are announced by digest.
+// largestInline is the most bytes that the code of a frame takes in a datagram.
 const largestInline = 512
 
 // digest is a checksum of the operations of a frame, for peers that receive them one by one.

@@ -14,7 +14,7 @@ type syncs struct {
 	interval interval
 	stirred  bool                  // there were operations in frame Done
 	digests  rollback.Ring[uint32] // of frames whose operations were sent by themselves
-	large    []ecs.Tick            // frames whose operations have to be sent by themselves
+	large    ecs.Tick              // the last frame that is too large for a datagram with others
 }
 
 // announce announces the frames up to Done at the end of an interval. A frame that is adopted is announced at once.

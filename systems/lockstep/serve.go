@@ -1,8 +1,6 @@
 package lockstep
 
 import (
-	"slices"
-
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -19,48 +17,19 @@ const (
 // quiet is how long a peer that sends nothing is still sent syncs.
 const quiet = 2 * systems.Second
 
-// sendLarge sends the operations of the frames that are too large for a datagram to the near peers. It releases the
-// frames up to sync, which may be sent from now on.
-func (s *Server) sendLarge() {
+// release makes the frames up to sync those that may be sent.
+func (s *Server) release() {
 	s.pass(s.Sending.Now)
 	s.syncs.released = s.syncs.sync
-	for _, f := range s.syncs.large {
-		s.sendOperations(f)
-	}
-	s.syncs.large = s.syncs.large[:0]
 }
 
-// sendOperations sends the operations of a frame, one by one.
-func (s *Server) sendOperations(f ecs.Tick) {
-	if f < s.log.first {
-		return
-	}
-	c := &s.reader
-	c.seek(s.log, f-1)
-	before := slices.Clone(c.inputs)
-	c.next(s.log)
-	m := stamped{tick: f}
-	for p := range before {
-		if c.inputs[p] != s.Game.Input.Predict(before[p]) {
-			m.player, m.input, m.in = ecs.Player(p), true, c.inputs[p]
-			s.relay(&m, s.Sending.Out)
-			m.number++
-		}
-	}
-	m.input = false
-	for _, m.order = range c.orders {
-		s.relay(&m, s.Sending.Out)
-		m.number++
-	}
-}
-
-// sendSyncs sends a peer the frames that were announced since its last sync.
+// sendSyncs sends a peer the frames that were announced since its last sync. A large frame goes over the reliable channel.
 func (s *Server) sendSyncs(p *peer) {
 	link := &p.Own
 	if s.Sending.Now-link.received > quiet {
 		return
 	}
-	if link.near && s.syncs.sync > holds(p)+redundant {
+	if link.near && (s.syncs.sync > holds(p)+redundant || s.syncs.large > holds(p)) {
 		link.near, link.sent = false, holds(p)
 		link.flight.Clear()
 	}

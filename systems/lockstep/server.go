@@ -73,7 +73,7 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "log", Phase: systems.Present, Run: (*Server).trim},
 	{Name: "intervals", Phase: systems.Present, Run: (*Server).announce},
 	{Name: "votes", Phase: systems.Present, Run: (*Server).judge},
-	{Name: "large frames", Phase: systems.Send, Run: (*Server).sendLarge},
+	{Name: "releases", Phase: systems.Send, Run: (*Server).release},
 	{Name: "syncs", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendSyncs) }},
 }
 

@@ -451,6 +451,30 @@ func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
 	}
 }
 
+// A frame that is larger than a datagram reaches every client, and datagrams follow it.
+func TestALargeFrameGoesOverTheReliableChannel(t *testing.T) {
+	for _, c := range []Config{{}, {RelayAtOnce: true}, {Reliable: true}} {
+		m := newMatch(t, testGame(60), 31, c)
+		for s := range 3 {
+			m.join(profile(t, "P3"), simnet.Clock{}, s, 60, wander(uint64(s)))
+		}
+		m.Net.RunUntil(3 * time.Second)
+		for range 5 {
+			m.server.Stamp(image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes)}, m.ToClients())
+		}
+		f, sent := m.server.Done()+1, m.Down.Reliable
+		m.Net.RunUntil(5 * time.Second)
+		for i, p := range m.clients {
+			if link := &m.server.Peers[p.peer.ID].Own; !p.Live() || p.at() < f+60 || link.near == c.Reliable || len(p.peer.Flagged) > 0 {
+				t.Errorf("%+v: client %d is at %d, live %v, near %v", c, i, p.at(), p.Live(), link.near)
+			}
+		}
+		if n := m.Down.Reliable - sent; !c.Reliable && !c.RelayAtOnce && (n < 3 || n > 60) {
+			t.Errorf("%+v: %d messages on the reliable channel", c, n)
+		}
+	}
+}
+
 func newServerHalf(t *testing.T, c Config) (*Server, systems.Outbox) {
 	half, err := New(c).NewServer(systems.ServerConfig{World: newWorld(t, testGame(60), 1), Peers: 2})
 	if err != nil {

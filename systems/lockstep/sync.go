@@ -58,8 +58,8 @@ func (h *syncHead) read(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// stamped is one operation in a frame that is sent by itself. With Config.RelayAtOnce it is sent at once; otherwise its
-// frame is too large for a datagram. number counts the operations of the frame, from 0.
+// stamped is one operation in a frame that is sent by itself, with Config.RelayAtOnce. number counts the operations of the
+// frame, from 0.
 type stamped struct {
 	tick   ecs.Tick
 	number int
