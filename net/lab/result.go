@@ -25,8 +25,15 @@ type Result struct {
 	Updates Updates `json:"updates"`
 	Up      Rates   `json:"up"`   // from one client
 	Down    Rates   `json:"down"` // to one client
-	Cost
-	Stability
+	// These are in real time.
+	ServerTick  float64 `json:"server_ns_per_tick"`
+	ClientFrame float64 `json:"client_ns_per_frame"`
+	ClientWorst float64 `json:"client_ns_per_frame_p99"`
+	Factor      float64 `json:"factor_of_real_time"`
+
+	Away     float64  `json:"away_percent"` // frames in which a client had left the match, for a resync or a reconnect
+	Desyncs  uint64   `json:"desyncs"`
+	Resyncs  uint64   `json:"resyncs"`
 	Timeline []Second `json:"timeline"` // second by second
 }
 
@@ -76,21 +83,6 @@ type Inputs struct {
 	Substituted float64 `json:"substituted_percent"`
 	Window      Spread  `json:"window_ticks"`
 	Resimulated float64 `json:"resimulated_per_s"` // ticks, of one client
-}
-
-// Cost is in real time.
-type Cost struct {
-	ServerTick  float64 `json:"server_ns_per_tick"`
-	ClientFrame float64 `json:"client_ns_per_frame"`
-	ClientWorst float64 `json:"client_ns_per_frame_p99"`
-	Factor      float64 `json:"factor_of_real_time"`
-}
-
-// Stability counts interruptions and desyncs.
-type Stability struct {
-	Away    float64 `json:"away_percent"` // frames in which a client had left the match, for a resync or a reconnect
-	Desyncs uint64  `json:"desyncs"`
-	Resyncs uint64  `json:"resyncs"`
 }
 
 // Stall counts the ticks that were due and could not be computed, as the strategy counts them.

@@ -182,9 +182,6 @@ func (d *display) judgeShot(f *frame) {
 
 // uncertain reports whether an entity teleported around a frame or never was on the server. The zero entity is certain.
 func (d *display) uncertain(e ecs.Entity, f *frame, age float64) bool {
-	if e.IsZero() {
-		return false
-	}
 	k := d.history.tracks[e]
-	return k == nil || k.teleportedNear(f.at, math.Abs(age), d.history.rate)
+	return !e.IsZero() && (k == nil || k.teleportedNear(f.at, math.Abs(age), d.history.rate))
 }

@@ -25,9 +25,6 @@ type frame struct {
 // too, if they are new to the page. readings is their number.
 func (s *viewer) picture() (message []byte, readings uint64) {
 	f := &s.frame
-	if f.ghost == nil {
-		f.picture, f.ghosts, f.ghost = page.NewPicture(), page.NewPicture(), newGhost()
-	}
 	b := fmt.Appendf(f.message[:0], `{"k":"frame","epoch":%d,"at":%d`, s.epoch, s.live.Now()/time.Millisecond)
 	_, readings = s.live.Readings(0)
 	full := readings != s.sent

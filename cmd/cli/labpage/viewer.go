@@ -39,7 +39,8 @@ const frameRate = 30
 
 func newViewer(c Config, conn *page.Conn) *viewer {
 	now := time.Now()
-	return &viewer{config: c, conn: conn, start: now, last: now, want: c.Begin.clamped(c.Game)}
+	return &viewer{config: c, conn: conn, start: now, last: now, want: c.Begin.clamped(c.Game),
+		frame: frame{picture: page.NewPicture(), ghosts: page.NewPicture(), ghost: newGhost()}}
 }
 
 // run serves the page until it is closed.

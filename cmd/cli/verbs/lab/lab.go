@@ -94,28 +94,25 @@ func (v *Verb) Run(a *app.App) error {
 	return v.show(a, &report, matches, time.Since(begin))
 }
 
-// file is a file of the results.
-type file struct {
-	flag, path string
-	content    func() ([]byte, error)
-}
+// file is a file of the results, with the flag that asks for it.
+type file struct{ flag, path string }
 
-// files returns the files that the flags ask for.
-func (v *Verb) files(g *ecs.Game, r *lab.Report, verdicts []lab.Verdict) (list []file) {
-	page := func() ([]byte, error) { return []byte(labPage(g, r, verdicts)), nil }
+func (v *Verb) files() (list []file) {
 	if v.Markdown != "" {
-		list = append(list, file{"--markdown", v.Markdown, page})
+		list = append(list, file{"--markdown", v.Markdown})
 	}
 	if v.Out != "" {
-		list = append(list, file{"--out", filepath.Join(v.Out, "lab.md"), page},
-			file{"--out", filepath.Join(v.Out, "lab.json"), func() ([]byte, error) { return reportJSON(r, verdicts) }})
+		list = append(list, file{"--out", filepath.Join(v.Out, "lab.md")}, file{"--out", filepath.Join(v.Out, jsonFile)})
 	}
 	return list
 }
 
+// jsonFile is the name of the report as JSON. The other files are Markdown.
+const jsonFile = "lab.json"
+
 // prepare checks, before minutes of work, that the results can be written.
 func (v *Verb) prepare() error {
-	for _, f := range v.files(nil, nil, nil) {
+	for _, f := range v.files() {
 		err := app.Writable(filepath.Dir(f.path))
 		if err == nil {
 			err = app.Replaceable(f.path)
@@ -220,12 +217,16 @@ func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) 
 	for _, t := range labTables(r, verdicts) {
 		a.Print(t.Render() + "\n")
 	}
-	for _, f := range v.files(a.Game, r, verdicts) {
-		content, err := f.content()
-		if err == nil {
-			err = os.WriteFile(f.path, content, 0o666)
+	report, err := reportJSON(r, verdicts)
+	if err != nil {
+		return err
+	}
+	for _, f := range v.files() {
+		content := report
+		if f.flag != "--out" || filepath.Base(f.path) != jsonFile {
+			content = []byte(labPage(a.Game, r, verdicts))
 		}
-		if err != nil {
+		if err := os.WriteFile(f.path, content, 0o666); err != nil {
 			return fmt.Errorf("%s: %w", f.flag, err)
 		}
 	}
