@@ -28,7 +28,7 @@ import (
 // Game is an ordinary Ebitengine game that owns a client.
 type Game struct {
 	client *client.Client
-	match  *match // in this process; nil if it is elsewhere
+	match  *match // in this process; empty if it is elsewhere
 	drawn  time.Time
 }
 
@@ -72,15 +72,14 @@ func readKeys() Pad {
 func newGame(token []byte) (*Game, error) {
 	pictures := paintPictures()
 	rules := pond(func(_ *ecs.View, entry *donburi.Entry) { donburi.Add(entry, sprite, pictures.spriteOf(entry)) })
-	g, err := &Game{}, error(nil)
+	g, err := &Game{match: &match{}}, error(nil)
 	if token != nil {
 		g.client, err = dial(rules, token, client.Config{})
 		return g, err
 	}
-	if g.match, err = hostMatch(rules); err != nil {
-		return nil, err
+	if g.match, err = hostMatch(rules); err == nil {
+		g.client, err = g.match.join(client.Config{})
 	}
-	g.client, err = g.match.join(client.Config{})
 	return g, err
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // match is a server with bots in this process. The server runs on goroutines of its own, the bots in the game's loop.
-// A nil match does nothing.
+// The zero match does nothing.
 type match struct {
 	rules   *ecs.Game
 	key     netcode.Key
@@ -98,21 +98,17 @@ func parseToken(text string) ([]byte, error) {
 
 // frame advances the bots. A bot that has lost its match is ignored.
 func (m *match) frame(now time.Time) {
-	if m == nil {
-		return
-	}
 	for _, b := range m.bots {
 		_ = b.Frame(now)
 	}
 }
 
 func (m *match) close() {
-	if m == nil {
-		return
-	}
 	for _, b := range m.bots {
 		b.Close()
 	}
-	m.stop()
-	<-m.ended
+	if m.stop != nil {
+		m.stop()
+		<-m.ended
+	}
 }

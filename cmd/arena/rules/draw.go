@@ -74,42 +74,30 @@ func paintFloor(c ecs.Canvas) {
 // paintBlocks draws doors, low walls and walls, each as the side towards the viewer and the top. All shadows come first,
 // so that none falls on a neighbour.
 func paintBlocks(c ecs.Canvas, v *ecs.View) {
-	var doors, low, high []Box
+	var doors []Box
 	for e := range leaves.All(v.Sim) {
 		doors = append(doors, e.A.Box())
 	}
-	for _, b := range level.Walls {
-		if b.Top == lowTop {
-			low = append(low, b)
-		} else {
-			high = append(high, b)
+	low, high := level.Walls[level.high:], level.Walls[:level.high]
+	paintBoxes(c, slices.Concat(doors, low, high), 0.2, 0.2, shadow)
+	for _, group := range []struct {
+		boxes     []Box
+		top, side ecs.Color
+	}{{doors, doorColor, doorSide}, {low, lowColor, lowSide}, {high, wallColor, wallSide}} {
+		paintBoxes(c, group.boxes, 0, 0, group.side)
+		for _, b := range group.boxes {
+			paintBoxes(c, []Box{b}, 0, -wallShift*b.Top.Float(), group.top)
 		}
 	}
-	for _, b := range slices.Concat(doors, low, high) {
-		x, y, width, depth := b.plan()
-		c.Rectangle(x+0.2, y+0.2, width, depth, shadow)
-	}
-	paintTops(c, doors, doorColor, doorSide)
-	paintTops(c, low, lowColor, lowSide)
-	paintTops(c, high, wallColor, wallSide)
 }
 
-func paintTops(c ecs.Canvas, boxes []Box, top, side ecs.Color) {
+// paintBoxes draws the floor plans of boxes, shifted by (dx, dy).
+func paintBoxes(c ecs.Canvas, boxes []Box, dx, dy float64, color ecs.Color) {
 	for _, b := range boxes {
-		x, y, width, depth := b.plan()
-		c.Rectangle(x, y, width, depth, side)
+		left, top := at(b.Min)
+		right, bottom := at(b.Max)
+		c.Rectangle(left+dx, top+dy, right-left, bottom-top, color)
 	}
-	for _, b := range boxes {
-		x, y, width, depth := b.plan()
-		c.Rectangle(x, y-wallShift*b.Top.Float(), width, depth, top)
-	}
-}
-
-// plan returns the box's floor plan as a rectangle.
-func (x *Box) plan() (left, top, width, depth float64) {
-	left, top = at(x.Min)
-	right, bottom := at(x.Max)
-	return left, top, right - left, bottom - top
 }
 
 // paintFloorItems draws kits and dead avatars, which lie on the floor.

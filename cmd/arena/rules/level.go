@@ -11,8 +11,9 @@ import (
 // Level is the arena: read once from the level file, never written. Positions are metres, the origin is the upper left
 // corner, y points down.
 type Level struct {
-	Columns, Rows int // in squares of squareSize
-	Walls         []Box
+	Columns, Rows int   // in squares of squareSize
+	Walls         []Box // the high ones first
+	high          int   // number of high walls
 	Doors         []Doorway
 	Spawns, Kits  []fixed.Vec2
 
@@ -78,6 +79,7 @@ func parseLevel(text string) (*Level, error) {
 		}
 	}
 	l.build(rows, '#', wallTop)
+	l.high = len(l.Walls)
 	l.build(rows, '-', lowTop)
 	if len(l.Spawns) < maxPlayers || len(l.Kits) > maxKits || len(l.Doors) > maxDoors {
 		return nil, fmt.Errorf("rules: the level has %d spawn points, %d kits and %d doors; it needs %d, at most %d and at most %d",

@@ -38,13 +38,7 @@ func OpenJournals(a *app.App, dir string, fsync journals.Sync, c *Config) (*jour
 	case err != nil:
 		return nil, err
 	}
-	reportRecovered(a, s.Waiting())
-	return s, nil
-}
-
-// reportRecovered lists the recovered matches.
-func reportRecovered(a *app.App, found []journals.Match) {
-	last, rooms := ecs.Tick(0), []app.Fields{}
+	found, last, rooms := s.Waiting(), ecs.Tick(0), []app.Fields{}
 	for _, m := range found {
 		tick := m.Journal.Last().Tick
 		last = max(last, tick)
@@ -54,6 +48,7 @@ func reportRecovered(a *app.App, found []journals.Match) {
 	if len(found) > 0 {
 		a.Logf("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
 	}
+	return s, nil
 }
 
 // journalTexts are the line of JSON and the text of each kind of event. The flag is an additional field of the line.

@@ -250,7 +250,16 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 			})
 			return view
 		},
-		Status: func() string { return status(c) },
+		Status: func() string {
+			s := c.Stats()
+			switch s.State {
+			case client.Live:
+				return fmt.Sprintf("RTT %d ms · %d ticks ahead · input delay %d", s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
+			case client.Loading, client.CatchingUp:
+				return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
+			}
+			return s.State.String() + "…"
+		},
 	})
 	return PlayError(err)
 }
@@ -266,16 +275,4 @@ func PlayError(err error) error {
 		return fmt.Errorf("%w; it may also be that the server runs at another --tick-rate: give the same", err)
 	}
 	return err
-}
-
-// status returns the line at the bottom of the window.
-func status(c *client.Client) string {
-	s := c.Stats()
-	switch c.State() {
-	case client.Live:
-		return fmt.Sprintf("RTT %d ms · %d ticks ahead · input delay %d", s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
-	case client.Loading, client.CatchingUp:
-		return fmt.Sprintf("%v [%-20s] %.0f %%", c.State(), strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
-	}
-	return c.State().String() + "…"
 }
