@@ -91,7 +91,7 @@ func New(c Config) (*Server, error) {
 	pages.Handle("/debug/pprof/trace", labelled(pprof.Trace))
 	pages.Page("/debug/pprof/", profiles, "profiles")
 	pages.Page("/", live, "live")
-	pages.Handle("/live", page.Stream(s.watch))
+	pages.Stream("/live", s.watch)
 	replaypage.Register(pages, "/last/", s.last)
 	return s, nil
 }

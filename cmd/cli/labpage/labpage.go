@@ -38,6 +38,6 @@ func Register(s *page.Server, c Config) error {
 		return fmt.Errorf("%w: the game has no Draw: set ecs.Game.Screen.Draw", ErrConfig)
 	}
 	s.Page("/", web, "web")
-	s.Handle("/lab", page.Stream(func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) }))
+	s.Stream("/lab", func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) })
 	return nil
 }

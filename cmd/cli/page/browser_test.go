@@ -41,13 +41,13 @@ const s = stream("/live", { message(m) {
 }, state(name) { if (name === "open") s.send("hello"); } });
 `)}
 		s.Page("/", f, ".")
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			if m := <-c.Messages(); string(m) == `"hello"` {
 				return c.Send(p.Append(nil))
 			}
 			<-ctx.Done()
 			return nil
-		}))
+		})
 	})
 	tab := pagetest.Open(t, s.Link("/"))
 	tab.WaitFor(`document.querySelector(".uplot canvas")`)
@@ -67,10 +67,10 @@ import { stream } from "/assets/stream.js";
 stream("/live", { state(name, reason) { if (name !== "connecting") document.getElementById("state").textContent = name + ": " + reason; } });
 `)}
 		s.Page("/", f, ".")
-		s.Handle("/live", page.Stream(func(ctx context.Context, _ *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, _ *page.Conn) error {
 			<-ctx.Done()
 			return nil
-		}))
+		})
 	})
 	first := pagetest.Open(t, s.Link("/"))
 	first.WaitFor(`document.querySelector("#state").textContent === "open: "`)
@@ -167,13 +167,13 @@ func guarded(t *testing.T) (s *page.Server, reads, changes *atomic.Int64) {
 		s.Handle("/secret.js", secret("text/javascript", `window.secret = "the secret"`))
 		s.Handle("/secret.svg", secret("image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"/>`))
 		s.Handle("POST /change", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { changes.Add(1) }))
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			for m := range c.Messages() {
 				changes.Add(1)
 				c.Offer(m)
 			}
 			return nil
-		}))
+		})
 		f := files(`<script type="module" src="attack.js"></script>`, "")
 		f["attack.js"] = &fstest.MapFile{Data: []byte(attack)}
 		s.Page("/own/", f, ".")

@@ -7,7 +7,7 @@
 //	to …                                  use
 //	serve a page and its files            Server.Page
 //	answer a GET or a POST                Server.Handle; without a token: Server.HandlePublic
-//	exchange messages with a page         Stream, Conn
+//	exchange messages with a page         Server.Stream, Conn
 //	show a game's Draw in a browser       Picture, and painter.js in the page
 //	use the shared style                  /assets/page.css, /assets/theme.js
 //	plot                                  /assets/uplot/

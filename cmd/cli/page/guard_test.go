@@ -74,7 +74,7 @@ func counter(t *testing.T, c page.Config) (s *page.Server, changes *atomic.Int64
 			}
 			changes.Add(1)
 		}))
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			for m := range c.Messages() {
 				changes.Add(1)
 				if err := c.Send(m); err != nil {
@@ -82,7 +82,7 @@ func counter(t *testing.T, c page.Config) (s *page.Server, changes *atomic.Int64
 				}
 			}
 			return nil
-		}))
+		})
 	})
 	return s, changes
 }
@@ -301,7 +301,7 @@ func TestPageThatReadsNothingCostsNeitherTimeNorMemory(t *testing.T) {
 	const size, count = 64 << 10, 4000
 	offered := make(chan int, 1)
 	s := start(t, page.Config{}, func(s *page.Server) {
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			taken, picture := 0, make([]byte, size)
 			for range count {
 				if c.Offer(picture) {
@@ -311,7 +311,7 @@ func TestPageThatReadsNothingCostsNeitherTimeNorMemory(t *testing.T) {
 			}
 			offered <- taken
 			return nil
-		}))
+		})
 	})
 	if _, _, err := dial(t, s, map[string]string{"Origin": own(s)}); err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestPageThatReadsNothingCostsNeitherTimeNorMemory(t *testing.T) {
 func TestOfferAllocatesNothing(t *testing.T) {
 	allocations := make(chan float64, 1)
 	s := start(t, page.Config{}, func(s *page.Server) {
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			picture := make([]byte, 64<<10)
 			for refused := 0; refused < 100; { // until all buffers are full and at their final size
 				if !c.Offer(picture) {
@@ -335,7 +335,7 @@ func TestOfferAllocatesNothing(t *testing.T) {
 			}
 			allocations <- testing.AllocsPerRun(1000, func() { c.Offer(picture) })
 			return nil
-		}))
+		})
 	})
 	if _, _, err := dial(t, s, map[string]string{"Origin": own(s)}); err != nil {
 		t.Fatal(err)
@@ -373,14 +373,14 @@ func TestStreamsAreBounded(t *testing.T) {
 // The last messages of a stream and its error arrive.
 func TestStreamEndsAfterItsLastMessageWithItsReason(t *testing.T) {
 	s := start(t, page.Config{}, func(s *page.Server) {
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			for i := range 5 {
 				if err := c.Send(fmt.Append(nil, i)); err != nil {
 					return err
 				}
 			}
 			return errors.New("the recording is over " + strings.Repeat("界", 100))
-		}))
+		})
 	})
 	c, _, err := dial(t, s, map[string]string{"Origin": own(s)})
 	if err != nil {
@@ -405,11 +405,11 @@ func TestServerThatStopsEndsItsStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+	s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 		defer close(ended)
 		<-ctx.Done()
 		return nil
-	}))
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
@@ -435,14 +435,14 @@ func TestPageThatReadsNothingTimesOut(t *testing.T) {
 	ended := make(chan error, 1)
 	s := start(t, page.Config{}, func(s *page.Server) {
 		s.SetTimeout(time.Second)
-		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+		s.Stream("/live", func(ctx context.Context, c *page.Conn) error {
 			for message := make([]byte, 1<<20); ; {
 				if err := c.Send(message); err != nil {
 					ended <- err
 					return err
 				}
 			}
-		}))
+		})
 	})
 	if _, _, err := dial(t, s, map[string]string{"Origin": own(s)}); err != nil {
 		t.Fatal(err)

@@ -43,8 +43,7 @@ const (
 	// writeTimeout bounds how long a visitor may take to accept a response or a message, and to send a request. A profile
 	// may take longer: net/http/pprof extends the deadline itself.
 	writeTimeout = 10 * time.Second
-	// stopLimit bounds how long Serve waits for responses in progress when it stops.
-	stopLimit = 2 * time.Second
+	stopLimit    = 2 * time.Second // for responses in progress when the server stops
 )
 
 // New checks the configuration, opens the socket and registers the shared assets under /assets/.
@@ -63,7 +62,7 @@ func New(c Config) (*Server, error) {
 		Handler:           s.guard(http.MaxBytesHandler(s.mux, bodyBytes)),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
-		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
+		BaseContext:    func(net.Listener) context.Context { return s.ctx },
 		ErrorLog:       log.New(io.Discard, "", 0), // visitors must not be able to fill a log
 	}
 	s.Page(assetsPath, assets, "assets")
@@ -78,9 +77,6 @@ var assets embed.FS
 
 // assetsPath is the path of the shared assets.
 const assetsPath = "/assets/"
-
-// serverKey is the key of the Server in a request's context.
-type serverKey struct{}
 
 // Addr returns the address of the socket.
 func (s *Server) Addr() netip.AddrPort {

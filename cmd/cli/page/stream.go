@@ -33,15 +33,11 @@ const (
 	maxReason     = 123         // bytes of a reason in a close frame
 )
 
-// Stream returns a handler that exchanges messages with a page over a WebSocket. Each page has its own call of f on its own
+// Stream registers a handler that exchanges messages with a page over a WebSocket. Each page has its own call of f on its own
 // goroutine. The context is done when the page is closed or the server stops. The stream ends when f returns; an error is
 // sent to the page as the reason, truncated to the size of a close frame.
-func Stream(f func(ctx context.Context, c *Conn) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s, ok := r.Context().Value(serverKey{}).(*Server)
-		if !ok {
-			panic("page: a Stream needs the access checks of a Server: register it with Server.Handle")
-		}
+func (s *Server) Stream(path string, f func(ctx context.Context, c *Conn) error) {
+	s.Handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.open.Add(-1)
 		if s.open.Add(1) > int64(s.config.Streams) {
 			refuse(w, http.StatusServiceUnavailable, "too many pages of this server are open: close one")
@@ -50,12 +46,10 @@ func Stream(f func(ctx context.Context, c *Conn) error) http.Handler {
 		s.streams.Add(1) // before Accept: then the http.Server no longer waits for it
 		defer s.streams.Done()
 		// The guard has checked Origin, with the Config's names.
-		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-		if err != nil {
-			return // Accept has responded
+		if socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}); err == nil {
+			s.run(socket, f)
 		}
-		s.run(socket, f)
-	})
+	}))
 }
 
 // run runs a stream.

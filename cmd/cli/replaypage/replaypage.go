@@ -27,5 +27,5 @@ const maxMatches = 2
 // Register serves the page at a path that begins and ends with a slash.
 func Register(s *page.Server, at string, open Open) {
 	s.Page(at, web, "web")
-	s.Handle(at+"stream", page.Stream(open.stream))
+	s.Stream(at+"stream", open.stream)
 }
