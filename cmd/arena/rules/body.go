@@ -41,7 +41,7 @@ const tickRate = 60
 
 var (
 	tickTime   = fixed.FromRatio(1, tickRate) // seconds
-	jumpCut    = fixed.FromInt(4)             // metres, more than a dash covers in ten ticks; views do not interpolate a longer move: it is a respawn
+	jumpCut    = fixed.FromInt(4)             // metres, more than a dash covers in ten ticks; a longer move is a respawn
 	bodyRadius = fixed.FromRatio(1, 2)
 	bodyHeight = fixed.FromRatio(18, 10)
 	runSpeed   = fixed.FromInt(7)  // m/s, the most that walking reaches

@@ -31,7 +31,8 @@ func Build() string {
 func Program() string {
 	info, ok := debug.ReadBuildInfo()
 	executable, err := os.Executable()
-	if ok && err == nil && info.Main.Path != "" && strings.HasPrefix(info.Path, info.Main.Path) && strings.Contains(filepath.ToSlash(executable), "/go-build") {
+	temporary := err == nil && strings.Contains(filepath.ToSlash(executable), "/go-build")
+	if ok && temporary && info.Main.Path != "" && strings.HasPrefix(info.Path, info.Main.Path) {
 		return "go run " + Quoted(info.Path)
 	}
 	return Quoted(os.Args[0])

@@ -84,7 +84,8 @@ func (d *Diagnostics) Desynced(c client.Desync) {
 	if c.Mine == nil || !d.due(bundle.Client, fmt.Sprintf("this copy of the match differed from the server's: %v", c.Difference)) {
 		return
 	}
-	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Here: c.Mine, There: c.Theirs}, "seat", c.Strategy)
+	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Here: c.Mine, There: c.Theirs}, "seat",
+		c.Strategy)
 }
 
 // desyncSink receives the desyncs of a room, whose last seconds are in watch; watch is nil if no bundles are written.
@@ -97,7 +98,8 @@ func (d *Diagnostics) desyncSink(name, strategy string, watch *room.Watch) room.
 		r.World.Image().Save(&state)
 		here := watch.History().RecordTo(&state)
 		state.Release()
-		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Here: here}, name, strategy)
+		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim,
+			Here: here}, name, strategy)
 	}}
 }
 

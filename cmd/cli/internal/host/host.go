@@ -135,7 +135,8 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		rc.Seed = c.Seed
 	}
 	rc.Observer = r.ledger
-	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name, Started: time.Now()}}
+	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
+		Started: time.Now()}}
 	if c.Journals != nil {
 		if err := c.Journals.Open(name, rc); err != nil {
 			return err

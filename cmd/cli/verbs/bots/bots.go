@@ -47,7 +47,8 @@ Examples:
 
 // Run plays.
 func (v *Verb) Run(a *app.App) error {
-	if err := cmp.Or(a.NeedBot(), app.InRange("--rooms", v.Rooms, 1, 100000), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers)); err != nil {
+	err := cmp.Or(a.NeedBot(), app.InRange("--rooms", v.Rooms, 1, 100000), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers))
+	if err != nil {
 		return err
 	}
 	addr, err := tokens.Address(v.Addr)

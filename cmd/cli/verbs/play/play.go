@@ -67,7 +67,8 @@ func (v *Verb) Run(a *app.App) error {
 	lost := make(chan error, v.Bots)
 	for i := 1; i <= v.Bots; i++ {
 		name := fmt.Sprintf("bot %d", i)
-		c, err := h.Dial(h.PublicAddr, "play", i, client.Config{Name: name, Bot: true, BotSeed: uint64(i), Observer: host.NewLedger(a.Game, "bot", h.Recorder)})
+		c, err := h.Dial(h.PublicAddr, "play", i, client.Config{Name: name, Bot: true, BotSeed: uint64(i),
+			Observer: host.NewLedger(a.Game, "bot", h.Recorder)})
 		if err != nil {
 			return err
 		}
