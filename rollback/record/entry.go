@@ -1,8 +1,8 @@
 package record
 
 import (
-	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -109,31 +109,6 @@ func (e *entries) readTick(r *wire.Reader, flags byte) {
 	}
 }
 
-func appendSeat(b []byte, s *Seat) []byte {
-	held := byte(0)
-	if s.Held {
-		held = 1
-	}
-	b = append(b, byte(kindSeat), held, byte(s.Player))
-	b = binary.LittleEndian.AppendUint64(b, s.Client)
-	return appendBlob(b, s.Name)
-}
-
-func appendImage(b []byte, bytes int, packed []byte) []byte {
-	b = binary.AppendUvarint(append(b, byte(kindImage)), uint64(bytes))
-	return appendBlob(b, packed)
-}
-
-func appendEnd(b []byte, c Chain) []byte {
-	return binary.LittleEndian.AppendUint64(append(b, byte(kindEnd)), uint64(c))
-}
-
-// newPacker returns an encoder without a goroutine and with little memory.
-func newPacker() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
-}
-
 // unpack returns the bytes of an image. It allocates no more than the image claims, or 1 MiB, which the encoder's window
 // needs.
 func (m *storedImage) unpack() ([]byte, error) {
@@ -142,5 +117,9 @@ func (m *storedImage) unpack() ([]byte, error) {
 		return nil, err
 	}
 	defer unzip.Close()
-	return unzip.DecodeAll(m.packed, nil)
+	data, err := unzip.DecodeAll(m.packed, nil)
+	if err != nil || len(data) != m.bytes {
+		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, m.tick, m.bytes, err)
+	}
+	return data, nil
 }

@@ -54,7 +54,7 @@ func TestWholeBlocksWithMalformedEntriesAreDamage(t *testing.T) {
 		"late player 3": {flagLate, 8},
 		"checksum 0":    append([]byte{flagChecksum}, make([]byte, 8)...),
 		"other chain":   append([]byte{byte(kindEnd)}, make([]byte, 8)...),
-		"after the end": append(appendEnd(nil, open(t, f.Bytes()).Last().Chain), 0),
+		"after the end": append(binary.LittleEndian.AppendUint64([]byte{byte(kindEnd)}, uint64(open(t, f.Bytes()).Last().Chain)), 0),
 		"second header": bytes.Clone(f.Bytes()[openingBytes+9:][:40]),
 	} {
 		data := appendBlock(slices.Clone(f.Bytes()), uint64(f.Len()), payload)
@@ -63,7 +63,7 @@ func TestWholeBlocksWithMalformedEntriesAreDamage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	image := appendImage([]byte{0}, 100, []byte("not zstd"))
+	image := appendBlob([]byte{0, byte(kindImage), 100}, "not zstd")
 	if _, err := open(t, appendBlock(slices.Clone(f.Bytes()), uint64(f.Len()), image)).WorldAt(25); !errors.Is(err, ErrCorrupt) {
 		t.Error(err)
 	}

@@ -145,11 +145,11 @@ func (h *History) Record() *Record {
 // RecordTo returns the history as a record from its oldest state on to a state that the caller has, of Last or before. It
 // returns only that state if nothing leads there.
 func (h *History) RecordTo(last *image.Snapshot) *Record {
-	images := append(h.oldest(last.Tick(), 1), ImageOf(last))
-	if r := h.Between(last.Tick(), nil, images...); r != nil {
+	end := ImageOf(last)
+	if r := h.Between(last.Tick(), nil, append(h.oldest(last.Tick(), 1), end)...); r != nil {
 		return r
 	}
-	return h.Between(last.Tick(), nil, images[len(images)-1])
+	return h.Between(last.Tick(), nil, end)
 }
 
 // oldest returns the images of the oldest states before a tick, at most n.

@@ -248,27 +248,13 @@ func (r *Record) Images() []ecs.Tick {
 	return list
 }
 
-// Image returns the image of tick f as image.Snapshot.AppendImage writes it. The error is ErrRange if the record has none
-// of that tick, and ErrCorrupt if it does not unpack.
-func (r *Record) Image(f ecs.Tick) ([]byte, error) {
-	i := sort.Search(len(r.images), func(i int) bool { return r.images[i].tick >= f })
-	if i == len(r.images) || r.images[i].tick != f {
-		return nil, fmt.Errorf("%w: there is no image of tick %d", ErrRange, f)
-	}
-	data, err := r.images[i].unpack()
-	if err != nil || len(data) != r.images[i].bytes {
-		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, f, r.images[i].bytes, err)
-	}
-	return data, nil
-}
-
 // State returns the state of tick f, of which the record has an image. Errors are those of LoadImage.
 func (r *Record) State(f ecs.Tick) (*image.Snapshot, error) {
 	w, err := ecs.NewWorld(r.game, r.header.Seed)
-	if err == nil {
-		err = r.LoadImage(w, f)
-	}
 	if err != nil {
+		return nil, err
+	}
+	if err := r.LoadImage(w, f); err != nil {
 		return nil, err
 	}
 	state := new(image.Snapshot)
@@ -276,10 +262,14 @@ func (r *Record) State(f ecs.Tick) (*image.Snapshot, error) {
 	return state, nil
 }
 
-// LoadImage puts a world of this game into the state of tick f, of which the record has an image. An image that holds
-// another tick is ErrCorrupt; one with other inputs than the ticks is ErrDiverged.
+// LoadImage puts a world of this game into the state of tick f. The error is ErrRange if the record has no image of f.
+// An image that does not unpack or holds another tick is ErrCorrupt. One with other inputs than the ticks is ErrDiverged.
 func (r *Record) LoadImage(w *ecs.World, f ecs.Tick) error {
-	data, err := r.Image(f)
+	i := slices.IndexFunc(r.images, func(m storedImage) bool { return m.tick == f })
+	if i < 0 {
+		return fmt.Errorf("%w: there is no image of tick %d", ErrRange, f)
+	}
+	data, err := r.images[i].unpack()
 	if err != nil {
 		return err
 	}

@@ -43,10 +43,10 @@ func (r *Record) WorldAt(f ecs.Tick) (*ecs.World, error) {
 		return nil, fmt.Errorf("%w: %d, it has %d to %d", ErrRange, f, r.Start(), r.last.Tick)
 	}
 	w, err := r.base(r.baseOf(f))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = r.compare(w, f, nil)
 	}
-	if _, err = r.compare(w, f, nil); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -141,12 +141,11 @@ func (r *Record) compare(w *ecs.World, to ecs.Tick, images []storedImage) (Resul
 	for t := range r.Ticks(w.Tick(), w.Tick()) {
 		first = *t
 	}
-	err := check(&first)
-	if err != nil {
+	if err := check(&first); err != nil {
 		return result, err
 	}
 	for t := range r.Play(w, to) {
-		if err = check(t); err != nil {
+		if err := check(t); err != nil {
 			return result, err
 		}
 		result.To = t.Tick

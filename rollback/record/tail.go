@@ -132,8 +132,8 @@ type Offer struct {
 	last  Position
 }
 
-// errFork is returned for an offer that does not continue the receiver's position. It begins with another tick or after
-// another past, or its ticks do not lead to the chain that it claims.
+// errFork is returned for an offer that does not continue the receiver's position, or whose ticks do not lead to the chain
+// that it claims.
 var errFork = errors.New("record: the offered ticks do not continue this match")
 
 // ReadTail checks an offer from the network for a receiver at a position. The offer aliases body.
@@ -150,17 +150,11 @@ func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if first != after.Tick+1 {
-		return nil, fmt.Errorf("%w: they begin with tick %d, want %d", errFork, first, after.Tick+1)
+	if first != after.Tick+1 || begin != after.Chain {
+		return nil, fmt.Errorf("%w: they begin with tick %d after chain %016x, want tick %d after %016x", errFork, first, begin, after.Tick+1, after.Chain)
 	}
-	if begin != after.Chain {
-		return nil, fmt.Errorf("%w: the chain at tick %d is %016x, want %016x", errFork, after.Tick, begin, after.Chain)
-	}
-	o := &Offer{codec: c}
-	o.after.set(after, c.players)
-	rest := r
-	o.codes = rest.Rest()
-	read := newEntries(c, after)
+	read, rest := newEntries(c, after), r
+	o := &Offer{codec: c, after: read.at.clone(), codes: rest.Rest()}
 	for range count {
 		read.readCode(&r)
 	}

@@ -105,7 +105,7 @@ func readRecordVector(data []byte) (meaning string, again []byte, err error) {
 			parts = append(parts, fmt.Sprintf("seat %d client %d %s held %v", e.seat.Player, e.seat.Client, e.seat.Name, e.seat.Held))
 			err = errors.Join(err, w.Seat(e.seat))
 		case kindImage:
-			encoded, err := r.Image(e.image.tick)
+			encoded, err := e.image.unpack()
 			if err != nil {
 				return "", nil, err
 			}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -119,7 +120,12 @@ func (w *Writer) Seat(s Seat) error {
 	if int(s.Player) >= w.codec.players || len(s.Name) > maxNameBytes {
 		return fmt.Errorf("%w: Seat of player %d with a name of %d bytes, there are %d players and at most %d bytes", ErrUse, s.Player, len(s.Name), w.codec.players, maxNameBytes)
 	}
-	w.open = appendSeat(w.open, &s)
+	held := byte(0)
+	if s.Held {
+		held = 1
+	}
+	w.open = binary.LittleEndian.AppendUint64(append(w.open, byte(kindSeat), held, byte(s.Player)), s.Client)
+	w.open = appendBlob(w.open, s.Name)
 	return nil
 }
 
@@ -152,14 +158,17 @@ func (w *Writer) ImageBytes(encoded []byte) error {
 	if len(encoded) > maxImageBytes {
 		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrUse, len(encoded), maxImageBytes)
 	}
-	if w.zip == nil {
+	if w.zip == nil { // without a goroutine and with little memory
 		var err error
-		if w.zip, err = newPacker(); err != nil {
+		w.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
+		if err != nil {
 			return err
 		}
 	}
 	w.packed = w.zip.EncodeAll(encoded, w.packed[:0])
-	w.open = appendImage(w.open, len(encoded), w.packed)
+	w.open = binary.AppendUvarint(append(w.open, byte(kindImage)), uint64(len(encoded)))
+	w.open = appendBlob(w.open, w.packed)
 	w.image, w.images = w.at.Tick, true
 	return nil
 }
@@ -193,7 +202,8 @@ func (w *Writer) Flush() error {
 // End appends the end mark, which shows that nothing is missing, and flushes. From then on the writer refuses entries.
 func (w *Writer) End() error {
 	if !w.ended {
-		w.open, w.ended = appendEnd(w.open, w.at.Chain), true
+		w.open = binary.LittleEndian.AppendUint64(append(w.open, byte(kindEnd)), uint64(w.at.Chain))
+		w.ended = true
 	}
 	return w.Flush()
 }

@@ -2,6 +2,7 @@
 package matchlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,8 +51,7 @@ func (l *Log) Open() (*client.Resume, error) {
 	}
 	resume, err := l.resume(data)
 	if err != nil {
-		l.app.Logf("the log %s cannot be used (%v): the match will be loaded from the server", l.path, err)
-		l.app.Emit("log", app.Fields{"file": l.path, "used": false, "why": err.Error()})
+		l.unused(err.Error(), "the log %s cannot be used (%v): the match will be loaded from the server", l.path, err)
 		return nil, nil
 	}
 	l.app.Logf("the log %s has a match up to tick %d", l.path, resume.World.Tick())
@@ -114,11 +114,10 @@ func (l *Log) resume(data []byte) (*client.Resume, error) {
 
 // Begin replaces the log. The old file stays until the new one is whole.
 func (l *Log) Begin(m client.Match, at record.Position, state *image.Snapshot) {
-	if l.broken {
-		return
+	if !l.broken {
+		l.reportReplaced(m)
+		l.check(l.begin(m, at, state))
 	}
-	l.reportReplaced(m)
-	l.check(l.begin(m, at, state))
 }
 
 // reportReplaced prints why the match in the file is not continued.
@@ -134,12 +133,17 @@ func (l *Log) reportReplaced(m client.Match) {
 	case held.Strategy != m.Strategy:
 		why = fmt.Sprintf("it was played with %s, the server uses %s", held.Strategy, m.Strategy)
 	}
-	l.app.Logf("the log %s is replaced: %s; the match was loaded from the server", l.path, why)
+	l.unused(why, "the log %s is replaced: %s; the match was loaded from the server", l.path, why)
+}
+
+// unused reports that the match in the file is not used or not written.
+func (l *Log) unused(why, format string, args ...any) {
+	l.app.Logf(format, args...)
 	l.app.Emit("log", app.Fields{"file": l.path, "used": false, "why": why})
 }
 
 func (l *Log) begin(m client.Match, at record.Position, state *image.Snapshot) error {
-	f, err := os.OpenFile(l.path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := create(l.path)
 	if err != nil {
 		return err
 	}
@@ -147,19 +151,10 @@ func (l *Log) begin(m client.Match, at record.Position, state *image.Snapshot) e
 	h.Strategy, h.Match, h.Start = m.Strategy, m.Number, at
 	w, err := record.NewWriter(f, l.app.Game, h)
 	if err == nil {
-		err = w.Image(state) // of tick 0 too: a client does not know the match's seed
+		err = cmp.Or(w.Image(state), w.Flush()) // of tick 0 too: a client does not know the match's seed
 	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = durable.Rename(f.Name(), l.path)
-	}
-	if err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	if err = replace(f, l.path, err); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	if l.file != nil {
 		err = l.file.Close()
@@ -191,21 +186,14 @@ func (l *Log) Tick(t record.Tick) {
 func (l *Log) check(err error) {
 	if err != nil && !l.broken {
 		l.broken = true
-		err = reason(err)
-		l.app.Logf("the log %s cannot be written: %v; the match continues without it", l.path, err)
-		l.app.Emit("log", app.Fields{"file": l.path, "used": false, "why": err.Error()})
+		// Without the name of the file, which may be the one that is to replace the log.
+		if file := (*fs.PathError)(nil); errors.As(err, &file) {
+			err = file.Err
+		} else if move := (*os.LinkError)(nil); errors.As(err, &move) {
+			err = move.Err
+		}
+		l.unused(err.Error(), "the log %s cannot be written: %v; the match continues without it", l.path, err)
 	}
-}
-
-// reason returns an error without the name of its file, which may be the one that is to replace the log.
-func reason(err error) error {
-	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		return file.Err
-	}
-	if move := (*os.LinkError)(nil); errors.As(err, &move) {
-		return move.Err
-	}
-	return err
 }
 
 // newSuffix ends the name of a file that is to replace another one. A process that is killed leaves it to the next one,
@@ -219,14 +207,23 @@ func (l *Log) TokenStore() *TokenStore {
 }
 
 // writeWhole replaces a file's content, so that it is the old or the new one whenever the process ends.
-func writeWhole(path string, content []byte, mode os.FileMode) error {
-	f, err := os.OpenFile(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+func writeWhole(path string, content []byte) error {
+	f, err := create(path)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
+	return errors.Join(replace(f, path, err), f.Close())
+}
+
+// create creates the file that is to replace another one.
+func create(path string) (*os.File, error) {
+	return os.OpenFile(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// replace replaces a file by f, or removes f if an error came before.
+func replace(f *os.File, path string, err error) error {
+	if err = cmp.Or(err, f.Chmod(0o600), f.Sync()); err == nil {
 		err = durable.Rename(f.Name(), path)
 	}
 	if err != nil {

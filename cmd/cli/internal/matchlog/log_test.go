@@ -29,7 +29,7 @@ func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
 	if err := os.Mkdir(l.path+newSuffix, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l.TokenStore().failed(writeWhole(l.path, nil, 0o600))
+	l.TokenStore().failed(writeWhole(l.path, nil))
 	l.check(errors.New("only the first is reported"))
 	if text := note.String(); strings.Contains(text, newSuffix) || !strings.Contains(text, l.path) || !strings.Contains(text, "the match continues without it") || strings.Contains(text, "only") {
 		t.Errorf("%q", text)

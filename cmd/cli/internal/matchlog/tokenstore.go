@@ -53,7 +53,7 @@ func (s *TokenStore) Store(list [][]byte) {
 	for _, token := range list {
 		b.WriteString(tokens.Text(token) + "\n")
 	}
-	if err := writeWhole(s.Path, []byte(b.String()), 0o600); err != nil {
+	if err := writeWhole(s.Path, []byte(b.String())); err != nil {
 		s.failed(err)
 	}
 }
