@@ -31,11 +31,8 @@ func (d *declarationWatch) Leave(s image.Section) {
 	}
 }
 
-// Name does nothing: a SyncTest has no strategy.
 func (d *declarationWatch) Name(image.Section, string, string) {}
-
-// Turn does nothing.
-func (d *declarationWatch) Turn(ecs.Tick) {}
+func (d *declarationWatch) Turn(ecs.Tick)                      {}
 
 func (d *declarationWatch) compare(name string) {
 	if d.found {

@@ -15,7 +15,6 @@
 //	to                                             use
 //	run a predicted world                          New, Timeline.Confirm, AddOrder, Rewind, Step
 //	set the local player's input                   Timeline.SetLocal
-//	find out whether to wait                       Timeline.Step
 //	find out what is final                         Timeline.Confirmed, InputAt
 //	compare a confirmed tick with a peer           Timeline.Snapshot, then Checksum
 //	start from a received image                    image.Image.Load, then Timeline.Reset

@@ -1,6 +1,8 @@
 package rollback
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
@@ -131,10 +133,7 @@ func (r *effectRow) store(events []image.EmittedEvent) {
 	for _, ev := range events {
 		need += len(ev.Value)
 	}
-	if cap(r.values) < need {
-		r.values = make([]byte, 0, 2*need)
-	}
-	r.events, r.values = r.events[:0], r.values[:0]
+	r.events, r.values = r.events[:0], slices.Grow(r.values[:0], need)
 	for _, ev := range events {
 		from := len(r.values)
 		r.values = append(r.values, ev.Value...)

@@ -2,6 +2,7 @@ package rollback
 
 import (
 	"fmt"
+	"math/bits"
 
 	"tendon/ecs"
 )
@@ -80,10 +81,4 @@ func (r *Ring[T]) Clear() {
 }
 
 // powerOfTwo returns the least power of two that is at least n and at least 1.
-func powerOfTwo(n int) int {
-	p := 1
-	for p < n {
-		p *= 2
-	}
-	return p
-}
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }

@@ -101,24 +101,18 @@ func (b *Bundle) Append(dst []byte) ([]byte, error) {
 
 // check returns the first rule that the bundle breaks, wrapped in ErrBundle, or nil.
 func (b *Bundle) check() error {
+	long := func(s Setting) bool { return len(s.Name) > maxText || len(s.Value) > maxText }
 	switch {
 	case b.By != Client && b.By != Server:
 		return fmt.Errorf("%w: By is %q, want %q or %q", ErrBundle, b.By, Client, Server)
-	case len(b.Peer) > maxText:
-		return fmt.Errorf("%w: Peer is %d bytes, want at most %d", ErrBundle, len(b.Peer), maxText)
+	case len(b.Peer) > maxText || slices.ContainsFunc(b.Settings, long):
+		return fmt.Errorf("%w: Peer or one of Settings is longer than %d bytes", ErrBundle, maxText)
 	case len(b.Settings) > maxSettings:
 		return fmt.Errorf("%w: %d Settings, want at most %d", ErrBundle, len(b.Settings), maxSettings)
 	case b.Here == nil:
 		return fmt.Errorf("%w: Here is nil", ErrBundle)
-	case !b.ends(b.Here):
-		return fmt.Errorf("%w: Here does not end with an image of tick %d and an end mark", ErrBundle, b.Tick)
-	case b.There != nil && !b.ends(b.There):
-		return fmt.Errorf("%w: There does not end with an image of tick %d and an end mark", ErrBundle, b.Tick)
-	}
-	for _, s := range b.Settings {
-		if len(s.Name) > maxText || len(s.Value) > maxText {
-			return fmt.Errorf("%w: the setting %.40q is longer than %d bytes", ErrBundle, s.Name, maxText)
-		}
+	case !b.ends(b.Here) || b.There != nil && !b.ends(b.There):
+		return fmt.Errorf("%w: Here or There does not end with an image of tick %d and an end mark", ErrBundle, b.Tick)
 	}
 	return nil
 }
@@ -154,14 +148,14 @@ func Open(data []byte, g *ecs.Game) (*Bundle, error) {
 	if b.Here, err = record.Open(here, g); err == nil && len(there) > 0 {
 		b.There, err = record.Open(there, g)
 	}
-	if errors.Is(err, record.ErrOther) {
-		return nil, err
-	}
 	if err == nil {
 		err = b.check()
 	}
+	if err != nil && !errors.Is(err, record.ErrOther) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, err
 	}
 	return b, nil
 }

@@ -77,16 +77,13 @@ func (b *Bundle) Examine(limit int) (*Examination, error) {
 
 // addColumns sets the checksums of the columns.
 func (x *Examination) addColumns(g *ecs.Game, here, there *image.Snapshot) {
-	ours, theirs := here.ComponentChecksums(nil), []image.Checksum(nil)
-	if there != nil {
-		theirs = there.ComponentChecksums(nil)
+	for i, sum := range here.ComponentChecksums(nil) {
+		x.Columns = append(x.Columns, Column{Name: g.Schema().Columns()[i], Here: hex(sum)})
 	}
-	for i, name := range g.Schema().Columns() {
-		c := Column{Name: name, Here: hex(ours[i])}
-		if theirs != nil {
-			c.There = hex(theirs[i])
+	if there != nil {
+		for i, sum := range there.ComponentChecksums(nil) {
+			x.Columns[i].There = hex(sum)
 		}
-		x.Columns = append(x.Columns, c)
 	}
 }
 
