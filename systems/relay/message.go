@@ -129,8 +129,7 @@ func (h *confirmHead) append(w *wire.Writer) {
 	w.Uvarint(uint64(h.more))
 	w.Bool(h.hasMargin)
 	if h.hasMargin {
-		w.U32(uint32(h.margin.Tick))
-		w.U16(uint16(h.margin.Value))
+		h.margin.Append(w)
 	}
 }
 
@@ -141,8 +140,7 @@ func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) error {
 	h.count = int(r.U8())
 	h.more = ecs.Tick(r.Uvarint())
 	if h.hasMargin = r.Bool(); h.hasMargin {
-		h.margin.Tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-		h.margin.Value = int16(r.U16())
+		h.margin = inputs.ReadMargin(r, near)
 	}
 	if r.Err() != nil || kind != kindConfirm || h.first == 0 || h.count == 0 || h.more > backlog || h.last() < h.first {
 		return ErrMessage

@@ -44,9 +44,6 @@ func (t *Table[T]) Get(row uint32) *T {
 // At returns the record in a slot. The record of a free slot is as it was when it was removed.
 func (t *Table[T]) At(slot int) *T { return &t.records[slot] }
 
-// Used reports whether a slot in [0, Slots) holds a record.
-func (t *Table[T]) Used(slot int) bool { return t.rows[slot] != 0 }
-
 // Add makes a record for a row that has none and returns its slot, the one that was freed last if there is one. The
 // record is the zero value in a new slot. In a reused slot it is as it was when it was removed, so that its memory can
 // be reused.
