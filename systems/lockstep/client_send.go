@@ -52,7 +52,7 @@ func (c *Client) sendChecksums() {
 	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, votedFrames), c.ring.At)
 }
 
-// votedFrames is how long before the newest sync a checksum counts: half of what the server keeps.
+// votedFrames is half of the frames on whose checksums the server keeps the votes.
 const votedFrames = 32 * vote.Every
 
 // sendResults sends the results of matches that have ended.

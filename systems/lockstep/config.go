@@ -69,10 +69,7 @@ const (
 	closings
 )
 
-// ErrConfig is wrapped by every error about a Config or a strategy's Params.
-var ErrConfig = errors.New("lockstep: bad Config")
-
-// FieldError is the error of a field of a Config. It wraps ErrConfig.
+// FieldError is the error of a field of a Config.
 type FieldError struct {
 	Field string // its name
 	Value string // its value, with the unit
@@ -81,11 +78,8 @@ type FieldError struct {
 
 // Error returns all of it.
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("%v: %s %s: %s", ErrConfig, e.Field, e.Value, e.Want)
+	return fmt.Sprintf("lockstep: bad Config: %s %s: %s", e.Field, e.Value, e.Want)
 }
-
-// Unwrap returns ErrConfig.
-func (e *FieldError) Unwrap() error { return ErrConfig }
 
 // intervals are the values that the interval may have.
 var intervals = []int{1, 2, 3, 5, 10, 15}
@@ -187,7 +181,7 @@ func (c *Config) readParams(params []byte) error {
 	r := wire.NewReader(params)
 	flags, interval, margin := r.U8(), int(r.U8()), int(r.U8())-1
 	if r.Close() != nil || flags >= paramFlags || !slices.Contains(intervals, interval) || margin > maxMargin {
-		return fmt.Errorf("%w: the server's Params are malformed", ErrConfig)
+		return errors.New("lockstep: bad Config: the server's Params are malformed")
 	}
 	c.Interval, c.Margin = interval, margin
 	c.NoCatchUp, c.Reliable = flags&paramNoCatchUp != 0, flags&paramReliable != 0

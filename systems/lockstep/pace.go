@@ -15,8 +15,7 @@ type margin struct {
 	fixed  bool
 	tick   systems.Time // length of a tick
 
-	samples []sample // of the last seconds, a ring; next is the oldest
-	next    int
+	samples []sample // of the last seconds, oldest first
 	chosen  systems.Time
 	late    []systems.Time // for choosing
 
@@ -42,7 +41,7 @@ func (m *margin) begin(c *Config, ticksPerSecond int) {
 		m.frames = defaultMargin
 	}
 	m.tick = systems.Second / systems.Time(ticksPerSecond)
-	m.samples, m.next = m.samples[:0], 0
+	m.samples = m.samples[:0]
 	m.dues, m.stalls = 0, [stallSeconds]int{}
 }
 
@@ -53,13 +52,10 @@ func (m *margin) arrived(before, last ecs.Tick, interval int, now systems.Time, 
 		return
 	}
 	for f := last; f > before; f -= min(f, ecs.Tick(interval)) {
-		s := sample{now, now - systems.Time(f)*m.tick}
-		if len(m.samples) < marginSamples {
-			m.samples = append(m.samples, s)
-			continue
+		if len(m.samples) == marginSamples {
+			m.samples = slices.Delete(m.samples, 0, 1)
 		}
-		m.samples[m.next] = s
-		m.next = (m.next + 1) % marginSamples
+		m.samples = append(m.samples, sample{now, now - systems.Time(f)*m.tick})
 	}
 }
 

@@ -17,14 +17,15 @@ const (
 // quiet is how long a peer that sends nothing is still sent syncs.
 const quiet = 2 * systems.Second
 
-// release makes the frames up to sync those that may be sent.
-func (s *Server) release() {
+// sendSyncs sends the frames up to sync, which may be sent from now on.
+func (s *Server) sendSyncs() {
 	s.pass(s.Sending.Now)
 	s.syncs.released = s.syncs.sync
+	s.Serve((*Server).sendSync)
 }
 
-// sendSyncs sends a peer the frames that were announced since its last sync. A large frame goes over the reliable channel.
-func (s *Server) sendSyncs(p *peer) {
+// sendSync sends a peer the frames that were announced since its last sync. A large frame goes over the reliable channel.
+func (s *Server) sendSync(p *peer) {
 	link := &p.Own
 	if s.Sending.Now-link.received > quiet {
 		return

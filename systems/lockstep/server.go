@@ -73,8 +73,7 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "log", Phase: systems.Present, Run: (*Server).trim},
 	{Name: "intervals", Phase: systems.Present, Run: (*Server).announce},
 	{Name: "votes", Phase: systems.Present, Run: (*Server).judge},
-	{Name: "releases", Phase: systems.Send, Run: (*Server).release},
-	{Name: "syncs", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendSyncs) }},
+	{Name: "syncs", Phase: systems.Send, Run: (*Server).sendSyncs},
 }
 
 // redundant is the most frames that a datagram repeats: twice as many as are unacknowledged at a round trip of two seconds
