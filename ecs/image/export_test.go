@@ -24,9 +24,6 @@ const (
 	NativeAlign      = nativeAlign
 	RegionRows       = regionRows
 	RegionShift      = regionShift
-	OverlapAll       = overlapAll
-	OverlapNone      = overlapNone
-	OverlapSome      = overlapSome
 )
 
 type (
@@ -92,7 +89,9 @@ func (x *List[T, A]) Items() A { return x.items }
 
 func (x *Placement) Nums() [7]fixed.Num { return x.nums() }
 
-func (x *RowSet) OverlapOf(p0 Owner, p1 uint32, p2 uint32) overlap { return x.overlapOf(p0, p1, p2) }
+func (x *RowSet) OverlapOf(p0 Owner, p1 uint32, p2 uint32) (some, all bool) {
+	return x.overlapOf(p0, p1, p2)
+}
 
 func (x *RowSet) Word(p0 Owner, p1 int) uint64 { return x.word(p0, p1) }
 

@@ -112,10 +112,10 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 		live, want := &p.image.live[number], from.pageOf(st.info.number, i)
 		if theirs := s.Remote.pageOf(st.info.number, i); mixed && want != theirs {
 			first, end := st.info.rowsOf(i)
-			switch s.Own.overlapOf(st.info.owner, first, end) {
-			case overlapNone:
+			some, all := s.Own.overlapOf(st.info.owner, first, end)
+			if !some {
 				want = theirs
-			case overlapSome:
+			} else if !all {
 				mine := st.info.splice(live.mem, want.content(len(live.mem)), i, s.Own, true)
 				others := st.info.splice(live.mem, theirs.content(len(live.mem)), i, s.Own, false)
 				copied, live.marked = copied || mine || others, true

@@ -10,10 +10,8 @@ import (
 // rows on one timeline. It contains rows, not entities, belongs to no world and is not part of any state. The zero RowSet
 // is empty.
 type RowSet struct {
-	whole [MaxPlayers + 1]bool // by owner: its rows are in the set except those in words
-	// words has a bit for each exception: a row that is in the set though its owner is not whole, or missing though it is.
-	// index = owner; each grows with the highest such row.
-	words [MaxPlayers + 1][]uint64
+	words [MaxPlayers + 1][]uint64 // by owner: one bit per row, up to the highest that Add or Remove named
+	whole [MaxPlayers + 1]bool     // by owner: the rows beyond words are in the set
 }
 
 // Add adds a row, which is Entity.Row. It ignores a row of an owner that no game has.
@@ -23,23 +21,14 @@ func (s *RowSet) Add(row uint32) { s.put(row, true) }
 func (s *RowSet) Remove(row uint32) { s.put(row, false) }
 
 func (s *RowSet) put(row uint32, in bool) {
-	o, i := Owner(row>>regionShift), row%regionRows
-	if row>>regionShift >= uint32(len(s.whole)) {
+	o, k, bit := row>>regionShift, int(row%regionRows/BlockRows), uint64(1)<<(row%BlockRows)
+	if o >= uint32(len(s.whole)) || s.Has(row) == in {
 		return
 	}
-	k, bit := int(i/BlockRows), uint64(1)<<(i%BlockRows)
-	words := s.words[o]
-	if in == s.whole[o] {
-		if k < len(words) {
-			words[k] &^= bit
-		}
-		return
+	for len(s.words[o]) <= k {
+		s.words[o] = append(s.words[o], s.word(Owner(o), len(s.words[o])))
 	}
-	if need := k + 1; need > len(words) {
-		words = append(words, make([]uint64, need-len(words))...)
-		s.words[o] = words
-	}
-	words[k] |= bit
+	s.words[o][k] ^= bit
 }
 
 // Has reports whether the set has the row.
@@ -54,8 +43,7 @@ func (s *RowSet) Has(row uint32) bool {
 // AddOwner adds all rows of the owner's region, including rows that are not used yet.
 func (s *RowSet) AddOwner(o Owner) {
 	if int(o) < len(s.whole) {
-		s.whole[o] = true
-		clear(s.words[o])
+		s.whole[o], s.words[o] = true, s.words[o][:0]
 	}
 }
 
@@ -64,9 +52,8 @@ func (s *RowSet) HasOwner(o Owner) bool { return int(o) < len(s.whole) && s.whol
 
 // Clear empties the set and keeps its memory.
 func (s *RowSet) Clear() {
-	s.whole = [MaxPlayers + 1]bool{}
 	for o := range s.words {
-		clear(s.words[o])
+		s.whole[o], s.words[o] = false, s.words[o][:0]
 	}
 }
 
@@ -82,52 +69,33 @@ var everyRow = func() *RowSet {
 }()
 
 // word returns the rows of block k of the owner's region that are in the set. A nil set has none.
-func (s *RowSet) word(o Owner, k int) (set uint64) {
-	if s == nil {
+func (s *RowSet) word(o Owner, k int) uint64 {
+	switch {
+	case s == nil:
 		return 0
+	case k < len(s.words[o]):
+		return s.words[o][k]
+	case s.whole[o]:
+		return fullBlock
 	}
-	if words := s.words[o]; k < len(words) {
-		set = words[k]
-	}
-	if s.whole[o] {
-		set = ^set
-	}
-	return set
+	return 0
 }
 
-// overlap is the part of a page's rows that a set has.
-type overlap uint8
-
-const (
-	overlapNone overlap = iota
-	overlapSome
-	overlapAll
-)
-
-// overlapOf returns the overlap of the set with rows [first, end) of the owner's region, which are not empty.
-func (s *RowSet) overlapOf(o Owner, first, end uint32) overlap {
+// overlapOf reports whether the set has some and all of rows [first, end) of the owner's region, which are not empty.
+func (s *RowSet) overlapOf(o Owner, first, end uint32) (some, all bool) {
 	if s == nil {
-		return overlapNone
+		return false, false
 	}
-	if words := s.words[o]; int(first/BlockRows) >= len(words) { // no exceptions from here on
-		if s.whole[o] {
-			return overlapAll
-		}
-		return overlapNone
+	if int(first/BlockRows) >= len(s.words[o]) {
+		return s.whole[o], s.whole[o]
 	}
-	any, all := false, true
+	all = true
 	for k := first / BlockRows; k*BlockRows < end; k++ {
 		of := stretchBits(k, first, end)
 		in := s.word(o, int(k)) & of
-		any, all = any || in != 0, all && in == of
+		some, all = some || in != 0, all && in == of
 	}
-	switch {
-	case all:
-		return overlapAll
-	case any:
-		return overlapSome
-	}
-	return overlapNone
+	return some, all
 }
 
 // stretchBits returns the rows of block k that lie in [first, end). There is at least one.
@@ -163,14 +131,14 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 		if p.base == want && !p.marked || info.column.single && info.column.index < engineColumns {
 			continue
 		}
-		part := overlapNone
+		some, all := false, false
 		if !info.column.single {
 			first, end := info.rowsOf(int(p.index))
-			part = keep.overlapOf(info.owner, first, end)
+			some, all = keep.overlapOf(info.owner, first, end)
 		}
-		if part == overlapNone {
+		if !some {
 			p.become(want)
-		} else if part == overlapSome && info.splice(p.mem, want.content(len(p.mem)), int(p.index), keep, false) {
+		} else if !all && info.splice(p.mem, want.content(len(p.mem)), int(p.index), keep, false) {
 			im.mark(number)
 		}
 	}
