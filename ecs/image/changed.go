@@ -35,17 +35,13 @@ func (c *Changed) Find(base, now *Snapshot) {
 			i := p.column.index - engineColumns
 			c.resources[i] = c.resources[i] || !bytes.Equal(old, is)
 		case p.isBits:
-			c.presence(&p, old, is)
+			for k := range bitsPageWords {
+				if d := wordOf(old, k) ^ wordOf(is, k); d != 0 {
+					c.add(p.owner, p.index*bitsPageWords+k, d)
+				}
+			}
 		default:
 			c.values(&p, old, is)
-		}
-	}
-}
-
-func (c *Changed) presence(p *pagePair, old, now []byte) {
-	for k := range bitsPageWords {
-		if d := wordOf(old, k) ^ wordOf(now, k); d != 0 {
-			c.add(p.owner, p.index*bitsPageWords+k, d)
 		}
 	}
 }

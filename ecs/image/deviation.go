@@ -32,7 +32,10 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 		switch {
 		case p.column.single:
 		case p.isBits:
-			d.presence(&p)
+			x, y := p.contents()
+			for i := 0; i < bitsPageWords && d.Within; i++ {
+				d.Within = (wordOf(x, i)^wordOf(y, i))&rows.word(p.owner, p.index*bitsPageWords+i) == 0
+			}
 		default:
 			d.values(&p)
 		}
@@ -45,13 +48,6 @@ type deviation struct {
 	Deviated
 	a, b *Snapshot
 	rows *RowSet
-}
-
-func (d *deviation) presence(p *pagePair) {
-	x, y := p.contents()
-	for i := 0; i < bitsPageWords && d.Within; i++ {
-		d.Within = (wordOf(x, i)^wordOf(y, i))&d.rows.word(p.owner, p.index*bitsPageWords+i) == 0
-	}
 }
 
 func (d *deviation) values(p *pagePair) {

@@ -27,17 +27,15 @@ const (
 )
 
 type (
-	Core   = core
-	Field  = field
-	Layout = layout
-	Page   = page
+	Core  = core
+	Field = field
+	Page  = page
 )
 
 var (
 	LayoutOf    = layoutOf
 	MisplacedIn = misplacedIn
 	AlignOf     = alignOf
-	Mix         = mix
 	ParseStep   = parseStep
 )
 
@@ -60,8 +58,6 @@ func (x *Image) Core() *core { return x.core() }
 func (x *Image) Incoming() *incoming { return &x.incoming }
 
 func (x *Image) Dirty() []uint32 { return x.dirty }
-
-func (x *Image) Limit() *limit { return &x.limit }
 
 func (x *Image) Live() []livePage { return x.live }
 
@@ -152,8 +148,6 @@ func (x *layout) Padding() []span { return x.padding }
 func (x *layout) Scalars() []field { return x.fields }
 
 func (x *layout) Size() uintptr { return x.size }
-
-func (x *limit) Open() *RowSet { return x.open }
 
 func (x *livePage) Base() *page { return x.base }
 

@@ -138,12 +138,9 @@ func (im *Image) freeRow(owner Owner) uint32 {
 	if int(owner) >= len(im.structure.hint) {
 		panic(fmt.Sprintf("ecs: Spawn for owner %d in a game of %d players: owners are OwnedByWorld and OwnedBy(p) with p < Game.MaxPlayers", owner, im.schema.MaxPlayers))
 	}
-	words, reserved := im.Identity().regions[owner].words, im.structure.reserved[owner]
+	r, reserved := &im.Identity().regions[owner], im.structure.reserved[owner]
 	for k := im.structure.hint[owner]; k < regionRows/BlockRows; k++ {
-		taken := uint64(0)
-		if int(k) < len(words) {
-			taken = words[k]
-		}
+		taken := r.word(int(k))
 		if int(k) < len(reserved) {
 			taken |= reserved[k]
 		}
