@@ -1,6 +1,8 @@
 package predict
 
 import (
+	"cmp"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
@@ -52,11 +54,7 @@ const effectsKept = 1024
 // DefaultPrediction is the prediction window in ticks: half a second at 60 ticks per second.
 const DefaultPrediction = 30
 
-var (
-	_ systems.Client     = (*Client)(nil)
-	_ systems.Presenter  = (*Client)(nil)
-	_ systems.Replicated = (*Client)(nil)
-)
+var _ systems.Replicated = (*Client)(nil)
 
 // clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
@@ -73,19 +71,13 @@ var clientSystems = []systems.System[*Client]{
 }
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
-	limits, err := limits.withDefaults()
-	if err == nil && c.Params != nil {
-		err = limits.takeParams(c.Params)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if c.MaxPrediction == 0 {
-		c.MaxPrediction = DefaultPrediction
-	}
+	c.MaxPrediction = cmp.Or(c.MaxPrediction, DefaultPrediction)
 	core, err := predictor.NewCore("predict", ErrMessage, c)
 	if err == nil {
 		err = checks.Prediction("predict", &c, maxPending)
+	}
+	if err == nil && c.Params != nil {
+		err = limits.takeParams(c.Params)
 	}
 	if err != nil {
 		return nil, err

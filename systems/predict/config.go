@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 
 	"tendon/ecs/fixed"
@@ -28,10 +29,7 @@ type Config struct {
 	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0. An entity that was faster than twice of it
 	// has teleported: no motion is shown in between. 0: no entity teleports.
 	MaxSpeed fixed.Num
-	// Unit is the number of world units in a metre, ≥ 0; 0: 1. Corrections of more than two metres jump, smaller ones are
-	// smoothed.
-	Unit fixed.Num
-	// NoBlend shows corrections at once instead of smoothing them.
+	// NoBlend shows corrections at once. Otherwise those of more than two world units jump, and smaller ones are smoothed.
 	NoBlend bool
 	// Projective corrects remote entities by projective velocity blending instead of a decaying offset, so that vehicles do
 	// not slide sideways.
@@ -48,12 +46,14 @@ var Strategy = New(Config{})
 
 // New returns prediction and reconciliation with other settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
-	s := systems.Strategy{Name: "predict", Predicts: true, Needs: systems.Needs{Between: true},
-		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
-		NewClient: func(cc systems.ClientConfig) (systems.Client, error) { return newClient(cc, c) },
-	}
-	if full, err := c.withDefaults(); err == nil {
-		s.Params = full.params()
+	c, err := c.withDefaults()
+	s := systems.Strategy{Name: "predict", Predicts: true, Needs: systems.Needs{Between: true}}
+	s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) { return nil, err }
+	s.NewClient = func(cc systems.ClientConfig) (systems.Client, error) { return nil, err }
+	if err == nil {
+		s.Params = c.params()
+		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) }
+		s.NewClient = func(cc systems.ClientConfig) (systems.Client, error) { return newClient(cc, c) }
 	}
 	return s
 }
@@ -73,23 +73,13 @@ const (
 )
 
 func (c Config) withDefaults() (Config, error) {
-	if c.SnapshotRate == 0 {
-		c.SnapshotRate = 20
-	}
-	if c.History == 0 {
-		c.History = 256
-	}
-	if c.MaxView == 0 {
-		c.MaxView = systems.Second / 4
-	}
-	c.MaxView = max(c.MaxView, -1)
+	c.SnapshotRate, c.History = cmp.Or(c.SnapshotRate, 20), cmp.Or(c.History, 256)
+	c.MaxView = max(cmp.Or(c.MaxView, systems.Second/4), -1)
 	switch {
 	case c.SnapshotRate < 1 || c.SnapshotRate > maxRate:
 		return c, fmt.Errorf("predict: Config.SnapshotRate is %d, want [1, %d]", c.SnapshotRate, maxRate)
 	case c.Interest < 0:
 		return c, fmt.Errorf("predict: Config.Interest is %v, want at least 0", c.Interest)
-	case c.Unit < 0:
-		return c, fmt.Errorf("predict: Config.Unit is %v, want at least 0", c.Unit)
 	case c.MaxSpeed < 0:
 		return c, fmt.Errorf("predict: Config.MaxSpeed is %v, want at least 0", c.MaxSpeed)
 	case c.History < minHistory || c.History > maxHistory:

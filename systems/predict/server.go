@@ -7,8 +7,10 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
+	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/authority"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/lagcomp"
 )
 
@@ -61,12 +63,8 @@ const maxOrders = 255 - image.MaxPlayers
 var _ systems.Server = (*Server)(nil)
 
 func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
-	settings, err := settings.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{settings: settings}
-	err = s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
+	err := s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
 		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
 		Hooks: authority.Hooks[link]{Choose: s.choose, Vacate: s.vacate, Opened: s.opened, Filter: s.eventFilter}})
 	if err != nil {
@@ -182,4 +180,110 @@ func (s *Server) sendSnapshot(p *peer) {
 	head.append(&w)
 	s.Sending.Message = p.Sender.Append(w.Bytes(), systems.MaxDatagram-w.Len(), p.Own.relevant)
 	s.Sending.Out.Send(p.ID, systems.Datagram, s.Sending.Message)
+}
+
+// views holds, beside the inputs of one player, the moment that the player saw with each input.
+type views struct {
+	sent   rollback.Ring[image.ViewStamp]
+	late   image.ViewStamp // of the late input that is merged into the next tick
+	isLate bool
+	last   image.ViewStamp // of the last tick
+	since  ecs.Tick        // inputs of ticks ≤ since do not count: the seat was vacant
+}
+
+// put stores the input and the view of tick f, which arrived when the server had computed tick done. It reports whether
+// they were new.
+func (v *views) put(seat *authority.Seat, f, done ecs.Tick, e entry, game *ecs.Game) bool {
+	late := seat.Late
+	if !seat.Put(f, done, e.in, game) {
+		return false
+	}
+	if v.sent.Depth() == 0 {
+		v.sent = rollback.NewRing[image.ViewStamp](inputs.Window)
+	}
+	v.sent.Put(f, e.view)
+	if seat.Late != late {
+		v.late, v.isLate = e.view, true
+	}
+	return true
+}
+
+// next chooses the view of tick f. altered says that the input of the tick is another than the player sent. A late input
+// has the view with which it was given, a substitute the view that follows from the last one.
+func (v *views) next(f ecs.Tick, altered bool) {
+	sent, ok := v.at(f)
+	switch {
+	case v.isLate && altered:
+		v.last = v.late
+	case ok:
+		v.last = sent
+	default:
+		v.last = nextView(v.last)
+	}
+	v.isLate = false
+}
+
+// at returns the view that the player sent for tick f.
+func (v *views) at(f ecs.Tick) (view image.ViewStamp, ok bool) {
+	if v.sent.Depth() == 0 {
+		return view, false
+	}
+	sent, ok := v.sent.At(f)
+	return *sent, ok
+}
+
+// vacate makes the views of an earlier player end with tick f.
+func (v *views) vacate(f ecs.Tick) { v.since, v.isLate, v.last = f, false, image.ViewStamp{} }
+
+// forget removes the stored views after tick done, when another connection gets the seat.
+func (v *views) forget(done ecs.Tick) {
+	v.vacate(done)
+	v.sent.Clear()
+}
+
+// missing returns the oldest tick up to done whose input has not arrived and would still be used. ok is false if there is
+// none.
+func (v *views) missing(done ecs.Tick) (f ecs.Tick, ok bool) {
+	for f = max(v.since, max(done, maxBack)-maxBack) + 1; f <= done; f++ {
+		if _, ok := v.at(f); !ok {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+// choose returns the input of a player for tick f, and chooses the view.
+func (s *Server) choose(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
+	in, altered = s.Seats[p].Next(f, s.Game)
+	s.views[p].next(f, altered)
+	return in, altered
+}
+
+func (s *Server) vacate(f ecs.Tick, p ecs.Player) { s.views[p].vacate(f) }
+
+// stampViews enters the views of the players into the running tick, as orders of kind image.OrderView.
+func (s *Server) stampViews() {
+	s.scratch.stamps = s.scratch.stamps[:0]
+	for p := range s.World().Players().All() {
+		view := s.view(p)
+		if view.Tick == 0 {
+			continue
+		}
+		from := len(s.scratch.stamps)
+		s.scratch.stamps = image.AppendViewStamp(s.scratch.stamps, view)
+		payload := s.scratch.stamps[from:len(s.scratch.stamps):len(s.scratch.stamps)]
+		s.Step.Orders = append(s.Step.Orders, image.Order{Kind: image.OrderView, Player: p, Payload: payload})
+	}
+}
+
+// view returns the view of a player in the running tick, limited by lag compensation. Tick 0 stands for the present.
+//
+// The age of a view has three parts: the delay of the state to the player, the delay until it is shown, and the delay of the
+// input. So the one-way latency of the judge is a whole round trip here: it is counted from the use of the input.
+func (s *Server) view(p ecs.Player) image.ViewStamp {
+	peer := s.PeerOf(p)
+	if s.judge == nil || peer == nil {
+		return image.ViewStamp{}
+	}
+	return s.judge.View(s.views[p].last, s.Done()+1, peer.Own.rtt, peer.Own.delay)
 }

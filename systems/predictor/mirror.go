@@ -32,6 +32,8 @@ type Mirror[C any] struct {
 	altered uint64           // ticks with a substituted input, by the newest message
 }
 
+var _ systems.Presenter = (*Mirror[int])(nil)
+
 // Showing is the frame of the display that the systems of phase Present work on.
 type Showing struct {
 	View  *ecs.View

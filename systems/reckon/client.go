@@ -57,11 +57,7 @@ type clientCounts struct {
 // historyKept is the number of ticks of states that are kept: more than a playable round trip.
 const historyKept = 256
 
-var (
-	_ systems.Client     = (*Client)(nil)
-	_ systems.Presenter  = (*Client)(nil)
-	_ systems.Replicated = (*Client)(nil)
-)
+var _ systems.Replicated = (*Client)(nil)
 
 // clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{

@@ -1,6 +1,7 @@
 package reckon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -82,18 +83,11 @@ const (
 
 // withDefaults fills in the defaults, those that depend on the game only if there is one.
 func (c Config) withDefaults(g *ecs.Game) (Config, error) {
-	if c.StateRate == 0 {
-		c.StateRate = 5
-	}
-	if c.History == 0 {
-		c.History = 512
-	}
+	c.StateRate, c.History = cmp.Or(c.StateRate, 5), cmp.Or(c.History, 512)
 	if c.MaxSpeed == 0 && g != nil {
 		c.MaxSpeed = g.MoveLimit
 	}
-	if c.Jump == 0 {
-		c.Jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)
-	}
+	c.Jump = cmp.Or(c.Jump, max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2))
 	switch {
 	case c.StateRate < 1 || c.StateRate > maxStateRate:
 		return c, fmt.Errorf("reckon: Config.StateRate is %d, want [1, %d]", c.StateRate, maxStateRate)

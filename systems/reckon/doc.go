@@ -23,7 +23,6 @@
 // # Tasks
 //
 //   - Choose limits, rates and how remote entities are shown: [Config].
-//   - Follow a record: record.go, send_policy.go, motion.go, remote_motion.go, correction.go.
-//   - Follow an own avatar: own_avatar.go, echo.go. A remote entity: remote.go, liveness.go.
-//   - See how states are reconciled: reconcile.go. How ticks are numbered: numbering.go.
+//   - Follow a record: own_avatar.go on its client, avatar.go and replicator.go on the server, remote.go on other clients.
+//   - See how states are reconciled: reconcile.go. How clocks are compared and ticks numbered: clock.go.
 package reckon

@@ -192,16 +192,6 @@ func (c *Client) extrapolate() {
 	}
 }
 
-// Shown returns where a remote entity is shown at now; ok is false if no record of it came.
-func (c *Client) Shown(e ecs.Entity, now systems.Time) (m ecs.Motion, ok bool) {
-	o := c.remotes.find(e)
-	if o == nil {
-		return m, false
-	}
-	c.remotes.at = now
-	return o.motion.Shown(&c.limits.Remotes, now)
-}
-
 // Liveness returns how recent the last record of a remote entity is. One without a record is Alive: the states have it.
 func (c *Client) Liveness(e ecs.Entity, now systems.Time) motion.Liveness {
 	if o := c.remotes.find(e); o != nil {

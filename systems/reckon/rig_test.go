@@ -137,3 +137,13 @@ func (r *rig) replay() (wrong ecs.Tick) {
 	}
 	return 0
 }
+
+// Shown returns where a remote entity is shown at now; ok is false if no record of it came.
+func (c *Client) Shown(e ecs.Entity, now systems.Time) (m ecs.Motion, ok bool) {
+	o := c.remotes.find(e)
+	if o == nil {
+		return m, false
+	}
+	c.remotes.at = now
+	return o.motion.Shown(&c.limits.Remotes, now)
+}
