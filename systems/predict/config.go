@@ -12,8 +12,8 @@ import (
 // Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each client sets
 // the fields about presentation for itself.
 type Config struct {
-	// SnapshotRate is the number of snapshots per second for a client, in [1, 1000]; 0: 20. Above the game's tick rate it is
-	// one a tick. Fewer cost less, and show remote entities later by twice the time between two.
+	// SnapshotRate is the number of snapshots per second for a client, in [1, 1000], at most one a tick; 0: 20. Fewer show
+	// remote entities later, by twice the time between two.
 	SnapshotRate int
 	// Interest is the radius in world units within which a client receives the entities of others, ≥ 0; 0: all of them.
 	Interest fixed.Num
@@ -23,8 +23,7 @@ type Config struct {
 	// MaxView is the limit of lag compensation: how far back the view of a player counts, at most 1 s; 0: 250 ms. Negative:
 	// there is no lag compensation.
 	MaxView systems.Time
-	// Unconditional makes a client restore every snapshot and resimulate, after a misprediction or not. It is simpler, and
-	// costs the worst case every time.
+	// Unconditional makes a client restore every snapshot and resimulate, after a misprediction or not.
 	Unconditional bool
 	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0. An entity that was faster than twice of it
 	// has teleported: no motion is shown in between. 0: no entity teleports.

@@ -13,10 +13,9 @@
 // shown positions reach the corrected ones by error smoothing.
 //
 // A player sees remote entities as they were earlier. So each input carries the moment that the player saw. The server
-// bounds it and enters it into the tick, for lag compensation (systems/lagcomp, ecs.Component.Seen).
-//
-// Irreversible events, and components that are ConfirmedOnly, are shown when the server has sent them. All other events
-// are shown when they are predicted, once, and cancelled if the server does not send them.
+// bounds it and enters it into the tick, for lag compensation (systems/lagcomp, ecs.Component.Seen). Irreversible events, and
+// components that are ConfirmedOnly, are shown when the server has sent them. All other events are shown once, when they are
+// predicted, and cancelled if the server does not send them.
 //
 //	strategy := predict.New(predict.Config{SnapshotRate: 30})
 //	half, err := strategy.NewServer(systems.ServerConfig{World: world, Peers: 8})
@@ -24,9 +23,9 @@
 // # Tasks
 //
 //   - Choose rates, interest and lag compensation: [Config].
-//   - See how the server bounds views: views.go. How it replicates: peer.go, relevance.go.
+//   - See how the server replicates and bounds views: server.go, relevance.go.
 //   - See what a client does with a snapshot: reconcile.go. How it keeps its clock: predictor.Line.
-//   - See how entities are shown: presentation.go, present.go, smoothing.go.
+//   - See how entities are shown: presentation.go, present.go.
 //   - Put an entity on another timeline: [Client.Switch].
 //   - Measure mispredictions: [Client.Counts].
 package predict

@@ -1,8 +1,6 @@
 package predictor
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -141,16 +139,7 @@ const (
 	Settling                // the clock has not settled: the player's inputs are not taken
 	CatchingUp              // the clock has settled, and ticks of before are still to be computed
 	Live                    // the player plays, or the spectator sees the present
-	phases
 )
-
-// String returns the phase in a word or two.
-func (p Phase) String() string {
-	if p >= phases {
-		return fmt.Sprintf("phase %d", uint8(p))
-	}
-	return [phases]string{"idle", "waiting", "settling", "catching up", "live"}[p]
-}
 
 // Half runs the systems of a client half over its context C, which embeds the Half.
 type Half[C any] struct {

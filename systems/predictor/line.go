@@ -13,10 +13,8 @@ import (
 //
 // The pacer's position is the tick whose input is sampled now: the present plus the input delay. The lead control moves
 // it so that inputs arrive at the server just before they are used. Where the prediction window is too small for the
-// connection, the input delay grows: see inputs.Delay.
-//
-// Until the lead has settled, the player's inputs are not sampled: the client sends what the server would assume. So
-// a player who joins is not corrected for inputs of before the clock was right.
+// connection, the input delay grows: see inputs.Delay. Until the lead has settled, the client sends what the server would
+// assume, and the player's inputs are not sampled.
 type Line struct {
 	Pacer  clock.Pacer
 	Lead   clock.Lead
@@ -34,13 +32,12 @@ const followJump = 10
 // Begin starts the line after a state was loaded. extra is the age of the server's messages beyond the round trip, in
 // ticks.
 func (l *Line) Begin(core *Core, now systems.Time, extra float64) {
-	c := &core.Config
 	l.core = core
 	l.Lead.Forget()
-	l.Inputs.Restart(core.world.Tick(), core.world, c.Seat)
+	l.Inputs.Restart(core.world.Tick(), core.world, core.Config.Seat)
 	l.Pacer = clock.NewPacer(now, float64(core.Counted.ServerTick)+core.Ahead(), core.Game.TickRate)
 	l.seen, l.jumped = int(l.Pacer.Position()), true
-	l.Delay = inputs.NewDelay(c.InputDelay, c.MaxPrediction, int(l.core.Ahead()+extra)-1)
+	l.Delay = inputs.NewDelay(core.Config.InputDelay, core.Config.MaxPrediction, int(core.Ahead()+extra)-1)
 }
 
 // SetInput sets the player's input from now on. A press that was not sampled yet is not lost once the clock has settled.

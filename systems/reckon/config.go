@@ -15,8 +15,8 @@ import (
 // Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each program sets
 // the functions, and the fields about presentation, for itself.
 type Config struct {
-	// StateRate is the number of bodies of state per second for a client, in [1, 60]; 0: 5. They carry what records do not.
-	// Spawned and removed entities and irreversible events are sent at once.
+	// StateRate is the number of bodies of state per second for a client, in [1, 60]; 0: 5. Spawned and removed entities and
+	// irreversible events are sent at once.
 	StateRate int
 	// Interest is the radius in world units within which a client receives the entities of others, in [0, 2^29]; 0: all of
 	// them. Entities without a position go to all clients. A client receives the events about entities that it receives,
@@ -25,8 +25,7 @@ type Config struct {
 	// History is the number of ticks of states that the server keeps, in [128, 4096], rounded up to a power of two; 0: 512.
 	// A client that holds an older one needs an image, so it must cover a round trip and the transfer of an image.
 	History int
-	// Trusting makes the server accept every record of a client's avatars, as the article has it. It counts those that it
-	// would have refused.
+	// Trusting makes the server accept every record of a client's avatars, as the article has it.
 	Trusting bool
 	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
 	// too, avatars may move freely.

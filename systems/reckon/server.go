@@ -13,9 +13,8 @@ import (
 	"tendon/systems/interest"
 )
 
-// Server is the strategy's half on the server. Each tick uses exactly one input of every player, runs the game's systems,
-// and then moves every avatar to where its newest accepted record leads. The positions enter the tick as orders of kind
-// image.OrderMotion, so that a replay computes the same.
+// Server is the strategy's half on the server. After the game's systems, each tick moves every avatar to where its newest
+// accepted record leads. The positions are orders of kind image.OrderMotion in the tick, so that a replay computes the same.
 type Server struct {
 	authority.Server[*Server, link]
 	settings Config
