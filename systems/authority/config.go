@@ -66,7 +66,6 @@ type OrderLimits struct {
 	Burst     int // orders of one player at once. 0 means PerSecond
 }
 
-// withDefaults fills in zero values.
 func (c Config[C, P]) withDefaults() Config[C, P] {
 	c.History = cmp.Or(c.History, 2)
 	c.SaveEvery = cmp.Or(c.SaveEvery, 1)

@@ -76,7 +76,6 @@ func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now system
 	}
 }
 
-// checkOpen panics if a peer is opened with a seat or a state that is not valid.
 func (s *Server[C, P]) checkOpen(seat int, have ecs.Tick) {
 	if seat < -1 || seat >= s.Game.MaxPlayers {
 		panic(fmt.Sprintf("%s: Open with seat %d in a game of %d players: a spectator's is -1", s.config.Name, seat, s.Game.MaxPlayers))

@@ -90,14 +90,12 @@ const maxSpan = MaxAge
 
 func (c *credit) grow(t systems.Time) { c.left += c.rate.Mul(Seconds(min(t, maxSpan))) }
 
-// pay uses credit for a distance, as far as there is enough.
 func (c *credit) pay(distance fixed.Num) (paid fixed.Num) {
 	paid = min(distance, c.left)
 	c.left -= paid
 	return paid
 }
 
-// keep limits the credit to the burst and the distance of a lag.
 func (c *credit) keep(lag systems.Time) {
 	c.left = min(c.left, c.burst()+c.rate.Mul(Seconds(lag)))
 }
@@ -193,7 +191,6 @@ func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
 	return min(g.best-lead, allowance)
 }
 
-// slow returns the record's velocity within the limits.
 func (g *Guard) slow(r *Record) fixed.Vec3 {
 	level := fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}.Limit(g.level.rate)
 	slowed := fixed.Vec3{X: level.X, Y: level.Y, Z: r.Vel.Z.Clamp(-g.height.rate, g.height.rate)}

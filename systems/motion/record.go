@@ -85,7 +85,6 @@ func steps(n fixed.Num, bits int) int64 {
 	return (int64(n) + 1<<(shift-1)) >> shift
 }
 
-// unsteps is the inverse of steps.
 func unsteps(v int64, bits int) fixed.Num { return fixed.Num(v << (32 - bits)) }
 
 // encode53 returns n in 5.3 signed fixed point, [−16, 15.875] in steps of 1/8.

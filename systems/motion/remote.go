@@ -163,7 +163,6 @@ type correction struct {
 	start, deadline systems.Time
 }
 
-// at returns shown − predicted at now.
 func (c *correction) at(now systems.Time) fixed.Vec3 {
 	switch {
 	case now >= c.deadline:

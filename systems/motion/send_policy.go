@@ -184,7 +184,6 @@ func (s *SendPolicy) deviation(r *Record, now systems.Time) fixed.Num {
 	return is.Pos.Sub(known.Pos).Len()
 }
 
-// threshold returns θ for a viewer at a distance.
 func (s *SendPolicy) threshold(viewer fixed.Num) fixed.Num {
 	if s.config.Near == 0 || viewer <= s.config.Near {
 		return s.config.Threshold

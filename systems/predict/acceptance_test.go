@@ -373,7 +373,7 @@ func TestACorrectionHasTheCauseOfItsInterval(t *testing.T) {
 	}
 	r.atServer(r.server.Done()+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
 	r.Run(20)
-	if c.counts.Corrections != 2 || c.counts.Substituted != 1 || c.counts.External != 1 {
+	if c.counts.Corrections != 2 || c.counts.Substituted != 1 {
 		t.Errorf("%+v: the second was external", c.counts)
 	}
 }

@@ -36,8 +36,7 @@ type Client struct {
 // Counts are the counters of a client's mispredictions since it was made.
 type Counts struct {
 	Corrections uint64  // snapshots that differed from the prediction by more than the tolerance
-	Substituted uint64  // corrections after the server lacked or altered an own input
-	External    uint64  // corrections without: the server computed something that this client cannot know
+	Substituted uint64  // … after the server lacked or altered an own input; the others were external
 	Snaps       uint64  // snapshots of a tick without a predicted state: all was taken over
 	Overtaken   uint64  // snapshots newer than Tick, without a predicted state either
 	Furthest    float64 // longest distance between a predicted position and the server's, in world units
@@ -104,7 +103,6 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.line.Begin(&c.Core, now, c.interval())
 }
 
-// interval returns the time between two snapshots, in ticks.
 func (c *Client) interval() float64 {
 	return max(1, float64(c.Game.TickRate)/float64(c.limits.SnapshotRate))
 }
@@ -172,7 +170,6 @@ func (c *Client) advance(want, due int) systems.StallReason {
 	return systems.NotStalled
 }
 
-// frozen reports whether the prediction window is full.
 func (c *Client) frozen() bool {
 	return c.Tick-c.Received >= ecs.Tick(c.Config.MaxPrediction)
 }

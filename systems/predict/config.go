@@ -89,7 +89,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 8)
 	w.Uvarint(uint64(c.SnapshotRate))
@@ -98,7 +97,6 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, views, bounded := r.Uvarint(), r.Bool(), r.Bool()

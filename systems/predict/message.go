@@ -228,7 +228,6 @@ func nextView(v image.ViewStamp) image.ViewStamp {
 	return v
 }
 
-// parts returns the moment in 256ths of a tick.
 func parts(v image.ViewStamp) int64 { return int64(v.Tick)*partUnit + int64(v.Part) }
 
 func appendView(w *wire.BitWriter, expected, v image.ViewStamp) {

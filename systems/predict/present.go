@@ -22,7 +22,6 @@ type placed struct {
 	at     interp.Vec
 }
 
-// compose starts the view from the states that it is between.
 func (c *Client) compose() {
 	c.show.playback.Advance(c.Showing.Now)
 	previous, current, confirmed, alpha := c.View(c.Showing.Now)
@@ -30,7 +29,6 @@ func (c *Client) compose() {
 	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: remote, Own: &c.Own}, alpha)
 }
 
-// interpolate shows remote entities along their tracks.
 func (c *Client) interpolate() {
 	for _, t := range c.show.tracks.All {
 		if c.Timeline(t.entity) == systems.Interpolated {
@@ -52,7 +50,6 @@ func (p *presentation) floor(playing float64) *image.Snapshot {
 	return s
 }
 
-// play shows an entity along its track.
 func (c *Client) play(t *track) {
 	s := t.remote.Show(c.show.moment())
 	if s.Bracket.Kind == interp.Unknown {
@@ -120,12 +117,10 @@ func (p *presentation) shift(e ecs.Entity, by interp.Vec, speed float64) {
 	p.offsets[i].speed = speed
 }
 
-// indexOf returns the index of an entity's offset, −1 for none.
 func (p *presentation) indexOf(e ecs.Entity) int {
 	return slices.IndexFunc(p.offsets, func(o shifted) bool { return o.entity == e })
 }
 
-// shiftOf returns the offset of an entity.
 func (p *presentation) shiftOf(e ecs.Entity) interp.Vec {
 	if i := p.indexOf(e); i >= 0 {
 		return p.offsets[i].offset.Value()

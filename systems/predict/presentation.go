@@ -56,7 +56,6 @@ func (p *presentation) init(c *Client) (err error) {
 	return err
 }
 
-// reset drops everything, for a state that was loaded.
 func (p *presentation) reset() {
 	p.playback.Forget()
 	for slot := range p.tracks.All {
@@ -152,7 +151,6 @@ func (t *track) put(s *image.Snapshot, playing float64) {
 	t.changed = s.Tick()
 }
 
-// track returns an empty track of an entity.
 func (p *presentation) track(e ecs.Entity) *track {
 	t := p.tracks.At(p.tracks.Add(e.Row))
 	if t.remote == nil {
@@ -165,7 +163,6 @@ func (p *presentation) track(e ecs.Entity) *track {
 	return t
 }
 
-// release removes the track in a slot.
 func (p *presentation) release(slot int) {
 	p.tracks.At(slot).remote.Clear()
 	p.tracks.Remove(slot)
@@ -227,7 +224,6 @@ func (c *Client) Timeline(e ecs.Entity) systems.Timeline {
 	return systems.Interpolated
 }
 
-// predict sets whether an entity is predicted.
 func (p *presentation) predict(e ecs.Entity, yes bool) {
 	if yes {
 		p.client.Own.Add(e.Row)

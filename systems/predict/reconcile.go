@@ -122,8 +122,6 @@ func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.
 		c.counts.Corrections++
 		if c.suspect {
 			c.counts.Substituted++
-		} else {
-			c.counts.External++
 		}
 	}
 	c.suspect = false
@@ -162,7 +160,6 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 	c.show.afterReplay(now)
 }
 
-// step computes the tick after the present.
 func (c *Client) step(in ecs.InputBytes) {
 	c.Simulate(in)
 	c.PredictEvents()

@@ -60,7 +60,6 @@ func (r *relevance) update(state *image.Snapshot, changed *image.Changed, peers 
 	r.sets.Update()
 }
 
-// put stores an entity as it is in a state.
 func (r *relevance) put(e ecs.Entity, state *image.Snapshot) {
 	slot, known := r.places.Slot(e.Row)
 	if !known {
@@ -88,7 +87,6 @@ func (r *relevance) put(e ecs.Entity, state *image.Snapshot) {
 	}
 }
 
-// remove removes an entity that does not exist any more.
 func (r *relevance) remove(slot int) {
 	s := r.places.At(slot)
 	if s.placed {

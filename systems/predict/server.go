@@ -86,7 +86,6 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	return s, err
 }
 
-// opened resets what depends on the peer's seat and state.
 func (s *Server) opened(p *peer, again bool) {
 	if p.Seat >= 0 && !again {
 		s.views[p.Seat].forget(s.Done())
@@ -105,7 +104,6 @@ func (s *Server) eventFilter(p *peer) func(*image.EmittedEvent) bool {
 	return s.relevance.events(p)
 }
 
-// updateInterest updates the relevance sets with the last tick.
 func (s *Server) updateInterest() {
 	if s.relevance != nil {
 		s.relevance.update(s.Step.State, &s.Changed, s.Peers)
@@ -150,7 +148,6 @@ func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
 	}
 }
 
-// sendEvents sends a peer the events that were not sent yet.
 func (s *Server) sendEvents(p *peer) { s.SendEvents(p, kindEvents) }
 
 // minWarmupRate is the minimum snapshot rate, per second, for a client whose clock has not settled.
@@ -223,7 +220,6 @@ func (v *views) next(f ecs.Tick, altered bool) {
 	v.isLate = false
 }
 
-// at returns the view that the player sent for tick f.
 func (v *views) at(f ecs.Tick) (view image.ViewStamp, ok bool) {
 	if v.sent.Depth() == 0 {
 		return view, false
@@ -252,7 +248,6 @@ func (v *views) missing(done ecs.Tick) (f ecs.Tick, ok bool) {
 	return 0, false
 }
 
-// choose returns the input of a player for tick f, and chooses the view.
 func (s *Server) choose(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
 	in, altered = s.Seats[p].Next(f, s.Game)
 	s.views[p].next(f, altered)

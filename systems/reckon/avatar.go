@@ -98,7 +98,6 @@ func (s *Server) correct(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.guard.Place(at)
 }
 
-// snap corrects an avatar, and counts it.
 func (s *Server) snap(a *avatar, at fixed.Vec3, now systems.Time) {
 	s.counts.Snaps++
 	s.correct(a, at, now)

@@ -124,10 +124,8 @@ func (c *Client) SetInput(in ecs.InputBytes) {
 	c.held = c.Game.Input.Clean(in)
 }
 
-// plays reports whether the player's inputs are used.
 func (c *Client) plays() bool { return c.Live() && !c.Spectates() }
 
-// run computes the ticks that are due.
 func (c *Client) run() {
 	due := c.ticks.advance(c.Now)
 	if c.Spectates() {
@@ -209,7 +207,6 @@ func (c *Client) step(number ecs.Tick, in ecs.InputBytes, at systems.Time) {
 	c.Simulate(in)
 }
 
-// sendClock sends the messages of the clock exchange that are due.
 func (c *Client) sendClock() { c.clock.send(&c.Buffer, 0, c.Now, c.Out) }
 
 // sendMove sends the inputs that the server has not consumed, and the records that are due: after each tick, or for a

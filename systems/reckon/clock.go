@@ -46,7 +46,6 @@ func (c *remoteClock) received(stamp motion.Stamp, now systems.Time) {
 	}
 }
 
-// send sends the messages of the exchange that are due.
 func (c *remoteClock) send(buffer *[]byte, to systems.Peer, now systems.Time, out systems.Outbox) {
 	if c.exchange == nil {
 		return
@@ -56,7 +55,6 @@ func (c *remoteClock) send(buffer *[]byte, to systems.Peer, now systems.Time, ou
 	}
 }
 
-// receive accepts a message of the exchange.
 func (c *remoteClock) receive(m systems.Message) error {
 	if c.exchange == nil {
 		return ErrMessage
@@ -79,7 +77,6 @@ type numbering struct {
 // hysteresis is the difference between want and shift at which shift follows, in ticks.
 const hysteresis = 0.75
 
-// begin starts with the number of the next tick.
 func (n *numbering) begin(now systems.Time, next, rate int) {
 	*n = numbering{pacer: clock.NewPacer(now, 0, rate), shift: next, want: float64(next)}
 }
@@ -99,7 +96,6 @@ func (n *numbering) advance(now systems.Time) (due int) {
 	return due
 }
 
-// upcoming returns the number of the next tick.
 func (n *numbering) upcoming() int { return int(n.done) + 1 + n.shift }
 
 // next counts a tick. It returns the tick's number, and when it was due on the local clock; now is the frame's time.

@@ -105,7 +105,6 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	return c, err
 }
 
-// guard returns the limits of records from clients.
 func (c *Config) guard() motion.GuardConfig {
 	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting, Allow: c.Allow}
 	if c.MaxSpeed == 0 {
@@ -126,7 +125,6 @@ func (c *Config) age(s motion.Stamp, now systems.Time) systems.Time {
 // speedSteps returns a speed as the params carry it, in 1/256 of a world unit per second.
 func speedSteps(v fixed.Num) int64 { return (int64(v) + 1<<23) >> 24 }
 
-// params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 32)
 	w.Uvarint(uint64(c.StateRate))
@@ -136,7 +134,6 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, assumed, trusting, speed := r.Uvarint(), r.Uvarint(), r.Bool(), r.Uvarint()

@@ -42,7 +42,6 @@ type claim struct {
 	record motion.Record
 }
 
-// appendClaims writes the count of claims, and each of them.
 func appendClaims(w *wire.Writer, claims []claim) {
 	w.U8(uint8(len(claims)))
 	for i := range claims {
@@ -147,10 +146,8 @@ const (
 	headBody   = 4 // a body of state follows the records
 )
 
-// has reports whether a flag is set.
 func (h *updateHead) has(flag uint8) bool { return h.flags&flag != 0 }
 
-// append writes the head.
 func (h *updateHead) append(w *wire.Writer) {
 	w.U8(kindUpdate)
 	w.U32(uint32(h.tick))
@@ -180,7 +177,6 @@ func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp motion.Stamp) err
 	return nil
 }
 
-// readRecords appends the records of a message to dst.
 func readRecords(dst []motion.Record, r *wire.Reader, stamp motion.Stamp) ([]motion.Record, error) {
 	for range r.Count(maxRecords, 1) {
 		var record motion.Record

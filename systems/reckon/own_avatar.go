@@ -24,7 +24,6 @@ type ownAvatar struct {
 	seen     bool
 }
 
-// motions appends the motions of the avatars.
 func (c *Client) motions(dst []ecs.Motion) []ecs.Motion {
 	for i := range c.avatars {
 		m, _ := c.World().Image().Motion(c.avatars[i].entity)
@@ -138,7 +137,6 @@ func (c *Client) findAvatars() {
 	})
 }
 
-// addAvatar adds an avatar, and returns nil if there are too many.
 func (c *Client) addAvatar(e ecs.Entity) *ownAvatar {
 	if len(c.avatars) >= maxAvatars {
 		return nil
@@ -169,7 +167,6 @@ func (c *Client) follow(s *claim, now systems.Time) {
 	c.put(p, ecs.Motion{Pos: s.record.Pos})
 }
 
-// put moves an avatar at once.
 func (c *Client) put(p *ownAvatar, m ecs.Motion) {
 	c.World().Image().SetMotion(p.entity, m)
 	c.History.Save(c.World())

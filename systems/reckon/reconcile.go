@@ -9,7 +9,6 @@ import (
 	"tendon/systems/predictor"
 )
 
-// receiveClock accepts a message of the clock exchange.
 func (c *Client) receiveClock(m systems.Message) error { return c.clock.receive(m) }
 
 // receiveUpdate accepts a message with records, and with a body of state if there is one. Its tick may be older than that
@@ -45,7 +44,6 @@ func (c *Client) receiveUpdate(m systems.Message) error {
 	return nil
 }
 
-// receiveHead accepts the head of a message.
 func (c *Client) receiveHead(h *updateHead, now systems.Time) {
 	if h.has(headMargin) {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit

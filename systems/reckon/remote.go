@@ -45,7 +45,6 @@ func (w *remotes) init(c *Client) {
 	}
 }
 
-// clear drops all entities.
 func (w *remotes) clear() {
 	w.all.Clear()
 	w.acks = w.acks[:0]
@@ -91,7 +90,6 @@ func (w *remotes) replace(old *remote, e ecs.Entity) *remote {
 	return old
 }
 
-// acknowledge queues the acknowledgement of an anchor.
 func (w *remotes) acknowledge(a anchorAck) {
 	for i := range w.acks {
 		if w.acks[i].row == a.row {
@@ -102,7 +100,6 @@ func (w *remotes) acknowledge(a anchorAck) {
 	w.acks = append(w.acks, queuedAck{a, ackTimes})
 }
 
-// appendAcks appends the acknowledgements of the next message.
 func (w *remotes) appendAcks(dst []anchorAck) []anchorAck {
 	n := min(len(w.acks), maxAcks)
 	for i := range w.acks[:n] {
@@ -130,7 +127,6 @@ func (w *remotes) dropGone() {
 	}
 }
 
-// find returns an entity, nil if no record of it came.
 func (w *remotes) find(e ecs.Entity) *remote {
 	if o := w.all.Get(e.Row); o != nil && o.entity == e {
 		return o
@@ -179,7 +175,6 @@ func (c *Client) compose() {
 	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.Own}, alpha)
 }
 
-// extrapolate shows the remote entities.
 func (c *Client) extrapolate() {
 	c.remotes.at = c.Showing.Now
 	for _, o := range c.remotes.all.All {

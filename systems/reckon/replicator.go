@@ -123,7 +123,6 @@ func (h *motionReplicator) remove(slot int) {
 	h.removed = append(h.removed, slot)
 }
 
-// free frees the slots of removed entities.
 func (h *motionReplicator) free() {
 	for _, slot := range h.removed {
 		h.entities.At(slot).entity = ecs.Entity{}
@@ -317,12 +316,10 @@ func (h *motionReplicator) lost(slot int) bool {
 	return false
 }
 
-// holds reports whether the client holds an anchor of the entity in a slot.
 func (l *link) holds(slot int, anchor uint8) bool {
 	return slot < len(l.anchors) && l.anchors[slot] == anchor
 }
 
-// acknowledge records that a client holds an anchor.
 func (h *motionReplicator) acknowledge(p *peer, ack anchorAck) {
 	slot, known := h.entities.Slot(ack.row)
 	if !known {

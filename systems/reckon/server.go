@@ -208,7 +208,6 @@ func (s *Server) receiveMove(m systems.Message) error {
 	return nil
 }
 
-// receiveClock accepts a message of the clock exchange.
 func (s *Server) receiveClock(m systems.Message) error {
 	if p := &s.Peers[m.From]; p.Own.clock.exchange == nil || s.AllowMessage(p) {
 		return p.Own.clock.receive(m)
@@ -216,12 +215,10 @@ func (s *Server) receiveClock(m systems.Message) error {
 	return nil
 }
 
-// sendClock sends the messages of the clock exchange that are due.
 func (s *Server) sendClock(p *peer) {
 	p.Own.clock.send(&s.Sending.Message, p.ID, s.Sending.Now, s.Sending.Out)
 }
 
-// sendEvents sends a peer the events that were not sent yet.
 func (s *Server) sendEvents(p *peer) { s.SendEvents(p, kindEvents) }
 
 // updateInterest moves the relevance set of each peer to its first avatar, and selects the events that peers receive.
@@ -241,7 +238,6 @@ func (s *Server) updateInterest() {
 	s.FilterEvents()
 }
 
-// followAvatar takes the position of a peer's first avatar.
 func (s *Server) followAvatar(p *peer) {
 	link := &p.Own
 	link.entered, link.placed = link.entered[:0], false

@@ -14,7 +14,6 @@ const minWarmupRate = 20
 // maxUpdates bounds the messages of records for a peer in a tick. Records that do not fit are sent when they are due again.
 const maxUpdates = 4
 
-// sendUpdates sends every peer the records of the tick, and a body of state if one is due.
 func (s *Server) sendUpdates() {
 	s.Serve((*Server).sendUpdate)
 	s.motion.out, s.motion.bytes = s.motion.out[:0], s.motion.bytes[:0]
@@ -57,7 +56,6 @@ func (s *Server) sendUpdate(p *peer) {
 	s.Sending.Message = u.message
 }
 
-// head returns the head of a message to a peer.
 func (s *Server) head(p *peer) updateHead {
 	h := updateHead{tick: s.Done(), events: p.Events.Since(s.Done()), snaps: s.scratch.snaps[:0]}
 	if p.Own.clock.known() {
@@ -156,7 +154,6 @@ func (u *updateWriter) begin(h *updateHead) {
 	u.message = append(u.message, 0)
 }
 
-// add writes a record. It reports whether there was room.
 func (u *updateWriter) add(record []byte) bool {
 	if len(u.message)+len(record) > systems.MaxDatagram || u.message[u.count] == maxRecords {
 		return false
@@ -166,7 +163,6 @@ func (u *updateWriter) add(record []byte) bool {
 	return true
 }
 
-// flush sends the message.
 func (u *updateWriter) flush() {
 	u.out.Send(u.to, systems.Datagram, u.message)
 	u.count = 0
