@@ -118,7 +118,6 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.ring.Clear()
 	c.ring.Save(c.World())
 	c.checksums.Begin(f)
-	c.Counted.Stalled = systems.NotStalled
 }
 
 // SetInput sets what the local player does from now on. A press is not lost if no frame is due meanwhile.

@@ -55,7 +55,7 @@ func (c *Core) Begin(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	}
 	c.Phase, c.Now, c.RTT = Waiting, now, rtt
 	c.Timer.Restart(now)
-	c.Counted.ServerTick = max(serverTick, c.world.Tick())
+	c.Counted.ServerTick, c.Counted.Stalled = max(serverTick, c.world.Tick()), systems.NotStalled
 }
 
 // Loaded reports whether a state was loaded.

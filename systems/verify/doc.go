@@ -26,5 +26,5 @@
 //   - Choose limits, or the reliable channel: [Config].
 //   - Follow a command on a client: command_queue.go. On the server: server.go, decide.go.
 //   - Show the commands under way, and their results: [Client.Pending], [Client.Answers].
-//   - See how a state is received: client.go. How deltas are shared: deltas.go.
+//   - See how a state is received: client.go. How deltas are shared: server.go.
 package verify
