@@ -187,12 +187,12 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 		return err
 	}
 	f := &s.running
-	clear(f.inputs)
-	copy(f.inputs, t.Inputs)
 	for _, o := range t.Orders {
 		s.stamps.orders.Add(t.Tick, o)
 		s.enter(&o)
 	}
+	clear(f.inputs)
+	copy(f.inputs, t.Inputs)
 	f.orders = s.stamps.orders.AppendAt(f.orders[:0], t.Tick)
 	s.stamps.last = placed{tick: t.Tick, count: len(t.Orders)}
 	s.keep(false)
