@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"sync/atomic"
@@ -41,9 +40,6 @@ type Config struct {
 	Strategy, Build string
 }
 
-// ErrConfig is wrapped by errors about a Config; those about its Page wrap page.ErrConfig.
-var ErrConfig = errors.New("admin: bad Config")
-
 // Source provides the figures of a running server. Its functions may be called from any goroutine.
 type Source struct {
 	Stats func() server.Stats
@@ -69,7 +65,7 @@ const scrapes = 2
 // New opens the socket. Requests are answered from Serve on, and figures from Ready on.
 func New(c Config) (*Server, error) {
 	if c.Game == nil {
-		return nil, fmt.Errorf("%w: Game is nil: name the game", ErrConfig)
+		return nil, errors.New("admin: Game is nil: name the game")
 	}
 	pages, err := page.New(c.Page)
 	if err != nil {

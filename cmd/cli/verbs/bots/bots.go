@@ -119,23 +119,17 @@ func (c *botGroup) play(ctx context.Context, a *app.App) {
 		}
 		_ = c.late.RecordValue(max(int64(time.Since(due)/time.Microsecond), 1))
 		for i := n % turnsPerTick; i < len(c.clients); i += turnsPerTick {
-			c.frame(i)
+			if c.failed[i] == nil {
+				begin := time.Now()
+				c.failed[i] = c.clients[i].Frame(begin)
+				_ = c.cost.RecordValue(max(int64(time.Since(begin)/time.Microsecond), 1))
+			}
 		}
 		if now := int(time.Since(start) / time.Second); now > second {
 			second = now
 			c.report(a, second)
 		}
 	}
-}
-
-// frame runs one frame of one bot.
-func (c *botGroup) frame(i int) {
-	if c.failed[i] != nil {
-		return
-	}
-	begin := time.Now()
-	c.failed[i] = c.clients[i].Frame(begin)
-	_ = c.cost.RecordValue(max(int64(time.Since(begin)/time.Microsecond), 1))
 }
 
 // report prints the figures: each second as JSON, every five seconds as text.
@@ -178,10 +172,12 @@ func (c *botGroup) verdict(a *app.App) error {
 			return fmt.Errorf("%w: bot %d: %w", app.ErrFailed, i, err)
 		}
 	}
-	if silent && a.Ctx.Err() == nil {
+	switch live := f["live"].(int); {
+	case a.Ctx.Err() != nil:
+		return nil
+	case silent:
 		return fmt.Errorf("%w: %w", app.ErrFailed, player.ErrSilent)
-	}
-	if live := f["live"].(int); live < len(c.clients) && a.Ctx.Err() == nil {
+	case live < len(c.clients):
 		return fmt.Errorf("%w: %d of %d bots were in their match at the end: run it longer, or with fewer rooms", app.ErrFailed, live, len(c.clients))
 	}
 	return nil

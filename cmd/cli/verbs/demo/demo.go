@@ -230,9 +230,8 @@ func (v *Verb) start(a *app.App, strategy systems.Strategy) (*match, error) {
 			Socket: socket, Public: public, Keys: []netcode.Key{tokens.RandomKey()}, MaxRooms: 1, Workers: 1}})
 	}
 	if err != nil {
-		m.closeProxies()
 		socket.Close() // the second time, if the server was started
-		return nil, err
+		return nil, errors.Join(err, m.finish())
 	}
 	for i := range v.Bots {
 		name, ledger := fmt.Sprintf("bot %d", i+1), host.NewLedger(a.Game, "client", m.host.Recorder)
@@ -299,13 +298,12 @@ func (m *match) costs() []cost.Report {
 // finish closes bots, server and network. The context of the bots must be done.
 func (m *match) finish() error {
 	m.wait.Wait()
-	err := m.host.Stop()
-	m.closeProxies()
-	return errors.Join(m.failed, err)
-}
-
-func (m *match) closeProxies() {
+	err := m.failed
+	if m.host != nil {
+		err = errors.Join(err, m.host.Stop())
+	}
 	for _, p := range m.proxies {
 		p.Close()
 	}
+	return err
 }

@@ -9,7 +9,6 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/tokens"
-	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/systems"
 )
@@ -62,7 +61,16 @@ func (v *Verb) Run(a *app.App) error {
 	if _, err := server.Mint(ticket, time.Now()); err != nil {
 		return err
 	}
-	if ticket.Key, err = v.key(); err != nil {
+	dir := filepath.Dir(v.KeyFile)
+	switch {
+	case !v.NewKey:
+		ticket.Key, err = tokens.LoadKey(v.KeyFile)
+	case !app.IsDirectory(dir):
+		err = fmt.Errorf("the key file cannot be made: %s is no directory; choose another --key-file", dir)
+	default:
+		ticket.Key, err = server.GenerateKey(v.KeyFile)
+	}
+	if err != nil {
 		return err
 	}
 	token, err := server.Mint(ticket, time.Now())
@@ -74,15 +82,4 @@ func (v *Verb) Run(a *app.App) error {
 	a.Emit("token", app.Fields{"token": tokens.Text(token), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
 		"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)})
 	return nil
-}
-
-// key loads the key file, or generates it with --new-key.
-func (v *Verb) key() (netcode.Key, error) {
-	if !v.NewKey {
-		return tokens.LoadKey(v.KeyFile)
-	}
-	if dir := filepath.Dir(v.KeyFile); !app.IsDirectory(dir) {
-		return netcode.Key{}, fmt.Errorf("the key file cannot be made: %s is no directory; choose another --key-file", dir)
-	}
-	return server.GenerateKey(v.KeyFile)
 }
