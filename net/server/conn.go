@@ -26,7 +26,8 @@ type conn struct {
 	packets limit.Limiter[systems.Time]
 
 	// Of the worker.
-	link      *link.Link // nil before the room is joined, and after the end
+	link      *link.Link   // nil before the room is joined, and after the end
+	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer
 	sentToken bool // a reconnect token was sent
 
@@ -47,5 +48,6 @@ type hostedRoom struct {
 	room     *room.Room // nil until the first connection has joined, and after the end
 	conns    []*conn    // by peer
 	phase    int
-	observer image.Observer // of the room; may be nil
+	gone     func(systems.Peer, error) // ends a connection
+	observer image.Observer            // of the room; may be nil
 }

@@ -21,11 +21,11 @@ func (w *worker) join(c *conn, at systems.Time) {
 			return
 		}
 	}
-	c.link = link.New()
+	c.link, c.emit = link.New(), func(packet []byte) { w.out.packet(c, packet, 0) }
 	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
 	if err != nil {
 		w.log.info("client refused", slog.String("room", c.room.name), slog.Any("error", err))
-		w.flush(c, at) // sends the refusal
+		c.link.Flush(at, c.emit) // sends the refusal
 		c.link = nil
 		w.out.drop(c)
 		return
@@ -62,6 +62,12 @@ func (w *worker) open(h *hostedRoom, at systems.Time) error {
 		return err
 	}
 	h.room, h.observer = r, c.Observer
+	h.gone = func(p systems.Peer, why error) { // of a peer whose session has ended
+		c := h.conns[p]
+		w.log.info("session ended", slog.String("room", h.name), slog.Int("peer", int(p)), slog.Any("error", why))
+		c.link.Flush(w.table.at(w.now), c.emit)
+		w.drop(c)
+	}
 	w.rooms[h.phase] = append(w.rooms[h.phase], h)
 	w.published.next = 0
 	w.log.info("room opened", slog.String("room", h.name))
@@ -102,15 +108,14 @@ func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 // frame computes the due ticks of one room and collects the packets of its connections.
 func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	h.room.Frame(at)
-	w.current = h
-	h.room.Gone(w.gone)
+	h.room.Gone(h.gone)
 	image.SectionSend.Enter(h.observer)
 	defer image.SectionSend.Leave(h.observer)
 	for _, c := range h.conns {
 		if c == nil {
 			continue
 		}
-		w.flush(c, at)
+		c.link.Flush(at, c.emit)
 		if c.sentToken && c.link.Pending() == 0 {
 			c.hasToken.Store(true)
 		}
@@ -132,19 +137,6 @@ func (w *worker) all() iter.Seq[*hostedRoom] {
 			}
 		}
 	}
-}
-
-func (w *worker) flush(c *conn, at systems.Time) {
-	w.conn = c
-	c.link.Flush(at, w.emit)
-}
-
-// dismiss ends the connection of a peer whose session has ended.
-func (w *worker) dismiss(p systems.Peer, why error) {
-	c := w.current.conns[p]
-	w.log.info("session ended", slog.String("room", c.room.name), slog.Int("peer", int(p)), slog.Any("error", why))
-	w.flush(c, w.table.at(w.now))
-	w.drop(c)
 }
 
 // drop has the table end a connection that its room has removed.

@@ -28,9 +28,8 @@ type worker struct {
 	socketIO
 	workItems workItems // a spare buffer for queue
 	out       workItems
-	callbacks
-	stopped func()    // while the rooms are being closed: to be called when all are
-	stopBy  time.Time // the latest moment of that
+	stopped   func()    // while the rooms are being closed: to be called when all are
+	stopBy    time.Time // the latest moment of that
 	figures
 	published
 }
@@ -40,14 +39,6 @@ type socketIO struct {
 	receiver receiver
 	sender   sender
 	sealed   netcode.Outbox
-}
-
-// callbacks are functions that are bound once, and their arguments.
-type callbacks struct {
-	conn    *conn        // whose packets emit receives
-	emit    func([]byte) // adds a packet to out
-	current *hostedRoom  // whose peers gone receives
-	gone    func(systems.Peer, error)
 }
 
 type figures struct {
@@ -61,8 +52,6 @@ func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limite
 		socketIO: socketIO{receiver: newReceiver(socket), sender: newSender(socket)}}
 	w.queue.wake = make(chan struct{}, 1)
 	w.rooms = make([][]*hostedRoom, w.grid.phases)
-	w.emit = func(packet []byte) { w.out.packet(w.conn, packet, 0) }
-	w.gone = w.dismiss
 	return w
 }
 
