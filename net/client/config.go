@@ -71,6 +71,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: InputDelay is %d, want 0 to %d ticks", ErrConfig, c.InputDelay, session.MaxDelay)
 	case c.MaxPrediction < 0:
 		return c, fmt.Errorf("%w: MaxPrediction is %d, want 0 or more ticks", ErrConfig, c.MaxPrediction)
+	case c.Timeout < 0:
+		return c, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
 	case c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game):
 		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
 	case len(c.Name) > session.MaxName:

@@ -39,12 +39,7 @@ func (c *Core) dial(now systems.Time) {
 		r := c.config.Resume
 		hello.Match, hello.Have, hello.Chain, hello.Final = r.Match, r.World.Tick(), uint64(r.Chain), r.World.Tick()
 	}
-	s, err := session.NewClient(session.ClientConfig{Hello: hello, Timeout: c.config.Timeout}, t, now)
-	if err != nil {
-		c.end(err)
-		return
-	}
-	c.session = s
+	c.session = session.NewClient(hello, c.config.Timeout, t, now)
 }
 
 // settle restores the newest final tick in the world and returns it. The predicted ticks are discarded.

@@ -118,10 +118,8 @@ func (g *rig) enterFake(id room.Identity, h session.Hello, answer func(ecs.Tick)
 	g.t.Helper()
 	p := &fakeClient{g: g, answer: answer}
 	h.Fingerprint = g.game.Fingerprint()
+	p.session = session.NewClient(h, 100*systems.Second, &p.up, g.now)
 	var err error
-	if p.session, err = session.NewClient(session.ClientConfig{Hello: h, Timeout: 100 * systems.Second}, &p.up, g.now); err != nil {
-		g.t.Fatal(err)
-	}
 	if p.peer, err = g.room.Enter(&p.down, id, g.now); err != nil {
 		g.t.Fatal(err)
 	}

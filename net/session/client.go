@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"fmt"
 
 	"tendon/ecs"
 	"tendon/systems"
@@ -12,7 +11,7 @@ import (
 // loads the images that it receives and calls Ready.
 type Client struct {
 	common
-	config     ClientConfig
+	hello      Hello
 	rate       int // ticks per second, 0 before the Welcome
 	sink       imageSink
 	nextEpoch  uint8    // of the image that is incomplete or not loaded yet
@@ -26,25 +25,14 @@ type Client struct {
 	serverTickAt systems.Time
 }
 
-// ClientConfig configures a Client. Zero values select the defaults where a field names one.
-type ClientConfig struct {
-	// Hello describes the client; Version is filled in.
-	Hello Hello
-	// Timeout ends a session whose server sends nothing; 0: 10 s.
-	Timeout systems.Time
-}
-
-// NewClient returns the client's end of a session that begins now, and sends Hello.
-func NewClient(c ClientConfig, t Transport, now systems.Time) (*Client, error) {
-	c.Timeout = cmp.Or(c.Timeout, 10*systems.Second)
-	if c.Timeout < 0 {
-		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
-	}
-	c.Hello.Version = Version
-	s := &Client{common: newCommon(t, c.Timeout, now), config: c}
+// NewClient returns the client's end of a session that begins now, and sends hello with the Version filled in. timeout ends
+// a session whose server sends nothing; 0: 10 s.
+func NewClient(hello Hello, timeout systems.Time, t Transport, now systems.Time) *Client {
+	hello.Version = Version
+	s := &Client{common: newCommon(t, cmp.Or(timeout, 10*systems.Second), now), hello: hello}
 	s.nextPing = now + pingInterval
-	s.send(systems.Reliable, kindHello, &s.config.Hello)
-	return s, nil
+	s.send(systems.Reliable, kindHello, &s.hello)
+	return s
 }
 
 // Receive processes a message from the server and returns its meaning.
@@ -80,7 +68,7 @@ func (s *Client) handle(ch systems.Channel, message []byte, now systems.Time) (E
 		return s.imagePiece(body)
 	case kindTailAsk:
 		var from tailAsk
-		if s.coder.decode(body, &from) != nil || s.rate != 0 || ecs.Tick(from) > s.config.Hello.Final {
+		if s.coder.decode(body, &from) != nil || s.rate != 0 || ecs.Tick(from) > s.hello.Final {
 			return Event{}, errValue
 		}
 		return Event{Kind: EventTailAsk, Tick: ecs.Tick(from)}, nil
@@ -120,11 +108,11 @@ func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
 	if s.coder.decode(body, &w) != nil || s.rate != 0 {
 		return Event{}, errValue
 	}
-	if !w.Image && (w.Match != s.config.Hello.Match || s.config.Hello.Have == 0) {
+	if !w.Image && (w.Match != s.hello.Match || s.hello.Have == 0) {
 		return Event{}, errValue
 	}
 	s.rate, s.epoch, s.nextEpoch = w.Rate, w.Epoch, w.Epoch
-	s.loaded, s.readyOwed = s.config.Hello.Have, !w.Image
+	s.loaded, s.readyOwed = s.hello.Have, !w.Image
 	s.serverTick, s.serverTickAt, s.nextPing = w.Tick, now, now
 	return Event{Kind: EventWelcome, Welcome: &w}, nil
 }
@@ -134,7 +122,7 @@ func (s *Client) refusal(body []byte) (Event, error) {
 	if s.coder.decode(body, &e) != nil || s.rate != 0 {
 		return Event{}, errValue
 	}
-	e.Ours = s.config.Hello.Fingerprint
+	e.Ours = s.hello.Fingerprint
 	s.err = &e
 	return Event{}, nil
 }

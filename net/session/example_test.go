@@ -31,11 +31,7 @@ func ExampleServer_Receive() {
 		fmt.Println(err)
 		return
 	}
-	client, err := session.NewClient(session.ClientConfig{Hello: session.Hello{Fingerprint: 2, Name: "Ada"}}, &up, 0)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	client := session.NewClient(session.Hello{Fingerprint: 2, Name: "Ada"}, 0, &up, 0)
 	for _, m := range up {
 		server.Receive(m.channel, m.message, 0)
 	}

@@ -88,12 +88,11 @@ func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
 	if c.ImageRate < 1<<10 || c.ImageRate > 1<<28 {
 		return nil, fmt.Errorf("%w: ImageRate is %d, want 0 or 1024 to 268435456 bytes per second", ErrConfig, c.ImageRate)
 	}
-	c.Timeout = cmp.Or(c.Timeout, 5*systems.Second)
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
 	}
 	return &Server{
-		common: newCommon(t, c.Timeout, now), config: c, piece: -1, deadline: now + helloTimeout,
+		common: newCommon(t, cmp.Or(c.Timeout, 5*systems.Second), now), config: c, piece: -1, deadline: now + helloTimeout,
 		imageBytes: perSecond(c.ImageRate, max(c.ImageRate/8, 2*imagePackedMax)),
 		datagrams:  perSecond(4*c.TickRate, 4*c.TickRate+64),
 		messages:   perSecond(2*c.TickRate, 8*c.TickRate+64),

@@ -86,16 +86,14 @@ type pair struct {
 	onReady            func(tick ecs.Tick)
 }
 
-func newPair(t testing.TB, sc ServerConfig, cc ClientConfig) *pair {
+func newPair(t testing.TB, sc ServerConfig, hello Hello) *pair {
 	p := &pair{t: t, down: memory{room: 416 << 10}, up: memory{room: 416 << 10}, epoch: 7, tick: 100}
 	sc.TickRate = 60
 	var err error
 	if p.server, err = NewServer(sc, &p.down, 0); err != nil {
 		t.Fatal(err)
 	}
-	if p.client, err = NewClient(cc, &p.up, 0); err != nil {
-		t.Fatal(err)
-	}
+	p.client = NewClient(hello, 0, &p.up, 0)
 	p.onReady = func(ecs.Tick) { p.server.Opened() }
 	return p
 }
@@ -153,7 +151,7 @@ func imageOf(t testing.TB, w *ecs.World) *Image {
 // A client joins with Hello, Welcome, image, Ready and Live. The image is the state.
 func TestAClientIsWelcomedLoadsTheImageAndGoesLive(t *testing.T) {
 	w := testWorld(t, 20000)
-	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Name: "ada"}})
+	p := newPair(t, ServerConfig{}, Hello{Name: "ada"})
 	p.image = imageOf(t, w)
 	size := p.image.head.size
 	for i := 0; i < 600 && !p.server.Open(); i++ {
@@ -187,7 +185,7 @@ func TestAClientIsWelcomedLoadsTheImageAndGoesLive(t *testing.T) {
 
 // Sending an image respects its budget, and leaves room for orders in the transport.
 func TestAnImageKeepsToItsBudget(t *testing.T) {
-	p := newPair(t, ServerConfig{ImageRate: 64 << 10}, ClientConfig{})
+	p := newPair(t, ServerConfig{ImageRate: 64 << 10}, Hello{})
 	p.image = imageOf(t, testWorld(t, 60000))
 	p.run(10)
 	start, from := p.server.Stats().BytesSent, p.now
@@ -215,7 +213,7 @@ func TestADamagedImageEndsTheSession(t *testing.T) {
 	im := imageOf(t, testWorld(t, 3000))
 	im.Work(1 << 30)
 	im.head.sum ^= 1
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = im
 	p.run(60)
 	if !errors.Is(p.client.Err(), &Error{Code: CodeProtocol}) || slices.Contains(p.atClient, EventImage) {
@@ -257,7 +255,7 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 		{"another build", ServerConfig{Build: "a"}, Hello{Build: "b"}, CodeBuild},
 		{"another target", ServerConfig{Target: "amd64/v1"}, Hello{Target: "amd64/v3"}, CodeBuild},
 	} {
-		p := newPair(t, c.server, ClientConfig{Hello: c.client})
+		p := newPair(t, c.server, c.client)
 		p.run(3)
 		var refused *Error
 		if !errors.As(p.client.Err(), &refused) || refused.Code != c.code || len(refused.Error()) < 40 {
@@ -271,7 +269,7 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 		}
 	}
 	// Of a Hello of another version only the version is decoded.
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.up.take()
 	p.up.Send(systems.Reliable, []byte{byte(kindHello), Version + 1, 0xff, 0xff})
 	p.run(3)
@@ -282,7 +280,7 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 
 // Builds are compared only for games with floats.
 func TestBuildsAreNotComparedWithoutFloats(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Build: "mine", Target: "arm64/v8.0"}})
+	p := newPair(t, ServerConfig{}, Hello{Build: "mine", Target: "arm64/v8.0"})
 	p.image = imageOf(t, testWorld(t, 1))
 	p.run(10)
 	if !p.server.Open() {
@@ -292,7 +290,7 @@ func TestBuildsAreNotComparedWithoutFloats(t *testing.T) {
 
 // Late datagrams from before a resync do not reach the strategy. Until the peer has the new state, its messages pass.
 func TestMessagesOfAnotherEpochAreDropped(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	p.client.SendStrategy(systems.Datagram, []byte("old"))
@@ -320,7 +318,7 @@ func TestMessagesOfAnotherEpochAreDropped(t *testing.T) {
 // Ready and Live are repeated as datagrams, so a client need not wait until the reliable channel finds a loss. The reliable
 // ones that arrive later have no effect.
 func TestAClientJoinsAlthoughItsReliableMessagesAreLate(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	var late []packet
 	hold := func(ticks int) {
@@ -366,7 +364,7 @@ func TestAClientJoinsAlthoughItsReliableMessagesAreLate(t *testing.T) {
 // A client may load another image and send Ready as a datagram while the reliable Ready for the first image is late. The
 // late one is stale, not malformed.
 func TestALateReadyForAnOlderImageIsStale(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	var late []packet
 	hold := func(ticks int) {
@@ -396,7 +394,7 @@ func TestALateReadyForAnOlderImageIsStale(t *testing.T) {
 
 // A client that kept its state goes on without an image.
 func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Have: 90}})
+	p := newPair(t, ServerConfig{}, Hello{Have: 90})
 	p.run(3)
 	p.client.Ready()
 	var at ecs.Tick
@@ -409,7 +407,7 @@ func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
 
 // Too many malformed messages end the session, with a reason for the peer.
 func TestTooManyMalformedMessagesEndTheSession(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.run(2)
 	for range faultsAllowed {
 		p.server.Receive(systems.Reliable, []byte{200, 1, 2}, p.now)
@@ -429,7 +427,7 @@ func TestTooManyMalformedMessagesEndTheSession(t *testing.T) {
 
 // Datagrams above the rate are dropped. Reliable messages above the rate end the session.
 func TestAFloodIsDroppedOrEndsTheSession(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	passed := 0
@@ -452,7 +450,7 @@ func TestAFloodIsDroppedOrEndsTheSession(t *testing.T) {
 
 // A full queue of the transport ends the session.
 func TestAFullTransportEndsTheSession(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	p.down.room = 64 << 10
@@ -466,7 +464,7 @@ func TestAFullTransportEndsTheSession(t *testing.T) {
 
 // The timeout ends a session, but a pause of the own host does not.
 func TestTheTimeoutEndsASessionAndASuspendedHostDoesNot(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(60)
 	p.server.Frame(p.now+3600*systems.Second, p.tick)
@@ -484,7 +482,7 @@ func TestTheTimeoutEndsASessionAndASuspendedHostDoesNot(t *testing.T) {
 // After a restart the server may answer a Hello later than the timeouts of both ends. Keep-alives keep the session open
 // meanwhile. A Tail that arrives after the answer is not malformed.
 func TestAnAnswerToHelloMayTakeLong(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Match: 1, Final: 120}})
+	p := newPair(t, ServerConfig{}, Hello{Match: 1, Final: 120})
 	var server, client []EventKind
 	pass := func(ticks int) {
 		for range ticks {
@@ -532,7 +530,7 @@ func TestAnAnswerToHelloMayTakeLong(t *testing.T) {
 // A server whose match waits sends the same tick again and again. A client that joins then must not extrapolate it, or it
 // would begin far ahead.
 func TestAServerThatStandsStillIsKnownToStandStill(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{}})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	for range 5 * 60 {
 		p.step()
@@ -545,7 +543,7 @@ func TestAServerThatStandsStillIsKnownToStandStill(t *testing.T) {
 
 // The end of a session is sent on both channels, so one lost datagram or one blocked channel does not hide it.
 func TestTheEndIsSentOnBothChannels(t *testing.T) {
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	p.client.End(CodeLeft, "see you")
@@ -567,7 +565,7 @@ func TestTheEndIsSentOnBothChannels(t *testing.T) {
 func TestChatTokensAndNotices(t *testing.T) {
 	minted := 0
 	mint := func(systems.Time) []byte { minted++; return []byte("token") }
-	p := newPair(t, ServerConfig{MintToken: mint}, ClientConfig{})
+	p := newPair(t, ServerConfig{MintToken: mint}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(60 * 61)
 	if minted != 6 || !slices.Contains(p.atClient, EventToken) {
@@ -617,7 +615,7 @@ func TestStrategyMessagesDoNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p := newPair(t, ServerConfig{}, Hello{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	sink := &null{}

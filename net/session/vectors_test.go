@@ -160,10 +160,7 @@ func FuzzClient(f *testing.F) {
 	hello := new(coder).encode(nil, kindWelcome, &Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
 	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s, err := NewClient(ClientConfig{}, &memory{room: 1 << 20}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := NewClient(Hello{}, 0, &memory{room: 1 << 20}, 0)
 		replay(append(append([]byte{byte(len(hello)), 1}, hello...), script...), func(ch byte, message []byte, now int64) {
 			if e := s.Receive(channelOf(ch), message, timeOf(now)); e.Kind == EventImage {
 				s.Ready()
