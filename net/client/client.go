@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -83,7 +84,7 @@ func Dial(c DialConfig) (*Client, error) {
 		return nil, fmt.Errorf("%w: Dial is set: leave it to the Client, or use NewCore", ErrConfig)
 	}
 	if c.Listen == nil {
-		c.Listen = listenUDP
+		c.Listen = func() (Socket, error) { return net.ListenUDP("udp", nil) }
 	}
 	k := &Client{config: c}
 	for _, token := range append([][]byte{c.Token}, c.Spare...) {

@@ -139,7 +139,15 @@ func (c *Core) build(w *session.Welcome) error {
 		if err := s.Check(c.config.Game); err != nil {
 			return err
 		}
-		world, err := c.worldFor(w)
+		var world *ecs.World
+		var err error
+		if r := c.config.Resume; r != nil && c.strategy == nil && !w.Image { // the server goes on with it
+			c.final.tail.Start(record.PositionOf(r.World, r.Chain))
+			world = r.World
+		} else if world, err = ecs.NewWorld(c.config.Game, 0); err != nil {
+			return err
+		}
+		view, err := ecs.NewView(c.config.Game)
 		if err != nil {
 			return err
 		}
@@ -149,17 +157,8 @@ func (c *Core) build(w *session.Welcome) error {
 		if err != nil {
 			return err
 		}
-		c.world, c.strategy, c.loaded, c.display.view = world, strategy, false, nil
+		c.world, c.strategy, c.loaded, c.display.view = world, strategy, false, view
 		return nil
 	}
 	return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
-}
-
-// worldFor returns the world of Config.Resume if the server goes on with it, otherwise a new one.
-func (c *Core) worldFor(w *session.Welcome) (*ecs.World, error) {
-	if r := c.config.Resume; r != nil && c.strategy == nil && !w.Image {
-		c.final.tail.Start(record.PositionOf(r.World, r.Chain))
-		return r.World, nil
-	}
-	return ecs.NewWorld(c.config.Game, 0)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -79,7 +78,7 @@ func NewCore(c Config) (*Core, error) {
 		return nil, err
 	}
 	core := &Core{config: c, bot: image.NewRand(c.BotSeed), final: finalTicks{tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}}
-	if c.Desynced != nil {
+	if core.display.view, err = ecs.NewView(c.Game); err == nil && c.Desynced != nil {
 		core.desyncs.recent, err = record.NewHistory(c.Game, core.header(), recentTicks)
 	}
 	return core, err
@@ -203,13 +202,6 @@ func (c *Core) out() systems.Outbox { return (*outbox)(c) }
 // View updates the view to a moment and returns it. Before there is a state the view is empty.
 func (c *Core) View(now systems.Time) *ecs.View {
 	d := &c.display
-	if d.view == nil {
-		view, err := ecs.NewView(c.config.Game)
-		if err != nil { // the game was checked by NewCore
-			panic(fmt.Sprintf("client: the game was changed after NewCore: %v", err))
-		}
-		d.view = view
-	}
 	if !c.loaded {
 		d.view.Update(&d.empty, &d.empty, &d.empty, 0)
 		return d.view

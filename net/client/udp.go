@@ -92,11 +92,3 @@ func (m *socketReader) close() {
 	_ = m.socket.Close() // a socket that cannot be closed is closed
 	m.closed.Wait()
 }
-
-func listenUDP() (Socket, error) {
-	conn, err := net.ListenUDP("udp", nil)
-	if err != nil {
-		return nil, err
-	}
-	return conn, nil
-}

@@ -28,14 +28,12 @@ type peer struct {
 
 // Desync describes a peer whose state differs.
 type Desync struct {
-	Peer systems.Peer
-	Seat int // −1: none
-	Name string
-	// Differed is the tick of the checksum Claim that the peer sent; both are 0 if they are not known.
-	Differed ecs.Tick
+	Peer     systems.Peer
+	Seat     int // −1: none
+	Name     string
+	Differed ecs.Tick // the tick of the checksum Claim that the peer sent; both are 0 if they are not known
 	Claim    image.Checksum
-	// World is the present world of the server. It is valid during the call and must not be changed.
-	World *ecs.World
+	World    *ecs.World // the present world of the server. It is valid during the call and must not be changed
 }
 
 // AnySeat selects any free seat.
@@ -43,13 +41,10 @@ const AnySeat = -1
 
 // Identity is the identity of a connection, from its sealed token. No message changes it.
 type Identity struct {
-	// Seat is the requested seat, or AnySeat. It is ignored for a spectator.
-	Seat int
-	Role systems.Role
-	// ClientID identifies the client that comes back to its seat; 0: it cannot come back.
-	ClientID uint64
-	// Name is shown to other players; empty: the name in the client's Hello.
-	Name string
+	Seat     int // the requested seat, or AnySeat. It is ignored for a spectator
+	Role     systems.Role
+	ClientID uint64 // identifies the client that comes back to its seat; 0: it cannot come back
+	Name     string // shown to other players; empty: the name in the client's Hello
 }
 
 const (

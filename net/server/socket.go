@@ -58,16 +58,16 @@ type sender interface {
 	send(out *netcode.Outbox) (lost int)
 }
 
-// plainReceiver and plainSender work with any socket, one datagram per call.
-type plainReceiver struct{ socket Socket }
+// plainSocket works with any socket, one datagram per call. It does not support poll.
+type plainSocket struct{ Socket }
 
-func (r plainReceiver) poll(a *arrivals) bool {
+func (s plainSocket) poll(a *arrivals) bool {
 	a.count = 0
 	return false
 }
 
-func (r plainReceiver) receive(a *arrivals) error {
-	n, from, err := r.socket.ReadFromUDPAddrPort(a.buffer[0][:])
+func (s plainSocket) receive(a *arrivals) error {
+	n, from, err := s.ReadFromUDPAddrPort(a.buffer[0][:])
 	a.count = 0
 	if err == nil {
 		a.count, a.from[0], a.sizes[0] = 1, from, n
@@ -75,12 +75,10 @@ func (r plainReceiver) receive(a *arrivals) error {
 	return err
 }
 
-type plainSender struct{ socket Socket }
-
-func (s plainSender) send(out *netcode.Outbox) (lost int) {
+func (s plainSocket) send(out *netcode.Outbox) (lost int) {
 	for i := range out.Len() {
 		to, packet := out.At(i)
-		if _, err := s.socket.WriteToUDPAddrPort(packet, to); err != nil {
+		if _, err := s.WriteToUDPAddrPort(packet, to); err != nil {
 			lost++
 		}
 	}

@@ -55,7 +55,7 @@ type batchSender struct {
 func newReceiver(socket endpoint) receiver {
 	s, ok := socket.(*pollSocket)
 	if !ok {
-		return plainReceiver{socket.(Socket)}
+		return plainSocket{socket.(Socket)}
 	}
 	r := &batchReceiver{socket: s}
 	r.init()
@@ -65,7 +65,7 @@ func newReceiver(socket endpoint) receiver {
 func newSender(socket endpoint) sender {
 	p, ok := socket.(*pollSocket)
 	if !ok {
-		return plainSender{socket.(Socket)}
+		return plainSocket{socket.(Socket)}
 	}
 	name, _ := unix.Getsockname(p.fd) // the sends of a socket without a name fail and are counted
 	s := &batchSender{socket: p}

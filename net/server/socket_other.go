@@ -4,8 +4,8 @@ package server
 
 import "net"
 
-func newReceiver(socket endpoint) receiver { return plainReceiver{socket.(Socket)} }
+func newReceiver(socket endpoint) receiver { return plainSocket{socket.(Socket)} }
 
-func newSender(socket endpoint) sender { return plainSender{socket.(Socket)} }
+func newSender(socket endpoint) sender { return plainSocket{socket.(Socket)} }
 
 func withoutPoller(conn *net.UDPConn) endpoint { return conn }

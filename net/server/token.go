@@ -14,20 +14,13 @@ import (
 
 // Ticket describes a connect token. A backend that has authenticated a player fills it in, and so does the token verb.
 type Ticket struct {
-	// ProtocolID is that of the game: see ProtocolID. Required.
-	ProtocolID uint64
-	// Key is the private key shared with the server. Required.
-	Key netcode.Key
-	// ClientID identifies the player. One ClientID has one connection to a server at a time. 0: a random one.
-	ClientID uint64
-	// Addresses are the addresses of the server as the client reaches it. At least one.
-	Addresses []netip.AddrPort
-	// Pass is the room, seat and role of the player. Its Issued is filled in.
-	Pass Pass
-	// Lifetime is how long the token is valid; 0: 45 s. At least 1 s.
-	Lifetime time.Duration
-	// Timeout ends the connection if nothing arrives; 0: 5 s. At least 1 s.
-	Timeout time.Duration
+	ProtocolID uint64           // that of the game: see ProtocolID. Required
+	Key        netcode.Key      // the private key shared with the server. Required
+	ClientID   uint64           // identifies the player. One ClientID has one connection to a server at a time. 0: a random one
+	Addresses  []netip.AddrPort // the addresses of the server as the client reaches it. At least one
+	Pass       Pass             // the room, seat and role of the player. Its Issued is filled in
+	Lifetime   time.Duration    // how long the token is valid; 0: 45 s. At least 1 s
+	Timeout    time.Duration    // ends the connection if nothing arrives; 0: 5 s. At least 1 s
 }
 
 // defaultTimeout is the default of Ticket.Timeout. Keep-alives are sent ten times a second.

@@ -61,8 +61,7 @@ var advice = [codes]string{
 // Error is the reason why a session was refused or ended, with the remedy.
 type Error struct {
 	Code Code
-	// Text is added by the other side, at most MaxText bytes; it may be empty.
-	Text string
+	Text string // added by the other side, at most MaxText bytes; it may be empty
 	// Ours and Theirs are the fingerprints of the game on both sides, for CodeGame.
 	Ours, Theirs uint64
 }
