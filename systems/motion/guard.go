@@ -11,7 +11,7 @@ import (
 //
 // A distance costs credit. Credit grows with the server's time, at the top speed and 5 %. The entity may move all the time
 // while its records are delayed and arrive in a bunch. So unused credit stays available for as long as the record lags
-// behind the earliest ones, and an honest client has enough while its jitter is within the allowance. Beyond that, at most half
+// behind the earliest ones. An honest client has enough while its jitter is within the allowance. Beyond that, at most half
 // a second of movement can be saved up.
 //
 // The lag is computed from the client's own stamps, but can only delay. A stamp that runs ahead of the server's time by

@@ -63,20 +63,15 @@ var ErrRecord = errors.New("motion: malformed record")
 const (
 	// MaxRecord bounds a record on the wire, in bytes.
 	MaxRecord = 64
-	// maxCompact bounds a relative record of an entity in one of the first 128 rows of its owner's region, in bytes,
-	// without an action.
-	MaxCompact = 9
-	// maxCoordinate bounds a coordinate of a position, in world units.
-	MaxCoordinate = fixed.One << 24
 	// MaxVelocity bounds a coordinate of a velocity, in world units per second.
 	MaxVelocity = fixed.One << 15
-	// maxOffset is the largest offset of a relative record per axis, in world units. Beyond it, the record must be
-	// absolute.
-	MaxOffset = 14 * fixed.One
+	// MaxAnchor is the largest number of an anchor.
+	MaxAnchor = 15
 
-	fullBits    = 8 // fractional bits of absolute positions and velocities
-	compactBits = 3 // of relative ones: 5.3 signed
-	MaxAnchor   = 15
+	maxCoordinate = fixed.One << 24 // of a position, in world units
+	maxOffset     = 14 * fixed.One  // of a relative record per axis, in world units
+	fullBits      = 8               // fractional bits of absolute positions and velocities
+	compactBits   = 3               // of relative ones: 5.3 signed
 )
 
 // steps returns n in steps of 1/2^bits, rounded to the nearest.
@@ -108,7 +103,7 @@ func (r Record) Against(a Anchor) (relative Record, ok bool) {
 	fits := a.Number != 0 && a.Number <= MaxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
 		steps(d.Z, compactBits) == 0 && steps(r.Vel.Z, compactBits) == 0
 	for _, n := range [...]fixed.Num{d.X, d.Y} {
-		fits = fits && n.Abs() <= MaxOffset
+		fits = fits && n.Abs() <= maxOffset
 	}
 	for _, n := range [...]fixed.Num{r.Vel.X, r.Vel.Y} {
 		fits = fits && n.Abs() < 16*fixed.One
@@ -140,8 +135,8 @@ func (r *Record) Append(w *wire.Writer) {
 	w.U16(uint16(uint64(r.Stamp)&(1<<stampBits-1)) | uint16(age)<<stampBits)
 	w.U8(uint8(r.Flags) | r.Anchor<<4)
 	if r.Anchor != 0 {
-		w.U8(uint8(encode53(r.Pos.X.Clamp(-MaxOffset, MaxOffset))))
-		w.U8(uint8(encode53(r.Pos.Y.Clamp(-MaxOffset, MaxOffset))))
+		w.U8(uint8(encode53(r.Pos.X.Clamp(-maxOffset, maxOffset))))
+		w.U8(uint8(encode53(r.Pos.Y.Clamp(-maxOffset, maxOffset))))
 		if r.Flags&FlagStop == 0 {
 			w.U8(uint8(encode53(r.Vel.X)))
 			w.U8(uint8(encode53(r.Vel.Y)))
@@ -160,14 +155,14 @@ func (r *Record) appendFull(w *wire.Writer) {
 	switch r.Mode {
 	case Scripted:
 		w.Uvarint(uint64(r.Path))
-		appendNum(w, r.Along, MaxCoordinate)
+		appendNum(w, r.Along, maxCoordinate)
 		appendNum(w, r.Speed, MaxVelocity)
 		return
 	case Attached:
 		AppendRow(w, r.Parent.Row)
 		w.Uvarint(uint64(r.Parent.Born))
 	}
-	appendVec(w, r.Pos, MaxCoordinate)
+	appendVec(w, r.Pos, maxCoordinate)
 	if r.Flags&FlagStop == 0 {
 		appendVec(w, r.Vel, MaxVelocity)
 	}
@@ -206,7 +201,7 @@ func (r *Record) readCompact(reader *wire.Reader) {
 	if r.Flags&FlagStop == 0 {
 		r.Vel.X, r.Vel.Y = decode53(int8(reader.U8())), decode53(int8(reader.U8()))
 	}
-	if r.Pos.X.Abs() > MaxOffset || r.Pos.Y.Abs() > MaxOffset {
+	if r.Pos.X.Abs() > maxOffset || r.Pos.Y.Abs() > maxOffset {
 		reader.Fail(ErrRecord)
 	}
 }
@@ -225,13 +220,13 @@ func (r *Record) readFull(reader *wire.Reader) {
 			reader.Fail(ErrRecord)
 		}
 		r.Path = uint32(path)
-		r.Along, r.Speed = readNum(reader, MaxCoordinate), readNum(reader, MaxVelocity)
+		r.Along, r.Speed = readNum(reader, maxCoordinate), readNum(reader, MaxVelocity)
 		return
 	case Attached:
 		r.Parent.Row = ReadRow(reader)
 		r.Parent.Born = ecs.Tick(reader.Uvarint())
 	}
-	r.Pos = readVec(reader, MaxCoordinate)
+	r.Pos = readVec(reader, maxCoordinate)
 	if r.Flags&FlagStop == 0 {
 		r.Vel = readVec(reader, MaxVelocity)
 	}
@@ -277,7 +272,7 @@ func readVec(reader *wire.Reader, most fixed.Num) (v fixed.Vec3) {
 // OnWire returns a position as an absolute record carries it.
 func OnWire(p fixed.Vec3) fixed.Vec3 {
 	round := func(n fixed.Num) fixed.Num {
-		return unsteps(steps(n.Clamp(-MaxCoordinate, MaxCoordinate), fullBits), fullBits)
+		return unsteps(steps(n.Clamp(-maxCoordinate, maxCoordinate), fullBits), fullBits)
 	}
 	return fixed.Vec3{X: round(p.X), Y: round(p.Y), Z: round(p.Z)}
 }

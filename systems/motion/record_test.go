@@ -88,21 +88,18 @@ func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 			t.Errorf("flags %b: came back as\n%+v, was\n%+v", v.flags, back, r)
 		}
 	}
-	if MaxCompact >= 10 {
-		t.Error("MaxCompact")
-	}
 }
 
 // A record of any mode decodes as it was, up to the steps of the wire, also at the bounds.
 func TestARecordComesBackInEveryMode(t *testing.T) {
 	e, parent := ecs.Entity{Row: 1<<27 - 1, Born: 1<<63 + 5}, ecs.Entity{Row: 65 << 20, Born: 1 << 63}
-	far := fixed.Vec3{X: MaxCoordinate, Y: -MaxCoordinate, Z: fixed.One / 256}
+	far := fixed.Vec3{X: maxCoordinate, Y: -maxCoordinate, Z: fixed.One / 256}
 	fast := fixed.Vec3{X: -MaxVelocity, Y: MaxVelocity, Z: -fixed.One / 256}
 	for _, r := range []Record{
 		{Entity: e, Stamp: -5, Sets: 15, Pos: far, Vel: fast, Age: 2400 * ms},
 		{Entity: e, Stamp: 40, Mode: Ballistic, Flags: FlagTeleport | FlagCast, Action: 200, Pos: far, Vel: fast},
 		{Entity: e, Stamp: -2000, Mode: Attached, Parent: parent, Pos: far, Vel: fast, Flags: FlagCast, Action: 1, Age: 2400 * ms},
-		{Entity: e, Stamp: 2000, Mode: Scripted, Path: 1<<32 - 1, Along: MaxCoordinate, Speed: -MaxVelocity},
+		{Entity: e, Stamp: 2000, Mode: Scripted, Path: 1<<32 - 1, Along: maxCoordinate, Speed: -MaxVelocity},
 		{Entity: e, Flags: FlagStop, Pos: far},
 	} {
 		if b, back := coded(t, r, 0); back != r || len(b) > MaxRecord {
@@ -111,7 +108,7 @@ func TestARecordComesBackInEveryMode(t *testing.T) {
 	}
 	// Values beyond the bounds are clamped, and so is an age.
 	r := Record{Entity: e, Pos: fixed.Vec3{X: fixed.Max, Y: fixed.Min}, Vel: fixed.Vec3{X: fixed.Min}, Age: 60 * sec}
-	if _, back := coded(t, r, 0); back.Pos.X != MaxCoordinate || back.Pos.Y != -MaxCoordinate || back.Vel.X != -MaxVelocity || back.Age != 2400*ms {
+	if _, back := coded(t, r, 0); back.Pos.X != maxCoordinate || back.Pos.Y != -maxCoordinate || back.Vel.X != -MaxVelocity || back.Age != 2400*ms {
 		t.Errorf("%+v", back)
 	}
 }
@@ -187,7 +184,7 @@ func TestMalformedRecordsAreRefused(t *testing.T) {
 		w.Varint(steps)
 		return "0501000109" + "00" + hex.EncodeToString(w.Bytes()) + "0000"
 	}
-	bound := steps(MaxCoordinate, fullBits)
+	bound := steps(maxCoordinate, fullBits)
 	for bytes, good := range map[string]bool{
 		over(bound): true, over(-bound): true, over(bound + 1): false, over(-bound - 1): false, over(1<<63 - 1): false, over(-1 << 63): false,
 		"050100010940000000": false, "808080801001000109000000" + "00": false, "05010001090000000": false, "05010001090000000000": false, "05010001": false, "": false,
@@ -224,7 +221,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%x became %x", b, w.Bytes())
 		}
 		for _, n := range [...]fixed.Num{r.Pos.X, r.Pos.Y, r.Pos.Z} {
-			if n.Abs() > MaxCoordinate {
+			if n.Abs() > maxCoordinate {
 				t.Fatalf("%+v", r)
 			}
 		}

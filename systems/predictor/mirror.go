@@ -84,8 +84,8 @@ func (m *Mirror[C]) Current() *image.Snapshot {
 	return s
 }
 
-// Take makes the world the state that a body leads to. fresh is false for a body that is not newer than the last one, and
-// for one that builds on a state that is not held: the next message reports it. A malformed body is an error.
+// Take makes the world the state that a body leads to. fresh is false for a body that is not newer than the last one. It is
+// also false for one that builds on a state that is not held: the next message reports it. A malformed body is an error.
 func (m *Mirror[C]) Take(body []byte) (fresh bool, err error) {
 	switch err := m.Receiver.Receive(body); {
 	case err == state.ErrDelta:

@@ -218,7 +218,7 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		for i := range 3 * gameRate {
 			epoch := r.server.avatar(e).epoch
 			n := fixed.FromInt(i)
-			rec := motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + off + motion.Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: motion.MaxCoordinate}, Vel: fixed.Vec3{X: motion.MaxVelocity, Z: -motion.MaxVelocity}}
+			rec := motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + off + motion.Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: fixed.One << 24}, Vel: fixed.Vec3{X: motion.MaxVelocity, Z: -motion.MaxVelocity}}
 			if err := r.claim(0, claim{epoch, rec}); err != nil {
 				t.Fatal(err)
 			}
