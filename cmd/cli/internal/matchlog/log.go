@@ -12,7 +12,6 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
-	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/rollback/record"
@@ -30,8 +29,7 @@ type Log struct {
 	writer *record.Writer
 	sync   chan *os.File
 	synced time.Time
-	held   *client.Match // match of the file when it was opened, until it is replaced; optional
-	last   ecs.Tick      // of held
+	held   string // the match of the file when it was opened, until it is replaced; "": none
 	unlock func() error
 	broken bool
 }
@@ -108,32 +106,21 @@ func (l *Log) resume(data []byte) (*client.Resume, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	l.file, l.writer = f, j.Resume(f)
-	l.held, l.last = &client.Match{Number: h.Match, Strategy: h.Strategy}, world.Tick()
+	l.held = fmt.Sprintf("match %016x by %s up to tick %d", h.Match, h.Strategy, world.Tick())
 	return &client.Resume{World: world, Match: h.Match, Chain: j.Last().Chain}, nil
 }
 
 // Begin replaces the log. The old file stays until the new one is whole.
 func (l *Log) Begin(m client.Match, at record.Position, state *image.Snapshot) {
-	if !l.broken {
-		l.reportReplaced(m)
-		l.check(l.begin(m, at, state))
+	if l.broken {
+		return
 	}
-}
-
-// reportReplaced prints why the match in the file is not continued.
-func (l *Log) reportReplaced(m client.Match) {
-	held := l.held
-	if l.held = nil; held == nil {
-		return // it was reported, or there was none
+	if l.held != "" {
+		why := fmt.Sprintf("it has %s, which the server with match %016x by %s does not continue", l.held, m.Number, m.Strategy)
+		l.unused(why, "the log %s is replaced: %s; the match was loaded from the server", l.path, why)
+		l.held = ""
 	}
-	why := fmt.Sprintf("the server did not continue from tick %d, which it no longer has or which differs there", l.last)
-	switch {
-	case held.Number != m.Number:
-		why = fmt.Sprintf("it is of another match (%016x, by %s) than the server's (%016x, by %s)", held.Number, held.Strategy, m.Number, m.Strategy)
-	case held.Strategy != m.Strategy:
-		why = fmt.Sprintf("it was played with %s, the server uses %s", held.Strategy, m.Strategy)
-	}
-	l.unused(why, "the log %s is replaced: %s; the match was loaded from the server", l.path, why)
+	l.check(l.begin(m, at, state))
 }
 
 // unused reports that the match in the file is not used or not written.
