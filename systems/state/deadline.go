@@ -45,19 +45,15 @@ func (w *writer) room() float32 {
 	return float32(w.limit-w.encoder.Len()-endBytes) * 8 / w.sender.ratio
 }
 
-// sort orders the entities that are due, once per delta.
+// sort orders the entities that are due, once per delta. The player's own entities come first, in up to half of the room. Then
+// come those that have waited longest, as many as must be sent now if all are to be in time. Then come those of the highest
+// urgency.
 func (w *writer) sort(due []candidate) {
-	if !w.ordered {
-		w.ordered = true
-		w.order(due, w.room())
+	if w.ordered {
+		return
 	}
-}
-
-// order sorts due for a delta with room for so many expected bits. The player's own entities come first, in up to half of
-// the room. Then come those that have waited longest, as many as must be sent now if all are to be in time. Then come those
-// of the highest urgency.
-func (w *writer) order(due []candidate, room float32) {
-	own := 0
+	w.ordered = true
+	room, own := w.room(), 0
 	for i := range due {
 		if due[i].own {
 			due[own], due[i] = due[i], due[own]

@@ -137,7 +137,10 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) err
 func (d *decoder) identity(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, err error) {
 	m := &d.models.places[x.list]
 	if !d.Bit(&m.whole) {
-		h := store.history(x)
+		h := store.entities.rows.Get(x.place)
+		if x.list == listGlobals {
+			h = &store.globals[x.place]
+		}
 		if h == nil {
 			return 0, nil, ErrBaseline
 		}

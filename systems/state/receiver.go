@@ -31,14 +31,6 @@ func (s *storage) update(e ecs.Entity, set image.ComponentSet, values []uint64, 
 	s.entities.push(s.entities.begin(e, set, len(values)), tick, values, storedValues)
 }
 
-// history returns the stored values of an element's item, nil if there are none.
-func (s *storage) history(x *element) *history {
-	if x.list == listGlobals {
-		return &s.globals[x.place]
-	}
-	return s.entities.rows.Get(x.place)
-}
-
 const (
 	storedValues = 32      // values of each entity that a client stores; a server may use any of them as baseline
 	maxEntities  = 1 << 16 // entities that a client has room for
@@ -118,7 +110,14 @@ func (r *Receiver) Receive(delta []byte) error {
 	if err != nil {
 		return err
 	}
-	r.accepted(sequence)
+	by := sequence - r.sequence
+	if r.sequence > 0 {
+		r.older = uint32((uint64(r.older)<<1 | 1) << min(by-1, 63))
+	}
+	r.sequence = sequence
+	if sequence-r.refused > 32 {
+		r.refused = 0 // the server knows by now, or sends it again
+	}
 	r.complete = h.relies != reliesOnBudget && r.older|^uint32(0)<<h.relies == ^uint32(0)
 	r.keep(tick)
 	return nil
@@ -170,18 +169,6 @@ func (r *Receiver) keep(tick ecs.Tick) {
 		default:
 			r.store.globals[x.place].push(tick, values, storedValues)
 		}
-	}
-}
-
-// accepted records an accepted delta, which is newer than all before.
-func (r *Receiver) accepted(sequence uint64) {
-	by := sequence - r.sequence
-	if r.sequence > 0 {
-		r.older = uint32((uint64(r.older)<<1 | 1) << min(by-1, 63))
-	}
-	r.sequence = sequence
-	if sequence-r.refused > 32 {
-		r.refused = 0 // the server knows by now, or sends it again
 	}
 }
 

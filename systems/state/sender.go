@@ -231,8 +231,8 @@ func (s *Sender) certain(it *item) bool {
 func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
 
 // secondBase returns the first point of an extrapolation of an item: the newest tick early enough whose values the client is
-// known to store. ok is false if there is none.
-func (s *Sender) secondBase(it *item) (f ecs.Tick, ok bool) {
+// known to store, 0 if there is none.
+func (s *Sender) secondBase(it *item) ecs.Tick {
 	span := s.span()
 	for m := it.older; m != 0; m &= m - 1 {
 		sequence := it.by - 1 - uint64(bits.TrailingZeros32(m))
@@ -240,16 +240,16 @@ func (s *Sender) secondBase(it *item) (f ecs.Tick, ok bool) {
 			break
 		}
 		if d, ok := s.sent.At(ecs.Tick(sequence)); ok && d.tick+span <= it.base {
-			return d.tick, true
+			return d.tick
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // extrapolate returns the present values by extrapolation of two that the client stores, nil if there are none.
 func (s *Sender) extrapolate(it *item, h *history, base []uint64) []uint64 {
-	second, ok := s.secondBase(it)
-	if !ok {
+	second := s.secondBase(it)
+	if second == 0 {
 		return nil
 	}
 	from, ok := h.during(second)
