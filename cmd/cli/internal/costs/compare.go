@@ -82,22 +82,26 @@ func Compare(old, new *File, limit float64) (rows []comparedRow, speed float64, 
 func compareSide(rows []comparedRow, side string, old, new *cost.Report, speed, confidence float64) ([]comparedRow, error) {
 	for i := range new.Rows {
 		n := &new.Rows[i]
-		r := comparedRow{Side: side, RowName: n.RowName, New: perTurn(new, n) / speed, NewCalls: float64(n.Calls) / float64(max(new.Turns, 1))}
+		r := comparedRow{Side: side, RowName: n.RowName, New: perTurn(new, n) / speed, NewCalls: callsPerTurn(new, n)}
 		if o := old.Row(n.Phase, n.System); o != nil {
 			if len(o.Slices) != len(n.Slices) {
 				return nil, fmt.Errorf("%s has %d slices in one file and %d in the other: compare runs of the same length", r.Label(), len(o.Slices), len(n.Slices))
 			}
-			r.Old, r.OldCalls = perTurn(old, o), float64(o.Calls)/float64(max(old.Turns, 1))
+			r.Old, r.OldCalls = perTurn(old, o), callsPerTurn(old, o)
 			r.compare(o.Slices, n.Slices, speed, confidence)
 		}
 		rows = append(rows, r)
 	}
 	for i := range old.Rows {
 		if o := &old.Rows[i]; new.Row(o.Phase, o.System) == nil {
-			rows = append(rows, comparedRow{Side: side, RowName: o.RowName, Old: perTurn(old, o), OldCalls: float64(o.Calls) / float64(max(old.Turns, 1))})
+			rows = append(rows, comparedRow{Side: side, RowName: o.RowName, Old: perTurn(old, o), OldCalls: callsPerTurn(old, o)})
 		}
 	}
 	return rows, nil
+}
+
+func callsPerTurn(r *cost.Report, row *cost.Row) float64 {
+	return float64(row.Calls) / float64(max(r.Turns, 1))
 }
 
 // group is the number of slices in one sample of a comparison. The sample is the median of their ratios, so a pause of the

@@ -101,22 +101,17 @@ func costLines(r *cost.Report, seconds float64) (*plot.Plot, error) {
 	slices.SortStableFunc(rows, func(a, b cost.Row) int { return cmp.Compare(b.Self, a.Self) })
 	p := plots.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = r.Name+": most expensive over time", "s", "µs per turn"
-	for i := range rows[:min(linesDrawn, len(rows))] {
-		row := &rows[i]
+	for i, row := range rows[:min(linesDrawn, len(rows))] {
+		if len(row.Slices) == 0 {
+			continue
+		}
 		points := make(plotter.XYs, len(row.Slices))
 		for n, ns := range row.Slices {
 			points[n] = plotter.XY{X: (float64(n) + 0.5) * seconds / float64(len(row.Slices)), Y: ns / 1e3}
 		}
-		if len(points) == 0 {
-			continue
-		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
+		if err := plots.AddLine(p, i, row.Label(), points); err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = plots.Colours[i%len(plots.Colours)], vg.Points(1.5)
-		p.Add(line)
-		p.Legend.Add(row.Label(), line)
 	}
 	plots.LeaveRoom(p)
 	return p, nil

@@ -22,11 +22,22 @@ var Colours = []color.Color{
 func New() *plot.Plot {
 	p := plot.New()
 	p.Legend.Top = true
-	p.Legend.Left = false
 	p.Legend.Padding = vg.Points(2)
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
 	return p
+}
+
+// AddLine draws the i-th line of a plot, with its name in the legend.
+func AddLine(p *plot.Plot, i int, name string, points plotter.XYs) error {
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = Colours[i%len(Colours)], vg.Points(1.5)
+	p.Add(line)
+	p.Legend.Add(name, line)
+	return nil
 }
 
 // LeaveRoom puts the legend above what is drawn.
@@ -36,7 +47,7 @@ func LeaveRoom(p *plot.Plot) {
 	p.Y.Max += (p.Y.Max - p.Y.Min) * 0.35
 }
 
-// tinyPlot is how much a plot shows at least, so that zeros lie at its foot.
+// tinyPlot is the least height of a plot, so that zeros lie at its foot.
 const tinyPlot = 1e-3
 
 // plotMargin is left free around a plot: names of bars reach further than their axis.

@@ -126,13 +126,9 @@ func linePlot(results map[[2]string]*lab.Result, strategies []string, net string
 		for n := range points {
 			points[n] = plotter.XY{X: float64(n), Y: value(&x.Timeline[n])}
 		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
+		if err := plots.AddLine(p, i, s, points); err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = plots.Colours[i%len(plots.Colours)], vg.Points(1.5)
-		p.Add(line)
-		p.Legend.Add(s, line)
 	}
 	plots.LeaveRoom(p)
 	return p, nil
