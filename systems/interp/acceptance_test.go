@@ -16,8 +16,8 @@ const ms = systems.Second / 1000
 // GH-01, GAM-INT: x = 9, 10 and 11 at 900, 1000 and 1100 ms, each here at once, 40 ticks a second, delay 100 ms. The
 // shown position is the true one of 100 ms ago, one unit behind.
 func TestGH01ShownIsTheTruthOfTheDelayAgo(t *testing.T) {
-	p := newPlayback(t, PlaybackConfig{TickRate: 40, Interval: 4, Intervals: 1})
-	r := newRemote(t, RemoteConfig{TickRate: 40})
+	p := NewPlayback(PlaybackConfig{TickRate: 40, Interval: 4, Intervals: 1})
+	r := NewRemote(RemoteConfig{TickRate: 40})
 	want := map[systems.Time]float64{1000: 9, 1050: 9.5, 1100: 10}
 	seen := 0
 	for at := systems.Time(900); at <= 1100; at++ {
@@ -78,7 +78,7 @@ func TestGH02PlaybackIsSmoothOverABadNetwork(t *testing.T) {
 		}
 	}
 	control := newRig(t, "P5", 1, 1, straight(v))
-	control.playback = newPlayback(t, PlaybackConfig{TickRate: rigTicks, Interval: rigSend, Intervals: 1})
+	control.playback = NewPlayback(PlaybackConfig{TickRate: rigTicks, Interval: rigSend, Intervals: 1})
 	control.playback.most = rigTicks / 20
 	control.run(2 * time.Minute)
 	if control.freezes < 60 {
@@ -154,7 +154,7 @@ func TestGH03StampsOfTheArrivalShakeTheMotion(t *testing.T) {
 // 60 + silence. It returns the shown states from tick 60 on.
 func gapped(t *testing.T, v float64, silence ecs.Tick, back Flags, c RemoteConfig) (shown []Shown) {
 	c.TickRate = 60
-	r := newRemote(t, c)
+	r := NewRemote(c)
 	for f := ecs.Tick(1); f < 60+silence+180; f++ {
 		playing := float64(f)
 		// States are here the moment they are played, but for those of the gap.
@@ -315,7 +315,7 @@ func TestGamDRDeadReckoningFillsTheGapsOfACar(t *testing.T) {
 
 // PAPER-ALPHA: previous 10, current 11, 0.0025 s of a step of 0.01 s: 10.25 is shown.
 func TestPaperAlphaAQuarterOfAStepShowsAQuarterOfTheWay(t *testing.T) {
-	r := newRemote(t, RemoteConfig{TickRate: 100})
+	r := NewRemote(RemoteConfig{TickRate: 100})
 	r.Put(Sample{Tick: 10, Motion: Motion{Pos: Vec{X: 10}}}, 0)
 	r.Put(Sample{Tick: 11, Motion: Motion{Pos: Vec{X: 11}}}, 0)
 	if got := r.Show(10 + 0.0025/0.01); got.Pos.X != 10.25 || got.Bracket != (Bracket{Between, 10, 11, 0.25, 0}) {
@@ -330,8 +330,8 @@ func TestPaperAlphaAQuarterOfAStepShowsAQuarterOfTheWay(t *testing.T) {
 // the same way; cut to whole ticks, most frames do not move at all.
 func TestIssue148RenderingUsesThePartOfATick(t *testing.T) {
 	const v, fps = 6.0, 144
-	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 1})
-	r := newRemote(t, RemoteConfig{TickRate: 60})
+	p := NewPlayback(PlaybackConfig{TickRate: 60, Interval: 1})
+	r := NewRemote(RemoteConfig{TickRate: 60})
 	var last, lastWhole float64
 	still, sent := 0, ecs.Tick(0)
 	for f := systems.Time(0); f < 10*fps; f++ {

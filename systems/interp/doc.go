@@ -5,8 +5,8 @@
 // and uses no worlds. A strategy passes stamps, samples and the time, and receives positions and the pair of ticks whose
 // states to blend. After construction nothing allocates.
 //
-//	playback, err := interp.NewPlayback(interp.PlaybackConfig{TickRate: 60, Interval: 3})
-//	ship, err := interp.NewRemote(interp.RemoteConfig{TickRate: 60, MaxSpeed: 40})
+//	playback := interp.NewPlayback(interp.PlaybackConfig{TickRate: 60, Interval: 3})
+//	ship := interp.NewRemote(interp.RemoteConfig{TickRate: 60, MaxSpeed: 40})
 //
 //	playback.Arrived(state.Tick, now)                      // a state of the server is here
 //	ship.Put(interp.Sample{Tick: state.Tick, Motion: interp.MotionOf(m), Flags: interp.HasVelocity}, playback.Tick())

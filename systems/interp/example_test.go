@@ -9,11 +9,7 @@ import (
 
 // Between two samples an entity follows the curve of their positions and velocities. After the last it is extrapolated.
 func ExampleRemote() {
-	ship, err := interp.NewRemote(interp.RemoteConfig{TickRate: 60})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	ship := interp.NewRemote(interp.RemoteConfig{TickRate: 60})
 	for tick, x := range []float64{0, 1, 2} { // every sixth tick, ten units a second
 		motion := interp.Motion{Pos: interp.Vec{X: x}, Vel: interp.Vec{X: 10}}
 		ship.Put(interp.Sample{Tick: 6 * ecs.Tick(tick), Motion: motion, Flags: interp.HasVelocity}, 0)

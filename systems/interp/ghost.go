@@ -1,7 +1,5 @@
 package interp
 
-import "tendon/systems"
-
 // Glenn Fiedler's steps for the correction of a ghost ("Networked Physics", 2004).
 const (
 	ghostIgnore = 0.1 // metres
@@ -22,14 +20,4 @@ func Ghost(own, server Motion, unit float64) Motion {
 		server.Pos = own.Pos.Add(away.Scale(ghostShare))
 	}
 	return server
-}
-
-// stickDecay is the time in which an input stick without updates returns to neutral, as in Rocket League.
-const stickDecay = systems.Second * 150 / 1000
-
-// Stick predicts an analogue axis whose newest known value was given missing ago: it returns to neutral within 150 ms, in a
-// straight line. It computes in integers, so a game may call it in a simulation.
-func Stick(axis int32, missing systems.Time) int32 {
-	left := stickDecay - min(max(missing, 0), stickDecay)
-	return int32(int64(axis) * int64(left) / int64(stickDecay))
 }

@@ -1,9 +1,6 @@
 package interp
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Offset smooths a correction in the view: it is the distance between the shown and the corrected place. It starts as large
 // as the correction, so that nothing jumps, and decays. The state itself is never smoothed.
@@ -17,7 +14,7 @@ type Offset struct {
 type OffsetConfig struct {
 	// Unit is how many world units make a metre, > 0. Zero: 1.
 	Unit float64
-	// Snap is the largest offset, in world units. A larger one jumps. Zero: 2 m.
+	// Snap is the largest offset, in world units, > 0. A larger one jumps. Zero: 2 m.
 	Snap float64
 	// NoBlend lets every correction jump, as fighting games do.
 	NoBlend bool
@@ -34,20 +31,14 @@ const (
 )
 
 // NewOffset returns an offset of zero.
-func NewOffset(c OffsetConfig) (Offset, error) {
+func NewOffset(c OffsetConfig) Offset {
 	if c.Unit == 0 {
 		c.Unit = 1
 	}
 	if c.Snap == 0 {
 		c.Snap = snapping * c.Unit
 	}
-	switch {
-	case !(c.Unit > 0) || math.IsInf(c.Unit, 0):
-		return Offset{}, fmt.Errorf("interp: Unit is %v, must be > 0", c.Unit)
-	case !(c.Snap > 0):
-		return Offset{}, fmt.Errorf("interp: Snap is %v, must be > 0", c.Snap)
-	}
-	return Offset{config: c}, nil
+	return Offset{config: c}
 }
 
 // Add adds a correction: shown − corrected, both without the offset. An offset that becomes too large is cleared, so that

@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"fmt"
 	"math"
 
 	"tendon/ecs"
@@ -67,22 +66,14 @@ const (
 
 // NewPlayback returns a playback that starts with the first arrival. Its delay is at most 500 ms, or twice the least delay
 // if that is more.
-func NewPlayback(c PlaybackConfig) (*Playback, error) {
+func NewPlayback(c PlaybackConfig) *Playback {
 	if c.Intervals == 0 {
 		c.Intervals = 2
-	}
-	switch {
-	case c.TickRate < 1 || c.TickRate > 1000:
-		return nil, fmt.Errorf("interp: TickRate is %d, not in [1, 1000]", c.TickRate)
-	case !(c.Interval > 0) || math.IsInf(c.Interval, 0):
-		return nil, fmt.Errorf("interp: Interval is %v ticks, must be > 0", c.Interval)
-	case !(c.Intervals >= 1) || math.IsInf(c.Intervals, 0):
-		return nil, fmt.Errorf("interp: Intervals is %v, must be ≥ 1", c.Intervals)
 	}
 	rate, nominal := float64(c.TickRate), c.Intervals*c.Interval
 	perSecond := rate / c.Interval
 	return &Playback{law: law{config: c, nominal: nominal, most: max(rate/2, 2*nominal), jitter: 4, perTime: rate / float64(systems.Second),
-		fast: min(2/(perSecond+1), 1), slow: min(2/(2*perSecond+1), 1)}}, nil
+		fast: min(2/(perSecond+1), 1), slow: min(2/(2*perSecond+1), 1)}}
 }
 
 // Arrived records the arrival of the server's state of tick stamp. Duplicates and overtaken states are ignored.

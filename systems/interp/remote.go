@@ -1,10 +1,6 @@
 package interp
 
-import (
-	"fmt"
-
-	"tendon/ecs"
-)
+import "tendon/ecs"
 
 // Remote is the display of one entity that this client does not predict: along its track, at the moment of the playback.
 // If a sample shows that the view was wrong, an offset prevents a jump. While it fades, an entity that moves is not seen to
@@ -25,7 +21,7 @@ type Remote struct {
 type RemoteConfig struct {
 	// TickRate is the sender's, ticks per second, in [1, 1000].
 	TickRate int
-	// MaxSpeed is the largest speed of an entity, in world units per second. An entity faster than twice that has
+	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0. An entity faster than twice that has
 	// teleported. Zero: only a flag marks a teleport.
 	MaxSpeed float64
 	// Floor returns the height of the ground below a position, where an extrapolated fall ends. Optional.
@@ -56,18 +52,8 @@ const (
 )
 
 // NewRemote returns the display of an entity without samples.
-func NewRemote(c RemoteConfig) (*Remote, error) {
-	switch {
-	case c.TickRate < 1 || c.TickRate > 1000:
-		return nil, fmt.Errorf("interp: TickRate is %d, not in [1, 1000]", c.TickRate)
-	case !(c.MaxSpeed >= 0):
-		return nil, fmt.Errorf("interp: MaxSpeed is %v, must be ≥ 0", c.MaxSpeed)
-	}
-	offset, err := NewOffset(c.Offset)
-	if err != nil {
-		return nil, err
-	}
-	return &Remote{track: track{config: c, ring: make([]held, trackSamples)}, offset: offset}, nil
+func NewRemote(c RemoteConfig) *Remote {
+	return &Remote{track: track{config: c, ring: make([]held, trackSamples)}, offset: NewOffset(c.Offset)}
 }
 
 // Put adds a sample while the playback stands at playing, and reports whether it is useful. A sample after a newer one is, if
@@ -151,7 +137,5 @@ func (r *Remote) Motion(playing float64) (Motion, Bracket) { return r.track.moti
 
 // Clear drops everything, for another entity or a new connection.
 func (r *Remote) Clear() {
-	offset := r.offset
-	offset.Clear()
-	*r = Remote{track: track{config: r.track.config, ring: r.track.ring}, offset: offset}
+	*r = Remote{track: track{config: r.track.config, ring: r.track.ring}, offset: NewOffset(r.track.config.Offset)}
 }

@@ -13,10 +13,7 @@ import (
 func TestAnOffsetFadesInTheTimesOfTheTable(t *testing.T) {
 	for _, unit := range []float64{1, 40} {
 		for metres, frames := range map[float64]int{0.25: 63, 1: 79, 5: 89} {
-			o, err := NewOffset(OffsetConfig{Unit: unit, Snap: 1000})
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := NewOffset(OffsetConfig{Unit: unit, Snap: 1000})
 			o.Add(Vec{Y: metres * unit})
 			n := 0
 			for ; o.Value().Len() > 0.01*unit; n++ {
@@ -37,7 +34,7 @@ func TestAnOffsetFadesInTheTimesOfTheTable(t *testing.T) {
 
 // Below a millimetre an offset is gone, above two metres it snaps, and with NoBlend there never is one.
 func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
-	o, _ := NewOffset(OffsetConfig{})
+	o := NewOffset(OffsetConfig{})
 	if o.Add(Vec{X: 2}); o.Value() != (Vec{X: 2}) {
 		t.Error("2 m snapped")
 	}
@@ -52,7 +49,7 @@ func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
 	if o.Fade(1.0/60, 0.02); o.Value() != (Vec{X: 0.98}) {
 		t.Errorf("%v, the bound was 0.02", o.Value())
 	}
-	none, _ := NewOffset(OffsetConfig{NoBlend: true})
+	none := NewOffset(OffsetConfig{NoBlend: true})
 	if none.Add(Vec{X: 1}); none.Value() != (Vec{}) {
 		t.Error("NoBlend blends")
 	}
@@ -62,7 +59,7 @@ func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
 func TestAnOffsetLastsAsLongAtAnyFrameRate(t *testing.T) {
 	var left [2]float64
 	for i, fps := range []int{30, 144} {
-		o, _ := NewOffset(OffsetConfig{})
+		o := NewOffset(OffsetConfig{})
 		o.Add(Vec{X: 0.25})
 		for range fps {
 			o.Fade(1/float64(fps), 0)
@@ -71,20 +68,6 @@ func TestAnOffsetLastsAsLongAtAnyFrameRate(t *testing.T) {
 	}
 	if math.Abs(left[0]-left[1]) > 1e-9 || math.Abs(left[0]-0.25*math.Pow(0.95, 60)) > 1e-9 {
 		t.Error(left)
-	}
-}
-
-// A stick goes back to neutral within 150 ms, in either direction, and never past it.
-func TestAStickGoesBackToNeutral(t *testing.T) {
-	for _, v := range []struct {
-		axis    int32
-		missing systems.Time
-		want    int32
-	}{{100, 0, 100}, {100, -5, 100}, {100, 75 * ms, 50}, {-100, 75 * ms, -50}, {100, 150 * ms, 0}, {-100, systems.Second, 0},
-		{math.MinInt32, 0, math.MinInt32}, {math.MaxInt32, ms, math.MaxInt32 - math.MaxInt32/150 - 1}, {1, ms, 0}, {-1, ms, 0}} {
-		if got := Stick(v.axis, v.missing); got != v.want {
-			t.Errorf("%d after %d ns: %d, want %d", v.axis, v.missing, got, v.want)
-		}
 	}
 }
 
@@ -100,7 +83,7 @@ func TestACorrectionNeverMovesThePictureAtOnce(t *testing.T) {
 		"word of a rest":        func(r *Remote) { r.Rest(66, 66) },
 		"a sample that stopped": func(r *Remote) { r.Put(at(65, 5.8), 66) },
 	} {
-		r := newRemote(t, RemoteConfig{TickRate: 60})
+		r := NewRemote(RemoteConfig{TickRate: 60})
 		r.Put(moving(60, 6), 0)
 		before := r.Show(66)
 		if math.Abs(before.Pos.X-6.6) > 1e-9 {
@@ -122,7 +105,7 @@ func TestACorrectionNeverMovesThePictureAtOnce(t *testing.T) {
 
 // A correction that is too far to blend snaps. Nothing is smoothed before the first view.
 func TestACorrectionTooFarToBlendSnaps(t *testing.T) {
-	r := newRemote(t, RemoteConfig{TickRate: 60})
+	r := NewRemote(RemoteConfig{TickRate: 60})
 	if s := r.Show(10); s != (Shown{}) {
 		t.Errorf("%+v of nothing", s)
 	}
@@ -147,7 +130,7 @@ func TestACorrectionTooFarToBlendSnaps(t *testing.T) {
 
 // A teleport ends what is left of a correction: at the new place the entity is shown where it is.
 func TestATeleportEndsAnOffset(t *testing.T) {
-	r := newRemote(t, RemoteConfig{TickRate: 60})
+	r := NewRemote(RemoteConfig{TickRate: 60})
 	r.Put(at(10, 0), 20)
 	r.Show(20)
 	r.Put(at(15, 1), 20)
@@ -162,7 +145,7 @@ func TestATeleportEndsAnOffset(t *testing.T) {
 
 // An entity that hardly moves cannot hide a correction in its own way; it does not keep it for that.
 func TestASlowEntityDoesNotKeepItsOffset(t *testing.T) {
-	r := newRemote(t, RemoteConfig{TickRate: 60})
+	r := NewRemote(RemoteConfig{TickRate: 60})
 	r.Put(at(10, 0), 20)
 	r.Show(20)
 	r.Put(at(15, 1), 20)
@@ -178,8 +161,8 @@ func TestNothingAllocatesInAFrame(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
-	r := newRemote(t, RemoteConfig{TickRate: 60, MaxSpeed: 10})
+	p := NewPlayback(PlaybackConfig{TickRate: 60, Interval: 3})
+	r := NewRemote(RemoteConfig{TickRate: 60, MaxSpeed: 10})
 	f, sum := ecs.Tick(0), 0.0
 	if n := testing.AllocsPerRun(500, func() {
 		f++
@@ -206,7 +189,7 @@ func TestProjectiveBlendingReachesTheTrack(t *testing.T) {
 		return Sample{f, Motion{Pos: Vec{X: x, Y: y}, Vel: Vec{X: speed}}, HasVelocity}
 	}
 	for name, off := range map[string]float64{"a little": 0.3, "too far for an offset": 5} {
-		r := newRemote(t, RemoteConfig{TickRate: 60, Projective: true})
+		r := NewRemote(RemoteConfig{TickRate: 60, Projective: true})
 		r.Put(moving(30, 3, 0, 6), 0)
 		r.Put(moving(60, 6, 0, 6), 0)
 		before := r.Show(66)

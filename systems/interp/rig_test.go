@@ -53,8 +53,8 @@ func newRig(t *testing.T, profile string, seed uint64, intervals float64, truth 
 		t.Fatal(profile)
 	}
 	r := &rig{t: t, net: simnet.New(simnet.Config{Seed: seed}), profile: p, truth: truth}
-	r.playback = newPlayback(t, PlaybackConfig{TickRate: rigTicks, Interval: rigSend, Intervals: intervals})
-	r.remote = newRemote(t, RemoteConfig{TickRate: rigTicks})
+	r.playback = NewPlayback(PlaybackConfig{TickRate: rigTicks, Interval: rigSend, Intervals: intervals})
+	r.remote = NewRemote(RemoteConfig{TickRate: rigTicks})
 	r.server = r.net.AddNode(simnet.Clock{})
 	r.client = r.net.AddNode(simnet.Clock{Offset: 3 * time.Second, DriftPPM: 50})
 	if err := r.net.Connect(r.client, r.server, p); err != nil {
@@ -116,22 +116,4 @@ func roughest(frames []frame, v float64) (worst, least float64) {
 		least = min(least, step)
 	}
 	return worst, least
-}
-
-func newPlayback(t testing.TB, c PlaybackConfig) *Playback {
-	t.Helper()
-	p, err := NewPlayback(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func newRemote(t testing.TB, c RemoteConfig) *Remote {
-	t.Helper()
-	r, err := NewRemote(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }

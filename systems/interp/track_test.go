@@ -13,7 +13,7 @@ func newTestTrack(t testing.TB, c RemoteConfig) *track {
 	if c.TickRate == 0 {
 		c.TickRate = 10
 	}
-	return &newRemote(t, c).track
+	return &NewRemote(c).track
 }
 
 // bracketAt returns the states around a moment.

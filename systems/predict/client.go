@@ -89,7 +89,8 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if player, ok := core.Player(); ok {
 		cl.Own.AddOwner(ecs.OwnedBy(player))
 	}
-	return cl, cl.show.init(cl)
+	cl.show.init(cl)
+	return cl, nil
 }
 
 // Load starts from the state that was loaded into World, which is the server's.

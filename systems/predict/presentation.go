@@ -42,18 +42,14 @@ type track struct {
 	gone    ecs.Tick // of the first state without it, up to which it is played; 0: it exists
 }
 
-func (p *presentation) init(c *Client) (err error) {
+func (p *presentation) init(c *Client) {
 	p.client = c
 	rate := c.Game.TickRate
-	if p.playback, err = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()}); err != nil {
-		return err
-	}
+	p.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()})
 	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Projective: c.limits.Projective,
 		Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend}}
-	if p.offset, err = interp.NewOffset(p.remote.Offset); err == nil {
-		p.glide, err = interp.NewOffset(interp.OffsetConfig{Snap: math.MaxFloat64})
-	}
-	return err
+	p.offset = interp.NewOffset(p.remote.Offset)
+	p.glide = interp.NewOffset(interp.OffsetConfig{Snap: math.MaxFloat64})
 }
 
 func (p *presentation) reset() {
@@ -154,10 +150,7 @@ func (t *track) put(s *image.Snapshot, playing float64) {
 func (p *presentation) track(e ecs.Entity) *track {
 	t := p.tracks.At(p.tracks.Add(e.Row))
 	if t.remote == nil {
-		var err error
-		if t.remote, err = interp.NewRemote(p.remote); err != nil {
-			panic(err) // init has checked the configuration
-		}
+		t.remote = interp.NewRemote(p.remote)
 	}
 	*t = track{entity: e, remote: t.remote}
 	return t
