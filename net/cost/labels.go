@@ -7,12 +7,6 @@ import (
 	"sync/atomic"
 )
 
-// labels sets the open row as the labels of the goroutine, for the samples of a CPU profile. The contexts are made once.
-type labels struct {
-	on       bool
-	contexts []context.Context // by row; empty after a row was named
-}
-
 // labelling counts the running calls of LabelSamples. A CPU profile is of the whole process, and so is this.
 var labelling atomic.Int32
 
@@ -24,8 +18,9 @@ func LabelSamples() (stop func()) {
 	return sync.OnceFunc(func() { labelling.Add(-1) })
 }
 
-func (n *labels) set(l *Ledger, row int) {
-	if len(n.contexts) == 0 {
+// label labels the goroutine with the section that is open now. The contexts are made once.
+func (l *Ledger) label() {
+	if len(l.contexts) == 0 {
 		for i := range l.rows {
 			pairs := []string{"phase", l.rows[i].Phase}
 			if system := l.rows[i].System; system != "" {
@@ -34,17 +29,12 @@ func (n *labels) set(l *Ledger, row int) {
 			if l.config.Name != "" {
 				pairs = append(pairs, "side", l.config.Name)
 			}
-			n.contexts = append(n.contexts, pprof.WithLabels(context.Background(), pprof.Labels(pairs...)))
+			l.contexts = append(l.contexts, pprof.WithLabels(context.Background(), pprof.Labels(pairs...)))
 		}
 	}
-	pprof.SetGoroutineLabels(n.contexts[row])
-}
-
-// leave labels the goroutine with the section that is open now.
-func (n *labels) leave(l *Ledger) {
+	current := context.Background()
 	if last := len(l.open) - 1; last >= 0 {
-		n.set(l, l.open[last].row)
-		return
+		current = l.contexts[l.open[last].row]
 	}
-	pprof.SetGoroutineLabels(context.Background())
+	pprof.SetGoroutineLabels(current)
 }

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -20,21 +21,22 @@ import (
 // Rows are the engine's phases, in the order of their sections, then the game's systems forward, then the same systems
 // resimulated, then the systems of the strategy.
 type Ledger struct {
-	config  Config
-	budget  time.Duration        // of a turn: the length of a tick
-	clock   func() time.Duration // since a fixed moment
-	systems int
-	rows    []account
-	open    []opened
-	again   int     // open SectionResimulate
-	turn    Turn    // Parts are by row, without names
-	largest Turn    // likewise
-	turns   account // one call is one turn
-	over    uint64
-	slices  []uint64 // turns of those that were cut
-	cut     uint64   // turns until then
-	next    int      // row whose quantiles are updated in the next turn; the last stands for turns
-	labels  labels
+	config   Config
+	budget   time.Duration        // of a turn: the length of a tick
+	clock    func() time.Duration // since a fixed moment
+	systems  int
+	rows     []account
+	open     []opened
+	again    int     // open SectionResimulate
+	turn     Turn    // Parts are by row, without names
+	largest  Turn    // likewise
+	turns    account // one call is one turn
+	over     uint64
+	slices   []uint64          // turns of those that were cut
+	cut      uint64            // turns until then
+	next     int               // row whose quantiles are updated in the next turn; the last stands for turns
+	labelled bool              // goroutine labels are on
+	contexts []context.Context // labels, by row; empty after a row was named
 
 	mu   sync.Mutex // guards page, and names of rows
 	page Report     // published last
@@ -114,7 +116,7 @@ func (l *Ledger) Name(s image.Section, phase, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rows[l.row(s)].RowName = RowName{phase, name}
-	l.labels.contexts = l.labels.contexts[:0]
+	l.contexts = l.contexts[:0]
 }
 
 // row returns the row in which a section is accounted now.
@@ -131,20 +133,20 @@ func (l *Ledger) row(s image.Section) int {
 // Enter begins a section.
 func (l *Ledger) Enter(s image.Section) {
 	if len(l.open) == 0 {
-		l.labels.on = labelling.Load() > 0
+		l.labelled = labelling.Load() > 0
 	}
-	o := opened{section: s, row: l.row(s)}
+	l.open = append(l.open, opened{section: s, row: l.row(s)})
 	if s == image.SectionResimulate {
 		l.again++
 	}
-	if l.labels.on {
-		l.labels.set(l, o.row)
+	if l.labelled {
+		l.label()
 	}
+	o := &l.open[len(l.open)-1]
 	if l.config.Allocs {
 		o.start.readMemory()
 	}
 	o.start.time = l.clock() // last, so that the lines above are not counted
-	l.open = append(l.open, o)
 }
 
 // Leave ends the section that was entered last. It panics on another section.
@@ -172,8 +174,8 @@ func (l *Ledger) Leave(s image.Section) {
 	if last > 0 {
 		l.open[last-1].inner.add(used)
 	}
-	if l.labels.on {
-		l.labels.leave(l)
+	if l.labelled {
+		l.label()
 	}
 }
 
