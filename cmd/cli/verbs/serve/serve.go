@@ -40,7 +40,7 @@ type Verb struct {
 	Workers    int           `help:"Goroutines that simulate rooms. Default: one per core."`
 	Matches    string        `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
-	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose: nothing that a client received (always), so much time (1ms to 10s), or what the system had not written yet (never)."`
+	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose. always: nothing that a client received. 1ms to 10s: so much time. never: what the system had not written yet."`
 	Seed       uint64        `help:"Seed of every room. Default: a random one for each."`
 	For        time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
 	Verbose    bool          `short:"v" help:"Log rooms and connections."`
