@@ -113,12 +113,7 @@ func (b *bridge) onCreate(_ donburi.World, created donburi.Entity) {
 }
 
 func hasBridged(entry *donburi.Entry) bool {
-	for _, t := range entry.Archetype().ComponentTypes() {
-		if bridged(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entry.Archetype().ComponentTypes(), bridged)
 }
 
 // onRemove panics if other code removes an entity of the simulation.

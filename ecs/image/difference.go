@@ -133,21 +133,19 @@ func (c *comparison) rows(p *pagePair, x, y []byte) {
 
 func (c *comparison) fields(info *columnInfo, e Entity, here, there []byte) {
 	if info.index != columnInputs {
-		for _, d := range info.layout.differences(here, there) {
-			c.add(info, e, d.path, d.here, d.there)
-		}
+		info.layout.differences(here, there, func(path, a, b string) { c.add(info, e, path, a, b) })
 		return
 	}
 	players, input := c.a.image.schema.MaxPlayers, c.a.image.schema.Input.declaration.layout
 	for i := range 2 * players {
-		at := i * int(input.size)
-		for _, d := range input.differences(here[at:at+int(input.size)], there[at:at+int(input.size)]) {
-			which := "input"
-			if i >= players {
-				which = "last input"
-			}
-			c.add(info, Entity{}, fmt.Sprintf("%s of player %d, %s", which, i%players, d.path), d.here, d.there)
+		at, end := i*int(input.size), (i+1)*int(input.size)
+		which := "input"
+		if i >= players {
+			which = "last input"
 		}
+		input.differences(here[at:end], there[at:end], func(path, a, b string) {
+			c.add(info, Entity{}, fmt.Sprintf("%s of player %d, %s", which, i%players, path), a, b)
+		})
 	}
 }
 
@@ -157,36 +155,28 @@ func (c *comparison) add(info *columnInfo, e Entity, field, here, there string) 
 	}
 }
 
-// fieldDifference is a field that differs in two rows of one layout.
-type fieldDifference struct{ path, here, there string }
-
-func (l *layout) differences(here, there []byte) []fieldDifference {
-	var list []fieldDifference
+// differences calls report for each field in which two rows differ, in their order, padding last.
+func (l *layout) differences(here, there []byte, report func(path, here, there string)) {
 	for _, f := range l.fields {
 		x, y := here[f.offset:f.offset+f.typ.Size()], there[f.offset:f.offset+f.typ.Size()]
-		if !bytes.Equal(x, y) {
-			a, b := fmt.Sprint(f.load(x)), fmt.Sprint(f.load(y))
-			if a == b { // printed without the bits that differ
-				a, b = fmt.Sprintf("%s (bytes %x)", a, x), fmt.Sprintf("%s (bytes %x)", b, y)
-			}
-			list = append(list, fieldDifference{f.path, a, b})
+		if bytes.Equal(x, y) {
+			continue
 		}
+		a, b := fmt.Sprint(f.load(x)), fmt.Sprint(f.load(y))
+		if a == b { // printed without the bits that differ
+			a, b = fmt.Sprintf("%s (bytes %x)", a, x), fmt.Sprintf("%s (bytes %x)", b, y)
+		}
+		report(f.path, a, b)
 	}
 	for _, p := range l.padding {
 		if x, y := here[p.from:p.to], there[p.from:p.to]; !bytes.Equal(x, y) {
-			list = append(list, fieldDifference{paddingPath, fmt.Sprintf("bytes %x", x), fmt.Sprintf("bytes %x", y)})
+			report(paddingPath, fmt.Sprintf("bytes %x", x), fmt.Sprintf("bytes %x", y))
 		}
 	}
-	return list
 }
 
 // wordOf returns word k of a page of presence bits.
-func wordOf(page []byte, k int) uint64 {
-	if page == nil {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(page[k*8:])
-}
+func wordOf(page []byte, k int) uint64 { return binary.LittleEndian.Uint64(page[k*8:]) }
 
 // UndeclaredWrite returns the first place that was written without a declaration since the last Save or Restore. Here is
 // the value before, There the value now. It compares every page without a mark. SyncTest calls it after each system, and

@@ -308,12 +308,6 @@ func (l *layout) fieldAt(offset uintptr) string {
 // mips. Targets lay out structs alike otherwise.
 const nativeAlign = unsafe.Alignof(struct{ v uint64 }{}.v)
 
-// littleEndian reports whether this target stores the lowest byte first, as the image's bytes are defined.
-var littleEndian = func() bool {
-	one := uint16(1)
-	return *(*byte)(unsafe.Pointer(&one)) == 1
-}()
-
 // alignOf returns the alignment of a plain type on targets that align values of 8 bytes to most.
 func alignOf(t reflect.Type, most uintptr) (align uintptr) {
 	switch t.Kind() {

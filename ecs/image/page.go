@@ -2,7 +2,6 @@ package image
 
 import (
 	"bytes"
-	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -134,14 +133,6 @@ type columnInfo struct {
 	single bool    // one row: a resource
 	rounds bool    // rows are rounded at the end of a tick: by their Quantise role and to their steps
 	roles  roles   // zero for resources and the engine's own columns
-}
-
-// pageShift returns log2 of the rows in a page: the most that fit pageBytes, at least one.
-func pageShift(stride uintptr) uint8 {
-	if stride >= pageBytes {
-		return 0
-	}
-	return uint8(bits.Len(uint(pageBytes/stride)) - 1)
 }
 
 // region is one owner's rows of one column. words has a bit for each row that has the component. data holds the rows. Both

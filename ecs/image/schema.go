@@ -2,6 +2,7 @@ package image
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -68,7 +69,7 @@ func (s *Schema) Check() (errs []error) {
 		want(!events[d.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", d.name)
 		events[d.name] = true
 	}
-	want(littleEndian, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
+	want(binary.NativeEndian.Uint16([]byte{1, 0}) == 1, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
 	return errs
 }
 

@@ -2,6 +2,7 @@ package image
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 	"unsafe"
 )
@@ -33,7 +34,7 @@ func columnInfos(s *Schema) []*columnInfo {
 	for _, info := range infos {
 		info.stride = info.layout.size
 		if !info.single && info.stride > 0 {
-			info.shift = pageShift(info.stride)
+			info.shift = uint8(bits.Len(uint(max(1, pageBytes/info.stride))) - 1) // the most rows that fit, at least one
 		}
 	}
 	return infos
