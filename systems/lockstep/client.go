@@ -89,8 +89,8 @@ func newClient(limits Config, c systems.ClientConfig) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{limits: limits, log: newLog(0, core.Game), executed: cursor{frame: newFrame(core.Game)}, ring: rollback.NewSnapshots(ringDepth),
-		interval: limits.Interval, checksums: predictor.Checksums{Kind: kindHash, Every: vote.Every}}
+	cl := &Client{limits: limits, log: newLog(0, core.Game), executed: cursor{frame: newFrame(core.Game)},
+		ring: rollback.NewSnapshots(ringDepth), interval: limits.Interval, checksums: predictor.Checksums{Kind: kindHash, Every: vote.Every}}
 	cl.Core = core
 	cl.Timer.Least = cl.Timer.Tick() * 4 / 5
 	cl.Start(cl, clientSystems)

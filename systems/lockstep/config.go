@@ -131,7 +131,7 @@ func (c Config) withDefaults() (Config, error) {
 	case !slices.Contains(intervals, c.Interval):
 		return bad("Interval", fmt.Sprint(c.Interval), "choose 1, 2, 3, 5, 10 or 15")
 	case c.Margin < NoMargin || c.Margin > maxMargin:
-		return bad("Margin", fmt.Sprint(c.Margin), "choose 1 to %d frames, %d for none, or 0 to let it follow the jitter", maxMargin, NoMargin)
+		return bad("Margin", fmt.Sprint(c.Margin), "choose 1 to %d frames, %d for none, or 0 to follow the jitter", maxMargin, NoMargin)
 	case c.Closing >= closings:
 		return bad("Closing", fmt.Sprint(uint8(c.Closing)), "choose Optimistic, Waiting or Hybrid")
 	case c.Wait < 0 || c.Wait > systems.Second:

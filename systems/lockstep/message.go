@@ -2,12 +2,12 @@ package lockstep
 
 import (
 	"errors"
-	"fmt"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/code"
 )
 
@@ -29,12 +29,9 @@ const (
 	shares  = 10000
 )
 
-// checkGame refuses a game of which one frame's inputs may not fit a datagram, with the figures.
+// checkGame refuses a game of which one frame's inputs may not fit a datagram.
 func checkGame(g *ecs.Game) error {
-	if need := syncBytes + (worstInputs(g)+7)/8; need > systems.MaxDatagram {
-		return fmt.Errorf("lockstep: %d players with inputs of %d bytes need %d bytes for one frame: a datagram holds %d", g.MaxPlayers, g.Input.Size(), need, systems.MaxDatagram)
-	}
-	return nil
+	return checks.Datagram("lockstep", g, syncBytes+(worstInputs(g)+7)/8)
 }
 
 // op is an operation of a player: a new input or an order.

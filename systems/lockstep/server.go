@@ -109,7 +109,8 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 		return nil, err
 	}
 	if most := 2 * systems.Second / systems.Time(game.TickRate); settings.Wait > most {
-		return nil, &FieldError{"Wait", duration(settings.Wait), fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)}
+		want := fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)
+		return nil, &FieldError{"Wait", duration(settings.Wait), want}
 	}
 	s.always = !settings.OnDemand || c.States || game.Validate != nil
 	s.log, s.running = newLog(s.Done(), game), newFrame(game)
@@ -205,12 +206,14 @@ func stampable(t *systems.FinalTick) error {
 	for i := range t.Orders {
 		o := &t.Orders[i]
 		if !o.Kind.Shared() || o.Kind != image.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
-			return fmt.Errorf("lockstep: tick %d has an order of kind %d with an entity or %d bytes, which clients do not receive", t.Tick, o.Kind, len(o.Payload))
+			return fmt.Errorf("lockstep: tick %d has an order of kind %d with an entity or %d bytes, which clients do not receive",
+				t.Tick, o.Kind, len(o.Payload))
 		}
 		bytes += len(o.Payload)
 	}
 	if len(t.Orders) > maxOrders || bytes > maxOrderPayload {
-		return fmt.Errorf("lockstep: tick %d has %d orders of %d bytes, at most %d and %d", t.Tick, len(t.Orders), bytes, maxOrders, maxOrderPayload)
+		return fmt.Errorf("lockstep: tick %d has %d orders of %d bytes, want at most %d of %d",
+			t.Tick, len(t.Orders), bytes, maxOrders, maxOrderPayload)
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func (h *syncHead) read(r *wire.Reader, near ecs.Tick) error {
 	h.interval = int(r.U8())
 	h.acked = r.U32()
 	h.key = r.Bool()
-	if r.Err() != nil || kind != kindSync || h.first == 0 || h.count > 8*r.Len() || h.ahead > maxAhead || !slices.Contains(intervals, h.interval) {
+	if r.Err() != nil || kind != kindSync || h.first == 0 || h.count > 8*r.Len() || h.ahead > maxAhead ||
+		!slices.Contains(intervals, h.interval) {
 		return ErrMessage
 	}
 	return nil

@@ -89,7 +89,9 @@ var clientSystems = []systems.System[*Client]{
 	{Name: "rewind", Phase: systems.Reconcile, Run: func(c *Client) { c.timeline.Rewind(c.timeline.Present()) }},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
 	{Name: "window", Phase: systems.Send, Run: (*Client).sendWindow},
-	{Name: "checksums", Phase: systems.Send, Run: func(c *Client) { c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot) }},
+	{Name: "checksums", Phase: systems.Send, Run: func(c *Client) {
+		c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot)
+	}},
 }
 
 // steer moves the line to the time of the frame.

@@ -2,13 +2,13 @@ package relay
 
 import (
 	"errors"
-	"fmt"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 )
@@ -30,13 +30,8 @@ const (
 	headBytes   = 16  // most bytes before the bits of an input message or a confirmation
 )
 
-// checkGame refuses a game of which one tick's inputs may not fit a datagram, with the figures.
-func checkGame(g *ecs.Game) error {
-	if need := headBytes + (worstTick(g)+7)/8; need > systems.MaxDatagram {
-		return fmt.Errorf("relay: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d", g.MaxPlayers, g.Input.Size(), need, systems.MaxDatagram)
-	}
-	return nil
-}
+// checkGame refuses a game of which one tick's inputs may not fit a datagram.
+func checkGame(g *ecs.Game) error { return checks.Datagram("relay", g, headBytes+(worstTick(g)+7)/8) }
 
 // worstTick returns the most bits that a final tick takes.
 func worstTick(g *ecs.Game) int {

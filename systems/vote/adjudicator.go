@@ -72,8 +72,8 @@ const (
 // is never behind. c configures the ballots.
 func NewAdjudicator(match Match, current bool, c Config) *Adjudicator {
 	game, done := match.World().Game(), match.Done()
-	a := &Adjudicator{Hashes: NewHashes(), match: match, game: game, ballot: NewBallot(c), sums: rollback.NewRing[image.Checksum](hashesKept),
-		current: current, decided: done, attended: done, claimed: make([][]byte, game.MaxPlayers), next: make([]claim, game.MaxPlayers)}
+	a := &Adjudicator{Hashes: NewHashes(), match: match, game: game, ballot: NewBallot(c), current: current, decided: done, attended: done,
+		sums: rollback.NewRing[image.Checksum](hashesKept), claimed: make([][]byte, game.MaxPlayers), next: make([]claim, game.MaxPlayers)}
 	a.history.add(done, match.World().Players())
 	return a
 }

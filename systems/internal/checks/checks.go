@@ -1,14 +1,16 @@
-// Package checks holds the errors of client halves for configurations and orders that are not valid. They name the field.
+// Package checks holds the errors of halves for configurations, orders and games that are not valid. They name the field.
 //
 // # Tasks
 //
 //   - check a configuration: [Client], [InputDelay], [Prediction]
 //   - check an order of the local player: [Order]
+//   - check that a tick fits a datagram: [Datagram]
 package checks
 
 import (
 	"fmt"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/systems"
 )
@@ -51,6 +53,15 @@ func Order(strategy string, seat int, payload []byte) error {
 		return fmt.Errorf("%s: an order of %d bytes: at most %d", strategy, len(payload), image.MaxOrderBytes)
 	case seat < 0:
 		return fmt.Errorf("%s: a spectator gives no orders", strategy)
+	}
+	return nil
+}
+
+// Datagram returns what is wrong with a game of which the inputs of one tick may need so many bytes of a datagram.
+func Datagram(strategy string, g *ecs.Game, need int) error {
+	if need > systems.MaxDatagram {
+		return fmt.Errorf("%s: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d",
+			strategy, g.MaxPlayers, g.Input.Size(), need, systems.MaxDatagram)
 	}
 	return nil
 }
