@@ -230,8 +230,8 @@ func (s *Sender) certain(it *item) bool {
 // newest acknowledged tick to now. A longer span is more exact, a shorter one more recent.
 func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
 
-// secondBase returns the first point of an extrapolation of an item: the newest tick early enough whose values the client is
-// known to store, 0 if there is none.
+// secondBase returns the first point of an extrapolation of an item, 0 if there is none. It is the newest tick early enough
+// whose values the client is known to store.
 func (s *Sender) secondBase(it *item) ecs.Tick {
 	span := s.span()
 	for m := it.older; m != 0; m &= m - 1 {
