@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/verbs/bots"
 	"tendon/cmd/cli/verbs/demo"
 	"tendon/cmd/cli/verbs/join"
@@ -140,7 +141,7 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	}()
 	var v verbs
 	parser, err := kong.New(&v, kong.Name(a.Game.Name), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
-		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
 		panic(fmt.Sprintf("cli: the grammar is wrong: %v", err))

@@ -116,7 +116,7 @@ func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
 // syncFlagsOf parses a command line of syncflags.Flags.
 func syncFlagsOf(t *testing.T, args string) (f syncflags.Flags) {
 	t.Helper()
-	parser, err := kong.New(&f)
+	parser, err := kong.New(&f, syncflags.Vars)
 	if err == nil {
 		_, err = parser.Parse(strings.Fields(args))
 	}

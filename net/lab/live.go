@@ -52,9 +52,6 @@ type Own struct {
 	MaxPrediction int
 }
 
-// MaxEntries is the largest number of matches of a Live.
-const MaxEntries = 5
-
 const (
 	// liveAhead is how long a frame waits to be judged, in seconds. Readings follow a change of the network as fast.
 	liveAhead = 0.6
@@ -69,11 +66,11 @@ const (
 	catchUp = 100 * time.Millisecond
 )
 
-// NewLive returns running matches of a game with a Bot, 1 to MaxEntries. Their clients have joined, except those that the
+// NewLive returns running matches of a game with a Bot, at least one. Their clients have joined, except those that the
 // network kept out. Of c, NewLive uses Game, Players, Seed and Clock; the only profile is the network at the start.
 func NewLive(c Config, entries []Entry) (*Live, error) {
-	if n := len(entries); n < 1 || n > MaxEntries {
-		return nil, fmt.Errorf("%w: %d entries, want 1 to %d", ErrConfig, n, MaxEntries)
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("%w: no entries", ErrConfig)
 	}
 	c.Bots, c.Strategies = true, nil
 	for i := range entries {

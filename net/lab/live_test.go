@@ -306,8 +306,7 @@ func TestAnInvalidLiveConfigNamesTheField(t *testing.T) {
 	for want, spoil := range map[string]func(*live){
 		"Game is nil":                 func(c *live) { c.Game = nil },
 		"Bot":                         func(c *live) { c.Game = testGame() },
-		"0 entries":                   func(c *live) { c.entries = nil },
-		"6 entries":                   func(c *live) { c.entries = make([]Entry, 6) },
+		"no entries":                  func(c *live) { c.entries = nil },
 		"entries[0].Own.Strategy":     func(c *live) { c.entries[0].Own.Strategy = predict.Strategy },
 		"entries[0].Own.InputDelay":   func(c *live) { c.entries[0].Own.InputDelay = 31 },
 		"entries[0].Own.MaxPredictio": func(c *live) { c.entries[0].Own.MaxPrediction = -1 },

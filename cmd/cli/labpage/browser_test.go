@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
 	"tendon/cmd/cli/page/pagetest"
@@ -25,7 +26,7 @@ func serve(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := labpage.Register(s, labpage.Config{Game: rules.Game(), Begin: labpage.Usual(7)}); err != nil {
+	if err := labpage.Register(s, labpage.Config{Game: rules.Game(), Strategies: syncflags.All, Begin: labpage.Usual(7)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

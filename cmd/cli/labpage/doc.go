@@ -1,4 +1,4 @@
-// Package labpage is the lab in a browser. One match runs with two to five sync strategies side by side, on a network that
+// Package labpage is the lab in a browser. One match runs with two or more sync strategies side by side, on a network that
 // the viewer changes. The viewer plays one of the players, sees the server's state as ghosts, and can cause a desync. The
 // matches are those of net/lab; the page's own files are in web.
 //
@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := labpage.Register(s, labpage.Config{Game: game, Begin: labpage.Usual(7)}); err != nil {
+//	if err := labpage.Register(s, labpage.Config{Game: game, Strategies: strategies, Begin: labpage.Usual(7)}); err != nil {
 //		return err
 //	}
 //	return s.Serve(ctx)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
 )
@@ -18,7 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	if err := labpage.Register(s, labpage.Config{Game: rules.Game(), Begin: labpage.Usual(7)}); err != nil {
+	if err := labpage.Register(s, labpage.Config{Game: rules.Game(), Strategies: syncflags.All, Begin: labpage.Usual(7)}); err != nil {
 		panic(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/cmd/cli/page"
 	"tendon/net/session"
 	"tendon/net/simnet"
+	"tendon/systems"
 )
 
 // aspect is the width of a picture by its height.
@@ -116,12 +118,9 @@ func networks() (list []network) {
 // hello returns the first message to a page.
 func (s *viewer) hello() map[string]any {
 	g := s.config.Game
-	names := make([]string, len(strategies))
-	for i := range names {
-		names[i] = strategies[i].Name
-	}
+	ahead := slices.DeleteFunc(slices.Clone(s.config.Strategies), func(x systems.Strategy) bool { return !x.Predicts })
 	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Screen.Controls != nil, "settings": s.want,
-		"networks": networks(), "strategies": names, "players": min(g.MaxPlayers, maxPlayers)}
+		"networks": networks(), "strategies": names(s.config.Strategies), "predict": names(ahead), "players": min(g.MaxPlayers, maxPlayers)}
 }
 
 // broken returns the reason of new matches, for the viewer.

@@ -1,13 +1,16 @@
 package labpage
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/systems"
 )
 
 //go:embed web
@@ -17,6 +20,8 @@ var web embed.FS
 type Config struct {
 	// Game is what is played. Required, with Bot and Draw. Without Controls only bots play.
 	Game *ecs.Game
+	// Strategies are those that the page offers. Required.
+	Strategies []systems.Strategy
 	// Begin are the settings of a page that is opened without settings in its link: see Usual. They are clamped.
 	Begin Settings
 }
@@ -36,7 +41,13 @@ func Register(s *page.Server, c Config) error {
 		return fmt.Errorf("%w: the game has no Bot: set ecs.Game.Bot", ErrConfig)
 	case c.Game.Screen.Draw == nil:
 		return fmt.Errorf("%w: the game has no Draw: set ecs.Game.Screen.Draw", ErrConfig)
+	case len(c.Strategies) == 0:
+		return fmt.Errorf("%w: Strategies is empty", ErrConfig)
 	}
+	usual := Usual(0).Sync // their panels come first
+	c.Strategies = slices.SortedStableFunc(slices.Values(c.Strategies), func(a, b systems.Strategy) int {
+		return cmp.Compare(uint(slices.Index(usual, a.Name)), uint(slices.Index(usual, b.Name)))
+	})
 	s.Page("/", web, "web")
 	s.Stream("/lab", func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) })
 	return nil

@@ -16,14 +16,22 @@ import (
 	"tendon/cmd/arena/rules"
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
 )
+
+// all are in the order of the panels.
+var all = []systems.Strategy{lockstep.Strategy, relay.Strategy, predict.Strategy, reckon.Strategy}
 
 // Settings from a link or a page are untrusted.
 func TestSettingsAreClamped(t *testing.T) {
-	g := rules.Game()
+	c := &Config{Game: rules.Game(), Strategies: all}
 	wild := Settings{Sync: []string{"reckon", "none", "relay", "relay"}, Net: "P77", RTT: 1e9, Jitter: -3, Loss: math.NaN(), Duplicate: 99, Reorder: math.Inf(1),
 		InputDelay: -1, Players: 1 << 40, Seed: math.MaxUint64}
-	s := wild.clamped(g)
+	s := wild.clamped(c)
 	if !slices.Equal(s.Sync, []string{"relay", "reckon"}) || s.Net != "" || s.RTT != maxRTT || s.Jitter != 0 || s.Loss != 0 || s.Duplicate != maxChance ||
 		s.Reorder != maxChance || s.InputDelay != 0 || s.Players != maxPlayers || s.Seed != maxSeed {
 		t.Errorf("%+v", s)
@@ -31,11 +39,11 @@ func TestSettingsAreClamped(t *testing.T) {
 	if p := s.profile(); p.Validate() != nil {
 		t.Errorf("the network is not valid: %v", p.Validate())
 	}
-	if s = (Settings{}).clamped(g); len(s.Sync) != 2 || s.Players != 1 {
+	if s = (Settings{}).clamped(c); len(s.Sync) != 2 || s.Players != 1 {
 		t.Errorf("no settings become %+v", s)
 	}
 	usual := Usual(7)
-	if got := usual.clamped(g); fmt.Sprint(got) != fmt.Sprint(usual) {
+	if got := usual.clamped(c); fmt.Sprint(got) != fmt.Sprint(usual) {
 		t.Errorf("the usual settings are out of range: %+v", got)
 	}
 }
@@ -110,7 +118,7 @@ func TestAGameThatCannotBeShownIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for what, c := range map[string]Config{"Game": {}, "Bot": {Game: &ecs.Game{}}, "Draw": {Game: &ecs.Game{Bot: rules.Game().Bot}}} {
+	for what, c := range map[string]Config{"Game": {}, "Bot": {Game: &ecs.Game{}}, "Draw": {Game: &ecs.Game{Bot: rules.Game().Bot}}, "Strategies": {Game: rules.Game()}} {
 		if err := Register(s, c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), what) {
 			t.Errorf("without %s: %v", what, err)
 		}
@@ -124,7 +132,7 @@ func dial(t *testing.T) (c *websocket.Conn, next func(kind string) map[string]an
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Register(s, Config{Game: rules.Game(), Begin: Usual(3)}); err != nil {
+	if err := Register(s, Config{Game: rules.Game(), Strategies: all, Begin: Usual(3)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,20 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"tendon/ecs"
 	"tendon/net/lab"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
-	"tendon/systems/reckon"
 	"tendon/systems/relay"
-	"tendon/systems/verify"
 )
 
 // Settings are the settings of a page, which are also in its link. Values out of range are clamped.
 type Settings struct {
-	// Sync names one to five strategies, each once.
+	// Sync names one or more strategies, each once.
 	Sync []string `json:"sync"`
 	// Net names a standard profile. The fields up to Reorder are then ignored.
 	Net string `json:"net"`
@@ -54,9 +51,6 @@ const (
 	reorderDelay = 40 * time.Millisecond
 )
 
-// strategies are in the order of the panels.
-var strategies = []systems.Strategy{lockstep.Strategy, relay.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
-
 // Usual returns the default settings: two strategies on a network that shows the difference.
 func Usual(seed uint64) Settings {
 	return Settings{Sync: []string{lockstep.Strategy.Name, relay.Strategy.Name}, RTT: 200, Jitter: 10, Loss: 1, Prediction: true,
@@ -64,16 +58,12 @@ func Usual(seed uint64) Settings {
 }
 
 // clamped returns the settings with each value in its range.
-func (s Settings) clamped(g *ecs.Game) Settings {
-	var sync []string
-	for _, x := range strategies {
-		if slices.Contains(s.Sync, x.Name) {
-			sync = append(sync, x.Name)
-		}
+func (s Settings) clamped(c *Config) Settings {
+	shown := s.shown(c.Strategies)
+	if len(shown) == 0 {
+		shown = c.Strategies[:min(2, len(c.Strategies))] // those of Usual
 	}
-	if s.Sync = sync; len(sync) == 0 {
-		s.Sync = Usual(0).Sync
-	}
+	s.Sync = names(shown)
 	p, _ := simnet.ByName(s.Net)
 	s.Net = p.Name
 	for x, most := range map[*float64]float64{&s.RTT: maxRTT, &s.Jitter: maxJitter, &s.Loss: maxChance, &s.Duplicate: maxChance, &s.Reorder: maxChance} {
@@ -82,7 +72,7 @@ func (s Settings) clamped(g *ecs.Game) Settings {
 		}
 	}
 	s.InputDelay = min(max(s.InputDelay, 0), maxDelay)
-	s.Players = min(max(s.Players, 1), min(g.MaxPlayers, maxPlayers))
+	s.Players = min(max(s.Players, 1), min(c.Game.MaxPlayers, maxPlayers))
 	s.Seed = min(s.Seed, maxSeed)
 	return s
 }
@@ -111,12 +101,28 @@ func (s *Settings) sameMatch(o *Settings) bool {
 	return slices.Equal(s.Sync, o.Sync) && s.LagCompensation == o.LagCompensation && s.Players == o.Players && s.Seed == o.Seed
 }
 
+// shown returns those of the strategies that have a panel, in the order of the panels.
+func (s *Settings) shown(all []systems.Strategy) (list []systems.Strategy) {
+	for _, x := range all {
+		if slices.Contains(s.Sync, x.Name) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+func names(list []systems.Strategy) (names []string) {
+	for _, x := range list {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
 // entries returns the matches.
-func (s *Settings) entries() (list []lab.Entry) {
-	for _, name := range s.Sync {
-		i := slices.IndexFunc(strategies, func(x systems.Strategy) bool { return x.Name == name })
-		e := lab.Entry{Strategy: strategies[i], Own: s.client(name).own()}
-		if name == predict.Strategy.Name {
+func (s *Settings) entries(all []systems.Strategy) (list []lab.Entry) {
+	for _, x := range s.shown(all) {
+		e := lab.Entry{Strategy: x, Own: s.client(&x).own()}
+		if x.Name == predict.Strategy.Name {
 			e.Strategy = predict.New(predict.Config{MaxView: s.maxView()})
 		}
 		list = append(list, e)
@@ -139,12 +145,11 @@ type clientSettings struct {
 }
 
 // client returns the settings of player 0's client of a strategy.
-func (s *Settings) client(strategy string) (c clientSettings) {
-	switch strategy {
-	case predict.Strategy.Name:
+func (s *Settings) client(x *systems.Strategy) (c clientSettings) {
+	if x.Name == predict.Strategy.Name {
 		c.predict = predict.Config{MaxView: s.maxView(), NoReconcile: !s.Reconciliation, NoPlayback: !s.Interpolation}
-	case relay.Strategy.Name:
-	default:
+	}
+	if !x.Predicts {
 		return c
 	}
 	if c.delay = s.InputDelay; !s.Prediction {

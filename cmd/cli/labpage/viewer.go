@@ -39,7 +39,7 @@ const frameRate = 30
 
 func newViewer(c Config, conn *page.Conn) *viewer {
 	now := time.Now()
-	return &viewer{config: c, conn: conn, start: now, last: now, want: c.Begin.clamped(c.Game),
+	return &viewer{config: c, conn: conn, start: now, last: now, want: c.Begin.clamped(&c),
 		frame: frame{picture: page.NewPicture(), ghosts: page.NewPicture(), ghost: newGhost()}}
 }
 
@@ -93,7 +93,7 @@ func (s *viewer) receive(message []byte) {
 	case "set":
 		want := s.want // fields that are not in the message stay
 		if json.Unmarshal(m.Settings, &want) == nil {
-			s.want, s.ready, s.number = want.clamped(s.config.Game), true, m.Number
+			s.want, s.ready, s.number = want.clamped(&s.config), true, m.Number
 		}
 	case "hands":
 		s.controls.set(m.Keys, m.X, m.Y, m.Pointed)
@@ -148,8 +148,8 @@ func (s *viewer) apply() error {
 			return s.refuse(err)
 		}
 	}
-	for i, name := range s.have.Sync {
-		if c := s.have.client(name); c != old.client(name) {
+	for i, x := range s.have.shown(s.config.Strategies) {
+		if c := s.have.client(&x); c != old.client(&x) {
 			if err := s.live.SetOwn(i, c.own()); err != nil {
 				return s.refuse(err)
 			}
@@ -162,7 +162,7 @@ func (s *viewer) apply() error {
 func (s *viewer) begin() error {
 	s.epoch++
 	live, err := lab.NewLive(lab.Config{Game: s.config.Game, Profiles: []simnet.Profile{s.have.profile()}, Players: s.have.Players,
-		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(s.start) }}, s.have.entries())
+		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(s.start) }}, s.have.entries(s.config.Strategies))
 	if err != nil {
 		s.live = nil
 		return s.refuse(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
@@ -21,39 +23,67 @@ import (
 	"tendon/systems/verify"
 )
 
-// All are the sync strategies that --sync accepts, as a client uses them: the server's settings reach the client
-// in the handshake.
-var All = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
+// registered is the one list of strategies, with a usual name of the method and the settings that flags make.
+var registered = []struct {
+	systems.Strategy
+	method    string
+	configure func(*Flags) (systems.Strategy, error)
+}{
+	{relay.Strategy, " (rollback)", func(*Flags) (systems.Strategy, error) { return relay.Strategy, nil }},
+	{lockstep.Strategy, "", (*Flags).lockstep},
+	{predict.Strategy, " (prediction and reconciliation)", (*Flags).predict},
+	{verify.Strategy, "", (*Flags).verify},
+	{reckon.Strategy, " (dead reckoning)", (*Flags).reckon},
+}
+
+var (
+	// All are the sync strategies that --sync accepts, as a client uses them: the server's settings reach the client
+	// in the handshake.
+	All []systems.Strategy
+	// Vars are the variables in the help of Flags.
+	Vars kong.Vars
+
+	names []string // of All
+)
+
+func init() {
+	var list []string
+	for _, r := range registered {
+		All, names, list = append(All, r.Strategy), append(names, r.Name), append(list, r.Name+r.method)
+	}
+	last := len(list) - 1
+	Vars = kong.Vars{"strategies": strings.Join(list[:last], ", ") + " or " + list[last]}
+}
 
 // Flags choose the sync strategy of a server and configure it. The struct is the one table of these flags. Its tags
-// give the help, the check of flags that a strategy does not accept, and the text stored in a recording. The tag sync lists
-// the strategies that accept a flag.
+// give the help, the check of flags that a strategy does not accept, and the text stored in a recording. The help of a flag
+// begins with the strategies that accept it.
 type Flags struct {
-	Sync      string        `default:"relay" help:"Sync strategy: relay (rollback), lockstep, predict (prediction and reconciliation), verify or reckon (dead reckoning)."`
-	Interval  int           `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. 0: 2."`
-	Adapt     bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
-	Eager     bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
-	Margin    int           `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. 0: adapted to the jitter."`
-	Closing   string        `sync:"lockstep" group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
-	Wait      time.Duration `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: how long --closing hybrid waits, at most two frames. Only with --closing hybrid."`
-	Article   bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: the settings of the article on frame sync: 5 frames per packet, no jitter buffer, no catching up."`
-	RelayOnly bool          `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match where votes differ. With --journal, a restarted server computes each match again from tick 0."`
-	Audits    int           `sync:"lockstep" group:"Lockstep and verify" default:"20" help:"lockstep with --relay-only: how many of 1000 results with a majority the server replays all the same. Without --relay-only it checks all."`
-	Reliable  bool          `sync:"lockstep verify" group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
-	Snapshots int           `sync:"predict reckon" group:"Predict and reckon" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, 0: 20. reckon: 1 to 60, 0: 5."`
-	Interest  float64       `sync:"predict reckon" group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. 0: replicate everything to everyone."`
-	LookBack  time.Duration `sync:"predict" group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s. 0: 250ms. --look-back=-1ns: none."`
-	Trusting  bool          `sync:"reckon" group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
-	MaxSpeed  float64       `sync:"reckon" group:"Predict and reckon" help:"reckon: maximum speed of an avatar, in world units per second; faster motion is refused. 0: the game's own limit, if it has one."`
-	Assumed   time.Duration `sync:"reckon" group:"Predict and reckon" help:"reckon: estimate no clocks and assume this latency for every message, at most 3s. 0: clocks are estimated."`
+	Sync      string        `default:"relay" help:"Sync strategy: ${strategies}."`
+	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. 0: 2."`
+	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
+	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
+	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. 0: adapted to the jitter."`
+	Closing   string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
+	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: how long --closing hybrid waits, at most two frames. Only with --closing hybrid."`
+	Article   bool          `group:"Lockstep and verify" help:"lockstep: the settings of the article on frame sync: 5 frames per packet, no jitter buffer, no catching up."`
+	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match where votes differ. With --journal, a restarted server computes each match again from tick 0."`
+	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results with a majority the server replays all the same. Without --relay-only it checks all."`
+	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
+	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, 0: 20. reckon: 1 to 60, 0: 5."`
+	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. 0: replicate everything to everyone."`
+	LookBack  time.Duration `group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s. 0: 250ms. --look-back=-1ns: none."`
+	Trusting  bool          `group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
+	MaxSpeed  float64       `group:"Predict and reckon" help:"reckon: maximum speed of an avatar, in world units per second; faster motion is refused. 0: the game's own limit, if it has one."`
+	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: estimate no clocks and assume this latency for every message, at most 3s. 0: clocks are estimated."`
 }
 
 // syncFlag is one row of the table.
 type syncFlag struct {
-	name  string // with its dashes
-	sync  string // strategies that accept it, separated by blanks
-	value any
-	given bool // its value is not the default
+	name      string   // with its dashes
+	accepting []string // the strategies that accept it
+	value     any
+	given     bool // its value is not the default
 }
 
 // wordStart is where kong puts a dash into the name of a field.
@@ -69,7 +99,8 @@ func (f *Flags) table() (list []syncFlag) {
 			given = fmt.Sprint(value) != usual
 		}
 		name := "--" + strings.ToLower(wordStart.ReplaceAllString(field.Name, "$1-$2"))
-		list = append(list, syncFlag{name, field.Tag.Get("sync"), value.Interface(), given})
+		accepting, _, _ := strings.Cut(field.Tag.Get("help"), ":")
+		list = append(list, syncFlag{name, strings.Split(accepting, ", "), value.Interface(), given})
 	}
 	return list
 }
@@ -94,28 +125,19 @@ func (f *Flags) CommandLine() string {
 // Strategy returns the strategy that the flags describe. It fails if a flag has no effect or is out of range, or if the
 // game lacks what the strategy needs.
 func (f *Flags) Strategy(g *ecs.Game) (systems.Strategy, error) {
-	i := slices.IndexFunc(All, func(s systems.Strategy) bool { return s.Name == f.Sync })
+	i := slices.Index(names, f.Sync)
 	if i < 0 {
-		return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of %s", f.Sync, strategyNames())
+		return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of %s", f.Sync, strings.Join(names, " "))
 	}
 	err := f.checkAccepted()
 	s := All[i]
 	if err == nil {
-		s, err = f.configured(s)
+		s, err = registered[i].configure(f)
 	}
 	if err == nil {
 		err = CheckGame(s, g)
 	}
 	return s, err
-}
-
-// strategyNames lists the strategies, separated by blanks.
-func strategyNames() string {
-	var names []string
-	for _, s := range All {
-		names = append(names, s.Name)
-	}
-	return strings.Join(names, " ")
 }
 
 // CheckGame returns an error if the game lacks what a strategy needs.
@@ -130,12 +152,11 @@ func CheckGame(s systems.Strategy, g *ecs.Game) error {
 // accept all of them.
 func (f *Flags) checkAccepted() error {
 	var refused []string
-	others := strings.Fields(strategyNames())
+	others := slices.Clone(names)
 	for _, flag := range f.table() {
-		accepting := strings.Fields(flag.sync)
-		if flag.given && !slices.Contains(accepting, f.Sync) {
+		if flag.given && !slices.Contains(flag.accepting, f.Sync) {
 			refused = append(refused, flag.name)
-			others = slices.DeleteFunc(others, func(name string) bool { return !slices.Contains(accepting, name) })
+			others = slices.DeleteFunc(others, func(name string) bool { return !slices.Contains(flag.accepting, name) })
 		}
 	}
 	switch {
@@ -145,24 +166,6 @@ func (f *Flags) checkAccepted() error {
 		return fmt.Errorf("--sync %s does not accept %s: leave that out; no strategy accepts all of it", f.Sync, strings.Join(refused, ", "))
 	}
 	return fmt.Errorf("--sync %s does not accept %s: leave that out, or choose --sync %s", f.Sync, strings.Join(refused, ", "), strings.Join(others, " or "))
-}
-
-// configured returns a strategy with the settings of the flags.
-func (f *Flags) configured(s systems.Strategy) (systems.Strategy, error) {
-	switch s.Name {
-	case lockstep.Strategy.Name:
-		c, err := f.lockstep()
-		return lockstep.New(c), err
-	case predict.Strategy.Name:
-		c, err := f.predict()
-		return predict.New(c), err
-	case reckon.Strategy.Name:
-		c, err := f.reckon()
-		return reckon.New(c), err
-	case verify.Strategy.Name:
-		return verify.New(verify.Config{Reliable: f.Reliable}), nil
-	}
-	return s, nil
 }
 
 // maxInterest bounds --interest, in world units.
@@ -179,47 +182,51 @@ func (f *Flags) replication(maxSnapshots int) error {
 	return nil
 }
 
-func (f *Flags) predict() (c predict.Config, err error) {
+func (f *Flags) predict() (s systems.Strategy, err error) {
 	if err = f.replication(1000); err == nil && f.LookBack > time.Second {
 		err = fmt.Errorf("--look-back %v: choose at most 1s", f.LookBack)
 	}
 	if err != nil {
-		return c, err
+		return s, err
 	}
-	c = predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}
-	return c, c.Check()
+	c := predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}
+	return predict.New(c), c.Check()
 }
 
-func (f *Flags) reckon() (c reckon.Config, err error) {
+func (f *Flags) verify() (systems.Strategy, error) {
+	return verify.New(verify.Config{Reliable: f.Reliable}), nil
+}
+
+func (f *Flags) reckon() (s systems.Strategy, err error) {
 	if err := f.replication(60); err != nil {
-		return c, err
+		return s, err
 	}
 	switch {
 	case !(f.MaxSpeed >= 0 && f.MaxSpeed <= motion.MaxVelocity.Float()):
-		return c, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, motion.MaxVelocity.Float())
+		return s, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, motion.MaxVelocity.Float())
 	case f.Trusting && f.MaxSpeed != 0:
-		return c, errors.New("--trusting accepts any speed: leave --max-speed out")
+		return s, errors.New("--trusting accepts any speed: leave --max-speed out")
 	case f.Assumed < 0 || f.Assumed > 3*time.Second:
-		return c, fmt.Errorf("--assumed %v: choose 0 to 3s", f.Assumed)
+		return s, fmt.Errorf("--assumed %v: choose 0 to 3s", f.Assumed)
 	}
-	c = reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), Trusting: f.Trusting,
+	c := reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), Trusting: f.Trusting,
 		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}
-	return c, c.Check()
+	return reckon.New(c), c.Check()
 }
 
 // usualAudits is the default of --audits.
 const usualAudits = 20
 
-func (f *Flags) lockstep() (c lockstep.Config, err error) {
+func (f *Flags) lockstep() (s systems.Strategy, err error) {
 	switch {
 	case f.Audits != usualAudits && !f.RelayOnly && f.Audits >= 0 && f.Audits <= 1000:
-		return c, fmt.Errorf("--audits %d is for --relay-only: without it the server computes the match and checks every result; leave --audits out", f.Audits)
+		return s, fmt.Errorf("--audits %d is for --relay-only: without it the server computes the match and checks every result; leave --audits out", f.Audits)
 	case f.Wait != 0 && f.Closing != "hybrid":
-		return c, fmt.Errorf("--wait %v is how long --closing hybrid waits, and --closing is %s: choose --closing hybrid, or leave --wait out", f.Wait, f.Closing)
+		return s, fmt.Errorf("--wait %v is how long --closing hybrid waits, and --closing is %s: choose --closing hybrid, or leave --wait out", f.Wait, f.Closing)
 	case f.Article && (f.Interval != 0 || f.Margin != 0):
-		return c, errors.New("--article chooses interval and margin itself: leave --interval and --margin out")
+		return s, errors.New("--article chooses interval and margin itself: leave --interval and --margin out")
 	}
-	c.Interval, c.Margin = f.Interval, f.Margin
+	c := lockstep.Config{Interval: f.Interval, Margin: f.Margin}
 	if f.Article {
 		c = lockstep.Article()
 	}
@@ -230,5 +237,5 @@ func (f *Flags) lockstep() (c lockstep.Config, err error) {
 	if field := (*lockstep.FieldError)(nil); errors.As(err, &field) { // a field has the name of its flag
 		err = fmt.Errorf("--%s %s: %s", strings.ToLower(field.Field), field.Value, field.Want)
 	}
-	return c, err
+	return lockstep.New(c), err
 }

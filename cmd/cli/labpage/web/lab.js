@@ -44,13 +44,15 @@ function show() {
     box.disabled = box.checked && settings.sync.length <= 2;
   }
   const has = (...names) => names.some((n) => settings.sync.includes(n));
-  const use = { prediction: has("relay", "predict"), delay: has("relay", "predict"), reconciliation: has("predict"), interpolation: has("predict"), lagcomp: has("predict") };
+  const ahead = has(...hello.predict);
+  const use = { prediction: ahead, delay: ahead, reconciliation: has("predict"), interpolation: has("predict"), lagcomp: has("predict") };
   for (const [n, used] of Object.entries(use)) document.querySelector(`input[name=${n}]`).closest("label").classList.toggle("idle", !used);
 }
 
 // greet sets the page up by what the server has to offer.
 function greet(m) {
   hello = m;
+  for (const name of m.strategies) methods[name] ??= { title: name, series: 6, plain: "" };
   settings = { ...m.settings, ...read(location.hash) };
   $("game").textContent = `· ${m.game}`;
   const own = new Option("By hand", "");

@@ -12,7 +12,7 @@ import (
 
 // PageFlags open the lab in a browser.
 type PageFlags struct {
-	Page bool `group:"The page" help:"Serve a page on which the same match runs by two to five strategies side by side. You are one of the players, and you change the network. It needs nothing from outside, and no other computer reaches it."`
+	Page bool `group:"The page" help:"Serve a page on which the same match runs by two or more strategies side by side. You are one of the players, and you change the network. It needs nothing from outside, and by default only this computer reaches it."`
 	app.BrowseFlags
 }
 
@@ -22,7 +22,7 @@ func (v *PageFlags) Check() error { return v.BrowseFlags.Check(v.Page) }
 // Serve serves the page until Ctrl-C.
 func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 	return v.BrowseFlags.Serve(a, "The lab", page.Config{Streams: labpage.Streams}, func(s *page.Server) error {
-		return labpage.Register(s, labpage.Config{Game: a.Game, Begin: begin})
+		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.All, Begin: begin})
 	}, app.Fields{"seed": begin.Seed})
 }
 
