@@ -7,6 +7,7 @@ import (
 	"tendon/bench/internal/entities"
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 // BenchmarkRows runs each row of the table once and reports its ratio, for tools that read Go's benchmarks:
@@ -73,7 +74,7 @@ func TestLoadsWriteAsMuchAsTheirRowsSay(t *testing.T) {
 
 // A tick of a relay match, with both clients, the server and seven ticks of rollback, leaves nothing to collect.
 func TestATickOfAMatchAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	m := relayMatch()
@@ -96,7 +97,7 @@ func TestATickOfAMatchAllocatesNothing(t *testing.T) {
 
 // Every shot spawns and despawns.
 func TestSpawningAndDespawningAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	b := spawner{}
@@ -115,7 +116,7 @@ func TestSpawningAndDespawningAllocatesNothing(t *testing.T) {
 
 // Every tick saves, and every rollback restores.
 func TestSavingAndRestoringAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, l := range loads {

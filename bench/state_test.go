@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"tendon/bench/internal/cubes"
+	"tendon/ecs/race"
 )
 
 // The client's replica is equal to the recording in every frame. The number of bytes depends on no clock, so the test
 // holds the row's reach.
 func TestCubesArriveToTheLastBitWithinTheReachOfTheRow(t *testing.T) {
 	frames, reach := cubeFrames, cubeRows()[0].Reach
-	if raceEnabled { // few cubes roll at first, so the header is a larger part of a delta
+	if race.Enabled { // few cubes roll at first, so the header is a larger part of a delta
 		frames, reach = cubeFrames/10, 1
 	}
 	l, ours, packed := newReel(frames), 0, 0
@@ -73,7 +74,7 @@ func TestFullStatesAndReplicasAreEqual(t *testing.T) {
 
 // A server replicates to many clients in each tick.
 func TestReplicationAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	r := walk(200, 60)

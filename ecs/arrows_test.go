@@ -94,6 +94,7 @@ var arrows = []struct {
 	{"ecs/image", []string{"ecs/fixed"}},
 	{"ecs", []string{"ecs/fixed", "ecs/image"}},
 	{"ecs/internal/sample", []string{"ecs", "ecs/fixed"}}, // for tests
+	{"ecs/race", nil},                                     // for tests
 	{"rollback/record/cursor", []string{"ecs", "ecs/fixed", "rollback", "rollback/record"}},
 	{"rollback/record/bundle", []string{"ecs", "ecs/fixed", "rollback/record", "rollback/record/cursor", "net/wire"}},
 	{"rollback/record", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},

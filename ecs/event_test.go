@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // A view matches predicted and confirmed events by their keys, so keys must be unique within a tick.
@@ -123,7 +124,7 @@ func TestDecodedEventsEqualEmittedEvents(t *testing.T) {
 	if total < 100 || longest < 3 || irreversible < 20 {
 		t.Errorf("%d events, at most %d in a tick, %d irreversible: the test shows nothing", total, longest, irreversible)
 	}
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	for len(w.Events()) == 0 {

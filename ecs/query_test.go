@@ -1,6 +1,7 @@
 package ecs_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,7 +11,18 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
+
+// Random histories are a fifth as many under the race detector: each takes ten times as long.
+func init() {
+	if !race.Enabled {
+		return
+	}
+	if err := flag.Set("rapid.checks", "20"); err != nil {
+		panic(err)
+	}
+}
 
 // A query yields the matching rows of all owners in the order of rows; presence alone decides which match.
 func TestQueriesYieldExactlyTheMatchingRowsUpwards(t *testing.T) {

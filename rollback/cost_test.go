@@ -5,12 +5,13 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 // A tick must not feed the collector, on a client that goes back eight ticks each tick and on a server that never
 // does.
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, policy := range policies {

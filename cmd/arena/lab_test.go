@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/cmd/arena/rules"
+	"tendon/ecs/race"
 	"tendon/net/lab"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -16,7 +17,7 @@ import (
 // The arena may miss only the gates in the lab's list of known misses. Half minutes of rockets differ, so a gate is missed
 // when the mean of three matches misses it. A known miss that all three meet is logged: it may leave the list.
 func TestTheArenaMissesOnlyTheGatesThatItIsKnownToMiss(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("minutes of matches: under the race detector the lab's own tests play some")
 	}
 	type sum struct {

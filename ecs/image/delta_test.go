@@ -11,6 +11,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // sameState fails unless both worlds' states are equal byte for byte.
@@ -248,7 +249,7 @@ func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
 
 // A server makes a delta per client and tick, and a client applies one per tick. Neither may allocate.
 func TestDeltasAllocateNothingOnceWarm(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	server, client := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())

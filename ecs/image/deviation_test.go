@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // dBody has all roles of a moving thing, and a field that is no motion.
@@ -157,7 +158,7 @@ func TestDeviationRefusesStatesOfSeveralWorlds(t *testing.T) {
 
 // A client compares with every state that arrives.
 func TestDeviationAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w := sample.NewWorld(t, deviationGame())

@@ -11,6 +11,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // limitedWorld returns a world of the busy game with four players, in which only player 1's rows are predicted.
@@ -365,7 +366,7 @@ func TestAJoinInALimitedWorldKeepsOnlyPredictedAvatars(t *testing.T) {
 }
 
 func TestALimitedTickAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w, rows := limitedWorld(t, sample.Busy())

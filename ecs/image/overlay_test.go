@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // randomRows returns a set of whole owners and of single rows.
@@ -200,7 +201,7 @@ func TestOverlayRefusesStatesOfOtherWorlds(t *testing.T) {
 
 // A client overlays the server's state in every tick of a resimulation.
 func TestOverlayAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w := sample.NewWorld(t, crowdedGame())

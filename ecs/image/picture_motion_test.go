@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // Tools measure here what a player sees, for any game. Entities that only the picture moves count with their shown
@@ -49,7 +50,7 @@ func TestMotionsAreOfTheShownState(t *testing.T) {
 }
 
 func TestMotionsAllocateNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w, v := sample.NewWorld(t, composeGame()), sample.NewView(t, composeGame())

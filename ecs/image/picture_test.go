@@ -12,6 +12,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // composeGame has components of all roles, in pages of all sizes, and systems that change them and who has them.
@@ -339,7 +340,7 @@ func TestDressEndsThePicture(t *testing.T) {
 }
 
 func TestComposeAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	g := composeGame()

@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // pPlace is a place; two components have one.
@@ -144,7 +145,7 @@ func FuzzPlacement(f *testing.F) {
 
 // A tick that places its avatars allocates nothing.
 func TestPlacingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w := sample.NewWorld(t, placementGame())

@@ -10,6 +10,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // replicate makes the replica, which has the state base, have the state now.
@@ -258,7 +259,7 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 
 // A server replicates hundreds of entities to dozens of clients in every tick.
 func TestUpdatingAReplicaAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w, replica := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())

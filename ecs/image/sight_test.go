@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 var (
@@ -352,7 +353,7 @@ func TestAReplayWithHistoryIsEqual(t *testing.T) {
 }
 
 func TestSeenAllocatesNothingOnceWarm(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	r := newSightRig(t)

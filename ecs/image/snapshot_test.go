@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/race"
 )
 
 // Any of the last states can be restored exactly, in any order.
@@ -228,7 +229,7 @@ func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
 
 // Once warm, a tick with spawns and deaths, its save, a rewind and the checksum allocate nothing.
 func TestATickAllocatesNothingOnceWarm(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	g := sample.Busy()

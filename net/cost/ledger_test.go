@@ -10,6 +10,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 // clock is a clock that is set by hand.
@@ -210,7 +211,7 @@ func TestLatestIsSafeFromAnyGoroutine(t *testing.T) {
 
 // The ledger runs in every tick of every match.
 func TestAccountingATurnAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	defer LabelSamples()()
@@ -367,7 +368,7 @@ func TestSectionsThatAreNotLeftInOrderPanic(t *testing.T) {
 
 // Allocations are counted exactly, and where they happen: what is nested in a section is not its own.
 func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	l, c := newLedger(t, func(c *Config) { c.Allocs = true })

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"tendon/ecs/race"
 )
 
 // everyTurn is the number of ticks between two turns of a player in the match of the gates: 2.7 s.
@@ -12,7 +14,7 @@ const everyTurn = 162
 // The strategies meet their gates, except the known misses. A known miss that is met is only logged: it may be removed from
 // Misses. The round trip of P7 changes slowly, so that minutes differ; its values are means of several matches.
 func TestTheStrategiesMeetTheirGates(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("a quarter of an hour of matches: under the race detector other tests play some")
 	}
 	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3", "P5"), For: 24 * time.Second, script: turns(everyTurn), Seed: 1, Jobs: 4}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -101,7 +102,7 @@ func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *ma
 // without a second run, and must find the same frame.
 func TestInputToDisplayEqualsTheDifferenceToARunWithoutTheChange(t *testing.T) {
 	on := []string{"P0", "P3", "P5"}
-	if raceEnabled {
+	if race.Enabled {
 		on = on[1:2]
 	}
 	for _, s := range strategies {

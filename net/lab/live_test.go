@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -237,7 +238,7 @@ func TestWithoutInterpolationRemoteEntitiesAreNewerAndMoveInSteps(t *testing.T) 
 }
 
 func TestWithoutLagCompensationTheServerHitsSomethingElse(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("one goroutine has nothing to race with, and it takes long")
 	}
 	var hits [2]float64
@@ -256,7 +257,7 @@ func TestWithoutLagCompensationTheServerHitsSomethingElse(t *testing.T) {
 
 // A page may be open for days: a Live does not grow.
 func TestALiveDoesNotGrow(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("one goroutine has nothing to race with, and it takes long")
 	}
 	w := newLiveTest(t, "P3", entries(relay.Strategy, predict.Strategy)...)

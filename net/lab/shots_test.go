@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/systems"
 	"tendon/systems/predict"
 )
@@ -23,7 +24,7 @@ func shotsOf(t *testing.T, back systems.Time, on ...string) []Result {
 // alone is the cap.
 func TestTheServerHitsWhatThePictureShows(t *testing.T) {
 	on := []string{"P0", "P3", "P5"}
-	if raceEnabled {
+	if race.Enabled {
 		on = on[1:2]
 	}
 	most := map[string]float64{"P0": 1, "P3": 1, "P5": 5}

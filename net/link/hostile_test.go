@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tendon/ecs/race"
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 )
@@ -347,7 +348,7 @@ func TestAFloodIsNotAmplified(t *testing.T) {
 
 // A tick allocates nothing, except that a received reliable segment costs the core four small allocations.
 func TestTicksAllocateNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for name, work := range map[string]func(*Link){

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -18,7 +19,7 @@ import (
 
 // conforms plays the suite; under the race detector over one link, which runs the same code as the others.
 func conforms(t *testing.T, s systems.Strategy) {
-	if raceEnabled {
+	if race.Enabled {
 		conformance(t, s, links[1:2])
 		return
 	}
@@ -30,7 +31,7 @@ func TestRelayConforms(t *testing.T) { conforms(t, relay.Strategy) }
 // Clients of verify simulate nothing and show the server's states.
 func TestVerifyConforms(t *testing.T) {
 	t.Run("datagrams", func(t *testing.T) { conforms(t, verify.Strategy) })
-	if !raceEnabled {
+	if !race.Enabled {
 		t.Run("reliable", func(t *testing.T) { conforms(t, verify.New(verify.Config{Reliable: true})) })
 	}
 }
@@ -41,7 +42,7 @@ func TestPredictConforms(t *testing.T) { conforms(t, predict.Strategy) }
 // Lockstep has the same state on every peer, over either channel and whether or not the server simulates.
 func TestLockstepConforms(t *testing.T) {
 	t.Run("datagrams", func(t *testing.T) { conforms(t, lockstep.Strategy) })
-	if raceEnabled {
+	if race.Enabled {
 		return
 	}
 	for name, c := range map[string]lockstep.Config{"reliable": {Reliable: true}, "on demand": {OnDemand: true}, "eager": {Interval: 5, Eager: true}} {

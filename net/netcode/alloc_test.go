@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"tendon/ecs/race"
 )
 
 // pair is a connected client and server whose packets a test carries by hand.
@@ -34,7 +36,7 @@ func (p *pair) exchange() bool {
 }
 
 func TestPacketsAllocateNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	p := newPair(t)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"tendon/ecs/race"
 )
 
 // allocated returns the bytes f allocates: the least of three runs, since others allocate too meanwhile. prepare runs
@@ -31,7 +33,7 @@ func allocated(prepare, f func()) uint64 {
 // wantBounded checks the rule of the threat table: no decoder allocates more than twice its input.
 func wantBounded(t *testing.T, got uint64, input int) {
 	t.Helper()
-	if !raceDetector && got > uint64(2*input) {
+	if !race.Enabled && got > uint64(2*input) {
 		t.Errorf("%d bytes allocated for %d bytes of input, want at most twice as many", got, input)
 	}
 }

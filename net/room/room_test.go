@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/client"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -260,7 +261,7 @@ func TestCloseEndsEverySession(t *testing.T) {
 
 // A tick of a room and its clients allocates nothing.
 func TestAFrameAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	g := newRig(t, func(c *room.Config) { c.Sinks = nil })

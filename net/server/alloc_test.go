@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tendon/ecs/race"
 	"tendon/net/netcode"
 )
 
@@ -14,7 +15,7 @@ func (nowhere) send(*netcode.Outbox) int { return 0 }
 
 // A turn of a worker allocates nothing after a warm-up.
 func TestATurnAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/net/client"
 	"tendon/net/link"
 	"tendon/net/netcode"
@@ -287,7 +288,7 @@ func TestAMillionBadPacketsWriteNoLogAndTakeNoMemory(t *testing.T) {
 		a := w.join(w.mint(w.ticket(1, "duel")))
 		w.until("a live", 5*time.Second, w.live(a))
 		packets := 1_000_000
-		if raceEnabled || testing.Short() {
+		if race.Enabled || testing.Short() {
 			packets = 50_000
 		}
 		random := rand.New(rand.NewPCG(1, 2))

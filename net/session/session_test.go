@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/systems"
 )
 
@@ -612,7 +613,7 @@ func TestAnImageIsTheSameHoweverItsWorkIsSpread(t *testing.T) {
 
 // Messages of the strategy are sent every tick and do not allocate.
 func TestStrategyMessagesDoNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	p := newPair(t, ServerConfig{}, Hello{})

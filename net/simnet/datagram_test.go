@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"tendon/ecs/race"
 )
 
 // A network or a proxy that is closed leaves nothing running.
@@ -318,7 +320,7 @@ func TestTheDatagramFloorAlsoRunsOnTheRealClock(t *testing.T) {
 
 // 64 rooms run over one such network in the tests above it.
 func TestSocketsAllocateNothingPerPacket(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	n := NewDatagramNet(Config{})

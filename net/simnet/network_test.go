@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tendon/ecs/race"
 )
 
 const second = time.Second
@@ -663,7 +665,7 @@ func TestTheCountersAddUp(t *testing.T) {
 
 // The lab runs whole matches at 50 times real time: the network must not feed the collector.
 func TestSteadyTrafficAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	n, client, server := pair(t, 1, profile(t, "P5"))

@@ -10,6 +10,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/rollback"
 )
 
@@ -299,7 +300,7 @@ func TestAHistoryBeginsAgainWithATickThatDoesNotFollow(t *testing.T) {
 
 // A history costs its room a copy of the inputs per tick, and no allocation.
 func TestAFullHistoryAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	h, m := historyOf(t, 500, 60)

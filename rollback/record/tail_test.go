@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 func newTail(ticks int) *Tail { return NewTail(game(), ticks, TailBytes) }
@@ -246,7 +247,7 @@ func TestAGapEmptiesATail(t *testing.T) {
 }
 
 func TestATailAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	tail := newTail(20)

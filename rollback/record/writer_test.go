@@ -10,6 +10,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/wire"
 )
 
@@ -212,7 +213,7 @@ func refuses(h Header) bool {
 
 // A room writes its journal 60 times a second beside thousands of others.
 func TestATickAndItsFlushAllocateNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w, err := NewWriter(io.Discard, game(), HeaderOf(game(), 1, build))

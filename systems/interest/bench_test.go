@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 )
 
 // moving is a population that walks at 5 units a second, 60 ticks a second, with about 30 others within a radius of 50.
@@ -73,7 +74,7 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 func TestAnUpdateAllocatesNothingAfterWarmUp(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for b, s := range all(t, Config{Radius: fixed.FromInt(50), Rate: 5}) {

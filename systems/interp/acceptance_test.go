@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -46,7 +47,7 @@ func TestGH01ShownIsTheTruthOfTheDelayAgo(t *testing.T) {
 func TestGH02PlaybackIsSmoothOverABadNetwork(t *testing.T) {
 	const v, minutes = 5.0, 10
 	seeds := uint64(6)
-	if raceDetector {
+	if race.Enabled {
 		seeds = 2
 	}
 	for _, link := range []struct {
@@ -73,7 +74,7 @@ func TestGH02PlaybackIsSmoothOverABadNetwork(t *testing.T) {
 		if mean := age / float64(frames); rate > link.freezes || mean > link.age {
 			t.Errorf("%s: %.3f freezes a minute and %.0f ms of age", link.profile, rate, mean*1000)
 		}
-		if late == 0 && !raceDetector {
+		if late == 0 && !race.Enabled {
 			t.Errorf("%s: nothing ever came late: the test shows nothing", link.profile)
 		}
 	}

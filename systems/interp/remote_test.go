@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/systems"
 )
 
@@ -158,7 +159,7 @@ func TestASlowEntityDoesNotKeepItsOffset(t *testing.T) {
 
 // Nothing allocates: a client shows hundreds of entities in every frame.
 func TestNothingAllocatesInAFrame(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	p := NewPlayback(PlaybackConfig{TickRate: 60, Interval: 3})

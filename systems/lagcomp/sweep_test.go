@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/rollback"
 )
 
@@ -372,7 +373,7 @@ func TestASweepNeedsToKnowWhereAndHowLarge(t *testing.T) {
 }
 
 func TestAShotAllocatesNothingOnceWarm(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	c := newMovingWorld(t, 100, 3, fixed.FromRatio(1, 10), 0)

@@ -1,10 +1,14 @@
 package lockstep
 
-import "testing"
+import (
+	"testing"
+
+	"tendon/ecs/race"
+)
 
 // Nothing is allocated in a tick, on the server or on a client, operations included, whichever way frames go.
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, way := range ways {

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -13,7 +14,7 @@ import (
 
 // However often a client draws, it runs at the server's pace, and every press that a player makes is there once.
 func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the same, slowly")
 	}
 	for _, hz := range []int{20, 30, 59, 144, 240} {

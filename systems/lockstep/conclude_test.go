@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -53,7 +54,7 @@ func TestConcludeDecidesThePendingBallot(t *testing.T) {
 			voters image.PlayerSet
 			how    systems.How
 		}{{0b0111, systems.ByMajority}, {0b0011, systems.ByReplay}, {0, systems.ByReplay}} {
-			if raceDetector && c.voters != 0b0011 {
+			if race.Enabled && c.voters != 0b0011 {
 				continue // the same, slowly
 			}
 			m := fourWho(t, ending(), Config{OnDemand: onDemand, VoteTime: 60 * systems.Second}, c.voters)

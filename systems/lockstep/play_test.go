@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -34,7 +35,7 @@ var ways = []struct {
 func TestEveryClientExecutesTheServersLog(t *testing.T) {
 	for _, way := range ways {
 		profiles, length, enough := []string{"P0", "P3", "P5", "P8"}, 12*time.Second, 400
-		if raceDetector {
+		if race.Enabled {
 			profiles, length, enough = profiles[2:3], 4*time.Second, 100 // the same, slowly
 		}
 		for _, name := range profiles {

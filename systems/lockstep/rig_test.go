@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/net/wire"
@@ -451,7 +452,7 @@ func (c *client) stallShare() float64 { return 100 * float64(c.lost) / float64(m
 
 // notUnderRace skips a run of many frames: the halves start no goroutine, and one run of each kind shows that.
 func notUnderRace(t *testing.T) {
-	if lockstep.RaceDetector {
+	if race.Enabled {
 		t.Skip("the same figures, slowly")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/rollback"
@@ -145,7 +146,7 @@ func TestASpectatorFollowsAndItsOperationsAreRefused(t *testing.T) {
 // simulation late starts from the first frame. Both catch up quickly, and without the events that they missed.
 func TestALateClientCatchesUp(t *testing.T) {
 	for i, way := range ways {
-		if raceDetector && i > 2 {
+		if race.Enabled && i > 2 {
 			continue // the same, slowly
 		}
 		t.Run(way.name, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestALateClientCatchesUp(t *testing.T) {
 
 // A server that keeps little of a match computes what it cannot keep, and a peer that is too far behind gets an image.
 func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the same, slowly")
 	}
 	for _, onDemand := range []bool{false, true} {
@@ -203,7 +204,7 @@ func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
 // live again.
 func TestAnOutageIsCaughtUpWithoutAnImage(t *testing.T) {
 	for i, way := range ways {
-		if way.config.Closing != Optimistic || raceDetector && i > 1 {
+		if way.config.Closing != Optimistic || race.Enabled && i > 1 {
 			continue // the others wait for the player; or it is the same, slowly
 		}
 		t.Run(way.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -54,7 +55,7 @@ func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 		how      systems.How
 	}{{false, 0, systems.ByMajority}, {false, 1, systems.ByMajority}, {true, 0, systems.ByMajority}, {true, 1, systems.ByMajority},
 		{true, 2, systems.ByMajority}, {false, 2, systems.ByMajority}} {
-		if raceDetector && way.wrong != 1 {
+		if race.Enabled && way.wrong != 1 {
 			continue // the same, slowly
 		}
 		m := newMatch(t, ending(), 3, Config{OnDemand: way.onDemand})
@@ -90,7 +91,7 @@ func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 // Two against two, and the server has to play the match; it does so beside its own work, and once.
 func TestAContestedResultIsPlayedAgain(t *testing.T) {
 	for _, onDemand := range []bool{false, true} {
-		if raceDetector && !onDemand {
+		if race.Enabled && !onDemand {
 			continue // the same, slowly
 		}
 		m := newMatch(t, ending(), 3, Config{OnDemand: onDemand})
@@ -180,7 +181,7 @@ func TestAThirdDesyncExpels(t *testing.T) {
 
 // A match that follows while the one before is still voted on is decided, too: one after the other.
 func TestEveryMatchOfARoomIsDecided(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the same, slowly")
 	}
 	for _, onDemand := range []bool{false, true} {

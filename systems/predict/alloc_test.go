@@ -5,12 +5,13 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 	"tendon/systems"
 )
 
 // Neither the server nor a client allocates in a tick: with corrections, spawns, views and presentation.
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	t.Run("everything is heard", func(t *testing.T) { allocatesNothing(t, Config{}) })

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/rollback"
@@ -170,7 +171,7 @@ func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		return 10 * time.Minute
-	case raceDetector || testing.Short():
+	case race.Enabled || testing.Short():
 		return 5 * time.Second
 	}
 	return 15 * time.Second
@@ -205,7 +206,7 @@ func (m *match) log() {
 // input delay, and no snapshot costs more than the prediction window.
 func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T) {
 	for i := range 10 {
-		if raceDetector && i != 3 && i != 5 && i != 7 {
+		if race.Enabled && i != 3 && i != 5 && i != 7 {
 			continue // too slow; the others cover the same code
 		}
 		name := [...]string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}[i]

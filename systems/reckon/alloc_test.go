@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/motion"
@@ -13,7 +14,7 @@ import (
 // Nothing allocates on the way of a record, from the send policy to the shown position. Clients receive records of
 // every relevant entity many times a second.
 func TestARecordAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	rules := motion.Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}

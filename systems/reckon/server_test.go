@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
@@ -299,7 +300,7 @@ func TestForgedMessagesAreRefused(t *testing.T) {
 
 // Neither half allocates while all players walk and shoot.
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for name, c := range map[string]Config{"all": {StateRate: 60}, "interest": {StateRate: 60, Interest: fixed.FromInt(100)}} {

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -123,7 +124,7 @@ func (p *play) resyncs() (n uint64) {
 
 // minutes returns how long an acceptance line runs. The race detector runs a tenth of it.
 func minutes(n time.Duration) time.Duration {
-	if raceDetector {
+	if race.Enabled {
 		return n * time.Minute / 10
 	}
 	return n * time.Minute
@@ -153,7 +154,7 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		c := p.server.counts
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, server %+v, client %+v, %d resyncs", v.profile, p.rms(), p.worst/top, rate,
 			g, c, p.half(0).counts, p.resyncs())
-		if raceDetector {
+		if race.Enabled {
 			v.rms *= 1.5 // a minute may be a bad one
 		}
 		if !(p.rms() <= v.rms) || float64(o.motion.Stats.Snaps) > seconds/60 || p.half(0).counts.Snaps > 0 || rate > 1.2 {
@@ -210,7 +211,7 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		profiles, lasting = []string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}, 600
-	case raceDetector:
+	case race.Enabled:
 		profiles = profiles[:1]
 	}
 	for _, profile := range profiles {

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -175,7 +176,7 @@ func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 
 // RB-06: at 250 ms an own input shows in the frame in which it was made, W is in 15 … 18, and nothing stalls.
 func TestAQuarterSecondOfRoundTripIsHidden(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the same figures, slowly")
 	}
 	m := several(t, 2, profile(t, "P4"), 6, systems.ClientConfig{})
@@ -295,7 +296,7 @@ func TestAnOutageOfAQuarterSecondIsCaughtUpAtOnce(t *testing.T) {
 // RB-09: on a machine where a step takes 0.9 ticks of time, deep rollbacks make slow frames and slow frames deep
 // rollbacks. It must not run away: what cannot be predicted is played when it is confirmed.
 func TestASlowClientDoesNotRunAway(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the same figures, slowly")
 	}
 	for _, cost := range []float64{0.05, 0.2, 0.4, 0.9} {

@@ -1,10 +1,14 @@
 package relay
 
-import "testing"
+import (
+	"testing"
+
+	"tendon/ecs/race"
+)
 
 // Nothing is allocated in a tick, on the server or on a client, rollbacks included.
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	l := newLoop(t, testGame(60), 2, 3, zigzag)

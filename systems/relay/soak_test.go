@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -16,7 +17,7 @@ func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		return 10 * time.Minute
-	case raceDetector || testing.Short():
+	case race.Enabled || testing.Short():
 		return 5 * time.Second
 	}
 	return 15 * time.Second
@@ -50,7 +51,7 @@ func (m *match) log() {
 func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 	for _, channel := range []string{"datagram", "reliable"} {
 		for i := range 10 {
-			if raceDetector && i != 3 && (channel == "reliable" || i != 5 && i != 7) {
+			if race.Enabled && i != 3 && (channel == "reliable" || i != 5 && i != 7) {
 				continue // too slow; the others take the same ways through the code
 			}
 			name := fmt.Sprintf("P%d", i)
@@ -106,7 +107,7 @@ func TestTwinsAndReorderedMessagesChangeNothing(t *testing.T) {
 // most 0 and 0.2 %. On P3, W p99 is 10 as it is after a frame's step and 9 before it. Without jitter and loss it is 7
 // there: a round trip of 6 ticks and one of margin.
 func TestTheWindowStaysWithinTheGates(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the same figures, slowly")
 	}
 	for _, gate := range []struct {
@@ -141,7 +142,7 @@ func TestTheWindowStaysWithinTheGates(t *testing.T) {
 // (The thousand sources are in rollback's own tests; these go over the network.)
 func TestSpawnsInsideTheWindowTakeTheSameRowsEverywhere(t *testing.T) {
 	runs := uint64(12)
-	if raceDetector || testing.Short() {
+	if race.Enabled || testing.Short() {
 		runs = 5
 	}
 	for seed := range runs {
@@ -164,7 +165,7 @@ func TestSpawnsInsideTheWindowTakeTheSameRowsEverywhere(t *testing.T) {
 // RB-10: going back 1, 2, 7 or 30 ticks in every frame, for nothing, changes nothing.
 func TestASyncTestOverTheNetworkFindsNothing(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 30} {
-		if raceDetector && n > 1 && n < 30 {
+		if race.Enabled && n > 1 && n < 30 {
 			continue
 		}
 		m := several(t, 2, profile(t, "P3"), uint64(n), systems.ClientConfig{})

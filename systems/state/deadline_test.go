@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 // shaken is a server's world in which entities of all sizes change in every tick. One client receives them by priorities of
@@ -142,7 +143,7 @@ const largestUpdate = 90
 // for half as much again, the rest follows the priorities, and the highest is sent far more often.
 func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
 	seeds := uint64(16)
-	if raceEnabled {
+	if race.Enabled {
 		seeds = 2
 	}
 	var starved [2]ecs.Tick
@@ -188,7 +189,7 @@ func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
 // priorities alone, nor to deadlines alone.
 func TestAOI04ABudgetThatCannotBeMetIsReported(t *testing.T) {
 	seeds := uint64(2)
-	if raceEnabled {
+	if race.Enabled {
 		seeds = 1
 	}
 	for seed := range seeds {
@@ -301,7 +302,7 @@ func TestAnEntityAtRestGoesBeforeMovingOnes(t *testing.T) {
 
 // Choosing what goes first costs no garbage either.
 func TestABodyThatIsTooSmallAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	k := newShaken(t, 9, 150, 5, 1)

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 )
 
 // movingRig makes a rig of n entities, all moving or all at rest.
@@ -226,7 +227,7 @@ func TestWhatHasNoRoomHoldsNothingUp(t *testing.T) {
 
 // A player's wire must not wait for the collector.
 func TestATickOfObservingSendingAndTakingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	g := movingRig(t, 100, true)
@@ -283,7 +284,7 @@ func TestMovingEntitiesTakeFewBytes(t *testing.T) {
 // deltas that the server never sees acknowledged.
 func TestUnacknowledgedBodiesDoNoHarm(t *testing.T) {
 	seeds := uint64(4)
-	if raceEnabled {
+	if race.Enabled {
 		seeds = 1
 	}
 	for seed := range seeds {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 )
 
 // Deltas are lost, duplicated and overtaken, and entities become relevant and irrelevant. Once the world rests, the client
@@ -20,7 +21,7 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 		{base: 90, jitter: 3},
 	}
 	for i, l := range links {
-		if raceEnabled && i%3 != 0 {
+		if race.Enabled && i%3 != 0 {
 			continue // the detector takes ten times as long
 		}
 		g := newRig(t, uint64(i), &scene{busy: true})

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -336,7 +337,7 @@ func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 func TestEveryShownStateIsTheServers(t *testing.T) {
 	for _, path := range simnet.Profiles() {
 		t.Run(path.Name, func(t *testing.T) {
-			if raceDetector && path.Name != "P3" && path.Name != "P9" {
+			if race.Enabled && path.Name != "P3" && path.Name != "P9" {
 				t.Skip("the same, slowly")
 			}
 			inBothModes(t, func(t *testing.T, c Config) {
@@ -348,7 +349,7 @@ func TestEveryShownStateIsTheServers(t *testing.T) {
 				m.four(path)
 				m.join(path, simnet.Clock{}, -1, 60, ms, idle)
 				long := 12 * time.Second
-				if raceDetector {
+				if race.Enabled {
 					long = 4 * time.Second
 				}
 				m.Net.RunUntil(long + 8*time.Second)

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 )
 
 // Nothing is allocated in a tick, on the server or on a client, whichever way states travel.
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, v := range []struct {

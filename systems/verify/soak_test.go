@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 )
 
@@ -16,7 +17,7 @@ func soakSeeds() int {
 	if n, err := strconv.Atoi(os.Getenv("VERIFY_SOAK")); err == nil {
 		return n
 	}
-	if raceDetector {
+	if race.Enabled {
 		return 3
 	}
 	return 12

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/systems"
 )
 
@@ -439,7 +440,7 @@ func TestOpenForgetsTheBallotBefore(t *testing.T) {
 
 // Every client sends a vote, some of them many.
 func TestCastingAVoteAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	b := NewBallot(Config{AuditPerMille: 500})

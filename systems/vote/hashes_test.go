@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/systems"
 )
 
@@ -460,7 +461,7 @@ func TestOpeningTicksOutOfTurnPanics(t *testing.T) {
 
 // Every client sends a checksum a second, and a hostile one a thousand.
 func TestVotingOnHashesAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	h, f, now, seen := NewHashes(), ecs.Tick(0), systems.Time(0), 0

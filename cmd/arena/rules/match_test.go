@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 // A demo that shows an engine something must be full of structure that changes, predicted deaths and respawns.
@@ -178,7 +179,7 @@ func TestHostilePadsBreakNothing(t *testing.T) {
 }
 
 func TestATickAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	a := newArena(t, 16, 2)

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/rollback"
 	"tendon/rollback/record"
 	"tendon/systems/lagcomp"
@@ -178,7 +179,7 @@ func TestNoPlayerIsHitAtThePlaceBeforeANewRound(t *testing.T) {
 func TestSeeingTheLastStateIsSeeingThePresent(t *testing.T) {
 	a, b := newArena(t, 12, 7), newArena(t, 12, 7)
 	ring, ticks, hits := b.remember(), 1500, 100
-	if raceEnabled {
+	if race.Enabled {
 		ticks, hits = 500, 20
 	}
 	for range ticks {
@@ -254,7 +255,7 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 // The seen moments are inputs of the match: its recording replays to the same states.
 func TestARecordingOfAMatchWithViewsReplays(t *testing.T) {
 	ticks := 1500
-	if raceEnabled {
+	if race.Enabled {
 		ticks = 700
 	}
 	a, file := lateMatch(t, ticks)
@@ -276,7 +277,7 @@ func TestARecordingOfAMatchWithViewsReplays(t *testing.T) {
 }
 
 func TestATickWithViewsAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	a := newArena(t, 16, 2)

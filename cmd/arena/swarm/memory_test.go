@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tendon/ecs/race"
 	"tendon/systems"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
@@ -14,7 +15,7 @@ import (
 // Queues and histories have bounds. With packet loss, joins and leaves, a room and its clients use no more memory after
 // a hundred seconds than after fifty.
 func TestMemoryDoesNotGrowWithTheMatch(t *testing.T) {
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		t.Skip("a long match")
 	}
 	for _, s := range []systems.Strategy{predict.Strategy, reckon.Strategy} {

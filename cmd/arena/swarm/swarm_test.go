@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tendon/ecs/race"
 )
 
 var (
@@ -20,7 +22,7 @@ func seeds() int {
 	switch {
 	case *seedsFlag > 0:
 		return *seedsFlag
-	case raceEnabled:
+	case race.Enabled:
 		return 6
 	case testing.Short():
 		return 10
@@ -30,7 +32,7 @@ func seeds() int {
 
 // longest bounds a match: the race detector makes it ten times as slow.
 func longest() time.Duration {
-	if raceEnabled {
+	if race.Enabled {
 		return 35 * time.Second
 	}
 	return time.Minute
@@ -108,7 +110,7 @@ func TestSwarm(t *testing.T) {
 // A seed is a bug report: it produces the same match every time, to the last packet.
 func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
 	last, most := uint64(1002), 30*time.Second
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		last, most = 1000, 20*time.Second
 	}
 	for seed := uint64(1000); seed <= last; seed++ {

@@ -10,6 +10,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -351,7 +352,7 @@ func TestATickThatCannotBeJournalledStopsTheMatch(t *testing.T) {
 }
 
 func TestAJournalledTickAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	k, c := benchRoom(t, Never)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tendon/ecs/race"
 )
 
 // value is one value of a script that is coded and decoded.
@@ -238,7 +240,7 @@ func TestExpectedValuesAreCheapFromTheStart(t *testing.T) {
 
 // A tick codes for dozens of clients.
 func TestCodingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	list := script(rand.New(rand.NewPCG(7, 8)), 300)

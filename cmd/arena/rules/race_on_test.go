@@ -1,6 +1,0 @@
-//go:build race
-
-package rules
-
-// raceEnabled says that allocation counts mean nothing.
-const raceEnabled = true

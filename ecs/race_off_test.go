@@ -1,5 +1,0 @@
-//go:build !race
-
-package ecs_test
-
-const raceEnabled = false

@@ -1,6 +1,0 @@
-//go:build !race
-
-package netcode
-
-// raceDetector is off.
-const raceDetector = false

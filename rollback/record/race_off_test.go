@@ -1,6 +1,0 @@
-//go:build !race
-
-package record
-
-// raceEnabled says that this test binary was built with the race detector, whose allocations are not ours.
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package lagcomp
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package reckon
-
-const raceDetector = true

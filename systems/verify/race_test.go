@@ -1,5 +1,0 @@
-//go:build race
-
-package verify
-
-const raceDetector = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package vote
-
-const raceDetector = true
