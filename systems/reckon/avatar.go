@@ -70,7 +70,7 @@ func (s *Server) updateAvatar(e ecs.Entity, p ecs.Player, m ecs.Motion) {
 		a = &s.avatars[len(s.avatars)-1]
 		s.correct(a, m.Pos, s.Step.Due)
 	} else if a.ordered && !s.World().Image().Placed(e) {
-		s.snap(a, m.Pos, s.Step.Due)
+		s.correct(a, m.Pos, s.Step.Due)
 	}
 	a.seen, a.ordered = true, false
 }
@@ -98,11 +98,6 @@ func (s *Server) correct(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.guard.Place(at)
 }
 
-func (s *Server) snap(a *avatar, at fixed.Vec3, now systems.Time) {
-	s.counts.Snaps++
-	s.correct(a, at, now)
-}
-
 // restartAvatars starts with a new client of a player, whose clock may be another one, from the positions of its avatars.
 func (s *Server) restartAvatars(player ecs.Player, now systems.Time) {
 	for i := range s.avatars {
@@ -123,20 +118,11 @@ func (s *Server) newRecordLimit() limit.Limiter[ecs.Tick] {
 
 // claim takes a record that a client claims of an avatar. clientNow is the client's time, if it is known.
 func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, now systems.Time) {
-	s.counts.Claims++
 	a := s.avatar(c.record.Entity)
 	switch {
-	case a == nil || int(a.player) != p.Seat:
-		s.counts.Foreign++
+	case a == nil || int(a.player) != p.Seat, !a.records.Allow(claimRate * s.Done()), c.epoch != a.epoch:
 		return
-	case !a.records.Allow(claimRate * s.Done()):
-		s.counts.Excessive++
-		return
-	case !known && s.settings.Assumed == 0:
-		s.counts.Early++ // its stamp may be one of 41 s before
-		return
-	case c.epoch != a.epoch:
-		s.counts.Outdated++
+	case !known && s.settings.Assumed == 0: // its stamp may be one of 41 s before
 		return
 	}
 	r := c.record
@@ -147,18 +133,14 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	}
 	switch a.guard.Check(&r, now) {
 	case motion.Stale:
-		s.counts.Outdated++
 		return
 	case motion.Refused:
-		s.counts.Refused++
-		s.snap(a, a.guard.At(), now)
+		s.correct(a, a.guard.At(), now)
 		return
 	case motion.Clamped:
-		s.counts.Clamped++
-		s.snap(a, r.Pos, now)
+		s.correct(a, r.Pos, now)
 		return
 	}
-	s.counts.Accepted++
 	age := max(s.settings.age(r.Stamp, clientNow), 0) // a stamp of the future counts as the present
 	if a.belief.Receive(&s.settings.Remotes, r, age, now) {
 		a.held, a.fresh = false, true

@@ -33,7 +33,6 @@ type Client struct {
 	remotes  remotes
 	previous image.Snapshot // the state before that of Tick, as it was computed
 	ready    bool           // the server knows this client's clock
-	counts   clientCounts
 
 	scratch struct {
 		move    moveMessage
@@ -43,15 +42,6 @@ type Client struct {
 		motions []ecs.Motion
 		record  motion.Record
 	}
-}
-
-// clientCounts are the counters of a client since it was made.
-type clientCounts struct {
-	Replays    uint64 // bodies that differed from the predicted avatars in more than positions
-	Snaps      uint64 // corrections of an avatar's position by the server
-	Claims     uint64 // records of avatars sent
-	Records    uint64 // records received
-	Unanchored uint64 // records relative to an unknown anchor
 }
 
 // historyKept is the number of ticks of states that are kept: more than a playable round trip.
@@ -239,11 +229,11 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Sna
 	return &c.previous, c.Current(), confirmed, c.ticks.pacer.Alpha(c.ticks.done, now)
 }
 
-// Stats returns the counters. Corrections are bodies that differed from the prediction in more than positions.
+// Stats returns the counters. Corrections are bodies that differed from the prediction in more than positions. Snaps include
+// the server's corrections of an avatar's position.
 func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
-	s.Present, s.Confirmed, s.Corrections = c.Tick, c.Received, c.counts.Replays
-	s.Snaps += c.counts.Snaps
+	s.Present, s.Confirmed, s.Corrections = c.Tick, c.Received, s.Rollbacks
 	s.RTT = c.rtt()
 	return s
 }

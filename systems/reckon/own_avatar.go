@@ -63,7 +63,6 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 	if p.sender.Update(r, at, c.viewer(m.Pos)) == motion.NotDue {
 		return
 	}
-	c.counts.Claims++
 	p.teleport, p.answered = false, at
 	p.own.add(r, at)
 	for i := range c.scratch.move.claims {
@@ -159,7 +158,7 @@ func (c *Client) follow(s *claim, now systems.Time) {
 		return
 	}
 	if p.placed {
-		c.counts.Snaps++
+		c.Counted.Snaps++
 		p.own.jump(c.rtt(), now)
 	}
 	p.epoch, p.placed = s.epoch, true
@@ -183,7 +182,7 @@ func (c *Client) echo(p *ownAvatar, r motion.Record, age, now systems.Time) {
 	r, age = motion.LimitAge(r, age)
 	m, ok := c.limits.Remotes.Rules.Predict(&r, age)
 	if ok && p.own.check(is.Pos, m.Pos, c.rtt(), now) {
-		c.counts.Snaps++
+		c.Counted.Snaps++
 		c.put(p, m)
 	}
 }

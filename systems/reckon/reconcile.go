@@ -35,7 +35,6 @@ func (c *Client) receiveUpdate(m systems.Message) error {
 		}
 	}
 	for i := range c.scratch.records {
-		c.counts.Records++
 		if r := &c.scratch.records[i]; known || c.limits.Assumed > 0 {
 			c.clock.received(r.Stamp, m.Now)
 			c.remotes.receive(*r, c.limits.age(r.Stamp, serverNow), m.Now)
@@ -130,7 +129,6 @@ func (c *Client) updated() bool {
 
 // replay resimulates the ticks after f with the player's inputs. The positions of the avatars in each of them stay.
 func (c *Client) replay(f ecs.Tick) {
-	c.counts.Replays++
 	c.CountReplay(f)
 	c.World().Image().PutInput(ecs.Player(c.Config.Seat), c.inputs.At(f))
 	c.History.Save(c.World())

@@ -56,7 +56,6 @@ func (w *remotes) receive(r motion.Record, age, now systems.Time) {
 	o := w.all.Get(r.Entity.Row)
 	if r.Anchor != 0 {
 		if o == nil || o.set>>r.Anchor&1 == 0 {
-			c.counts.Unanchored++
 			return
 		}
 		r = r.On(motion.Anchor{Number: r.Anchor, Entity: o.entity, Pos: o.anchors[r.Anchor]})

@@ -335,9 +335,9 @@ func (h *motionReplicator) acknowledge(p *peer, ack anchorAck) {
 }
 
 // encoded returns a record as a peer can read it.
-func (h *motionReplicator) encoded(p *peer, x *selected) (record []byte, relative bool) {
+func (h *motionReplicator) encoded(p *peer, x *selected) []byte {
 	if x.to > x.middle && p.Own.holds(x.slot, x.anchor) {
-		return h.bytes[x.middle:x.to], true
+		return h.bytes[x.middle:x.to]
 	}
-	return h.bytes[x.from:x.middle], false
+	return h.bytes[x.from:x.middle]
 }

@@ -10,6 +10,7 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // rig is a Loop of reckon's halves. The clocks of the clients are seconds off.
@@ -19,6 +20,7 @@ type rig struct {
 	server  *Server
 	clients []*Client
 	pads    []pad
+	epochs  []uint8 // of the walkers, when all clients were live
 	lose    func(toClient bool, seat int, message []byte) bool
 	effects [][]systems.Effect
 	taken   []systems.FinalTick // copies, without worlds
@@ -56,6 +58,7 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 		if !c.Live() || len(c.avatars) != 1 || !c.avatars[0].placed {
 			t.Fatalf("client %d is not live after %d frames: %+v, %+v", seat, r.Tick, c.Stats(), c.avatars)
 		}
+		r.epochs = append(r.epochs, r.server.avatar(r.walker(seat)).epoch)
 	}
 	return r
 }
@@ -120,6 +123,17 @@ func (r *rig) shown(seat, of int) fixed.Vec3 {
 	}
 	return m.Pos
 }
+
+// guard returns what the server's guard counted of a walker since its client connected.
+func (r *rig) guard(seat int) motion.GuardStats { return r.server.avatar(r.walker(seat)).guard.Stats }
+
+// corrections returns how often a walker was corrected: on the server since all clients are live, and on its client.
+func (r *rig) corrections(seat int) uint64 {
+	return uint64(r.server.avatar(r.walker(seat)).epoch-r.epochs[seat]) + r.clients[seat].Stats().Snaps
+}
+
+// checked returns how many records a guard has checked.
+func checked(s motion.GuardStats) uint64 { return s.Accepted + s.Clamped + s.Stale + s.Refused }
 
 func far(a, b fixed.Vec3) float64 { return a.Sub(b).Len().Float() }
 

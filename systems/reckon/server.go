@@ -23,29 +23,12 @@ type Server struct {
 	motion   motionReplicator
 	sets     *interest.Sets // nil: every entity is relevant to every peer
 	urgent   ecs.Tick       // last tick with an irreversible event, or in which an entity was spawned or removed
-	counts   serverCounts
 
 	scratch struct {
 		payloads []byte // of the motions in Step.Orders
 		move     moveMessage
 		snaps    []claim
 	}
-}
-
-// serverCounts are the counters of a server since it was made.
-type serverCounts struct {
-	Claims    uint64 // records of avatars received
-	Accepted  uint64 // … accepted
-	Clamped   uint64 // … clamped to a reachable position
-	Refused   uint64 // … in a mode that is not allowed
-	Foreign   uint64 // … of an entity that is no avatar of the sender
-	Outdated  uint64 // … of an earlier epoch, duplicate or overtaken
-	Excessive uint64 // … beyond the rate limit
-	Early     uint64 // … while the sender's clock was unknown
-	Snaps     uint64 // corrections of avatars
-	Records   uint64 // records sent, counted per peer
-	Compact   uint64 // … relative to an anchor
-	Bytes     uint64 // of records sent
 }
 
 // link is what the strategy adds to a peer.
@@ -194,7 +177,7 @@ func (s *Server) receiveMove(m systems.Message) error {
 	p.Acked = max(p.Acked, move.received)
 	p.Stats.Acked = p.Acked
 	if move.helpless {
-		p.Helpless()
+		p.RequestImage()
 	}
 	for _, ack := range move.anchors {
 		s.motion.acknowledge(p, ack)

@@ -32,8 +32,8 @@ func TestActionsShowAtOnce(t *testing.T) {
 		if d := far(r.own(0), r.shown(1, 0)); d > 0.35 {
 			t.Errorf("way %d: the remote walker is off by %.2f on a straight line", way, d)
 		}
-		if c := r.clients[0].counts; c.Snaps > 0 || r.server.counts.Snaps > 0 {
-			t.Errorf("way %d: corrected: %+v, %+v", way, c, r.server.counts)
+		if r.corrections(0) > 0 {
+			t.Errorf("way %d: corrected: %+v", way, r.guard(0))
 		}
 	}
 }
@@ -97,12 +97,12 @@ func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
 		r.pads[0] = pad{Walk: true, Fast: true}
 		r.Run(30 * gameRate)
 		d := far(r.believed(0), from) / top
-		s, c := r.server.counts, r.clients[0].counts
-		t.Logf("trusting %v: %.2f s of way at full speed in 30 s, %+v, %+v", trusting, d, s, c)
-		if !trusting && (d > 30*1.05+0.5 || s.Clamped == 0 || c.Snaps == 0) {
+		s, snaps := r.guard(0), r.clients[0].Stats().Snaps
+		t.Logf("trusting %v: %.2f s of way at full speed in 30 s, %+v, %d snaps", trusting, d, s, snaps)
+		if !trusting && (d > 30*1.05+0.5 || s.Clamped == 0 || snaps == 0) {
 			t.Errorf("a fast client gets %.2f times as far, %+v", d/30, s)
 		}
-		if trusting && (d < 44 || s.Clamped+s.Snaps+c.Snaps > 0) {
+		if trusting && (d < 44 || r.corrections(0) > 0) {
 			t.Errorf("a trusting server believes %.2f times as far, %+v", d/30, s)
 		}
 	}
@@ -141,18 +141,18 @@ func TestARespawnCorrectsTheClient(t *testing.T) {
 	if respawned == 0 {
 		t.Fatal("no walker respawned")
 	}
-	if avatar().held || r.clients[0].counts.Snaps != 1 || r.server.counts.Snaps != 1 || sawBetween {
-		t.Errorf("unanswered %v, %d and %d snaps, between: %v", avatar().held, r.clients[0].counts.Snaps, r.server.counts.Snaps, sawBetween)
+	if snaps := r.clients[0].Stats().Snaps; avatar().held || snaps != 1 || avatar().epoch != before+1 || sawBetween {
+		t.Errorf("unanswered %v, %d snaps, epoch %d after %d, between: %v", avatar().held, snaps, avatar().epoch, before, sawBetween)
 	}
 	if d := far(r.own(0), r.believed(0)); d > 0.2 {
 		t.Errorf("off by %.2f in the end", d)
 	}
 	// A record of before the correction is not valid.
 	old := claim{epoch: before, record: motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
-	was := r.server.counts.Outdated
+	was := r.guard(0)
 	r.claim(0, old)
-	if r.server.counts.Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
-		t.Errorf("a record of an old epoch: %+v", r.server.counts)
+	if r.guard(0) != was || far(r.believed(0), old.record.Pos) < 100 {
+		t.Errorf("a record of an old epoch: %+v after %+v", r.guard(0), was)
 	}
 }
 
@@ -198,10 +198,10 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	}
 	epoch := r.server.avatar(r.walker(1)).epoch
 	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
-		before := r.server.counts.Foreign
+		guards, believed := [2]motion.GuardStats{r.guard(0), r.guard(1)}, r.server.avatar(r.walker(1)).belief.Stats
 		err := r.claim(0, claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
-		if err != nil || r.server.counts.Foreign != before+1 {
-			t.Errorf("%d: %v, %+v", i, err, r.server.counts)
+		if err != nil || guards != [2]motion.GuardStats{r.guard(0), r.guard(1)} || r.server.avatar(r.walker(1)).belief.Stats != believed {
+			t.Errorf("%d: %v, the server has used the record: %+v, %+v", i, err, r.guard(0), r.guard(1))
 		}
 	}
 	r.Run(30)
@@ -228,13 +228,12 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and 1 s of extrapolation
 			t.Errorf("stamps %d off: moved by %.1f", off, d)
 		}
-		s := r.server.counts
-		if s.Clamped == 0 && s.Outdated == 0 || s.Claims < 3*gameRate {
+		if s := r.guard(0); s.Clamped == 0 && s.Stale == 0 {
 			t.Errorf("stamps %d off: %+v: the run proves nothing", off, s)
 		}
 		r.Run(25 * gameRate)
 		if d := far(r.own(0), r.believed(0)); d > 0.3 {
-			t.Errorf("stamps %d off: %.2f off in the end: %+v", off, d, r.server.counts)
+			t.Errorf("stamps %d off: %.2f off in the end: %+v", off, d, r.guard(0))
 		}
 	}
 }
@@ -244,7 +243,7 @@ func TestFloodsAreDropped(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	e := r.walker(0)
 	r.pads[1].Walk = true
-	before := r.server.counts
+	before := r.guard(0)
 	for range gameRate {
 		epoch := r.server.avatar(e).epoch
 		for i := range 12 {
@@ -258,9 +257,9 @@ func TestFloodsAreDropped(t *testing.T) {
 		}
 		r.Step()
 	}
-	s := r.server.counts
-	if s.Excessive == before.Excessive || s.Accepted-before.Accepted > 100 {
-		t.Errorf("%+v", s)
+	s := r.guard(0)
+	if checked(s)-checked(before) > 100 || s.Accepted == before.Accepted {
+		t.Errorf("%+v after %+v", s, before)
 	}
 	if refused := r.server.PeerStats(0).Refused; refused < 100 {
 		t.Errorf("%d messages refused", refused)

@@ -96,11 +96,7 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 	for i := range s.motion.out {
 		x := &s.motion.out[i]
 		if s.relevant(p, x.entity) {
-			record, relative := s.motion.encoded(p, x)
-			if relative {
-				s.counts.Compact++
-			}
-			s.writeRecord(u, head, record)
+			s.writeRecord(u, head, s.motion.encoded(p, x))
 		}
 	}
 }
@@ -123,8 +119,6 @@ func (s *Server) writeRecord(u *updateWriter, head *updateHead, record []byte) {
 		u.begin(head)
 		u.add(record)
 	}
-	s.counts.Records++
-	s.counts.Bytes += uint64(len(record))
 }
 
 // updateWriter writes the messages of an update to a peer.
