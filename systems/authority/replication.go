@@ -49,8 +49,8 @@ func (s *Server[C, P]) SendEvents(p *Peer[P], kind uint8) {
 	p.Events.Send(p.ID, &s.Events, s.OldestServable(), s.done, kind, &s.Sending.Message, s.Sending.Out)
 }
 
-// Helpless requests an image for a peer that asked for one: nothing else helps it.
-func (p *Peer[P]) Helpless() {
+// RequestImage starts a resync of a peer that asked for an image. It does nothing while one is under way.
+func (p *Peer[P]) RequestImage() {
 	if p.Resync == InSync {
 		p.Stats.Desyncs++
 		p.Resync.Request()

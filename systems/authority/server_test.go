@@ -349,8 +349,8 @@ func TestResyncIsReportedOnce(t *testing.T) {
 	if list := reported(); list != nil {
 		t.Errorf("%v are in sync", list)
 	}
-	h.Peers[0].Helpless()
-	h.Peers[0].Helpless()
+	h.Peers[0].RequestImage()
+	h.Peers[0].RequestImage()
 	if list := reported(); !slices.Equal(list, []systems.Peer{0}) || h.PeerStats(0).Desyncs != 1 {
 		t.Errorf("%v need an image, %+v", list, h.PeerStats(0))
 	}

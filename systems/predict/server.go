@@ -144,7 +144,7 @@ func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
 	}
 	p.Own.delay, p.Own.waits = systems.Time(in.delay)*s.Grid.Tick, in.need == needsMeasures
 	if in.need == needsImage {
-		p.Helpless()
+		p.RequestImage()
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *Server) receiveAsk(m systems.Message) error {
 	}
 	s.acknowledge(p, ask.held)
 	if ask.lost {
-		p.Helpless()
+		p.RequestImage()
 	}
 	if p.Seat >= 0 {
 		s.enqueue(p, ask)
