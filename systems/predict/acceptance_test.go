@@ -55,7 +55,7 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 	frames, stalled := 0, 0
 	c.onFrame = func(p *player) {
 		at, ok := p.own()
-		offset := p.show.shiftOf(figure(p.World(), 0)).Len()
+		offset := p.show.offsetOf(figure(p.World(), 0)).Len()
 		if p.Counted.Stalled != systems.NotStalled {
 			stalled = p.peer.Frames
 		}

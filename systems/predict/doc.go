@@ -26,6 +26,6 @@
 //   - See how the server replicates and bounds views: server.go, relevance.go.
 //   - See what a client does with a snapshot: reconcile.go. How it keeps its clock: predictor.Line.
 //   - See how entities are shown: presentation.go, present.go.
-//   - Put an entity on another timeline: [Client.Switch].
+//   - Put an entity on another timeline: [Client.Switch], in timeline.go.
 //   - Measure mispredictions: [Client.Counts].
 package predict

@@ -9,15 +9,15 @@ import (
 	"tendon/systems/interp"
 )
 
-// shifted is an entity that is shown beside its position, while a visual error is smoothed.
-type shifted struct {
+// entityOffset is an entity that is shown beside its position, while a visual error is smoothed.
+type entityOffset struct {
 	entity ecs.Entity
 	offset interp.Offset
 	speed  float64 // largest speed of the offset, in world units per second; 0: as it decays
 }
 
-// placed is the position at which an entity is shown.
-type placed struct {
+// shownPlace is the position at which an entity is shown.
+type shownPlace struct {
 	entity ecs.Entity
 	at     interp.Vec
 }
@@ -37,19 +37,6 @@ func (c *Client) interpolate() {
 	}
 }
 
-// floor returns the newest state received of a tick not after the moment, or the oldest that is kept.
-func (p *presentation) floor(playing float64) *image.Snapshot {
-	f, received := ecs.Tick(max(playing, 0)), p.client.received
-	if s, ok := received.Floor(f); ok {
-		return s
-	}
-	s, ok := received.At(f)
-	for ; !ok && f < p.client.Received; s, ok = received.At(f) {
-		f++
-	}
-	return s
-}
-
 func (c *Client) play(t *track) {
 	s := t.remote.Show(c.show.moment())
 	if s.Bracket.Kind == interp.Unknown {
@@ -66,6 +53,20 @@ func (c *Client) play(t *track) {
 	}
 }
 
+// presentSwitched shows the entities that are neither predicted nor interpolated.
+func (c *Client) presentSwitched() {
+	picture, newest := c.Showing.View.Picture, c.Receiver.State()
+	for _, s := range c.show.switched {
+		if s.to != systems.Reckoned && s.to != systems.Confirmed {
+			continue
+		}
+		picture.Blend(s.entity, newest, newest, 1)
+		if m, ok := c.reckon(s.entity, c.Showing.Now); ok && s.to == systems.Reckoned {
+			picture.Move(s.entity, m.Fixed())
+		}
+	}
+}
+
 // beforeReplay stores where the predicted entities are shown, before a replay.
 func (p *presentation) beforeReplay(now systems.Time) {
 	p.before = p.before[:0]
@@ -73,7 +74,7 @@ func (p *presentation) beforeReplay(now systems.Time) {
 	for e := range current.Entities {
 		if p.client.Own.Has(e.Row) {
 			if at, ok := between(e, previous, current, alpha); ok {
-				p.before = append(p.before, placed{e, at})
+				p.before = append(p.before, shownPlace{e, at})
 			}
 		}
 	}
@@ -85,30 +86,17 @@ func (p *presentation) afterReplay(now systems.Time) {
 	for i := range p.before {
 		w := &p.before[i]
 		if at, ok := between(w.entity, previous, current, alpha); ok && at != w.at {
-			p.shift(w.entity, w.at.Sub(at), 0)
+			p.addOffset(w.entity, w.at.Sub(at), 0)
 		}
 	}
 }
 
-// between returns where an entity is shown between two states, without its offset.
-func between(e ecs.Entity, previous, current *image.Snapshot, alpha float64) (at interp.Vec, ok bool) {
-	m, ok := current.Motion(e)
-	if !ok {
-		return at, false
-	}
-	at = interp.VecOf(m.Pos)
-	if m, ok = previous.Motion(e); ok {
-		at = interp.VecOf(m.Pos).Lerp(at, alpha)
-	}
-	return at, true
-}
-
-// shift adds to the offset of an entity. Its offset moves at most at a speed, if that is not 0.
-func (p *presentation) shift(e ecs.Entity, by interp.Vec, speed float64) {
-	i := p.indexOf(e)
+// addOffset adds to the offset of an entity. Its offset moves at most at a speed, if that is not 0.
+func (p *presentation) addOffset(e ecs.Entity, by interp.Vec, speed float64) {
+	i := p.offsetIndex(e)
 	if i < 0 {
 		i = len(p.offsets)
-		p.offsets = append(p.offsets, shifted{entity: e, offset: p.offset})
+		p.offsets = append(p.offsets, entityOffset{entity: e, offset: p.offset})
 		if speed > 0 {
 			p.offsets[i].offset = p.glide
 		}
@@ -117,12 +105,12 @@ func (p *presentation) shift(e ecs.Entity, by interp.Vec, speed float64) {
 	p.offsets[i].speed = speed
 }
 
-func (p *presentation) indexOf(e ecs.Entity) int {
-	return slices.IndexFunc(p.offsets, func(o shifted) bool { return o.entity == e })
+func (p *presentation) offsetIndex(e ecs.Entity) int {
+	return slices.IndexFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
 }
 
-func (p *presentation) shiftOf(e ecs.Entity) interp.Vec {
-	if i := p.indexOf(e); i >= 0 {
+func (p *presentation) offsetOf(e ecs.Entity) interp.Vec {
+	if i := p.offsetIndex(e); i >= 0 {
 		return p.offsets[i].offset.Value()
 	}
 	return interp.Vec{}

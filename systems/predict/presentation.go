@@ -1,16 +1,12 @@
 package predict
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/systems"
 	"tendon/systems/internal/table"
 	"tendon/systems/interp"
-	"tendon/systems/predictor"
 )
 
 // presentation shows the client's own entities between their two last predicted states, and all others where they were
@@ -21,14 +17,14 @@ type presentation struct {
 	client   *Client
 	playback *interp.Playback
 	remote   interp.RemoteConfig
-	offset   interp.Offset // an unused one
-	glide    interp.Offset // an unused one for a change of timeline, which may be of any distance
+	offset   interp.Offset // of an entity that begins to be smoothed
+	glide    interp.Offset // of an entity that changes its timeline, however far it then moves
 	tracks   table.Table[track]
-	newest   ecs.Tick // of the states received
-	changed  image.Changed
-	offsets  []shifted
-	before   []placed // where entities were shown before a replay
-	switched []switched
+	newest   ecs.Tick      // of the states received
+	changed  image.Changed // rows that differ between the two newest states received
+	offsets  []entityOffset
+	before   []shownPlace // where entities were shown before a replay
+	switched []timelineSwitch
 }
 
 // track is the motion of a remote entity. Its slot is detached when the entity is gone.
@@ -55,11 +51,11 @@ func (p *presentation) init(c *Client) {
 func (p *presentation) reset() {
 	p.playback.Forget()
 	for slot := range p.tracks.All {
-		p.release(slot)
+		p.removeTrack(slot)
 	}
 	p.newest = p.client.Tick
 	p.offsets = p.offsets[:0]
-	p.restore(func(switched) bool { return true })
+	p.restoreDefaults(func(timelineSwitch) bool { return true })
 }
 
 // delay returns how long after their states arrive remote entities are shown, in ticks.
@@ -88,14 +84,14 @@ func (p *presentation) seen() image.ViewStamp {
 func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	base, _ := p.client.received.At(p.newest)
 	p.newest = replica.Tick()
-	p.restore(func(s switched) bool { return !image.ExistsAt(replica, s.entity) }) // its row may be in use again
+	p.restoreDefaults(func(s timelineSwitch) bool { return !image.ExistsAt(replica, s.entity) }) // its row may be in use again
 	if base.Empty() || base.Tick() >= replica.Tick() {
 		return
 	}
 	p.changed.Find(base, replica)
 	for row := range p.changed.Rows {
 		if !p.client.Own.Has(row) {
-			p.put(row, base, replica)
+			p.updateTrack(row, base, replica)
 		}
 	}
 	playing := p.playback.Tick()
@@ -105,13 +101,13 @@ func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 		}
 		t.fresh = false
 		if float64(t.changed)+receivedKept/2 < playing || t.gone > 0 && float64(t.gone) <= playing {
-			p.release(slot) // it rests, so that the received states suffice, or it is not shown any more
+			p.removeTrack(slot) // it rests, so that the received states suffice, or it is not shown any more
 		}
 	}
 }
 
-// put adds a sample of the entity of a row that changed.
-func (p *presentation) put(row uint32, base, replica *image.Snapshot) {
+// updateTrack adds a sample of the entity of a row that changed.
+func (p *presentation) updateTrack(row uint32, base, replica *image.Snapshot) {
 	e, t := replica.EntityAt(row), p.tracks.Get(row)
 	if t != nil && t.entity != e {
 		t.gone = replica.Tick()
@@ -123,17 +119,17 @@ func (p *presentation) put(row uint32, base, replica *image.Snapshot) {
 		return
 	}
 	if t == nil {
-		t = p.track(e)
+		t = p.addTrack(e)
 		if image.ExistsAt(base, e) {
-			t.put(base, p.playback.Tick())
+			t.addSample(base, p.playback.Tick())
 		}
 	}
-	t.put(replica, p.playback.Tick())
+	t.addSample(replica, p.playback.Tick())
 	t.fresh = true
 }
 
-// put adds the position of the entity in a state that it exists in.
-func (t *track) put(s *image.Snapshot, playing float64) {
+// addSample adds the position of the entity in a state that it exists in.
+func (t *track) addSample(s *image.Snapshot, playing float64) {
 	sample := interp.Sample{Tick: s.Tick()}
 	m, placed := s.Motion(t.entity)
 	if t.placed = placed; placed {
@@ -147,7 +143,8 @@ func (t *track) put(s *image.Snapshot, playing float64) {
 	t.changed = s.Tick()
 }
 
-func (p *presentation) track(e ecs.Entity) *track {
+// addTrack adds an empty track of an entity.
+func (p *presentation) addTrack(e ecs.Entity) *track {
 	t := p.tracks.At(p.tracks.Add(e.Row))
 	if t.remote == nil {
 		t.remote = interp.NewRemote(p.remote)
@@ -156,157 +153,20 @@ func (p *presentation) track(e ecs.Entity) *track {
 	return t
 }
 
-func (p *presentation) release(slot int) {
+func (p *presentation) removeTrack(slot int) {
 	p.tracks.At(slot).remote.Clear()
 	p.tracks.Remove(slot)
 }
 
-// switched is an entity on another timeline than its owner's default.
-type switched struct {
-	entity ecs.Entity
-	to     systems.Timeline
-}
-
-// Switch puts an entity on another timeline from now on. A vehicle that the player enters is predicted, for example, and
-// a ball that another player has caught is interpolated. blend is the shortest time in which the shown position moves to
-// the new timeline, in nanoseconds; 0: it jumps. The default timeline is Predicted for the player's own entities, and
-// Interpolated for all others.
-func (c *Client) Switch(e ecs.Entity, to systems.Timeline, blend systems.Time) error {
-	p, now, from := &c.show, c.Showing.Now, c.Timeline(e)
-	switch {
-	case to > systems.Confirmed:
-		return fmt.Errorf("predict: Switch to timeline %d, want 0 to 3", uint8(to))
-	case blend < 0:
-		return fmt.Errorf("predict: Switch in %d ns, want at least 0", blend)
-	case c.Phase <= predictor.Waiting || c.Spectates() && to == systems.Predicted:
-		return fmt.Errorf("predict: Switch to the %v timeline of a client that predicts nothing", to)
-	case !c.World().Exists(e):
-		return fmt.Errorf("predict: Switch of entity %d, born in tick %d, which does not exist", e.Row, e.Born)
-	case from == to:
-		return nil
+// floor returns the newest state received of a tick not after the moment, or the oldest that is kept.
+func (p *presentation) floor(playing float64) *image.Snapshot {
+	f, received := ecs.Tick(max(playing, 0)), p.client.received
+	if s, ok := received.Floor(f); ok {
+		return s
 	}
-	before, shown := c.where(e, now)
-	before = before.Add(p.shiftOf(e))
-	p.restore(func(s switched) bool { return s.entity == e })
-	if c.Timeline(e) != to {
-		p.switched = append(p.switched, switched{e, to})
-		p.predict(e, to == systems.Predicted)
+	s, ok := received.At(f)
+	for ; !ok && f < p.client.Received; s, ok = received.At(f) {
+		f++
 	}
-	if from == systems.Predicted || to == systems.Predicted {
-		p.retrace(e)
-		c.repredict(now)
-	}
-	p.offsets = slices.DeleteFunc(p.offsets, func(o shifted) bool { return o.entity == e })
-	if after, ok := c.where(e, now); ok && shown && blend > 0 && after != before {
-		by := before.Sub(after)
-		p.shift(e, by, by.Len()*float64(systems.Second)/float64(blend))
-	}
-	return nil
-}
-
-// Timeline returns the timeline of an entity.
-func (c *Client) Timeline(e ecs.Entity) systems.Timeline {
-	for _, s := range c.show.switched {
-		if s.entity == e {
-			return s.to
-		}
-	}
-	if c.Own.Has(e.Row) {
-		return systems.Predicted
-	}
-	return systems.Interpolated
-}
-
-func (p *presentation) predict(e ecs.Entity, yes bool) {
-	if yes {
-		p.client.Own.Add(e.Row)
-	} else {
-		p.client.Own.Remove(e.Row)
-	}
-}
-
-// restore puts the switched entities that which selects back on their default timelines.
-func (p *presentation) restore(which func(switched) bool) {
-	p.switched = slices.DeleteFunc(p.switched, func(s switched) bool {
-		yes := which(s)
-		if yes {
-			player, ok := s.entity.Owner().Player()
-			p.predict(s.entity, ok && int(player) == p.client.Config.Seat)
-		}
-		return yes
-	})
-}
-
-// retrace makes the track of an entity that was predicted until now from the states received.
-func (p *presentation) retrace(e ecs.Entity) {
-	if slot, known := p.tracks.Slot(e.Row); known {
-		p.release(slot)
-	}
-	c, playing := p.client, p.playback.Tick()
-	oldest, ok := c.received.Floor(ecs.Tick(max(playing, 0)))
-	if !ok {
-		return
-	}
-	t := p.track(e)
-	for f := oldest.Tick(); f <= c.Received; f++ {
-		if s, ok := c.received.At(f); ok && image.ExistsAt(s, e) {
-			t.put(s, playing)
-		}
-	}
-}
-
-// repredict resimulates from the newest state received, after a change of the predicted rows.
-func (c *Client) repredict(now systems.Time) {
-	if !c.Spectates() {
-		c.World().Image().Restore(c.Receiver.State())
-		c.replay(c.Received, now)
-	}
-}
-
-// where returns where an entity is shown at now, without its offset.
-func (c *Client) where(e ecs.Entity, now systems.Time) (at interp.Vec, ok bool) {
-	s := c.Receiver.State()
-	switch c.Timeline(e) {
-	case systems.Predicted:
-		previous, current, _, alpha := c.View(now)
-		return between(e, previous, current, alpha)
-	case systems.Interpolated:
-		playing := c.show.playback.Tick()
-		if t := c.show.tracks.Get(e.Row); t != nil && t.entity == e {
-			m, b := t.remote.Motion(playing)
-			return m.Pos, b.Kind != interp.Unknown
-		}
-		s = c.show.floor(playing)
-	case systems.Reckoned:
-		m, ok := c.reckon(e, now)
-		return m.Pos, ok
-	}
-	return between(e, s, s, 0)
-}
-
-// reckoning is the longest extrapolation on the reckoned timeline, as in dead reckoning.
-const reckoning = systems.Second
-
-// reckon extrapolates an entity from the newest state received to the present.
-func (c *Client) reckon(e ecs.Entity, now systems.Time) (m interp.Motion, ok bool) {
-	received, ok := c.Receiver.State().Motion(e)
-	if !ok {
-		return m, false
-	}
-	ahead := max(c.line.Pacer.At(now)-float64(c.line.Delay.Ticks())-float64(c.Received), 0) / float64(c.Game.TickRate)
-	return interp.Extrapolate(interp.MotionOf(received), ahead, reckoning.Seconds(), c.show.remote.Floor), true
-}
-
-// presentSwitched shows the entities that are neither predicted nor interpolated.
-func (c *Client) presentSwitched() {
-	picture, newest := c.Showing.View.Picture, c.Receiver.State()
-	for _, s := range c.show.switched {
-		if s.to != systems.Reckoned && s.to != systems.Confirmed {
-			continue
-		}
-		picture.Blend(s.entity, newest, newest, 1)
-		if m, ok := c.reckon(s.entity, c.Showing.Now); ok && s.to == systems.Reckoned {
-			picture.Move(s.entity, m.Fixed())
-		}
-	}
+	return s
 }
