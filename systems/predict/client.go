@@ -8,6 +8,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 )
 
@@ -50,9 +51,6 @@ const receivedKept = 256
 // seconds.
 const effectsKept = 1024
 
-// DefaultPrediction is the prediction window in ticks: half a second at 60 ticks per second.
-const DefaultPrediction = 30
-
 var _ systems.Replicated = (*Client)(nil)
 
 // clientSystems are the systems of the half.
@@ -70,7 +68,7 @@ var clientSystems = []systems.System[*Client]{
 }
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
-	c.MaxPrediction = cmp.Or(c.MaxPrediction, DefaultPrediction)
+	c.MaxPrediction = cmp.Or(c.MaxPrediction, predictor.DefaultPrediction)
 	core, err := predictor.NewCore("predict", ErrMessage, c)
 	if err == nil {
 		err = checks.Prediction("predict", &c, maxPending)
@@ -191,7 +189,7 @@ func (c *Client) sendWindow() {
 	}
 	first := c.oldestWanted()
 	m.back = uint8(c.Received + 1 - first)
-	for f := first; f <= c.pending.last() && len(m.done) < maxInputs; f++ {
+	for f := first; f <= c.pending.last() && len(m.done) < inputs.MaxWindow; f++ {
 		e, _ := c.pending.given(f)
 		m.done = append(m.done, e)
 	}

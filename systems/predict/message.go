@@ -25,7 +25,6 @@ const (
 var ErrMessage = errors.New("predict: malformed message")
 
 const (
-	maxInputs = 180                 // in one message
 	maxBack   = inputs.Window/2 - 1 // ticks before the received one of which inputs are sent again
 	headBytes = 32                  // most bytes before the body of a snapshot
 )
@@ -51,7 +50,7 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 	w.U8(m.delay)
 	w.U8(m.back)
 	head := w.Bytes()
-	for count := min(len(m.done), maxInputs); ; {
+	for count := min(len(m.done), inputs.MaxWindow); ; {
 		w := wire.NewWriter(head, w.Room())
 		w.U8(uint8(count))
 		bits := wire.NewBitWriter(w.Bytes(), w.Room())
@@ -89,7 +88,7 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	m.ack = state.ReadAck(&r)
 	m.need, m.delay, m.back = r.U8(), r.U8(), r.U8()
 	count := int(r.U8())
-	if r.Err() != nil || kind != kindInput || m.need > needsMeasures || count > maxInputs || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
+	if r.Err() != nil || kind != kindInput || m.need > needsMeasures || count > inputs.MaxWindow || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
 		return ErrMessage
 	}
 	bits := wire.NewBitReader(r.Rest())

@@ -15,6 +15,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/authority"
 	"tendon/systems/internal/code"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 	"tendon/systems/state"
 )
@@ -203,7 +204,7 @@ func FuzzInput(f *testing.F) {
 		if m.read(data, near, game) != nil {
 			return
 		}
-		if len(m.done) > maxInputs || len(m.done) > 8*len(data) {
+		if len(m.done) > inputs.MaxWindow || len(m.done) > 8*len(data) {
 			t.Fatal(len(m.done))
 		}
 		if again := m.append(nil, game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {
@@ -259,7 +260,7 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.Now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+DefaultPrediction {
+		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+predictor.DefaultPrediction {
 			t.Fatal(r.server.Waiting(), c.World().Tick(), c.Tick, c.Received)
 		}
 	})
@@ -310,7 +311,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		}
 	}
 	// Inputs far ahead do not displace those that are due.
-	far := inputMessage{received: r.server.Done(), ack: good, done: make([]entry, maxInputs)}
+	far := inputMessage{received: r.server.Done(), ack: good, done: make([]entry, inputs.MaxWindow)}
 	refused := r.server.Peers[0].Stats.Refused
 	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.Game), r.Now(), r); err != nil || r.server.Peers[0].Stats.Refused < refused+100 {
 		t.Errorf("%v, %d inputs refused", err, r.server.Peers[0].Stats.Refused-refused)

@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
+	"tendon/systems/predictor"
 )
 
 const ms = time.Millisecond
@@ -308,7 +309,7 @@ func TestASlowClientDoesNotRunAway(t *testing.T) {
 		slow.onFrame = func(p *player, _, after ecs.Tick) {
 			w := int(after) - int(p.timeline.Confirmed())
 			deepest = max(deepest, w)
-			if w < DefaultPrediction {
+			if w < predictor.DefaultPrediction {
 				since = m.Net.Now()
 			}
 			longest = max(longest, m.Net.Now()-since)

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"cmp"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
@@ -29,9 +31,6 @@ type Client struct {
 	}
 }
 
-// DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
-const DefaultPrediction = 30
-
 const (
 	ringDepth     = 128           // ticks that a client keeps: twice what it may predict
 	maxPrediction = ringDepth / 2 // of ClientConfig.MaxPrediction
@@ -41,9 +40,7 @@ var _ systems.Client = (*Client)(nil)
 
 // NewClient returns a client's half; it does nothing until Load.
 func NewClient(c systems.ClientConfig) (systems.Client, error) {
-	if c.MaxPrediction == 0 {
-		c.MaxPrediction = DefaultPrediction
-	}
+	c.MaxPrediction = cmp.Or(c.MaxPrediction, predictor.DefaultPrediction)
 	core, err := predictor.NewCore("relay", ErrMessage, c)
 	if err == nil {
 		err = checks.Prediction("relay", &c, maxPrediction)
