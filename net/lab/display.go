@@ -111,9 +111,13 @@ func (d *display) judgeFrame(f *frame) {
 
 func (d *display) ms(ticks float64) float64 { return ticks / d.history.rate * 1e3 }
 
-// secondOf returns the second of a frame.
+// secondOf returns the sums of the second of a frame.
 func (d *display) secondOf(f *frame) *Second {
-	return d.second(int(max(f.at-d.begun, 0) / d.history.rate))
+	n := int(max(f.at-d.begun, 0) / d.history.rate)
+	for len(d.seconds) <= n {
+		d.seconds = append(d.seconds, Second{})
+	}
+	return &d.seconds[n]
 }
 
 // judgeFreeze counts a frame, which is frozen or not.

@@ -68,9 +68,8 @@ type work struct {
 	config *Config
 	cells  []cell
 
-	mu     sync.Mutex
-	played time.Duration
-	err    error
+	mu  sync.Mutex
+	err error
 }
 
 // cell is one match of the table.
@@ -115,14 +114,14 @@ func (w *work) play(c *cell) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.done = true
-	w.progress(c, w.perCell())
+	w.progress(c, w.expected())
 	if w.config.Finished != nil {
 		w.config.Finished(*r)
 	}
 }
 
-// perCell is the expected virtual time of a match.
-func (w *work) perCell() time.Duration {
+// expected is the virtual time that a match is expected to take.
+func (w *work) expected() time.Duration {
 	return w.config.For + w.config.Settle + time.Duration((ahead+1)*float64(time.Second)) + time.Second
 }
 
@@ -139,12 +138,15 @@ func (w *work) advance(c *cell, d time.Duration) error {
 	return w.err
 }
 
-// progress adds virtual time of a match to the work that is done, at most the expected time of the match.
+// progress adds virtual time of a match and reports the work that is done. A match counts for at most the expected time.
 func (w *work) progress(c *cell, d time.Duration) {
-	before := min(c.played, w.perCell())
 	c.played += d
-	w.played += min(c.played, w.perCell()) - before
-	if w.config.Progress != nil {
-		w.config.Progress(w.played.Seconds() / w.perCell().Seconds() / float64(len(w.cells)))
+	if w.config.Progress == nil {
+		return
 	}
+	played := time.Duration(0)
+	for i := range w.cells {
+		played += min(w.cells[i].played, w.expected())
+	}
+	w.config.Progress(played.Seconds() / w.expected().Seconds() / float64(len(w.cells)))
 }

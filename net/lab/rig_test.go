@@ -53,6 +53,17 @@ func testGame() *ecs.Game {
 	}
 }
 
+// newScript returns a script of some ticks. input returns each player's input of each tick, from tick 1.
+func newScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.InputBytes) script {
+	s := make(script, ticks)
+	for f := range s {
+		for p := range players {
+			s[f] = append(s[f], input(ecs.Tick(f+1), ecs.Player(p)))
+		}
+	}
+	return s
+}
+
 // turns is a script in which each player turns every so many ticks, at different times.
 func turns(every int) script {
 	random, held := image.NewRand(7), [4]steer{}

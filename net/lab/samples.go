@@ -56,14 +56,6 @@ type Second struct {
 	own, remote, errors int // how many values each mean is of
 }
 
-// second returns the sums of a second of the measured time.
-func (s *samples) second(n int) *Second {
-	for len(s.seconds) <= n {
-		s.seconds = append(s.seconds, Second{})
-	}
-	return &s.seconds[n]
-}
-
 // hits are the results of shots. inCap has only those at views that were not older than the cap.
 type hits struct {
 	inCap, all agreement

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -11,17 +12,6 @@ import (
 // script is the players' inputs of each tick, independent of the world. Matches with the same script differ only by their
 // strategy and their network. It repeats from its end.
 type script [][]ecs.InputBytes // from tick 1, by player
-
-// newScript returns a script of some ticks. input returns each player's input of each tick, from tick 1.
-func newScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.InputBytes) script {
-	s := make(script, ticks)
-	for f := range s {
-		for p := range players {
-			s[f] = append(s[f], input(ecs.Tick(f+1), ecs.Player(p)))
-		}
-	}
-	return s
-}
 
 // at returns a player's input of a tick, the zero input in tick 0 and for players without a script.
 func (s script) at(f ecs.Tick, p ecs.Player) (in ecs.InputBytes) {
@@ -40,19 +30,21 @@ const (
 // record returns the inputs of the game's bots in a minute without a network. For a game without bots it returns random
 // inputs, each held for noiseHeld ticks.
 func record(g *ecs.Game, players int, seed uint64) (script, error) {
-	now := make([]ecs.InputBytes, g.MaxPlayers)
-	ticks := int(scriptTime/time.Second) * g.TickRate
+	s, now := make(script, int(scriptTime/time.Second)*g.TickRate), make([]ecs.InputBytes, g.MaxPlayers)
 	if g.Bot == nil {
 		random := image.NewRand(seed)
-		return newScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
-			if f%noiseHeld == ecs.Tick(p)%noiseHeld { // players change in different ticks
-				for i := range g.Input.Size() {
-					now[p][i] = byte(random.Uint64())
+		for f := range s {
+			for p := range players {
+				if (f+1)%noiseHeld == p%noiseHeld { // players change in different ticks
+					for i := range g.Input.Size() {
+						now[p][i] = byte(random.Uint64())
+					}
+					now[p] = g.Input.Clean(now[p])
 				}
-				now[p] = g.Input.Clean(now[p])
 			}
-			return now[p]
-		}), nil
+			s[f] = slices.Clone(now[:players])
+		}
+		return s, nil
 	}
 	w, err := ecs.NewWorld(g, seed)
 	if err != nil {
@@ -65,13 +57,12 @@ func record(g *ecs.Game, players int, seed uint64) (script, error) {
 		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	w.Step(ecs.TickInputs{Players: now, Orders: orders})
-	return newScript(players, ticks, func(_ ecs.Tick, p ecs.Player) ecs.InputBytes {
-		if p == 0 {
-			for p := range random {
-				now[p] = g.Bot(w, ecs.Player(p), random[p])
-			}
-			w.Step(ecs.TickInputs{Players: now})
+	for f := range s {
+		for p := range random {
+			now[p] = g.Bot(w, ecs.Player(p), random[p])
 		}
-		return now[p]
-	}), nil
+		w.Step(ecs.TickInputs{Players: now})
+		s[f] = slices.Clone(now[:players])
+	}
+	return s, nil
 }

@@ -2,6 +2,7 @@
 package lab
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -95,24 +96,25 @@ func (v *Verb) Run(a *app.App) error {
 }
 
 // file is a file of the results, with the flag that asks for it.
-type file struct{ flag, path string }
+type file struct {
+	flag, path string
+	content    []byte
+}
 
-func (v *Verb) files() (list []file) {
+// files returns the files that the flags ask for, with the tables as Markdown and the report as JSON.
+func (v *Verb) files(tables, report []byte) (list []file) {
 	if v.Markdown != "" {
-		list = append(list, file{"--markdown", v.Markdown})
+		list = append(list, file{"--markdown", v.Markdown, tables})
 	}
 	if v.Out != "" {
-		list = append(list, file{"--out", filepath.Join(v.Out, "lab.md")}, file{"--out", filepath.Join(v.Out, jsonFile)})
+		list = append(list, file{"--out", filepath.Join(v.Out, "lab.md"), tables}, file{"--out", filepath.Join(v.Out, "lab.json"), report})
 	}
 	return list
 }
 
-// jsonFile is the name of the report as JSON. The other files are Markdown.
-const jsonFile = "lab.json"
-
 // prepare checks, before minutes of work, that the results can be written.
 func (v *Verb) prepare() error {
-	for _, f := range v.files() {
+	for _, f := range v.files(nil, nil) {
 		err := app.Writable(filepath.Dir(f.path))
 		if err == nil {
 			err = app.Replaceable(f.path)
@@ -217,16 +219,12 @@ func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) 
 	for _, t := range labTables(r, verdicts) {
 		a.Print(t.Render() + "\n")
 	}
-	report, err := reportJSON(r, verdicts)
+	report, err := json.MarshalIndent(app.Fields{"report": r, "gates": verdicts}, "", "\t")
 	if err != nil {
 		return err
 	}
-	for _, f := range v.files() {
-		content := report
-		if f.flag != "--out" || filepath.Base(f.path) != jsonFile {
-			content = []byte(labPage(a.Game, r, verdicts))
-		}
-		if err := os.WriteFile(f.path, content, 0o666); err != nil {
+	for _, f := range v.files([]byte(labPage(a.Game, r, verdicts)), append(report, '\n')) {
+		if err := os.WriteFile(f.path, f.content, 0o666); err != nil {
 			return fmt.Errorf("%s: %w", f.flag, err)
 		}
 	}

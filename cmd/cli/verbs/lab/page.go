@@ -28,7 +28,8 @@ func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 
 // page serves the lab's page, which begins as the flags say.
 func (v *Verb) page(a *app.App) error {
-	for flag, given := range map[string]bool{"--for": v.For != usualFor, "--settle": v.Settle != usualSettling, "--markdown": v.Markdown != "",
+	// Flags that are not at their defaults are refused.
+	for flag, given := range map[string]bool{"--for": v.For != time.Minute, "--settle": v.Settle != 5*time.Second, "--markdown": v.Markdown != "",
 		"--out": v.Out != "", "--bots": v.Bots} {
 		if given {
 			return fmt.Errorf("%s is for the tables: leave it out, or leave --page out", flag)
@@ -51,7 +52,7 @@ func (v *Verb) page(a *app.App) error {
 			s.Sync = append(s.Sync, c.Name)
 		}
 	}
-	if v.Net != usualNets {
+	if v.Net != "P0..P9" {
 		chosen, err := chosenProfiles(v.Net)
 		if err != nil {
 			return err
@@ -63,10 +64,3 @@ func (v *Verb) page(a *app.App) error {
 	}
 	return v.PageFlags.Serve(a, s)
 }
-
-// The defaults of the table's flags.
-const (
-	usualFor      = time.Minute
-	usualSettling = 5 * time.Second
-	usualNets     = "P0..P9"
-)

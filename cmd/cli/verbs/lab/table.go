@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -31,12 +30,6 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 		tables = append(tables, gateTable(verdicts))
 	}
 	return tables
-}
-
-// reportJSON returns the report and the verdicts as JSON.
-func reportJSON(r *lab.Report, verdicts []lab.Verdict) ([]byte, error) {
-	text, err := json.MarshalIndent(app.Fields{"report": r, "gates": verdicts}, "", "\t")
-	return append(text, '\n'), err
 }
 
 // absent stands for a value that was not measured.
