@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -96,12 +97,7 @@ func (l *latency) measures(at time.Duration) bool { return at >= l.from && at < 
 
 // find returns the index after the first change to that value, from an index on, or that index.
 func (l *latency) find(from int, in ecs.InputBytes) int {
-	for i := from; i < len(l.list); i++ {
-		if l.list[i].value == in {
-			return i + 1
-		}
-	}
-	return from
+	return from + 1 + slices.IndexFunc(l.list[from:], func(c change) bool { return c.value == in })
 }
 
 func (l *latency) drop(n int) {
