@@ -204,7 +204,7 @@ func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 // Each command is carried out once or rejected, and answered once.
 func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
-		c.OrdersPerSecond, c.OrderBurst = 20, 50
+		c.OrdersPerSecond = 20
 		path := profile(t, "P3")
 		path.Up.Duplicate, path.Down.Duplicate, path.Up.Loss, path.Down.Loss = 0.2, 0.2, 0.05, 0.05
 		m := newMatch(t, testGame(60), c, 4)

@@ -31,11 +31,17 @@ type commandSeat struct {
 // commands in a tick. So a server that is started again counts all commands of before as decided, and executes none twice.
 const numbersPerTick = 1 << 16
 
+// The most commands of a player that the server accepts at once.
+const (
+	inputBurst = 32 // changes of the input
+	orderBurst = 5
+)
+
 // newCommandSeat returns a player on a server that starts at tick done, with the player's input in that tick.
-func newCommandSeat(done ecs.Tick, held ecs.InputBytes, c *Config, ticksPerSecond int) commandSeat {
+func newCommandSeat(done ecs.Tick, held ecs.InputBytes, ticksPerSecond int) commandSeat {
 	before := uint64(done) * numbersPerTick
 	return commandSeat{first: 1, newest: before, decided: before, held: held,
-		inputs: limit.New[ecs.Tick](1, c.InputBurst), orders: limit.New(ecs.Tick(ticksPerSecond), c.OrderBurst)}
+		inputs: limit.New[ecs.Tick](1, inputBurst), orders: limit.New(ecs.Tick(ticksPerSecond), orderBurst)}
 }
 
 // begin begins a tick. present says that the player is in the match throughout the tick.

@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/limit"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -28,7 +29,7 @@ func until(now pad, later map[int]pad) func(*player, int) pad {
 func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 	path := simnet.Symmetric("wild", "wild", simnet.Path{Delay: 550 * ms, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: 450 * ms}})
 	inBothModes(t, func(t *testing.T, c Config) {
-		c.OrdersPerSecond, c.OrderBurst = 20, 50
+		c.OrdersPerSecond = 20
 		m := newMatch(t, testGame(60), c, 20)
 		id := uint32(0)
 		for _, s := range []int{0, 3} {
@@ -165,8 +166,9 @@ func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
 // Changes of input above the rate limit are rejected, and in the end the server has the input that the player holds.
 func TestAnInputThatWasTooFastIsStatedAgain(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
-		c.InputsPerTick, c.InputBurst = 1, 1
+		c.InputsPerTick = 1
 		m := newMatch(t, testGame(60), c, 24)
+		m.server.seats[0].inputs = limit.New[ecs.Tick](1, 1)
 		// Jitter brings several changes to one tick, of which the first is taken.
 		path := simnet.Symmetric("", "", simnet.Path{Delay: 50 * ms, Jitter: simnet.Jitter{Kind: simnet.Exponential, Size: 60 * ms}})
 		p := m.join(path, simnet.Clock{}, 0, 60, 0, func(_ *player, f int) pad {

@@ -72,7 +72,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 		return nil, err
 	}
 	for p := range s.Game.MaxPlayers {
-		s.seats = append(s.seats, newCommandSeat(s.Done(), s.Step.Inputs[p], &settings, s.Game.TickRate))
+		s.seats = append(s.seats, newCommandSeat(s.Done(), s.Step.Inputs[p], s.Game.TickRate))
 	}
 	return s, nil
 }

@@ -30,7 +30,7 @@ func TestOnlyTheServersStatesAreShown(t *testing.T) {
 	total := map[string]int{}
 	for seed := range soakSeeds() {
 		r := image.NewRand(uint64(seed) + 1000)
-		c := Config{Reliable: r.Chance(1, 3), OrdersPerSecond: 10, OrderBurst: 20, MaxOutstanding: 1 << r.IntN(7)}
+		c := Config{Reliable: r.Chance(1, 3), OrdersPerSecond: 10, MaxOutstanding: 1 << r.IntN(7)}
 		if r.Chance(1, 3) {
 			c.History = 64 << r.IntN(3)
 		}

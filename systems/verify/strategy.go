@@ -17,13 +17,9 @@ type Config struct {
 	// InputsPerTick is the mean number of changes of a player's input that the server accepts per tick, in [1, 1000]; 0: 2.
 	// It rejects the others, and the client sends its input again.
 	InputsPerTick int
-	// InputBurst is the most changes of a player's input that it accepts at once, in [1, 1000]; 0: 32.
-	InputBurst int
 	// OrdersPerSecond is the mean number of orders of a player that the server accepts per second, in [1, 1000]; 0: 1. It
 	// rejects the others.
 	OrdersPerSecond int
-	// OrderBurst is the most orders of a player that it accepts at once, in [1, 1000]; 0: 5.
-	OrderBurst int
 	// History is the number of ticks of states that the server keeps, in [2, 4096], rounded up to a power of two; 0: 512. A
 	// client that holds an older one needs an image. So it must cover two round trips: of the image, and of the first state
 	// after it. Each tick costs the pages that changed in it.
@@ -55,13 +51,11 @@ type setting struct {
 	least, most, blank int
 }
 
-func (c *Config) settings() [6]setting {
+func (c *Config) settings() [4]setting {
 	return [...]setting{
 		{"MaxOutstanding", &c.MaxOutstanding, 1, maxOutstanding, 32},
 		{"InputsPerTick", &c.InputsPerTick, 1, 1000, 2},
-		{"InputBurst", &c.InputBurst, 1, 1000, 32},
 		{"OrdersPerSecond", &c.OrdersPerSecond, 1, 1000, 1},
-		{"OrderBurst", &c.OrderBurst, 1, 1000, 5},
 		{"History", &c.History, 2, maxHistory, 512},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/limit"
 	"tendon/net/matchsim/halves"
 	"tendon/systems"
 )
@@ -345,7 +346,10 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 // A tick holds as many orders as a journal can count. With one more, its match could never be written again. Further
 // orders are rejected like those above the rate.
 func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
-	b := newBench(t, Config{MaxOutstanding: 64, OrderBurst: 1000})
+	b := newBench(t, Config{MaxOutstanding: 64})
+	for i := range b.s.seats {
+		b.s.seats[i].orders = limit.New(ecs.Tick(b.s.Game.TickRate), 1000)
+	}
 	for seat := 2; seat < 4; seat++ {
 		b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, b)
 		b.s.Open(systems.Peer(seat+1), seat, b.s.Done(), 0, b)
@@ -493,7 +497,7 @@ func TestTheClientRefusesMalformedMessages(t *testing.T) {
 // With as many commands unanswered as there may be, an order is refused where it is given, and a press waits for room.
 func TestCommandsWithoutRoomWaitOrAreRefused(t *testing.T) {
 	down := false
-	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100, OrderBurst: 100}, 1, 1, func(_, tick int) pad { return pad{Fire: down} })
+	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100}, 1, 1, func(_, tick int) pad { return pad{Fire: down} })
 	for range 50 {
 		l.Step()
 	}
@@ -641,7 +645,7 @@ func TestAnInvalidConfigIsNamed(t *testing.T) {
 	world := newWorld(t, testGame(60), 1)
 	for name, c := range map[string]Config{
 		"Config.Timeout": {Timeout: 5}, "Config.MaxOutstanding": {MaxOutstanding: 65}, "Config.InputsPerTick": {InputsPerTick: -1},
-		"Config.InputBurst": {InputBurst: 5000}, "Config.OrdersPerSecond": {OrdersPerSecond: 1001}, "Config.OrderBurst": {OrderBurst: -3}, "Config.History": {History: 1},
+		"Config.OrdersPerSecond": {OrdersPerSecond: 1001}, "Config.History": {History: 1},
 	} {
 		if _, err := New(c).NewServer(systems.ServerConfig{World: world, Peers: 1}); err == nil || !strings.Contains(err.Error(), name+" is ") {
 			t.Errorf("server, %s: %v", name, err)
