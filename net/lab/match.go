@@ -76,15 +76,6 @@ func newScripted(c *Config, s systems.Strategy, p simnet.Profile) (*match, error
 	return m, m.joinAll()
 }
 
-func (m *match) joinAll() error {
-	for i := range m.config.Players {
-		if err := m.join(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // clock returns real time, or 0 while it is not measured.
 func (m *match) clock() time.Duration {
 	if m.config.Clock == nil || !m.measuring {

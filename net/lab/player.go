@@ -43,20 +43,25 @@ func clockOf(i int) simnet.Clock {
 	return simnet.Clock{Offset: time.Duration(i+1) * 1700 * time.Millisecond, DriftPPM: int64(i*37%101 - 50)}
 }
 
-func (m *match) join(i int) (err error) {
+func (m *match) joinAll() (err error) {
 	c := m.config
-	p := &player{match: m, seat: ecs.Player(i), measured: true, random: image.NewRand(c.Seed<<8 + uint64(i))}
-	p.display = display{samples: &m.samples, history: m.history, seat: p.seat, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
-	p.inputs.samples = &m.samples
-	m.players = append(m.players, p)
-	// Frames of clients are at different phases between the server's ticks.
-	phase := time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players)
-	p.Client, err = m.Add(matchsim.Plan{Profile: m.profile, Clock: clockOf(i), Hz: displayHz, Phase: phase, Frame: p.frame, Traffic: p.traffic,
-		Change: func(cc *client.Config) {
-			cc.Name = fmt.Sprintf("player %d", i+1)
-			m.configure(p, cc)
-		}})
-	return err
+	for i := range c.Players {
+		p := &player{match: m, seat: ecs.Player(i), measured: true, random: image.NewRand(c.Seed<<8 + uint64(i))}
+		p.display = display{samples: &m.samples, history: m.history, seat: p.seat, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
+		p.inputs.samples = &m.samples
+		m.players = append(m.players, p)
+		// Frames of clients are at different phases between the server's ticks.
+		phase := time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players)
+		p.Client, err = m.Add(matchsim.Plan{Profile: m.profile, Clock: clockOf(i), Hz: displayHz, Phase: phase, Frame: p.frame, Traffic: p.traffic,
+			Change: func(cc *client.Config) {
+				cc.Name = fmt.Sprintf("player %d", i+1)
+				m.configure(p, cc)
+			}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // traffic counts a message of the client's connection.

@@ -159,13 +159,14 @@ func (f *Flags) checkAccepted() error {
 			others = slices.DeleteFunc(others, func(name string) bool { return !slices.Contains(flag.accepting, name) })
 		}
 	}
-	switch {
-	case len(refused) == 0:
+	if len(refused) == 0 {
 		return nil
-	case len(others) == 0:
-		return fmt.Errorf("--sync %s does not accept %s: leave that out; no strategy accepts all of it", f.Sync, strings.Join(refused, ", "))
 	}
-	return fmt.Errorf("--sync %s does not accept %s: leave that out, or choose --sync %s", f.Sync, strings.Join(refused, ", "), strings.Join(others, " or "))
+	choice := ", or choose --sync " + strings.Join(others, " or ")
+	if len(others) == 0 {
+		choice = "; no strategy accepts all of it"
+	}
+	return fmt.Errorf("--sync %s does not accept %s: leave that out%s", f.Sync, strings.Join(refused, ", "), choice)
 }
 
 // maxInterest bounds --interest, in world units.

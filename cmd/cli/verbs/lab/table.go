@@ -23,8 +23,26 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 		notes += "\nno gate is judged: " + why
 	}
 	for _, of := range labColumns {
-		tables = append(tables, labTable(r, of.title, of.caption+notes, of.columns))
-		notes = "" // only below the first
+		t := app.NewTable(of.title)
+		header := table.Row{"strategy", "net"}
+		for _, c := range of.columns {
+			header = append(header, c.name)
+		}
+		t.AppendHeader(header)
+		for i := range r.Results {
+			x := &r.Results[i]
+			row := table.Row{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
+			for _, c := range of.columns {
+				if x.Failed != "" {
+					row = append(row, absent)
+				} else {
+					row = append(row, c.cell(x))
+				}
+			}
+			t.AppendRow(row)
+		}
+		t.SetCaption("%s", of.caption+notes)
+		tables, notes = append(tables, t), "" // notes are only below the first
 	}
 	if len(verdicts) > 0 {
 		tables = append(tables, gateTable(verdicts))
@@ -122,29 +140,6 @@ var labColumns = []struct {
 		{"away %", func(x *result) string { return fmt.Sprintf("%.2f", x.Away) }},
 		{"resyncs", func(x *result) string { return fmt.Sprint(x.Resyncs) }},
 	}},
-}
-
-func labTable(r *lab.Report, title, caption string, columns []labColumn) table.Writer {
-	t := app.NewTable(title)
-	header := table.Row{"strategy", "net"}
-	for _, c := range columns {
-		header = append(header, c.name)
-	}
-	t.AppendHeader(header)
-	for i := range r.Results {
-		x := &r.Results[i]
-		row := table.Row{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
-		for _, c := range columns {
-			if x.Failed != "" {
-				row = append(row, absent)
-			} else {
-				row = append(row, c.cell(x))
-			}
-		}
-		t.AppendRow(row)
-	}
-	t.SetCaption("%s", caption)
-	return t
 }
 
 // gateTable returns the table of the verdicts.
