@@ -11,7 +11,6 @@ const (
 	SectionThink                     // a bot computes its input
 	SectionOpen                      // a client unseals a packet; a server does that for all its rooms together
 	SectionReceive                   // a message is decoded and processed
-	SectionReconcile                 // a received state or input is compared with the prediction
 	SectionRewind                    // the rewind before a resimulation, including the restore
 	SectionRestore                   // a state is copied back
 	SectionResimulate                // ticks are simulated again

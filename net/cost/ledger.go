@@ -100,8 +100,8 @@ func New(c Config) (*Ledger, error) {
 }
 
 var phases = [image.SectionSystems]string{
-	image.SectionFrame: "frame", image.SectionThink: "think", image.SectionOpen: "open", image.SectionReceive: "receive", image.SectionReconcile: "reconcile", image.SectionRewind: "rewind",
-	image.SectionRestore: "restore", image.SectionResimulate: PhaseAgain, image.SectionSimulate: PhaseForward, image.SectionSave: "save",
+	image.SectionFrame: "frame", image.SectionThink: "think", image.SectionOpen: "open", image.SectionReceive: "receive",
+	image.SectionRewind: "rewind", image.SectionRestore: "restore", image.SectionResimulate: PhaseAgain, image.SectionSimulate: PhaseForward, image.SectionSave: "save",
 	image.SectionChecksum: "checksum", image.SectionEncode: "encode", image.SectionSend: "send", image.SectionPresent: "present",
 }
 

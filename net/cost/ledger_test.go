@@ -65,14 +65,12 @@ func in(l *Ledger, c *clock, s image.Section, d time.Duration, nested ...func())
 func rollbackTurn(l *Ledger, c *clock, f ecs.Tick) {
 	in(l, c, image.SectionReceive, 100)
 	in(l, c, image.SectionFrame, 10, func() {
-		in(l, c, image.SectionReconcile, 20, func() {
-			in(l, c, image.SectionRewind, 30, func() { in(l, c, image.SectionRestore, 400) })
-			in(l, c, image.SectionResimulate, 5, func() {
-				for range 2 {
-					in(l, c, image.SectionSimulate, 50, func() { in(l, c, move, 600) }, func() { in(l, c, rockets, 700) })
-					in(l, c, image.SectionSave, 80)
-				}
-			})
+		in(l, c, image.SectionRewind, 30, func() { in(l, c, image.SectionRestore, 400) })
+		in(l, c, image.SectionResimulate, 5, func() {
+			for range 2 {
+				in(l, c, image.SectionSimulate, 50, func() { in(l, c, move, 600) }, func() { in(l, c, rockets, 700) })
+				in(l, c, image.SectionSave, 80)
+			}
 		})
 		in(l, c, image.SectionSimulate, 50, func() { in(l, c, move, 1600) }, func() { in(l, c, rockets, 1700) })
 	})
@@ -86,8 +84,7 @@ func TestSelfTimesAddUpAndTotalsIncludeNestedSections(t *testing.T) {
 	r := l.Report()
 	want := map[[2]string][3]int64{ // calls, self, total
 		{"receive", ""}:           {1, 100, 100},
-		{"frame", ""}:             {1, 10, 10 + 20 + 430 + 5 + 2*1430 + 3350},
-		{"reconcile", ""}:         {1, 25, 20 + 430 + 5 + 2*1430},
+		{"frame", ""}:             {1, 15, 10 + 430 + 5 + 2*1430 + 3350},
 		{"rewind", ""}:            {1, 30, 430},
 		{"restore", ""}:           {1, 400, 400},
 		{"save", ""}:              {2, 160, 160},
@@ -127,7 +124,7 @@ func TestTheLargestTurnIsReportedWithItsParts(t *testing.T) {
 	in(l, c, image.SectionFrame, 60)
 	l.Turn(8)
 	got := l.Report().Largest
-	if got.Tick != 7 || got.Again != 2 || got.Computed != 1 || len(got.Parts) != 12 {
+	if got.Tick != 7 || got.Again != 2 || got.Computed != 1 || len(got.Parts) != 11 {
 		t.Errorf("the largest turn is %+v", got)
 	}
 	sum := time.Duration(0)
