@@ -184,6 +184,18 @@ func TestALostCorrectionIsRepeated(t *testing.T) {
 	}
 }
 
+// An avatar that is held for the answer of its client is released when the client's connection ends.
+func TestAnAvatarIsReleasedWhenItsConnectionEnds(t *testing.T) {
+	r := newRig(t, 1, 5, 5, Config{}, false)
+	a := r.server.avatar(r.walker(0))
+	if r.server.correct(a, fixed.Vec3{X: fixed.FromInt(50)}, r.Now()); !a.held {
+		t.Fatal("a corrected avatar is not held")
+	}
+	if r.server.Close(0); a.held {
+		t.Error("the avatar is held for a client that has gone")
+	}
+}
+
 // Records of entities that are no avatar of the sender are ignored: avatars of others, bolts, unknown entities.
 func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	r := newRig(t, 2, 2, 2, Config{}, false)

@@ -1,0 +1,80 @@
+package authority_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
+)
+
+// A match that ends is decided once, in its tick. Under lockstep the players vote; without votes the server replays.
+func TestEachServerDecidesAMatchThatEnded(t *testing.T) {
+	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy} {
+		game := halves.Ships(60)
+		game.Result = func(w *ecs.World) []byte {
+			if w.Tick() == 5 {
+				return []byte("won")
+			}
+			return nil
+		}
+		var decisions []string
+		half, err := s.NewServer(systems.ServerConfig{World: halves.NewWorld(t, game, 1), Peers: 1, Decided: func(d systems.Decision) {
+			decisions = append(decisions, fmt.Sprintf("%s after tick %d by %v", d.Result, d.Tick, d.How))
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := systems.Full(half)
+		for f := ecs.Tick(1); f <= 10; f++ {
+			now := systems.TickTime(0, f, 60)
+			server.Tick(now)
+			server.Send(now, halves.Discard)
+		}
+		server.Conclude()
+		how := systems.ByServer
+		if s.Name == "lockstep" {
+			how = systems.ByReplay
+		}
+		if want := []string{fmt.Sprintf("won after tick 5 by %v", how)}; !slices.Equal(decisions, want) {
+			t.Errorf("%s: %q, want %q", s.Name, decisions, want)
+		}
+	}
+}
+
+// A tick without an input of the player repeats that of the tick before, also where the server only adopted that tick.
+func TestEachServerRepeatsTheInputOfAnAdoptedTick(t *testing.T) {
+	held := halves.PadInput.Pack(halves.Pad{DX: 1})
+	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy} {
+		var last ecs.InputBytes
+		half, err := s.NewServer(systems.ServerConfig{World: halves.NewWorld(t, halves.Ships(60), 1), Peers: 1,
+			Taken: func(f systems.FinalTick) { last = f.Inputs[0] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, inputs := systems.Full(half), make([]ecs.InputBytes, half.World().Game().MaxPlayers)
+		for f := ecs.Tick(1); f <= 2; f++ {
+			tick := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: inputs}}
+			if f == 1 {
+				tick.Orders = []image.Order{{Kind: image.OrderJoin}}
+			} else {
+				inputs[0] = held
+			}
+			if err := server.Adopt(tick); err != nil {
+				t.Fatalf("%s: %v", s.Name, err)
+			}
+		}
+		if server.Tick(systems.TickTime(0, 3, 60)); last != held {
+			t.Errorf("%s: the input is %+v", s.Name, halves.PadInput.Unpack(last))
+		}
+	}
+}
