@@ -25,7 +25,7 @@ type Timeline struct {
 	inputs    inputLog             // the inputs that were used, or that are final
 	own       Ring[ecs.InputBytes] // the local player's inputs
 	orders    OrderLog
-	scratch   []image.Order
+	scratch   []image.Order // the orders of one tick, valid during a call
 	present   ecs.Tick
 	furthest  ecs.Tick // the last tick ever computed; Step computes ticks ≤ furthest again
 	received  ecs.Tick

@@ -1,9 +1,10 @@
 // Package systems defines sync strategies: sets of systems that keep the copies of one match in agreement, one half on the
 // server and one on each client.
 //
-// A tick is a fixed row of phases. The game's own systems fill Simulate. A strategy fills the others:
+// A tick runs these phases in order. The game's own systems fill Simulate. A strategy fills the others:
 //
-//	Receive → Reconcile → Simulate → Send → Present
+//	server: Receive → Reconcile → Simulate → Present → Send
+//	client: Receive → Reconcile → Simulate → Send, and Present when a view is drawn
 //
 // Each half is a list of named systems ([System]), which a [Schedule] runs around the game's. A strategy decides when to
 // step, which inputs to use, what to send and what to show. It contains no rule of a game.
@@ -15,6 +16,9 @@
 // [Server] and [Client] are the halves, on the common halves of the packages authority and predictor. Callers find optional
 // capabilities by type assertion: [Historian], [Monitor], [Waiter] and [Voter] of servers, [Keeper], [Replicated] and
 // [Presenter] of clients.
+//
+// A strategy is a value of [Strategy]. The list registered in cmd/cli/internal/syncflags/flags.go registers it for --sync
+// and for the lab page. Section 5 of net/wire/STANDARD.md specifies its messages.
 //
 // # Events
 //

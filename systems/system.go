@@ -15,7 +15,7 @@ type Phase uint8
 // Present when a view is drawn.
 const (
 	Receive   Phase = iota // accepts a message from the other side
-	Reconcile              // server: chooses what enters the tick; client: compares and corrects predictions
+	Reconcile              // server: chooses what enters the tick; client: advances the clock, samples inputs, computes ticks
 	Send                   // writes messages to the other side
 	Present                // server: hands the new state to replication and votes; client: brings the view up to date
 	phases

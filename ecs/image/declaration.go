@@ -87,7 +87,7 @@ var probes = [...]Motion{
 }
 
 // Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in which no
-// component has it, and names the role.
+// component has it, and names the role. Roles are not part of the fingerprint of a game (Schema.Describe).
 type Roles[T any] struct {
 	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
 	Lerp func(a, b T, t float64) T

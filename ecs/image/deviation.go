@@ -75,7 +75,7 @@ func (d *deviation) values(p *pagePair) {
 	}
 }
 
-// distance returns the distance between two rows' positions, and the two rows as they have to be equal. Within tolerance,
+// distance returns the distance between two rows' positions, and the two rows to compare for equality. Within tolerance,
 // both rows have the same motion; they are then in the image's scratch.
 func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far fixed.Num) {
 	if c.roles.motion == nil {

@@ -11,7 +11,7 @@ import (
 
 // shots are hitscan shots that the lab fires itself, without the game. When a player's input changes, it fires rays at
 // every other player in the picture and past them. The hit of a ray in the picture is compared with its hit on the server,
-// in the tick that uses this input. There the world is as the server shows it to this player: see ecs.World.Targets.
+// in the tick that uses this input. There the world is as the server shows it to this player: see image.Image.Targets.
 // Walls stop no ray, since the lab knows none.
 type shots struct {
 	due    bool    // no tick has sampled the newest change yet

@@ -25,17 +25,17 @@ type reliable struct {
 	fed, sent, acked uint32
 	flight           [window]flight // of [acked, fed), at number % window
 	unacked          int            // bytes in queue and flight
-	progressed       bool           // a segment was acknowledged since the link has cleared it
+	progressed       bool           // a segment was acknowledged since the link last set it to false
 	now              time.Duration  // of the last flush
 
-	sampled  bool          // sampleAt is not measured yet
+	sampled  bool          // sampleAt is set; the next flush measures the round trip
 	sampleAt time.Duration // when the newest acknowledged segment was sent
 }
 
 type flight struct {
 	at       time.Duration // when it was first sent
 	size     uint16        // bytes of data
-	unusable bool          // for measuring a round trip: it was retransmitted, or measured already
+	unusable bool          // not used to measure the round trip: it was retransmitted or measured already
 }
 
 // outSlack is room in out beside one burst: acknowledgements of a full window.

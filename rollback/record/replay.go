@@ -12,7 +12,7 @@ import (
 )
 
 // Play simulates in w the ticks after w's own, up to tick to, and yields each after it was simulated. w must be in the
-// match's state. Views of players look back as far as w's first state. At the end w has no past (ecs.World.SetPast).
+// match's state. Views of players look back as far as w's first state. At the end w has no past (image.Image.SetPast).
 func (r *Record) Play(w *ecs.World, to ecs.Tick) iter.Seq[*Tick] {
 	return func(yield func(*Tick) bool) {
 		if r.reach > 0 {

@@ -25,8 +25,8 @@ type Peer[P any] struct {
 	Events events.Sender // unused without Config.Replicates
 	Own    P
 
-	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
-	orders   limit.Limiter[ecs.Tick] // in 1/OrderLimits.PerSecond of a tick
+	messages limit.Limiter[ecs.Tick] // its time is messagesPerTick × the tick
+	orders   limit.Limiter[ecs.Tick] // its time is OrderLimits.PerSecond × the tick
 }
 
 // Player returns the player whose seat the peer holds. It must not be a spectator.

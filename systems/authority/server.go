@@ -32,8 +32,8 @@ type Server[C, P any] struct {
 
 	config   Config[C, P]
 	schedule systems.Schedule[C]
-	waiting  []image.Order // that wait for the next ticks
-	first    ecs.Tick      // of the world that Init was given, or of the first state in ServerConfig.Past that can be served
+	waiting  []image.Order // orders of the next ticks
+	first    ecs.Tick      // oldest tick whose state can be served
 	done     ecs.Tick
 }
 

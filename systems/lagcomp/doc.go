@@ -1,8 +1,8 @@
 // Package lagcomp implements lag compensation: it checks a shot against the world that the shooter saw.
 //
 // A player sees remote entities late: by the way of the state, and by the interpolation delay of the client. So a client
-// sends the moment that it drew with each input (an ecs.ViewStamp). The server bounds it (a [Judge]) and enters the result
-// into the tick as an order of kind ecs.OrderView, so that recordings and journals contain it. The game's systems read
+// sends the moment that it drew with each input (an image.ViewStamp). The server bounds it (a [Judge]) and enters the result
+// into the tick as an order of kind image.OrderView, so that recordings and journals contain it. The game's systems read
 // remote entities as the shooter saw them, with ecs.Component.Seen or a [Sweep].
 //
 // No entity is moved back: older states are in the server's ring and are only read. The shooter is always in the present.
@@ -22,10 +22,10 @@
 //	}
 //
 //	// the server, when tick f consumes the input
-//	world.SetPast(ring.At)                                                              // once; depth: judge.Depth()
+//	world.Image().SetPast(ring.At)                                                      // once; depth: judge.Depth()
 //	if v := judge.View(declared, f, rtt/2, delay); v.Tick > 0 {
-//		payload = ecs.AppendViewStamp(payload[:0], v)
-//		orders = append(orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: payload})
+//		payload = image.AppendViewStamp(payload[:0], v)
+//		orders = append(orders, image.Order{Kind: image.OrderView, Player: p, Payload: payload})
 //	}
 //
 // # Tasks

@@ -145,7 +145,7 @@ const (
 type Half[C any] struct {
 	Core
 	schedule systems.Schedule[C]
-	self     C
+	self     C // context of the systems
 }
 
 // Start sets the systems and the context that they run over. The half that embeds h calls it once.

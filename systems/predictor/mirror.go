@@ -27,8 +27,8 @@ type Mirror[C any] struct {
 	Unusable int // bodies in a row that could not be used
 
 	effects *rollback.Effects
-	events  events.Receiver
-	inputs  []ecs.InputBytes // zero but for the local player's
+	events  events.Receiver  // the server's events, which effects waits for
+	inputs  []ecs.InputBytes // of a simulated tick, by player; only the local player's is set
 	altered uint64           // ticks with a substituted input, by the newest message
 }
 

@@ -8,7 +8,7 @@
 // A player's avatars are the entities in the player's region whose ecs.Seat names the player and that have a position.
 // The client is authoritative for their positions, within the limits that the server checks. Everything else is the
 // server's. It runs the game's systems with the players' inputs, and enters the avatars' positions as orders of kind
-// ecs.OrderMotion, so that recordings carry them. Where a system moves an avatar far, as a respawn does, the server
+// image.OrderMotion, so that recordings carry them. Where a system moves an avatar far, as a respawn does, the server
 // corrects the client.
 //
 // Records carry the positions of all that moves. The rest of the state comes a few times a second by systems/state. A

@@ -27,7 +27,7 @@ type Client struct {
 		inputs []ecs.InputBytes // of a tick in a confirmation
 		fresh  []finalTick      // the new ticks of a confirmation, without their inputs
 		rows   []ecs.InputBytes // the inputs of fresh, one tick's after the other's
-		window inputMessage
+		window inputMessage     // the message that is written
 	}
 }
 

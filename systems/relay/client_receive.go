@@ -99,18 +99,3 @@ func (c *Client) confirm() error {
 	}
 	return nil
 }
-
-// sendWindow sends the inputs that the server has not used yet, and the last tick whose input set is final here. It sends
-// after each frame that sampled an input, and for a spectator after each confirmation.
-func (c *Client) sendWindow() {
-	if !c.Timer.Due(c.Now) {
-		return
-	}
-	m := &c.scratch.window
-	m.received, m.inputs = c.timeline.Received(), m.inputs[:0]
-	if !c.Spectates() {
-		m.inputs = c.line.Inputs.AppendFrom(m.inputs, m.received+1)
-	}
-	c.Buffer = m.append(c.Buffer[:0], c.Game)
-	c.Out.Send(0, systems.Datagram, c.Buffer)
-}

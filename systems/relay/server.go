@@ -21,7 +21,7 @@ type Server struct {
 	codes     codes
 	before    []ecs.InputBytes // of the last tick that is in codes
 	orders    rollback.OrderLog
-	stamped   stampedOrder                  // the last one
+	stamped   stampedOrder                  // the last order that was stamped
 	requested []image.Order                 // by players, not stamped yet
 	checksums rollback.Ring[image.Checksum] // of State(n × checkEvery), by n
 	strikes   []int                         // by player, until they leave the match: how often their state differed

@@ -2,7 +2,7 @@
 // written for Tendon. It is the whole game without a main: a host imports it and runs the [Game] it returns.
 //
 //	w, err := ecs.NewWorld(rules.Game(), seed)
-//	w.Step(ecs.TickInputs{Orders: []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}}})
+//	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}}})
 //	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{w.Game().Bot(w, 0, dice)}})
 //
 // Players run, dash, jump, shoot rifles, send rockets and pick up med kits in a yard with walls, low walls and doors. A

@@ -20,10 +20,10 @@ type canvas struct {
 	originX, originY float64
 	scale            float64 // pixels per world unit
 	font             *text.GoTextFaceSource
-	game             *ecs.Game
+	game             *ecs.Game                // for its assets
 	images           map[string]*ebiten.Image // decoded assets; nil: not a PNG
-	path             vector.Path
-	hud              *canvas // the canvas of Hud; nil on that itself
+	path             vector.Path              // scratch of the polygon that is drawn
+	hud              *canvas                  // the canvas of Hud; nil on that itself
 }
 
 var _ ecs.Canvas = (*canvas)(nil)

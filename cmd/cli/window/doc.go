@@ -1,6 +1,6 @@
 // Package window shows a game in an Ebitengine window. It turns keys and pointer into inputs and paints the game's Draw.
 //
-// It is the only package that imports Ebitengine. With the build tag headless there is no window: Check and Run return an
+// Of cmd/cli, only this package imports Ebitengine. With the build tag headless there is no window: Check and Run return an
 // error, and the binary needs no graphics library.
 package window
 

@@ -22,12 +22,12 @@ type Buffer struct {
 	last   ecs.InputBytes // input of the last tick
 	merge  ecs.InputBytes // late inputs whose presses go into the next tick
 	late   bool           // merge is set
-	since  ecs.Tick       // inputs of ticks ≤ since are not merged: the seat was vacant
+	since  ecs.Tick       // late inputs of ticks ≤ since are not merged: the seat was vacant or another connection had it
 
 	worst    Margin // the worst margin since it was last returned by PopWorst
 	hasWorst bool
-	mean     float64
-	measured bool // mean is set
+	mean     float64 // smoothed margin, in ticks
+	measured bool    // mean is set
 }
 
 // Margin is how much before its use the input of a tick arrived, in 1/MarginUnit of a tick. It is negative if the input

@@ -29,7 +29,7 @@ const (
 // ErrFailed is wrapped by the error of a verb whose check failed. The verb has printed the result before.
 var ErrFailed = errors.New("check failed")
 
-// ErrInterrupted is the error of a check that was interrupted: it is no success, since it proved nothing.
+// ErrInterrupted is the error of a check that was interrupted, which counts as a failure.
 var ErrInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
 
 // Common are the flags of every verb.
