@@ -2,7 +2,6 @@ package labpage
 
 import (
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
@@ -92,9 +91,6 @@ func (s *Settings) profile() simnet.Profile {
 	}
 	return simnet.Symmetric("", "", path)
 }
-
-// sameNetwork reports whether two settings have the same network.
-func (s *Settings) sameNetwork(o *Settings) bool { return reflect.DeepEqual(s.profile(), o.profile()) }
 
 // sameMatch reports whether running matches can take over the other settings.
 func (s *Settings) sameMatch(o *Settings) bool {

@@ -3,6 +3,7 @@ package labpage
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"tendon/cmd/cli/page"
@@ -143,7 +144,7 @@ func (s *viewer) apply() error {
 	if s.live == nil {
 		return nil
 	}
-	if !s.have.sameNetwork(&old) {
+	if !reflect.DeepEqual(s.have.profile(), old.profile()) {
 		if err := s.live.SetProfile(s.have.profile()); err != nil {
 			return s.refuse(err)
 		}

@@ -32,7 +32,7 @@ var registered = []struct {
 	{relay.Strategy, " (rollback)", func(*Flags) (systems.Strategy, error) { return relay.Strategy, nil }},
 	{lockstep.Strategy, "", (*Flags).lockstep},
 	{predict.Strategy, " (prediction and reconciliation)", (*Flags).predict},
-	{verify.Strategy, "", (*Flags).verify},
+	{verify.Strategy, "", func(f *Flags) (systems.Strategy, error) { return verify.New(verify.Config{Reliable: f.Reliable}), nil }},
 	{reckon.Strategy, " (dead reckoning)", (*Flags).reckon},
 }
 
@@ -129,11 +129,10 @@ func (f *Flags) Strategy(g *ecs.Game) (systems.Strategy, error) {
 	if i < 0 {
 		return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of %s", f.Sync, strings.Join(names, " "))
 	}
-	err := f.checkAccepted()
-	s := All[i]
-	if err == nil {
-		s, err = registered[i].configure(f)
+	if err := f.checkAccepted(); err != nil {
+		return systems.Strategy{}, err
 	}
+	s, err := registered[i].configure(f)
 	if err == nil {
 		err = CheckGame(s, g)
 	}
@@ -192,10 +191,6 @@ func (f *Flags) predict() (s systems.Strategy, err error) {
 	}
 	c := predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}
 	return predict.New(c), c.Check()
-}
-
-func (f *Flags) verify() (systems.Strategy, error) {
-	return verify.New(verify.Config{Reliable: f.Reliable}), nil
 }
 
 func (f *Flags) reckon() (s systems.Strategy, err error) {
