@@ -19,38 +19,18 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// placedGame is crumbs.Game with positions, so that the display can be measured.
+// placedGame is crumbs.Game without crumbs, at three units per second.
 func placedGame() *ecs.Game {
 	g := crumbs.Game()
-	g.Components[0] = placedType
 	g.Systems = []ecs.System{{Name: "walk", Run: func(w *ecs.World) {
-		for e := range placedWalkers.All(w) {
+		for e := range crumbs.Walkers.All(w) {
 			in := crumbs.Pads.Of(w, e.B.Player)
-			e.A.Vel = fixed.Vec2{X: fixed.FromInt(3 * int(in.DX)), Y: fixed.FromInt(3 * int(in.DY))}
-			e.A.Pos = e.A.Pos.Add(e.A.Vel.Scale(fixed.FromRatio(1, 60)))
+			e.A.Vel = fixed.Vec2{X: fixed.FromInt(3*int(in.DX)) / 60, Y: fixed.FromInt(3*int(in.DY)) / 60}
+			e.A.Pos = e.A.Pos.Add(e.A.Vel)
 		}
 	}}}
-	g.Join = func(w *ecs.World, p ecs.Player) {
-		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, crumbs.Seats), ecs.Seat{Player: p})
-	}
 	return g
 }
-
-var (
-	placedType = ecs.NewComponent("placed", ecs.Roles[crumbs.Body]{
-		Motion: func(b *crumbs.Body) ecs.Motion {
-			return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Vel: fixed.Vec3{X: b.Vel.X, Y: b.Vel.Y}}
-		},
-		Lerp: func(a, b crumbs.Body, t float64) crumbs.Body {
-			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
-			return b
-		},
-		SetMotion: func(b *crumbs.Body, m ecs.Motion) {
-			*b = crumbs.Body{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X, Y: m.Vel.Y}}
-		},
-	})
-	placedWalkers = ecs.NewQuery2(ecs.Write(placedType), ecs.Read(crumbs.Seats))
-)
 
 // A person gets the tables, a program the same figures, and every file that was asked for is there and can be read.
 func TestLabTellsAndWritesWhatItMeasured(t *testing.T) {

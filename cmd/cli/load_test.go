@@ -25,7 +25,7 @@ func randomGame() *ecs.Game {
 		}
 	}})
 	g.Join = func(w *ecs.World, p ecs.Player) {
-		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, crumbs.Seats, crumbs.Wears), ecs.Seat{Player: p})
+		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), crumbs.Bodies, crumbs.Seats, crumbs.Wears), ecs.Seat{Player: p})
 	}
 	return g
 }
