@@ -208,6 +208,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 		path := profile(t, "P3")
 		path.Up.Duplicate, path.Down.Duplicate, path.Up.Loss, path.Down.Loss = 0.2, 0.2, 0.05, 0.05
 		m := newMatch(t, testGame(60), c, 4)
+		allowBurst(m.server, 50)
 		id := uint32(0)
 		for i, s := range []int{0, 3} { // too far apart to be hurt
 			m.join(path, simnet.Clock{}, s, 60, 0, func(p *player, f int) pad {

@@ -31,6 +31,7 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		c.OrdersPerSecond = 20
 		m := newMatch(t, testGame(60), c, 20)
+		allowBurst(m.server, 50)
 		id := uint32(0)
 		for _, s := range []int{0, 3} {
 			m.join(path, simnet.Clock{}, s, 60, 0, func(p *player, f int) pad {

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/limit"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -69,6 +70,13 @@ func newMatch(t testing.TB, game *ecs.Game, limits Config, seed uint64) *match {
 	m := &match{Match: halves.New(t, halves.Config{Game: game, Strategy: New(limits), Seed: seed})}
 	m.server = m.Server.Server.(*Server)
 	return m
+}
+
+// allowBurst makes a server accept that many orders of each player at once.
+func allowBurst(s *Server, orders int) {
+	for i := range s.seats {
+		s.seats[i].orders = limit.New(ecs.Tick(s.Game.TickRate), orders)
+	}
 }
 
 // join adds a client whose frames come at hz, the first one phase from now. Seat −1 is a spectator.

@@ -41,6 +41,7 @@ func TestOnlyTheServersStatesAreShown(t *testing.T) {
 		path := simnet.Profiles()[r.IntN(7)]
 		path.Up.Duplicate, path.Down.Duplicate = 0.2, 0.2
 		m := newMatch(t, game, c, uint64(seed))
+		allowBurst(m.server, 20)
 		id := uint32(0)
 		for s := range 4 {
 			play := wander(uint64(seed*4 + s))

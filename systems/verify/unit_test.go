@@ -8,7 +8,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/limit"
 	"tendon/net/matchsim/halves"
 	"tendon/systems"
 )
@@ -347,9 +346,7 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 // orders are rejected like those above the rate.
 func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
 	b := newBench(t, Config{MaxOutstanding: 64})
-	for i := range b.s.seats {
-		b.s.seats[i].orders = limit.New(ecs.Tick(b.s.Game.TickRate), 1000)
-	}
+	allowBurst(b.s, 1000)
 	for seat := 2; seat < 4; seat++ {
 		b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, b)
 		b.s.Open(systems.Peer(seat+1), seat, b.s.Done(), 0, b)
