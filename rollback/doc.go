@@ -12,16 +12,17 @@
 // The package is not a strategy: which ticks to confirm, how far to predict and what to send is decided in
 // tendon/systems. Recordings and journals are in tendon/rollback/record.
 //
-//	to                                             use
-//	run a predicted world                          New, Timeline.Confirm, AddOrder, Rewind, Step
-//	set the local player's input                   Timeline.SetLocal
-//	find out what is final                         Timeline.Confirmed, InputAt
-//	compare a confirmed tick with a peer           Timeline.Snapshot, then Checksum
-//	start from a received image                    image.Image.Load, then Timeline.Reset
-//	report events to a view                        NewEffects, Effects.Drain
-//	compare the orders of two peers                DigestOrders
-//	store past states without predicting           NewSnapshots
-//	store a value per tick                         NewRing
-//	test a game                                    SyncTest
-//	explain a desync                               CompareSnapshots, DesyncReport
+// # Tasks
+//
+//   - run a predicted world: New, Timeline.Confirm, AddOrder, Rewind, Step
+//   - set the local player's input: Timeline.SetLocal
+//   - find out what is final: Timeline.Confirmed, InputAt
+//   - compare a confirmed tick with a peer: Timeline.Snapshot, then Checksum
+//   - start from a received image: image.Image.Load, then Timeline.Reset
+//   - report events to a view: NewEffects, Effects.Drain
+//   - compare the orders of two peers: DigestOrders
+//   - store past states without predicting: NewSnapshots
+//   - store a value per tick: NewRing
+//   - test a game: SyncTest
+//   - explain a desync: CompareSnapshots, DesyncReport
 package rollback

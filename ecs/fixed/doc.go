@@ -26,7 +26,7 @@
 // Arithmetic, square roots and lengths are correctly rounded. Sin, Cos and Atan2 are within 0.501·2^-32 of the true value
 // over their whole range: wrong, at most, by the last bit.
 //
-// # Index
+// # Tasks
 //
 //   - a number from an integer, a fraction or a decimal: [FromInt], [FromRatio], [MustParse], [Parse]
 //   - add, subtract, compare, a whole multiple or an integer part of it: the operators +, -, <, ==, 3*a, a/2

@@ -21,19 +21,20 @@
 // A record is not a video. It can only be simulated with the game that wrote it, which its header identifies. Package
 // tendon/rollback/record/cursor shows single ticks of it, tendon/rollback/record/bundle stores two of them that differ.
 //
-//	to                                            use
-//	write a recording                             HeaderOf, NewWriter, Writer.Tick, ImageDue, Image, Flush, End
-//	write a journal                               the same with Writer.Seat, and Flush after every tick
-//	survive a full disk                           Writer.Flush again
-//	read a file, torn or not                      Open, Record.Torn, Ended, DamageError
-//	prove that a match happened so                Record.Verify
-//	seek                                          Record.WorldAt
-//	list inputs, orders and checksums             Record.Ticks
-//	continue a match                              Header.CheckBuild, Record.WorldAt, truncate to Record.Bytes, Record.Resume
-//	compare two peers' past                       Chain, Record.Chain, Tail.Chain
-//	offer lost ticks, and accept them             NewTail, Tail.AppendFrom, Codec.ReadTail, Offer.Ticks
-//	keep the last seconds of a match              NewHistory, History.Record
-//	make a record in memory                       Collect
+// # Tasks
+//
+//   - write a recording: HeaderOf, NewWriter, Writer.Tick, ImageDue, Image, Flush, End
+//   - write a journal: the same with Writer.Seat, and Flush after every tick
+//   - survive a full disk: Writer.Flush again
+//   - read a file, torn or not: Open, Record.Torn, Ended, DamageError
+//   - prove that a match happened so: Record.Verify
+//   - seek: Record.WorldAt
+//   - list inputs, orders and checksums: Record.Ticks
+//   - continue a match: Header.CheckBuild, Record.WorldAt, truncate to Record.Bytes, Record.Resume
+//   - compare two peers' past: Chain, Record.Chain, Tail.Chain
+//   - offer lost ticks, and accept them: NewTail, Tail.AppendFrom, Codec.ReadTail, Offer.Ticks
+//   - keep the last seconds of a match: NewHistory, History.Record
+//   - make a record in memory: Collect
 //
 // The format is in STANDARD.md, with vectors in testdata.
 package record

@@ -123,8 +123,8 @@ func (r *relevance) avatar(p ecs.Player, state *image.Snapshot) ecs.Entity {
 	return *e
 }
 
-// of returns the relevance set of a player's peer. The priority of an entity counts once at the border, and twice at the
-// player's place and for an entity without a place.
+// of returns the relevance set of a player's peer. The priority of an entity is multiplied by 1 at the border and by 2 at
+// the player's place. For an entity without a place it is multiplied by 2.
 func (r *relevance) of(p *peer) iter.Seq2[ecs.Entity, float32] {
 	watcher, own := int(p.ID), ecs.OwnedBy(p.Player())
 	return func(yield func(ecs.Entity, float32) bool) {

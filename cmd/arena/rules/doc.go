@@ -16,7 +16,7 @@
 // Under a strategy that shows remote players late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly
 // in the present. Some strategies let a client write only the rows that it predicts: Write returns nil for the others.
 //
-// # Index
+// # Tasks
 //
 //   - inputs: pad.go; from a bot or a script: bot.go; the one order: [Surrender]
 //   - moving: body.go; weapons: weapons.go; life and med kits: health.go

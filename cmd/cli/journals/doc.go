@@ -15,10 +15,11 @@
 //	ROOM-MATCH.ended.journal      journal of a match that is over: it is never read again and may be removed
 //	lock                          held by the server that uses the directory
 //
-//	to                            use
-//	begin                         Open; Store.Waiting returns the recovered matches
-//	journal a room                Store.Open as server.Config.OpenRoom, Store.End as CloseRoom
-//	bound the loss of a power cut Sync
-//	receive events                Config.Report
-//	end                           Store.Close
+// # Tasks
+//
+//   - begin: Open; Store.Waiting returns the recovered matches
+//   - journal a room: Store.Open as server.Config.OpenRoom, Store.End as CloseRoom
+//   - bound the loss of a power cut: Sync
+//   - receive events: Config.Report
+//   - end: Store.Close
 package journals

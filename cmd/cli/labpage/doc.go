@@ -14,7 +14,8 @@
 // Each open page has its own matches, which end with it. Messages from the page are bounded, and malformed ones are
 // ignored. If the page is slow, pictures are dropped rather than queued.
 //
-//	to …                            see
-//	serve the page                  [Register], [Config]
-//	know the settings and the link  [Settings]
+// # Tasks
+//
+//   - serve the page: [Register], [Config]
+//   - know the settings and the link: [Settings]
 package labpage

@@ -4,14 +4,15 @@
 // Pages are plain ES modules, without a build step, templates or resources from outside the binary. A handler with effects
 // is never a GET.
 //
-//	to …                                  use
-//	serve a page and its files            Server.Page
-//	answer a GET or a POST                Server.Handle; without a token: Server.HandlePublic
-//	exchange messages with a page         Server.Stream, Conn
-//	show a game's Draw in a browser       Picture, and painter.js in the page
-//	use the shared style                  /assets/page.css, /assets/theme.js
-//	plot                                  /assets/uplot/
-//	test in a browser                     package pagetest
+// # Tasks
+//
+//   - serve a page and its files: Server.Page
+//   - answer a GET or a POST: Server.Handle; without a token: Server.HandlePublic
+//   - exchange messages with a page: Server.Stream, Conn
+//   - show a game's Draw in a browser: Picture, and painter.js in the page
+//   - use the shared style: /assets/page.css, /assets/theme.js
+//   - plot: /assets/uplot/
+//   - test in a browser: package pagetest
 //
 // # Access
 //

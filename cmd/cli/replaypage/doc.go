@@ -13,7 +13,8 @@
 // It is a view of package record/cursor, which simulates the match, on package page, which controls access. A page cannot
 // change a match.
 //
-//	to                                    use
-//	show a recording, two, a bundle       Register
-//	show the rooms of a server            Register; Open receives the name in the page's address, ?of=NAME
+// # Tasks
+//
+//   - show a recording, two, a bundle: Register
+//   - show the rooms of a server: Register; Open receives the name in the page's address, ?of=NAME
 package replaypage

@@ -8,11 +8,12 @@
 // Here is the side that wrote the bundle, There is the other one, of which sometimes only a checksum is known. A bundle has
 // inputs and orders of players, and no addresses and keys. The package opens no file and sends nothing.
 //
-//	to                             use
-//	write a bundle                 Bundle, Bundle.Append
-//	read it                        Is, Open
-//	list the differences           Bundle.Examine
-//	show its ticks                 cursor.New with Bundle.Here or There
+// # Tasks
+//
+//   - write a bundle: Bundle, Bundle.Append
+//   - read it: Is, Open
+//   - list the differences: Bundle.Examine
+//   - show its ticks: cursor.New with Bundle.Here or There
 //
 // # Format, version 2
 //

@@ -9,16 +9,17 @@
 //
 // The package runs on its caller's goroutine and reads no clock. A [Meter] that has a clock measures ticks.
 //
-//	to                                            use
-//	open a record                                 New
-//	seek, step, step back                         Cursor.Seek
-//	describe a tick                               Cursor.Frame, Resources
-//	list entities, describe one                   Cursor.State, Entity
-//	draw the tick                                 Cursor.State, StateBefore with ecs.View
-//	name an entity, find it by its name           EntityName, ParseEntity, Cursor.Find
-//	find out when an entity existed               Cursor.Lifetime
-//	plot a field                                  Cursor.Series
-//	compare two records                           Compare, Differences
+// # Tasks
+//
+//   - open a record: New
+//   - seek, step, step back: Cursor.Seek
+//   - describe a tick: Cursor.Frame, Resources
+//   - list entities, describe one: Cursor.State, Entity
+//   - draw the tick: Cursor.State, StateBefore with ecs.View
+//   - name an entity, find it by its name: EntityName, ParseEntity, Cursor.Find
+//   - find out when an entity existed: Cursor.Lifetime
+//   - plot a field: Cursor.Series
+//   - compare two records: Compare, Differences
 //
 // # JSON
 //
