@@ -35,7 +35,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	c := &Changes{schema: s, globals: make([]history, s.globals())}
 	c.entities.bound = maxScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
-	c.writer.visit = c.writer.wantEntity
+	c.writer.visit = c.writer.collectEntity
 	c.writer.demand = make([]float32, deadlineSeconds*g.TickRate+1)
 	return c, nil
 }

@@ -187,8 +187,8 @@ func (s *Sender) Append(dst []byte, limit int, relevant iter.Seq2[ecs.Entity, fl
 	}
 	w := &s.changes.writer
 	w.begin(s)
-	w.want(relevant)
-	w.leave()
+	w.collectEntities(relevant)
+	w.collectGone()
 	return w.write(dst, limit)
 }
 

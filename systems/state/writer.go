@@ -20,7 +20,7 @@ type writer struct {
 	before  ecs.Tick // of the sender's last delta
 	ticks   float32  // since then
 	overdue ecs.Tick // ticks after which an acknowledgement is overdue
-	// visit is wantEntity as a function value, which is made once because it allocates.
+	// visit is collectEntity as a function value, which is made once because it allocates.
 	visit func(ecs.Entity, float32) bool
 
 	globals      []int32     // numbers of those that are due
@@ -54,15 +54,15 @@ func (w *writer) begin(s *Sender) {
 	w.delta = s.record(s.sequence, s.changes.tick)
 	for i := range s.changes.globals {
 		since, _ := s.changes.globals[i].newest()
-		if w.needs(&s.globals[i], since) {
+		if w.dueOrRelied(&s.globals[i], since) {
 			w.globals = append(w.globals, int32(i))
 		}
 	}
 }
 
-// needs reports whether an item, which has had its values since a tick, is due: the client has not acknowledged them, and
+// dueOrRelied reports whether an item, which has had its values since a tick, is due: the client has not acknowledged them, and
 // they are not in flight. It updates relies.
-func (w *writer) needs(it *item, since ecs.Tick) bool {
+func (w *writer) dueOrRelied(it *item, since ecs.Tick) bool {
 	if it.based && it.base >= since {
 		return false
 	}
@@ -73,8 +73,8 @@ func (w *writer) needs(it *item, since ecs.Tick) bool {
 	return true
 }
 
-// want collects the relevant entities that are due.
-func (w *writer) want(relevant iter.Seq2[ecs.Entity, float32]) {
+// collectEntities collects the relevant entities that are due.
+func (w *writer) collectEntities(relevant iter.Seq2[ecs.Entity, float32]) {
 	s := w.sender
 	w.before = s.last
 	w.ticks = float32(max(1, s.changes.tick-s.last))
@@ -86,8 +86,8 @@ func (w *writer) want(relevant iter.Seq2[ecs.Entity, float32]) {
 	relevant(w.visit)
 }
 
-// wantEntity makes an entity relevant to the client. It always returns true.
-func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
+// collectEntity makes an entity relevant to the client. It always returns true.
+func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 	s := w.sender
 	h := s.changes.entities.rows.Get(e.Row)
 	if h == nil || h.entity != e || priority < 0 {
@@ -113,7 +113,7 @@ func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
 	}
 	it.stamp = s.stamp
 	since, values := h.newest()
-	due := w.needs(it, since)
+	due := w.dueOrRelied(it, since)
 	if due && since <= w.before {
 		priority *= restPriority
 	}
@@ -155,8 +155,8 @@ const leastPriority = 1.0 / (1 << 16)
 // replica would last, and one update ends it.
 const restPriority = 3
 
-// leave collects the rows that the client is to remove.
-func (w *writer) leave() {
+// collectGone collects the rows that the client is to remove.
+func (w *writer) collectGone() {
 	s := w.sender
 	for slot := range s.entities.Slots() { // of which those in phase unused are free
 		it := s.entities.At(slot)
@@ -169,7 +169,7 @@ func (w *writer) leave() {
 			it.serial++
 			it.unbase()
 		}
-		if it.phase == leaving && w.needs(it, 0) {
+		if it.phase == leaving && w.dueOrRelied(it, 0) {
 			w.gone = append(w.gone, rowItem{row: it.row, item: s.number(slot)})
 		}
 	}
@@ -273,12 +273,12 @@ func (w *writer) writeEntities() {
 	}
 	s.room += (float32(w.limit-e.Len()-endBytes) - s.room) / 8
 	due, stuck := w.choose(w.due), 0
-	for len(w.chosen) > 0 && !w.list() {
+	for len(w.chosen) > 0 && !w.writeChosen() {
 		e.Rewind(mark)
 		w.forgetEntities()
 		if n := len(w.chosen); n > 1 {
 			w.sort(due)
-			w.take(due, n-(n+7)/8)
+			w.take(due, n*7/8) // an eighth fewer
 			continue
 		}
 		// There is no room even for this one alone: try the next.
@@ -331,8 +331,8 @@ func (w *writer) take(due []candidate, n int) {
 	slices.SortFunc(w.chosen, byRow)
 }
 
-// list writes the list of the chosen entities without its end, and reports whether they fit.
-func (w *writer) list() bool {
+// writeChosen writes the list of the chosen entities without its end, and reports whether they fit.
+func (w *writer) writeChosen() bool {
 	s, e, c := w.sender, &w.encoder, w.coding()
 	before, expected, elements, count := e.Len(), 0, w.elements, w.values
 	for _, x := range w.chosen {
