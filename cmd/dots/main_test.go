@@ -43,5 +43,5 @@ func withoutLessons(source string) string {
 // README recommends these two lines as the first tests of a game.
 func TestDots(t *testing.T) {
 	matchtest.SyncTest(t, &game)    // wrong inputs first, at random depth, every tick compared
-	matchtest.Match(t, &game, "P5") // four bots over 250 ms RTT, 20 ms jitter, 5 % loss
+	matchtest.Match(t, &game, "P5") // four bots, 250 ms RTT plus 40 ms mean jitter, 5 % loss
 }
