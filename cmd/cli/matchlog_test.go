@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,13 +173,16 @@ func TestALogOfAnotherMatchIsReplaced(t *testing.T) {
 	old := second.opened().Header().Match
 	again := crumbsAt(t, "join", second.address, "--token", second.token, "--bot", "--log", second.log)
 	again.until(is("log"))
-	if f := again.until(is("log")); f["used"] != false || !strings.Contains(f["why"].(string), "another match") {
-		t.Errorf("the event of a log of another match is %v", f)
-	}
+	f := again.until(is("log"))
 	again.until(ticksIn(60))
 	again.end(os.Interrupt)
-	if match := second.opened().Header().Match; match == old {
+	match := second.opened().Header().Match
+	if match == old {
 		t.Errorf("the log is still of match %x", match)
+	}
+	why := f["why"].(string)
+	if f["used"] != false || !strings.Contains(why, fmt.Sprintf("match %016x", old)) || !strings.Contains(why, fmt.Sprintf("match %016x", match)) {
+		t.Errorf("the event of a log of match %x is %v", old, f)
 	}
 	second.compare()
 }
