@@ -71,7 +71,7 @@ func TestJoinRefusesAnInvalidToken(t *testing.T) {
 	dir := t.TempDir()
 	good := ticketFor(t, "crumbs", time.Now(), time.Hour)
 	for _, token := range []string{"nonsense", "", good[:len(good)/4], good + good, "%%%", "@" + write(t, filepath.Join(dir, "empty"), nil, 0o600)} {
-		refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "that is no connect token", "copy the whole text", "@FILE")
+		refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "that is not a connect token", "copy the whole text", "@FILE")
 	}
 	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", "@"+filepath.Join(dir, "missing")), "the token file cannot be read")
 }
@@ -136,15 +136,15 @@ func TestInvalidAddressesAreErrors(t *testing.T) {
 	token := ticketFor(t, "crumbs", time.Now(), time.Hour)
 	key := filepath.Join(dir, "server.key")
 	for _, address := range []string{"nonsense", "127.0.0.1", "127.0.0.1:99999", ":7777", "0.0.0.0:7777", "127.0.0.1:0", ""} {
-		refused(t, do(t, crumbs.Game(), "join", address, "--bot", "--token", token), "is no address", "give host:port")
-		refused(t, do(t, crumbs.Game(), "token", address, "--key-file", key, "--new-key"), "is no address", "give host:port")
+		refused(t, do(t, crumbs.Game(), "join", address, "--bot", "--token", token), "is not an address", "host:port")
+		refused(t, do(t, crumbs.Game(), "token", address, "--key-file", key, "--new-key"), "is not an address", "host:port")
 		if address == "" {
 			continue // an empty --public is none
 		}
-		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--public", address, "--record", dir+"/r"), "--public", "give host:port")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--public", address, "--record", dir+"/r"), "--public", "host:port")
 	}
 	for _, address := range []string{"nonsense", "127.0.0.1:99999"} {
-		refused(t, do(t, crumbs.Game(), "serve", "--listen", address, "--record", dir+"/r"), "--listen", "is no address", "give host:port")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", address, "--record", dir+"/r"), "--listen", "is not an address", "host:port")
 	}
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", ":0", "--record", dir+"/r"), "--public", "listen on 127.0.0.1:0")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "192.0.2.1:7777", "--record", dir+"/r"), "192.0.2.1", "listen on one of its own")
@@ -167,8 +167,8 @@ func TestServeOnAPortInUseCreatesNoDirectory(t *testing.T) {
 // The error of a negative value names the flag, also if the value is a separate argument.
 func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 	for _, test := range []struct{ args, says []string }{
-		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: choose 1 to 1000"}},
-		{[]string{"serve", "--sync", "reckon", "--max-speed", "-.5"}, []string{"--max-speed -0.5: choose 0 to"}},
+		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: give 0 to 1000"}},
+		{[]string{"serve", "--sync", "reckon", "--max-speed", "-.5"}, []string{"--max-speed -0.5: give 0 to"}},
 		{[]string{"demo", "--rtt", "-5ms"}, []string{"--rtt -5ms: give 0s to 2m"}},
 		{[]string{"demo", "--rtt", "1h"}, []string{"--rtt 1h0m0s: give 0s to 2m"}},
 		{[]string{"demo", "--jitter", "2m"}, []string{"--jitter 2m0s: give 0s to 1m"}},

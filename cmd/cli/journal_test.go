@@ -578,7 +578,7 @@ func TestServeRefusesADirectoryThatCannotHoldJournals(t *testing.T) {
 		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", at), "choose another --journal")
 	}
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--fsync", "sometimes"), "always, never, or a time")
-	refused(t, do(t, crumbs.Game(), "serve", "--listen", "nowhere", "--journal", filepath.Join(dir, "j")), "is no address")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "nowhere", "--journal", filepath.Join(dir, "j")), "is not an address")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--key-file", file, "--journal", filepath.Join(dir, "j")), "holds no key")
 	untouched(t, dir, "file")
 }

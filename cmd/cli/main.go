@@ -87,7 +87,7 @@ func runVerb(a *app.App, args []string) int {
 			return a.ExitCode(err)
 		}
 	}
-	stop, err := a.StartProfile()
+	stop, err := a.Profile(a.Common.PprofKind, a.Common.ProfileDir)
 	if err == nil {
 		err = command.Run(a)
 		stop()

@@ -80,14 +80,14 @@ func TestFlagsOfAStrategyOutOfRangeAreRefusedByName(t *testing.T) {
 		"--article --margin 2":          {"leave --interval and --margin out"},
 	})
 	refusedBySync(t, "predict", map[string][]string{
-		"--snapshots 1001": {"--snapshots 1001: choose 1 to 1000"}, "--snapshots=-1": {"--snapshots -1"},
-		"--interest=-1": {"--interest -1: choose 0 to"}, "--interest 1e9": {"--interest 1e+09: choose 0 to 1048576 world units"},
-		"--look-back 2s": {"--look-back 2s: choose at most 1s"},
+		"--snapshots 1001": {"--snapshots 1001: give 0 to 1000"}, "--snapshots=-1": {"--snapshots -1"},
+		"--interest=-1": {"--interest -1: give 0 to"}, "--interest 1e9": {"--interest 1e+09: give 0 to 1.048576e+06"},
+		"--look-back 2s": {"--look-back 2s: give at most 1s"},
 	})
 	refusedBySync(t, "reckon", map[string][]string{
-		"--snapshots 61": {"--snapshots 61: choose 1 to 60"}, "--interest=-1": {"--interest -1: choose 0 to"},
-		"--max-speed=-1": {"--max-speed -1: choose 0 to 32768"}, "--max-speed 40000": {"--max-speed 40000: choose"},
-		"--assumed 4s": {"--assumed 4s: choose 0 to 3s"}, "--trusting --max-speed 5": {"leave --max-speed out"},
+		"--snapshots 61": {"--snapshots 61: give 0 to 60"}, "--interest=-1": {"--interest -1: give 0 to"},
+		"--max-speed=-1": {"--max-speed -1: give 0 to 32768"}, "--max-speed 40000": {"--max-speed 40000: give"},
+		"--assumed 4s": {"--assumed 4s: give 0s to 3s"}, "--trusting --max-speed 5": {"leave --max-speed out"},
 	})
 }
 

@@ -52,19 +52,18 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 		tried++
 		t.Run(s.Name, func(t *testing.T) {
 			g := game()
-			var watch *room.Watch
+			recent, err := record.NewHistory(g, record.HeaderOf(g, 5, "test"), 10*g.TickRate)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var atClient []client.Desync
 			var atRoom []room.Desync
 			var clips []*record.Record
 			h, err := matchsim.New(matchsim.Config{Game: g, Strategy: s, Seed: 5, Room: func(c *room.Config) {
-				var err error
-				if watch, err = room.NewWatch(c, "test", 10); err != nil {
-					t.Fatal(err)
-				}
-				c.Sinks = []room.Sink{watch.Sink(), {NeedState: true, Desync: func(d room.Desync) {
+				c.Sinks = []room.Sink{{Tick: func(f systems.FinalTick) { recent.Add(f.Recorded(), f.World) }}, {NeedState: true, Desync: func(d room.Desync) {
 					var state image.Snapshot
 					d.World.Image().Save(&state)
-					atRoom, clips = append(atRoom, d), append(clips, watch.History().RecordTo(&state))
+					atRoom, clips = append(atRoom, d), append(clips, recent.RecordTo(&state))
 					state.Release()
 				}}}
 			}})

@@ -41,9 +41,7 @@ func (j *Journal) Attach(c *room.Config) error {
 	}
 	c.Sinks = append(c.Sinks, room.Sink{
 		Tick: func(f systems.FinalTick) { j.write(&f) },
-		Seat: func(number int, s room.Seat) {
-			j.keep(j.writer.Seat(record.Seat{Player: ecs.Player(number), Client: s.Client, Name: s.Name, Held: s.Held}))
-		},
+		Seat: func(s record.Seat) { j.keep(j.writer.Seat(s)) },
 		Commit: func() error {
 			if j.err != nil {
 				return j.err

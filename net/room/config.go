@@ -30,8 +30,6 @@ type Config struct {
 	ImageRate int
 	// Timeout ends the session of a peer that sends nothing; 0: the default of net/session.
 	Timeout systems.Time
-	// Build and Target must equal those of the clients if the game uses floats. Both empty: those of this program.
-	Build, Target string
 	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
 	// Sinks receive what happens in the room, in this order.
@@ -53,34 +51,22 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.Game.Check(); err != nil {
 		return c, fmt.Errorf("%w: Game: %w", ErrConfig, err)
 	}
-	if c.Strategy.NewServer == nil {
+	c.MaxPeers = cmp.Or(c.MaxPeers, c.Game.MaxPlayers+16)
+	c.KeepSeat = cmp.Or(c.KeepSeat, 5*systems.Second)
+	switch {
+	case c.Strategy.NewServer == nil:
 		return c, fmt.Errorf("%w: Strategy has no NewServer", ErrConfig)
+	case len(c.Strategy.Params) > session.MaxParams:
+		return c, fmt.Errorf("%w: Strategy.Params has %d bytes, want at most %d", ErrConfig, len(c.Strategy.Params), session.MaxParams)
+	case c.MaxPeers < 1 || c.MaxPeers > 1<<15:
+		return c, fmt.Errorf("%w: MaxPeers is %d, want 1 to %d", ErrConfig, c.MaxPeers, 1<<15)
+	case c.KeepSeat < 0:
+		return c, fmt.Errorf("%w: KeepSeat is %v, want more than 0", ErrConfig, c.KeepSeat)
+	case c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game):
+		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
 	}
 	if err := c.Strategy.Check(c.Game); err != nil {
 		return c, fmt.Errorf("%w: Strategy: %w", ErrConfig, err)
-	}
-	c.MaxPeers = cmp.Or(c.MaxPeers, c.Game.MaxPlayers+16)
-	c.KeepSeat = cmp.Or(c.KeepSeat, 5*systems.Second)
-	if c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game) {
-		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
-	}
-	if !c.Game.Schema().HasFloats() {
-		c.Build, c.Target = "", ""
-	} else if c.Build == "" && c.Target == "" {
-		c.Build, c.Target = session.ThisBuild()
-	}
-	for _, bound := range []struct {
-		field     string
-		value     int64
-		low, high int64
-	}{
-		{"Strategy.Params (bytes)", int64(len(c.Strategy.Params)), 0, session.MaxParams},
-		{"MaxPeers", int64(c.MaxPeers), 1, 1 << 15},
-		{"KeepSeat", int64(c.KeepSeat), 1, 1 << 62},
-	} {
-		if bound.value < bound.low || bound.value > bound.high {
-			return c, fmt.Errorf("%w: %s is %d, want %d to %d", ErrConfig, bound.field, bound.value, bound.low, bound.high)
-		}
 	}
 	return c, nil
 }

@@ -80,8 +80,7 @@ func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (system
 		if p.session != nil {
 			continue
 		}
-		c := session.ServerConfig{Fingerprint: r.config.Game.Fingerprint(), Build: r.config.Build, Target: r.config.Target,
-			TickRate: r.config.Game.TickRate, ImageRate: r.config.ImageRate, Timeout: r.config.Timeout}
+		c := r.session
 		if mint := r.config.MintToken; mint != nil {
 			c.MintToken = func(now systems.Time) []byte { return mint(systems.Peer(i), p.identity, p.seat, now) }
 		}
@@ -133,8 +132,7 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 		p.identity.Name = h.Name
 	}
 	if p.identity.Role == systems.RolePlayer {
-		code := r.sit(id)
-		if code != 0 {
+		if code := r.sit(id); code != 0 {
 			r.stats.Refused++
 			p.session.Refuse(code, "")
 			return

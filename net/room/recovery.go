@@ -23,8 +23,8 @@ type Resume struct {
 	ChainAt func(ecs.Tick) (record.Chain, bool)
 	// Past yields ticks up to that of World, for peers that hold an older state: see systems.ServerConfig. Optional.
 	Past iter.Seq[systems.FinalTick]
-	// Seats are the seats that were held, by number; missing ones are free.
-	Seats []Seat
+	// Seats are the seats that were held. The others are free.
+	Seats []record.Seat
 	// Wait is how long the match waits for its players, so that they can send ticks that the journal lost; 0: 15 s. The
 	// wait ends early if all players are back and no tick was lost.
 	Wait systems.Time
@@ -32,19 +32,13 @@ type Resume struct {
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
 func ResumeOf(j *record.Record, world *ecs.World) *Resume {
-	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain}
+	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain, Seats: j.Seats()}
 	r.Past = func(yield func(systems.FinalTick) bool) {
 		for t := range j.Ticks(j.Start()+1, world.Tick()) {
 			if !yield(systems.FinalTick{FinalTick: *t}) {
 				return
 			}
 		}
-	}
-	for _, s := range j.Seats() {
-		for len(r.Seats) <= int(s.Player) {
-			r.Seats = append(r.Seats, Seat{})
-		}
-		r.Seats[s.Player] = Seat{Held: s.Held, Client: s.Client, Name: s.Name}
 	}
 	return r
 }
@@ -90,9 +84,11 @@ func (t *tail) longer(than *tail) bool {
 func (r *Room) resume(c *Resume) {
 	joined := c.World.Players()
 	for i := range r.seats {
-		s := &r.seats[i]
-		if s.joined = joined.Has(ecs.Player(i)); i < len(c.Seats) && c.Seats[i].Held {
-			s.held, s.client, s.name, s.lost = true, c.Seats[i].Client, c.Seats[i].Name, r.now+resumeGrace
+		r.seats[i].joined = joined.Has(ecs.Player(i))
+	}
+	for _, s := range c.Seats {
+		if s.Held && int(s.Player) < len(r.seats) {
+			r.seats[s.Player].Seat, r.seats[s.Player].lost = s, r.now+resumeGrace
 		}
 	}
 	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + cmp.Or(c.Wait, recoveryWait)}
@@ -158,7 +154,7 @@ func (r *Room) recover() {
 	r.recovery = nil
 	r.postpone(0)
 	for i := range r.seats { // the player left, and the tick of its OrderLeave was lost
-		if s := &r.seats[i]; s.joined && !s.held {
+		if s := &r.seats[i]; s.joined && !s.Held {
 			r.free(i)
 		}
 	}
@@ -200,7 +196,7 @@ func (r *Room) recovered() bool {
 		return true
 	}
 	if slices.ContainsFunc(v.waiting, func(w returning) bool { return w.asked || len(w.tail.offers) > 0 }) ||
-		slices.ContainsFunc(r.seats, func(s seat) bool { return s.held && s.peer == none && !s.left }) {
+		slices.ContainsFunc(r.seats, func(s seat) bool { return s.Held && s.peer == none && !s.left }) {
 		return false
 	}
 	return len(v.waiting) > 0 && len(v.longest.offers) == 0

@@ -261,7 +261,7 @@ func TestSeatsSurviveARestart(t *testing.T) {
 		a, b := n.enter(room.Identity{Seat: 3, ClientID: 1, Name: "ann"}), n.enter(room.Identity{Seat: 0, ClientID: 2})
 		n.live()
 		n.crash(0)
-		if s := n.room.SeatAt(3); s != (room.Seat{Held: true, Client: 1, Name: "ann"}) {
+		if s := n.room.SeatAt(3); s != (record.Seat{Player: 3, Held: true, Client: 1, Name: "ann"}) {
 			t.Errorf("seat 3 is %+v", s)
 		}
 		thief := n.enter(room.Identity{Seat: 3, ClientID: 9})

@@ -14,6 +14,7 @@ import (
 // serves a peer if and only if peer.open is set.
 type Room struct {
 	config      Config
+	session     session.ServerConfig // of every peer, but for MintToken
 	strategy    systems.FullServer
 	epoch       systems.Time // of State(0)
 	now         systems.Time
@@ -47,21 +48,22 @@ func New(c Config, now systems.Time) (*Room, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := Resume{}
-	if c.Resume != nil {
-		from = *c.Resume
-	} else {
-		world, err := ecs.NewWorld(c.Game, c.Seed)
-		if err != nil {
+	from := c.Resume
+	if from == nil {
+		from = &Resume{}
+		if from.World, err = ecs.NewWorld(c.Game, c.Seed); err != nil {
 			return nil, err
 		}
-		from.World = world
 	}
 	from.World.Image().SetObserver(c.Observer)
 	r := &Room{config: c, epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), now: now, peers: make([]peer, c.MaxPeers),
-		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(from.World, from.Chain)}
+		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(from.World, from.Chain),
+		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
+	if c.Game.Schema().HasFloats() {
+		r.session.Build, r.session.Target = session.ThisBuild()
+	}
 	for i := range r.seats {
-		r.seats[i].peer = none
+		r.seats[i] = freeSeat(i)
 	}
 	server, err := c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
 		Taken: r.finalTick, States: slices.ContainsFunc(c.Sinks, func(s Sink) bool { return s.NeedState }), Decided: r.decision})
@@ -70,7 +72,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 	}
 	r.strategy, r.resync = systems.Full(server), r.resyncPeer
 	if c.Resume != nil {
-		r.resume(&from)
+		r.resume(from)
 	}
 	return r, nil
 }

@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -14,27 +15,19 @@ const none = -1
 
 // seat is the place of one player in the match. It is held from the Welcome of a client until its player leaves.
 type seat struct {
-	held   bool
-	peer   int // none while the seat is kept for a client that lost its connection
-	client uint64
-	name   string
+	record.Seat
+	peer   int          // none while the seat is kept for a client that lost its connection
 	joined bool         // an OrderJoin was stamped, and no OrderLeave after it
 	lost   systems.Time // when the connection was lost
 	left   bool         // the player leaves as soon as orders can be stamped
 }
 
-// Seat is the holder of a seat.
-type Seat struct {
-	Held   bool
-	Client uint64 // Identity.ClientID
-	Name   string
+func freeSeat(number int) seat {
+	return seat{Seat: record.Seat{Player: ecs.Player(number)}, peer: none}
 }
 
-// SeatAt returns the holder of a seat.
-func (r *Room) SeatAt(number int) Seat {
-	s := &r.seats[number]
-	return Seat{Held: s.held, Client: s.client, Name: s.name}
-}
+// SeatAt returns a seat with its holder, if it is held.
+func (r *Room) SeatAt(number int) record.Seat { return r.seats[number].Seat }
 
 // sit gives a peer its seat and returns 0, or the reason why it gets none. A client that comes back takes over its seat.
 func (r *Room) sit(id systems.Peer) session.Code {
@@ -47,17 +40,17 @@ func (r *Room) sit(id systems.Peer) session.Code {
 		return session.CodeSeat
 	}
 	s := &r.seats[number]
-	if old := s.peer; s.held && old != none {
+	if old := s.peer; old != none {
 		s.peer = none // so that the end of the old session does not free the seat
 		r.peers[old].seat = none
 		r.peers[old].session.End(session.CodeReplaced, "")
 		r.check(systems.Peer(old))
 	}
-	taken := !s.held
-	s.held, s.left, s.peer, s.client, s.name = true, false, int(id), p.identity.ClientID, p.identity.Name
+	taken := !s.Held
+	s.Held, s.left, s.peer, s.Client, s.Name = true, false, int(id), p.identity.ClientID, p.identity.Name
 	p.seat = number
 	if taken {
-		r.seatChanged(number)
+		r.seatChanged(s.Seat)
 	}
 	return 0
 }
@@ -71,10 +64,10 @@ func (r *Room) seatFor(id Identity) int {
 		s := &r.seats[i]
 		switch {
 		case id.Seat != AnySeat && id.Seat != i:
-		case s.held && s.client == id.ClientID && id.ClientID != 0:
+		case s.Held && s.Client == id.ClientID && id.ClientID != 0:
 			return i
-		case s.joined && !s.held && id.Seat == AnySeat: // its player is about to leave
-		case !s.held && free == none:
+		case s.joined && !s.Held && id.Seat == AnySeat: // its player is about to leave
+		case !s.Held && free == none:
 			free = i
 		}
 	}
@@ -118,8 +111,8 @@ func (r *Room) free(number int) {
 	if s.joined && !r.closed {
 		r.strategy.Stamp(image.Order{Kind: image.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
-	*s = seat{peer: none}
-	r.seatChanged(number)
+	*s = freeSeat(number)
+	r.seatChanged(s.Seat)
 }
 
 func (r *Room) vacate() {
@@ -127,7 +120,7 @@ func (r *Room) vacate() {
 		return
 	}
 	for i := range r.seats {
-		if s := &r.seats[i]; s.held && s.peer == none && (s.left || r.now-s.lost >= r.config.KeepSeat) {
+		if s := &r.seats[i]; s.Held && s.peer == none && (s.left || r.now-s.lost >= r.config.KeepSeat) {
 			r.free(i)
 		}
 	}

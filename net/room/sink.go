@@ -1,6 +1,9 @@
 package room
 
-import "tendon/systems"
+import (
+	"tendon/rollback/record"
+	"tendon/systems"
+)
 
 // Sink receives what happens in a room: journals, recordings, statistics and desync reports are sinks. Every function is
 // optional. All run on the room's goroutine and delay the match while they run; none may call the room's methods.
@@ -20,9 +23,9 @@ type Sink struct {
 	// NeedState has the state of every tick saved: FinalTick.State is then never nil, for all sinks. Otherwise it is nil
 	// in most ticks.
 	NeedState bool
-	// Seat receives the holder of a seat when somebody takes it and when it becomes free. A resumed match does not report
-	// the seats of Config.Resume.
-	Seat func(number int, s Seat)
+	// Seat receives a seat when a client takes it and when it becomes free. A resumed match does not report the seats of
+	// Config.Resume.
+	Seat func(s record.Seat)
 	// Decision receives the result of every match in the room. The slices are valid during the call.
 	Decision func(systems.Decision)
 	// Desync receives every peer whose state was found to differ from the server's, before it is sent an image.
@@ -50,10 +53,10 @@ func (r *Room) decision(d systems.Decision) {
 	}
 }
 
-func (r *Room) seatChanged(number int) {
+func (r *Room) seatChanged(changed record.Seat) {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Seat != nil {
-			s.Seat(number, r.SeatAt(number))
+			s.Seat(changed)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/net/room"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -17,7 +18,7 @@ func TestSinksAreCalledInOrder(t *testing.T) {
 	sink := func(name string, commit func() error) room.Sink {
 		return room.Sink{
 			Tick:   func(systems.FinalTick) { calls = append(calls, "tick "+name) },
-			Seat:   func(int, room.Seat) { calls = append(calls, "seat "+name) },
+			Seat:   func(record.Seat) { calls = append(calls, "seat "+name) },
 			Commit: func() error { calls = append(calls, "commit "+name); return commit() },
 		}
 	}

@@ -68,7 +68,7 @@ func (r *Room) Stats() Stats {
 		s.Peers++
 	}
 	for i := range r.seats {
-		if r.seats[i].held {
+		if r.seats[i].Held {
 			s.Players++
 		}
 	}
@@ -81,7 +81,6 @@ type PeerInfo struct {
 	Identity Identity
 	Seat     int    // −1: none
 	State    string // "connecting", "loading", "playing", "watching" or "leaving"
-	RTT      systems.Time
 	Session  session.Stats
 	Strategy systems.PeerStats
 }
@@ -94,7 +93,6 @@ func (r *Room) AppendPeers(dst []PeerInfo) []PeerInfo {
 			continue
 		}
 		info := PeerInfo{Peer: systems.Peer(i), Identity: p.identity, Seat: p.seat, State: "connecting", Session: p.session.Stats()}
-		info.RTT = info.Session.RTT
 		switch {
 		case p.session.Err() != nil:
 			info.State = "leaving"

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,41 +24,35 @@ const keyFileLimit = 1 << 10
 // LoadKey reads a private key from a file: 32 raw bytes, or 64 hexadecimal digits. The file must be readable by its owner
 // only. An error is a sentence with the remedy.
 func LoadKey(path string) (netcode.Key, error) {
-	key, err := loadKey(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s does not exist: make one with token --new-key, or name another file", path)
+	wrong := func(format string, args ...any) (netcode.Key, error) {
+		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, fmt.Errorf(format, args...))
 	}
-	if err != nil {
-		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)
-	}
-	return key, nil
-}
-
-func loadKey(path string) (key netcode.Key, err error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return wrong("%s does not exist: make it with token ADDR --key-file FILE --new-key, or name another file", path)
+	}
 	if err != nil {
-		return key, err
+		return wrong("%w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return key, err
+		return wrong("%w", err)
 	case !info.Mode().IsRegular():
-		return key, fmt.Errorf("%s is not a plain file: name the file that holds the key", path)
+		return wrong("%s is not a plain file: name the file that holds the key", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return key, fmt.Errorf("others may read %s (mode %04o): run chmod 600 on it, or make a new key if they have", path, info.Mode().Perm())
-	case info.Size() > keyFileLimit:
-		return key, fmt.Errorf("%s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", path, info.Size())
+		return wrong("others may read %s (mode %04o): run chmod 600 on it, or make a new key if they have", path, info.Mode().Perm())
+	case info.Size() == 0 || info.Size() > keyFileLimit:
+		return wrong("%s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", path, info.Size())
 	}
-	text := make([]byte, keyFileLimit)
-	n, err := f.Read(text)
+	text, err := io.ReadAll(io.LimitReader(f, keyFileLimit))
 	if err != nil {
-		return key, fmt.Errorf("%s: %w", path, err)
+		return wrong("%s: %w", path, err)
 	}
-	key, ok := parseKey(text[:n])
+	key, ok := parseKey(text)
 	if !ok {
-		return key, fmt.Errorf("%s holds no key: it must be 32 bytes or 64 hexadecimal digits, and not all zero", path)
+		return wrong("%s holds no key: it must be 32 bytes or 64 hexadecimal digits, and not all zero", path)
 	}
 	return key, nil
 }

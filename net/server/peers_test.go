@@ -43,7 +43,7 @@ func TestPeersReportTheLossOfTheNetwork(t *testing.T) {
 				if loss := 1 - float64(got)/float64(sent); lossy != (loss > 0.005) {
 					t.Errorf("%s: %.3f of the packets were lost", profile, loss)
 				}
-				if after[i].Link.BytesSent <= before[i].Link.BytesSent || after[i].Link.BytesReceived <= before[i].Link.BytesReceived || after[i].RTT <= 0 {
+				if after[i].Link.BytesSent <= before[i].Link.BytesSent || after[i].Link.BytesReceived <= before[i].Link.BytesReceived || after[i].Session.RTT <= 0 {
 					t.Errorf("%s: %+v", profile, after[i])
 				}
 			}

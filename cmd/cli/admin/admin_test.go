@@ -23,6 +23,7 @@ import (
 	"tendon/net/cost"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/net/session"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -99,7 +100,7 @@ func (p *fakeServer) add(name string, players int) {
 	p.stats.PacketsIn += 1000
 	p.open[name] = report(100)
 	for i := range players {
-		p.peers[name] = append(p.peers[name], server.PeerInfo{PeerInfo: room.PeerInfo{Peer: systems.Peer(i), Seat: i, State: "playing", RTT: 50e6, Identity: room.Identity{Name: fmt.Sprintf("%s %d", name, i)}}})
+		p.peers[name] = append(p.peers[name], server.PeerInfo{PeerInfo: room.PeerInfo{Peer: systems.Peer(i), Seat: i, State: "playing", Session: session.Stats{RTT: 50e6}, Identity: room.Identity{Name: fmt.Sprintf("%s %d", name, i)}}})
 	}
 }
 
@@ -128,7 +129,7 @@ func (p *fakeServer) source() Source {
 			}
 			return slices.Clone(p.peers[name]), nil
 		},
-		Record: func(_ context.Context, name string) (*record.Record, error) {
+		Record: func(name string) (*record.Record, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if _, ok := p.open[name]; !ok {

@@ -47,7 +47,7 @@ type Source struct {
 	// Costs returns the costs of the open rooms, by Report.Name, and of all closed rooms.
 	Costs func() (open map[string]cost.Report, past cost.Report)
 	// Record returns an open room's last seconds.
-	Record func(ctx context.Context, room string) (*record.Record, error)
+	Record func(room string) (*record.Record, error)
 }
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.
@@ -100,18 +100,13 @@ func labelled(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// recordTimeout bounds the wait for a room that simulates no tick.
-const recordTimeout = 5 * time.Second
-
 // last opens the last seconds of a room.
-func (s *Server) last(ctx context.Context, room string) ([]replaypage.Match, error) {
+func (s *Server) last(_ context.Context, room string) ([]replaypage.Match, error) {
 	from := s.source.Load()
 	if from == nil {
 		return nil, errors.New("the server is not ready yet")
 	}
-	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
-	defer cancel()
-	last, err := from.Record(ctx, room)
+	last, err := from.Record(room)
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 
 // player returns a row of the table of connections.
 func (v *viewer) player(p *server.PeerInfo, passed time.Duration) playerRow {
-	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.RTT) / 1e6, Loss: -1,
+	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Loss: -1,
 		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Desyncs: p.Strategy.Desyncs}
 	before, known := v.peers[p.Peer]
 	if !known || before.Identity != p.Identity || p.Newest < before.Newest {

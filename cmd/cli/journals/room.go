@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/record"
@@ -34,7 +33,7 @@ const checkEvery = 60
 
 // sink returns the journal as a sink of its room.
 func (j *roomJournal) sink() room.Sink {
-	return room.Sink{Tick: j.tick, Seat: j.seat, Commit: j.commit}
+	return room.Sink{Tick: j.tick, Seat: func(s record.Seat) { j.check(j.writer.Seat(s)) }, Commit: j.commit}
 }
 
 // tick appends a tick.
@@ -51,10 +50,6 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 		j.large = j.writer.Image(&j.state) != nil
 		j.state.Release()
 	}
-}
-
-func (j *roomJournal) seat(number int, s room.Seat) {
-	j.check(j.writer.Seat(record.Seat{Player: ecs.Player(number), Client: s.Client, Name: s.Name, Held: s.Held}))
 }
 
 // check stores the first error of the writer.

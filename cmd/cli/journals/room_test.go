@@ -315,13 +315,13 @@ func TestAJournalIsNotTheOnlySink(t *testing.T) {
 	}
 	defer k.Close()
 	ticks, seats := 0, 0
-	c := room.Config{Sinks: []room.Sink{{Tick: func(systems.FinalTick) { ticks++ }, Seat: func(int, room.Seat) { seats++ }}}}
+	c := room.Config{Sinks: []room.Sink{{Tick: func(systems.FinalTick) { ticks++ }, Seat: func(record.Seat) { seats++ }}}}
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range c.Sinks {
 		s.Tick(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 1}})
-		s.Seat(0, room.Seat{Held: true, Client: 3, Name: "Ada"})
+		s.Seat(record.Seat{Held: true, Client: 3, Name: "Ada"})
 	}
 	if err := c.Sinks[1].Commit(); err != nil || ticks != 1 || seats != 1 || k.open["main"].writer.Last() != 1 {
 		t.Errorf("%v, %d, %d", err, ticks, seats)

@@ -44,7 +44,7 @@ func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 	at, err := net.ResolveTCPAddr("tcp", c.Addr)
 	switch {
 	case err != nil:
-		return wrong("Addr %q is no address: give host:port (%w)", c.Addr, err)
+		return wrong("Addr %q is not an address (host:port): %w", c.Addr, err)
 	case c.Token == "" && !at.IP.IsLoopback():
 		return wrong("Addr %q can be reached from other machines, so a Token is needed: give one, or listen on 127.0.0.1", c.Addr)
 	case c.Token != "" && (len(c.Token) < minToken || len(c.Token) > maxToken):

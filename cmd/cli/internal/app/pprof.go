@@ -25,23 +25,18 @@ var pprofKinds = map[string]struct {
 	"clock":     {profile.ClockProfile, "clock.pprof"},
 }
 
-// StartProfile starts the profile that --profile names, if any. The returned function ends it.
-func (a *App) StartProfile() (stop func(), err error) {
-	if a.Common.PprofKind == "none" || a.Common.PprofKind == "" {
-		return func() {}, nil
-	}
-	return a.Profile(a.Common.PprofKind, a.Common.ProfileDir)
-}
-
 // minClockRun is the shortest run of the clock profiler: it samples 99 times a second and divides by the number of samples.
 const minClockRun = 100 * time.Millisecond
 
-// Profile starts a profile. The returned function ends it and replaces a profile of the same kind in the directory. The
-// profiler ends the process if it cannot write, so this checks the file first. CPU samples carry the labels of package cost.
+// Profile starts a profile, or none. The returned function ends it and replaces a profile of the same kind in the directory.
+// The profiler ends the process if it cannot write, so this checks the file first. CPU samples carry the labels of package
+// cost.
 func (a *App) Profile(kind, dir string) (stop func(), err error) {
+	if kind == "none" {
+		return func() {}, nil
+	}
 	path := filepath.Join(dir, pprofKinds[kind].file)
-	err = Writable(dir)
-	if err == nil {
+	if err = Writable(dir); err == nil {
 		err = Replaceable(path)
 	}
 	if err != nil {

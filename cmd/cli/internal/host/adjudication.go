@@ -10,7 +10,6 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
-	"tendon/net/room"
 	"tendon/systems"
 )
 
@@ -53,7 +52,7 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 			over = true
 		}
 		for ; more && after < t.Tick; after, change, more = next() {
-			seats.add(int(change.Player), after, room.Seat{Held: change.Held, Client: change.Client, Name: change.Name})
+			seats.add(after, change)
 		}
 		result := game.Result(world)
 		if result != nil && world.Players() != 0 {

@@ -14,6 +14,7 @@ import (
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/room"
+	"tendon/rollback/record"
 	"tendon/rollback/record/bundle"
 	"tendon/systems"
 )
@@ -88,15 +89,15 @@ func (d *Diagnostics) Desynced(c client.Desync) {
 		c.Strategy)
 }
 
-// desyncSink receives the desyncs of a room, whose last seconds are in watch; watch is nil if no bundles are written.
-func (d *Diagnostics) desyncSink(name, strategy string, watch *room.Watch) room.Sink {
+// desyncSink receives the desyncs of a room, whose last seconds are in recent. Without --desync-dir recent is not used.
+func (d *Diagnostics) desyncSink(name, strategy string, recent *record.History) room.Sink {
 	return room.Sink{Desync: func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
 			return
 		}
 		var state image.Snapshot
 		r.World.Image().Save(&state)
-		here := watch.History().RecordTo(&state)
+		here := recent.RecordTo(&state)
 		state.Release()
 		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim,
 			Here: here}, name, strategy)

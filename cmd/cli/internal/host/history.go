@@ -21,27 +21,17 @@ type ChecksumHistory struct {
 	changes uint64 // ticks in which a component or resource of the game changed
 }
 
-// checksumTicks is the number of ticks in a ChecksumHistory.
-const checksumTicks = 1024
-
-func newChecksumHistory(g *ecs.Game) *ChecksumHistory {
-	return &ChecksumHistory{engine: len(g.Schema().Columns()) - len(g.Components) - len(g.Resources), sums: rollback.NewRing[[]image.Checksum](checksumTicks)}
-}
-
-// sink returns the checksums as a sink of a room.
+// sink returns the checksums as a sink of a room. 1024 ticks are kept.
 func (t *ChecksumHistory) sink() room.Sink {
-	return room.Sink{NeedState: true, Tick: func(f systems.FinalTick) { t.add(f.Tick, f.State) }}
-}
-
-// add adds the state of the next tick.
-func (t *ChecksumHistory) add(f ecs.Tick, state *image.Snapshot) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sums, _ := t.sums.Slot(f)
-	*sums = state.ComponentChecksums((*sums)[:0])
-	if before, ok := t.sums.At(f - 1); f > 1 && ok && !slices.Equal((*sums)[t.engine:], (*before)[t.engine:]) {
-		t.changes++
-	}
+	return room.Sink{NeedState: true, Tick: func(f systems.FinalTick) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		sums, _ := t.sums.Slot(f.Tick)
+		*sums = f.State.ComponentChecksums((*sums)[:0])
+		if before, ok := t.sums.At(f.Tick - 1); f.Tick > 1 && ok && !slices.Equal((*sums)[t.engine:], (*before)[t.engine:]) {
+			t.changes++
+		}
+	}}
 }
 
 // AppendAt appends the server's checksums of tick f; ok is false if they are not kept.

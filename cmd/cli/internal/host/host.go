@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,10 +18,13 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
+	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/rollback"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -44,7 +48,7 @@ func (f *Flags) ServerStrategy(g *ecs.Game) (systems.Strategy, error) {
 
 // Config is the part of a host that a verb selects.
 type Config struct {
-	server.Config // without Room, OpenRoom and CloseRoom; tokens are minted with the first key
+	server.Config // without Room, OpenRoom and CloseRoom; tokens are minted with the first key; no Keys: a random one
 	Flags         *Flags
 	Strategy      systems.Strategy
 	Seed          uint64          // 0: a random one for each room
@@ -79,8 +83,8 @@ type Host struct {
 // hostedRoom is what a host keeps about an open room.
 type hostedRoom struct {
 	ledger    *cost.Ledger
-	watch     *room.Watch // last seconds, for the operator and for desync bundles; optional
-	recording *recorder   // optional
+	recent    *record.History // last seconds, for the operator and for desync bundles; optional
+	recording *recorder       // optional
 }
 
 // recentSeconds is the length of the history of a room.
@@ -88,9 +92,14 @@ const recentSeconds = 10
 
 // Start opens a server and starts it.
 func Start(a *app.App, c Config) (*Host, error) {
+	if len(c.Keys) == 0 {
+		c.Keys = make([]netcode.Key, 1)
+		rand.Read(c.Keys[0][:]) // never fails
+	}
 	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, past: NewLedger(a.Game, "server", nil)}
 	if c.Compare {
-		h.Checksums = newChecksumHistory(a.Game)
+		h.Checksums = &ChecksumHistory{engine: len(a.Game.Schema().Columns()) - len(a.Game.Components) - len(a.Game.Resources),
+			sums: rollback.NewRing[[]image.Checksum](1024)}
 	}
 	var err error
 	if h.Diagnostics, err = c.Flags.Diagnostics(a, c.Strategy); err != nil {
@@ -158,12 +167,12 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 	}
 	if c.KeepRecent || h.DesyncDir != "" {
 		var err error
-		if r.watch, err = room.NewWatch(rc, app.Build(), recentSeconds); err != nil {
+		if r.recent, err = record.NewHistory(rc.Game, record.HeaderOf(rc.Game, rc.Seed, app.Build()), recentSeconds*rc.Game.TickRate); err != nil {
 			return err
 		}
-		rc.Sinks = append(rc.Sinks, r.watch.Sink())
+		rc.Sinks = append(rc.Sinks, room.Sink{Tick: func(f systems.FinalTick) { r.recent.Add(f.Recorded(), f.World) }})
 	}
-	rc.Sinks = append(rc.Sinks, h.desyncSink(name, c.Strategy.Name, r.watch))
+	rc.Sinks = append(rc.Sinks, h.desyncSink(name, c.Strategy.Name, r.recent))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rooms[name] = r
@@ -202,15 +211,23 @@ func (h *Host) Costs() (open map[string]cost.Report, past cost.Report) {
 	return open, past
 }
 
-// Recent returns the last seconds of an open room. It waits for the room's next tick. The config must have KeepRecent.
-func (h *Host) Recent(ctx context.Context, name string) (*record.Record, error) {
-	h.mu.Lock()
-	r := h.rooms[name]
-	h.mu.Unlock()
-	if r == nil {
-		return nil, fmt.Errorf("%w: %s", server.ErrNoRoom, name)
+// Recent returns the last seconds of an open room. The config must have KeepRecent.
+func (h *Host) Recent(name string) (last *record.Record, err error) {
+	err = h.Do(name, func(*room.Room) {
+		h.mu.Lock()
+		r := h.rooms[name]
+		h.mu.Unlock()
+		if r != nil {
+			last = r.recent.Record()
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s", err, name)
+	case last == nil:
+		return nil, errors.New("nothing of the match is kept yet: ask again in a second")
 	}
-	return r.watch.Record(ctx)
+	return last, nil
 }
 
 // Stop ends the server and the sessions of its clients. It may be called once.

@@ -11,7 +11,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tendon/cmd/cli/internal/app"
-	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/journals"
 	"tendon/ecs"
 	"tendon/net/netcode"
@@ -26,7 +25,7 @@ func OpenJournals(a *app.App, dir string, fsync journals.Sync, c *Config) (*jour
 		return nil, fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("--journal %s is no directory: choose another --journal", dir)
+		return nil, fmt.Errorf("--journal %s is not a directory: choose another --journal", dir)
 	}
 	s, err := journals.Open(journals.Config{Dir: dir, Game: a.Game, Build: build, Strategy: c.Strategy.Name, Params: c.Strategy.Params,
 		Flags: c.Flags.CommandLine(), Sync: fsync, Report: func(e journals.Event) { reportJournal(a, e) }})
@@ -92,7 +91,7 @@ func StoredKey(dir string) (netcode.Key, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return server.GenerateKey(path)
 	}
-	return tokens.LoadKey(path)
+	return server.LoadKey(path)
 }
 
 // JournalBuild returns the name of the build in journals: its revision and target and, if sources may have changed without

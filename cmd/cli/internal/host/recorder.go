@@ -19,9 +19,9 @@ import (
 // recorder writes one match. It belongs to its room's goroutine. A recording that cannot be written is reported once and
 // ended; the match continues.
 type recorder struct {
+	host   *Host
 	file   *os.File
 	writer *record.Writer
-	failed func(of string, err error)
 	broken bool
 }
 
@@ -35,8 +35,17 @@ func (h *Host) startRecording(roomName string, c *room.Config) *recorder {
 	header := record.HeaderOf(c.Game, c.Seed, app.Build())
 	header.Strategy, header.Flags, header.Params = h.config.Strategy.Name, h.config.Flags.CommandLine(), h.config.Strategy.Params
 	header.Room, header.Match = roomName, c.Match
-	r := &recorder{file: f, failed: h.recordingFailed}
-	if err := r.begin(header, c); err != nil {
+	if c.Resume != nil {
+		header.Start = record.PositionOf(c.Resume.World, c.Resume.Chain)
+	}
+	r := &recorder{host: h, file: f}
+	if r.writer, err = record.NewWriter(f, c.Game, header); err == nil && header.Start.Tick > 0 { // from the first state on
+		var state image.Snapshot
+		c.Resume.World.Image().Save(&state)
+		err = r.writer.Image(&state)
+		state.Release()
+	}
+	if err != nil {
 		h.recordingFailed("room "+roomName, errors.Join(err, f.Close()))
 		return nil
 	}
@@ -69,20 +78,6 @@ func createFile(dir, name, suffix string, mode os.FileMode) (*os.File, error) {
 	}
 }
 
-// begin writes the header, and the first state of a match that continues.
-func (r *recorder) begin(h record.Header, c *room.Config) (err error) {
-	if c.Resume != nil {
-		h.Start = record.PositionOf(c.Resume.World, c.Resume.Chain)
-	}
-	if r.writer, err = record.NewWriter(r.file, c.Game, h); err != nil || h.Start.Tick == 0 {
-		return err
-	}
-	var state image.Snapshot
-	c.Resume.World.Image().Save(&state)
-	defer state.Release()
-	return r.writer.Image(&state)
-}
-
 // maxRecordingBlock bounds the bytes that a recording gathers before it writes them.
 const maxRecordingBlock = 1 << 20
 
@@ -105,7 +100,7 @@ func (r *recorder) tick(f systems.FinalTick) {
 func (r *recorder) check(err error) {
 	if err != nil && !r.broken {
 		r.broken = true
-		r.failed(r.file.Name(), err)
+		r.host.recordingFailed(r.file.Name(), err)
 	}
 }
 

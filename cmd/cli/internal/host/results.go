@@ -10,6 +10,7 @@ import (
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
 	"tendon/net/room"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -25,13 +26,13 @@ type decisions struct {
 func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
 		d.tick = from.World.Tick()
-		for i, s := range from.Seats {
-			d.seats.add(i, 0, s)
+		for _, s := range from.Seats {
+			d.seats.add(0, s)
 		}
 	}
 	return room.Sink{
 		Tick: func(f systems.FinalTick) { d.tick = f.Tick },
-		Seat: func(number int, s room.Seat) { d.seats.add(number, d.tick, s) },
+		Seat: func(s record.Seat) { d.seats.add(d.tick, s) },
 		Decision: func(decision systems.Decision) {
 			now := time.Now()
 			if decision.Registered != 0 { // there was a player
@@ -49,7 +50,7 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 func decide(r *matches.Record, decision *systems.Decision, seats seatHistory) {
 	r.Tick, r.Result, r.Verdict, r.Replays = uint64(decision.Tick), string(decision.Result), decision.How.String(), decision.Replays
 	for p := range decision.Registered.All() {
-		holder := seats.at(int(p), decision.Tick)
+		holder := seats.at(p, decision.Tick)
 		line := matches.Player{Seat: int(p), Client: holder.Client, Name: holder.Name, Dissented: decision.Dissented.Has(p),
 			Silent: decision.Silent.Has(p), Doubled: decision.Doubled.Has(p)}
 		if decision.Voted.Has(p) && int(p) < len(decision.Votes) {
@@ -65,34 +66,34 @@ type seatHistory [][]heldSeat
 
 type heldSeat struct {
 	since ecs.Tick // the last tick before the seat was taken
-	room.Seat
+	record.Seat
 }
 
 // holdersKept is how many holders of one seat are kept.
 const holdersKept = 16
 
 // add records that a seat was taken after a tick. It ignores a seat that became free: its last holder was the player.
-func (h *seatHistory) add(seat int, after ecs.Tick, s room.Seat) {
+func (h *seatHistory) add(after ecs.Tick, s record.Seat) {
 	if !s.Held {
 		return
 	}
-	for len(*h) <= seat {
+	for len(*h) <= int(s.Player) {
 		*h = append(*h, nil)
 	}
-	list := (*h)[seat]
-	if len(list) == holdersKept {
-		list = slices.Delete(list, 0, 1)
+	list := &(*h)[s.Player]
+	if len(*list) == holdersKept {
+		*list = slices.Delete(*list, 0, 1)
 	}
-	(*h)[seat] = append(list, heldSeat{after, s})
+	*list = append(*list, heldSeat{after, s})
 }
 
 // at returns the holder of a seat in a tick, or the last one before. A holder is in the match after the tick in which the
 // seat was taken.
-func (h seatHistory) at(seat int, f ecs.Tick) (s room.Seat) {
-	if seat >= len(h) {
+func (h seatHistory) at(p ecs.Player, f ecs.Tick) (s record.Seat) {
+	if int(p) >= len(h) {
 		return s
 	}
-	for i, held := range h[seat] {
+	for i, held := range h[p] {
 		if i == 0 || held.since < f {
 			s = held.Seat
 		}

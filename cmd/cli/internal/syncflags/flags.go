@@ -2,6 +2,7 @@
 package syncflags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"tendon/cmd/cli/internal/app"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
@@ -168,54 +170,32 @@ func (f *Flags) checkAccepted() error {
 	return fmt.Errorf("--sync %s does not accept %s: leave that out%s", f.Sync, strings.Join(refused, ", "), choice)
 }
 
-// maxInterest bounds --interest, in world units.
-const maxInterest = 1 << 20
-
 // replication checks --snapshots and --interest, which predict and reckon share.
 func (f *Flags) replication(maxSnapshots int) error {
-	switch {
-	case f.Snapshots < 0 || f.Snapshots > maxSnapshots:
-		return fmt.Errorf("--snapshots %d: choose 1 to %d per second, or 0", f.Snapshots, maxSnapshots)
-	case !(f.Interest >= 0 && f.Interest <= maxInterest):
-		return fmt.Errorf("--interest %v: choose 0 to %d world units", f.Interest, maxInterest)
-	}
-	return nil
+	return cmp.Or(app.InRange("--snapshots", f.Snapshots, 0, maxSnapshots), app.InRange("--interest", f.Interest, 0, 1<<20))
 }
 
-func (f *Flags) predict() (s systems.Strategy, err error) {
-	if err = f.replication(1000); err == nil && f.LookBack > time.Second {
-		err = fmt.Errorf("--look-back %v: choose at most 1s", f.LookBack)
+func (f *Flags) predict() (systems.Strategy, error) {
+	err := f.replication(1000)
+	if err == nil && f.LookBack > time.Second {
+		err = fmt.Errorf("--look-back %v: give at most 1s", f.LookBack)
 	}
-	if err != nil {
-		return s, err
-	}
-	c := predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}
-	return predict.New(c), c.Check()
+	return predict.New(predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}), err
 }
 
-func (f *Flags) reckon() (s systems.Strategy, err error) {
-	if err := f.replication(60); err != nil {
-		return s, err
+func (f *Flags) reckon() (systems.Strategy, error) {
+	err := cmp.Or(f.replication(60), app.InRange("--max-speed", f.MaxSpeed, 0, motion.MaxVelocity.Float()),
+		app.InRange("--assumed", f.Assumed, 0, 3*time.Second))
+	if err == nil && f.Trusting && f.MaxSpeed != 0 {
+		err = errors.New("--trusting accepts any speed: leave --max-speed out")
 	}
-	switch {
-	case !(f.MaxSpeed >= 0 && f.MaxSpeed <= motion.MaxVelocity.Float()):
-		return s, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, motion.MaxVelocity.Float())
-	case f.Trusting && f.MaxSpeed != 0:
-		return s, errors.New("--trusting accepts any speed: leave --max-speed out")
-	case f.Assumed < 0 || f.Assumed > 3*time.Second:
-		return s, fmt.Errorf("--assumed %v: choose 0 to 3s", f.Assumed)
-	}
-	c := reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), Trusting: f.Trusting,
-		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}
-	return reckon.New(c), c.Check()
+	return reckon.New(reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), Trusting: f.Trusting,
+		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}), err
 }
-
-// usualAudits is the default of --audits.
-const usualAudits = 20
 
 func (f *Flags) lockstep() (s systems.Strategy, err error) {
 	switch {
-	case f.Audits != usualAudits && !f.RelayOnly && f.Audits >= 0 && f.Audits <= 1000:
+	case f.Audits != 20 && !f.RelayOnly && f.Audits >= 0 && f.Audits <= 1000:
 		return s, fmt.Errorf("--audits %d is for --relay-only: without it the server computes the match and checks every result; leave --audits out", f.Audits)
 	case f.Wait != 0 && f.Closing != "hybrid":
 		return s, fmt.Errorf("--wait %v is how long --closing hybrid waits, and --closing is %s: choose --closing hybrid, or leave --wait out", f.Wait, f.Closing)

@@ -55,7 +55,7 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	key, err := tokens.LoadKey(v.KeyFile)
+	key, err := server.LoadKey(v.KeyFile)
 	if err != nil {
 		return err
 	}

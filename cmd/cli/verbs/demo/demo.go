@@ -16,12 +16,10 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/player"
-	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/verbs/lab"
 	"tendon/net/client"
 	"tendon/net/cost"
-	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -227,7 +225,7 @@ func (v *Verb) start(a *app.App, strategy systems.Strategy) (*match, error) {
 	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err == nil {
 		m.host, err = host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Compare: true, Config: server.Config{
-			Socket: socket, Public: public, Keys: []netcode.Key{tokens.RandomKey()}, MaxRooms: 1, Workers: 1}})
+			Socket: socket, Public: public, MaxRooms: 1, Workers: 1}})
 	}
 	if err != nil {
 		socket.Close() // the second time, if the server was started

@@ -149,7 +149,7 @@ func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) 
 	check := func(token []byte) error { return v.checkToken(a.Game, token) }
 	switch {
 	case v.Token == "" && store == nil:
-		return nil, errors.New("--token is missing or empty, and that is no connect token: copy the whole text that serve or token printed, or give @FILE")
+		return nil, errors.New("--token is missing or empty, and that is not a connect token: copy the whole text that serve or token printed, or give @FILE")
 	case v.Token == "" && unreadable != nil:
 		return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
 	case v.Token == "":

@@ -10,10 +10,8 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/player"
-	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/window"
 	"tendon/net/client"
-	"tendon/net/netcode"
 	"tendon/net/server"
 )
 
@@ -48,8 +46,8 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	h, err := host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Config: server.Config{
-		Address: "127.0.0.1:0", Keys: []netcode.Key{tokens.RandomKey()}, MaxRooms: 1}})
+	h, err := host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed,
+		Config: server.Config{Address: "127.0.0.1:0", MaxRooms: 1}})
 	if err != nil {
 		return err
 	}

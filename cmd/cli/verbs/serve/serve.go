@@ -111,9 +111,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()
 		if v.KeyFile == "" {
-			if c.Keys[0], err = host.StoredKey(v.Journal); err != nil {
+			key, err := host.StoredKey(v.Journal)
+			if err != nil {
 				return err
 			}
+			c.Keys = []netcode.Key{key}
 		}
 	}
 	if v.Verbose {
@@ -153,19 +155,16 @@ func (v *Verb) Run(a *app.App) (err error) {
 	return err
 }
 
-// keys loads the private keys, or generates one for this run.
+// keys loads the private keys. Without any, the host generates one for this run.
 func (v *Verb) keys() (keys []netcode.Key, err error) {
-	paths := []string{v.KeyFile, v.OldKeyFile}
-	switch {
-	case v.KeyFile == "" && v.OldKeyFile != "":
+	if v.KeyFile == "" && v.OldKeyFile != "" {
 		return nil, errors.New("--old-key-file goes with --key-file")
-	case v.KeyFile == "":
-		return []netcode.Key{tokens.RandomKey()}, nil
-	case v.OldKeyFile == "":
-		paths = paths[:1]
 	}
-	for _, path := range paths {
-		key, err := tokens.LoadKey(path)
+	for _, path := range []string{v.KeyFile, v.OldKeyFile} {
+		if path == "" {
+			continue
+		}
+		key, err := server.LoadKey(path)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +185,7 @@ func (v *Verb) addresses() (public []netip.AddrPort, err error) {
 	listen, err := net.ResolveUDPAddr("udp", v.Listen)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--listen %q is no address: give host:port or :port (%w)", v.Listen, err)
+		return nil, fmt.Errorf("--listen %q is not an address (host:port or :port): %w", v.Listen, err)
 	case len(public) > 0 || listen.IP != nil && !listen.IP.IsUnspecified():
 		return public, nil
 	case listen.Port == 0:

@@ -9,6 +9,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/tokens"
+	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/systems"
 )
@@ -54,19 +55,19 @@ func (v *Verb) Run(a *app.App) error {
 		role = systems.RoleSpectator
 	}
 	ticket := server.Ticket{
-		ProtocolID: server.ProtocolID(a.Game.Name), Key: tokens.RandomKey(), ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
+		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
 		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: role, Name: v.Name}, Lifetime: v.Life,
 	}
-	// A token that cannot be minted must not leave a new key file behind, so it is minted with a random key first.
+	// A token that cannot be minted must not leave a new key file behind, so it is minted with any key first.
 	if _, err := server.Mint(ticket, time.Now()); err != nil {
 		return err
 	}
 	dir := filepath.Dir(v.KeyFile)
 	switch {
 	case !v.NewKey:
-		ticket.Key, err = tokens.LoadKey(v.KeyFile)
+		ticket.Key, err = server.LoadKey(v.KeyFile)
 	case !app.IsDirectory(dir):
-		err = fmt.Errorf("the key file cannot be made: %s is no directory; choose another --key-file", dir)
+		err = fmt.Errorf("the key file cannot be made: %s is not a directory; choose another --key-file", dir)
 	default:
 		ticket.Key, err = server.GenerateKey(v.KeyFile)
 	}
