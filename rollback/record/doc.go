@@ -9,7 +9,9 @@
 //
 //	            checksums      images                        flushed        ended
 //	recording   every tick     every 5 s (RecordingImages)   once a second  Writer.End
-//	journal     once a second  every 30 s (JournalImages)    every tick     never: the match may continue
+//	journal     once a second  every 30 s (JournalImages)    every tick     Writer.End, when the match is over
+//
+// A journal without an end mark is of a match that may continue. A client's log never has one.
 //
 // A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick took the same match so
 // far. A [Tail] keeps the newest ticks in memory, so that clients can return to a server the ticks that it lost in a power

@@ -3,16 +3,16 @@
 //
 // A [Store] owns the directory; no other process may use it meanwhile. [Store.Open] adds a journal to each room that
 // opens: no tick leaves the room before it was written. A server that is killed therefore has every tick that a client
-// received as confirmed. [Store.End] archives the file of a match that is over. At the start, the files in the directory
-// are the matches of a server that was killed. Each waits for the first client that comes back; its room then continues
-// where the journal ends.
+// received as confirmed. [Store.End] writes the end mark of a match that is over, and archives its file. At the start,
+// the files without an end mark are the matches of a server that was killed. Each waits for the first client that comes
+// back; its room then continues where the journal ends.
 //
 // The format is that of tendon/rollback/record. Package tendon/net/room decides when a match begins, waits or ends. Files,
 // their directory, fsync, locks and the clock are here.
 //
 //	file                          content
 //	ROOM-MATCH.journal            journal of a match that is running; MATCH is its number, in hexadecimal digits
-//	ROOM-MATCH.ended.journal      journal of a match that is over: it is never read again and may be removed
+//	ROOM-MATCH.ended.journal      journal of a match that is over, with an end mark: it is never read again and may be removed
 //	lock                          held by the server that uses the directory
 //
 // # Tasks

@@ -26,7 +26,7 @@ func (s *Store) recover() error {
 		return err
 	}
 	for _, m := range found {
-		if m.empty != nil {
+		if m.empty != nil || m.Journal.Ended() {
 			continue
 		}
 		name := m.Journal.Header().Room
@@ -43,20 +43,21 @@ func (s *Store) recover() error {
 	return nil
 }
 
-// repair cuts off a torn end, and removes a file without a whole header.
+// repair removes a file without a whole header, archives a match that is over, and cuts off a torn end.
 func (s *Store) repair(m *Match) error {
-	if m.empty != nil {
+	switch {
+	case m.empty != nil:
 		if err := os.Remove(m.File); err != nil {
 			return err
 		}
 		s.config.Report(Event{Kind: Empty, File: m.File, Err: m.empty})
-		return nil
-	}
-	if torn := m.Journal.Torn(); torn != nil {
+	case m.Journal.Ended():
+		s.archive(Event{Kind: Ended, Room: m.Journal.Header().Room, File: m.File, Tick: m.Journal.Last().Tick}, nil)
+	case m.Journal.Torn() != nil:
 		if err := cut(m.File, len(m.Journal.Bytes())); err != nil {
 			return err
 		}
-		s.config.Report(Event{Kind: Torn, Room: m.Journal.Header().Room, File: m.File, Tick: m.world.Tick(), Err: torn})
+		s.config.Report(Event{Kind: Torn, Room: m.Journal.Header().Room, File: m.File, Tick: m.world.Tick(), Err: m.Journal.Torn()})
 	}
 	return nil
 }
@@ -98,10 +99,10 @@ func (s *Store) load(paths []string) ([]*Match, error) {
 		}
 	}
 	const most = 3
-	switch n := len(more); {
-	case n > most:
-		first = fmt.Errorf("%w; these cannot be recovered either: %s and %d more", first, strings.Join(more[:most], ", "), n-most)
-	case n > 0:
+	if n := len(more) - most; n > 0 {
+		more = append(more[:most-1], fmt.Sprintf("%s and %d more", more[most-1], n))
+	}
+	if len(more) > 0 {
 		first = fmt.Errorf("%w; these cannot be recovered either: %s", first, strings.Join(more, ", "))
 	}
 	return found, first
@@ -118,21 +119,22 @@ func (s *Store) read(path string) (*Match, error) {
 		return nil, err
 	}
 	j, err := record.Open(data, s.config.Game)
-	if errors.Is(err, record.ErrTorn) {
-		return &Match{File: path, empty: err}, nil
-	}
-	if err != nil {
+	m := &Match{Journal: j, File: path, Ended: endedPath(path), Written: info.ModTime()}
+	switch {
+	case errors.Is(err, record.ErrTorn):
+		m.empty = err
+		return m, nil
+	case err != nil:
 		return nil, err
+	case j.Ended():
+		return m, nil
 	}
 	h := j.Header()
-	if err := h.CheckBuild(s.config.Game, s.config.Build); err != nil {
+	if err := cmp.Or(h.CheckBuild(s.config.Game, s.config.Build), s.checkStrategy(&h)); err != nil {
 		return nil, err
 	}
-	if err := s.checkStrategy(&h); err != nil {
-		return nil, err
-	}
-	world, err := j.WorldAt(j.Last().Tick)
-	return &Match{Journal: j, File: path, Ended: endedPath(path), Written: info.ModTime(), world: world}, err
+	m.world, err = j.WorldAt(j.Last().Tick)
+	return m, err
 }
 
 // checkStrategy returns an error that names both settings if the match has another strategy or other parameters than this

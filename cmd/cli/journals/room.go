@@ -21,11 +21,9 @@ type roomJournal struct {
 	state  image.Snapshot // scratch: for an image
 	large  bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
 
-	fatal   error // an entry was refused: no further tick leaves the room
-	failing bool  // the last commit failed
-	written bool  // since the last sync, with Always
-	dirty   atomic.Bool
-	lost    atomic.Pointer[error] // a sync failed
+	failing bool                  // the last commit failed
+	dirty   atomic.Bool           // bytes were written since the last sync
+	broken  atomic.Pointer[error] // an entry was refused or a sync failed: no further tick leaves the room
 }
 
 // checkEvery is the distance of the checksums in a journal, in ticks.
@@ -42,21 +40,21 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	if f.Tick%checkEvery == 0 {
 		t = f.Recorded()
 	}
-	if j.check(j.writer.Tick(t)); j.fatal != nil {
-		return
-	}
-	if !j.large && j.writer.ImageDue(record.JournalImages) && f.World != nil && f.World.Tick() == f.Tick {
+	ok := j.check(j.writer.Tick(t))
+	if ok && !j.large && j.writer.ImageDue(record.JournalImages) && f.World != nil && f.World.Tick() == f.Tick {
 		f.World.Image().Save(&j.state)
 		j.large = j.writer.Image(&j.state) != nil
 		j.state.Release()
 	}
 }
 
-// check stores the first error of the writer.
-func (j *roomJournal) check(err error) {
-	if j.fatal == nil {
-		j.fatal = err
+// check stores the first error that ends the journal, and reports whether err is nil.
+func (j *roomJournal) check(err error) (ok bool) {
+	if err != nil {
+		first := err
+		j.broken.CompareAndSwap(nil, &first)
 	}
+	return err == nil
 }
 
 // commit writes the entries since the last one; it is the room's Commit.
@@ -66,7 +64,7 @@ func (j *roomJournal) commit() error {
 	case err != nil && !j.failing:
 		j.failing = true
 		kind := Failed
-		if j.broken() != nil {
+		if j.broken.Load() != nil {
 			kind = Broken
 		}
 		j.report(kind, err)
@@ -86,38 +84,27 @@ func (j *roomJournal) report(kind Kind, err error) {
 var errLost = errors.New("the disk may have lost bytes that were written")
 
 func (j *roomJournal) write() error {
-	if err := j.broken(); err != nil {
-		return err
-	}
-	if j.writer.Waiting() > 0 {
+	if j.broken.Load() == nil && j.writer.Waiting() > 0 {
 		if err := j.writer.Flush(); err != nil {
 			return err
 		}
-		j.written = true
 		j.dirty.Store(true)
 	}
-	if j.store.config.Sync == Always && j.written {
+	if j.store.config.Sync == Always {
 		j.sync()
-		j.written = false
 	}
-	return j.broken()
-}
-
-// broken returns the error that ends the journal.
-func (j *roomJournal) broken() error {
-	if lost := j.lost.Load(); j.fatal == nil && lost != nil {
-		return *lost
+	if err := j.broken.Load(); err != nil {
+		return *err
 	}
-	return j.fatal
+	return nil
 }
 
 // sync makes everything that was written before the call survive a power cut. One goroutine at a time may call it.
 func (j *roomJournal) sync() {
-	if j.lost.Load() != nil || !j.dirty.Swap(false) {
+	if j.broken.Load() != nil || !j.dirty.Swap(false) {
 		return
 	}
 	if err := j.file.Sync(); err != nil { // if the file was closed meanwhile, the error is not read
-		err = fmt.Errorf("%w: %w", errLost, err)
-		j.lost.Store(&err)
+		j.check(fmt.Errorf("%w: %w", errLost, err))
 	}
 }

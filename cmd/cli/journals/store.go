@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,8 +17,8 @@ import (
 	"tendon/rollback/record"
 )
 
-// Store keeps the journals of a server. It owns the directory until Close. A room's name is in at most one of waiting, open
-// and unarchived.
+// Store keeps the journals of a server. It owns the directory until Close. A room's name is in at most one of waiting and
+// open.
 type Store struct {
 	config Config
 	disk   func(path string, flags int) (file, error)
@@ -28,12 +27,11 @@ type Store struct {
 	stop   chan struct{}
 	synced sync.WaitGroup
 
-	mu         sync.Mutex
-	waiting    map[string]*Match       // recovered matches whose players have not come back
-	open       map[string]*roomJournal // rooms that are open
-	unarchived map[string]string       // ended matches whose file could not be renamed: its path
-	refuses    bool                    // the last room was refused
-	lags       bool                    // the last syncs took longer than Config.Sync
+	mu      sync.Mutex
+	waiting map[string]*Match       // recovered matches whose players have not come back
+	open    map[string]*roomJournal // rooms that are open
+	refuses bool                    // the last room was refused
+	lags    bool                    // the last syncs took longer than Config.Sync
 }
 
 // Config describes a Store.
@@ -80,7 +78,7 @@ const (
 	Broken                  // a journal cannot be written any more: its match waits for good
 	Ended                   // a match is over, and its file was archived
 	Abandoned               // the same, since no player came back
-	NotArchived             // a match is over, and its file could not be archived: the next start would recover it
+	NotArchived             // a match is over, and its file could not be renamed: the next start tries it again
 	Refused                 // a journal cannot be made, so its room is not; reported once until one can
 	Slow                    // syncing takes longer than Config.Sync, so a power cut loses more than that; reported once until it does not
 )
@@ -121,7 +119,7 @@ func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, 
 		return nil, err
 	}
 	s := &Store{config: c, disk: disk, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*Match{},
-		open: map[string]*roomJournal{}, unarchived: map[string]string{}}
+		open: map[string]*roomJournal{}}
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
@@ -179,16 +177,19 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	if s.open[name] != nil {
 		return nil, errors.New("it is open already")
 	}
-	if path, ok := s.unarchived[name]; ok {
-		if err := durable.Rename(path, endedPath(path)); err != nil {
-			return nil, fmt.Errorf("that of the match before cannot be renamed: %w", err)
-		}
-		delete(s.unarchived, name)
+	m := s.waiting[name]
+	if m == nil {
+		return s.start(name, c)
 	}
-	if j, err := s.resume(name, c); j != nil || err != nil {
-		return j, err
+	j, err := s.reopen(name, m)
+	if err != nil {
+		return nil, err // it still waits
 	}
-	return s.start(name, c)
+	delete(s.waiting, name)
+	h := m.Journal.Header()
+	c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
+	s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
+	return j, nil
 }
 
 // start makes the file of a new match. It survives a power cut before the match has a tick.
@@ -210,21 +211,10 @@ func (s *Store) start(name string, c *room.Config) (*roomJournal, error) {
 	return j, nil
 }
 
-// resume continues a recovered match; nil if there is none of that room.
-func (s *Store) resume(name string, c *room.Config) (*roomJournal, error) {
-	m := s.waiting[name]
-	if m == nil {
-		return nil, nil
-	}
+// reopen opens the file of a recovered match.
+func (s *Store) reopen(name string, m *Match) (*roomJournal, error) {
 	f, err := s.disk(m.File, os.O_APPEND)
-	if err != nil {
-		return nil, err // it still waits
-	}
-	delete(s.waiting, name)
-	h := m.Journal.Header()
-	c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
-	s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
-	return &roomJournal{store: s, room: name, path: m.File, file: f, writer: m.Journal.Resume(f)}, nil
+	return &roomJournal{store: s, room: name, path: m.File, file: f, writer: m.Journal.Resume(f)}, err
 }
 
 // File returns the path that the journal of an open room will have when its match is over; "" if it has none.
@@ -237,27 +227,32 @@ func (s *Store) File(name string) string {
 	return ""
 }
 
-// End archives the journal of a match that is over. It has no effect for a room without one.
+// End ends and archives the journal of a match that is over. It has no effect for a room without one.
 func (s *Store) End(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := s.open[name]
-	if j == nil {
-		return
+	if j := s.open[name]; j != nil {
+		delete(s.open, name)
+		j.end(Ended)
 	}
-	delete(s.open, name)
-	_ = errors.Join(j.writer.Flush(), j.file.Sync(), j.file.Close()) // the file is not needed any more
-	s.archive(Ended, name, j.path, j.writer.Last())
 }
 
-// archive renames the journal of a match that is over.
-func (s *Store) archive(kind Kind, name, path string, last ecs.Tick) {
-	e := Event{Kind: kind, Room: name, File: endedPath(path), Tick: last}
-	if err := durable.Rename(path, e.File); err != nil {
-		e.Kind, e.File, e.Err = NotArchived, path, err
-		if !errors.Is(err, fs.ErrNotExist) { // if it was moved away, there is no file to recover
-			s.unarchived[name] = path
-		}
+// end writes the end mark, after which no server recovers the match, and archives the file.
+func (j *roomJournal) end(kind Kind) {
+	unmarked := errors.Join(j.writer.End(), j.file.Sync(), j.file.Close())
+	j.store.archive(Event{Kind: kind, Room: j.room, File: j.path, Tick: j.writer.Last()}, unmarked)
+}
+
+// archive renames the journal of a match that is over, and reports that. unmarked is why the journal has no end mark, or nil.
+func (s *Store) archive(e Event, unmarked error) {
+	err := durable.Rename(e.File, endedPath(e.File))
+	switch {
+	case err == nil:
+		e.File = endedPath(e.File)
+	case unmarked == nil:
+		e.Kind, e.Err = NotArchived, err
+	default:
+		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; it has no end mark either (%w), so move it away", err, unmarked)
 	}
 	s.config.Report(e)
 }
@@ -268,7 +263,11 @@ func (s *Store) abandon() {
 	defer s.mu.Unlock()
 	for name, m := range s.waiting {
 		delete(s.waiting, name)
-		s.archive(Abandoned, name, m.File, m.world.Tick())
+		if j, err := s.reopen(name, m); err == nil {
+			j.end(Abandoned)
+		} else {
+			s.archive(Event{Kind: Abandoned, Room: name, File: m.File, Tick: m.world.Tick()}, err)
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ var journalTexts = map[journals.Kind]struct {
 	journals.Recovered:   {name: "journal_recovered", text: "the journal of room ROOM can be written again, the match continues"},
 	journals.Ended:       {name: "journal_ended", flag: "abandoned"},
 	journals.Abandoned:   {name: "journal_ended", flag: "abandoned", value: true, text: "no player came back to room ROOM: its match is over"},
-	journals.NotArchived: {name: "journal_failed", text: "the match of room ROOM is over, but the next start would recover it, since its journal cannot be renamed: ERROR; move FILE away"},
+	journals.NotArchived: {name: "journal_failed", text: "the match of room ROOM is over, but its journal FILE cannot be renamed: ERROR; the next start tries it again"},
 	journals.Slow:        {name: "journal_slow", text: "the disk is slow: ERROR; a power cut may lose that much play, more than --fsync allows"},
 	journals.Refused:     {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; make room on the disk or choose another --journal"},
 }
