@@ -1,7 +1,6 @@
 package journals
 
 import (
-	"errors"
 	"io"
 	"os"
 )
@@ -17,13 +16,4 @@ type file interface {
 // openFile opens a file to write. Tests replace it by a disk that is full.
 func openFile(path string, flags int) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|flags, 0o644)
-}
-
-// cut ends a file after size bytes.
-func cut(path string, size int) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Truncate(int64(size)), f.Sync(), f.Close())
 }

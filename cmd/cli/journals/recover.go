@@ -54,7 +54,7 @@ func (s *Store) repair(m *Match) error {
 	case m.Journal.Ended():
 		s.archive(Event{Kind: Ended, Room: m.Journal.Header().Room, File: m.File, Tick: m.Journal.Last().Tick}, nil)
 	case m.Journal.Torn() != nil:
-		if err := cut(m.File, len(m.Journal.Bytes())); err != nil {
+		if err := os.Truncate(m.File, int64(len(m.Journal.Bytes()))); err != nil {
 			return err
 		}
 		s.config.Report(Event{Kind: Torn, Room: m.Journal.Header().Room, File: m.File, Tick: m.world.Tick(), Err: m.Journal.Torn()})

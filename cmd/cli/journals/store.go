@@ -49,8 +49,6 @@ type Config struct {
 	Flags string
 	// Sync bounds the loss of a power cut; the zero value is Always.
 	Sync Sync
-	// Wait is how long a recovered match waits for its first client before it is over; 0: 10 minutes.
-	Wait time.Duration
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
 }
@@ -96,7 +94,8 @@ var (
 const (
 	suffix      = ".journal"
 	endedSuffix = ".ended" + suffix
-	defaultWait = 10 * time.Minute
+	// maxWait is how long a recovered match waits for its first client before it is over.
+	maxWait = 10 * time.Minute
 )
 
 // Open locks a directory, reads every journal in it, and recovers the matches up to their last tick. If one of them cannot
@@ -104,7 +103,6 @@ const (
 func Open(c Config) (*Store, error) { return openOn(c, openFile) }
 
 func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, error) {
-	c.Wait = cmp.Or(c.Wait, defaultWait)
 	if c.Report == nil {
 		c.Report = func(Event) {}
 	}
@@ -124,7 +122,7 @@ func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, 
 		return nil, errors.Join(err, unlock())
 	}
 	if len(s.waiting) > 0 {
-		s.timer = time.AfterFunc(c.Wait, s.abandon)
+		s.timer = time.AfterFunc(maxWait, s.abandon)
 	}
 	if c.Sync > 0 {
 		s.synced.Add(1)

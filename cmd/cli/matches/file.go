@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -19,8 +18,7 @@ import (
 // The values are records as JSON. The bucket's name contains the version of this layout.
 var bucket = []byte("tendon matches 1")
 
-// The second bucket is an index of the ends of matches: its keys are match, tick and room, its values ids. It is complete up
-// to the id in its sequence, since a build without this bucket may have added records after it.
+// The second bucket is an index of the ends of matches: its keys are match, tick and room, its values ids.
 var endsBucket = []byte("tendon matches 1 ends")
 
 // ErrForeign is the error of a file that another program wrote.
@@ -29,29 +27,23 @@ var ErrForeign = errors.New("matches: the file is not a file of matches, or anot
 // ErrLocked is the error of a file that another process has open.
 var ErrLocked = errors.New("matches: another process has the file open")
 
-// openFile opens the database and reports whether it created the file. timeout bounds the wait for the lock. A missing file is
-// created, readable by its user only, unless readOnly is set. A damaged file may stay locked until this process ends.
-func openFile(path string, readOnly bool, timeout time.Duration) (db *bolt.DB, created bool, err error) {
-	info, err := os.Stat(path)
-	created = errors.Is(err, fs.ErrNotExist) && !readOnly
-	switch {
-	case created:
-	case err != nil:
-		return nil, false, err
-	case !info.Mode().IsRegular(): // a pipe would block
-		return nil, false, fmt.Errorf("%s: %w", path, ErrForeign)
+// openFile opens the database. timeout bounds the wait for the lock. A missing file is created, readable by its user only,
+// unless readOnly is set. A damaged file may stay locked until this process ends.
+func openFile(path string, readOnly bool, timeout time.Duration) (db *bolt.DB, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe would block
+		return nil, fmt.Errorf("%s: %w", path, ErrForeign)
 	}
 	options := &bolt.Options{ReadOnly: readOnly, Timeout: timeout, FreelistType: bolt.FreelistMapType}
 	err = guarded(func() error { db, err = bolt.Open(path, 0o600, options); return err })
 	switch {
 	case err == nil:
-		return db, created, nil
+		return db, nil
 	case errors.Is(err, berrors.ErrTimeout):
 		err = ErrLocked
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
 		err = ErrForeign
 	}
-	return nil, false, fmt.Errorf("%s: %w", path, err)
+	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
 // guarded turns a panic into an error. bbolt panics on a damaged page, and reading behind the end of a truncated file is a
@@ -66,52 +58,15 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// adopt creates the buckets of a new file and completes the index of an old one. It refuses a file with other contents.
+// adopt creates the buckets of a new file. It refuses a file with other contents.
 func adopt(tx *bolt.Tx) error {
-	if _, err := foreign(tx); err != nil {
-		return err
-	}
-	records, err := tx.CreateBucketIfNotExists(bucket)
-	if err != nil {
-		return err
-	}
-	ends, err := tx.CreateBucketIfNotExists(endsBucket)
-	if err != nil {
-		return err
-	}
-	last := ends.Sequence()
-	c := records.Cursor()
-	for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, last+1)); len(k) == 8; k, v = c.Next() {
-		last = binary.BigEndian.Uint64(k)
-		if r, err := decode(last, v); err == nil { // readers report a damaged record
-			if err := ends.Put(endKey(&r), k); err != nil {
-				return err
-			}
+	_, err := foreign(tx)
+	for _, name := range [][]byte{bucket, endsBucket} {
+		if err == nil {
+			_, err = tx.CreateBucketIfNotExists(name)
 		}
 	}
-	if last == ends.Sequence() {
-		return nil
-	}
-	return ends.SetSequence(last)
-}
-
-// endKey is the key of a match's end.
-func endKey(r *Record) []byte {
-	key := binary.BigEndian.AppendUint64(make([]byte, 0, 16+len(r.Room)), r.Match)
-	return append(binary.BigEndian.AppendUint64(key, r.Tick), r.Room...)
-}
-
-// recorded returns the id of the record of the same tick of the same match, if there is one. Matches without a number are
-// always different.
-func recorded(tx *bolt.Tx, r *Record) (id uint64, ok bool) {
-	if r.Match == 0 {
-		return 0, false
-	}
-	k := tx.Bucket(endsBucket).Get(endKey(r))
-	if len(k) != 8 {
-		return 0, false
-	}
-	return binary.BigEndian.Uint64(k), true
+	return err
 }
 
 // foreign reports whether there is no bucket yet; a database with other buckets is an error.
@@ -122,9 +77,18 @@ func foreign(tx *bolt.Tx) (empty bool, err error) {
 	return true, tx.ForEach(func([]byte, *bolt.Bucket) error { return ErrForeign })
 }
 
-// put adds a record within a transaction.
-func put(tx *bolt.Tx, r Record) (uint64, error) {
-	b := tx.Bucket(bucket)
+// errRecorded ends the transaction of a record that exists, so that nothing is written.
+var errRecorded = errors.New("matches: recorded before")
+
+// put adds a record within a transaction. If the same tick of the same match has one, it returns the id of that one with
+// errRecorded. Matches without a number are always different.
+func put(tx *bolt.Tx, r *Record) (uint64, error) {
+	b, ends := tx.Bucket(bucket), tx.Bucket(endsBucket)
+	end := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.Match), r.Tick)
+	end = append(end, r.Room...)
+	if k := ends.Get(end); r.Match != 0 && len(k) == 8 {
+		return binary.BigEndian.Uint64(k), errRecorded
+	}
 	b.FillPercent = 0.9 // ids ascend, so a page that was split receives no more keys
 	id, err := b.NextSequence()
 	if err != nil {
@@ -137,8 +101,8 @@ func put(tx *bolt.Tx, r Record) (uint64, error) {
 	case len(value) > maxRecord:
 		return 0, ErrTooLarge
 	}
-	key, ends := binary.BigEndian.AppendUint64(nil, id), tx.Bucket(endsBucket)
-	return id, errors.Join(b.Put(key, value), ends.Put(endKey(&r), key), ends.SetSequence(id))
+	key := binary.BigEndian.AppendUint64(nil, id)
+	return id, errors.Join(b.Put(key, value), ends.Put(end, key))
 }
 
 // socketOf returns the path of the query socket of a file. Links to one file have one socket.

@@ -95,7 +95,7 @@ func pageOfFile(path string, q query) (a answer, err error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return a, nil // a server was killed while it created the file
 	}
-	db, _, err := openFile(path, true, noWait)
+	db, err := openFile(path, true, noWait)
 	if err != nil {
 		return a, err
 	}

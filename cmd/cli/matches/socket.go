@@ -2,6 +2,7 @@ package matches
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +22,10 @@ type querySocket struct {
 	timeout  time.Duration // of a connection
 	listener net.Listener
 	remove   func() error // removes what the listener does not
-
-	mu     sync.Mutex
-	open   map[net.Conn]bool // nil: closed
-	served sync.WaitGroup
+	closing  context.Context
+	cancel   context.CancelFunc // of closing
+	slots    chan struct{}      // one value for each open connection
+	served   sync.WaitGroup
 }
 
 const (
@@ -44,7 +45,8 @@ func openSocket(path string, page func(query) (answer, error), timeout time.Dura
 		}
 	}
 	var err error
-	s := &querySocket{page: page, timeout: timeout, open: map[net.Conn]bool{}}
+	s := &querySocket{page: page, timeout: timeout, slots: make(chan struct{}, maxConnections)}
+	s.closing, s.cancel = context.WithCancel(context.Background())
 	if s.listener, s.remove, err = listen(path); err != nil {
 		return nil, fmt.Errorf("matches: no socket can be created at %s, so the matches could not be read while the server runs: %w", path, err)
 	}
@@ -86,33 +88,21 @@ func (s *querySocket) accept() {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		if !s.serve(c) {
+		select {
+		case s.slots <- struct{}{}:
+			s.served.Go(func() { s.answer(c) })
+		default:
 			_ = c.Close()
 		}
 	}
 }
 
-// serve starts serving a connection, unless there are too many.
-func (s *querySocket) serve(c net.Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil || len(s.open) >= maxConnections {
-		return false
-	}
-	s.open[c] = true
-	s.served.Go(func() {
-		_ = c.SetDeadline(time.Now().Add(s.timeout))
-		s.answer(c)
-		_ = c.Close()
-		s.mu.Lock()
-		delete(s.open, c)
-		s.mu.Unlock()
-	})
-	return true
-}
-
-// answer answers the query of a connection.
+// answer answers the query of a connection and closes it.
 func (s *querySocket) answer(c net.Conn) {
+	defer func() { <-s.slots }()
+	defer c.Close()
+	defer context.AfterFunc(s.closing, func() { _ = c.Close() })()
+	_ = c.SetDeadline(time.Now().Add(s.timeout))
 	line, err := bufio.NewReader(io.LimitReader(c, maxQuery)).ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return
@@ -130,12 +120,7 @@ func (s *querySocket) answer(c net.Conn) {
 // close closes all connections and removes the socket.
 func (s *querySocket) close() error {
 	err := s.listener.Close()
-	s.mu.Lock()
-	for c := range s.open {
-		_ = c.Close()
-	}
-	s.open = nil
-	s.mu.Unlock()
+	s.cancel()
 	s.served.Wait()
 	return errors.Join(err, s.remove())
 }

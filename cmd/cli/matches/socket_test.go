@@ -121,9 +121,14 @@ func TestAFileInPlaceOfTheSocketIsKept(t *testing.T) {
 func TestFaultyPeersDoNotDelayTheServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
-	s.socket.mu.Lock()
-	s.socket.timeout = time.Hour // so that the timeout does not hide that the server waits for a peer
-	s.socket.mu.Unlock()
+	// With a long timeout, so that it does not hide that the server waits for a peer.
+	err := s.socket.close()
+	if err == nil {
+		s.socket, err = openSocket(socketOf(path), s.socket.page, time.Hour)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	fill(t, s, 1000)
 	for _, nonsense := range []string{"\n", "\x00\xff\x01\n", "GET / HTTP/1.1\r\n\r\n", `{"before":-1}` + "\n", `{"room":7}` + "\n", "[]\n", strings.Repeat("[", maxQuery) + "\n"} {
 		c := dial(t, path)
@@ -137,7 +142,6 @@ func TestFaultyPeersDoNotDelayTheServer(t *testing.T) {
 	}
 	huge := dial(t, path) // the server reads up to its limit and closes
 	block := make([]byte, 1<<16)
-	var err error
 	for range 1 << 10 {
 		if _, err = huge.Write(block); err != nil {
 			break

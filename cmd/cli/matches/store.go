@@ -25,17 +25,16 @@ const openTimeout = 2 * time.Second
 
 // Open opens a file of records, or creates it. It refuses the file of another program and does not change it.
 func Open(path string) (*Store, error) {
-	db, created, err := openFile(path, false, openTimeout)
+	db, err := openFile(path, false, openTimeout)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{path: path, db: db}
-	err = guarded(func() error { return db.Update(adopt) })
-	if err == nil && created {
+	if err = guarded(func() error { return db.Update(adopt) }); err == nil {
 		err = durable.SyncDirectory(filepath.Dir(path))
 	}
 	if err == nil {
-		s.socket, err = openSocket(socketOf(path), s.page, queryTimeout)
+		s.socket, err = openSocket(socketOf(path), func(q query) (answer, error) { return pageOf(db, q) }, queryTimeout)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
@@ -43,19 +42,12 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// errRecorded ends a transaction whose record exists.
-var errRecorded = errors.New("matches: recorded before")
-
 // Add stores a record durably and returns its id; r.ID is ignored. A tick of a match in a room has one record: if there is
 // one, Add returns its id and stores nothing. Records with Match 0 are always different.
 func (s *Store) Add(r Record) (id uint64, err error) {
 	err = guarded(func() error {
 		return s.db.Update(func(tx *bolt.Tx) error {
-			var there bool
-			if id, there = recorded(tx, &r); there {
-				return errRecorded // so that nothing is written
-			}
-			id, err = put(tx, r)
+			id, err = put(tx, &r)
 			return err
 		})
 	})
@@ -64,9 +56,6 @@ func (s *Store) Add(r Record) (id uint64, err error) {
 	}
 	return id, nil
 }
-
-// page reads one page.
-func (s *Store) page(q query) (answer, error) { return pageOf(s.db, q) }
 
 // Close closes the query socket and the file. It may be called once; Add must not be called after it.
 func (s *Store) Close() error {
