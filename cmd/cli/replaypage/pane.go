@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
@@ -60,7 +61,7 @@ func (s *session) open(ctx context.Context, r *request) error {
 
 func newPane(m Match) (p *pane, err error) {
 	p = &pane{name: m.Name, record: m.Record, picture: page.NewPicture()}
-	if p.at, err = cursor.New(m.Record, new(Meter)); err == nil {
+	if p.at, err = cursor.New(m.Record, time.Now); err == nil {
 		p.view, err = ecs.NewView(m.Record.Game())
 	}
 	return p, err

@@ -112,8 +112,8 @@ func divergence(a, b *Cursor, f ecs.Tick, limit int) (*Divergence, error) {
 			return nil, err
 		}
 	}
-	if x, y := a.moment(), b.moment(); x != nil && y != nil && x.recorded != 0 && y.recorded != 0 {
-		d.Here, d.There = hex(x.recorded), hex(y.recorded)
+	if x, y := a.moment().recorded, b.moment().recorded; x != 0 && y != 0 {
+		d.Here, d.There = hex(x), hex(y)
 	}
 	return d, nil
 }
@@ -140,6 +140,9 @@ func (d *Divergence) compareImages(a, b *Cursor, limit int) error {
 	}
 	return nil
 }
+
+// hex returns a checksum as 16 hexadecimal digits.
+func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
 
 // Differences returns at most limit places where two states of one game differ, in the order of image.Differences.
 func Differences(here, there *image.Snapshot, limit int) []Difference {

@@ -1,10 +1,10 @@
 package cursor
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -18,45 +18,30 @@ import (
 type Cursor struct {
 	record  *record.Record
 	game    *ecs.Game
-	meter   Meter
+	meter   meter
 	world   *ecs.World
 	keys    []keyframe // ascending; the first is the record's first state
 	last    ecs.Tick
 	held    [2]segment
 	current *segment // one of held; nil before the first seek
 	tick    ecs.Tick
-	costs   []Cost // scratch
 
 	simulated uint64 // ticks
-}
-
-// Meter is an image.Observer that measures the sections of a tick. It has the clock.
-type Meter interface {
-	image.Observer
-	// AppendCosts appends the costs since the last call and returns the extended slice.
-	AppendCosts(dst []Cost) []Cost
-}
-
-// Cost is the duration of a section in one tick, with the sections inside it. A tick has SectionSimulate, with its systems
-// inside, and SectionSave.
-type Cost struct {
-	Section     image.Section
-	Nanoseconds int64
 }
 
 // segmentSeconds is the maximum length of a segment. It matters if a record has no image for longer.
 const segmentSeconds = record.RecordingImages
 
-// New returns a Cursor at the record's first tick. meter measures the ticks that are simulated. Optional. The error wraps
-// record.ErrNoState if the record has no first state.
-func New(r *record.Record, meter Meter) (*Cursor, error) {
-	c := &Cursor{record: r, game: r.Game(), meter: meter, last: r.Last().Tick, held: [2]segment{{key: -1}, {key: -1}}}
+// New returns a Cursor at the record's first tick. now is the clock that measures the ticks that are simulated. Optional.
+// The error wraps record.ErrNoState if the record has no first state.
+func New(r *record.Record, now func() time.Time) (*Cursor, error) {
+	c := &Cursor{record: r, game: r.Game(), meter: meter{game: r.Game(), now: now}, last: r.Last().Tick, held: [2]segment{{key: -1}, {key: -1}}}
 	var err error
 	if c.world, err = ecs.NewWorld(c.game, r.Header().Seed); err != nil {
 		return nil, err
 	}
-	if meter != nil {
-		c.world.Image().SetObserver(meter)
+	if now != nil {
+		c.world.Image().SetObserver(&c.meter)
 	}
 	if err := c.placeKeyframes(); err != nil {
 		return nil, err
@@ -73,8 +58,8 @@ func (c *Cursor) placeKeyframes() error {
 		if c.First() > 0 {
 			return fmt.Errorf("%w: the image of tick %d is missing", record.ErrNoState, c.First())
 		}
-		first := keyframe{}
-		c.world.Image().Save(&first.state) // the world is new: its state is the one that Setup builds
+		first := keyframe{states: make([]image.Snapshot, 1)}
+		c.world.Image().Save(&first.states[0]) // the world is new: its state is the one that Setup builds
 		c.keys = append(c.keys, first)
 	}
 	for _, f := range append(slices.Clone(images), c.last) {
@@ -100,50 +85,36 @@ func (c *Cursor) Tick() ecs.Tick { return c.tick }
 // Simulated returns the number of ticks that the Cursor has simulated.
 func (c *Cursor) Simulated() uint64 { return c.simulated }
 
-// State returns the state of Tick. It is valid until the next seek.
-func (c *Cursor) State() *image.Snapshot {
-	if m := c.moment(); m != nil {
-		return &m.state
-	}
-	return &c.current.base
+// moment returns the tick that the Cursor is at.
+func (c *Cursor) moment() *moment {
+	return &c.current.moments[c.tick-c.keys[c.current.key].tick]
 }
+
+// State returns the state of Tick. It is valid until the next seek.
+func (c *Cursor) State() *image.Snapshot { return &c.moment().state }
 
 // StateBefore returns the state of the tick before, for views that interpolate between the two; at First it is State. It is
 // valid until the next seek.
 func (c *Cursor) StateBefore() *image.Snapshot {
-	if s, ok := c.past(c.current, c.tick-1); ok && c.tick > c.current.base.Tick() {
-		return s
-	}
-	return c.State()
+	return &c.current.moments[max(c.tick, c.First()+1)-1-c.keys[c.current.key].tick].state
 }
 
 // World returns the match in the state of Tick, for drawing code. It must only be read; its state changes with every seek.
 func (c *Cursor) World() *ecs.World { return c.world }
 
 // Seek goes to tick f. The error wraps record.ErrRange if f is not in [First, Last]; the Cursor is then where it was. After
-// any other error, which a damaged record causes, it is where it was or at First.
+// any other error, which a damaged record causes, it is at no tick until the next Seek.
 func (c *Cursor) Seek(f ecs.Tick) error {
 	if f < c.First() || f > c.last {
 		return fmt.Errorf("%w: %d, it has %d to %d", record.ErrRange, f, c.First(), c.last)
 	}
 	// Tick f belongs to the last keyframe before it, so that its events and costs are known; the first tick has none.
 	at := max(sort.Search(len(c.keys), func(i int) bool { return c.keys[i].tick >= f })-1, 0)
-	s, err := c.segment(at)
-	if err == nil {
-		s, err = c.extend(s, f)
-	}
-	switch {
-	case err == nil:
-		c.current, c.tick = s, f
-	case c.current == nil:
+	s, err := c.segment(at, f)
+	if err != nil {
 		return err
-	case c.current.key < 0: // it was overwritten
-		s, again := c.begin(0)
-		if again != nil {
-			return errors.Join(err, again)
-		}
-		c.current, c.tick = s, c.First()
 	}
+	c.current, c.tick = s, f
 	c.world.Image().Restore(c.State())
-	return err
+	return nil
 }

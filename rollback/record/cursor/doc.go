@@ -7,7 +7,7 @@
 //
 //	go test ./rollback/record/cursor -run - -bench Seek -benchtime 300x
 //
-// The package runs on its caller's goroutine and reads no clock. A [Meter] that has a clock measures ticks.
+// The package runs on its caller's goroutine. It measures ticks with the clock that it receives.
 //
 // # Tasks
 //

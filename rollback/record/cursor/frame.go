@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"fmt"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -18,7 +19,7 @@ type Frame struct {
 	Players  []Player `json:"players"` // in the match, or with an input in this tick
 	Orders   []Order  `json:"orders"`
 	Events   []Event  `json:"events"`
-	Costs    []Share  `json:"costs,omitempty"` // only with a Meter
+	Costs    []Share  `json:"costs,omitempty"` // only with a clock
 }
 
 // Match is the comparison of a simulated tick with the record.
@@ -58,7 +59,8 @@ type Event struct {
 	Fields       []Field `json:"fields"`
 }
 
-// Share is the cost of a section in a tick.
+// Share is the cost of a section in a tick, with the sections inside it. A tick has "simulate", with its systems inside, and
+// "save".
 type Share struct {
 	Section     string `json:"section"` // name of the system or the phase
 	System      bool   `json:"system"`
@@ -93,7 +95,7 @@ var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.Order
 // Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
 func (c *Cursor) Frame() *Frame {
 	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: hex(c.State().Checksum()), Match: Unknown,
-		Players: []Player{}, Orders: []Order{}, Events: []Event{}}
+		Players: []Player{}, Orders: []Order{}}
 	in := c.State().Players()
 	for t := range c.record.Ticks(max(c.tick, c.First()+1), c.tick) { // one at most
 		for p, input := range t.Inputs {
@@ -108,12 +110,7 @@ func (c *Cursor) Frame() *Frame {
 		}
 		f.compare(c.moment(), t)
 	}
-	if m := c.moment(); m != nil {
-		f.Events = c.events(m)
-		for _, cost := range m.costs {
-			f.Costs = append(f.Costs, c.share(cost))
-		}
-	}
+	f.Events, f.Costs = c.events(c.moment()), slices.Clone(c.moment().costs)
 	return f
 }
 
@@ -160,17 +157,6 @@ func (c *Cursor) events(m *moment) []Event {
 		list = append(list, event)
 	}
 	return list
-}
-
-// phases are the names of the phases of a simulated tick.
-var phases = map[image.Section]string{image.SectionSimulate: "simulate", image.SectionSave: "save", image.SectionChecksum: "checksum"}
-
-// share names a cost.
-func (c *Cursor) share(cost Cost) Share {
-	if i := int(cost.Section) - int(image.SectionSystems); i >= 0 && i < len(c.game.Systems) {
-		return Share{c.game.Systems[i].Name, true, cost.Nanoseconds}
-	}
-	return Share{phases[cost.Section], false, cost.Nanoseconds}
 }
 
 // Entity describes an entity of the tick. ok is false if it does not exist there.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -194,7 +195,7 @@ func TestADifferenceIsNamedByComponentEntityAndField(t *testing.T) {
 // The page, the command line and other programs read the same JSON.
 func TestAFrameIsWrittenAsTheTagsSay(t *testing.T) {
 	m := recipe{ticks: 300, seed: 27, views: 4}.play(t)
-	c, err := cursor.New(m.open(t), new(meter))
+	c, err := cursor.New(m.open(t), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,24 +227,4 @@ func TestAFrameIsWrittenAsTheTagsSay(t *testing.T) {
 	if text, _ = json.Marshal(c.Frame()); !strings.Contains(string(text), `"match":"unknown","players":[],"orders":[],"events":[]`) {
 		t.Errorf("before the first tick there is %s", text)
 	}
-}
-
-// meter counts instead of measuring. A section costs the number of sections before it.
-type meter struct {
-	entered int64
-	costs   []cursor.Cost
-}
-
-func (m *meter) Enter(image.Section) { m.entered++ }
-func (m *meter) Turn(ecs.Tick)       {}
-
-func (m *meter) Name(image.Section, string, string) {}
-
-func (m *meter) Leave(s image.Section) {
-	m.costs = append(m.costs, cursor.Cost{Section: s, Nanoseconds: m.entered})
-}
-func (m *meter) AppendCosts(dst []cursor.Cost) []cursor.Cost {
-	dst = append(dst, m.costs...)
-	m.costs = m.costs[:0]
-	return dst
 }

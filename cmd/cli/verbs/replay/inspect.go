@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/replaypage"
@@ -20,7 +21,7 @@ func continues(a *app.App) func(ecs.Tick) bool {
 
 // inspect shows one tick, or one entity of it.
 func (v *Verb) inspect(a *app.App, r *record.Record) error {
-	c, err := cursor.New(r, new(replaypage.Meter))
+	c, err := cursor.New(r, time.Now)
 	if err != nil {
 		return err
 	}
