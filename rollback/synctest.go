@@ -99,25 +99,24 @@ type syncTest struct {
 	rand       *rand.Rand // delays and predictions
 	sourceRand *rand.Rand // inputs and orders
 	bot        *ecs.Rand
-	straight   *ecs.World                 // computes each tick once
-	timeline   *Timeline                  // computes ticks with wrong inputs first
-	snapshots  *Snapshots                 // of straight
-	inputs     inputLog                   // the right ones
-	orders     map[ecs.Tick][]image.Order // of ticks not confirmed yet
-	added      map[ecs.Tick]int           // number of them that the timeline has
-	depth      int                        // ticks to predict before the next confirmations
+	straight   *ecs.World // computes each tick once
+	timeline   *Timeline  // computes ticks with wrong inputs first
+	ticks      Ring[testTick]
+	depth      int // ticks to predict before the next confirmations
 	seen       map[image.Checksum]struct{}
-	ticks      Ring[tickNotes]
-	entities   image.Checksum
-	parts      []image.Checksum
+	parts      []image.Checksum // scratch
 	watches    [2]*declarationWatch
 	report     SyncReport
 }
 
-// tickNotes are properties of a tick of the straight run.
-type tickNotes struct {
-	changed bool // an entity came or went
-	walked  bool // a system asked for the donburi world
+// testTick is a tick of the straight run.
+type testTick struct {
+	inputs   []ecs.InputBytes // the right ones
+	orders   []image.Order
+	added    int  // number of orders that the timeline has
+	walked   bool // a system asked for the donburi world
+	state    image.Snapshot
+	entities image.Checksum // of the entities that exist
 }
 
 func newSyncTest(c SyncTestConfig) (*syncTest, error) {
@@ -131,14 +130,12 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 	}
 	s := &syncTest{config: c, straight: straight,
 		rand: rand.New(rand.NewPCG(c.Seed, 1)), sourceRand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed),
-		orders: map[ecs.Tick][]image.Order{}, added: map[ecs.Tick]int{}, seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
+		seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
 	if err != nil {
 		return nil, err
 	}
-	depth := s.timeline.snapshots.Depth()
-	s.snapshots, s.inputs = NewSnapshots(2*depth), newInputLog(c.Game.MaxPlayers, 2*depth)
-	s.ticks = NewRing[tickNotes](2 * depth)
+	s.ticks = NewRing[testTick](2 * s.timeline.snapshots.Depth())
 	s.timeline.predict = s.predict
 	if !c.SkipDeclarations {
 		for i, w := range []*ecs.World{straight, world} {
@@ -146,8 +143,21 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 			w.Image().SetObserver(s.watches[i])
 		}
 	}
-	s.save()
+	s.save(s.add(0))
 	return s, nil
+}
+
+// add makes room for tick f of the straight run.
+func (s *syncTest) add(f ecs.Tick) *testTick {
+	t, _ := s.ticks.Slot(f)
+	*t = testTick{state: t.state, inputs: make([]ecs.InputBytes, s.config.Game.MaxPlayers)}
+	return t
+}
+
+// at returns tick f of the straight run.
+func (s *syncTest) at(f ecs.Tick) *testTick {
+	t, _ := s.ticks.At(f)
+	return t
 }
 
 // run computes all ticks in both worlds, then confirms the rest.
@@ -177,35 +187,30 @@ func (s *syncTest) run() error {
 
 // compute computes tick f in the straight run.
 func (s *syncTest) compute(f ecs.Tick) error {
-	row, last := s.inputs.row(f), s.inputs.row(f-1)
-	for p := range row {
-		row[p] = s.inputOf(f, ecs.Player(p), last[p])
+	t, last := s.add(f), s.at(f-1).inputs
+	for p := range t.inputs {
+		t.inputs[p] = s.inputOf(f, ecs.Player(p), last[p])
 	}
-	s.orders[f] = s.ordersOf(f)
-	s.straight.Step(ecs.TickInputs{Players: row, Orders: s.orders[f]})
-	notes, _ := s.ticks.Slot(f)
-	notes.walked = s.straight.Image().Unordered()
+	t.orders = s.ordersOf(f)
+	s.straight.Step(ecs.TickInputs{Players: t.inputs, Orders: t.orders})
+	t.walked = s.straight.Image().Unordered()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
 		return err
 	}
-	s.save()
+	s.save(t)
 	return nil
 }
 
-// save saves the straight run's state and compares it with the one before.
-func (s *syncTest) save() {
-	f := s.straight.Tick()
-	saved := s.snapshots.Save(s.straight)
-	s.parts = saved.ComponentChecksums(s.parts[:0])
+// save saves the straight run's state.
+func (s *syncTest) save(t *testTick) {
+	s.straight.Image().Save(&t.state)
+	s.parts = t.state.ComponentChecksums(s.parts[:0])
 	var own image.Checksum // without the engine's tick and inputs, which always change
 	for _, sum := range s.parts[2:] {
 		own += sum
 	}
 	s.seen[own] = struct{}{}
-	entities := s.parts[2]
-	notes, _ := s.ticks.Slot(f)
-	notes.changed = f > 0 && entities != s.entities
-	s.entities = entities
+	t.entities = s.parts[2]
 }
 
 // follow confirms ticks up to until in the timeline, computes it up to tick f, and compares the confirmed ticks.
@@ -218,14 +223,14 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 		}
 	}
 	for k := t.Received() + 1; k <= until; k++ {
-		if err := t.Confirm(k, s.inputs.row(k), 0, DigestOrders(s.orders[k])); err != nil {
+		if err := t.Confirm(k, s.at(k).inputs, 0, DigestOrders(s.at(k).orders)); err != nil {
 			return err
 		}
 	}
 	present := t.Present()
 	t.Rewind(present)
 	for k := t.Present() + 1; k <= present; k++ {
-		if notes, ok := s.ticks.At(k); ok && notes.changed {
+		if s.at(k).entities != s.at(k-1).entities {
 			s.report.StructuralChanges++
 		}
 	}
@@ -241,14 +246,15 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 // addOrders adds orders of tick k to the timeline: all of them, or each with even odds. Those of one tick are added in
 // their order.
 func (s *syncTest) addOrders(k ecs.Tick, all bool) error {
-	for _, o := range s.orders[k][s.added[k]:] {
+	straight := s.at(k)
+	for _, o := range straight.orders[straight.added:] {
 		if !all && s.rand.IntN(2) == 0 {
 			return nil
 		}
 		if err := s.timeline.AddOrder(k, o); err != nil {
 			return err
 		}
-		s.added[k]++
+		straight.added++
 	}
 	return nil
 }
@@ -257,16 +263,12 @@ func (s *syncTest) addOrders(k ecs.Tick, all bool) error {
 func (s *syncTest) compare(from, to ecs.Tick) error {
 	for f := from; f <= to; f++ {
 		if theirs, ok := s.timeline.Snapshot(f); ok {
-			ours, _ := s.snapshots.At(f)
-			if report := CompareSnapshots(s.config.Game, ours, theirs); report != nil {
-				notes, ok := s.ticks.At(f)
-				report.UnorderedWalk = ok && notes.walked
+			if report := CompareSnapshots(s.config.Game, &s.at(f).state, theirs); report != nil {
+				report.UnorderedWalk = s.at(f).walked
 				return s.fill(report)
 			}
 			s.report.Ticks++
 		}
-		delete(s.orders, f)
-		delete(s.added, f)
 	}
 	return nil
 }
@@ -284,8 +286,8 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 
 // fill adds the inputs and orders of a report's tick to it.
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
-	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, s.inputs.row(r.Tick)...), s.config.Game.Input.Size(), s.config.Seed
-	r.Orders = append(r.Orders, s.orders[r.Tick]...)
+	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, s.at(r.Tick).inputs...), s.config.Game.Input.Size(), s.config.Seed
+	r.Orders = append(r.Orders, s.at(r.Tick).orders...)
 	s.count()
 	return r
 }

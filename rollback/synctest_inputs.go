@@ -62,6 +62,6 @@ func (s *syncTest) predict(f ecs.Tick, predicted ecs.InputBytes) ecs.InputBytes 
 	case 1:
 		return randomInput(s.config.Game, s.rand)
 	}
-	back := ecs.Tick(s.rand.IntN(min(int(f), s.inputs.Depth()/2)))
-	return s.inputs.row(f - back)[s.rand.IntN(s.config.Game.MaxPlayers)]
+	back := ecs.Tick(s.rand.IntN(min(int(f), s.ticks.Depth()/2)))
+	return s.at(f - back).inputs[s.rand.IntN(s.config.Game.MaxPlayers)]
 }
