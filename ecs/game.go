@@ -43,6 +43,14 @@ type Game struct {
 	// MoveLimit is the highest speed at which a player's avatar can move by itself, in world units per second. Where
 	// clients are authoritative for their avatars, a server refuses faster movement. 0 allows any speed.
 	MoveLimit fixed.Num
+	// Gravity is the downward acceleration (along −Z) of an entity that rises or sinks, in world units per second², in
+	// [0, 1024]. Clients extrapolate a remote entity's fall by it. 0: they extrapolate straight on.
+	Gravity fixed.Num
+	// Floor returns the height of the ground at a place, where an extrapolated fall ends. It must accept any place. Optional.
+	Floor func(x, y fixed.Num) fixed.Num
+	// Blocked reports whether an obstacle is between two positions: dead reckoning then corrects a shown position at once.
+	// It must accept any position. Optional.
+	Blocked func(from, to fixed.Vec3) bool
 	// ValidateOrder reports whether p's order may take effect, by the state after the tick's orders before it. It only
 	// reads. World.Step skips an order that it refuses, on every peer alike. Optional: every order takes effect.
 	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
@@ -97,6 +105,7 @@ func (g *Game) Check() error {
 	want(g.TickRate >= 1 && g.TickRate <= 1000, "Game.TickRate is %d: choose 1 to 1000 ticks per second", g.TickRate)
 	want(g.MaxPlayers >= 1 && g.MaxPlayers <= image.MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, image.MaxPlayers)
 	want(g.MoveLimit >= 0, "Game.MoveLimit is %v: choose a speed from 0", g.MoveLimit)
+	want(g.Gravity >= 0 && g.Gravity <= 1024*fixed.One, "Game.Gravity is %v: choose an acceleration in [0, 1024]", g.Gravity)
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
 	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {

@@ -128,23 +128,6 @@ func (r StallReason) String() string {
 	return [stallReasons]string{"", "too far ahead of the server", "waiting for the server", "waiting for inputs of others"}[r]
 }
 
-// Timeline is the moment at which a client shows an entity.
-type Timeline uint8
-
-// The timelines.
-const (
-	Predicted    Timeline = iota // simulated here, ahead of the server, and corrected by it
-	Interpolated                 // between two received states, a short while ago
-	Reckoned                     // extrapolated to now from its last motion record
-	Confirmed                    // as in the newest received state
-	timelines
-)
-
-// String returns the timeline's name.
-func (t Timeline) String() string {
-	return [timelines]string{"predicted", "interpolated", "reckoned", "confirmed"}[t]
-}
-
 // RestTime is how long an entity must have rested before every replica has its place.
 const RestTime = 2 * Second
 

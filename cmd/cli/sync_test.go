@@ -32,7 +32,10 @@ var strategyFlags = map[string]struct {
 	"--reliable":  {[]string{"--reliable"}, "lockstep verify"},
 	"--snapshots": {[]string{"--snapshots", "30"}, "predict reckon"}, "--interest": {[]string{"--interest", "9.5"}, "predict reckon"},
 	"--look-back": {[]string{"--look-back", "5ms"}, "predict"}, "--trusting": {[]string{"--trusting"}, "reckon"},
-	"--max-speed": {[]string{"--max-speed", "7"}, "reckon"}, "--assumed": {[]string{"--assumed", "80ms"}, "reckon"},
+	"--max-speed": {[]string{"--max-speed", "7"}, "predict reckon"}, "--assumed": {[]string{"--assumed", "80ms"}, "reckon"},
+	"--literal": {[]string{"--literal"}, "reckon"}, "--dynamic": {[]string{"--dynamic"}, "reckon"},
+	"--smoothing": {[]string{"--smoothing", "stepping"}, "predict"}, "--always": {[]string{"--always"}, "predict"},
+	"--pairs": {[]string{"--pairs"}, "predict reckon"},
 }
 
 // A flag that would have no effect is refused by name.
@@ -82,7 +85,7 @@ func TestFlagsOfAStrategyOutOfRangeAreRefusedByName(t *testing.T) {
 	refusedBySync(t, "predict", map[string][]string{
 		"--snapshots 1001": {"--snapshots 1001: give 0 to 1000"}, "--snapshots=-1": {"--snapshots -1"},
 		"--interest=-1": {"--interest -1: give 0 to"}, "--interest 1e9": {"--interest 1e+09: give 0 to 1.048576e+06"},
-		"--look-back 2s": {"--look-back 2s: give at most 1s"},
+		"--look-back 2s": {"--look-back 2s: give at most 1s"}, "--pairs": {"--pairs is for --interest: give a radius"},
 	})
 	refusedBySync(t, "reckon", map[string][]string{
 		"--snapshots 61": {"--snapshots 61: give 0 to 60"}, "--interest=-1": {"--interest -1: give 0 to"},
@@ -134,6 +137,9 @@ func TestFlagsConfigureTheStrategy(t *testing.T) {
 		"--sync lockstep --article":                      lockstep.New(lockstep.Article()),
 		"--sync predict --snapshots 30 --look-back=-1ns": predict.New(predict.Config{SnapshotRate: 30, MaxView: -1}),
 		"--sync reckon --snapshots 9 --assumed 80ms":     reckon.New(reckon.Config{StateRate: 9, Assumed: 80e6}),
+		"--sync reckon --literal --dynamic":              reckon.Strategy,
+		"--sync predict --smoothing projective --always": predict.Strategy,
+		"--sync predict --interest 9.5 --pairs":          predict.New(predict.Config{Interest: 1, PairList: true}),
 		"--sync verify --reliable":                       verify.New(verify.Config{Reliable: true}),
 	} {
 		f := syncFlagsOf(t, args)

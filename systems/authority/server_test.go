@@ -233,8 +233,8 @@ func TestChangesAreFoundOncePerTick(t *testing.T) {
 		t.Errorf("%d rows changed since tick %d in a tick without input", rows(), h.Step.Before.Tick())
 	}
 	h.Receive(0, systems.Datagram, []byte{kindInput, 4, 1}, 0, nil)
-	if h.Tick(0); rows() != 1 || h.Changes.Tick() != 4 {
-		t.Errorf("%d rows changed in a tick that moves one entity; replication is at tick %d", rows(), h.Changes.Tick())
+	if h.Tick(0); rows() != 1 {
+		t.Errorf("%d rows changed in a tick that moves one entity", rows())
 	}
 }
 

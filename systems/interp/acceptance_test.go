@@ -197,7 +197,7 @@ func TestGH04AGapIsExtrapolatedHeldAndBlended(t *testing.T) {
 	// With the flag the picture is where the entity is at once; without blending too, which is what blending is for.
 	for _, s := range [][]Shown{
 		gapped(t, 10, silence, Teleported, RemoteConfig{}),
-		gapped(t, 10, silence, 0, RemoteConfig{Offset: OffsetConfig{NoBlend: true}}),
+		gapped(t, 10, silence, 0, RemoteConfig{Smoothing: Jumping}),
 	} {
 		step := s[silence].Pos.X - s[silence-1].Pos.X
 		if math.Abs(step-1.5) > 0.02 || s[silence].Offset != (Vec{}) {
@@ -249,32 +249,24 @@ func TestGH05TheDelayGrowsFastAndShrinksSlowly(t *testing.T) {
 	}
 }
 
-// GH-06, PAPER-GHOST: a difference of 0.05 is left, 0.5 goes by a tenth per update, 2.5 at once; velocity is always taken
-// over. From 1.0 to a target that stands still there are 22 updates, and 0.0985 is left.
+// GH-06, PAPER-GHOST: a difference of 0.05 is left, 0.5 goes by a tenth per update, 2.5 at once. From 1.0 to a target that
+// stands still there are 22 updates, and 0.0985 is left. A velocity has no offset, so it is always taken over.
 func TestGH06AGhostIsKeptBlendedOrSnapped(t *testing.T) {
-	for _, v := range []struct {
-		diff, moved float64
-	}{{0.05, 0}, {0.1, 0}, {0.5, 0.05}, {2, 0.2}, {2.5, 2.5}} {
-		for _, unit := range []float64{1, 32} {
-			own := Motion{Vel: Vec{Y: 1}}
-			server := Motion{Pos: Vec{X: v.diff * unit}, Vel: Vec{X: 3}}
-			got := Ghost(own, server, unit)
-			if math.Abs(got.Pos.X-v.moved*unit) > 1e-9 || got.Vel != server.Vel {
-				t.Errorf("difference %v, unit %v: %+v", v.diff, unit, got)
-			}
+	for diff, left := range map[float64]float64{0.05: 0.05, 0.1: 0.1, 0.5: 0.45, 2: 1.8, 2.5: 0} {
+		o := NewOffset(Stepping)
+		o.Add(Vec{X: diff})
+		if o.Fade(1.0/60, 0); math.Abs(o.Value().X-left) > 1e-9 {
+			t.Errorf("difference %v: %v is left", diff, o.Value())
 		}
 	}
-	m, updates := Motion{}, 0
-	for {
-		next := Ghost(m, Motion{Pos: Vec{X: 1}}, 1)
-		if next == m {
-			break
-		}
-		m = next
-		updates++
+	o, updates := NewOffset(Stepping), 0
+	o.Add(Vec{X: 1})
+	for last := 2.0; o.Value().X != last; updates++ {
+		last = o.Value().X
+		o.Fade(1.0/60, 0)
 	}
-	if left := 1 - m.Pos.X; updates != 22 || math.Abs(left-0.0985) > 5e-5 {
-		t.Errorf("%d updates, %v left", updates, left)
+	if left := o.Value().X; updates-1 != 22 || math.Abs(left-0.0985) > 5e-5 {
+		t.Errorf("%d updates, %v left", updates-1, left)
 	}
 }
 

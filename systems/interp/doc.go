@@ -23,5 +23,4 @@
 //   - The motion between two samples and after the last, and the blending of vehicles: motion.go.
 //   - Error smoothing, for predicted entities too: offset.go.
 //   - All of it for one entity: remote.go.
-//   - Simulate remote entities with the inputs that the server sent: ghost.go.
 package interp

@@ -26,11 +26,9 @@ type RemoteConfig struct {
 	MaxSpeed float64
 	// Floor returns the height of the ground below a position, where an extrapolated fall ends. Optional.
 	Floor func(Vec) float64
-	// Offset is the decay of a correction.
-	Offset OffsetConfig
-	// Projective uses projective velocity blending, in the time between two samples, instead of a decaying offset. It is for
-	// vehicles, which must not slide sideways, and for long gaps. It snaps only where the entity has teleported.
-	Projective bool
+	// Smoothing is how corrections are shown. Projective takes the time between two samples, and jumps only where the entity
+	// has teleported.
+	Smoothing Smoothing
 }
 
 // Shown is what to draw of an entity.
@@ -53,7 +51,7 @@ const (
 
 // NewRemote returns the display of an entity without samples.
 func NewRemote(c RemoteConfig) *Remote {
-	return &Remote{track: track{config: c, ring: make([]held, trackSamples)}, offset: NewOffset(c.Offset)}
+	return &Remote{track: track{config: c, ring: make([]held, trackSamples)}, offset: NewOffset(c.Smoothing)}
 }
 
 // Put adds a sample while the playback stands at playing, and reports whether it is useful. A sample after a newer one is, if
@@ -84,7 +82,7 @@ func (r *Remote) absorb(before Motion, was Bracket, playing float64) {
 	if jump == (Vec{}) {
 		return
 	}
-	if r.track.config.Projective {
+	if r.track.config.Smoothing == Projective {
 		r.lead = newProjective(r.led(before, playing), after, r.track.interval())
 		r.leading, r.began, r.at = true, playing, playing
 		return
@@ -137,5 +135,5 @@ func (r *Remote) Motion(playing float64) (Motion, Bracket) { return r.track.moti
 
 // Clear drops everything, for another entity or a new connection.
 func (r *Remote) Clear() {
-	*r = Remote{track: track{config: r.track.config, ring: r.track.ring}, offset: NewOffset(r.track.config.Offset)}
+	*r = Remote{track: track{config: r.track.config, ring: r.track.ring}, offset: NewOffset(r.track.config.Smoothing)}
 }

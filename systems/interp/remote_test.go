@@ -9,33 +9,29 @@ import (
 	"tendon/systems"
 )
 
-// An offset decays to a centimetre, at 60 frames a second, in 63 frames from 0.25 m, 79 from 1 m and 89 from 5 m. The times
-// scale with the world's unit.
+// An offset decays to a centimetre, at 60 frames a second, in 63 frames from 0.25 m, 79 from 1 m and 89 from 5 m.
 func TestAnOffsetFadesInTheTimesOfTheTable(t *testing.T) {
-	for _, unit := range []float64{1, 40} {
-		for metres, frames := range map[float64]int{0.25: 63, 1: 79, 5: 89} {
-			o := NewOffset(OffsetConfig{Unit: unit, Snap: 1000})
-			o.Add(Vec{Y: metres * unit})
-			n := 0
-			for ; o.Value().Len() > 0.01*unit; n++ {
-				o.Fade(1.0/60, 0)
-			}
-			if n != frames {
-				t.Errorf("%v m, unit %v: %d frames, want %d", metres, unit, n, frames)
-			}
-			for range 60 {
-				o.Fade(1.0/60, 0)
-			}
-			if o.Value() != (Vec{}) {
-				t.Errorf("%v remains of an invisible offset", o.Value())
-			}
+	for metres, frames := range map[float64]int{0.25: 63, 1: 79, 5: 89} {
+		o := Offset{value: Vec{Y: metres}}
+		n := 0
+		for ; o.Value().Len() > 0.01; n++ {
+			o.Fade(1.0/60, 0)
+		}
+		if n != frames {
+			t.Errorf("%v m: %d frames, want %d", metres, n, frames)
+		}
+		for range 60 {
+			o.Fade(1.0/60, 0)
+		}
+		if o.Value() != (Vec{}) {
+			t.Errorf("%v remains of an invisible offset", o.Value())
 		}
 	}
 }
 
-// Below a millimetre an offset is gone, above two metres it snaps, and with NoBlend there never is one.
+// Below a millimetre an offset is gone, above two metres it snaps, and with Jumping there never is one.
 func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
-	o := NewOffset(OffsetConfig{})
+	o := NewOffset(Decaying)
 	if o.Add(Vec{X: 2}); o.Value() != (Vec{X: 2}) {
 		t.Error("2 m snapped")
 	}
@@ -50,9 +46,9 @@ func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
 	if o.Fade(1.0/60, 0.02); o.Value() != (Vec{X: 0.98}) {
 		t.Errorf("%v, the bound was 0.02", o.Value())
 	}
-	none := NewOffset(OffsetConfig{NoBlend: true})
+	none := NewOffset(Jumping)
 	if none.Add(Vec{X: 1}); none.Value() != (Vec{}) {
-		t.Error("NoBlend blends")
+		t.Error("a correction is smoothed")
 	}
 }
 
@@ -60,7 +56,7 @@ func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
 func TestAnOffsetLastsAsLongAtAnyFrameRate(t *testing.T) {
 	var left [2]float64
 	for i, fps := range []int{30, 144} {
-		o := NewOffset(OffsetConfig{})
+		o := NewOffset(Decaying)
 		o.Add(Vec{X: 0.25})
 		for range fps {
 			o.Fade(1/float64(fps), 0)
@@ -175,7 +171,7 @@ func TestNothingAllocatesInAFrame(t *testing.T) {
 			r.Rest(f, p.Tick())
 		}
 		sum += r.Show(p.Advance(now)).Pos.X
-		m := Ghost(Motion{}, Motion{Pos: Vec{X: 1}}, 1)
+		m := Motion{Pos: Vec{X: 1}}
 		sum += newProjective(m, m, 1).after(0.5).Pos.X
 	}); n != 0 || sum == 0 {
 		t.Errorf("%v allocations a frame, sum %v", n, sum)
@@ -190,7 +186,7 @@ func TestProjectiveBlendingReachesTheTrack(t *testing.T) {
 		return Sample{f, Motion{Pos: Vec{X: x, Y: y}, Vel: Vec{X: speed}}, HasVelocity}
 	}
 	for name, off := range map[string]float64{"a little": 0.3, "too far for an offset": 5} {
-		r := NewRemote(RemoteConfig{TickRate: 60, Projective: true})
+		r := NewRemote(RemoteConfig{TickRate: 60, Smoothing: Projective})
 		r.Put(moving(30, 3, 0, 6), 0)
 		r.Put(moving(60, 6, 0, 6), 0)
 		before := r.Show(66)

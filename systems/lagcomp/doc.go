@@ -7,7 +7,7 @@
 //
 // No entity is moved back: older states are in the server's ring and are only read. The shooter is always in the present.
 // Only direct hits are compensated. A projectile such as a rocket flies in the present, where all players can see it. The
-// game applies damage at the end of the tick, unless the server's state overrides the hit ([Hit.Counts]).
+// game applies damage at the end of the tick, unless its rules let the server's state override the hit.
 //
 // The package sends nothing and does nothing on a client. It does not trace: a game has its own shapes. The caller filters
 // entities that interest management hides.
@@ -32,6 +32,5 @@
 //
 //   - bound a client's view on the server: [NewJudge], [Judge.View], [Judge.Depth]
 //   - find the targets of a shot: [NewSweep], [Sweep.Near]
-//   - let a shield, a death or a dash beat a hit: [Hit.Counts]
 //   - publish costs and bounded views: [Sweep.Cost], [Judge.Counters]
 package lagcomp

@@ -62,7 +62,7 @@ var (
 	players = ecs.NewQuery1(ecs.Read(seat))
 	mortals = ecs.NewQuery1(ecs.Write(life))
 
-	trade ecs.Tick // for Hit.Counts in harm; a test may change it
+	trade ecs.Tick // in which two players who shoot each other both die; a test may change it
 )
 
 func moveAll(w *ecs.World) {
@@ -103,14 +103,14 @@ func harm(w *ecs.World) {
 			died = by.Died
 		}
 		s, _ := shield.Read(w, e.Entity())
-		hit := Hit{Tick: w.Tick(), Mitigated: w.Tick() <= s.Until, ShooterDied: died}
+		mitigated := w.Tick() <= s.Until
 		switch {
-		case hit.Counts(trade):
+		case !mitigated && (died == 0 || w.Tick() <= died+trade):
 			l.Hits++
 			if l.Died == 0 {
 				l.Died = w.Tick()
 			}
-		case hit.Mitigated:
+		case mitigated:
 			l.Saved++
 		default:
 			l.TooLate++

@@ -75,8 +75,6 @@ func (c *RemoteConfig) Validate() error {
 		return fmt.Errorf("motion: RemoteConfig.Horizon is %d ns, want [0.1 s, 10 s]", c.Horizon)
 	case c.Deadline > RestartAlways:
 		return fmt.Errorf("motion: RemoteConfig.Deadline is %d, want 0 or 1", c.Deadline)
-	case c.Rules.Gravity < 0 || c.Rules.Gravity > 1024*fixed.One:
-		return fmt.Errorf("motion: RemoteConfig.Rules.Gravity is %v, want [0, 1024]", c.Rules.Gravity)
 	}
 	return nil
 }
@@ -184,32 +182,14 @@ func (g *Remote) Forwarded(u *Rules, now systems.Time) (r Record, ok bool) {
 	return r, g.known
 }
 
-// Liveness is how recent the last record of a remote entity is.
-type Liveness uint8
-
-// The states.
-const (
-	Alive  Liveness = iota // a record came within 3 s
-	Fading                 // none came for 3 s: the entity comes to a stop
-	Lost                   // none came for 12 s: mark or hide the entity
-)
-
-// Liveness returns how recent the last record is.
-func (g *Remote) Liveness(now systems.Time) Liveness {
-	switch since := now - g.received; {
-	case since > lostAfter:
-		return Lost
-	case since > fadeAfter:
-		return Fading
-	}
-	return Alive
-}
+// Lost reports whether no record has come for 12 s. The entity is then to be shown as in the states received.
+func (g *Remote) Lost(now systems.Time) bool { return now-g.received > lostAfter }
 
 // LimitAge returns a record that arrives at an age, and the age to extrapolate it over. A record older than 3 s, its own
 // Age included, loses its velocity. A younger one is extrapolated over a second at most.
 func LimitAge(r Record, age systems.Time) (Record, systems.Time) {
 	if age+r.Age > oldAge {
-		r.Vel, r.Speed = fixed.Vec3{}, 0
+		r.Vel = fixed.Vec3{}
 		if r.Mode == Ballistic {
 			r.Mode = Ground
 		}

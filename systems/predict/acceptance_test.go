@@ -55,7 +55,12 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 	frames, stalled := 0, 0
 	c.onFrame = func(p *player) {
 		at, ok := p.own()
-		offset := p.show.offsetOf(figure(p.World(), 0)).Len()
+		offset := 0.0
+		for _, o := range p.show.offsets {
+			if o.entity == figure(p.World(), 0) {
+				offset = o.offset.Value().Len()
+			}
+		}
 		if p.Counted.Stalled != systems.NotStalled {
 			stalled = p.peer.Frames
 		}

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/interp"
 )
 
 // Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each client sets
@@ -17,9 +18,8 @@ type Config struct {
 	SnapshotRate int
 	// Interest is the radius in world units within which a client receives the entities of others, ≥ 0; 0: all of them.
 	Interest fixed.Num
-	// History is the number of ticks of states that the server keeps, in [128, 4096], rounded up to a power of two; 0: 256.
-	// A client that holds an older one needs an image, so it must cover a round trip and the transfer of an image.
-	History int
+	// PairList finds near entities by a pair list instead of a grid: see interest.Config.
+	PairList bool
 	// MaxView is the limit of lag compensation: how far back the view of a player counts, at most 1 s; 0: 250 ms. Negative:
 	// there is no lag compensation.
 	MaxView systems.Time
@@ -28,11 +28,8 @@ type Config struct {
 	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0. An entity that was faster than twice of it
 	// has teleported: no motion is shown in between. 0: no entity teleports.
 	MaxSpeed fixed.Num
-	// NoBlend shows corrections at once. Otherwise those of more than two world units jump, and smaller ones are smoothed.
-	NoBlend bool
-	// Projective corrects remote entities by projective velocity blending instead of a decaying offset, so that vehicles do
-	// not slide sideways.
-	Projective bool
+	// Smoothing is how corrections are shown.
+	Smoothing interp.Smoothing
 	// NoReconcile keeps a client's prediction after its player has entered, to demonstrate reconciliation. The client
 	// diverges sooner or later.
 	NoReconcile bool
@@ -65,14 +62,16 @@ func (c Config) Check() error {
 
 // The bounds of a Config.
 const (
-	maxRate    = 1000
-	minHistory = 128
-	maxHistory = 4096
-	maxView    = systems.Second
+	maxRate = 1000
+	maxView = systems.Second
 )
 
+// historyKept is the number of ticks of states that the server keeps. A client that holds an older one needs an image, so it
+// must cover a round trip and the transfer of an image.
+const historyKept = 256
+
 func (c Config) withDefaults() (Config, error) {
-	c.SnapshotRate, c.History = cmp.Or(c.SnapshotRate, 20), cmp.Or(c.History, 256)
+	c.SnapshotRate = cmp.Or(c.SnapshotRate, 20)
 	c.MaxView = max(cmp.Or(c.MaxView, systems.Second/4), -1)
 	switch {
 	case c.SnapshotRate < 1 || c.SnapshotRate > maxRate:
@@ -81,8 +80,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("predict: Config.Interest is %v, want at least 0", c.Interest)
 	case c.MaxSpeed < 0:
 		return c, fmt.Errorf("predict: Config.MaxSpeed is %v, want at least 0", c.MaxSpeed)
-	case c.History < minHistory || c.History > maxHistory:
-		return c, fmt.Errorf("predict: Config.History is %d, want [%d, %d]", c.History, minHistory, maxHistory)
+	case c.Smoothing > interp.Jumping:
+		return c, fmt.Errorf("predict: Config.Smoothing is %d, want 0 to %d", c.Smoothing, interp.Jumping)
 	case c.MaxView > maxView:
 		return c, fmt.Errorf("predict: Config.MaxView is %d ns, want at most %d", c.MaxView, maxView)
 	}

@@ -13,7 +13,6 @@ import (
 type entityOffset struct {
 	entity ecs.Entity
 	offset interp.Offset
-	speed  float64 // largest speed of the offset, in world units per second; 0: as it decays
 }
 
 // shownPlace is the position at which an entity is shown.
@@ -31,7 +30,7 @@ func (c *Client) compose() {
 
 func (c *Client) interpolate() {
 	for _, t := range c.show.tracks.All {
-		if c.Timeline(t.entity) == systems.Interpolated {
+		if !c.Own.Has(t.entity.Row) {
 			c.play(t)
 		}
 	}
@@ -50,20 +49,6 @@ func (c *Client) play(t *track) {
 	}
 	if t.placed {
 		picture.Move(t.entity, s.Motion.Fixed())
-	}
-}
-
-// presentSwitched shows the entities that are neither predicted nor interpolated.
-func (c *Client) presentSwitched() {
-	picture, newest := c.Showing.View.Picture, c.Receiver.State()
-	for _, s := range c.show.switched {
-		if s.to != systems.Reckoned && s.to != systems.Confirmed {
-			continue
-		}
-		picture.Blend(s.entity, newest, newest, 1)
-		if m, ok := c.reckon(s.entity, c.Showing.Now); ok && s.to == systems.Reckoned {
-			picture.Move(s.entity, m.Fixed())
-		}
 	}
 }
 
@@ -86,34 +71,31 @@ func (p *presentation) afterReplay(now systems.Time) {
 	for i := range p.before {
 		w := &p.before[i]
 		if at, ok := between(w.entity, previous, current, alpha); ok && at != w.at {
-			p.addOffset(w.entity, w.at.Sub(at), 0)
+			p.addOffset(w.entity, w.at.Sub(at))
 		}
 	}
 }
 
-// addOffset adds to the offset of an entity. Its offset moves at most at a speed, if that is not 0.
-func (p *presentation) addOffset(e ecs.Entity, by interp.Vec, speed float64) {
-	i := p.offsetIndex(e)
+// between returns where an entity is shown between two states, without its offset.
+func between(e ecs.Entity, previous, current *image.Snapshot, alpha float64) (at interp.Vec, ok bool) {
+	m, ok := current.Motion(e)
+	if !ok {
+		return at, false
+	}
+	at = interp.VecOf(m.Pos)
+	if m, ok = previous.Motion(e); ok {
+		at = interp.VecOf(m.Pos).Lerp(at, alpha)
+	}
+	return at, true
+}
+
+func (p *presentation) addOffset(e ecs.Entity, by interp.Vec) {
+	i := slices.IndexFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
 	if i < 0 {
 		i = len(p.offsets)
-		p.offsets = append(p.offsets, entityOffset{entity: e, offset: p.offset})
-		if speed > 0 {
-			p.offsets[i].offset = p.glide
-		}
+		p.offsets = append(p.offsets, entityOffset{e, interp.NewOffset(p.remote.Smoothing)})
 	}
 	p.offsets[i].offset.Add(by)
-	p.offsets[i].speed = speed
-}
-
-func (p *presentation) offsetIndex(e ecs.Entity) int {
-	return slices.IndexFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
-}
-
-func (p *presentation) offsetOf(e ecs.Entity) interp.Vec {
-	if i := p.offsetIndex(e); i >= 0 {
-		return p.offsets[i].offset.Value()
-	}
-	return interp.Vec{}
 }
 
 // fade shows entities beside their positions while visual errors are smoothed.
@@ -121,7 +103,7 @@ func (c *Client) fade() {
 	p := &c.show
 	kept, seconds := p.offsets[:0], float64(c.Showing.Since)/float64(systems.Second)
 	for _, o := range p.offsets {
-		o.offset.Fade(seconds, o.speed*seconds)
+		o.offset.Fade(seconds, 0)
 		if value := o.offset.Value(); value != (interp.Vec{}) {
 			c.Showing.View.Picture.Shift(o.entity, value.Fixed())
 			kept = append(kept, o)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/systems/internal/table"
 	"tendon/systems/interp"
@@ -17,14 +18,12 @@ type presentation struct {
 	client   *Client
 	playback *interp.Playback
 	remote   interp.RemoteConfig
-	offset   interp.Offset // of an entity that begins to be smoothed
-	glide    interp.Offset // of an entity that changes its timeline, however far it then moves
+	gravity  float64 // of an entity that rises or sinks, in world units per second²
 	tracks   table.Table[track]
 	newest   ecs.Tick      // of the states received
 	changed  image.Changed // rows that differ between the two newest states received
 	offsets  []entityOffset
 	before   []shownPlace // where entities were shown before a replay
-	switched []timelineSwitch
 }
 
 // track is the motion of a remote entity. Its slot is detached when the entity is gone.
@@ -41,11 +40,12 @@ type track struct {
 func (p *presentation) init(c *Client) {
 	p.client = c
 	rate := c.Game.TickRate
+	p.gravity = c.Game.Gravity.Float()
 	p.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()})
-	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Projective: c.limits.Projective,
-		Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend}}
-	p.offset = interp.NewOffset(p.remote.Offset)
-	p.glide = interp.NewOffset(interp.OffsetConfig{Snap: math.MaxFloat64})
+	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Smoothing: c.limits.Smoothing}
+	if floor := c.Game.Floor; floor != nil {
+		p.remote.Floor = func(at interp.Vec) float64 { return floor(fixed.FromFloat(at.X), fixed.FromFloat(at.Y)).Float() }
+	}
 }
 
 func (p *presentation) reset() {
@@ -55,7 +55,6 @@ func (p *presentation) reset() {
 	}
 	p.newest = p.client.Tick
 	p.offsets = p.offsets[:0]
-	p.restoreDefaults(func(timelineSwitch) bool { return true })
 }
 
 // delay returns how long after their states arrive remote entities are shown, in ticks.
@@ -84,7 +83,6 @@ func (p *presentation) seen() image.ViewStamp {
 func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	base, _ := p.client.received.At(p.newest)
 	p.newest = replica.Tick()
-	p.restoreDefaults(func(s timelineSwitch) bool { return !image.ExistsAt(replica, s.entity) }) // its row may be in use again
 	if base.Empty() || base.Tick() >= replica.Tick() {
 		return
 	}
@@ -121,20 +119,23 @@ func (p *presentation) updateTrack(row uint32, base, replica *image.Snapshot) {
 	if t == nil {
 		t = p.addTrack(e)
 		if image.ExistsAt(base, e) {
-			t.addSample(base, p.playback.Tick())
+			t.addSample(base, p.playback.Tick(), p.gravity)
 		}
 	}
-	t.addSample(replica, p.playback.Tick())
+	t.addSample(replica, p.playback.Tick(), p.gravity)
 	t.fresh = true
 }
 
 // addSample adds the position of the entity in a state that it exists in.
-func (t *track) addSample(s *image.Snapshot, playing float64) {
+func (t *track) addSample(s *image.Snapshot, playing, gravity float64) {
 	sample := interp.Sample{Tick: s.Tick()}
 	m, placed := s.Motion(t.entity)
 	if t.placed = placed; placed {
 		sample.Motion = interp.MotionOf(m)
 		t.moving = t.moving || sample.Vel != interp.Vec{}
+		if sample.Vel.Z != 0 {
+			sample.Acc.Z = -gravity
+		}
 	}
 	if t.moving {
 		sample.Flags = interp.HasVelocity

@@ -34,9 +34,9 @@ type place struct {
 	at       int     // index in that list
 }
 
-func newRelevance(changes *state.Changes, radius fixed.Num, game *ecs.Game) (*relevance, error) {
-	sets, err := interest.New(interest.Config{Radius: radius, Rate: game.TickRate})
-	return &relevance{changes: changes, sets: sets, radius: radius, listed: make([][]int, game.MaxPlayers+1), avatars: make([]ecs.Entity, game.MaxPlayers)}, err
+func newRelevance(changes *state.Changes, c *Config, game *ecs.Game) (*relevance, error) {
+	sets, err := interest.New(interest.Config{Radius: c.Interest, Rate: game.TickRate, PairList: c.PairList})
+	return &relevance{changes: changes, sets: sets, radius: c.Interest, listed: make([][]int, game.MaxPlayers+1), avatars: make([]ecs.Entity, game.MaxPlayers)}, err
 }
 
 // update takes the next state and the places of the players in it.

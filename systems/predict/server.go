@@ -65,14 +65,14 @@ var _ systems.Server = (*Server)(nil)
 func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
 	s := &Server{settings: settings}
 	err := s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
+		History: historyKept, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
 		Hooks: authority.Hooks[link]{Choose: s.choose, Vacate: s.vacate, Opened: s.opened, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
 	}
 	s.views, s.everything = make([]views, s.Game.MaxPlayers), s.Changes.All
 	if settings.Interest > 0 {
-		if s.relevance, err = newRelevance(s.Changes, settings.Interest, s.Game); err != nil {
+		if s.relevance, err = newRelevance(s.Changes, &settings, s.Game); err != nil {
 			return nil, fmt.Errorf("predict: Config.Interest: %w", err)
 		}
 	}

@@ -139,10 +139,6 @@ func (m *Mirror[C]) Effects(f func(systems.Effect)) { m.effects.Drain(m.Tick, f)
 // LastUpdate returns the last tick that updated an entity, 0 for none.
 func (m *Mirror[C]) LastUpdate(e ecs.Entity) ecs.Tick { return m.Receiver.LastUpdate(e) }
 
-// Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. It is for
-// tests.
-func (m *Mirror[C]) Forget() { m.Receiver.Forget() }
-
 // Agree keeps the predicted rows, and takes all others from the newest state received.
 func (m *Mirror[C]) Agree() {
 	m.world.Image().Restore(m.Current())

@@ -85,7 +85,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		return nil, err
 	}
 	cl.OrderKind = kindOrder
-	cl.remotes.init(cl)
+	cl.remotes.client = cl
 	return cl, nil
 }
 

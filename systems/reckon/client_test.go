@@ -157,7 +157,7 @@ func TestInterestLimitsReplication(t *testing.T) {
 	r.pads[0].Walk = true // away, along x
 	r.Run(10 * gameRate)
 	c := r.clients[1]
-	if c.World().Exists(r.walker(0)) || c.remotes.find(r.walker(0)) != nil {
+	if c.World().Exists(r.walker(0)) || c.remotes.all.Get(r.walker(0).Row) != nil {
 		t.Errorf("a walker %.0f away is replicated", far(r.believed(0), r.believed(1)))
 	}
 	if !c.World().Exists(r.walker(1)) || !r.clients[0].World().Exists(r.walker(0)) {

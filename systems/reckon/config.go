@@ -22,9 +22,8 @@ type Config struct {
 	// them. Entities without a position go to all clients. A client receives the events about entities that it receives,
 	// those about no entity, and irreversible ones.
 	Interest fixed.Num
-	// History is the number of ticks of states that the server keeps, in [128, 4096], rounded up to a power of two; 0: 512.
-	// A client that holds an older one needs an image, so it must cover a round trip and the transfer of an image.
-	History int
+	// PairList finds near entities by a pair list instead of a grid: see interest.Config.
+	PairList bool
 	// Trusting makes the server accept every record of a client's avatars, as the article has it.
 	Trusting bool
 	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
@@ -39,13 +38,8 @@ type Config struct {
 	Assumed systems.Time
 	// Records is when records are sent, of clients' avatars and of all that the server moves.
 	Records motion.SendConfig
-	// Remotes is how remote entities are shown.
+	// Remotes is how remote entities are shown. Its rules are those of the game.
 	Remotes motion.RemoteConfig
-	// Mode sets the mode of a record, and the fields that the mode needs. It is called each tick, on a client for its
-	// avatars, on the server for all else that moves. Optional: all records are of mode Ground.
-	Mode func(w *ecs.World, r *motion.Record)
-	// Allow reports whether an avatar may be in mode Attached or Scripted: see motion.GuardConfig. Optional: it may not.
-	Allow func(r motion.Record) bool
 }
 
 // Strategy is dead reckoning with the defaults.
@@ -72,8 +66,6 @@ func (c Config) Check() error {
 // The bounds of a Config.
 const (
 	maxStateRate = 60
-	minHistory   = 128
-	maxHistory   = 4096
 	maxInterest  = fixed.One << 29
 	maxJump      = 10_000 * fixed.One
 	leastJump    = 2 * fixed.One
@@ -82,9 +74,10 @@ const (
 
 // withDefaults fills in the defaults, those that depend on the game only if there is one.
 func (c Config) withDefaults(g *ecs.Game) (Config, error) {
-	c.StateRate, c.History = cmp.Or(c.StateRate, 5), cmp.Or(c.History, 512)
-	if c.MaxSpeed == 0 && g != nil {
-		c.MaxSpeed = g.MoveLimit
+	c.StateRate = cmp.Or(c.StateRate, 5)
+	if g != nil {
+		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.MoveLimit)
+		c.Remotes.Rules, c.Remotes.Blocked = motion.Rules{Gravity: g.Gravity, Floor: g.Floor}, g.Blocked
 	}
 	c.Jump = cmp.Or(c.Jump, max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2))
 	switch {
@@ -92,8 +85,6 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 		return c, fmt.Errorf("reckon: Config.StateRate is %d, want [1, %d]", c.StateRate, maxStateRate)
 	case c.Interest < 0 || c.Interest > maxInterest:
 		return c, fmt.Errorf("reckon: Config.Interest is %v, want [0, %v]", c.Interest, maxInterest)
-	case c.History < minHistory || c.History > maxHistory:
-		return c, fmt.Errorf("reckon: Config.History is %d, want [%d, %d]", c.History, minHistory, maxHistory)
 	case c.MaxSpeed < 0 || c.MaxSpeed > motion.MaxVelocity:
 		return c, fmt.Errorf("reckon: Config.MaxSpeed is %v, want [0, 32768]", c.MaxSpeed)
 	case c.Jump < 0 || c.Jump > maxJump+motion.MaxVelocity:
@@ -106,7 +97,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 }
 
 func (c *Config) guard() motion.GuardConfig {
-	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting, Allow: c.Allow}
+	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting}
 	if c.MaxSpeed == 0 {
 		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}

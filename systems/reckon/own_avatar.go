@@ -53,10 +53,7 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 		return
 	}
 	r := &c.scratch.record
-	*r = motion.Record{Entity: p.entity, Stamp: motion.StampOf(at), Pos: m.Pos, Vel: m.Vel}
-	if c.limits.Mode != nil {
-		c.limits.Mode(c.World(), r)
-	}
+	*r = c.limits.Remotes.Rules.Record(p.entity, m, at)
 	if p.teleport {
 		r.Flags |= motion.FlagTeleport
 	}

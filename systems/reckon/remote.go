@@ -14,8 +14,6 @@ type remotes struct {
 	client *Client
 	all    table.Table[remote]
 	acks   []queuedAck
-	depth  int // of entities that stand on each other, while one is extrapolated
-	at     systems.Time
 }
 
 // remote is an entity with a record.
@@ -35,15 +33,7 @@ type queuedAck struct {
 const (
 	ackTimes   = 3       // times that an anchor is acknowledged
 	maxRemotes = 1 << 13 // entities
-	maxStacked = 4       // entities that stand on each other
 )
-
-func (w *remotes) init(c *Client) {
-	w.client = c
-	if c.limits.Remotes.Rules.Parent == nil {
-		c.limits.Remotes.Rules.Parent = w.parent
-	}
-}
 
 func (w *remotes) clear() {
 	w.all.Clear()
@@ -69,7 +59,6 @@ func (w *remotes) receive(r motion.Record, age, now systems.Time) {
 		o.anchors[r.Sets], o.set = r.Pos, o.set|1<<r.Sets
 		w.acknowledge(anchorAck{r.Entity.Row, r.Sets})
 	}
-	w.at = now
 	used := o.motion.Receive(&c.limits.Remotes, r, age, now)
 	if p := c.avatar(r.Entity); p != nil && used {
 		c.echo(p, r, age, now)
@@ -126,37 +115,10 @@ func (w *remotes) dropGone() {
 	}
 }
 
-func (w *remotes) find(e ecs.Entity) *remote {
-	if o := w.all.Get(e.Row); o != nil && o.entity == e {
-		return o
-	}
-	return nil
-}
-
-// parent returns the motion of an entity that others stand on, as it is shown.
-func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
-	c := w.client
-	if c.Own.Has(e.Row) {
-		return c.World().Image().Motion(e)
-	}
-	o := w.find(e)
-	if o == nil {
-		return c.Receiver.State().Motion(e)
-	}
-	if w.depth >= maxStacked {
-		return m, false
-	}
-	w.depth++
-	m, ok = o.motion.Shown(&c.limits.Remotes, w.at)
-	w.depth--
-	return m, ok
-}
-
 // place moves the remote entities in the world to their extrapolated positions. The game's systems may read them, such as
 // for collisions with the player's avatars.
 func (w *remotes) place(at systems.Time) {
 	c := w.client
-	w.at = at
 	for _, o := range w.all.All {
 		if c.Own.Has(o.entity.Row) {
 			continue
@@ -175,21 +137,13 @@ func (c *Client) compose() {
 }
 
 func (c *Client) extrapolate() {
-	c.remotes.at = c.Showing.Now
+	now := c.Showing.Now
 	for _, o := range c.remotes.all.All {
-		if c.Own.Has(o.entity.Row) {
+		if c.Own.Has(o.entity.Row) || o.motion.Lost(now) {
 			continue
 		}
-		if m, ok := o.motion.Shown(&c.limits.Remotes, c.remotes.at); ok {
+		if m, ok := o.motion.Shown(&c.limits.Remotes, now); ok {
 			c.Showing.View.Picture.Move(o.entity, m)
 		}
 	}
-}
-
-// Liveness returns how recent the last record of a remote entity is. One without a record is Alive: the states have it.
-func (c *Client) Liveness(e ecs.Entity, now systems.Time) motion.Liveness {
-	if o := c.remotes.find(e); o != nil {
-		return o.motion.Liveness(now)
-	}
-	return motion.Alive
 }

@@ -199,10 +199,7 @@ func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
 		t.policy = motion.NewSendPolicy(s.settings.Records, &s.settings.Remotes.Rules)
 	}
 	r := &h.record
-	*r = motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
-	if s.settings.Mode != nil {
-		s.settings.Mode(s.World(), r)
-	}
+	*r = s.settings.Remotes.Rules.Record(t.entity, t.motion, due)
 	if t.policy.Update(r, due, h.viewer(slot)) != motion.NotDue {
 		h.put(slot, *r)
 	}
@@ -238,7 +235,7 @@ func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []
 	if !h.replicates(t.entity) {
 		return nil, false
 	}
-	r := motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	r := s.settings.Remotes.Rules.Record(t.entity, t.motion, due)
 	var last motion.Record
 	var at systems.Time
 	var sent bool

@@ -68,6 +68,10 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "updates", Phase: systems.Send, Run: (*Server).sendUpdates},
 }
 
+// serverHistory is the number of ticks of states that the server keeps. A client that holds an older one needs an image, so it
+// must cover a round trip and the transfer of an image.
+const serverHistory = 512
+
 // The bounds of the orders of a tick. A recording can count 255 in all.
 const (
 	maxPlaced = 127             // avatars
@@ -86,7 +90,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s.settings = settings
 	err = s.Init(authority.Config[*Server, link]{Name: "reckon", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
+		History: serverHistory, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Closed: s.closed, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
@@ -97,12 +101,9 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s.steered = ecs.NewQuery1(ecs.Read(seat))
 	if settings.Interest > 0 {
-		if s.sets, err = interest.New(interest.Config{Radius: settings.Interest, Rate: s.Game.TickRate}); err != nil {
+		if s.sets, err = interest.New(interest.Config{Radius: settings.Interest, Rate: s.Game.TickRate, PairList: settings.PairList}); err != nil {
 			return nil, fmt.Errorf("reckon: %w", err)
 		}
-	}
-	if s.settings.Remotes.Rules.Parent == nil {
-		s.settings.Remotes.Rules.Parent = s.World().Image().Motion
 	}
 	s.motion.server = s
 	s.FindChanges()

@@ -157,7 +157,7 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		p.walk(minutes(10))
 		seconds := minutes(10).Seconds()
 		rate := float64(p.records) / seconds
-		o := p.half(1).remotes.find(me)
+		o := p.half(1).remotes.all.Get(me.Row)
 		g := p.server.avatar(me).guard.Stats
 		snaps := p.half(0).Stats().Snaps
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, %d own corrections, %d resyncs", v.profile, p.rms(), p.worst/top, rate,
@@ -225,7 +225,7 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 	for _, profile := range profiles {
 		path, _ := simnet.ByName(profile)
 		var server *Server
-		s := New(Config{MaxSpeed: 6 * fixed.One, History: 1024})
+		s := New(Config{MaxSpeed: 6 * fixed.One})
 		made := s.NewServer
 		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
 			half, err := made(sc)

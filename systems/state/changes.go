@@ -89,9 +89,6 @@ func appendGlobal(dst []uint64, s *image.Snapshot, i int) []uint64 {
 	return s.AppendResource(dst, i-1)
 }
 
-// Tick returns the last observed tick.
-func (c *Changes) Tick() ecs.Tick { return c.tick }
-
 // Priority returns the priority of an entity's components, 0 if it does not exist: see ecs.Roles.
 func (c *Changes) Priority(e ecs.Entity) float32 {
 	if h := c.entities.of(e); h != nil {

@@ -95,12 +95,6 @@ func (h *history) pushGlobal(tick ecs.Tick, values []uint64, most int) {
 	h.push(tick, values, most)
 }
 
-func (h *history) forget() {
-	if h.count > 1 {
-		h.first, h.count = h.slot(h.count-1), 1
-	}
-}
-
 // newest returns the newest values and the tick since which they hold. The history must not be empty.
 func (h *history) newest() (since ecs.Tick, values []uint64) {
 	return h.tick(h.count - 1), h.value(h.count - 1)

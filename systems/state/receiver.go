@@ -73,18 +73,6 @@ func (r *Receiver) Load() {
 	r.decoder.values = values
 }
 
-// Forget drops all stored values but the newest, as a client does that is short of memory. Deltas with other baselines are
-// refused until the server knows.
-func (r *Receiver) Forget() {
-	for _, h := range r.store.entities.rows.All {
-		h.forget()
-	}
-	for i := range r.store.globals {
-		r.store.globals[i].forget()
-	}
-	r.store.accepted = append(r.store.accepted[:0], r.Tick())
-}
-
 // Receive applies a delta. One that is not newer than the last is ignored. On an error nothing of it is applied.
 func (r *Receiver) Receive(delta []byte) error {
 	if r.replica.Empty() {

@@ -13,8 +13,6 @@ type schema struct {
 	parts      []part
 	components int // number of components, which are the first parts
 	contexts   int // of all parts
-	// entityContexts is the number of those of components, which come first.
-	entityContexts int
 }
 
 type part struct {
@@ -32,7 +30,6 @@ func newSchema(g *ecs.Game) (*schema, error) {
 	for i := range g.Components {
 		s.add(s.image.Components[i].Scalars())
 	}
-	s.entityContexts = s.contexts
 	s.add([]image.Scalar{{Path: "players", Pattern: true}})
 	for i := range g.Resources {
 		s.add(s.image.Resources[i].Scalars())

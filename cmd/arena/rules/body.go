@@ -121,6 +121,11 @@ func floorUnder(b *Body) fixed.Num {
 	return floor
 }
 
+// floorAt returns the height of the floor or of the low wall at a place.
+func floorAt(x, y fixed.Num) fixed.Num {
+	return floorUnder(&Body{Pos: fixed.Vec3{X: x, Y: y, Z: lowTop}, Radius: bodyRadius})
+}
+
 // slide moves a body along the floor. No step is longer than half its radius, so it cannot pass through a wall. A wall
 // pushes the body out and removes the velocity towards the wall, and the body slides along the side.
 func (s *Scene) slide(b *Body, by fixed.Vec2) {

@@ -18,7 +18,7 @@
 //
 // # Tasks
 //
-//   - inputs: pad.go; from a bot or a script: bot.go; the one order: [Surrender]
+//   - inputs: pad.go; from a bot: bot.go; the one order: [Surrender]
 //   - moving: body.go; weapons: weapons.go; life and med kits: health.go
 //   - the place: level.go; obstacles, doors and lag compensation: scene.go; rounds and results: match.go
 //   - drawing: draw.go, hud.go; the view's own components, effects and camera: view.go

@@ -55,7 +55,7 @@ const (
 func (r *rewinder) predict(f ecs.Tick) {
 	for r.timeline.Present() < f {
 		next := r.timeline.Present() + 1
-		if !r.timeline.SetLocal(next, Script(next, misguided+goldenPlayers)) {
+		if !r.timeline.SetLocal(next, script(next, misguided+goldenPlayers)) {
 			r.t.Fatal(next)
 		}
 		r.step()
@@ -83,7 +83,7 @@ func (r *rewinder) confirm(f ecs.Tick) {
 		for p := range inputs {
 			inputs[p] = ecs.InputBytes{}
 			if tick > 1 {
-				inputs[p] = Script(tick, ecs.Player(p))
+				inputs[p] = script(tick, ecs.Player(p))
 			}
 		}
 		if err := r.timeline.Confirm(tick, inputs, 0, rollback.DigestOrders(orders)); err != nil {

@@ -50,7 +50,7 @@ func TestAScriptedMatchHasTheGoldenChecksum(t *testing.T) {
 	a := newArena(t, 8, 1)
 	for a.w.Tick() < 1200 {
 		for p := range a.in {
-			a.in[p] = Script(a.w.Tick()+1, ecs.Player(p))
+			a.in[p] = script(a.w.Tick()+1, ecs.Player(p))
 		}
 		a.step()
 		a.inspect()
@@ -117,7 +117,7 @@ func TestRewindingEveryTickChangesNothing(t *testing.T) {
 		w.Image().Restore(&ring[from%len(ring)])
 		for tick := from + 1; tick <= now; tick++ {
 			for p := range wrong {
-				wrong[p] = Script(ecs.Tick(tick), ecs.Player(p+3))
+				wrong[p] = script(ecs.Tick(tick), ecs.Player(p+3))
 			}
 			w.Step(ecs.TickInputs{Players: wrong, Orders: right.inputs[tick].Orders})
 		}

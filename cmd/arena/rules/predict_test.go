@@ -30,7 +30,7 @@ func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 	moved := map[string]int{}
 	for a.w.Tick() < 400 {
 		for p := range a.in {
-			a.in[p] = Script(a.w.Tick()+1, ecs.Player(p))
+			a.in[p] = script(a.w.Tick()+1, ecs.Player(p))
 		}
 		before := saved(a.w)
 		a.step()
@@ -101,7 +101,7 @@ func (c *predictor) step() {
 	for p := range in { // the others are taken to go on as they did
 		in[p] = c.w.Image().Input(ecs.Player(p))
 	}
-	in[one] = Script(c.w.Tick()+1, one)
+	in[one] = script(c.w.Tick()+1, one)
 	c.w.Step(ecs.TickInputs{Players: in})
 	c.w.Image().Save(&c.history[c.w.Tick()%16])
 	c.predicted++
@@ -118,7 +118,7 @@ func TestPredictingOnePlayerIsMostlyRight(t *testing.T) {
 	var launched []ecs.Entity
 	for server.w.Tick() < 1200 {
 		for p := range server.in {
-			server.in[p] = Script(server.w.Tick()+1, ecs.Player(p))
+			server.in[p] = script(server.w.Tick()+1, ecs.Player(p))
 		}
 		server.step()
 		now := saved(server.w)

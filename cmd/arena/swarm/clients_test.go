@@ -47,10 +47,8 @@ func with(w *monitor, half systems.Client) systems.Client {
 	case *verify.Client:
 		return &verifying{h, w}
 	case *predict.Client:
-		w.refused = func() uint64 { return h.Bodies.Refused }
 		return &predicting{h, w}
 	case *reckon.Client:
-		w.refused = func() uint64 { return h.Bodies.Refused }
 		return &reckoning{h, w}
 	}
 	panic("swarm: a half of a strategy that is not known here: give it a monitor")
@@ -88,13 +86,6 @@ func (h *predicting) SetInput(in ecs.InputBytes) { h.Client.SetInput(h.w.input(i
 
 func (h *predicting) Replica() (*image.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
 
-func (h *predicting) Frame(now systems.Time) {
-	if h.w.forgets() {
-		h.Client.Forget()
-	}
-	h.Client.Frame(now)
-}
-
 func (h *predicting) Receive(ch systems.Channel, message []byte, now systems.Time) error {
 	present := h.w.before()
 	err := h.Client.Receive(ch, message, now)
@@ -110,13 +101,6 @@ func (h *reckoning) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time
 func (h *reckoning) SetInput(in ecs.InputBytes) { h.Client.SetInput(h.w.input(in)) }
 
 func (h *reckoning) Replica() (*image.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
-
-func (h *reckoning) Frame(now systems.Time) {
-	if h.w.forgets() {
-		h.Client.Forget()
-	}
-	h.Client.Frame(now)
-}
 
 // desyncReporter is a server's half that reports a desync of a client without a reason.
 type desyncReporter struct {

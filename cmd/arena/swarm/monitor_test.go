@@ -15,9 +15,6 @@ type monitor struct {
 	client  int
 	effects *effectCheck // of its client's process
 	half    systems.Client
-	// refused returns the number of the server's messages whose baseline the half does not hold; nil for a half that
-	// receives no states.
-	refused func() uint64
 
 	newest  ecs.Tick
 	pressed time.Duration // when its player last pressed something
@@ -48,13 +45,6 @@ func (r *run) serverStrategy() systems.Strategy {
 		return &desyncReporter{systems.Full(half), r}, err
 	}
 	return s
-}
-
-// forgets reports whether the half must drop its baselines now.
-func (w *monitor) forgets() (now bool) {
-	s := &w.state[w.client]
-	now, s.forgets = s.forgets, false
-	return now
 }
 
 // input returns the player's input. Presses are at least a third and at most about half a second apart.
@@ -124,7 +114,6 @@ func (r *run) bankReplication(i int) {
 	t.Corrections += st.Corrections
 	t.Substituted += st.Substituted
 	t.Resyncs += r.Clients[i].Core.Stats().Resyncs
-	t.Refused += w.refused()
 }
 
 // judgeReplication fails unless client i reported every event, received complete states, and each press of its player

@@ -10,6 +10,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
+	"tendon/systems/interp"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
@@ -132,15 +133,15 @@ func (o *options) drawSync(r *ecs.Rand) {
 		o.sync = verify.Strategy
 	case 5, 6:
 		rate := [...]int{20, 20, 10, 30, 60}[r.IntN(5)]
-		c := predict.Config{SnapshotRate: rate, History: [...]int{0, 0, 128}[r.IntN(3)],
-			MaxView: [...]systems.Time{0, 0, -1, systems.Second}[r.IntN(4)], Unconditional: r.Chance(1, 6), NoBlend: r.Chance(1, 4)}
+		c := predict.Config{SnapshotRate: rate,
+			MaxView: [...]systems.Time{0, 0, -1, systems.Second}[r.IntN(4)], Unconditional: r.Chance(1, 6), Smoothing: interp.Smoothing(r.IntN(4))}
 		if r.Chance(1, 4) {
 			c.Interest, o.partial = fixed.FromInt(2+r.IntN(20)), true
 		}
 		o.sync, o.setting, o.pause = predict.New(c), fmt.Sprintf(" %+v", c), ecs.Tick(60/rate)
 	default:
 		rate := [...]int{5, 5, 2, 10, 30}[r.IntN(5)]
-		c := reckon.Config{StateRate: rate, History: [...]int{0, 0, 128}[r.IntN(3)]}
+		c := reckon.Config{StateRate: rate}
 		if r.Chance(1, 4) {
 			c.Assumed = 100 * systems.Second / 1000
 		}
@@ -148,7 +149,7 @@ func (o *options) drawSync(r *ecs.Rand) {
 			c.Interest, o.partial = fixed.FromInt(2+r.IntN(20)), true
 		}
 		o.sync, o.pause = reckon.New(c), ecs.Tick(60/rate)
-		o.setting = fmt.Sprintf(" states %d, history %d, assumed %d, interest %v", c.StateRate, c.History, c.Assumed, c.Interest)
+		o.setting = fmt.Sprintf(" states %d, assumed %d, interest %v", c.StateRate, c.Assumed, c.Interest)
 	}
 }
 

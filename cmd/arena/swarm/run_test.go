@@ -66,7 +66,6 @@ type clientState struct {
 
 	effects     *effectCheck // of its newest process
 	monitor     *monitor     // of its newest half
-	forgets     bool         // its half must drop its baselines
 	whole       int          // complete states that it received
 	given, used int          // presses: of the player's, and in ticks of the server's
 	calm        calm         // when watching began
@@ -97,7 +96,7 @@ type replicationCounts struct {
 	Given, Used              int // presses of players, and those of them in a tick of the server
 	Spawned, Withdrawn       int // predicted entities when a message arrived, and those of them that did not exist after it
 	Corrections, Substituted uint64
-	Refused, Images, Resyncs uint64 // states without their baseline, images, those of them for clients in the match
+	Images, Resyncs          uint64 // images, those of them for clients in the match
 }
 
 // add adds all counters of o.
@@ -374,15 +373,13 @@ func (r *run) resumed() {
 	r.events = r.events[:min(len(r.events), int(r.Room.Tick())+1)]
 }
 
-// plant makes the client's state wrong in a tick that it has not simulated yet. A client that receives states loses its
-// baselines or receives an image instead.
+// plant makes the client's state wrong in a tick that it has not simulated yet. A client that receives states receives an
+// image instead.
 func (r *run) plant(f incident) {
 	c, s := r.Clients[f.client], &r.state[f.client]
 	switch {
 	case !c.Live():
 		r.counts.Kinds[fault]--
-	case r.replicates() && f.up:
-		s.forgets = true
 	case r.replicates():
 		r.desynced = uint64(f.client) + 1
 	default:

@@ -17,6 +17,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/interp"
 	"tendon/systems/lockstep"
 	"tendon/systems/motion"
 	"tendon/systems/predict"
@@ -76,8 +77,13 @@ type Flags struct {
 	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. 0: replicate everything to everyone."`
 	LookBack  time.Duration `group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s. 0: 250ms. --look-back=-1ns: none."`
 	Trusting  bool          `group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
-	MaxSpeed  float64       `group:"Predict and reckon" help:"reckon: maximum speed of an avatar, in world units per second; faster motion is refused. 0: the game's own limit, if it has one."`
+	MaxSpeed  float64       `group:"Predict and reckon" help:"predict, reckon: maximum speed in world units per second. predict shows no motion of an entity that was faster than twice that; 0: no limit. reckon refuses faster motion of an avatar; 0: the game's own limit, if it has one."`
 	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: estimate no clocks and assume this latency for every message, at most 3s. 0: clocks are estimated."`
+	Literal   bool          `group:"Predict and reckon" help:"reckon: follow the article on position sync literally: a record is sent when the present position is wrong, and each record restarts the correction."`
+	Dynamic   bool          `group:"Predict and reckon" help:"reckon: send more records of an entity that turns, and fewer of one that is more than 20 world units away from every player."`
+	Smoothing string        `group:"Predict and reckon" enum:"decaying,stepping,projective,jumping" default:"decaying" help:"predict: how a client shows a correction: by an offset that decays, by a tenth at each step, by projective velocity blending, or at once."`
+	Always    bool          `group:"Predict and reckon" help:"predict: a client resimulates at every snapshot, not only after a misprediction."`
+	Pairs     bool          `group:"Predict and reckon" help:"predict, reckon: find near entities by a list of pairs instead of a grid, which is faster while entities move slowly. Only with --interest."`
 }
 
 // syncFlag is one row of the table.
@@ -170,9 +176,13 @@ func (f *Flags) checkAccepted() error {
 	return fmt.Errorf("--sync %s does not accept %s: leave that out%s", f.Sync, strings.Join(refused, ", "), choice)
 }
 
-// replication checks --snapshots and --interest, which predict and reckon share.
+// replication checks the flags that predict and reckon share.
 func (f *Flags) replication(maxSnapshots int) error {
-	return cmp.Or(app.InRange("--snapshots", f.Snapshots, 0, maxSnapshots), app.InRange("--interest", f.Interest, 0, 1<<20))
+	if f.Pairs && f.Interest == 0 {
+		return errors.New("--pairs is for --interest: give a radius, or leave --pairs out")
+	}
+	return cmp.Or(app.InRange("--snapshots", f.Snapshots, 0, maxSnapshots), app.InRange("--interest", f.Interest, 0, 1<<20),
+		app.InRange("--max-speed", f.MaxSpeed, 0, motion.MaxVelocity.Float()))
 }
 
 func (f *Flags) predict() (systems.Strategy, error) {
@@ -180,17 +190,25 @@ func (f *Flags) predict() (systems.Strategy, error) {
 	if err == nil && f.LookBack > time.Second {
 		err = fmt.Errorf("--look-back %v: give at most 1s", f.LookBack)
 	}
-	return predict.New(predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}), err
+	return predict.New(predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), PairList: f.Pairs, MaxView: systems.Time(f.LookBack),
+		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Unconditional: f.Always,
+		Smoothing: map[string]interp.Smoothing{"stepping": interp.Stepping, "projective": interp.Projective, "jumping": interp.Jumping}[f.Smoothing]}), err
 }
 
 func (f *Flags) reckon() (systems.Strategy, error) {
-	err := cmp.Or(f.replication(60), app.InRange("--max-speed", f.MaxSpeed, 0, motion.MaxVelocity.Float()),
-		app.InRange("--assumed", f.Assumed, 0, 3*time.Second))
+	err := cmp.Or(f.replication(60), app.InRange("--assumed", f.Assumed, 0, 3*time.Second))
 	if err == nil && f.Trusting && f.MaxSpeed != 0 {
 		err = errors.New("--trusting accepts any speed: leave --max-speed out")
 	}
-	return reckon.New(reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), Trusting: f.Trusting,
-		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}), err
+	c := reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), PairList: f.Pairs, Trusting: f.Trusting,
+		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}
+	if f.Literal {
+		c.Records.Reading, c.Remotes.Deadline = motion.Instant, motion.RestartAlways
+	}
+	if f.Dynamic {
+		c.Records.Turn, c.Records.Near = fixed.Half, 20*fixed.One
+	}
+	return reckon.New(c), err
 }
 
 func (f *Flags) lockstep() (s systems.Strategy, err error) {
