@@ -1,6 +1,8 @@
 package simnet
 
 import (
+	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 	"strings"
@@ -325,31 +327,24 @@ func TestAProfileOutOfRangeIsRefusedByTheNameOfTheField(t *testing.T) {
 
 func TestTheQueuePopsInOrderOfTimeThenKey(t *testing.T) {
 	d := newDice(1, 1)
-	var q queue
+	n := New(Config{})
 	var want []event
-	for i := range 2000 {
-		e := event{at: Time(d.below(50)), key: d.below(1 << 40), ref: uint32(i)}
-		q.push(e)
+	check := func() {
+		slices.SortFunc(want, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.key, b.key)) })
+		if e := heap.Pop(&n.queue).(*event); e.at != want[0].at || e.key != want[0].key {
+			t.Fatalf("popped %+v, want %+v", *e, want[0])
+		}
+		want = want[1:]
+	}
+	for range 2000 {
+		e := event{at: Time(d.below(50)), key: d.below(1 << 40)}
+		n.push(e.at, e.key, e)
 		want = append(want, e)
 		if d.below(3) == 0 { // pops between pushes
-			slices.SortFunc(want, compareEvents)
-			if got := q.pop(); got != want[0] {
-				t.Fatalf("popped %+v, want %+v", got, want[0])
-			}
-			want = want[1:]
+			check()
 		}
 	}
-	slices.SortFunc(want, compareEvents)
-	for _, w := range want {
-		if got := q.pop(); got != w {
-			t.Fatalf("popped %+v, want %+v", got, w)
-		}
+	for len(want) > 0 {
+		check()
 	}
-}
-
-func compareEvents(a, b event) int {
-	if a.before(b) {
-		return -1
-	}
-	return 1
 }

@@ -51,7 +51,7 @@ func (n *DatagramNet) Route(client, server netip.Addr, p Profile) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	a, b := n.node(client), n.node(server)
-	if n.network.node(a).route(b) != nil {
+	if n.network.route(a, b) != nil {
 		return n.network.SetProfile(a, b, p)
 	}
 	return n.network.Connect(a, b, p)
@@ -128,7 +128,7 @@ func (n *DatagramNet) send(from, to netip.AddrPort, payload []byte) {
 	b, reachable := n.nodes[to.Addr()]
 	if from.Addr() == to.Addr() {
 		n.deliver(from.Addr(), to.Addr(), n.buffer)
-	} else if known && reachable && n.network.node(a).route(b) != nil {
+	} else if known && reachable && n.network.route(a, b) != nil {
 		n.realtime.send(n.network.direction(a, b), n.buffer, portBytes)
 	}
 }

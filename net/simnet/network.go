@@ -51,15 +51,6 @@ type Config struct {
 	ReliableQueue uint32
 }
 
-// Classes of events: at the same time, scripts go before deliveries, deliveries before retransmission timers, and all
-// of them before ticks.
-const (
-	classScript uint64 = iota << 60
-	classArrival
-	classTimer
-	classTick
-)
-
 // Network is the message floor: nodes, links between them and one virtual clock. Events happen in the order (time,
 // class, insertion), except that ticks of the same time happen in the order in which Every was called.
 //
@@ -69,16 +60,16 @@ type Network struct {
 	config   Config
 	now      Time
 	queue    queue
+	free     []*event // with their buffers, for push
 	inserted uint64
 	hash     uint64
 	inside   bool // an event is being processed
 	byLink   bool // arrivals of the same time happen in the order of directions, not of Send
 
-	nodes      []node
-	directions []*direction
-	tickers    []ticker
-	packets    slots[packet]
-	scripts    slots[func()]
+	nodes      []*node
+	tickers    []*ticker
+	directions []*direction // in the order of Connect
+	routes     map[[2]NodeID]*direction
 }
 
 // direction is one way of a link: what carries its packets, its reliable channel and the rules that play tricks on its
@@ -87,36 +78,17 @@ type direction struct {
 	conduit
 	stream stream
 	rules  []rule
-	index  uint32
+	index  uint64
 	from   NodeID
 	to     NodeID
 	back   *direction
 }
 
-// packet is what is under way. Segments carry no payload: the stream holds it until it is acknowledged, which is after
-// it first arrived.
-type packet struct {
-	kind    packetKind
-	way     *direction
-	sent    Time   // of a segment; echoed by its acknowledgement
-	seq     uint64 // of the segment sent or acknowledged
-	want    uint64 // of an acknowledgement: all segments before it arrived
-	payload []byte // of a datagram
-}
-
-type packetKind uint8
-
-const (
-	kindDatagram packetKind = iota
-	kindSegment
-	kindAck
-)
-
 // New makes an empty network at time zero.
 func New(c Config) *Network {
 	c.SocketBuffer = cmp.Or(c.SocketBuffer, 1024)
 	c.ReliableQueue = cmp.Or(c.ReliableQueue, 1024)
-	return &Network{config: c, hash: mix(c.Seed, 0)}
+	return &Network{config: c, hash: mix(c.Seed, 0), routes: map[[2]NodeID]*direction{}}
 }
 
 // Connect lays a link between two nodes: p.Up carries what client sends to server, p.Down the other way. It fails on a
@@ -128,25 +100,25 @@ func (n *Network) Connect(client, server NodeID, p Profile) error {
 	if client == server {
 		panic("simnet: Connect of a node with itself; connect two nodes")
 	}
-	a, b := n.node(client), n.node(server)
-	if a.route(server) != nil {
+	n.node(client) // panics on a wrong name
+	n.node(server)
+	if n.route(client, server) != nil {
 		return fmt.Errorf("simnet: nodes %d and %d are connected already; use SetProfile", client, server)
 	}
 	up, down := n.addDirection(client, server, p.Up), n.addDirection(server, client, p.Down)
 	up.back, down.back = down, up
-	a.setRoute(up)
-	b.setRoute(down)
 	return nil
 }
 
 func (n *Network) addDirection(from, to NodeID, p Path) *direction {
 	d := &direction{
 		conduit: newConduit(n.config.Seed, uint64(from), uint64(to)),
-		index:   uint32(len(n.directions)), from: from, to: to,
+		index:   uint64(len(n.directions)), from: from, to: to,
 	}
 	d.set(p)
 	d.stream.rto = firstRTO
 	n.directions = append(n.directions, d)
+	n.routes[[2]NodeID{from, to}] = d
 	return d
 }
 
@@ -160,12 +132,6 @@ func (n *Network) SetProfile(client, server NodeID, p Profile) error {
 	return nil
 }
 
-// Reseed gives one direction of a link a seed of its own, so that it meets other luck and every other link meets the
-// same. A Walk goes on as it was: it belongs to both directions.
-func (n *Network) Reseed(from, to NodeID, seed uint64) {
-	n.direction(from, to).reseed(seed)
-}
-
 // Counters returns the counters of one direction.
 func (n *Network) Counters(from, to NodeID) Counters {
 	return n.direction(from, to).Counters
@@ -174,12 +140,11 @@ func (n *Network) Counters(from, to NodeID) Counters {
 // Send gives the network a copy of payload. A nil error says that the channel took it, and for a datagram nothing about
 // its arrival.
 func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
-	sender := n.node(from)
-	d := sender.route(to)
+	d := n.route(from, to)
 	if d == nil {
 		return ErrNoLink
 	}
-	if sender.down {
+	if n.nodes[from].down {
 		return ErrDown
 	}
 	if ch == Reliable {
@@ -191,72 +156,63 @@ func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	if d.inFlight >= maxInFlight {
 		return ErrFull
 	}
-	n.trace(traceSend, uint64(d.index), xxhash.Sum64(payload))
-	n.carry(d, len(payload), packet{kind: kindDatagram, payload: payload}, d.judge(ch, payload))
+	n.trace(traceSend, d.index, xxhash.Sum64(payload))
+	n.carry(d, len(payload), event{kind: kindDatagram, payload: payload}, d.judge(ch, payload))
 	return nil
 }
 
 // carry puts a packet on its way. size is without the IP and UDP headers.
-func (n *Network) carry(d *direction, size int, p packet, v verdict) {
+func (n *Network) carry(d *direction, size int, packet event, v verdict) {
 	arrivals := d.pass(n.now, size, v)
 	if len(arrivals) == 0 {
-		n.trace(traceDrop, uint64(d.index), uint64(p.kind))
+		n.trace(traceDrop, d.index, uint64(packet.kind))
 	}
-	p.way = d
+	packet.way = d
 	for _, at := range arrivals {
-		ref := n.packets.take()
-		slot := &n.packets.table[ref]
-		buffer := append(slot.payload[:0], p.payload...)
-		*slot = p
-		slot.payload = buffer
 		d.inFlight++
 		place := n.inserted
 		if n.byLink {
-			place = uint64(d.index)<<40 | d.Counters.Packets
+			place = d.index<<40 | d.Counters.Packets
 		}
-		n.inserted++
-		n.queue.push(event{at: at, key: classArrival | place, ref: ref})
+		n.push(at, classArrival|place, packet)
 	}
 }
 
-func (n *Network) arrive(ref uint32) {
-	d := n.packets.table[ref].way
-	to := &n.nodes[d.to]
+// arrive lets a running node process a packet. Other packets wait in the inbox or are dropped.
+func (n *Network) arrive(e *event) {
+	d, to := e.way, n.nodes[e.way.to]
 	d.inFlight--
 	switch {
 	case to.down:
 		d.Counters.Cut++
-		n.packets.give(ref)
-	case to.paused > 0 && len(to.inbox) >= int(n.config.SocketBuffer):
+		n.release(e)
+	case to.paused == 0:
+		n.receive(e)
+	case len(to.inbox) >= int(n.config.SocketBuffer):
 		d.Counters.Overrun++
-		n.packets.give(ref)
-	case to.paused > 0:
-		to.inbox = append(to.inbox, ref)
+		n.release(e)
 	default:
-		n.receive(ref)
+		to.inbox = append(to.inbox, e)
 	}
 }
 
-// receive lets a running node process a packet. The slot is given back last: the payload is the handler's until it
-// returns.
-func (n *Network) receive(ref uint32) {
-	p := n.packets.table[ref]
-	d := p.way
-	d.Counters.Delivered++
-	switch p.kind {
+// receive processes a packet. It is released last: the payload is the handler's until it returns.
+func (n *Network) receive(e *event) {
+	e.way.Counters.Delivered++
+	switch e.kind {
 	case kindDatagram:
-		n.hand(d, Datagram, p.payload)
+		n.hand(e.way, Datagram, e.payload)
 	case kindSegment:
-		n.receiveSegment(d, p)
+		n.receiveSegment(e.way, e.seq, e.sent)
 	case kindAck:
-		n.receiveAck(d.back, p)
+		n.receiveAck(e.way.back, e)
 	}
-	n.packets.give(ref)
+	n.release(e)
 }
 
 func (n *Network) hand(d *direction, ch Channel, payload []byte) {
-	n.trace(traceMessage, uint64(d.index)<<1|uint64(Datagram-ch), xxhash.Sum64(payload)) // lowest bit: 1 if reliable
-	to := &n.nodes[d.to]
+	n.trace(traceMessage, d.index<<1|uint64(Datagram-ch), xxhash.Sum64(payload)) // lowest bit: 1 if reliable
+	to := n.nodes[d.to]
 	if to.onMessage != nil {
 		to.onMessage(d.from, ch, payload, to.local(n.now))
 	}
@@ -275,33 +231,6 @@ func (n *Network) RunUntil(t Time) {
 		n.step()
 	}
 	n.now = max(n.now, t)
-}
-
-func (n *Network) step() {
-	n.inside = true
-	e := n.queue.pop()
-	n.now = e.at
-	switch e.key &^ (1<<60 - 1) {
-	case classScript:
-		call := n.scripts.table[e.ref]
-		n.scripts.table[e.ref] = nil
-		n.scripts.give(e.ref)
-		n.trace(traceScript, 0, 0)
-		call()
-	case classArrival:
-		n.arrive(e.ref)
-	case classTimer:
-		n.expire(n.directions[e.ref], e.gen)
-	case classTick:
-		n.tick(e)
-	}
-	n.inside = false
-}
-
-// push files an event; at is never before now.
-func (n *Network) push(at Time, class uint64, ref, gen uint32) {
-	n.queue.push(event{at: at, key: class | n.inserted, ref: ref, gen: gen})
-	n.inserted++
 }
 
 // Kinds of events in the trace hash.
@@ -330,11 +259,14 @@ func (n *Network) node(id NodeID) *node {
 	if id < 0 || int(id) >= len(n.nodes) {
 		panic(fmt.Sprintf("simnet: there is no node %d; pass what AddNode returned", id))
 	}
-	return &n.nodes[id]
+	return n.nodes[id]
 }
 
+// route returns the direction between two nodes, or nil.
+func (n *Network) route(from, to NodeID) *direction { return n.routes[[2]NodeID{from, to}] }
+
 func (n *Network) direction(from, to NodeID) *direction {
-	d := n.node(from).route(to)
+	d := n.route(from, to)
 	if d == nil {
 		panic(fmt.Sprintf("simnet: nodes %d and %d are not connected; call Connect first", from, to))
 	}

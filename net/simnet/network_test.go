@@ -131,7 +131,7 @@ func TestTheTraceHashOfSeedSevenIsPinned(t *testing.T) {
 // same failure.
 func TestAnotherSeedForOneLinkChangesOnlyThatLink(t *testing.T) {
 	base, _ := star(t, 7, nil)
-	other, _ := star(t, 7, func(n *Network, clients []NodeID) { n.Reseed(clients[0], 0, 99) })
+	other, _ := star(t, 7, func(n *Network, clients []NodeID) { n.direction(clients[0], 0).reseed(99) })
 	onLink := func(log []delivery, changed bool) (part []delivery) {
 		for _, d := range log {
 			if (d.from == 1 || d.to == 1) == changed {

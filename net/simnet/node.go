@@ -25,9 +25,7 @@ type node struct {
 	clock     Clock // Offset includes the steps so far
 	paused    int   // pauses that hold now; 0: running
 	down      bool
-	inbox     []uint32     // packets in order of arrival
-	taken     int          // of inbox, how many were processed
-	routes    []*direction // by NodeID; some are nil
+	inbox     []*event // packets in order of arrival
 	onMessage func(from NodeID, ch Channel, payload []byte, now Time)
 	onRestart func(keepDisk bool, now Time)
 }
@@ -38,8 +36,9 @@ type TickerID int32
 // ticker calls back at epoch + k·10^9/hz on its node's clock, k ≥ 0, each k at most once and in rising order. gen
 // differs from that of every event that must not fire any more.
 type ticker struct {
-	node  NodeID
-	gen   uint32
+	node  *node
+	index uint64 // in Network.tickers
+	gen   uint64
 	epoch Time
 	hz    int64
 	k     int64
@@ -51,7 +50,7 @@ func (n *Network) AddNode(c Clock) NodeID {
 	if c.DriftPPM < -500_000 || c.DriftPPM > 1_000_000 {
 		panic(fmt.Sprintf("simnet: Clock.DriftPPM is %d; keep it in [-500000, 1000000]", c.DriftPPM))
 	}
-	n.nodes = append(n.nodes, node{clock: c})
+	n.nodes = append(n.nodes, &node{clock: c})
 	return NodeID(len(n.nodes) - 1)
 }
 
@@ -68,16 +67,15 @@ func (n *Network) Every(id NodeID, epoch Time, hz int, f func(k int64, now Time)
 	if hz < 1 || hz > maxHz {
 		panic(fmt.Sprintf("simnet: a ticker of %d Hz; keep it in [1, %d]", hz, maxHz))
 	}
-	n.node(id) // panics on a wrong name
-	n.tickers = append(n.tickers, ticker{node: id, epoch: epoch, hz: int64(hz), call: f})
-	index := len(n.tickers) - 1
-	n.schedule(index)
-	return TickerID(index)
+	t := &ticker{node: n.node(id), index: uint64(len(n.tickers)), epoch: epoch, hz: int64(hz), call: f}
+	n.tickers = append(n.tickers, t)
+	n.schedule(t)
+	return TickerID(t.index)
 }
 
 // StopTicks ends a ticker for good.
 func (n *Network) StopTicks(id TickerID) {
-	t := &n.tickers[id]
+	t := n.tickers[id]
 	t.gen++
 	t.call = nil
 }
@@ -87,45 +85,41 @@ func (n *Network) LocalNow(id NodeID) Time { return n.node(id).local(n.now) }
 
 // StepClock makes the node's clock jump by d, either way.
 func (n *Network) StepClock(id NodeID, d time.Duration) {
-	n.node(id).clock.Offset += d
-	for i := range n.tickers {
-		if t := &n.tickers[i]; t.node == id && t.call != nil {
+	o := n.node(id)
+	o.clock.Offset += d
+	for _, t := range n.tickers {
+		if t.node == o && t.call != nil {
 			t.gen++
-			n.schedule(i)
+			n.schedule(t)
 		}
 	}
 }
 
-func (n *Network) tick(e event) {
-	t := &n.tickers[e.ref]
-	if t.gen != e.gen {
+func (n *Network) tick(t *ticker, gen uint64) {
+	if t.gen != gen {
 		return
 	}
 	k := t.k
 	t.k++
-	if o := &n.nodes[t.node]; o.paused == 0 && !o.down {
-		n.trace(traceTick, uint64(e.ref), uint64(k))
-		t.call(k, o.local(n.now))
+	if t.node.paused == 0 && !t.node.down {
+		n.trace(traceTick, t.index, uint64(k))
+		t.call(k, t.node.local(n.now))
 	}
-	// The call may have stopped or moved the ticker, or added others.
-	if t = &n.tickers[e.ref]; t.gen == e.gen {
-		n.schedule(int(e.ref))
+	if t.gen == gen { // the call has neither stopped nor moved the ticker
+		n.schedule(t)
 	}
 }
 
-// schedule files the first grid point from t.k on that is not in the past.
-func (n *Network) schedule(index int) {
-	t := &n.tickers[index]
-	o := &n.nodes[t.node]
-	if local := o.local(n.now); t.due(t.k) < local {
+// schedule pushes the first grid point from t.k on that is not in the past.
+func (n *Network) schedule(t *ticker) {
+	if local := t.node.local(n.now); t.due(t.k) < local {
 		late := int64(local - t.epoch)
 		t.k = late/1e9*t.hz + late%1e9*t.hz/1e9
 		for t.due(t.k) < local { // at most twice: both divisions round down
 			t.k++
 		}
 	}
-	at := max(n.now, o.global(t.due(t.k)))
-	n.queue.push(event{at: at, key: classTick | uint64(index), ref: uint32(index), gen: t.gen})
+	n.push(max(n.now, t.node.global(t.due(t.k))), classTick|t.index, event{kind: kindTick, ticker: t, seq: t.gen})
 }
 
 func (t *ticker) due(k int64) Time {
@@ -151,18 +145,4 @@ func (o *node) global(l Time) Time {
 		t++
 	}
 	return t
-}
-
-func (o *node) route(to NodeID) *direction {
-	if to < 0 || int(to) >= len(o.routes) {
-		return nil
-	}
-	return o.routes[to]
-}
-
-func (o *node) setRoute(d *direction) {
-	for len(o.routes) <= int(d.to) {
-		o.routes = append(o.routes, nil)
-	}
-	o.routes[d.to] = d
 }

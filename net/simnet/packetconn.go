@@ -16,9 +16,8 @@ type PacketConn struct {
 	local netip.AddrPort
 
 	// All below is guarded by net.mu.
-	arrived sync.Cond // also a deadline's passing and Close
-	packets slots[received]
-	waiting []uint32 // in packets, in order of arrival
+	arrived sync.Cond  // also a deadline's passing and Close
+	waiting []received // in order of arrival
 	closed  bool
 	readBy  time.Time
 	alarm   *time.Timer // wakes the readers at readBy
@@ -34,10 +33,10 @@ func (c *PacketConn) add(from netip.AddrPort, payload []byte) {
 	if len(c.waiting) >= int(c.net.network.config.SocketBuffer) {
 		return
 	}
-	ref := c.packets.take()
-	p := &c.packets.table[ref]
+	last := len(c.waiting)
+	c.waiting = slices.Grow(c.waiting, 1)[:last+1]
+	p := &c.waiting[last] // it has the buffer of an earlier packet
 	p.from, p.payload = from, append(p.payload[:0], payload...)
-	c.waiting = append(c.waiting, ref)
 	c.arrived.Broadcast()
 }
 
@@ -52,10 +51,10 @@ func (c *PacketConn) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, 
 		case !c.readBy.IsZero() && !time.Now().Before(c.readBy):
 			return 0, netip.AddrPort{}, c.fail("read", os.ErrDeadlineExceeded)
 		case len(c.waiting) > 0:
-			ref := c.waiting[0]
-			c.waiting = slices.Delete(c.waiting, 0, 1)
-			c.packets.give(ref)
-			p := c.packets.table[ref]
+			p := c.waiting[0]
+			last := copy(c.waiting, c.waiting[1:])
+			c.waiting[last] = p
+			c.waiting = c.waiting[:last]
 			return copy(b, p.payload), p.from, nil
 		}
 		c.arrived.Wait()
@@ -123,7 +122,7 @@ func (c *PacketConn) close() {
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}
-	c.packets, c.waiting = slots[received]{}, nil
+	c.waiting = nil
 	delete(c.net.sockets, c.local)
 	c.arrived.Broadcast()
 }

@@ -1,8 +1,10 @@
 package simnet
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -96,55 +98,53 @@ type Profile struct {
 
 // Validate says which field of the profile is out of its range. Connect, Route and NewProxy call it.
 func (p *Profile) Validate() error {
-	if err := p.Up.validate(); err != nil {
-		return fmt.Errorf("simnet: profile %q: Up.%w", p.Name, err)
-	}
-	if err := p.Down.validate(); err != nil {
-		return fmt.Errorf("simnet: profile %q: Down.%w", p.Name, err)
+	for _, way := range []struct {
+		name string
+		path *Path
+	}{{"Up", &p.Up}, {"Down", &p.Down}} {
+		if err := way.path.validate(); err != nil {
+			return fmt.Errorf("simnet: profile %q: %s.%w", p.Name, way.name, err)
+		}
 	}
 	return nil
 }
 
 func (p *Path) validate() error {
-	burst := p.Burst.EnterPerSecond != 0
-	for _, c := range [...]struct {
-		field     string
-		value     float64
-		low, high float64
-		used      bool
-	}{
-		{"Loss", p.Loss, 0, 1, true}, {"Duplicate", p.Duplicate, 0, 1, true}, {"Reorder", p.Reorder, 0, 1, true},
-		{"Burst.EnterPerSecond", p.Burst.EnterPerSecond, 1e-6, 1000, burst},
-		{"Burst.Loss", p.Burst.Loss, math.SmallestNonzeroFloat64, 1, burst},
-		{"Bandwidth", float64(p.Bandwidth), 0, maxBandwidth, true}, {"QueueBytes", float64(p.QueueBytes), 0, maxQueueBytes, true},
-		{"Jitter.Kind", float64(p.Jitter.Kind), 0, float64(Trace), true},
-		{"Jitter.Trace length", float64(len(p.Jitter.Trace)), 1, maxTraceDelays, p.Jitter.Kind == Trace},
-	} {
-		if c.used && !(c.value >= c.low && c.value <= c.high) { // so written that NaN fails
-			return fmt.Errorf("%s is %v, not in [%.3g, %.10g]", c.field, c.value, c.low, c.high)
-		}
+	err := cmp.Or(
+		within("Loss", p.Loss, 0, 1),
+		within("Duplicate", p.Duplicate, 0, 1),
+		within("Reorder", p.Reorder, 0, 1),
+		within("Bandwidth", p.Bandwidth, 0, maxBandwidth),
+		within("QueueBytes", p.QueueBytes, 0, maxQueueBytes),
+		within("Delay", p.Delay, 0, maxDelay),
+		within("ReorderDelay", p.ReorderDelay, 0, maxDelay),
+		within("Jitter.Kind", p.Jitter.Kind, 0, Trace),
+		within("Jitter.Size", p.Jitter.Size, 0, maxDelay),
+		within("Walk.Max", p.Walk.Max, 0, maxDelay),
+	)
+	if p.Burst.EnterPerSecond != 0 {
+		err = cmp.Or(err,
+			within("Burst.EnterPerSecond", p.Burst.EnterPerSecond, 1e-6, 1000),
+			within("Burst.Loss", p.Burst.Loss, math.SmallestNonzeroFloat64, 1),
+			within("Burst.Stay", p.Burst.Stay, time.Millisecond, maxDelay))
 	}
-	walk := p.Walk.Max != 0
-	for _, d := range [...]struct {
-		field     string
-		value     time.Duration
-		low, high time.Duration
-		used      bool
-	}{
-		{"Delay", p.Delay, 0, maxDelay, true}, {"ReorderDelay", p.ReorderDelay, 0, maxDelay, true},
-		{"Jitter.Size", p.Jitter.Size, 0, maxDelay, true},
-		{"Burst.Stay", p.Burst.Stay, time.Millisecond, maxDelay, burst},
-		{"Walk.Max", p.Walk.Max, 0, maxDelay, true}, {"Walk.Min", p.Walk.Min, 0, p.Walk.Max - 1, walk},
-		{"Walk.StepPerSecond", p.Walk.StepPerSecond, 1, p.Walk.Max - p.Walk.Min, walk},
-	} {
-		if d.used && (d.value < d.low || d.value > d.high) {
-			return fmt.Errorf("%s is %v, not in [%v, %v]", d.field, d.value, d.low, d.high)
-		}
+	if p.Walk.Max != 0 {
+		err = cmp.Or(err,
+			within("Walk.Min", p.Walk.Min, 0, p.Walk.Max-1),
+			within("Walk.StepPerSecond", p.Walk.StepPerSecond, 1, p.Walk.Max-p.Walk.Min))
 	}
-	for i, d := range p.Jitter.Trace {
-		if d < 0 || d > maxDelay {
-			return fmt.Errorf("Jitter.Trace[%d] is %v, not in [0, %v]", i, d, maxDelay)
-		}
+	if p.Jitter.Kind == Trace {
+		err = cmp.Or(err, within("Jitter.Trace length", len(p.Jitter.Trace), 1, maxTraceDelays))
 	}
-	return nil
+	if i := slices.IndexFunc(p.Jitter.Trace, func(d time.Duration) bool { return d < 0 || d > maxDelay }); i >= 0 {
+		err = cmp.Or(err, within(fmt.Sprintf("Jitter.Trace[%d]", i), p.Jitter.Trace[i], 0, maxDelay))
+	}
+	return err
+}
+
+func within[T cmp.Ordered](field string, value, low, high T) error {
+	if value >= low && value <= high { // so written that NaN fails
+		return nil
+	}
+	return fmt.Errorf("%s is %v, not in [%v, %v]", field, value, low, high)
 }

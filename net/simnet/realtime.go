@@ -44,7 +44,7 @@ func (r *realtime) send(d *direction, payload []byte, overhead int) {
 		return
 	}
 	r.advance()
-	r.network.carry(d, len(payload)-overhead, packet{kind: kindDatagram, payload: payload}, verdict{})
+	r.network.carry(d, len(payload)-overhead, event{kind: kindDatagram, payload: payload}, verdict{})
 	r.advance()
 }
 

@@ -40,7 +40,6 @@ type segment struct {
 	last     bool // ends a message
 	received bool
 	acked    bool
-	held     bool // its timer expired while the sender was paused
 	sends    uint32
 	skipped  uint32 // acknowledgements of segments sent later
 	sent     Time   // last
@@ -102,7 +101,7 @@ func (n *Network) sendReliable(d *direction, payload []byte) error {
 	if !s.room(segments, int(n.config.ReliableQueue)) {
 		return ErrFull
 	}
-	n.trace(traceSend, uint64(d.index)|1<<32, xxhash.Sum64(payload))
+	n.trace(traceSend, d.index|1<<32, xxhash.Sum64(payload))
 	v := d.judge(Reliable, payload)
 	for i := range segments {
 		part := payload[i*segmentBytes : min(len(payload), (i+1)*segmentBytes)]
@@ -126,6 +125,7 @@ func (n *Network) fill(d *direction) {
 func (n *Network) transmit(d *direction, seq uint64) {
 	g := d.stream.at(seq)
 	v := g.verdict
+	g.verdict = verdict{}
 	if g.sends == 0 || g.skipped >= fastResend {
 		g.rto = d.stream.rto
 	} else {
@@ -133,47 +133,35 @@ func (n *Network) transmit(d *direction, seq uint64) {
 	}
 	if g.sends > 0 {
 		d.Counters.Resent++
-		v = verdict{}
 	}
 	g.sends++
 	g.skipped, g.sent, g.expires = 0, n.now, n.now+g.rto
-	n.push(g.expires, classTimer, d.index, uint32(seq))
-	n.carry(d, segmentHeader+len(g.payload), packet{kind: kindSegment, seq: seq, sent: n.now}, v)
+	n.push(g.expires, classTimer|n.inserted, event{kind: kindTimer, way: d, seq: seq})
+	n.carry(d, segmentHeader+len(g.payload), event{kind: kindSegment, seq: seq, sent: n.now}, v)
 }
 
-// expire runs a timer. low is the low half of the segment's number: the number is the one within 2^31 of una that has
-// it.
-func (n *Network) expire(d *direction, low uint32) {
+// expire runs a timer, unless the segment is acknowledged or was sent again since. The timers of a paused sender wait.
+func (n *Network) expire(d *direction, seq uint64) {
 	s := &d.stream
-	seq := s.una + uint64(int64(int32(low-uint32(s.una))))
-	if seq < s.una || seq >= s.next || s.at(seq).acked || n.now < s.at(seq).expires {
-		return
+	if n.nodes[d.from].paused == 0 && seq >= s.una && seq < s.next && !s.at(seq).acked && n.now >= s.at(seq).expires {
+		n.transmit(d, seq)
 	}
-	if n.nodes[d.from].paused > 0 {
-		s.at(seq).held = true
-		return
-	}
-	n.transmit(d, seq)
 }
 
 // expireHeld runs the timers that expired while the sender was paused.
 func (n *Network) expireHeld(d *direction) {
-	s := &d.stream
-	for seq := s.una; seq < s.next; seq++ {
-		if g := s.at(seq); g.held && !g.acked {
-			g.held = false
-			n.transmit(d, seq)
-		}
+	for seq := d.stream.una; seq < d.stream.next; seq++ {
+		n.expire(d, seq)
 	}
 }
 
 // receiveSegment takes a segment at the far end, hands over what is complete and acknowledges.
-func (n *Network) receiveSegment(d *direction, p packet) {
+func (n *Network) receiveSegment(d *direction, seq uint64, sent Time) {
 	s := &d.stream
-	if p.seq < s.want || s.at(p.seq).received {
+	if seq < s.want || s.at(seq).received {
 		d.Counters.Repeated++
 	} else {
-		s.at(p.seq).received = true
+		s.at(seq).received = true
 	}
 	for s.want < s.next && s.at(s.want).received {
 		g := s.at(s.want)
@@ -189,11 +177,11 @@ func (n *Network) receiveSegment(d *direction, p packet) {
 	if n.nodes[d.to].down {
 		return // the handler crashed its own node
 	}
-	n.carry(d.back, segmentHeader, packet{kind: kindAck, seq: p.seq, want: s.want, sent: p.sent}, verdict{})
+	n.carry(d.back, segmentHeader, event{kind: kindAck, seq: seq, want: s.want, sent: sent}, verdict{})
 }
 
 // receiveAck frees what the far end has, on the sending side of d.
-func (n *Network) receiveAck(d *direction, p packet) {
+func (n *Network) receiveAck(d *direction, p *event) {
 	s := &d.stream
 	if p.seq < s.una && p.want <= s.una {
 		return // from before a reset, or overtaken

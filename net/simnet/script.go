@@ -59,9 +59,7 @@ func (d *direction) judge(ch Channel, payload []byte) (v verdict) {
 
 // At calls f at true time t, before anything else that is due then. A t that has passed means now.
 func (n *Network) At(t Time, f func()) {
-	ref := n.scripts.take()
-	n.scripts.table[ref] = f
-	n.push(max(t, n.now), classScript, ref, 0)
+	n.push(max(t, n.now), classScript|n.inserted, event{kind: kindScript, script: f})
 }
 
 // during runs start at t0, at once if that has passed, and end at t1. An empty interval does nothing.
@@ -92,27 +90,24 @@ func (n *Network) Partition(a, b NodeID, t0, t1 Time) {
 // Pause stops a node in [t0, t1): no ticks, no timers, and what arrives waits in its socket buffer. At t1 it processes
 // that first. Its clock goes on.
 func (n *Network) Pause(id NodeID, t0, t1 Time) {
-	n.node(id) // panics on a wrong name
-	n.during(t0, t1, func() { n.nodes[id].paused++ }, func() {
-		n.nodes[id].paused--
-		n.wake(id)
+	o := n.node(id)
+	n.during(t0, t1, func() { o.paused++ }, func() {
+		if o.paused--; o.paused == 0 {
+			n.wake(id)
+		}
 	})
 }
 
-// wake lets a node process its inbox, then its timers. A handler may crash the node, which empties the inbox, or add a
-// node, which moves the table; nothing adds to the inbox of a running node.
+// wake lets a node process its inbox, then its timers. A handler may crash the node, which empties the inbox; nothing
+// adds to the inbox of a running node.
 func (n *Network) wake(id NodeID) {
-	if n.nodes[id].paused > 0 {
-		return
+	for o := n.nodes[id]; len(o.inbox) > 0; {
+		e := o.inbox[0]
+		o.inbox = o.inbox[1:]
+		n.receive(e)
 	}
-	for o := &n.nodes[id]; o.taken < len(o.inbox); o = &n.nodes[id] {
-		o.taken++
-		n.receive(o.inbox[o.taken-1])
-	}
-	o := &n.nodes[id]
-	o.inbox, o.taken = o.inbox[:0], 0
-	for _, d := range o.routes {
-		if d != nil {
+	for _, d := range n.directions {
+		if d.from == id {
 			n.expireHeld(d)
 		}
 	}
@@ -127,10 +122,10 @@ func (n *Network) Crash(id NodeID) {
 	}
 	n.trace(traceCrash, uint64(id), 0)
 	o.down = true
-	for _, ref := range o.inbox[o.taken:] {
-		n.packets.give(ref)
+	for _, e := range o.inbox {
+		n.release(e)
 	}
-	o.inbox, o.taken = o.inbox[:0], 0
+	o.inbox = nil
 	n.resetLinks(id)
 }
 
@@ -140,9 +135,10 @@ func (n *Network) Crash(id NodeID) {
 func (n *Network) Restart(id NodeID, keepDisk bool) {
 	n.Crash(id)
 	n.trace(traceCrash, uint64(id), 1)
-	n.node(id).down = false
+	o := n.node(id)
+	o.down = false
 	n.resetLinks(id)
-	if o := n.node(id); o.onRestart != nil {
+	if o.onRestart != nil {
 		o.onRestart(keepDisk, o.local(n.now))
 	}
 }
@@ -151,8 +147,8 @@ func (n *Network) Restart(id NodeID, keepDisk bool) {
 func (n *Network) OnRestart(id NodeID, f func(keepDisk bool, now Time)) { n.node(id).onRestart = f }
 
 func (n *Network) resetLinks(id NodeID) {
-	for _, d := range n.node(id).routes {
-		if d != nil {
+	for _, d := range n.directions {
+		if d.from == id {
 			n.resetStreams(d)
 		}
 	}
