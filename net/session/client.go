@@ -31,7 +31,7 @@ func NewClient(hello Hello, timeout systems.Time, t Transport, now systems.Time)
 	hello.Version = Version
 	s := &Client{common: newCommon(t, cmp.Or(timeout, 10*systems.Second), now), hello: hello}
 	s.nextPing = now + pingInterval
-	s.send(systems.Reliable, kindHello, &s.hello)
+	s.send(systems.Reliable, message{kind: kindHello, hello: &s.hello})
 	return s
 }
 
@@ -45,113 +45,90 @@ func (s *Client) Receive(ch systems.Channel, message []byte, now systems.Time) E
 	return s.result(e, err, now)
 }
 
-func (s *Client) handle(ch systems.Channel, message []byte, now systems.Time) (Event, error) {
-	k, body, err := parse(ch, message)
+func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, error) {
+	m, err := s.decode(ch, b)
 	if err != nil {
 		return Event{}, err
 	}
-	if s.rate == 0 && k != kindWelcome && k != kindRefusal && k != kindEnd && k != kindTailAsk {
+	if s.rate == 0 && m.kind != kindWelcome && m.kind != kindRefusal && m.kind != kindEnd && m.kind != kindTailAsk {
 		if ch == systems.Datagram {
 			s.stats.Stale++ // it overtook the Welcome, or is of the connection before
 			return Event{}, nil
 		}
 		return Event{}, errValue
 	}
-	switch k {
+	switch m.kind {
 	case kindWelcome:
-		return s.welcome(body, now)
+		return s.welcome(m.welcome, now)
 	case kindRefusal:
-		return s.refusal(body)
-	case kindImageHead:
-		return s.imageHead(body)
-	case kindImagePiece:
-		return s.imagePiece(body)
-	case kindTailAsk:
-		var from tailAsk
-		if s.coder.decode(body, &from) != nil || s.rate != 0 || ecs.Tick(from) > s.hello.Final {
+		if s.rate != 0 {
 			return Event{}, errValue
 		}
-		return Event{Kind: EventTailAsk, Tick: ecs.Tick(from)}, nil
+		s.err = &Error{Code: m.code, Text: m.text, Ours: s.hello.Fingerprint, Theirs: m.theirs}
+	case kindImageHead:
+		s.imageHead(m)
+	case kindImagePiece:
+		return s.imagePiece(m.data), nil
+	case kindTailAsk:
+		if s.rate != 0 || m.tick > s.hello.Final {
+			return Event{}, errValue
+		}
+		return Event{Kind: EventTailAsk, Tick: m.tick}, nil
 	case kindToken:
-		var m token
-		err := s.coder.decode(body, &m)
-		return Event{Kind: EventToken, Message: m}, err
+		return Event{Kind: EventToken, Message: m.data}, nil
 	case kindChatLine:
-		var m ChatLine
-		err := s.coder.decode(body, &m)
-		return Event{Kind: EventChatLine, Line: &m}, err
+		return Event{Kind: EventChatLine, Line: m.line}, nil
 	case kindNotice:
-		var m notice
-		err := s.coder.decode(body, &m)
-		return Event{Kind: EventNotice, Text: m.text, Seconds: m.seconds}, err
+		return Event{Kind: EventNotice, Text: m.text, Seconds: m.seconds}, nil
 	case kindPing, kindPong:
-		m, err := s.probe(k, body, now, 0)
-		if m.epoch == s.epoch && m.tick >= s.serverTick { // a server that waits sends the same tick again
-			s.serverTick, s.serverTickAt = m.tick, now
+		if s.current(m) {
+			s.probe(m, now, 0)
+			if m.tick >= s.serverTick && m.kind == kindPong { // a server that waits sends the same tick again
+				s.serverTick, s.serverTickAt = m.tick, now
+			}
 		}
-		return Event{}, err
 	case kindEnd:
-		return Event{}, s.ended(ch, body)
+		s.ended(ch, m)
 	case kindStrategy:
-		message, ok, err := s.strategy(body)
-		if !ok {
-			return Event{}, err
+		if s.current(m) {
+			s.unanswered = false
+			return Event{Kind: EventStrategy, Channel: ch, Message: m.data}, nil
 		}
-		s.unanswered = false
-		return Event{Kind: EventStrategy, Channel: ch, Message: message}, nil
-	}
-	return Event{}, errValue
-}
-
-func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
-	var w Welcome
-	if s.coder.decode(body, &w) != nil || s.rate != 0 {
+	default:
 		return Event{}, errValue
 	}
-	if !w.Image && (w.Match != s.hello.Match || s.hello.Have == 0) {
+	return Event{}, nil
+}
+
+func (s *Client) welcome(w *Welcome, now systems.Time) (Event, error) {
+	if s.rate != 0 || !w.Image && (w.Match != s.hello.Match || s.hello.Have == 0) {
 		return Event{}, errValue
 	}
 	s.rate, s.epoch, s.nextEpoch = w.Rate, w.Epoch, w.Epoch
 	s.loaded, s.readyOwed = s.hello.Have, !w.Image
 	s.serverTick, s.serverTickAt, s.nextPing = w.Tick, now, now
-	return Event{Kind: EventWelcome, Welcome: &w}, nil
+	return Event{Kind: EventWelcome, Welcome: w}, nil
 }
 
-func (s *Client) refusal(body []byte) (Event, error) {
-	var e Error
-	if s.coder.decode(body, &e) != nil || s.rate != 0 {
-		return Event{}, errValue
-	}
-	e.Ours = s.hello.Fingerprint
-	s.err = &e
-	return Event{}, nil
-}
-
-func (s *Client) imageHead(body []byte) (Event, error) {
-	var h imageHead
-	if err := s.coder.decode(body, &h); err != nil {
-		return Event{}, err
-	}
-	if err := s.sink.open(h); err != nil {
+func (s *Client) imageHead(m message) {
+	if err := s.sink.open(m.image); err != nil {
 		s.End(CodeProtocol, err.Error())
-		return Event{}, nil
+		return
 	}
-	s.nextEpoch, s.loaded, s.readyOwed, s.unanswered = h.epoch, h.tick, false, false
-	return Event{}, nil
+	s.nextEpoch, s.loaded, s.readyOwed, s.unanswered = m.epoch, m.image.tick, false, false
 }
 
 // imagePiece adds a piece. A damaged image ends the session, because the reliable channel would deliver it again as it is.
-func (s *Client) imagePiece(body []byte) (Event, error) {
-	image, err := s.sink.add(body)
-	switch {
-	case err != nil:
+func (s *Client) imagePiece(packed []byte) Event {
+	image, err := s.sink.add(packed)
+	if err != nil {
 		s.End(CodeProtocol, err.Error())
-		return Event{}, nil
-	case image == nil:
-		return Event{}, nil
+	}
+	if image == nil {
+		return Event{}
 	}
 	s.readyOwed = true
-	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain}, nil
+	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain}
 }
 
 // Ready reports to the server that the state of the last image, or that of Hello.Have, is loaded. The messages of the
@@ -164,15 +141,14 @@ func (s *Client) Ready() {
 	s.unanswered, s.nextRepeat = !s.live, s.now+repeatAfter
 	s.readyOwed, s.live = false, false
 	s.epoch = s.nextEpoch
-	s.send(systems.Reliable, kindReady, &ready{s.epoch, s.loaded})
+	s.send(systems.Reliable, message{kind: kindReady, epoch: s.epoch, tick: s.loaded})
 }
 
 // Tail answers an EventTailAsk with ticks as record.Tail encodes them, at most MaxTail bytes. An empty answer reports that
 // there are no more.
 func (s *Client) Tail(ticks []byte) {
 	if s.err == nil && s.rate == 0 {
-		s.scratch = append(append(s.scratch[:0], uint8(kindTail)), ticks...)
-		s.sendScratch(systems.Reliable)
+		s.send(systems.Reliable, message{kind: kindTail, data: ticks})
 	}
 }
 
@@ -182,20 +158,18 @@ func (s *Client) Live() {
 	if s.readyOwed || s.rate == 0 || s.err != nil || s.live && s.now < s.nextRepeat {
 		return
 	}
-	s.scratch = append(s.scratch[:0], uint8(kindLive))
+	ch, again := systems.Reliable, repeatAfter
 	if s.live {
-		s.nextRepeat = s.now + repeatInterval
-		s.sendScratch(systems.Datagram)
-		return
+		ch, again = systems.Datagram, repeatInterval
 	}
-	s.live, s.nextRepeat = true, s.now+repeatAfter
-	s.sendScratch(systems.Reliable)
+	s.live, s.nextRepeat = true, s.now+again
+	s.send(ch, message{kind: kindLive})
 }
 
 // Chat sends a chat message, of which MaxChat bytes are used. The server forwards one message per second and five at once.
 func (s *Client) Chat(text string) {
 	if s.err == nil && s.rate != 0 && clip(text, MaxChat) != "" {
-		s.send(systems.Reliable, kindChat, (*chat)(&text))
+		s.send(systems.Reliable, message{kind: kindChat, text: text})
 	}
 }
 
@@ -232,6 +206,6 @@ func (s *Client) Frame(now systems.Time) {
 	s.frame(now, every)
 	if s.unanswered && s.err == nil && now >= s.nextRepeat {
 		s.nextRepeat = now + repeatInterval
-		s.send(systems.Datagram, kindReady, &ready{s.epoch, s.loaded})
+		s.send(systems.Datagram, message{kind: kindReady, epoch: s.epoch, tick: s.loaded})
 	}
 }

@@ -17,25 +17,21 @@ type coder struct {
 	w       wire.Writer
 	r       wire.Reader
 	decodes bool
-	partial bool // bytes may follow the decoded fields
 }
 
-// message is a message whose fields are encoded and decoded by one function.
-type message interface{ fields(c *coder) }
-
-func (c *coder) encode(dst []byte, k kind, m message) []byte {
+func (c *coder) encode(dst []byte, m message) []byte {
 	c.w, c.decodes = wire.NewWriter(dst, MaxMessage), false
-	c.w.U8(uint8(k))
+	c.w.U8(uint8(m.kind))
 	m.fields(c)
 	return c.w.Bytes()
 }
 
-func (c *coder) decode(body []byte, m message) error {
-	c.r, c.decodes, c.partial = wire.NewReader(body), true, false
-	if m.fields(c); c.partial {
-		return c.r.Err()
-	}
-	return c.r.Close()
+// decode returns the message of some bytes, which its data aliases.
+func (c *coder) decode(b []byte) (m message, err error) {
+	c.r, c.decodes = wire.NewReader(b), true
+	m.kind = kind(c.r.U8())
+	m.fields(c)
+	return m, c.r.Close()
 }
 
 func code[T any](c *coder, v *T, write func(*wire.Writer, T), read func(*wire.Reader) T) {
@@ -80,6 +76,15 @@ func (c *coder) blob(v *[]byte, limit int) {
 		*v = c.r.Blob(limit)
 	} else {
 		c.w.Blob(*v)
+	}
+}
+
+// rest codes the bytes up to the end of the message.
+func (c *coder) rest(v *[]byte) {
+	if c.decodes {
+		*v = c.r.Rest()
+	} else {
+		c.w.Raw(*v)
 	}
 }
 

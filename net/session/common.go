@@ -12,7 +12,6 @@ type common struct {
 	transport Transport
 	scratch   []byte
 	coder     coder
-	pong      pong  // scratch: a ping or pong that is sent or was received
 	epoch     uint8 // of current strategy messages and datagrams
 	now       systems.Time
 	silence   systems.Time // since the last message from the peer
@@ -54,9 +53,9 @@ func (c *common) Stats() Stats {
 // RTT returns the smoothed round trip time; ok is false before the first measurement.
 func (c *common) RTT() (rtt systems.Time, ok bool) { return c.stats.RTT, c.sampled }
 
-// send sends the message m. The session ends if the queue of reliable messages is full.
-func (c *common) send(ch systems.Channel, k kind, m message) {
-	c.scratch = c.coder.encode(c.scratch[:0], k, m)
+// send sends a message. The session ends if the queue of reliable messages is full.
+func (c *common) send(ch systems.Channel, m message) {
+	c.scratch = c.coder.encode(c.scratch[:0], m)
 	c.sendScratch(ch)
 }
 
@@ -70,21 +69,28 @@ func (c *common) sendScratch(ch systems.Channel) {
 }
 
 // sendStrategy sends a message of the strategy, of at most systems.MaxDatagram or MaxStrategyReliable bytes.
-func (c *common) sendStrategy(ch systems.Channel, message []byte) {
+func (c *common) sendStrategy(ch systems.Channel, b []byte) {
 	if c.err != nil {
 		return
 	}
-	if ch == systems.Datagram && len(message) > systems.MaxDatagram || len(message) > MaxStrategyReliable {
+	if ch == systems.Datagram && len(b) > systems.MaxDatagram || len(b) > MaxStrategyReliable {
 		panic("session: a strategy sent a message that is too long for its channel: keep to systems.MaxDatagram and session.MaxStrategyReliable")
 	}
-	c.scratch = appendStrategy(c.scratch[:0], c.epoch, message)
-	c.sendScratch(ch)
+	c.send(ch, message{kind: kindStrategy, epoch: c.epoch, data: b})
 }
 
-func (c *common) received(message []byte) {
+func (c *common) received(b []byte) {
 	c.silence = 0
 	c.stats.MessagesReceived++
-	c.stats.BytesReceived += uint64(len(message))
+	c.stats.BytesReceived += uint64(len(b))
+}
+
+// decode decodes a message that may be sent on its channel.
+func (c *common) decode(ch systems.Channel, b []byte) (message, error) {
+	if len(b) == 0 || !kind(b[0]).allowedOn(ch) {
+		return message{}, errValue
+	}
+	return c.coder.decode(b)
 }
 
 // result returns e, unless the message cannot be used, which counts as a fault.
@@ -94,13 +100,6 @@ func (c *common) result(e Event, err error, now systems.Time) Event {
 		return Event{}
 	}
 	return e
-}
-
-func parse(ch systems.Channel, message []byte) (k kind, body []byte, err error) {
-	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
-		return 0, nil, errValue
-	}
-	return kind(message[0]), message[1:], nil
 }
 
 // Fault counts a message that is malformed or that the strategy refused. Too many of them end the session.
@@ -116,9 +115,9 @@ func (c *common) End(code Code, text string) {
 	if c.err != nil {
 		return
 	}
-	m := &endMessage{epoch: c.epoch, code: code, text: text}
-	c.send(systems.Datagram, kindEnd, m)
-	c.send(systems.Reliable, kindEnd, m)
+	m := message{kind: kindEnd, epoch: c.epoch, code: code, text: text}
+	c.send(systems.Datagram, m)
+	c.send(systems.Reliable, m)
 	c.err = &Error{Code: code, Text: clip(text, MaxText)}
 }
 
@@ -137,30 +136,24 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	}
 	if pingEvery > 0 && now >= c.nextPing {
 		c.nextPing = now + pingEvery
-		c.pong.ping = ping{c.epoch, stampOf(now)}
-		c.send(systems.Datagram, kindPing, &c.pong.ping)
+		c.send(systems.Datagram, message{kind: kindPing, epoch: c.epoch, stamp: stampOf(now)})
 	}
 }
 
-// probe processes a ping or pong. A ping is answered with the tick of the server, 0 from a client. m is a received pong of
-// the current epoch.
-func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (pong, error) {
-	m, err := &c.pong, error(nil)
-	if k == kindPing {
-		err = c.coder.decode(body, &m.ping)
-	} else {
-		err = c.coder.decode(body, m)
-	}
-	switch {
-	case err != nil:
-		return pong{}, err
-	case m.epoch != c.epoch:
+// current reports whether a message has the current epoch.
+func (c *common) current(m message) bool {
+	if m.epoch != c.epoch {
 		c.stats.Stale++
-		return pong{}, nil
-	case k == kindPing:
-		m.tick = tick
-		c.send(systems.Datagram, kindPong, m)
-		return pong{}, nil
+	}
+	return m.epoch == c.epoch
+}
+
+// probe processes a ping or pong of the current epoch. A ping is answered with the tick of the server, 0 from a client.
+func (c *common) probe(m message, now systems.Time, tick ecs.Tick) {
+	if m.kind == kindPing {
+		m.kind, m.tick = kindPong, tick
+		c.send(systems.Datagram, m)
+		return
 	}
 	rtt := systems.Time(stampOf(now)-m.stamp) * 1000
 	switch {
@@ -170,7 +163,6 @@ func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (po
 	default:
 		c.stats.RTT += (rtt - c.stats.RTT) / 8
 	}
-	return *m, nil
 }
 
 // maxRoundTrip bounds a plausible round trip. Stamps wrap after 71 minutes.
@@ -179,31 +171,11 @@ const maxRoundTrip = 60 * systems.Second
 // stampOf returns the time in microseconds, modulo 2^32.
 func stampOf(now systems.Time) uint32 { return uint32(now / 1000) }
 
-// strategy returns the message of the strategy in a body; ok is false for another epoch.
-func (c *common) strategy(body []byte) (message []byte, ok bool, err error) {
-	if len(body) < 2 {
-		return nil, false, errValue
-	}
-	if body[0] != c.epoch {
-		c.stats.Stale++
-		return nil, false, nil
-	}
-	return body[1:], true, nil
-}
-
 // ended processes the peer's message that ends the session.
-func (c *common) ended(ch systems.Channel, body []byte) error {
-	var m endMessage
-	err := c.coder.decode(body, &m)
-	switch {
-	case err != nil:
-		return err
-	case ch == systems.Datagram && m.epoch != c.epoch:
-		c.stats.Stale++
-	default:
+func (c *common) ended(ch systems.Channel, m message) {
+	if ch == systems.Reliable || c.current(m) {
 		c.err = &Error{Code: m.code, Text: m.text}
 	}
-	return nil
 }
 
 // allowedOn reports whether messages of kind k may be sent on channel ch.

@@ -14,7 +14,7 @@ import (
 // Image is a state that is sent to one or more peers. It is cut into pieces that are compressed separately, in steps.
 // Piece i holds the raw bytes [i·imagePiece, (i+1)·imagePiece).
 type Image struct {
-	head   imageHead // without epoch, which differs for each receiver
+	head   imageHead
 	raw    []byte
 	coder  *zstd.Encoder // until all pieces are compressed
 	pieces [][]byte      // the compressed ones

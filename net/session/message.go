@@ -1,6 +1,8 @@
 package session
 
 import (
+	"cmp"
+
 	"tendon/ecs"
 	"tendon/rollback/record"
 	"tendon/systems"
@@ -81,53 +83,100 @@ type ChatLine struct {
 	Text string
 }
 
+// imageHead describes an image.
 type imageHead struct {
-	epoch uint8
 	tick  ecs.Tick
 	chain uint64 // hash chain of the match up to tick; 0: not known
 	size  int    // of the image, in bytes
 	sum   uint64 // xxHash64 of the image
 }
 
-type ready struct {
-	epoch uint8
-	tick  ecs.Tick
-}
-
-type endMessage struct {
-	epoch uint8
-	code  Code
-	text  string
-}
-
-// ping measures the round trip. pong answers it with its stamp. tick is that of the server, 0 from a client.
-type (
-	ping struct {
-		epoch uint8
-		stamp uint32
-	}
-	pong struct {
-		ping
-		tick ecs.Tick
-	}
-)
-
-// notice is a text for the players, with the seconds until the server stops, or 0.
-type notice struct {
-	seconds int
+// message is a message of any kind. Its method fields names the fields that a kind has.
+type message struct {
+	kind    kind
+	epoch   uint8
+	tick    ecs.Tick // of a state; of a pong: the server's tick, 0 from a client; of a tailAsk: the first that the server lacks
+	stamp   uint32   // of a ping, returned by its pong
+	seconds int      // until the server stops; 0: not known
+	code    Code
+	theirs  uint64 // fingerprint of the game on the server
 	text    string
+	data    []byte
+	image   imageHead
+	hello   *Hello
+	welcome *Welcome
+	line    *ChatLine
 }
 
-type (
-	chat    string
-	token   []byte
-	tailAsk ecs.Tick // the first tick that the server lacks
-)
+// fields codes the fields of the kind of m, in the order of the wire.
+func (m *message) fields(c *coder) {
+	switch m.kind {
+	case kindHello:
+		m.hello = cmp.Or(m.hello, new(Hello))
+		m.hello.fields(c)
+	case kindWelcome:
+		m.welcome = cmp.Or(m.welcome, new(Welcome))
+		m.welcome.fields(c)
+	case kindRefusal:
+		c.u8((*uint8)(&m.code))
+		c.u64(&m.theirs)
+		c.text(&m.text, MaxText)
+		c.check(m.code != 0)
+	case kindImageHead:
+		c.u8(&m.epoch)
+		c.tick(&m.image.tick)
+		c.u64(&m.image.chain)
+		c.integer(&m.image.size, 1, 1<<30)
+		c.u64(&m.image.sum)
+	case kindImagePiece, kindTail:
+		c.rest(&m.data)
+	case kindReady:
+		c.u8(&m.epoch)
+		c.tick(&m.tick)
+	case kindLive:
+	case kindToken:
+		c.blob(&m.data, MaxToken)
+		c.check(len(m.data) > 0)
+	case kindChat:
+		c.text(&m.text, MaxChat)
+		c.check(m.text != "")
+	case kindChatLine:
+		m.line = cmp.Or(m.line, new(ChatLine))
+		c.seat(&m.line.Seat)
+		c.text(&m.line.Name, MaxName)
+		c.text(&m.line.Text, MaxChat)
+		c.check(m.line.Text != "")
+	case kindPing:
+		c.u8(&m.epoch)
+		c.u32(&m.stamp)
+	case kindPong:
+		c.u8(&m.epoch)
+		c.u32(&m.stamp)
+		c.tick(&m.tick)
+	case kindNotice:
+		c.integer(&m.seconds, 0, 1<<31)
+		c.text(&m.text, MaxText)
+	case kindEnd:
+		c.u8(&m.epoch)
+		c.u8((*uint8)(&m.code))
+		c.text(&m.text, MaxText)
+		c.check(m.code != 0)
+	case kindStrategy:
+		c.u8(&m.epoch)
+		c.rest(&m.data)
+		c.check(len(m.data) > 0)
+	case kindTailAsk:
+		c.tick(&m.tick)
+		c.check(m.tick > 0)
+	default:
+		c.check(false)
+	}
+}
 
 func (h *Hello) fields(c *coder) {
 	c.uvarint(&h.Version)
 	if c.decodes && h.Version != Version { // the layout of the rest may differ
-		c.partial = true
+		c.r.Rest()
 		return
 	}
 	c.u64(&h.Fingerprint)
@@ -154,77 +203,8 @@ func (m *Welcome) fields(c *coder) {
 	c.check(m.Role.Valid() && (m.Role == systems.RolePlayer) == (m.Seat >= 0))
 }
 
-func (e *Error) fields(c *coder) { // of a refusal
-	c.u8((*uint8)(&e.Code))
-	c.u64(&e.Theirs)
-	c.text(&e.Text, MaxText)
-	c.check(e.Code != 0)
-}
-
-func (h *imageHead) fields(c *coder) {
-	c.u8(&h.epoch)
-	c.tick(&h.tick)
-	c.u64(&h.chain)
-	c.integer(&h.size, 1, 1<<30)
-	c.u64(&h.sum)
-}
-
-func (m *ready) fields(c *coder) {
-	c.u8(&m.epoch)
-	c.tick(&m.tick)
-}
-
-func (m *ChatLine) fields(c *coder) {
-	c.seat(&m.Seat)
-	c.text(&m.Name, MaxName)
-	c.text(&m.Text, MaxChat)
-	c.check(m.Text != "")
-}
-
-func (m *chat) fields(c *coder) {
-	c.text((*string)(m), MaxChat)
-	c.check(*m != "")
-}
-
-func (m *token) fields(c *coder) {
-	c.blob((*[]byte)(m), MaxToken)
-	c.check(len(*m) > 0)
-}
-
-func (m *tailAsk) fields(c *coder) {
-	c.uvarint((*uint64)(m))
-	c.check(*m > 0)
-}
-
-func (m *ping) fields(c *coder) {
-	c.u8(&m.epoch)
-	c.u32(&m.stamp)
-}
-
-func (m *pong) fields(c *coder) {
-	m.ping.fields(c)
-	c.tick(&m.tick)
-}
-
-func (m *notice) fields(c *coder) {
-	c.integer(&m.seconds, 0, 1<<31)
-	c.text(&m.text, MaxText)
-}
-
-func (m *endMessage) fields(c *coder) {
-	c.u8(&m.epoch)
-	c.u8((*uint8)(&m.code))
-	c.text(&m.text, MaxText)
-	c.check(m.code != 0)
-}
-
 // AppendRefusal appends the message that refuses a client, for a server without a session for it. fingerprint is that of
 // the game; text may be empty.
 func AppendRefusal(dst []byte, code Code, fingerprint uint64, text string) []byte {
-	return new(coder).encode(dst, kindRefusal, &Error{Code: code, Theirs: fingerprint, Text: text})
-}
-
-func appendStrategy(dst []byte, epoch uint8, message []byte) []byte {
-	dst = append(dst, uint8(kindStrategy), epoch)
-	return append(dst, message...)
+	return new(coder).encode(dst, message{kind: kindRefusal, code: code, theirs: fingerprint, text: text})
 }

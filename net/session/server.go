@@ -127,52 +127,53 @@ func (s *Server) admit(ch systems.Channel, now systems.Time) bool {
 	return true
 }
 
-func (s *Server) handle(ch systems.Channel, message []byte, now systems.Time) (Event, error) {
-	k, body, err := parse(ch, message)
+func (s *Server) handle(ch systems.Channel, b []byte, now systems.Time) (Event, error) {
+	m, err := s.decode(ch, b)
 	if err != nil {
 		return Event{}, err
 	}
-	switch k {
+	switch m.kind {
 	case kindHello:
-		return s.hello(body)
+		return s.hello(m.hello)
 	case kindReady:
-		return s.ready(ch, body)
+		return s.ready(ch, m)
 	case kindLive:
-		if len(body) != 0 {
-			return Event{}, errValue
+		if s.phase == open { // otherwise a newer image was sent
+			return Event{Kind: EventLive}, nil
 		}
-		if s.phase != open {
-			return Event{}, nil // a newer image was sent
-		}
-		return Event{Kind: EventLive}, nil
 	case kindChat:
-		return s.chat(body, now)
-	case kindPing, kindPong:
-		_, err := s.probe(k, body, now, s.tick)
-		return Event{}, err
-	case kindEnd:
-		return Event{}, s.ended(ch, body)
-	case kindTail:
-		if !s.tailAsked || len(body) > MaxTail {
+		if s.phase < awaitReady {
 			return Event{}, errValue
 		}
-		if s.tailAsked = false; s.phase != awaitAnswer {
-			return Event{}, nil // the owner answered meanwhile
+		if s.chats.Allow(now) {
+			return Event{Kind: EventChat, Text: m.text}, nil
 		}
-		return Event{Kind: EventTail, Message: body}, nil
+		s.stats.Dropped++
+	case kindPing, kindPong:
+		if s.current(m) {
+			s.probe(m, now, s.tick)
+		}
+	case kindEnd:
+		s.ended(ch, m)
+	case kindTail:
+		if !s.tailAsked || len(m.data) > MaxTail {
+			return Event{}, errValue
+		}
+		if s.tailAsked = false; s.phase == awaitAnswer { // otherwise the owner answered meanwhile
+			return Event{Kind: EventTail, Message: m.data}, nil
+		}
 	case kindStrategy:
-		message, ok, err := s.strategy(body)
-		if !ok || !s.Open() {
-			return Event{}, err
+		if s.current(m) && s.Open() {
+			return Event{Kind: EventStrategy, Channel: ch, Message: m.data}, nil
 		}
-		return Event{Kind: EventStrategy, Channel: ch, Message: message}, nil
+	default:
+		return Event{}, errValue
 	}
-	return Event{}, errValue
+	return Event{}, nil
 }
 
-func (s *Server) hello(body []byte) (Event, error) {
-	var h Hello
-	if s.coder.decode(body, &h) != nil || s.phase != awaitHello {
+func (s *Server) hello(h *Hello) (Event, error) {
+	if s.phase != awaitHello {
 		return Event{}, errValue
 	}
 	s.phase = awaitAnswer
@@ -185,17 +186,13 @@ func (s *Server) hello(body []byte) (Event, error) {
 	case compare && (h.Build != s.config.Build || h.Target != s.config.Target):
 		s.Refuse(CodeBuild, fmt.Sprintf("server has build %s for %s", s.config.Build, s.config.Target))
 	default:
-		return Event{Kind: EventHello, Hello: &h}, nil
+		return Event{Kind: EventHello, Hello: h}, nil
 	}
 	return Event{}, nil
 }
 
 // ready processes a Ready, which may arrive twice: once on each channel.
-func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
-	var m ready
-	if err := s.coder.decode(body, &m); err != nil {
-		return Event{}, err
-	}
+func (s *Server) ready(ch systems.Channel, m message) (Event, error) {
 	waiting := s.image != nil || s.phase == awaitReady
 	again := s.phase > awaitReady && (m.epoch == s.epoch && m.tick == s.have || int8(s.epoch-m.epoch) > 0)
 	if waiting && m.epoch != s.nextEpoch || !waiting && (ch == systems.Datagram || again) {
@@ -209,18 +206,6 @@ func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 	return Event{Kind: EventReady, Tick: m.tick}, nil
 }
 
-func (s *Server) chat(body []byte, now systems.Time) (Event, error) {
-	var text chat
-	if s.coder.decode(body, &text) != nil || s.phase < awaitReady {
-		return Event{}, errValue
-	}
-	if !s.chats.Allow(now) {
-		s.stats.Dropped++
-		return Event{}, nil
-	}
-	return Event{Kind: EventChat, Text: string(text)}, nil
-}
-
 // AskTail asks the client for its final ticks from a tick on. It may be called between EventHello and the answer to it. The
 // client answers with an EventTail.
 func (s *Server) AskTail(from ecs.Tick) {
@@ -228,7 +213,7 @@ func (s *Server) AskTail(from ecs.Tick) {
 		return
 	}
 	s.tailAsked = true
-	s.send(systems.Reliable, kindTailAsk, (*tailAsk)(&from))
+	s.send(systems.Reliable, message{kind: kindTailAsk, tick: from})
 }
 
 // Welcome accepts the client. If w.Image is false, the client goes on from the tick have of its Hello. Otherwise call
@@ -239,7 +224,7 @@ func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
 	}
 	s.phase, s.epoch, s.nextEpoch, s.have = awaitReady, w.Epoch, w.Epoch, have
 	s.deadline = now + loadTimeout
-	s.send(systems.Reliable, kindWelcome, &w)
+	s.send(systems.Reliable, message{kind: kindWelcome, welcome: &w})
 }
 
 // Refuse refuses the client.
@@ -247,7 +232,7 @@ func (s *Server) Refuse(code Code, text string) {
 	if s.err != nil {
 		return
 	}
-	s.send(systems.Reliable, kindRefusal, &Error{Code: code, Theirs: s.config.Fingerprint, Text: text})
+	s.send(systems.Reliable, message{kind: kindRefusal, code: code, theirs: s.config.Fingerprint, text: text})
 	s.err = &Error{Code: code, Text: text, Ours: s.config.Fingerprint}
 }
 
@@ -289,14 +274,14 @@ func (s *Server) SendStrategy(ch systems.Channel, message []byte) {
 // SendChat sends a chat message to the peer.
 func (s *Server) SendChat(m ChatLine) {
 	if s.err == nil && s.phase >= awaitReady {
-		s.send(systems.Reliable, kindChatLine, &m)
+		s.send(systems.Reliable, message{kind: kindChatLine, line: &m})
 	}
 }
 
 // Notice sends a text to the player, with the seconds until the server stops, or 0.
 func (s *Server) Notice(seconds int, text string) {
 	if s.err == nil && s.phase >= awaitReady {
-		s.send(systems.Reliable, kindNotice, &notice{max(seconds, 0), text})
+		s.send(systems.Reliable, message{kind: kindNotice, seconds: max(seconds, 0), text: text})
 	}
 }
 
@@ -332,8 +317,8 @@ func (s *Server) sendTokens(now systems.Time) {
 		tokens, s.tokensSent = firstTokens, true
 	}
 	for range tokens {
-		if m := token(s.config.MintToken(now)); len(m) > 0 && len(m) <= MaxToken {
-			s.send(systems.Reliable, kindToken, &m)
+		if token := s.config.MintToken(now); len(token) > 0 && len(token) <= MaxToken {
+			s.send(systems.Reliable, message{kind: kindToken, data: token})
 		}
 	}
 }
@@ -341,16 +326,14 @@ func (s *Server) sendTokens(now systems.Time) {
 // sendPieces sends pieces of the image, as far as the budget and the transport allow.
 func (s *Server) sendPieces(now systems.Time) {
 	for s.piece < s.image.count() {
-		if s.piece < 0 {
-			h := s.image.head
-			h.epoch = s.nextEpoch
-			s.scratch = s.coder.encode(s.scratch[:0], kindImageHead, &h)
-		} else {
+		m := message{kind: kindImageHead, epoch: s.nextEpoch, image: s.image.head}
+		if s.piece >= 0 {
 			if s.piece == len(s.image.pieces) {
 				return // it is not compressed yet
 			}
-			s.scratch = append(append(s.scratch[:0], uint8(kindImagePiece)), s.image.pieces[s.piece]...)
+			m = message{kind: kindImagePiece, data: s.image.pieces[s.piece]}
 		}
+		s.scratch = s.coder.encode(s.scratch[:0], m)
 		if s.transport.Room() < len(s.scratch)+imageReserve || !s.imageBytes.AllowN(now, len(s.scratch)) {
 			return
 		}

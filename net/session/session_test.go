@@ -432,9 +432,9 @@ func TestAFloodIsDroppedOrEndsTheSession(t *testing.T) {
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	passed := 0
-	message := appendStrategy(nil, 7, []byte("x"))
+	flood := encoded(message{kind: kindStrategy, epoch: 7, data: []byte("x")})
 	for range 10000 {
-		if p.server.Receive(systems.Datagram, message, p.now).Kind == EventStrategy {
+		if p.server.Receive(systems.Datagram, flood, p.now).Kind == EventStrategy {
 			passed++
 		}
 	}
@@ -442,7 +442,7 @@ func TestAFloodIsDroppedOrEndsTheSession(t *testing.T) {
 		t.Errorf("%d of 10000 datagrams at once passed, %v", passed, p.server.Err())
 	}
 	for range 10000 {
-		p.server.Receive(systems.Reliable, message, p.now)
+		p.server.Receive(systems.Reliable, flood, p.now)
 	}
 	if !errors.Is(p.server.Err(), &Error{Code: CodeFlood}) {
 		t.Errorf("server %v", p.server.Err())
@@ -621,7 +621,8 @@ func TestStrategyMessagesDoNotAllocate(t *testing.T) {
 	p.run(10)
 	sink := &null{}
 	p.server.transport, p.client.transport = sink, sink
-	message, in := make([]byte, 200), appendStrategy(nil, 7, make([]byte, 40))
+	in := encoded(message{kind: kindStrategy, epoch: 7, data: make([]byte, 40)})
+	message := make([]byte, 200)
 	now := p.now
 	if n := testing.AllocsPerRun(300, func() {
 		now += systems.Second / 60

@@ -11,83 +11,51 @@ import (
 	"tendon/net/wire/vectors"
 )
 
-type coded = message
-
 // decodeMeaning decodes any message and formats it as in vectors.txt; again is the message encoded again.
-func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
-	if len(message) == 0 {
-		return "", nil, wire.ErrShort
+func decodeMeaning(b []byte) (meaning string, again []byte, err error) {
+	m, err := new(coder).decode(b)
+	if err == nil && m.kind == kindHello && m.hello.Version != Version {
+		return fmt.Sprintf("hello version=%d", m.hello.Version), b, nil
 	}
-	k, body := kind(message[0]), message[1:]
-	var m coded
-	switch k {
-	case kindHello:
-		m = new(Hello)
-	case kindWelcome:
-		m = new(Welcome)
-	case kindRefusal:
-		m = new(Error)
-	case kindImageHead:
-		m = new(imageHead)
-	case kindTailAsk:
-		m = new(tailAsk)
-	case kindTail:
-		return fmt.Sprintf("tail %x", body), append([]byte{uint8(kindTail)}, body...), nil
-	case kindReady:
-		m = new(ready)
-	case kindToken:
-		m = new(token)
-	case kindChat:
-		m = new(chat)
-	case kindChatLine:
-		m = new(ChatLine)
-	case kindPing:
-		m = new(ping)
-	case kindPong:
-		m = new(pong)
-	case kindNotice:
-		m = new(notice)
-	case kindEnd:
-		m = new(endMessage)
-	default:
-		return "", nil, errValue
+	if err != nil {
+		return "", nil, err
 	}
-	err = new(coder).decode(body, m)
-	if h, ok := m.(*Hello); ok && err == nil && h.Version != Version {
-		return fmt.Sprintf("hello version=%d", h.Version), message, nil
-	}
-	return describe(m), new(coder).encode(nil, k, m), err
+	return describe(m), new(coder).encode(nil, m), nil
 }
 
-func describe(m coded) string {
-	switch m := m.(type) {
-	case *Hello:
+func describe(m message) string {
+	switch m.kind {
+	case kindHello:
+		m := m.hello
 		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d chain=%x final=%d", m.Version, m.Fingerprint,
 			m.Build, m.Target, m.Name, m.Match, m.Have, m.Chain, m.Final)
-	case *Welcome:
+	case kindWelcome:
+		m := m.welcome
 		return fmt.Sprintf("welcome strategy=%q params=%x match=%x rate=%d seat=%d role=%v epoch=%d tick=%d delay=%d image=%t",
 			m.Strategy, m.Params, m.Match, m.Rate, m.Seat, m.Role, m.Epoch, m.Tick, m.Delay, m.Image)
-	case *Error:
-		return fmt.Sprintf("refusal code=%d game=%x text=%q", m.Code, m.Theirs, m.Text)
-	case *imageHead:
-		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x size=%d sum=%x", m.epoch, m.tick, m.chain, m.size, m.sum)
-	case *tailAsk:
-		return fmt.Sprintf("tail-ask from=%d", *m)
-	case *ready:
+	case kindRefusal:
+		return fmt.Sprintf("refusal code=%d game=%x text=%q", m.code, m.theirs, m.text)
+	case kindImageHead:
+		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x size=%d sum=%x", m.epoch, m.image.tick, m.image.chain, m.image.size, m.image.sum)
+	case kindTailAsk:
+		return fmt.Sprintf("tail-ask from=%d", m.tick)
+	case kindTail:
+		return fmt.Sprintf("tail %x", m.data)
+	case kindReady:
 		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick)
-	case *token:
-		return fmt.Sprintf("token %x", *m)
-	case *chat:
-		return fmt.Sprintf("chat %q", *m)
-	case *ChatLine:
-		return fmt.Sprintf("said seat=%d name=%q text=%q", m.Seat, m.Name, m.Text)
-	case *ping:
+	case kindToken:
+		return fmt.Sprintf("token %x", m.data)
+	case kindChat:
+		return fmt.Sprintf("chat %q", m.text)
+	case kindChatLine:
+		return fmt.Sprintf("said seat=%d name=%q text=%q", m.line.Seat, m.line.Name, m.line.Text)
+	case kindPing:
 		return fmt.Sprintf("ping epoch=%d stamp=%d", m.epoch, m.stamp)
-	case *pong:
+	case kindPong:
 		return fmt.Sprintf("pong epoch=%d stamp=%d tick=%d", m.epoch, m.stamp, m.tick)
-	case *notice:
+	case kindNotice:
 		return fmt.Sprintf("notice seconds=%d text=%q", m.seconds, m.text)
-	case *endMessage:
+	case kindEnd:
 		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text)
 	}
 	return ""
@@ -118,13 +86,15 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+func encoded(m message) []byte { return new(coder).encode(nil, m) }
+
 // FuzzMessage checks that an accepted message is the only encoding of its meaning.
 func FuzzMessage(f *testing.F) {
-	f.Add(new(coder).encode(nil, kindHello, &Hello{Version: Version, Name: "ada"}))
-	f.Add(new(coder).encode(nil, kindWelcome, &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
+	f.Add(encoded(message{kind: kindHello, hello: &Hello{Version: Version, Name: "ada"}}))
+	f.Add(encoded(message{kind: kindWelcome, welcome: &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}}))
 	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
-	f.Add(new(coder).encode(nil, kindChatLine, &ChatLine{Seat: -1, Text: "hi"}))
-	f.Add(new(coder).encode(nil, kindEnd, &endMessage{1, CodeLeft, ""}))
+	f.Add(encoded(message{kind: kindChatLine, line: &ChatLine{Seat: -1, Text: "hi"}}))
+	f.Add(encoded(message{kind: kindEnd, epoch: 1, code: CodeLeft}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
 			t.Fatalf("read % x, wrote % x", message, again)
@@ -135,7 +105,7 @@ func FuzzMessage(f *testing.F) {
 // FuzzServer checks that no sequence of messages panics a Server or exceeds its bounds.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte{1, 9, 0, 0})
-	f.Add(append([]byte{40, 0}, new(coder).encode(nil, kindHello, &Hello{Version: Version})...))
+	f.Add(append([]byte{40, 0}, encoded(message{kind: kindHello, hello: &Hello{Version: Version}})...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, err := NewServer(ServerConfig{TickRate: 60}, &memory{room: 1 << 20}, 0)
 		if err != nil {
@@ -157,7 +127,7 @@ func FuzzServer(f *testing.F) {
 
 // FuzzClient checks the same for a Client, whose image must not grow beyond what arrived.
 func FuzzClient(f *testing.F) {
-	hello := new(coder).encode(nil, kindWelcome, &Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
+	hello := encoded(message{kind: kindWelcome, welcome: &Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true}})
 	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s := NewClient(Hello{}, 0, &memory{room: 1 << 20}, 0)
