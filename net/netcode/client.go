@@ -91,7 +91,7 @@ func (c *Client) try(server int, at int64) {
 
 // fail tries the next server, or ends in a negative state.
 func (c *Client) fail(state State, at int64) {
-	if c.server+1 < c.token.servers.count {
+	if c.server+1 < c.token.count {
 		c.try(c.server+1, at)
 		return
 	}
@@ -242,7 +242,7 @@ func (c *Client) appendRequest(dst []byte) []byte {
 func (c *Client) State() State { return c.state }
 
 // Server returns the address of the present server, the zero AddrPort before the first Connect.
-func (c *Client) Server() netip.AddrPort { return c.token.servers.at[c.server] }
+func (c *Client) Server() netip.AddrPort { return c.token.servers[c.server] }
 
 // Counters returns the live counters of the client.
 func (c *Client) Counters() *Counters { return &c.counters }

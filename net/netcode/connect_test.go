@@ -385,15 +385,13 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	}
 	request := TokenRequest{Servers: []netip.AddrPort{testServer}}
 	for field, spoil := range map[string]func(*TokenRequest){
-		"Servers":     func(r *TokenRequest) { r.Servers = nil },
-		"Servers ":    func(r *TokenRequest) { r.Servers = make([]netip.AddrPort, 33) },
-		"Servers[0]":  func(r *TokenRequest) { r.Servers = make([]netip.AddrPort, 1) },
-		"Internal ":   func(r *TokenRequest) { r.Internal = make([]netip.AddrPort, 33) },
-		"Internal[0]": func(r *TokenRequest) { r.Internal = make([]netip.AddrPort, 1) },
-		"UserData":    func(r *TokenRequest) { r.UserData = make([]byte, 257) },
-		"Lifetime":    func(r *TokenRequest) { r.Lifetime = time.Millisecond },
-		"Timeout":     func(r *TokenRequest) { r.Timeout = time.Millisecond },
-		"Random":      func(r *TokenRequest) { r.Random = strings.NewReader("short") },
+		"Servers":    func(r *TokenRequest) { r.Servers = nil },
+		"Servers ":   func(r *TokenRequest) { r.Servers = make([]netip.AddrPort, 33) },
+		"Servers[0]": func(r *TokenRequest) { r.Servers = make([]netip.AddrPort, 1) },
+		"UserData":   func(r *TokenRequest) { r.UserData = make([]byte, 257) },
+		"Lifetime":   func(r *TokenRequest) { r.Lifetime = time.Millisecond },
+		"Timeout":    func(r *TokenRequest) { r.Timeout = time.Millisecond },
+		"Random":     func(r *TokenRequest) { r.Random = strings.NewReader("short") },
 	} {
 		r := request
 		spoil(&r)

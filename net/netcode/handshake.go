@@ -109,7 +109,7 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	p := s.pending.entry(from, at)
 	if p.token != id {
 		*p = pending{
-			live: true, addr: from, token: id, tokenExpires: expires,
+			addr: from, token: id, tokenExpires: expires,
 			clientID: private.ClientID, challenge: s.challenges, timeoutSeconds: private.TimeoutSeconds,
 			clientToServer: private.ClientToServer, serverToClient: private.ServerToClient,
 		}

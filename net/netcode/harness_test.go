@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net/netip"
 	"slices"
@@ -66,6 +67,19 @@ func (w *world) token(clientID uint64, change ...func(*TokenRequest)) []byte {
 		w.tb.Fatal(err)
 	}
 	return token
+}
+
+var errTokenSeal = errors.New("the token is not sealed with this key")
+
+// Open decrypts the private part with the private key, as a server does.
+func (t *ConnectToken) Open(key Key) (*PrivateToken, error) {
+	var plain [privateTokenSize]byte
+	bound := tokenBound(t.ProtocolID, t.Expires)
+	if _, err := newTokenAEAD(&key).Open(plain[:0], t.nonce[:], t.sealed[:], bound[:]); err != nil {
+		return nil, errTokenSeal
+	}
+	private := new(PrivateToken)
+	return private, private.take(plain[:])
 }
 
 // addr is the n-th client address.

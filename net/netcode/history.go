@@ -6,7 +6,6 @@ import "net/netip"
 type tokenID [tagSize]byte
 
 type usedToken struct {
-	live    bool
 	used    bool // for a connection
 	token   tokenID
 	addr    netip.AddrPort
@@ -40,7 +39,7 @@ func (h *history) entry(token tokenID, addr netip.AddrPort, expires, unix uint64
 	at, forgotten := h.next, uint64(1)
 	for i := range min(historyScan, len(h.ring)) {
 		old := &h.ring[(h.next+i)%len(h.ring)]
-		if !old.live || !old.used || old.expires <= unix {
+		if !old.used || old.expires <= unix {
 			at, forgotten = (h.next+i)%len(h.ring), 0
 			break
 		}
@@ -48,10 +47,8 @@ func (h *history) entry(token tokenID, addr netip.AddrPort, expires, unix uint64
 	h.counters[HistoryForgotten] += forgotten
 	h.next = (at + 1) % len(h.ring)
 	e := &h.ring[at]
-	if e.live {
-		delete(h.byToken, e.token)
-	}
-	*e = usedToken{live: true, token: token, addr: addr, expires: expires}
+	delete(h.byToken, e.token)
+	*e = usedToken{token: token, addr: addr, expires: expires}
 	h.byToken[token] = int32(at)
 	return e
 }

@@ -145,11 +145,11 @@ func TestHeaderFaultsHaveTheirCounters(t *testing.T) {
 // The count is checked: a list of 33 complete addresses is refused.
 func TestServerListOfThirtyThreeIsRefused(t *testing.T) {
 	for count, good := range map[int]bool{0: false, 1: true, 32: true, 33: false} {
-		raw := binary.LittleEndian.AppendUint32(nil, uint32(count))
+		raw := binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(count))
 		for i := range count {
 			raw = append(raw, addressIPv4, 10, 0, 0, byte(i), 1, 0)
 		}
-		var l addressList
+		var l terms
 		if _, err := l.take(append(raw, make([]byte, 700)...)); (err == nil) != good || good && l.count != count {
 			t.Errorf("%d addresses: %v, %d read", count, err, l.count)
 		}

@@ -5,8 +5,7 @@ import "net/netip"
 // pending is one pending challenge, with the keys of the response. The user data is not kept: it is in the challenge
 // token.
 type pending struct {
-	live           bool
-	addr           netip.AddrPort
+	addr           netip.AddrPort // invalid in an empty entry
 	token          tokenID
 	tokenExpires   uint64 // Unix seconds
 	clientID       uint64
@@ -51,7 +50,7 @@ func (t *pendingTable) entry(addr netip.AddrPort, at int64) *pending {
 		return p
 	}
 	p := &t.ring[t.next]
-	if p.live {
+	if p.addr.IsValid() {
 		if at <= p.deadline {
 			t.counters[PendingEvicted]++
 		}
@@ -59,7 +58,7 @@ func (t *pendingTable) entry(addr netip.AddrPort, at int64) *pending {
 	}
 	t.byAddr[addr] = int32(t.next)
 	t.next = (t.next + 1) % len(t.ring)
-	p.live, p.addr = true, addr
+	p.addr = addr
 	return p
 }
 

@@ -77,7 +77,7 @@ func (c *ServerConfig) validate() error {
 	if c.Slots < 1 || c.Slots > MaxSlots {
 		return fmt.Errorf("netcode: ServerConfig.Slots is %d, want 1 to %d", c.Slots, MaxSlots)
 	}
-	return checkAddresses("ServerConfig.Addresses", c.Addresses, 1, math.MaxInt)
+	return checkAddresses("ServerConfig.Addresses", c.Addresses, math.MaxInt)
 }
 
 // Server is the server's end of all connections of one socket. It does no input or output: Receive processes datagrams,

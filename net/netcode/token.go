@@ -23,40 +23,25 @@ const (
 	DefaultTimeout  = 10 * time.Second
 )
 
-// Errors of tokens.
-var (
-	ErrToken     = errors.New("netcode: malformed connect token")
-	ErrTokenSeal = errors.New("netcode: connect token is not sealed with this key")
-)
+// ErrToken is wrapped by every error about the bytes of a token.
+var ErrToken = errors.New("netcode: malformed connect token")
 
 // PrivateToken is the part of a connect token that only the backend and its servers can read.
 type PrivateToken struct {
-	ClientID       uint64
-	TimeoutSeconds int32 // ends the connection if nothing arrives; zero or less: never (development only)
-	ClientToServer Key
-	ServerToClient Key
-	UserData       [UserDataSize]byte
-	servers        addressList
+	ClientID uint64
+	terms
+	UserData [UserDataSize]byte
 }
-
-// Servers returns the addresses for which the token is valid. It aliases the token.
-func (t *PrivateToken) Servers() []netip.AddrPort { return t.servers.slice() }
 
 // ConnectToken is the whole token, as the client can read it.
 type ConnectToken struct {
-	ProtocolID     uint64
-	Created        uint64 // Unix seconds
-	Expires        uint64 // Unix seconds; the token is valid before this second
-	TimeoutSeconds int32
-	ClientToServer Key
-	ServerToClient Key
-	nonce          [tokenNonceSize]byte
-	sealed         [privateTokenSize]byte
-	servers        addressList
+	ProtocolID uint64
+	Created    uint64 // Unix seconds
+	Expires    uint64 // Unix seconds; the token is valid before this second
+	nonce      [tokenNonceSize]byte
+	sealed     [privateTokenSize]byte
+	terms
 }
-
-// Servers returns the addresses to try, in order. It aliases the token.
-func (t *ConnectToken) Servers() []netip.AddrPort { return t.servers.slice() }
 
 // TokenRequest contains the fields of a new token.
 type TokenRequest struct {
@@ -68,8 +53,6 @@ type TokenRequest struct {
 	ClientID uint64
 	// Servers are the addresses the client tries in order: 1 to MaxServers. IPv6 zones are not carried.
 	Servers []netip.AddrPort
-	// Internal are the addresses in the private part, if address translation changes those of Servers. Empty: Servers.
-	Internal []netip.AddrPort
 	// UserData is sent to the server: at most UserDataSize bytes, zero padded.
 	UserData []byte
 	// Lifetime is how long the token is valid, in whole seconds. Zero: DefaultLifetime. Negative: without an end, for
@@ -91,13 +74,13 @@ func (r *TokenRequest) validate() error {
 	case r.Timeout > 0 && (r.Timeout < time.Second || r.Timeout > math.MaxInt32*time.Second):
 		return fmt.Errorf("netcode: TokenRequest.Timeout is %v, want 1s to 2^31-1 s", r.Timeout)
 	}
-	return cmp.Or(checkAddresses("TokenRequest.Servers", r.Servers, 1, MaxServers), checkAddresses("TokenRequest.Internal", r.Internal, 0, MaxServers))
+	return checkAddresses("TokenRequest.Servers", r.Servers, MaxServers)
 }
 
-// checkAddresses returns an error that names the field if the list has not low to high addresses.
-func checkAddresses(field string, list []netip.AddrPort, low, high int) error {
-	if len(list) < low || len(list) > high {
-		return fmt.Errorf("netcode: %s has %d addresses, want %d to %d", field, len(list), low, high)
+// checkAddresses returns an error that names the field if the list has not 1 to most addresses.
+func checkAddresses(field string, list []netip.AddrPort, most int) error {
+	if len(list) < 1 || len(list) > most {
+		return fmt.Errorf("netcode: %s has %d addresses, want 1 to %d", field, len(list), most)
 	}
 	if i := slices.IndexFunc(list, func(a netip.AddrPort) bool { return !a.IsValid() }); i >= 0 {
 		return fmt.Errorf("netcode: %s[%d] is not an address", field, i)
@@ -130,14 +113,8 @@ func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
 			return nil, fmt.Errorf("netcode: TokenRequest.Random: %w", err)
 		}
 	}
-	public.servers.set(r.Servers)
-	private := PrivateToken{
-		ClientID: r.ClientID, TimeoutSeconds: public.TimeoutSeconds,
-		ClientToServer: public.ClientToServer, ServerToClient: public.ServerToClient,
-	}
-	if private.servers = public.servers; len(r.Internal) > 0 {
-		private.servers.set(r.Internal)
-	}
+	public.setServers(r.Servers)
+	private := PrivateToken{ClientID: r.ClientID, terms: public.terms}
 	copy(private.UserData[:], r.UserData)
 	private.put(public.sealed[:])
 	sealToken(public.sealed[:], newTokenAEAD(&r.Key), r.ProtocolID, public.Expires, public.nonce[:])
@@ -156,48 +133,23 @@ func ParseConnectToken(token []byte) (*ConnectToken, error) {
 	return t, nil
 }
 
-// Open decrypts the private part with the private key.
-func (t *ConnectToken) Open(key Key) (*PrivateToken, error) {
-	var plain [privateTokenSize]byte
-	bound := tokenBound(t.ProtocolID, t.Expires)
-	if _, err := newTokenAEAD(&key).Open(plain[:0], t.nonce[:], t.sealed[:], bound[:]); err != nil {
-		return nil, ErrTokenSeal
-	}
-	private := new(PrivateToken)
-	if err := private.take(plain[:]); err != nil {
-		return nil, err
-	}
-	return private, nil
-}
-
 // put writes the plaintext, zero padded, into buf, of privateTokenSize bytes.
 func (t *PrivateToken) put(buf []byte) {
-	w := buf[:0]
-	w = binary.LittleEndian.AppendUint64(w, t.ClientID)
-	w = binary.LittleEndian.AppendUint32(w, uint32(t.TimeoutSeconds))
-	w = t.servers.append(w)
-	w = append(w, t.ClientToServer[:]...)
-	w = append(w, t.ServerToClient[:]...)
-	w = append(w, t.UserData[:]...)
+	w := binary.LittleEndian.AppendUint64(buf[:0], t.ClientID)
+	w = append(t.terms.append(w), t.UserData[:]...)
 	clear(buf[len(w):privateTokenSize])
 }
 
 // take decodes the plaintext. The last tagSize bytes are ignored.
 func (t *PrivateToken) take(buf []byte) error {
-	// 32 IPv6 addresses end at byte 944, so after the list nothing can be too short: 16 + 32*19 + 32 + 32 + 256.
+	// The longest plaintext ends at byte 944, so no field can be too short: 8 + (8 + 32*19 + 64) + 256.
 	if len(buf) != privateTokenSize {
 		return fmt.Errorf("%w: private part has %d bytes, want %d", ErrToken, len(buf), privateTokenSize)
 	}
 	t.ClientID = binary.LittleEndian.Uint64(buf)
-	t.TimeoutSeconds = int32(binary.LittleEndian.Uint32(buf[8:]))
-	rest, err := t.servers.take(buf[12:])
-	if err != nil {
-		return err
-	}
-	n := copy(t.ClientToServer[:], rest)
-	n += copy(t.ServerToClient[:], rest[n:])
-	copy(t.UserData[:], rest[n:])
-	return nil
+	rest, err := t.terms.take(buf[8:])
+	copy(t.UserData[:], rest)
+	return err
 }
 
 // put writes the token, zero padded, into buf, of TokenSize bytes.
@@ -206,12 +158,8 @@ func (t *ConnectToken) put(buf []byte) {
 	w = binary.LittleEndian.AppendUint64(w, t.ProtocolID)
 	w = binary.LittleEndian.AppendUint64(w, t.Created)
 	w = binary.LittleEndian.AppendUint64(w, t.Expires)
-	w = append(w, t.nonce[:]...)
-	w = append(w, t.sealed[:]...)
-	w = binary.LittleEndian.AppendUint32(w, uint32(t.TimeoutSeconds))
-	w = t.servers.append(w)
-	w = append(w, t.ClientToServer[:]...)
-	w = append(w, t.ServerToClient[:]...)
+	w = append(append(w, t.nonce[:]...), t.sealed[:]...)
+	w = t.terms.append(w)
 	clear(buf[len(w):TokenSize])
 }
 
@@ -232,14 +180,8 @@ func (t *ConnectToken) take(buf []byte) error {
 	n := 24
 	n += copy(t.nonce[:], buf[n:])
 	n += copy(t.sealed[:], buf[n:])
-	t.TimeoutSeconds = int32(binary.LittleEndian.Uint32(buf[n:]))
-	rest, err := t.servers.take(buf[n+4:])
-	if err != nil {
-		return err
-	}
-	n = copy(t.ClientToServer[:], rest)
-	copy(t.ServerToClient[:], rest[n:])
-	return nil
+	_, err := t.terms.take(buf[n:])
+	return err
 }
 
 // sealToken seals the first 1008 of the 1024 bytes in place; the last 16 become the tag.

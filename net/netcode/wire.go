@@ -44,20 +44,14 @@ const (
 	kindCount
 )
 
-// bodyFits reports whether a body of n plaintext bytes is valid for the kind.
-func (k kind) bodyFits(n int) bool {
-	switch k {
-	case kindDenied, kindDisconnect:
-		return n == 0
-	case kindChallenge, kindResponse:
-		return n == 8+challengeSize
-	case kindKeepAlive:
-		return n == 8
-	case kindPayload:
-		return n >= 1 && n <= MaxPayload
-	}
-	return false
+// bodySizes are the smallest and the largest body of each kind, in plaintext bytes. A request has no body.
+var bodySizes = [kindCount][2]int{
+	kindRequest: {1, 0}, kindDenied: {0, 0}, kindChallenge: {8 + challengeSize, 8 + challengeSize},
+	kindResponse: {8 + challengeSize, 8 + challengeSize}, kindKeepAlive: {8, 8}, kindPayload: {1, MaxPayload}, kindDisconnect: {0, 0},
 }
+
+// bodyFits reports whether a body of n plaintext bytes is valid for the kind.
+func (k kind) bodyFits(n int) bool { return n >= bodySizes[k][0] && n <= bodySizes[k][1] }
 
 // header is the readable part of a sealed packet: [kind | sequence length << 4] [sequence, 1 to 8 bytes, low byte
 // first].
