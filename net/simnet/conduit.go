@@ -1,6 +1,9 @@
 package simnet
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 const (
 	headerBytes = 28   // IPv4 and UDP, of each packet on the wire
@@ -8,20 +11,14 @@ const (
 )
 
 // conduit is the path of one direction of a link. For each packet that is sent it returns the arrival times: none, one or
-// two. It holds no packet and reads no clock.
-//
-// Times passed in never fall; the answer depends on the seed, the path and the packets before, and on nothing else.
+// two. It holds no packet and reads no clock. Times passed in never fall; the answer depends on the seed, the path and the
+// packets before, and on nothing else.
 type conduit struct {
-	path   Path
-	seed   uint64
-	dice   dice
-	loss   chance
-	outage chance // of each packet in an outage to be lost
-	twin   chance
-	late   chance
-
-	weather  weather
+	path     Path
+	seed     uint64
 	walkSeed uint64 // the same for both directions of a link
+	dice     dice
+	weather  weather
 
 	busyUntil   Time // when the bandwidth has sent all that is queued
 	lastArrival Time // of an ordered path
@@ -67,17 +64,11 @@ func (c *conduit) reseed(seed uint64) {
 // set changes the path. Packets on the way keep their arrival; the dice go on; the weather starts over only if its part
 // of the path is another one.
 func (c *conduit) set(p Path) {
-	if p.Bandwidth > 0 && p.QueueBytes == 0 {
-		p.QueueBytes = defaultQueueBytes
-	}
 	old := c.path
-	c.path = p
+	c.path, c.traceNext = p, 0
 	if p.Bandwidth != old.Bandwidth {
 		c.busyUntil = 0 // another bottleneck, with an empty queue
 	}
-	c.loss, c.twin, c.late = chanceOf(p.Loss), chanceOf(p.Duplicate), chanceOf(p.Reorder)
-	c.outage = chanceOf(p.Burst.Loss)
-	c.traceNext = 0
 	if p.Burst != old.Burst || p.Walk != old.Walk {
 		c.weather.reset(c.seed, c.walkSeed, &c.path)
 	}
@@ -97,16 +88,16 @@ func (c *conduit) pass(now Time, size int, v verdict) []Time {
 		c.Counters.Tail++
 		return nil
 	}
-	if c.weather.outage(now) && c.dice.hit(c.outage) || c.dice.hit(c.loss) {
+	if c.weather.outage(&c.path.Burst, now) && c.dice.hit(c.path.Burst.Loss) || c.dice.hit(c.path.Loss) {
 		c.Counters.Lost++
 		return nil
 	}
 	at := append(c.arrivals[:0], c.travel(now, sent))
-	if c.dice.hit(c.late) {
+	if c.dice.hit(c.path.Reorder) {
 		c.Counters.Reordered++
 		at[0] += c.path.ReorderDelay
 	}
-	if c.dice.hit(c.twin) {
+	if c.dice.hit(c.path.Duplicate) {
 		c.Counters.Duplicated++
 		at = append(at, c.travel(now, sent))
 	}
@@ -137,17 +128,14 @@ func (c *conduit) queue(now Time, size int) (Time, bool) {
 	if c.path.Bandwidth == 0 {
 		return now, true
 	}
+	const perSecond = int64(time.Second)
 	rate := int64(c.path.Bandwidth)
-	if c.busyUntil < now {
-		c.busyUntil = now
-	}
-	// The wait is at most QueueBytes/rate; in seconds and a rest, so that no product overflows.
-	wait := c.busyUntil - now
-	waiting := int64(wait/time.Second)*rate + int64(wait%time.Second)/1000*rate/1_000_000
-	if waiting+int64(size) > int64(c.path.QueueBytes) {
+	c.busyUntil = max(c.busyUntil, now)
+	waiting := int64(c.busyUntil-now) * rate / perSecond // at most maxQueueBytes, so the product does not overflow
+	if waiting+int64(size) > int64(cmp.Or(c.path.QueueBytes, defaultQueueBytes)) {
 		return 0, false
 	}
-	c.busyUntil += Time(int64(size) * int64(time.Second) / rate)
+	c.busyUntil += Time(int64(size) * perSecond / rate)
 	return c.busyUntil, true
 }
 

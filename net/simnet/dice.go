@@ -31,20 +31,13 @@ func mix(a, b uint64) uint64 {
 	return z ^ z>>31
 }
 
-// chance is a probability in units of 2^-53, so that 1 is exact.
-type chance uint64
-
-const chanceBits = 53
-
-// chanceOf scales by a power of two, which is exact in every rounding.
-func chanceOf(p float64) chance { return chance(p * (1 << chanceBits)) }
-
-// hit draws nothing for a chance of zero.
-func (d *dice) hit(p chance) bool {
-	return p > 0 && chance(d.pcg.Uint64()>>(64-chanceBits)) < p
+// hit is true with the chance p, in units of 2^-53, to which a float scales exactly. It draws nothing for a chance of zero.
+func (d *dice) hit(p float64) bool {
+	chance := uint64(p * (1 << 53))
+	return chance > 0 && d.pcg.Uint64()>>11 < chance
 }
 
-// below returns an even number in [0, n), n ≥ 1. Its bias is below n/2^64.
+// below returns a number in [0, n), n ≥ 1. Its bias is below n/2^64.
 func (d *dice) below(n uint64) uint64 {
 	hi, _ := bits.Mul64(d.pcg.Uint64(), n)
 	return hi

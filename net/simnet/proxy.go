@@ -8,13 +8,6 @@ import (
 	"sync"
 )
 
-// ProxyConfig sets up a Proxy.
-type ProxyConfig struct {
-	Target  netip.AddrPort // the server; must be set
-	Profile Profile        // between the client and the server
-	Seed    uint64         // root of all that is random
-}
-
 // maxReadErrors in a row end a reader. A server that is not there makes one for each packet sent to it, so it takes a
 // broken socket to get here.
 const maxReadErrors = 1 << 16
@@ -34,21 +27,21 @@ type Proxy struct {
 	back   *net.UDPConn // nil until the first packet
 }
 
-// NewProxy starts a proxy. Close ends it.
-func NewProxy(c ProxyConfig) (*Proxy, error) {
-	if !c.Target.IsValid() || c.Target.Port() == 0 {
-		return nil, fmt.Errorf("simnet: ProxyConfig.Target is %v; name the server's address and port", c.Target)
+// NewProxy starts a proxy for the server at an address. seed is the root of all that is random. Close ends the proxy.
+func NewProxy(target netip.AddrPort, profile Profile, seed uint64) (*Proxy, error) {
+	if target.Port() == 0 {
+		return nil, fmt.Errorf("simnet: the target of a proxy is %v; name the server's address and port", target)
 	}
-	r := newRealtime(Config{Seed: c.Seed})
+	r := newRealtime(Config{Seed: seed})
 	server, client := r.network.AddNode(Clock{}), r.network.AddNode(Clock{})
-	if err := r.network.Connect(client, server, c.Profile); err != nil {
+	if err := r.network.Connect(client, server, profile); err != nil {
 		return nil, err
 	}
 	front, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("simnet: proxy: %w", err)
 	}
-	p := &Proxy{realtime: r, target: c.Target, front: front, up: r.network.direction(client, server), down: r.network.direction(server, client)}
+	p := &Proxy{realtime: r, target: target, front: front, up: r.network.direction(client, server), down: r.network.direction(server, client)}
 	r.network.OnMessage(server, func(_ NodeID, _ Channel, packet []byte, _ Time) {
 		// The first error may be about a packet before: one that the server was not there to take.
 		if _, err := p.back.Write(packet); err != nil {

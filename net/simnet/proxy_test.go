@@ -24,9 +24,9 @@ func loopback(t *testing.T) (*net.UDPConn, netip.AddrPort) {
 	return c, c.LocalAddr().(*net.UDPAddr).AddrPort()
 }
 
-func proxy(t *testing.T, c ProxyConfig) *Proxy {
+func proxy(t *testing.T, target netip.AddrPort, profile Profile, seed uint64) *Proxy {
 	t.Helper()
-	p, err := NewProxy(c)
+	p, err := NewProxy(target, profile, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func readReal(t *testing.T, c *net.UDPConn) (string, netip.AddrPort) {
 // The server sees a new port for each client, and its answers reach the latest one.
 func TestAProxyRelaysBothWaysAfterItsDelay(t *testing.T) {
 	server, target := loopback(t)
-	p := proxy(t, ProxyConfig{Target: target, Profile: Symmetric("", "", Path{Delay: 5 * ms})})
+	p := proxy(t, target, Symmetric("", "", Path{Delay: 5 * ms}), 0)
 	seen := map[netip.AddrPort]bool{}
 	for i := range 6 {
 		c, _ := loopback(t)
@@ -74,7 +74,7 @@ func TestAProxyRelaysBothWaysAfterItsDelay(t *testing.T) {
 
 func TestAProxyDropsOversizedPackets(t *testing.T) {
 	server, target := loopback(t)
-	p := proxy(t, ProxyConfig{Target: target})
+	p := proxy(t, target, Profile{}, 0)
 	c, _ := loopback(t)
 	c.WriteToUDPAddrPort(make([]byte, MaxPacket+1), p.Addr())
 	c.WriteToUDPAddrPort([]byte("small"), p.Addr())
@@ -97,7 +97,7 @@ func TestAProxyLosesThePacketsThatItsSeedSays(t *testing.T) {
 		}
 	}
 	server, target := loopback(t)
-	p := proxy(t, ProxyConfig{Target: target, Seed: 9, Profile: Profile{Up: path}})
+	p := proxy(t, target, Profile{Up: path}, 9)
 	client, _ := loopback(t)
 	for i := range count {
 		client.WriteToUDPAddrPort(number(i), p.Addr())
@@ -116,7 +116,7 @@ func TestAProxyLosesThePacketsThatItsSeedSays(t *testing.T) {
 func TestAProxySurvivesAServerThatComesLate(t *testing.T) {
 	gone, target := loopback(t)
 	gone.Close()
-	p := proxy(t, ProxyConfig{Target: target})
+	p := proxy(t, target, Profile{}, 0)
 	client, _ := loopback(t)
 	for range 10 {
 		client.WriteToUDPAddrPort([]byte("early"), p.Addr())
@@ -144,7 +144,7 @@ func TestAProxySurvivesAServerThatComesLate(t *testing.T) {
 func TestAProxyClosesWithPacketsUnderWay(t *testing.T) {
 	server, target := loopback(t)
 	up := Path{Duplicate: 1, Jitter: Jitter{Kind: Trace, Trace: []time.Duration{0, maxDelay}}}
-	p := proxy(t, ProxyConfig{Target: target, Profile: Profile{Up: up}})
+	p := proxy(t, target, Profile{Up: up}, 0)
 	c, _ := loopback(t)
 	for range 5 {
 		c.WriteToUDPAddrPort([]byte("x"), p.Addr())
@@ -159,16 +159,20 @@ func TestAProxyClosesWithPacketsUnderWay(t *testing.T) {
 }
 
 func TestAProxyNamesTheFieldThatIsWrong(t *testing.T) {
-	good := netip.MustParseAddrPort("127.0.0.1:9")
-	for field, c := range map[string]ProxyConfig{
-		"Target":  {},
-		"Up.Loss": {Target: good, Profile: Profile{Up: Path{Loss: 7}}},
+	for _, c := range []struct {
+		field   string
+		target  string
+		profile Profile
+	}{
+		{"target", "127.0.0.1:0", Profile{}},
+		{"Up.Loss", "127.0.0.1:9", Profile{Up: Path{Loss: 7}}},
 	} {
-		if p, err := NewProxy(c); err == nil || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s: %v", field, err)
-			if p != nil {
-				p.Close()
-			}
+		p, err := NewProxy(netip.MustParseAddrPort(c.target), c.profile, 0)
+		if err == nil || !strings.Contains(err.Error(), c.field) {
+			t.Errorf("%s: %v", c.field, err)
+		}
+		if p != nil {
+			p.Close()
 		}
 	}
 }

@@ -2,15 +2,12 @@ package simnet
 
 import "time"
 
-// weather is what changes on a path with time and not with its traffic: the outages of a Burst in time and the
-// wandering of a Walk. Each has a generator of its own, and is brought up to date when a packet asks; between two
-// askings nothing is computed. Time never runs backwards.
+// weather is what changes on a path with time and not with its traffic: the outages of a Burst and the delay of a Walk.
+// Each has a generator of its own, which draws when a packet is sent. Time never runs backwards.
 type weather struct {
 	burst     dice
 	bad       bool
 	changesAt Time // when the burst chain leaves its state
-	enter     time.Duration
-	stay      time.Duration
 
 	walk     dice
 	knot     int64         // whole second up to which the walk was drawn
@@ -21,9 +18,7 @@ func (w *weather) reset(seed, walkSeed uint64, p *Path) {
 	*w = weather{}
 	if p.Burst.EnterPerSecond > 0 {
 		w.burst = newDice(seed, streamBurst)
-		w.enter = time.Duration(float64(time.Second) / p.Burst.EnterPerSecond)
-		w.stay = p.Burst.Stay
-		w.changesAt = w.burst.exponential(w.enter)
+		w.changesAt = w.burst.exponential(p.Burst.mean(false))
 	}
 	if p.Walk.Max > 0 {
 		w.walk = newDice(walkSeed, streamWalk)
@@ -32,16 +27,19 @@ func (w *weather) reset(seed, walkSeed uint64, p *Path) {
 	}
 }
 
-// outage reports whether the chain in time is bad at now. The loop runs once for each change since the last asking;
-// stays are at least 1 ms in the mean.
-func (w *weather) outage(now Time) bool {
-	for w.enter > 0 && w.changesAt <= now {
+// mean is the mean length of an outage, or of the good time between two.
+func (b *Burst) mean(bad bool) time.Duration {
+	if bad {
+		return b.Stay
+	}
+	return time.Duration(float64(time.Second) / b.EnterPerSecond)
+}
+
+// outage reports whether the chain in time is bad at now. The loop runs once for each change since the last call.
+func (w *weather) outage(b *Burst, now Time) bool {
+	for b.EnterPerSecond > 0 && w.changesAt <= now {
 		w.bad = !w.bad
-		mean := w.enter
-		if w.bad {
-			mean = w.stay
-		}
-		w.changesAt += 1 + w.burst.exponential(mean)
+		w.changesAt += 1 + w.burst.exponential(b.mean(w.bad))
 	}
 	return w.bad
 }

@@ -249,7 +249,7 @@ func (v *Verb) openProxies(m *match, target netip.AddrPort) (public []netip.Addr
 	path := simnet.Path{Delay: v.RTT / 2, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: v.Jitter}, Loss: v.Loss / 100}
 	profile := simnet.Symmetric("demo", "the demo's network", path)
 	for i := range v.Bots {
-		p, err := simnet.NewProxy(simnet.ProxyConfig{Target: target, Profile: profile, Seed: v.Seed + uint64(i)})
+		p, err := simnet.NewProxy(target, profile, v.Seed+uint64(i))
 		if err != nil {
 			return nil, err
 		}
