@@ -7,17 +7,6 @@
 // A [Link] is sans-IO: [Link.Receive] processes an opened packet, and [Link.Flush], called once per tick with the time,
 // emits the packets to be sealed. Packets are opened and sealed by net/netcode. One goroutine may use a Link at a time.
 //
-//	for _, packet := range opened { // every tick
-//		if err := l.Receive(packet); err != nil {
-//			malformed++ // the packet had no effect
-//		}
-//	}
-//	for channel, message, ok := l.Next(); ok; channel, message, ok = l.Next() {
-//		handle(channel, message)
-//	}
-//	l.Send(wire.Datagram, input)
-//	l.Flush(now, func(packet []byte) { connection.Send(packet) })
-//
 // # Packets of a tick
 //
 // The datagrams queued since the last Flush are sent together in one packet. Segments of the reliable channel fill the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -225,7 +226,7 @@ func TestEveryFailureEndsInItsState(t *testing.T) {
 	// The lifetime is counted over all servers, on the client's own clock.
 	t.Run("token expired", func(t *testing.T) {
 		w := newWorld(t, 1)
-		c := w.join(addr(1), w.token(1, nowhere, func(r *TokenRequest) { r.Timeout = -1 }))
+		c := w.join(addr(1), w.token(1, nowhere, func(r *TokenRequest) { r.Timeout = time.Hour }))
 		w.run(29 * time.Second)
 		if c.State() != StateRequesting {
 			t.Errorf("%v after 29 s of 30", c.State())
@@ -246,7 +247,10 @@ func TestEveryFailureEndsInItsState(t *testing.T) {
 // A token whose timeout is negative never times out, on either side; one that never expires can be shown for ever.
 func TestTokenWithoutTimeoutAndExpiryLastsForEver(t *testing.T) {
 	w := newWorld(t, 1)
-	token := w.token(1, func(r *TokenRequest) { r.Timeout, r.Lifetime = -1, -1 })
+	token := w.token(1)
+	w.reseal(token, func(public *ConnectToken, private *PrivateToken) {
+		public.Expires, public.TimeoutSeconds, private.TimeoutSeconds = math.MaxUint64, -1, -1
+	})
 	w.now = w.now.Add(24 * 365 * 50 * time.Hour)
 	c := w.connected(addr(1), token)
 	w.now = w.now.Add(24 * 365 * 50 * time.Hour)

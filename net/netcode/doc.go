@@ -13,20 +13,6 @@
 // counters are results. Payloads may be lost and reordered and are not retransmitted; net/link builds channels on them.
 // The backend that makes the tokens authenticates people.
 //
-// # A server
-//
-//	var out netcode.Outbox
-//	for each datagram from the socket {
-//		switch e := server.Receive(&out, datagram, from, now); e.Kind {
-//		case netcode.Connected:    // e.Slot identifies the client from now on; server.UserData(e.Slot) is the token's user data
-//		case netcode.Payload:      // e.Payload aliases datagram
-//		case netcode.Disconnected: // by the client
-//		}
-//	}
-//	events = server.Update(&out, now, events[:0])
-//	for i := range out.Len() { to, packet := out.At(i); write it to the socket }
-//	out.Reset()
-//
 // # Tasks
 //
 //   - connect: [GenerateToken] on the backend, [Client.Connect] on the client

@@ -48,8 +48,7 @@ type Verdict struct {
 // judge calls Admit. It returns Replace with a free slot for Accept.
 func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip.AddrPort) Verdict {
 	a := &s.scratch.arrival
-	*a = Arrival{ClientID: clientID, UserData: userData, From: from, SameClient: -1, SameAddr: -1,
-		Free: len(s.slots) - s.connected}
+	*a = Arrival{ClientID: clientID, UserData: userData, From: from, SameClient: -1, SameAddr: -1, Free: len(s.slots) - s.Clients()}
 	if i, ok := s.byClient[clientID]; ok {
 		a.SameClient = int(i)
 	}
@@ -218,7 +217,6 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 		seal: newAEAD(&p.serverToClient), open: open,
 		addr: from, clientID: clientID, userData: *userData,
 	}
-	s.connected++
 	s.byAddr[from] = int32(v.Slot)
 	s.byClient[c.clientID] = int32(v.Slot)
 	s.pending.remove(p)

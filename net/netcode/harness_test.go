@@ -82,6 +82,23 @@ func (t *ConnectToken) Open(key Key) (*PrivateToken, error) {
 	return private, private.take(plain[:])
 }
 
+// reseal changes both parts of a token in place.
+func (w *world) reseal(token []byte, change func(*ConnectToken, *PrivateToken)) {
+	w.tb.Helper()
+	public, err := ParseConnectToken(token)
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	private, err := public.Open(w.key)
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	change(public, private)
+	private.put(public.sealed[:])
+	sealToken(public.sealed[:], newTokenAEAD(&w.key), public.ProtocolID, public.Expires, public.nonce[:])
+	public.put(token)
+}
+
 // addr is the n-th client address.
 func addr(n int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), uint16(1024+n%50000))

@@ -95,7 +95,6 @@ type Server struct {
 	challenges uint64 // challenge tokens made; the sequence of the next one
 	global     uint64 // sequence of the next challenge or denial packet
 	slots      []slot
-	connected  int
 	byAddr     map[netip.AddrPort]int32
 	byClient   map[uint64]int32
 	pending    pendingTable
@@ -280,11 +279,10 @@ func (s *Server) free(i int) {
 	delete(s.byAddr, c.addr)
 	delete(s.byClient, c.clientID)
 	*c = slot{}
-	s.connected--
 }
 
 // Clients returns the number of connected clients.
-func (s *Server) Clients() int { return s.connected }
+func (s *Server) Clients() int { return len(s.byAddr) }
 
 // Connected reports whether a slot has a client. It is false for numbers that are no slot.
 func (s *Server) Connected(slot int) bool {

@@ -20,7 +20,7 @@ type Key [KeySize]byte
 // Defaults of TokenRequest.
 const (
 	DefaultLifetime = 45 * time.Second
-	DefaultTimeout  = 10 * time.Second
+	DefaultTimeout  = 5 * time.Second
 )
 
 // ErrToken is wrapped by every error about the bytes of a token.
@@ -55,11 +55,9 @@ type TokenRequest struct {
 	Servers []netip.AddrPort
 	// UserData is sent to the server: at most UserDataSize bytes, zero padded.
 	UserData []byte
-	// Lifetime is how long the token is valid, in whole seconds. Zero: DefaultLifetime. Negative: without an end, for
-	// development only, because no server keeps used tokens without an end.
+	// Lifetime is how long the token is valid, in whole seconds, at least one. Zero: DefaultLifetime.
 	Lifetime time.Duration
-	// Timeout ends a connection if nothing arrives, in whole seconds. Zero: DefaultTimeout. Negative: never (development
-	// only).
+	// Timeout ends a connection if nothing arrives, in whole seconds, at least one. Zero: DefaultTimeout.
 	Timeout time.Duration
 	// Random is the source of keys and nonce. Nil: crypto/rand. A fixed source makes tokens reproducible in tests.
 	Random io.Reader
@@ -69,9 +67,9 @@ func (r *TokenRequest) validate() error {
 	switch {
 	case len(r.UserData) > UserDataSize:
 		return fmt.Errorf("netcode: TokenRequest.UserData has %d bytes, want at most %d", len(r.UserData), UserDataSize)
-	case r.Lifetime > 0 && r.Lifetime < time.Second:
+	case r.Lifetime < time.Second:
 		return fmt.Errorf("netcode: TokenRequest.Lifetime is %v, want at least 1s", r.Lifetime)
-	case r.Timeout > 0 && (r.Timeout < time.Second || r.Timeout > math.MaxInt32*time.Second):
+	case r.Timeout < time.Second || r.Timeout > math.MaxInt32*time.Second:
 		return fmt.Errorf("netcode: TokenRequest.Timeout is %v, want 1s to 2^31-1 s", r.Timeout)
 	}
 	return checkAddresses("TokenRequest.Servers", r.Servers, MaxServers)
@@ -91,19 +89,13 @@ func checkAddresses(field string, list []netip.AddrPort, most int) error {
 // GenerateToken makes a connect token of TokenSize bytes. It contains the keys of the connection, so send it to the client
 // over a private channel. now is the time of the backend; servers compare the expiry with their own time.
 func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
+	r.Lifetime, r.Timeout = cmp.Or(r.Lifetime, DefaultLifetime), cmp.Or(r.Timeout, DefaultTimeout)
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
 	public := ConnectToken{ProtocolID: r.ProtocolID, Created: unixSeconds(now)}
-	lifetime, timeout := cmp.Or(r.Lifetime, DefaultLifetime), cmp.Or(r.Timeout, DefaultTimeout)
-	public.Expires = math.MaxUint64
-	if lifetime > 0 {
-		public.Expires = public.Created + uint64(lifetime/time.Second)
-	}
-	public.TimeoutSeconds = -1
-	if timeout > 0 {
-		public.TimeoutSeconds = int32(timeout / time.Second)
-	}
+	public.Expires = public.Created + uint64(r.Lifetime/time.Second)
+	public.TimeoutSeconds = int32(r.Timeout / time.Second)
 	random := r.Random
 	if random == nil {
 		random = rand.Reader

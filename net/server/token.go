@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -23,9 +22,6 @@ type Ticket struct {
 	Timeout    time.Duration    // ends the connection if nothing arrives; 0: 5 s. At least 1 s
 }
 
-// defaultTimeout is the default of Ticket.Timeout. Keep-alives are sent ten times a second.
-const defaultTimeout = 5 * time.Second
-
 // Mint makes a connect token, of netcode.TokenSize bytes. Send it to the client over a private channel. It is valid for one
 // connection. Pass.Issued is set to now if it is zero.
 func Mint(t Ticket, now time.Time) ([]byte, error) {
@@ -41,7 +37,7 @@ func Mint(t Ticket, now time.Time) ([]byte, error) {
 	}
 	return netcode.GenerateToken(netcode.TokenRequest{
 		ProtocolID: t.ProtocolID, Key: t.Key, ClientID: t.ClientID, Servers: t.Addresses, UserData: user,
-		Lifetime: t.Lifetime, Timeout: cmp.Or(t.Timeout, defaultTimeout),
+		Lifetime: t.Lifetime, Timeout: t.Timeout,
 	}, now)
 }
 

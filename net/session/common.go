@@ -14,7 +14,6 @@ type common struct {
 	coder     coder
 	epoch     uint8 // of current strategy messages and datagrams
 	now       systems.Time
-	silence   systems.Time // since the last message from the peer
 	timeout   systems.Time
 	nextPing  systems.Time
 	sampled   bool // stats.RTT is measured
@@ -44,11 +43,7 @@ func (c *common) Err() error {
 }
 
 // Stats returns the counters of the session.
-func (c *common) Stats() Stats {
-	s := c.stats
-	s.Silence = c.silence
-	return s
-}
+func (c *common) Stats() Stats { return c.stats }
 
 // RTT returns the smoothed round trip time; ok is false before the first measurement.
 func (c *common) RTT() (rtt systems.Time, ok bool) { return c.stats.RTT, c.sampled }
@@ -80,7 +75,7 @@ func (c *common) sendStrategy(ch systems.Channel, b []byte) {
 }
 
 func (c *common) received(b []byte) {
-	c.silence = 0
+	c.stats.Silence = 0
 	c.stats.MessagesReceived++
 	c.stats.BytesReceived += uint64(len(b))
 }
@@ -130,7 +125,7 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	}
 	// A long gap between two Frames is a pause of this host. It counts as a quarter of the timeout at most, so that
 	// messages that arrived meanwhile are received before the session is ended.
-	if c.silence += min(elapsed, c.timeout/4); c.silence >= c.timeout {
+	if c.stats.Silence += min(elapsed, c.timeout/4); c.stats.Silence >= c.timeout {
 		c.End(CodeTimeout, "")
 		return
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"tendon/ecs"
@@ -50,7 +49,7 @@ type ServerConfig struct {
 	Fingerprint uint64
 	// Build and Target must equal those of the client. Both empty: they are not compared, for games without floats.
 	Build, Target string
-	// TickRate is in ticks per second. The messages of the client are limited to a few per tick. Required.
+	// TickRate is that of the game, in ticks per second. The messages of the client are limited to a few per tick.
 	TickRate int
 	// ImageRate is the budget for images, in bytes per second; 0: 131072.
 	ImageRate int
@@ -76,20 +75,14 @@ const (
 	loadTimeout  = 60 * systems.Second // from when an image is sent until it is loaded
 )
 
-// ErrConfig is wrapped by every error about a Config.
-var ErrConfig = errors.New("session: bad Config")
-
-// NewServer returns the server's end of a session that begins now.
+// NewServer returns the server's end of a session that begins now. It fails if ImageRate or Timeout is out of range.
 func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
-	if c.TickRate < 1 || c.TickRate > 1000 {
-		return nil, fmt.Errorf("%w: TickRate is %d, want 1 to 1000 ticks per second", ErrConfig, c.TickRate)
-	}
 	c.ImageRate = cmp.Or(c.ImageRate, 128<<10)
 	if c.ImageRate < 1<<10 || c.ImageRate > 1<<28 {
-		return nil, fmt.Errorf("%w: ImageRate is %d, want 0 or 1024 to 268435456 bytes per second", ErrConfig, c.ImageRate)
+		return nil, fmt.Errorf("session: ServerConfig.ImageRate is %d, want 0 or 1024 to 268435456 bytes per second", c.ImageRate)
 	}
 	if c.Timeout < 0 {
-		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
+		return nil, fmt.Errorf("session: ServerConfig.Timeout is %v, want 0 or more", c.Timeout)
 	}
 	return &Server{
 		common: newCommon(t, cmp.Or(c.Timeout, 5*systems.Second), now), config: c, piece: -1, deadline: now + helloTimeout,

@@ -4,14 +4,7 @@
 //
 // Bytes off the wire are hostile, so a [Reader] checks before it acts. It compares every length and count with its
 // bound and with the bytes that are left before it slices or allocates. It refuses an encoding that is not the shortest
-// one. The first error stays, so a decoder ends in one check:
-//
-//	func decodePing(b []byte) (p ping, err error) {
-//		r := wire.NewReader(b)
-//		p.sequence = r.U16()
-//		p.sent = r.Uvarint()
-//		return p, r.Close() // short, oversized, padded or trailing: one error
-//	}
+// one. The first error stays, so a decoder ends in one check of [Reader.Close].
 //
 // # Tasks
 //

@@ -72,37 +72,27 @@ func (r *Reader) Bytes(n int) []byte {
 // Rest takes everything that is left, aliasing the input.
 func (r *Reader) Rest() []byte { return r.Bytes(len(r.buf)) }
 
-// U8 reads one byte.
-func (r *Reader) U8() uint8 {
-	if b := r.Bytes(1); b != nil {
-		return b[0]
+// zeros is read after a failure.
+var zeros [8]byte
+
+func (r *Reader) fixed(n int) []byte {
+	if b := r.Bytes(n); b != nil {
+		return b
 	}
-	return 0
+	return zeros[:n]
 }
+
+// U8 reads one byte.
+func (r *Reader) U8() uint8 { return r.fixed(1)[0] }
 
 // U16 reads two bytes, little endian.
-func (r *Reader) U16() uint16 {
-	if b := r.Bytes(2); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
+func (r *Reader) U16() uint16 { return binary.LittleEndian.Uint16(r.fixed(2)) }
 
 // U32 reads four bytes, little endian.
-func (r *Reader) U32() uint32 {
-	if b := r.Bytes(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
+func (r *Reader) U32() uint32 { return binary.LittleEndian.Uint32(r.fixed(4)) }
 
 // U64 reads eight bytes, little endian.
-func (r *Reader) U64() uint64 {
-	if b := r.Bytes(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
+func (r *Reader) U64() uint64 { return binary.LittleEndian.Uint64(r.fixed(8)) }
 
 // Bool reads one byte that must be 0 or 1.
 func (r *Reader) Bool() bool {
