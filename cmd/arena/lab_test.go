@@ -40,7 +40,7 @@ func TestTheArenaMissesOnlyTheGatesThatItIsKnownToMiss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, v := range lab.Judge(&r, c.Game.TickRate) {
+			for _, v := range lab.Judge(&r) {
 				if v.Empty {
 					continue
 				}

@@ -33,29 +33,26 @@ type Config struct {
 	// Snap is the jump that counts as a snap, in world units; 0: 2. A step of the server that deviates from the velocity by
 	// five times as much is a teleport.
 	Snap float64
-	// Cap is the age up to which a view counts in Shots.InCap, when the server uses its input; 0: 250 ms, the default limit
-	// of lag compensation.
-	Cap time.Duration
 	// Judged refuses a Config for which the gates do not hold: see Unjudged.
 	Judged bool
 	// Jobs is the number of matches that are played side by side; 0: 1. Costs in real time are truest with 1.
 	Jobs int
 	// Clock returns real time since any fixed moment. Optional: without it no costs are measured.
 	Clock func() time.Duration
-	// Progress receives the share of the work that is done, in [0, 1], one call at a time. Optional.
-	Progress func(done float64)
-	// Stop reports whether to end early. It is called from several goroutines. Optional.
-	Stop func() bool
+	// Progress receives the share of the work that is done, in [0, 1], one call at a time. The Run ends early if it returns
+	// false. Optional.
+	Progress func(done float64) bool
 	// Finished receives each result, one call at a time. Optional.
 	Finished func(Result)
 
-	script script // instead of a recorded one
+	script script        // instead of a recorded one
+	cap    time.Duration // up to which age a view counts in Shots.InCap; 0: the default limit of lag compensation
 }
 
 // ErrConfig is wrapped by every error about a Config.
 var ErrConfig = errors.New("lab: bad Config")
 
-// ErrStopped is returned when Config.Stop returned true.
+// ErrStopped is returned when Config.Progress returned false.
 var ErrStopped = errors.New("lab: stopped before the end")
 
 const (
@@ -73,7 +70,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Players = cmp.Or(c.Players, min(usualPlayers, c.Game.MaxPlayers))
 	c.For, c.Settle = cmp.Or(c.For, time.Minute), max(cmp.Or(c.Settle, 5*time.Second), 0)
-	c.Snap, c.Cap, c.Jobs = cmp.Or(c.Snap, usualSnap), cmp.Or(c.Cap, usualCap), cmp.Or(c.Jobs, 1)
+	c.Snap, c.cap, c.Jobs = cmp.Or(c.Snap, usualSnap), cmp.Or(c.cap, usualCap), cmp.Or(c.Jobs, 1)
 	switch {
 	case len(c.Strategies) == 0 || len(c.Profiles) == 0:
 		return c, fmt.Errorf("%w: Strategies or Profiles is empty: there is nothing to measure", ErrConfig)
@@ -90,7 +87,6 @@ func (c Config) withDefaults() (Config, error) {
 		{"Players", c.Players, 1, c.Game.MaxPlayers, c.Players >= 1 && c.Players <= c.Game.MaxPlayers},
 		{"For", c.For, time.Second, time.Hour, c.For >= time.Second && c.For <= time.Hour},
 		{"Settle", c.Settle, 0, time.Hour, c.Settle <= time.Hour},
-		{"Cap", c.Cap, 0, time.Hour, c.Cap >= 0 && c.Cap <= time.Hour},
 		{"Jobs", c.Jobs, 1, 64, c.Jobs >= 1 && c.Jobs <= 64},
 	} {
 		if !bound.ok {

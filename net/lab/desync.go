@@ -43,9 +43,9 @@ const (
 
 // plantedDesync causes a desync on player 0's client and follows it.
 type plantedDesync struct {
-	report    Desync
+	Desync
 	entity    ecs.Entity // that the fault moves
-	tick      ecs.Tick   // of the fault
+	from      ecs.Tick   // of the fault
 	applied   bool       // the tick was computed
 	since     time.Duration
 	resyncs   uint64 // of the client before
@@ -57,14 +57,13 @@ const faultWay = 3
 
 // causeDesync moves the avatar towards the mean position of all entities, in the next tick that the client computes.
 func (w *liveMatch) causeDesync() {
-	core := w.own.Core
-	s := core.Stats()
-	w.desync = plantedDesync{report: Desync{Outcome: Absent}, tick: s.Strategy.Present + 1, since: w.Net.Now(), resyncs: s.Resyncs}
+	s := w.own.Core.Stats()
+	w.desync = plantedDesync{Desync: Desync{Outcome: Absent}, from: s.Strategy.Present + 1, since: w.Net.Now(), resyncs: s.Resyncs}
 	if !w.own.Live() {
 		return
 	}
 	d, way := &w.desync, fixed.Vec3{X: fixed.FromInt(faultWay)}
-	_, current, _, _ := core.Snapshots(w.own.Now())
+	_, current, _, _ := w.own.Core.Snapshots(w.own.Now())
 	sum, count, at := 0.0, 0.0, 0.0
 	for e := range current.Entities {
 		m, ok := current.Motion(e)
@@ -82,9 +81,9 @@ func (w *liveMatch) causeDesync() {
 	if at*count > sum {
 		way.X = -way.X
 	}
-	d.report.Outcome = Pending
-	w.own.Fault(d.tick, func(world *ecs.World) {
-		if d.report.Outcome == Pending {
+	d.Outcome = Pending
+	w.own.Fault(d.from, func(world *ecs.World) {
+		if d.Outcome == Pending {
 			d.applied = world.Image().Displace(d.entity, way) || d.applied
 		}
 	})
@@ -95,33 +94,34 @@ const (
 	outcomeWait = 3 * time.Second
 	// checksumWait is how long a strategy with checksums has to find it.
 	checksumWait = 10 * time.Second
+	// maxDifferences is the number of differences among which the avatar's is searched.
+	maxDifferences = 100
 )
 
 // followDesync finds the outcome of a pending desync.
 func (w *liveMatch) followDesync() {
 	d := &w.desync
-	if d.report.Outcome != Pending {
+	if d.Outcome != Pending {
 		return
 	}
 	w.compareStates()
 	passed := w.Net.Now() - d.since
-	d.report.After = milliseconds(passed)
-	s := w.own.Core.Stats()
+	d.After = milliseconds(passed)
 	found := w.own.Core.Desyncs()
 	switch {
-	case len(found) > 0 && s.Resyncs > d.resyncs && found[len(found)-1].Tick >= d.tick:
-		if d.report.Outcome = Found; d.report.Component == "" {
-			d.report.name(found[len(found)-1])
+	case len(found) > 0 && w.own.Core.Stats().Resyncs > d.resyncs && found[len(found)-1].Tick >= d.from:
+		if d.Outcome = Found; d.Component == "" {
+			d.name(found[len(found)-1])
 		}
 	case w.strategy.Needs.Exact && passed < checksumWait:
 	case w.strategy.Needs.Exact:
-		d.report.Outcome = Vanished
+		d.Outcome = Vanished
 	case d.corrected:
-		d.report.Outcome = Corrected
+		d.Outcome = Corrected
 	case passed > outcomeWait && d.applied:
-		d.report.Outcome = Adopted
+		d.Outcome = Adopted
 	case passed > outcomeWait:
-		d.report.Outcome = Immune
+		d.Outcome = Immune
 	}
 }
 
@@ -129,11 +129,11 @@ func (w *liveMatch) followDesync() {
 // The client itself reports a later one, after one difference has led to others.
 func (w *liveMatch) compareStates() {
 	d := &w.desync
-	if !w.strategy.Needs.Exact || d.report.Component != "" {
+	if !w.strategy.Needs.Exact || d.Component != "" {
 		return
 	}
 	_, _, confirmed, _ := w.own.Core.Snapshots(w.own.Now())
-	if confirmed.Empty() || confirmed.Tick() < d.tick {
+	if confirmed.Empty() || confirmed.Tick() < d.from {
 		return
 	}
 	server, ok := w.states.At(confirmed.Tick())
@@ -143,26 +143,18 @@ func (w *liveMatch) compareStates() {
 	all := image.Differences(confirmed, server, maxDifferences)
 	if len(all) > 0 {
 		of := slices.IndexFunc(all, func(x image.Difference) bool { return x.Entity == d.entity })
-		d.report.name(all[max(of, 0)])
+		d.name(all[max(of, 0)])
 	}
 }
 
-// maxDifferences is the number of differences among which the avatar's is searched.
-const maxDifferences = 100
-
-// name stores a difference.
+// name stores a difference. Its entity is described to a reader of the page.
 func (d *Desync) name(of image.Difference) {
-	d.Component, d.Entity, d.Field, d.Here, d.There, d.Tick = of.Component, entityName(of.Entity), of.Field, of.Here, of.There, uint64(of.Tick)
-}
-
-// entityName describes an entity to a reader of the page.
-func entityName(e ecs.Entity) string {
-	if e.IsZero() {
-		return ""
+	d.Component, d.Field, d.Here, d.There, d.Tick = of.Component, of.Field, of.Here, of.There, uint64(of.Tick)
+	if of.Entity.IsZero() {
+		return
 	}
-	owner := "the world"
-	if p, ok := e.Owner().Player(); ok {
-		owner = fmt.Sprintf("player %d", p+1)
+	d.Entity = fmt.Sprintf("of the world, born in tick %d", of.Entity.Born)
+	if p, ok := of.Entity.Owner().Player(); ok {
+		d.Entity = fmt.Sprintf("of player %d, born in tick %d", p+1, of.Entity.Born)
 	}
-	return fmt.Sprintf("of %s, born in tick %d", owner, e.Born)
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 	"slices"
+	"time"
 
 	"tendon/ecs"
 )
@@ -14,7 +15,7 @@ type display struct {
 	history *history
 	seat    ecs.Player
 	snap    float64  // world units
-	limit   float64  // ms: see Config.Cap
+	limit   float64  // ms: see Config.cap
 	ahead   float64  // how long a frame waits to be judged, in seconds: the most that a picture may be ahead of the server
 	begun   float64  // server's time, in ticks, when measuring began
 	frames  []frame  // to be judged, oldest first
@@ -44,8 +45,12 @@ type shownEntity struct {
 	pos, vel vec
 }
 
-// ahead is display.ahead of a Run, in seconds.
-const ahead = 2.0
+const (
+	// ahead is display.ahead of a Run, in seconds.
+	ahead = 2.0
+	// afterwards is how long a Run goes on after measuring, until all frames are judged.
+	afterwards = (ahead + 1) * time.Second
+)
 
 // show adds the picture of a view. at is the server's time, shown the own timeline's.
 func (d *display) show(v *ecs.View, at, shown float64, players int) {

@@ -230,7 +230,7 @@ func TestAViewWithoutItsNewestStateShowsNoInput(t *testing.T) {
 	}
 	p := player{match: &match{Match: &matchsim.Match{Net: simnet.New(simnet.Config{})}}, inputs: newLatency()}
 	in := steers.Pack(steer{DX: 1})
-	p.inputs.give(in, 0)
+	p.inputs.give(in, 0, true)
 	var before, after image.Snapshot
 	w.Image().Save(&before)
 	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{in, {}, {}, {}}})
@@ -256,7 +256,7 @@ func TestAnAgeThatGrowsIsFollowed(t *testing.T) {
 	}
 }
 
-func newLatency() latency { return latency{samples: &samples{}, until: forever} }
+func newLatency() latency { return latency{samples: &samples{}} }
 
 // A change of input counts once, from the frame that gives it to the first frame that shows it.
 func TestChangesOfInputAreFollowedByTheirValue(t *testing.T) {
@@ -264,15 +264,15 @@ func TestChangesOfInputAreFollowedByTheirValue(t *testing.T) {
 	none := steers.Pack(steer{})
 	p := newLatency()
 	ms := time.Millisecond
-	p.give(none, 0) // no change
-	p.give(a, 10*ms)
-	p.give(a, 20*ms)
+	p.give(none, 0, true) // no change
+	p.give(a, 10*ms, true)
+	p.give(a, 20*ms, true)
 	p.show(none, 20*ms)
 	p.show(a, 30*ms)
 	p.show(none, 40*ms) // removed by a correction …
 	p.show(a, 50*ms)    // … and shown again
-	p.give(b, 60*ms)
-	p.give(a, 70*ms)
+	p.give(b, 60*ms, true)
+	p.give(a, 70*ms, true)
 	p.use(a, 5)
 	p.confirmUpTo(4, 80*ms)
 	p.confirmUpTo(6, 90*ms)
@@ -290,15 +290,15 @@ func TestChangesOfInputAreFollowedByTheirValue(t *testing.T) {
 	}
 	// A change that is never shown by itself counts with the one that replaced it.
 	p = newLatency()
-	p.give(a, 10*ms)
-	p.give(b, 20*ms)
+	p.give(a, 10*ms, true)
+	p.give(b, 20*ms, true)
 	p.show(b, 50*ms)
 	if want := []float64{40, 30}; !equal(p.display, want) {
 		t.Errorf("shown after %v, want %v", p.display, want)
 	}
 	// Changes that are never shown are bounded.
 	for i := range 3 * maxChanges {
-		p.give(steers.Pack(steer{DX: int8(i % 100), DY: int8(i / 100 % 100)}), ms)
+		p.give(steers.Pack(steer{DX: int8(i % 100), DY: int8(i / 100 % 100)}), ms, true)
 	}
 	if len(p.list) > maxChanges || p.shown < 0 || p.shown > len(p.list) {
 		t.Errorf("%d changes are followed, %d shown", len(p.list), p.shown)
@@ -321,27 +321,27 @@ func equal(a, b []float64) bool {
 func TestHeadersCountOncePerPacket(t *testing.T) {
 	var m meter
 	m.flush(0)
-	if m.traffic != (traffic{}) {
-		t.Errorf("nothing sent: %+v", m.traffic)
+	if m != (meter{}) {
+		t.Errorf("nothing sent: %+v", m)
 	}
 	m.send(systems.Datagram, 20)
 	m.send(systems.Datagram, 30)
 	m.flush(0)
-	if want := (traffic{payload: 50, packets: 1, wire: 28 + 19 + 1 + 2*3 + 50, mostWire: 104}); m.traffic != want {
-		t.Errorf("two datagrams: %+v, want %+v", m.traffic, want)
+	if want := (meter{payload: 50, packets: 1, wire: 28 + 19 + 1 + 2*3 + 50, mostWire: 104, bytes: 104}); m != want {
+		t.Errorf("two datagrams: %+v, want %+v", m, want)
 	}
 	m.begin()
 	m.send(systems.Reliable, 3000) // in three segments, which need three packets
 	m.flush(time.Second)
 	if want := uint64(3*48 + 3*(3+24) + 2 + 3000); m.packets != 3 || m.wire != want {
-		t.Errorf("a reliable message: %+v, want %d bytes", m.traffic, want)
+		t.Errorf("a reliable message: %+v, want %d bytes", m, want)
 	}
 	m.begin()
 	m.acknowledge(systems.Reliable, 10)
 	m.acknowledge(systems.Datagram, 10)
 	m.flush(2 * time.Second)
 	if m.wire != 48+24 {
-		t.Errorf("an acknowledgement: %+v", m.traffic)
+		t.Errorf("an acknowledgement: %+v", m)
 	}
 }
 

@@ -44,7 +44,7 @@
 //     Agreement is the share of rays that hit the same player, or none, in the picture and on the server. The server's world
 //     is that of the tick that uses the input, as its systems see it for this shooter ([image.Image.Targets]). A player's body
 //     is its first entity with a Bounds role, and nothing else stops a ray. Within the cap are shots whose view is no older
-//     than Config.Cap when the server uses the input, by the remote age.
+//     than 250 ms when the server uses the input, by the remote age.
 //   - hit in the past: how far the server looked back for a hit. The lab knows no walls, so this is the longest that a player
 //     can have been behind cover and be hit.
 //   - late, substituted: own inputs that arrived after their tick, and those that the server substituted.

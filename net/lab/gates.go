@@ -4,72 +4,73 @@ import "fmt"
 
 // Gate is a bound that a strategy must keep on a profile, with its default settings.
 type Gate struct {
-	Strategy string  `json:"strategy"`
-	Profile  string  `json:"profile"`
-	Measure  Measure `json:"measure"`
-	Most     float64 `json:"most"` // the value that must not be exceeded
+	Strategy string   `json:"strategy"`
+	Profile  string   `json:"profile"`
+	Measure  *Measure `json:"measure"`
+	Most     float64  `json:"most"` // the value that must not be exceeded
 }
 
-// Measure is a value of a Result that a gate bounds. Its text names the value and its unit.
-type Measure string
-
-// The measures of the gates.
-const (
-	DisplayMs        Measure = "input to display, median, ms"
-	DisplayTicks     Measure = "input to display, median, ticks"
-	BeyondRTTTicks   Measure = "input to display, median, beyond a round trip, ticks"
-	StallPercent     Measure = "stalled, %"
-	DesyncCount      Measure = "desyncs"
-	CorrectionRate   Measure = "corrections of a client, a minute"
-	OthersCorrection Measure = "corrections that no own input made necessary, a minute"
-	CorrectionSize   Measure = "size of corrections, 99th percentile, world units"
-	SnapRate         Measure = "snaps of a client, a minute"
-	RemoteAgeMs      Measure = "age of the others, median, ms"
-	FreezeRate       Measure = "freezes of a client, a minute"
-	ErrorSeconds     Measure = "remote error, in seconds of the others' motion"
-	WindowTicks      Measure = "ticks predicted, 99th percentile"
-	ShotsOff         Measure = "lines of fire on which server and screen differ, %"
-	ShotsOffInCap    Measure = "lines of fire on which server and screen differ, of views within the cap, %"
-)
-
-// measures are the values of the measures. ticks is the game's ticks per millisecond; ok is false if the match had nothing
-// of the kind.
-var measures = map[Measure]func(r *Result, ticks float64) (v float64, ok bool){
-	DisplayMs:    func(r *Result, _ float64) (float64, bool) { return r.Display.P50, r.Display.N > 0 },
-	DisplayTicks: func(r *Result, ticks float64) (float64, bool) { return r.Display.P50 * ticks, r.Display.N > 0 },
-	BeyondRTTTicks: func(r *Result, ticks float64) (float64, bool) {
-		return (r.Display.P50 - r.RTT) * ticks, r.Display.N > 0 && r.RTT > 0
-	},
-	StallPercent:   func(r *Result, _ float64) (float64, bool) { return r.Stall.Percent, true },
-	DesyncCount:    func(r *Result, _ float64) (float64, bool) { return float64(r.Desyncs), r.Exact },
-	CorrectionRate: func(r *Result, _ float64) (float64, bool) { return r.Corrections.PerMinute, r.Own.N > 0 },
-	OthersCorrection: func(r *Result, _ float64) (float64, bool) {
-		c := &r.Corrections
-		return c.PerMinute * float64(c.Causes.Remote+c.Causes.Resync) / float64(max(c.Size.N, 1)), r.Own.N > 0
-	},
-	CorrectionSize: func(r *Result, _ float64) (float64, bool) { return r.Corrections.Size.P99, r.Own.N > 0 },
-	SnapRate:       func(r *Result, _ float64) (float64, bool) { return r.Jumps.SnapsRate, r.Absolute.N > 0 },
-	RemoteAgeMs:    func(r *Result, _ float64) (float64, bool) { return r.Remote.P50, r.Remote.N > 0 },
-	FreezeRate:     func(r *Result, _ float64) (float64, bool) { return r.Freeze.PerMinute, r.Paces > 0 },
-	ErrorSeconds: func(r *Result, _ float64) (float64, bool) {
-		return r.Absolute.RMS / max(r.Speed, tiny), r.Absolute.N > 0 && r.Speed > 0
-	},
-	WindowTicks:   func(r *Result, _ float64) (float64, bool) { return r.Window.P99, r.Window.N > 0 },
-	ShotsOff:      func(r *Result, _ float64) (float64, bool) { return 100 - r.Shots.Agree, r.Shots.N > 0 },
-	ShotsOffInCap: func(r *Result, _ float64) (float64, bool) { return 100 - r.Shots.AgreeInCap, r.Shots.InCap > 0 },
+// Measure is a value of a Result that a gate bounds. ok is false if the match had nothing of the kind.
+type Measure struct {
+	text    string // names the value and its unit
+	premise string
+	value   func(r *Result) (v float64, ok bool)
 }
 
-const predictable = "meant for players whom no other player or item pushes, wounds or heals, which no client can predict"
+// String returns the value's name and unit.
+func (m *Measure) String() string { return m.text }
 
-var premises = map[Measure]string{
-	CorrectionRate: predictable, OthersCorrection: predictable, CorrectionSize: predictable,
-	BeyondRTTTicks: "meant for states whose changes of a round trip fit a datagram; others use the reliable channel, where a lost packet delays them",
-	FreezeRate:     "meant for remote players who keep their speed between updates",
-}
+// MarshalText returns the value's name and unit.
+func (m *Measure) MarshalText() ([]byte, error) { return []byte(m.text), nil }
 
 // Premise returns the kind of game that the measure's gates are meant for, "" for any. In another kind of game a missed
 // gate may be the game's.
-func (m Measure) Premise() string { return premises[m] }
+func (m *Measure) Premise() string { return m.premise }
+
+// The premises of measures.
+const (
+	predictable = "meant for players whom no other player or item pushes, wounds or heals, which no client can predict"
+	small       = "meant for states whose changes of a round trip fit a datagram; others use the reliable channel, where a lost packet delays them"
+	steady      = "meant for remote players who keep their speed between updates"
+)
+
+// The measures of the gates.
+var (
+	DisplayMs    = &Measure{"input to display, median, ms", "", func(r *Result) (float64, bool) { return r.Display.P50, r.Display.N > 0 }}
+	DisplayTicks = &Measure{"input to display, median, ticks", "", func(r *Result) (float64, bool) {
+		return r.Display.P50 * r.ticks, r.Display.N > 0
+	}}
+	BeyondRTTTicks = &Measure{"input to display, median, beyond a round trip, ticks", small, func(r *Result) (float64, bool) {
+		return (r.Display.P50 - r.RTT) * r.ticks, r.Display.N > 0 && r.RTT > 0
+	}}
+	StallPercent   = &Measure{"stalled, %", "", func(r *Result) (float64, bool) { return r.Stall.Percent, true }}
+	DesyncCount    = &Measure{"desyncs", "", func(r *Result) (float64, bool) { return float64(r.Desyncs), r.Exact }}
+	CorrectionRate = &Measure{"corrections of a client, a minute", predictable, func(r *Result) (float64, bool) {
+		return r.Corrections.PerMinute, r.Own.N > 0
+	}}
+	OthersCorrection = &Measure{"corrections that no own input made necessary, a minute", predictable, func(r *Result) (float64, bool) {
+		c := &r.Corrections
+		return c.PerMinute * float64(c.Causes.Remote+c.Causes.Resync) / float64(max(c.Size.N, 1)), r.Own.N > 0
+	}}
+	CorrectionSize = &Measure{"size of corrections, 99th percentile, world units", predictable, func(r *Result) (float64, bool) {
+		return r.Corrections.Size.P99, r.Own.N > 0
+	}}
+	SnapRate    = &Measure{"snaps of a client, a minute", "", func(r *Result) (float64, bool) { return r.Jumps.SnapsRate, r.Absolute.N > 0 }}
+	RemoteAgeMs = &Measure{"age of the others, median, ms", "", func(r *Result) (float64, bool) { return r.Remote.P50, r.Remote.N > 0 }}
+	FreezeRate  = &Measure{"freezes of a client, a minute", steady, func(r *Result) (float64, bool) {
+		return r.Freeze.PerMinute, r.Paces > 0
+	}}
+	ErrorSeconds = &Measure{"remote error, in seconds of the others' motion", "", func(r *Result) (float64, bool) {
+		return r.Absolute.RMS / max(r.Speed, tiny), r.Absolute.N > 0 && r.Speed > 0
+	}}
+	WindowTicks = &Measure{"ticks predicted, 99th percentile", "", func(r *Result) (float64, bool) { return r.Window.P99, r.Window.N > 0 }}
+	ShotsOff    = &Measure{"lines of fire on which server and screen differ, %", "", func(r *Result) (float64, bool) {
+		return 100 - r.Shots.Agree, r.Shots.N > 0
+	}}
+	ShotsOffInCap = &Measure{"lines of fire on which server and screen differ, of views within the cap, %", "", func(r *Result) (float64, bool) {
+		return 100 - r.Shots.AgreeInCap, r.Shots.InCap > 0
+	}}
+)
 
 // Gates are the bounds of the strategies, for four players and default settings.
 var Gates = []Gate{
@@ -138,8 +139,8 @@ func Unjudged(r *Report) string {
 	return ""
 }
 
-// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged. tickRate is the game's.
-func Judge(r *Report, tickRate int) (list []Verdict) {
+// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged.
+func Judge(r *Report) (list []Verdict) {
 	if Unjudged(r) != "" {
 		return nil
 	}
@@ -149,10 +150,9 @@ func Judge(r *Report, tickRate int) (list []Verdict) {
 			if of.Strategy != g.Strategy || of.Profile != g.Profile || of.Failed != "" {
 				continue
 			}
-			value, ok := measures[g.Measure](of, float64(tickRate)/1e3)
-			v := Verdict{Gate: g, Empty: !ok}
-			if ok {
-				v.Value, v.Met, v.Known = value, value <= g.Most+rounding, knownMiss(r.Game, g)
+			v := Verdict{Gate: g, Empty: true}
+			if value, ok := g.Measure.value(of); ok {
+				v = Verdict{Gate: g, Value: value, Met: value <= g.Most+rounding, Known: knownMiss(r.Game, g)}
 			}
 			list = append(list, v)
 		}
@@ -165,12 +165,12 @@ const rounding = 1e-9
 
 // Miss is a gate that is known not to be met in a game.
 type Miss struct {
-	Game     string  `json:"game"` // its name
-	Strategy string  `json:"strategy"`
-	Profile  string  `json:"profile"`
-	Measure  Measure `json:"measure"`
-	Best     float64 `json:"best"` // measured
-	Reason   string  `json:"reason"`
+	Game     string   `json:"game"` // its name
+	Strategy string   `json:"strategy"`
+	Profile  string   `json:"profile"`
+	Measure  *Measure `json:"measure"`
+	Best     float64  `json:"best"` // measured
+	Reason   string   `json:"reason"`
 }
 
 // Misses are the gates that cannot be met, with the best value that was measured and the reason why it is no better. The

@@ -25,7 +25,7 @@ func TestTheStrategiesMeetTheirGates(t *testing.T) {
 	}
 	sums, of := map[Gate]float64{}, map[Gate]int{}
 	known, empty := map[Gate]*Miss{}, map[Gate]bool{}
-	for _, v := range Judge(&r, testGame().TickRate) {
+	for _, v := range Judge(&r) {
 		if v.Empty {
 			empty[v.Gate] = true
 			continue
@@ -65,7 +65,7 @@ func TestAGateIsMetUpToItsBound(t *testing.T) {
 			{Case: Case{Strategy: "lockstep", Profile: "P3"}, Latency: Latency{Display: Spread{N: 1, P50: value}}, Motion: Motion{Stall: Stall{Percent: 0.1}}},
 			{Case: Case{Strategy: "relay", Profile: "P3", Failed: "no client joined"}}, {Case: Case{Strategy: "relay", Profile: "P1"}}, {Case: Case{Strategy: "verify", Profile: "P7"}},
 		}
-		list := Judge(&r, 60)
+		list := Judge(&r)
 		if len(list) != 3 || list[0].Measure != DisplayMs || list[0].Value != value || list[0].Met != met || list[0].Missed() == met || !list[1].Met {
 			t.Errorf("%v: %+v", value, list)
 		}
@@ -79,13 +79,13 @@ func TestAGateIsMetUpToItsBound(t *testing.T) {
 	for _, other := range []Report{{Players: 3, Script: scripted, Snap: 2, Cap: 250}, {Players: 4, Script: "bots", Snap: 2, Cap: 250},
 		{Players: 4, Script: scripted, Snap: 1, Cap: 250}, {Players: 4, Script: scripted, Snap: 2, Cap: 1000}} {
 		other.Results = []Result{{Case: Case{Strategy: "lockstep", Profile: "P3"}}}
-		if list := Judge(&other, 60); Unjudged(&other) == "" || len(list) > 0 {
+		if list := Judge(&other); Unjudged(&other) == "" || len(list) > 0 {
 			t.Errorf("%+v is judged: %v", other, list)
 		}
 	}
 	// Every measure has a value, and every miss a gate.
 	for _, g := range Gates {
-		measures[g.Measure](&Result{}, 0.06)
+		g.Measure.value(&Result{})
 	}
 	for _, m := range Misses {
 		if !slices.ContainsFunc(Gates, func(g Gate) bool { return g.Strategy == m.Strategy && g.Profile == m.Profile && g.Measure == m.Measure }) {

@@ -18,7 +18,7 @@ func Run(c Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots", Snap: c.Snap, Cap: milliseconds(c.Cap)}
+	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots", Snap: c.Snap, Cap: milliseconds(c.cap)}
 	if !c.Bots {
 		report.Script = scripted
 	}
@@ -32,15 +32,14 @@ func Run(c Config) (Report, error) {
 			return report, err
 		}
 	}
-	w := &work{config: &c}
+	w := &work{config: &c, expected: c.For + c.Settle + afterwards + time.Second}
+	w.cells = make([]cell, 0, len(c.Strategies)*len(c.Profiles))
+	queue := make(chan *cell, cap(w.cells))
 	for _, s := range c.Strategies {
 		for _, p := range c.Profiles {
 			w.cells = append(w.cells, cell{strategy: s, profile: p})
+			queue <- &w.cells[len(w.cells)-1]
 		}
-	}
-	queue := make(chan *cell, len(w.cells))
-	for i := range w.cells {
-		queue <- &w.cells[i]
 	}
 	close(queue)
 	var workers sync.WaitGroup
@@ -65,11 +64,13 @@ const scripted = "script"
 
 // work is all matches of a Run. Its workers share it under the mutex.
 type work struct {
-	config *Config
-	cells  []cell
+	config   *Config
+	cells    []cell
+	expected time.Duration // virtual time of a match
 
-	mu  sync.Mutex
-	err error
+	mu     sync.Mutex
+	played time.Duration // by all matches, each up to the expected time
+	err    error
 }
 
 // cell is one match of the table.
@@ -93,7 +94,7 @@ func (w *work) play(c *cell) {
 		clock = func() time.Duration { return 0 }
 	}
 	begin := clock()
-	m, err := newScripted(w.config, c.strategy, c.profile)
+	m, err := newMatch(w.config, c.strategy, c.profile, w.config.Players)
 	if err == nil {
 		err = m.play(func(d time.Duration) error { return w.advance(c, d) })
 	}
@@ -109,44 +110,27 @@ func (w *work) play(c *cell) {
 	case err != nil:
 		r.Failed = err.Error()
 	default:
-		m.report(r)
+		m.report(r, w.config.For)
 	}
+	_ = w.advance(c, w.expected) // the match is finished, whether or not the others go on
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.done = true
-	w.progress(c, w.expected())
 	if w.config.Finished != nil {
 		w.config.Finished(*r)
 	}
 }
 
-// expected is the virtual time that a match is expected to take.
-func (w *work) expected() time.Duration {
-	return w.config.For + w.config.Settle + time.Duration((ahead+1)*float64(time.Second)) + time.Second
-}
-
-// advance adds virtual time that passed in a match.
+// advance adds virtual time that passed in a match, and reports the work that is done. A match counts for at most the
+// expected time. An error ends the match.
 func (w *work) advance(c *cell, d time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.config.Stop != nil && w.config.Stop() {
+	before := min(c.played, w.expected)
+	c.played += d
+	w.played += min(c.played, w.expected) - before
+	if w.err == nil && w.config.Progress != nil && !w.config.Progress(w.played.Seconds()/w.expected.Seconds()/float64(len(w.cells))) {
 		w.err = ErrStopped
 	}
-	if w.err == nil {
-		w.progress(c, d)
-	}
 	return w.err
-}
-
-// progress adds virtual time of a match and reports the work that is done. A match counts for at most the expected time.
-func (w *work) progress(c *cell, d time.Duration) {
-	c.played += d
-	if w.config.Progress == nil {
-		return
-	}
-	played := time.Duration(0)
-	for i := range w.cells {
-		played += min(w.cells[i].played, w.expected())
-	}
-	w.config.Progress(played.Seconds() / w.expected().Seconds() / float64(len(w.cells)))
 }

@@ -78,7 +78,7 @@ func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *ma
 		}
 		return steers.Pack(steer{})
 	})
-	m, err = newScripted(&c, s, c.Profiles[0])
+	m, err = newMatch(&c, s, c.Profiles[0], c.Players)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,18 +222,19 @@ func TestAStoppedRunReturnsTheFinishedMatches(t *testing.T) {
 	finished, last := 0, 0.0
 	c := Config{Game: testGame(), Strategies: strategies[:3], Profiles: profiles(t, "P0"), For: time.Second, Settle: -1, script: turns(50)}
 	c.Finished = func(Result) { finished++ }
-	c.Progress = func(done float64) {
+	stops := true
+	c.Progress = func(done float64) bool {
 		if done < last || done > 1+1e-9 {
 			t.Errorf("progress is %v after %v", done, last)
 		}
 		last = done
+		return !stops || finished != 1 || last <= 0.5
 	}
-	c.Stop = func() bool { return finished == 1 && last > 0.5 }
 	r, err := Run(c)
 	if !errors.Is(err, ErrStopped) || len(r.Results) != 1 || finished != 1 || last <= 0.5 {
 		t.Errorf("%v, %d results, %d finished, progress %v", err, len(r.Results), finished, last)
 	}
-	finished, last, c.Stop = 0, 0, nil
+	finished, last, stops = 0, 0, false
 	mustRun(t, c)
 	if math.Abs(last-1) > 1e-9 || finished != 3 {
 		t.Errorf("progress at the end is %v, %d matches were finished", last, finished)

@@ -22,9 +22,6 @@ import (
 type Live struct {
 	matches []*liveMatch
 	probe   *probe
-	now     time.Duration // virtual
-	clock   time.Duration // of the caller, at the last Advance
-	started bool
 	pace    float64       // recent share of the caller's time that the matches kept up with, in [0, 1]
 	due     time.Duration // when the next reading is; 0: the matches are not shown yet
 	count   uint64        // of readings
@@ -46,10 +43,8 @@ type Own struct {
 	// Strategy is the client's, if its settings differ from the server's. It has the same name. The zero Strategy is the
 	// server's.
 	Strategy systems.Strategy
-	// InputDelay is in ticks, in [0, 30].
-	InputDelay int
-	// MaxPrediction is the prediction window in ticks, in [0, 60]; 0: the strategy's default.
-	MaxPrediction int
+	// InputDelay and MaxPrediction are as in client.Config.
+	InputDelay, MaxPrediction int
 }
 
 const (
@@ -74,11 +69,7 @@ func NewLive(c Config, entries []Entry) (*Live, error) {
 	}
 	c.Bots, c.Strategies = true, nil
 	for i := range entries {
-		e := &entries[i]
-		c.Strategies = append(c.Strategies, e.Strategy)
-		if err := e.Own.check(&e.Strategy); err != nil {
-			return nil, fmt.Errorf("%w: entries[%d].%w", ErrConfig, i, err)
-		}
+		c.Strategies = append(c.Strategies, entries[i].Strategy)
 	}
 	c, err := c.withDefaults()
 	if err != nil {
@@ -99,39 +90,27 @@ func NewLive(c Config, entries []Entry) (*Live, error) {
 	if err := l.SetProfile(c.Profiles[0]); err != nil {
 		return nil, err
 	}
-	for _, w := range l.matches { // a new client measures the new network
-		if err := w.replace(w.settings); err != nil {
+	for i, w := range l.matches { // a new client measures the new network
+		if err := l.SetOwn(i, w.settings); err != nil {
 			return nil, err
 		}
 	}
 	l.waitForJoins()
-	l.runTo(l.now + liveSettle)
+	l.runTo(l.Now() + liveSettle)
 	for _, w := range l.matches {
 		w.begin()
 		w.reset()
 	}
-	l.due = l.now + readEvery
+	l.due = l.Now() + readEvery
 	return l, nil
 }
 
 // waitForJoins runs until all clients have joined, or their time is up.
 func (l *Live) waitForJoins() {
-	absent := func(w *liveMatch) bool { return !w.joined() }
-	for until := l.now + liveJoining; slices.ContainsFunc(l.matches, absent) && l.now < until; {
-		l.runTo(l.now + matchsim.Slice)
+	absent := func(w *liveMatch) bool { return w.absent() != nil }
+	for until := l.Now() + liveJoining; slices.ContainsFunc(l.matches, absent) && l.Now() < until; {
+		l.runTo(l.Now() + matchsim.Slice)
 	}
-}
-
-func (o *Own) check(server *systems.Strategy) error {
-	switch {
-	case o.Strategy.NewClient != nil && o.Strategy.Name != server.Name:
-		return fmt.Errorf("Own.Strategy is %s, want the server's, %s", o.Strategy.Name, server.Name)
-	case o.InputDelay < 0 || o.InputDelay > 30:
-		return fmt.Errorf("Own.InputDelay is %d ticks, want 0 to 30", o.InputDelay)
-	case o.MaxPrediction < 0 || o.MaxPrediction > 60:
-		return fmt.Errorf("Own.MaxPrediction is %d ticks, want 0 to 60", o.MaxPrediction)
-	}
-	return nil
 }
 
 // runTo brings all networks to one moment.
@@ -140,25 +119,18 @@ func (l *Live) runTo(now time.Duration) {
 		w.Net.RunUntil(now)
 	}
 	l.probe.net.RunUntil(now)
-	l.now = now
 }
 
-// Advance runs the matches up to the caller's clock, which is the time since any fixed moment. An error names a match
-// that broke off, and the Live cannot be used any more.
-func (l *Live) Advance(clock time.Duration) error {
-	if !l.started {
-		l.started, l.clock = true, clock
-	}
-	passed := max(clock-l.clock, 0)
-	l.clock = clock
+// Advance runs the matches after some time of the caller's clock has passed. An error names a match that broke off, and the
+// Live cannot be used any more.
+func (l *Live) Advance(passed time.Duration) error {
 	if passed > 0 {
 		share := min(float64(catchUp)/float64(passed), 1)
 		l.pace += (share - l.pace) * min(passed.Seconds(), 1)
 	}
-	until := l.now + min(passed, catchUp)
-	for l.now < until {
+	for until := l.Now() + min(passed, catchUp); l.Now() < until; {
 		l.runTo(min(until, l.due))
-		if l.now == l.due {
+		if l.Now() == l.due {
 			for _, w := range l.matches {
 				w.read()
 			}
@@ -200,18 +172,17 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 
 // SetOwn changes the settings of player 0 in match i: a new client takes the seat while the match goes on.
 func (l *Live) SetOwn(i int, o Own) error {
-	w := l.matches[i]
-	if err := o.check(&w.strategy); err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
+	if err := l.matches[i].replace(o); err != nil {
+		return fmt.Errorf("%w: Own of match %d: %w", ErrConfig, i, err)
 	}
-	return w.replace(o)
+	return nil
 }
 
 // Len returns the number of matches.
 func (l *Live) Len() int { return len(l.matches) }
 
 // Now returns the virtual time.
-func (l *Live) Now() time.Duration { return l.now }
+func (l *Live) Now() time.Duration { return l.probe.net.Now() }
 
 // Pace returns the recent share of the caller's time that the matches kept up with, in [0, 1].
 func (l *Live) Pace() float64 { return l.pace }
@@ -223,48 +194,24 @@ func (l *Live) Link() Link { return l.probe.read() }
 func (l *Live) Readings(i int) (Reading, uint64) {
 	w := l.matches[i]
 	r := w.reading
-	r.Seen, r.SeenAfter, r.Desync = w.own.inputs.seen, w.own.inputs.seenAfter, w.desync.report
+	r.Seen, r.SeenAfter, r.Desync = w.own.inputs.seen, w.own.inputs.seenAfter, w.desync.Desync
 	return r, l.count
 }
 
-// Draw draws player 0's picture of match i. It returns false, and draws nothing, while the client has no state.
-func (l *Live) Draw(i int, c ecs.Canvas) bool {
-	w := l.matches[i]
-	draw := w.config.Game.Screen.Draw
-	if w.view == nil || draw == nil {
-		return false
-	}
-	draw(c, w.view)
-	return true
-}
+// View returns player 0's view of match i, which is valid until the next call; nil while the client has no state.
+func (l *Live) View(i int) *ecs.View { return l.matches[i].view }
 
-// DrawServer draws the server's state of match i as player 0 would see it without a network. It is interpolated from the
-// tick before to the last one.
-func (l *Live) DrawServer(i int, c ecs.Canvas) {
+// ServerView returns the server's state of match i as player 0 would see it without a network, interpolated from the tick
+// before to the last one; nil before the first tick.
+func (l *Live) ServerView(i int) *ecs.View {
 	w := l.matches[i]
-	draw := w.config.Game.Screen.Draw
 	now, ok := w.states.At(w.history.tick)
-	if !ok || draw == nil {
-		return
+	if !ok {
+		return nil
 	}
 	before, _ := w.states.At(w.history.tick - 1)
-	w.ideal.Update(before, now, now, w.history.now(l.now)-float64(w.history.tick))
-	draw(c, w.ideal)
-}
-
-// Avatar returns the position of player 0's avatar in its picture of match i. ok is false if there is none.
-func (l *Live) Avatar(i int) (x, y float64, ok bool) {
-	w := l.matches[i]
-	if w.view == nil {
-		return 0, 0, false
-	}
-	w.view.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
-		if ok = e.Owner() == ecs.OwnedBy(w.own.seat); ok {
-			x, y = m.Pos.X.Float(), m.Pos.Y.Float()
-		}
-		return !ok
-	})
-	return x, y, ok
+	w.ideal.Update(before, now, now, w.history.now(l.Now())-float64(w.history.tick))
+	return w.ideal
 }
 
 // Desync causes a desync in every match: it moves the avatar of player 0 on that player's client alone, as a bug in a

@@ -37,11 +37,10 @@ func entries(list ...systems.Strategy) (of []Entry) {
 	return of
 }
 
-// liveTest is a Live with a caller's clock.
+// liveTest is a Live with a caller.
 type liveTest struct {
 	*Live
-	t     *testing.T
-	clock time.Duration
+	t *testing.T
 }
 
 func newLiveTest(t *testing.T, profile string, list ...Entry) *liveTest {
@@ -53,12 +52,11 @@ func newLiveTest(t *testing.T, profile string, list ...Entry) *liveTest {
 	return &liveTest{Live: l, t: t}
 }
 
-// pass advances the caller's clock.
+// pass advances the Live, in steps of 20 ms.
 func (w *liveTest) pass(d time.Duration) {
 	w.t.Helper()
-	for until := w.clock + d; w.clock < until; {
-		w.clock += 20 * time.Millisecond
-		if err := w.Advance(w.clock); err != nil {
+	for ; d > 0; d -= 20 * time.Millisecond {
+		if err := w.Advance(20 * time.Millisecond); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -152,13 +150,13 @@ func TestACausedDesyncIsReportedAndCorrected(t *testing.T) {
 		if want == Found && (r.Desync.Component != "runner" || r.Desync.Field != "Pos.X" || r.Desync.Here == r.Desync.There || r.Desync.Entity == "") {
 			t.Errorf("%s: the report says %+v", r.Strategy, r.Desync)
 		}
-		if want == Found && w.matches[i].own.desyncs == 0 {
+		if want == Found && w.matches[i].desyncs == 0 {
 			t.Errorf("%s: no confirmed state differed", r.Strategy)
 		}
 	}
-	before := w.matches[0].own.desyncs
+	before := w.matches[0].desyncs
 	w.pass(3 * time.Second)
-	if after := w.matches[0].own.desyncs; after != before {
+	if after := w.matches[0].desyncs; after != before {
 		t.Errorf("states still differ after the desync was corrected: %d, then %d", before, after)
 	}
 }
@@ -265,7 +263,7 @@ func TestALiveDoesNotGrow(t *testing.T) {
 		for _, m := range w.matches {
 			k := &m.samples
 			n += len(k.costs) + len(k.window) + len(k.sizes) + len(k.display) + len(k.confirm) + len(k.own) + len(k.remote) + len(k.absolute) + len(k.ownState) +
-				len(k.shape) + len(k.jumps) + len(k.paces) + len(k.hits.ages) + len(k.hits.past) + len(k.seconds)
+				len(k.shape) + len(k.jumps) + len(k.paces) + len(k.viewAges) + len(k.past) + len(k.seconds)
 			for _, p := range m.players {
 				n += len(p.inputs.list)/maxChanges + len(p.display.frames)
 			}
@@ -286,15 +284,14 @@ func TestLostTimeIsNotCaughtUp(t *testing.T) {
 	w.pass(time.Second)
 	before := w.Now()
 	for range 10 {
-		w.clock += time.Second
-		if err := w.Advance(w.clock); err != nil {
+		if err := w.Advance(time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if passed := w.Now() - before; passed != 10*catchUp || w.Pace() > 0.2 {
 		t.Errorf("of 10 s %v passed in the matches, and their pace is said to be %v", passed, w.Pace())
 	}
-	if err := w.Advance(w.clock - time.Hour); err != nil || w.Now() != before+10*catchUp {
+	if err := w.Advance(-time.Hour); err != nil || w.Now() != before+10*catchUp {
 		t.Errorf("a clock that went back moved the matches to %v: %v", w.Now(), err)
 	}
 }
@@ -305,14 +302,13 @@ func TestAnInvalidLiveConfigNamesTheField(t *testing.T) {
 		entries []Entry
 	}
 	for want, spoil := range map[string]func(*live){
-		"Game is nil":                 func(c *live) { c.Game = nil },
-		"Bot":                         func(c *live) { c.Game = testGame() },
-		"no entries":                  func(c *live) { c.entries = nil },
-		"entries[0].Own.Strategy":     func(c *live) { c.entries[0].Own.Strategy = predict.Strategy },
-		"entries[0].Own.InputDelay":   func(c *live) { c.entries[0].Own.InputDelay = 31 },
-		"entries[0].Own.MaxPredictio": func(c *live) { c.entries[0].Own.MaxPrediction = -1 },
-		"Profiles[0]":                 func(c *live) { c.Profiles[0].Up.Loss = 2 },
-		"Players":                     func(c *live) { c.Players = 9 },
+		"Game is nil":   func(c *live) { c.Game = nil },
+		"Bot":           func(c *live) { c.Game = testGame() },
+		"no entries":    func(c *live) { c.entries = nil },
+		"InputDelay":    func(c *live) { c.entries[0].Own.InputDelay = 31 },
+		"MaxPrediction": func(c *live) { c.entries[0].Own.MaxPrediction = -1 },
+		"Profiles[0]":   func(c *live) { c.Profiles[0].Up.Loss = 2 },
+		"Players":       func(c *live) { c.Players = 9 },
 	} {
 		c := live{Config{Game: liveGame(), Profiles: []simnet.Profile{oneWay(0)}}, entries(relay.Strategy)}
 		spoil(&c)

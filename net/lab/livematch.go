@@ -17,17 +17,13 @@ type liveMatch struct {
 	lab      *Live
 	settings Own
 	own      *player
-	view     *ecs.View           // of own; nil before there is one
-	ideal    *ecs.View           // the server's state, as own would see it
-	states   *rollback.Snapshots // the server's
-	bots     []decision          // by seat
+	view     *ecs.View  // of own; nil before there is one
+	ideal    *ecs.View  // the server's state, as own would see it
+	bots     []decision // by seat
 	desync   plantedDesync
 
 	reading Reading
-	stalls  uint64        // of own at the last reading
-	busy    time.Duration // of the server by then
-	tick    ecs.Tick      // of the server by then
-	deepest int           // most ticks that a frame has resimulated since
+	deepest int // most ticks that a frame has resimulated since the last reading
 }
 
 // statesKept is the number of the server's states that are kept, to compare the client's with.
@@ -39,27 +35,24 @@ type decision struct {
 	input ecs.InputBytes
 }
 
-// newLiveMatch returns a match whose clients begin to connect.
+// newLiveMatch returns a match whose clients begin to connect. Player 0's does not have its settings before replace.
 func newLiveMatch(l *Live, c *Config, e Entry) (w *liveMatch, err error) {
-	w = &liveMatch{lab: l, settings: e.Own, states: rollback.NewSnapshots(statesKept), bots: make([]decision, c.Players)}
-	// On an ideal network all clients join at once and in the same order.
-	if w.match, err = newMatch(c, e.Strategy, simnet.Profile{}); err != nil {
-		return nil, err
-	}
+	w = &liveMatch{lab: l, settings: e.Own, bots: make([]decision, c.Players)}
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}
 	w.ideal.Seat = 0
-	w.match.input, w.match.configure, w.match.taken, w.match.frame = w.input, w.configure, w.keep, w.frame
-	return w, w.joinAll()
+	// On an ideal network all clients join at once and in the same order.
+	if w.match, err = newMatch(c, e.Strategy, simnet.Profile{}, 1); err != nil {
+		return nil, err
+	}
+	w.live, w.states, w.own = w, rollback.NewSnapshots(statesKept), w.players[0]
+	w.own.display.ahead = liveAhead
+	return w, nil
 }
 
-// configure sets up the clients. Player 0's has the settings of the page.
-func (w *liveMatch) configure(p *player, c *client.Config) {
-	if p.measured = p.seat == 0; !p.measured {
-		return
-	}
-	w.own, p.display.ahead = p, liveAhead
+// configure sets up player 0's client.
+func (w *liveMatch) configure(c *client.Config) {
 	c.InputDelay, c.MaxPrediction = w.settings.InputDelay, w.settings.MaxPrediction
 	if s := w.settings.Strategy; s.NewClient != nil {
 		c.Strategies = []systems.Strategy{s}
@@ -74,7 +67,7 @@ func (w *liveMatch) replace(o Own) error {
 	if err := p.Restart(); err != nil {
 		return err
 	}
-	p.joined, p.checked = false, 0
+	p.FirstLive, p.checked = 0, 0
 	p.inputs = latency{samples: &w.samples, mark: p.inputs.mark, seen: p.inputs.seen}
 	p.begin()
 	w.reset()
@@ -104,46 +97,27 @@ func (w *liveMatch) input(p *player) ecs.InputBytes {
 	return d.input
 }
 
-// keep keeps the server's state.
-func (w *liveMatch) keep(f systems.FinalTick) {
-	if f.World != nil && f.World.Tick() == f.Tick {
-		w.states.Save(f.World)
-	}
-}
-
-// frame follows each frame of a client.
-func (w *liveMatch) frame(p *player, now time.Duration) {
-	if p != w.own {
-		p.Core.Effects(func(systems.Effect) {})
-		return
-	}
-	if !p.joined {
-		return
-	}
+// measure follows a frame of player 0.
+func (w *liveMatch) measure(now time.Duration) {
+	p := w.own
 	resimulated, corrections := p.last.Strategy.Resimulated, len(w.sizes)
 	p.measure(now)
 	w.desync.corrected = w.desync.corrected || w.desync.applied && len(w.sizes) > corrections
 	w.deepest = max(w.deepest, int(p.last.Strategy.Resimulated-resimulated))
 	w.view = p.Core.View(now)
-	effect := w.config.Game.Screen.Effect
-	p.Core.Effects(func(e systems.Effect) {
-		if effect != nil {
-			effect(w.view, e)
-		}
-	})
+	if effect := w.config.Game.Screen.Effect; effect != nil {
+		p.Core.Effects(func(e systems.Effect) { effect(w.view, e) })
+	}
 	w.followDesync()
 }
 
 // read takes a reading.
 func (w *liveMatch) read() {
-	p, k, r, seconds := w.own, &w.samples, &w.reading, readEvery.Seconds()
-	s := p.Core.Stats()
-	r.Strategy, r.Joined, r.RTT = w.strategy.Name, p.joined, milliseconds(s.RTT)
-	if len(k.display) > 0 {
-		r.Display, r.Pressed = spreadOf(k.display).P50, true
-	}
-	r.Remote, r.Aged = p.display.ms(p.display.ages.median), p.display.ages.n > 0
+	p, k, r, s := w.own, &w.samples, &w.reading, w.own.Core.Stats()
+	p.count()
+	r.Strategy, r.Joined, r.RTT, r.Delay = w.strategy.Name, p.joined(), milliseconds(s.RTT), s.Strategy.InputDelay
 	r.Error, r.Own = mean(k.absolute), mean(k.ownState)
+	r.Remote, r.Aged = p.display.ms(p.display.ages.median), p.display.ages.n > 0
 	if len(k.paces) >= minSteps {
 		still := 0
 		for _, pace := range k.paces {
@@ -153,14 +127,17 @@ func (w *liveMatch) read() {
 		}
 		r.Still, k.paces = percent(still, len(k.paces)), nil
 	}
-	if k.hits.all.rays >= minRays {
-		r.Hits, k.hits.all = k.hits.all.percent(), agreement{}
+	if k.rays >= minRays {
+		r.Hits, k.rays, k.agreed = percent(k.agreed, k.rays), 0, 0
 	}
-	r.ReadingWork = ReadingWork{Corrections: len(k.sizes), Size: spreadOf(k.sizes).Max, Depth: w.deepest,
-		Window: mean(k.window), Delay: s.Strategy.InputDelay,
-		Stalled: float64(s.Strategy.Stalls-w.stalls) / float64(w.config.Game.TickRate) * 1e3,
-		Up:      float64(p.up.wire) * kilobits / seconds, Down: float64(p.down.wire) * kilobits / seconds,
-		ServerTick: float64(w.Busy-w.overhead-w.busy) / 1e3 / float64(max(w.Room.Tick()-w.tick, 1)), ClientFrame: mean(k.costs) / 1e3}
+	var now Result
+	w.report(&now, readEvery)
+	if now.Display.N > 0 {
+		r.Display, r.Pressed = now.Display.P50, true
+	}
+	r.Corrections, r.Size, r.Depth, r.Window = now.Corrections.Size.N, now.Corrections.Size.Max, w.deepest, now.Window.Mean
+	r.Stalled = float64(k.stalled) / float64(w.config.Game.TickRate) * 1e3
+	r.Up, r.Down, r.ServerTick, r.ClientFrame = now.Up.Wire, now.Down.Wire, now.ServerTick/1e3, now.ClientFrame/1e3
 	w.reset()
 }
 
@@ -172,12 +149,10 @@ const (
 
 // reset drops the measurements of the last reading, so that a Live holds no more the longer it runs.
 func (w *liveMatch) reset() {
-	p, k := w.own, &w.samples
-	*k = samples{paces: k.paces, hits: hits{all: k.hits.all}, clientCounts: clientCounts{reasons: k.reasons}}
-	p.up.begin()
-	p.down.begin()
-	p.display.begun = w.history.now(w.Net.Now())
-	w.stalls, w.busy, w.tick, w.deepest = p.Core.Stats().Strategy.Stalls, w.Busy-w.overhead, w.Room.Tick(), 0
+	k := &w.samples
+	*k = samples{paces: k.paces, counts: counts{rays: k.rays, agreed: k.agreed, reasons: map[string]uint64{}}}
+	w.Busy, w.overhead, w.deepest = 0, 0, 0
+	w.own.restart()
 }
 
 // Reading is recent measurements of one match of a Live: of the last readEvery, unless a field says otherwise. Times are in
@@ -214,20 +189,14 @@ type Reading struct {
 
 // ReadingWork is what client and server compute and send.
 type ReadingWork struct {
-	// Corrections counts the resimulations that changed the present, Size is the largest of them.
-	Corrections int     `json:"corrections"`
-	Size        float64 `json:"correction_size"`
-	// Depth is the most ticks that one frame resimulated.
-	Depth int `json:"depth"`
-	// Stalled is the time of the ticks that were due and could not be computed.
-	Stalled float64 `json:"stalled_ms"`
-	// Up and Down are in kbit/s on the wire, estimated.
-	Up   float64 `json:"up_kbps"`
-	Down float64 `json:"down_kbps"`
-	// ServerTick and ClientFrame are real time, in µs.
-	ServerTick  float64 `json:"server_us"`
+	Corrections int     `json:"corrections"`     // resimulations that changed the present
+	Size        float64 `json:"correction_size"` // of the largest of them
+	Depth       int     `json:"depth"`           // the most ticks that one frame resimulated
+	Stalled     float64 `json:"stalled_ms"`      // ticks that were due and could not be computed
+	Up          float64 `json:"up_kbps"`         // on the wire, estimated
+	Down        float64 `json:"down_kbps"`
+	ServerTick  float64 `json:"server_us"` // in real time
 	ClientFrame float64 `json:"client_us"`
-	// Window is the number of ticks that are predicted, Delay the input delay in ticks.
-	Window float64 `json:"window"`
-	Delay  int     `json:"delay"`
+	Window      float64 `json:"window"` // ticks predicted
+	Delay       int     `json:"delay"`  // of inputs, in ticks
 }

@@ -6,10 +6,10 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -19,25 +19,22 @@ type match struct {
 	samples
 	config   *Config
 	strategy systems.Strategy
-	profile  simnet.Profile
 	players  []*player
+	measured int // the first players are measured
 	history  *history
-
-	// These are what a Run and a Live do differently.
-	input     func(p *player) ecs.InputBytes     // returns a player's input
-	configure func(p *player, c *client.Config)  // changes a client's Config
-	taken     func(f systems.FinalTick)          // receives each final tick
-	frame     func(p *player, now time.Duration) // follows each frame of a client
+	live     *liveMatch          // of a Live, else nil
+	states   *rollback.Snapshots // the server's, of a Live
 
 	measuring bool
+	desyncs   uint64          // confirmed states that differed
 	overhead  time.Duration   // of the measurement itself, within Match.Busy
 	begun     []room.PeerInfo // when measuring began
 	ended     []room.PeerInfo // and when it ended
 }
 
-// newMatch returns a match without players.
-func newMatch(c *Config, s systems.Strategy, p simnet.Profile) (m *match, err error) {
-	m = &match{config: c, strategy: s, profile: p, history: newHistory(c.Game.TickRate, teleportSnaps*c.Snap)}
+// newMatch returns a match whose clients begin to connect.
+func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m *match, err error) {
+	m = &match{config: c, strategy: s, measured: measured, history: newHistory(c.Game.TickRate, teleportSnaps*c.Snap)}
 	m.reasons = map[string]uint64{}
 	if err := s.Check(c.Game); err != nil {
 		return nil, err
@@ -51,29 +48,24 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile) (m *match, err er
 		return nil, err
 	}
 	m.Start()
+	for i := range c.Players {
+		if err := m.join(ecs.Player(i), p); err != nil {
+			return nil, err
+		}
+	}
 	return m, nil
 }
 
-// newScripted returns a match of players who follow the script of c, or of bots if there is none.
-func newScripted(c *Config, s systems.Strategy, p simnet.Profile) (*match, error) {
-	m, err := newMatch(c, s, p)
-	if err != nil {
-		return nil, err
+// input returns a player's next input.
+func (m *match) input(p *player) ecs.InputBytes {
+	c := m.config
+	switch {
+	case m.live != nil:
+		return m.live.input(p)
+	case c.script == nil:
+		return c.Game.Bot(p.Core.World(), p.seat, p.random)
 	}
-	m.input = func(p *player) ecs.InputBytes {
-		if c.script == nil {
-			return c.Game.Bot(p.Core.World(), p.seat, p.random)
-		}
-		return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
-	}
-	m.configure, m.taken = func(*player, *client.Config) {}, func(systems.FinalTick) {}
-	m.frame = func(p *player, now time.Duration) {
-		p.Core.Effects(func(systems.Effect) {})
-		if p.joined {
-			p.measure(now)
-		}
-	}
-	return m, m.joinAll()
+	return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
 }
 
 // clock returns real time, or 0 while it is not measured.
@@ -105,7 +97,9 @@ func (m *match) take(f systems.FinalTick) {
 			}
 		}
 	}
-	m.taken(f)
+	if m.states != nil && f.World != nil && f.World.Tick() == f.Tick {
+		m.states.Save(f.World)
+	}
 	m.overhead += m.clock() - begin
 }
 
@@ -114,9 +108,9 @@ const joining = time.Minute
 
 // play plays the match and measures it. It calls step with the virtual time that has passed.
 func (m *match) play(step func(time.Duration) error) error {
-	for !m.joined() {
+	for p := m.absent(); p != nil; p = m.absent() {
 		if m.Net.Now() >= joining {
-			return fmt.Errorf("not all clients are in the match after %v: %s", joining, m.absent())
+			return fmt.Errorf("not all clients are in the match after %v: player %d is %v", joining, p.seat+1, p.Core.State())
 		}
 		if err := m.Play(matchsim.Slice, step); err != nil {
 			return err
@@ -131,11 +125,11 @@ func (m *match) play(step func(time.Duration) error) error {
 	}
 	m.measuring = false
 	for _, p := range m.players {
-		p.end()
+		p.count()
 	}
 	m.ended = m.Room.AppendPeers(nil)
 	// The last pictures are judged when the history around them is known.
-	return m.Play(time.Duration((ahead+1)*float64(time.Second)), step)
+	return m.Play(afterwards, step)
 }
 
 func (m *match) begin() {
@@ -146,14 +140,12 @@ func (m *match) begin() {
 	}
 }
 
-func (m *match) joined() bool { return m.absent() == "" }
-
-// absent names a client that has not joined yet, "" for none.
-func (m *match) absent() string {
-	for i, p := range m.players {
-		if !p.joined {
-			return fmt.Sprintf("player %d is %v", i+1, p.Core.State())
+// absent returns a player who has not joined yet, nil for none.
+func (m *match) absent() *player {
+	for _, p := range m.players {
+		if !p.joined() {
+			return p
 		}
 	}
-	return ""
+	return nil
 }

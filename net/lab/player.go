@@ -17,7 +17,6 @@ type player struct {
 	*matchsim.Client
 	match       *match
 	seat        ecs.Player
-	measured    bool      // its view is measured
 	random      *ecs.Rand // of its bot
 	up, down    meter
 	display     display
@@ -25,44 +24,42 @@ type player struct {
 	corrections corrections
 	shots       shots
 
-	begun   client.Stats   // when measuring began
+	counted client.Stats   // when the counts restarted
 	last    client.Stats   // of the frame before
 	paid    time.Duration  // Client.Busy at the last frame
 	stalled time.Duration  // when the current stall began; 0: none
 	checked ecs.Tick       // the newest state that was compared with the server's
-	desyncs uint64         // states that differed
-	joined  bool           // it has been live
 	newest  ecs.InputBytes // the own input in the newest state of the last picture
 }
 
 // displayHz is the number of frames per second of every client.
 const displayHz = 60
 
-// clockOf returns the clock of client i. Each has its own offset, and gains or loses up to 50 µs per second.
-func clockOf(i int) simnet.Clock {
-	return simnet.Clock{Offset: time.Duration(i+1) * 1700 * time.Millisecond, DriftPPM: int64(i*37%101 - 50)}
+// join adds a player, whose clock has its own offset and gains or loses up to 50 µs per second.
+func (m *match) join(seat ecs.Player, profile simnet.Profile) (err error) {
+	c, i := m.config, int(seat)
+	p := &player{match: m, seat: seat, random: image.NewRand(c.Seed<<8 + uint64(i))}
+	p.display = display{samples: &m.samples, history: m.history, seat: seat, snap: c.Snap, limit: milliseconds(c.cap), ahead: ahead}
+	p.inputs.samples = &m.samples
+	m.players = append(m.players, p)
+	p.Client, err = m.Add(matchsim.Plan{Profile: profile, Hz: displayHz, Frame: p.frame, Traffic: p.traffic,
+		Clock: simnet.Clock{Offset: time.Duration(i+1) * 1700 * time.Millisecond, DriftPPM: int64(i*37%101 - 50)},
+		// Frames of clients are at different phases between the server's ticks.
+		Phase: time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players),
+		Change: func(cc *client.Config) {
+			cc.Name = fmt.Sprintf("player %d", i+1)
+			if m.live != nil {
+				m.live.configure(cc)
+			}
+		}})
+	return err
 }
 
-func (m *match) joinAll() (err error) {
-	c := m.config
-	for i := range c.Players {
-		p := &player{match: m, seat: ecs.Player(i), measured: true, random: image.NewRand(c.Seed<<8 + uint64(i))}
-		p.display = display{samples: &m.samples, history: m.history, seat: p.seat, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
-		p.inputs.samples = &m.samples
-		m.players = append(m.players, p)
-		// Frames of clients are at different phases between the server's ticks.
-		phase := time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players)
-		p.Client, err = m.Add(matchsim.Plan{Profile: m.profile, Clock: clockOf(i), Hz: displayHz, Phase: phase, Frame: p.frame, Traffic: p.traffic,
-			Change: func(cc *client.Config) {
-				cc.Name = fmt.Sprintf("player %d", i+1)
-				m.configure(p, cc)
-			}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// joined reports whether the client has been live.
+func (p *player) joined() bool { return p.FirstLive > 0 }
+
+// measured reports whether the player's pictures are measured.
+func (p *player) measured() bool { return int(p.seat) < p.match.measured }
 
 // traffic counts a message of the client's connection.
 func (p *player) traffic(t matchsim.Transfer, ch systems.Channel, size int) {
@@ -80,19 +77,25 @@ func (p *player) traffic(t matchsim.Transfer, ch systems.Channel, size int) {
 // frame is one frame of the client.
 func (p *player) frame(_ *matchsim.Client, now time.Duration) {
 	m := p.match
-	if p.joined {
+	if p.joined() {
 		in := m.input(p)
 		p.Core.SetInput(in)
-		p.shots.due = p.measured && p.inputs.give(in, m.Net.Now()) || p.shots.due
+		p.shots.due = p.measured() && p.inputs.give(in, m.Net.Now(), m.measuring) || p.shots.due
 	}
 	p.Frame(now)
-	if m.measuring && p.measured {
+	if m.measuring && p.measured() {
 		m.costs = append(m.costs, float64(p.Busy-p.paid))
 	}
 	p.paid = p.Busy
 	p.up.flush(m.Net.Now())
-	p.joined = p.joined || p.Live()
-	m.frame(p, now)
+	switch {
+	case !p.joined() || !p.measured():
+	case m.live != nil:
+		m.live.measure(now)
+	default:
+		p.measure(now)
+	}
+	p.Core.Effects(func(systems.Effect) {})
 }
 
 // measure fires the shots that are due and measures the picture.
@@ -100,6 +103,7 @@ func (p *player) measure(now time.Duration) {
 	m, s := p.match, p.Core.Stats()
 	previous, current, confirmed, alpha := p.Core.Snapshots(now)
 	if m.measuring {
+		_, p.display.ownOnly = p.Core.Strategy().(systems.Presenter)
 		p.shoot(current, &s)
 		p.corrections.look(previous, current, &s, &p.last)
 	}
@@ -167,34 +171,35 @@ func (p *player) compare(confirmed *image.Snapshot) {
 	}
 	p.checked = confirmed.Tick()
 	if past, ok := p.match.history.ticks.At(p.checked); ok && past.sum != confirmed.Checksum() {
-		p.desyncs++
+		p.match.desyncs++
 	}
 }
 
-// begin resets the measurements.
+// begin begins the measurements.
 func (p *player) begin() {
-	p.up.begin()
-	p.down.begin()
-	p.begun = p.Core.Stats()
-	p.last = p.begun
-	now := p.match.Net.Now()
-	p.inputs.from, p.inputs.until = now, forever
-	p.display.begun = p.match.history.now(now)
-	_, p.display.ownOnly = p.Core.Strategy().(systems.Presenter)
+	p.restart()
+	p.last = p.counted
 	p.corrections = corrections{display: &p.display}
 }
 
-// end adds the counts of the client and its connection since begin.
-func (p *player) end() {
-	m, now := p.match, p.Core.Stats()
-	m.stalled += now.Strategy.Stalls - p.begun.Strategy.Stalls
-	m.stalls += now.Strategy.Episodes - p.begun.Strategy.Episodes
-	m.resimulated += now.Strategy.Resimulated - p.begun.Strategy.Resimulated
-	m.resyncs += now.Resyncs - p.begun.Resyncs
+// restart restarts the counts of the client and its connection.
+func (p *player) restart() {
+	p.up.begin()
+	p.down.begin()
+	p.counted = p.Core.Stats()
+	p.display.begun = p.match.history.now(p.match.Net.Now())
+}
+
+// count adds the counts since restart to the samples.
+func (p *player) count() {
+	m, now, before := p.match, p.Core.Stats(), &p.counted.Strategy
+	m.stalled += now.Strategy.Stalls - before.Stalls
+	m.stalls += now.Strategy.Episodes - before.Episodes
+	m.resimulated += now.Strategy.Resimulated - before.Resimulated
+	m.resyncs += now.Resyncs - p.counted.Resyncs
 	m.rtt += milliseconds(now.RTT)
-	m.up.add(p.up.traffic)
-	m.down.add(p.down.traffic)
-	p.inputs.until = m.Net.Now()
+	m.up.add(&p.up)
+	m.down.add(&p.down)
 }
 
 // corrections finds the resimulations that changed the present. It compares a client's state of a tick with the same
@@ -212,22 +217,20 @@ func (c *corrections) look(previous, current *image.Snapshot, now, before *clien
 	// client must then have counted a correction itself.
 	if !c.ownOnly || resynced || now.Strategy.Rollbacks != before.Strategy.Rollbacks ||
 		now.Strategy.Corrections != before.Strategy.Corrections {
-		for _, s := range [...]*image.Snapshot{previous, current} {
-			if s.Empty() || s.Tick() != c.tick {
-				continue
+		again := current
+		if !previous.Empty() && previous.Tick() == c.tick {
+			again = previous
+		}
+		if size := c.moved(again); size > tiny {
+			c.sizes = append(c.sizes, size)
+			switch {
+			case resynced:
+				c.causes.Resync++
+			case now.Strategy.Substituted > before.Strategy.Substituted:
+				c.causes.Substituted++
+			default:
+				c.causes.Remote++
 			}
-			if size := c.moved(s); size > tiny {
-				c.sizes = append(c.sizes, size)
-				switch {
-				case resynced:
-					c.causes.Resync++
-				case now.Strategy.Substituted > before.Strategy.Substituted:
-					c.causes.Substituted++
-				default:
-					c.causes.Remote++
-				}
-			}
-			break
 		}
 	}
 	c.tick, c.places = 0, c.places[:0]
@@ -242,8 +245,11 @@ func (c *corrections) look(previous, current *image.Snapshot, now, before *clien
 	}
 }
 
-// moved returns the largest distance that an entity was moved.
+// moved returns the largest distance that an entity was moved in a state, 0 if it is of another tick.
 func (c *corrections) moved(s *image.Snapshot) (most float64) {
+	if s.Empty() || s.Tick() != c.tick {
+		return 0
+	}
 	for i := range c.places {
 		if k := c.history.tracks[c.places[i].entity]; k != nil && k.teleportedNear(float64(c.history.tick), 0, c.history.rate) {
 			continue // a teleport is no misprediction

@@ -13,11 +13,8 @@ import (
 type probe struct {
 	net       *simnet.Network
 	far, near simnet.NodeID
-	trips     [probesKept]trip // of probe n, in slot n % probesKept
+	trips     [probesKept]struct{ sent, back time.Duration } // of probe n, in slot n % probesKept; back is 0 until it is back
 }
-
-// trip is when a probe was sent and when it came back, 0: it did not.
-type trip struct{ sent, back time.Duration }
 
 const (
 	// probeHz is the number of probes per second.
@@ -41,7 +38,8 @@ func newProbe(seed uint64, p simnet.Profile) (*probe, error) {
 		}
 	})
 	g.net.Every(g.near, 0, probeHz, func(k int64, now time.Duration) {
-		g.trips[k%probesKept] = trip{sent: now}
+		t := &g.trips[k%probesKept]
+		t.sent, t.back = now, 0
 		_ = g.net.Send(g.near, g.far, systems.Datagram, []byte{byte(k % probesKept)})
 	})
 	return g, nil
@@ -57,18 +55,21 @@ type Link struct {
 }
 
 func (g *probe) read() Link {
-	var trips, waiting []float64
+	var trips []float64
 	for _, t := range g.trips {
 		if t.back > 0 {
 			trips = append(trips, milliseconds(t.back-t.sent))
-		} else if t.sent > 0 {
-			waiting = append(waiting, milliseconds(g.net.Now()-t.sent))
 		}
 	}
 	if len(trips) == 0 {
 		return Link{Lost: 100}
 	}
 	slices.Sort(trips)
-	lost := len(slices.DeleteFunc(waiting, func(age float64) bool { return age <= trips[len(trips)-1] }))
-	return Link{RTT: trips[len(trips)/2], Jitter: trips[len(trips)*9/10] - trips[0], Lost: percent(lost, len(trips)+lost)}
+	n, lost := len(trips), 0
+	for _, t := range g.trips {
+		if t.back == 0 && t.sent > 0 && milliseconds(g.net.Now()-t.sent) > trips[n-1] {
+			lost++
+		}
+	}
+	return Link{RTT: trips[n/2], Jitter: trips[n*9/10] - trips[0], Lost: percent(lost, n+lost)}
 }

@@ -1,12 +1,15 @@
 package lab
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
-// report fills in the measurements of the match.
-func (m *match) report(r *Result) {
-	c, n, s := m.config, float64(len(m.players)), &m.samples
-	minutes, due := c.For.Minutes()*n, c.For.Seconds()*float64(c.Game.TickRate)
-	r.RTT = s.rtt / n
+// report fills in what was measured in that time.
+func (m *match) report(r *Result, time time.Duration) {
+	c, n, s, seconds := m.config, float64(m.measured), &m.samples, time.Seconds()
+	minutes, due := time.Minutes()*n, seconds*float64(c.Game.TickRate)
+	r.RTT, r.ticks = s.rtt/n, float64(c.Game.TickRate)/1e3
 	r.Display, r.Confirm, r.Own, r.Remote = spreadOf(s.display), spreadOf(s.confirm), spreadOf(s.own), spreadOf(s.remote)
 	r.Absolute, r.Shape, r.Window = errorOf(s.absolute), errorOf(s.shape), spreadOf(s.window)
 	r.Speed = math.Sqrt(s.squares / float64(max(len(s.absolute), 1)))
@@ -17,22 +20,19 @@ func (m *match) report(r *Result) {
 	r.Freeze = Freeze{Percent: percent(s.frozen, s.frames), PerMinute: float64(s.freezes) / minutes,
 		Longest: float64(s.longestFreeze) * 1e3 / displayHz}
 	r.Roughness, r.Paces = 100*deviation(s.paces), len(s.paces)
-	r.Shots = Shots{N: s.hits.all.rays, Agree: s.hits.all.percent(), InCap: s.hits.inCap.rays, AgreeInCap: s.hits.inCap.percent(),
-		Age: spreadOf(s.hits.ages), Past: spreadOf(s.hits.past)}
+	r.Shots = Shots{N: s.rays, Agree: percent(s.agreed, s.rays), InCap: s.raysInCap, AgreeInCap: percent(s.agreedInCap, s.raysInCap),
+		Age: spreadOf(s.viewAges), Past: spreadOf(s.past)}
 	r.Hits = percent(s.hitTicks, s.ticks)
 	r.Timeline = means(s.seconds)
 	r.Slope = lagSlope(r.Timeline)
 	r.Stall = Stall{Percent: 100 * float64(s.stalled) / (due * n), PerMinute: float64(s.stalls) / minutes,
 		Longest: milliseconds(s.longestStall), Reasons: s.reasons}
-	r.Resimulated = float64(s.resimulated) / n / c.For.Seconds()
-	r.Up, r.Down = s.up.rates(c.For, n), s.down.rates(c.For, n)
-	r.Resyncs, r.Away = s.resyncs, percent(s.away, len(s.window))
+	r.Resimulated = float64(s.resimulated) / n / seconds
+	r.Up, r.Down = s.up.rates(seconds*n), s.down.rates(seconds*n)
+	r.Resyncs, r.Away, r.Desyncs = s.resyncs, percent(s.away, len(s.window)), m.desyncs
 	if c.Clock != nil {
 		costs := spreadOf(s.costs)
 		r.ServerTick, r.ClientFrame, r.ClientWorst = float64(m.Busy-m.overhead)/due, costs.Mean, costs.P99
-	}
-	for _, p := range m.players {
-		r.Desyncs += p.desyncs
 	}
 	m.reportPeers(r, due*n)
 }
@@ -58,13 +58,9 @@ func (m *match) reportPeers(r *Result, due float64) {
 // means turns sums into means, and leaves out the seconds in which nothing was measured.
 func means(sums []Second) (list []Second) {
 	for _, s := range sums {
-		if s.own == 0 {
-			continue
+		if s.own > 0 {
+			list = append(list, Second{Own: s.Own / float64(s.own), Remote: s.Remote / float64(max(s.remote, 1)), Error: s.Error / float64(max(s.errors, 1))})
 		}
-		s.Own /= float64(s.own)
-		s.Remote /= float64(max(s.remote, 1))
-		s.Error /= float64(max(s.errors, 1))
-		list = append(list, s)
 	}
 	return list
 }

@@ -8,7 +8,7 @@ type Report struct {
 	Seed    uint64   `json:"seed"`
 	Script  string   `json:"script"` // source of the inputs: "script" or "bots"
 	Snap    float64  `json:"snap"`   // Config.Snap, in world units
-	Cap     float64  `json:"cap_ms"` // Config.Cap
+	Cap     float64  `json:"cap_ms"` // age up to which a view counts in Shots.InCap
 	Results []Result `json:"results"`
 }
 
@@ -35,6 +35,8 @@ type Result struct {
 	Desyncs  uint64   `json:"desyncs"`
 	Resyncs  uint64   `json:"resyncs"`
 	Timeline []Second `json:"timeline"` // second by second
+
+	ticks float64 // of the game in a millisecond
 }
 
 // Case is a strategy on a profile.
@@ -121,7 +123,7 @@ type Jumps struct {
 type Shots struct {
 	N     int     `json:"n"`             // rays, of all shots
 	Agree float64 `json:"agree_percent"` // rays that hit the same on the server and in the picture
-	InCap int     `json:"in_cap"`        // rays at views no older than Config.Cap
+	InCap int     `json:"in_cap"`        // rays at views no older than Report.Cap
 	// AgreeInCap is Agree of those.
 	AgreeInCap float64 `json:"agree_in_cap_percent"`
 	Age        Spread  `json:"view_age"` // of the views, when the server used the inputs
@@ -142,4 +144,20 @@ type Rates struct {
 	Wire    float64 `json:"wire_kbps"`
 	Most    float64 `json:"most_wire_kbps"` // in one second
 	Packets float64 `json:"packets_per_s"`
+}
+
+// Causes counts corrections by their cause.
+type Causes struct {
+	Substituted int `json:"substituted"` // an own input was late, and the server substituted another
+	Resync      int `json:"resync"`      // a whole state was loaded
+	Remote      int `json:"remote"`      // a remote input or entity was mispredicted
+}
+
+// Second is what was measured in one second of virtual time, the mean of all clients.
+type Second struct {
+	Own    float64 `json:"own_age_ms"`
+	Remote float64 `json:"remote_age_ms"`
+	Error  float64 `json:"remote_error"`
+
+	own, remote, errors int // how many values each mean is of
 }

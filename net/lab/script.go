@@ -31,26 +31,11 @@ const (
 // inputs, each held for noiseHeld ticks.
 func record(g *ecs.Game, players int, seed uint64) (script, error) {
 	s, now := make(script, int(scriptTime/time.Second)*g.TickRate), make([]ecs.InputBytes, g.MaxPlayers)
-	if g.Bot == nil {
-		random := image.NewRand(seed)
-		for f := range s {
-			for p := range players {
-				if (f+1)%noiseHeld == p%noiseHeld { // players change in different ticks
-					for i := range g.Input.Size() {
-						now[p][i] = byte(random.Uint64())
-					}
-					now[p] = g.Input.Clean(now[p])
-				}
-			}
-			s[f] = slices.Clone(now[:players])
-		}
-		return s, nil
-	}
 	w, err := ecs.NewWorld(g, seed)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	random := make([]*ecs.Rand, players)
+	noise, random := image.NewRand(seed), make([]*ecs.Rand, players)
 	var orders []image.Order
 	for p := range random {
 		random[p] = image.NewRand(seed<<8 + uint64(p))
@@ -59,9 +44,19 @@ func record(g *ecs.Game, players int, seed uint64) (script, error) {
 	w.Step(ecs.TickInputs{Players: now, Orders: orders})
 	for f := range s {
 		for p := range random {
-			now[p] = g.Bot(w, ecs.Player(p), random[p])
+			switch {
+			case g.Bot != nil:
+				now[p] = g.Bot(w, ecs.Player(p), random[p])
+			case (f+1)%noiseHeld == p%noiseHeld: // players change in different ticks
+				for i := range g.Input.Size() {
+					now[p][i] = byte(noise.Uint64())
+				}
+				now[p] = g.Input.Clean(now[p])
+			}
 		}
-		w.Step(ecs.TickInputs{Players: now})
+		if g.Bot != nil {
+			w.Step(ecs.TickInputs{Players: now})
+		}
 		s[f] = slices.Clone(now[:players])
 	}
 	return s, nil

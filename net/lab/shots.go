@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -141,7 +142,7 @@ func (m *match) observe(w *ecs.World) {
 	}
 	begin := m.clock()
 	for _, p := range m.players {
-		if !p.measured {
+		if !p.measured() {
 			continue
 		}
 		s := &p.shots.server
@@ -160,23 +161,27 @@ func (d *display) judgeShot(f *frame) {
 		return
 	}
 	old := float64(s.tick) - (f.at - d.ages.median)
-	m, within, counted := &d.hits, d.ms(old) <= d.limit, false
+	within, counted := d.ms(old) <= d.limit, false
 	for i := range s.rays {
 		a := &s.rays[i]
-		if d.uncertain(a.at, f, old) || d.uncertain(a.client, f, old) || d.uncertain(a.server, f, old) || d.uncertain(s.by, f, old) {
+		if slices.ContainsFunc([]ecs.Entity{a.at, a.client, a.server, s.by}, func(e ecs.Entity) bool { return d.uncertain(e, f, old) }) {
 			continue
 		}
 		counted = true
-		m.all.count(a.client == a.server)
+		agreed := 0
+		if a.client == a.server {
+			agreed = 1
+		}
+		d.rays, d.agreed = d.rays+1, d.agreed+agreed
 		if within {
-			m.inCap.count(a.client == a.server)
+			d.raysInCap, d.agreedInCap = d.raysInCap+1, d.agreedInCap+agreed
 		}
 		if !a.server.IsZero() {
-			m.past = append(m.past, d.ms(s.past))
+			d.past = append(d.past, d.ms(s.past))
 		}
 	}
 	if counted {
-		m.ages = append(m.ages, d.ms(old))
+		d.viewAges = append(d.viewAges, d.ms(old))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // shotsOf measures shots with lag compensation of views up to that age.
 func shotsOf(t *testing.T, back systems.Time, on ...string) []Result {
 	c := Config{Game: testGame(), Strategies: []systems.Strategy{predict.New(predict.Config{MaxView: back})}, Profiles: profiles(t, on...), For: 15 * time.Second,
-		script: turns(40), Seed: 1, Jobs: 2, Cap: time.Second}
+		script: turns(40), Seed: 1, Jobs: 2, cap: time.Second}
 	return mustRun(t, c).Results
 }
 
@@ -91,7 +91,7 @@ func TestAShotBelongsToTheInputThatTheServerUsed(t *testing.T) {
 	lost, used := &shot{}, &shot{}
 	var p latency
 	for i, s := range []*shot{lost, used, nil} {
-		p.give(steers.Pack(steer{DX: int8(i + 1)}), 0)
+		p.give(steers.Pack(steer{DX: int8(i + 1)}), 0, true)
 		p.list[i].shot = s
 	}
 	if s := p.use(steers.Pack(steer{DX: 2}), 7); s != used {

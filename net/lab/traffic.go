@@ -9,18 +9,14 @@ import (
 // meter counts what one end of a connection sends, and estimates its size on the wire. Messages that are queued between
 // two flushes leave in one packet, as in net/link. Retransmissions are not counted.
 type meter struct {
-	traffic
+	payload  uint64 // bytes of messages of the session and of the strategy
+	packets  uint64
+	wire     uint64 // bytes, estimated: with all headers and acknowledgements
+	mostWire int    // within one second
+
 	body   int // bytes of parts since the last flush
 	second time.Duration
 	bytes  int // on the wire, in the current second
-}
-
-// traffic is what one end sent, in bytes and packets.
-type traffic struct {
-	payload  uint64 // of messages of the session and of the strategy
-	packets  uint64
-	wire     uint64 // estimated: with all headers and acknowledgements
-	mostWire int    // within one second
 }
 
 // Sizes of headers, in bytes: see net/wire/STANDARD.md and netcode's.
@@ -68,19 +64,18 @@ func (m *meter) flush(now time.Duration) {
 }
 
 // begin resets the counts.
-func (m *meter) begin() { m.traffic, m.bytes = traffic{}, 0 }
+func (m *meter) begin() { *m = meter{body: m.body, second: m.second} }
 
-func (t *traffic) add(o traffic) {
-	t.payload, t.packets, t.wire = t.payload+o.payload, t.packets+o.packets, t.wire+o.wire
-	t.mostWire = max(t.mostWire, o.mostWire)
+func (m *meter) add(o *meter) {
+	m.payload, m.packets, m.wire = m.payload+o.payload, m.packets+o.packets, m.wire+o.wire
+	m.mostWire = max(m.mostWire, o.mostWire)
 }
 
 // kilobits are the kilobits of a byte.
 const kilobits = 8.0 / 1000
 
-// rates returns the means of n ends over d.
-func (t *traffic) rates(d time.Duration, n float64) Rates {
-	seconds := d.Seconds() * n
-	return Rates{Payload: float64(t.payload) * kilobits / seconds, Wire: float64(t.wire) * kilobits / seconds,
-		Most: float64(t.mostWire) * kilobits, Packets: float64(t.packets) / seconds}
+// rates returns the means of ends that were open for this time together.
+func (m *meter) rates(seconds float64) Rates {
+	return Rates{Payload: float64(m.payload) * kilobits / seconds, Wire: float64(m.wire) * kilobits / seconds,
+		Most: float64(m.mostWire) * kilobits, Packets: float64(m.packets) / seconds}
 }

@@ -3,11 +3,11 @@ package labpage
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"tendon/cmd/cli/page"
+	"tendon/net/lab"
 	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -16,64 +16,55 @@ import (
 // aspect is the width of a picture by its height.
 const aspect = 1.6
 
-// frame is the buffer of a message with pictures.
+// frame holds the canvases of a viewer.
 type frame struct {
 	picture, ghosts *page.Picture
 	ghost           *ghost
-	message         []byte
 }
 
-// picture returns the next message with the picture, the ghosts and the newest shown press of every match. It has readings
-// too, if they are new to the page. readings is their number.
-func (s *viewer) picture() (message []byte, readings uint64) {
-	f := &s.frame
-	b := fmt.Appendf(f.message[:0], `{"k":"frame","epoch":%d,"at":%d`, s.epoch, s.live.Now()/time.Millisecond)
+// panel is a match in a message with pictures: the picture, the ghosts and the newest shown press.
+type panel struct {
+	Seen    uint64          `json:"seen"`
+	After   float64         `json:"after"`
+	Picture json.RawMessage `json:"picture,omitempty"`
+	Ghosts  json.RawMessage `json:"ghosts,omitempty"`
+	Reading *lab.Reading    `json:"reading,omitempty"`
+}
+
+// picture returns the next message with pictures. It has readings too, if they are new to the page. readings is their
+// number.
+func (s *viewer) picture() (message map[string]any, readings uint64) {
+	message = map[string]any{"k": "frame", "epoch": s.epoch, "at": s.live.Now() / time.Millisecond}
 	_, readings = s.live.Readings(0)
 	full := readings != s.sent
 	if full {
-		b = fmt.Appendf(b, `,"pace":%.2f,"link":`, s.live.Pace())
-		b = appendJSON(b, s.live.Link())
+		message["pace"], message["link"] = s.live.Pace(), s.live.Link()
 	}
-	b = append(b, `,"panels":[`...)
-	for i := range s.live.Len() {
-		if i > 0 {
-			b = append(b, ',')
+	f, draw, panels := &s.frame, s.config.Game.Screen.Draw, make([]panel, s.live.Len())
+	for i := range panels {
+		p := &panels[i]
+		reading, _ := s.live.Readings(i)
+		p.Seen, p.After = reading.Seen, reading.SeenAfter
+		if full {
+			p.Reading = &reading
 		}
-		b = s.panel(b, i, full)
-	}
-	f.message = append(b, "]}"...)
-	return f.message, readings
-}
-
-// panel appends match i.
-func (s *viewer) panel(b []byte, i int, full bool) []byte {
-	f := &s.frame
-	reading, _ := s.live.Readings(i)
-	b = fmt.Appendf(b, `{"seen":%d,"after":%.1f`, reading.Seen, reading.SeenAfter)
-	f.picture.Reset(aspect)
-	f.ghost.begin(f.picture)
-	if s.live.Draw(i, f.ghost) {
-		b = append(b, `,"picture":`...)
-		b = f.picture.Append(b)
+		view := s.live.View(i)
+		if view == nil {
+			continue
+		}
+		f.picture.Reset(aspect)
+		f.ghost.begin(f.picture)
+		draw(f.ghost, view)
+		p.Picture = f.picture.Append(nil)
 		f.ghosts.Reset(aspect)
 		f.ghost.beginGhosts(f.ghosts)
-		s.live.DrawServer(i, f.ghost)
-		b = append(b, `,"ghosts":`...)
-		b = f.ghosts.Append(b)
+		if server := s.live.ServerView(i); server != nil {
+			draw(f.ghost, server)
+		}
+		p.Ghosts = f.ghosts.Append(nil)
 	}
-	if full {
-		b = append(b, `,"reading":`...)
-		b = appendJSON(b, reading)
-	}
-	return append(b, '}')
-}
-
-func appendJSON(b []byte, of any) []byte {
-	text, err := json.Marshal(of)
-	if err != nil { // a NaN, which no reading has
-		text = []byte("null")
-	}
-	return append(b, text...)
+	message["panels"] = panels
+	return message, readings
 }
 
 // network is a standard profile of the page.

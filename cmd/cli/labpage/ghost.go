@@ -1,6 +1,7 @@
 package labpage
 
 import (
+	"encoding/binary"
 	"math"
 
 	"tendon/cmd/cli/page"
@@ -14,33 +15,17 @@ import (
 // A frame is the picture, then the server's state: after begin it records shapes, after beginGhosts it filters them.
 type ghost struct {
 	*page.Picture // the picture, then the ghosts
-	seen          map[shape]int
-	server        bool // the server's state is painted
+	seen          map[string]int
+	shape         []byte // scratch: a key of seen
+	server        bool   // the server's state is painted
 	camera        [3]float64
 	placed        bool
 	dropped       *page.Picture // receives the server's HUD, which is not shown
 }
 
-// shape is a painted shape, in hundredths of a world unit. kind is the name of its method.
-type shape struct {
-	kind   string
-	at     [5]int32
-	color  ecs.Color
-	points uint64
-}
-
-// shapeOf returns a shape. It has at most five numbers.
-func shapeOf(kind string, c ecs.Color, numbers ...float64) shape {
-	s := shape{kind: kind, color: c}
-	for i, x := range numbers {
-		s.at[i] = hundredths(x)
-	}
-	return s
-}
-
 var _ ecs.Canvas = (*ghost)(nil)
 
-func newGhost() *ghost { return &ghost{seen: map[shape]int{}, dropped: page.NewPicture()} }
+func newGhost() *ghost { return &ghost{seen: map[string]int{}, dropped: page.NewPicture()} }
 
 // begin begins the picture, which is recorded in p.
 func (g *ghost) begin(p *page.Picture) {
@@ -56,15 +41,18 @@ func (g *ghost) beginGhosts(p *page.Picture) {
 	}
 }
 
-func hundredths(x float64) int32 { return int32(math.Round(min(max(x, -1e6), 1e6) * 100)) }
-
-// paints reports whether a shape is painted.
-func (g *ghost) paints(s shape) bool {
+// paints reports whether a shape is painted. Shapes are equal if their numbers are, in hundredths of a world unit.
+func (g *ghost) paints(kind byte, c ecs.Color, numbers ...float64) bool {
+	g.shape = append(g.shape[:0], kind, c.R, c.G, c.B, c.A)
+	for _, x := range numbers {
+		g.shape = binary.LittleEndian.AppendUint32(g.shape, uint32(int32(math.Round(min(max(x, -1e6), 1e6)*100))))
+	}
+	shape := string(g.shape)
 	switch {
 	case !g.server:
-		g.seen[s]++
-	case g.seen[s] > 0:
-		g.seen[s]--
+		g.seen[shape]++
+	case g.seen[shape] > 0:
+		g.seen[shape]--
 		return false
 	}
 	return true
@@ -92,32 +80,32 @@ func (g *ghost) Camera(x, y, height float64) {
 
 // Rectangle fills a rectangle.
 func (g *ghost) Rectangle(x, y, width, height float64, c ecs.Color) {
-	if g.paints(shapeOf("rectangle", c, x, y, width, height)) {
+	if g.paints('r', c, x, y, width, height) {
 		g.Picture.Rectangle(x, y, width, height, g.pale(c))
 	}
 }
 
 // Circle fills a circle.
 func (g *ghost) Circle(x, y, radius float64, c ecs.Color) {
-	if g.paints(shapeOf("circle", c, x, y, radius)) {
+	if g.paints('c', c, x, y, radius) {
 		g.Picture.Circle(x, y, radius, g.pale(c))
 	}
 }
 
 // Line draws a line.
 func (g *ghost) Line(x0, y0, x1, y1, width float64, c ecs.Color) {
-	if g.paints(shapeOf("line", c, x0, y0, x1, y1, width)) {
+	if g.paints('l', c, x0, y0, x1, y1, width) {
 		g.Picture.Line(x0, y0, x1, y1, width, g.pale(c))
 	}
 }
 
 // Polygon fills what the points enclose.
 func (g *ghost) Polygon(points []ecs.Point, c ecs.Color) {
-	s := shape{kind: "polygon", color: c, points: uint64(len(points))}
+	var numbers []float64
 	for _, p := range points {
-		s.points = s.points*0x100000001b3 ^ uint64(uint32(hundredths(p.X)))<<32 ^ uint64(uint32(hundredths(p.Y)))
+		numbers = append(numbers, p.X, p.Y)
 	}
-	if g.paints(s) {
+	if g.paints('p', c, numbers...) {
 		g.Picture.Polygon(points, g.pale(c))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/cmd/cli/page"
+	"tendon/ecs"
 	"tendon/net/lab"
 	"tendon/net/simnet"
 )
@@ -23,9 +24,7 @@ type viewer struct {
 	fresh  bool      // the page asks for new matches
 	ready  bool      // the page has sent its settings
 
-	start  time.Time
-	last   time.Time     // of the last step
-	passed time.Duration // of real time, while not paused
+	last   time.Time // of the last step
 	paused bool
 
 	controls controls
@@ -39,8 +38,7 @@ type viewer struct {
 const frameRate = 30
 
 func newViewer(c Config, conn *page.Conn) *viewer {
-	now := time.Now()
-	return &viewer{config: c, conn: conn, start: now, last: now, want: c.Begin.clamped(&c),
+	return &viewer{config: c, conn: conn, last: time.Now(), want: c.Begin.clamped(&c),
 		frame: frame{picture: page.NewPicture(), ghosts: page.NewPicture(), ghost: newGhost()}}
 }
 
@@ -114,20 +112,24 @@ func (s *viewer) receive(message []byte) {
 
 // step advances the matches and sends their pictures. An error reports that the page was closed.
 func (s *viewer) step(now time.Time) error {
-	if !s.paused {
-		s.passed += now.Sub(s.last)
+	passed := now.Sub(s.last)
+	if s.last = now; s.paused {
+		passed = 0
 	}
-	s.last = now
 	if err := s.apply(); err != nil || s.live == nil {
 		return err
 	}
 	s.play()
-	if err := s.live.Advance(s.passed); err != nil {
+	if err := s.live.Advance(passed); err != nil {
 		s.fresh = true
 		return s.send(map[string]any{"k": "note", "text": broken(err)})
 	}
 	message, readings := s.picture()
-	if s.conn.Offer(message) { // a slow page misses the picture and receives the readings later
+	text, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if s.conn.Offer(text) { // a slow page misses the picture and receives the readings later
 		s.sent = readings
 	}
 	return nil
@@ -162,8 +164,9 @@ func (s *viewer) apply() error {
 // begin begins new matches.
 func (s *viewer) begin() error {
 	s.epoch++
+	start := time.Now()
 	live, err := lab.NewLive(lab.Config{Game: s.config.Game, Profiles: []simnet.Profile{s.have.profile()}, Players: s.have.Players,
-		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(s.start) }}, s.have.entries(s.config.Strategies))
+		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(start) }}, s.have.entries(s.config.Strategies))
 	if err != nil {
 		s.live = nil
 		return s.refuse(err)
@@ -185,8 +188,22 @@ func (s *viewer) play() {
 		s.live.Autoplay()
 		return
 	}
-	s.controls.aim(s.live.Avatar(0))
+	s.controls.aim(avatar(s.live.View(0)))
 	s.live.Input(input(&s.controls), s.press)
+}
+
+// avatar returns the position of player 0's avatar in a view. ok is false if there is none.
+func avatar(v *ecs.View) (x, y float64, ok bool) {
+	if v == nil {
+		return 0, 0, false
+	}
+	v.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
+		if ok = e.Owner() == ecs.OwnedBy(0); ok {
+			x, y = m.Pos.X.Float(), m.Pos.Y.Float()
+		}
+		return !ok
+	})
+	return x, y, ok
 }
 
 func (s *viewer) send(m any) error {

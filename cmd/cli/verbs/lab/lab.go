@@ -79,8 +79,10 @@ func (v *Verb) Run(a *app.App) error {
 	seconds := float64(matches) * (c.For + c.Settle).Seconds()
 	progress, begin := app.NewProgress(a, int(seconds), "simulated seconds"), time.Now()
 	c.Clock = func() time.Duration { return time.Since(begin) }
-	c.Progress = func(done float64) { progress.At(int(done * seconds)) }
-	c.Stop = func() bool { return a.Ctx.Err() != nil }
+	c.Progress = func(done float64) bool {
+		progress.At(int(done * seconds))
+		return a.Ctx.Err() == nil
+	}
 	c.Finished = func(r lab.Result) { a.Emit("match", app.Fields{"match": r}) }
 	report, err := lab.Run(c)
 	progress.Done()
@@ -215,7 +217,7 @@ func chosenProfiles(names string) (list []simnet.Profile, err error) {
 
 // show prints, writes and emits a report.
 func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) error {
-	verdicts := lab.Judge(r, a.Game.TickRate)
+	verdicts := lab.Judge(r)
 	for _, t := range labTables(r, verdicts) {
 		a.Print(t.Render() + "\n")
 	}

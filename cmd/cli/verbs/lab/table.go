@@ -159,7 +159,7 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 		case !v.Met:
 			word = "MISSED"
 		}
-		t.AppendRow(table.Row{v.Strategy, v.Profile, string(v.Measure), fmt.Sprintf("%.4g", v.Most), value, word})
+		t.AppendRow(table.Row{v.Strategy, v.Profile, v.Measure, fmt.Sprintf("%.4g", v.Most), value, word})
 	}
 	t.SetCaption("for four players and default settings")
 	return t

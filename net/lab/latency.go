@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -18,29 +17,26 @@ type latency struct {
 	list                       []change
 	shown, used, confirmed     int
 	given, lastShown, lastUsed ecs.InputBytes
-	from, until                time.Duration // changes before and after do not count
-	mark                       uint64        // of the input now; 0: none
-	seen                       uint64        // the newest mark that was shown
-	seenAfter                  float64       // the display latency of its first change, in ms
+	mark                       uint64  // of the input now; 0: none
+	seen                       uint64  // the newest mark that was shown
+	seenAfter                  float64 // the display latency of its first change, in ms
 }
 
 // change is one change of input.
 type change struct {
-	at    time.Duration
-	value ecs.InputBytes
-	tick  ecs.Tick // in which the server used it
-	mark  uint64
-	shot  *shot // fired with it, or nil
+	at       time.Duration
+	value    ecs.InputBytes
+	measured bool
+	tick     ecs.Tick // in which the server used it
+	mark     uint64
+	shot     *shot // fired with it, or nil
 }
 
 // maxChanges bounds the changes that are followed. Beyond it the oldest are dropped.
 const maxChanges = 4096
 
-// forever is a latency's end of measuring before there is one.
-const forever = time.Duration(math.MaxInt64)
-
-// give sets the input from now on, and reports whether it changed.
-func (l *latency) give(in ecs.InputBytes, now time.Duration) (changed bool) {
+// give sets the input from now on, and reports whether it changed. Latencies count if it is measured.
+func (l *latency) give(in ecs.InputBytes, now time.Duration, measured bool) (changed bool) {
 	if in == l.given {
 		return false
 	}
@@ -48,7 +44,7 @@ func (l *latency) give(in ecs.InputBytes, now time.Duration) (changed bool) {
 	if len(l.list) >= maxChanges {
 		l.drop(1)
 	}
-	l.list = append(l.list, change{at: now, value: in, mark: l.mark})
+	l.list = append(l.list, change{at: now, value: in, measured: measured, mark: l.mark})
 	return true
 }
 
@@ -59,12 +55,13 @@ func (l *latency) show(in ecs.InputBytes, now time.Duration) {
 	}
 	l.lastShown = in
 	for end := l.find(l.shown, in); l.shown < end; l.shown++ {
-		shown := &l.list[l.shown]
-		if l.measures(shown.at) {
-			l.display = append(l.display, milliseconds(now-shown.at))
+		c := &l.list[l.shown]
+		after := milliseconds(now - c.at)
+		if c.measured {
+			l.display = append(l.display, after)
 		}
-		if shown.mark > l.seen { // later changes may have the same mark
-			l.seen, l.seenAfter = shown.mark, milliseconds(now-shown.at)
+		if c.mark > l.seen { // later changes may have the same mark
+			l.seen, l.seenAfter = c.mark, after
 		}
 	}
 }
@@ -84,8 +81,8 @@ func (l *latency) use(in ecs.InputBytes, f ecs.Tick) (fired *shot) {
 // confirmUpTo sets the newest tick that the client knows to be final.
 func (l *latency) confirmUpTo(f ecs.Tick, now time.Duration) {
 	for ; l.confirmed < l.used && l.list[l.confirmed].tick <= f; l.confirmed++ {
-		if at := l.list[l.confirmed].at; l.measures(at) {
-			l.confirm = append(l.confirm, milliseconds(now-at))
+		if c := &l.list[l.confirmed]; c.measured {
+			l.confirm = append(l.confirm, milliseconds(now-c.at))
 		}
 	}
 	if done := min(l.shown, l.confirmed); done >= maxChanges/4 {
@@ -93,15 +90,13 @@ func (l *latency) confirmUpTo(f ecs.Tick, now time.Duration) {
 	}
 }
 
-func (l *latency) measures(at time.Duration) bool { return at >= l.from && at < l.until }
-
 // find returns the index after the first change to that value, from an index on, or that index.
 func (l *latency) find(from int, in ecs.InputBytes) int {
 	return from + 1 + slices.IndexFunc(l.list[from:], func(c change) bool { return c.value == in })
 }
 
 func (l *latency) drop(n int) {
-	l.list = l.list[:copy(l.list, l.list[n:])]
+	l.list = slices.Delete(l.list, 0, n)
 	l.shown, l.used, l.confirmed = max(l.shown-n, 0), max(l.used-n, 0), max(l.confirmed-n, 0)
 }
 
