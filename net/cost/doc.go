@@ -22,7 +22,7 @@
 // changes sums and maxima, and quantiles hardly.
 //
 // A section costs two clock readings and one histogram record, about 100 ns, and no allocation after the first use of a row.
-// `go run ./bench -row costs` compares that with 1 % of a tick.
+// `go test ./bench -bench Costs` compares that with 1 % of a tick.
 //
 // # Late ticks
 //

@@ -4,9 +4,9 @@ import "math"
 
 // Cube is a body as it is sent. Largest is which component of the quaternion is left out, 0 to 3 for w, x, y and z.
 type Cube struct {
-	X, Y, Z int32    // 1/512 m
+	At      [3]int32 // x, y and z in 1/512 m
 	Largest uint8    // of the four components
-	Turn    [3]int16 // the others in their order, [-256, 255] for [-√½, √½]
+	Turn    [3]int32 // the others in their order, [-256, 255] for [-√½, √½]
 }
 
 // Frame is all bodies at one moment.
@@ -28,7 +28,7 @@ func Record(frames int) []Frame {
 }
 
 func (b *body) quantised() (c Cube) {
-	c.X, c.Y, c.Z = int32(math.Round(b.at.x*unit)), int32(math.Round(b.at.y*unit)), int32(math.Round(b.at.z*unit))
+	c.At = [3]int32{int32(math.Round(b.at.x * unit)), int32(math.Round(b.at.y * unit)), int32(math.Round(b.at.z * unit))}
 	q := [4]float64{b.turn.w, b.turn.x, b.turn.y, b.turn.z}
 	for i := range q {
 		if math.Abs(q[i]) > math.Abs(q[c.Largest]) {
@@ -39,7 +39,7 @@ func (b *body) quantised() (c Cube) {
 	k := 0
 	for i := range q {
 		if i != int(c.Largest) {
-			c.Turn[k] = int16(min(max(math.Round(q[i]*sign*math.Sqrt2*256), -256), 255))
+			c.Turn[k] = int32(min(max(math.Round(q[i]*sign*math.Sqrt2*256), -256), 255))
 			k++
 		}
 	}

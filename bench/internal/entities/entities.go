@@ -1,8 +1,8 @@
-// Package entities is the game of the benchmarks: entities of 72 bytes in four components, and systems that write a
-// chosen part of them.
+// Package entities is the game of the benchmarks: entities of 72 bytes in four components, and systems that move them.
 package entities
 
 import (
+	"tendon/bench/internal/measure"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -22,9 +22,6 @@ type Life struct {
 	Fuel           fixed.Num
 }
 
-// EntityBytes is the size of an entity's components.
-const EntityBytes = 72
-
 // Pad is a player's input.
 type Pad struct{ DX, DY int8 }
 
@@ -34,58 +31,72 @@ var (
 	Velocities = ecs.NewComponent[Velocity]("velocity")
 	Bodies     = ecs.NewComponent[Body]("body")
 	Lives      = ecs.NewComponent[Life]("life")
-	Chosen     = ecs.NewComponent[struct{}]("chosen") // entities that Touch writes
 	Input      = ecs.NewInput[Pad]()
+
+	moving = ecs.NewQuery2(ecs.Write(Positions), ecs.Read(Velocities))
 )
 
-var (
-	moving   = ecs.NewQuery2(ecs.Write(Positions), ecs.Read(Velocities))
-	everyone = ecs.NewQuery4(ecs.Write(Positions), ecs.Write(Velocities), ecs.Write(Bodies), ecs.Write(Lives))
-	chosen   = ecs.NewQuery4(ecs.Write(Positions), ecs.Write(Velocities), ecs.Write(Bodies), ecs.Write(Lives), ecs.With(Chosen))
-	chosen2  = ecs.NewQuery2(ecs.Write(Positions), ecs.Write(Velocities), ecs.With(Chosen))
-)
-
-// Game returns a game of n entities with these systems. choose reports, by row, whether an entity is Chosen. Optional.
-func Game(n int, choose func(row uint32) bool, systems ...func(w *ecs.World)) *ecs.Game {
+// Game returns a game of n entities with these systems.
+func Game(n int, systems ...func(w *ecs.World)) *ecs.Game {
 	return &ecs.Game{Name: "entities", TickRate: 60, MaxPlayers: 2, Input: Input,
-		Components: ecs.Components(Positions, Velocities, Bodies, Lives, Chosen),
+		Components: ecs.Components(Positions, Velocities, Bodies, Lives),
 		Systems:    ecs.Systems(systems...),
-		Setup:      func(w *ecs.World) { populate(w, n, choose) },
+		Setup: func(w *ecs.World) {
+			for range n {
+				e := w.Spawn(ecs.OwnedByWorld, Positions, Velocities, Bodies, Lives)
+				Positions.Put(w, e, Position{fixed.Num(e.Row), 1})
+				Velocities.Put(w, e, Velocity{1, fixed.Num(e.Row)})
+				Bodies.Put(w, e, Body{1, fixed.Num(e.Row), 3})
+				Lives.Put(w, e, Life{100, int32(e.Row), 1})
+			}
+		},
 	}
 }
 
 // World returns a world of Game.
-func World(n int, choose func(row uint32) bool, systems ...func(w *ecs.World)) *ecs.World {
-	return New(Game(n, choose, systems...))
+func World(n int, systems ...func(w *ecs.World)) *ecs.World {
+	return measure.Must(ecs.NewWorld(Game(n, systems...), 1))
 }
 
-// New returns a world of a valid game.
-func New(g *ecs.Game) *ecs.World {
-	w, err := ecs.NewWorld(g, 1)
-	if err != nil {
-		panic(err)
+// Churned returns a World after ten ticks that replace a random fifth of the entities each, and a tick that removes a tenth.
+func Churned(n int, systems ...func(w *ecs.World)) *ecs.World {
+	share, spawn := 5, 0
+	churn := func(w *ecs.World) {
+		for range spawn {
+			e := w.Spawn(ecs.OwnedByWorld, Positions, Velocities, Bodies, Lives)
+			Velocities.Put(w, e, Velocity{1, 1})
+		}
+		spawn = 0
+		if share == 0 {
+			return
+		}
+		for e := range moving.All(w) {
+			if w.Rand().IntN(share) == 0 {
+				w.Despawn(e.Entity())
+				spawn++
+			}
+		}
 	}
+	w := World(n, append([]func(w *ecs.World){churn}, systems...)...)
+	for range 10 {
+		w.Step(ecs.TickInputs{})
+	}
+	share = 0
+	w.Step(ecs.TickInputs{}) // only spawns
+	share = 10
+	w.Step(ecs.TickInputs{}) // only despawns
+	share, spawn = 0, 0
 	return w
 }
 
-func populate(w *ecs.World, n int, choose func(row uint32) bool) {
-	for range n {
-		e := w.Spawn(ecs.OwnedByWorld, Positions, Velocities, Bodies, Lives)
-		Positions.Put(w, e, Position{fixed.Num(e.Row), 1})
-		Velocities.Put(w, e, Velocity{1, fixed.Num(e.Row)})
-		Bodies.Put(w, e, Body{1, fixed.Num(e.Row), 3})
-		Lives.Put(w, e, Life{100, int32(e.Row), 1})
-		if choose != nil && choose(e.Row) {
-			Chosen.Add(w, e, struct{}{})
-		}
+// Matches returns how many entities have position and velocity.
+func Matches(w *ecs.World) int {
+	n := 0
+	for r := range moving.Runs(w) {
+		n += len(r.A)
 	}
+	return n
 }
-
-// Below chooses the entities of the first rows, in whole pages.
-func Below(rows int) func(uint32) bool { return func(row uint32) bool { return row < uint32(rows) } }
-
-// Scattered chooses every k-th entity.
-func Scattered(k uint32) func(uint32) bool { return func(row uint32) bool { return row%k == 0 } }
 
 // Move adds velocities to positions, a run at a time. It copies the slices into variables first, as loops over Runs
 // should. The compiler keeps a slice variable in registers and reads a field of the run from memory at each use.
@@ -117,66 +128,15 @@ func MoveOneByOne(w *ecs.World) {
 	}
 }
 
-// MoveSlices is the reference of Move: the loop over two plain slices.
-func MoveSlices(positions []Position, velocities []Velocity) {
+// Slices returns the reference of Move for n entities: the loop over two plain slices.
+func Slices(n int) func() {
+	positions, velocities := make([]Position, n), make([]Velocity, n)
+	return func() { moveSlices(positions, velocities) }
+}
+
+func moveSlices(positions []Position, velocities []Velocity) {
 	for i := range positions {
 		positions[i].X += velocities[i].X
 		positions[i].Y += velocities[i].Y
-	}
-}
-
-// TouchAll writes every component of every entity.
-func TouchAll(w *ecs.World) {
-	for r := range everyone.Runs(w) {
-		for i := range r.A {
-			r.A[i].X++
-			r.B[i].X++
-			r.C[i].Angle++
-			r.D[i].Health++
-		}
-	}
-}
-
-// Touch declares and writes every component of the chosen entities.
-func Touch(w *ecs.World) {
-	for r := range chosen.Runs(w) {
-		for i := range r.A {
-			r.A[i].X++
-			r.B[i].X++
-			r.C[i].Angle++
-			r.D[i].Health++
-		}
-	}
-}
-
-// TouchTwo declares and writes two components of the chosen entities.
-func TouchTwo(w *ecs.World) {
-	for r := range chosen2.Runs(w) {
-		for i := range r.A {
-			r.A[i].X++
-			r.B[i].X++
-		}
-	}
-}
-
-// TouchBelow returns a system that declares that it writes everything, and writes the first rows.
-//
-// It is not inlined. In another package the compiler would not inline the iterator in the system, and each tick would
-// allocate it.
-//
-//go:noinline
-func TouchBelow(rows int) func(w *ecs.World) {
-	return func(w *ecs.World) {
-		for r := range everyone.Runs(w) {
-			for i := range r.A {
-				if r.Entities[i].Row >= uint32(rows) {
-					break
-				}
-				r.A[i].X++
-				r.B[i].X++
-				r.C[i].Angle++
-				r.D[i].Health++
-			}
-		}
 	}
 }

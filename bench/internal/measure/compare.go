@@ -3,6 +3,7 @@ package measure
 import (
 	"runtime"
 	"slices"
+	"testing"
 	"time"
 )
 
@@ -42,8 +43,16 @@ const (
 	mostRounds  = 101
 )
 
-// Compare runs turns of the reference and the subject alternately and returns the ratio of their times.
-func Compare(reference, subject Op) Ratio {
+// Compare runs turns of the reference and the subject alternately and returns the ratio of their times. Each iteration of
+// the benchmark is a whole comparison; Compare returns the last.
+func Compare(b *testing.B, reference, subject Op) (r Ratio) {
+	for b.Loop() {
+		r = compare(reference, subject)
+	}
+	return r
+}
+
+func compare(reference, subject Op) Ratio {
 	runtime.GC()
 	var ratios, subjects, references []float64
 	began := time.Now()

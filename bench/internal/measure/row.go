@@ -3,77 +3,68 @@ package measure
 import (
 	"fmt"
 	"strings"
+	"testing"
 )
 
 // Row is one line of the published table.
 type Row struct {
-	// Name selects the row on the command line.
-	Name string
 	// The subject and the reference, in a few words each.
 	What, Reference string
+	// Unit is the unit of work that the times are of. Default: an operation.
+	Unit string
+	// Text replaces the times in a row that measures no time. Optional.
+	Text string
+	// Note is added to the times: allocations, bytes. Optional.
+	Note string
 	// Reach is the upper limit of the median ratio; 0: the row is published without a limit.
 	Reach float64
 	// Plus is added to the reference before the ratio is judged, in nanoseconds per unit: "twice memcpy + 1 µs".
 	Plus float64
 	// Missed says why the row exceeds Reach. It is printed only where it does.
 	Missed string
-	// Run measures. It may take some seconds.
-	Run func() Result
 }
 
-// Result is the result of a row's Run.
-type Result struct {
-	Ratio
-	// Unit is the unit of Subject and Reference. Default: an operation.
-	Unit string
-	// Text replaces the times in a row that measures no time. Optional.
-	Text string
-	// Note is added to the row: allocations, bytes. Optional.
-	Note string
-}
+// table holds the lines of the reported rows.
+var table strings.Builder
 
-// Met reports whether the ratio is within Reach.
-func (r *Row) Met(result Result) bool {
-	if r.Plus != 0 {
-		return result.Subject <= r.Reach*result.Reference+r.Plus
-	}
-	return r.Reach == 0 || result.Median <= r.Reach
-}
-
-// goal returns the limit as text.
-func (r *Row) goal() string {
-	switch {
-	case r.Reach == 0:
-		return ""
-	case r.Plus != 0:
-		return fmt.Sprintf("≤ %g × + %s", r.Reach, duration(r.Plus))
-	}
-	return fmt.Sprintf("≤ %g ×", r.Reach)
-}
-
-// verdict compares a result with the limit.
-func (r *Row) verdict(result Result) string {
-	switch {
-	case r.Reach == 0:
-		return ""
-	case r.Met(result):
-		return "met"
-	case r.Missed != "":
-		return "missed: " + r.Missed
-	}
-	return "missed"
-}
-
-// times returns the times of both sides, or the text in their place, and the note.
-func (r *Result) times() string {
-	text := r.Text
-	if text == "" {
-		text = duration(r.Subject) + " : " + duration(r.Reference)
+// Report reports a ratio as the metrics of a benchmark, logs whether it is within Reach and adds the row to the table.
+func (r Row) Report(b *testing.B, ratio Ratio) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op") // not printed
+	b.ReportMetric(ratio.Median, "ratio")
+	times := r.Text
+	if times == "" {
+		b.ReportMetric(ratio.Subject, "subject-ns")
+		b.ReportMetric(ratio.Reference, "reference-ns")
+		times = duration(ratio.Subject) + " : " + duration(ratio.Reference)
 		if r.Unit != "" {
-			text += " per " + r.Unit
+			times += " per " + r.Unit
 		}
 	}
-	return strings.TrimSuffix(text+"; "+r.Note, "; ")
+	if r.Note != "" {
+		times += "; " + r.Note
+	}
+	reach, verdict := r.judge(ratio)
+	quartiles := fmt.Sprintf("%.2f (%.2f–%.2f)", ratio.Median, ratio.Low, ratio.High)
+	b.Logf("%s: %s; ratio %s %s %s", r.What, times, quartiles, reach, verdict)
+	name := "`" + strings.TrimPrefix(b.Name(), "Benchmark") + "`"
+	fmt.Fprintf(&table, "| %s |\n", strings.Join([]string{name, r.What, r.Reference, times, quartiles, reach, verdict}, " | "))
+}
+
+// judge returns the limit as text and compares a ratio with it.
+func (r *Row) judge(ratio Ratio) (reach, verdict string) {
+	if r.Reach == 0 {
+		return "", ""
+	}
+	reach, missed := fmt.Sprintf("≤ %g ×", r.Reach), ratio.Median > r.Reach
+	if r.Plus != 0 {
+		reach += " + " + duration(r.Plus)
+		missed = ratio.Subject > r.Reach*ratio.Reference+r.Plus
+	}
+	if missed {
+		return reach, strings.TrimSuffix("missed: "+r.Missed, ": ")
+	}
+	return reach, "met"
 }
 
 // duration formats nanoseconds with three digits.
@@ -85,4 +76,12 @@ func duration(ns float64) string {
 		return fmt.Sprintf("%.3g µs", ns/1e3)
 	}
 	return fmt.Sprintf("%.3g ms", ns/1e6)
+}
+
+// Must returns a value, and panics with an error: a benchmark whose parts cannot be made measures nothing.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

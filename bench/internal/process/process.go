@@ -7,24 +7,21 @@ package process
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
+	"testing"
 	"time"
 
+	"tendon/bench/internal/measure"
 	"tendon/net/room"
 )
-
-// variable is the environment variable that names the role of a started process.
-const variable = "TENDON_BENCH_ROLE"
-
-// Role returns the role that this process was started in; "": none.
-func Role() string { return os.Getenv(variable) }
 
 // Usage is what a server has used since it began, and what it holds now.
 type Usage struct {
@@ -46,87 +43,80 @@ func (u *Usages) Share() float64 {
 }
 
 // Measure starts a server and its load, lets them settle and measures the server. The load is started with the server's
-// address and the arguments. When it is stopped it prints a line of JSON, which is stored in report. Optional.
-func Measure(server, load string, settle, during time.Duration, report any, arguments ...string) (u Usages, err error) {
-	s, err := start(server, 0)
-	if err != nil {
-		return u, err
-	}
+// address and the numbers. When it is stopped it prints a line of JSON, which is stored in report. Optional.
+func Measure(b *testing.B, server, load string, settle, during time.Duration, report any, numbers ...int) (u Usages) {
+	s := start(b, server, 0)
 	defer s.stop()
 	var address string
-	if err = s.read(&address); err == nil {
-		u.Empty, err = s.usage(true)
+	s.read(&address)
+	u.Empty = s.usage(true)
+	arguments := []string{address}
+	for _, n := range numbers {
+		arguments = append(arguments, strconv.Itoa(n))
 	}
-	if err != nil {
-		return u, err
-	}
-	l, err := start(load, 1, append([]string{address}, arguments...)...)
-	if err != nil {
-		return u, err
-	}
+	l := start(b, load, 1, arguments...)
+	defer l.stop()
 	time.Sleep(settle)
-	if u.Before, err = s.usage(false); err == nil {
-		time.Sleep(during)
-		u.After, err = s.usage(false)
-	}
-	if err == nil {
-		u.Full, err = s.usage(true)
-	}
+	u.Before = s.usage(false)
+	time.Sleep(during)
+	u.After = s.usage(false)
+	u.Full = s.usage(true)
 	l.in.Close()
-	if err == nil && report != nil {
-		err = l.read(report)
+	if report != nil {
+		l.read(report)
 	}
-	return u, errors.Join(err, l.stop())
+	return u
 }
 
 // child is a started process. It runs until its standard input is closed.
 type child struct {
+	b       *testing.B
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 }
 
 // start runs this program again in a role, with one thread for Go code, pinned to a core where taskset is installed.
-func start(role string, core int, arguments ...string) (*child, error) {
+func start(b *testing.B, role string, core int, arguments ...string) *child {
 	line := append([]string{os.Args[0]}, arguments...)
 	if path, err := exec.LookPath("taskset"); err == nil {
 		line = append([]string{path, "-c", strconv.Itoa(core % runtime.NumCPU())}, line...)
 	}
-	c := &child{command: exec.Command(line[0], line[1:]...)}
-	c.command.Env = append(os.Environ(), variable+"="+role, "GOMAXPROCS=1")
+	c := &child{b: b, command: exec.Command(line[0], line[1:]...)}
+	c.command.Env = append(os.Environ(), measure.RoleVariable+"="+role, "GOMAXPROCS=1")
 	c.command.Stderr = os.Stderr
-	var err error
-	if c.in, err = c.command.StdinPipe(); err != nil {
-		return nil, err
+	c.in, c.out = measure.Must(c.command.StdinPipe()), bufio.NewReader(measure.Must(c.command.StdoutPipe()))
+	if err := c.command.Start(); err != nil {
+		b.Fatal(err)
 	}
-	out, err := c.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.out = bufio.NewReader(out)
-	return c, c.command.Start()
+	return c
 }
 
 // read stores the next line of the child, which is JSON, in v.
-func (c *child) read(v any) error {
+func (c *child) read(v any) {
 	line, err := c.out.ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("process: the child printed nothing more: %w", err)
+	if err == nil {
+		err = json.Unmarshal(line, v)
 	}
-	return json.Unmarshal(line, v)
+	if err != nil {
+		c.b.Fatalf("%v printed %q: %v", c.command, line, err)
+	}
 }
 
 // usage returns the usage of a server. With memory, the server collects garbage and counts what remains.
-func (c *child) usage(memory bool) (u Usage, err error) {
+func (c *child) usage(memory bool) (u Usage) {
 	if _, err := fmt.Fprintln(c.in, memory); err != nil {
-		return u, err
+		c.b.Fatal(err)
 	}
-	return u, c.read(&u)
+	c.read(&u)
+	return u
 }
 
-func (c *child) stop() error {
+func (c *child) stop() {
 	c.in.Close()
-	return c.command.Wait()
+	if err := c.command.Wait(); err != nil {
+		c.b.Error(err)
+	}
 }
 
 // Print prints a line of JSON for the parent.
@@ -167,22 +157,34 @@ func used() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Every calls f, rate times a second, until the parent stops this process. It returns how late the calls were, one value
-// per call.
-func Every(rate int, f func()) (late []time.Duration) {
+// Load returns the address of the server and the numbers of a load's command line.
+func Load() (server netip.AddrPort, numbers []int) {
+	for _, text := range os.Args[2:] {
+		numbers = append(numbers, measure.Must(strconv.Atoi(text)))
+	}
+	return measure.Must(netip.ParseAddrPort(os.Args[1])), numbers
+}
+
+// Every calls f for each of n clients, rate times a second, until the parent stops this process. The clients are divided
+// into parts that do not run at once. Every returns the 99th percentile of how late the parts were.
+func Every(rate, parts, n int, f func(client int)) time.Duration {
 	stopped := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		close(stopped)
 	}()
-	step := time.Second / time.Duration(rate)
-	for due := time.Now(); ; due = due.Add(step) {
+	late, step, due := []time.Duration{0}, time.Second/time.Duration(parts*rate), time.Now()
+	for call := 0; ; call++ {
 		select {
 		case <-stopped:
-			return late
+			slices.Sort(late)
+			return late[len(late)*99/100]
 		case <-time.After(time.Until(due)):
 			late = append(late, time.Since(due))
-			f()
+			for i := call % parts; i < n; i += parts {
+				f(i)
+			}
+			due = due.Add(step)
 		}
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"os"
-	"slices"
-	"strconv"
 	"time"
 
+	"tendon/bench/internal/measure"
 	"tendon/net/client"
 	"tendon/net/netcode"
 	"tendon/net/room"
@@ -21,11 +19,8 @@ import (
 var key = netcode.Key{9}
 
 // ServeRooms runs a server of such rooms with one worker, until the parent stops this process.
-func ServeRooms(c room.Config) error {
-	s, err := server.New(server.Config{Room: c, Address: "127.0.0.1:0", Keys: []netcode.Key{key}, MaxRooms: 4096, Workers: 1})
-	if err != nil {
-		return err
-	}
+func ServeRooms(c room.Config) {
+	s := measure.Must(server.New(server.Config{Room: c, Address: "127.0.0.1:0", Keys: []netcode.Key{key}, MaxRooms: 4096, Workers: 1}))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
@@ -39,27 +34,16 @@ func ServeRooms(c room.Config) error {
 		}
 	})
 	stop()
-	return <-ended
-}
-
-// Load returns the address of the server and the numbers of a load's command line.
-func Load() (server netip.AddrPort, numbers []int, err error) {
-	server, err = netip.ParseAddrPort(os.Args[1])
-	for _, text := range os.Args[2:] {
-		n, wrong := strconv.Atoi(text)
-		if wrong != nil {
-			err = wrong
-		}
-		numbers = append(numbers, n)
+	if err := <-ended; err != nil {
+		panic(err)
 	}
-	return server, numbers, err
 }
 
 // Token returns a connect token for ServeRooms: for client number i, with so many clients in each room.
-func Token(at netip.AddrPort, game string, i, perRoom int, pass server.Pass) ([]byte, error) {
+func Token(at netip.AddrPort, game string, i, perRoom int, pass server.Pass) []byte {
 	pass.Room, pass.Seat = fmt.Sprint("r", i/perRoom), server.AnySeat
-	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(game), Key: key, ClientID: uint64(i + 1),
-		Addresses: []netip.AddrPort{at}, Lifetime: time.Minute, Pass: pass}, time.Now())
+	return measure.Must(server.Mint(server.Ticket{ProtocolID: server.ProtocolID(game), Key: key, ClientID: uint64(i + 1),
+		Addresses: []netip.AddrPort{at}, Lifetime: time.Minute, Pass: pass}, time.Now()))
 }
 
 // Clients is the report of PlayRooms.
@@ -68,40 +52,19 @@ type Clients struct {
 	Late time.Duration // 99th percentile of how late their frames began
 }
 
-// phases is into how many parts the clients of a tick are divided: they do not all send at once.
-const phases = 8
-
 // PlayRooms plays so many rooms with whole clients, whose bots play, until the parent stops this process. Then it prints a
 // Clients.
-func PlayRooms(at netip.AddrPort, rooms, players int, c client.Config, listen func() (client.Socket, error)) error {
+func PlayRooms(at netip.AddrPort, rooms, players int, c client.Config, listen func() (client.Socket, error)) {
 	clients := make([]*client.Client, rooms*players)
 	for i := range clients {
-		token, err := Token(at, c.Game.Name, i, players, server.Pass{})
-		if err != nil {
-			return err
-		}
 		c.Bot, c.BotSeed = true, uint64(i)
-		if clients[i], err = client.Dial(client.DialConfig{Token: token, Listen: listen, Config: c}); err != nil {
-			return err
-		}
+		clients[i] = measure.Must(client.Dial(client.DialConfig{Token: Token(at, c.Game.Name, i, players, server.Pass{}), Listen: listen, Config: c}))
 	}
-	call := 0
-	late := Every(phases*c.Game.TickRate, func() {
-		for i := call % phases; i < len(clients); i += phases {
-			_ = clients[i].Frame(time.Now())
-		}
-		call++
-	})
-	var report Clients
+	report := Clients{Late: Every(c.Game.TickRate, 8, len(clients), func(i int) { _ = clients[i].Frame(time.Now()) })}
 	for _, k := range clients {
 		if k.State() == client.Live {
 			report.Live++
 		}
 	}
-	slices.Sort(late)
-	if len(late) > 0 {
-		report.Late = late[len(late)*99/100]
-	}
 	Print(report)
-	return nil
 }

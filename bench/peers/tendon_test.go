@@ -1,4 +1,4 @@
-package main
+package peers
 
 import (
 	"tendon/bench/internal/process"
@@ -52,16 +52,11 @@ func game() *ecs.Game {
 	}
 }
 
-func tendonServer() error {
-	return process.ServeRooms(room.Config{Game: game(), Strategy: relay.Strategy})
-}
+func tendonServer() { process.ServeRooms(room.Config{Game: game(), Strategy: relay.Strategy}) }
 
 // tendonLoad plays all rooms with whole clients, which predict and roll back.
-func tendonLoad() error {
-	at, numbers, err := process.Load()
-	if err != nil {
-		return err
-	}
+func tendonLoad() {
+	at, numbers := process.Load()
 	c := client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}}
-	return process.PlayRooms(at, numbers[0], 2, c, func() (client.Socket, error) { return newFarSocket() })
+	process.PlayRooms(at, numbers[0], 2, c, func() (client.Socket, error) { return newFarSocket() })
 }

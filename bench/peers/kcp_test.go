@@ -1,4 +1,4 @@
-package main
+package peers
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/xtaci/kcp-go/v5"
 
+	"tendon/bench/internal/measure"
 	"tendon/bench/internal/process"
 )
 
@@ -27,11 +28,8 @@ type kcpRoom struct {
 	tick    uint32
 }
 
-func kcpServer() error {
-	l, err := kcp.ListenWithOptions("127.0.0.1:0", nil, 0, 0)
-	if err != nil {
-		return err
-	}
+func kcpServer() {
+	l := measure.Must(kcp.ListenWithOptions("127.0.0.1:0", nil, 0, 0))
 	var served atomic.Int64
 	rooms := map[uint32]*kcpRoom{}
 	var mutex sync.Mutex
@@ -62,7 +60,6 @@ func kcpServer() error {
 		}
 	}()
 	process.Serve(l.Addr().String(), func(u *process.Usage) { u.Served = int(served.Load()) })
-	return nil
 }
 
 // tune sets a session to the fast mode at the default interval of such servers, 10 ms.
@@ -112,30 +109,15 @@ func (r *kcpRoom) run() {
 	}
 }
 
-// phases is into how many parts the clients of a tick are divided: they do not all send at once.
-const phases = 8
-
 // kcpLoad plays all rooms.
-func kcpLoad() error {
-	server, numbers, err := process.Load()
-	if err != nil {
-		return err
-	}
+func kcpLoad() {
+	server, numbers := process.Load()
 	sessions := make([]*kcp.UDPSession, 2*numbers[0])
 	for i := range sessions {
-		socket, err := newFarSocket()
-		if err != nil {
-			return err
-		}
-		s, err := kcp.NewConn(server.String(), nil, 0, 0, packetSocket{socket})
-		if err != nil {
-			return err
-		}
+		s := measure.Must(kcp.NewConn(server.String(), nil, 0, 0, packetSocket{measure.Must(newFarSocket())}))
 		tune(s)
 		sessions[i] = s
-		if _, err := s.Write(binary.LittleEndian.AppendUint32(nil, uint32(i/2))); err != nil {
-			return err
-		}
+		measure.Must(s.Write(binary.LittleEndian.AppendUint32(nil, uint32(i/2))))
 		go func() {
 			var frame [256]byte
 			for {
@@ -149,11 +131,8 @@ func kcpLoad() error {
 		}()
 	}
 	var in [inputBytes]byte
-	process.Every(phases*roomRate, func() {
+	process.Every(roomRate, 8, len(sessions), func(i int) {
 		in[0]++
-		for i := int(in[0]) % phases; i < len(sessions); i += phases {
-			_, _ = sessions[i].Write(in[:])
-		}
+		_, _ = sessions[i].Write(in[:])
 	})
-	return nil
 }

@@ -1,7 +1,8 @@
-package main
+package bench
 
 import (
 	"fmt"
+	"testing"
 
 	"tendon/bench/internal/measure"
 	"tendon/ecs/fixed"
@@ -9,20 +10,23 @@ import (
 	"tendon/systems/interest"
 )
 
-// interestRows measure interest management. The reference compares every client with every entity.
-func interestRows() []measure.Row {
-	var rows []measure.Row
+// BenchmarkInterest measures interest management. The reference compares every client with every entity.
+func BenchmarkInterest(b *testing.B) {
 	for i, backend := range []string{"grid", "pairs"} {
 		for _, c := range []struct{ entities, clients int }{{1000, 64}, {1000, 1000}, {10_000, 64}} {
-			rows = append(rows, measure.Row{
-				Name:      fmt.Sprintf("interest-%s-%d-%d", backend, c.entities, c.clients),
-				What:      fmt.Sprintf("interest with the backend %v: %d entities that all walk, %d of them clients with some 30 entities near", backend, c.entities, c.clients),
-				Reference: "every client compared with every entity",
-				Run:       func() measure.Result { return updateInterest(i > 0, c.entities, c.clients) },
+			b.Run(fmt.Sprintf("%s/%d/%d", backend, c.entities, c.clients), func(b *testing.B) {
+				ours, theirs := newWanderers(i > 0, c.entities, c.clients), newWanderers(i > 0, c.entities, c.clients)
+				all := newAllPairs(theirs)
+				r := measure.Compare(b, measure.Op{Prepare: theirs.walk, Run: all.update}, measure.Op{Prepare: ours.walk, Run: ours.update})
+				measure.Row{
+					What: fmt.Sprintf("interest with the backend %v: %d entities that all walk, %d of them clients with some 30 entities near",
+						backend, c.entities, c.clients),
+					Reference: "every client compared with every entity",
+					Unit:      "tick", Note: fmt.Sprintf("%.0f entities near a client", float64(ours.sets.Counts().Members)/float64(c.clients)-1),
+				}.Report(b, r)
 			})
 		}
 	}
-	return rows
 }
 
 const (
@@ -39,10 +43,7 @@ type wanderers struct {
 }
 
 func newWanderers(pairs bool, entities, clients int) *wanderers {
-	sets, err := interest.New(interest.Config{Radius: fixed.FromInt(interestRadius), Rate: 60, PairList: pairs})
-	if err != nil {
-		panic(err)
-	}
+	sets := measure.Must(interest.New(interest.Config{Radius: fixed.FromInt(interestRadius), Rate: 60, PairList: pairs}))
 	t := &wanderers{sets: sets, clients: clients}
 	for t.side*t.side < fixed.Num(entities*interestArea) {
 		t.side++
@@ -84,13 +85,6 @@ func (t *wanderers) update() {
 		}
 	}
 	t.sets.Update()
-}
-
-func updateInterest(pairs bool, entities, clients int) measure.Result {
-	ours, theirs := newWanderers(pairs, entities, clients), newWanderers(pairs, entities, clients)
-	all := newAllPairs(theirs)
-	r := measure.Compare(measure.Op{Prepare: theirs.walk, Run: all.update}, measure.Op{Prepare: ours.walk, Run: ours.update})
-	return measure.Result{Unit: "tick", Ratio: r, Note: fmt.Sprintf("%.0f entities near a client", float64(ours.sets.Counts().Members)/float64(clients)-1)}
 }
 
 // allPairs is the reference: it compares every client with every entity. Its sets equal those of package interest.
@@ -137,3 +131,27 @@ func (a *allPairs) update() {
 
 // square returns x², which must fit into a Num.
 func square(x fixed.Num) fixed.Num { return x.Mul(x) }
+
+// The rows about interest compare backends with equal results, at the density that the rows say.
+func TestWanderersAreAsDenseAsTheirRowsSay(t *testing.T) {
+	ours := newWanderers(false, 1000, 64)
+	theirs := newAllPairs(ours)
+	for range 60 {
+		ours.walk()
+		ours.update()
+		theirs.update()
+	}
+	for client := range 64 {
+		for m := range 1000 {
+			if ours.sets.Has(client, m) != theirs.has(client, m) {
+				t.Fatalf("entity %[2]d is relevant to client %[1]d with one backend only", client, m)
+			}
+		}
+	}
+	if n := ours.sets.Counts().Members / 64; n < 20 || n > 45 {
+		t.Errorf("%d are near a client", n)
+	}
+	if ours.pos[0] == newWanderers(false, 1000, 64).pos[0] {
+		t.Error("no entity walks")
+	}
+}

@@ -1,8 +1,9 @@
-package main
+package peers
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"testing"
 
 	"github.com/mlange-42/ark/ecs"
 	"github.com/yohamta/donburi"
@@ -13,10 +14,9 @@ import (
 	tendon "tendon/ecs"
 )
 
-// iterateRows measure position += velocity in other component stores and in Tendon. The reference is plain slices, as in
-// bench.
-func iterateRows() []measure.Row {
-	var rows []measure.Row
+// BenchmarkIterate measures position += velocity in other component stores and in Tendon. The reference is plain slices, as
+// in bench.
+func BenchmarkIterate(b *testing.B) {
 	for _, store := range []struct {
 		name, what string
 		build      func(n int, churn bool) (run func(), matches int)
@@ -28,38 +28,33 @@ func iterateRows() []measure.Row {
 		{"donburi", "donburi, entity by entity", donburiEach},
 	} {
 		for _, n := range []int{10_000, 100_000} {
-			for _, churn := range []bool{false, true} {
-				name, what := fmt.Sprintf("iterate-%s-%dk", store.name, n/1000), "fresh"
-				if churn {
-					name, what = name+"-churn", "after churn, 10 % removed"
-				}
-				rows = append(rows, measure.Row{Name: name,
-					What:      fmt.Sprintf("position += velocity, %d entities, %s: %s", n, what, store.what),
-					Reference: "the loop over two plain slices, as many entities",
-					Run: func() measure.Result {
-						run, matches := store.build(n, churn)
-						p, v := make([]entities.Position, matches), make([]entities.Velocity, matches)
-						return measure.Result{Unit: "entity", Ratio: measure.Compare(
-							measure.Op{Units: matches, Run: func() { entities.MoveSlices(p, v) }},
-							measure.Op{Units: matches, Run: run})}
-					}})
+			for i, state := range []string{"fresh", "after churn, 10 % removed"} {
+				name := fmt.Sprintf("%s/%dk", store.name, n/1000) + []string{"", "/churn"}[i]
+				b.Run(name, func(b *testing.B) {
+					run, matches := store.build(n, i > 0)
+					measure.Row{
+						What:      fmt.Sprintf("position += velocity, %d entities, %s: %s", n, state, store.what),
+						Reference: "the loop over two plain slices, as many entities",
+						Unit:      "entity",
+					}.Report(b, measure.Compare(b,
+						measure.Op{Units: matches, Run: entities.Slices(matches)}, measure.Op{Units: matches, Run: run}))
+				})
 			}
 		}
 	}
-	return rows
 }
 
 func ours(n int, churn bool, system func(*tendon.World)) (func(), int) {
-	shape := entities.Shapes[0]
+	build := entities.World
 	if churn {
-		shape = entities.Shapes[2]
+		build = entities.Churned
 	}
-	w := shape.Build(n, system)
+	w := build(n, system)
 	w.Step(tendon.TickInputs{})
 	return func() { w.Step(tendon.TickInputs{}) }, entities.Matches(w)
 }
 
-// churnRounds is how often a fifth of the entities is replaced, as in entities.Shapes. Then a tenth is removed.
+// churnRounds is how often a fifth of the entities is replaced, as in entities.Churned. Then a tenth is removed.
 const churnRounds = 10
 
 func arkWorld(n int, churn bool) (*ecs.World, *ecs.Filter2[entities.Position, entities.Velocity], int) {

@@ -1,6 +1,7 @@
-package main
+package bench
 
 import (
+	"testing"
 	"time"
 
 	"tendon/bench/internal/measure"
@@ -10,39 +11,28 @@ import (
 	"tendon/net/cost"
 )
 
-// costsRows measure the accounting of a frame of a relay client on a bad network.
-func costsRows() []measure.Row {
-	return []measure.Row{{
-		Name:      "costs",
+// BenchmarkCosts measures the accounting of a frame of a relay client on a bad network.
+func BenchmarkCosts(b *testing.B) {
+	ledger := measure.Must(cost.New(cost.Config{Game: rules.Game()}))
+	measure.Row{
 		What:      "accounting a frame in which the arena with 8 players computes and saves 16 ticks, less the same frame unaccounted",
 		Reference: "1 % of the budget of a tick, at 60 ticks per second",
-		Reach:     1,
-		Run:       accounted,
-	}}
+		Unit:      "frame", Reach: 1,
+	}.Report(b, measure.Compare(b,
+		measure.Op{Run: func() {
+			for begin := time.Now(); time.Since(begin) < time.Second/60/100; {
+			}
+		}},
+		measure.Op{Run: arenaFrame(ledger), Less: &measure.Op{Run: arenaFrame(nil)}}))
 }
 
 // frameTicks is the number of ticks in a frame that rolls back 15 ticks.
 const frameTicks = 16
 
-func accounted() measure.Result {
+// arenaFrame returns a frame of the arena that rewinds and resimulates its ticks.
+func arenaFrame(ledger *cost.Ledger) func() {
 	game := rules.Game()
-	ledger, err := cost.New(cost.Config{Game: game})
-	if err != nil {
-		panic(err) // the arena is a game
-	}
-	bare, watched := arenaFrame(game, nil), arenaFrame(game, ledger)
-	return measure.Result{Unit: "frame", Ratio: measure.Compare(
-		measure.Op{Run: func() {
-			for begin := time.Now(); time.Since(begin) < time.Second/60/100; {
-			}
-		}},
-		measure.Op{Run: watched, Less: &measure.Op{Run: bare}},
-	)}
-}
-
-// arenaFrame returns a frame that rewinds and resimulates its ticks.
-func arenaFrame(game *ecs.Game, o *cost.Ledger) func() {
-	w := mustWorld(game)
+	w := newWorld(game)
 	inputs, dice := make([]ecs.InputBytes, game.MaxPlayers), image.NewRand(1)
 	orders := joins(8)
 	for range 300 {
@@ -53,8 +43,8 @@ func arenaFrame(game *ecs.Game, o *cost.Ledger) func() {
 		}
 	}
 	var observer image.Observer
-	if o != nil {
-		observer = o
+	if ledger != nil {
+		observer = ledger
 	}
 	var before image.Snapshot
 	ring := make([]image.Snapshot, frameTicks)
