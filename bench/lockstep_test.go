@@ -222,6 +222,8 @@ func journalTick(b *testing.B) {
 	measure.Row{
 		What:      "journal of that room: one tick of 4 players, half of them with a new input, one write to a file",
 		Reference: "the lockstep server's frame of such a room",
-		Unit:      "tick", Note: fmt.Sprintf("%.2f ms and %.0f bytes a room-second; the disk is not waited for", r.Subject*60/1e6, float64(size)/float64(f)*60),
+		Unit:      "tick",
+		Note: fmt.Sprintf("%.2f ms and %.0f bytes a room-second; the disk is not waited for",
+			r.Subject*60/1e6, float64(size)/float64(f)*60),
 	}.Report(b, r)
 }

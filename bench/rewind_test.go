@@ -48,8 +48,8 @@ func BenchmarkRewind(b *testing.B) {
 		t := newTimeline(ref.world(ref.n))
 		t.forward(2 * rewindTicks)
 		measure.Row{
-			What: fmt.Sprintf("rewind 8 and resimulate, %s entities, %s: restore, saves and bookkeeping, i.e. less the same 8 steps of the bare world",
-				thousands(ref.n), ref.what),
+			What: fmt.Sprintf("rewind 8 and resimulate, %s entities, %s: ", thousands(ref.n), ref.what) +
+				"restore, saves and bookkeeping, i.e. less the same 8 steps of the bare world",
 			Reference: "memcpy of the pages changed, once for the restore and once a tick",
 			Unit:      "tick", Reach: 2, Plus: 1000, Missed: pieces,
 		}.Report(b, measure.Compare(b,

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -27,43 +28,53 @@ const (
 )
 
 // BenchmarkLockstepRooms measures how many lockstep rooms of the arena one core serves over real sockets. The server runs on
-// core 0 and its clients on core 1. It raises the number of rooms until the server or the load is late.
+// core 0 and its clients on core 1.
 func BenchmarkLockstepRooms(b *testing.B) {
 	for _, players := range []int{2, 4} {
 		b.Run(fmt.Sprint(players), func(b *testing.B) {
-			var best struct {
-				rooms, clients int
-				late, busy     float64
-			}
-			var why string
+			var most served
 			for b.Loop() {
-				why = fmt.Sprintf("no more than %d rooms were tried", roomsMost)
-				for n := roomsFirst; n <= roomsMost; n += n / 2 {
-					var load process.Clients
-					u := process.Measure(b, "lockstep server", "lockstep load", roomsSettle, roomsTime, &load, n, players)
-					late, failed := lateness(&u), ""
-					switch {
-					case load.Live < n*players || load.Late > time.Second/roomRate/2:
-						failed = fmt.Sprintf("with %d rooms the core of the load was the bottleneck", n)
-					case late > 0.5:
-						failed = fmt.Sprintf("with %d rooms the server was late", n)
-					}
-					if failed != "" {
-						if why = failed; best.rooms > 0 {
-							break
-						}
-					}
-					best.rooms, best.clients, best.late, best.busy = n, load.Live, late, u.Share()
-				}
+				most = mostRooms(b, players)
 			}
 			measure.Row{
-				What:      fmt.Sprintf("99th percentile of the lateness of frames, with the most rooms of %d players at 30 Hz that one core was loaded with", players),
+				What: "99th percentile of the lateness of frames, with the most rooms of " +
+					fmt.Sprintf("%d players at 30 Hz that one core was loaded with", players),
 				Reference: "a frame", Reach: 0.5,
-				Text: fmt.Sprintf("%d rooms, %d clients", best.rooms, best.clients),
-				Note: fmt.Sprintf("the server's core %.0f %% busy, %.2f ms a room-second; %s", 100*best.busy, 1000*best.busy/float64(best.rooms), why),
-			}.Report(b, measure.Of(1, best.late))
+				Text: fmt.Sprintf("%d rooms, %d clients", most.rooms, most.Live),
+				Note: fmt.Sprintf("the server's core %.0f %% busy, %.2f ms a room-second; %s",
+					100*most.busy, 1000*most.busy/float64(most.rooms), most.limit),
+			}.Report(b, measure.Of(1, most.late))
 		})
 	}
+}
+
+// served is a measurement with a number of rooms.
+type served struct {
+	process.Clients
+	rooms      int
+	late, busy float64 // in frames, and the share of the server's core
+	limit      string  // why it is the last
+}
+
+// mostRooms raises the number of rooms until the server or the load is late.
+func mostRooms(b *testing.B, players int) (most served) {
+	limit := ""
+	for n := roomsFirst; n <= roomsMost && limit == ""; n += n / 2 {
+		now := served{rooms: n}
+		u := process.Measure(b, "lockstep server", "lockstep load", roomsSettle, roomsTime, &now.Clients, n, players)
+		now.late, now.busy = lateness(&u), u.Share()
+		switch {
+		case now.Live < n*players || now.Late > time.Second/roomRate/2:
+			limit = fmt.Sprintf("with %d rooms the core of the load was the bottleneck", n)
+		case now.late > 0.5:
+			limit = fmt.Sprintf("with %d rooms the server was late", n)
+		}
+		if limit == "" || most.rooms == 0 {
+			most = now
+		}
+	}
+	most.limit = cmp.Or(limit, fmt.Sprintf("no more than %d rooms were tried", roomsMost))
+	return most
 }
 
 // lateness returns an upper bound of the 99th percentile of the lateness in the measured time, in frames.

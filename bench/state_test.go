@@ -212,11 +212,11 @@ func storeFull(w *ecs.World, text []byte) {
 		if uint32(le.Uint16(text)) != e.Entity().Row {
 			panic("a full state of another world")
 		}
-		*e.A = walker{
-			Pos:   fixed.Vec2{X: fixed.Num(int32(le.Uint32(text[2:]))) * (fixed.One / 512), Y: fixed.Num(int32(le.Uint32(text[6:]))) * (fixed.One / 512)},
-			Vel:   fixed.Vec2{X: fixed.Num(int16(le.Uint16(text[10:]))) * (fixed.One / 256), Y: fixed.Num(int16(le.Uint16(text[12:]))) * (fixed.One / 256)},
-			Angle: fixed.Num(int16(le.Uint16(text[14:]))) * (fixed.One / 1024),
-		}
+		e.A.Pos.X = fixed.Num(int32(le.Uint32(text[2:]))) * (fixed.One / 512)
+		e.A.Pos.Y = fixed.Num(int32(le.Uint32(text[6:]))) * (fixed.One / 512)
+		e.A.Vel.X = fixed.Num(int16(le.Uint16(text[10:]))) * (fixed.One / 256)
+		e.A.Vel.Y = fixed.Num(int16(le.Uint16(text[12:]))) * (fixed.One / 256)
+		e.A.Angle = fixed.Num(int16(le.Uint16(text[14:]))) * (fixed.One / 1024)
 		*e.B = vitals{Health: int16(le.Uint16(text[16:])), Armour: text[18]}
 		text = text[fullBytes:]
 	}

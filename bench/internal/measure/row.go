@@ -46,7 +46,7 @@ func (r Row) Report(b *testing.B, ratio Ratio) {
 	}
 	reach, verdict := r.judge(ratio)
 	quartiles := fmt.Sprintf("%.2f (%.2f–%.2f)", ratio.Median, ratio.Low, ratio.High)
-	b.Logf("%s: %s; ratio %s %s %s", r.What, times, quartiles, reach, verdict)
+	b.Log(strings.TrimSpace(fmt.Sprintf("%s: %s; ratio %s %s %s", r.What, times, quartiles, reach, verdict)))
 	name := "`" + strings.TrimPrefix(b.Name(), "Benchmark") + "`"
 	fmt.Fprintf(&table, "| %s |\n", strings.Join([]string{name, r.What, r.Reference, times, quartiles, reach, verdict}, " | "))
 }

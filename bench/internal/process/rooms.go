@@ -58,7 +58,8 @@ func PlayRooms(at netip.AddrPort, rooms, players int, c client.Config, listen fu
 	clients := make([]*client.Client, rooms*players)
 	for i := range clients {
 		c.Bot, c.BotSeed = true, uint64(i)
-		clients[i] = measure.Must(client.Dial(client.DialConfig{Token: Token(at, c.Game.Name, i, players, server.Pass{}), Listen: listen, Config: c}))
+		token := Token(at, c.Game.Name, i, players, server.Pass{})
+		clients[i] = measure.Must(client.Dial(client.DialConfig{Token: token, Listen: listen, Config: c}))
 	}
 	report := Clients{Late: Every(c.Game.TickRate, 8, len(clients), func(i int) { _ = clients[i].Frame(time.Now()) })}
 	for _, k := range clients {

@@ -1,5 +1,5 @@
 // Package halves runs the server half and the client halves of a strategy against each other, below the room: for the
-// strategies' own tests.
+// strategies' own tests and the benchmarks.
 //
 // A [Match] runs them over the message layer of the simulated network, with as much of a session as they rely on. Images
 // arrive after the delay of the link, a loaded client is opened on the server, and messages of an earlier connection are
