@@ -11,8 +11,7 @@ func (a vec) scale(f float64) vec     { return vec{a.x * f, a.y * f, a.z * f} }
 func (a vec) dot(b vec) float64       { return a.x*b.x + a.y*b.y + a.z*b.z }
 func (a vec) len() float64            { return math.Sqrt(a.dot(a)) }
 func (a vec) cross(b vec) vec         { return vec{a.y*b.z - a.z*b.y, a.z*b.x - a.x*b.z, a.x*b.y - a.y*b.x} }
-func (a vec) along(n vec) (part vec)  { return n.scale(a.dot(n)) }
-func (a vec) beside(n vec) (part vec) { return a.sub(a.along(n)) }
+func (a vec) beside(n vec) (part vec) { return a.sub(n.scale(a.dot(n))) }
 
 // quat is a rotation, a quaternion of length 1.
 type quat struct{ w, x, y, z float64 }

@@ -17,9 +17,9 @@ const unit = 512
 
 // Record returns the frames of a run of the yard.
 func Record(frames int) []Frame {
-	y, list := NewYard(), make([]Frame, frames)
+	y, list := newYard(), make([]Frame, frames)
 	for f := range list {
-		y.Step()
+		y.step()
 		for i := range y.bodies {
 			list[f][i] = y.bodies[i].quantised()
 		}
