@@ -77,7 +77,7 @@ func (v *View) Dress() {
 	b := v.Sim.bring()
 	if dress := v.Sim.game.Screen.Dress; dress != nil {
 		for _, e := range b.appeared {
-			if entry := v.Sim.Entry(e); entry != nil { // else it was hidden again
+			if entry := v.Sim.Entry(e); entry != nil { // else it has left again
 				dress(v, entry)
 			}
 		}

@@ -1,10 +1,6 @@
 package image
 
-import (
-	"bytes"
-	"iter"
-	"math/bits"
-)
+import "math/bits"
 
 // Changed is the set of rows and resources in which two states of one world differ. A row differs if it has another entity,
 // another set of components, or another value in one of them. The zero Changed is empty and ready for Find.
@@ -29,30 +25,20 @@ func (c *Changed) Find(base, now *Snapshot) {
 	for i := range c.resources {
 		c.resources[i] = base.Empty()
 	}
-	for p := range apart(base, now, columnIdentity, len(columns)) {
-		switch old, is := p.contents(); {
+	for p := range apart(base, now, columns[columnIdentity:]) {
+		switch {
 		case p.column.single:
-			i := p.column.index - engineColumns
-			c.resources[i] = c.resources[i] || !bytes.Equal(old, is)
+			for range p.rows {
+				c.resources[p.column.index-engineColumns] = true
+			}
 		case p.isBits:
-			for k := range bitsPageWords {
-				if d := wordOf(old, k) ^ wordOf(is, k); d != 0 {
-					c.add(p.owner, p.index*bitsPageWords+k, d)
-				}
+			for k, w := range p.words {
+				c.add(p.owner, k, w.old^w.now)
 			}
 		default:
-			c.values(&p, old, is)
-		}
-	}
-}
-
-func (c *Changed) values(p *pagePair, old, now []byte) {
-	stride := int(p.column.stride)
-	for n := range 1 << p.column.shift {
-		at := n * stride
-		if !bytes.Equal(old[at:at+stride], now[at:at+stride]) {
-			row := p.index<<p.column.shift + n
-			c.add(p.owner, row/BlockRows, 1<<(row%BlockRows))
+			for row := range p.rows {
+				c.add(p.owner, int(row/BlockRows), 1<<(row%BlockRows))
+			}
 		}
 	}
 }
@@ -80,40 +66,3 @@ func (c *Changed) Rows(f func(row uint32) bool) {
 		}
 	}
 }
-
-// pagePair is a page that two states do not share. Its contents may still be equal.
-type pagePair struct {
-	*storeInfo
-	index    int
-	old, now *page // nil for zeros
-}
-
-func (p *pagePair) contents() (old, now []byte) {
-	return p.old.content(p.bytes), p.now.content(p.bytes)
-}
-
-// apart returns the pages of columns [first, end) that two states of one schema do not share, ascending by store and index.
-// old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
-func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
-	from, until := now.image.columns[first].firstStore(), len(now.image.stores)
-	if end < len(now.image.columns) {
-		until = now.image.columns[end].firstStore()
-	}
-	return func(yield func(pagePair) bool) {
-		for number, st := range now.image.stores[from:until] {
-			number += from
-			count := len(st.pages)
-			if !old.Empty() && old.image != now.image {
-				count = max(count, len(old.image.stores[number].pages))
-			}
-			for i := range count {
-				was, is := old.pageOf(number, i), now.pageOf(number, i)
-				if was != is && !yield(pagePair{st.info, i, was, is}) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (c *Column) firstStore() int { return c.regions[0].bits.info.number }

@@ -65,7 +65,7 @@ func (s *Snapshot) AppendImage(dst []byte) []byte {
 
 // page returns the content of page i of a store, nil for zeros.
 func (s *Snapshot) page(st *store, i int) []byte {
-	if pg := s.pageOf(st.info.number, i); pg != nil {
+	if pg := s.pageOf(st.number, i); pg != nil {
 		return pg.mem
 	}
 	return nil
@@ -78,20 +78,15 @@ func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 // the state changes: after an error the state is as before. Call it between ticks.
 func (im *Image) Load(data []byte) error {
 	in := &im.incoming
-	in.image, in.whole = im, true
+	in.image = im
 	defer in.release()
 	if err := in.readImage(data); err != nil {
 		return err
 	}
-	if err := in.check(0); err != nil {
-		return fmt.Errorf("%w: %w", ErrImage, err)
-	}
-	in.publish()
-	im.afterRestore()
-	return nil
+	return in.accept(0, ErrImage)
 }
 
-// readImage reads an encoded image, whose pages it does not copy.
+// readImage reads an encoded image. Pages of the world that the image does not list become zeros.
 func (in *incoming) readImage(data []byte) error {
 	if len(data) < imageHeaderBytes {
 		return fmt.Errorf("%w: %d bytes are less than its header", ErrImage, len(data))
@@ -102,10 +97,11 @@ func (in *incoming) readImage(data []byte) error {
 	if got := binary.LittleEndian.Uint64(data[1:]); got != in.image.fingerprint {
 		return fmt.Errorf("%w: fingerprint %x, want %x", ErrImageFingerprint, got, in.image.fingerprint)
 	}
+	in.image.saveDirty() // marked pages have a base that equals them from here on
 	in.from, in.to, in.rest = 0, Tick(binary.LittleEndian.Uint64(data[9:])), data[imageHeaderBytes:]
 	for _, st := range in.image.stores {
 		if err := in.readStore(st); err != nil {
-			return fmt.Errorf("%w: %w", ErrImage, st.info.fault(err))
+			return fmt.Errorf("%w: %w", ErrImage, st.fault(err))
 		}
 	}
 	if len(in.rest) > 0 {
@@ -119,8 +115,8 @@ func (in *incoming) readStore(st *store) error {
 	if n <= 0 || n > 1 && in.rest[n-1] == 0 {
 		return errors.New("its page count is not a number in its shortest form")
 	}
-	if count > uint64(st.info.mostPages()) {
-		return fmt.Errorf("%d pages, more than its %d", count, st.info.mostPages())
+	if count > uint64(st.mostPages()) {
+		return fmt.Errorf("%d pages, more than its %d", count, st.mostPages())
 	}
 	in.rest = in.rest[n:]
 	pages, listed := int(count), (int(count)+7)/8
@@ -132,20 +128,33 @@ func (in *incoming) readStore(st *store) error {
 	if pages > 0 && bits.Len8(which[listed-1]) != (pages-1)%8+1 {
 		return errors.New("its list of pages ends with a zero page or has extra bits")
 	}
-	for i := range pages {
-		if which[i/8]>>(i%8)&1 == 0 {
+	for i := range max(pages, len(st.pages)) {
+		var base *page
+		if i < len(st.pages) {
+			base = in.image.live[st.pages[i]].base
+		}
+		p := pagePair{store: st, index: i}
+		if i < pages && which[i/8]>>(i%8)&1 != 0 {
+			if len(in.rest) < st.pool.bytes {
+				return errors.New("cut off in its pages")
+			}
+			mem := in.rest[:st.pool.bytes]
+			in.rest = in.rest[st.pool.bytes:]
+			if isZero(mem) {
+				return errors.New("a stored page is zero")
+			}
+			if p.now = base; base != nil && bytes.Equal(base.mem, mem) {
+				base.refs++
+			} else {
+				p.now = &page{mem: mem, refs: 2} // publish copies it; release does not reach 0
+			}
+			if i >= len(st.pages) {
+				in.added += len(mem)
+			}
+		} else if base == nil {
 			continue
 		}
-		if len(in.rest) < st.info.bytes {
-			return errors.New("cut off in its pages")
-		}
-		mem := in.rest[:st.info.bytes]
-		in.rest = in.rest[st.info.bytes:]
-		if isZero(mem) {
-			return errors.New("a stored page is zero")
-		}
-		in.pages = append(in.pages, newPage{store: st, index: i, now: &page{mem: mem}})
-		in.added += len(mem)
+		in.pages = append(in.pages, p)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func forge(w *ecs.World, replace map[int][]byte) []byte {
 	s := sample.Saved(w)
 	whole := s.AppendImage(nil)
 	out := bytes.Clone(whole[:image.ImageHeaderBytes])
-	p := image.NewIncoming(w.Image(), true, whole[image.ImageHeaderBytes:])
+	p := image.NewIncoming(w.Image(), whole[image.ImageHeaderBytes:])
 	for i, st := range w.Image().Stores() {
 		before := p.Rest()
 		if err := p.ReadStore(st); err != nil {

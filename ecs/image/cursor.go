@@ -104,24 +104,24 @@ func (c *Cursor) enter(identity *Column, k int, set uint64) {
 		r := &col.regions[c.owner]
 		c.Base[i] = col.rowOf(r, first)
 		if c.plan.Write[i] {
-			c.image.markBlock(r, col.info, first, set)
+			c.image.markBlock(r, col, first, set)
 		}
 	}
 }
 
 // markBlock marks those pages of the block at row first that hold a row of set.
-func (im *Image) markBlock(r *region, info *columnInfo, first uint32, set uint64) {
-	if info.stride == 0 {
+func (im *Image) markBlock(r *region, c *Column, first uint32, set uint64) {
+	if c.stride == 0 {
 		return
 	}
-	if 1<<info.shift >= BlockRows {
-		im.mark(r.data.pages[first>>info.shift])
+	if 1<<c.shift >= BlockRows {
+		im.mark(r.data.pages[first>>c.shift])
 		return
 	}
-	perPage := uint32(1) << info.shift
+	perPage := uint32(1) << c.shift
 	for i := first; set != 0; i, set = i+perPage, set>>perPage {
 		if set&(1<<perPage-1) != 0 {
-			im.mark(r.data.pages[i>>info.shift])
+			im.mark(r.data.pages[i>>c.shift])
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (c *Cursor) NextRun() int {
 	n := bits.TrailingZeros64(^(c.Bits >> skip))
 	c.RunSelf = unsafe.Add(c.Self, uintptr(skip)*unsafe.Sizeof(Entity{}))
 	for i := range c.plan.Used {
-		c.Run[i] = unsafe.Add(c.Base[i], uintptr(skip)*c.used[i].info.stride)
+		c.Run[i] = unsafe.Add(c.Base[i], uintptr(skip)*c.used[i].stride)
 	}
 	if skip+n < BlockRows {
 		c.Bits &^= (1<<n - 1) << skip
@@ -161,7 +161,7 @@ func (c *Cursor) extend() int {
 	first, until := uint32(from*BlockRows), uint32(c.block*BlockRows)
 	for i, write := range c.plan.Write {
 		if write && first < until {
-			c.image.markRows(&c.used[i].regions[c.owner], c.used[i].info, first, until)
+			c.image.markRows(&c.used[i].regions[c.owner], c.used[i], first, until)
 		}
 	}
 	return int(until - first)
@@ -174,10 +174,10 @@ const stretchBlocks = 16
 func (c *Cursor) follow(from, to int) int {
 	identity := c.image.Identity()
 	self := &identity.regions[c.owner]
-	to = self.joinedUntil(identity.info, from, fullUntil(self.words, from, to))
+	to = self.joinedUntil(identity, from, fullUntil(self.words, from, to))
 	for _, col := range c.used[:len(c.plan.Used)] {
 		r := &col.regions[c.owner]
-		to = r.joinedUntil(col.info, from, fullUntil(r.words, from, to))
+		to = r.joinedUntil(col, from, fullUntil(r.words, from, to))
 	}
 	if len(c.plan.With)+len(c.plan.Without) > 0 || c.limit != nil {
 		for k := from; k < to; k++ {
@@ -204,20 +204,20 @@ func fullUntil(words []uint64, from, to int) int {
 }
 
 // joinedUntil returns the first of blocks [from, to) whose rows are not adjacent in memory to the block before from, or to.
-func (r *region) joinedUntil(info *columnInfo, from, to int) int {
-	if info.stride == 0 || to == from {
+func (r *region) joinedUntil(c *Column, from, to int) int {
+	if c.stride == 0 || to == from {
 		return to
 	}
-	end := int(r.joined[(from*BlockRows-1)>>info.shift])
-	return min(to, end<<info.shift/BlockRows)
+	end := int(r.joined[(from*BlockRows-1)>>c.shift])
+	return min(to, end<<c.shift/BlockRows)
 }
 
 // markRows marks the pages that hold rows [first, until) of region r.
-func (im *Image) markRows(r *region, info *columnInfo, first, until uint32) {
-	if info.stride == 0 {
+func (im *Image) markRows(r *region, c *Column, first, until uint32) {
+	if c.stride == 0 {
 		return
 	}
-	for _, number := range r.data.pages[first>>info.shift : (until-1)>>info.shift+1] {
+	for _, number := range r.data.pages[first>>c.shift : (until-1)>>c.shift+1] {
 		im.mark(number)
 	}
 }

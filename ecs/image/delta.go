@@ -55,7 +55,7 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.tick-base.tick))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Checksum()))
 	last, next := 0, 0 // store of the last page that differs, and the index after it
-	for p := range apart(base, s, 0, len(s.image.columns)) {
+	for p := range apart(base, s, s.image.columns) {
 		if p.number != last {
 			next = 0
 		}
@@ -67,7 +67,8 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 			dst = binary.AppendUvarint(dst, uint64(p.index-max(next, 1)))
 		}
 		words := len(dst)
-		if dst = appendWords(dst, p.old.content(p.bytes), p.now.content(p.bytes)); len(dst) == words {
+		old, now := p.contents()
+		if dst = appendWords(dst, old, now); len(dst) == words {
 			dst = dst[:place] // two pages with the same content
 			continue
 		}
@@ -187,7 +188,7 @@ func DeltaTicks(delta []byte) (base, tick Tick, ok bool) {
 // Afterwards the world has no events, and derived data is built again when it is next used.
 func (im *Image) ApplyDelta(delta []byte) error {
 	in := &im.incoming
-	in.image, in.whole = im, false
+	in.image = im
 	defer in.release()
 	if err := in.readHeader(delta); err != nil {
 		return err
@@ -205,12 +206,7 @@ func (im *Image) ApplyDelta(delta []byte) error {
 	if sum != in.checksum {
 		return fmt.Errorf("%w: the result has checksum %x, not %x", ErrDeltaBase, uint64(sum), uint64(in.checksum))
 	}
-	if err := in.check(empty); err != nil {
-		return fmt.Errorf("%w: %w", ErrDelta, err)
-	}
-	in.publish()
-	im.afterRestore()
-	return nil
+	return in.accept(empty, ErrDelta)
 }
 
 func (in *incoming) readHeader(delta []byte) error {
@@ -251,7 +247,7 @@ func (in *incoming) readPages() error {
 			}
 		}
 		if err := in.readPage(st, int(index)); err != nil {
-			return st.info.fault(fmt.Errorf("page %d: %w", index, err))
+			return st.fault(fmt.Errorf("page %d: %w", index, err))
 		}
 		next = index + 1
 	}
@@ -259,15 +255,15 @@ func (in *incoming) readPages() error {
 }
 
 func (in *incoming) readPage(st *store, index int) (err error) {
-	if index >= st.info.mostPages() {
-		return fmt.Errorf("the store has at most %d", st.info.mostPages())
+	if index >= st.mostPages() {
+		return fmt.Errorf("the store has at most %d", st.mostPages())
 	}
-	p := newPage{store: st, index: index, now: st.info.pool.allocate()}
+	p := pagePair{store: st, index: index, now: st.pool.allocate()}
 	isNew := index >= len(st.pages)
 	if !isNew {
 		p.old = in.image.live[st.pages[index]].base
 	}
-	copy(p.now.mem, p.old.content(st.info.bytes))
+	copy(p.now.mem, p.old.content(st.pool.bytes))
 	in.pages = append(in.pages, p)
 	if in.rest, err = applyWords(p.now.mem, in.rest); err != nil || !isNew {
 		return err
@@ -275,7 +271,7 @@ func (in *incoming) readPage(st *store, index int) (err error) {
 	if isZero(p.now.mem) {
 		return errors.New("a page that the world does not have is zero")
 	}
-	if in.added += st.info.bytes; in.added > imageSparseBytes {
+	if in.added += st.pool.bytes; in.added > imageSparseBytes {
 		return fmt.Errorf("more than %d bytes of pages that the world does not have", imageSparseBytes)
 	}
 	return nil
@@ -293,7 +289,7 @@ func (in *incoming) result() (sum Checksum, empty int) {
 	}
 	for i := range in.pages {
 		p := &in.pages[i]
-		salt := p.store.info.salt(p.index)
+		salt := p.salt(p.index)
 		sum += Checksum(p.now.checksum(salt)) - Checksum(p.old.checksum(salt))
 	}
 	return sum, empty

@@ -217,7 +217,7 @@ func TestADeltaCannotAllocateMuchMemoryBeforeItIsRefused(t *testing.T) {
 func forgeDelta(w *ecs.World, store uint64, pages ...byte) []byte {
 	delta := append([]byte{image.DeltaFormat, 0, 0}, make([]byte, 8)...)
 	delta = append(binary.AppendUvarint(delta, store<<1), pages...)
-	d := image.NewIncoming(w.Image(), false, nil)
+	d := image.NewIncoming(w.Image(), nil)
 	if d.Header(delta) == nil && d.ReadPages() == nil {
 		sum, _ := d.Result()
 		binary.LittleEndian.PutUint64(delta[3:], uint64(sum))
@@ -302,7 +302,7 @@ func FuzzDelta(f *testing.F) {
 		for ticks := range byte(4) {
 			delta := append([]byte{image.DeltaFormat, byte(base.Tick()), ticks}, make([]byte, 8)...)
 			delta = append(delta, words...)
-			d := image.NewIncoming(client.Image(), false, nil)
+			d := image.NewIncoming(client.Image(), nil)
 			if d.Header(delta) == nil && d.ReadPages() == nil {
 				sum, _ := d.Result()
 				binary.LittleEndian.PutUint64(delta[3:], uint64(sum))

@@ -2,7 +2,6 @@ package image
 
 import (
 	"bytes"
-	"math/bits"
 	"unsafe"
 
 	"tendon/ecs/fixed"
@@ -27,74 +26,54 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 	if a.Empty() || b.Empty() || a.image != b.image {
 		panic("image: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
 	}
-	d := deviation{Deviated{Within: true}, a, b, rows}
-	for p := range apart(a, b, columnIdentity, len(a.image.columns)) {
-		switch {
-		case p.column.single:
-		case p.isBits:
-			x, y := p.contents()
-			for i := 0; i < bitsPageWords && d.Within; i++ {
-				d.Within = (wordOf(x, i)^wordOf(y, i))&rows.word(p.owner, p.index*bitsPageWords+i) == 0
-			}
-		default:
-			d.values(&p)
+	d := Deviated{Within: true}
+	for p := range apart(a, b, a.image.columns[columnIdentity:]) {
+		first, end := p.rowsOf(p.index)
+		if some, _ := rows.overlapOf(p.owner, first, end); !some || p.column.single {
+			continue
 		}
-	}
-	return d.Deviated
-}
-
-// deviation is a comparison in progress.
-type deviation struct {
-	Deviated
-	a, b *Snapshot
-	rows *RowSet
-}
-
-func (d *deviation) values(p *pagePair) {
-	first, end := p.rowsOf(p.index)
-	old, now := p.contents()
-	c, stride := &d.a.image.columns[p.column.index], p.column.stride
-	for k := first / BlockRows; k*BlockRows < end; k++ {
-		for set := d.rows.word(p.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
-			row := k*BlockRows + uint32(bits.TrailingZeros64(set))
-			at := uintptr(row-first) * stride
-			x, y := old[at:at+stride], now[at:at+stride]
-			if bytes.Equal(x, y) {
+		if p.isBits {
+			for k, w := range p.words {
+				d.Within = d.Within && (w.old^w.now)&rows.word(p.owner, k) == 0
+			}
+			continue
+		}
+		for row, v := range p.rows {
+			if !rows.Has(uint32(p.owner)<<regionShift | row) {
 				continue
 			}
-			if p.column.index != columnIdentity {
-				if d.a.entityAt(p.owner, row) != d.b.entityAt(p.owner, row) || !d.a.has(c, p.owner, row) || !d.b.has(c, p.owner, row) {
-					continue // counted as another entity or component
-				}
-				var far fixed.Num
-				x, y, far = c.info.distance(d.a.image, x, y)
-				d.Distance = max(d.Distance, far)
+			if p.column.index != columnIdentity &&
+				(a.entityAt(p.owner, row) != b.entityAt(p.owner, row) || !a.has(p.column, p.owner, row) || !b.has(p.column, p.owner, row)) {
+				continue // counted as another entity or component
 			}
-			d.Within = d.Within && bytes.Equal(x, y)
+			equal, far := p.column.tolerates(a.image, v)
+			d.Within, d.Distance = d.Within && equal, max(d.Distance, far)
 		}
 	}
+	return d
 }
 
-// distance returns the distance between two rows' positions, and the two rows to compare for equality. Within tolerance,
-// both rows have the same motion; they are then in the image's scratch.
-func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far fixed.Num) {
+// tolerates reports whether two different rows count as equal, and returns the distance between their positions.
+func (c *Column) tolerates(im *Image, v change[[]byte]) (equal bool, far fixed.Num) {
 	if c.roles.motion == nil {
-		return x, y, 0
+		return false, 0
 	}
-	there := c.roles.motion(unsafe.Pointer(&y[0]))
-	far = there.Pos.Sub(c.roles.motion(unsafe.Pointer(&x[0])).Pos).Len()
-	switch {
-	case far > c.roles.tolerance || c.roles.tolerance <= 0:
-		return x, y, far
-	case c.roles.setMotion == nil:
-		return nil, nil, far
+	to := c.roles.motion(unsafe.Pointer(&v.now[0]))
+	far = to.Pos.Sub(c.roles.motion(unsafe.Pointer(&v.old[0])).Pos).Len()
+	if far > c.roles.tolerance || c.roles.tolerance <= 0 {
+		return false, far
 	}
-	left, right = im.scratchRows(len(x))
-	for _, row := range [...][]byte{left[:copy(left, x)], right[:copy(right, y)]} {
-		c.roles.setMotion(unsafe.Pointer(&row[0]), there)
+	if c.roles.setMotion == nil {
+		return true, far
+	}
+	x, y := im.scratchRows(len(v.old))
+	copy(x, v.old)
+	copy(y, v.now)
+	for _, row := range [...][]byte{x, y} {
+		c.roles.setMotion(unsafe.Pointer(&row[0]), to)
 		c.layout.scrub(row)
 	}
-	return left, right, far
+	return bytes.Equal(x, y), far
 }
 
 // scratchRows returns memory for two rows, until the next call.

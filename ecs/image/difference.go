@@ -2,7 +2,6 @@ package image
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -57,7 +56,7 @@ func Differences(a, b *Snapshot, limit int) []Difference {
 	}
 	c := comparison{a: a, b: b, limit: limit}
 	for _, presence := range [...]bool{true, false} {
-		for p := range apart(a, b, 0, len(a.image.columns)) {
+		for p := range apart(a, b, a.image.columns) {
 			if c.full() {
 				return c.found
 			}
@@ -65,12 +64,10 @@ func Differences(a, b *Snapshot, limit int) []Difference {
 			if presence != (p.isBits || p.column.index == columnIdentity) {
 				continue
 			}
-			switch here, there := p.contents(); {
-			case bytes.Equal(here, there):
-			case p.isBits:
-				c.presence(&p, here, there)
-			default:
-				c.rows(&p, here, there)
+			if p.isBits {
+				c.presence(&p)
+			} else {
+				c.rows(&p)
 			}
 		}
 	}
@@ -85,17 +82,16 @@ type comparison struct {
 
 func (c *comparison) full() bool { return len(c.found) >= c.limit }
 
-func (c *comparison) presence(p *pagePair, x, y []byte) {
-	for k := range bitsPageWords {
-		here, there := wordOf(x, k), wordOf(y, k)
-		for rest := here ^ there; rest != 0 && !c.full(); rest &= rest - 1 {
+func (c *comparison) presence(p *pagePair) {
+	for k, w := range p.words {
+		for rest := w.old ^ w.now; rest != 0 && !c.full(); rest &= rest - 1 {
 			bit := bits.TrailingZeros64(rest)
-			row := uint32((p.index*bitsPageWords+k)*BlockRows + bit)
+			row := uint32(k*BlockRows + bit)
 			e, other := c.a.entityAt(p.owner, row), c.b.entityAt(p.owner, row)
 			if p.column.index != columnIdentity && e != other {
 				continue // reported already, of the whole entity
 			}
-			has := here>>bit&1 != 0
+			has := w.old>>bit&1 != 0
 			if !has {
 				e = other
 			}
@@ -111,29 +107,25 @@ func (s *Snapshot) entityAt(o Owner, i uint32) Entity {
 
 // rows reports the rows whose bytes differ, where both sides have an entity, and the same one unless it is the identity
 // that differs.
-func (c *comparison) rows(p *pagePair, x, y []byte) {
-	info, stride := p.column, int(p.column.stride)
-	for at := 0; at < len(x) && !c.full(); at += stride {
-		here, there := x[at:at+stride], y[at:at+stride]
-		if bytes.Equal(here, there) {
-			continue
+func (c *comparison) rows(p *pagePair) {
+	for row, v := range p.rows {
+		var e Entity
+		if !p.column.single {
+			e = c.a.entityAt(p.owner, row)
+			both := c.a.has(p.column, p.owner, row) && c.b.has(p.column, p.owner, row)
+			if !both || p.column.index != columnIdentity && e != c.b.entityAt(p.owner, row) {
+				continue
+			}
 		}
-		if info.single {
-			c.fields(info, Entity{}, here, there)
-			continue
-		}
-		row := uint32(p.index<<info.shift + at/stride)
-		e, other := c.a.entityAt(p.owner, row), c.b.entityAt(p.owner, row)
-		both := c.a.has(&c.a.image.columns[info.index], p.owner, row) && c.b.has(&c.b.image.columns[info.index], p.owner, row)
-		if both && (e == other || info.index == columnIdentity) {
-			c.fields(info, e, here, there)
+		if c.fields(p.column, e, v.old, v.now); c.full() {
+			return
 		}
 	}
 }
 
-func (c *comparison) fields(info *columnInfo, e Entity, here, there []byte) {
-	if info.index != columnInputs {
-		info.layout.differences(here, there, func(path, a, b string) { c.add(info, e, path, a, b) })
+func (c *comparison) fields(column *Column, e Entity, here, there []byte) {
+	if column.index != columnInputs {
+		column.layout.differences(here, there, func(path, a, b string) { c.add(column, e, path, a, b) })
 		return
 	}
 	players, input := c.a.image.schema.MaxPlayers, c.a.image.schema.Input.declaration.layout
@@ -144,14 +136,14 @@ func (c *comparison) fields(info *columnInfo, e Entity, here, there []byte) {
 			which = "last input"
 		}
 		input.differences(here[at:end], there[at:end], func(path, a, b string) {
-			c.add(info, Entity{}, fmt.Sprintf("%s of player %d, %s", which, i%players, path), a, b)
+			c.add(column, e, fmt.Sprintf("%s of player %d, %s", which, i%players, path), a, b)
 		})
 	}
 }
 
-func (c *comparison) add(info *columnInfo, e Entity, field, here, there string) {
+func (c *comparison) add(column *Column, e Entity, field, here, there string) {
 	if !c.full() {
-		c.found = append(c.found, Difference{c.a.tick, info.name, e, field, here, there})
+		c.found = append(c.found, Difference{c.a.tick, column.name, e, field, here, there})
 	}
 }
 
@@ -175,9 +167,6 @@ func (l *layout) differences(here, there []byte, report func(path, here, there s
 	}
 }
 
-// wordOf returns word k of a page of presence bits.
-func wordOf(page []byte, k int) uint64 { return binary.LittleEndian.Uint64(page[k*8:]) }
-
 // UndeclaredWrite returns the first place that was written without a declaration since the last Save or Restore. Here is
 // the value before, There the value now. It compares every page without a mark. SyncTest calls it after each system, and
 // saves before each system, because pages that a system has marked are not compared.
@@ -191,7 +180,7 @@ func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
 		before := Snapshot{now.tick, im, slices.Clone(now.table)}
 		before.table[i] = p.base
 		if d, ok = FirstDifference(&before, now); !ok { // in a row without an entity
-			d = Difference{Tick: now.tick, Component: p.store.info.column.name, Field: fieldExists}
+			d = Difference{Tick: now.tick, Component: p.store.column.name, Field: fieldExists}
 		}
 		return d, true
 	}

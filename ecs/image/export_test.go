@@ -41,7 +41,7 @@ var (
 
 func (x *Column) ClearRow(p0 *Image, p1 *region, p2 uint32) { x.clearRow(p0, p1, p2) }
 
-func (x *Column) Info() *columnInfo { return x.info }
+func (x *Column) Info() *Column { return x }
 
 func (x *Column) Regions() []region { return x.regions }
 
@@ -63,13 +63,13 @@ func (x *Image) Live() []livePage { return x.live }
 
 func (x *Image) Mark(p0 uint32) { x.mark(p0) }
 
-func (x *Image) MarkRow(p0 *region, p1 *columnInfo, p2 uint32) { x.markRow(p0, p1, p2) }
+func (x *Image) MarkRow(p0 *region, p1 *Column, p2 uint32) { x.markRow(p0, p1, p2) }
 
 func (x *Image) Pools() []*pool { return x.pools }
 
 func (x *Image) ReleaseReserved() { x.releaseReserved() }
 
-func (x *Image) SetBit(p0 *region, p1 *columnInfo, p2 uint32) { x.setBit(p0, p1, p2) }
+func (x *Image) SetBit(p0 *region, p1 *Column, p2 uint32) { x.setBit(p0, p1, p2) }
 
 func (x *Image) Stores() []*store { return x.stores }
 
@@ -105,17 +105,15 @@ func (x *Snapshot) EntityIn(p0 Owner, p1 uint32) Entity { return x.entityAt(p0, 
 
 func (x *Snapshot) RowOf(p0 *Column, p1 Owner, p2 uint32) unsafe.Pointer { return x.row(p0, p1, p2) }
 
-func (x *columnInfo) Index() int { return x.index }
+func (x *Column) Index() int { return x.index }
 
-func (x *columnInfo) Layout() *layout { return x.layout }
+func (x *Column) Layout() *layout { return x.layout }
 
-func (x *columnInfo) Name() string { return x.name }
+func (x *Column) Shift() uint8 { return x.shift }
 
-func (x *columnInfo) Shift() uint8 { return x.shift }
+func (x *Column) Single() bool { return x.single }
 
-func (x *columnInfo) Single() bool { return x.single }
-
-func (x *columnInfo) Stride() uintptr { return x.stride }
+func (x *Column) Stride() uintptr { return x.stride }
 
 func (x *incoming) Header(p0 []byte) error { return x.readHeader(p0) }
 
@@ -123,7 +121,7 @@ func (x *incoming) ReadStore(p0 *store) error { return x.readStore(p0) }
 
 func (x *incoming) Rest() []byte { return x.rest }
 
-func (x *incoming) Pages() []newPage { return x.pages }
+func (x *incoming) Pages() []pagePair { return x.pages }
 
 func (x *incoming) Release() { x.release() }
 
@@ -197,19 +195,19 @@ func (x *span) From() uintptr { return x.from }
 
 func (x *span) To() uintptr { return x.to }
 
-func (x *store) Info() *storeInfo { return x.info }
+func (x *store) Info() *store { return x }
 
 func (x *store) Mem() []unsafe.Pointer { return x.mem }
 
 func (x *store) Pages() []uint32 { return x.pages }
 
-func (x *storeInfo) Column() *columnInfo { return x.column }
+func (x *store) Column() *Column { return x.column }
 
-func (x *storeInfo) MostPages() int { return x.mostPages() }
+func (x *store) MostPages() int { return x.mostPages() }
 
-func (x *storeInfo) Number() int { return x.number }
+func (x *store) Number() int { return x.number }
 
-func (x *storeInfo) Owner() Owner { return x.owner }
+func (x *store) Owner() Owner { return x.owner }
 
 func (x *structure) Changes() uint64 { return x.changes }
 
@@ -217,9 +215,10 @@ func (x *structure) Hint() []uint32 { return x.hint }
 
 // KeepPadding makes the column's padding part of its state.
 func (x *Column) KeepPadding() {
-	naked := *x.info.layout
+	bare, naked := *x.Declaration, *x.layout
 	naked.padding = nil
-	x.info.layout = &naked
+	bare.layout = &naked
+	x.Declaration = &bare
 }
 
 func (x *Snapshot) SetTick(t Tick) { x.tick = t }
@@ -234,6 +233,6 @@ func (x *Image) ClearDirty() { x.dirty = x.dirty[:0] }
 
 func (x *Image) Restructure() { x.structure.changes++ }
 
-func NewIncoming(im *Image, whole bool, rest []byte) *incoming {
-	return &incoming{image: im, whole: whole, reader: reader{rest: rest}}
+func NewIncoming(im *Image, rest []byte) *incoming {
+	return &incoming{image: im, reader: reader{rest: rest}}
 }

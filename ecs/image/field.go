@@ -55,11 +55,11 @@ func (s *Snapshot) DescribeResources() (list []Record) {
 }
 
 func (s *Snapshot) record(c *Column, o Owner, i uint32) Record {
-	return Record{c.info.name, c.info.layout.values(s.bytesOf(c, o, i))}
+	return Record{c.name, c.layout.values(s.bytesOf(c, o, i))}
 }
 
 func (s *Snapshot) bytesOf(c *Column, o Owner, i uint32) []byte {
-	return unsafe.Slice((*byte)(s.row(c, o, i)), c.info.stride)
+	return unsafe.Slice((*byte)(s.row(c, o, i)), c.stride)
 }
 
 // values returns the fields of a row, without those of elements that its lists do not have.

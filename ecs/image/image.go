@@ -35,7 +35,6 @@ type pageTable struct {
 	dirty       []uint32 // numbers of the marked pages, each once
 	order       []uint32 // numbers of all pages, column by column; see inOrder
 	pools       []*pool
-	bitPool     *pool
 	nextChecked uint32   // next unmarked page that a save compares
 	strays      uint64   // pages found changed without a mark
 	rounds      bool     // a column has rows that are rounded
@@ -58,33 +57,28 @@ type livePage struct {
 // New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the fingerprint,
 // which is the game's. The seed starts the random source. Every peer of a match uses the same.
 func New(s *Schema, fingerprint, seed uint64) *Image {
+	im := &Image{schema: s, fingerprint: fingerprint, columns: newColumns(s)}
 	owners := s.MaxPlayers + 1
-	im := &Image{schema: s, fingerprint: fingerprint, pageTable: pageTable{bitPool: &pool{bytes: bitsPageWords * 8}}}
 	im.structure.reserved, im.structure.hint = make([][]uint64, owners), make([]uint32, owners)
-	im.pools = append(im.pools, im.bitPool)
-	infos := columnInfos(s)
-	im.columns = make([]Column, len(infos))
-	for i, info := range infos {
-		info.index, info.pool = i, &pool{bytes: int(info.stride) << info.shift}
-		im.rounds = im.rounds || info.rounds
-		im.pools = append(im.pools, info.pool)
-		n := owners
-		if info.single {
-			n = 1
-		}
+	bits := &pool{bytes: bitsPageWords * 8}
+	im.pools = append(im.pools, bits)
+	for i := range im.columns {
 		c := &im.columns[i]
-		c.info, c.regions = info, make([]region, n)
+		im.rounds = im.rounds || c.rounds
+		im.pools = append(im.pools, c.pool)
+		if c.single {
+			c.regions = make([]region, 1)
+		} else {
+			c.regions = make([]region, owners)
+		}
 		for o := range c.regions {
-			r := &c.regions[o]
-			presence := &storeInfo{number: len(im.stores), column: info, owner: Owner(o), isBits: true, bytes: im.bitPool.bytes, pool: im.bitPool}
-			rows := &storeInfo{number: len(im.stores) + 1, column: info, owner: Owner(o), bytes: info.pool.bytes, pool: info.pool}
-			r.bits.info, r.data.info = presence, rows
+			r, n := &c.regions[o], len(im.stores)
+			r.bits = store{number: n, column: c, owner: Owner(o), isBits: true, pool: bits}
+			r.data = store{number: n + 1, column: c, owner: Owner(o), pool: c.pool}
 			im.stores = append(im.stores, &r.bits, &r.data)
 		}
-	}
-	for i := range im.columns {
-		if c := &im.columns[i]; c.info.single {
-			im.growData(&c.regions[0], c.info, 0)
+		if c.single {
+			im.growData(&c.regions[0], c, 0)
 		}
 	}
 	for i, d := range s.declared() {
@@ -103,11 +97,11 @@ func (im *Image) addPage(s *store, mem []byte) {
 	im.bytes += len(mem)
 	s.pages = append(s.pages, uint32(len(im.live)))
 	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
-	im.live = append(im.live, livePage{mem: mem, salt: s.info.salt(int(index)), store: s, index: index})
+	im.live = append(im.live, livePage{mem: mem, salt: s.salt(int(index)), store: s, index: index})
 }
 
 // salt distinguishes page i of the store from all others in checksums.
-func (s *storeInfo) salt(i int) uint64 { return mix(uint64(s.number)<<32 | uint64(i)) }
+func (s *store) salt(i int) uint64 { return mix(uint64(s.number)<<32 | uint64(i)) }
 
 // inOrder returns the numbers of all pages, column by column and upwards: the order in which their memory is walked.
 func (im *Image) inOrder() []uint32 {
@@ -147,22 +141,22 @@ const slabPagesMax = 64
 
 // growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with the
 // region. Runs of rows stay long, and no page ever moves. A slab's pages join the image as they are needed.
-func (im *Image) growData(r *region, info *columnInfo, i uint32) {
-	if info.stride == 0 {
+func (im *Image) growData(r *region, c *Column, i uint32) {
+	if c.stride == 0 {
 		return
 	}
-	blockPages := max(1, BlockRows>>info.shift)
-	if info.single {
+	blockPages := max(1, BlockRows>>c.shift)
+	if c.single {
 		blockPages = 1
 	}
-	for have := len(r.data.pages); have<<info.shift <= int(i); have += blockPages {
+	for have := len(r.data.pages); have<<c.shift <= int(i); have += blockPages {
 		if have == r.slabEnd {
 			pages := min(max(blockPages, have), max(blockPages, slabPagesMax))
-			r.slab, r.slabEnd = wordBytes(make([]uint64, (pages*info.pool.bytes+7)/8)), have+pages
+			r.slab, r.slabEnd = wordBytes(make([]uint64, (pages*c.pool.bytes+7)/8)), have+pages
 		}
 		for range blockPages {
-			im.addPage(&r.data, r.slab[:info.pool.bytes:info.pool.bytes])
-			r.slab = r.slab[info.pool.bytes:]
+			im.addPage(&r.data, r.slab[:c.pool.bytes:c.pool.bytes])
+			r.slab = r.slab[c.pool.bytes:]
 			r.joined = append(r.joined, uint32(r.slabEnd))
 		}
 	}
@@ -181,27 +175,27 @@ func (im *Image) mark(number uint32) {
 }
 
 // markRow marks the page that holds row i of region r.
-func (im *Image) markRow(r *region, info *columnInfo, i uint32) {
-	if info.stride != 0 {
-		im.mark(r.data.pages[i>>info.shift])
+func (im *Image) markRow(r *region, c *Column, i uint32) {
+	if c.stride != 0 {
+		im.mark(r.data.pages[i>>c.shift])
 	}
 }
 
 // setBit gives row i the component: its presence bit is set and its memory exists.
-func (im *Image) setBit(r *region, info *columnInfo, i uint32) {
-	if int(i/BlockRows) >= len(r.words) || int(i>>info.shift) >= len(r.data.mem) {
-		im.makeRoom(r, info, i)
+func (im *Image) setBit(r *region, c *Column, i uint32) {
+	if int(i/BlockRows) >= len(r.words) || int(i>>c.shift) >= len(r.data.mem) {
+		im.makeRoom(r, c, i)
 	}
 	im.mark(r.bits.pages[i/(BlockRows*bitsPageWords)])
 	r.words[i/BlockRows] |= 1 << (i % BlockRows)
 }
 
-func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
+func (im *Image) makeRoom(r *region, c *Column, i uint32) {
 	if int(i/BlockRows) >= len(r.words) {
 		im.growBits(r, i)
 	}
-	if int(i>>info.shift) >= len(r.data.mem) {
-		im.growData(r, info, i)
+	if int(i>>c.shift) >= len(r.data.mem) {
+		im.growData(r, c, i)
 	}
 }
 
@@ -209,20 +203,20 @@ func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
 func (c *Column) clearRow(im *Image, r *region, i uint32) {
 	im.mark(r.bits.pages[i/(BlockRows*bitsPageWords)])
 	r.words[i/BlockRows] &^= 1 << (i % BlockRows)
-	if c.info.stride != 0 {
-		im.markRow(r, c.info, i)
-		clear(unsafe.Slice((*byte)(c.rowOf(r, i)), c.info.stride))
+	if c.stride != 0 {
+		im.markRow(r, c, i)
+		clear(unsafe.Slice((*byte)(c.rowOf(r, i)), c.stride))
 	}
 }
 
 // scrubPage zeroes the padding of a marked page, so that it can be compared.
 func (im *Image) scrubPage(p *livePage) {
-	info := p.store.info.column
-	if p.store.info.isBits || len(info.layout.padding) == 0 {
+	c := p.store.column
+	if p.store.isBits || len(c.layout.padding) == 0 {
 		return
 	}
-	for at := 0; at < len(p.mem); at += int(info.stride) {
-		info.layout.scrub(p.mem[at:])
+	for at := 0; at < len(p.mem); at += int(c.stride) {
+		c.layout.scrub(p.mem[at:])
 	}
 }
 

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -28,41 +27,41 @@ func (r *reader) uvarint(most uint64) uint64 {
 	return v
 }
 
-// incoming is an encoded image or delta while it is read and checked: the pages in which the new state differs. It is
-// scratch of the image and holds no page between calls.
+// incoming is an encoded image or delta while it is read and checked: the pages in which the new state may differ from the
+// present one. It is scratch of the image and holds no page between calls.
 type incoming struct {
 	reader
 	image    *Image
-	whole    bool // an encoded image: the old state is empty, and pages alias the bytes that were read
 	from, to Tick
 	checksum Checksum
-	pages    []newPage // ascending by store and index
-	found    int       // position in pages of the page that was found last
-	added    int       // bytes of pages that the old state does not have
-}
-
-// newPage is a page of the new state. In a delta now has one reference.
-type newPage struct {
-	store *store
-	index int
-	old   *page // nil for zeros
-	now   *page
+	pages    []pagePair // ascending by store and index, each with a reference to the new page; those of an image have no old page
+	found    int        // position in pages of the page that was found last
+	added    int        // bytes of pages that the world does not have
 }
 
 // release frees the pages that were not published.
 func (in *incoming) release() {
 	for i := range in.pages {
-		if !in.whole {
-			in.pages[i].now.release()
-		}
+		in.pages[i].now.release()
 	}
 	clear(in.pages)
 	in.pages, in.reader, in.added = in.pages[:0], reader{}, 0
 }
 
-func (s *storeInfo) mostPages() int {
+// accept checks the new state and makes it the image's. empty is the number of bytes of pages that are empty in the old
+// state. An error wraps damaged, and the state is then as before.
+func (in *incoming) accept(empty int, damaged error) error {
+	if err := in.check(empty); err != nil {
+		return fmt.Errorf("%w: %w", damaged, err)
+	}
+	in.publish()
+	in.image.afterRestore()
+	return nil
+}
+
+func (s *store) mostPages() int {
 	switch {
-	case s.bytes == 0 || s.column.single && s.isBits:
+	case s.pool.bytes == 0 || s.column.single && s.isBits:
 		return 0
 	case s.column.single:
 		return 1
@@ -72,33 +71,18 @@ func (s *storeInfo) mostPages() int {
 	return regionRows >> s.column.shift
 }
 
-func (s *storeInfo) fault(err error) error {
+func (s *store) fault(err error) error {
 	return fmt.Errorf("column %q of owner %d: %w", s.column.name, s.owner, err)
 }
 
-// check checks the pages that differ; the others are correct. empty is the number of bytes of pages that are empty in the
-// old state.
+// check checks the pages that differ; the others are correct.
 func (in *incoming) check(empty int) error {
-	if in.from != in.to && (len(in.pages) == 0 || in.pages[0].store.info.column.index != columnCore) {
+	if in.from != in.to && (len(in.pages) == 0 || in.pages[0].column.index != columnCore) {
 		return fmt.Errorf("%d ticks, but the same one in the state", in.to-in.from)
 	}
 	for i := range in.pages {
-		p := &in.pages[i]
-		var err error
-		switch info := p.store.info; {
-		case info.isBits:
-			err = in.checkPresence(p)
-		case info.column.index == columnCore:
-			err = in.checkCore(p.now.mem)
-		case info.column.index == columnInputs:
-			err = in.checkInputs(p.now.mem)
-		case info.column.single:
-			err = info.column.layout.check(p.now.mem)
-		default:
-			err = in.checkRows(p)
-		}
-		if err != nil {
-			return p.store.info.fault(err)
+		if err := in.checkPage(&in.pages[i]); err != nil {
+			return in.pages[i].fault(err)
 		}
 	}
 	if grown := in.growth(); grown > 0 && empty+grown-in.added > imageSparseBytes {
@@ -107,8 +91,17 @@ func (in *incoming) check(empty int) error {
 	return nil
 }
 
-func (in *incoming) checkCore(row []byte) error {
-	if err := in.image.columns[columnCore].info.layout.check(row); err != nil {
+func (in *incoming) checkPage(p *pagePair) error {
+	_, row := p.contents()
+	switch {
+	case p.isBits:
+		return in.checkPresence(p)
+	case !p.column.single:
+		return in.checkRows(p)
+	case p.column.index == columnInputs:
+		return in.checkInputs(row)
+	}
+	if err := p.column.layout.check(row); err != nil || p.column.index != columnCore {
 		return err
 	}
 	var c core
@@ -135,47 +128,33 @@ func (in *incoming) checkInputs(row []byte) error {
 	return nil
 }
 
-func (in *incoming) checkRows(p *newPage) error {
-	info, stride := p.store.info, int(p.store.info.column.stride)
-	old, first := p.old.content(info.bytes), p.index<<info.column.shift
-	for at := 0; at < info.bytes; at += stride {
-		row, i := p.now.mem[at:at+stride], first+at/stride
-		if bytes.Equal(row, old[at:at+stride]) {
-			continue
-		}
-		present := in.word(info.column, info.owner, i/BlockRows)>>(i%BlockRows)&1 != 0
-		if err := info.column.checkRow(row, i, info.owner, present, in.to); err != nil {
+func (in *incoming) checkRows(p *pagePair) error {
+	for i, v := range p.rows {
+		present := in.word(p.column, p.owner, int(i/BlockRows))>>(i%BlockRows)&1 != 0
+		if err := in.checkRow(p.store, v.now, i, present); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *incoming) checkPresence(p *newPage) error {
-	column, o := p.store.info.column, p.store.info.owner
-	for i := range bitsPageWords {
-		k := p.index*bitsPageWords + i
-		is := wordOf(p.now.mem, i)
-		changed := is ^ wordOf(p.old.content(len(p.now.mem)), i)
-		if changed == 0 {
-			continue
-		}
-		if stray := is &^ in.word(in.image.columns[columnIdentity].info, o, k); stray != 0 {
+func (in *incoming) checkPresence(p *pagePair) error {
+	columns := in.image.columns
+	for k, w := range p.words {
+		if stray := w.now &^ in.word(&columns[columnIdentity], p.owner, k); stray != 0 {
 			return fmt.Errorf("row %d has the component, but no entity is there", k*BlockRows+bits.TrailingZeros64(stray))
 		}
-		if o == OwnedByWorld && k == 0 && is&1 != 0 {
+		if p.owner == OwnedByWorld && k == 0 && w.now&1 != 0 {
 			return errors.New("row 0, which is no entity, is in use")
 		}
-		if column.index == columnIdentity && !in.whole { // an image lists the presence of every component
-			for c := engineColumns; c < len(in.image.columns); c++ {
-				if other := in.image.columns[c].info; !other.single && in.word(other, o, k)&^is != 0 {
-					return fmt.Errorf("an entity of rows %d to %d is removed and has component %q", k*BlockRows, k*BlockRows+BlockRows-1, other.name)
-				}
+		for i := engineColumns; i < len(columns) && p.column.index == columnIdentity; i++ {
+			if c := &columns[i]; !c.single && in.word(c, p.owner, k)&w.old&^w.now != 0 {
+				return fmt.Errorf("an entity of rows %d to %d is removed and has component %q", k*BlockRows, k*BlockRows+BlockRows-1, c.name)
 			}
 		}
-		for ; changed != 0 && column.stride > 0; changed &= changed - 1 {
-			row := k*BlockRows + bits.TrailingZeros64(changed)
-			if err := column.checkRow(in.row(column, o, row), row, o, is&(changed&-changed) != 0, in.to); err != nil {
+		for changed := w.old ^ w.now; changed != 0 && p.column.stride > 0; changed &= changed - 1 {
+			i := uint32(k*BlockRows + bits.TrailingZeros64(changed))
+			if err := in.checkRow(p.store, in.row(p.column, p.owner, i), i, w.now&(changed&-changed) != 0); err != nil {
 				return err
 			}
 		}
@@ -183,26 +162,26 @@ func (in *incoming) checkPresence(p *newPage) error {
 	return nil
 }
 
-// checkRow checks row i of an owner in a state of this tick. present is the row's presence bit.
-func (c *columnInfo) checkRow(row []byte, i int, o Owner, present bool, tick Tick) error {
+// checkRow checks row i of a store's owner. present is the row's presence bit.
+func (in *incoming) checkRow(st *store, row []byte, i uint32, present bool) error {
 	if !present {
 		if !isZero(row) {
 			return fmt.Errorf("row %d is not in use and not zero", i)
 		}
 		return nil
 	}
-	if err := c.layout.check(row); err != nil {
+	if err := st.column.layout.check(row); err != nil {
 		return fmt.Errorf("row %d: %w", i, err)
 	}
-	if c.index != columnIdentity {
+	if st.column.index != columnIdentity {
 		return nil
 	}
-	want, born := uint32(o)<<regionShift|uint32(i), Tick(binary.LittleEndian.Uint64(row[8:]))
+	want, born := uint32(st.owner)<<regionShift|i, Tick(binary.LittleEndian.Uint64(row[8:]))
 	if got := binary.LittleEndian.Uint32(row); got != want {
 		return fmt.Errorf("row %d has the number %d, want %d", i, got, want)
 	}
-	if born > tick {
-		return fmt.Errorf("row %d is born in tick %d, after the image's %d", i, born, tick)
+	if born > in.to {
+		return fmt.Errorf("row %d is born in tick %d, after the image's %d", i, born, in.to)
 	}
 	return nil
 }
@@ -210,32 +189,32 @@ func (c *columnInfo) checkRow(row []byte, i int, o Owner, present bool, tick Tic
 // page returns the content of page i of a store in the new state.
 func (in *incoming) page(st *store, i int) []byte {
 	if n := in.found; n >= len(in.pages) || in.pages[n].store != st || in.pages[n].index != i {
-		n, found := slices.BinarySearchFunc(in.pages, newPage{store: st, index: i}, func(a, b newPage) int {
-			return cmp.Or(cmp.Compare(a.store.info.number, b.store.info.number), cmp.Compare(a.index, b.index))
+		n, found := slices.BinarySearchFunc(in.pages, pagePair{store: st, index: i}, func(a, b pagePair) int {
+			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.index, b.index))
 		})
 		switch {
 		case found:
 			in.found = n
-		case !in.whole && i < len(st.pages):
-			return in.image.live[st.pages[i]].base.content(st.info.bytes)
+		case i < len(st.pages):
+			return in.image.live[st.pages[i]].base.content(st.pool.bytes)
 		default:
-			return zeros[:st.info.bytes]
+			return zeros[:st.pool.bytes]
 		}
 	}
-	return in.pages[in.found].now.mem
+	return in.pages[in.found].now.content(st.pool.bytes)
 }
 
-func (in *incoming) word(c *columnInfo, o Owner, k int) uint64 {
-	return wordOf(in.page(&in.image.columns[c.index].regions[o].bits, k/bitsPageWords), k%bitsPageWords)
+func (in *incoming) word(c *Column, o Owner, k int) uint64 {
+	return wordOf(in.page(&c.regions[o].bits, k/bitsPageWords), k%bitsPageWords)
 }
 
-func (in *incoming) row(c *columnInfo, o Owner, i int) []byte {
-	pg := in.page(&in.image.columns[c.index].regions[o].data, i>>c.shift)
-	return pg[i&(1<<c.shift-1)*int(c.stride):][:c.stride]
+func (in *incoming) row(c *Column, o Owner, i uint32) []byte {
+	pg := in.page(&c.regions[o].data, int(i>>c.shift))
+	return pg[uintptr(i&(1<<c.shift-1))*c.stride:][:c.stride]
 }
 
-// growth returns the number of bytes of pages by which the new state is larger than the old one. Every row up to the last in
-// use has memory.
+// growth returns the number of bytes of pages that the world needs beyond those it has. Every row up to the last in use has
+// memory.
 func (in *incoming) growth() (total int) {
 	var last *store
 	for i := len(in.pages) - 1; i >= 0; i-- { // the last page with rows in use of each store counts
@@ -245,57 +224,42 @@ func (in *incoming) growth() (total int) {
 			continue
 		}
 		last = p.store
-		info := last.info
-		presence, rows := p.index+1, 0
-		if info.column.stride > 0 {
-			rows = int(top>>info.column.shift) + 1
+		total += max(0, p.index+1-len(p.pages)) * p.pool.bytes
+		if c := p.column; c.stride > 0 {
+			total += max(0, int(top>>c.shift)+1-len(c.regions[p.owner].data.pages)) * c.pool.bytes
 		}
-		if !in.whole {
-			r := &in.image.columns[info.column.index].regions[info.owner]
-			presence, rows = presence-len(r.bits.pages), rows-len(r.data.pages)
-		}
-		total += max(0, presence)*info.bytes + max(0, rows)*info.column.pool.bytes
 	}
 	return total
 }
 
 // top returns the highest row in use by a page of presence bits. ok is false if there is none, or if it is a page of rows.
-func (p *newPage) top() (row uint32, ok bool) {
-	if !p.store.info.isBits {
+func (p *pagePair) top() (row uint32, ok bool) {
+	if !p.isBits {
 		return 0, false
 	}
+	_, now := p.contents()
 	for i := bitsPageWords - 1; i >= 0; i-- {
-		if word := wordOf(p.now.mem, i); word != 0 {
+		if word := wordOf(now, i); word != 0 {
 			return uint32((p.index*bitsPageWords+i)*BlockRows + bits.Len64(word) - 1), true
 		}
 	}
 	return 0, false
 }
 
-// publish makes the new state the image's. As after a save, each page that a delta changes becomes the base of its live
-// page.
+// publish makes the new state the image's. As after a save, each new page becomes the base of its live page.
 func (in *incoming) publish() {
-	im := in.image
 	for i := range in.pages {
 		p := &in.pages[i]
 		if top, ok := p.top(); ok {
-			c := &im.columns[p.store.info.column.index]
-			im.makeRoom(&c.regions[p.store.info.owner], c.info, top)
+			in.image.makeRoom(&p.column.regions[p.owner], p.column, top)
 		}
-		if !in.whole {
-			live := &im.live[p.store.pages[p.index]]
-			copy(live.mem, p.now.mem)
-			live.base, p.now = p.now, live.base // release frees the page that was the base
+		if p.now != nil && p.now.pool == nil { // of an encoded image
+			mem := p.now.mem
+			p.now = p.pool.allocate()
+			copy(p.now.mem, mem)
 		}
-	}
-	if !in.whole {
-		return
-	}
-	for number := range im.live {
-		p := &im.live[number]
-		if want := in.page(p.store, int(p.index)); !bytes.Equal(p.mem, want) {
-			im.mark(uint32(number))
-			copy(p.mem, want)
-		}
+		live := &in.image.live[p.pages[p.index]]
+		copy(live.mem, p.now.content(len(live.mem)))
+		live.base, p.now = p.now, live.base // release frees the page that was the base
 	}
 }

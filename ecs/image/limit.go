@@ -62,5 +62,5 @@ func (im *Image) endLimit() {
 
 // singleRow returns the bytes of a resource's row.
 func (c *Column) singleRow() []byte {
-	return unsafe.Slice((*byte)(c.rowOf(&c.regions[0], 0)), c.info.stride)
+	return unsafe.Slice((*byte)(c.rowOf(&c.regions[0], 0)), c.stride)
 }

@@ -14,7 +14,7 @@ func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 	if c == nil {
 		return Motion{}, false
 	}
-	return c.info.roles.motion(s.row(c, e.Owner(), e.Row%regionRows)), true
+	return c.roles.motion(s.row(c, e.Owner(), e.Row%regionRows)), true
 }
 
 // firstWith returns the first of e's columns with a role, nil if there is none or e is not in the state.
@@ -24,7 +24,7 @@ func (s *Snapshot) firstWith(e Entity, has func(r *roles) bool) *Column {
 	}
 	columns := s.image.components()
 	for n := range columns {
-		if c := &columns[n]; has(&c.info.roles) && s.has(c, e.Owner(), e.Row%regionRows) {
+		if c := &columns[n]; has(&c.roles) && s.has(c, e.Owner(), e.Row%regionRows) {
 			return c
 		}
 	}
@@ -73,9 +73,9 @@ func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) (ok 
 	o, i := e.Owner(), e.Row%regionRows
 	columns := im.components()
 	for n := range columns {
-		if c := &columns[n]; c.info.roles.setMotion != nil && c.regions[o].has(i) {
-			im.markRow(&c.regions[o], c.info, i)
-			f(&c.info.roles, c.rowOf(&c.regions[o], i))
+		if c := &columns[n]; c.roles.setMotion != nil && c.regions[o].has(i) {
+			im.markRow(&c.regions[o], c, i)
+			f(&c.roles, c.rowOf(&c.regions[o], i))
 			ok = true
 		}
 	}

@@ -115,24 +115,17 @@ func mix(z uint64) uint64 {
 // BlockRows is the number of rows in a block: those of one presence word. Queries walk the rows block by block.
 const BlockRows = 64
 
-// Column holds one component type: for each owner a region of rows, cut into pages. Rows without an entity are zero. Rows
-// of one block are adjacent in memory, and no row ever moves.
+// Column holds one component type, or a resource as a single row: for each owner a region of rows, cut into pages. Rows
+// without an entity are zero. Rows of one block are adjacent in memory, and no row ever moves.
 type Column struct {
-	info    *columnInfo
+	*Declaration
+	index   int      // position in the image: the column's order in checksums, reports and encodings
+	stride  uintptr  // bytes per row
+	shift   uint8    // log2 of the rows in a page
+	pool    *pool    // pages of rows
+	single  bool     // one row: a resource
+	rounds  bool     // rows are rounded at the end of a tick: by their Quantise role and to their steps
 	regions []region // index = Owner
-}
-
-// columnInfo is the part of a column that its regions share.
-type columnInfo struct {
-	name   string
-	layout *layout
-	index  int     // position in the image: the column's order in checksums, reports and encodings
-	stride uintptr // bytes per row
-	shift  uint8   // log2 of the rows in a page
-	pool   *pool   // pages of rows
-	single bool    // one row: a resource
-	rounds bool    // rows are rounded at the end of a tick: by their Quantise role and to their steps
-	roles  roles   // zero for resources and the engine's own columns
 }
 
 // region is one owner's rows of one column. words has a bit for each row that has the component. data holds the rows. Both
@@ -148,21 +141,15 @@ type region struct {
 	slabEnd int
 }
 
-// store is a growing sequence of pages of the image.
+// store is a growing sequence of pages of the image: the presence bits or the rows of one column and owner.
 type store struct {
-	info  *storeInfo
-	pages []uint32         // page number in image.live, ascending
-	mem   []unsafe.Pointer // the pages' live memory
-}
-
-// storeInfo is the place of a store in the image: its column, its owner, and whether it holds presence bits or rows.
-type storeInfo struct {
 	number int // position among the image's stores
-	column *columnInfo
+	column *Column
 	owner  Owner
 	isBits bool
-	bytes  int   // bytes in a page
-	pool   *pool // source of its snapshot pages
+	pool   *pool            // source of its snapshot pages
+	pages  []uint32         // page number in image.live, ascending
+	mem    []unsafe.Pointer // the pages' live memory
 }
 
 // bitsPageWords is the number of presence words in a page: 512 bytes, 4096 rows.
@@ -173,10 +160,10 @@ var nothing uint64
 
 // rowOf returns the memory of row i of region r. The row must exist.
 func (c *Column) rowOf(r *region, i uint32) unsafe.Pointer {
-	if c.info.stride == 0 {
+	if c.stride == 0 {
 		return unsafe.Pointer(&nothing)
 	}
-	return unsafe.Add(r.data.mem[i>>c.info.shift], uintptr(i&(1<<c.info.shift-1))*c.info.stride)
+	return unsafe.Add(r.data.mem[i>>c.shift], uintptr(i&(1<<c.shift-1))*c.stride)
 }
 
 // has reports whether row i has the component.

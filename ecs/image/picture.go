@@ -48,7 +48,7 @@ func (p *Picture) Show(s Shown, alpha float64) {
 	}
 	for i := range p.image.columns {
 		c := &p.image.columns[i]
-		role := &c.info.roles
+		role := &c.roles
 		switch {
 		case role.confirmedOnly:
 			p.hideUnconfirmed(c, &s)
@@ -74,7 +74,7 @@ func (p *Picture) copyPages(s *Shown) (restructured bool) {
 	im := p.image
 	for i := range im.columns {
 		c, from := &im.columns[i], s.Cur
-		if c.info.roles.confirmedOnly {
+		if c.roles.confirmedOnly {
 			from = s.Confirmed
 		}
 		for o := range c.regions {
@@ -92,32 +92,32 @@ func (p *Picture) copyPages(s *Shown) (restructured bool) {
 }
 
 func (p *Picture) grow(c *Column, r *region, o Owner) {
-	if p.source == nil || c.info.single {
+	if p.source == nil || c.single {
 		return
 	}
-	from := &p.source.columns[c.info.index].regions[o]
+	from := &p.source.columns[c.index].regions[o]
 	if n := len(from.bits.pages); n > len(r.bits.pages) {
 		p.image.growBits(r, uint32(n*bitsPageWords*BlockRows-1))
 	}
 	if n := len(from.data.pages); n > len(r.data.pages) {
-		p.image.growData(r, c.info, uint32(n<<c.info.shift-1))
+		p.image.growData(r, c, uint32(n<<c.shift-1))
 	}
 }
 
 // copyStore copies the pages of a store that may differ from the shown states: own rows from from, the others from Remote.
 // It reports whether there were any. A page with rows of both is combined in place and counts only if it changed.
 func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
-	mixed := s.Own != everyRow && !st.info.column.single
+	mixed := s.Own != everyRow && !st.column.single
 	for i, number := range st.pages {
-		live, want := &p.image.live[number], from.pageOf(st.info.number, i)
-		if theirs := s.Remote.pageOf(st.info.number, i); mixed && want != theirs {
-			first, end := st.info.rowsOf(i)
-			some, all := s.Own.overlapOf(st.info.owner, first, end)
+		live, want := &p.image.live[number], from.pageOf(st.number, i)
+		if theirs := s.Remote.pageOf(st.number, i); mixed && want != theirs {
+			first, end := st.rowsOf(i)
+			some, all := s.Own.overlapOf(st.owner, first, end)
 			if !some {
 				want = theirs
 			} else if !all {
-				mine := st.info.splice(live.mem, want.content(len(live.mem)), i, s.Own, true)
-				others := st.info.splice(live.mem, theirs.content(len(live.mem)), i, s.Own, false)
+				mine := st.splice(live.mem, want.content(len(live.mem)), i, s.Own, true)
+				others := st.splice(live.mem, theirs.content(len(live.mem)), i, s.Own, false)
 				copied, live.marked = copied || mine || others, true
 				continue
 			}
@@ -151,18 +151,18 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 // equal.
 func (p *Picture) blend(c *Column, s *Shown) {
 	identity := p.image.Identity()
-	for d := range apart(s.Prev, s.Cur, c.info.index, c.info.index+1) {
+	for d := range apart(s.Prev, s.Cur, s.Cur.image.columns[c.index:c.index+1]) {
 		if d.isBits {
 			continue
 		}
 		o, r, visible := d.owner, &c.regions[d.owner], &identity.regions[d.owner]
 		first, end := d.rowsOf(d.index)
 		for k := first / BlockRows; k*BlockRows < end; k++ {
-			set := r.word(int(k)) & s.Prev.word(r.bits.info.number, int(k)) & s.Own.word(o, int(k)) & stretchBits(k, first, end)
+			set := r.word(int(k)) & s.Prev.word(r.bits.number, int(k)) & s.Own.word(o, int(k)) & stretchBits(k, first, end)
 			for ; set != 0; set &= set - 1 {
 				row := k*BlockRows + uint32(bits.TrailingZeros64(set))
 				if *(*Entity)(identity.rowOf(visible, row)) == *(*Entity)(s.Prev.row(identity, o, row)) {
-					c.info.roles.lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
+					c.roles.lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
 					p.image.mark(r.data.pages[d.index])
 				}
 			}
@@ -182,15 +182,15 @@ func (p *Picture) Blend(e Entity, a, b *Snapshot, t float64) {
 	t = min(max(t, 0), 1)
 	for n := engineColumns; n < len(p.image.columns); n++ {
 		c := &p.image.columns[n]
-		if c.info.single || c.info.stride == 0 || !c.regions[o].has(i) || !b.has(c, o, i) {
+		if c.single || c.stride == 0 || !c.regions[o].has(i) || !b.has(c, o, i) {
 			continue
 		}
-		p.image.markRow(&c.regions[o], c.info, i)
+		p.image.markRow(&c.regions[o], c, i)
 		dst, to := c.rowOf(&c.regions[o], i), b.row(c, o, i)
-		if lerp := c.info.roles.lerp; lerp != nil && inBoth && a.has(c, o, i) {
+		if lerp := c.roles.lerp; lerp != nil && inBoth && a.has(c, o, i) {
 			lerp(dst, a.row(c, o, i), to, t)
 		} else {
-			copy(unsafe.Slice((*byte)(dst), c.info.stride), unsafe.Slice((*byte)(to), c.info.stride))
+			copy(unsafe.Slice((*byte)(dst), c.stride), unsafe.Slice((*byte)(to), c.stride))
 		}
 	}
 }
@@ -208,14 +208,6 @@ func (p *Picture) Shift(e Entity, by fixed.Vec3) {
 			r.setMotion(row, m)
 		}
 	})
-}
-
-// Hide removes e from the picture until the next Show.
-func (p *Picture) Hide(e Entity) {
-	if p.image.Exists(e) {
-		p.image.clearRow(e.Owner(), e.Row%regionRows)
-		p.image.structure.changes++
-	}
 }
 
 // Invalidate makes derived data of the picture's image be built again.

@@ -23,7 +23,7 @@ func TestMotionsAreOfTheShownState(t *testing.T) {
 	s := sample.Saved(w)
 	v.Compose(image.Shown{Cur: s, Confirmed: s, Remote: s, Own: image.EveryRow()}, 1)
 	v.Picture.Shift(moved, across(10))
-	v.Picture.Hide(hidden)
+	v.Sim.Image().DropRow(hidden.Row)
 	v.Dress()
 	shown := map[ecs.Entity]ecs.Motion{}
 	var last ecs.Entity

@@ -191,8 +191,8 @@ func disturb(v *ecs.View, r *rand.Rand, s *image.Snapshot) (hidden int) {
 	for _, e := range all {
 		switch r.IntN(8) {
 		case 0:
-			v.Picture.Hide(e)
-			v.Picture.Hide(e)
+			v.Sim.Image().DropRow(e.Row)
+			v.Sim.Image().DropRow(e.Row)
 			hidden++
 		case 1:
 			v.Picture.Move(e, ecs.Motion{Pos: across(fixed.FromInt(1000))})
@@ -281,7 +281,7 @@ func TestMoveAndShiftChangeThePictureAlone(t *testing.T) {
 	}
 	v.Picture.Move(ecs.Entity{Row: 900, Born: 3}, ecs.Motion{})
 	v.Picture.Shift(ecs.Entity{Row: 900, Born: 3}, across(1))
-	v.Picture.Hide(ecs.Entity{Row: 900, Born: 3})
+	v.Sim.Image().DropRow(900)
 	if sample.Saved(w).Checksum() != before || w.Image().Strays() != 0 {
 		t.Error("the simulation was moved")
 	}
@@ -316,7 +316,7 @@ func TestDressEndsThePicture(t *testing.T) {
 			t.Fatal("an entity has no entry in an unfinished picture")
 		}
 		for _, e := range hide {
-			v.Picture.Hide(e)
+			v.Sim.Image().DropRow(e.Row)
 		}
 		v.Dress()
 	}

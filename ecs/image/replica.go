@@ -31,10 +31,10 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 		return ErrReplicaValues
 	}
 	identity := im.Identity()
-	growth := im.room(&identity.regions[o], identity.info, i)
+	growth := im.room(&identity.regions[o], identity, i)
 	for rest := set; rest != 0; rest &= rest - 1 {
 		c := &columns[bits.TrailingZeros64(uint64(rest))]
-		growth += im.room(&c.regions[o], c.info, i)
+		growth += im.room(&c.regions[o], c, i)
 	}
 	if growth > 0 && im.bytes+growth > replicaBytes {
 		return ErrReplicaMemory
@@ -42,8 +42,8 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 	changed := false
 	if r := &identity.regions[o]; !im.Exists(e) {
 		im.clearRow(o, i)
-		im.setBit(r, identity.info, i)
-		im.markRow(r, identity.info, i)
+		im.setBit(r, identity, i)
+		im.markRow(r, identity, i)
 		*(*Entity)(identity.rowOf(r, i)) = e
 		changed = true
 	}
@@ -58,10 +58,10 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 			continue
 		}
 		if !has {
-			im.setBit(r, c.info, i)
+			im.setBit(r, c, i)
 			changed = true
 		}
-		im.markRow(r, c.info, i)
+		im.markRow(r, c, i)
 		values = c.put(r, i, values)
 	}
 	im.edited(changed)
@@ -70,7 +70,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 
 // put writes row i from the start of values and returns the rest.
 func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
-	row, scalars := c.rowOf(r, i), c.info.layout.fields
+	row, scalars := c.rowOf(r, i), c.layout.fields
 	for k := range scalars {
 		scalars[k].write(row, values[k])
 	}
@@ -79,7 +79,7 @@ func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
 
 func fitScalars(columns []Column, set ComponentSet, values []uint64) bool {
 	for rest := set; rest != 0; rest &= rest - 1 {
-		scalars := columns[bits.TrailingZeros64(uint64(rest))].info.layout.fields
+		scalars := columns[bits.TrailingZeros64(uint64(rest))].layout.fields
 		if len(values) < len(scalars) {
 			return false
 		}
@@ -94,16 +94,16 @@ func fitScalars(columns []Column, set ComponentSet, values []uint64) bool {
 }
 
 // room returns the number of bytes of pages that the region has to grow by for row i.
-func (im *Image) room(r *region, info *columnInfo, i uint32) (bytes int) {
+func (im *Image) room(r *region, c *Column, i uint32) (bytes int) {
 	if pages := int(i)/(BlockRows*bitsPageWords) + 1; pages > len(r.bits.pages) {
-		bytes += (pages - len(r.bits.pages)) * im.bitPool.bytes
+		bytes += (pages - len(r.bits.pages)) * r.bits.pool.bytes
 	}
-	if info.stride == 0 {
+	if c.stride == 0 {
 		return bytes
 	}
-	blockPages := max(1, BlockRows>>info.shift)
-	if pages := int(i>>info.shift)/blockPages*blockPages + blockPages; pages > len(r.data.pages) {
-		bytes += (pages - len(r.data.pages)) * info.pool.bytes
+	blockPages := max(1, BlockRows>>c.shift)
+	if pages := int(i>>c.shift)/blockPages*blockPages + blockPages; pages > len(r.data.pages) {
+		bytes += (pages - len(r.data.pages)) * c.pool.bytes
 	}
 	return bytes
 }
@@ -123,7 +123,7 @@ func (im *Image) DropRow(row uint32) bool {
 func (im *Image) clearRow(o Owner, i uint32) {
 	for n := range im.columns {
 		c := &im.columns[n]
-		if c.info.single {
+		if c.single {
 			continue
 		}
 		if r := &c.regions[o]; r.has(i) {
@@ -138,7 +138,7 @@ func (im *Image) PutResource(i int, values []uint64) error {
 	if !fitScalars(im.resources()[i:], 1, values) {
 		return ErrReplicaValues
 	}
-	im.markRow(&c.regions[0], c.info, 0)
+	im.markRow(&c.regions[0], c, 0)
 	c.put(&c.regions[0], 0, values)
 	im.edited(false)
 	return nil

@@ -124,19 +124,19 @@ func (im *Image) round() {
 		return
 	}
 	for _, number := range im.dirty {
-		if p := &im.live[number]; p.store.info.column.rounds && !p.store.info.isBits {
+		if p := &im.live[number]; p.store.column.rounds && !p.store.isBits {
 			im.roundPage(p)
 		}
 	}
 }
 
 func (im *Image) roundPage(p *livePage) {
-	c, mem := p.store.info.column, unsafe.Pointer(unsafe.SliceData(p.mem))
+	c, mem := p.store.column, unsafe.Pointer(unsafe.SliceData(p.mem))
 	if c.single {
 		c.roundRow(mem)
 		return
 	}
-	r := &im.columns[c.index].regions[p.store.info.owner]
+	r := &im.columns[c.index].regions[p.store.owner]
 	first := int(p.index) << c.shift
 	for i := range 1 << c.shift {
 		if k := first + i; r.word(k/BlockRows)>>(k%BlockRows)&1 != 0 {
@@ -145,7 +145,7 @@ func (im *Image) roundPage(p *livePage) {
 	}
 }
 
-func (c *columnInfo) roundRow(row unsafe.Pointer) {
+func (c *Column) roundRow(row unsafe.Pointer) {
 	if c.roles.quantise != nil {
 		c.roles.quantise(row)
 	}

@@ -127,18 +127,18 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 	mine.Players, mine.Rand = theirs.Players, theirs.Rand
 	for _, number := range im.inOrder() {
 		p, want := &im.live[number], s.numbered(number)
-		info := p.store.info
-		if p.base == want && !p.marked || info.column.single && info.column.index < engineColumns {
+		st := p.store
+		if p.base == want && !p.marked || st.column.single && st.column.index < engineColumns {
 			continue
 		}
 		some, all := false, false
-		if !info.column.single {
-			first, end := info.rowsOf(int(p.index))
-			some, all = keep.overlapOf(info.owner, first, end)
+		if !st.column.single {
+			first, end := st.rowsOf(int(p.index))
+			some, all = keep.overlapOf(st.owner, first, end)
 		}
 		if !some {
 			p.become(want)
-		} else if !all && info.splice(p.mem, want.content(len(p.mem)), int(p.index), keep, false) {
+		} else if !all && st.splice(p.mem, want.content(len(p.mem)), int(p.index), keep, false) {
 			im.mark(number)
 		}
 	}
@@ -147,7 +147,7 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 }
 
 // rowsOf returns the rows [first, end) of page i of a store.
-func (s *storeInfo) rowsOf(i int) (first, end uint32) {
+func (s *store) rowsOf(i int) (first, end uint32) {
 	if s.isBits {
 		const rows = bitsPageWords * BlockRows
 		return uint32(i) * rows, uint32(i+1) * rows
@@ -157,7 +157,7 @@ func (s *storeInfo) rowsOf(i int) (first, end uint32) {
 
 // splice copies from src to dst, two versions of page i of a store, the parts of rows that are in the set, or not in it. It
 // reports whether dst changed.
-func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
+func (s *store) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
 	first, end := s.rowsOf(i)
 	for k := first / BlockRows; k*BlockRows < end; k++ {
 		set := rows.word(s.owner, int(k))

@@ -161,7 +161,7 @@ func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set Compon
 	for n := range columns {
 		if c := &columns[n]; s.has(c, o, i) {
 			set |= 1 << n
-			dst = c.info.layout.appendScalars(dst, s.row(c, o, i))
+			dst = c.layout.appendScalars(dst, s.row(c, o, i))
 		}
 	}
 	return e, set, dst
@@ -170,7 +170,7 @@ func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set Compon
 // AppendResource appends the scalars of Game.Resources[i].
 func (s *Snapshot) AppendResource(dst []uint64, i int) []uint64 {
 	c := &s.image.resources()[i]
-	return c.info.layout.appendScalars(dst, s.row(c, 0, 0))
+	return c.layout.appendScalars(dst, s.row(c, 0, 0))
 }
 
 // Players returns the players in the match in the state.

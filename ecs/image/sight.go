@@ -120,7 +120,7 @@ func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num)
 		if c == nil {
 			continue
 		}
-		radius := c.info.roles.bounds(now.row(c, e.Owner(), e.Row%regionRows))
+		radius := c.roles.bounds(now.row(c, e.Owner(), e.Row%regionRows))
 		if at, ok := im.seenMotion(p, e); ok && !f(e, at, radius) {
 			return
 		}
@@ -136,9 +136,9 @@ func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
 	if c == nil {
 		return Motion{}, false
 	}
-	o, i, role := e.Owner(), e.Row%regionRows, &c.info.roles
+	o, i, role := e.Owner(), e.Row%regionRows, &c.roles
 	if role.lerp != nil && v.Stamp.Part > 0 && ExistsAt(v.From, e) && v.From.has(c, o, i) {
-		between, _ := im.scratchRows(int(c.info.stride))
+		between, _ := im.scratchRows(int(c.stride))
 		at := unsafe.Pointer(unsafe.SliceData(between))
 		role.lerp(at, v.From.row(c, o, i), v.To.row(c, o, i), float64(v.Stamp.Part)/256)
 		return role.motion(at), true

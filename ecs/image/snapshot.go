@@ -82,7 +82,7 @@ func (im *Image) saveMarked(p *livePage) {
 		return
 	}
 	p.base.release()
-	p.base = p.store.info.pool.allocate()
+	p.base = p.store.pool.allocate()
 	copy(p.base.mem, p.mem)
 }
 
@@ -184,16 +184,16 @@ func (s *Snapshot) word(number, k int) uint64 {
 
 // has reports whether row i of the owner has the component.
 func (s *Snapshot) has(c *Column, o Owner, i uint32) bool {
-	return s.word(c.regions[o].bits.info.number, int(i/BlockRows))>>(i%BlockRows)&1 != 0
+	return s.word(c.regions[o].bits.number, int(i/BlockRows))>>(i%BlockRows)&1 != 0
 }
 
 // row returns the memory of row i of the owner, which must not be written.
 func (s *Snapshot) row(c *Column, o Owner, i uint32) unsafe.Pointer {
-	if c.info.stride == 0 {
+	if c.stride == 0 {
 		return unsafe.Pointer(&nothing)
 	}
-	pg := s.pageOf(c.regions[o].data.info.number, int(i>>c.info.shift))
-	return unsafe.Pointer(&pg.content(c.info.pool.bytes)[uintptr(i&(1<<c.info.shift-1))*c.info.stride])
+	pg := s.pageOf(c.regions[o].data.number, int(i>>c.shift))
+	return unsafe.Pointer(&pg.content(c.pool.bytes)[uintptr(i&(1<<c.shift-1))*c.stride])
 }
 
 // Checksum is a hash of a state, the same on every target.
@@ -226,7 +226,7 @@ func (s *Snapshot) ComponentChecksums(dst []Checksum) []Checksum {
 	for n, pg := range s.table {
 		if pg != nil {
 			p := &s.image.live[n]
-			dst[from+p.store.info.column.index] += Checksum(pg.checksum(p.salt))
+			dst[from+p.store.column.index] += Checksum(pg.checksum(p.salt))
 		}
 	}
 	return dst

@@ -14,30 +14,27 @@ type core struct {
 	Rand    Rand
 }
 
-// columnInfos describes the columns: the engine's own, then the resources and the components. The engine's own are for tick,
-// players and random source, for the inputs of this tick and the last one, and for the identity of every row.
-func columnInfos(s *Schema) []*columnInfo {
+// newColumns returns the columns without regions: the engine's own, then the resources and the components. The engine's own
+// are for tick, players and random source, for the inputs of this tick and the last one, and for the identity of every row.
+func newColumns(s *Schema) (columns []Column) {
 	input := s.Input.declaration.layout
 	inputs := &layout{typ: input.typ, size: input.size * uintptr(2*s.MaxPlayers)}
-	infos := []*columnInfo{
-		columnCore:     {layout: engineLayout[core](), single: true},
-		columnInputs:   {layout: inputs, single: true},
-		columnIdentity: {layout: engineLayout[Entity]()},
-	}
-	for i, name := range engineNames {
-		infos[i].name = name
+	for i, l := range [...]*layout{columnCore: engineLayout[core](), columnInputs: inputs, columnIdentity: engineLayout[Entity]()} {
+		columns = append(columns, Column{Declaration: &Declaration{name: engineNames[i], layout: l}, single: i != columnIdentity})
 	}
 	for i, d := range s.declared() {
-		rounds := d.layout.size > 0 && (d.layout.steps || d.roles.quantise != nil)
-		infos = append(infos, &columnInfo{name: d.name, layout: d.layout, single: i < len(s.Resources), rounds: rounds, roles: d.roles})
+		columns = append(columns, Column{Declaration: d, single: i < len(s.Resources)})
 	}
-	for _, info := range infos {
-		info.stride = info.layout.size
-		if !info.single && info.stride > 0 {
-			info.shift = uint8(bits.Len(uint(max(1, pageBytes/info.stride))) - 1) // the most rows that fit, at least one
+	for i := range columns {
+		c := &columns[i]
+		c.index, c.stride = i, c.layout.size
+		c.rounds = c.stride > 0 && (c.layout.steps || c.roles.quantise != nil)
+		if !c.single && c.stride > 0 {
+			c.shift = uint8(bits.Len(uint(max(1, pageBytes/c.stride))) - 1) // the most rows that fit, at least one
 		}
+		c.pool = &pool{bytes: int(c.stride) << c.shift}
 	}
-	return infos
+	return columns
 }
 
 func engineLayout[T any]() *layout {
@@ -117,7 +114,7 @@ func (im *Image) Exists(e Entity) bool {
 	}
 	c := im.Identity()
 	r, i := &c.regions[e.Owner()], e.Row%regionRows
-	return int(i>>c.info.shift) < len(r.data.mem) && *(*Entity)(c.rowOf(r, i)) == e
+	return int(i>>c.shift) < len(r.data.mem) && *(*Entity)(c.rowOf(r, i)) == e
 }
 
 // Column returns the column of a declared component or resource. It panics if the schema does not list the declaration.
@@ -151,22 +148,22 @@ func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	if !im.Exists(e) || im.limit.open != nil && !im.writable(e) {
 		return nil
 	}
-	r, i, info := &c.regions[e.Owner()], e.Row%regionRows, c.info
+	r, i := &c.regions[e.Owner()], e.Row%regionRows
 	if !r.has(i) {
 		return nil
 	}
-	if info.stride == 0 {
+	if c.stride == 0 {
 		return unsafe.Pointer(&nothing)
 	}
-	k := i >> info.shift
+	k := i >> c.shift
 	im.mark(r.data.pages[k])
-	return unsafe.Add(r.data.mem[k], uintptr(i&(1<<info.shift-1))*info.stride)
+	return unsafe.Add(r.data.mem[k], uintptr(i&(1<<c.shift-1))*c.stride)
 }
 
 // WriteResource returns the memory of a resource and marks it as written.
 func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
 	c := im.Column(d)
-	im.markRow(&c.regions[0], c.info, 0)
+	im.markRow(&c.regions[0], c, 0)
 	return c.rowOf(&c.regions[0], 0)
 }
 
@@ -238,7 +235,7 @@ func (im *Image) takeInputs(players []InputBytes) {
 // writeInputs returns the memory of all inputs and marks it as written.
 func (im *Image) writeInputs() []byte {
 	c := &im.columns[columnInputs]
-	im.markRow(&c.regions[0], c.info, 0)
+	im.markRow(&c.regions[0], c, 0)
 	return c.singleRow()
 }
 

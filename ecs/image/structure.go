@@ -47,14 +47,14 @@ func (im *Image) Spawn(owner Owner, components ...*Declaration) Entity {
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
 	identity := im.Identity()
 	r := &identity.regions[owner]
-	if int(i/BlockRows) >= len(r.words) || int(i>>identity.info.shift) >= len(r.data.mem) {
-		im.makeRoom(r, identity.info, i)
+	if int(i/BlockRows) >= len(r.words) || int(i>>identity.shift) >= len(r.data.mem) {
+		im.makeRoom(r, identity, i)
 	}
-	im.markRow(r, identity.info, i)
+	im.markRow(r, identity, i)
 	*(*Entity)(identity.rowOf(r, i)) = e
 	for _, d := range components {
 		c := im.Column(d)
-		im.setBit(&c.regions[owner], c.info, i)
+		im.setBit(&c.regions[owner], c, i)
 	}
 	im.reserve(owner, i)
 	if rows := im.limit.open; rows != nil && rows.HasOwner(owner) {
@@ -106,7 +106,7 @@ func (im *Image) Flush() {
 		switch op.kind {
 		case opSpawn:
 			identity := im.Identity()
-			im.setBit(&identity.regions[owner], identity.info, row)
+			im.setBit(&identity.regions[owner], identity, row)
 			if open := im.limit.open; open != nil && !open.HasOwner(owner) { // see SetPredicted
 				im.despawn(owner, row)
 			}
@@ -114,9 +114,9 @@ func (im *Image) Flush() {
 			im.despawn(owner, row)
 		case opAdd:
 			r := &op.column.regions[owner]
-			im.setBit(r, op.column.info, row)
-			im.markRow(r, op.column.info, row)
-			copy(unsafe.Slice((*byte)(op.column.rowOf(r, row)), op.column.info.stride), s.bytes[op.from:op.to])
+			im.setBit(r, op.column, row)
+			im.markRow(r, op.column, row)
+			copy(unsafe.Slice((*byte)(op.column.rowOf(r, row)), op.column.stride), s.bytes[op.from:op.to])
 		case opRemove:
 			if r := &op.column.regions[owner]; r.has(row) {
 				op.column.clearRow(im, r, row)
