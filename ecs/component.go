@@ -57,7 +57,11 @@ func (c *Component[T]) Has(w *World, e Entity) bool {
 
 // Read returns e's value. ok is false if e does not exist or has no such component.
 func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
-	p := w.image.Row(c.declaration, e)
+	return valueAt[T](w.image.Row(c.declaration, e))
+}
+
+// valueAt returns the value at p. ok is false if p is nil.
+func valueAt[T any](p unsafe.Pointer) (value T, ok bool) {
 	if p == nil {
 		return value, false
 	}
@@ -66,11 +70,7 @@ func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
 
 // ReadAt returns the value that e has in the state s. ok is false if e does not exist there or has no such component.
 func (c *Component[T]) ReadAt(s *image.Snapshot, e Entity) (value T, ok bool) {
-	p := s.Row(c.declaration, e)
-	if p == nil {
-		return value, false
-	}
-	return *(*T)(p), true
+	return valueAt[T](s.Row(c.declaration, e))
 }
 
 // Seen returns e's value as player p saw it when giving the inputs of the running tick. ok is false if e did not exist then
@@ -80,17 +80,7 @@ func (c *Component[T]) ReadAt(s *image.Snapshot, e Entity) (value T, ok bool) {
 // later state has the component, it is the later state's. An entity of p, and any entity for a player without a view stamp,
 // is seen in the present: Seen then equals Read.
 func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
-	v, late := w.image.Sight(p, e)
-	if !late {
-		return c.Read(w, e)
-	}
-	if value, ok = c.ReadAt(v.To, e); !ok || v.Stamp.Part == 0 || c.roles.Lerp == nil {
-		return value, ok
-	}
-	if from, there := c.ReadAt(v.From, e); there {
-		value = c.roles.Lerp(from, value, float64(v.Stamp.Part)/256)
-	}
-	return value, true
+	return valueAt[T](w.image.Seen(c.declaration, p, e))
 }
 
 // Roles returns the roles that the component was declared with, for code that works with any component.

@@ -45,7 +45,10 @@ func (s *Snapshot) AppendImage(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, s.image.fingerprint)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.tick))
 	for _, st := range s.image.stores {
-		held := func(i int) bool { return !isZero(s.page(st, i)) }
+		held := func(i int) bool {
+			pg := s.pageOf(st.number, i)
+			return pg != nil && !isZero(pg.mem)
+		}
 		count := len(st.pages)
 		for count > 0 && !held(count-1) {
 			count--
@@ -56,19 +59,11 @@ func (s *Snapshot) AppendImage(dst []byte) []byte {
 		for i := range count {
 			if held(i) {
 				dst[which+i/8] |= 1 << (i % 8)
-				dst = append(dst, s.page(st, i)...)
+				dst = append(dst, s.pageOf(st.number, i).mem...)
 			}
 		}
 	}
 	return dst
-}
-
-// page returns the content of page i of a store, nil for zeros.
-func (s *Snapshot) page(st *store, i int) []byte {
-	if pg := s.pageOf(st.number, i); pg != nil {
-		return pg.mem
-	}
-	return nil
 }
 
 // isZero reports whether all bytes are zero. b is at most one page or row.

@@ -22,7 +22,7 @@
 //   - replicate entities: [Snapshot.AppendScalars], [Image.PutEntity], [Image.DropRow], [Image.PutResource]
 //   - predict some rows: [Image.SetPredicted], [Image.Overlay], [Deviation]
 //   - read one entity: [Snapshot.EntityAt], [Snapshot.Motion], [Snapshot.Describe], [Schema.FindField]
-//   - compensate lag: [Image.SetPast], [OrderView], [Image.Sight], [Image.Targets]
+//   - compensate lag: [Image.SetPast], [OrderView], [Image.Seen], [Image.Targets]
 //   - place entities for an authoritative client: [OrderMotion], [Placement], [Image.Placed]
 //   - show several timelines in a view: [Picture]
 //   - find writes that were not declared: [Image.UndeclaredWrite], [Image.Strays]

@@ -110,19 +110,18 @@ func (f *field) load(raw []byte) reflect.Value {
 
 // FieldRef is one field of one component or resource. At reads it without a search by name. It belongs to one game.
 type FieldRef struct {
-	column   int
-	field    *field
-	resource bool
+	of    *Declaration
+	field *field
 }
 
 // Resource reports whether the field belongs to a resource, and so to no entity.
-func (r FieldRef) Resource() bool { return r.resource }
+func (r FieldRef) Resource() bool { return r.of.kind == "resource" }
 
 // FindField returns the field of a path: the name of the component or resource, a dot, and the field as in
 // Difference.Field, for example "body.Pos.X". The error lists the choices.
 func (s *Schema) FindField(path string) (FieldRef, error) {
 	var names []string
-	for i, d := range s.declared() {
+	for _, d := range s.declared() {
 		names = append(names, d.name)
 		rest, ok := strings.CutPrefix(path, d.name)
 		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
@@ -132,7 +131,7 @@ func (s *Schema) FindField(path string) (FieldRef, error) {
 		var paths []string
 		for k := range d.layout.fields {
 			if f := &d.layout.fields[k]; f.path == rest {
-				return FieldRef{engineColumns + i, f, i < len(s.Resources)}, nil
+				return FieldRef{d, f}, nil
 			}
 			paths = append(paths, d.layout.fields[k].path)
 		}
@@ -155,14 +154,14 @@ func (r FieldRef) At(s *Snapshot, e Entity) (v FieldValue, ok bool) {
 	if r.field == nil || s.Empty() {
 		return v, false
 	}
-	c := &s.image.columns[r.column]
-	o, i := e.Owner(), e.Row%regionRows
-	if r.resource {
-		o, i = 0, 0
-	} else if !ExistsAt(s, e) || !s.has(c, o, i) {
+	row := s.Row(r.of, e)
+	if r.Resource() {
+		row = s.row(s.image.Column(r.of), 0, 0)
+	}
+	if row == nil {
 		return v, false
 	}
-	return r.field.value(s.bytesOf(c, o, i)), true
+	return r.field.value(unsafe.Slice((*byte)(row), r.of.layout.size)), true
 }
 
 // Finite reports whether the number can be plotted and written as JSON.

@@ -9,8 +9,8 @@ import (
 // InputType describes a game's input without its Go type.
 type InputType struct {
 	declaration *Declaration
-	bits        InputBytes                  // those that an input can have
-	predict     func(InputBytes) InputBytes // nil: the predicted input equals the last one
+	bits        InputBytes // those that an input can have
+	predict     func(last InputBytes) InputBytes
 	mergeLate   func(late, next InputBytes) InputBytes
 }
 
@@ -29,7 +29,7 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 		}
 		in.bits = in.Clean(in.bits)
 	}
-	if in.predict == nil && d.layout != nil && len(d.layout.presses) > 0 {
+	if in.predict == nil {
 		in.predict = in.clearPresses
 	}
 	if in.mergeLate == nil {
@@ -47,10 +47,9 @@ func (t *InputType) Size() int { return int(t.declaration.layout.size) }
 func (t *InputType) Clean(in InputBytes) InputBytes {
 	clear(in[t.declaration.layout.size:])
 	t.declaration.layout.scrub(in[:])
-	for _, o := range t.declaration.layout.bools {
-		if in[o] > 1 {
-			in[o] = 1
-		}
+	for _, b := range t.declaration.layout.bools {
+		o := t.declaration.layout.fields[b].offset
+		in[o] = min(in[o], 1)
 	}
 	return in
 }
@@ -65,12 +64,7 @@ func (t *InputType) Valid(in InputBytes) bool {
 }
 
 // Predict returns the predicted input of the tick after the one in which the player's input was last.
-func (t *InputType) Predict(last InputBytes) InputBytes {
-	if t.predict != nil {
-		return t.predict(last)
-	}
-	return last
-}
+func (t *InputType) Predict(last InputBytes) InputBytes { return t.predict(last) }
 
 // MergeLate returns next with the presses of an input that arrived after its own tick.
 func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.mergeLate(late, next) }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -20,9 +19,9 @@ import (
 type layout struct {
 	typ     reflect.Type
 	size    uintptr
-	fields  []field // leaves, ascending by offset
-	padding []span  // ascending, disjoint, not covered by any field
-	bools   []uintptr
+	fields  []field   // leaves, ascending by offset
+	padding []span    // ascending, disjoint, not covered by any field
+	bools   []int     // positions in fields
 	presses []uintptr // booleans tagged `tendon:"press"`
 	lists   []listSpan
 	steps   bool // a field has a step
@@ -123,7 +122,7 @@ func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag string
 	f := field{path: path, typ: t, offset: offset, form: t.Kind()}
 	switch t.Kind() {
 	case reflect.Bool:
-		w.bools = append(w.bools, offset)
+		w.bools = append(w.bools, len(w.fields))
 		if tag == "press" {
 			w.presses = append(w.presses, offset)
 		}
@@ -274,9 +273,9 @@ func (l *layout) scrub(row []byte) {
 // check returns an error for a row that no Go program could have stored. Such a row has a boolean other than 0 or 1, a list
 // longer than its slots, or padding that is not zero.
 func (l *layout) check(row []byte) error {
-	for _, o := range l.bools {
-		if row[o] > 1 {
-			return errImpossible(l.fieldAt(o))
+	for _, b := range l.bools {
+		if f := &l.fields[b]; row[f.offset] > 1 {
+			return errImpossible(f.path)
 		}
 	}
 	for _, s := range l.lists {
@@ -298,11 +297,6 @@ func errImpossible(path string) error {
 
 // paddingPath is the path of bytes that belong to no field.
 const paddingPath = "padding"
-
-// fieldAt returns the path of the leaf at an offset.
-func (l *layout) fieldAt(offset uintptr) string {
-	return l.fields[slices.IndexFunc(l.fields, func(f field) bool { return f.offset == offset })].path
-}
 
 // nativeAlign is the alignment of values of 8 bytes on this target: 8 on 64-bit targets and WebAssembly, 4 on 386, arm and
 // mips. Targets lay out structs alike otherwise.

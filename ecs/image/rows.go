@@ -57,6 +57,36 @@ func (s *RowSet) Clear() {
 	}
 }
 
+// sparseRows is a set of rows that is cleared in as many steps as it has words in use.
+type sparseRows struct {
+	words [MaxPlayers + 1][]uint64 // by owner: one bit per row
+	used  []ownerWord              // words that are not zero
+}
+
+type ownerWord struct {
+	owner Owner
+	word  uint32
+}
+
+// add adds rows of block k of the owner's region.
+func (s *sparseRows) add(o Owner, k int, rows uint64) {
+	words := &s.words[o]
+	if need := k + 1; need > len(*words) {
+		*words = append(*words, make([]uint64, need-len(*words))...)
+	}
+	if (*words)[k] == 0 {
+		s.used = append(s.used, ownerWord{o, uint32(k)})
+	}
+	(*words)[k] |= rows
+}
+
+func (s *sparseRows) clear() {
+	for _, at := range s.used {
+		s.words[at.owner][at.word] = 0
+	}
+	s.used = s.used[:0]
+}
+
 // EveryRow returns the set of all rows, which must not be changed.
 func EveryRow() *RowSet { return everyRow }
 

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 	"math/bits"
@@ -16,8 +15,9 @@ const (
 	formSteps64                                    // a float64
 )
 
-func (s *field) read(row unsafe.Pointer) uint64 {
-	switch p := unsafe.Add(row, s.offset); s.form {
+// read returns the scalar of the field at p.
+func (s *field) read(p unsafe.Pointer) uint64 {
+	switch s.form {
 	case formSteps:
 		return uint64(s.count(*(*int64)(p)))
 	case reflect.Int64, reflect.Uint64:
@@ -50,46 +50,21 @@ func (s *field) read(row unsafe.Pointer) uint64 {
 	return 0
 }
 
-// fits reports whether v is the scalar of some row. These are not: an integer wider than its field, a boolean above 1, NaN,
-// a list longer than its slots, steps beyond the field's range.
+// fits reports whether v is the scalar of some row: reading it back gives it again. These are not: an integer wider than its
+// field, a boolean above 1, NaN, a list longer than its slots, steps beyond the field's range.
 func (s *field) fits(v uint64) bool {
-	n := int64(v)
+	if s.form == reflect.Bool && v > 1 || s.most > 0 && v > s.most {
+		return false
+	}
+	var word uint64
+	p := unsafe.Pointer(&word)
+	s.write(p, v)
+	return s.read(p) == v
+}
+
+// write stores the scalar in the field at p.
+func (s *field) write(p unsafe.Pointer, v uint64) {
 	switch s.form {
-	case reflect.Bool:
-		return v <= 1
-	case reflect.Int8, reflect.Int16, reflect.Int32:
-		unused := 64 - 8<<(s.form-reflect.Int8)
-		return n<<unused>>unused == n
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return v>>(8<<(s.form-reflect.Uint8)) == 0 && (s.most == 0 || v <= s.most)
-	case reflect.Float32:
-		f := math.Float32frombits(uint32(v))
-		return v <= math.MaxUint32 && f == f
-	case reflect.Float64:
-		f := math.Float64frombits(v)
-		return f == f
-	case formSteps:
-		hi, lo := bits.Mul64(magnitude(n), uint64(s.step))
-		return hi == 0 && lo <= math.MaxInt64+uint64(n)>>63
-	case formSteps32, formSteps64:
-		f := float64(n)
-		if magnitude(n) > maxSteps || int64(f) != n {
-			return false
-		}
-		return s.form == formSteps64 || float64(float32(f*s.unit)) == f*s.unit
-	}
-	return true
-}
-
-func magnitude(n int64) uint64 {
-	if n < 0 {
-		return -uint64(n)
-	}
-	return uint64(n)
-}
-
-func (s *field) write(row unsafe.Pointer, v uint64) {
-	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		*(*int64)(p) = int64(v) * s.step
 	case reflect.Int64, reflect.Uint64, reflect.Float64:
@@ -109,7 +84,8 @@ func (s *field) write(row unsafe.Pointer, v uint64) {
 
 func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
 	for i := range l.fields {
-		dst = append(dst, l.fields[i].read(row))
+		f := &l.fields[i]
+		dst = append(dst, f.read(unsafe.Add(row, f.offset)))
 	}
 	return dst
 }
@@ -187,11 +163,10 @@ func (s *Snapshot) Entities(f func(e Entity) bool) {
 	for o := range c.regions {
 		st := &c.regions[o].bits
 		for i := range st.pages {
-			pg := s.page(st, i)
-			for k := 0; k < len(pg); k += 8 {
-				word := binary.LittleEndian.Uint64(pg[k:])
-				for ; word != 0; word &= word - 1 {
-					row := uint32((i*bitsPageWords+k/8)*BlockRows + bits.TrailingZeros64(word))
+			pg := s.pageOf(st.number, i)
+			for k := 0; pg != nil && k < bitsPageWords; k++ {
+				for word := wordOf(pg.mem, k); word != 0; word &= word - 1 {
+					row := uint32((i*bitsPageWords+k)*BlockRows + bits.TrailingZeros64(word))
 					if !f(s.entityAt(Owner(o), row)) {
 						return
 					}

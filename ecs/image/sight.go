@@ -36,16 +36,14 @@ func ParseViewStamp(payload []byte) (v ViewStamp, ok bool) {
 // sight holds the moments that players saw when giving the inputs of the running tick.
 type sight struct {
 	past  func(Tick) (*Snapshot, bool)
-	views []Sight // index = Player; allocated for the first stamp. Zero for the present, and between ticks
-	used  bool    // a view was set in this tick
+	views []view // index = Player; allocated for the first stamp
+	used  bool   // a view was set in this tick
 }
 
-// viewOf returns p's view, which is zero for the present.
-func (s *sight) viewOf(p Player) (v Sight) {
-	if s.used && int(p) < len(s.views) {
-		v = s.views[p]
-	}
-	return v
+// view is a moment with the states around it, which are the same if its Part is 0. The zero view is the present.
+type view struct {
+	stamp    ViewStamp
+	from, to *Snapshot
 }
 
 // SetPast sets the source of older states: a server's ring of snapshots that this image saved, one per tick. With nil, the
@@ -68,17 +66,19 @@ func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
 // ViewOf returns the moment that p saw when giving the inputs of the running tick. ok is false if that is the present. An
 // order of kind OrderView in this tick sets it, and it ends with the tick.
 func (im *Image) ViewOf(p Player) (v ViewStamp, ok bool) {
-	at := im.sight.viewOf(p)
-	return at.Stamp, at.To != nil
+	if im.sight.used && int(p) < len(im.sight.views) {
+		v, ok = im.sight.views[p].stamp, im.sight.views[p].to != nil
+	}
+	return v, ok
 }
 
 // SetView sets p's view of the running tick from the payload of an order. The view is the present if the payload is
 // malformed, or if its moment is in the future or not in the history. A server stamps only states that it has.
 func (im *Image) SetView(p Player, payload []byte) {
 	if im.sight.views == nil {
-		im.sight.views = make([]Sight, im.schema.MaxPlayers)
+		im.sight.views = make([]view, im.schema.MaxPlayers)
 	}
-	im.sight.views[p], im.sight.used = Sight{}, true
+	im.sight.views[p], im.sight.used = view{}, true
 	v, ok := ParseViewStamp(payload)
 	if !ok || v.Tick == 0 {
 		return
@@ -89,25 +89,39 @@ func (im *Image) SetView(p Player, payload []byte) {
 		to, ok = im.Past(v.Tick + 1)
 	}
 	if ok {
-		im.sight.views[p] = Sight{v, from, to}
+		im.sight.views[p] = view{v, from, to}
 	}
 }
 
-// Sight is the moment that a player saw when giving the inputs of the running tick, with the states around it. The two
-// states are the same if Part is 0.
-type Sight struct {
-	Stamp    ViewStamp
-	From, To *Snapshot
+// viewOf returns p's view of e in the running tick. ok is false if it is the present. Entities of p are always in the present,
+// because p predicts them.
+func (im *Image) viewOf(p Player, e Entity) (v view, ok bool) {
+	if _, ok = im.ViewOf(p); !ok || e.Owner() == OwnedBy(p) {
+		return v, false
+	}
+	return im.sight.views[p], true
 }
 
-// Sight returns p's view of e in the running tick. late is false if it is the present. Entities of p are always in the
-// present, because p predicts them.
-func (im *Image) Sight(p Player, e Entity) (s Sight, late bool) {
-	if e.Owner() == OwnedBy(p) {
-		return s, false
+// Seen returns the memory of e's component as player p saw it when giving the inputs of the running tick, until the next call.
+// It is interpolated by the Lerp role between the two states around that moment. Without that role, or if only the later state
+// has the component, it is the later state's. It returns nil if e did not exist then or had no such component.
+func (im *Image) Seen(d *Declaration, p Player, e Entity) unsafe.Pointer {
+	v, late := im.viewOf(p, e)
+	if !late {
+		return im.Row(d, e)
 	}
-	s = im.sight.viewOf(p)
-	return s, s.To != nil
+	to := v.to.Row(d, e)
+	if to == nil || v.stamp.Part == 0 || d.roles.lerp == nil {
+		return to
+	}
+	from := v.from.Row(d, e)
+	if from == nil {
+		return to
+	}
+	between, _ := im.scratchRows(int(d.layout.size))
+	at := unsafe.Pointer(unsafe.SliceData(between))
+	d.roles.lerp(at, from, to, float64(v.stamp.Part)/256)
+	return at
 }
 
 // Targets calls f for each entity that can be hit, in the order of rows, until f returns false. at is the motion that p saw
@@ -128,20 +142,13 @@ func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num)
 }
 
 func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
-	v, late := im.Sight(p, e)
-	if !late {
-		return im.Motion(e)
+	s := im.present()
+	if v, late := im.viewOf(p, e); late {
+		s = v.to
 	}
-	c := v.To.firstWith(e, func(r *roles) bool { return r.motion != nil })
+	c := s.firstWith(e, func(r *roles) bool { return r.motion != nil })
 	if c == nil {
 		return Motion{}, false
 	}
-	o, i, role := e.Owner(), e.Row%regionRows, &c.roles
-	if role.lerp != nil && v.Stamp.Part > 0 && ExistsAt(v.From, e) && v.From.has(c, o, i) {
-		between, _ := im.scratchRows(int(c.stride))
-		at := unsafe.Pointer(unsafe.SliceData(between))
-		role.lerp(at, v.From.row(c, o, i), v.To.row(c, o, i), float64(v.Stamp.Part)/256)
-		return role.motion(at), true
-	}
-	return role.motion(v.To.row(c, o, i)), true
+	return c.roles.motion(im.Seen(c.Declaration, p, e)), true
 }

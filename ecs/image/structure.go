@@ -9,19 +9,11 @@ import (
 // structure queues changes of entities and their components while a system runs. Flush applies them in call order when the
 // system has returned. Between systems the queue is empty.
 type structure struct {
-	ops   []structureOp
-	bytes []byte // values of queued Adds
-	// reserved marks rows that may not be taken: rows of queued spawns, and rows freed in this tick. index = owner, one bit
-	// per row. reservedWords lists the words that are not zero.
-	reserved      [][]uint64
-	reservedWords []ownerWord
-	hint          []uint32 // by owner: no word below it has a free row
-	changes       uint64   // grows when an entity or its set of components may have changed
-}
-
-type ownerWord struct {
-	owner Owner
-	word  uint32
+	ops      []structureOp
+	bytes    []byte     // values of queued Adds
+	reserved sparseRows // rows that may not be taken: of queued spawns, and freed in this tick
+	hint     []uint32   // by owner: no word below it has a free row
+	changes  uint64     // grows when an entity or its set of components may have changed
 }
 
 type structureOp struct {
@@ -138,7 +130,7 @@ func (im *Image) freeRow(owner Owner) uint32 {
 	if int(owner) >= len(im.structure.hint) {
 		panic(fmt.Sprintf("ecs: Spawn for owner %d in a game of %d players: owners are OwnedByWorld and OwnedBy(p) with p < Game.MaxPlayers", owner, im.schema.MaxPlayers))
 	}
-	r, reserved := &im.Identity().regions[owner], im.structure.reserved[owner]
+	r, reserved := &im.Identity().regions[owner], im.structure.reserved.words[owner]
 	for k := im.structure.hint[owner]; k < regionRows/BlockRows; k++ {
 		taken := r.word(int(k))
 		if int(k) < len(reserved) {
@@ -157,25 +149,16 @@ func (im *Image) freeRow(owner Owner) uint32 {
 
 // reserve prevents a row from being taken until the tick ends.
 func (im *Image) reserve(owner Owner, row uint32) {
-	s, k := &im.structure, row/BlockRows
-	if need := int(k) + 1; need > len(s.reserved[owner]) {
-		s.reserved[owner] = append(s.reserved[owner], make([]uint64, need-len(s.reserved[owner]))...)
-	}
-	word := &s.reserved[owner][k]
-	if *word == 0 {
-		s.reservedWords = append(s.reservedWords, ownerWord{owner, k})
-	}
-	*word |= 1 << (row % BlockRows)
+	im.structure.reserved.add(owner, int(row/BlockRows), 1<<(row%BlockRows))
 }
 
 // releaseReserved allows the rows reserved in this tick to be taken again. The hints return to the lowest of them.
 func (im *Image) releaseReserved() {
 	s := &im.structure
-	for _, h := range s.reservedWords {
-		s.reserved[h.owner][h.word] = 0
-		s.hint[h.owner] = min(s.hint[h.owner], h.word)
+	for _, at := range s.reserved.used {
+		s.hint[at.owner] = min(s.hint[at.owner], at.word)
 	}
-	s.reservedWords = s.reservedWords[:0]
+	s.reserved.clear()
 }
 
 func (s *structure) reset() {
