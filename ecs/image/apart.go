@@ -13,14 +13,18 @@ type pagePair struct {
 	old, now *page // nil for zeros
 }
 
-// apart returns the pages that two states of one schema do not share, ascending by store and index. columns are columns of
-// the image of now. old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
-func apart(old, now *Snapshot, columns []Column) iter.Seq[pagePair] {
+// apart returns the pages that two states of one schema do not share, ascending by store and index. stores are those of the
+// image of now. old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
+func apart(old, now *Snapshot, stores []*store) iter.Seq[pagePair] {
 	return func(yield func(pagePair) bool) {
-		for c := range columns {
-			for o := range columns[c].regions {
-				r := &columns[c].regions[o]
-				if !storeApart(old, now, &r.bits, yield) || !storeApart(old, now, &r.data, yield) {
+		for _, st := range stores {
+			count := len(st.pages)
+			if !old.Empty() && old.image != now.image {
+				count = max(count, len(old.image.stores[st.number].pages))
+			}
+			for i := range count {
+				was, is := old.pageOf(st.number, i), now.pageOf(st.number, i)
+				if was != is && !yield(pagePair{st, i, was, is}) {
 					return
 				}
 			}
@@ -28,18 +32,9 @@ func apart(old, now *Snapshot, columns []Column) iter.Seq[pagePair] {
 	}
 }
 
-func storeApart(old, now *Snapshot, st *store, yield func(pagePair) bool) bool {
-	count := len(st.pages)
-	if !old.Empty() && old.image != now.image {
-		count = max(count, len(old.image.stores[st.number].pages))
-	}
-	for i := range count {
-		was, is := old.pageOf(st.number, i), now.pageOf(st.number, i)
-		if was != is && !yield(pagePair{st, i, was, is}) {
-			return false
-		}
-	}
-	return true
+// storesFrom returns the stores of a column and of all columns after it.
+func (im *Image) storesFrom(column int) []*store {
+	return im.stores[im.columns[column].regions[0].bits.number:]
 }
 
 func (p *pagePair) contents() (old, now []byte) {

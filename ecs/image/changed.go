@@ -17,7 +17,7 @@ func (c *Changed) Find(base, now *Snapshot) {
 	for range now.image.schema.Resources {
 		c.resources = append(c.resources, base.Empty())
 	}
-	for p := range apart(base, now, now.image.columns[columnIdentity:]) {
+	for p := range apart(base, now, now.image.storesFrom(columnIdentity)) {
 		switch {
 		case p.column.single:
 			for range p.rows {

@@ -55,7 +55,7 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.tick-base.tick))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Checksum()))
 	last, next := 0, 0 // store of the last page that differs, and the index after it
-	for p := range apart(base, s, s.image.columns) {
+	for p := range apart(base, s, s.image.stores) {
 		if p.number != last {
 			next = 0
 		}

@@ -27,7 +27,7 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 		panic("image: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
 	}
 	d := Deviated{Within: true}
-	for p := range apart(a, b, a.image.columns[columnIdentity:]) {
+	for p := range apart(a, b, a.image.storesFrom(columnIdentity)) {
 		first, end := p.rowsOf(p.index)
 		if some, _ := rows.overlapOf(p.owner, first, end); !some || p.column.single {
 			continue

@@ -56,7 +56,7 @@ func Differences(a, b *Snapshot, limit int) []Difference {
 	}
 	c := comparison{a: a, b: b, limit: limit}
 	for _, presence := range [...]bool{true, false} {
-		for p := range apart(a, b, a.image.columns) {
+		for p := range apart(a, b, b.image.stores) {
 			if c.full() {
 				return c.found
 			}

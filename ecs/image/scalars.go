@@ -50,16 +50,42 @@ func (s *field) read(p unsafe.Pointer) uint64 {
 	return 0
 }
 
-// fits reports whether v is the scalar of some row: reading it back gives it again. These are not: an integer wider than its
-// field, a boolean above 1, NaN, a list longer than its slots, steps beyond the field's range.
+// fits reports whether v is the scalar of some row. These are not: an integer wider than its field, a boolean above 1, NaN,
+// a list longer than its slots, steps beyond the field's range.
 func (s *field) fits(v uint64) bool {
-	if s.form == reflect.Bool && v > 1 || s.most > 0 && v > s.most {
-		return false
+	n := int64(v)
+	switch s.form {
+	case reflect.Bool:
+		return v <= 1
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		unused := 64 - 8<<(s.form-reflect.Int8)
+		return n<<unused>>unused == n
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return v>>(8<<(s.form-reflect.Uint8)) == 0 && (s.most == 0 || v <= s.most)
+	case reflect.Float32:
+		f := math.Float32frombits(uint32(v))
+		return v <= math.MaxUint32 && f == f
+	case reflect.Float64:
+		f := math.Float64frombits(v)
+		return f == f
+	case formSteps:
+		hi, lo := bits.Mul64(magnitude(n), uint64(s.step))
+		return hi == 0 && lo <= math.MaxInt64+uint64(n)>>63
+	case formSteps32, formSteps64:
+		f := float64(n)
+		if magnitude(n) > maxSteps || int64(f) != n {
+			return false
+		}
+		return s.form == formSteps64 || float64(float32(f*s.unit)) == f*s.unit
 	}
-	var word uint64
-	p := unsafe.Pointer(&word)
-	s.write(p, v)
-	return s.read(p) == v
+	return true
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
 }
 
 // write stores the scalar in the field at p.
