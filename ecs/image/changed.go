@@ -1,6 +1,9 @@
 package image
 
-import "math/bits"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // Changed is the set of rows and resources in which two states of one world differ. A row differs if it has another entity,
 // another set of components, or another value in one of them. The zero Changed is empty and ready for Find.
@@ -28,8 +31,12 @@ func (c *Changed) Find(base, now *Snapshot) {
 				c.rows.add(p.owner, k, w.old^w.now)
 			}
 		default:
-			for row := range p.rows {
-				c.rows.add(p.owner, int(row/BlockRows), 1<<(row%BlockRows))
+			old, is := p.contents()
+			stride, row := int(p.column.stride), p.index<<p.column.shift
+			for at := 0; at < len(is); at, row = at+stride, row+1 { // a tick may change every row: no call for each
+				if !bytes.Equal(old[at:at+stride], is[at:at+stride]) {
+					c.rows.add(p.owner, row/BlockRows, 1<<(row%BlockRows))
+				}
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"unsafe"
 )
 
 // A replica is a client's copy of the server's state. The functions below change it between ticks. Each changes one entity,
@@ -73,7 +72,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
 	row, scalars := c.rowOf(r, i), c.layout.fields
 	for k := range scalars {
-		scalars[k].write(unsafe.Add(row, scalars[k].offset), values[k])
+		scalars[k].write(row, values[k])
 	}
 	return values[len(scalars):]
 }

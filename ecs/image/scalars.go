@@ -15,9 +15,8 @@ const (
 	formSteps64                                    // a float64
 )
 
-// read returns the scalar of the field at p.
-func (s *field) read(p unsafe.Pointer) uint64 {
-	switch s.form {
+func (s *field) read(row unsafe.Pointer) uint64 {
+	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		return uint64(s.count(*(*int64)(p)))
 	case reflect.Int64, reflect.Uint64:
@@ -88,9 +87,8 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// write stores the scalar in the field at p.
-func (s *field) write(p unsafe.Pointer, v uint64) {
-	switch s.form {
+func (s *field) write(row unsafe.Pointer, v uint64) {
+	switch p := unsafe.Add(row, s.offset); s.form {
 	case formSteps:
 		*(*int64)(p) = int64(v) * s.step
 	case reflect.Int64, reflect.Uint64, reflect.Float64:
@@ -110,8 +108,7 @@ func (s *field) write(p unsafe.Pointer, v uint64) {
 
 func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
 	for i := range l.fields {
-		f := &l.fields[i]
-		dst = append(dst, f.read(unsafe.Add(row, f.offset)))
+		dst = append(dst, l.fields[i].read(row))
 	}
 	return dst
 }
