@@ -35,11 +35,9 @@ type Client struct {
 	emit     func([]byte) // seals a packet, bound once
 	tokens   [][]byte     // not used for a connection yet, in the order in which they are presented
 	present  []byte       // the token of the present connection, or of the last one
-	newest   []byte       // the newest reconnect token
 	unstored bool         // StoreTokens has not received it
 	accepted bool         // the server accepted the present connection
 	everLive bool
-	fatal    error // ends the core after its call of connect
 	closed   bool
 }
 
@@ -108,7 +106,6 @@ func (k *Client) connect() (session.Transport, error) {
 	k.hangUp()
 	token := k.nextToken()
 	if token == nil {
-		k.fatal = ErrToken
 		return nil, ErrToken
 	}
 	socket, err := k.config.Listen()
@@ -168,10 +165,6 @@ func (k *Client) Frame(now time.Time) error {
 	k.receive()
 	k.watchConnection()
 	err := k.Core.Frame(k.at(now))
-	if k.fatal != nil {
-		k.Core.end(k.fatal)
-		err = k.Core.Err()
-	}
 	if k.unstored {
 		k.storeTokens()
 	}
@@ -244,13 +237,10 @@ func (k *Client) lose(why error) {
 
 // keepToken keeps a reconnect token, and drops the oldest.
 func (k *Client) keepToken(token []byte) {
-	k.newest, k.unstored = bytes.Clone(token), true
-	k.tokens = slices.Insert(k.tokens, 0, k.newest)
+	k.unstored = true
+	k.tokens = slices.Insert(k.tokens, 0, bytes.Clone(token))
 	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
 }
-
-// Token returns the newest reconnect token, nil if there is none.
-func (k *Client) Token() []byte { return k.newest }
 
 func (k *Client) storeTokens() {
 	k.unstored = false

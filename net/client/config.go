@@ -17,8 +17,8 @@ type Config struct {
 	Game *ecs.Game
 	// Strategies are the sync strategies of this client; the server selects one by name. Required.
 	Strategies []systems.Strategy
-	// Dial opens a connection, or begins to: messages sent meanwhile are queued. An error counts as a failed attempt.
-	// Required.
+	// Dial opens a connection, or begins to: messages sent meanwhile are queued. An error counts as a failed attempt; one
+	// that wraps ErrToken ends the client. Required.
 	Dial func() (session.Transport, error)
 	// ReceiveToken receives the reconnect tokens; each is valid during the call. Optional.
 	ReceiveToken func(token []byte)
@@ -44,8 +44,6 @@ type Config struct {
 	// Elapsed returns how long the running Frame has taken, so that catching up leaves time to draw. Optional: without it,
 	// catching up computes a fixed number of ticks in each Frame.
 	Elapsed func() systems.Time
-	// Build and Target are compared with the server's if the game uses floats. Both empty: those of this program.
-	Build, Target string
 	// Chat receives the chat messages of the players. Optional.
 	Chat func(session.ChatLine)
 	// Notice receives texts of the server for the player, with the seconds until the server stops, or 0. Optional.
@@ -85,10 +83,5 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Bot is set and Game.Bot is nil", ErrConfig)
 	}
 	c.Attempts = cmp.Or(c.Attempts, 8)
-	if !c.Game.Schema().HasFloats() {
-		c.Build, c.Target = "", ""
-	} else if c.Build == "" && c.Target == "" {
-		c.Build, c.Target = session.ThisBuild()
-	}
 	return c, nil
 }

@@ -21,17 +21,24 @@ var errStateLost = errors.New("client: the seat has changed, so the kept state c
 
 func (c *Core) dial(now systems.Time) {
 	t, err := c.config.Dial()
+	if errors.Is(err, ErrToken) {
+		c.end(err)
+		return
+	}
 	if err != nil {
 		c.retry(err, now)
 		return
 	}
-	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Build: c.config.Build, Target: c.config.Target, Name: c.config.Name}
+	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Name: c.config.Name}
+	if c.config.Game.Schema().HasFloats() {
+		hello.Build, hello.Target = session.ThisBuild()
+	}
 	switch {
 	case c.loaded && c.welcome.Match != 0:
 		hello.Match = c.welcome.Match
-		hello.Final, _, _ = c.final.tail.Newest()
+		hello.Final, _, _ = c.tail.Newest()
 		if f, ok := c.settle(now); ok {
-			if chain, ok := c.final.tail.Chain(f); ok {
+			if chain, ok := c.tail.Chain(f); ok {
 				hello.Have, hello.Chain = f, uint64(chain)
 			}
 		}
@@ -59,9 +66,9 @@ func (c *Core) settle(now systems.Time) (f ecs.Tick, ok bool) {
 // retry drops the connection and schedules the next attempt.
 func (c *Core) retry(why error, now systems.Time) {
 	if c.session != nil {
-		c.counts.sessions = added(c.counts.sessions, c.session.Stats())
+		c.stats.Session = added(c.stats.Session, c.session.Stats())
 	}
-	c.session, c.joined, c.pending = nil, false, pendingImage{}
+	c.session, c.pending = nil, pendingImage{}
 	if c.retries.failed >= c.config.Attempts {
 		c.end(fmt.Errorf("%w: %w", ErrUnreachable, why))
 		return
@@ -69,19 +76,18 @@ func (c *Core) retry(why error, now systems.Time) {
 	if c.state != Connecting {
 		c.state = Reconnecting
 	}
-	wait := systems.Time(0)
+	c.retries.at = now
 	if c.retries.failed > 0 {
-		wait = min(firstWait<<min(c.retries.failed-1, 8), mostWait)
+		c.retries.at += min(firstWait<<min(c.retries.failed-1, 8), mostWait)
 	}
 	c.retries.failed++
-	c.counts.reconnects++
-	c.retries.at = now + wait
+	c.stats.Reconnects++
 }
 
 // end ends the client. The session is kept to send its last messages.
 func (c *Core) end(why error) {
 	if c.state != Ended {
-		c.state, c.err, c.joined = Ended, why, false
+		c.state, c.err = Ended, why
 	}
 }
 
@@ -96,9 +102,9 @@ func (c *Core) check(now systems.Time) {
 	var why *session.Error
 	if errors.As(err, &why) && why.Code.Retry() {
 		c.retry(err, now)
-		return
+	} else {
+		c.end(err)
 	}
-	c.end(err)
 }
 
 // enter processes the Welcome. It makes the strategy, unless that of the last connection can be used.
@@ -142,7 +148,7 @@ func (c *Core) build(w *session.Welcome) error {
 		var world *ecs.World
 		var err error
 		if r := c.config.Resume; r != nil && c.strategy == nil && !w.Image { // the server goes on with it
-			c.final.tail.Start(record.PositionOf(r.World, r.Chain))
+			c.tail.Start(record.PositionOf(r.World, r.Chain))
 			world = r.World
 		} else if world, err = ecs.NewWorld(c.config.Game, 0); err != nil {
 			return err
@@ -157,7 +163,7 @@ func (c *Core) build(w *session.Welcome) error {
 		if err != nil {
 			return err
 		}
-		c.world, c.strategy, c.loaded, c.display.view = world, strategy, false, view
+		c.world, c.strategy, c.loaded, c.view = world, strategy, false, view
 		return nil
 	}
 	return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)

@@ -19,28 +19,24 @@ type Core struct {
 	strategy systems.Client
 	world    *ecs.World
 	welcome  session.Welcome
-	joined   bool         // the strategy holds a state of this session and may send
 	loaded   bool         // world holds a state of the match
 	pending  pendingImage // not loaded yet
 	backlog  ecs.Tick     // most ticks that were behind the server since the state was loaded
 	retries  retries
-	final    finalTicks
+	tail     *record.Tail // the last final ticks, for a server that lost them
 	input    ecs.InputBytes
 	bot      *ecs.Rand
-	display  display
+	view     *ecs.View
+	empty    image.Snapshot // shown before there is a state
 	effects  effects
-	desyncs  desyncs
-	counts   counts
+	desyncs  []image.Difference // found by resyncs, newest last
+	recent   *record.History    // the last ticks; nil without Config.Desynced
+	stats    Stats              // Reconnects, Resyncs, and Session of the earlier sessions
 }
 
 type retries struct {
 	failed int // since the client was live
 	at     systems.Time
-}
-
-type display struct {
-	view  *ecs.View
-	empty image.Snapshot // shown before there is a state
 }
 
 // State is the state of a client.
@@ -77,9 +73,9 @@ func NewCore(c Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	core := &Core{config: c, bot: image.NewRand(c.BotSeed), final: finalTicks{tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}}
-	if core.display.view, err = ecs.NewView(c.Game); err == nil && c.Desynced != nil {
-		core.desyncs.recent, err = record.NewHistory(c.Game, core.header(), recentTicks)
+	core := &Core{config: c, bot: image.NewRand(c.BotSeed), tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}
+	if core.view, err = ecs.NewView(c.Game); err == nil && c.Desynced != nil {
+		core.recent, err = record.NewHistory(c.Game, core.header(), recentTicks)
 	}
 	return core, err
 }
@@ -116,7 +112,7 @@ func (c *Core) frame(now systems.Time) error {
 	if c.session == nil {
 		return c.err
 	}
-	if c.joined {
+	if c.joined() {
 		c.play(now)
 	}
 	image.SectionSend.Enter(c.config.Observer)
@@ -165,7 +161,7 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	case session.EventImage:
 		c.receiveImage(e.Message, e.Tick, e.Chain, now)
 	case session.EventStrategy:
-		if c.joined && c.strategy.Receive(ch, e.Message, now) != nil {
+		if c.joined() && c.strategy.Receive(ch, e.Message, now) != nil {
 			c.session.Fault(now)
 		}
 	case session.EventToken:
@@ -189,10 +185,9 @@ type outbox Core
 
 // Send sends a message to the server.
 func (o *outbox) Send(_ systems.Peer, ch systems.Channel, message []byte) {
-	if o.session != nil && o.joined {
-		c := (*Core)(o)
+	if c := (*Core)(o); c.session != nil && c.joined() {
 		image.SectionSend.Enter(c.config.Observer)
-		o.session.SendStrategy(ch, message)
+		c.session.SendStrategy(ch, message)
 		image.SectionSend.Leave(c.config.Observer)
 	}
 }
@@ -201,28 +196,27 @@ func (c *Core) out() systems.Outbox { return (*outbox)(c) }
 
 // View updates the view to a moment and returns it. Before there is a state the view is empty.
 func (c *Core) View(now systems.Time) *ecs.View {
-	d := &c.display
 	if !c.loaded {
-		d.view.Update(&d.empty, &d.empty, &d.empty, 0)
-		return d.view
+		c.view.Update(&c.empty, &c.empty, &c.empty, 0)
+		return c.view
 	}
 	image.SectionPresent.Enter(c.config.Observer)
 	defer image.SectionPresent.Leave(c.config.Observer)
-	d.view.Seat = c.welcome.Seat
+	c.view.Seat = c.welcome.Seat
 	if p, ok := c.strategy.(systems.Presenter); ok {
-		p.Present(d.view, now)
-		return d.view
+		p.Present(c.view, now)
+		return c.view
 	}
 	previous, current, confirmed, alpha := c.strategy.View(now)
-	d.view.Update(previous, current, confirmed, alpha)
-	return d.view
+	c.view.Update(previous, current, confirmed, alpha)
+	return c.view
 }
 
 // Snapshots returns the states of the view, for tests and tools: see systems.Display. They are empty before there is a
 // state.
 func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
-	if empty := &c.display.empty; !c.loaded {
-		return empty, empty, empty, 0
+	if !c.loaded {
+		return &c.empty, &c.empty, &c.empty, 0
 	}
 	return c.strategy.View(now)
 }
@@ -270,6 +264,9 @@ func (c *Core) Lost(why error, now systems.Time) {
 		c.retry(why, now)
 	}
 }
+
+// joined reports whether the strategy holds a state of this session and may send.
+func (c *Core) joined() bool { return c.state == CatchingUp || c.state == Live }
 
 // State returns the state of the client.
 func (c *Core) State() State { return c.state }

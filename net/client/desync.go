@@ -20,13 +20,6 @@ type Desync struct {
 	Mine, Theirs *record.Record
 }
 
-// desyncs finds and keeps the differences between own states and images of the server.
-type desyncs struct {
-	found  []image.Difference // newest last
-	loaded *ecs.World         // scratch: the state of an image; nil until the first
-	recent *record.History    // the last ticks; nil without Config.Desynced
-}
-
 const (
 	// desyncsKept bounds the differences that are kept.
 	desyncsKept = 8
@@ -35,63 +28,47 @@ const (
 )
 
 // Desyncs returns the first difference that each of the last resyncs found, newest last.
-func (c *Core) Desyncs() []image.Difference { return c.desyncs.found }
+func (c *Core) Desyncs() []image.Difference { return c.desyncs }
 
-// compare returns the first difference between an image and the own state of its tick. ok is false without a difference,
-// and if the strategy does not keep the state of that tick.
-func (c *Core) compare(encoded []byte) (d image.Difference, ok bool) {
+// compare compares an image with the own state of its tick, if the strategy keeps that. It keeps and reports the first
+// difference.
+func (c *Core) compare(encoded []byte) {
 	keeper, keeps := c.strategy.(systems.Keeper)
-	if !keeps {
-		return d, false
-	}
-	w := c.desyncs.loaded
-	if w == nil {
-		var err error
-		if w, err = ecs.NewWorld(c.config.Game, 0); err != nil {
-			return d, false
-		}
-		c.desyncs.loaded = w
-	}
-	if w.Image().Load(encoded) != nil {
-		return d, false
+	w, err := ecs.NewWorld(c.config.Game, 0)
+	if !keeps || err != nil || w.Image().Load(encoded) != nil {
+		return
 	}
 	mine, held := keeper.Kept(w.Tick())
 	if !held {
-		return d, false
+		return
 	}
 	var theirs image.Snapshot
 	w.Image().Save(&theirs)
 	defer theirs.Release()
-	return image.FirstDifference(mine, &theirs)
+	d, differ := image.FirstDifference(mine, &theirs)
+	if !differ {
+		return
+	}
+	if len(c.desyncs) == desyncsKept {
+		c.desyncs = slices.Delete(c.desyncs, 0, 1)
+	}
+	c.desyncs = append(c.desyncs, d)
+	if c.recent != nil {
+		c.report(d, keeper, mine, encoded)
+	}
 }
 
 // header returns the header of the records. It has no seed, which the client does not know.
 func (c *Core) header() record.Header {
-	build := c.config.Build
-	if build == "" {
-		build, _ = session.ThisBuild()
-	}
+	build, _ := session.ThisBuild()
 	return record.HeaderOf(c.config.Game, 0, build)
 }
 
-// report keeps a difference and calls Config.Desynced.
-func (c *Core) report(d image.Difference, encoded []byte) {
-	if len(c.desyncs.found) == desyncsKept {
-		c.desyncs.found = slices.Delete(c.desyncs.found, 0, 1)
-	}
-	c.desyncs.found = append(c.desyncs.found, d)
-	keeper, ok := c.strategy.(systems.Keeper)
-	recent := c.desyncs.recent
-	if recent == nil || !ok {
-		return
-	}
-	end, ok := keeper.Kept(d.Tick)
-	if !ok {
-		return
-	}
+// report calls Config.Desynced with a difference between the own state and an image.
+func (c *Core) report(d image.Difference, keeper systems.Keeper, end *image.Snapshot, encoded []byte) {
 	images := []record.Image{record.ImageOf(end)}
 	for f := max(1, d.Tick-min(d.Tick, recentTicks)); f < d.Tick; f++ {
-		if s, held := keeper.Kept(f); held && recent.Last() >= d.Tick && f >= recent.First() {
+		if s, held := keeper.Kept(f); held && c.recent.Last() >= d.Tick && f >= c.recent.First() {
 			images = []record.Image{record.ImageOf(s), images[0]}
 			break
 		}
@@ -102,7 +79,7 @@ func (c *Core) report(d image.Difference, encoded []byte) {
 		}
 		return 0
 	}
-	mine := recent.Between(d.Tick, checksum, images...)
+	mine := c.recent.Between(d.Tick, checksum, images...)
 	theirs, err := record.Collect(c.config.Game, c.header(), []record.Image{{Tick: d.Tick, Bytes: encoded}}, nil)
 	if mine == nil || err != nil {
 		return // a tick that no record can have

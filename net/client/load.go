@@ -21,7 +21,7 @@ const compareWait = systems.Second / 2
 // receiveImage loads an image. While the client plays, an image of a tick that is not final here waits for the own state of
 // that tick. The two states are then compared.
 func (c *Core) receiveImage(image []byte, tick ecs.Tick, chain uint64, now systems.Time) {
-	if c.joined && c.strategy.Stats().Confirmed < tick {
+	if c.joined() && c.strategy.Stats().Confirmed < tick {
 		c.pending = pendingImage{append([]byte(nil), image...), tick, chain, now + compareWait}
 		return
 	}
@@ -38,11 +38,9 @@ func (c *Core) loadPending(now systems.Time) {
 
 // load loads an image. If the client was playing, it first compares the image with the own state.
 func (c *Core) load(image []byte, chain uint64, now systems.Time) {
-	if c.joined {
-		c.counts.resyncs++
-		if d, ok := c.compare(image); ok {
-			c.report(d, image)
-		}
+	if c.joined() {
+		c.stats.Resyncs++
+		c.compare(image)
 	}
 	if c.loaded {
 		c.effects.beforeLoad(c.strategy)
@@ -61,5 +59,5 @@ func (c *Core) begin(now systems.Time) {
 	rtt, _ := c.session.RTT()
 	c.strategy.Load(now, c.session.ServerTick(now), rtt)
 	c.session.Ready()
-	c.joined, c.loaded, c.state, c.backlog = true, true, CatchingUp, 0
+	c.loaded, c.state, c.backlog = true, CatchingUp, 0
 }

@@ -31,24 +31,18 @@ type Match struct {
 	Seat     int // −1: none
 }
 
-// finalTicks are the last final ticks, kept for a server that lost them.
-type finalTicks struct {
-	tail *record.Tail
-	code []byte // scratch: an offer
-}
-
-const tailTicks = 1024
+const tailTicks = 1024 // kept for a server that lost them
 
 // finalTick receives every final tick from the strategy. After a reconnect it may receive some again.
 func (c *Core) finalTick(f systems.FinalTick) {
-	newest, _, ok := c.final.tail.Newest()
+	newest, _, ok := c.tail.Newest()
 	if !ok || f.Tick <= newest {
 		return
 	}
-	if c.desyncs.recent != nil {
-		c.desyncs.recent.Add(f.FinalTick, nil)
+	if c.recent != nil {
+		c.recent.Add(f.FinalTick, nil)
 	}
-	if c.final.tail.Append(&f.FinalTick) && c.config.Log != nil {
+	if c.tail.Append(&f.FinalTick) && c.config.Log != nil {
 		c.config.Log.Tick(f.FinalTick)
 	}
 }
@@ -56,7 +50,7 @@ func (c *Core) finalTick(f systems.FinalTick) {
 // startFinal starts the final ticks, and the log, with the state that was loaded into the world.
 func (c *Core) startFinal(chain record.Chain) {
 	at := record.PositionOf(c.world, chain)
-	c.final.tail.Start(at)
+	c.tail.Start(at)
 	if c.config.Log != nil {
 		var state image.Snapshot
 		c.world.Image().Save(&state)
@@ -67,6 +61,6 @@ func (c *Core) startFinal(chain record.Chain) {
 
 // offer sends final ticks to a server that lost them.
 func (c *Core) offer(from ecs.Tick) {
-	c.final.code, _, _ = c.final.tail.AppendFrom(c.final.code[:0], from, session.MaxTail)
-	c.session.Tail(c.final.code)
+	offer, _, _ := c.tail.AppendFrom(nil, from, session.MaxTail)
+	c.session.Tail(offer)
 }

@@ -19,16 +19,12 @@ type Stats struct {
 	Strategy   systems.ClientStats
 }
 
-type counts struct {
-	reconnects, resyncs uint64
-	sessions            session.Stats // of the earlier sessions
-}
-
 // Stats returns the counters of the client.
 func (c *Core) Stats() Stats {
-	s := Stats{State: c.state, Reconnects: c.counts.reconnects, Resyncs: c.counts.resyncs, Session: c.counts.sessions}
+	s := c.stats
+	s.State = c.state
 	if c.session != nil {
-		s.Session = added(c.counts.sessions, c.session.Stats())
+		s.Session = added(s.Session, c.session.Stats())
 		s.RTT = s.Session.RTT
 		s.Waiting = c.state == Live && s.Session.Silence >= waitingAfter
 	}

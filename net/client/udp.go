@@ -23,7 +23,6 @@ type socketReader struct {
 
 	mu      sync.Mutex // held for a copy of one packet, or for a swap
 	packets packets
-	dropped uint64
 }
 
 type packets struct {
@@ -71,12 +70,10 @@ func (m *socketReader) add(packet []byte, from netip.AddrPort) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := &m.packets
-	if len(a.bytes)+len(packet) > readerBytes {
-		m.dropped++
-		return
+	if len(a.bytes)+len(packet) <= readerBytes {
+		a.bytes = append(a.bytes, packet...)
+		a.list = append(a.list, arrival{at: time.Now(), from: from, end: len(a.bytes)})
 	}
-	a.bytes = append(a.bytes, packet...)
-	a.list = append(a.list, arrival{at: time.Now(), from: from, end: len(a.bytes)})
 }
 
 // swap returns the received packets and reuses another buffer for the next ones.

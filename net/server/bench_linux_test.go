@@ -111,17 +111,17 @@ func BenchmarkSocket(b *testing.B) {
 			}
 			socket := c.of(conn)
 			defer socket.Close()
-			from, to := newReceiver(socket), newSender(socket)
+			d := newDatagrams(socket)
 			out := outboxOf(b, addrPortOf(socket), batchSize)
 			var a arrivals
 			before := processorTime()
 			b.ReportAllocs()
 			for b.Loop() {
-				if lost := to.send(out); lost > 0 {
+				if lost := d.send(out); lost > 0 {
 					b.Fatalf("%d lost", lost)
 				}
 				for got := 0; got < batchSize; got += a.count {
-					if err := from.receive(&a); err != nil {
+					if err := d.receive(&a); err != nil {
 						b.Fatal(err)
 					}
 				}

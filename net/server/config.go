@@ -49,7 +49,6 @@ type Config struct {
 var ErrConfig = errors.New("server: bad Config")
 
 const (
-	defaultRooms = 256
 	// mostClients bounds the connections of a server whose rooms have more places. A place costs about a kilobyte.
 	mostClients = 4096
 	// emptyRoom is how long a room without connections goes on. The server may keep it up to a second longer.
@@ -60,21 +59,16 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Room.Game == nil {
 		return c, fmt.Errorf("%w: Room.Game is nil: name the game", ErrConfig)
 	}
-	c.MaxRooms = cmp.Or(c.MaxRooms, defaultRooms)
+	c.MaxRooms = cmp.Or(c.MaxRooms, 256)
 	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
 	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
-	for _, bound := range []struct {
-		field     string
-		value     int64
-		low, high int64
-	}{
-		{"Keys (number of keys)", int64(len(c.Keys)), 1, 2},
-		{"MaxRooms", int64(c.MaxRooms), 1, netcode.MaxSlots},
-		{"Workers", int64(c.Workers), 1, 1024},
-	} {
-		if bound.value < bound.low || bound.value > bound.high {
-			return c, fmt.Errorf("%w: %s is %d, want %d to %d", ErrConfig, bound.field, bound.value, bound.low, bound.high)
-		}
+	switch {
+	case len(c.Keys) < 1 || len(c.Keys) > 2:
+		return c, fmt.Errorf("%w: Keys has %d keys, want 1 or 2", ErrConfig, len(c.Keys))
+	case c.MaxRooms < 1 || c.MaxRooms > netcode.MaxSlots:
+		return c, fmt.Errorf("%w: MaxRooms is %d, want 1 to %d", ErrConfig, c.MaxRooms, netcode.MaxSlots)
+	case c.Workers < 1 || c.Workers > 1024:
+		return c, fmt.Errorf("%w: Workers is %d, want 1 to 1024", ErrConfig, c.Workers)
 	}
 	// A room that is not used reports now the errors of every later room.
 	if _, err := room.New(c.Room, 0); err != nil {

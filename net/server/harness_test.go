@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"net/netip"
 	"os"
@@ -104,6 +105,7 @@ type world struct {
 
 // player is a client with its host.
 type player struct {
+	token []byte // the newest reconnect token
 	*client.Client
 	host   netip.Addr
 	socket *simnet.PacketConn // of its present connection
@@ -171,6 +173,11 @@ func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
 		w.t.Fatal(err)
 	}
 	c := client.DialConfig{Token: token, Config: client.Config{Game: raceGame(w.game.TickRate), Strategies: []systems.Strategy{relay.Strategy}, Bot: true, BotSeed: uint64(w.hosts)}}
+	c.StoreTokens = func(tokens [][]byte) {
+		if len(tokens) > 0 {
+			p.token = bytes.Clone(tokens[0])
+		}
+	}
 	c.Listen = func() (client.Socket, error) {
 		p.port++
 		s, err := w.net.Listen(netip.AddrPortFrom(p.host, 40000+p.port))

@@ -18,7 +18,7 @@ func TestClosingAPollSocketEndsItsReader(t *testing.T) {
 	ended := make(chan error)
 	go func() {
 		var a arrivals
-		ended <- newReceiver(socket).receive(&a)
+		ended <- newDatagrams(socket).receive(&a)
 	}()
 	if err := socket.Close(); err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestClosingAPollSocketEndsItsReader(t *testing.T) {
 	if err := socket.Close(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("closing it again: %v, want %v", err, net.ErrClosed)
 	}
-	if lost := newSender(socket).send(outboxOf(t, addrPortOf(socket), 2)); lost != 2 {
+	if lost := newDatagrams(socket).send(outboxOf(t, addrPortOf(socket), 2)); lost != 2 {
 		t.Errorf("%d of 2 datagrams were lost on a closed socket", lost)
 	}
 }
@@ -42,22 +42,22 @@ func TestAPollSocketCarriesDatagrams(t *testing.T) {
 	}
 	defer socket.Close()
 	const sent = batchSize + 3
-	if lost := newSender(socket).send(outboxOf(t, addrPortOf(socket), sent)); lost != 0 {
+	if lost := newDatagrams(socket).send(outboxOf(t, addrPortOf(socket), sent)); lost != 0 {
 		t.Fatalf("%d datagrams were lost", lost)
 	}
 	var a arrivals
 	got := 0
-	if err := newReceiver(socket).receive(&a); err != nil {
+	if err := newDatagrams(socket).receive(&a); err != nil {
 		t.Fatal(err)
 	}
 	got += a.count
-	if !newReceiver(socket).poll(&a) {
+	if !newDatagrams(socket).poll(&a) {
 		t.Error("the system's socket cannot be polled")
 	}
 	if got += a.count; got != sent {
 		t.Errorf("%d datagrams of %d arrived", got, sent)
 	}
-	if newReceiver(socket).poll(&a); a.count != 0 || !a.pause {
+	if newDatagrams(socket).poll(&a); a.count != 0 || !a.pause {
 		t.Errorf("an empty socket has %d datagrams, pause %v", a.count, a.pause)
 	}
 }

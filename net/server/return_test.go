@@ -40,8 +40,8 @@ func TestAReconnectTokenReplacesTheOldConnectionAtOnce(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		a := w.join(w.mint(w.ticket(1, "duel")))
 		w.until("a live", 5*time.Second, w.live(a))
-		w.until("a has a token", 5*time.Second, func() bool { return a.Token() != nil })
-		seat, token := a.Seat(), a.Token()
+		w.until("a has a token", 5*time.Second, func() bool { return a.token != nil })
+		seat, token := a.Seat(), a.token
 		w.players = nil // the process of a is killed; its connection is alive for the server
 		b := w.join(token)
 		w.until("b live", 500*time.Millisecond, w.live(b))
@@ -57,17 +57,17 @@ func TestAReconnectTokenReplacesTheOldConnectionAtOnce(t *testing.T) {
 func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		a := w.join(w.mint(w.ticket(1, "duel")))
-		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.Token() != nil })
-		first := append([]byte(nil), a.Token()...)
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
+		first := a.token
 		w.pass(31 * time.Second)
-		second := append([]byte(nil), a.Token()...)
+		second := a.token
 		if string(first) == string(second) {
 			t.Fatal("no fresh token after 30 s")
 		}
 		a.Close()
 		w.players = nil
 		b := w.join(second)
-		w.until("b live", 5*time.Second, func() bool { return b.State() == client.Live && b.Token() != nil })
+		w.until("b live", 5*time.Second, func() bool { return b.State() == client.Live && b.token != nil })
 		c := w.join(first)
 		w.pass(3 * time.Second)
 		if st := w.server.Stats(); c.State() != client.Connecting || b.State() != client.Live || st.TokensPast == 0 || st.Replaced != 0 {
@@ -173,7 +173,7 @@ func TestAReplacedClientDoesNotTakeTheSeatBack(t *testing.T) {
 	for _, profile := range []string{"P1", "P3"} {
 		inBubble(t, profile, nil, func(w *world) {
 			a := w.join(w.mint(w.ticket(1, "duel")))
-			w.until("a live", 10*time.Second, func() bool { return a.State() == client.Live && a.Token() != nil })
+			w.until("a live", 10*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
 			seat := a.Seat()
 			w.pass(time.Second)
 			b := w.join(w.mint(w.ticket(1, "duel")))
@@ -191,8 +191,8 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		spare := w.mint(w.ticket(1, "duel"))
 		a := w.join(w.mint(w.ticket(1, "duel")))
-		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.Token() != nil })
-		token := append([]byte(nil), a.Token()...)
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
+		token := a.token
 		w.pass(time.Second)
 		if err := w.server.Kick("duel", 99, "unknown"); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("an unknown client: %v", err)

@@ -69,7 +69,7 @@ func (w *worker) open(h *hostedRoom, at systems.Time) error {
 		w.drop(c)
 	}
 	w.rooms[h.phase] = append(w.rooms[h.phase], h)
-	w.published.next = 0
+	w.publishAt = 0
 	w.log.info("room opened", slog.String("room", h.name))
 	return nil
 }
@@ -151,7 +151,7 @@ func (w *worker) close(h *hostedRoom) {
 		return
 	}
 	w.rooms[h.phase] = slices.DeleteFunc(w.rooms[h.phase], func(r *hostedRoom) bool { return r == h })
-	w.published.next = 0
+	w.publishAt = 0
 	w.end(h)
 	st := h.room.Stats()
 	st.Peers, st.Players, st.RingBytes = 0, 0, 0

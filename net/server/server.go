@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/systems"
 )
@@ -90,14 +89,13 @@ func (s *Server) Run(ctx context.Context) error {
 	defer close(s.done)
 	s.log.info("server listens", slog.String("address", s.socket.LocalAddr().String()), slog.Int("workers", len(s.workers)))
 	var reading, working, rooms sync.WaitGroup
-	closed := make(chan struct{})
+	closed := make(chan struct{}) // when every worker has sent the last messages
 	reading.Go(s.read)
 	for _, w := range s.workers {
 		working.Go(func() { w.run(closed) })
 	}
 
-	var out netcode.Outbox
-	sender := newSender(s.socket)
+	io := socketIO{datagrams: newDatagrams(s.socket)}
 	ticker := time.NewTicker(updateInterval)
 	defer ticker.Stop()
 	update := func(until <-chan struct{}) {
@@ -106,9 +104,8 @@ func (s *Server) Run(ctx context.Context) error {
 			case <-until:
 				return
 			case now := <-ticker.C:
-				s.conns.update(&out, now)
-				sender.send(&out)
-				out.Reset()
+				s.conns.update(&io.sealed, now)
+				io.flush()
 			}
 		}
 	}
@@ -122,12 +119,12 @@ func (s *Server) Run(ctx context.Context) error {
 		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
 	}
 	go func() {
-		rooms.Wait() // until every worker has sent the last messages
+		rooms.Wait()
 		close(closed)
 	}()
 	update(closed)
-	s.conns.disconnect(&out, time.Now())
-	sender.send(&out)
+	s.conns.disconnect(&io.sealed, time.Now())
+	io.flush()
 	working.Wait()
 	err := s.socket.Close()
 	reading.Wait()
@@ -137,26 +134,21 @@ func (s *Server) Run(ctx context.Context) error {
 // read reads the socket until it is closed. While workers read it at each step, this goroutine only checks from time to
 // time whether they still do.
 func (s *Server) read() {
-	var a arrivals
-	var out netcode.Outbox
-	from, to := newReceiver(s.socket), newSender(s.socket)
+	io := socketIO{datagrams: newDatagrams(s.socket)}
 	for {
 		if s.conns.at(time.Now())-systems.Time(s.conns.polled.Load()) < systems.Time(pollTrust) {
 			time.Sleep(pollRest)
 			continue
 		}
-		err := from.receive(&a)
-		switch {
-		case errors.Is(err, net.ErrClosed):
+		err := io.receive(&io.arrivals)
+		if errors.Is(err, net.ErrClosed) {
 			return
-		case err != nil: // of one datagram, or of the system
-			time.Sleep(readPause)
-			continue
 		}
-		s.conns.receive(&a, &out, time.Now())
-		to.send(&out)
-		out.Reset()
-		if a.pause {
+		if err == nil { // otherwise it is of one datagram, or of the system
+			s.conns.receive(&io.arrivals, &io.sealed, time.Now())
+			io.flush()
+		}
+		if err != nil || io.pause {
 			time.Sleep(readPause)
 		}
 	}

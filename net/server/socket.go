@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
-	"time"
 
 	"tendon/net/netcode"
 )
@@ -17,12 +16,11 @@ import (
 type Socket interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
-	SetReadDeadline(t time.Time) error
 	LocalAddr() net.Addr
 	Close() error
 }
 
-// endpoint is the common part of all sockets. One that is not a Socket has a receiver and a sender of its own.
+// endpoint is the common part of all sockets. One that is not a Socket has datagrams of its own.
 type endpoint interface {
 	LocalAddr() net.Addr
 	Close() error
@@ -45,17 +43,27 @@ const arrivalLimit = netcode.MaxPacket + 1
 
 func (a *arrivals) packet(i int) []byte { return a.buffer[i][:a.sizes[i]] }
 
-// receiver reads the datagrams that have arrived. receive waits for the first one. poll does not wait, and reports whether
-// the socket supports that. A receiver belongs to one goroutine. A socket may have several, of which one waits.
-type receiver interface {
+// datagrams reads and writes a socket for one goroutine. receive waits for the first datagram; one goroutine may wait at a
+// time. poll does not wait, and reports whether the socket supports that. send never waits: packets that the system refuses
+// are lost.
+type datagrams interface {
 	receive(a *arrivals) error
 	poll(a *arrivals) bool
+	send(out *netcode.Outbox) (lost int)
 }
 
-// sender writes an outbox to the socket. It never waits: packets that the system refuses are lost. A sender belongs to one
-// goroutine. A socket may have several.
-type sender interface {
-	send(out *netcode.Outbox) (lost int)
+// socketIO is the socket of one goroutine, with its buffers.
+type socketIO struct {
+	arrivals
+	datagrams
+	sealed netcode.Outbox
+}
+
+// flush sends the sealed packets.
+func (s *socketIO) flush() (lost int) {
+	lost = s.send(&s.sealed)
+	s.sealed.Reset()
+	return lost
 }
 
 // plainSocket works with any socket, one datagram per call. It does not support poll.
@@ -85,12 +93,8 @@ func (s plainSocket) send(out *netcode.Outbox) (lost int) {
 	return lost
 }
 
-// receiveBuffer and sendBuffer are the buffers of the socket, in bytes. They hold bursts of ten thousand packets. The system
-// may grant less.
-const (
-	receiveBuffer = 4 << 20
-	sendBuffer    = 4 << 20
-)
+// socketBuffer is each buffer of the socket, in bytes. It holds a burst of ten thousand packets. The system may grant less.
+const socketBuffer = 4 << 20
 
 // listen opens the socket of the server. Its error is a sentence with the remedy.
 func listen(address string) (endpoint, error) {
@@ -110,7 +114,7 @@ func listen(address string) (endpoint, error) {
 		return nil, fmt.Errorf("server: listening on %s: %w", address, err)
 	}
 	// Smaller buffers are no error: smaller bursts are lost, which Stats shows.
-	conn.SetReadBuffer(receiveBuffer)
-	conn.SetWriteBuffer(sendBuffer)
+	conn.SetReadBuffer(socketBuffer)
+	conn.SetWriteBuffer(socketBuffer)
 	return withoutPoller(conn), nil
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -39,128 +38,93 @@ func (r *rows) init() {
 	}
 }
 
-type batchReceiver struct {
-	rows
-	socket *pollSocket
-	count  int
-	errno  syscall.Errno
+// batch is the datagrams of a pollSocket.
+type batch struct {
+	socket  *pollSocket
+	wide    bool // the socket is an IPv6 one
+	in, out rows
 }
 
-type batchSender struct {
-	rows
-	socket *pollSocket
-	wide   bool // the socket is an IPv6 one
-}
-
-func newReceiver(socket endpoint) receiver {
-	s, ok := socket.(*pollSocket)
-	if !ok {
-		return plainSocket{socket.(Socket)}
-	}
-	r := &batchReceiver{socket: s}
-	r.init()
-	return r
-}
-
-func newSender(socket endpoint) sender {
+func newDatagrams(socket endpoint) datagrams {
 	p, ok := socket.(*pollSocket)
 	if !ok {
 		return plainSocket{socket.(Socket)}
 	}
+	b := &batch{socket: p}
 	name, _ := unix.Getsockname(p.fd) // the sends of a socket without a name fail and are counted
-	s := &batchSender{socket: p}
-	_, s.wide = name.(*unix.SockaddrInet6)
-	s.init()
-	return s
+	_, b.wide = name.(*unix.SockaddrInet6)
+	b.in.init()
+	b.out.init()
+	return b
 }
 
-// receive waits for a datagram. One goroutine may call it at a time.
-func (r *batchReceiver) receive(a *arrivals) error {
-	r.prepare(a)
-	for done := false; !done; {
-		if !r.socket.lock() {
-			return net.ErrClosed
+func (b *batch) receive(a *arrivals) error {
+	for {
+		if done, err := b.take(a); done {
+			return err
 		}
-		done = r.receiveMany()
-		r.socket.mu.RUnlock()
-		if !done {
-			_, _ = unix.Poll(r.socket.waiting[:], waitLimit) // receiveMany is called again in any case
-		}
+		_, _ = unix.Poll(b.socket.waiting[:], waitLimit) // take is called again in any case
 	}
-	if r.errno != 0 {
-		return os.NewSyscallError("recvmmsg", r.errno)
-	}
-	r.fill(a)
-	return nil
 }
 
-func (r *batchReceiver) poll(a *arrivals) bool {
-	r.prepare(a)
-	if r.socket.lock() {
-		r.receiveMany()
-		r.socket.mu.RUnlock()
-	}
-	r.fill(a)
+func (b *batch) poll(a *arrivals) bool {
+	_, _ = b.take(a)
 	return true
 }
 
-func (r *batchReceiver) prepare(a *arrivals) {
-	a.count, r.count = 0, 0
-	for i := range r.headers {
-		r.headers[i].message.Namelen = unix.SizeofSockaddrInet6
-		r.vectors[i].Base = &a.buffer[i][0]
-		r.vectors[i].SetLen(arrivalLimit)
+// take reads what has arrived. It returns false if nothing has.
+func (b *batch) take(a *arrivals) (done bool, err error) {
+	a.count, a.pause = 0, true
+	for i := range b.in.headers {
+		b.in.headers[i].message.Namelen = unix.SizeofSockaddrInet6
+		b.in.vectors[i].Base = &a.buffer[i][0]
+		b.in.vectors[i].SetLen(arrivalLimit)
 	}
-}
-
-func (r *batchReceiver) fill(a *arrivals) {
-	for i := range r.count {
-		a.from[i] = addrPort(&r.addresses[i])
-		a.sizes[i] = int(r.headers[i].length)
+	if !b.socket.lock() {
+		return true, net.ErrClosed
 	}
-	a.count, a.pause = r.count, r.count < batchSize
-}
-
-// receiveMany takes what is there. It returns false if nothing is. The socket is locked.
-func (r *batchReceiver) receiveMany() bool {
+	defer b.socket.mu.RUnlock()
 	for {
-		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(r.socket.fd), uintptr(unsafe.Pointer(&r.headers)), batchSize, unix.MSG_DONTWAIT, 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(b.socket.fd), uintptr(unsafe.Pointer(&b.in.headers)), batchSize, unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case unix.EINTR:
 			continue
 		case unix.EAGAIN:
-			return false
+			return false, nil
 		case 0:
-			r.count, r.errno = int(n), 0
-		default:
-			r.count, r.errno = 0, errno
+			for i := range n {
+				a.from[i] = addrPort(&b.in.addresses[i])
+				a.sizes[i] = int(b.in.headers[i].length)
+			}
+			a.count, a.pause = int(n), n < batchSize
+			return true, nil
 		}
-		return true
+		return true, os.NewSyscallError("recvmmsg", errno)
 	}
 }
 
-func (s *batchSender) send(out *netcode.Outbox) (lost int) {
+func (b *batch) send(out *netcode.Outbox) (lost int) {
 	for first := 0; first < out.Len(); first += batchSize {
 		n := min(batchSize, out.Len()-first)
 		for i := range n {
 			to, packet := out.At(first + i)
-			s.headers[i].message.Namelen = s.address(&s.addresses[i], to)
-			s.vectors[i].Base = &packet[0]
-			s.vectors[i].SetLen(len(packet))
+			b.out.headers[i].message.Namelen = b.address(&b.out.addresses[i], to)
+			b.out.vectors[i].Base = &packet[0]
+			b.out.vectors[i].SetLen(len(packet))
 		}
-		lost += s.sendRows(n)
+		lost += b.sendRows(n)
 	}
 	return lost
 }
 
 // sendRows sends the first n rows. The call stops at a datagram that the system refuses; that one is skipped.
-func (s *batchSender) sendRows(n int) (lost int) {
-	if !s.socket.lock() {
+func (b *batch) sendRows(n int) (lost int) {
+	if !b.socket.lock() {
 		return n
 	}
-	defer s.socket.mu.RUnlock()
+	defer b.socket.mu.RUnlock()
 	for from := 0; from < n; {
-		sent, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.socket.fd), uintptr(unsafe.Pointer(&s.headers[from])), uintptr(n-from),
+		sent, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(b.socket.fd), uintptr(unsafe.Pointer(&b.out.headers[from])), uintptr(n-from),
 			unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case unix.EINTR:
@@ -175,9 +139,9 @@ func (s *batchSender) sendRows(n int) (lost int) {
 }
 
 // address encodes an address for the family of the socket and returns its size.
-func (s *batchSender) address(raw *unix.RawSockaddrInet6, to netip.AddrPort) uint32 {
+func (b *batch) address(raw *unix.RawSockaddrInet6, to netip.AddrPort) uint32 {
 	size := uint32(unix.SizeofSockaddrInet6)
-	if s.wide {
+	if b.wide {
 		*raw = unix.RawSockaddrInet6{Family: unix.AF_INET6, Addr: to.Addr().As16()}
 	} else {
 		*(*unix.RawSockaddrInet4)(unsafe.Pointer(raw)) = unix.RawSockaddrInet4{Family: unix.AF_INET, Addr: to.Addr().Unmap().As4()}

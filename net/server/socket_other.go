@@ -4,8 +4,6 @@ package server
 
 import "net"
 
-func newReceiver(socket endpoint) receiver { return plainSocket{socket.(Socket)} }
-
-func newSender(socket endpoint) sender { return plainSocket{socket.(Socket)} }
+func newDatagrams(socket endpoint) datagrams { return plainSocket{socket.(Socket)} }
 
 func withoutPoller(conn *net.UDPConn) endpoint { return conn }

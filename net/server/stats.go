@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"tendon/net/netcode"
 	"tendon/net/room"
@@ -64,25 +63,13 @@ type RoomStats struct {
 	room.Stats
 }
 
-// published are the figures of a worker for other goroutines, once a second.
-type published struct {
-	next systems.Time
-
-	mu sync.Mutex
-	figures
-	rooms []RoomStats
-}
-
 func (w *worker) publish(at systems.Time) {
-	w.published.next = at + systems.Second
-	p := &w.published
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.figures = w.figures
-	p.rooms = p.rooms[:0]
+	w.publishAt = at + systems.Second
+	p := w.figures
 	for h := range w.all() {
 		p.rooms = append(p.rooms, RoomStats{Name: h.name, Worker: w.number, Stats: h.room.Stats()})
 	}
+	w.published.Store(&p)
 }
 
 // Stats returns the counters of the server. It may be called at any time from any goroutine.
@@ -96,8 +83,7 @@ func (s *Server) Stats() Stats {
 	t.mu.Unlock()
 	st.PacketsRefused = st.Netcode.Dropped()
 	for _, w := range s.workers {
-		p := &w.published
-		p.mu.Lock()
+		p := w.published.Load()
 		st.Table = append(st.Table, p.rooms...)
 		st.Past.Add(&p.past)
 		st.PacketsOut += p.packets.PacketsOut
@@ -107,7 +93,6 @@ func (s *Server) Stats() Stats {
 		st.Malformed += p.packets.Malformed
 		st.Turns += p.turns.Turns
 		st.LateTurns += p.turns.LateTurns
-		p.mu.Unlock()
 	}
 	slices.SortFunc(st.Table, func(a, b RoomStats) int { return cmp.Compare(a.Name, b.Name) })
 	return st

@@ -2,9 +2,9 @@ package server
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
-	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/systems"
 )
@@ -31,25 +31,22 @@ type worker struct {
 	stopped   func()    // while the rooms are being closed: to be called when all are
 	stopBy    time.Time // the latest moment of that
 	figures
-	published
+	publishAt systems.Time
+	published atomic.Pointer[figures] // of the last second, for other goroutines
 }
 
-type socketIO struct {
-	arrivals
-	receiver receiver
-	sender   sender
-	sealed   netcode.Outbox
-}
-
+// figures are what a worker counts.
 type figures struct {
 	packets PacketStats
 	turns   TurnStats
-	past    room.Stats // of the closed rooms
+	past    room.Stats  // of the closed rooms
+	rooms   []RoomStats // only where published
 }
 
 func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limitedLog) *worker {
 	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.Room.Game.TickRate),
-		socketIO: socketIO{receiver: newReceiver(socket), sender: newSender(socket)}}
+		socketIO: socketIO{datagrams: newDatagrams(socket)}}
+	w.published.Store(&figures{})
 	w.queue.wake = make(chan struct{}, 1)
 	w.rooms = make([][]*hostedRoom, w.grid.phases)
 	return w
@@ -90,24 +87,19 @@ func (w *worker) turn(now time.Time) {
 		w.table.seal(&w.out, &w.sealed, now)
 		w.packets.PacketsOut += uint64(w.sealed.Len())
 		w.packets.BytesOut += uint64(w.sealed.Bytes())
-		w.write()
+		w.packets.PacketsUnsent += uint64(w.flush())
 		w.out.reset()
 	}
-	if at >= w.published.next {
+	if at >= w.publishAt {
 		w.publish(at)
 	}
 	w.stopping()
 }
 
-func (w *worker) write() {
-	w.packets.PacketsUnsent += uint64(w.sender.send(&w.sealed))
-	w.sealed.Reset()
-}
-
 // poll reads the socket right before the ticks, so that they use every message that has arrived.
 func (w *worker) poll() {
 	for range pollBatches {
-		if !w.receiver.poll(&w.arrivals) {
+		if !w.datagrams.poll(&w.arrivals) {
 			return
 		}
 		if w.arrivals.count > 0 {
@@ -121,7 +113,7 @@ func (w *worker) poll() {
 		w.table.polled.Store(int64(w.table.at(w.now)))
 	}
 	if w.sealed.Len() > 0 { // answers of handshakes
-		w.write()
+		w.packets.PacketsUnsent += uint64(w.flush())
 	}
 }
 
