@@ -21,14 +21,10 @@
 //
 // Each verb is a package under verbs, with a type Verb: its fields are the flags, Help returns the help text and Run runs
 // it. To add a verb, write such a package and list it in verbs of main.go. Packages under internal are shared by verbs:
-// internal/app has output, tables and exit codes, internal/host runs a server, internal/player runs a client. The other
-// packages are parts of a verb that are of use on their own: pages, stores of journals and matches, the window.
+// internal/app has output, tables and exit codes, internal/host runs a server, internal/player runs a client.
 //
 // # Conventions
 //
 // Exit codes: 0 fine, 1 the check failed (a desync, a difference), 2 wrong use or environment. Every verb takes --json,
 // --profile and --help. Results are printed to the standard output, settings and progress to the standard error.
-//
-// This is the outermost layer. Clocks, files, terminals and signals are used here and in the loops of net/server and
-// net/client, and nowhere below.
 package cli

@@ -93,9 +93,7 @@ func Dial(c DialConfig) (*Client, error) {
 	}
 	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // Flush is called only while it is connected
 	c.Config.Dial, c.ReceiveToken = k.connect, k.keepToken
-	if c.Elapsed == nil {
-		c.Elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
-	}
+	c.elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
 	var err error
 	k.Core, err = NewCore(c.Config)
 	return k, err

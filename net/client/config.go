@@ -41,9 +41,6 @@ type Config struct {
 	Resume *Resume
 	// Log stores the final ticks for a later process. Optional.
 	Log Log
-	// Elapsed returns how long the running Frame has taken, so that catching up leaves time to draw. Optional: without it,
-	// catching up computes a fixed number of ticks in each Frame.
-	Elapsed func() systems.Time
 	// Chat receives the chat messages of the players. Optional.
 	Chat func(session.ChatLine)
 	// Notice receives texts of the server for the player, with the seconds until the server stops, or 0. Optional.
@@ -52,6 +49,8 @@ type Config struct {
 	Desynced func(Desync)
 	// Observer receives the start and end of the phases and systems. Optional.
 	Observer image.Observer
+
+	elapsed func() systems.Time // how long the running Frame has taken, so that catching up leaves time to draw; may be nil
 }
 
 // ErrConfig is wrapped by every error about a Config.

@@ -134,7 +134,9 @@ func (c *Core) play(now systems.Time) {
 	image.SectionEncode.Enter(c.config.Observer)
 	c.strategy.Send(now, c.out())
 	image.SectionEncode.Leave(c.config.Observer)
-	c.loadPending(now)
+	if c.pending.image != nil {
+		c.load(c.pending, now)
+	}
 	if c.state == CatchingUp {
 		c.backlog = max(c.backlog, c.strategy.Stats().Behind)
 	}

@@ -20,10 +20,8 @@
 //
 // A client that reconnects in time skips loading: it goes on from its newest final state, if that is still part of the
 // match on the server. Predicted ticks are discarded. Another process of the client does the same from the ticks that
-// Config.Log has stored: see Config.Resume.
-//
-// While loading, [Core.Progress] is the share of the image that has arrived. A resync skips loading as well: the player
-// plays on until the state of the server has arrived. [Core.Desyncs] returns the differences that resyncs found.
+// Config.Log has stored: see Config.Resume. A resync skips loading as well: the player plays on until the state of the
+// server has arrived.
 //
 // # Tasks
 //

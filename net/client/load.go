@@ -1,6 +1,8 @@
 package client
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/net/session"
 	"tendon/rollback/record"
@@ -18,40 +20,37 @@ type pendingImage struct {
 // compareWait bounds how long an image waits for the client's own state of its tick.
 const compareWait = systems.Second / 2
 
-// receiveImage loads an image. While the client plays, an image of a tick that is not final here waits for the own state of
-// that tick. The two states are then compared.
+// receiveImage loads an image, or keeps it for later Frames.
 func (c *Core) receiveImage(image []byte, tick ecs.Tick, chain uint64, now systems.Time) {
-	if c.joined() && c.strategy.Stats().Confirmed < tick {
-		c.pending = pendingImage{append([]byte(nil), image...), tick, chain, now + compareWait}
-		return
-	}
-	c.load(image, chain, now)
-}
-
-// loadPending loads the pending image if its tick is final, or if it has waited long enough.
-func (c *Core) loadPending(now systems.Time) {
-	if p := c.pending; p.image != nil && (now >= p.until || c.strategy.Stats().Confirmed >= p.tick) {
-		c.pending = pendingImage{}
-		c.load(p.image, p.chain, now)
+	p := pendingImage{image, tick, chain, now + compareWait}
+	if !c.load(p, now) {
+		p.image = slices.Clone(image)
+		c.pending = p
 	}
 }
 
-// load loads an image. If the client was playing, it first compares the image with the own state.
-func (c *Core) load(image []byte, chain uint64, now systems.Time) {
+// load loads an image. While the client plays, the image is compared with the own state of its tick. The image waits for
+// that state, and load returns false.
+func (c *Core) load(p pendingImage, now systems.Time) bool {
 	if c.joined() {
+		if c.strategy.Stats().Confirmed < p.tick && now < p.until {
+			return false
+		}
 		c.stats.Resyncs++
-		c.compare(image)
+		c.compare(p.image)
 	}
+	c.pending = pendingImage{}
 	if c.loaded {
 		c.effects.beforeLoad(c.strategy)
 	}
-	if err := c.world.Image().Load(image); err != nil {
+	if err := c.world.Image().Load(p.image); err != nil {
 		c.session.End(session.CodeProtocol, "")
 		c.end(err)
-		return
+		return true
 	}
-	c.startFinal(record.Chain(chain))
+	c.startFinal(record.Chain(p.chain))
 	c.begin(now)
+	return true
 }
 
 // begin has the strategy start from the state of the world and reports that to the server.

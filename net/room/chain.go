@@ -7,9 +7,8 @@ import (
 	"tendon/systems"
 )
 
-// chainHistory computes the hash chain of the match over its final ticks, and keeps the chain at the last chainsKept of
-// them. An image is sent with the chain at its tick. A client that kept a state of ticks that were lost in a restart has
-// another chain.
+// chainHistory computes the hash chain of the match over its final ticks, and keeps the chain at the last 1024 of them. A
+// client that kept a state of ticks that were lost in a restart has another chain.
 type chainHistory struct {
 	codec  *record.Codec
 	last   record.Position
@@ -17,10 +16,8 @@ type chainHistory struct {
 	chains rollback.Ring[record.Chain]
 }
 
-const chainsKept = 1024 // 16 KiB
-
 func newChainHistory(world *ecs.World, chain record.Chain) *chainHistory {
-	h := &chainHistory{codec: record.NewCodec(world.Game()), last: record.PositionOf(world, chain), chains: rollback.NewRing[record.Chain](chainsKept)}
+	h := &chainHistory{codec: record.NewCodec(world.Game()), last: record.PositionOf(world, chain), chains: rollback.NewRing[record.Chain](1024)}
 	h.chains.Put(h.last.Tick, chain)
 	return h
 }

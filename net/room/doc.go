@@ -12,31 +12,27 @@
 //	r.Frame(now)
 //	r.Gone(func(p systems.Peer, why error) { close(p) })
 //
-// The package does not listen for connections, and it does not read inputs: strategies do.
-//
 // # Time
 //
-// New sets the moment of State(0). Tick f is due f/TickRate later. A Frame computes the ticks that are due, at most eight
-// of them, and leaves the others to the next Frames. No tick is skipped; late ticks are counted in [Stats].
+// New sets the moment of State(0). Tick f is due f/TickRate later. A Frame computes at most eight of the ticks that are due,
+// and leaves the others to the next Frames. No tick is skipped; late ticks are counted in [Stats].
 //
 // # Joining and leaving
 //
 // A new peer loads an image of the state; the strategy then sends it the ticks since. The OrderJoin of a player is
-// stamped when its client has caught up, so other players do not wait. Images are compressed in small steps and sent
-// under a budget, so they delay no tick.
-//
-// The seat of a player whose connection is lost is kept for KeepSeat. A connection with the same ClientID takes the seat
-// over at once, without OrderLeave and OrderJoin, even while the old connection seems alive.
+// stamped when its client has caught up. Images are compressed in small steps and sent under a budget, so they delay no
+// tick. The seat of a player whose connection is lost is kept for KeepSeat. A connection with the same ClientID takes the
+// seat over at once, without OrderLeave and OrderJoin.
 //
 // # Restarts
 //
 // A room with a journal (a [Sink] with Commit) survives the end of its process. Nothing about a tick leaves the room
-// before Commit has returned nil for it. While Commit fails, the match waits, and then goes on by itself.
+// before Commit has returned nil for it. While Commit fails, the match waits.
 //
-// A room that goes on with a journaled match (Config.Resume) first waits for the clients whose seats it keeps. It asks a
-// client that has final ticks after the end of the journal for them. Then the room executes the longest run of ticks that
-// continues the hash chain of the journal. The chain proves a common past only: invented ticks are accepted if no client
-// has a longer run. Orders that were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
+// A room that goes on with a journaled match (Config.Resume) first waits for the clients whose seats it keeps, and asks
+// them for final ticks after the end of the journal. Then the room executes the longest run of ticks that continues the
+// hash chain of the journal. The chain proves a common past only: invented ticks are accepted if no client has a longer
+// run. Orders that were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
 //
 // # Tasks
 //

@@ -9,8 +9,7 @@ import (
 )
 
 // images makes images of the match and compresses them in small steps, one per Frame. A new peer gets an image that is
-// at most half a second old, or one that is still being compressed. A peer that is resynced gets an image of the present
-// tick.
+// at most half a second old, or one that is still being compressed.
 type images struct {
 	latest *session.Image
 	queue  []*session.Image // to be compressed, oldest first

@@ -15,7 +15,7 @@ import (
 type peer struct {
 	session  *session.Server
 	identity Identity
-	seat     int          // none: it has no seat
+	seat     int          // or none
 	open     bool         // the strategy serves it
 	ended    bool         // it has left the match, and its last messages are being sent
 	endedAt  systems.Time // when its session ended
@@ -180,8 +180,8 @@ func (r *Room) open(id systems.Peer) {
 	r.strategy.Open(id, p.seat, p.have, r.now, r.out())
 }
 
-// resyncPeer sends an image of the present tick to a peer whose state differs. An older image might be from before the
-// difference and lead to it again. The peer plays on until it has loaded the image.
+// resyncPeer sends an image of the present tick to a peer whose state differs: an older one might lead to the difference
+// again. The peer plays on until it has loaded the image.
 func (r *Room) resyncPeer(id systems.Peer) {
 	p := &r.peers[id]
 	if !p.live() || p.session.Loading() || p.holding { // an image is on its way

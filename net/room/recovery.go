@@ -18,15 +18,15 @@ type Resume struct {
 	World *ecs.World
 	// Chain is the hash chain of the journal at the tick of World.
 	Chain record.Chain
-	// ChainAt returns the hash chain at an earlier tick, if the journal has it: see record.Record.Chain. A client with
-	// the state of a tick whose chain is unknown loads an image. Optional.
+	// ChainAt returns the hash chain at an earlier tick, if the journal has it. Otherwise a client with the state of that
+	// tick loads an image. Optional.
 	ChainAt func(ecs.Tick) (record.Chain, bool)
 	// Past yields ticks up to that of World, for peers that hold an older state: see systems.ServerConfig. Optional.
 	Past iter.Seq[systems.FinalTick]
 	// Seats are the seats that were held. The others are free.
 	Seats []record.Seat
-	// Wait is how long the match waits for its players, so that they can send ticks that the journal lost; 0: 15 s. The
-	// wait ends early if all players are back and no tick was lost.
+	// Wait is how long the match waits for its players and their ticks; 0: 15 s. It ends early if all players are back and
+	// no tick was lost.
 	Wait systems.Time
 }
 
@@ -44,18 +44,14 @@ func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 }
 
 const (
-	// recoveryWait is the default of Resume.Wait. Clients need that long to notice that the server is gone and to come back.
-	recoveryWait = 15 * systems.Second
-	// resumeGrace is how much longer than KeepSeat a seat is kept for a player after a restart.
-	resumeGrace = 30 * systems.Second
-	// maxOffers bounds the offers that are accepted from one client, of at most record.MaxTailBytes each.
-	maxOffers = 16
-	// maxLost bounds the ticks that are adopted. Clients keep no more.
-	maxLost = 1024
+	recoveryWait = 15 * systems.Second // the default of Resume.Wait: clients notice that the server is gone and come back
+	resumeGrace  = 30 * systems.Second // how much longer than KeepSeat a seat is kept for a player after a restart
+	maxOffers    = 16                  // accepted from one client, of at most record.MaxTailBytes each
+	maxLost      = 1024                // ticks that are adopted; clients keep no more
 )
 
-// recovery is the state of a room between a restart and the tick at which the match goes on. Meanwhile clients come back
-// and send the final ticks that the journal lost; no tick is computed and no order is stamped.
+// recovery is the state of a room between a restart and the tick at which the match goes on. Meanwhile no tick is computed
+// and no order is stamped.
 type recovery struct {
 	until   systems.Time
 	waiting []returning

@@ -10,8 +10,7 @@ import (
 	"tendon/systems"
 )
 
-// Room is one match with its peers. Tick f is due at epoch + f/TickRate. A seat is held by at most one peer. The strategy
-// serves a peer if and only if peer.open is set.
+// Room is one match with its peers. Tick f is due at epoch + f/TickRate. The strategy serves a peer if peer.open is set.
 type Room struct {
 	config      Config
 	session     session.ServerConfig // of every peer, but for MintToken
@@ -34,8 +33,7 @@ type Room struct {
 const (
 	// maxTicks is the maximum number of ticks that one Frame computes.
 	maxTicks = 8
-	// imageWork is how many bytes of images one Frame compresses, counted before compression. That takes about a quarter
-	// of a millisecond.
+	// imageWork is how many bytes of images one Frame compresses: about a quarter of a millisecond.
 	imageWork = 64 << 10
 )
 
@@ -105,35 +103,28 @@ func (r *Room) Frame(now systems.Time) {
 			r.images.compress(imageWork)
 		}
 	}
-	r.send(now)
+	image.SectionSend.Enter(r.config.Observer)
+	for i := range r.peers {
+		if p := &r.peers[i]; p.session != nil {
+			r.open(systems.Peer(i))
+			p.session.Frame(now, r.Tick())
+			r.check(systems.Peer(i))
+		}
+	}
+	image.SectionSend.Leave(r.config.Observer)
 	image.SectionFrame.Leave(r.config.Observer)
 	if r.config.Observer != nil {
 		r.config.Observer.Turn(r.Tick())
 	}
 }
 
-func (r *Room) send(now systems.Time) {
-	image.SectionSend.Enter(r.config.Observer)
-	tick := r.Tick()
-	for i := range r.peers {
-		p := &r.peers[i]
-		if p.session == nil {
-			continue
-		}
-		r.open(systems.Peer(i))
-		p.session.Frame(now, tick)
-		r.check(systems.Peer(i))
-	}
-	image.SectionSend.Leave(r.config.Observer)
-}
-
 // advance computes the ticks that are due. It reports whether the strategy is to send: if there are new ticks, or if the
 // strategy waits for a peer that may lack an earlier message.
 func (r *Room) advance() bool {
-	switch {
-	case r.recovery != nil:
+	if r.recovery != nil {
 		return false
-	case r.uncommitted:
+	}
+	if r.uncommitted {
 		return r.commit()
 	}
 	ticks, held := r.tick()
@@ -142,23 +133,20 @@ func (r *Room) advance() bool {
 
 // tick computes the ticks that are due. held reports that the strategy holds the next one.
 func (r *Room) tick() (ticks int, held bool) {
-	for f := r.Tick() + 1; ; f++ {
-		due := r.due(f)
-		if due > r.now {
-			return ticks, false
-		}
+	for due := r.due(r.Tick() + 1); due <= r.now; due = r.due(r.Tick() + 1) {
 		if r.strategy.Hold(r.now) {
 			r.postpone(1)
 			return ticks, true
 		}
 		if ticks == maxTicks {
 			r.stats.Deferred++
-			return ticks, false
+			break
 		}
 		r.noteLateness(due)
 		r.strategy.Tick(due)
 		ticks++
 	}
+	return ticks, false
 }
 
 // commit commits the ticks that were computed and reports whether messages about them may be sent.
@@ -178,8 +166,7 @@ func (r *Room) commit() bool {
 }
 
 // postpone moves the epoch by whole ticks if the next tick is overdue. The next tick is then due within the tick length
-// that ends now, or the given number of ticks later. The time of a wait is thus not computed afterwards, and an owner
-// with a grid of its own stays in step with the room.
+// that ends now, or the given number of ticks later.
 func (r *Room) postpone(ticks systems.Time) {
 	length := systems.Second / systems.Time(r.config.Game.TickRate)
 	if due := r.due(r.Tick() + 1); r.now >= due {
@@ -218,8 +205,8 @@ func (r *Room) Close(text string) {
 	}
 }
 
-// Conclude decides every match that has a result and is not decided yet, with the votes received so far. Call it last,
-// when the room is closed or empty. It calls Sink.Decision, and may take long if the strategy has to replay the match.
+// Conclude decides every match that has a result and is not decided yet. Call it last, when the room is closed or empty. It
+// calls Sink.Decision, and may take long if the strategy has to replay the match.
 func (r *Room) Conclude() { r.strategy.Conclude() }
 
 // Closed reports whether Close was called and the last messages of every session had time to arrive.

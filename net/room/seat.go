@@ -33,10 +33,10 @@ func (r *Room) SeatAt(number int) record.Seat { return r.seats[number].Seat }
 func (r *Room) sit(id systems.Peer) session.Code {
 	p := &r.peers[id]
 	number := r.seatFor(p.identity)
-	switch {
-	case number == none && p.identity.Seat == AnySeat:
+	if number == none && p.identity.Seat == AnySeat {
 		return session.CodeFull
-	case number == none:
+	}
+	if number == none {
 		return session.CodeSeat
 	}
 	s := &r.seats[number]
@@ -98,10 +98,9 @@ func (r *Room) leave(id systems.Peer) {
 	var why *session.Error
 	final := errors.As(r.peers[id].session.Err(), &why) &&
 		(why.Code == session.CodeLeft || why.Code == session.CodeKicked || why.Code == session.CodeDesync)
-	switch {
-	case r.recovery != nil: // no order may be stamped, and it is not known whether the player has joined
+	if r.recovery != nil { // no order may be stamped, and it is not known whether the player has joined
 		s.left = final
-	case final || !s.joined:
+	} else if final || !s.joined {
 		r.free(number)
 	}
 }

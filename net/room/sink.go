@@ -8,13 +8,8 @@ import (
 // Sink receives what happens in a room: journals, recordings, statistics and desync reports are sinks. Every function is
 // optional. All run on the room's goroutine and delay the match while they run; none may call the room's methods.
 //
-// A room calls its sinks in the order of Config.Sinks. In one Frame the order is:
-//
-//   - Seat, for each seat that is freed because its player did not come back;
-//   - Tick, for each tick that is computed, then Decision if a match has a result in that tick;
-//   - Commit, once after the last tick;
-//   - Desync, for each peer whose state was found to differ.
-//
+// A room calls its sinks in the order of Config.Sinks. A Frame calls Seat for seats that become free; Tick for each tick,
+// and Decision if a match has a result in it; Commit once after the last tick; Desync for each peer whose state differs.
 // Seat is also called while a message is received. A strategy may also call Decision when it receives votes.
 type Sink struct {
 	// Tick receives every final tick, in order and once, before any peer learns of it. The slices and the world are valid
@@ -30,9 +25,9 @@ type Sink struct {
 	Decision func(systems.Decision)
 	// Desync receives every peer whose state was found to differ from the server's, before it is sent an image.
 	Desync func(Desync)
-	// Commit makes everything durable that this sink received. It must return nil if there is nothing to write. On an
-	// error the match waits: no message about the new ticks leaves the room, and no further tick is computed. The sinks
-	// after this one are not called. The next Frame calls Commit of all sinks again.
+	// Commit makes everything durable that this sink received. On an error the match waits: no message about the new ticks
+	// leaves the room, and no further tick is computed. The sinks after this one are not called. The next Frame calls
+	// Commit of all sinks again.
 	Commit func() error
 }
 

@@ -11,8 +11,8 @@ import (
 	"tendon/systems"
 )
 
-// conn is one connection from its handshake to its end. It has ended when its slot in the table of connections holds
-// another one or none. The fields of each block belong to one goroutine, or never change.
+// conn is one connection from its handshake to its end. It has ended when its slot in the table holds another one or none.
+// The fields of each block belong to one goroutine, or never change.
 type conn struct {
 	// Constant.
 	slot   int
@@ -34,8 +34,7 @@ type conn struct {
 	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
 }
 
-// hostedRoom is a room with its place in the table. It exists before the room is made, and may exist for a moment after the
-// room is closed.
+// hostedRoom is a room with its place in the table. It exists before the room is made, and for a moment after its end.
 type hostedRoom struct {
 	name   string
 	worker *worker

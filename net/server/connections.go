@@ -13,11 +13,9 @@ import (
 	"tendon/systems"
 )
 
-// connTable is the table of connections and rooms, with the netcode server that opens and seals their packets. All of it
-// is under one lock. The lock is held for a batch of packets at most, and never during a system call or a tick.
-//
-// Invariants: conns[slot] is set if and only if netcode has a client in the slot. The count of a room is the
-// number of conns with that room.
+// connTable is the table of connections and rooms, with the netcode server that opens and seals their packets. All of it is
+// under one lock. conns[slot] is set if and only if netcode has a client in the slot. The count of a room is the number of
+// conns with that room.
 type connTable struct {
 	mu      sync.Mutex
 	config  *Config
@@ -38,18 +36,12 @@ type connTable struct {
 	packets PacketStats
 }
 
-// A client may send packetsPerTick packets per tick, and keep-alives. A burst is sent at once after a stall of the network.
 const (
-	packetsPerTick = 2
-	packetsExtra   = 40 // per second
-	packetsBurst   = 128
-)
-
-const (
+	packetsPerTick = 2   // that a client may send
+	packetsExtra   = 40  // per second, such as keep-alives
+	packetsBurst   = 128 // after a stall of the network
 	// reconnectLife is how long a reconnect token is valid: 30 s until the next one, and a minute and a half to come back.
 	reconnectLife = 2 * time.Minute
-	// revokedLife is how long a revocation is kept. All tokens concerned have expired by then.
-	revokedLife = reconnectLife + time.Minute
 )
 
 func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time, log *limitedLog) (*connTable, error) {
@@ -116,10 +108,10 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Verdict {
 		t.counts.Full++
 		return netcode.Verdict{Action: netcode.Deny}
 	}
-	if old != nil {
-		return netcode.Verdict{Action: netcode.Replace, Slot: old.slot}
+	if old == nil {
+		return netcode.Verdict{Action: netcode.Accept}
 	}
-	return netcode.Verdict{Action: netcode.Accept}
+	return netcode.Verdict{Action: netcode.Replace, Slot: old.slot}
 }
 
 // outdated reports whether a token is revoked, or older than the present connection of its client, which may be nil.
@@ -150,7 +142,6 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 		t.counts.Replaced++
 		t.end(t.conns[e.Slot], workLost, now)
 	}
-	client := t.netcode.ClientID(e.Slot)
 	pass, err := ParsePass(t.netcode.UserData(e.Slot))
 	if err != nil {
 		panic("server: a connection was made whose pass admit had refused; report this as a bug of net/netcode")
@@ -162,8 +153,8 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 		h = &hostedRoom{name: pass.Room, worker: idlest, conns: make([]*conn, t.config.Room.MaxPeers)}
 		t.rooms[pass.Room] = h
 	}
-	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h,
-		epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit}
+	client := t.netcode.ClientID(e.Slot)
+	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h, epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit}
 	if e.Replaced && !pass.Reconnect { // otherwise the replaced client, which is alive, would reconnect at once
 		t.revoked.add(client, c.epoch, time.Time{}, now)
 	}
@@ -181,8 +172,7 @@ func (t *connTable) end(c *conn, how workKind, now time.Time) {
 
 func (t *connTable) remove(c *conn, now time.Time) {
 	t.conns[c.slot] = nil
-	c.room.count--
-	if c.room.count == 0 {
+	if c.room.count--; c.room.count == 0 {
 		c.room.empty = now
 	}
 	if c.hasToken.Load() {
@@ -190,13 +180,10 @@ func (t *connTable) remove(c *conn, now time.Time) {
 	}
 }
 
-// sealAtOnce bounds the packets that are sealed while the lock is held once: about 20 µs of work.
-const sealAtOnce = 64
-
 // seal seals the packets of a worker into its outbox and ends the connections that it dropped. It ignores connections that
-// have ended meanwhile.
+// have ended meanwhile. The lock is held for 64 packets at a time, about 20 µs of work.
 func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
-	for batch := range slices.Chunk(o.list, sealAtOnce) {
+	for batch := range slices.Chunk(o.list, 64) {
 		t.mu.Lock()
 		for i := range batch {
 			item := &batch[i]

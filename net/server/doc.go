@@ -1,8 +1,8 @@
 // Package server runs many rooms in one process on one UDP socket. It admits clients by their connect tokens, makes and
 // closes rooms, and computes them on one worker per core.
 //
-// It does not decide who plays where: the maker of the tokens does. It is built from net/room (the match), net/session
-// (the messages), net/link (the channels) and net/netcode (the encryption).
+// The maker of the tokens decides who plays where. The server is built from net/room (the match), net/session (the
+// messages), net/link (the channels) and net/netcode (the encryption).
 //
 //	s, err := server.New(server.Config{
 //		Room:    room.Config{Game: game, Strategy: relay.Strategy},
@@ -23,17 +23,16 @@
 // # Goroutines and time
 //
 // One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms
-// in turn, on a grid of about 4 ms. It seals the packets of all rooms that are due, and sends many with one system call.
-// Late ticks are computed late and never skipped. The goroutine of Run keeps connections alive. A worker also reads
-// the socket right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more
-// than processing it.
+// in turn, on a grid of about 4 ms, and seals and sends the packets of the rooms that were due. It also reads the socket
+// right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more than
+// processing it. Late ticks are computed late and never skipped. The goroutine of Run keeps connections alive.
 //
-// net/netcode must be one value, because only a single table of tokens and clients detects a token that is used from two
-// addresses. Its lock is held for up to 64 packets at a time, never during a system call or a tick.
+// All connections are in one table, because only that detects a token that is used from two addresses. Its lock is held for
+// up to 64 packets at a time, never during a system call or a tick.
 //
 // # Bounds
 //
-// No client can make the server wait, and all memory is bounded:
+// All memory is bounded:
 //
 //   - rooms and connections: see Config
 //   - packets per connection: about twice the tick rate; Stats.PacketsFlood

@@ -18,8 +18,7 @@ import (
 // ErrKeyFile is wrapped by every error about a key file.
 var ErrKeyFile = errors.New("server: key file")
 
-// keyFileLimit bounds the bytes that are read of a key file, which should hold 64 digits and white space.
-const keyFileLimit = 1 << 10
+const keyFileLimit = 1 << 10 // bytes
 
 // LoadKey reads a private key from a file: 32 raw bytes, or 64 hexadecimal digits. The file must be readable by its owner
 // only. An error is a sentence with the remedy.

@@ -9,8 +9,7 @@ import (
 	"tendon/net/limit"
 )
 
-// limitedLog writes the log of the server at a bounded rate. It counts the skipped lines, and the next line contains their
-// number. No line is written for a packet.
+// limitedLog writes the log of the server at a bounded rate. The next line contains the number of skipped lines.
 type limitedLog struct {
 	mu      sync.Mutex
 	logger  *slog.Logger // optional
@@ -19,10 +18,7 @@ type limitedLog struct {
 	skipped int
 }
 
-const (
-	linesPerSecond = 5
-	linesAtOnce    = 50
-)
+const linesPerSecond, linesAtOnce = 5, 50
 
 func newLog(logger *slog.Logger) *limitedLog {
 	return &limitedLog{logger: logger, start: time.Now(), limit: limit.New(time.Second/linesPerSecond, linesAtOnce)}

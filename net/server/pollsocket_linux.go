@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollSocket is a UDP socket outside the network poller of the Go runtime. The runtime wakes a thread for each datagram that
-// arrives or was sent, whether a goroutine waits for it or not. At a few thousand datagrams per second that takes as long
-// as all other work of the server. A pollSocket waits with poll(2), only while it is read.
+// pollSocket is a UDP socket outside the network poller of the Go runtime, which wakes a thread for each datagram that
+// arrives or was sent. At a few thousand datagrams per second that takes as long as all other work of the server. A
+// pollSocket waits with poll(2), only while it is read.
 type pollSocket struct {
 	mu      sync.RWMutex // held for reading during calls, which do not wait, and for writing by Close
 	fd      int

@@ -6,10 +6,8 @@ import (
 	"tendon/systems"
 )
 
-// queue holds the work for a worker, in order. Packets are copied and bounded: further packets are dropped and counted.
-// Other work is never dropped; there are at most two items per connection.
-//
-// The worker swaps two buffers: one is filled while it works off the other.
+// queue holds the work for a worker, in order. Packets are copied and bounded: further packets are dropped and counted. The
+// worker swaps two buffers: one is filled while it works off the other.
 type queue struct {
 	mu      sync.Mutex // held for a copy of one packet, or for a swap
 	filling workItems

@@ -8,14 +8,10 @@ import (
 // revoked records which tokens of recent clients are not valid any more although they were not used.
 //
 // The connections of a client are numbered: their epochs. A reconnect token carries the epoch of the connection on which
-// it was sent. It is valid until a later connection of the client has acknowledged a token of its own. A token that was
-// not acknowledged may never have arrived at a client that was killed.
-//
-// If a token of a backend replaces a connection, the reconnect tokens of that connection are revoked at once. If a client
-// is kicked, all its tokens are revoked, and the tokens of a backend that were issued before.
-//
-// The number of records is bounded. The oldest is dropped first; its tokens are then valid again for the client that has
-// them.
+// it was sent. It is valid until a later connection of the client has acknowledged a token of its own, since a token that
+// was not acknowledged may never have arrived. If a token of a backend replaces a connection, the reconnect tokens of that
+// connection are revoked at once. If a client is kicked, all its tokens are revoked, and the tokens of a backend that were
+// issued before. The number of records is bounded; the oldest is dropped first.
 type revoked struct {
 	of    map[uint64]revocation
 	order []uint64 // the clients, oldest record first
@@ -54,5 +50,5 @@ func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
 	if issued.Before(old.issued) {
 		issued = old.issued
 	}
-	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(revokedLife)}
+	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(reconnectLife + time.Minute)}
 }

@@ -24,7 +24,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 	c.link, c.emit = link.New(), func(packet []byte) { w.out.packet(c, packet, 0) }
 	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
 	if err != nil {
-		w.log.info("client refused", slog.String("room", c.room.name), slog.Any("error", err))
+		w.log.info("client refused", slog.String("room", h.name), slog.Any("error", err))
 		c.link.Flush(at, c.emit) // sends the refusal
 		c.link = nil
 		w.out.drop(c)
@@ -32,7 +32,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 	}
 	c.peer = peer
 	h.conns[peer] = c
-	w.log.info("client connected", slog.String("room", c.room.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
+	w.log.info("client connected", slog.String("room", h.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
 }
 
 // open makes a room. Its State(0) is at the last step of its phase.
@@ -95,9 +95,7 @@ func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 		return
 	}
 	h := c.room
-	if byClient {
-		// The disconnect packet may overtake the end of the session. A client that means to reconnect sends neither, so
-		// the seat need not be kept.
+	if byClient { // a client that means to reconnect sends no disconnect packet, so the seat need not be kept
 		h.room.Kick(c.peer, "")
 	}
 	h.room.Vanish(c.peer, at)

@@ -14,8 +14,7 @@ import (
 	"tendon/systems"
 )
 
-// Server runs rooms on one socket. Run may be called once. While it runs there is one goroutine that reads the socket, one
-// for each worker, and that of Run.
+// Server runs rooms on one socket, with one goroutine that reads the socket, one for each worker, and that of Run.
 type Server struct {
 	config  Config
 	socket  endpoint
@@ -33,16 +32,13 @@ var ErrNoRoom = errors.New("server: no such room or client")
 var ErrStopped = errors.New("server: stopped")
 
 const (
-	// readPause follows a batch that was not full, so that many packets are read at a time. Workers read right before their
-	// ticks, so no tick waits for it; only the time of arrival becomes less exact.
+	// readPause follows a batch that was not full, so that many packets are read at a time. No tick waits for it.
 	readPause = 4 * time.Millisecond
 	// While a worker has read the socket within pollTrust, the reading goroutine sleeps for pollRest.
-	pollTrust = 2 * stepTime
-	pollRest  = 40 * time.Millisecond
-	// updateInterval is how often keep-alives and timeouts are checked. netcode sends keep-alives every 100 ms.
-	updateInterval = 20 * time.Millisecond
-	// closeLimit bounds the time in which rooms send their last messages.
-	closeLimit = 2 * time.Second
+	pollTrust      = 2 * stepTime
+	pollRest       = 40 * time.Millisecond
+	updateInterval = 20 * time.Millisecond // of the checks of keep-alives and timeouts
+	closeLimit     = 2 * time.Second       // in which rooms send their last messages
 )
 
 // New checks the config and opens the socket. An error is a sentence with the remedy.
@@ -131,8 +127,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// read reads the socket until it is closed. While workers read it at each step, this goroutine only checks from time to
-// time whether they still do.
+// read reads the socket until it is closed. While workers read it at each step, it only checks whether they still do.
 func (s *Server) read() {
 	io := socketIO{datagrams: newDatagrams(s.socket)}
 	for {
@@ -154,8 +149,7 @@ func (s *Server) read() {
 	}
 }
 
-// Do calls f with a room, between two ticks and on the goroutine that computes it, and returns after f. f must not keep the
-// room, and must not block.
+// Do calls f with a room, between two ticks and on the goroutine that computes it, and returns after f. f must not block.
 func (s *Server) Do(name string, f func(r *room.Room)) error {
 	return s.hosted(name, func(_ *worker, h *hostedRoom) error {
 		f(h.room)

@@ -26,10 +26,10 @@ type endpoint interface {
 	Close() error
 }
 
-// batchSize is the number of datagrams of one system call, if the system supports it.
+// batchSize is the number of datagrams of one system call, if the system supports that.
 const batchSize = 64
 
-// arrivals is a batch of received datagrams. The first count elements of each array are valid.
+// arrivals is a batch of received datagrams.
 type arrivals struct {
 	count  int
 	pause  bool // the socket has no more: the reader should wait for some to arrive

@@ -13,8 +13,7 @@ import (
 )
 
 // The system calls recvmmsg and sendmmsg transfer many datagrams at once, which saves a third of the processor time of a
-// datagram (BenchmarkSocket). The existing wrappers allocate an address for each datagram, and inform the scheduler, which
-// is not needed: the calls do not wait.
+// datagram (BenchmarkSocket). The existing wrappers allocate an address for each datagram, and inform the scheduler.
 
 // header is struct mmsghdr of the system.
 type header struct {

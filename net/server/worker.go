@@ -10,8 +10,7 @@ import (
 )
 
 // worker computes some of the rooms on one goroutine. In each turn it reads the socket, passes the queued messages to the
-// rooms, computes the rooms that are due, and sends their packets. It takes a lock only to swap its queue and to open and
-// seal packets.
+// rooms, computes the rooms that are due, and sends their packets.
 type worker struct {
 	number   int
 	config   *Config
@@ -96,9 +95,10 @@ func (w *worker) turn(now time.Time) {
 	w.stopping()
 }
 
-// poll reads the socket right before the ticks, so that they use every message that has arrived.
+// poll reads the socket right before the ticks, so that they use every message that has arrived. The reading goroutine
+// reads what is beyond 16 batches.
 func (w *worker) poll() {
-	for range pollBatches {
+	for range 16 {
 		if !w.datagrams.poll(&w.arrivals) {
 			return
 		}
@@ -116,9 +116,6 @@ func (w *worker) poll() {
 		w.packets.PacketsUnsent += uint64(w.flush())
 	}
 }
-
-// pollBatches bounds the packets that a worker reads in one turn. The reading goroutine reads the rest.
-const pollBatches = 16
 
 func (w *worker) deliver() {
 	filled, dropped := w.queue.swap(w.workItems)

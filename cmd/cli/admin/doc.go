@@ -21,6 +21,6 @@
 //
 // /healthz and /readyz need no token, since probes often have none. Package page protects all paths.
 //
-// It never takes a lock that a tick needs. Rooms publish their figures once a second. The table of players comes from the
-// selected room, which answers between two ticks.
+// It never takes a lock that a tick needs. Rooms publish their figures once a second. The selected room returns its players
+// between two ticks.
 package admin

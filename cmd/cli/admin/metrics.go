@@ -18,18 +18,15 @@ import (
 // from outside, and their number is not bounded.
 type metrics struct{ server *Server }
 
-// Describe sends one metric, so that the registry can identify the collector.
-func (m *metrics) Describe(out chan<- *prometheus.Desc) {
-	out <- prometheus.NewDesc("tendon_info", "", nil, nil)
-}
+// Describe sends nothing: the metrics follow from the game.
+func (m *metrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends all metrics.
 func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	s := m.server
 	c := collection{out}
 	c.gauge("info", "Always 1; the labels describe the server.", 1, "game", s.config.Game.Name, "strategy", s.config.Strategy, "build", s.config.Build)
-	ready := map[bool]float64{true: 1}[s.state() == ready]
-	c.gauge("ready", "1 if the server accepts players.", ready)
+	c.gauge("ready", "1 if the server accepts players.", map[string]float64{ready: 1}[s.state()])
 	from := s.source.Load()
 	if from == nil {
 		return

@@ -80,11 +80,10 @@ func New(c Config) (*Server, error) {
 		state := s.state()
 		respond(w, state == ready, state)
 	}))
-	pages.Handle("/debug/pprof/", http.HandlerFunc(pprof.Index))
-	pages.Handle("/debug/pprof/cmdline", http.HandlerFunc(pprof.Cmdline))
-	pages.Handle("/debug/pprof/symbol", http.HandlerFunc(pprof.Symbol))
-	pages.Handle("/debug/pprof/profile", labelled(pprof.Profile))
-	pages.Handle("/debug/pprof/trace", labelled(pprof.Trace))
+	for name, handler := range map[string]http.HandlerFunc{"": pprof.Index, "cmdline": pprof.Cmdline, "symbol": pprof.Symbol,
+		"profile": labelled(pprof.Profile), "trace": labelled(pprof.Trace)} {
+		pages.Handle("/debug/pprof/"+name, handler)
+	}
 	pages.Page("/debug/pprof/", profiles, "profiles")
 	pages.Page("/", live, "live")
 	pages.Stream("/live", s.watch)
@@ -93,11 +92,11 @@ func New(c Config) (*Server, error) {
 }
 
 // labelled labels the samples of a profile with phase and system while it is recorded.
-func labelled(h http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func labelled(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		defer cost.LabelSamples()()
 		h(w, r)
-	})
+	}
 }
 
 // last opens the last seconds of a room.

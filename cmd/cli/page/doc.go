@@ -1,8 +1,7 @@
 // Package page serves the browser pages of the command line: the lab, the replay, the live server. It provides access
 // control, the shared style and the painter. The contents of a page belong to its own package.
 //
-// Pages are plain ES modules, without a build step, templates or resources from outside the binary. A handler with effects
-// is never a GET.
+// Pages are plain ES modules, without a build step, templates or resources from outside the binary.
 //
 // # Tasks
 //
@@ -23,8 +22,6 @@
 //   - Origin, if present, is that Host. A stream and a request other than GET must have one.
 //   - Sec-Fetch-Site, if present, is same-origin, except for a link to a page.
 //
-// Responses forbid frames, foreign scripts and guessing of content types. See Config and guard.
-//
-// The server does not encrypt. For an address other than loopback, use a proxy with TLS or a tunnel. All ports of a host
+// Responses forbid frames, foreign scripts and guessing of content types. The server does not encrypt. For an address other than loopback, use a proxy with TLS or a tunnel. All ports of a host
 // share cookies, so another server on the same host name receives the cookie that stands for the token.
 package page

@@ -136,7 +136,12 @@ func (s *Server) Page(at string, files fs.FS, dir string) {
 		if pattern == at+"index.html" {
 			pattern = at + "{$}"
 		}
-		s.Handle(pattern, &file{kind, `"` + hex.EncodeToString(sum[:8]) + `"`, content})
+		s.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.Header().Set("Cache-Control", "no-cache")
+			w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`) // browsers revalidate the file by it
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+		}))
 		return nil
 	})
 	if err != nil {
@@ -153,20 +158,6 @@ var kinds = map[string]string{
 	".png":  "image/png",
 	".svg":  "image/svg+xml",
 	"":      "text/plain; charset=utf-8", // LICENSE
-}
-
-// file is one file of a page. Browsers revalidate it by its tag.
-type file struct {
-	kind, tag string
-	content   []byte
-}
-
-// ServeHTTP sends the file, or that it is not modified.
-func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", f.kind)
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", f.tag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
 }
 
 // Serve serves until the context is done. Then it ends every stream, waits a moment for responses in progress and returns

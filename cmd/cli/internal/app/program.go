@@ -8,22 +8,17 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"tendon/net/session"
 )
 
-// Build names the build: the module's version or revision, the compiler and the target.
+// Build names the build: the module's revision or version, the compiler and the target.
 func Build() string {
-	build := "unversioned"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" && info.Main.Version != "(devel)" {
-			build = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				build = s.Value[:12]
-			}
-		}
+	revision, target := session.ThisBuild()
+	if revision == "" || revision == "(devel)" {
+		revision = "unversioned"
 	}
-	return build + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+	return revision + " " + runtime.Version() + " " + runtime.GOOS + "/" + target
 }
 
 // Program returns the command that starts this program again, as a shell accepts it. It is the name by which the program was

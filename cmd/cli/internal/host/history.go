@@ -34,15 +34,14 @@ func (t *ChecksumHistory) sink() room.Sink {
 	}}
 }
 
-// AppendAt appends the server's checksums of tick f; ok is false if they are not kept.
-func (t *ChecksumHistory) AppendAt(dst []image.Checksum, f ecs.Tick) (sums []image.Checksum, ok bool) {
+// At returns the server's checksums of a tick; nil if they are not kept.
+func (t *ChecksumHistory) At(f ecs.Tick) []image.Checksum {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept, ok := t.sums.At(f)
-	if !ok {
-		return dst, false
+	if kept, ok := t.sums.At(f); ok {
+		return slices.Clone(*kept)
 	}
-	return append(dst, *kept...), true
+	return nil
 }
 
 // Changed returns the number of ticks in which a component or resource of the game changed.

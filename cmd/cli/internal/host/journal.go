@@ -24,7 +24,7 @@ func OpenJournals(a *app.App, dir string, fsync journals.Sync, c *Config) (*jour
 	if err != nil {
 		return nil, fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
 	}
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+	if _, err := os.Stat(dir); err == nil && !app.IsDirectory(dir) {
 		return nil, fmt.Errorf("--journal %s is not a directory: choose another --journal", dir)
 	}
 	s, err := journals.Open(journals.Config{Dir: dir, Game: a.Game, Build: build, Strategy: c.Strategy.Name, Params: c.Strategy.Params,
@@ -84,8 +84,7 @@ func reportJournal(a *app.App, n journals.Event) {
 	a.Emit(kind.name, f)
 }
 
-// StoredKey returns the key that is stored with the journals, so that reconnect tokens outlive the server. The first server
-// makes it.
+// StoredKey returns the key that is stored with the journals, so that tokens outlive the server. The first server makes it.
 func StoredKey(dir string) (netcode.Key, error) {
 	path := filepath.Join(dir, "server.key")
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -94,13 +93,12 @@ func StoredKey(dir string) (netcode.Key, error) {
 	return server.LoadKey(path)
 }
 
-// JournalBuild returns the name of the build in journals: its revision and target and, if sources may have changed without
-// a new revision, a hash of the executable.
+// JournalBuild returns the name of the build in journals, with a hash of the executable if sources may have changed without
+// a new revision.
 func JournalBuild() (string, error) {
-	revision, target := session.ThisBuild()
-	build := revision + " " + target + " " + app.Build()
+	revision, _ := session.ThisBuild()
 	if revision != "" && revision != "(devel)" && !strings.HasSuffix(revision, "+modified") && !strings.HasSuffix(revision, "+dirty") {
-		return build, nil
+		return app.Build(), nil
 	}
 	path := "/proc/self/exe" // the running executable, even if the file was replaced
 	if _, err := os.Stat(path); err != nil {
@@ -112,5 +110,5 @@ func JournalBuild() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, executable %016x", build, xxhash.Sum64(program)), nil
+	return fmt.Sprintf("%s, executable %016x", app.Build(), xxhash.Sum64(program)), nil
 }

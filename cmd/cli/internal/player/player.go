@@ -2,10 +2,10 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +16,6 @@ import (
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/window"
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/session"
@@ -33,8 +32,6 @@ type Player struct {
 	Ledger *cost.Ledger          // optional
 
 	compared  ecs.Tick                // last tick whose checksum was compared
-	sums      [2][]image.Checksum     // scratch: the client's and the server's
-	skipped   []bool                  // scratch: components that are not replicated
 	cost      *hdrhistogram.Histogram // of a Frame, in µs
 	published time.Time               // time of the last rates
 
@@ -84,12 +81,10 @@ func New(name string, c *client.Client, g *ecs.Game) *Player {
 // ErrDesynced ends a player whose state differed from the server's, once the difference is explained.
 var ErrDesynced = errors.New("the states differ")
 
-// ErrSilent ends a client that receives no response. A server that refuses a client says why; it does not respond to a
-// token that is not valid.
+// ErrSilent ends a client that receives no response, as to a token that is not valid.
 var ErrSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it. Take a token made with the server's key and not used before. If the player of that --client-id is connected already, take one made since")
 
-// unanswered reports whether a client should stop connecting: after two attempts without a response. Each lasts as long as the
-// token's timeout, 5 s by default.
+// unanswered reports whether a client should stop connecting: after two attempts without a response.
 func unanswered(c *client.Client) bool {
 	return c.State() == client.Connecting && c.Stats().Reconnects >= 2
 }
@@ -148,40 +143,32 @@ func (p *Player) compare() {
 	if confirmed.Empty() || confirmed.Tick() <= p.compared {
 		return
 	}
-	want, known := p.Server.AppendAt(p.sums[1][:0], confirmed.Tick())
-	if !known {
+	want := p.Server.At(confirmed.Tick())
+	if want == nil {
 		return
 	}
-	have := confirmed.ComponentChecksums(p.sums[0][:0])
-	p.sums[0], p.sums[1], p.compared = have, want, confirmed.Tick()
+	p.compared = confirmed.Tick()
+	have, skipped := confirmed.ComponentChecksums(nil), make([]bool, len(want))
 	if half, ok := p.Client.Core.Strategy().(systems.Replicated); ok {
 		if _, whole := half.Replica(); !whole {
 			return
 		}
-		p.skipped = systems.Unreplicated(p.skipped[:0], p.Game, half)
-		for i, skipped := range p.skipped {
-			if skipped {
-				have[i] = want[i]
-			}
+		skipped = systems.Unreplicated(skipped[:0], p.Game, half)
+	}
+	var differ []string
+	for i, name := range p.Game.Schema().Columns() {
+		if have[i] != want[i] && !skipped[i] {
+			differ = append(differ, name)
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.Equal(have, want) {
+	if len(differ) == 0 {
 		p.shown.Agreed++
 		return
 	}
 	p.shown.Differed++
-	if p.shown.Desync != "" {
-		return
-	}
-	var names []string
-	for i, name := range p.Game.Schema().Columns() {
-		if have[i] != want[i] {
-			names = append(names, name)
-		}
-	}
-	p.shown.Desync = fmt.Sprintf("tick %d: %s differ", confirmed.Tick(), strings.Join(names, ", "))
+	p.shown.Desync = cmp.Or(p.shown.Desync, fmt.Sprintf("tick %d: %s differ", confirmed.Tick(), strings.Join(differ, ", ")))
 }
 
 // publish updates the progress of loading and catching up and, once a second or if all is set, the other figures.

@@ -38,6 +38,8 @@ Examples:
   token 203.0.113.7:7777 --key-file server.key --role spectator`
 }
 
+var roles = map[string]systems.Role{"player": systems.RolePlayer, "spectator": systems.RoleSpectator}
+
 // Run mints one token.
 func (v *Verb) Run(a *app.App) error {
 	addr, err := tokens.Address(v.Addr)
@@ -50,13 +52,9 @@ func (v *Verb) Run(a *app.App) error {
 	if v.Seat >= a.Game.MaxPlayers {
 		return fmt.Errorf("--seat %d: the game has seats 0 to %d", v.Seat, a.Game.MaxPlayers-1)
 	}
-	role := systems.RolePlayer
-	if v.Role == "spectator" {
-		role = systems.RoleSpectator
-	}
 	ticket := server.Ticket{
 		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
-		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: role, Name: v.Name}, Lifetime: v.Life,
+		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name}, Lifetime: v.Life,
 	}
 	// A token that cannot be minted must not leave a new key file behind, so it is minted with any key first.
 	if _, err := server.Mint(ticket, time.Now()); err != nil {
