@@ -81,24 +81,25 @@ func fastForward(b *testing.B) {
 
 // catchUp returns the time that a client needs from State(0) to the server's last frame, and the bytes it is sent.
 func catchUp(b *testing.B, server systems.FullServer, game *ecs.Game) (took time.Duration, sent int) {
-	l := halves.NewLoop(halves.LoopConfig{Game: game, Strategy: lockstep.Strategy, Up: 1,
-		Input: func(int, int) (none ecs.InputBytes) { return none }}, server)
-	client := l.Add(b, systems.ClientConfig{World: newWorld(game), Seat: -1})
-	client.Load(0, server.Done(), 0)
-	server.Open(0, -1, 0, 0, l)
-	for client.Stats().Present+10 < server.Done() {
-		l.Tick++
+	l := &loop{Loop: halves.NewLoop(b, halves.Config{Game: game, Strategy: lockstep.Strategy, Seed: 1}, 1, 1)}
+	client := l.Add(halves.Plan{Config: systems.ClientConfig{Seat: -1}})
+	client.Take(halves.Image(l.Server.World()))
+	l.hold()
+	l.Server, l.NoRTT = server, true
+	client.Load(server.Done())
+	client.OpenNow(0)
+	for client.Half.Stats().Present+10 < server.Done() {
+		l.next()
 		l.Serve()
 		began := time.Now()
-		l.Deliver(0)
-		l.Frame(0)
+		l.play(0)
 		took += time.Since(began)
 		if l.Tick > 10*forwardFrames {
-			b.Fatalf("a client stops catching up at frame %d of %d", client.Stats().Present, server.Done())
+			b.Fatalf("a client stops catching up at frame %d of %d", client.Half.Stats().Present, server.Done())
 		}
 	}
 	server.Close(0)
-	return took, l.DownBytes
+	return took, l.Down.Bytes
 }
 
 func newBots() (bots [lockstepPlayers]*ecs.Rand) {
@@ -109,39 +110,37 @@ func newBots() (bots [lockstepPlayers]*ecs.Rand) {
 }
 
 // newArenaLoop returns a match of four players in the arena, with 50 ms each way. Bots play it.
-func newArenaLoop(t testing.TB, s systems.Strategy) loop {
-	game := rules.Game()
-	server := measure.Must(s.NewServer(systems.ServerConfig{World: newWorld(game), Peers: lockstepPlayers}))
-	bots, worlds := newBots(), [lockstepPlayers]*ecs.World{}
-	l := halves.NewLoop(halves.LoopConfig{Game: game, Strategy: s, Up: 3, Down: 3, Input: func(seat, _ int) ecs.InputBytes {
-		return game.Bot(worlds[seat], ecs.Player(seat), bots[seat])
-	}}, server)
-	for seat := range worlds {
-		worlds[seat] = newWorld(game)
-		l.Add(t, systems.ClientConfig{World: worlds[seat], Seat: seat}).Load(0, 0, 6*l.Length)
-		server.Open(systems.Peer(seat), seat, 0, 0, l)
-		server.Stamp(joins(lockstepPlayers)[seat], l)
-	}
-	return loop{l}
-}
-
-// settled returns an arena match after ten seconds of play.
-func settled(t testing.TB, s systems.Strategy) loop {
-	l := newArenaLoop(t, s)
-	l.Run(600)
+func newArenaLoop(t testing.TB, s systems.Strategy) *loop {
+	game, bots := rules.Game(), newBots()
+	l := &loop{Loop: halves.NewLoop(t, halves.Config{Game: game, Strategy: s, Seed: 1, Change: func(c *systems.ServerConfig) {
+		c.Peers = lockstepPlayers
+	}}, 3, 3)}
+	l.AddPlayers(lockstepPlayers, func(seat, _ int) ecs.InputBytes {
+		return game.Bot(l.Peers[seat].World, ecs.Player(seat), bots[seat])
+	})
 	return l
 }
 
-// playClients begins a tick and plays it for all clients.
-func (l loop) playClients() {
-	l.Tick++
-	l.play(0, 1, 2, 3)
+// settled returns an arena match after ten seconds of play.
+func settled(t testing.TB, s systems.Strategy) *loop {
+	l := newArenaLoop(t, s)
+	l.Run(600)
+	return l.hold()
+}
+
+// playClients plays a frame of all clients.
+func (l *loop) playClients() { l.play(0, 1, 2, 3) }
+
+// serve begins the next tick: the server receives what has arrived, and runs.
+func (l *loop) serve() {
+	l.next()
+	l.Serve()
 }
 
 // roomFrame compares a frame of a room on two servers, without sockets and seals.
 func roomFrame(b *testing.B, s systems.Strategy, what string) {
 	ours, theirs := settled(b, s), settled(b, relay.Strategy)
-	r := measure.Compare(b, measure.Op{Prepare: theirs.playClients, Run: theirs.Serve}, measure.Op{Prepare: ours.playClients, Run: ours.Serve})
+	r := measure.Compare(b, measure.Op{Prepare: theirs.playClients, Run: theirs.serve}, measure.Op{Prepare: ours.playClients, Run: ours.serve})
 	measure.Row{
 		What: what, Reference: "the relay server, which simulates too",
 		Unit: "frame", Note: fmt.Sprintf("%.2f ms of a core per room-second", r.Subject*60/1e6),
@@ -161,14 +160,16 @@ func bytesDown(b *testing.B, interval, estimate int) {
 		l := newArenaLoop(b, lockstep.New(lockstep.Config{Interval: interval}))
 		rand := image.NewRand(7)
 		var held [lockstepPlayers]ecs.InputBytes
-		l.Input = func(p, _ int) ecs.InputBytes {
-			if rand.Chance(1, 10) {
-				for i := range min(6, l.Game.Input.Size()) {
-					held[p][i] = byte(rand.Uint64())
+		for p := range held {
+			l.Peers[p].Input = func(int) ecs.InputBytes {
+				if rand.Chance(1, 10) {
+					for i := range min(6, l.Game.Input.Size()) {
+						held[p][i] = byte(rand.Uint64())
+					}
+					held[p] = l.Game.Input.Clean(held[p])
 				}
-				held[p] = l.Game.Input.Clean(held[p])
+				return held[p]
 			}
-			return held[p]
 		}
 		down, once := 0, []int{0}
 		l.Delays = func(toClient bool, _ int, _ systems.Channel, _ []byte) []int {
@@ -178,9 +179,9 @@ func bytesDown(b *testing.B, interval, estimate int) {
 			return once
 		}
 		l.Run(600)
-		l.DownBytes, down = 0, 0
+		l.Down.Bytes, down = 0, 0
 		l.Run(seconds * 60)
-		bytes, messages = float64(l.DownBytes)/seconds/lockstepPlayers, float64(down)/seconds/lockstepPlayers
+		bytes, messages = float64(l.Down.Bytes)/seconds/lockstepPlayers, float64(down)/seconds/lockstepPlayers
 	}
 	onWire := bytes + messages*(sessionBytes+wireHeaders)
 	measure.Row{
@@ -210,7 +211,7 @@ func journalTick(b *testing.B) {
 		}
 	}
 	l := settled(b, lockstep.Strategy)
-	r := measure.Compare(b, measure.Op{Prepare: l.playClients, Run: l.Serve}, measure.Op{Run: write, Prepare: func() {
+	r := measure.Compare(b, measure.Op{Prepare: l.playClients, Run: l.serve}, measure.Op{Run: write, Prepare: func() {
 		for p := range lockstepPlayers {
 			if rand.Chance(1, 2) {
 				inputs[p][0] ^= 1

@@ -9,6 +9,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/matchsim/halves"
 	"tendon/rollback"
+	"tendon/systems"
 	"tendon/systems/relay"
 )
 
@@ -108,45 +109,108 @@ func sessionTimeline(b *testing.B) {
 		t.Stats.Resimulated, uint64(f)).Report(b, r)
 }
 
-// loop is a match whose halves are timed on their own.
-type loop struct{ *halves.Loop }
+// loop is a match whose halves are timed on their own: without the network between them.
+type loop struct {
+	*halves.Loop
+	in, out []messages // by seat
+}
 
-// play plays a tick of some clients.
-func (l loop) play(seats ...int) {
+// messages are messages of both channels, in order.
+type messages struct {
+	data  []byte
+	ends  []int
+	chans []systems.Channel
+}
+
+func (m *messages) Send(_ systems.Peer, ch systems.Channel, message []byte) {
+	m.data = append(m.data, message...)
+	m.ends, m.chans = append(m.ends, len(m.data)), append(m.chans, ch)
+}
+
+// each yields the messages and drops them.
+func (m *messages) each(yield func(systems.Channel, []byte) bool) {
+	from := 0
+	for i, end := range m.ends {
+		if !yield(m.chans[i], m.data[from:end]) {
+			break
+		}
+		from = end
+	}
+	m.data, m.ends, m.chans = m.data[:0], m.ends[:0], m.chans[:0]
+}
+
+// hold makes clients receive their messages in play, and send them in next.
+func (l *loop) hold() *loop {
+	l.in, l.out = make([]messages, len(l.Peers)), make([]messages, len(l.Peers))
+	for seat, p := range l.Peers {
+		p.Receive = func(ch systems.Channel, message []byte, _ systems.Time) error {
+			l.in[seat].Send(0, ch, message)
+			return nil
+		}
+	}
+	return l
+}
+
+// next begins the next tick.
+func (l *loop) next() {
+	for seat := range l.out {
+		for ch, message := range l.out[seat].each {
+			l.Peers[seat].Send(0, ch, message)
+		}
+	}
+	l.Next()
+}
+
+// play plays a frame of some clients: they receive what is held, and run.
+func (l *loop) play(seats ...int) {
 	for _, seat := range seats {
-		l.Deliver(seat)
-		l.Frame(seat)
+		p, now := l.Peers[seat], l.Peers[seat].Now()
+		for ch, message := range l.in[seat].each {
+			if err := p.Half.Receive(ch, message, now); err != nil {
+				l.T.Fatal(err)
+			}
+		}
+		if p.Input != nil {
+			p.Half.SetInput(p.Input(l.Tick))
+		}
+		p.Half.Frame(now)
+		p.Half.Send(now, &l.out[seat])
+		p.Half.Effects(noEffect)
 	}
 }
 
+func noEffect(systems.Effect) {}
+
 // newRelayLoop returns a relay match of two players in the idle game, whose delays make clients roll back rolledBack ticks.
-func newRelayLoop(t testing.TB) loop {
-	return loop{halves.NewPlayers(t, halves.LoopConfig{Game: idle(60), Strategy: relay.Strategy, Up: 3, Down: 3,
-		Input: func(seat, tick int) ecs.InputBytes { // player 1 is always mispredicted
-			return entities.Input.Pack(entities.Pad{DX: int8(tick * seat)})
-		}}, 2, nil)}
+func newRelayLoop(t testing.TB) *loop {
+	l := &loop{Loop: halves.NewLoop(t, halves.Config{Game: idle(60), Strategy: relay.Strategy, Seed: 1}, 3, 3)}
+	l.AddPlayers(2, func(seat, tick int) ecs.InputBytes { // player 1 is always mispredicted
+		return entities.Input.Pack(entities.Pad{DX: int8(tick * seat)})
+	})
+	return l
 }
 
 func sessionRelay(b *testing.B) {
 	l := newRelayLoop(b)
 	l.Run(600)
-	before, began := l.Clients[0].Stats(), l.Tick
+	l.hold()
+	before, began := l.Peers[0].Half.Stats(), l.Tick
 	r := measure.Compare(b, minimalLoop(), measure.Op{
-		Prepare: func() { l.Tick++; l.Serve(); l.play(1) },
+		Prepare: func() { l.next(); l.Serve(); l.play(1) },
 		Run:     func() { l.play(0) },
 	})
 	sessionRow("the same with the relay client around it: clock, messages both ways, checksums, effects",
 		"a third of it is messages: every unacknowledged tick is repeated in each datagram and checked bit by bit",
-		l.Clients[0].Stats().Resimulated-before.Resimulated, uint64(l.Tick-began)).Report(b, r)
+		l.Peers[0].Half.Stats().Resimulated-before.Resimulated, uint64(l.Tick-began)).Report(b, r)
 }
 
 // A tick of a relay match, with both clients, the server and seven ticks of rollback, leaves nothing to collect.
 func TestATickOfAMatchAllocatesNothing(t *testing.T) {
 	l := newRelayLoop(t)
 	l.Run(2000)
-	before, began := l.Clients[0].Stats(), l.Tick
+	before, began := l.Peers[0].Half.Stats(), l.Tick
 	allocatesNothing(t, 1000, l.Step)
-	after, ticks := l.Clients[0].Stats(), uint64(l.Tick-began)
+	after, ticks := l.Peers[0].Half.Stats(), uint64(l.Tick-began)
 	if again := after.Resimulated - before.Resimulated; again < 6*ticks || after.Rollbacks-before.Rollbacks < ticks*99/100 {
 		t.Errorf("proves nothing: %d ticks resimulated by %d rollbacks", again, after.Rollbacks-before.Rollbacks)
 	}

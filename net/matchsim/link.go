@@ -17,16 +17,31 @@ type serverEnd struct {
 	client     *Client
 	connection int
 	peer       systems.Peer
-	accepted   bool          // by the room
-	second     time.Duration // that bytes belongs to
-	bytes      int           // sent in the current second
+	accepted   bool // by the room
 	Sent
 }
 
-// Sent are sizes of messages, in bytes.
+// Sent counts messages, by size in bytes.
 type Sent struct {
-	MostPerSecond int // the most bytes sent within one second
+	Bytes         int
 	Largest       int // the largest message
+	Reliable      int // messages of the reliable channel
+	MostPerSecond int // the most bytes sent within one second
+
+	second time.Duration // that begin belongs to
+	begin  int           // Bytes when the second began
+}
+
+// Add counts a message that is sent at a moment of true time.
+func (s *Sent) Add(now time.Duration, ch systems.Channel, message []byte) {
+	if second := now / time.Second; second != s.second {
+		s.second, s.begin = second, s.Bytes
+	}
+	s.Bytes += len(message)
+	s.Largest, s.MostPerSecond = max(s.Largest, len(message)), max(s.MostPerSecond, s.Bytes-s.begin)
+	if ch == systems.Reliable {
+		s.Reliable++
+	}
 }
 
 // atServer passes a message to the room. The first reliable message of a new connection enters the client.
@@ -58,11 +73,7 @@ func (e *serverEnd) Send(ch systems.Channel, message []byte) error {
 		return nil // lost: the client has closed its socket
 	}
 	m := c.match
-	if second := m.Net.Now() / time.Second; second != e.second {
-		e.second, e.bytes = second, 0
-	}
-	e.bytes += len(message)
-	e.MostPerSecond, e.Largest = max(e.MostPerSecond, e.bytes), max(e.Largest, len(message))
+	e.Add(m.Net.Now(), ch, message)
 	c.observe(SentDown, ch, message)
 	return m.Net.Send(m.server, c.node, ch, message)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/net/matchsim/halves"
 	"tendon/rollback"
 )
 
@@ -23,7 +24,7 @@ var calls uint32
 func countCalls(w *ecs.World) {
 	calls++
 	if calls%100 == 0 {
-		dotTallies.Write(w).Paid++
+		halves.Tallies.Write(w).Paid++
 	}
 }
 
@@ -60,7 +61,7 @@ func TestSyncTestRefusesALayoutThatDependsOnTheTarget(t *testing.T) {
 		B uint64
 	}
 	g := Dots()
-	g.Resources = ecs.Resources(dotTallies, ecs.NewResource[misaligned]("misplaced"))
+	g.Resources = ecs.Resources(halves.Tallies, ecs.NewResource[misaligned]("misplaced"))
 	if err := syncTest(g); err == nil || !strings.Contains(err.Error(), "misplaced") {
 		t.Errorf("a resource with a gap on one target only: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/matchsim"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/predict"
@@ -19,7 +20,7 @@ func TestAHalfThatPresentsItselfFillsTheView(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, _ := simnet.ByName("P4")
-	right := func(*matchsim.Client, systems.Time) ecs.InputBytes { return dotInput.Pack(dotPad{DX: 1}) }
+	right := func(*matchsim.Client, systems.Time) ecs.InputBytes { return halves.PadInput.Pack(halves.Pad{DX: 1}) }
 	for range 2 {
 		m.Join(matchsim.Plan{Profile: path, Play: right})
 	}
@@ -29,7 +30,7 @@ func TestAHalfThatPresentsItselfFillsTheView(t *testing.T) {
 	replica, _ := c.Core.Strategy().(systems.Replicated).Replica()
 	ahead := map[int]float64{}
 	for e, shown := range view.Sim.Image().Motions {
-		if s, ok := dotSeats.ReadAt(replica, e); ok {
+		if s, ok := halves.Seats.ReadAt(replica, e); ok {
 			received, _ := replica.Motion(e)
 			ahead[int(s.Player)] = (shown.Pos.X - received.Pos.X).Float() * 60 / 4 // in ticks
 		}

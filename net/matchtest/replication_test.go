@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/net/matchsim"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -41,8 +42,8 @@ func tagGame() *ecs.Game {
 			tags.Add(w, target, m)
 			tagged.Emit(w, target, m)
 		case orderSpawn:
-			e := w.Spawn(ecs.OwnedByWorld, dotBodies, tags)
-			dotBodies.Put(w, e, dotBody{Pos: fixed.Vec2{X: fixed.FromInt(5)}})
+			e := w.Spawn(ecs.OwnedByWorld, halves.Bodies, tags)
+			halves.Bodies.Put(w, e, halves.Body{Pos: fixed.Vec2{X: fixed.FromInt(5)}})
 		case orderDespawn:
 			w.Despawn(target)
 		}
@@ -99,7 +100,7 @@ func reachEveryPeer(t *testing.T, s systems.Strategy) {
 			return ok && m == want
 		}
 	}
-	avatar := avatarOf(m.Room.World(), 1)
+	avatar := halves.Dot(m.Room.World(), 1)
 	order(0, avatar, orderTag)
 	order(1, avatar, orderTag)
 	everywhere("two tags", hasTag(avatar, tag{By: 1, Count: 2}))
@@ -109,7 +110,7 @@ func reachEveryPeer(t *testing.T, s systems.Strategy) {
 		}
 	}
 	crates := func(w *ecs.World) (list []ecs.Entity) {
-		for e := range ecs.NewQuery1(ecs.Read(tags), ecs.Without(dotSeats)).All(w) {
+		for e := range ecs.NewQuery1(ecs.Read(tags), ecs.Without(halves.Seats)).All(w) {
 			list = append(list, e.Entity())
 		}
 		return list

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/matchsim"
+	"tendon/net/matchsim/halves"
 )
 
 // scenarios are the scenarios of Conformance.
@@ -62,7 +63,7 @@ func joinLate(s *stage) *matchsim.Client {
 
 // avatar returns the server's entity of a client's player.
 func (s *stage) avatar(c *matchsim.Client) ecs.Entity {
-	return avatarOf(s.Room.World(), ecs.Player(c.Seat()))
+	return halves.Dot(s.Room.World(), ecs.Player(c.Seat()))
 }
 
 // connections counts a client's connections that the room serves.
@@ -98,7 +99,7 @@ func reconnectInTime(s *stage) *matchsim.Client {
 		s.fail("the client of seat %d has seat %d, reconnected %d times, and differed at %d ticks", seat, c.Seat(),
 			c.Core.Stats().Reconnects-reconnects, c.Mismatches)
 	}
-	if now := avatarOf(s.Room.World(), ecs.Player(seat)); avatar.IsZero() || now != avatar {
+	if now := halves.Dot(s.Room.World(), ecs.Player(seat)); avatar.IsZero() || now != avatar {
 		s.fail("the avatar was %v and is %v", avatar, now)
 	}
 	return c
@@ -140,7 +141,7 @@ func spectate(s *stage) *matchsim.Client {
 		return c
 	}
 	s.checkImage(c, since)
-	c.Core.SetInput(dotInput.Pack(dotPad{DX: 1, Throw: true})) // must have no effect
+	c.Core.SetInput(halves.PadInput.Pack(halves.Pad{DX: 1, Throw: true})) // must have no effect
 	if err := c.Core.Order(ecs.Entity{}, []byte{1}); !errors.Is(err, client.ErrNotLive) {
 		s.fail("a spectator's order: %v", err)
 	}
@@ -196,7 +197,7 @@ func wrongBit(s *stage) *matchsim.Client {
 func leave(s *stage) *matchsim.Client {
 	c := s.Clients[1]
 	seat := ecs.Player(c.Seat())
-	avatar := avatarOf(s.Room.World(), seat)
+	avatar := halves.Dot(s.Room.World(), seat)
 	c.Leave()
 	s.Run(3 * time.Second)
 	s.wantOrders(0, 1)

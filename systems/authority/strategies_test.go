@@ -20,7 +20,7 @@ import (
 // A match that ends is decided once, in its tick. Under lockstep the players vote; without votes the server replays.
 func TestEachServerDecidesAMatchThatEnded(t *testing.T) {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy} {
-		game := halves.Ships(60)
+		game := halves.Dots()
 		game.Result = func(w *ecs.World) []byte {
 			if w.Tick() == 5 {
 				return []byte("won")
@@ -56,7 +56,7 @@ func TestEachServerRepeatsTheInputOfAnAdoptedTick(t *testing.T) {
 	held := halves.PadInput.Pack(halves.Pad{DX: 1})
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy} {
 		var last ecs.InputBytes
-		half, err := s.NewServer(systems.ServerConfig{World: halves.NewWorld(t, halves.Ships(60), 1), Peers: 1,
+		half, err := s.NewServer(systems.ServerConfig{World: halves.NewWorld(t, halves.Dots(), 1), Peers: 1,
 			Taken: func(f systems.FinalTick) { last = f.Inputs[0] }})
 		if err != nil {
 			t.Fatal(err)

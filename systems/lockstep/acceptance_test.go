@@ -62,8 +62,8 @@ func TestLS01EveryClientExecutesTheServersLog(t *testing.T) {
 					n := r.Net.Counters(r.Node, c.peer.Node)
 					losses += int(n.Lost)
 					stalls += c.lost
-					t.Logf("client %d: c %d of %d, stalled %.2f %%, lag p50 %v p99 %v, %d bytes", c.peer.ID, c.Stats().Present, r.Server.Done(), c.stallShare(),
-						percentile(c.lagValues(), .5).Round(ms), percentile(c.lagValues(), .99).Round(ms), c.peer.Bytes)
+					t.Logf("client %d: c %d of %d, stalled %.2f %%, lag p50 %v p99 %v", c.peer.ID, c.Stats().Present, r.Server.Done(), c.stallShare(),
+						percentile(c.lagValues(), .5).Round(ms), percentile(c.lagValues(), .99).Round(ms))
 				}
 				if lossy := p.Down.Loss >= 0.01; lossy && losses == 0 {
 					t.Error("the run proves nothing: nothing was lost")
@@ -253,7 +253,7 @@ func TestLS12TwoOperationsOfOneFrameAreBothCarriedOutInOrder(t *testing.T) {
 			c.peer.Between = func(now systems.Time) {
 				if r.Net.Now() == orders {
 					for _, payload := range []string{"first", "second"} {
-						if err := c.Order(ecs.Entity{}, []byte(payload), r.ToServer(c.peer)); err != nil {
+						if err := c.Order(ecs.Entity{}, []byte(payload), c.peer); err != nil {
 							t.Error(err)
 						}
 					}
@@ -491,7 +491,7 @@ func TestWaitingStallsForTheSlowestAndNotForTheAbsent(t *testing.T) {
 		checked := 0
 		r.Net.Every(r.Node, 1, 60, func(int64, simnet.Time) {
 			for _, c := range r.clients {
-				if f, spoke := complete[c.peer.ID]; spoke && c.peer.Served() && c.live != 0 {
+				if f, spoke := complete[c.peer.ID]; spoke && c.peer.Served != 0 && c.live != 0 {
 					if checked++; r.Server.Done() > f {
 						t.Fatalf("frame %d has ended, client %d has sent operations up to %d", r.Server.Done(), c.peer.ID, f)
 					}

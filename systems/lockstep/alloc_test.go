@@ -15,7 +15,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			c := way.config
 			c.Backlog = 40 << 10 // so that the log is as full as it gets
-			l := newLoop(t, c, testGame(60), 2, 3, zigzag)
+			l := newLoop(t, c, testGame(), 2, 3, zigzag)
 			for range 3000 {
 				l.Step()
 			}

@@ -19,7 +19,7 @@ func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
 	}
 	for _, hz := range []int{20, 30, 59, 144, 240} {
 		for _, reliable := range []bool{false, true} {
-			m := newMatch(t, testGame(60), 20, Config{Reliable: reliable})
+			m := newMatch(t, testGame(), 20, Config{Reliable: reliable})
 			made, last := 0, 0
 			p := m.join(profile(t, "P2"), simnet.Clock{DriftPPM: 200}, 0, hz, func(p *player, f int) pad {
 				press := p.Live() && f >= last+hz/2 && m.Net.Now() < 18*time.Second
@@ -27,14 +27,14 @@ func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
 					made++
 					last = f
 				}
-				return pad{Fire: press, DX: int8(f / hz % 2)}
+				return pad{Throw: press, DX: int8(f / hz % 2)}
 			})
 			m.Net.RunUntil(3 * time.Second)
 			p.forget()
 			m.Net.RunUntil(20 * time.Second)
 			had := 0
 			for f := ecs.Tick(1); f <= m.server.Done(); f++ {
-				if padInput.Unpack(m.Ticks[f].Inputs[0]).Fire {
+				if padInput.Unpack(m.Ticks[f].Inputs[0]).Throw {
 					had++
 				}
 			}
@@ -51,7 +51,7 @@ func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
 // A client that was suspended takes up again what came meanwhile; it did not stall.
 func TestASuspendedClientCatchesUp(t *testing.T) {
 	for _, away := range []time.Duration{time.Second, 4 * time.Second, 30 * time.Second} {
-		m := newMatch(t, testGame(60), 21, Config{})
+		m := newMatch(t, testGame(), 21, Config{})
 		m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
 		c := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
 		m.Net.RunUntil(4 * time.Second)
@@ -69,7 +69,7 @@ func TestASuspendedClientCatchesUp(t *testing.T) {
 // measured.
 func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
 	for _, told := range []bool{false, true} {
-		m := newMatch(t, testGame(60), 22, Config{OnDemand: true})
+		m := newMatch(t, testGame(), 22, Config{OnDemand: true})
 		m.join(profile(t, "P1"), simnet.Clock{}, 0, 60, wander(1))
 		m.Net.RunUntil(20 * time.Second)
 		var spent systems.Time
@@ -177,28 +177,26 @@ func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
 // A client receives the frames to catch up with on the reliable channel. If the last of them is lost, the following
 // datagrams contain it too, so no gap is left that only a timeout closes.
 func TestDatagramsRepeatLostReliableFrames(t *testing.T) {
-	l := newLoop(t, Config{}, testGame(60), 1, 2, zigzag)
+	l := newLoop(t, Config{}, testGame(), 1, 2, zigzag)
 	for range 40 {
 		l.Step()
 	}
-	c, now := l.clients[0], systems.Time(l.Tick)*l.Length
+	c, p := l.clients[0], l.Peers[0]
 	var s image.Snapshot
 	c.World().Image().Save(&s)
 	encoded, have := s.AppendImage(nil), c.at()
 	for range 20 {
 		l.Step()
 	}
-	if err := c.World().Image().Load(encoded); err != nil {
-		t.Fatal(err)
-	}
-	c.Load(now, l.server.Done(), 4*l.Length)
+	p.Take(encoded)
+	p.Load(l.server.Done())
 	l.Delays = func(toClient bool, _ int, ch systems.Channel, message []byte) []int {
 		if toClient && ch == systems.Reliable && message[0] == kindSync {
 			return nil
 		}
 		return []int{0}
 	}
-	l.server.Open(0, 0, have, now, l)
+	p.OpenNow(have)
 	l.Run(60)
 	if !c.Live() || c.at()+20 < l.server.Done() {
 		t.Errorf("without anything that was sent reliably: at frame %d of %d, live %v", c.at(), l.server.Done(), c.Live())

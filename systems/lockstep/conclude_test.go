@@ -86,7 +86,7 @@ func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
 	m.Net.RunUntil(2 * time.Second)
 	lie := resultMessage{tick: 50, result: []byte("ours")}
 	for p := range systems.Peer(3) {
-		if err := m.server.Receive(p, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m.ToClients()); err != nil {
+		if err := m.server.Receive(p, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
 
 // Every match that ended since the last one that was decided is, in order, however many there are.
 func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
-	game, most := testGame(60), 3*64
+	game, most := testGame(), 3*64
 	game.Result = func(w *ecs.World) []byte {
 		if f := int(w.Tick()); f > 300 && f <= 300+most {
 			return []byte{byte(f), byte(f >> 8)}
@@ -155,7 +155,7 @@ func TestVotersAreThePlayersAtTheEnd(t *testing.T) {
 		m.Net.At(tickAt(400)+1, func() { // before anybody has executed frame 400
 			m.clients[1].peer.Off = true
 			m.server.Close(1)
-			m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 1}, m.ToClients())
+			m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 1}, m)
 			if way.comes {
 				m.join(profile(t, "P2"), simnet.Clock{}, 2, 60, wander(9))
 			}
@@ -180,7 +180,7 @@ func TestAClaimOfATickInWhichOneWasAloneDecidesNothing(t *testing.T) {
 	}
 	m.Net.RunUntil(4 * time.Second)
 	lie := resultMessage{tick: 100, result: []byte("mine")}
-	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m.ToClients()); err != nil {
+	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m); err != nil {
 		t.Fatal(err)
 	}
 	m.Net.RunUntil(6 * time.Second)

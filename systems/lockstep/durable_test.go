@@ -15,12 +15,12 @@ func (c *counted) Send(systems.Peer, systems.Channel, []byte) { *c++ }
 // A room that cannot write its journal calls Tick and no Send. A match that waits for players repeats its last sync to
 // a peer that asks again. That sync must not promise frames that are not durable.
 func TestARepeatedSyncPromisesOnlyDurableFrames(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	l := newLoop(t, Config{Interval: 1, Closing: Waiting}, game, 1, 1, zigzag)
 	for range 100 {
 		l.Step()
 	}
-	s, now := l.server, systems.Time(l.Tick)*l.Length
+	s, now := l.server, l.Net.Now()
 	ask := func(received ecs.Tick) (answers int) {
 		now += resendHeld
 		m := opsMessage{received: received, executed: received, live: true}

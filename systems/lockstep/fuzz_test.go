@@ -15,7 +15,7 @@ const near = 1000
 
 func seedOps(f *testing.F, game *ecs.Game) {
 	for _, m := range []opsMessage{{}, {received: 1010, executed: 1001, live: true, lead: 9, stalled: 300},
-		{received: 990, executed: 990, first: 77, ops: []op{{in: padInput.Pack(pad{DX: 1, Fire: true})}, {isOrder: true, target: ecs.Entity{Row: 8, Born: 900}, payload: []byte("buy")}, {}}}} {
+		{received: 990, executed: 990, first: 77, ops: []op{{in: padInput.Pack(pad{DX: 1, Throw: true})}, {isOrder: true, target: ecs.Entity{Row: 8, Born: 900}, payload: []byte("buy")}, {}}}} {
 		message, _ := m.append(nil, game)
 		f.Add(message)
 	}
@@ -32,7 +32,7 @@ func seedStamped(f *testing.F, game *ecs.Game) {
 func seedSyncs(f *testing.F, game *ecs.Game) {
 	l := newLoop(f, Config{}, game, 2, 0, zigzag)
 	for range 40 {
-		l.Tick++
+		l.Next()
 		l.server.Tick(0)
 		head := l.server.head(&l.server.Peers[0], 1)
 		l.server.write(&head, systems.MaxDatagram, 0)
@@ -42,7 +42,7 @@ func seedSyncs(f *testing.F, game *ecs.Game) {
 
 // A message that decodes is encoded to the same bytes. Any other is an error. The number of operations is bounded.
 func FuzzOps(f *testing.F) {
-	game := testGame(60)
+	game := testGame()
 	seedOps(f, game)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m opsMessage
@@ -59,7 +59,7 @@ func FuzzOps(f *testing.F) {
 }
 
 func FuzzStamped(f *testing.F) {
-	game := testGame(60)
+	game := testGame()
 	seedStamped(f, game)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var s stamped
@@ -92,12 +92,12 @@ func FuzzHashAndResult(f *testing.F) {
 
 // A frame that decodes is encoded to the same bits.
 func FuzzFrame(f *testing.F) {
-	game := testGame(60)
+	game := testGame()
 	f.Add([]byte{0})
 	f.Add([]byte{1, 0xff, 7, 8, 9})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		frame, before := newFrame(game), make([]ecs.InputBytes, game.MaxPlayers)
-		before[1] = padInput.Pack(pad{DX: 3, Fire: true})
+		before[1] = padInput.Pack(pad{DX: 3, Throw: true})
 		r := wire.NewBitReader(data)
 		if _, whole, ok := frame.read(&r, before, game); !ok || !whole || r.Err() != nil {
 			return
@@ -131,7 +131,7 @@ func FuzzParams(f *testing.F) {
 
 // No message makes a running server or a running client panic or grow.
 func FuzzReceive(f *testing.F) {
-	game := testGame(60)
+	game := testGame()
 	seedOps(f, game)
 	seedStamped(f, game)
 	seedSyncs(f, game)
@@ -141,6 +141,7 @@ func FuzzReceive(f *testing.F) {
 	for range 200 {
 		l.Step()
 	}
+	l.Delays = func(bool, int, systems.Channel, []byte) []int { return nil } // nothing is sent
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
 			_ = l.server.Receive(0, ch, data, 0, l)
@@ -148,7 +149,6 @@ func FuzzReceive(f *testing.F) {
 		}
 		c := l.clients[1]
 		c.Frame(systems.Time(l.Tick+300) * l.Length)
-		l.DropAll()
 		if waiting(l.server) > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.list) > maxQueue {
 			t.Fatal(waiting(l.server), len(c.incoming.held), c.log.bytes)
 		}

@@ -13,11 +13,11 @@ import (
 
 // receive passes the server a message of peer 0.
 func (l *loop) receive(ch systems.Channel, message []byte) error {
-	return l.server.Receive(0, ch, message, systems.Time(l.Tick)*l.Length, l)
+	return l.server.Receive(0, ch, message, l.Net.Now(), l)
 }
 
 func newRunning(t testing.TB, c Config) *loop {
-	l := newLoop(t, c, testGame(60), 2, 2, zigzag)
+	l := newLoop(t, c, testGame(), 2, 2, zigzag)
 	for range 120 {
 		l.Step()
 	}

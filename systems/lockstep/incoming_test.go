@@ -10,7 +10,7 @@ import (
 // The client then still has the inputs that those frames are coded against.
 func TestInputsBeforeReliableFramesAreKept(t *testing.T) {
 	var in incoming
-	in.init(testGame(60))
+	in.init(testGame())
 	for f := ecs.Tick(1000); f <= 1000+redundant+1; f++ {
 		in.remember(f, []ecs.InputBytes{{byte(f)}, {}})
 	}

@@ -2,7 +2,6 @@ package lockstep
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -19,13 +18,18 @@ type pad = halves.Pad
 
 var (
 	padInput = halves.PadInput
-	ships    = halves.AllShips
-	testGame = halves.Ships
+	steered  = halves.Steered
 	zigzag   = halves.Zigzag
 	profile  = halves.Profile
 	newWorld = halves.NewWorld
 	imageOf  = halves.Image
 )
+
+func testGame() *ecs.Game {
+	g := halves.Dots()
+	g.MaxPlayers = 4
+	return g
+}
 
 // wander plays at random, by a seed.
 func wander(seed uint64) func(*player, int) pad {
@@ -63,12 +67,8 @@ func (e entered) String() string {
 }
 
 func enteredOf(f systems.FinalTick) entered {
-	e := entered{inputs: slices.Clone(f.Inputs)}
-	for _, o := range f.Orders {
-		o.Payload = slices.Clone(o.Payload)
-		e.orders = append(e.orders, o)
-	}
-	return e
+	t := halves.Clone(f)
+	return entered{inputs: t.Inputs, orders: t.Orders}
 }
 
 // stall is a time in which a client could not compute frame c + 1, which was due.
@@ -106,7 +106,7 @@ type executed struct {
 // newMatch starts a server whose frame f ends at f/TickRate. change, if any, changes the server's Config.
 func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config, change ...func(*systems.ServerConfig)) *match {
 	m := &match{config: c}
-	m.Match = halves.New(t, halves.Config{Game: game, Strategy: New(c), Seed: seed, Server: func(sc *systems.ServerConfig) {
+	m.Match = halves.New(t, halves.Config{Game: game, Strategy: New(c), Seed: seed, Change: func(sc *systems.ServerConfig) {
 		sc.States = !c.OnDemand
 		for _, f := range change {
 			f(sc)
@@ -134,7 +134,7 @@ func (m *match) add(plan halves.Plan, play func(*player, int) pad) *player {
 		}
 	}
 	plan.Input = func(frame int) ecs.InputBytes { return padInput.Pack(play(p, frame)) }
-	plan.Before, plan.After = p.beforeFrame, p.afterFrame
+	plan.Display = p.display
 	plan.Receive = func(ch systems.Channel, message []byte, now time.Duration) error {
 		err := p.Receive(ch, message, now)
 		p.wantOrder()
@@ -173,9 +173,9 @@ func (p *player) wantOrder() {
 	}
 }
 
-func (p *player) beforeFrame(time.Duration) { p.before, p.counted = p.at(), p.Stats() }
-
-func (p *player) afterFrame(time.Duration) {
+func (p *player) display(now time.Duration) {
+	p.before, p.counted = p.at(), p.Stats()
+	p.peer.Frame(now)
 	p.countStalls()
 	p.wantOrder()
 	p.compare()
@@ -242,7 +242,7 @@ func (p *player) forget() { p.lags, p.stalls, p.due = p.lags[:0], p.stalls[:0], 
 
 // four starts a match of four players at random.
 func four(t testing.TB, path simnet.Profile, seed uint64, c Config) *match {
-	m := newMatch(t, testGame(60), seed, c)
+	m := newMatch(t, testGame(), seed, c)
 	for s := range 4 {
 		m.join(path, simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(40*s - 60)}, s, 60, wander(seed+uint64(s)))
 	}
@@ -256,21 +256,14 @@ type loop struct {
 	clients []*Client
 }
 
-func loopConfig(c Config, game *ecs.Game, way int, input func(seat, tick int) pad) halves.LoopConfig {
-	return halves.LoopConfig{Game: game, Strategy: New(c), Up: way, Down: way,
-		Input: func(seat, tick int) ecs.InputBytes { return padInput.Pack(input(seat, tick)) }}
-}
-
 // newLoop returns a loop of players with a delay of way ticks in each direction.
 func newLoop(t testing.TB, c Config, game *ecs.Game, players, way int, input func(seat, tick int) pad) *loop {
 	t.Helper()
-	return loopOf(halves.NewPlayers(t, loopConfig(c, game, way, input), players, nil))
-}
-
-func loopOf(l *halves.Loop) *loop {
-	of := &loop{Loop: l, server: l.Server.Server.(*Server)}
-	for _, c := range l.Clients {
-		of.clients = append(of.clients, c.(*Client))
+	l := &loop{Loop: halves.NewLoop(t, halves.Config{Game: game, Strategy: New(c), Seed: 1}, way, way)}
+	l.server = l.Server.Server.(*Server)
+	l.AddPlayers(players, func(seat, tick int) ecs.InputBytes { return padInput.Pack(input(seat, tick)) })
+	for _, p := range l.Peers {
+		l.clients = append(l.clients, p.Half.(*Client))
 	}
-	return of
+	return l
 }

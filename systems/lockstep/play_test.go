@@ -63,7 +63,7 @@ func shop(m *match) {
 	for i, c := range m.clients {
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
 			if p.Live() && p.peer.Frames%(70+i) == 0 && !p.own.full() {
-				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.peer.Frames*37%1025), m.ToServer(p.peer)); err != nil {
+				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.peer.Frames*37%1025), p.peer); err != nil {
 					m.T.Error(err)
 				}
 			}
@@ -74,14 +74,10 @@ func shop(m *match) {
 // article starts one client of the article's mode whose frames come at the times of vector LS-SYNC5. It begins with
 // every operation that is to be in the match still to come.
 func article(t testing.TB, c Config, play func(*player, int) pad, change func(m *match, p *player)) (*match, *player) {
-	m := newMatch(t, testGame(60), 5, c)
+	m := newMatch(t, testGame(), 5, c)
 	path := simnet.Symmetric("10", "10", simnet.Path{Delay: 10 * ms})
 	p := m.add(halves.Plan{Path: path, Phase: firstFrame}, play)
-	if err := p.World().Image().Load(imageOf(m.server.World())); err != nil {
-		t.Fatal(err)
-	}
-	p.peer.Load(0)
-	p.peer.OpenNow(0)
+	p.peer.Enter()
 	if change != nil {
 		change(m, p)
 	}
@@ -165,7 +161,7 @@ func (m *match) until(done func() bool) {
 // LS-08: who comes back with a state is sent what follows it, once, and little else.
 func TestComingBackCostsTheFramesThatAreMissing(t *testing.T) {
 	for _, reliable := range []bool{false, true} {
-		m := newMatch(t, testGame(60), 8, Config{Reliable: reliable})
+		m := newMatch(t, testGame(), 8, Config{Reliable: reliable})
 		m.join(profile(t, "P0"), simnet.Clock{}, 0, 60, wander(1))
 		p := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
 		m.Net.RunUntil(4 * time.Second)
@@ -197,14 +193,14 @@ func TestComingBackCostsTheFramesThatAreMissing(t *testing.T) {
 // LS-13: an operation belongs to the frame that is running when it arrives, and never to one that was promised.
 func TestAnOperationAtTheEndOfAFrameBelongsToIt(t *testing.T) {
 	for _, late := range []simnet.Time{0, 1} {
-		m := newMatch(t, testGame(60), 13, Config{Interval: 5})
+		m := newMatch(t, testGame(), 13, Config{Interval: 5})
 		p := m.add(halves.Plan{}, idle)
 		p.peer.Off = true // all that it sends is the message below
 		p.peer.Load(0)
 		p.peer.OpenNow(0)
 		ops := opsMessage{live: true, first: 1, ops: []op{{in: padInput.Pack(pad{DX: 1})}}}
 		message, _ := ops.append(nil, m.Game)
-		m.Net.At(tickAt(10)+late, func() { m.ToServer(p.peer).Send(0, systems.Datagram, message) })
+		m.Net.At(tickAt(10)+late, func() { p.peer.Send(0, systems.Datagram, message) })
 		m.Net.RunUntil(time.Second)
 		for f := ecs.Tick(1); f < 30; f++ {
 			want := f >= 10+ecs.Tick(late)
@@ -220,8 +216,8 @@ func TestAnOperationAtTheEndOfAFrameBelongsToIt(t *testing.T) {
 func TestSeveralOperationsOfOneFrameAreAllKept(t *testing.T) {
 	m, p := article(t, Config{}, idle, nil)
 	m.Net.RunUntil(time.Second)
-	out := m.ToServer(p.peer)
-	p.own.add(op{in: padInput.Pack(pad{DX: 1, Fire: true})})
+	out := p.peer
+	p.own.add(op{in: padInput.Pack(pad{DX: 1, Throw: true})})
 	p.own.add(op{in: padInput.Pack(pad{DX: -1})})
 	for _, payload := range []string{"a", "bb"} {
 		if err := p.Order(ecs.Entity{}, []byte(payload), out); err != nil {
@@ -234,7 +230,7 @@ func TestSeveralOperationsOfOneFrameAreAllKept(t *testing.T) {
 		for _, o := range m.Ticks[f].Orders {
 			orders += fmt.Sprint(f, string(o.Payload), " ")
 		}
-		if in := padInput.Unpack(m.Ticks[f].Inputs[0]); in.Fire {
+		if in := padInput.Unpack(m.Ticks[f].Inputs[0]); in.Throw {
 			presses++
 			if in.DX != -1 {
 				t.Errorf("frame %d: %+v", f, in)

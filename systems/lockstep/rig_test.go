@@ -309,7 +309,7 @@ type options struct {
 func (r *rig) add(o options) *client {
 	c := &client{rig: r, play: o.play, ran: map[ecs.Tick]time.Duration{}}
 	c.peer = r.Add(halves.Plan{Path: o.path, Clock: o.clock, Hz: o.hz, Phase: o.epoch, Game: o.game,
-		Config: systems.ClientConfig{Seat: o.seat, Taken: c.executed}, Receive: c.receive, Before: c.beforeFrame, After: c.afterFrame})
+		Config: systems.ClientConfig{Seat: o.seat, Taken: c.executed}, Input: c.input, Receive: c.receive, Display: c.frame})
 	c.Client = c.peer.Half
 	r.clients = append(r.clients, c)
 	return c
@@ -332,10 +332,8 @@ func (r *rig) joins(o options) *client {
 
 // load makes the client take over an image.
 func (c *client) load(encoded []byte) {
-	if err := c.peer.World.Image().Load(encoded); err != nil {
-		c.rig.T.Fatal(err)
-	}
-	c.peer.Faulty, c.peer.Off = false, false
+	c.peer.Take(encoded)
+	c.peer.Off = false
 	c.peer.Load(c.rig.Server.Done())
 }
 
@@ -396,20 +394,21 @@ func (c *client) executed(f systems.FinalTick) {
 	}
 }
 
-func (c *client) beforeFrame(time.Duration) {
-	c.loaded()
+func (c *client) input(frame int) ecs.InputBytes {
 	if c.play != nil {
-		in := c.play(c, c.peer.Frames-1)
+		in := c.play(c, frame)
 		if in.Held != c.pad.Held && c.Live() {
 			c.pressed[in.Held] = c.rig.Net.Now()
 		}
 		c.pad = in
-		c.SetInput(padInput.Pack(in))
 	}
-	c.before, c.stalled = c.peer.World.Tick(), c.Stats().Stalls
+	return padInput.Pack(c.pad)
 }
 
-func (c *client) afterFrame(time.Duration) {
+func (c *client) frame(now time.Duration) {
+	c.loaded()
+	c.before, c.stalled = c.peer.World.Tick(), c.Stats().Stalls
+	c.peer.Frame(now)
 	c.countStalls()
 	if c.Live() && c.live == 0 {
 		c.live = c.rig.Net.Now()
@@ -512,7 +511,7 @@ func (c *client) busy(seed uint64) {
 	c.peer.Between = func(time.Duration) {
 		if c.Live() && rand.Chance(1, 60) {
 			payload := []byte{byte(c.peer.Config.Seat), byte(rand.IntN(256)), byte(c.peer.Frames)}
-			_ = c.Order(ecs.Entity{}, payload, c.rig.ToServer(c.peer)) // refused while too many are pending
+			_ = c.Order(ecs.Entity{}, payload, c.peer) // refused while too many are pending
 		}
 	}
 }

@@ -18,12 +18,12 @@ func ending(ticks ...ecs.Tick) *ecs.Game {
 	if len(ticks) == 0 {
 		ticks = []ecs.Tick{400}
 	}
-	g := testGame(60)
+	g := testGame()
 	g.Result = func(w *ecs.World) (result []byte) {
 		if !slices.Contains(ticks, w.Tick()) {
 			return nil
 		}
-		for e := range ships.All(w) {
+		for e := range steered.All(w) {
 			result = append(result, byte(e.A.Pos.X.Floor()), byte(e.A.Pos.Y.Floor()))
 		}
 		return append(result, 'e')
@@ -147,7 +147,7 @@ func TestAFalseEndIsNotDecided(t *testing.T) {
 	}
 	m.Net.RunUntil(2 * time.Second)
 	lie := resultMessage{tick: 50, result: []byte("mine")}
-	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m.ToClients()); err != nil {
+	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m); err != nil {
 		t.Fatal(err)
 	}
 	m.Net.RunUntil(4 * time.Second)
@@ -162,7 +162,7 @@ func TestAFalseEndIsNotDecided(t *testing.T) {
 
 // A client that differs for the third time is expelled.
 func TestAThirdDesyncExpels(t *testing.T) {
-	m := newMatch(t, testGame(60), 3, Config{})
+	m := newMatch(t, testGame(), 3, Config{})
 	for s := range 3 {
 		m.join(profile(t, "P1"), simnet.Clock{}, s, 60, wander(uint64(s)))
 	}

@@ -134,7 +134,7 @@ func (v election) register(r *rig, p int, who byte) {
 		c.onFrame = func() {
 			if c.Stats().Present >= ending && !sent {
 				sent = true
-				r.ToServer(c.peer).Send(0, systems.Reliable, resultMessage(ending, r.frames[ending].sum, []byte("something else")))
+				c.peer.Send(0, systems.Reliable, resultMessage(ending, r.frames[ending].sum, []byte("something else")))
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func (r *receiver) take(t *testing.T, v *vector) error {
 func padText(in ecs.InputBytes) string {
 	p := padInput.Unpack(in)
 	text := fmt.Sprintf("%d,%d", p.DX, p.DY)
-	if p.Fire {
+	if p.Throw {
 		text += "!"
 	}
 	return text
@@ -188,7 +188,7 @@ func (p phrase) scan(format string, into ...any) {
 func (p phrase) pads() (inputs []ecs.InputBytes) {
 	_, pads, _ := strings.Cut(p.text, " ")
 	for _, word := range strings.Fields(pads) {
-		now := pad{Fire: strings.HasSuffix(word, "!")}
+		now := pad{Throw: strings.HasSuffix(word, "!")}
 		phrase{p.t, strings.TrimSuffix(word, "!")}.scan("%d,%d", &now.DX, &now.DY)
 		inputs = append(inputs, padInput.Pack(now))
 	}

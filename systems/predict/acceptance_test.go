@@ -139,10 +139,9 @@ func TestAClientBehindTheServerAdoptsItsState(t *testing.T) {
 	r.Run(20)
 	r.forget()
 	for range 90 { // the window is dragged: messages arrive, and no frames run
-		r.Tick++
+		r.Next()
 		r.server.Tick(r.Now() + r.Length)
 		r.server.Send(r.Now(), r)
-		r.Deliver(0)
 	}
 	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.Tick != c.Received || c.pending.count != 0 {
 		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.Tick, c.Received, c.pending.count)
@@ -238,12 +237,13 @@ func TestASuspendedClientSkipsMissedTicks(t *testing.T) {
 	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
 	r.Run(10)
+	r.Peers[0].Deaf = true
 	for range 600 { // in the background: no frames run, and the socket is not read
-		r.Tick++
+		r.Next()
 		r.server.Tick(r.Now() + r.Length)
 		r.server.Send(r.Now(), r)
-		r.Discard(0)
 	}
+	r.Peers[0].Deaf = false
 	before := c.Tick
 	steps, sent, bytes := 0, 0, 0
 	r.lose = func(toClient bool, _ int, message []byte) bool {
@@ -254,7 +254,7 @@ func TestASuspendedClientSkipsMissedTicks(t *testing.T) {
 		return false
 	}
 	hooks[c.World()] = func(*ecs.World) { steps++ }
-	r.Frame(0)
+	r.Peers[0].Frame(r.Now())
 	if steps > clock.MaxSteps || sent > 1 || bytes > systems.MaxDatagram || c.Tick > before+clock.MaxSteps {
 		t.Errorf("one frame computed %d ticks and sent %d messages of up to %d bytes", steps, sent, bytes)
 	}
@@ -339,7 +339,7 @@ func TestTwoRocketsOfOneTickAreTheServersTwo(t *testing.T) {
 		t.Errorf("%+v, %d rockets are left", c.counts, len(rocketsIn(c.World())))
 	}
 	if r.effectsOf(0, ecs.EffectPredicted, is(r.Game, fired)) != 2 || r.effectsOf(0, ecs.EffectConfirmed, is(r.Game, fired)) != 2 {
-		t.Errorf("effects %+v", r.effects[0])
+		t.Errorf("effects %+v", r.Peers[0].Effects)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestRocketsThatTheServerRefusedAreWithdrawn(t *testing.T) {
 	}
 	r.Run(12)
 	if count() != 0 || r.clients[0].counts.Corrections != 1 || r.effectsOf(0, ecs.EffectCancelled, is(r.Game, fired)) != 2 {
-		t.Errorf("%d rockets are left, %+v, effects %v", count(), r.clients[0].counts, r.effects[0])
+		t.Errorf("%d rockets are left, %+v, effects %v", count(), r.clients[0].counts, r.Peers[0].Effects)
 	}
 }
 

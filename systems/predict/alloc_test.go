@@ -37,7 +37,13 @@ func allocatesNothing(t *testing.T, config Config) {
 		}
 		views = append(views, v)
 	}
-	r.Effect, r.Shown = nil, func(seat int) { r.clients[seat].Present(views[seat], r.Now()) }
+	for seat, p := range r.Peers {
+		p.Display = func(now systems.Time) {
+			p.Frame(now)
+			p.Effects = p.Effects[:0]
+			r.clients[seat].Present(views[seat], now)
+		}
+	}
 	step := func() {
 		for seat := range r.pads {
 			k := r.Tick + 3*seat

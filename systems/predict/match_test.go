@@ -81,15 +81,19 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 		m.T.Fatal(err)
 	}
 	p := &player{match: m, play: play, view: view, effects: map[image.EventKey][]ecs.EffectStatus{}}
-	p.peer = m.Match.Join(halves.Plan{Path: path, Clock: clock, Config: c, Hz: hz, FromOpen: true, After: p.afterFrame,
-		Input:  func(f int) ecs.InputBytes { p.lastIn = p.play(p, f); return padInput.Pack(p.lastIn) },
-		Effect: func(e systems.Effect) { p.effects[e.Event.Key] = append(p.effects[e.Event.Key], e.Status) }})
+	p.peer = m.Match.Join(halves.Plan{Path: path, Clock: clock, Config: c, Hz: hz, FromOpen: true, Display: p.display,
+		Input: func(f int) ecs.InputBytes { p.lastIn = p.play(p, f); return padInput.Pack(p.lastIn) }})
 	p.Client = p.peer.Half.(*Client)
 	m.clients = append(m.clients, p)
 	return p
 }
 
-func (p *player) afterFrame(now time.Duration) {
+func (p *player) display(now time.Duration) {
+	p.peer.Frame(now)
+	for _, e := range p.peer.Effects {
+		p.effects[e.Event.Key] = append(p.effects[e.Event.Key], e.Status)
+	}
+	p.peer.Effects = p.peer.Effects[:0]
 	if p.loads != p.peer.Loads {
 		p.loads, p.next, p.seen = p.peer.Loads, p.peer.Image, false
 	}

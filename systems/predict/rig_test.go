@@ -15,46 +15,41 @@ import (
 type rig struct {
 	*halves.Loop
 	t       testing.TB
+	Up      int // delays, in ticks
+	Down    int
 	server  *Server
 	clients []*Client
 	pads    []pad
 	press   []pad // for one frame
 	lose    func(toClient bool, seat int, message []byte) bool
 	route   func(toClient bool, message []byte) (later []int) // by how many ticks each copy of a datagram is late
-	effects [][]systems.Effect
-	from    int // a frame that a test stores
+	from    int                                               // a frame that a test stores
 }
 
 // newRig returns a rig in which all players have joined and every clock has settled.
 func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc systems.ClientConfig) *rig {
 	t.Helper()
-	r := &rig{t: t, pads: make([]pad, players), press: make([]pad, players), effects: make([][]systems.Effect, players)}
-	strategy := New(c)
-	half, err := strategy.NewServer(systems.ServerConfig{World: newWorld(t, game), Peers: players})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.server = half.(*Server)
-	r.Loop = halves.NewLoop(halves.LoopConfig{Game: game, Strategy: strategy, Up: up, Down: down, Lead: 1, Delays: r.delays, Input: r.input,
-		Effect: func(seat int, e systems.Effect) { r.effects[seat] = append(r.effects[seat], e) }}, half)
+	t.Cleanup(func() { clear(hooks) })
+	r := &rig{t: t, Up: up, Down: down, pads: make([]pad, players), press: make([]pad, players)}
+	r.Loop = halves.NewLoop(t, halves.Config{Game: game, Strategy: New(c), Seed: 1, Lead: 1}, up, down)
+	r.server, r.Delays, r.NoRTT = r.Server.Server.(*Server), r.delays, true
 	for seat := range players {
-		r.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, r)
+		r.Seat(ecs.Player(seat))
 	}
 	for range up + down + 8 {
-		r.Tick++
+		r.Next()
 		r.server.Tick(r.Now() + r.Length)
 	}
 	encoded := halves.Image(r.server.World())
 	for seat := range players {
-		cc.World, cc.Seat = newWorld(t, game), seat
-		if err := cc.World.Image().Load(encoded); err != nil {
-			t.Fatal(err)
-		}
-		c := r.Add(t, cc).(*Client)
-		c.Load(r.Now(), r.server.Done()+ecs.Tick(up)-2, 0)
+		cc.Seat = seat
+		p := r.Add(halves.Plan{Config: cc, Input: func(int) ecs.InputBytes { return r.input(seat) }})
+		c := p.Half.(*Client)
+		p.Take(encoded)
+		p.Load(r.server.Done() + ecs.Tick(up) - 2)
 		c.line.Pacer.Shift(0.25) // away from where rounding decides
 		r.clients = append(r.clients, c)
-		r.server.Open(systems.Peer(seat), seat, r.server.Done(), r.Now(), r)
+		p.OpenNow(r.server.Done())
 	}
 	r.Run(2*(up+down) + 40*game.TickRate/(min(game.TickRate, max(c.SnapshotRate, 20))))
 	for seat, c := range r.clients {
@@ -71,7 +66,7 @@ func (r *rig) forget() {
 	for seat, c := range r.clients {
 		c.counts, c.Bodies.Used, c.Bodies.Refused = Counts{}, 0, 0
 		c.Counted.Rollbacks, c.Counted.Resimulated, c.Counted.Deepest, c.Counted.Stalls = 0, 0, 0, 0
-		r.effects[seat] = r.effects[seat][:0]
+		r.Peers[seat].Effects = r.Peers[seat].Effects[:0]
 	}
 }
 
@@ -89,7 +84,7 @@ func (r *rig) delays(toClient bool, seat int, ch systems.Channel, message []byte
 }
 
 // input returns what a player holds, with the presses for this frame.
-func (r *rig) input(seat, _ int) ecs.InputBytes {
+func (r *rig) input(seat int) ecs.InputBytes {
 	in := r.pads[seat]
 	if p := &r.press[seat]; *p != (pad{}) {
 		in.Step, in.Fire, in.Hurt = p.Step, p.Fire, p.Hurt
@@ -139,7 +134,7 @@ func (r *rig) atServer(tick ecs.Tick, seat int, f func(b *body)) {
 
 // effectsOf counts the effects of a status on a client.
 func (r *rig) effectsOf(seat int, kind ecs.EffectStatus, of func(systems.Effect) bool) (n int) {
-	for _, e := range r.effects[seat] {
+	for _, e := range r.Peers[seat].Effects {
 		if e.Status == kind && of(e) {
 			n++
 		}

@@ -57,25 +57,25 @@ func TestSpawnsComeFromTheServer(t *testing.T) {
 func TestEventsAreReportedOnce(t *testing.T) {
 	const way = 12
 	r := newRig(t, 2, way, way, Config{}, false)
-	r.effects[0], r.effects[1] = nil, nil
+	r.Peers[0].Effects, r.Peers[1].Effects = nil, nil
 	r.pads[0].Shoot = true
 	r.Run(2)
-	if len(r.effects[0]) != 1 || r.effects[0][0].Status != ecs.EffectPredicted {
-		t.Fatalf("effects of the shooter: %+v, want one prediction", r.effects[0])
+	if len(r.Peers[0].Effects) != 1 || r.Peers[0].Effects[0].Status != ecs.EffectPredicted {
+		t.Fatalf("effects of the shooter: %+v, want one prediction", r.Peers[0].Effects)
 	}
 	r.pads[0].Hurt = true
 	r.Run(1)
 	r.pads[0].Hurt = true
 	r.Run(way)
-	for _, e := range r.effects[0] {
+	for _, e := range r.Peers[0].Effects {
 		if _, ok := deaths.Decode(r.Game, e.Event); ok {
 			t.Error("a death is reported before the server confirmed it")
 		}
 	}
 	r.Run(2*way + 20)
-	for seat, effects := range r.effects {
+	for seat, p := range r.Peers {
 		var first, confirmed, cancelled [2]int
-		for _, e := range effects {
+		for _, e := range p.Effects {
 			k := 0
 			if _, ok := deaths.Decode(r.Game, e.Event); ok {
 				k = 1
@@ -124,8 +124,7 @@ func TestAReconnectedClientStartsAtTheServersPosition(t *testing.T) {
 	r := newRig(t, 2, 5, 5, Config{}, false)
 	r.pads[0].Walk = true
 	r.Run(2 * gameRate)
-	r.server.Close(0)
-	r.Drop(0)
+	r.Peers[0].Drop()
 	r.lose = func(toClient bool, seat int, _ []byte) bool { return seat == 0 }
 	r.Run(5 * gameRate)
 	stands := r.believed(0)
@@ -134,7 +133,7 @@ func TestAReconnectedClientStartsAtTheServersPosition(t *testing.T) {
 		t.Errorf("a walker without records for 5 s still moves: %.2f", d)
 	}
 	r.lose = nil
-	r.connect(0)
+	r.Peers[0].Enter()
 	r.Run(2 * gameRate)
 	if !r.clients[0].Live() {
 		t.Fatal("not live")
@@ -256,9 +255,8 @@ func TestANewClientShowsMovingEntitiesAtOnce(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Period: 5 * sec}}, false)
 	r.pads[0].Walk = true
 	r.Run(gameRate)
-	r.server.Close(1)
-	r.Drop(1)
-	r.connect(1)
+	r.Peers[1].Drop()
+	r.Peers[1].Enter()
 	r.Run(gameRate / 2)
 	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
 		t.Errorf("off by %.2f half a second after connecting", d)
@@ -268,13 +266,11 @@ func TestANewClientShowsMovingEntitiesAtOnce(t *testing.T) {
 // A client that cannot use a row of bodies requests an image. The server reports the request once.
 func TestAClientWithoutUsableBodiesNeedsAnImage(t *testing.T) {
 	r := newRig(t, 1, 3, 3, Config{}, false)
-	needs := 0
-	for range 60 {
+	for range 10 { // shorter than an image takes
 		r.clients[0].Unusable = predictor.MostUnusable
 		r.Step()
-		r.server.Desynced(func(p systems.Peer) { needs++ })
 	}
-	if needs != 1 {
+	if needs := len(r.Peers[0].Flagged); needs != 1 {
 		t.Errorf("reported %d times", needs)
 	}
 }

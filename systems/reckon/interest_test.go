@@ -26,12 +26,12 @@ func apart(t *testing.T, c Config) *rig {
 
 // confirmed counts the events of a kind that a client has confirmed since the last call.
 func (r *rig) confirmed(seat int, event *ecs.Event[shot]) (n int) {
-	for _, e := range r.effects[seat] {
+	for _, e := range r.Peers[seat].Effects {
 		if _, ok := event.Decode(r.Game, e.Event); ok && e.Status == ecs.EffectConfirmed {
 			n++
 		}
 	}
-	r.effects[seat] = r.effects[seat][:0]
+	r.Peers[seat].Effects = r.Peers[seat].Effects[:0]
 	return n
 }
 
@@ -88,7 +88,7 @@ func TestTheLastEventsOfAnEntityFollowItsRelevance(t *testing.T) {
 	s, e := r.server, r.walker(0)
 	r.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, r)
 	r.lose = func(bool, int, []byte) bool { return true }
-	r.Tick++
+	r.Next()
 	s.Tick(r.Now())
 	event := image.EmittedEvent{Key: image.EventKey{Tick: s.Done(), Entity: e}}
 	far, own := s.eventFilter(&s.Peers[1])(&event), s.eventFilter(&s.Peers[0])(&event)

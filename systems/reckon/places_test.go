@@ -63,12 +63,11 @@ func TestANewClientReceivesPositionsInRecords(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0].Walk = true
 	r.Run(2 * gameRate)
-	r.server.Close(1)
-	r.Drop(1)
+	r.Peers[1].Drop()
 	r.lose = func(toClient bool, seat int, _ []byte) bool { return !toClient && seat == 1 }
 	r.Run(gameRate)
 	r.lose = nil
-	r.connect(1)
+	r.Peers[1].Enter()
 	r.Run(2 * gameRate)
 	if d := far(r.shown(1, 0), r.believed(0)); d > 0.3 {
 		t.Errorf("off by %.2f", d)

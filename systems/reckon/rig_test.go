@@ -8,7 +8,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
-	"tendon/rollback"
+	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/motion"
 )
@@ -17,12 +17,12 @@ import (
 type rig struct {
 	*halves.Loop
 	t       testing.TB
+	Down    int // delay, in ticks
 	server  *Server
 	clients []*Client
 	pads    []pad
 	epochs  []uint8 // of the walkers, when all clients were live
 	lose    func(toClient bool, seat int, message []byte) bool
-	effects [][]systems.Effect
 	taken   []systems.FinalTick // copies, without worlds
 	sums    []image.Checksum    // of the states of taken
 }
@@ -30,28 +30,24 @@ type rig struct {
 // newRig returns a rig in which all players are live. Clients that cheat compute another game than the server.
 func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	t.Helper()
-	r := &rig{t: t, pads: make([]pad, players), effects: make([][]systems.Effect, players)}
-	game, strategy := testGame(false), New(c)
-	half, err := strategy.NewServer(systems.ServerConfig{World: newWorld(t, game), Peers: players, States: true, Taken: r.record})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.server = half.(*Server)
-	r.Loop = halves.NewLoop(halves.LoopConfig{Game: game, Strategy: strategy, Up: up, Down: down, Delays: r.delays, Input: r.input,
-		Effect:  func(seat int, e systems.Effect) { r.effects[seat] = append(r.effects[seat], e) },
-		Offset:  func(seat int) time.Duration { return time.Duration(100*seat+37) * time.Second },
-		Refused: func(err error) { t.Fatal(err) }}, half)
+	r := &rig{t: t, Down: down, pads: make([]pad, players)}
+	r.Loop = halves.NewLoop(t, halves.Config{Game: testGame(false), Strategy: New(c), Seed: 1, Change: func(sc *systems.ServerConfig) {
+		sc.States, sc.Taken = true, r.record
+	}}, up, down)
+	r.server, r.Delays = r.Server.Server.(*Server), r.delays
 	for seat := range players {
-		r.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, r)
+		r.Seat(ecs.Player(seat))
 	}
 	for range up + down + 8 {
-		r.Tick++
+		r.Next()
 		r.Serve()
 	}
 	for seat := range players {
-		half := r.Add(t, systems.ClientConfig{World: newWorld(t, testGame(cheats)), Seat: seat})
-		r.clients = append(r.clients, half.(*Client))
-		r.connect(seat)
+		p := r.Add(halves.Plan{Config: systems.ClientConfig{Seat: seat}, Game: testGame(cheats),
+			Clock: simnet.Clock{Offset: time.Duration(100*seat+37) * time.Second},
+			Input: func(int) ecs.InputBytes { return r.input(seat) }})
+		r.clients = append(r.clients, p.Half.(*Client))
+		p.Enter()
 	}
 	r.Run(3*gameRate + 4*(up+down))
 	for seat, c := range r.clients {
@@ -63,24 +59,11 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	return r
 }
 
-// connect gives a client the present state and opens its peer.
-func (r *rig) connect(seat int) {
-	r.t.Helper()
-	c := r.clients[seat]
-	if err := c.World().Image().Load(halves.Image(r.server.World())); err != nil {
-		r.t.Fatal(err)
-	}
-	c.Load(r.Local(seat), r.server.Done(), systems.Time(r.Up+r.Down)*systems.Second/gameRate)
-	r.server.Open(systems.Peer(seat), seat, r.server.Done(), r.Now(), r)
-}
+// Local returns the time on a client's clock.
+func (r *rig) Local(seat int) time.Duration { return r.Peers[seat].Now() }
 
 func (r *rig) record(f systems.FinalTick) {
-	copied := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f.Tick, Inputs: append([]ecs.InputBytes(nil), f.Inputs...)}}
-	for _, o := range f.Orders {
-		o.Payload = append([]byte(nil), o.Payload...)
-		copied.Orders = append(copied.Orders, o)
-	}
-	r.taken, r.sums = append(r.taken, copied), append(r.sums, f.State.Checksum())
+	r.taken, r.sums = append(r.taken, systems.FinalTick{FinalTick: halves.Clone(f)}), append(r.sums, f.State.Checksum())
 }
 
 // inTime are the delays of a message that is neither lost nor late.
@@ -93,7 +76,7 @@ func (r *rig) delays(toClient bool, seat int, _ systems.Channel, message []byte)
 	return inTime
 }
 
-func (r *rig) input(seat, _ int) ecs.InputBytes {
+func (r *rig) input(seat int) ecs.InputBytes {
 	in := padInput.Pack(r.pads[seat])
 	r.pads[seat].Shoot, r.pads[seat].Hurt = false, false
 	return in

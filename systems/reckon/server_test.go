@@ -324,8 +324,8 @@ func TestATickAllocatesNothing(t *testing.T) {
 				r.pads[seat] = pad{Heading: int16(i / 37 * 200), Walk: i/100%3 != 0, Shoot: i%20 == 0}
 			}
 			r.Step()
-			for seat := range r.effects {
-				r.effects[seat] = r.effects[seat][:0]
+			for _, p := range r.Peers {
+				p.Effects = p.Effects[:0]
 			}
 		}
 		for range 3000 { // until every ring has come round a few times

@@ -27,7 +27,7 @@ func pressing(frames ...int) func(*player, int) pad {
 	return func(_ *player, f int) pad {
 		for _, want := range frames {
 			if f == want {
-				return pad{Fire: true}
+				return pad{Throw: true}
 			}
 		}
 		return pad{}
@@ -46,7 +46,7 @@ func arrival(p *player, f ecs.Tick, present *ecs.Tick) {
 // RB-03: what is predicted right is never simulated again.
 func TestNoInputChangeNoRollback(t *testing.T) {
 	for _, name := range []string{"P3", "P5"} {
-		m := newMatch(t, testGame(60), 3)
+		m := newMatch(t, testGame(), 3)
 		for s := range 4 {
 			m.join(profile(t, name), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, idle)
 		}
@@ -79,7 +79,7 @@ func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 		{"NR-10", 150 * ms, 3, 7, 7},
 	} {
 		t.Run(v.id, func(t *testing.T) {
-			m := newMatch(t, testGame(60), 4)
+			m := newMatch(t, testGame(), 4)
 			m.phase = between
 			config := systems.ClientConfig{InputDelay: v.delay, MaxPrediction: v.window}
 			m.join(round(v.id, v.rtt), simnet.Clock{}, config, 60, pressing(300, 340, 380))
@@ -127,7 +127,7 @@ func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 
 // NR-10: one tick more on the way is beyond delay and window, and stretches the delay.
 func TestOneTickMoreThanDelayAndWindowStretchesTheDelay(t *testing.T) {
-	m := newMatch(t, testGame(60), 10)
+	m := newMatch(t, testGame(), 10)
 	m.phase = between
 	c := m.join(round("11", 11*time.Second/60-time.Second/60), simnet.Clock{}, systems.ClientConfig{InputDelay: 3, MaxPrediction: 7}, 60, idle)
 	m.Net.RunUntil(4 * time.Second)
@@ -139,14 +139,14 @@ func TestOneTickMoreThanDelayAndWindowStretchesTheDelay(t *testing.T) {
 // RB-05: an own input is only rolled back where the server says that it used another.
 func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 	for _, name := range []string{"P3", "P5"} {
-		m := newMatch(t, testGame(60), 5)
+		m := newMatch(t, testGame(), 5)
 		for s := range 2 {
 			play := idle
 			if s == 0 {
 				walk := wander(5)
 				play = func(p *player, f int) pad {
 					now := walk(p, f)
-					now.Fire = f%3 == 0 // so that presses are late, too
+					now.Throw = f%3 == 0 // so that presses are late, too
 					return now
 				}
 			}
@@ -188,7 +188,7 @@ func TestAQuarterSecondOfRoundTripIsHidden(t *testing.T) {
 				return
 			}
 			in, _ := p.timeline.InputAt(after, ecs.Player(p.Config.Seat))
-			if got := padInput.Unpack(in); got.DX != p.lastIn.DX || got.DY != p.lastIn.DY || after == before+1 && got.Fire != p.lastIn.Fire {
+			if got := padInput.Unpack(in); got.DX != p.lastIn.DX || got.DY != p.lastIn.DY || after == before+1 && got.Throw != p.lastIn.Throw {
 				t.Fatalf("client %d, tick %d: shows %+v, plays %+v", p.peer.ID, after, got, p.lastIn)
 			}
 			shown++
@@ -244,7 +244,7 @@ func TestTheDelayRisesWhereTheWindowIsTooSmall(t *testing.T) {
 // RB-07, over time: where a connection becomes so slow that the window does not hide it, the delay follows within seconds,
 // and nothing stalls from then on.
 func TestTheDelayFollowsAConnectionThatBecomesSlow(t *testing.T) {
-	m := newMatch(t, testGame(60), 7)
+	m := newMatch(t, testGame(), 7)
 	c := m.join(round("50", 50*ms), simnet.Clock{}, systems.ClientConfig{}, 60, wander(3))
 	m.Net.RunUntil(4 * time.Second)
 	if s := c.Stats(); s.InputDelay != 0 || s.Stalls > 0 {
@@ -301,7 +301,7 @@ func TestASlowClientDoesNotRunAway(t *testing.T) {
 		t.Skip("the same figures, slowly")
 	}
 	for _, cost := range []float64{0.05, 0.2, 0.4, 0.9} {
-		m := newMatch(t, testGame(60), 9)
+		m := newMatch(t, testGame(), 9)
 		slow := m.join(profile(t, "P4"), simnet.Clock{}, systems.ClientConfig{Seat: 0}, 60, wander(1))
 		m.join(profile(t, "P4"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, wander(2))
 		slow.cost = cost
@@ -331,7 +331,7 @@ func TestASlowClientDoesNotRunAway(t *testing.T) {
 
 // RELAY-250: the vector, to the nanosecond. A frame of the client stands half way between two ticks of the server.
 func TestARoundTripOfAQuarterSecondTakesSixteenTicks(t *testing.T) {
-	m := newMatch(t, testGame(60), 250)
+	m := newMatch(t, testGame(), 250)
 	m.phase = between
 	c := m.join(profile(t, "P4"), simnet.Clock{}, systems.ClientConfig{}, 60, idle)
 	var made, used, back simnet.Time
@@ -385,7 +385,7 @@ func TestASuspendedClientReceivesAnImage(t *testing.T) {
 			}
 			if p.line.Inputs.Sampled() > sampled+8 {
 				for f := max(sampled, p.timeline.Received()) + 1; f <= p.line.Inputs.Sampled()-8; f++ {
-					if in := p.line.Inputs.At(f); padInput.Unpack(in).Fire {
+					if in := p.line.Inputs.At(f); padInput.Unpack(in).Throw {
 						t.Fatalf("tick %d was missed, and has a press", f)
 					}
 				}
@@ -441,7 +441,7 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 		for _, p := range []*simnet.Path{&slow.Up, &slow.Down, &fast.Up, &fast.Down} {
 			p.Jitter = simnet.Jitter{Kind: simnet.Exponential, Size: jitter}
 		}
-		m := newMatch(t, testGame(60), 7)
+		m := newMatch(t, testGame(), 7)
 		c := m.join(fast, simnet.Clock{DriftPPM: 100}, systems.ClientConfig{}, 60, wander(3))
 		m.Net.RunUntil(9990 * ms)
 		position, jumps := c.line.Pacer.Position(), 0
@@ -499,9 +499,9 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 				t.Fatalf("client %d: %+v started %d times", c.peer.ID, key, n)
 			}
 		}
-		confirmed := 0
+		confirmed, last := 0, c.next-1 // when its last frame ran
 		for key, status := range ended {
-			if key.Tick <= c.timeline.Confirmed() && status == ecs.EffectPredicted {
+			if key.Tick <= last && status == ecs.EffectPredicted {
 				t.Fatalf("client %d: %+v neither confirmed nor cancelled", c.peer.ID, key)
 			}
 			if status == ecs.EffectConfirmed {
@@ -509,7 +509,7 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 			}
 		}
 		want := 0
-		for _, tick := range m.Ticks[:c.timeline.Confirmed()+1] {
+		for _, tick := range m.Ticks[:last+1] {
 			want += len(tick.Events)
 			for _, key := range tick.Events {
 				if status, ok := ended[key]; !ok || status != ecs.EffectConfirmed {
@@ -517,7 +517,7 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 				}
 			}
 		}
-		if confirmed != want || want < 50 {
+		if confirmed != want || want < 30 {
 			t.Errorf("client %d: %d confirmed, %d happened", c.peer.ID, confirmed, want)
 		}
 	}

@@ -11,7 +11,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	l := newLoop(t, testGame(60), 2, 3, zigzag)
+	l := newLoop(t, testGame(), 2, 3, zigzag)
 	for range 1500 {
 		l.Step()
 	}

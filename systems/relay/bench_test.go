@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 
 // largeGame is the test game for more players.
 func largeGame(players int) *ecs.Game {
-	g := testGame(60)
+	g := testGame()
 	g.MaxPlayers = players
 	return g
 }
@@ -20,37 +21,36 @@ func largeGame(players int) *ecs.Game {
 func BenchmarkServerTick(b *testing.B) {
 	for _, players := range []int{2, 4, 16} {
 		b.Run(fmt.Sprintf("%dplayers", players), func(b *testing.B) {
-			l := newLoop(b, largeGame(16), players, 3, func(seat, tick int) pad {
-				return pad{DX: int8((tick+seat*3)/20%3) - 1}
-			})
+			turning := func(seat, tick int) pad { return pad{DX: int8((tick+seat*3)/20%3) - 1} }
+			l := newLoop(b, largeGame(16), players, 3, turning)
+			for _, p := range l.Peers {
+				p.Deaf = true
+			}
 			message := inputMessage{}
 			scratch := []byte(nil)
 			tick := func() {
-				l.Tick++
+				l.Next()
 				for seat := range players {
 					message.received, message.inputs = l.server.Done()-min(l.server.Done(), 7), message.inputs[:0]
 					for f := 1; f <= 8; f++ {
-						message.inputs = append(message.inputs, l.Input(seat, int(message.received)+f))
+						message.inputs = append(message.inputs, padInput.Pack(turning(seat, int(message.received)+f)))
 					}
 					scratch = message.append(scratch[:0], l.server.Game)
-					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.Tick)*l.Length, l)
+					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, l.Net.Now(), l)
 				}
-				l.server.Tick(systems.Time(l.Tick) * l.Length)
-				l.server.Send(systems.Time(l.Tick)*l.Length, l)
-				for seat := range players {
-					l.Discard(seat)
-				}
+				l.server.Tick(l.Net.Now())
+				l.server.Send(l.Net.Now(), l)
 			}
 			for range 200 {
 				tick()
 			}
-			l.DownBytes = 0
+			l.Down.Bytes = 0
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
 				tick()
 			}
-			b.ReportMetric(float64(l.DownBytes)/float64(b.N)*60/float64(players), "B/s/client")
+			b.ReportMetric(float64(l.Down.Bytes)/float64(b.N)*60/float64(players), "B/s/client")
 		})
 	}
 }
@@ -58,22 +58,36 @@ func BenchmarkServerTick(b *testing.B) {
 // BenchmarkClientTick is a client's Receive, Frame and Send where another player's turns make it go back seven ticks
 // several times a second: what P3 is like.
 func BenchmarkClientTick(b *testing.B) {
-	l := newLoop(b, testGame(60), 2, 3, zigzag)
+	l := newLoop(b, testGame(), 2, 3, zigzag)
 	for range 600 {
 		l.Step()
+	}
+	type received struct {
+		ch      systems.Channel
+		message []byte
+	}
+	var arrived []received
+	p := l.Peers[0]
+	p.Receive = func(ch systems.Channel, message []byte, _ systems.Time) error {
+		arrived = append(arrived, received{ch, bytes.Clone(message)})
+		return nil
 	}
 	start := l.clients[0].Stats()
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		l.Tick++
 		b.StopTimer()
+		l.Next()
 		l.Serve()
-		l.Deliver(1)
-		l.Frame(1)
+		l.Peers[1].Frame(l.Net.Now())
 		b.StartTimer()
-		l.Deliver(0)
-		l.Frame(0)
+		for _, m := range arrived {
+			if err := p.Half.Receive(m.ch, m.message, l.Net.Now()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		arrived = arrived[:0]
+		p.Frame(l.Net.Now())
 	}
 	s := l.clients[0].Stats()
 	b.ReportMetric(float64(s.Resimulated-start.Resimulated)/float64(b.N), "resimulated/tick")

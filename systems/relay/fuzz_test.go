@@ -61,7 +61,7 @@ func seeds(f *testing.F, kind string) {
 // FuzzInput decodes input messages. Accepted ones are encoded to the same bytes, others are errors, and inputs stay bounded.
 func FuzzInput(f *testing.F) {
 	seeds(f, "input")
-	game := testGame(60)
+	game := testGame()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m inputMessage
 		if m.read(data, near, game) != nil {
@@ -78,7 +78,7 @@ func FuzzInput(f *testing.F) {
 
 func FuzzConfirm(f *testing.F) {
 	seeds(f, "confirm")
-	game := testGame(60)
+	game := testGame()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var c confirmation
 		if c.read(data, game) != nil {
@@ -96,7 +96,7 @@ func FuzzConfirm(f *testing.F) {
 func FuzzStamped(f *testing.F) {
 	seeds(f, "stamped")
 	seeds(f, "order")
-	game := testGame(60)
+	game := testGame()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var s stampedOrder
 		if s.read(data, game) == nil {
@@ -130,7 +130,7 @@ func FuzzReceive(f *testing.F) {
 	for _, kind := range []string{"input", "confirm", "stamped", "order", "hash"} {
 		seeds(f, kind)
 	}
-	l := newLoop(f, testGame(60), 2, 3, zigzag)
+	l := newLoop(f, testGame(), 2, 3, zigzag)
 	for range 200 {
 		l.Step()
 	}

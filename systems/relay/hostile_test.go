@@ -17,7 +17,8 @@ import (
 // A player who sends everything twenty times is counted, and changes nothing: one input is consumed in a tick.
 func TestInputsAtTwentyTimesTheRateChangeNothing(t *testing.T) {
 	m := four(t, profile(t, "P3"), 50, systems.ClientConfig{})
-	m.clients[0].peer.Copies = 19
+	p := m.clients[0].peer
+	p.Half = repeating{p.Half}
 	m.Net.RunUntil(8 * time.Second)
 	m.clients[0].peer.Flagged = nil
 	m.wantSound(300)
@@ -31,16 +32,27 @@ func TestInputsAtTwentyTimesTheRateChangeNothing(t *testing.T) {
 	}
 }
 
+// repeating sends every message twenty times.
+type repeating struct{ systems.Client }
+
+func (r repeating) Send(now systems.Time, out systems.Outbox) {
+	r.Client.Send(now, halves.Outbox(func(to systems.Peer, ch systems.Channel, message []byte) {
+		for range 20 {
+			out.Send(to, ch, message)
+		}
+	}))
+}
+
 // A player whose clock runs half as fast again moves as far as the others.
 func TestAFastClockMovesNoPlayerFaster(t *testing.T) {
-	m := newMatch(t, testGame(60), 51)
-	right := func(*player, int) pad { return pad{DX: 8} }
+	m := newMatch(t, testGame(), 51)
+	right := func(*player, int) pad { return pad{DX: 15} }
 	m.join(profile(t, "P3"), simnet.Clock{DriftPPM: 500_000}, systems.ClientConfig{Seat: 0}, 60, right)
 	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, right)
 	m.Net.RunUntil(20 * time.Second)
 	var x [2]int
-	for e := range ships.All(m.server.World()) {
-		x[e.B.Player] = e.A.Pos.X.Int() - 5*int(e.B.Player)
+	for e := range steered.All(m.server.World()) {
+		x[e.B.Player] = e.A.Pos.X.Int() - 3*int(e.B.Player)
 	}
 	if ticks := int(m.server.World().Tick()); x[0] > ticks || x[0] > x[1]+60 || x[1] < ticks/2 {
 		t.Errorf("moved %v in %d ticks", x, ticks)
@@ -56,7 +68,7 @@ func TestAFalseChecksumFlagsOnlyItsSender(t *testing.T) {
 	m := four(t, profile(t, "P3"), 52, systems.ClientConfig{})
 	m.Net.At(5*time.Second, func() {
 		for _, lie := range []hashMessage{{240, 1}, {180, 2}, {1 << 40, 3}, {0, 4}, {61, 5}} {
-			m.ToServer(m.clients[1].peer).Send(0, systems.Reliable, lie.append(nil))
+			m.clients[1].peer.Send(0, systems.Reliable, lie.append(nil))
 		}
 	})
 	m.Net.RunUntil(8 * time.Second)
@@ -86,7 +98,7 @@ func TestRandomMessagesAreRefusedAndNotForwarded(t *testing.T) {
 			message[i] = byte(r.Uint64())
 		}
 		message[0] = byte(r.IntN(7))
-		m.ToServer(bad.peer).Send(0, systems.Channel(r.IntN(2)), message)
+		bad.peer.Send(0, systems.Channel(r.IntN(2)), message)
 		sent++
 	})
 	m.Net.RunUntil(8 * time.Second)
@@ -105,7 +117,7 @@ func TestRandomMessagesAreRefusedAndNotForwarded(t *testing.T) {
 
 // table is a server with a player and a spectator, and what both refuse.
 func TestTheServerRefusesMalformedMessages(t *testing.T) {
-	m := newMatch(t, testGame(60), 54)
+	m := newMatch(t, testGame(), 54)
 	out := halves.Discard
 	s := m.server
 	s.Open(0, 0, 0, 0, out)
@@ -125,7 +137,7 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 	}
 	tooMany := input(200, 180)
 	tooMany[5] = 181
-	dirty := padInput.Pack(pad{Fire: true})
+	dirty := padInput.Pack(pad{Throw: true})
 	dirty[2] = 7
 	dirtyMessage := (&inputMessage{received: 290, inputs: []ecs.InputBytes{dirty}}).append(nil, game)
 	for name, v := range map[string]struct {
@@ -185,7 +197,7 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 
 // A message that is refused changes nothing on a client either, wherever in it the fault lies.
 func TestTheClientRefusesMalformedMessages(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	half, err := NewClient(systems.ClientConfig{World: newWorld(t, game, 1)})
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,17 @@ type pad = halves.Pad
 var (
 	padInput = halves.PadInput
 	bodyComp = halves.Bodies
-	ships    = halves.AllShips
-	testGame = halves.Ships
+	steered  = halves.Steered
 	zigzag   = halves.Zigzag
 	profile  = halves.Profile
 	newWorld = halves.NewWorld
 )
+
+func testGame() *ecs.Game {
+	g := halves.Dots()
+	g.MaxPlayers = 4
+	return g
+}
 
 // wander plays at random, by a seed.
 func wander(seed uint64) func(*player, int) pad {
@@ -67,7 +72,7 @@ type frameStart struct {
 
 func newMatch(t testing.TB, game *ecs.Game, seed uint64) *match {
 	m := &match{Match: halves.New(t, halves.Config{Game: game, Strategy: Strategy, Seed: seed,
-		Server: func(c *systems.ServerConfig) { c.States = true }})}
+		Change: func(c *systems.ServerConfig) { c.States = true }})}
 	m.server = m.Server.Server.(*Server)
 	return m
 }
@@ -76,10 +81,8 @@ func newMatch(t testing.TB, game *ecs.Game, seed uint64) *match {
 func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientConfig, hz int, play func(*player, int) pad) *player {
 	p := &player{match: m}
 	p.peer = m.Match.Join(halves.Plan{Path: path, Clock: clock, Config: c, Hz: hz, Phase: m.phase, FromOpen: true,
-		Busy:    func() bool { return m.Net.Now() < p.busy },
 		Input:   func(f int) ecs.InputBytes { p.lastIn = play(p, f); return padInput.Pack(p.lastIn) },
-		Before:  p.beforeFrame,
-		After:   p.afterFrame,
+		Display: p.display,
 		Receive: p.receive})
 	p.Client = p.peer.Half.(*Client)
 	m.clients = append(m.clients, p)
@@ -95,11 +98,16 @@ func (p *player) receive(ch systems.Channel, message []byte, now time.Duration) 
 	return err
 }
 
-func (p *player) beforeFrame(time.Duration) {
+func (p *player) display(now time.Duration) {
+	if p.match.Net.Now() < p.busy {
+		return
+	}
 	if p.forced > 0 {
 		p.timeline.Rewind(max(p.timeline.Present(), ecs.Tick(p.forced)) - ecs.Tick(p.forced))
 	}
 	p.before = frameStart{p.timeline.Present(), p.Stats().Stalls, p.steps()}
+	p.peer.Frame(now)
+	p.afterFrame()
 }
 
 // steps returns the number of ticks that the client has computed.
@@ -108,7 +116,7 @@ func (p *player) steps() uint64 {
 	return s.Steps + s.Resimulated
 }
 
-func (p *player) afterFrame(time.Duration) {
+func (p *player) afterFrame() {
 	stalled := p.Stats().Stalls > p.before.stalls
 	if stalled && !p.stalling {
 		p.episodes++
@@ -188,21 +196,14 @@ type loop struct {
 	clients []*Client
 }
 
-func loopConfig(game *ecs.Game, way int, input func(seat, tick int) pad) halves.LoopConfig {
-	return halves.LoopConfig{Game: game, Strategy: Strategy, Up: way, Down: way,
-		Input: func(seat, tick int) ecs.InputBytes { return padInput.Pack(input(seat, tick)) }}
-}
-
 // newLoop returns a loop of players with a delay of way ticks in each direction.
 func newLoop(t testing.TB, game *ecs.Game, players, way int, input func(seat, tick int) pad) *loop {
 	t.Helper()
-	return loopOf(halves.NewPlayers(t, loopConfig(game, way, input), players, nil))
-}
-
-func loopOf(l *halves.Loop) *loop {
-	of := &loop{Loop: l, server: l.Server.Server.(*Server)}
-	for _, c := range l.Clients {
-		of.clients = append(of.clients, c.(*Client))
+	l := &loop{Loop: halves.NewLoop(t, halves.Config{Game: game, Strategy: Strategy, Seed: 1}, way, way)}
+	l.server = l.Server.Server.(*Server)
+	l.AddPlayers(players, func(seat, tick int) ecs.InputBytes { return padInput.Pack(input(seat, tick)) })
+	for _, p := range l.Peers {
+		l.clients = append(l.clients, p.Half.(*Client))
 	}
-	return of
+	return l
 }

@@ -22,13 +22,8 @@ type pastMatch struct {
 }
 
 func (c *pastMatch) taken(f systems.FinalTick) {
-	t := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f.Tick, Inputs: slices.Clone(f.Inputs)}}
-	for _, o := range f.Orders {
-		o.Payload = bytes.Clone(o.Payload)
-		t.Orders = append(t.Orders, o)
-		c.orders++
-	}
-	c.ticks, c.sums = append(c.ticks, t), append(c.sums, f.State.Checksum())
+	c.orders += len(f.Orders)
+	c.ticks, c.sums = append(c.ticks, systems.FinalTick{FinalTick: halves.Clone(f)}), append(c.sums, f.State.Checksum())
 }
 
 // at returns a world in State(tick).
@@ -67,7 +62,7 @@ func afterwards(t testing.TB, game *ecs.Game, c *pastMatch, from int) *Server {
 // A restarted server sends a peer with an older state the same inputs and orders as the server before. They lead to the same
 // states, and the match continues with the peer.
 func TestAServerWithThePastServesOlderStates(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	long := play(t, game, 1300)
 	short := &pastMatch{ticks: long.ticks[:300], sums: long.sums}
 	if long.orders < 40 {
@@ -103,9 +98,10 @@ func serve(t *testing.T, game *ecs.Game, c *pastMatch, s *Server, have ecs.Tick)
 	done, next, compared := s.Done(), have+1, 0
 	record := &pastMatch{ticks: slices.Clone(c.ticks), sums: slices.Clone(c.sums[:done])}
 	s.Config.States, s.Config.Taken = true, record.taken
-	l := halves.NewLoop(loopConfig(game, 2, zigzag), s)
-	l.Tick = int(done)
-	client := l.Add(t, systems.ClientConfig{World: c.at(t, game, have), Taken: func(f systems.FinalTick) {
+	l := newLoop(t, game, 0, 2, nil)
+	l.Server, l.Tick = systems.Full(s), int(done)-1
+	l.Next()
+	peer := l.Add(halves.Plan{Input: func(int) ecs.InputBytes { return padInput.Pack(zigzag(0, l.Tick)) }, Config: systems.ClientConfig{Taken: func(f systems.FinalTick) {
 		want := record.ticks[f.Tick-1]
 		same := slices.EqualFunc(f.Orders, want.Orders, func(a, b image.Order) bool {
 			return a.Kind == b.Kind && a.Player == b.Player && a.Entity == b.Entity && bytes.Equal(a.Payload, b.Payload)
@@ -114,10 +110,11 @@ func serve(t *testing.T, game *ecs.Game, c *pastMatch, s *Server, have ecs.Tick)
 			t.Errorf("from %d: tick %d, of %d orders, is not the server's %d, of %d", have, f.Tick, len(f.Orders), next, len(want.Orders))
 		}
 		next++
-	}}).(*Client)
-	now := systems.Time(done) * l.Length
-	client.Load(now, done, 4*l.Length)
-	s.Open(0, 0, have, now, l)
+	}}})
+	peer.Take(halves.Image(c.at(t, game, have)))
+	peer.Load(done)
+	peer.OpenNow(have)
+	client := peer.Half.(*Client)
 	for range 200 {
 		from := client.timeline.Confirmed()
 		l.Step()
@@ -137,7 +134,7 @@ func serve(t *testing.T, game *ecs.Game, c *pastMatch, s *Server, have ecs.Tick)
 
 // A restarted server keeps no more of the past than one that was never restarted, and drops it in the same way.
 func TestThePastIsForgottenAsTheMatchGoesOn(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	c := play(t, game, 1300)
 	s := afterwards(t, game, c, 0)
 	kept := func() (n int) {
@@ -159,7 +156,7 @@ func TestThePastIsForgottenAsTheMatchGoesOn(t *testing.T) {
 
 // A past that does not lead to the world is an error of the program, and panics at once.
 func TestAPastWithAGapIsRefused(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	c := play(t, game, 60)
 	for name, past := range map[string]iter.Seq[systems.FinalTick]{
 		"a gap":         slices.Values(slices.Concat(c.ticks[:20], c.ticks[21:])),
@@ -179,7 +176,7 @@ func TestAPastWithAGapIsRefused(t *testing.T) {
 // Before the first tick of a new server the times of ticks are unknown. So it measures no margin; a wrong one would give
 // every returning client a wrong lead.
 func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	c := play(t, game, 90)
 	s := afterwards(t, game, c, 0)
 	if err := s.Adopt(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs}}); err != nil {
@@ -206,7 +203,7 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 // A tick that only a server of another strategy could have computed is not adopted. No client would accept its orders, and
 // its state depends on a past that a relay does not hold.
 func TestATickWithAViewIsNotAdopted(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	c := play(t, game, 90)
 	s := afterwards(t, game, c, 0)
 	view := image.Order{Kind: image.OrderView, Player: 1, Payload: image.AppendViewStamp(nil, image.ViewStamp{Tick: 80})}

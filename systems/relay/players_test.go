@@ -14,10 +14,10 @@ import (
 // moving holds a direction, so that the state changes and nothing is predicted wrong.
 func moving(p *player, _ int) pad { return pad{DX: int8(p.Config.Seat + 1)} }
 
-// spoil flips one bit of a player's own ship.
+// spoil flips one bit of a player's own dot.
 func spoil(p *player) {
 	p.peer.Faulty = true
-	for e := range ships.All(p.peer.World) {
+	for e := range steered.All(p.peer.World) {
 		if int(e.B.Player) == p.Config.Seat {
 			e.A.Pos.X ^= 1
 		}
@@ -27,14 +27,14 @@ func spoil(p *player) {
 // One bit that differs is found within an interval, in the client that has it, and is named; an image heals it, and
 // the others do not notice. Orders that are under way then are neither lost nor taken twice.
 func TestAOneBitFaultIsFoundNamedAndHealed(t *testing.T) {
-	m := newMatch(t, testGame(60), 40)
+	m := newMatch(t, testGame(), 40)
 	for s := range 4 {
 		m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, moving)
 	}
 	sick := m.clients[2]
 	for i := range 60 {
 		m.Net.At(time.Duration(i)*100*ms+3*time.Second, func() {
-			if err := m.clients[i%2].Order(ecs.Entity{}, []byte{byte(i)}, m.ToServer(m.clients[i%2].peer)); err != nil {
+			if err := m.clients[i%2].Order(ecs.Entity{}, []byte{byte(i)}, m.clients[i%2].peer); err != nil {
 				t.Error(err)
 			}
 		})
@@ -59,7 +59,7 @@ func TestAOneBitFaultIsFoundNamedAndHealed(t *testing.T) {
 	if len(sick.peer.Found) != 1 {
 		t.Fatal("no difference named")
 	}
-	if d := sick.peer.Found[0]; d.Component != "body" || d.Field != "Pos.X" || d.Entity == (ecs.Entity{}) {
+	if d := sick.peer.Found[0]; d.Component != "dot" || d.Field != "Pos.X" || d.Entity == (ecs.Entity{}) {
 		t.Errorf("named as %v", d)
 	}
 	for _, c := range m.clients {
@@ -95,7 +95,7 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 	m.Net.At(4750*ms, func() { m.server.Close(gone.peer.ID) })
 	var left ecs.Tick
 	m.Net.At(6*time.Second, func() {
-		left = m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 3}, m.ToClients())
+		left = m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 3}, m)
 	})
 	m.Net.RunUntil(6500 * ms)
 	for f := left - 60; f < left; f++ {
@@ -114,11 +114,11 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			seats := 0
-			for range ships.All(w) {
+			for range steered.All(w) {
 				seats++
 			}
 			if want := f < left; w.Players().Has(3) != want || (seats == 4) != want {
-				t.Errorf("client %d, tick %d of %d: %d ships", c.peer.ID, f, left, seats)
+				t.Errorf("client %d, tick %d of %d: %d dots", c.peer.ID, f, left, seats)
 			}
 		}
 	}
@@ -149,10 +149,10 @@ func TestAPlayerWhoReconnectsPlaysOn(t *testing.T) {
 
 // A player who joins gives no input before the clock has settled, so it is never corrected.
 func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
-	m := newMatch(t, testGame(60), 44)
+	m := newMatch(t, testGame(), 44)
 	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{}, 60, moving)
 	m.Net.RunUntil(5 * time.Second)
-	c := m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, func(*player, int) pad { return pad{DY: 1, Fire: true} })
+	c := m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, func(*player, int) pad { return pad{DY: 1, Throw: true} })
 	wrong := 0
 	c.onFrame = func(p *player, _, _ ecs.Tick) {
 		if !p.Settled() && p.line.Inputs.Last() != (ecs.InputBytes{}) {
@@ -175,12 +175,12 @@ func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
 // A press lasts one tick, whatever the display's rate: it is neither lost between frames nor doubled within one.
 func TestAPressCountsOnceAtEveryFrameRate(t *testing.T) {
 	for _, hz := range []int{20, 30, 60, 144, 240} {
-		m := newMatch(t, testGame(60), 45)
+		m := newMatch(t, testGame(), 45)
 		presses := 0
 		c := m.join(profile(t, "P2"), simnet.Clock{}, systems.ClientConfig{}, hz, func(p *player, f int) pad {
 			if p.Settled() && f%(hz/5) == 0 && m.Net.Now() < 9*time.Second {
 				presses++
-				return pad{Fire: true}
+				return pad{Throw: true}
 			}
 			return pad{}
 		})
@@ -207,7 +207,7 @@ func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 	for i := range 60 {
 		m.Net.At(3*time.Second+time.Duration(r.IntN(6000))*ms, func() {
 			c := m.clients[i%4]
-			if err := c.Order(ecs.Entity{}, bytes.Repeat([]byte{1}, i), m.ToServer(c.peer)); err != nil {
+			if err := c.Order(ecs.Entity{}, bytes.Repeat([]byte{1}, i), c.peer); err != nil {
 				t.Error(err)
 			}
 		})
@@ -247,7 +247,7 @@ func TestASpectatorFollows(t *testing.T) {
 // A delay that is longer than the way to the server and back keeps the present behind the server for ever. Such a
 // client has caught up nevertheless, and plays.
 func TestAnInputDelayLongerThanTheWayIsNoReasonToWait(t *testing.T) {
-	m := newMatch(t, testGame(60), 41)
+	m := newMatch(t, testGame(), 41)
 	c := m.join(profile(t, "P1"), simnet.Clock{}, systems.ClientConfig{Seat: 0, InputDelay: 8}, 60, idle)
 	m.Net.RunUntil(2 * time.Second)
 	if s := c.Stats(); !c.Live() || s.Confirmed+4 > s.ServerTick {

@@ -29,7 +29,7 @@ func four(t *testing.T, path simnet.Profile, seed uint64, c systems.ClientConfig
 }
 
 func several(t *testing.T, players int, path simnet.Profile, seed uint64, c systems.ClientConfig) *match {
-	m := newMatch(t, testGame(60), seed)
+	m := newMatch(t, testGame(), seed)
 	for s := range players {
 		c.Seat = s
 		m.join(path, simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(s*100 - 200)}, c, 60, wander(seed*10+uint64(s)))
@@ -60,7 +60,7 @@ func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 				if channel == "reliable" {
 					path.Up.Ordered, path.Down.Ordered = true, true
 				}
-				m := newMatch(t, testGame(60), uint64(i+1))
+				m := newMatch(t, testGame(), uint64(i+1))
 				m.Reliable = channel == "reliable"
 				for s := range 4 {
 					m.join(path, simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(s*100 - 200)}, systems.ClientConfig{Seat: s}, 60, wander(uint64(s+1)))
@@ -146,7 +146,7 @@ func TestSpawnsInsideTheWindowTakeTheSameRowsEverywhere(t *testing.T) {
 		runs = 5
 	}
 	for seed := range runs {
-		m := newMatch(t, testGame(60), 100+seed)
+		m := newMatch(t, testGame(), 100+seed)
 		for s := range 2 {
 			m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, wander(1000+seed*2+uint64(s)))
 		}

@@ -16,7 +16,7 @@ import (
 // A margin is a fraction of a tick on the room's grid, whenever the server computes. There is none before the grid is
 // known.
 func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
-	l := newLoop(t, testGame(60), 1, 1, zigzag)
+	l := newLoop(t, testGame(), 1, 1, zigzag)
 	s, epoch := l.server, 1000*systems.Second
 	send := func(received ecs.Tick, n int, now systems.Time) {
 		m := inputMessage{received: received, inputs: make([]ecs.InputBytes, n)}
@@ -45,7 +45,7 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 // A client whose clock is so wrong that none of its inputs is in time receives the error. This happens on a connection
 // of two seconds before the first round trip is measured.
 func TestAClockThatIsFarOffReceivesTheError(t *testing.T) {
-	l := newLoop(t, testGame(60), 1, 1, zigzag)
+	l := newLoop(t, testGame(), 1, 1, zigzag)
 	s := l.server
 	for f := ecs.Tick(1); f <= 200; f++ {
 		s.Tick(systems.TickTime(0, f, 60))
@@ -107,14 +107,14 @@ func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 
 // Inputs that wait from one connection are not used for the next one in the seat.
 func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
-	l := newLoop(t, testGame(60), 2, 1, zigzag)
+	l := newLoop(t, testGame(), 2, 1, zigzag)
 	s := l.server
 	for range 40 {
 		l.Step()
 	}
 	m := inputMessage{received: s.Done(), inputs: make([]ecs.InputBytes, 30)}
 	for i := range m.inputs {
-		m.inputs[i] = padInput.Pack(pad{DX: 7, Fire: true})
+		m.inputs[i] = padInput.Pack(pad{DX: 7, Throw: true})
 	}
 	if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), 0, nil); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	s.Close(0)
 	s.Open(0, 0, s.Done(), 0, l)
 	s.Tick(0)
-	if in := padInput.Unpack(s.Step.Inputs[0]); in.DX != 7 || in.Fire {
+	if in := padInput.Unpack(s.Step.Inputs[0]); in.DX != 7 || in.Throw {
 		t.Errorf("%+v: want the held input without the presses of the earlier player", in)
 	}
 	// A player who takes the seat does not continue with the inputs held in it.
@@ -146,7 +146,7 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 // is taken once, whether the client has dropped it already or not.
 func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 	for wait := range 30 {
-		l := newLoop(t, testGame(60), 1, 2, zigzag)
+		l := newLoop(t, testGame(), 1, 2, zigzag)
 		for range 40 {
 			l.Step()
 		}
@@ -160,15 +160,13 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 		for range wait {
 			l.Step()
 		}
-		c, now := l.clients[0], systems.Time(l.Tick)*l.Length
-		if err := c.World().Image().Load(encoded); err != nil {
-			t.Fatal(err)
-		}
-		c.Load(now, l.server.Done(), 4*l.Length)
+		c, p := l.clients[0], l.Peers[0]
+		p.Take(encoded)
+		p.Load(l.server.Done())
 		if wait%2 == 0 {
 			l.Step()
 		}
-		l.server.Open(0, 0, have, now, l)
+		p.OpenNow(have)
 		for range 60 {
 			l.Step()
 		}
@@ -180,7 +178,7 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 
 // An order that the reliable channel has lost holds up everything behind it: it is sent again beside the confirmations.
 func TestALostOrderIsRepeatedWhileTheClientWaits(t *testing.T) {
-	l := newLoop(t, testGame(60), 1, 2, zigzag)
+	l := newLoop(t, testGame(), 1, 2, zigzag)
 	for range 40 {
 		l.Step()
 	}
@@ -195,11 +193,11 @@ func TestALostOrderIsRepeatedWhileTheClientWaits(t *testing.T) {
 	if !c.Live() || c.timeline.Confirmed() < f+30 || l.server.PeerStats(0).Desyncs > 0 {
 		t.Errorf("orders of tick %d were lost: %+v", f, c.Stats())
 	}
-	sent := l.DownBytes
+	sent := l.Down.Bytes
 	for range 60 {
 		l.Step()
 	}
-	if now := l.DownBytes - sent; now > 60*40 {
+	if now := l.Down.Bytes - sent; now > 60*40 {
 		t.Errorf("%d bytes in a second in which nothing is waited for", now)
 	}
 }
@@ -215,7 +213,7 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 	}
 	for range 300 {
 		for p := range s.Seats {
-			s.Seats[p].Put(s.Done()+1, s.Done(), padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Fire: r.Chance(1, 2)}), game)
+			s.Seats[p].Put(s.Done()+1, s.Done(), padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Throw: r.Chance(1, 2)}), game)
 		}
 		s.Tick(0)
 	}
@@ -271,7 +269,7 @@ func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
 // that is only too old is no fault, and other players are not charged.
 func TestAPlayerIsRemovedAtTheThirdDesync(t *testing.T) {
 	out := halves.Discard
-	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(60), 1), Peers: 3})
+	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(), 1), Peers: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

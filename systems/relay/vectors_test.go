@@ -17,7 +17,7 @@ type vector vectors.Vector
 func padText(in ecs.InputBytes) string {
 	p := padInput.Unpack(in)
 	text := fmt.Sprintf("%d,%d", p.DX, p.DY)
-	if p.Fire {
+	if p.Throw {
 		text += "!"
 	}
 	return text
@@ -37,7 +37,7 @@ func parsePads(t *testing.T, text string) (inputs []ecs.InputBytes) {
 		if _, err := fmt.Sscanf(strings.TrimSuffix(word, "!"), "%d,%d", &p.DX, &p.DY); err != nil {
 			t.Fatal(word, err)
 		}
-		p.Fire = strings.HasSuffix(word, "!")
+		p.Throw = strings.HasSuffix(word, "!")
 		inputs = append(inputs, padInput.Pack(p))
 	}
 	return inputs
@@ -135,7 +135,7 @@ func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
 
 // The vectors are the standard: what is written there is what is sent, and what is refused there is refused.
 func TestTheVectorsHoldBothWays(t *testing.T) {
-	game := testGame(60)
+	game := testGame()
 	kinds := map[string]int{}
 	for _, line := range vectors.Read(t) {
 		v := vector(line)

@@ -16,7 +16,7 @@ import (
 
 // pressing presses fire in the frames that are asked for, and holds still otherwise.
 func pressing(frames ...int) func(*player, int) pad {
-	return func(_ *player, f int) pad { return pad{Fire: slices.Contains(frames, f)} }
+	return func(_ *player, f int) pad { return pad{Throw: slices.Contains(frames, f)} }
 }
 
 // The line is Gambetta's example: a character stands at 10, a press moves it by one.
@@ -92,7 +92,7 @@ func TestVS01GAM1APressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
 			}
 			p.SetInput(buttonInput.Pack(button{Right: k == press}))
 			p.Frame(systems.Time(now))
-			p.Send(systems.Time(now), m.ToServer(p.peer))
+			p.Send(systems.Time(now), p.peer)
 			_, current, _, _ := p.View(systems.Time(now))
 			if x := a.show(current, systems.Time(now)); k >= press {
 				shown[m.Net.Now()-at] = x
@@ -173,7 +173,7 @@ func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 				}
 				next = f + 240 + int(r.IntN(100))
 				pressed = m.Net.Now()
-				return pad{Fire: true}
+				return pad{Throw: true}
 			})
 			heard := 0
 			p.onFrame = func(p *player, _ *image.Snapshot, _ systems.Time) {
@@ -222,7 +222,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				return pad{Fire: f > 60 && f < 900 && f%66 == 0}
+				return pad{Throw: f > 60 && f < 900 && f%66 == 0}
 			})
 		}
 		given := func(p *player) uint64 { return p.commands.next() - 1 }
@@ -249,7 +249,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 			for _, a := range p.answers {
 				answered[a.Command.Number]++
 				if a.Command.Kind == CommandInput {
-					if a.Reason == Accepted && padInput.Unpack(a.Command.Input).Fire {
+					if a.Reason == Accepted && padInput.Unpack(a.Command.Input).Throw {
 						presses++
 					}
 					continue
@@ -269,7 +269,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 			}
 			seen := 0
 			for _, tick := range m.Ticks[1:] {
-				if padInput.Unpack(tick.Inputs[p.Config.Seat]).Fire {
+				if padInput.Unpack(tick.Inputs[p.Config.Seat]).Throw {
 					seen++
 				}
 			}
@@ -301,7 +301,7 @@ func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				return pad{DX: forbidden, DY: int8(f / 10 % 100), Fire: f%50 == 0}
+				return pad{DX: forbidden, DY: int8(f / 10 % 100), Throw: f%50 == 0}
 			})
 			m.Net.RunUntil(8 * time.Second)
 			m.wantSound(60)

@@ -41,7 +41,7 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				return pad{Fire: f > 240 && f%20 == 0}
+				return pad{Throw: f > 240 && f%20 == 0}
 			})
 		}
 		m.Net.RunUntil(22 * time.Second)
@@ -59,8 +59,8 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 		}
 		for _, p := range m.clients {
 			p.wantEvents(80)
-			if len(p.values) < int(id)*9/10 || slices.ContainsFunc(p.answers, func(a Answer) bool { return a.Reason != Accepted }) {
-				t.Errorf("client %d received %d purchases; %v", p.peer.ID, len(p.values), p.answers)
+			if p.purchases() < int(id)*9/10 || slices.ContainsFunc(p.answers, func(a Answer) bool { return a.Reason != Accepted }) {
+				t.Errorf("client %d received %d purchases; %v", p.peer.ID, p.purchases(), p.answers)
 			}
 		}
 	})
@@ -197,7 +197,7 @@ func TestPressesThatComeTogetherAreMerged(t *testing.T) {
 	s.Stamp(image.Order{Kind: image.OrderJoin}, out)
 	s.Tick(0)
 	ask := askMessage{held: 0, first: 1, asked: []Command{
-		{Kind: CommandInput, Input: padInput.Pack(pad{DX: 1, Fire: true})},
+		{Kind: CommandInput, Input: padInput.Pack(pad{DX: 1, Throw: true})},
 		{Kind: CommandInput, Input: padInput.Pack(pad{DX: -1})},
 		{Kind: CommandInput, Input: padInput.Pack(pad{DX: forbidden})},
 	}}
@@ -206,7 +206,7 @@ func TestPressesThatComeTogetherAreMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Tick(0)
-	if in := padInput.Unpack(m.Ticks[2].Inputs[0]); in != (pad{DX: -1, Fire: true}) {
+	if in := padInput.Unpack(m.Ticks[2].Inputs[0]); in != (pad{DX: -1, Throw: true}) {
 		t.Errorf("the tick has %+v", in)
 	}
 	s.Tick(0)
@@ -275,8 +275,8 @@ func TestOrdersOfOneTickAreCheckedOneAfterTheOther(t *testing.T) {
 		for _, a := range p.answers {
 			why = append(why, a.Reason)
 		}
-		if !slices.Equal(why, []Reason{Accepted, Accepted, ReasonInvalid}) || len(m.orders()) != 2 || len(p.values) != 2 {
-			t.Errorf("answers %v, %d orders, %d received", why, len(m.orders()), len(p.values))
+		if !slices.Equal(why, []Reason{Accepted, Accepted, ReasonInvalid}) || len(m.orders()) != 2 || p.purchases() != 2 {
+			t.Errorf("answers %v, %d orders, %d received", why, len(m.orders()), p.purchases())
 		}
 		if got := walletOf(m.server.World(), 0); got != (wallet{Gold: 0, Bought: 2}) {
 			t.Errorf("%+v", got)
@@ -302,7 +302,7 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 		}
 		presses := 0
 		for _, tick := range m.Ticks[1:] {
-			if padInput.Unpack(tick.Inputs[0]).Fire {
+			if padInput.Unpack(tick.Inputs[0]).Throw {
 				presses++
 			}
 		}
@@ -336,7 +336,7 @@ func TestAnInputHeldBeforeAJoinCounts(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 35)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
-		out := m.ToClients()
+		out := m
 		m.Net.RunUntil(2 * time.Second)
 		first := padInput.Unpack(m.server.Step.Inputs[0])
 		m.server.Stamp(image.Order{Kind: image.OrderLeave}, out)

@@ -63,7 +63,7 @@ func walk(w *ecs.World) {
 		in := padInput.Of(w, e.B.Player)
 		e.A.X += float64(in.DX)
 		e.A.Y += float64(in.DY) * 0.3
-		if in.Fire {
+		if in.Throw {
 			firedNews.Emit(w, e.Entity(), fired{e.B.Player})
 			s := w.Spawn(ecs.OwnedBy(e.B.Player), shotComp)
 			shotComp.Put(w, s, shot{X: e.A.X, Y: e.A.Y, VX: float64(w.Rand().IntN(100)-50) / 100, VY: 0.1, Left: 20, By: e.B.Player})

@@ -42,11 +42,11 @@ func TestASmallGameIsCheapOnTheWire(t *testing.T) {
 		for range 300 {
 			l.Step()
 		}
-		l.DownBytes, l.UpBytes = 0, 0
+		l.Down.Bytes, l.Up.Bytes = 0, 0
 		for range 600 {
 			l.Step()
 		}
-		down, up := l.DownBytes/4/10, l.UpBytes/4/10
+		down, up := l.Down.Bytes/4/10, l.Up.Bytes/4/10
 		t.Logf("%d ticks each way: %d bytes per client and second down, %d up", way, down, up)
 		if down > 60*400 || up > 60*40 || down < 600 || up < 300 {
 			t.Errorf("%d down, %d up", down, up)

@@ -60,7 +60,6 @@ type player struct {
 	shown   ecs.Tick // last tick shown
 	checked int      // states shown
 	skipped int      // ticks that were not shown
-	values  []bought // of effects
 	answers []Answer
 	wrong   ecs.Tick // whose state the test has changed
 	onFrame func(p *player, current *image.Snapshot, now systems.Time)
@@ -82,14 +81,9 @@ func allowBurst(s *Server, orders int) {
 // join adds a client whose frames come at hz, the first one phase from now. Seat −1 is a spectator.
 func (m *match) join(path simnet.Profile, clock simnet.Clock, seat, hz int, phase time.Duration, play func(*player, int) pad) *player {
 	p := &player{match: m, play: play}
-	p.peer = m.Match.Add(halves.Plan{Path: path, Clock: clock, Config: systems.ClientConfig{Seat: seat}, Strategy: New(Config{}), Hz: hz,
-		Phase: m.Net.Now() + clock.Offset + phase, After: p.afterFrame,
-		Input: func(f int) ecs.InputBytes { return padInput.Pack(p.play(p, f)) },
-		Effect: func(e systems.Effect) {
-			if b, ok := boughtNews.Decode(m.Game, e.Event); ok {
-				p.values = append(p.values, b)
-			}
-		}})
+	p.peer = m.Match.Add(halves.Plan{Path: path, Clock: clock, Config: systems.ClientConfig{Seat: seat}, Hz: hz,
+		Phase: m.Net.Now() + clock.Offset + phase, Display: p.display,
+		Input: func(f int) ecs.InputBytes { return padInput.Pack(p.play(p, f)) }})
 	p.Client = p.peer.Half.(*Client)
 	m.clients = append(m.clients, p)
 	p.peer.SendImage(0)
@@ -114,7 +108,18 @@ func (p *player) restart() {
 	p.peer.SendImage(0)
 }
 
-func (p *player) afterFrame(now time.Duration) {
+// purchases counts the effects of purchases.
+func (p *player) purchases() (n int) {
+	for _, e := range p.peer.Effects {
+		if _, ok := boughtNews.Decode(p.match.Game, e.Event); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *player) display(now time.Duration) {
+	p.peer.Frame(now)
 	p.Answers(func(a Answer) {
 		a.Command.Order = append([]byte(nil), a.Command.Order...)
 		p.answers = append(p.answers, a)
@@ -232,16 +237,17 @@ type loop struct {
 // newLoop returns a loop of players with a delay of way ticks in each direction.
 func newLoop(t testing.TB, game *ecs.Game, limits Config, players, way int, input func(seat, tick int) pad) *loop {
 	t.Helper()
-	l := &loop{}
-	l.Loop = halves.NewPlayers(t, halves.LoopConfig{Game: game, Strategy: New(limits), Up: way, Down: way,
-		Input: func(seat, tick int) ecs.InputBytes { return padInput.Pack(input(seat, tick)) },
-		Shown: func(seat int) {
-			l.clients[seat].View(l.Now())
-			l.clients[seat].Answers(ignoreAnswer)
-		}}, players, nil)
+	l := &loop{Loop: halves.NewLoop(t, halves.Config{Game: game, Strategy: New(limits), Seed: 1}, way, way)}
 	l.server = l.Server.Server.(*Server)
-	for _, c := range l.Clients {
-		l.clients = append(l.clients, c.(*Client))
+	l.AddPlayers(players, func(seat, tick int) ecs.InputBytes { return padInput.Pack(input(seat, tick)) })
+	for _, p := range l.Peers {
+		c := p.Half.(*Client)
+		l.clients = append(l.clients, c)
+		p.Display = func(now time.Duration) {
+			p.Frame(now)
+			c.View(now)
+			c.Answers(ignoreAnswer)
+		}
 	}
 	return l
 }

@@ -217,7 +217,7 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 		message, _ := m.append(nil, systems.MaxReliable, b.Game)
 		return message
 	}
-	dirty := input(pad{Fire: true})
+	dirty := input(pad{Throw: true})
 	dirty.Input[2] = 7
 	many := make([]Command, 65)
 	fine := ask(askMessage{held: 290, first: 1, asked: []Command{input(pad{DX: 1})}})
@@ -494,7 +494,7 @@ func TestTheClientRefusesMalformedMessages(t *testing.T) {
 // With as many commands unanswered as there may be, an order is refused where it is given, and a press waits for room.
 func TestCommandsWithoutRoomWaitOrAreRefused(t *testing.T) {
 	down := false
-	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100}, 1, 1, func(_, tick int) pad { return pad{Fire: down} })
+	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100}, 1, 1, func(_, tick int) pad { return pad{Throw: down} })
 	for range 50 {
 		l.Step()
 	}
@@ -524,7 +524,7 @@ func TestCommandsWithoutRoomWaitOrAreRefused(t *testing.T) {
 	fired := 0
 	for range 10 {
 		l.Step()
-		if padInput.Unpack(l.server.Step.Inputs[0]).Fire {
+		if padInput.Unpack(l.server.Step.Inputs[0]).Throw {
 			fired++
 		}
 	}
@@ -540,11 +540,11 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 		for range 30 {
 			l.Step()
 		}
-		c, sent, base := l.clients[0], 0, systems.Time(l.Tick)*l.Length
+		c, sent, base := l.clients[0], 0, l.Now()
 		out := halves.Outbox(func(systems.Peer, systems.Channel, []byte) { sent++ })
 		r := image.NewRand(1)
 		for f := 1; f <= hz; f++ { // a second of it
-			c.SetInput(padInput.Pack(pad{DX: int8(r.IntN(100)), Fire: true}))
+			c.SetInput(padInput.Pack(pad{DX: int8(r.IntN(100)), Throw: true}))
 			now := base + systems.Time(f)*systems.Second/systems.Time(hz)
 			c.Frame(now)
 			c.Send(now, out)
@@ -577,7 +577,7 @@ func TestTheDisplayTakesATickFromStateToState(t *testing.T) {
 	for range 60 {
 		l.Step()
 	}
-	c, now := l.clients[0], systems.Time(l.Tick)*l.Length
+	c, now := l.clients[0], l.Now()
 	for _, part := range []int{0, 1, 2, 3, 4, 9} {
 		previous, current, confirmed, alpha := c.View(now + systems.Time(part)*l.Length/4)
 		if previous.Tick()+1 != current.Tick() || current.Tick() != c.present || confirmed != current {
@@ -610,7 +610,7 @@ func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
 	b.s.Stamp(image.Order{Kind: image.OrderJoin}, b)
 	b.tick(1)
 	for i := range uint64(40) {
-		_ = b.ask(0, i*2+1, input(pad{DX: int8(i % 3), Fire: i%4 == 0}), order(int32(i)*3, uint32(i)))
+		_ = b.ask(0, i*2+1, input(pad{DX: int8(i % 3), Throw: i%4 == 0}), order(int32(i)*3, uint32(i)))
 		b.tick(20)
 	}
 	again, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, game, 70), Peers: 1})

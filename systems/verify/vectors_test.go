@@ -24,7 +24,7 @@ func commandText(c *Command) string {
 	}
 	p := padInput.Unpack(c.Input)
 	text := fmt.Sprintf("pad %d %d", p.DX, p.DY)
-	if p.Fire {
+	if p.Throw {
 		text += " fire"
 	}
 	return text
@@ -85,7 +85,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 			} else {
 				var p pad
 				scan(part, "pad %d %d", &p.DX, &p.DY)
-				p.Fire = strings.HasSuffix(part, "fire")
+				p.Throw = strings.HasSuffix(part, "fire")
 				c.Input = padInput.Pack(p)
 			}
 			m.asked = append(m.asked, c)

@@ -2,78 +2,57 @@ package halves
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
 // Match is a server half and client halves on a simulated network. It fails its test where a half refuses a message or a
 // datagram is too large. It belongs to one goroutine.
 type Match struct {
-	T       testing.TB
-	Net     *simnet.Network
-	Game    *ecs.Game
-	Server  systems.FullServer
-	Node    simnet.NodeID // of the server
-	Peers   []*Peer
-	Members image.PlayerSet // players whose join was stamped
-	Trace
-	Faults
+	T      testing.TB
+	Net    *simnet.Network
+	Server systems.FullServer
+	Node   simnet.NodeID // of the server
+	Peers  []*Peer
+	Config
 
-	strategy systems.Strategy
-	owed     []time.Duration // due times of ticks that wait for the end of a hitch
-}
-
-// Trace is what a Match has recorded.
-type Trace struct {
 	Ticks     []Tick // from tick 0, which is empty
 	Decisions []systems.Decision
 	Held      int // frames in which a tick that was due had to wait
-	Refused   int // messages that a half refused
-	Down      Traffic
-	Up        Traffic
+	Up, Down  matchsim.Sent
 	// OnDown and OnUp receive each message when it is sent down, and when it arrives at the server. Optional.
 	OnDown, OnUp func(p *Peer, ch systems.Channel, message []byte)
 	// OnTick receives each final tick. Optional.
 	OnTick func(systems.FinalTick)
-}
 
-// Faults are the conditions that a test can change while a Match runs.
-type Faults struct {
 	Hostile  bool // refused messages do not fail the test
 	Hitch    bool // the server does not run; its ticks wait
 	Reliable bool // datagrams too are carried by the reliable channel
 	NoRTT    bool // clients load without a measured round trip
+	// Delays returns by how many ticks each copy of a message is late: none for a lost message. nil: one copy, in time.
+	Delays func(toClient bool, seat int, ch systems.Channel, message []byte) []int
+
+	members  image.PlayerSet // players whose join was stamped
+	owed     []time.Duration // due times of ticks that wait for the end of a hitch
+	byHand   bool            // the match is a Loop's
+	scratch  []byte          // a message with the number of its connection
+	desynced func(systems.Peer)
 }
 
 // Tick is one final tick of the server.
 type Tick struct {
-	Sum    image.Checksum // 0 where the server did not save the state
-	Inputs []ecs.InputBytes
-	Late   image.PlayerSet
-	Orders []image.Order
+	rollback.FinalTick
+	Sum    image.Checksum   // 0 where the server did not save the state
 	Events []image.EventKey // where the server computed the tick
-	At     time.Duration
-}
-
-// Traffic counts messages of one direction.
-type Traffic struct {
-	Bytes    int
-	Largest  int // bytes
-	Reliable int // messages on the reliable channel
-}
-
-func (t *Traffic) add(ch systems.Channel, message []byte) {
-	t.Bytes += len(message)
-	t.Largest = max(t.Largest, len(message))
-	if ch == systems.Reliable {
-		t.Reliable++
-	}
 }
 
 // Config describes a Match.
@@ -81,22 +60,40 @@ type Config struct {
 	Game     *ecs.Game
 	Strategy systems.Strategy
 	Seed     uint64
-	// Server changes the server's Config before the half is made. Optional.
-	Server func(*systems.ServerConfig)
+	// Lead is how many ticks later than they run the server's ticks are due.
+	Lead int
+	// Change changes the server's Config before the half is made. Optional.
+	Change func(*systems.ServerConfig)
 }
 
 // New returns a match without clients. Tick f of the server is due at f/TickRate.
 func New(t testing.TB, c Config) *Match {
 	t.Helper()
-	m := &Match{T: t, Game: c.Game, strategy: c.Strategy, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: 1 << 16}), Trace: Trace{Ticks: make([]Tick, 1)}}
-	m.Server = m.NewServer(NewWorld(t, c.Game, c.Seed), c.Server)
-	m.Node = m.Net.AddNode(simnet.Clock{})
-	m.Net.OnMessage(m.Node, m.atServer)
+	m := newMatch(t, c, false)
 	m.Net.Every(m.Node, 0, c.Game.TickRate, func(k int64, now time.Duration) {
 		if k > 0 {
 			m.serve(now)
 		}
 	})
+	return m
+}
+
+func newMatch(t testing.TB, c Config, byHand bool) *Match {
+	m := &Match{T: t, Config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: 1 << 16}), Ticks: make([]Tick, 1), byHand: byHand}
+	sc := systems.ServerConfig{World: NewWorld(t, c.Game, c.Seed), Peers: 16, Decided: func(d systems.Decision) {
+		d.Result, d.Votes = slices.Clone(d.Result), slices.Clone(d.Votes)
+		m.Decisions = append(m.Decisions, d)
+	}}
+	if !byHand {
+		sc.Taken = m.record
+	}
+	if c.Change != nil {
+		c.Change(&sc)
+	}
+	m.Server = systems.Full(Must(c.Strategy.NewServer(sc)))
+	m.Node = m.Net.AddNode(simnet.Clock{})
+	m.Net.OnMessage(m.Node, m.atServer)
+	m.desynced = m.resync
 	return m
 }
 
@@ -108,6 +105,14 @@ func NewWorld(t testing.TB, game *ecs.Game, seed uint64) *ecs.World {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// Must returns v. It panics if err is not nil.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // Image returns the encoded image of a world.
@@ -128,22 +133,6 @@ func Profile(t testing.TB, name string) simnet.Profile {
 	return p
 }
 
-// NewServer returns a server half with a world, whose ticks the match records.
-func (m *Match) NewServer(w *ecs.World, change func(*systems.ServerConfig)) systems.FullServer {
-	c := systems.ServerConfig{World: w, Peers: 16, Taken: m.record, Decided: func(d systems.Decision) {
-		d.Result, d.Votes = slices.Clone(d.Result), slices.Clone(d.Votes)
-		m.Decisions = append(m.Decisions, d)
-	}}
-	if change != nil {
-		change(&c)
-	}
-	half, err := m.strategy.NewServer(c)
-	if err != nil {
-		m.T.Fatal(err)
-	}
-	return systems.Full(half)
-}
-
 // serve runs the ticks that are due.
 func (m *Match) serve(now time.Duration) {
 	if m.owed = append(m.owed, now); m.Hitch {
@@ -154,21 +143,40 @@ func (m *Match) serve(now time.Duration) {
 			m.Held++
 			break // the grid waits too
 		}
-		m.Server.Tick(due)
+		m.Server.Tick(due + m.ticks(m.Lead))
 	}
 	m.owed = m.owed[:0]
-	m.Server.Desynced(m.resync)
-	m.Server.Send(now, m.ToClients())
+	m.Server.Desynced(m.desynced)
+	m.Server.Send(now, m)
 }
 
-func (m *Match) record(f systems.FinalTick) {
-	t := Tick{Inputs: slices.Clone(f.Inputs), Late: f.Late, At: m.Net.Now()}
-	if f.State != nil && f.State.Tick() == f.Tick {
-		t.Sum = f.State.Checksum()
+// ticks returns the length of n ticks.
+func (m *Match) ticks(n int) time.Duration {
+	return time.Duration(n) * (time.Second / time.Duration(m.Game.TickRate))
+}
+
+// Seat stamps the join of a player who has not joined yet.
+func (m *Match) Seat(p ecs.Player) {
+	if !m.members.Has(p) {
+		m.members |= 1 << p
+		m.Server.Stamp(image.Order{Kind: image.OrderJoin, Player: p}, m)
 	}
+}
+
+// Clone returns a copy of a final tick, which stays valid.
+func Clone(f systems.FinalTick) rollback.FinalTick {
+	t := rollback.FinalTick{Tick: f.Tick, Inputs: slices.Clone(f.Inputs), Late: f.Late}
 	for _, o := range f.Orders {
 		o.Payload = slices.Clone(o.Payload)
 		t.Orders = append(t.Orders, o)
+	}
+	return t
+}
+
+func (m *Match) record(f systems.FinalTick) {
+	t := Tick{FinalTick: Clone(f)}
+	if f.State != nil && f.State.Tick() == f.Tick {
+		t.Sum = f.State.Checksum()
 	}
 	if f.World != nil && f.World.Tick() == f.Tick {
 		for _, e := range f.World.Events() {
@@ -216,65 +224,70 @@ func (o Outbox) Send(to systems.Peer, ch systems.Channel, message []byte) { o(to
 // Discard is an outbox that drops every message.
 var Discard Outbox = func(systems.Peer, systems.Channel, []byte) {}
 
-// ToClients returns the server's outbox.
-func (m *Match) ToClients() systems.Outbox {
-	return Outbox(func(to systems.Peer, ch systems.Channel, message []byte) {
-		p := m.Peers[to]
-		m.Down.add(ch, message)
-		p.Bytes += len(message)
-		if m.OnDown != nil {
-			m.OnDown(p, ch, message)
-		}
-		m.send(m.Node, p.Node, ch, p.served, message)
-	})
+// Send makes the match the server's outbox.
+func (m *Match) Send(to systems.Peer, ch systems.Channel, message []byte) {
+	p := m.Peers[to]
+	m.Down.Add(m.Net.Now(), ch, message)
+	if m.OnDown != nil {
+		m.OnDown(p, ch, message)
+	}
+	m.send(p, true, ch, message)
 }
 
-// ToServer returns the outbox of a client.
-func (m *Match) ToServer(p *Peer) systems.Outbox {
-	return Outbox(func(_ systems.Peer, ch systems.Channel, message []byte) {
-		for range 1 + p.Copies {
-			m.Up.add(ch, message)
-			m.send(p.Node, m.Node, ch, p.Run, message)
-		}
-	})
-}
-
-// send sends a message with the number of its connection.
-func (m *Match) send(from, to simnet.NodeID, ch systems.Channel, run byte, message []byte) {
+// send sends the copies of a message.
+func (m *Match) send(p *Peer, toClient bool, ch systems.Channel, message []byte) {
 	if ch == systems.Datagram && len(message) > systems.MaxDatagram {
 		m.T.Errorf("a datagram of %d bytes", len(message))
 	}
+	from, to, run := p.Node, m.Node, p.Run
+	if toClient {
+		from, to, run = m.Node, p.Node, p.Served
+	}
+	m.scratch = append(append(m.scratch[:0], run), message...)
+	if m.Delays == nil {
+		m.transmit(from, to, ch, m.scratch)
+		return
+	}
+	for _, late := range m.Delays(toClient, int(p.ID), ch, message) {
+		if late == 0 {
+			m.transmit(from, to, ch, m.scratch)
+			continue
+		}
+		m.later(m.ticks(late), from, to, ch, slices.Clone(m.scratch))
+	}
+}
+
+func (m *Match) later(late time.Duration, from, to simnet.NodeID, ch systems.Channel, message []byte) {
+	m.Net.At(m.Net.Now()+late, func() { m.transmit(from, to, ch, message) })
+}
+
+func (m *Match) transmit(from, to simnet.NodeID, ch systems.Channel, message []byte) {
 	if m.Reliable {
 		ch = systems.Reliable
 	}
-	if err := m.Net.Send(from, to, ch, append([]byte{run}, message...)); err != nil && (err != simnet.ErrFull || ch == systems.Reliable) {
+	if err := m.Net.Send(from, to, ch, message); err != nil && (ch == systems.Reliable || !errors.Is(err, simnet.ErrFull)) {
 		m.T.Errorf("at %v: node %d sends to node %d: %v", m.Net.Now(), from, to, err)
 	}
 }
 
 func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
 	p := m.Peers[from-1]
-	if len(payload) == 10 && payload[1] == kindReady {
-		if payload[0] == p.Run {
-			p.OpenNow(ecs.Tick(binary.LittleEndian.Uint64(payload[2:])))
-		}
+	if payload[0] == p.Run && len(payload) == 10 && payload[1] == kindReady {
+		p.OpenNow(ecs.Tick(binary.LittleEndian.Uint64(payload[2:])))
 		return
 	}
-	if payload[0] != p.served || p.served == 0 {
+	if payload[0] != p.Served || p.Served == 0 {
 		return // of another connection
 	}
 	if m.OnUp != nil {
 		m.OnUp(p, ch, payload[1:])
 	}
-	m.Check(m.Server.Receive(p.ID, ch, payload[1:], now, m.ToClients()))
+	m.check(m.Server.Receive(p.ID, ch, payload[1:], now, m))
 }
 
-// Check counts a message that a half refused, and fails the test unless the match is Hostile.
-func (m *Match) Check(err error) {
-	if err == nil {
-		return
-	}
-	if m.Refused++; !m.Hostile {
+// check fails the test if a half refused a message, unless the match is Hostile.
+func (m *Match) check(err error) {
+	if err != nil && !m.Hostile {
 		m.T.Errorf("at %v: a message was refused: %v", m.Net.Now(), err)
 	}
 }
