@@ -151,7 +151,7 @@ func TestADelayBelowZeroIsCutOffAtZero(t *testing.T) {
 }
 
 func TestARecordedTraceIsPlayedInTurnAndOver(t *testing.T) {
-	trace, err := ReadTrace(strings.NewReader("# ms\n1.5\n\n 20 \n0\n"))
+	trace, err := ReadTrace("# ms\n1.5\n\n 20 \n0\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestARecordedTraceIsPlayedInTurnAndOver(t *testing.T) {
 		t.Errorf("delays %v, want %v", got, want)
 	}
 	for _, bad := range []string{"x", "-1", "NaN", "60001", "1 2"} {
-		if _, err := ReadTrace(strings.NewReader("3\n" + bad)); err == nil || !strings.Contains(err.Error(), "line 2") {
+		if _, err := ReadTrace("3\n" + bad); err == nil || !strings.Contains(err.Error(), "line 2") {
 			t.Errorf("trace %q: error %v, want one that names line 2", bad, err)
 		}
 	}

@@ -18,11 +18,8 @@ var ErrAddress = errors.New("simnet: unusable address")
 const firstEphemeral = 49152
 
 // DatagramNet simulates UDP: hosts with addresses, routes between hosts, and sockets. Its methods may be called from any
-// goroutine.
-//
-// Make it inside the synctest bubble that uses it, and Close it there. Runs of the same seed and the same order of hosts
-// lose and delay the same packets of each direction. The scheduler decides the order of packets that several goroutines
-// send at the same instant in the same direction.
+// goroutine. Make it inside the synctest bubble that uses it, and Close it there. The scheduler decides the order of
+// packets that several goroutines send at the same instant in the same direction; all else follows from the seed.
 type DatagramNet struct {
 	*realtime
 
@@ -59,13 +56,13 @@ func (n *DatagramNet) Route(client, server netip.Addr, p Profile) error {
 
 // node returns the node of a host, a new one for a new host.
 func (n *DatagramNet) node(host netip.Addr) NodeID {
-	id, ok := n.nodes[host]
-	if !ok {
-		id = n.network.AddNode(Clock{})
-		n.nodes[host] = id
-		n.addresses = append(n.addresses, host)
-		n.network.OnMessage(id, func(from NodeID, _ Channel, packet []byte, _ Time) { n.deliver(n.addresses[from], host, packet) })
+	if id, ok := n.nodes[host]; ok {
+		return id
 	}
+	id := n.network.AddNode(Clock{})
+	n.nodes[host] = id
+	n.addresses = append(n.addresses, host)
+	n.network.OnMessage(id, func(from NodeID, _ Channel, packet []byte, _ Time) { n.deliver(n.addresses[from], host, packet) })
 	return id
 }
 
@@ -76,7 +73,7 @@ func (n *DatagramNet) Block(from, to netip.Addr, blocked bool) {
 	d := n.network.direction(n.node(from.Unmap()), n.node(to.Unmap()))
 	d.blocked = 0
 	if blocked {
-		d.blocked = 1
+		d.blocked++
 	}
 }
 

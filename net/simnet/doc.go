@@ -14,6 +14,6 @@
 // interpret messages.
 //
 // Each direction of a link has its own generators, seeded by the root seed and its two ends: adding a link or traffic
-// elsewhere shifts nothing. Outages and wandering delays have generators apart from those of the packets, so different
-// traffic meets the same weather. All draws are made in integers, so a seed means the same on every target.
+// elsewhere shifts nothing. Outages and wandering delays do not depend on the traffic. All draws are made in integers, so
+// a seed means the same on every target.
 package simnet

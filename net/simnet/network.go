@@ -20,8 +20,7 @@ const (
 	Reliable = wire.Reliable
 )
 
-// Sizes of messages. A datagram is one packet under the payload of netcode. A reliable message is cut into segments as
-// KCP would at MTU 1152.
+// Sizes of messages, in bytes. A datagram is one packet. A reliable message is cut into segments as KCP would.
 const (
 	MaxDatagram = 1200
 	MaxMessage  = 64 << 10
@@ -35,19 +34,15 @@ var (
 	ErrDown     = errors.New("simnet: the sending node has crashed")
 )
 
-// Config sets up a Network or a DatagramNet. Every value of every field is valid; the bounds are asked for when needed,
-// not reserved.
+// Config sets up a Network or a DatagramNet. Every value of every field is valid.
 type Config struct {
-	// Seed is the root of all that is random. Two networks with the same seed, links and calls do the same to the last
-	// bit.
+	// Seed is the root of all that is random.
 	Seed uint64
-
 	// SocketBuffer is the most packets that wait for a paused node, or for a PacketConn's reader; more are dropped.
 	// Zero: 1024.
 	SocketBuffer uint32
-
 	// ReliableQueue is the most segments of 1128 bytes that the reliable channel holds in one direction until they are
-	// acknowledged; Send refuses more with ErrFull. Zero: 1024. A DatagramNet has no use for it.
+	// acknowledged; Send refuses more with ErrFull. Zero: 1024.
 	ReliableQueue uint32
 }
 
@@ -137,8 +132,7 @@ func (n *Network) Counters(from, to NodeID) Counters {
 	return n.direction(from, to).Counters
 }
 
-// Send gives the network a copy of payload. A nil error says that the channel took it, and for a datagram nothing about
-// its arrival.
+// Send gives the network a copy of payload. A datagram that it accepts may still be lost.
 func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	d := n.route(from, to)
 	if d == nil {
@@ -251,8 +245,8 @@ func (n *Network) trace(kind, about, content uint64) {
 	n.hash = h ^ h>>32
 }
 
-// TraceHash is a hash of all that happened so far: what was sent, lost and handed over, when, with which content, and
-// every tick. Runs that differ in it differ.
+// TraceHash is a hash of all that happened so far: what was sent, lost and received, when, with which content, and every
+// tick.
 func (n *Network) TraceHash() uint64 { return n.hash }
 
 func (n *Network) node(id NodeID) *node {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// PacketConn is a socket of a DatagramNet. It has the methods of *net.UDPConn that carry netip addresses, which allocate
-// nothing. A write never blocks. A packet longer than the reader's buffer is truncated, as in UDP.
+// PacketConn is a socket of a DatagramNet, with methods of *net.UDPConn. A write never blocks. A packet longer than the
+// reader's buffer is truncated, as in UDP.
 type PacketConn struct {
 	net   *DatagramNet
 	local netip.AddrPort
@@ -128,5 +128,5 @@ func (c *PacketConn) close() {
 }
 
 func (c *PacketConn) fail(op string, err error) error {
-	return &net.OpError{Op: op, Net: "simnet", Addr: net.UDPAddrFromAddrPort(c.local), Err: err}
+	return &net.OpError{Op: op, Net: "simnet", Addr: c.LocalAddr(), Err: err}
 }

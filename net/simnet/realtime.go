@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// realtime runs a Network in the time of package time: real, or virtual in a synctest bubble. It has no goroutine of its
-// own; one timer is set for the next arrival. mu guards all of it and the network.
+// realtime runs a Network in the time of package time: real, or virtual in a synctest bubble. One timer is set for the
+// next arrival. mu guards all of it and the network.
 type realtime struct {
 	mu      sync.Mutex
 	network *Network

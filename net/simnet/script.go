@@ -2,21 +2,15 @@ package simnet
 
 import "time"
 
-// Rule plays a trick on chosen messages of one direction. A tricked reliable message is tricked on its first sending
-// only; the timer then brings it.
+// Rule drops, duplicates or delays chosen messages of one direction. For a reliable message it applies to the first
+// sending only; the timer then brings it.
 type Rule struct {
-	// Match chooses messages, for example by their first byte. It must not keep the payload. Nil: all.
-	Match func(ch Channel, payload []byte) bool
-
-	// Nth is the first matching message concerned, counted from 1 since the rule was made. Zero: the first.
-	Nth int
-
-	// Count is how many matching messages are concerned. Zero: one.
-	Count int
-
-	Drop      bool          // lose it
-	Duplicate bool          // let it arrive twice
-	Delay     time.Duration // let it arrive later by this, ≥ 0
+	Match     func(ch Channel, payload []byte) bool // chooses messages; it must not keep the payload. Optional: all
+	Nth       int                                   // first matching message concerned, from 1. Zero: the first
+	Count     int                                   // how many matching messages are concerned. Zero: one
+	Drop      bool                                  // lose it
+	Duplicate bool                                  // let it arrive twice
+	Delay     time.Duration                         // let it arrive later by this, ≥ 0
 }
 
 type rule struct {
