@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"crypto/cipher"
 	"encoding/binary"
 	"net/netip"
 	"strconv"
@@ -43,19 +42,15 @@ func (s State) String() string {
 // passing of time and puts packets into an Outbox. The zero value is disconnected and ready for Connect. One goroutine
 // may use it at a time.
 type Client struct {
-	state       State
-	token       ConnectToken
-	server      int // index into the token's servers
-	epoch       time.Time
-	lastSend    int64
-	lastReceive int64
-	sendNow     bool // the state has changed: send without waiting for the interval
-	sequence    uint64
-	window      window
-	seal, open  cipher.AEAD
-	codec       codec
-	response    [8 + challengeSize]byte // of the challenge: its sequence and its sealed token
-	counters    Counters
+	channel
+	state    State
+	token    ConnectToken
+	server   int // index into the token's servers
+	epoch    time.Time
+	sendNow  bool // the state has changed: send without waiting for the interval
+	codec    codec
+	response [8 + challengeSize]byte // of the challenge: its sequence and its sealed token
+	counters Counters
 }
 
 // Connect begins a connection with a token of TokenSize bytes and keeps a copy of it. It drops an earlier connection
@@ -83,7 +78,7 @@ func (c *Client) Connect(token []byte, now time.Time) error {
 
 // try starts an attempt with one of the servers of the token.
 func (c *Client) try(server int, at int64) {
-	c.server = server
+	c.server, c.peer = server, c.token.servers[server]
 	c.state = StateRequesting
 	c.lastReceive, c.sendNow = at, true
 	c.window = window{}
@@ -113,7 +108,7 @@ func (c *Client) receive(packet []byte, from netip.AddrPort, at int64) ([]byte, 
 	if c.state <= StateDisconnected {
 		return nil, DropUnwanted
 	}
-	if plain(from) != c.Server() {
+	if plain(from) != c.peer {
 		return nil, DropStranger
 	}
 	h, drop := parseHeader(packet, allowed)
@@ -168,13 +163,14 @@ func (c *Client) Update(out *Outbox, now time.Time) {
 	switch c.state {
 	case StateRequesting:
 		out.buf = c.appendRequest(out.buf)
-		out.close(c.Server())
-		c.lastSend, c.sendNow = at, false
+		out.close(c.peer)
+		c.lastSend = at
 	case StateResponding:
-		c.send(out, kindResponse, c.response[:], at)
+		c.send(out, &c.codec, kindResponse, c.response[:], at)
 	case StateConnected:
-		c.send(out, kindKeepAlive, c.codec.keepAlive(0, 0), at)
+		c.send(out, &c.codec, kindKeepAlive, c.codec.keepAlive(0, 0), at)
 	}
+	c.sendNow = false
 }
 
 func (c *Client) expire(at int64) {
@@ -206,7 +202,8 @@ func (c *Client) Send(out *Outbox, payload []byte, now time.Time) error {
 	if c.state != StateConnected {
 		return ErrNotConnected
 	}
-	c.send(out, kindPayload, payload, c.since(now))
+	c.send(out, &c.codec, kindPayload, payload, c.since(now))
+	c.sendNow = false
 	return nil
 }
 
@@ -218,16 +215,9 @@ func (c *Client) Disconnect(out *Outbox, now time.Time) {
 	}
 	at := c.since(now)
 	for range disconnectPackets {
-		c.send(out, kindDisconnect, nil, at)
+		c.send(out, &c.codec, kindDisconnect, nil, at)
 	}
 	c.state = StateDisconnected
-}
-
-func (c *Client) send(out *Outbox, k kind, body []byte, at int64) {
-	out.buf = c.codec.seal(out.buf, c.seal, k, c.sequence, body)
-	out.close(c.Server())
-	c.sequence++
-	c.lastSend, c.sendNow = at, false
 }
 
 func (c *Client) appendRequest(dst []byte) []byte {
@@ -242,7 +232,7 @@ func (c *Client) appendRequest(dst []byte) []byte {
 func (c *Client) State() State { return c.state }
 
 // Server returns the address of the present server, the zero AddrPort before the first Connect.
-func (c *Client) Server() netip.AddrPort { return c.token.servers[c.server] }
+func (c *Client) Server() netip.AddrPort { return c.peer }
 
 // Counters returns the live counters of the client.
 func (c *Client) Counters() *Counters { return &c.counters }

@@ -17,8 +17,8 @@ func TestClientConnectsAndBothSidesExchangePayloads(t *testing.T) {
 	if len(w.events) != 1 || w.events[0].Kind != Connected || w.events[0].Slot != 0 || w.events[0].Replaced {
 		t.Fatalf("events %+v, want one Connected of slot 0", w.events)
 	}
-	if !w.server.Connected(0) || w.server.ClientID(0) != 77 || w.server.Addr(0) != addr(1) {
-		t.Errorf("slot 0: %v %d %v", w.server.Connected(0), w.server.ClientID(0), w.server.Addr(0))
+	if !w.server.Connected(0) || w.server.ClientID(0) != 77 || w.server.slots[0].peer != addr(1) {
+		t.Errorf("slot 0: %v %d %v", w.server.Connected(0), w.server.ClientID(0), w.server.slots[0].peer)
 	}
 	if got := w.server.UserData(0); !bytes.HasPrefix(got[:], []byte("user\x4d")) {
 		t.Errorf("user data %q, want what the token held", got[:12])
@@ -303,15 +303,15 @@ func TestMappedAddressIsTheSameAddress(t *testing.T) {
 	w.receive(w.request(token), mapped)
 	w.receive(w.packets(func(out *Outbox) { c.Update(out, w.now) })[0], addr(1))
 	w.wantClients(1)
-	if w.server.Addr(0) != addr(1) {
-		t.Errorf("address %v, want %v", w.server.Addr(0), addr(1))
+	if w.server.slots[0].peer != addr(1) {
+		t.Errorf("address %v, want %v", w.server.slots[0].peer, addr(1))
 	}
 }
 
 // replaceSame lets a returning client take its old slot.
-func replaceSame(a *Arrival) Verdict {
+func replaceSame(a *Arrival) Action {
 	if a.SameClient >= 0 {
-		return Verdict{Action: Replace, Slot: a.SameClient}
+		return Accept
 	}
 	return a.Standard()
 }
@@ -329,8 +329,8 @@ func TestReconnectWithAFreshTokenReplacesTheSlotAtOnce(t *testing.T) {
 			if len(w.events) != 1 || w.events[0].Kind != Connected || !w.events[0].Replaced || w.events[0].Slot != 1 {
 				t.Errorf("events %+v, want slot 1 connected and replaced", w.events)
 			}
-			if w.server.Addr(1) != from {
-				t.Errorf("slot 1 belongs to %v, want %v", w.server.Addr(1), from)
+			if w.server.slots[1].peer != from {
+				t.Errorf("slot 1 belongs to %v, want %v", w.server.slots[1].peer, from)
 			}
 			if from != addr(2) && old.State() != StateDisconnected {
 				t.Errorf("the old client is %v, want disconnected", old.State())
@@ -350,25 +350,24 @@ func TestRequestAloneReplacesNoClient(t *testing.T) {
 	w.receive(w.request(w.token(1)), addr(2))
 	w.wantCount(Challenges, 2)
 	w.run(time.Second)
-	if old.State() != StateConnected || w.server.Addr(0) != addr(1) {
-		t.Errorf("client %v, slot of %v; want connected, %v", old.State(), w.server.Addr(0), addr(1))
+	if old.State() != StateConnected || w.server.slots[0].peer != addr(1) {
+		t.Errorf("client %v, slot of %v; want connected, %v", old.State(), w.server.slots[0].peer, addr(1))
 	}
 }
 
-// No two slots share an address or a client id, for every result of Admit.
+// No two slots share an address or a client id, for an Admit that accepts all.
 func TestAdmitCannotGiveOneClientTwoSlots(t *testing.T) {
-	for _, v := range []Verdict{{Action: Accept}, {Action: Replace, Slot: 2}} {
-		verdict := Verdict{Action: Accept}
-		w := newWorld(t, 3, func(c *ServerConfig) { c.Admit = func(*Arrival) Verdict { return verdict } })
-		w.connected(addr(1), w.token(1))
-		w.connected(addr(2), w.token(2))
-		verdict = v
-		w.join(addr(3), w.token(1))
-		w.receive(w.request(w.token(4)), addr(2))
-		w.run(time.Second)
-		w.wantClients(2)
-		w.wantCount(Connects, 2)
-	}
+	w := newWorld(t, 3, func(c *ServerConfig) { c.Admit = func(*Arrival) Action { return Accept } })
+	w.connected(addr(1), w.token(1))
+	w.connected(addr(2), w.token(2))
+	w.join(addr(3), w.token(1)) // replaces the client of slot 0
+	w.receive(w.request(w.token(4)), addr(2))
+	w.run(time.Second)
+	w.wantClients(2)
+	w.wantCount(Connects, 3)
+	w.connected(addr(4), w.token(4))
+	w.receive(w.request(w.token(5)), addr(5)) // no slot is free
+	w.wantCount(Denials, 1)
 }
 
 func TestConfigErrorsNameTheField(t *testing.T) {

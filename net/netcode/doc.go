@@ -19,7 +19,7 @@
 //   - run a server: [NewServer], [Server.Receive], [Server.Update], [Server.Send]
 //   - run a client: [Client.Receive], [Client.Update], [Client.Send], [Client.State]
 //   - disconnect a client: [Server.Disconnect]; it needs a new token to connect again
-//   - give a returning client its old slot at once: [ServerConfig].Admit with [Replace]
+//   - give a returning client its old slot at once: [ServerConfig].Admit with [Accept]
 //   - change the private key: [ServerConfig].Keys, the new one first, the old one until its tokens have expired
 //   - count refused datagrams by reason: [Server.Counters]
 //

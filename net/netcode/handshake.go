@@ -17,36 +17,29 @@ type Arrival struct {
 	Free       int // free slots
 }
 
-// Standard returns the verdict of the standard: ignore a client or an address that is connected, deny if no slot is free.
-func (a *Arrival) Standard() Verdict {
+// Standard returns the action of the standard: ignore a client or an address that is connected, deny if no slot is free.
+func (a *Arrival) Standard() Action {
 	switch {
 	case a.SameAddr >= 0 || a.SameClient >= 0:
-		return Verdict{Action: Ignore}
+		return Ignore
 	case a.Free == 0:
-		return Verdict{Action: Deny}
+		return Deny
 	}
-	return Verdict{Action: Accept}
+	return Accept
 }
 
 // Action is what to do with an Arrival.
 type Action uint8
 
 const (
-	Ignore  Action = iota // no reply: the client repeats its request until its timeout
-	Deny                  // deny the connection: the server is full, and the client tries its next server
-	Accept                // into the lowest free slot; without one, Deny
-	Replace               // into Verdict.Slot, whose present client is disconnected
+	Ignore Action = iota // no reply: the client repeats its request until its timeout
+	Deny                 // deny the connection: the server is full, and the client tries its next server
+	Accept               // into the slot of the same client, which is disconnected, or else into the lowest free one
 )
 
-// Verdict is the result of ServerConfig.Admit. A verdict that would give two slots the same address or client id counts
-// as Ignore.
-type Verdict struct {
-	Action Action
-	Slot   int // of Replace
-}
-
-// judge calls Admit. It returns Replace with a free slot for Accept.
-func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip.AddrPort) Verdict {
+// judge calls Admit and finds the slot of an accepted client. Without a free slot Accept is Deny. It is Ignore if the
+// address is that of another client.
+func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip.AddrPort) (action Action, slot int) {
 	a := &s.scratch.arrival
 	*a = Arrival{ClientID: clientID, UserData: userData, From: from, SameClient: -1, SameAddr: -1, Free: len(s.slots) - s.Clients()}
 	if i, ok := s.byClient[clientID]; ok {
@@ -55,27 +48,20 @@ func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip
 	if i, ok := s.byAddr[from]; ok {
 		a.SameAddr = int(i)
 	}
-	v := s.admit(a)
-	switch v.Action {
-	case Accept:
-		if a.SameClient >= 0 || a.SameAddr >= 0 {
-			return Verdict{Action: Ignore}
-		}
-		for i := range s.slots {
-			if !s.slots[i].connected {
-				return Verdict{Action: Replace, Slot: i}
-			}
-		}
-		return Verdict{Action: Deny}
-	case Replace:
-		if v.Slot < 0 || v.Slot >= len(s.slots) {
-			panic("netcode: ServerConfig.Admit returned Replace with a Slot that does not exist; use a slot of the Arrival or below Server.Slots")
-		}
-		if a.SameClient >= 0 && a.SameClient != v.Slot || a.SameAddr >= 0 && a.SameAddr != v.Slot {
-			return Verdict{Action: Ignore}
-		}
+	switch action := s.admit(a); {
+	case action != Accept:
+		return action, 0
+	case a.SameAddr >= 0 && a.SameAddr != a.SameClient:
+		return Ignore, 0
+	case a.SameClient >= 0:
+		return Accept, a.SameClient
+	case a.Free == 0:
+		return Deny, 0
 	}
-	return v
+	for s.slots[slot].connected {
+		slot++
+	}
+	return Accept, slot
 }
 
 // receiveRequest processes a connection request. The order of the checks is that of the standard.
@@ -90,8 +76,8 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	if drop != 0 {
 		return drop
 	}
-	v := s.judge(private.ClientID, &private.UserData, from)
-	if v.Action == Ignore {
+	action, _ := s.judge(private.ClientID, &private.UserData, from)
+	if action == Ignore {
 		return DropIgnored
 	}
 	if e := s.history.entry(id, from, expires, unixSeconds(now)); e.used {
@@ -99,7 +85,7 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	} else if e.addr != from {
 		return DropElsewhere
 	}
-	if v.Action == Deny {
+	if action == Deny {
 		s.sealGlobal(out, from, &private.ServerToClient, kindDenied, nil)
 		return Denials
 	}
@@ -200,26 +186,23 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	if !ok {
 		return Event{}, DropChallenge
 	}
-	v := s.judge(clientID, userData, from)
-	switch v.Action {
+	action, i := s.judge(clientID, userData, from)
+	switch action {
 	case Ignore:
 		return Event{}, DropIgnored
 	case Deny:
 		s.sealGlobal(out, from, &p.serverToClient, kindDenied, nil)
 		return Event{}, Denials
 	}
-	event := Event{Kind: Connected, Slot: v.Slot, Replaced: s.slots[v.Slot].connected}
-	s.Disconnect(out, v.Slot, now)
+	event := Event{Kind: Connected, Slot: i, Replaced: s.slots[i].connected}
+	s.Disconnect(out, i, now)
 	s.history.entry(p.token, p.addr, p.tokenExpires, unixSeconds(now)).used = true // a new entry if it was dropped since the request
-	c := &s.slots[v.Slot]
-	*c = slot{
-		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), lastReceive: at,
-		seal: newAEAD(&p.serverToClient), open: open,
-		addr: from, clientID: clientID, userData: *userData,
+	s.slots[i] = slot{
+		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), clientID: clientID, userData: *userData,
+		channel: channel{peer: from, seal: newAEAD(&p.serverToClient), open: open, lastReceive: at},
 	}
-	s.byAddr[from] = int32(v.Slot)
-	s.byClient[c.clientID] = int32(v.Slot)
+	s.byAddr[from], s.byClient[clientID] = int32(i), int32(i)
 	s.pending.remove(p)
-	s.keepAlive(out, v.Slot, at)
+	s.keepAlive(out, i, at)
 	return event, Connects
 }

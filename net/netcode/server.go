@@ -63,9 +63,9 @@ type ServerConfig struct {
 	Addresses []netip.AddrPort
 	// Slots is the maximum number of connected clients, in [1, MaxSlots]. A slot takes about 600 bytes.
 	Slots int
-	// Admit decides about a client with a valid token. It is called for the request, where its verdict has no effect on
+	// Admit decides about a client with a valid token. It is called for the request, where it has no effect on
 	// connected clients, and again for the response. It must not call the Server. Nil: Arrival.Standard.
-	Admit func(*Arrival) Verdict
+	Admit func(*Arrival) Action
 	// Random is the source of the challenge key. Nil: crypto/rand. Tests use a fixed source.
 	Random io.Reader
 }
@@ -87,7 +87,7 @@ func (c *ServerConfig) validate() error {
 type Server struct {
 	protocolID uint64
 	addresses  []netip.AddrPort
-	admit      func(*Arrival) Verdict
+	admit      func(*Arrival) Action
 	epoch      time.Time // nanoseconds are counted from here, on the monotonic clock if the caller's times have it
 	tokens     []cipher.AEAD
 	codec      codec
@@ -111,18 +111,30 @@ type Server struct {
 }
 
 type slot struct {
-	connected   bool
-	confirmed   bool // a packet of the connection was received
-	timeout     int64
+	channel
+	connected bool
+	confirmed bool // a packet of the connection was received
+	timeout   int64
+	clientID  uint64
+	userData  [UserDataSize]byte
+}
+
+// channel is the state of one end of a connection.
+type channel struct {
+	peer        netip.AddrPort
+	seal, open  cipher.AEAD
+	sequence    uint64 // of the next packet that is sent
+	window      window
 	lastSend    int64
 	lastReceive int64
-	sequence    uint64
-	window      window
-	seal        cipher.AEAD // server to client
-	open        cipher.AEAD // client to server
-	addr        netip.AddrPort
-	clientID    uint64
-	userData    [UserDataSize]byte
+}
+
+// send puts a sealed packet into the Outbox.
+func (c *channel) send(out *Outbox, codec *codec, k kind, body []byte, at int64) {
+	out.buf = codec.seal(out.buf, c.seal, k, c.sequence, body)
+	out.close(c.peer)
+	c.sequence++
+	c.lastSend = at
 }
 
 // NewServer returns a server without clients. No later call may pass an earlier time.
@@ -244,7 +256,7 @@ func (s *Server) Send(out *Outbox, slot int, payload []byte, now time.Time) erro
 	if !s.slots[slot].confirmed {
 		s.keepAlive(out, slot, at) // a client that has not received a keep-alive drops the payload
 	}
-	s.seal(out, slot, kindPayload, payload, at)
+	s.slots[slot].send(out, &s.codec, kindPayload, payload, at)
 	return nil
 }
 
@@ -256,27 +268,18 @@ func (s *Server) Disconnect(out *Outbox, slot int, now time.Time) {
 	}
 	at := s.since(now)
 	for range disconnectPackets {
-		s.seal(out, slot, kindDisconnect, nil, at)
+		s.slots[slot].send(out, &s.codec, kindDisconnect, nil, at)
 	}
 	s.free(slot)
 }
 
-// seal puts a packet for a connected slot into the Outbox.
-func (s *Server) seal(out *Outbox, slot int, k kind, body []byte, at int64) {
-	c := &s.slots[slot]
-	out.buf = s.codec.seal(out.buf, c.seal, k, c.sequence, body)
-	out.close(c.addr)
-	c.sequence++
-	c.lastSend = at
-}
-
 func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
-	s.seal(out, slot, kindKeepAlive, s.codec.keepAlive(uint32(slot), uint32(len(s.slots))), at)
+	s.slots[slot].send(out, &s.codec, kindKeepAlive, s.codec.keepAlive(uint32(slot), uint32(len(s.slots))), at)
 }
 
 func (s *Server) free(i int) {
 	c := &s.slots[i]
-	delete(s.byAddr, c.addr)
+	delete(s.byAddr, c.peer)
 	delete(s.byClient, c.clientID)
 	*c = slot{}
 }
@@ -291,9 +294,6 @@ func (s *Server) Connected(slot int) bool {
 
 // ClientID returns the client id of a slot, zero if it is free.
 func (s *Server) ClientID(slot int) uint64 { return s.slots[slot].clientID }
-
-// Addr returns the address of the client in a slot, the zero AddrPort if the slot is free.
-func (s *Server) Addr(slot int) netip.AddrPort { return s.slots[slot].addr }
 
 // Received returns how many packets of the client in a slot were accepted, and the largest of their sequence numbers.
 // Clients number their packets without gaps, so missing packets between two moments were lost or are late.

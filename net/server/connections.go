@@ -84,14 +84,14 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 }
 
 // admit decides about a client with a valid token. netcode calls it under the lock of the table.
-func (t *connTable) admit(a *netcode.Arrival) netcode.Verdict {
+func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 	pass, err := ParsePass(a.UserData)
 	if err != nil {
 		t.counts.TokensBad++
-		return netcode.Verdict{Action: netcode.Ignore}
+		return netcode.Ignore
 	}
 	if t.closing {
-		return netcode.Verdict{Action: netcode.Deny}
+		return netcode.Deny
 	}
 	var old *conn
 	if a.SameClient >= 0 {
@@ -99,19 +99,16 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Verdict {
 	}
 	if t.outdated(a.ClientID, &pass, old) {
 		t.counts.TokensPast++
-		return netcode.Verdict{Action: netcode.Ignore}
+		return netcode.Ignore
 	}
 	if a.SameAddr >= 0 && a.SameAddr != a.SameClient {
-		return netcode.Verdict{Action: netcode.Ignore} // another client of the same address, whose timeout is not over
+		return netcode.Ignore // another client of the same address, whose timeout is not over
 	}
 	if !t.fits(&pass, old) || old == nil && a.Free == 0 {
 		t.counts.Full++
-		return netcode.Verdict{Action: netcode.Deny}
+		return netcode.Deny
 	}
-	if old == nil {
-		return netcode.Verdict{Action: netcode.Accept}
-	}
-	return netcode.Verdict{Action: netcode.Replace, Slot: old.slot}
+	return netcode.Accept
 }
 
 // outdated reports whether a token is revoked, or older than the present connection of its client, which may be nil.
