@@ -13,10 +13,9 @@ type usedToken struct {
 }
 
 // history holds the tokens presented last, in a ring of fixed size. A token belongs to the address that presented it
-// first, and after its connection to no address. A new token replaces one that has expired or was never connected, if
-// one of the next historyScan is such, and otherwise the oldest. So a used token is dropped in its lifetime only after
-// as many further tokens of the backend as the ring holds. Then only its holder, who alone has its keys, can use it
-// again.
+// first, and after its connection to no address. A new token replaces one of the next historyScan that has expired or
+// was never connected, and otherwise the oldest. So a used token is dropped in its lifetime only after as many further
+// tokens of the backend as the ring holds.
 type history struct {
 	ring     []usedToken
 	next     int

@@ -2,8 +2,7 @@ package netcode
 
 import "net/netip"
 
-// pending is one pending challenge, with the keys of the response. The user data is not kept: it is in the challenge
-// token.
+// pending is one pending challenge. The user data is not kept: it is in the challenge token.
 type pending struct {
 	addr           netip.AddrPort // invalid in an empty entry
 	token          tokenID

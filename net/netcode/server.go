@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"cmp"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
@@ -54,20 +55,16 @@ const (
 
 // ServerConfig configures a Server.
 type ServerConfig struct {
-	// ProtocolID must equal that of the tokens.
-	ProtocolID uint64
-	// Keys are one or two private keys shared with the backend: the present one, and the previous one while tokens made
-	// with it may be valid.
-	Keys []Key
-	// Addresses are the addresses of the server in tokens. A token without any of them is refused. At least one.
-	Addresses []netip.AddrPort
-	// Slots is the maximum number of connected clients, in [1, MaxSlots]. A slot takes about 600 bytes.
-	Slots int
+	ProtocolID uint64           // equal to that of the tokens
+	Keys       []Key            // one or two private keys: the present one, and the previous one while its tokens may be valid
+	Addresses  []netip.AddrPort // of the server in tokens: at least one. A token without any of them is refused
+	Slots      int              // maximum number of connected clients, in [1, MaxSlots]. A slot takes about 600 bytes
+
 	// Admit decides about a client with a valid token. It is called for the request, where it has no effect on
 	// connected clients, and again for the response. It must not call the Server. Nil: Arrival.Standard.
 	Admit func(*Arrival) Action
-	// Random is the source of the challenge key. Nil: crypto/rand. Tests use a fixed source.
-	Random io.Reader
+
+	Random io.Reader // source of the challenge key. Nil: crypto/rand. Tests use a fixed source
 }
 
 func (c *ServerConfig) validate() error {
@@ -142,9 +139,6 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	if config.Random == nil {
-		config.Random = rand.Reader
-	}
 	if config.Admit == nil {
 		config.Admit = (*Arrival).Standard
 	}
@@ -166,7 +160,7 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 	s.history.init(max(minHistory, 8*config.Slots))
 
 	var seed [KeySize + 8]byte
-	if _, err := io.ReadFull(config.Random, seed[:]); err != nil {
+	if _, err := io.ReadFull(cmp.Or(config.Random, rand.Reader), seed[:]); err != nil {
 		return nil, fmt.Errorf("netcode: ServerConfig.Random: %w", err)
 	}
 	s.challenger = newAEAD((*Key)(seed[:KeySize]))

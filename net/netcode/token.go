@@ -45,22 +45,14 @@ type ConnectToken struct {
 
 // TokenRequest contains the fields of a new token.
 type TokenRequest struct {
-	// ProtocolID identifies a game and its wire version. A server refuses others.
-	ProtocolID uint64
-	// Key is the private key of the servers.
-	Key Key
-	// ClientID identifies the authenticated client.
-	ClientID uint64
-	// Servers are the addresses the client tries in order: 1 to MaxServers. IPv6 zones are not carried.
-	Servers []netip.AddrPort
-	// UserData is sent to the server: at most UserDataSize bytes, zero padded.
-	UserData []byte
-	// Lifetime is how long the token is valid, in whole seconds, at least one. Zero: DefaultLifetime.
-	Lifetime time.Duration
-	// Timeout ends a connection if nothing arrives, in whole seconds, at least one. Zero: DefaultTimeout.
-	Timeout time.Duration
-	// Random is the source of keys and nonce. Nil: crypto/rand. A fixed source makes tokens reproducible in tests.
-	Random io.Reader
+	ProtocolID uint64           // identifies a game and its wire version; a server refuses others
+	Key        Key              // the private key of the servers
+	ClientID   uint64           // identifies the authenticated client
+	Servers    []netip.AddrPort // the client tries them in order: 1 to MaxServers. IPv6 zones are not carried
+	UserData   []byte           // for the server: at most UserDataSize bytes, zero padded
+	Lifetime   time.Duration    // how long the token is valid, in whole seconds, at least one. Zero: DefaultLifetime
+	Timeout    time.Duration    // ends a connection if nothing arrives, in whole seconds, at least one. Zero: DefaultTimeout
+	Random     io.Reader        // source of keys and nonce. Nil: crypto/rand. Tests use a fixed source
 }
 
 func (r *TokenRequest) validate() error {
@@ -96,10 +88,7 @@ func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
 	public := ConnectToken{ProtocolID: r.ProtocolID, Created: unixSeconds(now)}
 	public.Expires = public.Created + uint64(r.Lifetime/time.Second)
 	public.TimeoutSeconds = int32(r.Timeout / time.Second)
-	random := r.Random
-	if random == nil {
-		random = rand.Reader
-	}
+	random := cmp.Or(r.Random, rand.Reader)
 	for _, part := range [][]byte{public.nonce[:], public.ClientToServer[:], public.ServerToClient[:]} {
 		if _, err := io.ReadFull(random, part); err != nil {
 			return nil, fmt.Errorf("netcode: TokenRequest.Random: %w", err)

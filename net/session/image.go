@@ -29,14 +29,6 @@ const (
 	imagePackedMax = imagePiece + 128
 )
 
-// newCoder returns a compressor. It takes half a megabyte, so it is kept only while an image is being compressed.
-func newCoder() *zstd.Encoder {
-	// An error can only be about the options, which are constant.
-	coder, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
-	return coder
-}
-
 // NewImage returns an image of a snapshot. chain is the hash chain of the match up to its tick, 0 if that is not known (see
 // record.Chain). It copies the state; Image.Work compresses it.
 func NewImage(s *image.Snapshot, chain uint64) *Image {
@@ -53,7 +45,9 @@ func (im *Image) Done() bool { return im.raw == nil }
 // Work compresses at least one piece and at most budget bytes, and returns how many. Bytes are counted before compression.
 func (im *Image) Work(budget int) (worked int) {
 	if im.raw != nil && im.coder == nil {
-		im.coder = newCoder()
+		// It takes half a megabyte, so it is kept only until the last piece. An error can only be about the options.
+		im.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
 	}
 	for im.raw != nil && (worked == 0 || worked+imagePiece <= budget) {
 		from := len(im.pieces) * imagePiece

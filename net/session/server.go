@@ -43,18 +43,14 @@ const (
 	open    // messages of the strategy pass
 )
 
-// ServerConfig configures a Server. Zero values select the defaults where a field names one.
+// ServerConfig configures a Server.
 type ServerConfig struct {
-	// Fingerprint is that of the game. A client with another one is refused.
-	Fingerprint uint64
-	// Build and Target must equal those of the client. Both empty: they are not compared, for games without floats.
-	Build, Target string
-	// TickRate is that of the game, in ticks per second. The messages of the client are limited to a few per tick.
-	TickRate int
-	// ImageRate is the budget for images, in bytes per second; 0: 131072.
-	ImageRate int
-	// Timeout ends a session whose peer sends nothing; 0: 5 s.
-	Timeout systems.Time
+	Fingerprint   uint64       // that of the game: a client with another one is refused
+	Build, Target string       // equal to those of the client. Both empty: they are not compared, for games without floats
+	TickRate      int          // that of the game, in ticks per second; the messages of the client are limited to a few per tick
+	ImageRate     int          // budget for images, in bytes per second; 0: 131072
+	Timeout       systems.Time // ends a session whose peer sends nothing; 0: 5 s
+
 	// MintToken returns a sealed reconnect token for the peer, or nil. Optional.
 	MintToken func(now systems.Time) []byte
 }

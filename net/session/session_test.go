@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
@@ -235,7 +237,11 @@ func TestAnAnnouncedImageTakesNoMemoryBeforeItArrives(t *testing.T) {
 		t.Error("an image above the limit was accepted")
 	}
 	// The decoder refuses a piece that decompresses to more than a piece before it allocates for it.
-	bomb := newCoder().EncodeAll(make([]byte, 8<<20), nil)
+	coder, err := zstd.NewWriter(nil, zstd.WithWindowSize(imagePiece))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bomb := coder.EncodeAll(make([]byte, 8<<20), nil)
 	if err := s.open(imageHead{size: 16 << 20}); err != nil {
 		t.Fatal(err)
 	}

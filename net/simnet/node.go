@@ -10,11 +10,8 @@ type NodeID int32
 
 // Clock is how a node's clock differs from true time. The zero Clock is true.
 type Clock struct {
-	// Offset is what the clock shows at time zero.
-	Offset time.Duration
-
-	// DriftPPM is how many microseconds the clock gains in a second, [-500 000, 1 000 000]: from half to double speed.
-	DriftPPM int64
+	Offset   time.Duration // what the clock shows at time zero
+	DriftPPM int64         // microseconds that the clock gains in a second, [-500 000, 1 000 000]: from half to double speed
 }
 
 const maxHz = 10_000

@@ -12,16 +12,14 @@ import (
 // that clock's zero.
 type Time = time.Duration
 
-// Limits of a Path. They keep every loop and every sum of times bounded; the worst standard profile stays far inside
-// them.
+// Limits of a Path. They keep every loop and every sum of times bounded.
 const (
 	maxDelay       = time.Minute
 	maxBandwidth   = 1 << 30 // bytes per second
 	maxQueueBytes  = 1 << 30
 	maxTraceDelays = 1 << 20
 
-	// defaultQueueBytes is the queue of a path that has a bandwidth but names no queue: about that of a home router.
-	defaultQueueBytes = 64 << 10
+	defaultQueueBytes = 64 << 10 // about that of a home router
 )
 
 // Path describes one direction of a link. The zero Path delivers every packet at once.
@@ -38,14 +36,8 @@ type Path struct {
 	Reorder      float64       // chance of each packet to be late by ReorderDelay, so that those behind it overtake, [0, 1]
 	ReorderDelay time.Duration // [0, 1 min]
 	Bandwidth    int           // in bytes per second, headers included; zero: unlimited
-
-	// QueueBytes is how much may wait for the bandwidth; what does not fit is dropped (tail drop). Zero: 64 KiB. Unused
-	// without a Bandwidth.
-	QueueBytes int
-
-	// Ordered releases packets in the order in which they were sent: a late one holds up those behind it. Lost ones are
-	// not waited for.
-	Ordered bool
+	QueueBytes   int           // how much may wait for the bandwidth; the rest is dropped. Zero: 64 KiB
+	Ordered      bool          // releases packets in the order in which they were sent: a late one holds up those behind it
 }
 
 // JitterKind is the shape of a jitter distribution.
@@ -62,13 +54,9 @@ const (
 
 // Jitter is the part of the delay that differs from packet to packet.
 type Jitter struct {
-	Kind JitterKind
-
-	// Size is the half-width, mean or standard deviation, [0, 1 min].
-	Size time.Duration
-
-	// Trace holds recorded delays, one a packet, each in [0, 1 min]. It is only read. See ReadTrace.
-	Trace []time.Duration
+	Kind  JitterKind
+	Size  time.Duration   // the half-width, mean or standard deviation, [0, 1 min]
+	Trace []time.Duration // recorded delays, one a packet, each in [0, 1 min]. It is only read. See ReadTrace
 }
 
 // Burst is the Gilbert–Elliott model in time: a path is good or bad, and while bad it loses packets with the chance Loss.
@@ -87,8 +75,7 @@ type Walk struct {
 	StepPerSecond time.Duration // largest change in a second, (0, Max − Min]
 }
 
-// Profile is a link: what happens on the way up (client to server) and on the way down. Round trip time is the sum of
-// both; there is no bare "latency".
+// Profile is a link: what happens on the way up (client to server) and on the way down.
 type Profile struct {
 	Name  string // "P5"
 	Title string // "bad"
