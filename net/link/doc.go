@@ -5,7 +5,7 @@
 // The package is the only importer of kcp-go. It uses the protocol core alone: no listener, no session, no goroutine.
 //
 // A [Link] is sans-IO: [Link.Receive] processes an opened packet, and [Link.Flush], called once per tick with the time,
-// emits the packets to be sealed. Packets are opened and sealed by net/netcode. One goroutine may use a Link at a time.
+// emits the packets to be sealed by net/netcode. One goroutine may use a Link at a time.
 //
 // # Packets of a tick
 //

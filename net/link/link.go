@@ -15,8 +15,7 @@ type Link struct {
 	epoch    uint8         // of the datagrams of this connection
 	timeout  time.Duration // see timeout
 
-	packet []byte // of this tick: the envelope and the datagrams
-	extra  []byte // scratch for further packets, made for the first of them
+	packet []byte // of this tick: the envelope and the datagrams; then of further packets
 	inbox  frames // received datagrams, until Next
 
 	now     time.Duration // of the last Flush
@@ -29,12 +28,9 @@ type Link struct {
 }
 
 const (
-	// MaxMessage is the largest reliable message, in bytes.
-	MaxMessage = 64 << 10
-	// MaxDatagram is the largest datagram, in bytes: one packet.
-	MaxDatagram = wire.MaxPart
-	// QueueBytes bounds the reliable messages that are not acknowledged, in bytes.
-	QueueBytes = 416 << 10
+	MaxMessage  = 64 << 10     // the largest reliable message, in bytes
+	MaxDatagram = wire.MaxPart // the largest datagram, in bytes: one packet
+	QueueBytes  = 416 << 10    // bound of the reliable messages that are not acknowledged, in bytes
 
 	// bytesPerSecond is the budget of a link, counted in packet bytes before sealing. Of it 100 ms may be sent at once.
 	bytesPerSecond = 256 << 10
@@ -52,19 +48,16 @@ const (
 
 // The errors of this package. [Link.Receive] also returns those of net/wire.
 var (
-	// ErrTooLong reports a message above MaxMessage or MaxDatagram.
+	// ErrTooLong and ErrEmpty report a message of a size that [Link.Send] does not take.
 	ErrTooLong = errors.New("link: message too long for its channel")
-	// ErrEmpty reports a message of no bytes.
-	ErrEmpty = errors.New("link: message is empty")
-	// ErrQueueFull reports that a message must wait. The reliable queue is at QueueBytes, or the packet of this tick has no
-	// room for the datagram.
+	ErrEmpty   = errors.New("link: message is empty")
+	// ErrQueueFull reports a full reliable queue, or no room for a datagram in the packet of this tick.
 	ErrQueueFull = errors.New("link: queue full")
 	// ErrSegment reports a reliable part that does not consist of valid KCP segments.
 	ErrSegment = errors.New("link: malformed reliable segment")
-	// ErrTimeout is the reason of a dead link whose peer acknowledges nothing.
+	// ErrTimeout and ErrStream are the reasons of a dead link. For ErrStream the peer sent a malformed length.
 	ErrTimeout = errors.New("link: peer stopped acknowledging")
-	// ErrStream is the reason of a dead link whose peer sent a malformed length in the reliable stream.
-	ErrStream = errors.New("link: peer broke the reliable stream")
+	ErrStream  = errors.New("link: peer broke the reliable stream")
 )
 
 // New returns a link.
@@ -76,8 +69,7 @@ func New() *Link {
 }
 
 // Send queues a copy of a message: of 1 to [MaxMessage] bytes on the reliable channel, of 1 to [MaxDatagram] bytes as a
-// datagram of the next Flush. On [ErrQueueFull] it was not queued: the reliable queue is full, or the one packet for the
-// datagrams of a tick has no room for it.
+// datagram of the next Flush. After an error the message is not queued.
 func (l *Link) Send(channel wire.Channel, message []byte) error {
 	reliable := channel == wire.Reliable
 	switch {
@@ -206,10 +198,7 @@ func (l *Link) pack(emit func(packet []byte)) {
 		}
 		if len(segments) > 0 {
 			l.emit(packet, emit)
-			if l.extra == nil {
-				l.extra = make([]byte, 0, wire.PacketLimit)
-			}
-			packet = wire.AppendEnvelope(l.extra, l.epoch)
+			packet = packet[:wire.EnvelopeSize]
 		}
 	}
 	if len(packet) > wire.EnvelopeSize {
@@ -225,8 +214,7 @@ func (l *Link) emit(packet []byte, emit func(packet []byte)) {
 	emit(packet)
 }
 
-// Pending returns how many bytes of reliable messages are not acknowledged, with two or three bytes per message for its
-// length.
+// Pending returns how many bytes of reliable messages are not acknowledged, each with its length of one to three bytes.
 func (l *Link) Pending() (unacknowledged int) { return l.reliable.unacked }
 
 // Room returns how many bytes of a reliable message can be queued.
@@ -247,8 +235,8 @@ type Stats struct {
 	Malformed                      uint64 // packets refused
 	Stale                          uint64 // datagrams of another epoch
 	Dropped                        uint64 // datagrams dropped because the inbox was full
-	// RTT is the smoothed round trip time of reliable segments, 0 before the first measurement. It ends with the first
-	// Flush after the acknowledgement, so it contains whole ticks of both ends. net/session measures it more exactly.
+	// RTT is the smoothed round trip time of reliable segments, 0 before the first measurement. It contains whole ticks of
+	// both ends; net/session measures it more exactly.
 	RTT time.Duration
 }
 

@@ -44,8 +44,7 @@ const outSlack = 4 << 10
 func (r *reliable) open(budget *budget, stats *Stats) {
 	r.budget, r.stats = budget, stats
 	r.core = kcp.NewKCP(conversation, r.output)
-	// No-delay mode, interval 10 ms, retransmission after two later acknowledgements, no congestion window: the budget
-	// limits the rate instead.
+	// No-delay mode, interval 10 ms, retransmission after two later acknowledgements, no congestion window.
 	r.core.NoDelay(1, 10, 2, 1)
 	r.core.WndSize(window, window)
 	r.core.SetMtu(segmentMTU)
@@ -84,8 +83,7 @@ func (r *reliable) feed() {
 	}
 }
 
-// output receives segments from the core, during Update and Input. Those that may be sent are kept in out for Flush. The
-// others are dropped, which the core handles like a loss.
+// output receives segments from the core. Those that may be sent are kept for Flush. The core handles others as lost.
 func (r *reliable) output(buf []byte, size int) {
 	for b := buf[:size]; len(b) > 0; {
 		s, ok := firstSegment(b)

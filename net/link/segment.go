@@ -6,8 +6,7 @@ import (
 	"tendon/net/wire"
 )
 
-// A segment is the head of one KCP segment, as far as this package reads it. Any sequence of segments is a valid reliable
-// part.
+// A segment is the head of one KCP segment, as far as this package reads it. A reliable part is a sequence of segments.
 type segment struct {
 	command uint8
 	number  uint32 // of the data, or of the acknowledged data

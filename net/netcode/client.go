@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// State is the state of a Client, with the names and numbers of the standard. A negative state is an error that ended
-// the attempt or the connection. Zero is idle, and positive states are steps of a connection.
+// State is the state of a Client, with the names and numbers of the standard. A negative state is the error that ended a
+// connection or an attempt.
 type State int8
 
 const (
@@ -38,9 +38,8 @@ func (s State) String() string {
 	return stateNames[s-StateTokenExpired]
 }
 
-// Client is the client's end of one connection. It does no input or output: Receive processes datagrams, Update the
-// passing of time and puts packets into an Outbox. The zero value is disconnected and ready for Connect. One goroutine
-// may use it at a time.
+// Client is the client's end of one connection. It does no input or output: packets are put into an Outbox. The zero value
+// is disconnected and ready for Connect. One goroutine may use it at a time.
 type Client struct {
 	channel
 	state    State
@@ -53,12 +52,9 @@ type Client struct {
 	counters Counters
 }
 
-// Connect begins a connection with a token of TokenSize bytes and keeps a copy of it. It drops an earlier connection
-// without a packet to the server, so call Disconnect first. A malformed token gives an error that wraps ErrToken and
-// StateInvalidToken.
-//
-// A token is valid for one connection. After a failed attempt it may be tried again. The packet sequence then continues,
-// because the keys are the same.
+// Connect begins a connection with a token of TokenSize bytes. It drops an earlier connection without a packet to the
+// server, so call Disconnect first. A malformed token gives StateInvalidToken and an error that wraps ErrToken. After a
+// failed attempt a token may be tried again; the packet sequence then continues, because the keys are the same.
 func (c *Client) Connect(token []byte, now time.Time) error {
 	var t ConnectToken
 	if err := t.take(token); err != nil {
@@ -207,8 +203,7 @@ func (c *Client) Send(out *Outbox, payload []byte, now time.Time) error {
 	return nil
 }
 
-// Disconnect ends the attempt or the connection and sends disconnect packets to the server. A client that has ended
-// keeps its state.
+// Disconnect ends the attempt or the connection and sends disconnect packets to the server.
 func (c *Client) Disconnect(out *Outbox, now time.Time) {
 	if c.state <= StateDisconnected {
 		return

@@ -3,8 +3,8 @@ package netcode
 // Counter names one entry of Counters.
 type Counter uint8
 
-// Every datagram that a Server or Client receives raises exactly one of the counters from Payloads to DropChallenge. The
-// Drop entries count the datagrams without an effect, by reason. Nothing is logged.
+// Every datagram that is received raises exactly one of the counters from Payloads to DropChallenge. The Drop entries
+// count the datagrams without an effect, by reason.
 const (
 	_ Counter = iota
 

@@ -3,8 +3,7 @@ package netcode
 import "net/netip"
 
 // Outbox collects the datagrams that a Server or Client sends, in order. The caller writes them to the socket and calls
-// Reset. The memory is reused, so an Outbox stays as large as the largest batch between two resets. The zero value is
-// ready.
+// Reset, which keeps the memory. The zero value is ready.
 type Outbox struct {
 	to   []netip.AddrPort
 	ends []int
@@ -26,7 +25,7 @@ func (o *Outbox) At(i int) (to netip.AddrPort, packet []byte) {
 // Bytes returns the sum of the sizes of the datagrams.
 func (o *Outbox) Bytes() int { return len(o.buf) }
 
-// Reset empties the Outbox and keeps its memory.
+// Reset empties the Outbox.
 func (o *Outbox) Reset() {
 	o.to, o.ends, o.buf = o.to[:0], o.ends[:0], o.buf[:0]
 }

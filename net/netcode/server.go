@@ -34,8 +34,8 @@ var (
 	ErrNotConnected = errors.New("netcode: not connected")
 )
 
-// Event is the result of a datagram or of the passing of time. Receive returns Disconnected if the client has ended the
-// connection, Update returns it for a timeout.
+// Event is the result of a datagram or of the passing of time. Receive returns Disconnected for a client that leaves, Update
+// for a timeout.
 type Event struct {
 	Kind     EventKind
 	Slot     int
@@ -77,10 +77,9 @@ func (c *ServerConfig) validate() error {
 	return checkAddresses("ServerConfig.Addresses", c.Addresses, math.MaxInt)
 }
 
-// Server is the server's end of all connections of one socket. It does no input or output: Receive processes datagrams,
-// Update the passing of time, and both put packets into an Outbox. One goroutine may use it at a time.
-//
-// At most one slot has a given address, and at most one a given client id. Memory is fixed at creation.
+// Server is the server's end of all connections of one socket. It does no input or output: packets are put into an Outbox.
+// At most one slot has a given address, and at most one a given client id. Memory is fixed at creation. One goroutine may
+// use it at a time.
 type Server struct {
 	protocolID uint64
 	addresses  []netip.AddrPort

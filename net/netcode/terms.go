@@ -22,8 +22,7 @@ const (
 	addressIPv6 = 2
 )
 
-// Servers returns the addresses for which the token is valid, in the order in which a client tries them. It aliases the
-// token.
+// Servers returns the addresses of the servers, in the order in which a client tries them. It aliases the token.
 func (t *terms) Servers() []netip.AddrPort { return t.servers[:t.count] }
 
 // setServers copies addresses, at most MaxServers.
@@ -51,8 +50,7 @@ func (t *terms) append(dst []byte) []byte {
 	return append(dst, t.ServerToClient[:]...)
 }
 
-// take decodes terms and returns the rest. buf must have the size of the longest terms, 8 + MaxServers*19 + 2*KeySize
-// bytes, and of the fields after them.
+// take decodes terms and returns the rest. buf must have at least the size of the longest terms, 680 bytes.
 func (t *terms) take(buf []byte) (rest []byte, err error) {
 	t.TimeoutSeconds = int32(binary.LittleEndian.Uint32(buf))
 	count := binary.LittleEndian.Uint32(buf[4:])

@@ -53,8 +53,7 @@ var bodySizes = [kindCount][2]int{
 // bodyFits reports whether a body of n plaintext bytes is valid for the kind.
 func (k kind) bodyFits(n int) bool { return n >= bodySizes[k][0] && n <= bodySizes[k][1] }
 
-// header is the readable part of a sealed packet: [kind | sequence length << 4] [sequence, 1 to 8 bytes, low byte
-// first].
+// header is the readable part of a sealed packet: [kind | sequence length << 4] [sequence, 1 to 8 bytes, little-endian].
 type header struct {
 	prefix   byte
 	kind     kind

@@ -3,8 +3,7 @@ package wire
 import "encoding/binary"
 
 // A BitWriter appends values bit by bit, the least significant bit first, into bytes that are filled from their least
-// significant bit. The last byte is padded with zero bits. Like [Writer] it has a limit in bytes and its first overflow
-// sticks.
+// significant bit. The last byte is padded with zero bits. Its limit works as that of a [Writer].
 type BitWriter struct {
 	buf  []byte
 	end  int

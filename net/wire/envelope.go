@@ -18,8 +18,7 @@ const (
 	PacketLimit = 1200
 	// EnvelopeSize is what a packet takes before its first part.
 	EnvelopeSize = 1
-	// MaxPart is the largest payload of one part: what is left of a packet beside the envelope, the channel and a
-	// two-byte length.
+	// MaxPart is the largest payload of one part, which has a channel and a two-byte length.
 	MaxPart = PacketLimit - EnvelopeSize - 3
 )
 
@@ -39,8 +38,7 @@ func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// OpenEnvelope begins to decode a packet of an epoch, at least one byte of parts, and at most [PacketLimit] bytes. The
-// parts are checked by [Parts.Next].
+// OpenEnvelope begins to decode a packet of at most [PacketLimit] bytes. [Parts.Next] checks the parts.
 func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 	switch {
 	case len(packet) > PacketLimit:
@@ -48,17 +46,13 @@ func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 	case len(packet) <= EnvelopeSize:
 		return 0, Parts{}, ErrShort
 	}
-	r := NewReader(packet)
-	epoch = r.U8()
-	return epoch, Parts{r: r}, nil
+	return packet[0], Parts{r: NewReader(packet[EnvelopeSize:])}, nil
 }
 
-// Parts walks the parts of one packet. Its copies walk on their own, so a packet can be checked as a whole before any
-// part is used.
+// Parts walks the parts of one packet. A copy walks on its own, so all parts can be checked before any is used.
 type Parts struct{ r Reader }
 
-// Next returns the next part; its payload aliases the packet and is never empty. ok is false at the end and at the
-// first malformed part; [Parts.Err] distinguishes the two.
+// Next returns the next part, whose payload aliases the packet. ok is false at the end and at the first malformed part.
 func (p *Parts) Next() (channel Channel, payload []byte, ok bool) {
 	if p.r.Len() == 0 {
 		return 0, nil, false

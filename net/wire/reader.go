@@ -12,15 +12,13 @@ type Reader struct {
 	err error  // the first failure
 }
 
-// The errors of this package. They are returned as they are, never wrapped, so that refusing a packet costs no
-// allocation.
+// The errors of this package. They are returned as they are, so that refusing a packet does not allocate.
 var (
 	// ErrShort reports bytes that end before the value does.
 	ErrShort = errors.New("wire: short: the bytes end before the value does")
 	// ErrTooLong reports a length or count above its bound, or a writer at its limit.
 	ErrTooLong = errors.New("wire: too long: a length or count is above its bound")
-	// ErrNotCanonical reports a value in another than its one permitted encoding: a padded varint, a boolean above 1,
-	// set padding bits, an empty part, an unknown channel.
+	// ErrNotCanonical reports a padded varint, a boolean above 1, set padding bits, an empty part or an unknown channel.
 	ErrNotCanonical = errors.New("wire: not canonical: the value has a shorter or another encoding")
 	// ErrTrailing reports bytes left over after the last value.
 	ErrTrailing = errors.New("wire: trailing: bytes are left after the last value")
@@ -130,13 +128,11 @@ func (r *Reader) Varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// Blob reads a length, as [Reader.Uvarint], and that many bytes, aliasing the input. The length must be at most limit
-// and at most the bytes left.
+// Blob reads a length, as [Reader.Uvarint], of at most limit, and that many bytes, aliasing the input.
 func (r *Reader) Blob(limit int) []byte { return r.Bytes(r.Count(limit, 1)) }
 
 // Count reads the number of elements that follow. It must be at most limit, and at least minSize bytes must be left for
-// each of them. So the input bounds an allocation for the count. A minSize of zero is for elements of less than a byte;
-// limit is then the only bound.
+// each of them, so the input bounds an allocation. A minSize of zero is for elements of less than a byte.
 func (r *Reader) Count(limit, minSize int) int {
 	if limit < 0 || minSize < 0 {
 		panic("wire: Reader.Count: limit and minSize must not be negative")

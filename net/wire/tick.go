@@ -1,8 +1,7 @@
 package wire
 
-// Expand16 returns the 64-bit counter whose low 16 bits are low and which lies nearest to near, in [near-32768,
-// near+32767]. Where that would be below zero or above 2^64-1, it returns the counter 65536 further inside. The caller
-// checks whether the counter is plausible.
+// Expand16 returns the 64-bit counter with the low 16 bits low, in [near-32768, near+32767], or 65536 further inside where
+// that is below zero or above 2^64-1. The caller checks whether the counter is plausible.
 func Expand16(near uint64, low uint16) uint64 {
 	return expand(near, int64(int16(low-uint16(near))), 1<<16)
 }

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// A Writer appends values to a byte slice up to a limit. The first value that does not fit is not written in part, and
-// nothing after it is written either.
+// A Writer appends values to a byte slice up to a limit. The first value that does not fit, and all after it, are not
+// written.
 type Writer struct {
 	buf  []byte
 	end  int // len(buf) may not pass this

@@ -1,11 +1,7 @@
-// Package vectors reads the test vectors of wire layouts: files that say of bytes what they mean. It is for tests; who
-// decodes is the package whose layouts they are.
+// Package vectors reads the test vectors of wire layouts. It is for the tests of the packages that decode them.
 //
-// A line is `kind/name | bytes in hexadecimal | meaning`, in the words of the package; a meaning of Refused is that of
-// bytes which must not be read. Blank lines and those that begin with # say nothing.
-//
-//	for _, v := range vectors.Read(t) {
-//		meaning, err := decode(v.Kind, v.Bytes)
+// A line is `kind/name | bytes in hexadecimal | meaning`. The package chooses the form of a meaning; Refused stands for
+// bytes that a reader must refuse. Blank lines and those that begin with # are skipped.
 //
 // # Tasks
 //
