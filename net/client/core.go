@@ -75,7 +75,7 @@ func NewCore(c Config) (*Core, error) {
 	}
 	core := &Core{config: c, bot: image.NewRand(c.BotSeed), tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}
 	if core.view, err = ecs.NewView(c.Game); err == nil && c.Desynced != nil {
-		core.recent, err = record.NewHistory(c.Game, core.header(), recentTicks)
+		core.recent = record.NewHistory(c.Game, core.header(), recentTicks)
 	}
 	return core, err
 }

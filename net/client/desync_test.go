@@ -52,10 +52,7 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 		tried++
 		t.Run(s.Name, func(t *testing.T) {
 			g := game()
-			recent, err := record.NewHistory(g, record.HeaderOf(g, 5, "test"), 10*g.TickRate)
-			if err != nil {
-				t.Fatal(err)
-			}
+			recent := record.NewHistory(g, record.HeaderOf(g, 5, "test"), 10*g.TickRate)
 			var atClient []client.Desync
 			var atRoom []room.Desync
 			var clips []*record.Record

@@ -68,22 +68,12 @@ type ownTick struct {
 	payloads []byte
 }
 
-// maxHistoryTicks bounds a history: 18 minutes at 60 ticks a second.
-const maxHistoryTicks = 1 << 16
-
-// NewHistory returns an empty history of so many ticks, in [1, 65536]. header is as HeaderOf returns it; its Start is
-// ignored. The error wraps ErrUse.
-func NewHistory(g *ecs.Game, header Header, ticks int) (*History, error) {
-	if why := header.fault(g); why != "" {
-		return nil, fmt.Errorf("%w: the header of a History: %s", ErrUse, why)
-	}
-	if ticks < 1 || ticks > maxHistoryTicks {
-		return nil, fmt.Errorf("%w: a History of %d ticks, want 1 to %d", ErrUse, ticks, maxHistoryTicks)
-	}
+// NewHistory returns an empty history of so many ticks, at least 1. header is as HeaderOf returns it; its Start is ignored.
+func NewHistory(g *ecs.Game, header Header, ticks int) *History {
 	h := &History{game: g, header: header, ticks: make([]ownTick, ticks), period: ecs.Tick(min(g.TickRate, ticks))}
 	// The oldest tick lies in a period whose first state may be overwritten, so one state more than whole periods.
 	h.states = make([]image.Snapshot, ecs.Tick(ticks)/h.period+1)
-	return h, nil
+	return h
 }
 
 // Add adds a tick and copies its slices. w is the match in the state of that tick; if it is nil or in another tick, no

@@ -52,9 +52,8 @@ var (
 
 // Open reads a record of g and keeps data.
 //
-// A record whose last block is not whole was torn while it was written. It is opened without that block, see Torn. With
-// an error that wraps ErrCorrupt, the returned record is the part before the damage, or nil if the header is damaged. All
-// other errors return no record: ErrTorn if the header is not whole, and the errors of Header.Check.
+// A record whose last block is not whole was torn while it was written. It is opened without that block, see Torn. The
+// error wraps ErrCorrupt if the record is damaged, ErrTorn if its header is not whole, or it is that of Header.Check.
 func Open(data []byte, g *ecs.Game) (*Record, error) {
 	h, at, err := readHeader(data)
 	if err != nil {
@@ -68,29 +67,22 @@ func Open(data []byte, g *ecs.Game) (*Record, error) {
 	for at < len(data) {
 		payload, next, fault := nextBlock(data, at)
 		if fault != "" {
-			damage := damageAt(data, at, fault)
-			damage.Last = read.at.Tick
-			if damage.Kind == ErrCorrupt || r.ended {
-				damage.Kind = ErrCorrupt
-				return r.until(data, at, damage)
+			r.torn = damageAt(data, at, fault)
+			r.torn.Last = read.at.Tick
+			if r.torn.Kind == ErrCorrupt || r.ended {
+				r.torn.Kind = ErrCorrupt
+				return nil, r.torn
 			}
-			r.torn = damage
 			break
 		}
 		last := read.at.Tick
 		if why := r.addBlock(&read, payload, next); why != nil {
-			return r.until(data, at, &DamageError{Kind: ErrCorrupt, Offset: at, Bytes: len(data) - at, Last: last, Why: why.Error()})
+			return nil, &DamageError{Kind: ErrCorrupt, Offset: at, Bytes: len(data) - at, Last: last, Why: why.Error()}
 		}
 		at = next
 	}
 	r.data, r.last = data[:at:at], read.at
 	return r, nil
-}
-
-// until returns the record before the damage at an offset.
-func (r *Record) until(data []byte, at int, damage *DamageError) (*Record, error) {
-	whole, _ := Open(data[:at:at], r.game) // every block of it was read already
-	return whole, damage
 }
 
 // addBlock adds the entries of a block that ends at an offset of the file.

@@ -15,20 +15,19 @@ import (
 // match's state. Views of players look back as far as w's first state. At the end w has no past (image.Image.SetPast).
 func (r *Record) Play(w *ecs.World, to ecs.Tick) iter.Seq[*Tick] {
 	return func(yield func(*Tick) bool) {
+		past := rollback.NewSnapshots(max(1, int(r.reach)))
 		if r.reach > 0 {
-			past := rollback.NewSnapshots(int(r.reach))
 			past.Save(w)
 			w.Image().SetPast(past.At)
 			defer past.Clear()
 			defer w.Image().SetPast(nil)
-			inner := yield
-			yield = func(t *Tick) bool {
-				past.Save(w)
-				return inner(t)
-			}
 		}
 		for t := range r.Ticks(w.Tick()+1, to) {
-			if w.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders}); !yield(t) {
+			w.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
+			if r.reach > 0 {
+				past.Save(w)
+			}
+			if !yield(t) {
 				return
 			}
 		}

@@ -55,10 +55,7 @@ func lastSeconds(ticks int) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, err := record.NewHistory(game, record.HeaderOf(game, 1, "test"), 120)
-	if err != nil {
-		return nil, err
-	}
+	history := record.NewHistory(game, record.HeaderOf(game, 1, "test"), 120)
 	for range ticks {
 		inputs := make([]ecs.InputBytes, game.MaxPlayers)
 		w.Step(ecs.TickInputs{Players: inputs})

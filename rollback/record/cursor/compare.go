@@ -45,8 +45,8 @@ type Difference struct {
 // ErrIncomparable is returned for two records without a common tick, or of different games or seeds.
 var ErrIncomparable = errors.New("cursor: the two cannot be compared")
 
-// Compare returns the first tick in which two records of one game differ. Ticks with two checksums are compared by these;
-// others are simulated. Both cursors are at that tick then, or where they were if there is none.
+// Compare returns the first tick in which two records of one game differ, and moves both cursors there. Ticks with two
+// checksums are compared by these; others are simulated.
 //
 // limit bounds the places that are named. progress is called now and then with the tick that was reached. The comparison
 // ends when it returns false. Optional.
@@ -61,7 +61,6 @@ func Compare(a, b *Cursor, limit int, progress func(ecs.Tick) bool) (*Comparison
 	if c.From > c.To {
 		return nil, fmt.Errorf("%w: one has the ticks %d to %d, the other %d to %d", ErrIncomparable, a.First(), a.last, b.First(), b.last)
 	}
-	homes := [2]ecs.Tick{a.tick, b.tick}
 	at := c.From
 	differ, err := differAt(a, b, at)
 	if err == nil && !differ {
@@ -70,9 +69,8 @@ func Compare(a, b *Cursor, limit int, progress func(ecs.Tick) bool) (*Comparison
 	}
 	if err == nil && differ {
 		c.Divergence, err = divergence(a, b, at, limit)
-		return c, err
 	}
-	return c, cmp.Or(err, a.Seek(homes[0]), b.Seek(homes[1]))
+	return c, err
 }
 
 // compareTicks compares the ticks in (from, to] and returns the last one that it compared.

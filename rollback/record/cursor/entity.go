@@ -1,7 +1,6 @@
 package cursor
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"sort"
@@ -92,10 +91,10 @@ type Lifetime struct {
 	Alive  bool     `json:"alive"` // it exists in the record's last state
 }
 
-// Lifetime returns when an entity existed. ok is false if it is in no tick of the record. The Cursor stays where it is. It
+// Lifetime returns when an entity existed, and moves the Cursor. ok is false if the entity is in no tick of the record. It
 // looks at few ticks, since an entity exists from its birth on without a break.
 func (c *Cursor) Lifetime(e ecs.Entity) (l Lifetime, ok bool, err error) {
-	home, from := c.tick, max(e.Born, c.First())
+	from := max(e.Born, c.First())
 	exists := func(f ecs.Tick) bool {
 		if err == nil {
 			err = c.Seek(f)
@@ -103,10 +102,10 @@ func (c *Cursor) Lifetime(e ecs.Entity) (l Lifetime, ok bool, err error) {
 		return err == nil && image.ExistsAt(c.State(), e)
 	}
 	if from > c.last || !exists(from) {
-		return l, false, cmp.Or(err, c.Seek(home))
+		return l, false, err
 	}
 	n := sort.Search(int(c.last-from), func(i int) bool { return !exists(from + 1 + ecs.Tick(i)) })
 	l = Lifetime{Entity: EntityName(e), From: from, To: from + ecs.Tick(n)}
 	l.Alive = l.To == c.last
-	return l, err == nil, cmp.Or(err, c.Seek(home))
+	return l, err == nil, err
 }

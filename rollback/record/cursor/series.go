@@ -39,7 +39,7 @@ type SeriesConfig struct {
 // progressTicks is the number of ticks between two calls of a Progress.
 const progressTicks = 64
 
-// Series returns a field over a range of ticks. The Cursor stays where it is.
+// Series returns a field over a range of ticks, and moves the Cursor.
 func (c *Cursor) Series(s SeriesConfig) (*Series, error) {
 	field, err := c.game.Schema().FindField(s.Field)
 	switch {
@@ -54,35 +54,27 @@ func (c *Cursor) Series(s SeriesConfig) (*Series, error) {
 	}
 	out := &Series{Field: s.Field, Points: []Point{}}
 	entity, known := s.Entity.Entity, !s.Entity.Any || field.Resource()
-	err = c.each(s.From, min(s.To, c.last), max(s.Every, 1), s.Progress, func() {
+	to, every := min(s.To, c.last), max(s.Every, 1)
+	for f, n := s.From, 0; f <= to; f, n = f+every, n+1 {
+		if err := c.Seek(f); err != nil {
+			return nil, err
+		}
 		if !known {
 			entity, known = c.Find(s.Entity)
 		}
 		if v, ok := field.At(c.State(), entity); ok {
-			p := Point{Tick: c.tick, Text: v.Text}
+			p := Point{Tick: f, Text: v.Text}
 			if v.Finite() {
 				p.Number = &v.Number
 			}
 			out.Points = append(out.Points, p)
 		}
-	})
-	if known && !field.Resource() {
-		out.Entity = EntityName(entity)
-	}
-	return out, err
-}
-
-// each calls visit at every so many ticks in [from, to], and seeks back.
-func (c *Cursor) each(from, to, every ecs.Tick, progress func(ecs.Tick) bool, visit func()) error {
-	home := c.tick
-	for f, n := from, ecs.Tick(0); f <= to; f, n = f+every, n+1 {
-		if err := c.Seek(f); err != nil {
-			return err
-		}
-		visit()
-		if to-f < every || progress != nil && n%progressTicks == 0 && !progress(f) {
+		if to-f < every || s.Progress != nil && n%progressTicks == 0 && !s.Progress(f) {
 			break
 		}
 	}
-	return c.Seek(home)
+	if known && !field.Resource() {
+		out.Entity = EntityName(entity)
+	}
+	return out, nil
 }

@@ -166,10 +166,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		rc.Sinks = append(rc.Sinks, d.sink(rc.Resume))
 	}
 	if c.KeepRecent || h.DesyncDir != "" {
-		var err error
-		if r.recent, err = record.NewHistory(rc.Game, record.HeaderOf(rc.Game, rc.Seed, app.Build()), recentSeconds*rc.Game.TickRate); err != nil {
-			return err
-		}
+		r.recent = record.NewHistory(rc.Game, record.HeaderOf(rc.Game, rc.Seed, app.Build()), recentSeconds*rc.Game.TickRate)
 		rc.Sinks = append(rc.Sinks, room.Sink{Tick: func(f systems.FinalTick) { r.recent.Add(f.Recorded(), f.World) }})
 	}
 	rc.Sinks = append(rc.Sinks, h.desyncSink(name, c.Strategy.Name, r.recent))
