@@ -304,8 +304,8 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 		content []byte
 		want    []string
 	}{
-		{"text", []byte("a diary"), []string{"is no recording", "name a file that --record of serve or demo wrote"}},
-		{"empty", nil, []string{"is no recording", "name a file that --record of serve or demo wrote"}},
+		{"text", []byte("a diary"), []string{"is not a recording", "name a file that --record of serve or demo wrote"}},
+		{"empty", nil, []string{"is not a recording", "name a file that --record of serve or demo wrote"}},
 		{"damaged", damaged, []string{"damaged", "take another copy"}},
 		{"stump", sound[:12], []string{"the end was cut off", "none of it can be replayed"}},
 		{"recording of an earlier version", []byte("TENDONRC\x01"), []string{"the format of an earlier version", "with the build that wrote it"}},
@@ -325,7 +325,7 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 	refused(t, do(t, crumbs.Game(), "replay", dir), dir, "is a directory", "name a recording")
 	refused(t, do(t, crumbs.Game(), "replay", filepath.Join(dir, "missing")), "does not exist", "name a recording")
 	path := write(t, filepath.Join(dir, "file"), sound, 0o600)
-	if r := do(t, crumbs.Game(), "replay", path, "--to", "301"); r.code != app.ExitUsage || !strings.Contains(r.note, "--to 301: the recording has ticks 0 to 300") {
+	if r := do(t, crumbs.Game(), "replay", path, "--to", "301"); r.code != app.ExitUsage || !strings.Contains(r.note, "--to 301: the recording has the ticks 0 to 300") {
 		t.Errorf("%+v", r)
 	}
 }

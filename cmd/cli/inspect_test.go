@@ -109,7 +109,7 @@ func TestReplayNamesTheLifetimeOfAMissingEntity(t *testing.T) {
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", wrong), "does not exist in tick 650: --at 650 without --entity lists the entities")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", "p3:9"), "without --entity lists the entities")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "650", "--entity", "bob"), "names no entity: write p0:3@90")
-	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "701"), "--at 701: the recording has the ticks 0 to 700")
+	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--at", "701"), "--at 701: record: tick is not in the record: it has the ticks 0 to 700")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--field", "body.Pos.Z", "--entity", "p0:0"), "choose among Pos.X")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--field", "wear.Left", "--entity", "p0:0@1"), "has no wear.Left in the ticks 0 to 700")
 	refusedLater(t, do(t, crumbs.Game(), "replay", path, "--entity", id), "--entity is for --at and --field")

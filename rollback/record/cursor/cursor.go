@@ -106,7 +106,7 @@ func (c *Cursor) World() *ecs.World { return c.world }
 // any other error, which a damaged record causes, it is at no tick until the next Seek.
 func (c *Cursor) Seek(f ecs.Tick) error {
 	if f < c.First() || f > c.last {
-		return fmt.Errorf("%w: %d, it has %d to %d", record.ErrRange, f, c.First(), c.last)
+		return fmt.Errorf("%w: it has the ticks %d to %d", record.ErrRange, c.First(), c.last)
 	}
 	// Tick f belongs to the last keyframe before it, so that its events and costs are known; the first tick has none.
 	at := max(sort.Search(len(c.keys), func(i int) bool { return c.keys[i].tick >= f })-1, 0)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -25,12 +26,8 @@ func (v *Verb) inspect(a *app.App, r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	at := ecs.Tick(*v.At)
-	if at < c.First() || at > c.Last() {
-		return fmt.Errorf("--at %d: the recording has the ticks %d to %d", at, c.First(), c.Last())
-	}
-	if err := c.Seek(at); err != nil {
-		return err
+	if err := c.Seek(ecs.Tick(*v.At)); err != nil {
+		return fmt.Errorf("--at %d: %w", *v.At, err)
 	}
 	if v.Entity != "" {
 		return v.showEntity(a, c)
@@ -64,16 +61,15 @@ func (v *Verb) showEntity(a *app.App, c *cursor.Cursor) error {
 
 // noSuchEntity returns an error with the lifetime of an entity that does not exist in this tick.
 func noSuchEntity(c *cursor.Cursor, ref cursor.EntityRef) error {
+	at := c.Tick()
 	l, ok, err := c.Lifetime(ref.Entity)
 	switch {
 	case err != nil:
 		return err
 	case ref.Any || !ok:
-		return fmt.Errorf("%v does not exist in tick %d: --at %d without --entity lists the entities", ref, c.Tick(), c.Tick())
-	case l.Alive:
-		return fmt.Errorf("%v does not exist in tick %d: it exists from tick %d to the end", ref, c.Tick(), l.From)
+		return fmt.Errorf("%v does not exist in tick %d: --at %d without --entity lists the entities", ref, at, at)
 	}
-	return fmt.Errorf("%v does not exist in tick %d: it exists from tick %d to %d", ref, c.Tick(), l.From, l.To)
+	return fmt.Errorf("%v does not exist in tick %d: it exists from tick %d to %d", ref, at, l.From, l.To)
 }
 
 // series lists a field over a range of ticks.
@@ -82,10 +78,7 @@ func (v *Verb) series(a *app.App, r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: c.Last(), Progress: continues(a)}
-	if v.To > 0 {
-		q.To = ecs.Tick(v.To)
-	}
+	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: cmp.Or(ecs.Tick(v.To), c.Last()), Progress: continues(a)}
 	if q.To > c.Last() || q.From > q.To {
 		return fmt.Errorf("--from %d --to %d: the recording has the ticks %d to %d", v.From, v.To, c.First(), c.Last())
 	}
@@ -151,12 +144,10 @@ func (v *Verb) compare(a *app.App, r *record.Record) error {
 	a.Emit("comparison", app.Fields{"here": v.File, "there": v.Second, "comparison": c})
 	if c.Divergence == nil {
 		a.Print(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
-		if here.Last() != there.Last() {
-			longer := v.File
-			if there.Last() > here.Last() {
-				longer = v.Second
+		for file, last := range map[string]ecs.Tick{v.File: here.Last(), v.Second: there.Last()} {
+			if last > c.To {
+				a.Print(fmt.Sprintf("%s continues to tick %d\n", file, last))
 			}
-			a.Print(fmt.Sprintf("%s continues to tick %d\n", longer, max(here.Last(), there.Last())))
 		}
 		return nil
 	}

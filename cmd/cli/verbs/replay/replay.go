@@ -2,6 +2,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,28 +89,23 @@ func (v *Verb) Run(a *app.App) error {
 	case v.At != nil:
 		return v.inspect(a, r)
 	}
-	to := r.Last().Tick
-	if v.To > 0 {
-		if to = ecs.Tick(v.To); to < r.Start() || to > r.Last().Tick {
-			return fmt.Errorf("--to %d: the recording has ticks %d to %d", v.To, r.Start(), r.Last().Tick)
-		}
+	to := cmp.Or(ecs.Tick(v.To), r.Last().Tick)
+	if to < r.Start() || to > r.Last().Tick {
+		return fmt.Errorf("--to %d: the recording has the ticks %d to %d", v.To, r.Start(), r.Last().Tick)
 	}
 	if v.Dump {
 		v.dump(a, r, to)
 	}
-	if v.Verify || !v.Dump && v.To == 0 {
-		err := v.verify(a, r, to)
-		if v.Page && (err == nil || errors.Is(err, app.ErrFailed)) {
-			return errors.Join(err, v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}))
-		}
-		if err != nil {
-			return err
-		}
+	if v.Verify || !v.selects() {
+		err = v.verify(a, r, to)
 	}
-	if v.To > 0 && !v.Dump {
+	switch {
+	case v.Page && (err == nil || errors.Is(err, app.ErrFailed)):
+		return errors.Join(err, v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}))
+	case v.To > 0 && !v.Dump && err == nil:
 		return v.show(a, r, to)
 	}
-	return nil
+	return err
 }
 
 // check returns an error for flags that do not go together.
@@ -193,7 +189,7 @@ func refusal(file string, err error) error {
 	case errors.Is(err, record.ErrOther), errors.Is(err, record.ErrVersion): // these name the remedy
 		return fmt.Errorf("%s cannot be replayed: %w", file, err)
 	case errors.Is(err, record.ErrNotRecord):
-		return fmt.Errorf("%s is no recording: name a file that --record of serve or demo wrote", file)
+		return fmt.Errorf("%s is not a recording: name a file that --record of serve or demo wrote", file)
 	case errors.Is(err, record.ErrTorn), errors.Is(err, record.ErrNoState):
 		return fmt.Errorf("%s: %w; none of it can be replayed, so take another copy", file, err)
 	}
@@ -224,17 +220,19 @@ func (v *Verb) show(a *app.App, r *record.Record, to ecs.Tick) error {
 	}
 	var s image.Snapshot
 	w.Image().Save(&s)
-	sum, sums := fmt.Sprintf("%016x", uint64(s.Checksum())), s.ComponentChecksums(nil)
 	t, columns := app.NewTable(""), app.Fields{}
 	t.AppendHeader([]any{"column", "checksum"})
-	for i, name := range a.Game.Schema().Columns() {
-		columns[name] = fmt.Sprintf("%016x", uint64(sums[i]))
-		t.AppendRow([]any{name, columns[name]})
+	for i, sum := range s.ComponentChecksums(nil) {
+		name := a.Game.Schema().Columns()[i]
+		columns[name] = hex(sum)
+		t.AppendRow([]any{name, hex(sum)})
 	}
-	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s\n", to, sum, t.Render()))
-	a.Emit("state", app.Fields{"tick": to, "checksum": sum, "columns": columns})
+	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s\n", to, hex(s.Checksum()), t.Render()))
+	a.Emit("state", app.Fields{"tick": to, "checksum": hex(s.Checksum()), "columns": columns})
 	return nil
 }
+
+func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
 
 // dump prints the inputs and orders of each tick.
 func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
@@ -246,14 +244,13 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 		}
 		inputs, orders := app.Fields{}, []string{}
 		var line strings.Builder
-		fmt.Fprintf(&line, "%8d %016x", e.Tick, uint64(e.Checksum))
+		fmt.Fprintf(&line, "%8d %s", e.Tick, hex(e.Checksum))
 		for p, in := range e.Inputs {
-			if in == last[p] && !e.Late.Has(ecs.Player(p)) {
-				continue
-			}
 			text := fmt.Sprintf("%x", in[:size])
 			if e.Late.Has(ecs.Player(p)) {
 				text += " (substituted)"
+			} else if in == last[p] {
+				continue
 			}
 			inputs[fmt.Sprint(p)], last[p] = text, in
 			fmt.Fprintf(&line, "  player %d: %s", p, text)
@@ -263,6 +260,6 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 			line.WriteString("  " + orders[len(orders)-1])
 		}
 		a.Print(line.String() + "\n")
-		a.Emit("tick", app.Fields{"tick": e.Tick, "checksum": fmt.Sprintf("%016x", uint64(e.Checksum)), "inputs": inputs, "orders": orders})
+		a.Emit("tick", app.Fields{"tick": e.Tick, "checksum": hex(e.Checksum), "inputs": inputs, "orders": orders})
 	}
 }
