@@ -26,7 +26,7 @@ type Verb struct {
 // Help explains the verb.
 func (Verb) Help() string {
 	return `Lists decided matches, newest first: players, result, how it was decided, votes for another result, and the recording.
-While a server has the file open, the records come from the server, so this works at any time.
+It works at any time, also while a server adds matches.
 
 Examples:
   matches
