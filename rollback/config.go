@@ -39,11 +39,11 @@ type Config struct {
 
 // Stats counts events since a timeline was made.
 type Stats struct {
-	Steps       uint64 // ticks computed for the first time
-	Resimulated uint64 // ticks computed again
-	Rewinds     uint64 // calls of Rewind that went back
-	DeepestTick uint64 // most ticks of one rewind
-	WrongInputs uint64 // confirmed inputs whose prediction was wrong
+	Steps       uint64 `json:"-"`            // ticks computed for the first time
+	Resimulated uint64 `json:"resimulated"`  // ticks computed again
+	Rewinds     uint64 `json:"rewinds"`      // calls of Rewind that went back
+	DeepestTick uint64 `json:"deepest"`      // most ticks of one rewind
+	WrongInputs uint64 `json:"wrong_inputs"` // confirmed inputs whose prediction was wrong
 }
 
 // ErrTooFar is returned for a tick outside the window of the logs, and for an order while too many wait.

@@ -43,10 +43,7 @@ type SyncTestConfig struct {
 type SyncReport struct {
 	Seed              uint64   `json:"seed"`
 	Ticks             ecs.Tick `json:"ticks"` // compared
-	Rewinds           uint64   `json:"rewinds"`
-	Resimulated       uint64   `json:"resimulated"`        // ticks
-	Deepest           uint64   `json:"deepest"`            // ticks, of one rewind
-	WrongInputs       uint64   `json:"wrong_inputs"`       // wrong predictions that ticks were computed with
+	Stats                      // of the run with rewinds
 	StructuralChanges uint64   `json:"structural_changes"` // ticks in rewound windows in which an entity came or went
 	DistinctChecksums int      `json:"distinct_checksums"` // of the game's own data, without the first
 }
@@ -54,7 +51,7 @@ type SyncReport struct {
 // String returns one line.
 func (r SyncReport) String() string {
 	return fmt.Sprintf("seed %d: %d ticks, %d rewinds (deepest %d), %d ticks resimulated, %d wrong inputs, %d structural changes rewound, %d distinct checksums",
-		r.Seed, r.Ticks, r.Rewinds, r.Deepest, r.Resimulated, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
+		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
 }
 
 // ErrProvesNothing is wrapped by the error of a SyncTest that saw no rewinds, wrong inputs or changes.
@@ -84,6 +81,7 @@ func SyncTest(c SyncTestConfig) (SyncReport, error) {
 		return SyncReport{}, err
 	}
 	err = s.run()
+	s.report.Stats = s.timeline.Stats
 	if desync := (*DesyncReport)(nil); errors.As(err, &desync) && c.SkipDeclarations {
 		c.SkipDeclarations = false
 		if report, again := SyncTest(c); again != nil {
@@ -210,6 +208,7 @@ func (s *syncTest) save(t *testTick) {
 		own += sum
 	}
 	s.seen[own] = struct{}{}
+	s.report.DistinctChecksums = len(s.seen) - 1
 	t.entities = s.parts[2]
 }
 
@@ -288,40 +287,32 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
 	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, s.at(r.Tick).inputs...), s.config.Game.Input.Size(), s.config.Seed
 	r.Orders = append(r.Orders, s.at(r.Tick).orders...)
-	s.count()
 	return r
-}
-
-func (s *syncTest) count() {
-	stats := &s.timeline.Stats
-	s.report.Rewinds, s.report.Resimulated, s.report.Deepest = stats.Rewinds, stats.Resimulated, stats.DeepestTick
-	s.report.WrongInputs, s.report.DistinctChecksums = stats.WrongInputs, len(s.seen)-1
 }
 
 // verdict returns an error for a run that proves nothing.
 func (s *syncTest) verdict() error {
-	s.count()
 	if s.straight.Image().Strays()+s.timeline.world.Image().Strays() > 0 {
 		return s.fill(&DesyncReport{Tick: s.straight.Tick(), System: "some system"})
 	}
 	if s.config.Ticks <= provesAfter {
 		return nil
 	}
-	r := s.report
-	missing := ""
-	switch {
-	case r.Ticks == 0:
-		missing = "ticks compared"
-	case r.Rewinds == 0:
-		missing = "rewinds"
-	case r.WrongInputs == 0:
-		missing = "wrong inputs"
-	case r.DistinctChecksums == 0:
-		missing = "changes of the state"
-	case r.StructuralChanges == 0 && !s.config.AllowStatic:
-		missing = "spawns or despawns in a rewound window"
-	default:
-		return nil
+	r := &s.report
+	r.Stats = s.timeline.Stats
+	for _, needed := range []struct {
+		seen bool
+		name string
+	}{
+		{r.Ticks > 0, "ticks compared"},
+		{r.Rewinds > 0, "rewinds"},
+		{r.WrongInputs > 0, "wrong inputs"},
+		{r.DistinctChecksums > 0, "changes of the state"},
+		{r.StructuralChanges > 0 || s.config.AllowStatic, "spawns or despawns in a rewound window"},
+	} {
+		if !needed.seen {
+			return fmt.Errorf("%w: it saw no %s (%v)", ErrProvesNothing, needed.name, r)
+		}
 	}
-	return fmt.Errorf("%w: it saw no %s (%v)", ErrProvesNothing, missing, r)
+	return nil
 }

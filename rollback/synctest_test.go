@@ -23,7 +23,7 @@ func TestACleanGamePassesAtEveryDepth(t *testing.T) {
 			if err != nil {
 				t.Fatalf("depth %d: %v", depth, err)
 			}
-			if report.Ticks != 300 || report.Deepest != uint64(depth) || report.StructuralChanges == 0 {
+			if report.Ticks != 300 || report.DeepestTick != uint64(depth) || report.StructuralChanges == 0 {
 				t.Fatalf("depth %d: %v", depth, report)
 			}
 		}

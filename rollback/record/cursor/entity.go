@@ -1,7 +1,6 @@
 package cursor
 
 import (
-	"errors"
 	"fmt"
 	"sort"
 	"strconv"
@@ -40,30 +39,24 @@ type EntityRef struct {
 	Any bool // Born was left out
 }
 
-// ParseEntity reads the name of an entity: as EntityName writes it, the same without the birth ("p0:3"), or the row as
-// ecs.Entity has it ("1048579").
+// ParseEntity reads the name of an entity as EntityName writes it, or the same without the birth ("p0:3").
 func ParseEntity(text string) (r EntityRef, err error) {
-	row, born, exact := strings.Cut(text, "@")
-	owner, number, owned := strings.Cut(row, ":")
-	var errs [3]error
-	region, size, birth := uint64(0), regionShift, uint64(0)
-	switch digits, player := strings.CutPrefix(owner, "p"); {
-	case !owned:
-		number, size = row, 32
-	case player:
-		region, errs[0] = strconv.ParseUint(digits, 10, 8)
-		region++
-	case owner != "w":
-		errs[0] = strconv.ErrSyntax
+	r.Any = !strings.Contains(text, "@")
+	full := text
+	if r.Any {
+		full += "@0"
 	}
-	n, err := strconv.ParseUint(number, 10, size)
-	if errs[1] = err; exact {
-		birth, errs[2] = strconv.ParseUint(born, 10, 64)
+	var region uint32
+	if n, _ := fmt.Sscanf(full, "p%d:%d@%d", &region, &r.Row, &r.Born); n == 3 {
+		r.Row |= (region + 1) << regionShift
+	} else {
+		_, err = fmt.Sscanf(full, "w:%d@%d", &r.Row, &r.Born)
 	}
-	if errors.Join(errs[:]...) != nil || region > image.MaxPlayers || region == 0 && n == 0 {
-		return r, fmt.Errorf("cursor: %q names no entity: write p0:3@90 for row 3 of player 0 born in tick 90, or w:17@0 for one of the world. Without the birth, it is the entity that has the row then", text)
+	// The name is compared, since Sscanf ignores further text, and a number may be too large.
+	if err != nil || r.Row == 0 || region >= image.MaxPlayers || r.String() != text {
+		return EntityRef{}, fmt.Errorf("cursor: %q names no entity: write p0:3@90 for row 3 of player 0 born in tick 90, or w:17@0 for one of the world. Without the birth, it is the entity that has the row then", text)
 	}
-	return EntityRef{ecs.Entity{Row: uint32(region<<regionShift | n), Born: ecs.Tick(birth)}, !exact}, nil
+	return r, nil
 }
 
 // String returns the name.

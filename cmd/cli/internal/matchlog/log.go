@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"tendon/cmd/cli/durable"
@@ -27,9 +28,9 @@ type Log struct {
 	path   string
 	file   *os.File // nil: no file is open
 	writer *record.Writer
-	sync   chan *os.File
-	synced time.Time
-	held   string // the match of the file when it was opened, until it is replaced; "": none
+	synced time.Time   // when the last sync began
+	busy   atomic.Bool // it runs
+	held   string      // the match of the file when it was opened, until it is replaced; "": none
 	unlock func() error
 	broken bool
 }
@@ -60,7 +61,7 @@ func (l *Log) Open() (*client.Resume, error) {
 // Lock locks the files of a log for this process.
 func Lock(a *app.App, path string) (*Log, error) {
 	if !app.IsDirectory(filepath.Dir(path)) {
-		return nil, fmt.Errorf("--log %s: %s is no directory", path, filepath.Dir(path))
+		return nil, fmt.Errorf("--log %s: %s is not a directory", path, filepath.Dir(path))
 	}
 	unlock, err := durable.Lock(path + ".lock")
 	switch {
@@ -69,13 +70,7 @@ func Lock(a *app.App, path string) (*Log, error) {
 	case err != nil:
 		return nil, fmt.Errorf("--log %s: no files can be made there: %w; choose another --log", path, err)
 	}
-	l := &Log{app: a, path: path, sync: make(chan *os.File, 1), unlock: unlock}
-	go func() {
-		for f := range l.sync {
-			_ = f.Sync() // if this fails, a write fails soon
-		}
-	}()
-	return l, nil
+	return &Log{app: a, path: path, unlock: unlock}, nil
 }
 
 // resume returns the match of a file's content, and continues the file.
@@ -160,12 +155,12 @@ func (l *Log) Tick(t record.Tick) {
 		err = l.writer.Flush()
 	}
 	l.check(err)
-	if now := time.Now(); now.Sub(l.synced) >= syncEvery {
+	if now := time.Now(); now.Sub(l.synced) >= syncEvery && !l.busy.Swap(true) {
 		l.synced = now
-		select {
-		case l.sync <- l.file:
-		default: // the last sync still runs
-		}
+		go func(f *os.File) {
+			_ = f.Sync() // if this fails, a write fails soon
+			l.busy.Store(false)
+		}(l.file)
 	}
 }
 
@@ -221,7 +216,6 @@ func replace(f *os.File, path string, err error) error {
 
 // Close ends the log. The match can be continued.
 func (l *Log) Close() {
-	close(l.sync)
 	if l.file != nil {
 		l.check(errors.Join(l.file.Sync(), l.file.Close()))
 	}

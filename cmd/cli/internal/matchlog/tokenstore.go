@@ -36,7 +36,7 @@ func (s *TokenStore) Load() error {
 	for line := range strings.Lines(string(content)) {
 		token, ok := tokens.Decode(strings.TrimSpace(line))
 		if !ok {
-			return fmt.Errorf("%s is damaged: line %d is no connect token", s.Path, len(list)+1)
+			return fmt.Errorf("%s is damaged: line %d is not a connect token", s.Path, len(list)+1)
 		}
 		list = append(list, token)
 	}
