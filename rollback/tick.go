@@ -1,6 +1,12 @@
 package rollback
 
 import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
@@ -13,4 +19,85 @@ type FinalTick struct {
 	Late     image.PlayerSet  // players whose input the server substituted
 	Orders   []image.Order    // in stamped order
 	Checksum image.Checksum   // of the state after the tick; 0 if unknown
+}
+
+// OrderLog holds the orders of recent and coming ticks, in the order in which the server stamped them. Its zero value is
+// empty.
+type OrderLog struct {
+	list []stampedOrder // ascending by tick; short, since orders are rare
+}
+
+type stampedOrder struct {
+	tick  ecs.Tick
+	order image.Order
+}
+
+// Add appends an order to those of tick f. The payload is copied.
+func (l *OrderLog) Add(f ecs.Tick, o image.Order) {
+	o.Payload = slices.Clone(o.Payload)
+	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int { return cmp.Compare(s.tick, f) })
+	l.list = slices.Insert(l.list, at, stampedOrder{f, o})
+}
+
+// AppendAt appends the orders of tick f to dst in stamped order and returns the extended slice. Payloads alias the
+// log.
+func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
+	for i := range l.list {
+		if s := &l.list[i]; s.tick == f {
+			dst = append(dst, s.order)
+		} else if s.tick > f {
+			break
+		}
+	}
+	return dst
+}
+
+// DropBefore removes the orders of ticks < f.
+func (l *OrderLog) DropBefore(f ecs.Tick) {
+	l.list = slices.DeleteFunc(l.list, func(s stampedOrder) bool { return s.tick < f })
+}
+
+// DigestOrders returns a digest of a tick's orders and their sequence, by which two peers compare them. It is 0 for no
+// orders.
+func DigestOrders(orders []image.Order) uint32 {
+	if len(orders) == 0 {
+		return 0
+	}
+	var d xxhash.Digest
+	d.Reset()
+	var head [22]byte
+	for _, o := range orders {
+		head[0], head[1] = byte(o.Kind), byte(o.Player)
+		binary.LittleEndian.PutUint32(head[2:], o.Entity.Row)
+		binary.LittleEndian.PutUint64(head[6:], uint64(o.Entity.Born))
+		binary.LittleEndian.PutUint64(head[14:], uint64(len(o.Payload)))
+		d.Write(head[:])
+		d.Write(o.Payload)
+	}
+	sum := d.Sum64()
+	return uint32(sum^sum>>32) | 1 // never 0, which stands for no orders
+}
+
+// inputLog holds the inputs of recent ticks, index = player.
+type inputLog struct{ Ring[[]ecs.InputBytes] }
+
+// newInputLog returns a log for the last depth ticks (rounded up to a power of two) of this many players.
+func newInputLog(players, depth int) inputLog {
+	l := inputLog{NewRing[[]ecs.InputBytes](depth)}
+	inputs := make([]ecs.InputBytes, l.Depth()*players)
+	for i := range l.slots {
+		from, to := i*players, (i+1)*players
+		l.slots[i].value = inputs[from:to:to]
+	}
+	return l
+}
+
+// row returns the inputs of tick f. The slice aliases the log and may be written. A tick that was not in the log replaces
+// the one Depth ticks older, and its inputs are zero.
+func (l *inputLog) row(f ecs.Tick) []ecs.InputBytes {
+	row, held := l.Slot(f)
+	if !held {
+		clear(*row)
+	}
+	return *row
 }

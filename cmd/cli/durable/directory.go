@@ -49,3 +49,6 @@ func MakeDirectory(dir string) error {
 	}
 	return SyncDirectory(above)
 }
+
+// ErrLocked is the error of a lock that another process has.
+var ErrLocked = errors.New("another process uses it")

@@ -3,9 +3,13 @@ package replaypage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tendon/cmd/cli/page"
+	"tendon/ecs"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
 )
 
 // session is one open page: the matches that it shows, each at a tick, and its jobs. Jobs run on goroutines of their own, so
@@ -33,11 +37,14 @@ func (j job) end() {
 
 // The kinds of jobs. A page has one of each at a time. A newer one cancels it and starts after its end.
 const (
-	seriesJob = iota
+	lifeJob = iota
+	seriesJob
 	compareJob
-	lifeJob
 	jobKinds
 )
+
+// maxDifferences bounds the differences that are shown.
+const maxDifferences = 100
 
 // stream answers a page until it is closed.
 func (o Open) stream(ctx context.Context, conn *page.Conn) error {
@@ -47,12 +54,17 @@ func (o Open) stream(ctx context.Context, conn *page.Conn) error {
 		var newest *request // that goes to a tick
 		for more := true; more; {
 			r, err := parse(message)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if r.Go != nil {
+			case r.Go != nil:
 				newest = &r
-			} else if err := s.serve(ctx, &r); err != nil {
+			case r.Open != nil:
+				err = s.open(ctx, &r)
+			default:
+				err = s.start(ctx, &r)
+			}
+			if err != nil {
 				return err
 			}
 			select {
@@ -77,42 +89,91 @@ func (s *session) stop() {
 	}
 }
 
-// serve handles a request that does not go to a tick.
-func (s *session) serve(ctx context.Context, r *request) error {
-	switch {
-	case r.Open != nil:
-		return s.open(ctx, r)
-	case len(s.panes) == 0:
-		return s.fail(r.ID, "no match is open")
-	case r.Series != nil && r.Series.Match >= len(s.panes), r.Compare && len(s.panes) < maxMatches:
-		return s.fail(r.ID, "there is one match only")
-	}
-	kind := lifeJob
+// start starts the job of a request.
+func (s *session) start(ctx context.Context, r *request) error {
+	kind, matches := lifeJob, []int{0}
 	switch {
 	case r.Series != nil:
-		kind = seriesJob
+		kind, matches = seriesJob, []int{r.Series.Match}
 	case r.Compare:
-		kind = compareJob
+		kind, matches = compareJob, []int{0, 1}
+	}
+	var records []*record.Record
+	for _, i := range matches {
+		if i >= len(s.panes) {
+			return s.fail(r.ID, fmt.Sprintf("match %d is not open", i+1))
+		}
+		records = append(records, s.panes[i].record)
 	}
 	work, cancel := context.WithCancel(ctx)
 	before, now := s.jobs[kind], job{cancel, make(chan struct{})}
 	s.jobs[kind] = now
-	request, panes := *r, s.panes
 	go func() {
 		defer close(now.done)
 		defer cancel()
 		if before.end(); work.Err() != nil {
 			return
 		}
-		a := answer{ID: request.ID}
-		if err := s.run(work, &request, panes, &a); err != nil {
-			a = answer{ID: request.ID, Error: err.Error()}
+		a := answer{ID: r.ID}
+		if err := s.run(work, r, records, &a); err != nil {
+			a = answer{ID: r.ID, Error: err.Error()}
 		}
 		if work.Err() == nil { // otherwise a newer request replaced it
 			_ = s.send(a)
 		}
 	}()
 	return nil
+}
+
+// run runs a job, with cursors of its own, and sets its part of the answer.
+func (s *session) run(ctx context.Context, r *request, records []*record.Record, a *answer) (err error) {
+	progress := func(at ecs.Tick) bool {
+		if ctx.Err() == nil {
+			_ = s.send(answer{ID: r.ID, Progress: &at})
+		}
+		return ctx.Err() == nil
+	}
+	var c [maxMatches]*cursor.Cursor
+	for i, r := range records {
+		if c[i], err = cursor.New(r, nil); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.Series != nil:
+		a.Series, err = series(r.Series, c[0], progress)
+	case r.Compare:
+		a.Compare, err = cursor.Compare(c[0], c[1], maxDifferences, progress)
+	default:
+		a.Life, err = life(r.Life, c[0])
+	}
+	return err
+}
+
+func series(q *seriesRequest, c *cursor.Cursor, progress func(ecs.Tick) bool) (s *cursor.Series, err error) {
+	config := cursor.SeriesConfig{Field: q.Field, From: max(q.From, c.First()), To: min(q.To, c.Last()), Progress: progress}
+	config.Every = (config.To-min(config.From, config.To))/ecs.Tick(q.Points) + 1
+	if q.Entity != "" {
+		if config.Entity, err = cursor.ParseEntity(q.Entity); err != nil {
+			return nil, err
+		}
+	}
+	return c.Series(config)
+}
+
+func life(name string, c *cursor.Cursor) (*cursor.Lifetime, error) {
+	ref, err := cursor.ParseEntity(name)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Any {
+		return nil, errors.New("add the tick of the entity's birth, as in " + name + "@90")
+	}
+	l, ok, err := c.Lifetime(ref.Entity)
+	if err == nil && !ok {
+		err = errors.New("this entity is in no tick of the match")
+	}
+	return &l, err
 }
 
 // send sends an answer.
