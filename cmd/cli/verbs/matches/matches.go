@@ -2,7 +2,6 @@
 package matches
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,15 +86,17 @@ func (v *Verb) readError(err error) error {
 
 // fieldsOf returns a record as fields of JSON. Numbers keep all their digits.
 func fieldsOf(r matches.Record) app.Fields {
-	var f app.Fields
 	text, err := json.Marshal(r)
+	var parts map[string]json.RawMessage
 	if err == nil {
-		parts := json.NewDecoder(bytes.NewReader(text))
-		parts.UseNumber()
-		err = parts.Decode(&f)
+		err = json.Unmarshal(text, &parts)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("cli: a record cannot be encoded as JSON: %v", err))
+	}
+	f := app.Fields{}
+	for name, part := range parts {
+		f[name] = part
 	}
 	return f
 }
