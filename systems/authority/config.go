@@ -42,8 +42,6 @@ type Config[C, P any] struct {
 
 // Hooks are steps of a half that are no systems, since they run in the middle of others. All are optional.
 type Hooks[P any] struct {
-	// Choose replaces the choice of a player's input for tick f. altered says that it is another than the player sent.
-	Choose func(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool)
 	// Vacate is called for a seat in each tick f before which its player was not in the match, or in which they leave.
 	Vacate func(f ecs.Tick, p ecs.Player)
 	// Opened is called for a peer that is opened, when the shared part of it is set. The strategy's part is zero for a new

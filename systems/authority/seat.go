@@ -50,11 +50,7 @@ func (s *Server[C, P]) vacateLeavers() {
 // choose returns the input of a player in the match, empty if the game refuses it.
 func (s *Server[C, P]) choose(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
 	seat := &s.Seats[p]
-	if s.config.Choose != nil {
-		in, altered = s.config.Choose(f, p)
-	} else {
-		in, altered = seat.Next(f, s.Game)
-	}
+	in, altered = seat.Next(f, s.Game)
 	if s.Game.Validate != nil && !s.Game.Validate(s.World(), p, in) {
 		seat.Use(ecs.InputBytes{})
 		return ecs.InputBytes{}, true
@@ -72,9 +68,11 @@ func (s *Server[C, P]) vacate(f ecs.Tick, p ecs.Player) {
 
 // ReceiveInputs stores a player's inputs of the ticks from first on, which a message brought.
 func (s *Server[C, P]) ReceiveInputs(m systems.Message, first ecs.Tick, in []ecs.InputBytes) {
+	s.ReceiveEntries(m, first, len(in), func(i int) inputs.Entry { return inputs.Entry{In: in[i]} })
+}
+
+// ReceiveEntries stores a player's inputs and views of count ticks from first on, which a message brought.
+func (s *Server[C, P]) ReceiveEntries(m systems.Message, first ecs.Tick, count int, entry func(i int) inputs.Entry) {
 	p := &s.Peers[m.From]
-	seat := &s.Seats[p.Seat]
-	p.Stats.Refused += uint64(seat.Receive(first, len(in), s.Grid.Arrival(s.done, m.Now), func(i int, f ecs.Tick) bool {
-		return seat.Put(f, s.done, in[i], s.Game)
-	}))
+	p.Stats.Refused += uint64(s.Seats[p.Seat].Receive(first, count, s.Grid.Arrival(s.done, m.Now), s.Game, entry))
 }

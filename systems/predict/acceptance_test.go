@@ -143,8 +143,8 @@ func TestAClientBehindTheServerAdoptsItsState(t *testing.T) {
 		r.server.Tick(r.Now() + r.Length)
 		r.server.Send(r.Now(), r)
 	}
-	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.Tick != c.Received || c.pending.count != 0 {
-		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.Tick, c.Received, c.pending.count)
+	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.Tick != c.Received || c.waiting() != 0 {
+		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.Tick, c.Received, c.waiting())
 	}
 	s, _ := c.Replica()
 	if x := r.x(0); x != xAt(s, figure(c.World(), 0)) {
@@ -416,34 +416,33 @@ func TestAHeldKeyIsNotPressedAgainByACorrection(t *testing.T) {
 func TestALatePressIsJudgedByItsOwnView(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	var seat authority.Seat
-	var v views
-	put := func(f, done ecs.Tick, e entry) { v.put(&seat, f, done, e, game) }
+	put := func(f, done ecs.Tick, e entry) { seat.Put(f, done, e, game) }
 	next := func(f ecs.Tick) (e entry, altered bool) {
-		e.in, altered = seat.Next(f, game)
-		v.next(f, altered)
-		return entry{e.in, v.last}, altered
+		e.In, altered = seat.Next(f, game)
+		return entry{In: e.In, View: seat.View()}, altered
 	}
-	at := func(f ecs.Tick, p pad) entry { return entry{padInput.Pack(p), image.ViewStamp{Tick: f - 10, Part: 7}} }
+	at := func(f ecs.Tick, p pad) entry {
+		return entry{In: padInput.Pack(p), View: image.ViewStamp{Tick: f - 10, Part: 7}}
+	}
 	put(100, 99, at(100, pad{}))
 	next(100)
-	if e, altered := next(101); !altered || e.view != (image.ViewStamp{Tick: 91, Part: 7}) {
-		t.Errorf("a substitute is judged by %v", e.view)
+	if e, altered := next(101); !altered || e.View != (image.ViewStamp{Tick: 91, Part: 7}) {
+		t.Errorf("a substitute is judged by %v", e.View)
 	}
 	put(101, 101, at(101, pad{Step: true}))
-	late := at(101, pad{}).view
-	if e, altered := next(102); !altered || !padInput.Unpack(e.in).Step || e.view != late {
-		t.Errorf("a late press is %v, judged by %v, want %v", padInput.Unpack(e.in), e.view, late)
+	late := at(101, pad{}).View
+	if e, altered := next(102); !altered || !padInput.Unpack(e.In).Step || e.View != late {
+		t.Errorf("a late press is %v, judged by %v, want %v", padInput.Unpack(e.In), e.View, late)
 	}
 	put(103, 102, at(103, pad{}))
-	if e, altered := next(103); altered || e.view != at(103, pad{}).view {
-		t.Errorf("an input in time is judged by %v", e.view)
+	if e, altered := next(103); altered || e.View != at(103, pad{}).View {
+		t.Errorf("an input in time is judged by %v", e.View)
 	}
 	seat.Vacant(104)
-	v.vacate(104)
-	if e, _ := next(105); e.view.Tick != 0 {
-		t.Errorf("a new player is judged by %v", e.view)
+	if e, _ := next(105); e.View.Tick != 0 {
+		t.Errorf("a new player is judged by %v", e.View)
 	}
-	if f, ok := v.missing(106); !ok || f != 105 {
+	if f, ok := seat.Missing(106, maxBack); !ok || f != 105 {
 		t.Errorf("lacks %d, %v; want 105, the first tick of the player", f, ok)
 	}
 }

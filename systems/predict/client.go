@@ -14,18 +14,16 @@ import (
 
 // Client is the strategy's half on a client.
 //
-// The rows of Own are predicted from the local player's inputs. pending holds the inputs of the ticks after Received; those
+// The rows of Own are predicted from the local player's inputs. The inputs of the ticks after Received are pending; those
 // up to Tick were simulated. Tick follows the line as far as the prediction window allows. Beyond, the prediction freezes.
 type Client struct {
 	predictor.Mirror[*Client]
 	line     predictor.Line
 	limits   Config
 	received *rollback.Snapshots // states of the server
-	pending  inputQueue
 	show     presentation
-	lacked   ecs.Tick        // oldest tick whose input the server lacked in the newest state, 0 for none
-	suspect  bool            // an own input was substituted since a prediction was last compared
-	seen     image.ViewStamp // of the frame
+	lacked   ecs.Tick // oldest tick whose input the server lacked in the newest state, 0 for none
+	suspect  bool     // an own input was substituted since a prediction was last compared
 	counts   Counts
 
 	scratch struct {
@@ -46,6 +44,10 @@ type Counts struct {
 
 // receivedKept is the number of ticks of received states that are kept: more than playback is ever behind.
 const receivedKept = 256
+
+// maxPending is the most inputs that wait to be consumed: 17 s at 60 ticks per second ("Online Multiplayer Game
+// Programming", 2007).
+const maxPending = 1024
 
 // effectsKept is the number of ticks whose predicted events wait for the server's. The reliable channel may delay these by
 // seconds.
@@ -86,6 +88,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if player, ok := core.Player(); ok {
 		cl.Own.AddOwner(ecs.OwnedBy(player))
 	}
+	cl.line.Inputs.Kept = maxPending
 	cl.show.init(cl)
 	return cl, nil
 }
@@ -97,7 +100,8 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.received.Save(c.World())
 	c.History.Save(c.World())
 	c.show.reset()
-	c.lacked, c.pending = 0, newInputQueue(c.Tick)
+	c.lacked = 0
+	c.line.Inputs.Forget()
 	c.line.Begin(&c.Core, now, c.interval())
 }
 
@@ -110,7 +114,7 @@ func (c *Client) SetInput(in ecs.InputBytes) { c.line.SetInput(in) }
 
 // steer moves the line and the playback to the time of the frame.
 func (c *Client) steer() {
-	c.seen = c.show.seen() // the moment of the remote entities that the player saw while giving this input
+	c.line.Inputs.Seen = c.show.seen() // the moment of the remote entities that the player saw while giving this input
 	c.line.Pacer.Advance(c.Now)
 	c.show.playback.Advance(c.Now)
 	if c.Spectates() {
@@ -120,8 +124,8 @@ func (c *Client) steer() {
 	c.line.Steer(c.Received, c.Settled())
 }
 
-// sample gives every tick up to the line's its input, and the moment that the player saw. Where the queue is full, the
-// input waits. A client that waits for the first snapshot samples nothing.
+// sample gives every tick up to the line's its input, and the moment that the player saw. While maxPending inputs are pending,
+// the input waits: the server may still request all that are kept. A client that waits for the first snapshot samples nothing.
 //
 // While the clock settles, every snapshot may set the line ahead. The server measures the oldest input of a frame, so all
 // inputs of such a frame are measured.
@@ -133,12 +137,12 @@ func (c *Client) sample() {
 	if c.line.HasJumped() && (c.Settled() || c.counts.Snaps == 0) {
 		recent = 1
 	}
-	c.line.Sample(ecs.Tick(c.line.Pacer.Position()), recent, c.Now, func(_ ecs.Tick, in ecs.InputBytes) bool {
-		ok := c.pending.push(entry{in, c.seen})
-		if !ok {
+	c.line.Sample(ecs.Tick(c.line.Pacer.Position()), recent, c.Now, func(f ecs.Tick, _ ecs.InputBytes) bool {
+		full := f > c.Received+maxPending
+		if full {
 			c.counts.Refusals++
 		}
-		return ok
+		return !full
 	})
 }
 
@@ -158,12 +162,12 @@ func (c *Client) run() {
 // advance steps to a tick, and returns why it could not. due is the number of ticks that became due in this frame.
 func (c *Client) advance(want, due int) systems.StallReason {
 	for fresh := 0; int(c.Tick) < want && fresh < c.line.Pacer.Most(); fresh++ {
-		e, ok := c.pending.at(c.Tick + 1)
+		e, ok := c.line.Inputs.Given(c.Tick + 1)
 		if !ok || c.frozen() {
 			c.Stall(systems.StallWindow, min(due, want-int(c.Tick)))
 			return systems.StallWindow
 		}
-		c.step(e.in)
+		c.step(e.In)
 	}
 	return systems.NotStalled
 }
@@ -188,9 +192,9 @@ func (c *Client) sendWindow() {
 	}
 	first := c.oldestWanted()
 	m.back = uint8(c.Received + 1 - first)
-	for f := first; f <= c.pending.last() && len(m.done) < inputs.MaxWindow; f++ {
-		e, _ := c.pending.given(f)
-		m.done = append(m.done, e)
+	for f := first; f <= c.line.Inputs.Sampled() && len(m.done) < inputs.MaxWindow; f++ {
+		e, _ := c.line.Inputs.Given(f)
+		m.done = append(m.done, *e)
 	}
 	c.Buffer = m.append(c.Buffer[:0], c.Game)
 	c.Out.Send(0, systems.Datagram, c.Buffer)
@@ -201,7 +205,7 @@ func (c *Client) sendWindow() {
 func (c *Client) oldestWanted() ecs.Tick {
 	if c.lacked > 0 {
 		for f := c.lacked; f <= c.Received; f++ {
-			if _, ok := c.pending.given(f); ok {
+			if _, ok := c.line.Inputs.Given(f); ok {
 				return f
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
@@ -37,7 +36,7 @@ type inputMessage struct {
 	need     uint8
 	delay    uint8 // from receiving remote entities to showing them, in ticks
 	back     uint8 // ticks from the first of done to received + 1
-	done     []entry
+	done     []inputs.Entry
 }
 
 // append writes the message with as many of the inputs as fit a datagram, oldest first.
@@ -55,11 +54,11 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 		w.U8(uint8(count))
 		bits := wire.NewBitWriter(w.Bytes(), w.Room())
 		fits := 0
-		for expected := (entry{}); fits < count && bits.Err() == nil; fits++ {
+		for expected := (inputs.Entry{}); fits < count && bits.Err() == nil; fits++ {
 			e := &m.done[fits]
-			code.AppendChange(&bits, &expected.in, &e.in, game.Input.Size())
-			appendView(&bits, expected.view, e.view)
-			expected = follow(*e, game)
+			code.AppendChange(&bits, &expected.In, &e.In, game.Input.Size())
+			appendView(&bits, expected.View, e.View)
+			expected = e.Next(game)
 		}
 		if bits.Err() == nil {
 			return bits.Bytes()
@@ -75,11 +74,6 @@ const (
 	needsMeasures // the clock has not settled
 )
 
-// follow returns the entry that is expected of the tick after e. Each entry is coded against it.
-func follow(e entry, game *ecs.Game) entry {
-	return entry{game.Input.Predict(e.in), nextView(e.view)}
-}
-
 // read parses an input message into m, whose slice is used again. near is the server's tick.
 func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	r := wire.NewReader(message)
@@ -93,13 +87,13 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	}
 	bits := wire.NewBitReader(r.Rest())
 	m.done = m.done[:0]
-	var e entry
+	var e inputs.Entry
 	for range count {
-		if _, ok := code.ReadChange(&bits, &e.in, game); !ok || !readView(&bits, &e.view, near) {
+		if _, ok := code.ReadChange(&bits, &e.In, game); !ok || !readView(&bits, &e.View, near) {
 			return ErrMessage
 		}
 		m.done = append(m.done, e)
-		e = follow(e, game)
+		e = e.Next(game)
 	}
 	if bits.Close() != nil {
 		return ErrMessage
@@ -141,66 +135,6 @@ func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// inputQueue holds the local player's inputs of the ticks (base, base + count], which the server has not consumed by the
-// newest snapshot. A full queue refuses an input, since the server may still request all that it holds.
-type inputQueue struct {
-	base  ecs.Tick
-	count int
-	ring  rollback.Ring[entry] // those that were consumed, too
-}
-
-// maxPending is the most inputs that wait: 17 s at 60 ticks per second ("Online Multiplayer Game Programming", 2007).
-const maxPending = 1024
-
-// entry is the player's input of a tick, and the moment of the remote entities that the player saw.
-type entry struct {
-	in   ecs.InputBytes
-	view image.ViewStamp
-}
-
-// newInputQueue returns an empty queue; the next input is that of tick f + 1.
-func newInputQueue(f ecs.Tick) inputQueue {
-	return inputQueue{base: f, ring: rollback.NewRing[entry](maxPending)}
-}
-
-// last returns the newest tick that has an input, base for none.
-func (q *inputQueue) last() ecs.Tick { return q.base + ecs.Tick(q.count) }
-
-// push adds the input of tick last + 1; ok is false if there is no room.
-func (q *inputQueue) push(e entry) (ok bool) {
-	if q.count == maxPending {
-		return false
-	}
-	q.count++
-	q.ring.Put(q.last(), e)
-	return true
-}
-
-// at returns the input of tick f; ok is false for a tick that does not wait.
-func (q *inputQueue) at(f ecs.Tick) (e entry, ok bool) {
-	if f <= q.base {
-		return entry{}, false
-	}
-	return q.given(f)
-}
-
-// given returns the input of tick f, consumed or not; ok is false where it is not kept.
-func (q *inputQueue) given(f ecs.Tick) (e entry, ok bool) {
-	s, ok := q.ring.At(f)
-	return *s, ok && f <= q.last()
-}
-
-// drop removes the inputs of all ticks ≤ f, which the server has consumed.
-func (q *inputQueue) drop(f ecs.Tick) {
-	if f > q.base {
-		q.count = max(0, q.count-int(min(f-q.base, maxPending)))
-		q.base = f
-	}
-}
-
-// reset empties the queue; the next input is that of tick f + 1.
-func (q *inputQueue) reset(f ecs.Tick) { q.base, q.count = f, 0 }
-
 // A view stamp is the moment of the remote entities that a player saw while giving an input: see image.ViewStamp. In an
 // input message each is coded against the expected one, which is a tick later than that of the tick before.
 //
@@ -212,20 +146,10 @@ func (q *inputQueue) reset(f ecs.Tick) { q.base, q.count = f, 0 }
 //	  [part] (8 bits)
 
 const (
-	nearBits  = 6
-	nearMost  = 1<<(nearBits-1) - 1 // 256ths of a tick
-	partUnit  = 256                 // parts of a tick
-	worstView = 2 + 32 + 8          // bits
+	nearBits = 6
+	nearMost = 1<<(nearBits-1) - 1 // 256ths of a tick
+	partUnit = 256                 // parts of a tick
 )
-
-// nextView returns the view expected after v: the same a tick later. After none there is none.
-func nextView(v image.ViewStamp) image.ViewStamp {
-	if v.Tick == 0 {
-		return image.ViewStamp{}
-	}
-	v.Tick++
-	return v
-}
 
 func parts(v image.ViewStamp) int64 { return int64(v.Tick)*partUnit + int64(v.Part) }
 

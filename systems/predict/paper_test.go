@@ -5,7 +5,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
-	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -44,9 +43,8 @@ func delta1(t *testing.T, prepare func(*Client)) bool {
 	r.Step()
 	mine, _ := client.History.At(k + 10)
 	last, _ := client.History.At(k + 20)
-	_, waits := client.pending.at(k + 10)
-	_, next := client.pending.at(k + 11)
-	return client.Received == k+10 && xAt(last, figure(client.World(), 0)) == base+float64(k+20) && !waits && next &&
+	_, next := client.line.Inputs.Given(k + 11)
+	return client.Received == k+10 && xAt(last, figure(client.World(), 0)) == base+float64(k+20) && next &&
 		client.Counted.Resimulated == 0 && client.counts.Corrections == 0 && xAt(mine, figure(client.World(), 0)) == base+float64(k+10)
 }
 
@@ -105,66 +103,27 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	r.lose = func(toClient bool, _ int, _ []byte) bool { return toClient }
 	r.Run(5)
 	acked, first := c.Received, []entry{}
-	for f := acked + 1; f <= c.pending.last(); f++ {
-		e, _ := c.pending.at(f)
-		first = append(first, e)
+	for f := acked + 1; f <= c.line.Inputs.Sampled(); f++ {
+		e, _ := c.line.Inputs.Given(f)
+		first = append(first, *e)
 	}
 	for range maxPending + 200 {
 		r.Step()
 	}
-	if c.Received != acked || c.pending.count != maxPending || c.Tick != acked+maxPending {
-		t.Fatalf("acknowledged %d, %d inputs wait, present %d", c.Received-acked, c.pending.count, c.Tick-acked)
+	if c.Received != acked || c.waiting() != maxPending || c.Tick != acked+maxPending {
+		t.Fatalf("acknowledged %d, %d inputs wait, present %d", c.Received-acked, c.waiting(), c.Tick-acked)
 	}
 	if c.counts.Refusals == 0 || c.Counted.Stalls == 0 || c.Counted.Stalled != systems.StallWindow || !c.frozen() {
 		t.Errorf("%d refused, %+v", c.counts.Refusals, c.Counted)
 	}
 	for i, was := range first {
-		if e, ok := c.pending.at(acked + 1 + ecs.Tick(i)); !ok || e != was {
+		if e, ok := c.line.Inputs.Given(acked + 1 + ecs.Tick(i)); !ok || *e != was {
 			t.Fatalf("the input of tick %d was overwritten", acked+1+ecs.Tick(i))
 		}
 	}
 	r.lose = nil
 	r.Run(60)
-	if c.frozen() || c.pending.count > 60 || c.Received <= acked+maxPending || !c.Live() {
-		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.pending.count, c.Received, c.Tick)
-	}
-}
-
-// The queue alone: its indices wrap.
-func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
-	q := newInputQueue(1000)
-	of := func(f ecs.Tick) entry { return entry{view: image.ViewStamp{Tick: f}} }
-	for f := ecs.Tick(1001); f <= 1000+maxPending; f++ {
-		if !q.push(of(f)) {
-			t.Fatalf("input %d was refused", f-1000)
-		}
-	}
-	if q.push(of(0)) {
-		t.Fatal("entry 1025 was accepted")
-	}
-	q.drop(1300)
-	q.drop(1200)
-	for f := ecs.Tick(1001) + maxPending; f <= 1300+maxPending; f++ {
-		if !q.push(of(f)) {
-			t.Fatalf("input %d was refused", f-1000)
-		}
-	}
-	if q.push(of(0)) || q.last() != 1300+maxPending {
-		t.Fatal("the queue is not full")
-	}
-	for f := ecs.Tick(1301); f <= q.last(); f++ {
-		if e, ok := q.at(f); !ok || e.view.Tick != f {
-			t.Fatalf("input of tick %d is that of %d", f, e.view.Tick)
-		}
-	}
-	if _, ok := q.at(1300); ok {
-		t.Error("a consumed input is still there")
-	}
-	if _, ok := q.at(q.last() + 1); ok {
-		t.Error("an input that was not given is there")
-	}
-	q.drop(q.last() + 50)
-	if q.count != 0 || q.base != 1350+maxPending {
-		t.Errorf("%d inputs after tick %d", q.count, q.base)
+	if c.frozen() || c.waiting() > 60 || c.Received <= acked+maxPending || !c.Live() {
+		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.waiting(), c.Received, c.Tick)
 	}
 }

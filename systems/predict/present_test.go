@@ -85,12 +85,12 @@ func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 	hooks[r.server.World()] = func(w *ecs.World) {
 		asked++
 		v, ok := w.Image().ViewOf(0)
-		e, given := c.pending.given(w.Tick())
+		e, given := c.line.Inputs.Given(w.Tick())
 		if !ok || !given {
 			return
 		}
 		seen++
-		worst = max(worst, math.Abs(float64(parts(v)-parts(e.view))))
+		worst = max(worst, math.Abs(float64(parts(v)-parts(e.View))))
 		now, _ := exactBody.Read(w, his)
 		then, _ := exactBody.Seen(w, 0, his)
 		if age := (now.Pos.X - then.Pos.X).Float() / 0.1; math.Abs(age-float64(w.Tick())+float64(parts(v))/partUnit) > 0.02 {
@@ -119,14 +119,14 @@ func TestForgedViewsAreBounded(t *testing.T) {
 	for range 300 {
 		c := r.clients[0]
 		r.Step()
-		s, _ := c.pending.ring.At(c.pending.last())
+		s, _ := c.line.Inputs.Given(c.line.Inputs.Sampled())
 		switch rng.IntN(4) {
 		case 0:
-			s.view.Tick += 60
+			s.View.Tick += 60
 		case 1:
-			s.view.Tick -= min(60, s.view.Tick)
+			s.View.Tick -= min(60, s.View.Tick)
 		case 2:
-			s.view = image.ViewStamp{Tick: ecs.Tick(rng.Uint64() >> 33), Part: 255}
+			s.View = image.ViewStamp{Tick: ecs.Tick(rng.Uint64() >> 33), Part: 255}
 		}
 	}
 	if bad > 0 || entered < 100 {

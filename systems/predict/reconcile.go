@@ -15,7 +15,7 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 	if err := h.read(&r, c.Received); err != nil {
 		return err
 	}
-	unpredicted := c.Phase == predictor.Waiting || c.Tick == c.Received && c.pending.count == 0
+	unpredicted := c.Phase == predictor.Waiting || c.Tick == c.Received && c.line.Inputs.Sampled() <= c.Received
 	if fresh, err := c.Take(r.Rest()); !fresh {
 		return err
 	}
@@ -57,14 +57,13 @@ func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 	switch {
 	case unpredicted && f > c.Tick:
 		c.begin(f)
-	case f > c.Tick && f <= c.pending.last():
+	case f > c.Tick && f <= c.line.Inputs.Sampled():
 		c.overtake(f)
 	case f > c.Tick || !held:
 		c.counts.Snaps++
 		c.line.Jumped(c.Settled())
 		c.begin(f)
 	case !complete && !c.updated(mine, replica):
-		c.pending.drop(f)
 		c.Agree()
 	default:
 		c.compare(f, mine, replica, now)
@@ -92,7 +91,6 @@ func (c *Client) begin(f ecs.Tick) {
 	} else {
 		c.line.Inputs.Restart(f, c.World(), c.Config.Seat)
 	}
-	c.pending.reset(f)
 	c.Tick = f
 	c.History.Clear()
 	c.History.Save(c.World())
@@ -103,10 +101,7 @@ func (c *Client) begin(f ecs.Tick) {
 // delay that is longer than necessary. The inputs that the server has not consumed stay pending.
 func (c *Client) overtake(f ecs.Tick) {
 	c.counts.Overtaken++
-	if used, ok := c.pending.at(f); ok {
-		c.World().Image().PutInput(ecs.Player(c.Config.Seat), used.in)
-	}
-	c.pending.drop(f)
+	c.putInput(f)
 	c.Tick = f
 	c.History.Save(c.World())
 	c.show.offsets = c.show.offsets[:0]
@@ -114,8 +109,6 @@ func (c *Client) overtake(f ecs.Tick) {
 
 // compare compares the predicted state of tick f with the server's, and resimulates after a misprediction.
 func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.Time) {
-	used, known := c.pending.at(f)
-	c.pending.drop(f)
 	d := image.Deviation(mine, replica, &c.Own)
 	c.counts.Furthest = max(c.counts.Furthest, d.Distance.Float())
 	if !d.Within {
@@ -129,10 +122,15 @@ func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.
 	case d.Within && !c.limits.Unconditional || c.limits.NoReconcile && c.entered(mine):
 		c.Agree()
 	default:
-		if known {
-			c.World().Image().PutInput(ecs.Player(c.Config.Seat), used.in)
-		}
+		c.putInput(f)
 		c.replay(f, now)
+	}
+}
+
+// putInput makes the player's own input that of tick f, which the world is in. The server may have used another.
+func (c *Client) putInput(f ecs.Tick) {
+	if own, ok := c.line.Inputs.Given(f); ok {
+		c.World().Image().PutInput(ecs.Player(c.Config.Seat), own.In)
 	}
 }
 
@@ -153,8 +151,7 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 	image.SectionResimulate.Enter(c.Config.Observer)
 	until := c.Tick
 	for c.Tick = f; c.Tick < until; {
-		e, _ := c.pending.at(c.Tick + 1)
-		c.step(e.in)
+		c.step(c.line.Inputs.At(c.Tick + 1))
 	}
 	image.SectionResimulate.Leave(c.Config.Observer)
 	c.show.afterReplay(now)

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 )
 
 // rig is a Loop of predict's halves in which all clocks have settled. The server's ticks are due a tick later than they
@@ -113,9 +114,9 @@ func xAt(s *image.Snapshot, e ecs.Entity) float64 {
 
 // presses counts the steps among the pending inputs of a client.
 func (r *rig) presses(seat int) (n int) {
-	q := &r.clients[seat].pending
-	for f := q.base + 1; f <= q.last(); f++ {
-		if e, _ := q.at(f); padInput.Unpack(e.in).Step {
+	c := r.clients[seat]
+	for f := c.Received + 1; f <= c.line.Inputs.Sampled(); f++ {
+		if e, _ := c.line.Inputs.Given(f); padInput.Unpack(e.In).Step {
 			n++
 		}
 	}
@@ -150,3 +151,8 @@ func is[T any](g *ecs.Game, event *ecs.Event[T]) func(systems.Effect) bool {
 }
 
 func num(n, d int64) fixed.Num { return fixed.FromRatio(n, d) }
+
+type entry = inputs.Entry
+
+// waiting returns the number of pending inputs of a client.
+func (c *Client) waiting() int { return int(c.line.Inputs.Sampled() - c.Received) }

@@ -7,7 +7,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/authority"
 	"tendon/systems/internal/inputs"
@@ -21,7 +20,6 @@ type Server struct {
 	settings   Config
 	judge      *lagcomp.Judge // nil: the server's present counts for everything
 	relevance  *relevance     // nil: every entity is relevant to every peer
-	views      []views        // by player
 	everything iter.Seq2[ecs.Entity, float32]
 
 	scratch struct {
@@ -66,11 +64,11 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	s := &Server{settings: settings}
 	err := s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
 		History: historyKept, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
-		Hooks: authority.Hooks[link]{Choose: s.choose, Vacate: s.vacate, Opened: s.opened, Filter: s.eventFilter}})
+		Hooks: authority.Hooks[link]{Opened: s.opened, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
 	}
-	s.views, s.everything = make([]views, s.Game.MaxPlayers), s.Changes.All
+	s.everything = s.Changes.All
 	if settings.Interest > 0 {
 		if s.relevance, err = newRelevance(s.Changes, &settings, s.Game); err != nil {
 			return nil, fmt.Errorf("predict: Config.Interest: %w", err)
@@ -86,10 +84,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	return s, err
 }
 
-func (s *Server) opened(p *peer, again bool) {
-	if p.Seat >= 0 && !again {
-		s.views[p.Seat].forget(s.Done())
-	}
+func (s *Server) opened(p *peer, _ bool) {
 	p.Own.interval, p.Own.waits, p.Own.relevant = 0, p.Seat >= 0, s.everything
 	if s.relevance != nil && p.Seat >= 0 {
 		p.Own.relevant = s.relevance.of(p)
@@ -120,13 +115,9 @@ func (s *Server) receiveInput(m systems.Message) error {
 		return ErrMessage
 	}
 	s.acknowledge(p, in, m.Now)
-	if p.Seat < 0 {
-		return nil
+	if p.Seat >= 0 {
+		s.ReceiveEntries(m, in.received+1-ecs.Tick(in.back), len(in.done), func(i int) inputs.Entry { return in.done[i] })
 	}
-	seat := &s.Seats[p.Seat]
-	p.Stats.Refused += uint64(seat.Receive(in.received+1-ecs.Tick(in.back), len(in.done), s.Grid.Arrival(s.Done(), m.Now), func(i int, f ecs.Tick) bool {
-		return s.views[p.Seat].put(seat, f, s.Done(), in.done[i], s.Game)
-	}))
 	return nil
 }
 
@@ -168,7 +159,7 @@ func (s *Server) sendSnapshot(p *peer) {
 	if p.Seat >= 0 {
 		seat := &s.Seats[p.Seat]
 		head.altered = seat.Altered
-		if f, ok := s.views[p.Seat].missing(s.Done()); ok {
+		if f, ok := seat.Missing(s.Done(), maxBack); ok {
 			head.lacks = uint64(s.Done()-f) + 1
 		}
 		head.margin, head.hasMargin = seat.PopWorst()
@@ -178,83 +169,6 @@ func (s *Server) sendSnapshot(p *peer) {
 	s.Sending.Message = p.Sender.Append(w.Bytes(), systems.MaxDatagram-w.Len(), p.Own.relevant)
 	s.Sending.Out.Send(p.ID, systems.Datagram, s.Sending.Message)
 }
-
-// views holds, beside the inputs of one player, the moment that the player saw with each input.
-type views struct {
-	sent   rollback.Ring[image.ViewStamp]
-	late   image.ViewStamp // of the late input that is merged into the next tick
-	isLate bool
-	last   image.ViewStamp // of the last tick
-	since  ecs.Tick        // inputs of ticks ≤ since do not count: the seat was vacant
-}
-
-// put stores the input and the view of tick f, which arrived when the server had computed tick done. It reports whether
-// they were new.
-func (v *views) put(seat *authority.Seat, f, done ecs.Tick, e entry, game *ecs.Game) bool {
-	late := seat.Late
-	if !seat.Put(f, done, e.in, game) {
-		return false
-	}
-	if v.sent.Depth() == 0 {
-		v.sent = rollback.NewRing[image.ViewStamp](inputs.Window)
-	}
-	v.sent.Put(f, e.view)
-	if seat.Late != late {
-		v.late, v.isLate = e.view, true
-	}
-	return true
-}
-
-// next chooses the view of tick f. altered says that the input of the tick is another than the player sent. A late input
-// has the view with which it was given, a substitute the view that follows from the last one.
-func (v *views) next(f ecs.Tick, altered bool) {
-	sent, ok := v.at(f)
-	switch {
-	case v.isLate && altered:
-		v.last = v.late
-	case ok:
-		v.last = sent
-	default:
-		v.last = nextView(v.last)
-	}
-	v.isLate = false
-}
-
-func (v *views) at(f ecs.Tick) (view image.ViewStamp, ok bool) {
-	if v.sent.Depth() == 0 {
-		return view, false
-	}
-	sent, ok := v.sent.At(f)
-	return *sent, ok
-}
-
-// vacate makes the views of an earlier player end with tick f.
-func (v *views) vacate(f ecs.Tick) { v.since, v.isLate, v.last = f, false, image.ViewStamp{} }
-
-// forget removes the stored views after tick done, when another connection gets the seat.
-func (v *views) forget(done ecs.Tick) {
-	v.vacate(done)
-	v.sent.Clear()
-}
-
-// missing returns the oldest tick up to done whose input has not arrived and would still be used. ok is false if there is
-// none.
-func (v *views) missing(done ecs.Tick) (f ecs.Tick, ok bool) {
-	for f = max(v.since, max(done, maxBack)-maxBack) + 1; f <= done; f++ {
-		if _, ok := v.at(f); !ok {
-			return f, true
-		}
-	}
-	return 0, false
-}
-
-func (s *Server) choose(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
-	in, altered = s.Seats[p].Next(f, s.Game)
-	s.views[p].next(f, altered)
-	return in, altered
-}
-
-func (s *Server) vacate(f ecs.Tick, p ecs.Player) { s.views[p].vacate(f) }
 
 // stampViews enters the views of the players into the running tick, as orders of kind image.OrderView.
 func (s *Server) stampViews() {
@@ -280,5 +194,5 @@ func (s *Server) view(p ecs.Player) image.ViewStamp {
 	if s.judge == nil || peer == nil {
 		return image.ViewStamp{}
 	}
-	return s.judge.View(s.views[p].last, s.Done()+1, peer.Own.rtt, peer.Own.delay)
+	return s.judge.View(s.Seats[p].View(), s.Done()+1, peer.Own.rtt, peer.Own.delay)
 }

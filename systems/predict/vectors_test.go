@@ -47,7 +47,7 @@ func (s *wholeSnapshot) read(message []byte) error {
 }
 
 func entryText(e entry) string {
-	p := padInput.Unpack(e.in)
+	p := padInput.Unpack(e.In)
 	text := fmt.Sprintf("%d,%d", p.DX, p.DY)
 	for _, b := range []struct {
 		on   bool
@@ -57,8 +57,8 @@ func entryText(e entry) string {
 			text += b.name
 		}
 	}
-	if e.view.Tick != 0 {
-		text += fmt.Sprintf("@%d+%d", e.view.Tick, e.view.Part)
+	if e.View.Tick != 0 {
+		text += fmt.Sprintf("@%d+%d", e.View.Tick, e.View.Part)
 	}
 	return text
 }
@@ -71,11 +71,11 @@ func parseEntry(t *testing.T, word string) (e entry) {
 	}
 	p.Step, p.Fire, p.Hurt = strings.Contains(word, "s"), strings.Contains(word, "f"), strings.Contains(word, "h")
 	if seen {
-		if _, err := fmt.Sscanf(view, "%d+%d", &e.view.Tick, &e.view.Part); err != nil {
+		if _, err := fmt.Sscanf(view, "%d+%d", &e.View.Tick, &e.View.Part); err != nil {
 			t.Fatal(view, err)
 		}
 	}
-	e.in = padInput.Pack(p)
+	e.In = padInput.Pack(p)
 	return e
 }
 

@@ -80,7 +80,7 @@ func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 	}
 	for range 120 {
 		for p := range s.Seats {
-			s.Seats[p].Put(s.Done()+1, s.Done(), padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99))}), game)
+			s.Seats[p].Put(s.Done()+1, s.Done(), inputs.Entry{In: padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99))})}, game)
 		}
 		s.Tick(0)
 	}
@@ -213,7 +213,7 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 	}
 	for range 300 {
 		for p := range s.Seats {
-			s.Seats[p].Put(s.Done()+1, s.Done(), padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Throw: r.Chance(1, 2)}), game)
+			s.Seats[p].Put(s.Done()+1, s.Done(), inputs.Entry{In: padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Throw: r.Chance(1, 2)})}, game)
 		}
 		s.Tick(0)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
@@ -18,16 +19,34 @@ type Buffer struct {
 	Substituted uint64 // ticks that used a substitute
 	Late        uint64 // inputs that arrived after their tick
 
-	inputs rollback.Ring[ecs.InputBytes]
-	last   ecs.InputBytes // input of the last tick
-	merge  ecs.InputBytes // late inputs whose presses go into the next tick
-	late   bool           // merge is set
-	since  ecs.Tick       // late inputs of ticks ≤ since are not merged: the seat was vacant or another connection had it
+	inputs rollback.Ring[Entry]
+	last   Entry    // of the last tick
+	merge  Entry    // late inputs whose presses go into the next tick, with the newest view
+	late   bool     // merge is set
+	since  ecs.Tick // late inputs of ticks ≤ since are not merged: the seat was vacant or another connection had it
 
 	worst    Margin // the worst margin since it was last returned by PopWorst
 	hasWorst bool
 	mean     float64 // smoothed margin, in ticks
 	measured bool    // mean is set
+}
+
+// Entry is a player's input of a tick, and the moment of the remote entities that the player saw. The view is zero for the
+// present, and in strategies that send none.
+type Entry struct {
+	In   ecs.InputBytes
+	View image.ViewStamp
+}
+
+// Next returns the entry that is expected of the next tick: the predicted input, and the view a tick later.
+func (e Entry) Next(game *ecs.Game) Entry {
+	e.In = game.Input.Predict(e.In)
+	if e.View.Tick == 0 {
+		e.View = image.ViewStamp{}
+	} else {
+		e.View.Tick++
+	}
+	return e
 }
 
 // Margin is how much before its use the input of a tick arrived, in 1/MarginUnit of a tick. It is negative if the input
@@ -53,21 +72,21 @@ const MarginUnit = 64
 
 // Put stores the player's input of tick f, which arrived when the server had computed tick done. It reports whether the
 // input was new. Inputs are stored for a vacant seat, too: their margins are measured before the player joins.
-func (b *Buffer) Put(f, done ecs.Tick, in ecs.InputBytes, game *ecs.Game) bool {
+func (b *Buffer) Put(f, done ecs.Tick, e Entry, game *ecs.Game) bool {
 	if b.inputs.Depth() == 0 {
-		b.inputs = rollback.NewRing[ecs.InputBytes](Window)
+		b.inputs = rollback.NewRing[Entry](Window)
 	}
 	stored, held := b.inputs.Slot(f)
 	if held {
 		return false
 	}
-	*stored = in
+	*stored = e
 	if f <= done && f > b.since {
 		b.Late++
 		if b.late {
-			in = game.Input.MergeLate(b.merge, in)
+			e.In = game.Input.MergeLate(b.merge.In, e.In)
 		}
-		b.merge, b.late = in, true
+		b.merge, b.late = e, true
 	}
 	return true
 }
@@ -100,32 +119,50 @@ func (b *Buffer) MeanMargin() float64 { return b.mean }
 // Next returns the input to use in tick f. altered reports whether it is not the one that the player sent for f: a
 // substitute, or one into which late inputs were merged.
 func (b *Buffer) Next(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bool) {
+	e := b.last.Next(game)
 	if stored, ok := b.inputs.At(f); ok {
-		in = *stored
+		e = *stored
 	} else {
-		in, altered = game.Input.Predict(b.last), true
+		altered = true
 		b.Substituted++
 	}
 	if b.late {
-		merged := game.Input.MergeLate(b.merge, in)
-		altered = altered || merged != in
-		in, b.late = merged, false
+		merged := game.Input.MergeLate(b.merge.In, e.In)
+		if altered = altered || merged != e.In; altered {
+			e.View = b.merge.View
+		}
+		e.In, b.late = merged, false
 	}
-	b.last = in
-	return in, altered
+	b.last = e
+	return e.In, altered
+}
+
+// View returns the view with which the input of the last tick was given. A substitute has the one that follows from the
+// last, and a late input its own.
+func (b *Buffer) View() image.ViewStamp { return b.last.View }
+
+// Missing returns the oldest of the back ticks up to done whose input has not arrived and would still be used. ok is false if
+// there is none.
+func (b *Buffer) Missing(done, back ecs.Tick) (f ecs.Tick, ok bool) {
+	for f = max(b.since, max(done, back)-back) + 1; f <= done; f++ {
+		if _, held := b.inputs.At(f); !held {
+			return f, true
+		}
+	}
+	return 0, false
 }
 
 // Use replaces the input of the last tick, from which a substitute for the next one is predicted.
-func (b *Buffer) Use(in ecs.InputBytes) { b.last = in }
+func (b *Buffer) Use(in ecs.InputBytes) { b.last.In = in }
 
 // Vacant must be called for every tick f before which the player was not in the match, so that inputs of an earlier
 // player do not continue.
-func (b *Buffer) Vacant(f ecs.Tick) { b.last, b.late, b.since = ecs.InputBytes{}, false, f }
+func (b *Buffer) Vacant(f ecs.Tick) { b.last, b.late, b.since = Entry{}, false, f }
 
 // Forget removes the stored inputs after tick done was computed. Call it when another connection, perhaps of another
 // player, gets the seat.
 func (b *Buffer) Forget(done ecs.Tick) {
-	b.since = done
+	b.since, b.last.View = done, image.ViewStamp{}
 	b.inputs.Clear()
 	b.late, b.hasWorst, b.measured = false, false, false
 }
@@ -152,13 +189,12 @@ func (g *Grid) Arrival(done ecs.Tick, now systems.Time) Arrival {
 	return Arrival{Done: done, Past: float64(now-g.Due) / float64(g.Tick), Timed: g.Timed}
 }
 
-// Receive receives the inputs of count ticks from first on. put stores input i, of tick f, and reports whether it is
-// new. Inputs that are Window/2 ticks too old are ignored. Those of Window/2 or more ticks ahead are refused; Receive
-// returns their number.
+// Receive receives the inputs of count ticks from first on; entry returns the i-th. Inputs that are Window/2 ticks too old
+// are ignored. Those of Window/2 or more ticks ahead are refused; Receive returns their number.
 //
 // The last input of a message is measured even if it is ignored or refused, so that a client whose clock is that wrong
 // can correct it.
-func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, put func(i int, f ecs.Tick) (fresh bool)) (refused int) {
+func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, game *ecs.Game, entry func(i int) Entry) (refused int) {
 	for i := range count {
 		f, fresh := first+ecs.Tick(i), i == count-1
 		switch {
@@ -166,7 +202,7 @@ func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, put func(i int, 
 		case f >= at.Done+Window/2:
 			refused++
 		default:
-			fresh = put(i, f)
+			fresh = b.Put(f, at.Done, entry(i), game)
 		}
 		if fresh && at.Timed {
 			b.Measure(f, float64(f)-float64(at.Done)-at.Past)

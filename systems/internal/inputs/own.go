@@ -1,24 +1,30 @@
 package inputs
 
 import (
+	"cmp"
+
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
 // Own holds the local player's inputs: the present one, and those of recent ticks that the server may still need. Call
 // Restart before anything else.
 type Own struct {
+	Kept int             // ticks whose inputs are kept, set before Restart; 0: 2·Window
+	Seen image.ViewStamp // the moment that the player sees now, which Put stores
+
 	now     ecs.InputBytes
 	used    bool           // now was sampled
 	sampled ecs.Tick       // last tick that has an input
 	last    ecs.InputBytes // of tick sampled
-	inputs  rollback.Ring[ecs.InputBytes]
+	inputs  rollback.Ring[Entry]
 }
 
 // Restart starts anew after tick f, with the player's input in the world. seat is −1 for a spectator.
 func (o *Own) Restart(f ecs.Tick, w *ecs.World, seat int) {
 	if o.inputs.Depth() == 0 {
-		o.inputs = rollback.NewRing[ecs.InputBytes](2 * Window)
+		o.inputs = rollback.NewRing[Entry](cmp.Or(o.Kept, 2*Window))
 	}
 	o.sampled, o.used, o.last = f, true, ecs.InputBytes{}
 	if seat >= 0 {
@@ -44,11 +50,20 @@ func (o *Own) Used() bool { return o.used }
 // Last returns the input of tick Sampled.
 func (o *Own) Last() ecs.InputBytes { return o.last }
 
-// At returns the input of tick f, which must be one of the last 2·Window ticks sampled.
+// At returns the input of tick f, which must be one of the last ticks sampled.
 func (o *Own) At(f ecs.Tick) ecs.InputBytes {
-	in, _ := o.inputs.At(f)
-	return *in
+	e, _ := o.inputs.At(f)
+	return e.In
 }
+
+// Given returns the input of tick f; ok is false for one that was not sampled or is not kept.
+func (o *Own) Given(f ecs.Tick) (e *Entry, ok bool) {
+	e, ok = o.inputs.At(f)
+	return e, ok && f <= o.sampled
+}
+
+// Forget removes the inputs that are kept.
+func (o *Own) Forget() { o.inputs.Clear() }
 
 // Next returns the input for the tick after Sampled. A tick that was missed gets the input that the server would
 // predict, since it is not known what the player did in it.
@@ -61,7 +76,7 @@ func (o *Own) Next(missed bool, game *ecs.Game) ecs.InputBytes {
 
 // Put stores the result of Next for tick f = Sampled + 1.
 func (o *Own) Put(f ecs.Tick, in ecs.InputBytes, missed bool) {
-	o.inputs.Put(f, in)
+	o.inputs.Put(f, Entry{in, o.Seen})
 	o.sampled, o.last = f, in
 	o.used = o.used || !missed
 }
