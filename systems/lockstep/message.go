@@ -7,7 +7,6 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
 	"tendon/systems/internal/code"
 )
 
@@ -31,7 +30,7 @@ const (
 
 // checkGame refuses a game of which one frame's inputs may not fit a datagram.
 func checkGame(g *ecs.Game) error {
-	return checks.Datagram("lockstep", g, syncBytes+(worstInputs(g)+7)/8)
+	return code.CheckTick("lockstep", g, syncBytes, worstInputs(g))
 }
 
 // op is an operation of a player: a new input or an order.

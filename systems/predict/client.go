@@ -1,13 +1,10 @@
 package predict
 
 import (
-	"cmp"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 )
@@ -69,10 +66,9 @@ var clientSystems = []systems.System[*Client]{
 }
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
-	c.MaxPrediction = cmp.Or(c.MaxPrediction, predictor.DefaultPrediction)
 	core, err := predictor.NewCore("predict", ErrMessage, c)
 	if err == nil {
-		err = checks.Prediction("predict", &c, maxPending)
+		err = core.CheckPrediction(maxPending)
 	}
 	if err == nil && c.Params != nil {
 		err = limits.takeParams(c.Params)
@@ -81,7 +77,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		return nil, err
 	}
 	cl := &Client{limits: limits, received: rollback.NewSnapshots(receivedKept)}
-	if err := cl.Init(cl, core, clientSystems, max(128, 2*c.MaxPrediction), effectsKept); err != nil {
+	if err := cl.Init(cl, core, clientSystems, max(128, 2*core.Config.MaxPrediction), effectsKept); err != nil {
 		return nil, err
 	}
 	cl.OrderKind = kindOrder
@@ -216,7 +212,7 @@ func (c *Client) oldestWanted() ecs.Tick {
 // View returns the two last predicted states and how far between them the display stands. A spectator's are the states
 // received. Present shows more.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
-	confirmed, _ = c.received.At(c.Received)
+	confirmed = c.Receiver.State()
 	if current, _ = c.History.At(c.Tick); current.Empty() || c.Spectates() {
 		return confirmed, confirmed, confirmed, 0
 	}
@@ -236,16 +232,12 @@ func (c *Client) Stats() systems.ClientStats {
 	return s
 }
 
-// Counts returns the counters of mispredictions.
-func (c *Client) Counts() Counts { return c.counts }
-
 // Replica returns the newest state received: see systems.Replicated.
 func (c *Client) Replica() (s *image.Snapshot, whole bool) {
-	s, ok := c.received.At(c.Received)
-	if !ok {
+	if !c.Loaded() {
 		return nil, false
 	}
-	return s, c.Receiver.Complete() && c.limits.Interest == 0
+	return c.Receiver.State(), c.Receiver.Complete() && c.limits.Interest == 0
 }
 
 // Places reports that a replica has the places of entities.

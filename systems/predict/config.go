@@ -54,12 +54,6 @@ func New(c Config) systems.Strategy {
 	return s
 }
 
-// Check returns the error of an invalid Config, or nil.
-func (c Config) Check() error {
-	_, err := c.withDefaults()
-	return err
-}
-
 // The bounds of a Config.
 const (
 	maxRate = 1000

@@ -63,25 +63,11 @@ func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 		c.counts.Snaps++
 		c.line.Jumped(c.Settled())
 		c.begin(f)
-	case !complete && !c.updated(mine, replica):
+	case !c.OwnCurrent(mine):
 		c.Agree()
 	default:
 		c.compare(f, mine, replica, now)
 	}
-}
-
-// updated reports whether an incomplete state updates at least every predicted entity.
-func (c *Client) updated(mine, replica *image.Snapshot) bool {
-	known := true
-	for e := range mine.Entities {
-		known = known && (!c.Own.Has(e.Row) || image.ExistsAt(replica, e))
-	}
-	for e := range replica.Entities {
-		if known && c.Own.Has(e.Row) {
-			known = c.Receiver.Current(e)
-		}
-	}
-	return known
 }
 
 // begin makes the server's state the present, without a prediction to compare it with.

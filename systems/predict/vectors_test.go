@@ -261,7 +261,7 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.Now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+predictor.DefaultPrediction {
+		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+30 {
 			t.Fatal(r.server.Waiting(), c.World().Tick(), c.Tick, c.Received)
 		}
 	})
@@ -276,8 +276,8 @@ func TestAnUnusableBodyIsSentWhole(t *testing.T) {
 	r.Run(30)
 	c.Receiver.Load() // it drops all baselines but the newest state
 	r.Run(60)
-	if c.Bodies.Refused == 0 || c.Unusable > 0 {
-		t.Errorf("%d snapshots refused, the last %d of them", c.Bodies.Refused, c.Unusable)
+	if c.Refused == 0 || c.Unusable > 0 {
+		t.Errorf("%d snapshots refused, the last %d of them", c.Refused, c.Unusable)
 	}
 	if _, complete := c.Replica(); !complete || c.Received+10 < r.server.Done() {
 		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.Received, r.server.Done())

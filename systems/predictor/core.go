@@ -1,9 +1,12 @@
 package predictor
 
 import (
+	"cmp"
+	"fmt"
+
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
 	"tendon/systems/internal/code"
 )
 
@@ -26,12 +29,23 @@ type Core struct {
 	world     *ecs.World
 }
 
+const (
+	maxInputDelay     = 30 // ticks
+	defaultPrediction = 30 // ticks: half a second at 60 ticks per second
+)
+
 // NewCore returns the core of a half, or the error of the configuration. name is the strategy's; malformed is its error
 // for a message that does not follow the standard.
 func NewCore(name string, malformed error, c systems.ClientConfig) (Core, error) {
-	if err := checks.Client(name, &c); err != nil {
-		return Core{}, err
+	switch {
+	case c.World == nil:
+		return Core{}, fmt.Errorf("%s: ClientConfig.World is nil", name)
+	case c.Seat < -1 || c.Seat >= c.World.Game().MaxPlayers:
+		return Core{}, fmt.Errorf("%s: ClientConfig.Seat is %d in a game of %d players", name, c.Seat, c.World.Game().MaxPlayers)
+	case c.InputDelay < 0 || c.InputDelay > maxInputDelay:
+		return Core{}, fmt.Errorf("%s: ClientConfig.InputDelay is %d, want [0, %d]", name, c.InputDelay, maxInputDelay)
 	}
+	c.MaxPrediction = cmp.Or(c.MaxPrediction, defaultPrediction)
 	game := c.World.Game()
 	return Core{Config: c, Game: game, name: name, malformed: malformed, world: c.World, Timer: NewSendTimer(game.TickRate)}, nil
 }
@@ -99,8 +113,24 @@ func (c *Core) Ahead() float64 {
 	return float64(c.RTT)*float64(c.Game.TickRate)/float64(systems.Second) + 2
 }
 
+// CheckPrediction returns what is wrong with the prediction window of a half that predicts at most most ticks.
+func (c *Core) CheckPrediction(most int) error {
+	if n := c.Config.MaxPrediction; n < 1 || n > most {
+		return fmt.Errorf("%s: ClientConfig.MaxPrediction is %d, want [1, %d]", c.name, n, most)
+	}
+	return nil
+}
+
 // CheckOrder returns why the local player cannot give an order, or nil.
-func (c *Core) CheckOrder(payload []byte) error { return checks.Order(c.name, c.Config.Seat, payload) }
+func (c *Core) CheckOrder(payload []byte) error {
+	switch {
+	case len(payload) > image.MaxOrderBytes:
+		return fmt.Errorf("%s: an order of %d bytes: at most %d", c.name, len(payload), image.MaxOrderBytes)
+	case c.Spectates():
+		return fmt.Errorf("%s: a spectator gives no orders", c.name)
+	}
+	return nil
+}
 
 // Order requests an order of the local player, in a message of kind OrderKind on the reliable channel.
 func (c *Core) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {

@@ -3,6 +3,7 @@ package predictor
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"tendon/ecs"
@@ -183,5 +184,41 @@ func TestChecksumsAreSentOnce(t *testing.T) {
 	}
 	if want := []ecs.Tick{10, 15, 25, 30, 35, 40, 45}; !slices.Equal(ticks, want) || c.Counted.Hashes != uint64(len(want)) {
 		t.Errorf("checksums of %v, want %v", ticks, want)
+	}
+}
+
+// An error names the strategy and the field. A field at its bounds is accepted.
+func TestAnErrorNamesTheField(t *testing.T) {
+	w := newWorld(t)
+	all := func(c systems.ClientConfig) error {
+		core, err := NewCore("some", errMalformed, c)
+		if err == nil {
+			err = core.CheckPrediction(40)
+		}
+		return err
+	}
+	order := func(seat, bytes int) error {
+		core, _ := NewCore("some", errMalformed, systems.ClientConfig{World: w, Seat: seat})
+		return core.CheckOrder(make([]byte, bytes))
+	}
+	for field, err := range map[string]error{
+		"ClientConfig.World":      all(systems.ClientConfig{}),
+		"ClientConfig.Seat is 2":  all(systems.ClientConfig{World: w, Seat: 2}),
+		"ClientConfig.Seat is -2": all(systems.ClientConfig{World: w, Seat: -2}),
+		"ClientConfig.InputDelay": all(systems.ClientConfig{World: w, InputDelay: maxInputDelay + 1}),
+		"InputDelay is -1":        all(systems.ClientConfig{World: w, InputDelay: -1}),
+		"MaxPrediction is 41":     all(systems.ClientConfig{World: w, MaxPrediction: 41}),
+		"MaxPrediction is -1":     all(systems.ClientConfig{World: w, MaxPrediction: -1}),
+		"an order of 1025 bytes":  order(0, image.MaxOrderBytes+1),
+		"a spectator":             order(-1, 0),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "some: ") || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, c := range []systems.ClientConfig{{World: w, Seat: -1, MaxPrediction: 1}, {World: w, Seat: 1, InputDelay: maxInputDelay, MaxPrediction: 40}} {
+		if err := errors.Join(all(c), order(0, image.MaxOrderBytes)); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -26,9 +26,6 @@ type Line struct {
 	jumped bool // the pacer was set since an input was last sampled
 }
 
-// DefaultPrediction is the prediction window in ticks: half a second at 60 ticks per second.
-const DefaultPrediction = 30
-
 // followJump is the error beyond which a spectator's clock is set instead of paced, in ticks.
 const followJump = 10
 

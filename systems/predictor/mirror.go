@@ -23,8 +23,8 @@ type Mirror[C any] struct {
 	Own      image.RowSet        // the predicted rows
 	History  *rollback.Snapshots // the predicted states of the last ticks ≤ Tick
 	Showing  Showing
-	Bodies   BodyCounts
-	Unusable int // bodies in a row that could not be used
+	Refused  uint64 // bodies that could not be used
+	Unusable int    // of them in a row
 
 	effects *rollback.Effects
 	events  events.Receiver  // the server's events, which effects waits for
@@ -39,12 +39,6 @@ type Showing struct {
 	View  *ecs.View
 	Now   systems.Time
 	Since systems.Time // since the frame before
-}
-
-// BodyCounts are the counters of received bodies.
-type BodyCounts struct {
-	Used    uint64
-	Refused uint64 // could not be used
 }
 
 const (
@@ -91,7 +85,7 @@ func (m *Mirror[C]) Take(body []byte) (fresh bool, err error) {
 	case err == state.ErrDelta:
 		return false, m.malformed
 	case err != nil:
-		m.Bodies.Refused++
+		m.Refused++
 		m.Unusable++
 		m.Timer.Pending = true
 		if s, ok := m.History.At(m.Tick); ok {
@@ -101,7 +95,6 @@ func (m *Mirror[C]) Take(body []byte) (fresh bool, err error) {
 	case m.Receiver.Tick() == m.Received:
 		return false, nil
 	}
-	m.Bodies.Used++
 	m.Received, m.Unusable = m.Receiver.Tick(), 0
 	return true, nil
 }
@@ -138,6 +131,22 @@ func (m *Mirror[C]) Effects(f func(systems.Effect)) { m.effects.Drain(m.Tick, f)
 
 // LastUpdate returns the last tick that updated an entity, 0 for none.
 func (m *Mirror[C]) LastUpdate(e ecs.Entity) ecs.Tick { return m.Receiver.LastUpdate(e) }
+
+// OwnCurrent reports whether the newest state received updates at least every predicted entity. mine is the predicted state of
+// its tick.
+func (m *Mirror[C]) OwnCurrent(mine *image.Snapshot) bool {
+	if m.Receiver.Complete() {
+		return true
+	}
+	current, replica := true, m.Receiver.State()
+	for e := range mine.Entities {
+		current = current && (!m.Own.Has(e.Row) || image.ExistsAt(replica, e))
+	}
+	for e := range replica.Entities {
+		current = current && (!m.Own.Has(e.Row) || m.Receiver.Current(e))
+	}
+	return current
+}
 
 // Agree keeps the predicted rows, and takes all others from the newest state received.
 func (m *Mirror[C]) Agree() {

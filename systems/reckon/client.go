@@ -5,7 +5,6 @@ import (
 	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/clock"
-	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
 	"tendon/systems/predictor"
@@ -64,9 +63,6 @@ var clientSystems = []systems.System[*Client]{
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	core, err := predictor.NewCore("reckon", ErrMessage, c)
-	if err == nil {
-		err = checks.InputDelay("reckon", &c)
-	}
 	if err == nil && c.Params != nil {
 		err = limits.takeParams(c.Params)
 	}

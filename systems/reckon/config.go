@@ -57,12 +57,6 @@ func New(c Config) systems.Strategy {
 	return s
 }
 
-// Check returns the error of an invalid Config, or nil.
-func (c Config) Check() error {
-	_, err := c.withDefaults(nil)
-	return err
-}
-
 // The bounds of a Config.
 const (
 	maxStateRate = 60

@@ -90,7 +90,7 @@ func (c *Client) reconcile(f ecs.Tick) {
 		if c.World().Image().PutTick(c.Tick, c.World().Players()) == nil {
 			c.History.Save(c.World())
 		}
-	case !c.updated():
+	case !c.OwnCurrent(mine):
 		c.Agree()
 	default:
 		c.keep(mine)
@@ -112,19 +112,6 @@ func (c *Client) keep(mine *image.Snapshot) {
 			}
 		}
 	}
-}
-
-// updated reports whether all avatars in the newest state are current.
-func (c *Client) updated() bool {
-	if c.Receiver.Complete() {
-		return true
-	}
-	for i := range c.avatars {
-		if p := &c.avatars[i]; p.placed && !c.Receiver.Current(p.entity) {
-			return false
-		}
-	}
-	return true
 }
 
 // replay resimulates the ticks after f with the player's inputs. The positions of the avatars in each of them stay.

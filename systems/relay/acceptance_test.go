@@ -9,7 +9,6 @@ import (
 	"tendon/ecs/race"
 	"tendon/net/simnet"
 	"tendon/systems"
-	"tendon/systems/predictor"
 )
 
 const ms = time.Millisecond
@@ -309,7 +308,7 @@ func TestASlowClientDoesNotRunAway(t *testing.T) {
 		slow.onFrame = func(p *player, _, after ecs.Tick) {
 			w := int(after) - int(p.timeline.Confirmed())
 			deepest = max(deepest, w)
-			if w < predictor.DefaultPrediction {
+			if w < 30 {
 				since = m.Net.Now()
 			}
 			longest = max(longest, m.Net.Now()-since)

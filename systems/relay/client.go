@@ -1,13 +1,10 @@
 package relay
 
 import (
-	"cmp"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 )
@@ -40,10 +37,9 @@ var _ systems.Client = (*Client)(nil)
 
 // NewClient returns a client's half; it does nothing until Load.
 func NewClient(c systems.ClientConfig) (systems.Client, error) {
-	c.MaxPrediction = cmp.Or(c.MaxPrediction, predictor.DefaultPrediction)
 	core, err := predictor.NewCore("relay", ErrMessage, c)
 	if err == nil {
-		err = checks.Prediction("relay", &c, maxPrediction)
+		err = core.CheckPrediction(maxPrediction)
 	}
 	if err == nil {
 		err = checkGame(c.World.Game())
@@ -55,7 +51,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	cl.Core, cl.OrderKind = core, kindOrder
 	cl.Start(cl, clientSystems)
 	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
-	config := rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth, History: backlog,
+	config := rollback.Config{World: c.World, MaxPrediction: core.Config.MaxPrediction, Depth: ringDepth, History: backlog,
 		CheckEvery: checkEvery, Local: c.Seat, Effects: cl.effects, Observer: c.Observer}
 	if taken := c.Taken; taken != nil {
 		config.Confirmed = func(t rollback.FinalTick) { taken(systems.FinalTick{FinalTick: t}) }

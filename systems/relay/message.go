@@ -8,7 +8,6 @@ import (
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 )
@@ -31,7 +30,7 @@ const (
 )
 
 // checkGame refuses a game of which one tick's inputs may not fit a datagram.
-func checkGame(g *ecs.Game) error { return checks.Datagram("relay", g, headBytes+(worstTick(g)+7)/8) }
+func checkGame(g *ecs.Game) error { return code.CheckTick("relay", g, headBytes, worstTick(g)) }
 
 // worstTick returns the most bits that a final tick takes.
 func worstTick(g *ecs.Game) int {

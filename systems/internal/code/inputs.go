@@ -2,10 +2,12 @@ package code
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/systems"
 )
 
 // AppendChange codes an input of size bytes against the predicted one: one bit if equal, else one bit per byte of the type
@@ -26,6 +28,16 @@ func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) {
 
 // WorstChange returns the most bits that AppendChange takes.
 func WorstChange(size int) int { return 1 + 9*size }
+
+// CheckTick returns an error for a game of which the inputs of one tick may not fit a datagram: they need so many bits, and
+// the rest of the message head bytes.
+func CheckTick(strategy string, g *ecs.Game, head, bits int) error {
+	if need := head + (bits+7)/8; need > systems.MaxDatagram {
+		return fmt.Errorf("%s: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d",
+			strategy, g.MaxPlayers, g.Input.Size(), need, systems.MaxDatagram)
+	}
+	return nil
+}
 
 // ReadChange is the inverse of AppendChange; in holds the predicted input and becomes the real one. changed reports whether
 // they differ. ok is false for a code that AppendChange does not write, and for an input that no program could have stored.
