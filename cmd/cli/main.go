@@ -61,7 +61,7 @@ type verbs struct {
 // run runs a command line and returns its exit code.
 func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) int {
 	if err := checkGame(game); err != nil {
-		fmt.Fprintf(note, "%v\n", err)
+		fmt.Fprintln(note, err)
 		return app.ExitUsage
 	}
 	a := app.New(ctx, game, out, note)
@@ -95,9 +95,6 @@ func runVerb(a *app.App, args []string) int {
 	return a.ExitCode(err)
 }
 
-// checkTicks is how many ticks checkGame plays.
-const checkTicks = 3
-
 // checkGame checks the game and plays its first ticks with every seat taken. The engine panics on some mistakes during a
 // match, such as a component that is used but not listed. Here they are errors.
 func checkGame(game *ecs.Game) (err error) {
@@ -118,7 +115,7 @@ func checkGame(game *ecs.Game) (err error) {
 	for p := range game.MaxPlayers {
 		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
-	for range checkTicks {
+	for range 3 {
 		w.Step(ecs.TickInputs{Orders: orders})
 		orders = nil
 	}

@@ -19,8 +19,8 @@ import (
 // Client is a Core with a UDP socket and a clock: a whole client in three calls, SetInput, Frame and View.
 //
 // All work is done in Frame, except that one goroutine reads the socket. After a lost connection the client reconnects from
-// a new socket with the newest reconnect token. The view stays until the new state is loaded. The methods of a Client must
-// be called by one goroutine. Receive and Lost of the embedded Core must not be called.
+// a new socket with the newest reconnect token. One goroutine must call the methods. Receive and Lost of the embedded Core
+// must not be called.
 type Client struct {
 	*Core
 	config DialConfig
@@ -48,11 +48,9 @@ type DialConfig struct {
 	// Token is the connect token that a backend, or the token verb, made for this client, of netcode.TokenSize bytes. It
 	// contains the address of the server. Required.
 	Token []byte
-	// Spare are further tokens of the same player. They are presented in this order after Token has failed. Optional.
-	Spare [][]byte
-	// StoreTokens stores the reconnect tokens for the next process of this client. It receives all unused tokens, in the
-	// order in which they are to be presented. Frame calls it when the server has sent new ones, and when one was used,
-	// before it sends any packet. Optional.
+	Spare [][]byte // further tokens of the same player. They are presented in this order after Token has failed. Optional
+	// StoreTokens receives all unused tokens, in the order in which the next process of this client is to present them.
+	// Frame calls it when the server has sent new ones, and when one was used, before it sends any packet. Optional.
 	StoreTokens func(tokens [][]byte)
 	// Listen opens the socket of one connection. Optional: the default is a UDP socket of the system on any port.
 	Listen func() (Socket, error)
@@ -72,9 +70,7 @@ var (
 	ErrClosed = errors.New("client: closed")
 )
 
-// tokensKept is how many reconnect tokens are kept: as many as the server sends at once. The older ones serve when the
-// newest was used for a connection that broke before the server sent another.
-const tokensKept = 4
+const tokensKept = 4 // as many as the server sends at once
 
 // Dial returns a client that begins to connect in its first Frame.
 func Dial(c DialConfig) (*Client, error) {
@@ -118,8 +114,8 @@ func (k *Client) connect() (session.Transport, error) {
 	return k.link, nil
 }
 
-// nextToken returns the token of the next attempt and moves it behind the others. Without any it returns the last one
-// that was used, which a server that was restarted accepts. It returns nil if none is valid any more.
+// nextToken returns the token of the next attempt and moves it behind the others. Without any it returns the last one that
+// was used, which a restarted server accepts. It returns nil if none is valid any more.
 func (k *Client) nextToken() []byte {
 	for range len(k.tokens) {
 		token := k.tokens[0]
@@ -134,7 +130,6 @@ func (k *Client) nextToken() []byte {
 	return nil
 }
 
-// valid reports whether a token has not expired.
 func (k *Client) valid(token []byte) bool {
 	t, err := netcode.ParseConnectToken(token)
 	return err == nil && uint64(max(k.now.Unix(), 0)) < t.Expires
@@ -156,10 +151,9 @@ func (k *Client) Frame(now time.Time) error {
 	if k.closed {
 		return ErrClosed
 	}
-	if k.epoch.IsZero() {
+	if k.now = now; k.epoch.IsZero() {
 		k.epoch = now
 	}
-	k.now = now
 	k.receive()
 	k.watchConnection()
 	err := k.Core.Frame(k.at(now))
@@ -184,13 +178,11 @@ func (k *Client) receive() {
 	start := 0
 	for i := range got.list {
 		a := &got.list[i]
-		packet := got.bytes[start:a.end]
-		start = a.end
 		image.SectionOpen.Enter(k.config.Observer)
-		payload := k.netcode.Receive(packet, a.from, a.at)
+		payload := k.netcode.Receive(got.bytes[start:a.end], a.from, a.at)
 		good := len(payload) > 0 && k.link.Receive(payload) == nil
 		image.SectionOpen.Leave(k.config.Observer)
-		if !good {
+		if start = a.end; !good {
 			continue
 		}
 		for ch, message, ok := k.link.Next(); ok; ch, message, ok = k.link.Next() {

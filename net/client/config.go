@@ -13,42 +13,25 @@ import (
 
 // Config describes a client. Zero values select the defaults where a field names one.
 type Config struct {
-	// Game is the game. Required; it must be the same as on the server.
-	Game *ecs.Game
-	// Strategies are the sync strategies of this client; the server selects one by name. Required.
-	Strategies []systems.Strategy
+	Game       *ecs.Game          // the game. Required; it must be the same as on the server
+	Strategies []systems.Strategy // the sync strategies of this client; the server selects one by name. Required
 	// Dial opens a connection, or begins to: messages sent meanwhile are queued. An error counts as a failed attempt; one
 	// that wraps ErrToken ends the client. Required.
-	Dial func() (session.Transport, error)
-	// ReceiveToken receives the reconnect tokens; each is valid during the call. Optional.
-	ReceiveToken func(token []byte)
-	// Name is shown to other players, at most session.MaxName bytes.
-	Name string
-	// Attempts is how often in a row the client tries to reconnect; 0: 8, negative: never.
-	Attempts int
-	// InputDelay is the number of ticks between an input and its effect, in [0, 30]; 0: as the server suggests.
-	InputDelay int
-	// MaxPrediction is the most ticks to predict; 0: the default of the strategy.
-	MaxPrediction int
-	// Bot has Game.Bot play instead of SetInput.
-	Bot bool
-	// BotSeed starts the random source of the bot.
-	BotSeed uint64
-	// Timeout ends a connection on which nothing arrives; 0: 10 s.
-	Timeout systems.Time
-	// Resume is a match to go on with, from the Log of an earlier process. If the server cannot go on from it, the client
-	// loads an image. Optional.
-	Resume *Resume
-	// Log stores the final ticks for a later process. Optional.
-	Log Log
-	// Chat receives the chat messages of the players. Optional.
-	Chat func(session.ChatLine)
-	// Notice receives texts of the server for the player, with the seconds until the server stops, or 0. Optional.
-	Notice func(seconds int, text string)
-	// Desynced receives the differences that a resync finds. Without it nothing is kept for it. Optional.
-	Desynced func(Desync)
-	// Observer receives the start and end of the phases and systems. Optional.
-	Observer image.Observer
+	Dial          func() (session.Transport, error)
+	ReceiveToken  func(token []byte)             // receives the reconnect tokens; each is valid during the call. Optional
+	Name          string                         // shown to other players, at most session.MaxName bytes
+	Attempts      int                            // how often in a row the client tries to reconnect; 0: 8, negative: never
+	InputDelay    int                            // the number of ticks between an input and its effect, in [0, 30]; 0: as the server suggests
+	MaxPrediction int                            // the most ticks to predict; 0: the default of the strategy
+	Bot           bool                           // has Game.Bot play instead of SetInput
+	BotSeed       uint64                         // starts the random source of the bot
+	Timeout       systems.Time                   // ends a connection on which nothing arrives; 0: 10 s
+	Resume        *Resume                        // a match to go on with, from the Log of an earlier process. Optional
+	Log           Log                            // stores the final ticks for a later process. Optional
+	Chat          func(session.ChatLine)         // receives the chat messages of the players. Optional
+	Notice        func(seconds int, text string) // receives texts of the server, with the seconds until it stops, or 0. Optional
+	Desynced      func(Desync)                   // receives the differences that a resync finds. Without it nothing is kept for it. Optional
+	Observer      image.Observer                 // receives the start and end of the phases and systems. Optional
 
 	elapsed func() systems.Time // how long the running Frame has taken, so that catching up leaves time to draw; may be nil
 }

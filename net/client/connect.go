@@ -11,9 +11,8 @@ import (
 	"tendon/systems"
 )
 
-// There is no pause before the first attempt to reconnect. The next pause is firstWait, and doubles up to mostWait.
 const (
-	firstWait = systems.Second
+	firstWait = systems.Second // before the second attempt to reconnect; it doubles up to mostWait
 	mostWait  = 8 * systems.Second
 )
 

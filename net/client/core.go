@@ -235,9 +235,8 @@ func (c *Core) Effects(f func(systems.Effect)) {
 // once.
 //
 // No error means only that the order was sent. An order that is not stamped when the connection is lost, or when a resync
-// replaces the state, may be lost. Relay, lockstep and predict then do not repeat it and report nothing. Verify repeats it
-// under the same number, for as long as its Config says, and reports the result. To make sure of an order, send it again
-// if its effect does not show, and identify it by its payload.
+// replaces the state, may be lost. Only verify repeats it, for as long as its Config says, and reports the result. To make
+// sure of an order, send it again if its effect does not show, and identify it by its payload.
 func (c *Core) Order(target ecs.Entity, payload []byte) error {
 	if c.state != Live || c.welcome.Seat < 0 {
 		return ErrNotLive

@@ -10,7 +10,7 @@ import (
 	"tendon/systems"
 )
 
-// Desync describes a difference between the state of a client and that of the server. It shares no memory with the client.
+// Desync describes a difference between the state of a client and that of the server.
 type Desync struct {
 	Difference image.Difference // the first difference; Here is the client's value
 	Strategy   string
@@ -21,10 +21,8 @@ type Desync struct {
 }
 
 const (
-	// desyncsKept bounds the differences that are kept.
-	desyncsKept = 8
-	// recentTicks bounds how far back Desync.Mine goes. No strategy keeps as many states.
-	recentTicks = 256
+	desyncsKept = 8   // bounds the differences that are kept
+	recentTicks = 256 // bounds how far back Desync.Mine goes. No strategy keeps as many states
 )
 
 // Desyncs returns the first difference that each of the last resyncs found, newest last.

@@ -6,8 +6,7 @@ import (
 )
 
 // effects passes the effects of a strategy to the owner of the client. The owner receives each irreversible effect once, in
-// the order of ticks, although states are loaded meanwhile. An effect of a tick after a loaded state is not passed again. Effects
-// that wait when a state is loaded are kept.
+// the order of ticks, although states are loaded meanwhile. Effects that wait when a state is loaded are kept.
 type effects struct {
 	filter func(systems.Effect) // e.pass, bound once
 	to     func(systems.Effect) // the present receiver
@@ -64,8 +63,7 @@ func (e *effects) from(strategy systems.Client, f func(systems.Effect)) {
 	e.to = nil
 }
 
-// beforeLoad is called before a strategy loads a state or is replaced. The strategy may then drop effects that wait, and
-// repeat those of ticks after the state.
+// beforeLoad is called before a strategy loads a state or is replaced, which may drop effects that wait and repeat others.
 func (e *effects) beforeLoad(strategy systems.Client) {
 	e.from(strategy, e.keep)
 	e.again = e.newest

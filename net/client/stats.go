@@ -5,9 +5,6 @@ import (
 	"tendon/systems"
 )
 
-// waitingAfter is the silence after which a live client counts as waiting. Every strategy sends several messages a second.
-const waitingAfter = systems.Second
-
 // Stats is what a client counted since it was made.
 type Stats struct {
 	State      State
@@ -26,7 +23,7 @@ func (c *Core) Stats() Stats {
 	if c.session != nil {
 		s.Session = added(s.Session, c.session.Stats())
 		s.RTT = s.Session.RTT
-		s.Waiting = c.state == Live && s.Session.Silence >= waitingAfter
+		s.Waiting = c.state == Live && s.Session.Silence >= systems.Second
 	}
 	if c.strategy != nil {
 		s.Strategy = c.strategy.Stats()

@@ -15,8 +15,7 @@ type Socket interface {
 	Close() error
 }
 
-// socketReader is a socket with the goroutine that reads it. Packets are kept, up to readerBytes, until the next Frame of
-// the client. Further packets are dropped.
+// socketReader is a socket with the goroutine that reads it. Packets are kept, up to readerBytes, until the next Frame.
 type socketReader struct {
 	socket Socket
 	closed sync.WaitGroup
@@ -37,12 +36,9 @@ type arrival struct {
 }
 
 const (
-	// readerBytes holds several seconds of the default budget of a link, 256 KB per second.
-	readerBytes = 1 << 20
-	// packetLimit is larger than a valid packet, so that oversized packets are recognized.
-	packetLimit = 2048
-	// readPause follows an error of the socket, so that a failing socket does not occupy a core.
-	readPause = 10 * time.Millisecond
+	readerBytes = 1 << 20               // several seconds of the default budget of a link, 256 KB per second
+	packetLimit = 2048                  // larger than a valid packet, so that oversized packets are recognized
+	readPause   = 10 * time.Millisecond // after an error of the socket
 )
 
 func readSocket(s Socket) *socketReader {

@@ -13,32 +13,19 @@ import (
 
 // Config describes a room. Zero values select the defaults where a field names one.
 type Config struct {
-	// Game is the game. Required.
-	Game *ecs.Game
-	// Seed starts the random source of the world.
-	Seed uint64
-	// Strategy is the sync strategy. Required.
-	Strategy systems.Strategy
-	// Match identifies the match among all matches, so that a client that reconnects goes on from its state. 0: clients
-	// always load an image.
-	Match uint64
-	// MaxPeers is the maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16.
-	MaxPeers int
-	// KeepSeat is how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s.
-	KeepSeat systems.Time
-	// ImageRate is the budget of each peer for images, in bytes per second; 0: the default of net/session.
-	ImageRate int
-	// Timeout ends the session of a peer that sends nothing; 0: the default of net/session.
-	Timeout systems.Time
+	Game      *ecs.Game        // the game. Required
+	Seed      uint64           // starts the random source of the world
+	Strategy  systems.Strategy // the sync strategy. Required
+	Match     uint64           // identifies the match among all matches. 0: a client that reconnects cannot go on from its state
+	MaxPeers  int              // the maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16
+	KeepSeat  systems.Time     // how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s
+	ImageRate int              // the budget of each peer for images, in bytes per second; 0: the default of net/session
+	Timeout   systems.Time     // ends the session of a peer that sends nothing; 0: the default of net/session
 	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
-	// Sinks receive what happens in the room, in this order.
-	Sinks []Sink
-	// Resume goes on with a match whose process has ended, instead of a new one with Seed. Match should be the number of
-	// that match. Optional.
-	Resume *Resume
-	// Observer receives the start and end of the phases and systems. Optional.
-	Observer image.Observer
+	Sinks     []Sink         // receive what happens in the room, in this order
+	Resume    *Resume        // a match to go on with, whose process has ended. Match should be its number. Optional
+	Observer  image.Observer // receives the start and end of the phases and systems. Optional
 }
 
 // ErrConfig is wrapped by every error about a Config.

@@ -17,13 +17,11 @@ type images struct {
 }
 
 func (r *Room) image() *session.Image {
-	if im := r.images.latest; im != nil {
-		recent := im.Tick()+ecs.Tick(r.config.Game.TickRate/2) >= r.Tick() || !im.Done()
-		if recent && im.Tick() >= r.strategy.OldestServable() {
-			return im
-		}
+	im := r.images.latest
+	if im == nil || im.Done() && im.Tick()+ecs.Tick(r.config.Game.TickRate/2) < r.Tick() || im.Tick() < r.strategy.OldestServable() {
+		return r.presentImage()
 	}
-	return r.presentImage()
+	return im
 }
 
 func (r *Room) presentImage() *session.Image {
@@ -43,8 +41,7 @@ func (r *Room) presentImage() *session.Image {
 // compress compresses at most budget bytes of images, and at least one piece if there is any.
 func (im *images) compress(budget int) {
 	for len(im.queue) > 0 && budget > 0 {
-		budget -= im.queue[0].Work(budget)
-		if !im.queue[0].Done() {
+		if budget -= im.queue[0].Work(budget); !im.queue[0].Done() {
 			return
 		}
 		im.queue = slices.Delete(im.queue, 0, 1)

@@ -48,13 +48,10 @@ type Identity struct {
 }
 
 const (
-	// linger is how long an ended session still sends its last messages.
-	linger = systems.Second / 2
-	// maxTries bounds the images sent to a peer that loads them too slowly to use them.
-	maxTries = 5
-	// A peer may be resynced resyncBurst times at once, and once more every resyncInterval.
-	resyncBurst    = 5
-	resyncInterval = 30 * systems.Second
+	linger         = systems.Second / 2  // how long an ended session still sends its last messages
+	maxTries       = 5                   // bounds the images sent to a peer that loads them too slowly to use them
+	resyncBurst    = 5                   // resyncs of a peer at once
+	resyncInterval = 30 * systems.Second // until one more is allowed
 )
 
 func (p *peer) live() bool { return p.session != nil && !p.ended }

@@ -14,20 +14,14 @@ import (
 
 // Resume is a match that was begun by another process, read from its record.
 type Resume struct {
-	// World is the match in the state of the last tick in the record. Required; the room owns it.
-	World *ecs.World
-	// Chain is the hash chain of the journal at the tick of World.
-	Chain record.Chain
+	World *ecs.World   // the match in the state of the last tick in the record. Required; the room owns it
+	Chain record.Chain // the hash chain of the journal at the tick of World
 	// ChainAt returns the hash chain at an earlier tick, if the journal has it. Otherwise a client with the state of that
 	// tick loads an image. Optional.
 	ChainAt func(ecs.Tick) (record.Chain, bool)
-	// Past yields ticks up to that of World, for peers that hold an older state: see systems.ServerConfig. Optional.
-	Past iter.Seq[systems.FinalTick]
-	// Seats are the seats that were held. The others are free.
-	Seats []record.Seat
-	// Wait is how long the match waits for its players and their ticks; 0: 15 s. It ends early if all players are back and
-	// no tick was lost.
-	Wait systems.Time
+	Past    iter.Seq[systems.FinalTick] // yields ticks up to that of World, for peers that hold an older state. Optional
+	Seats   []record.Seat               // the seats that were held. The others are free
+	Wait    systems.Time                // how long the match waits at most for its players and their ticks; 0: 15 s
 }
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.

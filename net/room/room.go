@@ -31,10 +31,8 @@ type Room struct {
 }
 
 const (
-	// maxTicks is the maximum number of ticks that one Frame computes.
-	maxTicks = 8
-	// imageWork is how many bytes of images one Frame compresses: about a quarter of a millisecond.
-	imageWork = 64 << 10
+	maxTicks  = 8        // the maximum number of ticks that one Frame computes
+	imageWork = 64 << 10 // how many bytes of images one Frame compresses: about a quarter of a millisecond
 )
 
 // ErrRefused is wrapped by the errors of Enter. The client was sent the reason.

@@ -20,11 +20,9 @@ type Sink struct {
 	NeedState bool
 	// Seat receives a seat when a client takes it and when it becomes free. A resumed match does not report the seats of
 	// Config.Resume.
-	Seat func(s record.Seat)
-	// Decision receives the result of every match in the room. The slices are valid during the call.
-	Decision func(systems.Decision)
-	// Desync receives every peer whose state was found to differ from the server's, before it is sent an image.
-	Desync func(Desync)
+	Seat     func(s record.Seat)
+	Decision func(systems.Decision) // receives the result of every match in the room. The slices are valid during the call
+	Desync   func(Desync)           // receives every peer whose state was found to differ from the server's, before it is sent an image
 	// Commit makes everything durable that this sink received. On an error the match waits: no message about the new ticks
 	// leaves the room, and no further tick is computed. The sinks after this one are not called. The next Frame calls
 	// Commit of all sinks again.

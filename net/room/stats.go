@@ -93,18 +93,16 @@ func (r *Room) AppendPeers(dst []PeerInfo) []PeerInfo {
 			continue
 		}
 		info := PeerInfo{Peer: systems.Peer(i), Identity: p.identity, Seat: p.seat, State: "connecting", Session: p.session.Stats()}
+		if p.open {
+			info.Strategy, info.State = r.strategy.PeerStats(systems.Peer(i)), "watching"
+		}
 		switch {
 		case p.session.Err() != nil:
 			info.State = "leaving"
 		case p.open && p.seat >= 0:
 			info.State = "playing"
-		case p.open:
-			info.State = "watching"
-		case p.session.Loading():
+		case !p.open && p.session.Loading():
 			info.State = "loading"
-		}
-		if p.open {
-			info.Strategy = r.strategy.PeerStats(systems.Peer(i))
 		}
 		dst = append(dst, info)
 	}

@@ -26,10 +26,8 @@ type Config struct {
 	// on the goroutine of the worker. Optional.
 	CloseRoom func(name string, r *room.Room)
 
-	// Address is the address to listen on, as host:port or :port. Required unless Socket is set.
-	Address string
-	// Socket replaces the socket of the server. The server closes it. Optional.
-	Socket Socket
+	Address string // the address to listen on, as host:port or :port. Required unless Socket is set
+	Socket  Socket // replaces the socket of the server. The server closes it. Optional
 	// Public are the addresses of the server in connect tokens. A token without any of them is refused. Empty: the address
 	// of the socket, which must then be that of a single host.
 	Public []netip.AddrPort
@@ -37,22 +35,17 @@ type Config struct {
 	// with it may be valid. Required.
 	Keys []netcode.Key
 
-	// MaxRooms is the maximum number of rooms; 0: 256. A client for another room is refused.
-	MaxRooms int
-	// Workers is the number of goroutines that compute rooms; 0: one for each core.
-	Workers int
-	// Logger receives a few lines per second at most, about rooms and connections. Optional.
-	Logger *slog.Logger
+	MaxRooms int          // the maximum number of rooms; 0: 256. A client for another room is refused
+	Workers  int          // the number of goroutines that compute rooms; 0: one for each core
+	Logger   *slog.Logger // receives a few lines per second at most, about rooms and connections. Optional
 }
 
 // ErrConfig is wrapped by every error about a Config.
 var ErrConfig = errors.New("server: bad Config")
 
 const (
-	// mostClients bounds the connections of a server whose rooms have more places. A place costs about a kilobyte.
-	mostClients = 4096
-	// emptyRoom is how long a room without connections goes on. The server may keep it up to a second longer.
-	emptyRoom = 30 * time.Second
+	mostClients = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
+	emptyRoom   = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
 )
 
 func (c Config) withDefaults() (Config, error) {

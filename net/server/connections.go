@@ -37,11 +37,10 @@ type connTable struct {
 }
 
 const (
-	packetsPerTick = 2   // that a client may send
-	packetsExtra   = 40  // per second, such as keep-alives
-	packetsBurst   = 128 // after a stall of the network
-	// reconnectLife is how long a reconnect token is valid: 30 s until the next one, and a minute and a half to come back.
-	reconnectLife = 2 * time.Minute
+	packetsPerTick = 2               // that a client may send
+	packetsExtra   = 40              // per second, such as keep-alives
+	packetsBurst   = 128             // after a stall of the network
+	reconnectLife  = 2 * time.Minute // how long a reconnect token is valid: 30 s until the next one, and a minute and a half to come back
 )
 
 func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time, log *limitedLog) (*connTable, error) {

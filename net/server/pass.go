@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -20,17 +21,12 @@ import (
 type Pass struct {
 	// Room is the name of the room: 1 to MaxRoomName bytes of a-z, 0-9, '.', '_' and '-'. The server makes a room that does
 	// not exist.
-	Room string
-	// Seat is the seat of the player, in [0, 254), or AnySeat. A spectator has AnySeat.
-	Seat int
-	// Role is what the client may do.
-	Role systems.Role
-	// Epoch is the number of the connection on which a reconnect token was sent. It is 0 in a token of a backend.
-	Epoch uint32
-	// Reconnect marks a reconnect token, which the server made.
-	Reconnect bool
-	// Issued is when the token was made, to the millisecond.
-	Issued time.Time
+	Room      string
+	Seat      int          // the seat of the player, in [0, 254), or AnySeat. A spectator has AnySeat
+	Role      systems.Role // what the client may do
+	Epoch     uint32       // the number of the connection on which a reconnect token was sent. It is 0 in a token of a backend
+	Reconnect bool         // marks a reconnect token, which the server made
+	Issued    time.Time    // when the token was made, to the millisecond
 	// Name is shown to other players, at most session.MaxName bytes without control characters. Empty: the name that the
 	// client chooses.
 	Name string
@@ -57,7 +53,7 @@ var ErrPass = errors.New("server: not a pass")
 // Validate returns what is wrong with a Pass, or nil.
 func (p *Pass) Validate() error {
 	switch {
-	case !validRoom(p.Room):
+	case !roomName.MatchString(p.Room):
 		return fmt.Errorf("%w: room %q: a name has 1 to %d letters a-z, digits, underscores, dashes or, but at its start, dots", ErrPass, p.Room, MaxRoomName)
 	case p.Seat < AnySeat || p.Seat >= passSeats:
 		return fmt.Errorf("%w: seat %d: use 0 to %d, or -1 for any", ErrPass, p.Seat, passSeats-1)
@@ -73,18 +69,8 @@ func (p *Pass) Validate() error {
 	return nil
 }
 
-func validRoom(name string) bool {
-	if len(name) == 0 || len(name) > MaxRoomName || name[0] == '.' { // it would hide a file with that name
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
-}
+// roomName has no dot at its start, which would hide a file with that name.
+var roomName = regexp.MustCompile(fmt.Sprintf(`^[a-z0-9_-][a-z0-9._-]{0,%d}$`, MaxRoomName-1))
 
 // Append appends p as user data.
 func (p *Pass) Append(dst []byte) ([]byte, error) {

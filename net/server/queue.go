@@ -59,11 +59,11 @@ const queueBytes = 4 << 20
 func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.filling.bytes)+len(payload) > queueBytes {
+	if len(q.filling.bytes)+len(payload) <= queueBytes {
+		q.filling.packet(c, payload, at)
+	} else {
 		q.dropped++
-		return
 	}
-	q.filling.packet(c, payload, at)
 }
 
 func (q *queue) add(item workItem) {

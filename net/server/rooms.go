@@ -1,7 +1,6 @@
 package server
 
 import (
-	"iter"
 	"log/slog"
 	"slices"
 
@@ -125,18 +124,6 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	}
 }
 
-func (w *worker) all() iter.Seq[*hostedRoom] {
-	return func(yield func(*hostedRoom) bool) {
-		for _, rooms := range w.rooms {
-			for _, h := range rooms {
-				if !yield(h) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // drop has the table end a connection that its room has removed.
 func (w *worker) drop(c *conn) {
 	c.room.conns[c.peer], c.link = nil, nil
@@ -169,7 +156,7 @@ func (w *worker) end(h *hostedRoom) {
 // stop ends the matches of the worker. It calls done once the last messages of every session are sent.
 func (w *worker) stop(done func()) {
 	w.stopped, w.stopBy = done, w.now.Add(closeLimit)
-	for h := range w.all() {
+	for _, h := range slices.Concat(w.rooms...) {
 		h.room.Close("")
 	}
 }
@@ -179,14 +166,13 @@ func (w *worker) stopping() {
 	if w.stopped == nil {
 		return
 	}
-	for h := range w.all() {
-		if !h.room.Closed() && w.now.Before(w.stopBy) {
-			return
-		}
+	rooms := slices.Concat(w.rooms...)
+	if w.now.Before(w.stopBy) && slices.ContainsFunc(rooms, func(h *hostedRoom) bool { return !h.room.Closed() }) {
+		return
 	}
 	w.stopped()
 	w.stopped = nil
-	for h := range w.all() {
+	for _, h := range rooms {
 		w.end(h)
 	}
 }

@@ -33,9 +33,8 @@ var ErrStopped = errors.New("server: stopped")
 
 const (
 	// readPause follows a batch that was not full, so that many packets are read at a time. No tick waits for it.
-	readPause = 4 * time.Millisecond
-	// While a worker has read the socket within pollTrust, the reading goroutine sleeps for pollRest.
-	pollTrust      = 2 * stepTime
+	readPause      = 4 * time.Millisecond
+	pollTrust      = 2 * stepTime // for so long after a read by a worker, the reading goroutine sleeps for pollRest
 	pollRest       = 40 * time.Millisecond
 	updateInterval = 20 * time.Millisecond // of the checks of keep-alives and timeouts
 	closeLimit     = 2 * time.Second       // in which rooms send their last messages

@@ -66,7 +66,7 @@ type RoomStats struct {
 func (w *worker) publish(at systems.Time) {
 	w.publishAt = at + systems.Second
 	p := w.figures
-	for h := range w.all() {
+	for _, h := range slices.Concat(w.rooms...) {
 		p.rooms = append(p.rooms, RoomStats{Name: h.name, Worker: w.number, Stats: h.room.Stats()})
 	}
 	w.published.Store(&p)

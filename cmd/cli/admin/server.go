@@ -32,12 +32,9 @@ var profiles embed.FS
 
 // Config describes an admin server.
 type Config struct {
-	// Page configures the address and access.
-	Page page.Config
-	// Game is the game of the server. Required.
-	Game *ecs.Game
-	// Strategy and Build are shown on the page. Optional.
-	Strategy, Build string
+	Page            page.Config // configures the address and access
+	Game            *ecs.Game   // the game of the server. Required
+	Strategy, Build string      // Strategy and Build are shown on the page. Optional
 }
 
 // Source provides the figures of a running server. Its functions may be called from any goroutine.
@@ -45,9 +42,8 @@ type Source struct {
 	Stats func() server.Stats
 	Peers func(room string) ([]server.PeerInfo, error)
 	// Costs returns the costs of the open rooms, by Report.Name, and of all closed rooms.
-	Costs func() (open map[string]cost.Report, past cost.Report)
-	// Record returns an open room's last seconds.
-	Record func(room string) (*record.Record, error)
+	Costs  func() (open map[string]cost.Report, past cost.Report)
+	Record func(room string) (*record.Record, error) // returns an open room's last seconds
 }
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.

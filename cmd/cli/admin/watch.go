@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,11 +55,9 @@ type playerRow struct {
 }
 
 const (
-	// rowLimit bounds the rooms in the table of a page.
-	rowLimit       = 500
+	rowLimit       = 500 // bounds the rooms in the table of a page
 	updateInterval = time.Second
-	// selectPause is the delay of an update after the page has selected a room.
-	selectPause = 50 * time.Millisecond
+	selectPause    = 50 * time.Millisecond // the delay of an update after the page has selected a room
 )
 
 // viewer is one open page. It stores the counters of the last update, for rates.
@@ -123,10 +122,7 @@ func (v *viewer) update(now time.Time) update {
 	}
 	st := from.Stats()
 	open, past := from.Costs()
-	passed := time.Duration(0)
-	if !v.at.IsZero() {
-		passed = now.Sub(v.at)
-	}
+	passed := now.Sub(cmp.Or(v.at, now))
 	sum := together(open, past)
 	g.Stats, g.Total, g.Costs = st, st.Total(), since(&sum, &v.costs)
 	g.In, g.Out = kbits(st.BytesIn, v.stats.BytesIn, passed), kbits(st.BytesOut, v.stats.BytesOut, passed)
@@ -147,34 +143,29 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 	if name == "" && len(st.Table) > 0 {
 		name = st.Table[0].Name
 	}
-	if name == "" {
-		return nil
-	}
 	peers, err := from.Peers(name)
 	if err != nil {
-		return nil // the room is closed
+		return nil // there is no such room
 	}
 	costs := open[name]
 	view := &roomView{Name: name, Players: []playerRow{}, Costs: since(&costs, &v.own)}
 	if costs.Turns > 0 {
 		view.Largest = costs.Largest.Text()
 	}
-	v.own = costs
-	seen := map[systems.Peer]server.PeerInfo{}
+	before := v.peers
+	v.own, v.peers = costs, map[systems.Peer]server.PeerInfo{}
 	for _, p := range peers {
-		seen[p.Peer] = p
-		view.Players = append(view.Players, v.player(&p, passed))
+		v.peers[p.Peer] = p
+		view.Players = append(view.Players, player(p, before[p.Peer], passed))
 	}
-	v.peers = seen
 	return view
 }
 
-// player returns a row of the table of connections.
-func (v *viewer) player(p *server.PeerInfo, passed time.Duration) playerRow {
+// player returns a row of the table of connections. before is the connection at the last update; zero: it is another one.
+func player(p, before server.PeerInfo, passed time.Duration) playerRow {
 	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Loss: -1,
 		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Desyncs: p.Strategy.Desyncs}
-	before, known := v.peers[p.Peer]
-	if !known || before.Identity != p.Identity || p.Newest < before.Newest {
+	if before.State == "" || before.Identity != p.Identity || p.Newest < before.Newest {
 		return row
 	}
 	row.In, row.Out = kbits(p.Link.BytesReceived, before.Link.BytesReceived, passed), kbits(p.Link.BytesSent, before.Link.BytesSent, passed)

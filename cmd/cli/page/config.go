@@ -16,14 +16,12 @@ var ErrConfig = errors.New("page: the configuration is wrong")
 type Config struct {
 	// Addr is the address to listen on, host:port. Default: a free port of 127.0.0.1. A host other than loopback needs a Token,
 	// as does ":8080".
-	Addr string
-	// Token is the token that visitors need, 16 to 512 printable ASCII characters without spaces. Default: none.
-	Token string
+	Addr  string
+	Token string // the token that visitors need, 16 to 512 printable ASCII characters without spaces. Default: none
 	// Hosts are further names of the server, as in the Host header: "game.example.net" behind a proxy,
 	// "game.example.net:8080" without. The address itself and localhost are always accepted.
-	Hosts []string
-	// Streams is the maximum number of streams; further ones are refused with 503. Default: 32.
-	Streams int
+	Hosts   []string
+	Streams int // the maximum number of streams; further ones are refused with 503. Default: 32
 }
 
 // Reachable reports whether other machines can reach a listening address, so that New requires a Token. It is false for an

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// headers are those of every response. They forbid inline and foreign resources, frames, loading by other sites, and
-// guessing of content types.
+// headers are those of every response.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -74,8 +73,7 @@ func (s *Server) knownHost(r *http.Request) bool {
 }
 
 // ownOrigin reports whether a request comes from a page of this server, or from no page: a typed address or a program. A
-// stream and a request other than GET must have an Origin, as in every browser, or a token in the header. A page of another
-// site cannot send that header.
+// stream and a request other than GET must have an Origin, or a token in the header, which pages of other sites cannot send.
 func ownOrigin(r *http.Request) bool {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch site := r.Header.Get("Sec-Fetch-Site"); {

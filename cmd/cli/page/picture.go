@@ -9,7 +9,7 @@ import (
 )
 
 // Picture records the drawing commands of a game for painter.js in a page. It is an ecs.Canvas between Reset and Append. It
-// reuses its memory, so recording does not allocate once it is warm. One goroutine uses it.
+// reuses its memory. One goroutine uses it.
 //
 // A picture is one flat JSON array. Each command is its number and its arguments:
 //

@@ -67,7 +67,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.Page(assetsPath, assets, "assets")
 	if c.Token != "" {
-		s.mux.Handle("POST "+tokenPath, http.HandlerFunc(s.exchange))
+		s.Handle("POST "+tokenPath, http.HandlerFunc(s.exchange))
 	}
 	return s, nil
 }
@@ -75,7 +75,6 @@ func New(c Config) (*Server, error) {
 //go:embed assets
 var assets embed.FS
 
-// assetsPath is the path of the shared assets.
 const assetsPath = "/assets/"
 
 // Addr returns the address of the socket.

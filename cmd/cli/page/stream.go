@@ -11,8 +11,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Conn is a stream's connection to one page: text messages, both ways. At most two messages wait for sending. At most sixteen
-// received messages wait; then the connection is not read.
+// Conn is a stream's connection to one page: text messages, both ways. At most two messages wait for sending, and at most
+// sixteen received ones; then the connection is not read.
 type Conn struct {
 	socket   *websocket.Conn
 	ctx      context.Context // done when the stream ends; waiting messages may still be sent
@@ -97,8 +97,8 @@ func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn
 // Messages returns the page's messages in order. The channel is closed when the page is closed.
 func (c *Conn) Messages() <-chan []byte { return c.messages }
 
-// Offer sends a message unless the page is behind, and reports whether it did. It never waits and copies the message, so a
-// timed loop may call it. It is for messages that the next one replaces: pictures, figures.
+// Offer sends a message unless the page is behind, and reports whether it did. It never waits, and copies the message. It is
+// for messages that the next one replaces: pictures, figures.
 func (c *Conn) Offer(message []byte) bool {
 	select {
 	case b := <-c.free:
@@ -112,8 +112,7 @@ func (c *Conn) Offer(message []byte) bool {
 // ErrGone is returned by Send when the page is closed.
 var ErrGone = errors.New("page: the page is closed")
 
-// Send sends a message. It waits while the page is behind, at most until the page times out. It is for messages that must
-// arrive.
+// Send sends a message. It waits while the page is behind, at most until the page times out.
 func (c *Conn) Send(message []byte) error {
 	select {
 	case b := <-c.free:

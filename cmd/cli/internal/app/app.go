@@ -63,7 +63,7 @@ type results struct {
 	err error // the first
 }
 
-// Write writes to the standard output. A reader that has closed the pipe is not an error.
+// Write writes to the standard output. It ignores that a reader has closed the pipe.
 func (r *results) Write(b []byte) (int, error) {
 	n, err := r.to.Write(b)
 	if err != nil && r.err == nil && !errors.Is(err, syscall.EPIPE) {

@@ -18,13 +18,10 @@ type BrowseFlags struct {
 	NoOpen bool   `group:"The page" help:"With --page: print the link and open no browser."`
 }
 
-// defaultListen is the default of --listen.
-const defaultListen = "127.0.0.1:0"
-
 // Check refuses the flags of a page without --page.
 func (v *BrowseFlags) Check(page bool) error {
 	switch {
-	case !page && v.Listen != defaultListen:
+	case !page && v.Listen != "127.0.0.1:0":
 		return fmt.Errorf("--listen %s is for --page: add --page, or leave --listen out", v.Listen)
 	case !page && v.NoOpen:
 		return errors.New("--no-open is for --page: add --page, or leave --no-open out")

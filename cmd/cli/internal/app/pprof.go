@@ -25,9 +25,6 @@ var pprofKinds = map[string]struct {
 	"clock":     {profile.ClockProfile, "clock.pprof"},
 }
 
-// minClockRun is the shortest run of the clock profiler: it samples 99 times a second and divides by the number of samples.
-const minClockRun = 100 * time.Millisecond
-
 // Profile starts a profile, or none. The returned function ends it and replaces a profile of the same kind in the directory.
 // The profiler ends the process if it cannot write, so this checks the file first. CPU samples carry the labels of package
 // cost.
@@ -50,8 +47,8 @@ func (a *App) Profile(kind, dir string) (stop func(), err error) {
 	a.Logf("profiling %s into %s", kind, path)
 	a.Emit("profile", Fields{"profile": kind, "file": path})
 	return func() {
-		if kind == "clock" {
-			time.Sleep(time.Until(begun.Add(minClockRun)))
+		if kind == "clock" { // it samples 99 times a second and divides by the number of samples
+			time.Sleep(time.Until(begun.Add(time.Second / 10)))
 		}
 		p.Stop()
 		unlabel()

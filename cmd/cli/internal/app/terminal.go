@@ -54,11 +54,9 @@ type screen struct {
 
 type refresh struct{}
 
-const refreshEvery = 250 * time.Millisecond
-
 // Init starts the refresh timer.
 func (s *screen) Init() tea.Cmd {
-	return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return refresh{} })
+	return tea.Tick(time.Second/4, func(time.Time) tea.Msg { return refresh{} })
 }
 
 // Update handles keys and the refresh timer.
@@ -92,10 +90,7 @@ func NewProgress(a *App, total int, unit string) *progress {
 	return &progress{a: a, total: max(total, 1), unit: unit, live: !a.Common.JSON && IsTerminal(a.Note)}
 }
 
-const (
-	progressWidth = 40
-	progressEvery = 100 * time.Millisecond
-)
+const progressWidth = 40
 
 // At shows that n of the total are done.
 func (p *progress) At(n int) {
@@ -103,7 +98,7 @@ func (p *progress) At(n int) {
 		return
 	}
 	if now := time.Now(); now.After(p.next) {
-		p.next, p.shown = now.Add(progressEvery), true
+		p.next, p.shown = now.Add(time.Second/10), true
 		full := strings.Repeat("#", progressWidth*min(n, p.total)/p.total)
 		p.a.Write(p.a.Note, fmt.Sprintf("\r[%-*s] %d of %d %s ", progressWidth, full, n, p.total, p.unit))
 	}

@@ -245,14 +245,14 @@ func (h *Host) Stop() error {
 	return err
 }
 
-// Ticket mints a token for this host.
-func (h *Host) Ticket(to netip.AddrPort, pass server.Pass, life time.Duration) ([]byte, error) {
-	return tokens.Mint(h.app.Game.Name, h.config.Keys[0], to, pass, life)
+// Token mints a token of a day for this host. to is the address of the server or of a proxy before it.
+func (h *Host) Token(to netip.AddrPort, room string, seat int) ([]byte, error) {
+	return tokens.Mint(h.app.Game.Name, h.config.Keys[0], to, server.Pass{Room: room, Seat: seat}, 24*time.Hour)
 }
 
-// Dial returns a client for a seat of a room of this host. to is the address of the server or of a proxy before it.
-func (h *Host) Dial(to netip.AddrPort, roomName string, seat int, c client.Config) (*client.Client, error) {
-	token, err := h.Ticket(to, server.Pass{Room: roomName, Seat: seat}, time.Hour)
+// Dial returns a client for a seat of a room of this host.
+func (h *Host) Dial(to netip.AddrPort, room string, seat int, c client.Config) (*client.Client, error) {
+	token, err := h.Token(to, room, seat)
 	if err != nil {
 		return nil, err
 	}

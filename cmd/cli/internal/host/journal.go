@@ -18,25 +18,27 @@ import (
 	"tendon/net/session"
 )
 
-// OpenJournals opens a directory of journals and recovers the matches in it. The operator receives its events.
-func OpenJournals(a *app.App, dir string, fsync journals.Sync, c *Config) (*journals.Store, error) {
+// OpenJournals sets Journals: it opens a directory of journals and recovers the matches in it. The operator receives its
+// events. Without keys it sets the key that is stored with the journals, so that tokens outlive the server.
+func (c *Config) OpenJournals(a *app.App, dir string, fsync journals.Sync) error {
 	build, err := JournalBuild()
 	if err != nil {
-		return nil, fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
+		return fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
 	}
 	if _, err := os.Stat(dir); err == nil && !app.IsDirectory(dir) {
-		return nil, fmt.Errorf("--journal %s is not a directory: choose another --journal", dir)
+		return fmt.Errorf("--journal %s is not a directory: choose another --journal", dir)
 	}
 	s, err := journals.Open(journals.Config{Dir: dir, Game: a.Game, Build: build, Strategy: c.Strategy.Name, Params: c.Strategy.Params,
 		Flags: c.Flags.CommandLine(), Sync: fsync, Report: func(e journals.Event) { reportJournal(a, e) }})
 	switch {
 	case errors.Is(err, journals.ErrLocked):
-		return nil, fmt.Errorf("%w: stop that server or choose another --journal", err)
+		return fmt.Errorf("%w: stop that server or choose another --journal", err)
 	case errors.Is(err, fs.ErrPermission) || errors.As(err, new(*fs.PathError)):
-		return nil, fmt.Errorf("journals cannot be written: %w; choose another --journal", err)
+		return fmt.Errorf("journals cannot be written: %w; choose another --journal", err)
 	case err != nil:
-		return nil, err
+		return err
 	}
+	c.Journals = s
 	found, last, rooms := s.Waiting(), ecs.Tick(0), []app.Fields{}
 	for _, m := range found {
 		tick := m.Journal.Last().Tick
@@ -47,7 +49,19 @@ func OpenJournals(a *app.App, dir string, fsync journals.Sync, c *Config) (*jour
 	if len(found) > 0 {
 		a.Logf("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
 	}
-	return s, nil
+	if len(c.Keys) > 0 {
+		return nil
+	}
+	path, load := filepath.Join(dir, "server.key"), server.LoadKey
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		load = server.GenerateKey
+	}
+	key, err := load(path)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	c.Keys = []netcode.Key{key}
+	return nil
 }
 
 // journalTexts are the line of JSON and the text of each kind of event. The flag is an additional field of the line.
@@ -82,15 +96,6 @@ func reportJournal(a *app.App, n journals.Event) {
 		a.Logf("%s", strings.NewReplacer("ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))
 	}
 	a.Emit(kind.name, f)
-}
-
-// StoredKey returns the key that is stored with the journals, so that tokens outlive the server. The first server makes it.
-func StoredKey(dir string) (netcode.Key, error) {
-	path := filepath.Join(dir, "server.key")
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return server.GenerateKey(path)
-	}
-	return server.LoadKey(path)
 }
 
 // JournalBuild returns the name of the build in journals, with a hash of the executable if sources may have changed without

@@ -153,23 +153,23 @@ func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) 
 	case v.Token == "" && unreadable != nil:
 		return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
 	case v.Token == "":
-		tokens, err := store.Usable(check)
+		usable, err := store.Usable(check)
 		if err != nil {
-			return nil, fmt.Errorf("%w; give one with --token", err)
+			err = fmt.Errorf("%w; give one with --token", err)
 		}
-		return tokens, nil
+		return usable, err
 	}
 	given, err := tokens.Parse(v.Token)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if store != nil && store.StartedWith(given) { // the same command again, after a crash
-		tokens, err := store.Usable(check)
+	case store != nil && store.StartedWith(given): // the same command again, after a crash
+		usable, err := store.Usable(check)
 		if err != nil {
 			return nil, fmt.Errorf("the token was used before, and %w; give a new one", err)
 		}
 		a.Logf("the token was used before: coming back with the reconnect tokens in %s", store.Path)
-		return tokens, nil
+		return usable, nil
 	}
 	if err := check(given); err != nil {
 		return nil, err

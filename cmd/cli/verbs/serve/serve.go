@@ -22,7 +22,6 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/page"
 	"tendon/net/cost"
-	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/systems"
 )
@@ -83,40 +82,21 @@ Examples:
 
 // Run serves.
 func (v *Verb) Run(a *app.App) (err error) {
-	strategy, err := v.ServerStrategy(a.Game)
-	switch {
-	case v.MaxRooms < 1:
-		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
-	case err != nil:
-		return err
-	case v.Journal == "" && v.Fsync != journals.Sync(100*time.Millisecond):
-		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
-	}
-	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers}, Flags: &v.Flags, Strategy: strategy,
+	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers}, Flags: &v.Flags,
 		Seed: v.Seed, Matches: v.Matches, KeepRecent: v.Admin != ""}
-	if c.Public, err = v.addresses(); err != nil {
+	if err = v.settings(a, &c); err != nil {
 		return err
 	}
-	if c.Keys, err = v.keys(); err != nil {
-		return err
-	}
-	watch, endWatch, err := v.startAdmin(a, strategy)
+	watch, endWatch, err := v.startAdmin(a, c.Strategy)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, endWatch()) }()
 	if v.Journal != "" {
-		if c.Journals, err = host.OpenJournals(a, v.Journal, v.Fsync, &c); err != nil {
+		if err = c.OpenJournals(a, v.Journal, v.Fsync); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()
-		if v.KeyFile == "" {
-			key, err := host.StoredKey(v.Journal)
-			if err != nil {
-				return err
-			}
-			c.Keys = []netcode.Key{key}
-		}
 	}
 	if v.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
@@ -155,43 +135,47 @@ func (v *Verb) Run(a *app.App) (err error) {
 	return err
 }
 
-// keys loads the private keys. Without any, the host generates one for this run.
-func (v *Verb) keys() (keys []netcode.Key, err error) {
-	if v.KeyFile == "" && v.OldKeyFile != "" {
-		return nil, errors.New("--old-key-file goes with --key-file")
+// settings checks the flags, and sets the strategy, the keys and the addresses in tokens. Without keys the host generates one
+// for this run; without addresses it uses the one that it listens on.
+func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
+	c.Strategy, err = v.ServerStrategy(a.Game)
+	switch {
+	case v.MaxRooms < 1:
+		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
+	case err != nil:
+		return err
+	case v.Journal == "" && v.Fsync != journals.Sync(100*time.Millisecond):
+		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
+	case v.KeyFile == "" && v.OldKeyFile != "":
+		return errors.New("--old-key-file goes with --key-file")
 	}
-	for _, path := range []string{v.KeyFile, v.OldKeyFile} {
-		if path == "" {
-			continue
-		}
-		key, err := server.LoadKey(path)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	return keys, nil
-}
-
-// addresses returns the addresses in tokens; none: the listening address.
-func (v *Verb) addresses() (public []netip.AddrPort, err error) {
 	for _, text := range v.Public {
 		addr, err := tokens.Address(text)
 		if err != nil {
-			return nil, fmt.Errorf("--public: %w", err)
+			return fmt.Errorf("--public: %w", err)
 		}
-		public = append(public, addr)
+		c.Public = append(c.Public, addr)
 	}
 	listen, err := net.ResolveUDPAddr("udp", v.Listen)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--listen %q is not an address (host:port or :port): %w", v.Listen, err)
-	case len(public) > 0 || listen.IP != nil && !listen.IP.IsUnspecified():
-		return public, nil
+		return fmt.Errorf("--listen %q is not an address (host:port or :port): %w", v.Listen, err)
+	case len(c.Public) > 0 || listen.IP != nil && !listen.IP.IsUnspecified():
 	case listen.Port == 0:
-		return nil, errors.New("--listen without a host and with port 0 has no address to put into tokens: add --public, or listen on 127.0.0.1:0")
+		return errors.New("--listen without a host and with port 0 has no address to put into tokens: add --public, or listen on 127.0.0.1:0")
+	default:
+		c.Public = []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port))}
 	}
-	return []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port))}, nil
+	for _, path := range []string{v.KeyFile, v.OldKeyFile} {
+		if path != "" {
+			key, err := server.LoadKey(path)
+			if err != nil {
+				return err
+			}
+			c.Keys = append(c.Keys, key)
+		}
+	}
+	return nil
 }
 
 // announce prints the settings and how to join.
@@ -210,14 +194,13 @@ func (v *Verb) announce(a *app.App, h *host.Host) error {
 
 // invite prints a command that joins a development server.
 func (v *Verb) invite(a *app.App, h *host.Host) error {
-	token, err := h.Ticket(h.PublicAddr, server.Pass{Room: "main", Seat: server.AnySeat}, 24*time.Hour)
-	if err != nil {
-		return err
+	token, err := h.Token(h.PublicAddr, "main", server.AnySeat)
+	if err == nil {
+		line := fmt.Sprintf("%s join %v --token %s", a.Program, h.PublicAddr, tokens.Text(token))
+		a.Print("join with\n  " + line + "\n")
+		a.Emit("join", app.Fields{"join": line, "token": tokens.Text(token)})
 	}
-	line := fmt.Sprintf("%s join %v --token %s", a.Program, h.PublicAddr, tokens.Text(token))
-	a.Print("join with\n  " + line + "\n")
-	a.Emit("join", app.Fields{"join": line, "token": tokens.Text(token)})
-	return nil
+	return err
 }
 
 // report prints statistics until the context is done, and a new command to join after each use of the last one.
