@@ -182,7 +182,7 @@ func madeUp(seed uint64, factor, noise float64) *costs.File {
 		return r
 	}
 	return &costs.File{Load: costs.Load{Game: "crumbs", TickRate: 60, Sync: "relay", Net: "P3", Players: 8, Seconds: 30, Seed: 1}, Runs: 1,
-		Reference: []float64{1000, 1010, 990}, Server: report("server"), Client: report("client")}
+		Reference: []float64{1000, 1010, 990}, Sides: costs.Sides{Server: report("server"), Client: report("client")}}
 }
 
 func written(t *testing.T, f *costs.File) string {

@@ -10,9 +10,7 @@ import (
 // account holds the costs of one row. Of Row, Share and Slices are computed for reports, and the quantiles by look.
 type account struct {
 	Row
-	times  *hdrhistogram.Histogram // of calls, in nanoseconds; times above most count as most
-	cut    time.Duration           // Self when the last slice was cut
-	slices []time.Duration         // self times of the slices
+	times *hdrhistogram.Histogram // of calls, in nanoseconds; times above most count as most
 }
 
 // Range of the histograms, in nanoseconds. The resolution of the clock is about 30.
@@ -43,7 +41,7 @@ func (a *account) reset() {
 	if a.times != nil {
 		a.times.Reset()
 	}
-	*a = account{Row: Row{RowName: a.RowName}, times: a.times, slices: a.slices[:0]}
+	*a = account{Row: Row{RowName: a.RowName}, times: a.times}
 }
 
 func (a *account) merge(b *account, digits int) {

@@ -32,8 +32,7 @@ type Ledger struct {
 	largest  Turn    // likewise
 	turns    account // one call is one turn
 	over     uint64
-	slices   []uint64          // turns of those that were cut
-	cut      uint64            // turns until then
+	cuts     []cut             // sums at the ends of the slices
 	next     int               // row whose quantiles are updated in the next turn; the last stands for turns
 	labelled bool              // goroutine labels are on
 	contexts []context.Context // labels, by row; empty after a row was named
@@ -236,7 +235,7 @@ func (l *Ledger) Reset() {
 	l.turns.reset()
 	l.turn.clear()
 	l.largest.clear()
-	l.over, l.slices, l.cut, l.next = 0, l.slices[:0], 0, 0
+	l.over, l.cuts, l.next = 0, nil, 0
 }
 
 // Merge adds the costs of another ledger of the same game. The other ledger must not be in use, and its slices must have
@@ -253,7 +252,13 @@ func (l *Ledger) Merge(from *Ledger) {
 	}
 	l.turns.merge(&from.turns, l.config.Digits)
 	l.over += from.over
-	l.mergeSlices(from)
+	for n, c := range from.cuts {
+		to := &l.cuts[n]
+		to.turns += c.turns
+		for i := range to.self {
+			to.self[i] += c.self[i]
+		}
+	}
 	if from.largest.Cost > l.largest.Cost {
 		l.largest.set(&from.largest)
 	}

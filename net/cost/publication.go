@@ -3,6 +3,7 @@ package cost
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // publish updates the quantiles of one row. After the last row, which takes less than a second, it publishes all figures.
@@ -57,7 +58,7 @@ func (l *Ledger) fill(r *Report, sliced bool) {
 		row := a.Row
 		row.Share = float64(row.Self) / available
 		if sliced {
-			row.Slices = l.slice(a)
+			row.Slices = l.slices(i)
 		}
 		rows = append(rows, row)
 	}
@@ -78,41 +79,30 @@ func (l *Ledger) appendParts(dst []Part, t *Turn) []Part {
 	return dst
 }
 
+// cut is the turns and the self time of each row up to a moment.
+type cut struct {
+	turns uint64
+	self  []time.Duration
+}
+
 // Cut ends a slice. Reports hold the cost per turn of each row in each slice, for comparisons.
 func (l *Ledger) Cut() {
-	turns := l.turns.Calls - l.cut
-	if turns == 0 {
+	c := cut{turns: l.turns.Calls}
+	if n := len(l.cuts); n > 0 && l.cuts[n-1].turns == c.turns || c.turns == 0 {
 		return
 	}
-	l.cut = l.turns.Calls
-	l.slices = append(l.slices, turns)
 	for i := range l.rows {
-		a := &l.rows[i]
-		a.slices = append(a.slices, a.Self-a.cut)
-		a.cut = a.Self
+		c.self = append(c.self, l.rows[i].Self)
 	}
+	l.cuts = append(l.cuts, c)
 }
 
-// mergeSlices adds those of another ledger, which were cut at the same moments.
-func (l *Ledger) mergeSlices(from *Ledger) {
-	for n, turns := range from.slices {
-		if n == len(l.slices) {
-			l.slices = append(l.slices, 0)
-			for i := range l.rows {
-				l.rows[i].slices = append(l.rows[i].slices, 0)
-			}
-		}
-		l.slices[n] += turns
-		for i := range l.rows {
-			l.rows[i].slices[n] += from.rows[i].slices[n]
-		}
-	}
-}
-
-// slice returns the cost of a row per turn in each slice, in ns, rounded to a tenth.
-func (l *Ledger) slice(a *account) (list []float64) {
-	for n, turns := range l.slices {
-		list = append(list, math.Round(10*float64(a.slices[n])/float64(turns))/10)
+// slices returns the cost of row i per turn in each slice, in ns, rounded to a tenth.
+func (l *Ledger) slices(i int) (list []float64) {
+	turns, self := uint64(0), time.Duration(0)
+	for _, c := range l.cuts {
+		list = append(list, math.Round(10*float64(c.self[i]-self)/float64(c.turns-turns))/10)
+		turns, self = c.turns, c.self[i]
 	}
 	return list
 }

@@ -17,7 +17,7 @@ import (
 // the turn's costs. A trace covers the last 5 s, less if they exceed 16 MiB. Any number of ledgers may share a recorder.
 //
 // There are at most 8 recordings per run, one in 10 s, and the directory holds at most 8. A new one replaces the oldest of
-// former runs, and never one of this run. A goroutine of its own writes one recording at a time, and no tick waits for it.
+// former runs, and never one of this run. A goroutine writes each recording, one at a time, and no tick waits for it.
 type Recorder struct {
 	dir      string
 	recorded func(Recording)
@@ -28,14 +28,7 @@ type Recorder struct {
 	busy    atomic.Bool // a turn is being recorded; its goroutine owns the next two fields
 	written int         // recordings of this run
 	next    time.Time   // when the next recording may begin
-
-	slowTurns chan slowTurn
-	done      sync.WaitGroup
-}
-
-type slowTurn struct {
-	ledger *Ledger
-	turn   Turn
+	done    sync.WaitGroup
 }
 
 // Recording describes the files about a slow turn.
@@ -49,10 +42,10 @@ type Recording struct {
 }
 
 // NewRecorder starts a flight recorder. A process can have one at a time. Close ends it. The files slow-001.trace,
-// slow-001.txt and so on are written into dir, which is made if it does not exist. recorded receives each recording, on the
-// recorder's goroutine. Optional.
+// slow-001.txt and so on are written into dir, which is made if it does not exist. recorded receives each recording, on a
+// goroutine of its own. Optional.
 func NewRecorder(dir string, recorded func(Recording)) (*Recorder, error) {
-	r := &Recorder{dir: dir, recorded: recorded, files: 8, interval: 10 * time.Second, slowTurns: make(chan slowTurn, 1),
+	r := &Recorder{dir: dir, recorded: recorded, files: 8, interval: 10 * time.Second,
 		flight: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 5 * time.Second, MaxBytes: 16 << 20})}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -60,7 +53,6 @@ func NewRecorder(dir string, recorded func(Recording)) (*Recorder, error) {
 	if err := r.flight.Start(); err != nil {
 		return nil, fmt.Errorf("cost: no flight recorder: %w", err)
 	}
-	r.done.Go(r.run)
 	return r, nil
 }
 
@@ -75,33 +67,27 @@ func (r *Recorder) base(number int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("slow-%03d", number))
 }
 
-func (r *Recorder) numbers() (list []int, err error) {
+// place returns the path of the next recording's files without suffix. It removes the oldest recordings until there is room
+// for one more: those of former runs, since this run writes no more than there is room for.
+func (r *Recorder) place() (base string, err error) {
 	entries, err := os.ReadDir(r.dir)
+	var list []int // numbers of the recordings
 	for _, e := range entries {
 		number := 0
-		if n, _ := fmt.Sscanf(e.Name(), "slow-%d.", &number); n != 1 || number < 1 {
-			continue
-		}
-		if base := filepath.Base(r.base(number)); e.Name() == base+traceSuffix || e.Name() == base+tableSuffix {
+		_, _ = fmt.Sscanf(e.Name(), "slow-%d.", &number)
+		if base := filepath.Base(r.base(number)); number > 0 && (e.Name() == base+traceSuffix || e.Name() == base+tableSuffix) {
 			list = append(list, number)
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list), err
-}
-
-// place returns the path of the next recording's files without suffix. It removes the oldest recordings until there is room
-// for one more: those of former runs, since this run writes no more than there is room for.
-func (r *Recorder) place() (base string, err error) {
-	list, err := r.numbers()
+	list = slices.Compact(list)
 	next := 1
 	if n := len(list); n > 0 {
 		next = list[n-1] + 1
 	}
 	for ; len(list) >= r.files; list = list[1:] {
-		old := r.base(list[0])
-		for _, path := range []string{old + traceSuffix, old + tableSuffix} {
-			if e := os.Remove(path); e != nil && !errors.Is(e, fs.ErrNotExist) {
+		for _, suffix := range []string{traceSuffix, tableSuffix} {
+			if e := os.Remove(r.base(list[0]) + suffix); !errors.Is(e, fs.ErrNotExist) {
 				err = errors.Join(err, e)
 			}
 		}
@@ -109,7 +95,7 @@ func (r *Recorder) place() (base string, err error) {
 	return r.base(next), err
 }
 
-// slow requests a recording of the ledger's turn, unless the bounds on recordings forbid it.
+// slow records the ledger's turn, unless the bounds on recordings forbid it.
 func (r *Recorder) slow(l *Ledger) {
 	if !r.busy.CompareAndSwap(false, true) {
 		return
@@ -122,27 +108,23 @@ func (r *Recorder) slow(l *Ledger) {
 	r.next = now.Add(r.interval)
 	turn := l.turn
 	turn.Parts = l.appendParts(nil, &l.turn)
-	r.slowTurns <- slowTurn{l, turn} // has room: no recording is being written
-}
-
-func (r *Recorder) run() {
-	for s := range r.slowTurns {
-		written := r.write(s)
+	r.done.Go(func() {
+		written := r.write(l, turn)
 		r.busy.Store(false)
 		if r.recorded != nil {
 			r.recorded(written)
 		}
-	}
+	})
 }
 
 // write writes one recording: the table first, since it is smaller.
-func (r *Recorder) write(s slowTurn) Recording {
+func (r *Recorder) write(l *Ledger, turn Turn) Recording {
 	base, err := r.place()
-	latest := s.ledger.Latest()
-	w := Recording{Name: latest.Name, Turn: s.turn, Budget: latest.Budget, Trace: base + traceSuffix, Table: base + tableSuffix, Err: err}
+	latest := l.Latest()
+	w := Recording{Name: latest.Name, Turn: turn, Budget: latest.Budget, Trace: base + traceSuffix, Table: base + tableSuffix}
 	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", w.Name,
 		time.Now().UTC().Format(time.RFC3339), Short(w.Budget), w.Turn.Text(), latest.Text())
-	w.Err = errors.Join(w.Err, os.WriteFile(w.Table, []byte(text), 0o644))
+	w.Err = errors.Join(err, os.WriteFile(w.Table, []byte(text), 0o644))
 	if err := r.trace(w.Trace); err != nil {
 		w.Trace, w.Err = "", errors.Join(w.Err, err)
 	}
@@ -164,7 +146,6 @@ func (r *Recorder) trace(path string) error {
 
 // Close ends the recorder after the running recording is written. No ledger may use the recorder any more.
 func (r *Recorder) Close() {
-	close(r.slowTurns)
 	r.done.Wait()
 	r.flight.Stop()
 }

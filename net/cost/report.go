@@ -99,38 +99,6 @@ func (r *Report) Row(phase, system string) *Row {
 	return nil
 }
 
-// SystemCost is the cost of a system in both of its rows.
-type SystemCost struct {
-	System string        `json:"system"`
-	Self   time.Duration `json:"self_ns"`
-	Share  float64       `json:"share"`
-	Again  float64       `json:"again"` // the part of it that was resimulation, in [0, 1]
-}
-
-// Dearest returns the n most expensive systems of the game, the most expensive first.
-func (r *Report) Dearest(n int) (list []SystemCost) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if row.Phase != PhaseForward && row.Phase != PhaseAgain || row.System == "" {
-			continue
-		}
-		at := slices.IndexFunc(list, func(s SystemCost) bool { return s.System == row.System })
-		if at < 0 {
-			at, list = len(list), append(list, SystemCost{System: row.System})
-		}
-		list[at].Self += row.Self
-		list[at].Share += row.Share
-		if row.Phase == PhaseAgain {
-			list[at].Again = float64(row.Self)
-		}
-	}
-	for i := range list {
-		list[i].Again /= float64(max(list[i].Self, 1))
-	}
-	slices.SortStableFunc(list, func(a, b SystemCost) int { return cmp.Compare(b.Self, a.Self) })
-	return list[:min(n, len(list))]
-}
-
 // Line returns the cost of turns and the most expensive rows in one line.
 func (r *Report) Line() string {
 	if r.Turns == 0 {

@@ -48,9 +48,9 @@ func CheckLoads(names []string, old, new *File) error {
 // allRows is the confidence of all verdicts together.
 const allRows = 0.95
 
-// Compare compares all rows of both sides. speed is the time of reference in the new file, divided by the old one; new costs
-// are divided by it. A row is worse if its cost has grown by more than limit with confidence; 0.1 is 10 %. It fails if the
-// files have different numbers of slices.
+// Compare compares all rows of both sides: those of the new file, then those that only the old one has. speed is the time of
+// reference in the new file, divided by the old one; new costs are divided by it. A row is worse if its cost has grown by
+// more than limit with confidence; 0.1 is 10 %. It fails if the files have different numbers of slices.
 func Compare(old, new *File, limit float64) (rows []comparedRow, speed float64, err error) {
 	speed = 1
 	if was, is := Median(old.Reference), Median(new.Reference); was > 0 && is > 0 {
@@ -58,67 +58,55 @@ func Compare(old, new *File, limit float64) (rows []comparedRow, speed float64, 
 	}
 	// Bonferroni correction: the error of all rows together is at most 1 - allRows.
 	confidence := 1 - (1-allRows)/float64(max(len(new.Server.Rows)+len(new.Client.Rows), 1))
-	rows, err = compareSide(nil, "server", &old.Server, &new.Server, speed, confidence)
-	if err == nil {
-		rows, err = compareSide(rows, "client", &old.Client, &new.Client, speed, confidence)
-	}
-	for i := range rows {
-		r := &rows[i]
-		switch {
-		case r.OldCalls == 0:
-			r.Verdict = "new"
-		case r.NewCalls == 0:
-			r.Verdict = "gone"
-		case r.Median > 0 && !r.Uncertain && r.Low > 1+limit:
-			r.Verdict = "worse"
-		case r.Median > 0 && !r.Uncertain && r.High < 1/(1+limit):
-			r.Verdict = "better"
-		}
-	}
-	return rows, speed, err
-}
-
-// compareSide appends the rows of the new report, and then those that only the old one has.
-func compareSide(rows []comparedRow, side string, old, new *cost.Report, speed, confidence float64) ([]comparedRow, error) {
-	for i := range new.Rows {
-		n := &new.Rows[i]
-		r := comparedRow{Side: side, RowName: n.RowName, New: perTurn(new, n) / speed, NewCalls: callsPerTurn(new, n)}
-		if o := old.Row(n.Phase, n.System); o != nil {
-			if len(o.Slices) != len(n.Slices) {
-				return nil, fmt.Errorf("%s has %d slices in one file and %d in the other: compare runs of the same length", r.Label(), len(o.Slices), len(n.Slices))
+	for i, side := range [...]string{"server", "client"} {
+		before, now := old.Reports()[i], new.Reports()[i]
+		for _, row := range slices.Concat(now.Rows, before.Rows) {
+			o, n := before.Row(row.Phase, row.System), now.Row(row.Phase, row.System)
+			r := comparedRow{Side: side, RowName: row.RowName}
+			if slices.ContainsFunc(rows, func(x comparedRow) bool { return x.Side == side && x.RowName == r.RowName }) {
+				continue
 			}
-			r.Old, r.OldCalls = perTurn(old, o), callsPerTurn(old, o)
-			r.compare(o.Slices, n.Slices, speed, confidence)
+			if o != nil {
+				r.Old, r.OldCalls = perTurn(before, o), callsPerTurn(before, o)
+			}
+			if n != nil {
+				r.New, r.NewCalls = perTurn(now, n)/speed, callsPerTurn(now, n)
+			}
+			switch {
+			case o == nil:
+				r.Verdict = "new"
+			case n == nil:
+				r.Verdict = "gone"
+			case len(o.Slices) != len(n.Slices):
+				return nil, 0, fmt.Errorf("%s has %d slices in one file and %d in the other: compare runs of the same length", r.Label(), len(o.Slices), len(n.Slices))
+			default:
+				r.compare(o.Slices, n.Slices, speed, confidence, limit)
+			}
+			rows = append(rows, r)
 		}
-		rows = append(rows, r)
 	}
-	for i := range old.Rows {
-		if o := &old.Rows[i]; new.Row(o.Phase, o.System) == nil {
-			rows = append(rows, comparedRow{Side: side, RowName: o.RowName, Old: perTurn(old, o), OldCalls: callsPerTurn(old, o)})
-		}
-	}
-	return rows, nil
+	return rows, speed, nil
 }
 
 func callsPerTurn(r *cost.Report, row *cost.Row) float64 {
 	return float64(row.Calls) / float64(max(r.Turns, 1))
 }
 
-// group is the number of slices in one sample of a comparison. The sample is the median of their ratios, so a pause of the
+// sampled is the number of slices in one sample of a comparison. The sample is the median of their ratios, so a pause of the
 // machine in one or two of them does not count.
-const group = 5
+const sampled = 5
 
 // compare sets the ratio to the median of the samples. Slice i of both files is the same part of the same match, so
 // differences between parts of a match cancel out. The confidence interval is the distribution-free one of a median by order
 // statistics (golang.org/x/perf/benchmath, AssumeNothing; Conover, Practical Nonparametric Statistics, 3rd edition, 3.2). It
 // does not cover a machine whose speed during one whole run differs from speed.
-func (r *comparedRow) compare(old, new []float64, speed, confidence float64) {
+func (r *comparedRow) compare(old, new []float64, speed, confidence, limit float64) {
 	var ratios, some []float64
 	for i := range new {
 		if old[i] > 0 && new[i] > 0 {
 			some = append(some, new[i]/speed/old[i])
 		}
-		if i%group == group-1 && len(some) > 0 {
+		if i%sampled == sampled-1 && len(some) > 0 {
 			ratios, some = append(ratios, Median(some)), some[:0]
 		}
 	}
@@ -128,8 +116,13 @@ func (r *comparedRow) compare(old, new []float64, speed, confidence float64) {
 	}
 	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), confidence)
 	r.Median, r.Low, r.High, r.Uncertain = s.Center, s.Lo, s.Hi, len(s.Warnings) > 0
-	if r.Uncertain {
+	switch {
+	case r.Uncertain:
 		r.Low, r.High = slices.Min(ratios), slices.Max(ratios)
+	case r.Low > 1+limit:
+		r.Verdict = "worse"
+	case r.High < 1/(1+limit):
+		r.Verdict = "better"
 	}
 }
 

@@ -25,7 +25,7 @@ func synthetic(seed uint64, n int, factor, noise float64) *cost.Report {
 // compared compares two files of one side. The new machine takes speed times as long for constant work. The other rows
 // make the confidence of each 99.9 %.
 func compared(old, new *cost.Report, speed, limit float64) ([]comparedRow, error) {
-	a, b := &File{Server: *old, Reference: []float64{1}}, &File{Server: *new, Reference: []float64{speed}}
+	a, b := &File{Sides: Sides{Server: *old}, Reference: []float64{1}}, &File{Sides: Sides{Server: *new}, Reference: []float64{speed}}
 	for range 49 {
 		b.Client.Rows = append(b.Client.Rows, cost.Row{})
 	}
@@ -120,5 +120,20 @@ func TestAPauseOfTheMachineIsNotASlowdown(t *testing.T) {
 	}
 	if r := ratioOf(t, old, new, 1, 0.02); r.Verdict != "" {
 		t.Errorf("with another run: %+v", r)
+	}
+}
+
+// The most expensive systems of the game are listed with their costs in both directions. Those of a strategy are not among
+// them.
+func TestTheMostExpensiveSystemsCountForwardAndAgain(t *testing.T) {
+	r := &cost.Report{}
+	for _, row := range []cost.Row{{RowName: cost.RowName{Phase: "frame"}, Self: 9000}, {RowName: cost.RowName{Phase: "simulate", System: "move"}, Self: 1600},
+		{RowName: cost.RowName{Phase: "simulate", System: "rockets"}, Self: 1700}, {RowName: cost.RowName{Phase: "resimulate", System: "move"}, Self: 1200},
+		{RowName: cost.RowName{Phase: "resimulate", System: "rockets"}, Self: 1400}, {RowName: cost.RowName{Phase: "send", System: "rockets"}, Self: 5000}} {
+		r.Rows = append(r.Rows, row)
+	}
+	list := Dearest(r)
+	if len(list) != 2 || list[0].System != "rockets" || list[0].Self != 3100 || list[1].Self != 2800 || list[0].Again != 1400./3100 {
+		t.Errorf("%+v", list)
 	}
 }

@@ -16,13 +16,21 @@ import (
 
 // File is the file that --out writes and --compare reads.
 type File struct {
-	Load      Load        `json:"load"`
-	Machine   string      `json:"machine"`
-	Runs      int         `json:"runs"`
-	Reference []float64   `json:"reference_ns"` // of reference, after each slice
-	Server    cost.Report `json:"server"`
-	Client    cost.Report `json:"client"` // the mean of all clients
+	Load      Load      `json:"load"`
+	Machine   string    `json:"machine"`
+	Runs      int       `json:"runs"`
+	Reference []float64 `json:"reference_ns"` // of reference, after each slice
+	Sides
 }
+
+// Sides are the reports of one run.
+type Sides struct {
+	Server cost.Report `json:"server"`
+	Client cost.Report `json:"client"` // the mean of all clients
+}
+
+// Reports returns the server's report and the clients'.
+func (s *Sides) Reports() [2]*cost.Report { return [2]*cost.Report{&s.Server, &s.Client} }
 
 // Load describes the load of a measurement. Only measurements of equal loads can be compared.
 type Load struct {
@@ -59,14 +67,10 @@ func Write(path string, f *File) error {
 	return os.WriteFile(path, append(text, '\n'), 0o666)
 }
 
-// Sides are the reports of one run.
-type Sides struct{ Server, Client cost.Report }
-
 // Merge stores the run that was fastest in total, with the fastest run of each part of the match.
 func (f *File) Merge(played []Sides) {
 	busy := func(s Sides) time.Duration { return s.Server.Busy + s.Client.Busy }
-	best := slices.MinFunc(played, func(a, b Sides) int { return cmp.Compare(busy(a), busy(b)) })
-	f.Runs, f.Server, f.Client = len(played), best.Server, best.Client
+	f.Runs, f.Sides = len(played), slices.MinFunc(played, func(a, b Sides) int { return cmp.Compare(busy(a), busy(b)) })
 	for i := range played {
 		least(&f.Server, &played[i].Server)
 		least(&f.Client, &played[i].Client)

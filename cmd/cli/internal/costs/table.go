@@ -1,7 +1,9 @@
 package costs
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,58 +14,105 @@ import (
 	"tendon/net/cost"
 )
 
+// group is a phase of the engine, or a system in all its rows.
+type group struct {
+	name         string
+	engine, game bool             // it is a phase, or a system of the game; neither: a system of the strategy
+	self         [3]time.Duration // of the engine, of a system, of a system that is resimulated
+	share        float64
+}
+
+func (g *group) total() time.Duration { return g.self[0] + g.self[1] + g.self[2] }
+
+// groups returns the phases and systems of a report, the most expensive first.
+func groups(r *cost.Report) (list []group) {
+	for i := range r.Rows {
+		row, kind := &r.Rows[i], 1
+		switch {
+		case row.System == "":
+			kind = 0
+		case row.Phase == cost.PhaseAgain:
+			kind = 2
+		}
+		g := group{name: cmp.Or(row.System, row.Phase), engine: kind == 0, game: kind == 2 || kind == 1 && row.Phase == cost.PhaseForward}
+		at := slices.IndexFunc(list, func(o group) bool { return o.name == g.name && o.engine == g.engine && o.game == g.game })
+		if at < 0 {
+			at, list = len(list), append(list, g)
+		}
+		list[at].self[kind] += row.Self
+		list[at].share += row.Share
+	}
+	slices.SortStableFunc(list, func(a, b group) int { return cmp.Compare(b.total(), a.total()) })
+	return list
+}
+
+// SystemCost is the cost of a system of the game in both of its rows.
+type SystemCost struct {
+	System string        `json:"system"`
+	Self   time.Duration `json:"self_ns"`
+	Share  float64       `json:"share"`
+	Again  float64       `json:"again"` // the part of it that was resimulation, in [0, 1]
+}
+
+// Dearest returns the three most expensive systems of the game, the most expensive first.
+func Dearest(r *cost.Report) (list []SystemCost) {
+	for _, g := range groups(r) {
+		if g.game && len(list) < 3 {
+			list = append(list, SystemCost{g.name, g.total(), g.share, float64(g.self[2]) / float64(max(g.total(), 1))})
+		}
+	}
+	return list
+}
+
 // Render returns the tables of both sides, the most expensive systems, and the parts of the largest turns.
 func Render(f *File, allocs bool) string {
 	var b strings.Builder
-	for _, r := range []*cost.Report{&f.Server, &f.Client} {
+	for _, r := range f.Reports() {
 		b.WriteString(renderReport(r, allocs))
 	}
-	for _, r := range []*cost.Report{&f.Server, &f.Client} {
+	for _, r := range f.Reports() {
 		fmt.Fprintf(&b, "\n%s\n", r.Line())
-		for i, s := range r.Dearest(3) {
+		for i, s := range Dearest(r) {
 			fmt.Fprintf(&b, "  %d. %s: %s per turn, %.2f %% of the tick, %.0f %% of it resimulated\n", i+1, s.System,
 				cost.Short(s.Self/time.Duration(max(r.Turns, 1))), 100*s.Share, 100*s.Again)
 		}
-		fmt.Fprintf(&b, "its largest turn: %s", firstLines(r.Largest.Text(), 8))
+		lines := strings.SplitAfterN(r.Largest.Text(), "\n", 9)
+		fmt.Fprintf(&b, "its largest turn: %s", strings.Join(lines[:min(8, len(lines))], ""))
 	}
 	return b.String()
 }
 
-func firstLines(lines string, most int) string {
-	list := strings.SplitAfter(lines, "\n")
-	return strings.Join(list[:min(most, len(list))], "")
-}
-
 func renderReport(r *cost.Report, allocs bool) string {
 	t := app.NewTable(r.Name)
-	header := table.Row{}
-	for _, name := range cost.Header {
-		header = append(header, name)
-	}
+	header := row(cost.Header)
 	if allocs {
 		header = append(header, "allocs/call", "bytes/call")
 	}
 	t.AppendHeader(header)
-	columns := make([]table.ColumnConfig, len(header))
-	for i := range columns {
-		columns[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight}
+	columns := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft}}
+	for i := range header[1:] {
+		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight})
 	}
-	columns[0].Align = text.AlignLeft
 	t.SetColumnConfigs(columns)
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		if i > 0 && (row.System != "") != (r.Rows[i-1].System != "") || i > 0 && row.System != "" && row.Phase != r.Rows[i-1].Phase {
+		x := &r.Rows[i]
+		if i > 0 && ((x.System == "") != (r.Rows[i-1].System == "") || x.System != "" && x.Phase != r.Rows[i-1].Phase) {
 			t.AppendSeparator()
 		}
-		line := table.Row{}
-		for _, cell := range r.Cells(row) {
-			line = append(line, cell)
-		}
+		line := row(r.Cells(x))
 		if allocs {
-			line = append(line, fmt.Sprintf("%.2f", float64(row.Allocs)/float64(row.Calls)), fmt.Sprintf("%.1f", float64(row.AllocBytes)/float64(row.Calls)))
+			line = append(line, fmt.Sprintf("%.2f", float64(x.Allocs)/float64(x.Calls)), fmt.Sprintf("%.1f", float64(x.AllocBytes)/float64(x.Calls)))
 		}
 		t.AppendRow(line)
 	}
 	t.SetCaption("%s", cost.Explained)
 	return t.Render() + "\n"
+}
+
+// row returns cells as a line of a table.
+func row(cells []string) (line table.Row) {
+	for _, c := range cells {
+		line = append(line, c)
+	}
+	return line
 }

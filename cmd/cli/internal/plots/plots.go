@@ -12,15 +12,23 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Colours are colours that people with colour blindness can distinguish (Okabe and Ito).
-var Colours = []color.Color{
+// colours are those that people with colour blindness can distinguish (Okabe and Ito).
+var colours = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
 	color.RGBA{86, 180, 233, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{90, 90, 90, 255},
 }
 
-// New returns an empty plot in the style of all plots.
-func New() *plot.Plot {
+// Series are the values of one line, or of one colour of bars.
+type Series struct {
+	Name   string
+	Colour int // of colours, which repeat
+	Values []float64
+}
+
+// newPlot returns an empty plot in the style of all plots.
+func newPlot(title string) *plot.Plot {
 	p := plot.New()
+	p.Title.Text = title
 	p.Legend.Top = true
 	p.Legend.Padding = vg.Points(2)
 	p.Title.Padding = vg.Points(6)
@@ -28,20 +36,83 @@ func New() *plot.Plot {
 	return p
 }
 
-// AddLine draws the i-th line of a plot, with its name in the legend.
-func AddLine(p *plot.Plot, i int, name string, points plotter.XYs) error {
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return err
+// Lines returns a plot of values at the moments first, first + step and so on. Empty series are left out.
+func Lines(title, x, y string, first, step float64, series []Series) (*plot.Plot, error) {
+	p := newPlot(title)
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	for _, s := range series {
+		if len(s.Values) == 0 {
+			continue
+		}
+		points := make(plotter.XYs, len(s.Values))
+		for i, v := range s.Values {
+			points[i] = plotter.XY{X: first + step*float64(i), Y: v}
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width = colours[s.Colour%len(colours)], vg.Points(1.5)
+		p.Add(line)
+		p.Legend.Add(s.Name, line)
 	}
-	line.Color, line.Width = Colours[i%len(Colours)], vg.Points(1.5)
-	p.Add(line)
-	p.Legend.Add(name, line)
-	return nil
+	leaveRoom(p)
+	return p, nil
 }
 
-// LeaveRoom puts the legend above what is drawn.
-func LeaveRoom(p *plot.Plot) {
+// Columns returns a plot with the values of all series side by side, for each of the names.
+func Columns(title, y string, names []string, series []Series) (*plot.Plot, error) {
+	p := newPlot(title)
+	p.Y.Label.Text = y
+	width := vg.Points(44 / float64(max(len(series), 1)))
+	for i, s := range series {
+		_, err := addBars(p, s, width, func(c *plotter.BarChart) {
+			c.Offset = width * vg.Length(float64(i)-float64(len(series)-1)/2)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
+	leaveRoom(p)
+	return p, nil
+}
+
+// Stacks returns a plot with the values of all series in one horizontal bar, for each of the names from below.
+func Stacks(title, x string, names []string, series []Series) (*plot.Plot, error) {
+	p := newPlot(title)
+	p.X.Label.Text, p.Legend.Top = x, false
+	var below *plotter.BarChart
+	for _, s := range series {
+		bars, err := addBars(p, s, vg.Points(10), func(c *plotter.BarChart) {
+			if c.Horizontal = true; below != nil {
+				c.StackOn(below)
+			}
+		})
+		if below = bars; err != nil {
+			return nil, err
+		}
+	}
+	p.NominalY(names...)
+	return p, nil
+}
+
+// addBars draws a series after place has placed its bars.
+func addBars(p *plot.Plot, s Series, width vg.Length, place func(*plotter.BarChart)) (*plotter.BarChart, error) {
+	bars, err := plotter.NewBarChart(plotter.Values(s.Values), width)
+	if err != nil {
+		return nil, err
+	}
+	bars.Color, bars.LineStyle.Width = colours[s.Colour%len(colours)], 0
+	place(bars)
+	p.Add(bars)
+	p.Legend.Add(s.Name, bars)
+	return bars, nil
+}
+
+// leaveRoom puts the legend above the plotted values.
+func leaveRoom(p *plot.Plot) {
 	p.Y.Min = min(p.Y.Min, 0)
 	p.Y.Max = max(p.Y.Max, tinyPlot)
 	p.Y.Max += (p.Y.Max - p.Y.Min) * 0.35

@@ -2,6 +2,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/syncflags"
-	"tendon/ecs"
 	"tendon/net/lab"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -117,11 +117,10 @@ func (v *Verb) files(tables, report []byte) (list []file) {
 // prepare checks, before minutes of work, that the results can be written.
 func (v *Verb) prepare() error {
 	for _, f := range v.files(nil, nil) {
-		err := app.Writable(filepath.Dir(f.path))
-		if err == nil {
-			err = app.Replaceable(f.path)
+		if err := app.Writable(filepath.Dir(f.path)); err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
 		}
-		if err != nil {
+		if err := app.Replaceable(f.path); err != nil {
 			return fmt.Errorf("%s: %w", f.flag, err)
 		}
 	}
@@ -130,27 +129,18 @@ func (v *Verb) prepare() error {
 
 // config returns what the flags describe.
 func (v *Verb) config(a *app.App) (c lab.Config, err error) {
-	v.Seed = app.ChooseSeed(v.Seed)
-	if v.Jobs == 0 {
-		v.Jobs = runtime.GOMAXPROCS(0)
-	}
-	c = lab.Config{Game: a.Game, Players: v.Players, For: v.For, Settle: v.Settle, Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Judged: v.Gates, Jobs: v.Jobs}
-	if v.Settle == 0 {
-		c.Settle = -1
-	}
+	v.Seed, v.Jobs = app.ChooseSeed(v.Seed), cmp.Or(v.Jobs, runtime.GOMAXPROCS(0))
+	c = lab.Config{Game: a.Game, Players: v.Players, For: v.For, Settle: cmp.Or(v.Settle, -1), Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Judged: v.Gates, Jobs: v.Jobs}
 	switch {
 	case v.Bots && a.Game.Bot == nil:
 		return c, errors.New("--bots: the game has no Bot: leave --bots out, or set ecs.Game.Bot")
-	case v.Players < 0 || v.Players > a.Game.MaxPlayers:
-		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.Game.MaxPlayers)
-	case v.For < time.Second || v.For > time.Hour:
-		return c, fmt.Errorf("--for %v: give 1s to 1h", v.For)
-	case v.Settle < 0 || v.Settle > time.Hour:
-		return c, fmt.Errorf("--settle %v: give 0s to 1h", v.Settle)
 	case !(v.Snap > 0):
 		return c, fmt.Errorf("--snap %g: give a length above 0", v.Snap)
-	case v.Jobs < 1 || v.Jobs > 64:
-		return c, fmt.Errorf("--jobs %d: give 1 to 64, or 0", v.Jobs)
+	}
+	err = cmp.Or(app.InRange("--players", v.Players, 0, a.Game.MaxPlayers), app.InRange("--for", v.For, time.Second, time.Hour),
+		app.InRange("--settle", v.Settle, 0, time.Hour), app.InRange("--jobs", v.Jobs, 1, 64))
+	if err != nil {
+		return c, err
 	}
 	if c.Strategies, err = chosenStrategies(v.Sync); err != nil {
 		return c, err
@@ -162,70 +152,78 @@ func (v *Verb) config(a *app.App) (c lab.Config, err error) {
 // everything selects all strategies or profiles in --sync and --net.
 const everything = "all"
 
-// chosenStrategies returns the strategies that --sync names, in its order, each once.
-func chosenStrategies(names string) (list []systems.Strategy, err error) {
+// chosen returns the members of a list that a flag names, in its order, each once. find returns the indices of the first and
+// the last that a name is for.
+func chosen[T any](names string, list []T, find func(name string) (first, last int, err error)) ([]T, error) {
 	if names == everything {
-		return syncflags.All, nil
+		return list, nil
 	}
+	var of []T
+	seen := map[int]bool{}
 	for name := range strings.SplitSeq(names, ",") {
-		named := func(s systems.Strategy) bool { return s.Name == strings.TrimSpace(name) }
-		i := slices.IndexFunc(syncflags.All, named)
-		if i < 0 {
-			known := everything
-			for _, s := range syncflags.All {
-				known += " " + s.Name
-			}
-			return nil, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
+		first, last, err := find(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
 		}
-		if !slices.ContainsFunc(list, named) {
-			list = append(list, syncflags.All[i])
+		for i := first; i <= last; i++ {
+			if !seen[i] {
+				seen[i], of = true, append(of, list[i])
+			}
 		}
 	}
-	return list, nil
+	return of, nil
 }
 
-// chosenProfiles returns the profiles that --net names, in its order, each once.
-func chosenProfiles(names string) (list []simnet.Profile, err error) {
+// chosenStrategies returns the strategies that --sync names.
+func chosenStrategies(names string) ([]systems.Strategy, error) {
+	return chosen(names, syncflags.All, func(name string) (first, last int, err error) {
+		known := everything
+		for i, s := range syncflags.All {
+			if s.Name == name {
+				return i, i, nil
+			}
+			known += " " + s.Name
+		}
+		return 0, 0, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
+	})
+}
+
+// chosenProfiles returns the profiles that --net names.
+func chosenProfiles(names string) ([]simnet.Profile, error) {
 	standard := simnet.Profiles()
-	if names == everything {
-		return standard, nil
+	index := func(name string) (int, error) {
+		p, ok := simnet.ByName(strings.TrimSpace(name))
+		if !ok {
+			return 0, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, name)
+		}
+		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
 	}
-	for name := range strings.SplitSeq(names, ",") {
-		first, last, isRange := strings.Cut(name, "..")
-		if !isRange {
-			last = first
+	return chosen(names, standard, func(name string) (first, last int, err error) {
+		from, to, isRange := strings.Cut(name, "..")
+		if first, err = index(from); err != nil || !isRange {
+			return first, first, err
 		}
-		var ends [2]int
-		for i, end := range [...]string{first, last} {
-			p, ok := simnet.ByName(strings.TrimSpace(end))
-			if !ok {
-				return nil, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, end)
-			}
-			ends[i] = slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name })
+		if last, err = index(to); err == nil && first > last {
+			err = fmt.Errorf("--net %s: %s ends before it begins: write %s..%s", names, name, to, from)
 		}
-		if ends[0] > ends[1] {
-			return nil, fmt.Errorf("--net %s: %s ends before it begins: write %s..%s", names, name, last, first)
-		}
-		for _, p := range standard[ends[0] : ends[1]+1] {
-			if !slices.ContainsFunc(list, func(s simnet.Profile) bool { return s.Name == p.Name }) {
-				list = append(list, p)
-			}
-		}
-	}
-	return list, nil
+		return first, last, err
+	})
 }
 
 // show prints, writes and emits a report.
 func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) error {
 	verdicts := lab.Judge(r)
+	page := fmt.Sprintf("# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n",
+		a.Game.Name, r.Players, r.Seconds, a.Game.TickRate, r.Script, r.Seed)
 	for _, t := range labTables(r, verdicts) {
 		a.Print(t.Render() + "\n")
+		page += "\n" + t.RenderMarkdown() + "\n"
 	}
 	report, err := json.MarshalIndent(app.Fields{"report": r, "gates": verdicts}, "", "\t")
 	if err != nil {
 		return err
 	}
-	for _, f := range v.files([]byte(labPage(a.Game, r, verdicts)), append(report, '\n')) {
+	for _, f := range v.files([]byte(page), append(report, '\n')) {
 		if err := os.WriteFile(f.path, f.content, 0o666); err != nil {
 			return fmt.Errorf("%s: %w", f.flag, err)
 		}
@@ -255,15 +253,20 @@ func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matche
 			broken = fmt.Sprintf("%s on %s: %s", x.Strategy, x.Profile, x.Failed)
 		}
 	}
+	var missed []string // gates, without a known reason
+	for i := range verdicts {
+		if g := &verdicts[i]; g.Missed() {
+			missed = append(missed, fmt.Sprintf("%s on %s, %s: %.4g, at most %.4g", g.Strategy, g.Profile, g.Measure, g.Value, g.Most))
+		}
+	}
 	factor := float64(measured) * r.Seconds / max(took.Seconds(), 1e-3)
 	a.Emit("result", app.Fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "gates_not_judged": lab.Unjudged(r),
 		"took_s": took.Seconds(), "factor_of_real_time": factor})
 	if len(r.Results) < matches {
 		a.Logf("stopped early: %d of %s were played", len(r.Results), app.Counted(matches, "match", "matches"))
 	}
-	missed := missedGates(verdicts)
-	if missed != "" {
-		a.Logf("MISSED: %s", missed)
+	if len(missed) > 0 {
+		a.Logf("MISSED: %s", strings.Join(missed, "; "))
 	}
 	switch {
 	case desyncs > 0:
@@ -272,20 +275,9 @@ func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matche
 		return fmt.Errorf("%w: not every match could be measured, seed %d; %s", app.ErrFailed, v.Seed, broken)
 	case measured == 0:
 		return fmt.Errorf("%w: no match could be measured, seed %d; %s", app.ErrFailed, v.Seed, r.Results[0].Failed)
-	case v.Gates && missed != "":
+	case v.Gates && len(missed) > 0:
 		return fmt.Errorf("%w: a gate is missed, seed %d", app.ErrFailed, v.Seed)
 	}
 	a.Logf("%s measured in %v, %.3g times real time; seed %d", app.Counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
 	return nil
-}
-
-// labPage returns the tables as Markdown, with the settings of the run.
-func labPage(g *ecs.Game, r *lab.Report, verdicts []lab.Verdict) string {
-	var page strings.Builder
-	fmt.Fprintf(&page, "# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n", g.Name,
-		r.Players, r.Seconds, g.TickRate, r.Script, r.Seed)
-	for _, t := range labTables(r, verdicts) {
-		page.WriteString("\n" + t.RenderMarkdown() + "\n")
-	}
-	return page.String()
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -36,9 +37,7 @@ func (v *Verb) page(a *app.App) error {
 		}
 	}
 	s := labpage.Usual(app.ChooseSeed(v.Seed))
-	if v.Players != 0 {
-		s.Players = v.Players
-	}
+	s.Players = cmp.Or(v.Players, s.Players)
 	if v.Sync != everything {
 		chosen, err := chosenStrategies(v.Sync)
 		if err != nil {

@@ -1,12 +1,11 @@
 package lab
 
 import (
-	"fmt"
+	"cmp"
 	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
 	"tendon/cmd/cli/internal/plots"
@@ -42,38 +41,8 @@ var labLines = []struct {
 
 // plotLab writes all plots into a directory, each as PNG and as SVG.
 func plotLab(r *lab.Report, dir string) error {
-	strategies, nets, results := axes(r)
-	if len(nets) == 0 {
-		return nil
-	}
-	for _, b := range labBars {
-		p, err := barPlot(results, strategies, nets, b.value)
-		if err != nil {
-			return err
-		}
-		p.Title.Text, p.Y.Label.Text = b.title, b.unit
-		if err := save(p, len(nets), filepath.Join(dir, b.file)); err != nil {
-			return err
-		}
-	}
-	for _, l := range labLines {
-		for _, net := range nets {
-			p, err := linePlot(results, strategies, net, l.value)
-			if err != nil {
-				return err
-			}
-			p.Title.Text, p.Y.Label.Text, p.X.Label.Text = l.title+", "+net, l.unit, "s"
-			if err := save(p, 4, filepath.Join(dir, fmt.Sprintf("%s-%s", l.file, net))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// axes returns the strategies and profiles that were measured, in their order, and the results by both.
-func axes(r *lab.Report) (strategies, nets []string, results map[[2]string]*lab.Result) {
-	results = map[[2]string]*lab.Result{}
+	var strategies, nets []string // that were measured, in their order
+	results := map[[2]string]*lab.Result{}
 	for i := range r.Results {
 		x := &r.Results[i]
 		if x.Failed != "" {
@@ -87,54 +56,41 @@ func axes(r *lab.Report) (strategies, nets []string, results map[[2]string]*lab.
 			nets = append(nets, x.Profile)
 		}
 	}
-	return strategies, nets, results
-}
-
-func barPlot(results map[[2]string]*lab.Result, strategies, nets []string, value func(*lab.Result) float64) (*plot.Plot, error) {
-	p := plots.New()
-	width := vg.Points(44 / float64(max(len(strategies), 1)))
-	for i, s := range strategies {
-		values := make(plotter.Values, len(nets))
-		for n, net := range nets {
-			if x := results[[2]string{s, net}]; x != nil {
-				values[n] = value(x)
+	// series returns the values of each strategy on some profiles, or the zero Result's where it was not measured.
+	series := func(on []string, values func(*lab.Result) []float64) (list []plots.Series) {
+		for i, s := range strategies {
+			list = append(list, plots.Series{Name: s, Colour: i})
+			for _, net := range on {
+				list[i].Values = append(list[i].Values, values(cmp.Or(results[[2]string{s, net}], &lab.Result{}))...)
 			}
 		}
-		bars, err := plotter.NewBarChart(values, width)
+		return list
+	}
+	// Plots are wide enough for so many groups.
+	save := func(p *plot.Plot, err error, groups int, file string) error {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		bars.Color, bars.LineStyle.Width = plots.Colours[i%len(plots.Colours)], 0
-		bars.Offset = width * vg.Length(float64(i)-float64(len(strategies)-1)/2)
-		p.Add(bars)
-		p.Legend.Add(s, bars)
+		return plots.Save(p, vg.Points(160+64*float64(max(groups, 3))), vg.Points(260), filepath.Join(dir, file))
 	}
-	p.NominalX(nets...)
-	p.X.Min, p.X.Max = -0.5, float64(len(nets))-0.5
-	plots.LeaveRoom(p)
-	return p, nil
-}
-
-func linePlot(results map[[2]string]*lab.Result, strategies []string, net string, value func(*lab.Second) float64) (*plot.Plot, error) {
-	p := plots.New()
-	for i, s := range strategies {
-		x := results[[2]string{s, net}]
-		if x == nil || len(x.Timeline) == 0 {
-			continue
-		}
-		points := make(plotter.XYs, len(x.Timeline))
-		for n := range points {
-			points[n] = plotter.XY{X: float64(n), Y: value(&x.Timeline[n])}
-		}
-		if err := plots.AddLine(p, i, s, points); err != nil {
-			return nil, err
+	for _, b := range labBars[:len(labBars)*min(len(nets), 1)] {
+		p, err := plots.Columns(b.title, b.unit, nets, series(nets, func(r *lab.Result) []float64 { return []float64{b.value(r)} }))
+		if err := save(p, err, len(nets), b.file); err != nil {
+			return err
 		}
 	}
-	plots.LeaveRoom(p)
-	return p, nil
-}
-
-// save writes a plot that is wide enough for so many groups.
-func save(p *plot.Plot, groups int, path string) error {
-	return plots.Save(p, vg.Points(160+64*float64(max(groups, 3))), vg.Points(260), path)
+	for _, l := range labLines {
+		for _, net := range nets {
+			p, err := plots.Lines(l.title+", "+net, "s", l.unit, 0, 1, series([]string{net}, func(r *lab.Result) (values []float64) {
+				for i := range r.Timeline {
+					values = append(values, l.value(&r.Timeline[i]))
+				}
+				return values
+			}))
+			if err := save(p, err, 4, l.file+"-"+net); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

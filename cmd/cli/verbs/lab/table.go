@@ -61,14 +61,14 @@ func figure(there bool, format string, values ...any) string {
 	return fmt.Sprintf(format, values...)
 }
 
+// result keeps the cells short.
+type result = lab.Result
+
 // labColumn is a column of a table: a figure of every match.
 type labColumn struct {
 	name string
 	cell func(x *result) string
 }
-
-// result keeps the cells short.
-type result = lab.Result
 
 // labColumns are the tables.
 var labColumns = []struct {
@@ -163,15 +163,4 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 	}
 	t.SetCaption("for four players and default settings")
 	return t
-}
-
-// missedGates names the gates that are missed without a known reason, "" for none.
-func missedGates(verdicts []lab.Verdict) string {
-	var list []string
-	for i := range verdicts {
-		if v := &verdicts[i]; v.Missed() {
-			list = append(list, fmt.Sprintf("%s on %s, %s: %.4g, at most %.4g", v.Strategy, v.Profile, v.Measure, v.Value, v.Most))
-		}
-	}
-	return strings.Join(list, "; ")
 }

@@ -17,7 +17,6 @@ import (
 	"tendon/cmd/cli/internal/costs"
 	"tendon/cmd/cli/internal/load"
 	"tendon/cmd/cli/internal/syncflags"
-	"tendon/net/cost"
 	"tendon/net/simnet"
 )
 
@@ -190,10 +189,10 @@ func (v *Verb) count(c load.Config, f *costs.File, step func(time.Duration) erro
 	if err != nil {
 		return err
 	}
-	for _, pair := range [][2]*cost.Report{{&f.Server, &counted.Server}, {&f.Client, &counted.Client}} {
-		for i := range pair[0].Rows {
-			row := &pair[0].Rows[i]
-			if again := pair[1].Row(row.Phase, row.System); again != nil {
+	for side, r := range f.Reports() {
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			if again := counted.Reports()[side].Row(row.Phase, row.System); again != nil {
 				row.Allocs, row.AllocBytes = again.Allocs, again.AllocBytes
 			}
 		}
@@ -216,7 +215,7 @@ func reference() float64 {
 // show prints the measurement and writes the files.
 func (v *Verb) show(a *app.App, f *costs.File) error {
 	a.Print(costs.Render(f, v.Allocs))
-	a.Emit("result", app.Fields{"costs": f, "dearest": map[string][]cost.SystemCost{"server": f.Server.Dearest(3), "client": f.Client.Dearest(3)}})
+	a.Emit("result", app.Fields{"costs": f, "dearest": map[string][]costs.SystemCost{"server": costs.Dearest(&f.Server), "client": costs.Dearest(&f.Client)}})
 	if v.Out == "" {
 		return nil
 	}
