@@ -79,19 +79,12 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Bots && c.Game.Bot == nil:
 		return c, fmt.Errorf("%w: Bots is set and Game.Bot is nil", ErrConfig)
 	}
-	for _, bound := range []struct {
-		field            string
-		value, low, high any
-		ok               bool
-	}{
-		{"Players", c.Players, 1, c.Game.MaxPlayers, c.Players >= 1 && c.Players <= c.Game.MaxPlayers},
-		{"For", c.For, time.Second, time.Hour, c.For >= time.Second && c.For <= time.Hour},
-		{"Settle", c.Settle, 0, time.Hour, c.Settle <= time.Hour},
-		{"Jobs", c.Jobs, 1, 64, c.Jobs >= 1 && c.Jobs <= 64},
-	} {
-		if !bound.ok {
-			return c, fmt.Errorf("%w: %s is %v, want %v to %v", ErrConfig, bound.field, bound.value, bound.low, bound.high)
-		}
+	if err := cmp.Or(within("Players", c.Players, 1, c.Game.MaxPlayers), within("For", c.For, time.Second, time.Hour),
+		within("Settle", c.Settle, 0, time.Hour), within("Jobs", c.Jobs, 1, 64)); err != nil {
+		return c, err
+	}
+	if c.Clock == nil {
+		c.Clock = func() time.Duration { return 0 }
 	}
 	for i := range c.Strategies {
 		if s := &c.Strategies[i]; s.NewServer == nil || s.NewClient == nil {
@@ -104,4 +97,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// within returns an error if a field is below low or above high.
+func within[T cmp.Ordered](field string, value, low, high T) error {
+	if value >= low && value <= high {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is %v, want %v to %v", ErrConfig, field, value, low, high)
 }

@@ -26,12 +26,11 @@ type Desync struct {
 	Tick      uint64 `json:"tick,omitempty"`
 }
 
-// Outcome is how a desync ended.
+// Outcome is how a desync ended; "": none was caused.
 type Outcome string
 
 // The outcomes.
 const (
-	NoDesync  Outcome = ""          // none was caused
 	Pending   Outcome = "pending"   // it goes on, undetected
 	Found     Outcome = "found"     // the server compared checksums and sent its own state
 	Corrected Outcome = "corrected" // the next states from the server overwrote it

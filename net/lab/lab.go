@@ -25,9 +25,7 @@ func Run(c Config) (Report, error) {
 	if why := Unjudged(&report); c.Judged && why != "" {
 		return report, fmt.Errorf("%w: Judged: %s", ErrConfig, why)
 	}
-	if c.Bots {
-		c.script = nil
-	} else if c.script == nil {
+	if !c.Bots && c.script == nil {
 		if c.script, err = record(c.Game, c.Players, c.Seed); err != nil {
 			return report, err
 		}
@@ -89,16 +87,12 @@ func (w *work) play(c *cell) {
 	}
 	r := &c.result
 	r.Case = Case{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}
-	clock := w.config.Clock
-	if clock == nil {
-		clock = func() time.Duration { return 0 }
-	}
-	begin := clock()
+	begin := w.config.Clock()
 	m, err := newMatch(w.config, c.strategy, c.profile, w.config.Players)
 	if err == nil {
 		err = m.play(func(d time.Duration) error { return w.advance(c, d) })
 	}
-	if took := clock() - begin; took > 0 {
+	if took := w.config.Clock() - begin; took > 0 {
 		r.Factor = c.played.Seconds() / took.Seconds()
 	}
 	ended := (*matchsim.EndedError)(nil)

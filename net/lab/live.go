@@ -30,14 +30,6 @@ type Live struct {
 	bot     bool
 }
 
-// Entry is one match of a Live.
-type Entry struct {
-	// Strategy is the server's and the bots'. Required.
-	Strategy systems.Strategy
-	// Own are the settings of player 0's client.
-	Own Own
-}
-
 // Own are the settings of player 0's client. They can be changed while the match goes on.
 type Own struct {
 	// Strategy is the client's, if its settings differ from the server's. It has the same name. The zero Strategy is the
@@ -61,23 +53,21 @@ const (
 	catchUp = 100 * time.Millisecond
 )
 
-// NewLive returns running matches of a game with a Bot, at least one. Their clients have joined, except those that the
-// network kept out. Of c, NewLive uses Game, Players, Seed and Clock; the only profile is the network at the start.
-func NewLive(c Config, entries []Entry) (*Live, error) {
-	if len(entries) == 0 {
-		return nil, fmt.Errorf("%w: no entries", ErrConfig)
+// NewLive returns running matches of a game with a Bot, one for each strategy, which is the server's and the bots', with the
+// settings of player 0's client. Their clients have joined, except those that the network kept out. Of c, NewLive uses Game,
+// Strategies, Players, Seed and Clock; the only profile is the network at the start.
+func NewLive(c Config, own []Own) (*Live, error) {
+	if len(own) != len(c.Strategies) {
+		return nil, fmt.Errorf("%w: there are %d strategies and settings of %d clients", ErrConfig, len(c.Strategies), len(own))
 	}
-	c.Bots, c.Strategies = true, nil
-	for i := range entries {
-		c.Strategies = append(c.Strategies, entries[i].Strategy)
-	}
+	c.Bots = true
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	l := &Live{pace: 1, bot: true}
-	for _, e := range entries {
-		w, err := newLiveMatch(l, &c, e)
+	for _, s := range c.Strategies {
+		w, err := newLiveMatch(l, &c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +80,8 @@ func NewLive(c Config, entries []Entry) (*Live, error) {
 	if err := l.SetProfile(c.Profiles[0]); err != nil {
 		return nil, err
 	}
-	for i, w := range l.matches { // a new client measures the new network
-		if err := l.SetOwn(i, w.settings); err != nil {
+	for i, o := range own { // a new client measures the new network
+		if err := l.SetOwn(i, o); err != nil {
 			return nil, err
 		}
 	}

@@ -30,9 +30,15 @@ func liveGame() *ecs.Game {
 	return g
 }
 
-func entries(list ...systems.Strategy) (of []Entry) {
+// entry is a match of a Live.
+type entry struct {
+	systems.Strategy
+	Own
+}
+
+func entries(list ...systems.Strategy) (of []entry) {
 	for _, s := range list {
-		of = append(of, Entry{Strategy: s})
+		of = append(of, entry{Strategy: s})
 	}
 	return of
 }
@@ -43,9 +49,13 @@ type liveTest struct {
 	t *testing.T
 }
 
-func newLiveTest(t *testing.T, profile string, list ...Entry) *liveTest {
+func newLiveTest(t *testing.T, profile string, list ...entry) *liveTest {
 	t.Helper()
-	l, err := NewLive(Config{Game: liveGame(), Profiles: profiles(t, profile), Seed: 4}, list)
+	c, own := Config{Game: liveGame(), Profiles: profiles(t, profile), Seed: 4}, []Own(nil)
+	for _, e := range list {
+		c.Strategies, own = append(c.Strategies, e.Strategy), append(own, e.Own)
+	}
+	l, err := NewLive(c, own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +212,7 @@ func TestWithoutPredictionAPressTakesARoundTrip(t *testing.T) {
 
 func TestWithoutReconciliationADesyncStays(t *testing.T) {
 	for _, off := range []bool{false, true} {
-		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoReconcile: off})}}
+		e := entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoReconcile: off})}}
 		w := newLiveTest(t, "P3", e)
 		w.Input(steers.Pack(steer{DX: 1}), 1)
 		w.pass(3 * time.Second)
@@ -220,7 +230,7 @@ func TestWithoutReconciliationADesyncStays(t *testing.T) {
 func TestWithoutInterpolationRemoteEntitiesAreNewerAndMoveInSteps(t *testing.T) {
 	var age, still [2]float64
 	for i, off := range []bool{false, true} {
-		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoPlayback: off})}}
+		e := entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoPlayback: off})}}
 		w := newLiveTest(t, "P3", e)
 		w.pass(2 * time.Second)
 		for range 16 {
@@ -241,7 +251,7 @@ func TestWithoutLagCompensationTheServerHitsSomethingElse(t *testing.T) {
 	}
 	var hits [2]float64
 	for i, view := range []systems.Time{0, -1} {
-		w := newLiveTest(t, "P3", Entry{Strategy: predict.New(predict.Config{MaxView: view})})
+		w := newLiveTest(t, "P3", entry{Strategy: predict.New(predict.Config{MaxView: view})})
 		w.pass(5 * time.Second) // until there is a first reading of it
 		for range 60 {
 			w.pass(readEvery)
@@ -299,20 +309,20 @@ func TestLostTimeIsNotCaughtUp(t *testing.T) {
 func TestAnInvalidLiveConfigNamesTheField(t *testing.T) {
 	type live struct {
 		Config
-		entries []Entry
+		own []Own
 	}
 	for want, spoil := range map[string]func(*live){
 		"Game is nil":   func(c *live) { c.Game = nil },
 		"Bot":           func(c *live) { c.Game = testGame() },
-		"no entries":    func(c *live) { c.entries = nil },
-		"InputDelay":    func(c *live) { c.entries[0].Own.InputDelay = 31 },
-		"MaxPrediction": func(c *live) { c.entries[0].Own.MaxPrediction = -1 },
+		"0 clients":     func(c *live) { c.own = nil },
+		"InputDelay":    func(c *live) { c.own[0].InputDelay = 31 },
+		"MaxPrediction": func(c *live) { c.own[0].MaxPrediction = -1 },
 		"Profiles[0]":   func(c *live) { c.Profiles[0].Up.Loss = 2 },
 		"Players":       func(c *live) { c.Players = 9 },
 	} {
-		c := live{Config{Game: liveGame(), Profiles: []simnet.Profile{oneWay(0)}}, entries(relay.Strategy)}
+		c := live{Config{Game: liveGame(), Strategies: []systems.Strategy{relay.Strategy}, Profiles: []simnet.Profile{oneWay(0)}}, make([]Own, 1)}
 		spoil(&c)
-		if _, err := NewLive(c.Config, c.entries); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+		if _, err := NewLive(c.Config, c.own); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error about %s, got %v", want, err)
 		}
 	}

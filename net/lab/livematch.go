@@ -35,15 +35,15 @@ type decision struct {
 	input ecs.InputBytes
 }
 
-// newLiveMatch returns a match whose clients begin to connect. Player 0's does not have its settings before replace.
-func newLiveMatch(l *Live, c *Config, e Entry) (w *liveMatch, err error) {
-	w = &liveMatch{lab: l, settings: e.Own, bots: make([]decision, c.Players)}
+// newLiveMatch returns a match whose clients begin to connect. Player 0's has default settings until replace.
+func newLiveMatch(l *Live, c *Config, s systems.Strategy) (w *liveMatch, err error) {
+	w = &liveMatch{lab: l, bots: make([]decision, c.Players)}
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}
 	w.ideal.Seat = 0
 	// On an ideal network all clients join at once and in the same order.
-	if w.match, err = newMatch(c, e.Strategy, simnet.Profile{}, 1); err != nil {
+	if w.match, err = newMatch(c, s, simnet.Profile{}, 1); err != nil {
 		return nil, err
 	}
 	w.live, w.states, w.own = w, rollback.NewSnapshots(statesKept), w.players[0]

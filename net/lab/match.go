@@ -39,8 +39,13 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m 
 	if err := s.Check(c.Game); err != nil {
 		return nil, err
 	}
-	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Seed: c.Seed, Unchecked: true, FixedSeats: true,
-		Clock: m.clock, Ticked: m.flush, Room: func(rc *room.Config) {
+	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock,
+		Ticked: func(now time.Duration) {
+			for _, p := range m.players {
+				p.down.flush(now)
+			}
+		},
+		Room: func(rc *room.Config) {
 			rc.Game = matchsim.AfterSystems(c.Game, m.observe)
 			rc.Sinks = []room.Sink{{Tick: m.take, NeedState: true}}
 		}})
@@ -62,7 +67,7 @@ func (m *match) input(p *player) ecs.InputBytes {
 	switch {
 	case m.live != nil:
 		return m.live.input(p)
-	case c.script == nil:
+	case c.Bots:
 		return c.Game.Bot(p.Core.World(), p.seat, p.random)
 	}
 	return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
@@ -70,16 +75,10 @@ func (m *match) input(p *player) ecs.InputBytes {
 
 // clock returns real time, or 0 while it is not measured.
 func (m *match) clock() time.Duration {
-	if m.config.Clock == nil || !m.measuring {
+	if !m.measuring {
 		return 0
 	}
 	return m.config.Clock()
-}
-
-func (m *match) flush(now time.Duration) {
-	for _, p := range m.players {
-		p.down.flush(now)
-	}
 }
 
 // take receives each final tick.

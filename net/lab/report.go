@@ -30,10 +30,8 @@ func (m *match) report(r *Result, time time.Duration) {
 	r.Resimulated = float64(s.resimulated) / n / seconds
 	r.Up, r.Down = s.up.rates(seconds*n), s.down.rates(seconds*n)
 	r.Resyncs, r.Away, r.Desyncs = s.resyncs, percent(s.away, len(s.window)), m.desyncs
-	if c.Clock != nil {
-		costs := spreadOf(s.costs)
-		r.ServerTick, r.ClientFrame, r.ClientWorst = float64(m.Busy-m.overhead)/due, costs.Mean, costs.P99
-	}
+	costs := spreadOf(s.costs)
+	r.ServerTick, r.ClientFrame, r.ClientWorst = float64(m.Busy-m.overhead)/due, costs.Mean, costs.P99
 	m.reportPeers(r, due*n)
 }
 

@@ -114,16 +114,16 @@ func names(list []systems.Strategy) (names []string) {
 	return names
 }
 
-// entries returns the matches.
-func (s *Settings) entries(all []systems.Strategy) (list []lab.Entry) {
+// matches returns the strategies of the matches and the settings of player 0's clients.
+func (s *Settings) matches(all []systems.Strategy) (list []systems.Strategy, own []lab.Own) {
 	for _, x := range s.shown(all) {
-		e := lab.Entry{Strategy: x, Own: s.client(&x).own()}
+		own = append(own, s.client(&x).own())
 		if x.Name == predict.Strategy.Name {
-			e.Strategy = predict.New(predict.Config{MaxView: s.maxView()})
+			x = predict.New(predict.Config{MaxView: s.maxView()})
 		}
-		list = append(list, e)
+		list = append(list, x)
 	}
-	return list
+	return list, own
 }
 
 // maxView returns how far the server looks back: the default, or not at all.

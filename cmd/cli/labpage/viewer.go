@@ -165,8 +165,9 @@ func (s *viewer) apply() error {
 func (s *viewer) begin() error {
 	s.epoch++
 	start := time.Now()
-	live, err := lab.NewLive(lab.Config{Game: s.config.Game, Profiles: []simnet.Profile{s.have.profile()}, Players: s.have.Players,
-		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(start) }}, s.have.entries(s.config.Strategies))
+	strategies, own := s.have.matches(s.config.Strategies)
+	live, err := lab.NewLive(lab.Config{Game: s.config.Game, Strategies: strategies, Profiles: []simnet.Profile{s.have.profile()},
+		Players: s.have.Players, Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(start) }}, own)
 	if err != nil {
 		s.live = nil
 		return s.refuse(err)
