@@ -43,18 +43,15 @@ type Ledger struct {
 
 // Config describes a ledger.
 type Config struct {
-	// Game has the systems and the tick rate. The budget of a turn is the length of a tick. Required.
-	Game *ecs.Game
-	// Name is the name in reports and the label `side` in profiles, such as "server" or "client". Optional.
-	Name string
+	Game *ecs.Game // has the systems and the tick rate; the budget of a turn is the length of a tick. Required
+	Name string    // in reports and of the label `side` in profiles, such as "server" or "client"; optional
 	// Digits is the number of significant digits of quantiles: 1, for 3 KiB a row, or 2, for 22 KiB. 0 means 2. A row takes
 	// no memory before it is first used. Totals and the largest cost are always exact.
 	Digits int
 	// Allocs counts allocations of the whole process, so nothing else should run in it. It stops the process twice for each
 	// section, which makes times meaningless.
-	Allocs bool
-	// Recorder receives each turn over the budget. Optional.
-	Recorder *Recorder
+	Allocs   bool
+	Recorder *Recorder // receives each turn over the budget; optional
 }
 
 // opened is a section that was entered and not left.

@@ -13,37 +13,26 @@ import (
 
 // Config says what is measured: each strategy on each profile. Zero values stand for defaults where a field names one.
 type Config struct {
-	// Game is what is played. Required.
-	Game *ecs.Game
-	// Strategies are measured in this order. Required.
-	Strategies []systems.Strategy
-	// Profiles are the networks on which each strategy is measured, in this order. Required.
-	Profiles []simnet.Profile
-	// Players is the number of clients, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes.
-	Players int
-	// For is how long is measured, in virtual time, in [1 s, 1 h]; 0: 60 s.
-	For time.Duration
-	// Settle is how long the match goes on before that, from when all clients are live; 0: 5 s, negative: not at all.
-	Settle time.Duration
-	// Seed is the seed of the networks, the worlds and the script.
-	Seed uint64
+	Game       *ecs.Game          // is played; required
+	Strategies []systems.Strategy // are measured in this order; required
+	Profiles   []simnet.Profile   // on which each strategy is measured, in this order; required
+	Players    int                // number of clients, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes
+	For        time.Duration      // virtual time that is measured, in [1 s, 1 h]; 0: 60 s
+	Settle     time.Duration      // virtual time before that, from when all clients are live; 0: 5 s, negative: none
+	Seed       uint64             // of the networks, the worlds and the script
 	// Bots lets Game.Bot play on each client's own world, instead of a script. The strategies' effect on players is then
 	// part of the comparison, and the inputs of two matches differ.
 	Bots bool
 	// Snap is the jump that counts as a snap, in world units; 0: 2. A step of the server that deviates from the velocity by
 	// five times as much is a teleport.
-	Snap float64
-	// Judged refuses a Config for which the gates do not hold: see Unjudged.
-	Judged bool
-	// Jobs is the number of matches that are played side by side; 0: 1. Costs in real time are truest with 1.
-	Jobs int
-	// Clock returns real time since any fixed moment. Optional: without it no costs are measured.
-	Clock func() time.Duration
+	Snap   float64
+	Judged bool                 // refuse a Config for which the gates do not hold: see Unjudged
+	Jobs   int                  // matches that are played side by side; 0: 1. Costs in real time are truest with 1
+	Clock  func() time.Duration // real time since any fixed moment; nil: costs are 0
 	// Progress receives the share of the work that is done, in [0, 1], one call at a time. The Run ends early if it returns
 	// false. Optional.
 	Progress func(done float64) bool
-	// Finished receives each result, one call at a time. Optional.
-	Finished func(Result)
+	Finished func(Result) // receives each result, one call at a time; optional
 
 	script script        // instead of a recorded one
 	cap    time.Duration // up to which age a view counts in Shots.InCap; 0: the default limit of lag compensation

@@ -12,12 +12,9 @@ import (
 
 // Desync reports a desync that Live.Desync caused.
 type Desync struct {
-	// Outcome is how it ended, or that it goes on.
-	Outcome Outcome `json:"outcome"`
-	// After is how long it lasted, in ms of virtual time; so far, if it goes on.
-	After float64 `json:"after_ms"`
-	// Component and the fields below name the first difference, where the strategy finds it. Here is the client's value,
-	// There the server's.
+	Outcome Outcome `json:"outcome"`  // how it ended, or that it goes on
+	After   float64 `json:"after_ms"` // of virtual time; so far, if it goes on
+	// The first difference, where the strategy finds it: Here is the client's value, There the server's.
 	Component string `json:"component,omitempty"`
 	Entity    string `json:"entity,omitempty"`
 	Field     string `json:"field,omitempty"`
@@ -89,12 +86,9 @@ func (w *liveMatch) causeDesync() {
 }
 
 const (
-	// outcomeWait is how long a strategy without checksums has to correct a desync.
-	outcomeWait = 3 * time.Second
-	// checksumWait is how long a strategy with checksums has to find it.
-	checksumWait = 10 * time.Second
-	// maxDifferences is the number of differences among which the avatar's is searched.
-	maxDifferences = 100
+	outcomeWait    = 3 * time.Second  // for a strategy without checksums to correct a desync
+	checksumWait   = 10 * time.Second // for a strategy with checksums to find it
+	maxDifferences = 100              // among which the avatar's is searched
 )
 
 // followDesync finds the outcome of a pending desync.

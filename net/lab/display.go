@@ -46,10 +46,8 @@ type shownEntity struct {
 }
 
 const (
-	// ahead is display.ahead of a Run, in seconds.
-	ahead = 2.0
-	// afterwards is how long a Run goes on after measuring, until all frames are judged.
-	afterwards = (ahead + 1) * time.Second
+	ahead      = 2.0                       // display.ahead of a Run, in seconds
+	afterwards = (ahead + 1) * time.Second // for which a Run goes on after measuring, until all frames are judged
 )
 
 // show adds the picture of a view. at is the server's time, shown the own timeline's.
@@ -250,10 +248,8 @@ type ages struct {
 }
 
 const (
-	// fitEvery is the number of frames from one fit to the next.
-	fitEvery = 6
-	// oldest is how far back a fit searches, in seconds. It searches ahead as far as display.ahead.
-	oldest = 4.0
+	fitEvery = 6   // frames from one fit to the next
+	oldest   = 4.0 // how far back a fit searches, in seconds. It searches ahead as far as display.ahead
 )
 
 func (a *ages) add(age float64) {

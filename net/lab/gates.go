@@ -115,10 +115,8 @@ type Verdict struct {
 	Gate
 	Value float64 `json:"value"`
 	Met   bool    `json:"met"`
-	// Empty is set if the match had nothing of the kind. Value is 0 then, and the gate is neither met nor missed.
-	Empty bool `json:"empty,omitempty"`
-	// Known is the reason why the gate is not expected to be met; nil: it is expected to be.
-	Known *Miss `json:"known,omitempty"`
+	Empty bool    `json:"empty,omitempty"` // the match had nothing of the kind: the gate is neither met nor missed
+	Known *Miss   `json:"known,omitempty"` // why the gate is not expected to be met; nil: it is
 }
 
 // Missed reports whether the gate is expected to be met and is not.

@@ -40,14 +40,10 @@ type Own struct {
 }
 
 const (
-	// liveAhead is how long a frame waits to be judged, in seconds. Readings follow a change of the network as fast.
-	liveAhead = 0.6
-	// readEvery is the virtual time from one reading to the next.
-	readEvery = 250 * time.Millisecond
-	// liveJoining is how long clients have to join before the matches are shown.
-	liveJoining = 15 * time.Second
-	// liveSettle is how long the matches go on before that, once all clients are live.
-	liveSettle = 1500 * time.Millisecond
+	liveAhead   = 0.6                     // how long a frame waits to be judged, in seconds: readings follow the network as fast
+	readEvery   = 250 * time.Millisecond  // virtual time from one reading to the next
+	liveJoining = 15 * time.Second        // for clients to join before the matches are shown
+	liveSettle  = 1500 * time.Millisecond // for the matches to go on before that, once all clients are live
 	// catchUp is the most virtual time that one Advance runs. Time beyond it is lost: the matches then run slower than the
 	// caller's clock.
 	catchUp = 100 * time.Millisecond

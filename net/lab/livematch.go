@@ -159,32 +159,23 @@ func (w *liveMatch) reset() {
 // ms of virtual time, lengths in world units. Values that Result has too are defined in the package comment. They are
 // measured in player 0's picture alone, and are late by liveAhead.
 type Reading struct {
-	Strategy string `json:"strategy"`
-	Joined   bool   `json:"joined"`
-	// RTT is the client's smoothed measurement of the round trip; 0: none yet.
-	RTT float64 `json:"rtt_ms"`
-	// Seen is the newest mark of Live.Input that was shown, SeenAfter its latency.
-	Seen      uint64  `json:"seen"`
-	SeenAfter float64 `json:"seen_after_ms"`
-	// Display is the median input to display. Pressed is set once any was measured.
-	Display float64 `json:"display_ms"`
-	Pressed bool    `json:"pressed"`
-	// Remote is the usual remote age; negative: the remote entities are predicted ahead of the server. Aged is set if it is
-	// known.
-	Remote float64 `json:"remote_ms"`
-	Aged   bool    `json:"aged"`
-	// Error is the mean distance of remote entities from where they are. Own is that of own entities from where the server
-	// had them in the same tick.
-	Error float64 `json:"error"`
-	Own   float64 `json:"own_error"`
+	Strategy  string  `json:"strategy"`
+	Joined    bool    `json:"joined"`
+	RTT       float64 `json:"rtt_ms"`        // as the client measures and smooths it; 0: not yet
+	Seen      uint64  `json:"seen"`          // the newest mark of Live.Input that was shown
+	SeenAfter float64 `json:"seen_after_ms"` // its latency
+	Display   float64 `json:"display_ms"`    // median input to display
+	Pressed   bool    `json:"pressed"`       // Display is known
+	Remote    float64 `json:"remote_ms"`     // usual remote age; negative: predicted ahead of the server
+	Aged      bool    `json:"aged"`          // Remote is known
+	Error     float64 `json:"error"`         // mean distance of remote entities from where they are
+	Own       float64 `json:"own_error"`     // and of own entities from where the server had them in the same tick
 	// Still is the share of remote entities' steps that stand still in the picture while the true motion is straight and
 	// even, in percent.
 	Still float64 `json:"still_percent"`
-	// Hits is Shots.Agree; 0: unknown. Shots are fired only while the input changes.
-	Hits float64 `json:"hits_percent"`
+	Hits  float64 `json:"hits_percent"` // Shots.Agree; 0: unknown. Shots are fired only while the input changes
 	ReadingWork
-	// Desync is the last desync that was caused on purpose.
-	Desync Desync `json:"desync"`
+	Desync Desync `json:"desync"` // the last that was caused on purpose
 }
 
 // ReadingWork is what client and server compute and send.

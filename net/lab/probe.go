@@ -17,10 +17,8 @@ type probe struct {
 }
 
 const (
-	// probeHz is the number of probes per second.
-	probeHz = 50
-	// probesKept is the number of probes that are kept, more than two seconds'.
-	probesKept = 128
+	probeHz    = 50  // probes per second
+	probesKept = 128 // more than two seconds'
 )
 
 func newProbe(seed uint64, p simnet.Profile) (*probe, error) {
@@ -47,11 +45,9 @@ func newProbe(seed uint64, p simnet.Profile) (*probe, error) {
 
 // Link is recent measurements of the network.
 type Link struct {
-	// RTT is the median round trip, Jitter the difference of the 90th percentile and the least, in ms.
-	RTT    float64 `json:"rtt_ms"`
-	Jitter float64 `json:"jitter_ms"`
-	// Lost is the share of probes that did not come back in time, in percent.
-	Lost float64 `json:"lost_percent"`
+	RTT    float64 `json:"rtt_ms"`       // median round trip
+	Jitter float64 `json:"jitter_ms"`    // the 90th percentile without the least
+	Lost   float64 `json:"lost_percent"` // probes that did not come back in time
 }
 
 func (g *probe) read() Link {

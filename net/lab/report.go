@@ -57,7 +57,8 @@ func (m *match) reportPeers(r *Result, due float64) {
 func means(sums []Second) (list []Second) {
 	for _, s := range sums {
 		if s.own > 0 {
-			list = append(list, Second{Own: s.Own / float64(s.own), Remote: s.Remote / float64(max(s.remote, 1)), Error: s.Error / float64(max(s.errors, 1))})
+			s = Second{Own: s.Own / float64(s.own), Remote: s.Remote / float64(max(s.remote, 1)), Error: s.Error / float64(max(s.errors, 1))}
+			list = append(list, s)
 		}
 	}
 	return list

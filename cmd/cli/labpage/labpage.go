@@ -18,12 +18,9 @@ var web embed.FS
 
 // Config describes the page.
 type Config struct {
-	// Game is what is played. Required, with Bot and Draw. Without Controls only bots play.
-	Game *ecs.Game
-	// Strategies are those that the page offers. Required.
-	Strategies []systems.Strategy
-	// Begin are the settings of a page that is opened without settings in its link: see Usual. They are clamped.
-	Begin Settings
+	Game       *ecs.Game          // is played; required, with Bot and Draw. Without Controls only bots play
+	Strategies []systems.Strategy // that the page offers; required
+	Begin      Settings           // of a page that is opened without settings in its link: see Usual. They are clamped
 }
 
 // ErrConfig is wrapped by every error about a Config.

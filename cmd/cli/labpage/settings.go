@@ -15,10 +15,8 @@ import (
 
 // Settings are the settings of a page, which are also in its link. Values out of range are clamped.
 type Settings struct {
-	// Sync names one or more strategies, each once.
-	Sync []string `json:"sync"`
-	// Net names a standard profile. The fields up to Reorder are then ignored.
-	Net string `json:"net"`
+	Sync []string `json:"sync"` // names of strategies, each once
+	Net  string   `json:"net"`  // name of a standard profile; the fields up to Reorder are then ignored
 	// RTT is the round trip without jitter, Jitter the mean jitter of each way, in ms.
 	RTT    float64 `json:"rtt"`
 	Jitter float64 `json:"jitter"`
@@ -26,16 +24,14 @@ type Settings struct {
 	Loss      float64 `json:"loss"`
 	Duplicate float64 `json:"duplicate"`
 	Reorder   float64 `json:"reorder"`
-	// The switches, and the input delay in ticks. A strategy without such a setting ignores it.
-	Prediction      bool `json:"prediction"`
-	Reconciliation  bool `json:"reconciliation"`
-	Interpolation   bool `json:"interpolation"`
-	LagCompensation bool `json:"lagcomp"`
-	InputDelay      int  `json:"delay"`
-	// Players is the number of players. All but the first are bots.
-	Players int `json:"players"`
-	// Seed is the seed of networks, worlds and bots.
-	Seed uint64 `json:"seed"`
+	// The switches. A strategy without such a setting ignores it.
+	Prediction      bool   `json:"prediction"`
+	Reconciliation  bool   `json:"reconciliation"`
+	Interpolation   bool   `json:"interpolation"`
+	LagCompensation bool   `json:"lagcomp"`
+	InputDelay      int    `json:"delay"`   // in ticks
+	Players         int    `json:"players"` // all but the first are bots
+	Seed            uint64 `json:"seed"`    // of networks, worlds and bots
 }
 
 // The ranges of Settings.
@@ -46,8 +42,8 @@ const (
 	maxDelay   = 30        // ticks
 	maxSeed    = 1<<53 - 1 // of a JavaScript number
 	maxPlayers = 8
-	// reorderDelay is the delay of a reordered packet.
-	reorderDelay = 40 * time.Millisecond
+
+	reorderDelay = 40 * time.Millisecond // of a reordered packet
 )
 
 // Usual returns the default settings: two strategies on a network that shows the difference.

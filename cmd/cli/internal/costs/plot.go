@@ -30,7 +30,7 @@ func Plot(f *File, dir string) error {
 				parts[i].Values = append(parts[i].Values, float64(g.self[i])/1e3/float64(max(r.Turns, 1)))
 			}
 		}
-		p, err := plots.Stacks(r.Name+": costs of a turn", "µs per turn, without nested sections", names, parts)
+		p, err := plots.Bars(r.Name+": costs of a turn", "µs per turn, without nested sections", names, parts, true)
 		if err != nil {
 			return err
 		}

@@ -60,55 +60,39 @@ func Lines(title, x, y string, first, step float64, series []Series) (*plot.Plot
 	return p, nil
 }
 
-// Columns returns a plot with the values of all series side by side, for each of the names.
-func Columns(title, y string, names []string, series []Series) (*plot.Plot, error) {
-	p := newPlot(title)
-	p.Y.Label.Text = y
-	width := vg.Points(44 / float64(max(len(series), 1)))
+// Bars returns a plot with the values of all series for each of the names: side by side, or stacked in one horizontal bar, the
+// first name at the bottom.
+func Bars(title, unit string, names []string, series []Series, stacked bool) (*plot.Plot, error) {
+	p, width, below := newPlot(title), vg.Points(44/float64(max(len(series), 1))), (*plotter.BarChart)(nil)
+	if stacked {
+		width = vg.Points(10)
+	}
 	for i, s := range series {
-		_, err := addBars(p, s, width, func(c *plotter.BarChart) {
-			c.Offset = width * vg.Length(float64(i)-float64(len(series)-1)/2)
-		})
+		bars, err := plotter.NewBarChart(plotter.Values(s.Values), width)
 		if err != nil {
 			return nil, err
 		}
+		bars.Color, bars.LineStyle.Width, bars.Horizontal = colours[s.Colour%len(colours)], 0, stacked
+		switch {
+		case !stacked:
+			bars.Offset = width * vg.Length(float64(i)-float64(len(series)-1)/2)
+		case below != nil:
+			bars.StackOn(below)
+		}
+		below = bars
+		p.Add(bars)
+		p.Legend.Add(s.Name, bars)
 	}
+	if stacked {
+		p.X.Label.Text, p.Legend.Top = unit, false
+		p.NominalY(names...)
+		return p, nil
+	}
+	p.Y.Label.Text = unit
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
 	leaveRoom(p)
 	return p, nil
-}
-
-// Stacks returns a plot with the values of all series in one horizontal bar, for each of the names from below.
-func Stacks(title, x string, names []string, series []Series) (*plot.Plot, error) {
-	p := newPlot(title)
-	p.X.Label.Text, p.Legend.Top = x, false
-	var below *plotter.BarChart
-	for _, s := range series {
-		bars, err := addBars(p, s, vg.Points(10), func(c *plotter.BarChart) {
-			if c.Horizontal = true; below != nil {
-				c.StackOn(below)
-			}
-		})
-		if below = bars; err != nil {
-			return nil, err
-		}
-	}
-	p.NominalY(names...)
-	return p, nil
-}
-
-// addBars draws a series after place has placed its bars.
-func addBars(p *plot.Plot, s Series, width vg.Length, place func(*plotter.BarChart)) (*plotter.BarChart, error) {
-	bars, err := plotter.NewBarChart(plotter.Values(s.Values), width)
-	if err != nil {
-		return nil, err
-	}
-	bars.Color, bars.LineStyle.Width = colours[s.Colour%len(colours)], 0
-	place(bars)
-	p.Add(bars)
-	p.Legend.Add(s.Name, bars)
-	return bars, nil
 }
 
 // leaveRoom puts the legend above the plotted values.

@@ -82,14 +82,13 @@ type botGroup struct {
 	cost    *hdrhistogram.Histogram // of a Frame, in µs
 	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so turns do not overlap
 	late    *hdrhistogram.Histogram // lateness of the frames, in µs
-	rate    int                     // frames per second
 }
 
 // dial creates the clients. They connect with their first frames. With an error, it returns those that exist.
 func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup, error) {
 	micros := int64(10 * time.Second / time.Microsecond)
 	c := &botGroup{ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3),
-		rate: a.Game.TickRate, failed: make([]error, v.Rooms*v.Players)}
+		failed: make([]error, v.Rooms*v.Players)}
 	for i := range c.failed {
 		token, err := tokens.Mint(a.Game.Name, key, addr, server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}, time.Hour)
 		if err != nil {
@@ -111,7 +110,7 @@ const turnsPerTick = 8
 // play runs a frame of every bot per tick until the context is done.
 func (c *botGroup) play(ctx context.Context, a *app.App) {
 	start, second := time.Now(), 0
-	step := time.Second / time.Duration(c.rate*turnsPerTick)
+	step := time.Second / time.Duration(a.Game.TickRate*turnsPerTick)
 	for n := 0; ctx.Err() == nil; n++ {
 		due := start.Add(time.Duration(n) * step)
 		if wait := time.Until(due); wait > 0 {

@@ -74,7 +74,7 @@ func plotLab(r *lab.Report, dir string) error {
 		return plots.Save(p, vg.Points(160+64*float64(max(groups, 3))), vg.Points(260), filepath.Join(dir, file))
 	}
 	for _, b := range labBars[:len(labBars)*min(len(nets), 1)] {
-		p, err := plots.Columns(b.title, b.unit, nets, series(nets, func(r *lab.Result) []float64 { return []float64{b.value(r)} }))
+		p, err := plots.Bars(b.title, b.unit, nets, series(nets, func(r *lab.Result) []float64 { return []float64{b.value(r)} }), false)
 		if err := save(p, err, len(nets), b.file); err != nil {
 			return err
 		}
