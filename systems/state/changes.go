@@ -13,10 +13,9 @@ import (
 // A global is the set of players, which has number 0, or a resource.
 type Changes struct {
 	schema   *schema
-	tick     ecs.Tick // last observed
-	observed bool     // a tick was observed
-	entities histories
-	globals  []history
+	tick     ecs.Tick              // last observed
+	observed bool                  // a tick was observed
+	entities histories             // and globals
 	values   []uint64              // scratch
 	omits    func(ecs.Entity) bool // see OmitPositions; nil: no entity
 	omitted  []uint32              // rows whose positions are omitted
@@ -32,7 +31,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	c := &Changes{schema: s, globals: make([]history, s.globals())}
+	c := &Changes{schema: s}
 	c.entities.bound = maxScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
 	c.writer.visit = c.writer.collectEntity
@@ -51,11 +50,11 @@ func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 		c.observeRow(now, row)
 	}
 	c.resumePositions(now)
-	for i := range c.globals {
+	for i := range c.schema.globals() {
 		if i == 0 || changed.Resource(i-1) {
 			c.values = appendGlobal(c.values[:0], now, i)
-			if h := &c.globals[i]; !h.has(c.values) {
-				h.pushGlobal(c.tick, c.values, keptTicks)
+			if h := c.entities.begin(global(i), 0, len(c.values)); !h.has(c.values) {
+				c.entities.push(h, c.tick, c.values, keptTicks)
 			}
 		}
 	}
@@ -81,6 +80,12 @@ func (c *Changes) observeRow(now *image.Snapshot, row uint32) {
 	}
 }
 
+// globalRow is added to the number of a global to make a row for it. No entity has such a row.
+const globalRow = 1 << 31
+
+// global returns what stands for global i among the entities.
+func global(i int) ecs.Entity { return ecs.Entity{Row: globalRow + uint32(i)} }
+
 // appendGlobal appends the values of global i.
 func appendGlobal(dst []uint64, s *image.Snapshot, i int) []uint64 {
 	if i == 0 {
@@ -101,16 +106,8 @@ func (c *Changes) Priority(e ecs.Entity) float32 {
 // of a client that receives all entities.
 func (c *Changes) All(yield func(e ecs.Entity, priority float32) bool) {
 	for slot := range c.entities.rows.Slots() {
-		if h := c.entities.rows.At(slot); h.count > 0 && !yield(h.entity, h.priority) {
+		if h := c.entities.rows.At(slot); h.count > 0 && h.entity.Row < globalRow && !yield(h.entity, h.priority) {
 			return
 		}
 	}
-}
-
-// history returns nil for an entity that does not exist.
-func (c *Changes) history(it *item) *history {
-	if it.phase == isGlobal {
-		return &c.globals[it.row]
-	}
-	return c.entities.of(it.entity)
 }

@@ -104,7 +104,7 @@ func (k *shaken) play(ticks, limit int) (longest ecs.Tick) {
 				longest = max(longest, now-max(last[e], start))
 			}
 			for _, entry := range c.sender.awaited(c.sender.sequence).entries {
-				if it := c.sender.item(entry.item); it.phase == wanted {
+				if it := c.sender.items.At(int(entry.item)); it.phase == wanted {
 					last[it.entity] = now
 					k.counts[it.entity]++
 				}
@@ -282,7 +282,7 @@ func TestAnEntityAtRestGoesBeforeMovingOnes(t *testing.T) {
 	for range 60 {
 		k.play(1, 300)
 		for _, entry := range s.awaited(s.sequence).entries {
-			if it := s.item(entry.item); it.phase == wanted && !first[it.entity] {
+			if it := s.items.At(int(entry.item)); it.phase == wanted && !first[it.entity] {
 				first[it.entity] = true
 				if took := k.world.Tick() - stopped; k.rests(it.entity) {
 					rested = append(rested, took)

@@ -2,7 +2,6 @@ package state
 
 import (
 	"errors"
-	"math"
 	"math/bits"
 
 	"tendon/ecs"
@@ -70,7 +69,7 @@ func (h *header) read(delta []byte) (content []byte, ok bool) {
 type element struct {
 	list     int
 	place    uint32
-	entity   ecs.Entity // for listEntities
+	entity   ecs.Entity // for listEntities, and what stands for a global
 	set      image.ComponentSet
 	from, to int // in the decoder's values
 }
@@ -110,7 +109,7 @@ func (d *decoder) read(content []byte, now ecs.Tick, store *storage) error {
 func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) error {
 	m := &d.models.places[list]
 	gap := d.Number(&m.gap)
-	most := uint64(math.MaxUint32)
+	most := uint64(globalRow - 1)
 	if list == listGlobals {
 		most = uint64(d.schema.globals() - 1)
 	}
@@ -136,11 +135,11 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) err
 // identity reads the entity and components of whole values, or else the baseline.
 func (d *decoder) identity(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, err error) {
 	m := &d.models.places[x.list]
+	if x.entity.Row = x.place; x.list == listGlobals {
+		x.entity = global(int(x.place))
+	}
 	if !d.Bit(&m.whole) {
-		h := store.entities.rows.Get(x.place)
-		if x.list == listGlobals {
-			h = &store.globals[x.place]
-		}
+		h := store.entities.rows.Get(x.entity.Row)
 		if h == nil {
 			return 0, nil, ErrBaseline
 		}
@@ -152,7 +151,7 @@ func (d *decoder) identity(x *element, c *coding, now ecs.Tick, store *storage) 
 		if age > uint64(now) {
 			return 0, nil, ErrDelta
 		}
-		x.entity = ecs.Entity{Row: x.place, Born: now - ecs.Tick(age)}
+		x.entity.Born = now - ecs.Tick(age)
 		for i := range d.schema.components {
 			if d.Bit(&d.models.has[i][c.set>>i&1]) {
 				x.set |= 1 << i

@@ -65,12 +65,12 @@ func (s *Sender) arrived(d *sentDelta) {
 	d.open = false
 	s.stats.Acked = max(s.stats.Acked, d.tick)
 	for _, e := range d.entries {
-		it := s.item(e.item)
+		it := s.items.At(int(e.item))
 		if it.serial != e.serial {
 			continue
 		}
 		if it.phase == leaving {
-			s.release(int(e.item) - len(s.globals))
+			s.release(int(e.item))
 			continue
 		}
 		switch {
@@ -91,7 +91,7 @@ func (s *Sender) arrived(d *sentDelta) {
 func (s *Sender) lost(d *sentDelta) {
 	d.open = false
 	for _, e := range d.entries {
-		if it := s.item(e.item); it.serial == e.serial && it.flight == d.sequence {
+		if it := s.items.At(int(e.item)); it.serial == e.serial && it.flight == d.sequence {
 			it.flight = 0
 		}
 	}
@@ -101,16 +101,13 @@ func (s *Sender) lost(d *sentDelta) {
 func (s *Sender) refuse(sequence uint64) {
 	d, ok := s.sent.At(ecs.Tick(sequence))
 	if !ok {
-		for i := range s.globals {
-			s.globals[i].unbase()
-		}
-		for _, it := range s.entities.All {
+		for _, it := range s.items.All {
 			it.unbase()
 		}
 		return
 	}
 	for _, e := range d.entries {
-		if it := s.item(e.item); it.serial == e.serial && it.base < d.tick {
+		if it := s.items.At(int(e.item)); it.serial == e.serial && it.base < d.tick {
 			it.unbase()
 		}
 	}
@@ -129,7 +126,7 @@ func (s *Sender) record(sequence uint64, tick ecs.Tick) *sentDelta {
 
 // note records that a delta contains the present values of an item.
 func (s *Sender) note(d *sentDelta, i int32) {
-	it := s.item(i)
+	it := s.items.At(int(i))
 	if it.waiting && d.tick-it.waits > s.deadline() {
 		s.stats.Late++
 	}

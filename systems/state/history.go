@@ -88,13 +88,6 @@ func (h *history) value(i int) []uint64 {
 	return h.values[slot*h.width : (slot+1)*h.width]
 }
 
-func (h *history) pushGlobal(tick ecs.Tick, values []uint64, most int) {
-	if h.count == 0 {
-		h.begin(ecs.Entity{}, 0, len(values))
-	}
-	h.push(tick, values, most)
-}
-
 // newest returns the newest values and the tick since which they hold. The history must not be empty.
 func (h *history) newest() (since ecs.Tick, values []uint64) {
 	return h.tick(h.count - 1), h.value(h.count - 1)

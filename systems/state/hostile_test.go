@@ -125,7 +125,8 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		"a number not a number":                   {delta(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
 		"a list too long":                         {delta(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
 		"row 0":                                   {delta(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
-		"a row of no owner":                       {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrValues},
+		"a row of no owner":                       {delta(s, 1, now+1, whole(nil, 0, globalRow-1)), ErrValues},
+		"a row above all owners":                  {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrDelta},
 		"a row too far up":                        {delta(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
 		"players who cannot be": {delta(s, 1, now+1, func(e *encoder) {
 			c := coding{}
@@ -257,9 +258,6 @@ func TestALostBaselineRecovers(t *testing.T) {
 	}
 	for _, h := range c.receiver.store.entities.rows.All {
 		h.count = 0
-	}
-	for i := range c.receiver.store.globals {
-		c.receiver.store.globals[i].count = 0
 	}
 	for range 60 {
 		g.tick()

@@ -22,8 +22,7 @@ type Receiver struct {
 }
 
 type storage struct {
-	entities histories
-	globals  []history
+	entities histories   // and globals
 	accepted recentTicks // of the last accepted deltas
 }
 
@@ -45,7 +44,6 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 	}
 	r := &Receiver{world: w}
 	r.store.entities.bound = maxScalars
-	r.store.globals = make([]history, s.globals())
 	r.decoder = decoder{schema: s, models: newModels(s)}
 	return r, nil
 }
@@ -65,10 +63,9 @@ func (r *Receiver) Load() {
 		r.store.update(e, set, values, r.Tick())
 		return true
 	})
-	for i := range r.store.globals {
+	for i := range r.decoder.schema.globals() {
 		values = appendGlobal(values[:0], s, i)
-		r.store.globals[i].count = 0
-		r.store.globals[i].pushGlobal(r.Tick(), values, storedValues)
+		r.store.update(global(i), 0, values, r.Tick())
 	}
 	r.decoder.values = values
 }
@@ -148,14 +145,10 @@ func (r *Receiver) keep(tick ecs.Tick) {
 	d := &r.decoder
 	for i := range d.elements {
 		x := &d.elements[i]
-		values := d.values[x.from:x.to]
-		switch x.list {
-		case listGone:
+		if x.list == listGone {
 			r.store.entities.drop(x.place)
-		case listEntities:
-			r.store.update(x.entity, x.set, values, tick)
-		default:
-			r.store.globals[x.place].push(tick, values, storedValues)
+		} else {
+			r.store.update(x.entity, x.set, d.values[x.from:x.to], tick)
 		}
 	}
 }

@@ -18,9 +18,8 @@ import (
 // its present values are in flight, it is sent again only when their acknowledgement is overdue.
 type Sender struct {
 	changes  *Changes
-	first    image.Owner // entities of this owner are sent before all others
-	globals  []item
-	entities table.Table[item]
+	first    image.Owner              // entities of this owner are sent before all others
+	items    table.Table[item]        // the first slots are those of globals
 	sequence uint64                   // of the last delta
 	opened   uint64                   // the last delta before Open
 	refused  uint64                   // the newest delta that the client refused
@@ -61,7 +60,7 @@ type sentDelta struct {
 }
 
 type entry struct {
-	item   int32  // see Sender.item
+	item   int32  // its slot
 	serial uint32 // of the item when it was sent; if it has another now, the entry is void
 	sends  uint32 // of the item then, with this one
 }
@@ -124,49 +123,41 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 	s.known, s.unsure = s.opened, s.opened
 	s.stats.Acked = state.Tick()
 	s.sent.Clear()
-	for slot := range s.entities.Slots() {
-		s.entities.At(slot).phase = unused
+	for slot := range s.items.Slots() {
+		s.items.At(slot).phase = unused
 	}
-	s.entities.Clear()
-	s.globals = s.globals[:0]
+	s.items.Clear()
 	c := s.changes
-	for i := range c.globals {
+	for i := range c.schema.globals() {
 		c.values = appendGlobal(c.values[:0], state, i)
-		current := c.globals[i].agrees(state.Tick(), 0, c.values)
-		s.globals = append(s.globals, item{row: uint32(i), phase: isGlobal, known: true, based: current, base: state.Tick()})
+		s.hold(global(i), isGlobal, 0, state.Tick())
 	}
 	for e := range state.Entities {
 		_, set, values := state.AppendScalars(c.values[:0], e.Row)
 		c.values = values
-		it, h := s.entities.At(s.add(e)), c.entities.of(e)
-		it.known, it.based, it.base = true, h != nil && h.agrees(state.Tick(), set, values), state.Tick()
+		s.hold(e, wanted, set, state.Tick())
 	}
 }
 
-// item returns an item by its number: globals come first, then the slots of entities.
-func (s *Sender) item(i int32) *item {
-	if int(i) < len(s.globals) {
-		return &s.globals[i]
-	}
-	return s.entities.At(int(i) - len(s.globals))
+// hold makes an item for what the client holds with the values of a tick in Changes.values.
+func (s *Sender) hold(e ecs.Entity, p phase, set image.ComponentSet, tick ecs.Tick) {
+	it, h := s.items.At(s.add(e)), s.changes.entities.of(e)
+	it.phase, it.known, it.based, it.base = p, true, h != nil && h.agrees(tick, set, s.changes.values), tick
 }
-
-// number returns the number of the item in a slot of entities.
-func (s *Sender) number(slot int) int32 { return int32(slot + len(s.globals)) }
 
 // add makes an item for an entity and returns its slot.
 func (s *Sender) add(e ecs.Entity) (slot int) {
-	slot = s.entities.Add(e.Row)
-	it := s.entities.At(slot)
-	*it = item{row: e.Row, entity: e, phase: wanted, serial: it.serial + 1}
+	slot = s.items.Add(e.Row)
+	it := s.items.At(slot)
+	*it = item{row: e.Row &^ globalRow, entity: e, phase: wanted, serial: it.serial + 1}
 	return slot
 }
 
 func (s *Sender) release(slot int) {
-	it := s.entities.At(slot)
+	it := s.items.At(slot)
 	it.phase = unused
 	it.serial++
-	s.entities.Remove(slot)
+	s.items.Remove(slot)
 }
 
 // Append appends a delta of at most limit bytes that brings the client nearer to the last observed state, and returns the
@@ -182,7 +173,7 @@ func (s *Sender) release(slot int) {
 //
 // Append panics before Open, without a tick observed since, and with a limit below 64 bytes.
 func (s *Sender) Append(dst []byte, limit int, relevant iter.Seq2[ecs.Entity, float32]) []byte {
-	if limit < minDelta || len(s.globals) == 0 || !s.changes.observed || s.changes.tick < s.last {
+	if limit < minDelta || s.items.Len() == 0 || !s.changes.observed || s.changes.tick < s.last {
 		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a delta room")
 	}
 	w := &s.changes.writer

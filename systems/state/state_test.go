@@ -69,7 +69,7 @@ func TestManyRowsThatGoTakeSeveralBodies(t *testing.T) {
 	}
 	c.wants = func(e ecs.Entity) bool { return e.Row*2654435761>>30 == 0 }
 	before := c.sender.sequence
-	for c.sender.entities.Len() > 600 {
+	for c.sender.items.Len() > 600 {
 		g.tick()
 	}
 	if n := c.sender.sequence - before; n < 8 {

@@ -23,7 +23,7 @@ type writer struct {
 	// visit is collectEntity as a function value, which is made once because it allocates.
 	visit func(ecs.Entity, float32) bool
 
-	globals      []int32     // numbers of those that are due
+	globals      []int32     // slots of those that are due
 	gone         []rowItem   // ascending by row
 	due          []candidate // entities
 	chosen       []rowItem   // entities in the delta, ascending by row
@@ -37,7 +37,7 @@ type writer struct {
 	demand       []float32 // bits, by the number of later deltas in which they would still be in time
 }
 
-// rowItem is the number of an item with its row.
+// rowItem is the slot of an item with its row.
 type rowItem struct {
 	row  uint32
 	item int32
@@ -52,9 +52,10 @@ func (w *writer) begin(s *Sender) {
 	s.sequence++
 	s.stamp++
 	w.delta = s.record(s.sequence, s.changes.tick)
-	for i := range s.changes.globals {
-		since, _ := s.changes.globals[i].newest()
-		if w.dueOrRelied(&s.globals[i], since) {
+	for i := range s.changes.schema.globals() {
+		it := s.items.At(i)
+		since, _ := s.changes.entities.of(it.entity).newest()
+		if w.dueOrRelied(it, since) {
 			w.globals = append(w.globals, int32(i))
 		}
 	}
@@ -93,15 +94,15 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 	if h == nil || h.entity != e || priority < 0 {
 		return true
 	}
-	slot, ok := s.entities.Slot(e.Row)
+	slot, ok := s.items.Slot(e.Row)
 	if !ok {
-		if len(s.globals)+s.entities.Len() >= maxEntities-maxElements {
+		if s.items.Len() >= maxEntities-maxElements {
 			w.short = true
 			return true
 		}
 		slot = s.add(e)
 	}
-	it := s.entities.At(slot)
+	it := s.items.At(slot)
 	if it.phase == leaving || it.entity != e { // the client may have removed it or not
 		it.phase, it.entity = wanted, e
 		it.serial++
@@ -122,7 +123,7 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 		it.waiting = false
 		return true
 	}
-	c := candidate{rowItem: rowItem{row: it.row, item: s.number(slot)}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
+	c := candidate{rowItem: rowItem{row: it.row, item: int32(slot)}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
 	c.way, c.bits = w.best(it, h, values)
 	w.due = append(w.due, c)
 	return true
@@ -158,8 +159,8 @@ const restPriority = 3
 // collectGone collects the rows that the client is to remove.
 func (w *writer) collectGone() {
 	s := w.sender
-	for slot := range s.entities.Slots() { // of which those in phase unused are free
-		it := s.entities.At(slot)
+	for slot := range s.items.Slots() { // of which those in phase unused are free
+		it := s.items.At(slot)
 		if it.phase == wanted && it.stamp != s.stamp {
 			if !it.known {
 				s.release(slot)
@@ -170,7 +171,7 @@ func (w *writer) collectGone() {
 			it.unbase()
 		}
 		if it.phase == leaving && w.dueOrRelied(it, 0) {
-			w.gone = append(w.gone, rowItem{row: it.row, item: s.number(slot)})
+			w.gone = append(w.gone, rowItem{row: it.row, item: int32(slot)})
 		}
 	}
 	slices.SortFunc(w.gone, byRow)
@@ -221,8 +222,8 @@ func (w *writer) coding() coding {
 func (w *writer) writeGlobals() {
 	s, e, c := w.sender, &w.encoder, w.coding()
 	for _, i := range w.globals {
-		it := s.item(i)
-		h := w.changes.history(it)
+		it := s.items.At(int(i))
+		h := w.changes.entities.of(it.entity)
 		_, values := h.newest()
 		mark, learned, before, count := e.Mark(), e.models.places[listGlobals], c, w.values
 		base := s.baseline(it, h)
@@ -336,8 +337,8 @@ func (w *writer) writeChosen() bool {
 	s, e, c := w.sender, &w.encoder, w.coding()
 	before, expected, elements, count := e.Len(), 0, w.elements, w.values
 	for _, x := range w.chosen {
-		it := s.item(x.item)
-		h := w.changes.history(it)
+		it := s.items.At(int(x.item))
+		h := w.changes.entities.of(it.entity)
 		_, values := h.newest()
 		var base []uint64
 		if x.way != asWhole {
