@@ -8,7 +8,6 @@ import (
 	"tendon/net/limit"
 	"tendon/systems"
 	"tendon/systems/internal/code"
-	"tendon/systems/internal/events"
 	"tendon/systems/state"
 )
 
@@ -22,7 +21,7 @@ type Peer[P any] struct {
 	Stats  systems.PeerStats
 	Resync Resync
 	Sender *state.Sender // nil without Config.Replicates
-	Events events.Sender // unused without Config.Replicates
+	Events peerEvents    // unused without Config.Replicates
 	Own    P
 
 	messages limit.Limiter[ecs.Tick] // its time is messagesPerTick × the tick

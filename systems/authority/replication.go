@@ -24,7 +24,7 @@ func (s *Server[C, P]) Replicate() { s.Changes.Observe(s.Step.State, &s.Changed)
 func (s *Server[C, P]) FilterEvents() {
 	for i := range s.Peers {
 		if p := &s.Peers[i]; p.Open {
-			p.Events.Add(s.World())
+			p.Events.add(s.World())
 		}
 	}
 }
@@ -40,13 +40,15 @@ func (s *Server[C, P]) openReplication(p *Peer[P]) {
 	if s.config.Filter != nil {
 		filter = s.config.Filter(p)
 	}
-	p.Events.Open(&s.Events, p.Opened, s.done, filter)
+	p.Events.open(&s.Events, p.Opened, s.done, filter)
 }
 
-// SendEvents sends a peer the events that were not sent yet, as reliable messages of a kind. They are sent to a peer that
-// waits for an image, too: events are not in it.
-func (s *Server[C, P]) SendEvents(p *Peer[P], kind uint8) {
-	p.Events.Send(p.ID, &s.Events, s.OldestServable(), s.done, kind, &s.Sending.Message, s.Sending.Out)
+// SendEvents sends each peer the events that it was not sent yet, as reliable messages of a kind. They are sent to a peer
+// that waits for an image, too: events are not in it.
+func (s *Server[C, P]) SendEvents(kind uint8) {
+	s.Serve(func(_ C, p *Peer[P]) {
+		p.Events.send(p.ID, &s.Events, s.OldestServable(), s.done, kind, &s.Sending.Message, s.Sending.Out)
+	})
 }
 
 // RequestImage starts a resync of a peer that asked for an image. It does nothing while one is under way.

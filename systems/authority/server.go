@@ -7,7 +7,6 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
@@ -25,7 +24,7 @@ type Server[C, P any] struct {
 	Step    Step
 	Grid    inputs.Grid // up to tick Done
 	States  *rollback.Snapshots
-	Events  events.Log     // empty without Config.Events
+	Events  eventLog       // empty without Config.Events
 	Changed image.Changed  // of the last tick, once FindChanges has run
 	Changes *state.Changes // nil without Config.Replicates
 	Sending Sending
@@ -82,7 +81,7 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 	s.Grid.Tick = systems.Second / systems.Time(s.Game.TickRate)
 	s.States = rollback.NewSnapshots(c.History)
 	if c.Events {
-		s.Events = events.NewLog(s.States.Depth())
+		s.Events = eventLog{rollback.NewRing[[]byte](s.States.Depth())}
 	}
 	if c.Behind == 0 {
 		s.config.Behind = ecs.Tick(s.States.Depth() - 1)
@@ -124,7 +123,7 @@ func (s *Server[C, P]) Tick(due systems.Time) {
 	if s.config.Buffers {
 		s.vacateLeavers()
 	}
-	s.Grid.At(due)
+	s.Grid.Due, s.Grid.Timed = due, true
 	s.finish()
 }
 
@@ -160,7 +159,7 @@ func (s *Server[C, P]) simulate() {
 	world := s.World()
 	world.Step(ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
 	if s.config.Events {
-		s.Events.Add(world)
+		s.Events.add(world, nil)
 	}
 	if s.Step.State = nil; s.Config.States || (s.done+1)%s.config.SaveEvery == 0 {
 		s.Step.State = s.States.Save(world)

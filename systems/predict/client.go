@@ -234,10 +234,8 @@ func (c *Client) Stats() systems.ClientStats {
 
 // Replica returns the newest state received: see systems.Replicated.
 func (c *Client) Replica() (s *image.Snapshot, whole bool) {
-	if !c.Loaded() {
-		return nil, false
-	}
-	return c.Receiver.State(), c.Receiver.Complete() && c.limits.Interest == 0
+	s, whole = c.Mirror.Replica()
+	return s, whole && c.limits.Interest == 0
 }
 
 // Places reports that a replica has the places of entities.

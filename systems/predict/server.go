@@ -50,7 +50,7 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "replication", Phase: systems.Present, Run: (*Server).Replicate},
 	{Name: "interest", Phase: systems.Present, Run: (*Server).updateInterest},
 	{Name: "events", Phase: systems.Present, Run: (*Server).FilterEvents},
-	{Name: "events", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendEvents) }},
+	{Name: "events", Phase: systems.Send, Run: func(s *Server) { s.SendEvents(kindEvents) }},
 	{Name: "snapshots", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendSnapshot) }},
 }
 
@@ -138,8 +138,6 @@ func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
 		p.RequestImage()
 	}
 }
-
-func (s *Server) sendEvents(p *peer) { s.SendEvents(p, kindEvents) }
 
 // minWarmupRate is the minimum snapshot rate, per second, for a client whose clock has not settled.
 const minWarmupRate = 20

@@ -7,7 +7,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/events"
+	"tendon/systems/internal/code"
 	"tendon/systems/state"
 )
 
@@ -27,7 +27,12 @@ type Mirror[C any] struct {
 	Unusable int    // of them in a row
 
 	effects *rollback.Effects
-	events  events.Receiver  // the server's events, which effects waits for
+	// Predicted events of ticks ≤ announced that have not arrived are cancelled when those of tick last have.
+	announced ecs.Tick             // the last tick that the server has announced
+	last      ecs.Tick             // the newest tick ≤ announced that had events
+	arrived   ecs.Tick             // the newest tick whose events have arrived
+	emitted   []image.EmittedEvent // scratch
+
 	inputs  []ecs.InputBytes // of a simulated tick, by player; only the local player's is set
 	altered uint64           // ticks with a substituted input, by the newest message
 }
@@ -67,7 +72,7 @@ func (m *Mirror[C]) Begin(now systems.Time, serverTick ecs.Tick, rtt systems.Tim
 	f := m.world.Tick()
 	m.Receiver.Load()
 	m.effects.Begin(f)
-	m.events.Begin(f)
+	m.announced, m.last, m.arrived = f, f, f
 	m.History.Clear()
 	m.Tick, m.Received, m.Unusable = f, f, 0
 }
@@ -104,16 +109,32 @@ func (m *Mirror[C]) NeedsImage() bool { return m.Unusable >= MostUnusable }
 
 // ReceiveEvents accepts the events of a tick. It is a system of phase Receive.
 func (m *Mirror[C]) ReceiveEvents(msg systems.Message) error {
-	newest := m.Counted.ServerTick + FarAhead
-	if !m.events.Receive(msg.Body, msg.Body[0], m.world.Image().Schema(), newest, m.effects) {
+	list, ok := code.ReadEvents(m.emitted[:0], msg.Body, msg.Body[0], m.world.Image().Schema())
+	m.emitted = list
+	if !ok || list[0].Key.Tick > m.Counted.ServerTick+FarAhead {
 		return m.malformed
 	}
+	f := list[0].Key.Tick
+	m.arrived = max(m.arrived, f)
+	m.effects.Settle(f, list)
+	m.cancelEvents()
 	return nil
 }
 
 // SettleEvents notes which events the server has sent up to tick f. since is the number of ticks from the newest event
 // to f, plus 1, or 0 for none. A predicted event that the server did not send is cancelled once all others have arrived.
-func (m *Mirror[C]) SettleEvents(f ecs.Tick, since uint64) { m.events.Announced(f, since, m.effects) }
+func (m *Mirror[C]) SettleEvents(f ecs.Tick, since uint64) {
+	if m.announced, m.last = f, 0; since > 0 && since <= uint64(f) {
+		m.last = f + 1 - ecs.Tick(since)
+	}
+	m.cancelEvents()
+}
+
+func (m *Mirror[C]) cancelEvents() {
+	if m.arrived >= m.last {
+		m.effects.Settle(m.announced, nil)
+	}
+}
 
 // CountAltered takes the server's count of ticks in which another input than the player's was used, and returns how many
 // are new. The first count since Begin is a start.
@@ -128,6 +149,15 @@ func (m *Mirror[C]) CountAltered(altered uint64) (fresh uint64) {
 
 // Effects drains the effects of events.
 func (m *Mirror[C]) Effects(f func(systems.Effect)) { m.effects.Drain(m.Tick, f) }
+
+// Replica returns the newest state received, nil before a state was loaded. Entities that no body updated since are in there
+// as they were. complete reports that there are none: the state is all that this client is to receive.
+func (m *Mirror[C]) Replica() (s *image.Snapshot, complete bool) {
+	if !m.Loaded() {
+		return nil, false
+	}
+	return m.Receiver.State(), m.Receiver.Complete()
+}
 
 // LastUpdate returns the last tick that updated an entity, 0 for none.
 func (m *Mirror[C]) LastUpdate(e ecs.Entity) ecs.Tick { return m.Receiver.LastUpdate(e) }

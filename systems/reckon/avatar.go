@@ -130,11 +130,8 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	switch a.guard.Check(&r, now) {
 	case motion.Stale:
 		return
-	case motion.Refused:
+	case motion.Refused, motion.Clamped:
 		s.correct(a, a.guard.At(), now)
-		return
-	case motion.Clamped:
-		s.correct(a, r.Pos, now)
 		return
 	}
 	age := max(s.settings.age(r.Stamp, clientNow), 0) // a stamp of the future counts as the present

@@ -242,14 +242,5 @@ func (c *Client) rtt() systems.Time {
 	return c.RTT
 }
 
-// Replica returns the newest state received, nil before Load. Entities that no body updated since are in there as they
-// were. complete reports that there are none: the state is all that this client is to receive.
-func (c *Client) Replica() (s *image.Snapshot, complete bool) {
-	if !c.Loaded() {
-		return nil, false
-	}
-	return c.Receiver.State(), c.Receiver.Complete()
-}
-
 // Places reports that a replica may have old positions of entities that move: records carry these.
 func (c *Client) Places() bool { return false }

@@ -63,7 +63,7 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "avatars", Phase: systems.Present, Run: (*Server).updateAvatars},
 	{Name: "interest", Phase: systems.Present, Run: (*Server).updateInterest},
 	{Name: "records", Phase: systems.Present, Run: (*Server).selectRecords},
-	{Name: "events", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendEvents) }},
+	{Name: "events", Phase: systems.Send, Run: func(s *Server) { s.SendEvents(kindEvents) }},
 	{Name: "clock", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendClock) }},
 	{Name: "updates", Phase: systems.Send, Run: (*Server).sendUpdates},
 }
@@ -202,8 +202,6 @@ func (s *Server) receiveClock(m systems.Message) error {
 func (s *Server) sendClock(p *peer) {
 	p.Own.clock.send(&s.Sending.Message, p.ID, s.Sending.Now, s.Sending.Out)
 }
-
-func (s *Server) sendEvents(p *peer) { s.SendEvents(p, kindEvents) }
 
 // updateInterest moves the relevance set of each peer to its first avatar, and selects the events that peers receive.
 func (s *Server) updateInterest() {

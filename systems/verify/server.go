@@ -209,7 +209,7 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 	}
 	m.happened = m.happened[:0]
 	for f := base + 1; f <= s.Done(); f++ {
-		if emitted := s.Events.At(f); len(emitted) > 0 {
+		if emitted := s.Events.Of(f); len(emitted) > 0 {
 			m.happened = append(m.happened, emitted)
 		}
 	}

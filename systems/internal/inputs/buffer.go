@@ -174,9 +174,6 @@ type Grid struct {
 	Timed bool         // Due is set; else nothing is measured
 }
 
-// At records that a tick is due.
-func (g *Grid) At(due systems.Time) { g.Due, g.Timed = due, true }
-
 // Arrival is the time of a message: Past ticks after tick Done, the last computed one, was due.
 type Arrival struct {
 	Done  ecs.Tick

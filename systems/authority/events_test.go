@@ -1,0 +1,99 @@
+package authority
+
+import (
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+type eventPad struct{ X int8 }
+
+type bang struct{ Tick uint32 }
+
+var bangs = ecs.NewEvent[bang]("bang")
+
+// eventKind is what the messages begin with.
+const eventKind = 9
+
+// newEventWorld returns a world that emits a bang in two of three ticks.
+func newEventWorld(t *testing.T) *ecs.World {
+	w, err := ecs.NewWorld(&ecs.Game{Name: "events", TickRate: 60, MaxPlayers: 2, Input: ecs.NewInput[eventPad](), Events: ecs.Events(bangs),
+		Systems: ecs.Systems(func(w *ecs.World) {
+			if w.Tick()%3 != 0 {
+				bangs.Emit(w, ecs.Entity{}, bang{uint32(w.Tick())})
+			}
+		})}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// sent is an outbox that stores reliable messages.
+type sent [][]byte
+
+func (s *sent) Send(_ systems.Peer, ch systems.Channel, message []byte) {
+	if ch == systems.Reliable {
+		*s = append(*s, slices.Clone(message))
+	}
+}
+
+// ticks returns the ticks whose events were sent.
+func (s *sent) ticks(t *testing.T, g *ecs.Game) (list []ecs.Tick) {
+	for _, message := range *s {
+		events, err := g.Schema().ReadEvents(nil, message[1:])
+		if err != nil || message[0] != eventKind {
+			t.Fatal(err, message)
+		}
+		list = append(list, events[0].Key.Tick)
+	}
+	*s = nil
+	return list
+}
+
+// A peer receives all stored events since the state that it holds, each tick's once. From the tick in which it was
+// opened on it receives only those that pass its filter.
+func TestPeerReceivesEachEventOnceThroughItsFilter(t *testing.T) {
+	w, log := newEventWorld(t), eventLog{rollback.NewRing[[]byte](8)}
+	var all, choosy peerEvents
+	var scratch []byte
+	var out sent
+	send := func(s *peerEvents) []ecs.Tick {
+		done := w.Tick()
+		s.send(0, &log, max(done, 7)-7, done, eventKind, &scratch, &out)
+		return out.ticks(t, w.Game())
+	}
+	step := func(n int) {
+		for range n {
+			w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
+			log.add(w, nil)
+			all.add(w)
+			choosy.add(w)
+		}
+	}
+	step(4)
+	all.open(&log, 1, w.Tick(), nil)
+	choosy.open(&log, 1, w.Tick(), func(e *image.EmittedEvent) bool { return e.Key.Tick%2 == 0 })
+	if got := send(&all); !slices.Equal(got, []ecs.Tick{2, 4}) || all.Since(w.Tick()) != 1 {
+		t.Errorf("%v from tick 2 to 4, the last %d ticks ago", got, all.Since(w.Tick()))
+	}
+	step(2)
+	if got := send(&all); !slices.Equal(got, []ecs.Tick{5}) || all.Since(w.Tick()) != 2 {
+		t.Errorf("%v in tick 5 and 6, the last %d ticks ago", got, all.Since(w.Tick()))
+	}
+	step(2)
+	if got := send(&choosy); !slices.Equal(got, []ecs.Tick{2, 4, 8}) {
+		t.Errorf("%v with a filter for even ticks after tick 4", got)
+	}
+	step(20)
+	if got := send(&all); got[0] != 22 || len(got) != 5 {
+		t.Errorf("%v where the last 8 ticks are stored", got)
+	}
+	if all.open(&log, 28, 28, nil); len(send(&all)) != 0 || all.Since(28) != 0 {
+		t.Error("a peer that was opened anew received events of the state that it holds")
+	}
+}
