@@ -171,13 +171,8 @@ func bytesDown(b *testing.B, interval, estimate int) {
 				return held[p]
 			}
 		}
-		down, once := 0, []int{0}
-		l.Delays = func(toClient bool, _ int, _ systems.Channel, _ []byte) []int {
-			if toClient {
-				down++
-			}
-			return once
-		}
+		down := 0
+		l.OnDown = func(*halves.Peer, systems.Channel, []byte) { down++ }
 		l.Run(600)
 		l.Down.Bytes, down = 0, 0
 		l.Run(seconds * 60)

@@ -114,7 +114,7 @@ func TestAViewIsEmptyBeforeTheState(t *testing.T) {
 	first, watcher := h.Join(matchsim.Plan{Profile: p}), h.Join(matchsim.Plan{Profile: p, Spectator: true})
 	c := h.Join(matchsim.Plan{Profile: p})
 	shown := func(c *matchsim.Client) (n int) {
-		for range coreTiles.All(c.Core.View(systems.Time(h.Net.LocalNow(c.Node()))).Sim) {
+		for range coreTiles.All(c.Core.View(systems.Time(h.Net.LocalNow(c.Node))).Sim) {
 			n++
 		}
 		return n
@@ -136,7 +136,7 @@ func TestAViewIsEmptyBeforeTheState(t *testing.T) {
 		if n := shown(c); n != tiles {
 			t.Errorf("a live client shows %d tiles", n)
 		}
-		seat := c.Core.View(systems.Time(h.Net.LocalNow(c.Node()))).Seat
+		seat := c.Core.View(systems.Time(h.Net.LocalNow(c.Node))).Seat
 		if seat != c.Seat() {
 			t.Errorf("View.Seat is %d, the seat %d", seat, c.Seat())
 		}
@@ -175,7 +175,7 @@ func TestARefusalEndsTheClientWithASentence(t *testing.T) {
 		if !errors.Is(err, c.is) || v.Core.State() != client.Ended || v.Core.Stats().Reconnects != 0 || len(strings.Fields(err.Error())) < 5 {
 			t.Errorf("%s: %v, %v after %d reconnects", c.name, err, v.Core.State(), v.Core.Stats().Reconnects)
 		}
-		if again := v.Core.Frame(systems.Time(h.Net.LocalNow(v.Node()))); again != err {
+		if again := v.Core.Frame(systems.Time(h.Net.LocalNow(v.Node))); again != err {
 			t.Errorf("%s: Frame returns %v", c.name, again)
 		}
 	}

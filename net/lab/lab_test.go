@@ -84,7 +84,7 @@ func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *ma
 	}
 	p := m.players[1]
 	phase := time.Second / displayHz * 3 / 8
-	m.Net.Every(p.Node(), m.Net.LocalNow(p.Node())+phase, displayHz, func(_ int64, now simnet.Time) { // after the client's frame
+	m.Net.Every(p.Node, m.Net.LocalNow(p.Node)+phase, displayHz, func(_ int64, now simnet.Time) { // after the client's frame
 		p.Core.View(systems.Time(now)).Sim.Image().Motions(func(e ecs.Entity, motion ecs.Motion) bool {
 			if e.Owner() == ecs.OwnedBy(1) {
 				at, shown = append(at, m.Net.Now()), append(shown, motion)

@@ -148,7 +148,7 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 	}
 	for _, w := range l.matches {
 		for _, player := range w.players {
-			if err := w.Net.SetProfile(player.Node(), w.Server(), p); err != nil {
+			if err := w.Net.SetProfile(player.Node, w.Server, p); err != nil {
 				return err
 			}
 		}

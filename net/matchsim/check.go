@@ -114,7 +114,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 	if !ok {
 		return
 	}
-	game := c.match.game
+	game := c.match.Game
 	if whole {
 		c.count(f, sameReplica(game, half, s, want) && (half.Places() || c.onlyMoving(s, want)))
 		return
@@ -132,7 +132,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 func (c *Client) onlyMoving(a, b *image.Snapshot) bool {
 	c.changed.Find(b, a)
 	for row := range c.changed.Rows {
-		if e := a.EntityAt(row); !sameEntity(c.match.game, a, b, e, false) || c.match.atRest(e, b.Tick()) {
+		if e := a.EntityAt(row); !sameEntity(c.match.Game, a, b, e, false) || c.match.atRest(e, b.Tick()) {
 			return false
 		}
 	}
@@ -173,7 +173,7 @@ func sameEntity(g *ecs.Game, a, b *image.Snapshot, e ecs.Entity, place bool) boo
 // has it there.
 func (m *Match) atRest(e ecs.Entity, f ecs.Tick) bool {
 	var now ecs.Motion
-	for k := range ecs.Tick(systems.RestTime*time.Duration(m.game.TickRate)/time.Second) + 1 {
+	for k := range ecs.Tick(systems.RestTime*time.Duration(m.Game.TickRate)/time.Second) + 1 {
 		s, ok := m.states.At(f - k)
 		if !ok {
 			return false

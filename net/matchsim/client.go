@@ -18,6 +18,11 @@ import (
 type Client struct {
 	Core *client.Core
 	Plan Plan
+	Node simnet.NodeID // in Match.Net
+	// Number is the client's index in Match.Clients.
+	Number int
+	// Left says that the client's present process has called Leave.
+	Left bool
 	Checks
 	// FirstLive is when the client was first live, in true time; 0: not yet.
 	FirstLive time.Duration
@@ -25,13 +30,10 @@ type Client struct {
 	Busy time.Duration
 
 	match      *Match
-	node       simnet.NodeID
-	number     int
 	identity   room.Identity
-	connection int // number of the current connection, from 1
-	server     *serverEnd
+	connection int  // number of the current connection, from 1
+	server     *end // of the newest connection that has arrived
 	rand       *ecs.Rand
-	left       bool
 }
 
 // Plan describes a client. Zero values stand for defaults where a field names one.
@@ -73,10 +75,10 @@ func (m *Match) Join(p Plan) *Client {
 // Add adds a client that joins as its plan says. It fails if the profile or, for a client that joins at once, the
 // changed Config is invalid.
 func (m *Match) Add(p Plan) (*Client, error) {
-	c := &Client{Plan: p, match: m, number: len(m.Clients), server: &serverEnd{}}
-	c.identity = room.Identity{Seat: room.AnySeat, ClientID: uint64(c.number) + 1}
+	c := &Client{Plan: p, match: m, Number: len(m.Clients), Node: m.Net.AddNode(p.Clock), server: &end{}}
+	c.identity = room.Identity{Seat: room.AnySeat, ClientID: uint64(c.Number) + 1}
 	if m.config.FixedSeats {
-		c.identity.Seat = c.number
+		c.identity.Seat = c.Number
 	}
 	if p.Spectator {
 		c.identity.Role = systems.RoleSpectator
@@ -85,14 +87,12 @@ func (m *Match) Add(p Plan) (*Client, error) {
 	if p.Effects == nil {
 		c.Plan.Effects = func(systems.Effect) {}
 	}
-	c.Plan.Hz = cmp.Or(p.Hz, m.game.TickRate)
-	c.rand = image.NewRand(m.config.Seed ^ uint64(c.number+1)<<32)
-	c.node = m.Net.AddNode(p.Clock)
-	m.byNode[c.node] = c
-	if err := m.Net.Connect(c.node, m.server, p.Profile); err != nil {
+	c.Plan.Hz = cmp.Or(p.Hz, m.Game.TickRate)
+	c.rand = image.NewRand(m.config.Seed ^ uint64(c.Number+1)<<32)
+	if err := m.Net.Connect(c.Node, m.Server, p.Profile); err != nil {
 		return nil, fmt.Errorf("matchsim: Plan.Profile: %w", err)
 	}
-	m.Net.OnMessage(c.node, c.receive)
+	m.Net.OnMessage(c.Node, c.receive)
 	if p.At <= m.Net.Now() {
 		return c, c.start()
 	}
@@ -108,16 +108,16 @@ func (c *Client) start() error {
 	if err := c.Restart(); err != nil {
 		return err
 	}
-	c.match.Net.Every(c.node, c.Now()+c.Plan.Phase, c.Plan.Hz, c.frame)
+	c.match.Net.Every(c.Node, c.Now()+c.Plan.Phase, c.Plan.Hz, c.frame)
 	return nil
 }
 
 // Restart replaces the client's process: the new one has no state, and connects with the same ID in its next frame.
 func (c *Client) Restart() error {
 	m := c.match
-	config := client.Config{Game: m.game, Strategies: []systems.Strategy{m.config.Strategy}, Dial: c.dial,
-		Name: fmt.Sprintf("client %d", c.number), BotSeed: m.config.Seed ^ uint64(c.number),
-		Bot: m.game.Bot != nil && c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator}
+	config := client.Config{Game: m.Game, Strategies: []systems.Strategy{m.config.Strategy}, Dial: c.dial,
+		Name: fmt.Sprintf("client %d", c.Number), BotSeed: m.config.Seed ^ uint64(c.Number),
+		Bot: m.Game.Bot != nil && c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator}
 	if c.Plan.Change != nil {
 		c.Plan.Change(&config)
 	}
@@ -128,7 +128,7 @@ func (c *Client) Restart() error {
 	if c.Core != nil && c.Core.World() != nil {
 		delete(m.faults, c.Core.World())
 	}
-	c.Core, c.left = core, false
+	c.Core, c.Left = core, false
 	c.next, c.furthest = 0, 0
 	return nil
 }
@@ -138,12 +138,9 @@ func (c *Client) Reconnect() { c.Core.Lost(errReplaced, c.Now()) }
 
 // Leave ends the client's session and removes its player from the match.
 func (c *Client) Leave() {
-	c.left = true
+	c.Left = true
 	c.Core.Leave()
 }
-
-// Left reports whether the client's present process has called Leave.
-func (c *Client) Left() bool { return c.left }
 
 // Fault makes the client compute one tick wrong: f changes its world after each simulation of that tick. The fault
 // lasts until the next Fault or Restart. The client must have a world, so it must have joined.
@@ -154,14 +151,8 @@ func (c *Client) Fault(tick ecs.Tick, f func(*ecs.World)) {
 	c.match.faults[c.Core.World()] = fault{tick, f}
 }
 
-// Node returns the client's node in Match.Net.
-func (c *Client) Node() simnet.NodeID { return c.node }
-
 // Now returns the time on the client's clock.
-func (c *Client) Now() time.Duration { return c.match.Net.LocalNow(c.node) }
-
-// Number returns the client's index in Match.Clients.
-func (c *Client) Number() int { return c.number }
+func (c *Client) Now() time.Duration { return c.match.Net.LocalNow(c.Node) }
 
 // ID returns the ID under which the room knows the client.
 func (c *Client) ID() uint64 { return c.identity.ClientID }
@@ -186,8 +177,8 @@ func (c *Client) ResetSent() { c.server.Sent = Sent{} }
 // dial opens a new connection.
 func (c *Client) dial() (session.Transport, error) {
 	c.connection++
-	c.match.Net.Reconnect(c.node, c.match.server)
-	return &clientEnd{client: c, connection: c.connection}, nil
+	c.match.Net.Reconnect(c.Node, c.match.Server)
+	return &end{client: c, connection: c.connection}, nil
 }
 
 func (c *Client) receive(_ simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
@@ -211,7 +202,7 @@ func (c *Client) Frame(now time.Duration) {
 }
 
 func (c *Client) frame(_ int64, now time.Duration) {
-	game := c.match.game
+	game := c.match.Game
 	if c.Plan.Frame != nil {
 		c.Plan.Frame(c, now)
 		return
@@ -232,7 +223,7 @@ func (c *Client) frame(_ int64, now time.Duration) {
 
 // randomInput returns any valid input.
 func (c *Client) randomInput() (in ecs.InputBytes) {
-	game := c.match.game
+	game := c.match.Game
 	for i := range game.Input.Size() {
 		in[i] = byte(c.rand.Uint64())
 	}

@@ -12,13 +12,15 @@ import (
 
 var errReplaced = errors.New("matchsim: the connection was replaced")
 
-// serverEnd is the server's end of a client's connection.
-type serverEnd struct {
+// end is one end of a client's connection.
+type end struct {
 	client     *Client
 	connection int
-	peer       systems.Peer
-	accepted   bool // by the room
-	Sent
+
+	ofServer bool
+	peer     systems.Peer
+	accepted bool // by the room
+	Sent          // by the server
 }
 
 // Sent counts messages, by size in bytes.
@@ -46,64 +48,47 @@ func (s *Sent) Add(now time.Duration, ch systems.Channel, message []byte) {
 
 // atServer passes a message to the room. The first reliable message of a new connection enters the client.
 func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
-	c := m.byNode[from]
+	c := m.Clients[from-1] // the first node is the server's
 	if c.server.connection != c.connection {
 		if ch != simnet.Reliable {
 			return // sealed with the keys of the connection before
 		}
-		end := &serverEnd{client: c, connection: c.connection}
-		c.server = end
-		peer, err := m.Room.Enter(end, c.identity, now)
-		end.peer, end.accepted = peer, err == nil
-		if end.accepted {
-			m.byPeer[peer] = end
+		e := &end{client: c, connection: c.connection, ofServer: true}
+		c.server = e
+		peer, err := m.Room.Enter(e, c.identity, now)
+		e.peer, e.accepted = peer, err == nil
+		if e.accepted {
+			m.byPeer[peer] = e
 		}
 	}
-	if end := c.server; end.accepted && m.byPeer[end.peer] == end {
+	if e := c.server; e.accepted && m.byPeer[e.peer] == e {
 		begin := m.clock()
-		m.Room.Receive(end.peer, ch, payload, now)
+		m.Room.Receive(e.peer, ch, payload, now)
 		m.Busy += m.clock() - begin
 	}
 }
 
-// Send sends a message to the client.
-func (e *serverEnd) Send(ch systems.Channel, message []byte) error {
-	c := e.client
-	if e.connection != c.connection {
+// Send sends a message to the other end.
+func (e *end) Send(ch systems.Channel, message []byte) error {
+	c, m := e.client, e.client.match
+	switch {
+	case e.connection == c.connection && e.ofServer:
+		e.Add(m.Net.Now(), ch, message)
+		c.observe(SentDown, ch, message)
+		return m.Net.Send(m.Server, c.Node, ch, message)
+	case e.connection == c.connection:
+		c.observe(SentUp, ch, message)
+		return m.Net.Send(c.Node, m.Server, ch, message)
+	case e.ofServer:
 		return nil // lost: the client has closed its socket
 	}
-	m := c.match
-	e.Add(m.Net.Now(), ch, message)
-	c.observe(SentDown, ch, message)
-	return m.Net.Send(m.server, c.node, ch, message)
+	return errReplaced
 }
 
 // Room returns the free queue of an idle link. The simulated network itself holds more.
-func (e *serverEnd) Room() int { return link.QueueBytes }
+func (e *end) Room() int { return link.QueueBytes }
 
-// clientEnd is the client's end of a connection.
-type clientEnd struct {
-	client     *Client
-	connection int
-}
-
-// Send sends a message to the server.
-func (e *clientEnd) Send(ch systems.Channel, message []byte) error {
-	c := e.client
-	if e.connection != c.connection {
-		return errReplaced
-	}
-	c.observe(SentUp, ch, message)
-	return c.match.Net.Send(c.node, c.match.server, ch, message)
-}
-
-// Room returns the free queue of an idle link.
-func (e *clientEnd) Room() int { return link.QueueBytes }
-
-var (
-	_ session.Transport = (*serverEnd)(nil)
-	_ session.Transport = (*clientEnd)(nil)
-)
+var _ session.Transport = (*end)(nil)
 
 // Transfer says where a message was observed.
 type Transfer uint8

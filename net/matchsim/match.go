@@ -22,6 +22,8 @@ const reliableQueue = 1 << 14
 type Match struct {
 	Net     *simnet.Network
 	Room    *room.Room
+	Server  simnet.NodeID // of the room, in Net
+	Game    *ecs.Game     // a copy of Config.Game: the one that is played
 	Clients []*Client
 	// Journal stores the room's match. It is nil without Config.Journal.
 	Journal *Journal
@@ -31,12 +33,9 @@ type Match struct {
 	Busy time.Duration
 
 	config  Config
-	game    *ecs.Game // Config.Game, with the faults
-	server  simnet.NodeID
-	byNode  map[simnet.NodeID]*Client
-	byPeer  map[systems.Peer]*serverEnd // without the peers that the room has removed
-	sums    []image.Checksum            // of the server's states, by tick
-	states  *rollback.Snapshots         // the server's newest, for clients that receive states
+	byPeer  map[systems.Peer]*end // without the peers that the room has removed
+	sums    []image.Checksum      // of the server's states, by tick
+	states  *rollback.Snapshots   // the server's newest, for clients that receive states
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
@@ -76,9 +75,9 @@ func New(c Config) (*Match, error) {
 		return nil, errors.New("matchsim: Config.Game is nil")
 	}
 	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: reliableQueue}),
-		byNode: map[simnet.NodeID]*Client{}, byPeer: map[systems.Peer]*serverEnd{}, faults: map[*ecs.World]fault{}}
-	m.game = AfterSystems(c.Game, m.applyFault)
-	m.server = m.Net.AddNode(simnet.Clock{})
+		byPeer: map[systems.Peer]*end{}, faults: map[*ecs.World]fault{}}
+	m.Game = AfterSystems(c.Game, m.applyFault)
+	m.Server = m.Net.AddNode(simnet.Clock{})
 	if c.Journal {
 		m.Journal = new(Journal)
 	}
@@ -86,13 +85,13 @@ func New(c Config) (*Match, error) {
 		return nil, err
 	}
 	m.gone = func(p systems.Peer, _ error) { delete(m.byPeer, p) }
-	m.Net.OnMessage(m.server, m.atServer)
+	m.Net.OnMessage(m.Server, m.atServer)
 	return m, nil
 }
 
 // open makes the room, for a new match or for one that is resumed.
 func (m *Match) open(resume *room.Resume) error {
-	rc := room.Config{Game: m.game, Seed: m.config.Seed, Strategy: m.config.Strategy, Match: m.config.Seed<<1 | 1, Resume: resume}
+	rc := room.Config{Game: m.Game, Seed: m.config.Seed, Strategy: m.config.Strategy, Match: m.config.Seed<<1 | 1, Resume: resume}
 	if m.config.Room != nil {
 		m.config.Room(&rc)
 	}
@@ -104,7 +103,7 @@ func (m *Match) open(resume *room.Resume) error {
 			return err
 		}
 	}
-	r, err := room.New(rc, m.Net.LocalNow(m.server))
+	r, err := room.New(rc, m.Net.LocalNow(m.Server))
 	if err == nil {
 		m.Room = r
 		m.states = rollback.NewSnapshots(statesKept)
@@ -141,7 +140,7 @@ func (m *Match) Start() {
 		return
 	}
 	m.started = true
-	m.Net.Every(m.server, 0, m.game.TickRate, func(_ int64, now time.Duration) {
+	m.Net.Every(m.Server, 0, m.Game.TickRate, func(_ int64, now time.Duration) {
 		begin := m.clock()
 		m.Room.Frame(now)
 		m.Busy += m.clock() - begin
@@ -209,23 +208,17 @@ func (m *Match) Ended() error {
 
 // ended returns an EndedError if the client ended without Leave, or nil.
 func (c *Client) ended() error {
-	if c.Core == nil || c.left || c.Core.Err() == nil {
+	if c.Core == nil || c.Left || c.Core.Err() == nil {
 		return nil
 	}
-	return &EndedError{Client: c.number, Err: c.Core.Err()}
+	return &EndedError{Client: c.Number, Err: c.Core.Err()}
 }
-
-// Game returns the copy of Config.Game that is played.
-func (m *Match) Game() *ecs.Game { return m.game }
-
-// Server returns the room's node in Net.
-func (m *Match) Server() simnet.NodeID { return m.server }
 
 // Crash ends the room at once, as a kill or a power cut does: clients receive no notice, and messages in flight to the
 // room are lost. The last writes of its journal are lost too; 0 for a kill. Virtual time goes on.
 func (m *Match) Crash(writes int) {
 	m.Journal.Cut(writes)
-	m.Net.Crash(m.server)
+	m.Net.Crash(m.Server)
 	m.disconnect()
 }
 
@@ -233,7 +226,7 @@ func (m *Match) Crash(writes int) {
 func (m *Match) disconnect() {
 	clear(m.byPeer)
 	for _, c := range m.Clients {
-		c.server = &serverEnd{client: c, connection: c.connection}
+		c.server = &end{client: c, connection: c.connection}
 	}
 }
 
@@ -244,7 +237,7 @@ func (m *Match) Recover() error {
 		return err
 	}
 	m.disconnect() // connections attempted during the outage failed
-	m.Net.Restart(m.server, true)
+	m.Net.Restart(m.Server, true)
 	return m.open(resume)
 }
 

@@ -150,7 +150,7 @@ const settling = 12 * time.Second
 
 // keepsUp fails unless a client is live and, from some moment within settling, confirms ticks at the rate of the match.
 func (s *stage) keepsUp(c *matchsim.Client) {
-	rate, end := ecs.Tick(s.Game().TickRate), s.Net.Now()+settling
+	rate, end := ecs.Tick(s.Game.TickRate), s.Net.Now()+settling
 	least := uint64(rate) * 3 / 2
 	if !s.strategy.Predicts || !s.strategy.Needs.Exact {
 		least = uint64(rate) / 2 // the client does not keep the state of every confirmed tick
@@ -164,12 +164,12 @@ func (s *stage) keepsUp(c *matchsim.Client) {
 		now := c.Core.Stats().Strategy.Confirmed
 		switch {
 		case !c.Live():
-			s.fail("client %d is %v (%v)", c.Number(), c.Core.State(), c.Core.Err())
+			s.fail("client %d is %v (%v)", c.Number, c.Core.State(), c.Core.Err())
 			return
 		case now >= confirmed+rate*3/2 && now+rate*2/3 >= s.Room.Tick() && c.Checked >= checked+least:
 			return
 		case s.Net.Now() >= end:
-			s.fail("client %d confirmed %d ticks in 2 s, %d of them compared, and is at %d, the server at %d", c.Number(), now-confirmed,
+			s.fail("client %d confirmed %d ticks in 2 s, %d of them compared, and is at %d, the server at %d", c.Number, now-confirmed,
 				c.Checked-checked, now, s.Room.Tick())
 			return
 		}
@@ -187,7 +187,7 @@ func (s *stage) check(affected *matchsim.Client) {
 	if r.Late != 0 || r.Deferred != 0 || !s.restarts && r.MostLate > gridRounding {
 		s.fail("%d ticks of the room were late, the worst by %d ns, and %d frames deferred some", r.Late, r.MostLate, r.Deferred)
 	}
-	if due := ecs.Tick(s.Net.Now() * time.Duration(s.Game().TickRate) / time.Second); !s.restarts && (r.Tick+1 < due || r.Tick > due) {
+	if due := ecs.Tick(s.Net.Now() * time.Duration(s.Game.TickRate) / time.Second); !s.restarts && (r.Tick+1 < due || r.Tick > due) {
 		s.fail("the room is at tick %d after %v, want %d", r.Tick, s.Net.Now(), due)
 	}
 	if s.taken != r.Tick {
@@ -209,10 +209,10 @@ func (s *stage) check(affected *matchsim.Client) {
 func (s *stage) checkUnaffected(c *matchsim.Client, before client.Stats) {
 	now := c.Core.Stats()
 	if c.Mismatches > 0 {
-		s.fail("client %d differed from the server at %d ticks, first at %d", c.Number(), c.Mismatches, c.FirstMismatch)
+		s.fail("client %d differed from the server at %d ticks, first at %d", c.Number, c.Mismatches, c.FirstMismatch)
 	}
 	if now.Reconnects != before.Reconnects || now.Resyncs != before.Resyncs || now.Session.Malformed != 0 || len(c.Core.Desyncs()) != 0 {
-		s.fail("unaffected client %d: %d reconnects, %d resyncs, reports %v", c.Number(), now.Reconnects-before.Reconnects,
+		s.fail("unaffected client %d: %d reconnects, %d resyncs, reports %v", c.Number, now.Reconnects-before.Reconnects,
 			now.Resyncs-before.Resyncs, c.Core.Desyncs())
 	}
 	natural := uint64(0)
@@ -221,16 +221,16 @@ func (s *stage) checkUnaffected(c *matchsim.Client, before client.Stats) {
 		natural = naturalStalls + 3*before.Strategy.Stalls*played/uint64(max(before.Strategy.Present, 1))
 	}
 	if n := now.Strategy.Stalls - before.Strategy.Stalls; n > natural {
-		s.fail("unaffected client %d stalled for %d ticks", c.Number(), n)
+		s.fail("unaffected client %d stalled for %d ticks", c.Number, n)
 	}
 	if d := now.Strategy.InputDelay; d > before.Strategy.InputDelay {
-		s.fail("unaffected client %d has an input delay of %d ticks, %d before", c.Number(), d, before.Strategy.InputDelay)
+		s.fail("unaffected client %d has an input delay of %d ticks, %d before", c.Number, d, before.Strategy.InputDelay)
 	}
 	// The present keeps the pace of the server's ticks, and its lead may vary with the link. Without prediction the
 	// present follows every late packet, and keepsUp is the only bound.
 	was, is := int(before.Strategy.Present)-int(s.began), int(now.Strategy.Present)-int(s.Room.Tick())
 	if s.strategy.Predicts && (is < was-leadVariation || is > was+leadVariation) {
-		s.fail("unaffected client %d leads the server by %d ticks, %d before", c.Number(), is, was)
+		s.fail("unaffected client %d leads the server by %d ticks, %d before", c.Number, is, was)
 	}
 }
 
@@ -258,13 +258,13 @@ func (s *stage) checkImage(c *matchsim.Client, since time.Duration) {
 func (s *stage) checkImageSent(c *matchsim.Client, took time.Duration, sent matchsim.Sent, game int) {
 	size := dustCount * 32 // it does not compress
 	if sent.Largest > size/8 {
-		s.fail("client %d was sent a message of %d bytes: the image was not split", c.Number(), sent.Largest)
+		s.fail("client %d was sent a message of %d bytes: the image was not split", c.Number, sent.Largest)
 	}
 	least := time.Duration(size-stageBurst) * time.Second / stageImageRate
 	if took < least {
-		s.fail("client %d was live after %v; within its budget the image takes %v", c.Number(), took, least)
+		s.fail("client %d was live after %v; within its budget the image takes %v", c.Number, took, least)
 	}
 	if bound := stageImageRate + stageBurst + 2*game; sent.MostPerSecond > bound {
-		s.fail("client %d was sent %d bytes within a second, want at most %d", c.Number(), sent.MostPerSecond, bound)
+		s.fail("client %d was sent %d bytes within a second, want at most %d", c.Number, sent.MostPerSecond, bound)
 	}
 }

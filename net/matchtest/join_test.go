@@ -54,7 +54,7 @@ func (j joined) waitFor(within time.Duration, done func(*matchsim.Client) bool) 
 		case missing == nil:
 			return
 		case j.Net.Now() >= until:
-			j.t.Fatalf("%s: client %d is %v after %v: %+v", j.name, missing.Number(), missing.Core.State(), within, missing.Core.Stats().Strategy)
+			j.t.Fatalf("%s: client %d is %v after %v: %+v", j.name, missing.Number, missing.Core.State(), within, missing.Core.Stats().Strategy)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestAClientReportsThatItWaitsForTheServer(t *testing.T) {
 					t.Fatalf("%s on %s: waits for a server that is there", s.Name, profile)
 				}
 			}
-			j.Net.Partition(c.Node(), j.Server(), j.Net.Now(), j.Net.Now()+time.Minute)
+			j.Net.Partition(c.Node, j.Server, j.Net.Now(), j.Net.Now()+time.Minute)
 			j.Run(2500 * time.Millisecond) // packets in flight arrive for up to a second
 			if now := c.Core.Stats(); !now.Waiting || !c.Live() {
 				t.Errorf("%s on %s: waiting %v, %v", s.Name, profile, now.Waiting, now.State)

@@ -63,7 +63,7 @@ func (r recovering) waitForAll(most time.Duration) {
 	for end := r.Net.Now() + most; ; r.Run(time.Second / 60) {
 		waits := ""
 		for i, c := range r.Clients {
-			if _, accepted := c.Connection(); !c.Left() && (!c.Live() || !accepted) {
+			if _, accepted := c.Connection(); !c.Left && (!c.Live() || !accepted) {
 				waits = fmt.Sprintf("client %d is %v (%v)", i, c.Core.State(), c.Core.Err())
 			}
 		}
@@ -85,7 +85,7 @@ func (r recovering) wantInStep(seats []int) {
 		t.Error(err)
 	}
 	for i, c := range r.Clients {
-		if c.Left() {
+		if c.Left {
 			continue
 		}
 		before := c.Checked
@@ -129,7 +129,7 @@ func TestAKilledServerResumesTheMatch(t *testing.T) {
 			// A player and the spectator lack some of the last ticks.
 			now := r.Net.Now()
 			for _, c := range []*matchsim.Client{r.Clients[0], r.Clients[3]} {
-				r.Net.Partition(c.Node(), r.Server(), now, now+500*time.Millisecond)
+				r.Net.Partition(c.Node, r.Server, now, now+500*time.Millisecond)
 			}
 			r.Run(400 * time.Millisecond)
 			seats, tick := r.seats(), r.Room.Tick()
@@ -165,7 +165,7 @@ func TestTicksLostInAPowerCutAreReturnedByTheClients(t *testing.T) {
 			r.RunUntil(12 * time.Second)
 			// One client is cut off before the others, so its tail is shorter.
 			now := r.Net.Now()
-			r.Net.Partition(r.Clients[0].Node(), r.Server(), now, now+500*time.Millisecond)
+			r.Net.Partition(r.Clients[0].Node, r.Server, now, now+500*time.Millisecond)
 			r.Run(300 * time.Millisecond)
 			seats, newest, shortest := r.seats(), ecs.Tick(0), r.Room.Tick()
 			r.Crash(90)

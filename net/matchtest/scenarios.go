@@ -38,7 +38,7 @@ const loading = 10 * time.Second
 func (s *stage) becomesLive(c *matchsim.Client, most time.Duration) bool {
 	live := s.until(most, func() bool { return c.Live() && s.connections(c) == 1 })
 	if !live {
-		s.fail("client %d is %v after %v, with %d connections", c.Number(), c.Core.State(), most, s.connections(c))
+		s.fail("client %d is %v after %v, with %d connections", c.Number, c.Core.State(), most, s.connections(c))
 	}
 	return live
 }
@@ -110,7 +110,7 @@ func reconnectLate(s *stage) *matchsim.Client {
 	avatar := s.avatar(c)
 	now := s.Net.Now()
 	away := time.Duration(stageTimeout+stageKeepSeat) + 2*time.Second
-	s.Net.Partition(c.Node(), s.Server(), now, now+away)
+	s.Net.Partition(c.Node, s.Server, now, now+away)
 	s.RunUntil(now + time.Duration(stageKeepSeat+stageTimeout) - time.Second/2)
 	s.wantOrders(0, 0)
 	s.RunUntil(now + away)
@@ -168,7 +168,7 @@ func wrongBit(s *stage) *matchsim.Client {
 		return nil // clients compute nothing that could differ
 	}
 	c := s.Clients[1]
-	wrong := s.Room.Tick() + ecs.Tick(s.Game().TickRate)
+	wrong := s.Room.Tick() + ecs.Tick(s.Game.TickRate)
 	c.Fault(wrong, flipDust)
 	s.until(2*time.Second, func() bool { return s.Room.Tick() >= wrong })
 	at := s.Net.Now()
@@ -203,7 +203,7 @@ func leave(s *stage) *matchsim.Client {
 	s.wantOrders(0, 1)
 	for _, other := range s.Clients {
 		if other != c && other.Core.World().Exists(avatar) {
-			s.fail("client %d still has the avatar of the player who left", other.Number())
+			s.fail("client %d still has the avatar of the player who left", other.Number)
 		}
 	}
 	if avatar.IsZero() || s.Room.World().Exists(avatar) || s.Room.World().Players().Has(seat) || s.Room.Stats().Players != stagePlayers-1 {

@@ -190,11 +190,8 @@ func TestDatagramsRepeatLostReliableFrames(t *testing.T) {
 	}
 	p.Take(encoded)
 	p.Load(l.server.Done())
-	l.Delays = func(toClient bool, _ int, ch systems.Channel, message []byte) []int {
-		if toClient && ch == systems.Reliable && message[0] == kindSync {
-			return nil
-		}
-		return []int{0}
+	l.Lost = func(toClient bool, _ int, ch systems.Channel, message []byte) bool {
+		return toClient && ch == systems.Reliable && message[0] == kindSync
 	}
 	p.OpenNow(have)
 	l.Run(60)

@@ -141,7 +141,7 @@ func FuzzReceive(f *testing.F) {
 	for range 200 {
 		l.Step()
 	}
-	l.Delays = func(bool, int, systems.Channel, []byte) []int { return nil } // nothing is sent
+	l.Lost = func(bool, int, systems.Channel, []byte) bool { return true } // nothing is sent
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
 			_ = l.server.Receive(0, ch, data, 0, l)

@@ -1,7 +1,9 @@
 package predict
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -24,6 +26,7 @@ type rig struct {
 	press   []pad // for one frame
 	lose    func(toClient bool, seat int, message []byte) bool
 	route   func(toClient bool, message []byte) (later []int) // by how many ticks each copy of a datagram is late
+	routed  bool                                              // the message is a copy of a route
 	from    int                                               // a frame that a test stores
 }
 
@@ -33,7 +36,7 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 	t.Cleanup(func() { clear(hooks) })
 	r := &rig{t: t, Up: up, Down: down, pads: make([]pad, players), press: make([]pad, players)}
 	r.Loop = halves.NewLoop(t, halves.Config{Game: game, Strategy: New(c), Seed: 1, Lead: 1}, up, down)
-	r.server, r.Delays, r.NoRTT = r.Server.Server.(*Server), r.delays, true
+	r.server, r.Lost, r.NoRTT = r.Server.Server.(*Server), r.lost, true
 	for seat := range players {
 		r.Seat(ecs.Player(seat))
 	}
@@ -71,17 +74,30 @@ func (r *rig) forget() {
 	}
 }
 
-// inTime are the delays of a message that is neither lost nor late.
-var inTime = []int{0}
-
-func (r *rig) delays(toClient bool, seat int, ch systems.Channel, message []byte) []int {
+// lost reports whether a message is lost. Instead of a datagram that is routed, the copies of the route are sent.
+func (r *rig) lost(toClient bool, seat int, ch systems.Channel, message []byte) bool {
 	if r.lose != nil && r.lose(toClient, seat, message) {
-		return nil
+		return true
 	}
-	if r.route != nil && ch == systems.Datagram {
-		return r.route(toClient, message)
+	if r.route == nil || r.routed || ch != systems.Datagram {
+		return false
 	}
-	return inTime
+	r.sendRouted(toClient, seat, slices.Clone(message))
+	return true
+}
+
+func (r *rig) sendRouted(toClient bool, seat int, message []byte) {
+	for _, late := range r.route(toClient, message) {
+		r.Net.At(r.Now()+time.Duration(late)*r.Length, func() {
+			r.routed = true
+			if toClient {
+				r.Send(systems.Peer(seat), systems.Datagram, message)
+			} else {
+				r.Peers[seat].Send(0, systems.Datagram, message)
+			}
+			r.routed = false
+		})
+	}
 }
 
 // input returns what a player holds, with the presses for this frame.

@@ -38,14 +38,11 @@ func newTable(t testing.TB, s systems.Strategy) *table {
 			}
 		}
 	}}, 4, 4)
-	b.Delays = func(toClient bool, seat int, ch systems.Channel, _ []byte) []int {
+	b.Lost = func(toClient bool, seat int, ch systems.Channel, _ []byte) bool {
 		if !toClient && seat == 0 {
 			b.sent++
 		}
-		if seat == 0 && ch == systems.Datagram && b.lost != nil && b.lost(toClient) {
-			return nil
-		}
-		return []int{0}
+		return seat == 0 && ch == systems.Datagram && b.lost != nil && b.lost(toClient)
 	}
 	b.AddPlayers(2, func(seat, _ int) ecs.InputBytes {
 		if seat == 0 {

@@ -34,7 +34,7 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	r.Loop = halves.NewLoop(t, halves.Config{Game: testGame(false), Strategy: New(c), Seed: 1, Change: func(sc *systems.ServerConfig) {
 		sc.States, sc.Taken = true, r.record
 	}}, up, down)
-	r.server, r.Delays = r.Server.Server.(*Server), r.delays
+	r.server, r.Lost = r.Server.Server.(*Server), r.lost
 	for seat := range players {
 		r.Seat(ecs.Player(seat))
 	}
@@ -66,14 +66,8 @@ func (r *rig) record(f systems.FinalTick) {
 	r.taken, r.sums = append(r.taken, systems.FinalTick{FinalTick: halves.Clone(f)}), append(r.sums, f.State.Checksum())
 }
 
-// inTime are the delays of a message that is neither lost nor late.
-var inTime = []int{0}
-
-func (r *rig) delays(toClient bool, seat int, _ systems.Channel, message []byte) []int {
-	if r.lose != nil && r.lose(toClient, seat, message) {
-		return nil
-	}
-	return inTime
+func (r *rig) lost(toClient bool, seat int, _ systems.Channel, message []byte) bool {
+	return r.lose != nil && r.lose(toClient, seat, message)
 }
 
 func (r *rig) input(seat int) ecs.InputBytes {

@@ -100,7 +100,7 @@ func (p *play) walk(lasting time.Duration) {
 		}
 		me := walker(p.half(0).World(), p.player())
 		truth, ok := p.half(0).World().Image().Motion(me)
-		shown, ok2 := p.half(1).Shown(me, systems.Time(p.h.Net.LocalNow(p.h.Clients[1].Node())))
+		shown, ok2 := p.half(1).Shown(me, systems.Time(p.h.Net.LocalNow(p.h.Clients[1].Node)))
 		if !ok || !ok2 {
 			continue
 		}
@@ -204,7 +204,7 @@ func TestDR10TheWholeStrategyAtAConstantRoundTrip(t *testing.T) {
 	if n := p.resyncs() - before; n > 0 || p.half(0).clock.exchange.Stats().Samples < uint64(minutes(10).Seconds()*5/6) {
 		t.Errorf("%d resyncs, %+v", n, p.half(0).clock.exchange.Stats())
 	}
-	p.h.Net.StepClock(p.h.Clients[1].Node(), time.Second)
+	p.h.Net.StepClock(p.h.Clients[1].Node, time.Second)
 	p.walk(5 * time.Second)
 	if p.resyncs() == before {
 		t.Error("a step of a clock was not noticed")

@@ -32,7 +32,7 @@ func TestResyncReportsNoEventTwice(t *testing.T) {
 				for i := range 4 {
 					r.Net.At(time.Duration(5+5*i)*time.Second, func() { r.desynced = 1 })
 				}
-				r.Net.Every(r.Clients[1].Node(), 0, 9, func(int64, simnet.Time) {
+				r.Net.Every(r.Clients[1].Node, 0, 9, func(int64, simnet.Time) {
 					if r.Clients[1].Live() {
 						r.Clients[1].Core.Order(ecs.Entity{}, []byte{1})
 					}

@@ -200,18 +200,18 @@ func (r *run) join(i int) {
 			c.Strategies = []systems.Strategy{r.watch(i)}
 		}})
 	if r.replicates() {
-		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), shown, func(_ int64, now simnet.Time) {
+		r.Net.Every(c.Node, r.Net.LocalNow(c.Node), shown, func(_ int64, now simnet.Time) {
 			if c.Core != nil {
 				c.Core.View(systems.Time(now))
 			}
 		})
 	}
-	r.Net.OnRestart(c.Node(), func(bool, simnet.Time) {
+	r.Net.OnRestart(c.Node, func(bool, simnet.Time) {
 		r.state[i].down = false
 		r.restart(i)
 	})
 	if !p.spectator {
-		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), 1, func(k int64, _ simnet.Time) {
+		r.Net.Every(c.Node, r.Net.LocalNow(c.Node), 1, func(k int64, _ simnet.Time) {
 			if !c.Live() {
 				return
 			}
@@ -282,13 +282,13 @@ func (r *run) strike(f incident) {
 		return
 	}
 	r.counts.Kinds[f.kind]++
-	from, to := server, c.Node()
+	from, to := server, c.Node
 	if f.up {
 		from, to = to, from
 	}
 	switch f.kind {
 	case partition, blackout:
-		r.Net.Partition(c.Node(), server, now, now+f.length)
+		r.Net.Partition(c.Node, server, now, now+f.length)
 	case cut:
 		r.Net.Cut(from, to, now, now+f.length)
 	case drop:
@@ -298,18 +298,18 @@ func (r *run) strike(f incident) {
 	case delay:
 		r.Net.Script(from, to, simnet.Rule{Count: f.count, Delay: f.length})
 	case suspend:
-		r.Net.Pause(c.Node(), now, now+f.length)
+		r.Net.Pause(c.Node, now, now+f.length)
 	case crash:
 		s.down = true
-		r.Net.Crash(c.Node())
-		r.Net.At(now+f.length, func() { r.Net.Restart(c.Node(), false) })
+		r.Net.Crash(c.Node)
+		r.Net.At(now+f.length, func() { r.Net.Restart(c.Node, false) })
 	case reconnect:
 		c.Reconnect()
 	case clockStep:
-		r.Net.StepClock(c.Node(), f.length)
+		r.Net.StepClock(c.Node, f.length)
 	case network:
 		p, _ := simnet.ByName(f.profile)
-		if err := r.Net.SetProfile(c.Node(), server, p); err != nil {
+		if err := r.Net.SetProfile(c.Node, server, p); err != nil {
 			r.fail("%v", err)
 		}
 	case away:
@@ -393,7 +393,7 @@ func (r *run) plant(f incident) {
 func (r *run) heal() {
 	good, _ := simnet.ByName("P2")
 	for _, c := range r.Clients {
-		if err := r.Net.SetProfile(c.Node(), server, good); err != nil {
+		if err := r.Net.SetProfile(c.Node, server, good); err != nil {
 			r.fail("%v", err)
 		}
 	}
@@ -459,7 +459,7 @@ func (r *run) judgeClient(i int) {
 	r.bank(i)
 	r.counts.add(s.before)
 	r.counts.Checked += c.Checked
-	for _, n := range []simnet.Counters{r.Net.Counters(c.Node(), server), r.Net.Counters(server, c.Node())} {
+	for _, n := range []simnet.Counters{r.Net.Counters(c.Node, server), r.Net.Counters(server, c.Node)} {
 		r.counts.add(counts{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
 	}
 	if c.Rewritten > 0 && !s.missed && r.sync.Needs.Exact { // other strategies hold states and no ticks to send

@@ -290,7 +290,7 @@ func TestTheMovingPictureForTheReadme(t *testing.T) {
 			tab.Eval(fmt.Sprintf(`dispatchEvent(new KeyboardEvent(%q, { key: %q })) ?? 0`, kind, key), nil)
 		}
 		tab.Eval(fmt.Sprintf(`new Promise(r => setTimeout(r, Math.max(0, %d))) ?? 0`, (time.Duration(i)*time.Second/8-time.Since(start)).Milliseconds()), nil)
-		tab.Frame(fmt.Sprintf("lab%02d", i), cdppage.Viewport{X: 24, Y: 218, Width: 1232, Height: 542, Scale: 0.6})
+		tab.Screenshot(fmt.Sprintf("lab%02d", i), cdppage.Viewport{X: 24, Y: 218, Width: 1232, Height: 542, Scale: 0.6})
 	}
 }
 

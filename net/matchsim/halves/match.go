@@ -38,8 +38,8 @@ type Match struct {
 	Hitch    bool // the server does not run; its ticks wait
 	Reliable bool // datagrams too are carried by the reliable channel
 	NoRTT    bool // clients load without a measured round trip
-	// Delays returns by how many ticks each copy of a message is late: none for a lost message. nil: one copy, in time.
-	Delays func(toClient bool, seat int, ch systems.Channel, message []byte) []int
+	// Lost reports whether a message is not sent. Optional.
+	Lost func(toClient bool, seat int, ch systems.Channel, message []byte) bool
 
 	members  image.PlayerSet // players whose join was stamped
 	owed     []time.Duration // due times of ticks that wait for the end of a hitch
@@ -234,7 +234,7 @@ func (m *Match) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	m.send(p, true, ch, message)
 }
 
-// send sends the copies of a message.
+// send sends a message with the number of its connection.
 func (m *Match) send(p *Peer, toClient bool, ch systems.Channel, message []byte) {
 	if ch == systems.Datagram && len(message) > systems.MaxDatagram {
 		m.T.Errorf("a datagram of %d bytes", len(message))
@@ -243,29 +243,14 @@ func (m *Match) send(p *Peer, toClient bool, ch systems.Channel, message []byte)
 	if toClient {
 		from, to, run = m.Node, p.Node, p.Served
 	}
-	m.scratch = append(append(m.scratch[:0], run), message...)
-	if m.Delays == nil {
-		m.transmit(from, to, ch, m.scratch)
+	if m.Lost != nil && m.Lost(toClient, int(p.ID), ch, message) {
 		return
 	}
-	for _, late := range m.Delays(toClient, int(p.ID), ch, message) {
-		if late == 0 {
-			m.transmit(from, to, ch, m.scratch)
-			continue
-		}
-		m.later(m.ticks(late), from, to, ch, slices.Clone(m.scratch))
-	}
-}
-
-func (m *Match) later(late time.Duration, from, to simnet.NodeID, ch systems.Channel, message []byte) {
-	m.Net.At(m.Net.Now()+late, func() { m.transmit(from, to, ch, message) })
-}
-
-func (m *Match) transmit(from, to simnet.NodeID, ch systems.Channel, message []byte) {
 	if m.Reliable {
 		ch = systems.Reliable
 	}
-	if err := m.Net.Send(from, to, ch, message); err != nil && (ch == systems.Reliable || !errors.Is(err, simnet.ErrFull)) {
+	m.scratch = append(append(m.scratch[:0], run), message...)
+	if err := m.Net.Send(from, to, ch, m.scratch); err != nil && (ch == systems.Reliable || !errors.Is(err, simnet.ErrFull)) {
 		m.T.Errorf("at %v: node %d sends to node %d: %v", m.Net.Now(), from, to, err)
 	}
 }

@@ -205,8 +205,7 @@ const kindReady = 255
 
 // Open asks the server, over the reliable channel, to open the peer with the state that it holds.
 func (p *Peer) Open() {
-	message := binary.LittleEndian.AppendUint64([]byte{p.Run, kindReady}, uint64(p.World.Tick()))
-	p.match.transmit(p.Node, p.match.Node, systems.Reliable, message)
+	p.match.send(p, false, systems.Reliable, binary.LittleEndian.AppendUint64([]byte{kindReady}, uint64(p.World.Tick())))
 }
 
 // OpenNow opens the peer on the server with the state of a tick. If the tick is too old, the server sends an image instead.

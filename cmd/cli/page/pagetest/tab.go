@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,11 @@ func Open(t testing.TB, url string) *Tab {
 	if err := chromedp.Listen(ctx, tab.event); err != nil {
 		t.Fatalf("the events of the browser cannot be received: %v", err)
 	}
-	t.Cleanup(tab.checkErrors)
+	t.Cleanup(func() {
+		for _, p := range tab.Errors() {
+			t.Errorf("error on the page: %s", p)
+		}
+	})
 	tab.Resize(1280, 800)
 	tab.Go(url)
 	return tab
@@ -76,39 +81,29 @@ func Open(t testing.TB, url string) *Tab {
 
 // event stores the errors of the page. The browser's goroutine calls it.
 func (b *Tab) event(event any) {
+	text := ""
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
-		text := e.ExceptionDetails.Text
+		text = e.ExceptionDetails.Text
 		if e.ExceptionDetails.Exception != nil {
 			text += " " + e.ExceptionDetails.Exception.Description
 		}
-		b.addError(text)
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == "error" || e.Type == "assert" {
-			var words []string
+			text = "console:"
 			for _, a := range e.Args {
-				words = append(words, strings.TrimSpace(string(a.Value)+" "+a.Description))
+				text += " " + strings.TrimSpace(string(a.Value)+" "+a.Description)
 			}
-			b.addError("console: " + strings.Join(words, " "))
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError {
-			b.addError(strings.TrimSpace(e.Entry.Text + " " + e.Entry.URL))
+			text = strings.TrimSpace(e.Entry.Text + " " + e.Entry.URL)
 		}
 	}
-}
-
-func (b *Tab) addError(problem string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.problems = append(b.problems, problem)
-}
-
-// checkErrors fails the test for every unexpected error.
-func (b *Tab) checkErrors() {
-	b.t.Helper()
-	for _, p := range b.Errors() {
-		b.t.Errorf("error on the page: %s", p)
+	if text != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.problems = append(b.problems, text)
 	}
 }
 
@@ -120,19 +115,12 @@ func (b *Tab) Expect(text string) {
 }
 
 // Errors returns the unexpected errors of the page so far. Each fails the test at its end.
-func (b *Tab) Errors() (list []string) {
+func (b *Tab) Errors() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-next:
-	for _, p := range b.problems {
-		for _, e := range b.expected {
-			if strings.Contains(p, e) {
-				continue next
-			}
-		}
-		list = append(list, p)
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(b.problems), func(problem string) bool {
+		return slices.ContainsFunc(b.expected, func(text string) bool { return strings.Contains(problem, text) })
+	})
 }
 
 // do runs actions.
@@ -141,16 +129,8 @@ func (b *Tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
-		b.t.Fatalf("%s: %v%s", what, err, b.errorText())
+		b.t.Fatalf("%s: %v", what, err)
 	}
-}
-
-// errorText returns the errors of the page, for the message of a failure.
-func (b *Tab) errorText() string {
-	if list := b.Errors(); len(list) > 0 {
-		return "\nerrors on the page: " + strings.Join(list, "\n")
-	}
-	return ""
 }
 
 // Go opens another page in the tab and waits until it is loaded.
@@ -164,7 +144,7 @@ func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
 	raw, err := b.eval(expression)
 	if err != nil {
-		b.t.Fatalf("%s: %v%s", expression, err, b.errorText())
+		b.t.Fatalf("%s: %v", expression, err)
 	}
 	if into == nil {
 		return
@@ -197,7 +177,7 @@ func (b *Tab) WaitFor(expression string) {
 		}
 	}
 	text, _ := b.eval("document.body.innerText.slice(0, 2000)")
-	b.t.Fatalf("%s did not become true (%v); the page shows %s%s", expression, last, text, b.errorText())
+	b.t.Fatalf("%s did not become true (%v); the page shows %s", expression, last, text)
 }
 
 // Click scrolls to the first element of a CSS selector and clicks its middle.
@@ -246,41 +226,30 @@ func (b *Tab) Scheme(name string) {
 	}
 }
 
-// Screenshot writes the visible page to NAME.png in the directory TENDON_SCREENSHOTS, or in a temporary one, and returns the
-// path.
-func (b *Tab) Screenshot(name string) string {
+// Screenshot writes the visible page to NAME.png in the directory TENDON_SCREENSHOTS, or in a temporary one. With a part of
+// the page, in CSS pixels, it writes NAME.jpeg, which is faster: for the frames of a moving picture.
+func (b *Tab) Screenshot(name string, part ...page.Viewport) {
 	b.t.Helper()
-	surface := true
-	return b.write(name+".png", page.CaptureScreenshotParams{FromSurface: &surface})
-}
-
-// Frame writes a part of the page, in CSS pixels, to NAME.jpeg where Screenshot writes. It is faster than Screenshot, for the
-// frames of a moving picture.
-func (b *Tab) Frame(name string, part page.Viewport) string {
-	b.t.Helper()
-	quality, fast := int64(95), true
-	return b.write(name+".jpeg", page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatJpeg, Quality: &quality, Clip: &part, OptimizeForSpeed: &fast})
-}
-
-// write captures a picture of the page into a file, and returns the path.
-func (b *Tab) write(name string, what page.CaptureScreenshotParams) string {
-	b.t.Helper()
+	surface, fast, quality := true, true, int64(95)
+	params, file := page.CaptureScreenshotParams{FromSurface: &surface}, name+".png"
+	if len(part) > 0 {
+		params = page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatJpeg, Quality: &quality, Clip: &part[0], OptimizeForSpeed: &fast}
+		file = name + ".jpeg"
+	}
 	directory := os.Getenv("TENDON_SCREENSHOTS")
 	if directory == "" {
 		directory = b.t.TempDir()
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
-	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, what)
+	picture, err := chromedp.Call(ctx, page.CaptureScreenshot, params)
 	if err == nil {
 		err = os.MkdirAll(directory, 0o755)
 	}
-	at := filepath.Join(directory, name)
 	if err == nil {
-		err = os.WriteFile(at, picture.Data, 0o644)
+		err = os.WriteFile(filepath.Join(directory, file), picture.Data, 0o644)
 	}
 	if err != nil {
 		b.t.Fatalf("screenshot %s: %v", name, err)
 	}
-	return at
 }
