@@ -21,7 +21,7 @@ var pure = []string{"ecs", "ecs/fixed", "ecs/image", "rollback/...", "systems/..
 // pureImports are imports whose results follow from their arguments too. Other packages read a clock, a file, a
 // socket or a random source, start goroutines, or were not needed yet.
 var pureImports = []string{
-	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash", "hash/crc32", "io", "iter", "math", "math/bits", "reflect",
+	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash", "hash/crc32", "io", "iter", "math", "math/big", "math/bits", "reflect",
 	"slices", "sort", "strconv", "strings", "unicode/utf8", "unsafe", "github.com/cespare/xxhash/v2",
 }
 

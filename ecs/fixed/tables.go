@@ -2,23 +2,14 @@
 
 package fixed
 
-// phaseHi·2^64 + phaseLo is 2^96/τ.
-const phaseHi = 0x28be60db
-
-// phaseLo is the lower half of 2^96/τ.
-const phaseLo = 0x9391054a7f09d5f4
-
-// halfTurn is π in units of 2^-62.
-const halfTurn = 0xc90fdaa22168c235
-
-// quarterTurn is π/2 in units of 2^-62.
-const quarterTurn = 0x6487ed5110b4611a
-
-// sinSteps is the number of intervals that a quarter turn is cut into.
-const sinSteps = 0x100
-
-// stepRadians is one of those intervals in units of 2^-64.
-const stepRadians = 0x1921fb54442d184
+const (
+	phaseHi     = 0x28be60db         // phaseHi·2^64 + phaseLo is 2^96/τ
+	phaseLo     = 0x9391054a7f09d5f4 // lower half of 2^96/τ
+	halfTurn    = 0xc90fdaa22168c235 // π in units of 2^-62
+	quarterTurn = 0x6487ed5110b4611a // π/2 in units of 2^-62
+	sinSteps    = 0x100              // number of intervals of a quarter turn
+	stepRadians = 0x1921fb54442d184  // one interval in units of 2^-64
+)
 
 // sinTable[i] is sin(i/256·π/2) in units of 2^-63.
 var sinTable = [257]uint64{

@@ -56,18 +56,17 @@ func generateTables(t *testing.T) []byte {
 	}
 	ratio := func(n, d int64) *big.Float { return real().Quo(real().SetInt64(n), real().SetInt64(d)) }
 
-	constant := func(doc, name string, value any) {
-		fmt.Fprintf(&b, "\n%s\nconst %s = %#x\n", doc, name, value)
-	}
+	constant := func(name string, value any, doc string) { fmt.Fprintf(&b, "%s = %#x // %s\n", name, value, doc) }
 
 	inverse := rounded(real().Quo(real().SetInt64(1), refTau), 96)
-	constant("// phaseHi·2^64 + phaseLo is 2^96/τ.", "phaseHi", new(big.Int).Rsh(inverse, 64))
-	constant("// phaseLo is the lower half of 2^96/τ.", "phaseLo", inverse.Uint64())
-	constant("// halfTurn is π in units of 2^-62.", "halfTurn", rounded(refPi, 62))
-	constant("// quarterTurn is π/2 in units of 2^-62.", "quarterTurn", rounded(scaleBy(refPi, -1), 62))
-	constant("// sinSteps is the number of intervals that a quarter turn is cut into.", "sinSteps", sinSteps)
-	constant("// stepRadians is one of those intervals in units of 2^-64.", "stepRadians",
-		rounded(real().Quo(refPi, real().SetInt64(2*sinSteps)), 64))
+	b.WriteString("\nconst (\n")
+	constant("phaseHi", new(big.Int).Rsh(inverse, 64), "phaseHi·2^64 + phaseLo is 2^96/τ")
+	constant("phaseLo", inverse.Uint64(), "lower half of 2^96/τ")
+	constant("halfTurn", rounded(refPi, 62), "π in units of 2^-62")
+	constant("quarterTurn", rounded(scaleBy(refPi, -1), 62), "π/2 in units of 2^-62")
+	constant("sinSteps", sinSteps, "number of intervals of a quarter turn")
+	constant("stepRadians", rounded(real().Quo(refPi, real().SetInt64(2*sinSteps)), 64), "one interval in units of 2^-64")
+	b.WriteString(")\n")
 
 	table("// sinTable[i] is sin(i/256·π/2) in units of 2^-63.", "sinTable", sinSteps+1, "uint64",
 		func(i int64) *big.Int {
