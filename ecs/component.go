@@ -18,8 +18,10 @@ import (
 // A Component is a donburi component type too: Get, Set, Each, Iter and First work on the entries of World.Donburi and of
 // views.
 type Component[T any] struct {
-	donburiType[T]
-	roles Roles[T]
+	named
+	inner  component.IComponentType // identifier and Go type
+	filter filter.LayoutFilter      // donburi entries with the component
+	roles  Roles[T]
 }
 
 func (c *Component[T]) declared() *image.Declaration { return c.declaration }
@@ -40,13 +42,11 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 // array, list or struct of them. At the end of each tick the field is rounded to a multiple of its step. Fields of
 // resources may have steps too.
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
-	c := &Component[T]{}
+	c := &Component[T]{inner: donburi.NewComponentType[T]()}
 	if len(roles) > 0 {
 		c.roles = roles[0]
 	}
-	inner := donburi.NewComponentType[T]()
-	c.named = named{image.DeclareComponent(name, c.roles)}
-	c.id, c.typ, c.component, c.filter = inner.Id(), inner.Typ(), c, filter.Contains(c)
+	c.named, c.filter = named{image.DeclareComponent(name, c.roles)}, filter.Contains(c)
 	return c
 }
 
@@ -112,6 +112,62 @@ func (c *Component[T]) Add(w *World, e Entity, value T) {
 // Remove removes the component from e when the running system has returned.
 func (c *Component[T]) Remove(w *World, e Entity) { w.image.Remove(e, c.declaration) }
 
+// Id returns donburi's identifier of the component type.
+func (c *Component[T]) Id() component.ComponentTypeId { return c.inner.Id() }
+
+// Typ returns the component's Go type.
+func (c *Component[T]) Typ() reflect.Type { return c.inner.Typ() }
+
+// New returns nil: an entry's value is a row of its world, set when the bridge creates the entity.
+func (c *Component[T]) New() unsafe.Pointer { return nil }
+
+// Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write the
+// entity; see image.Image.SetPredicted.
+func (c *Component[T]) Get(entry *donburi.Entry) *T {
+	return (*T)(entryRow(entry, c, true))
+}
+
+// GetValue returns the entry's value.
+func (c *Component[T]) GetValue(entry *donburi.Entry) T {
+	return *(*T)(entryRow(entry, c, false))
+}
+
+// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not keep
+// the pointer.
+func (c *Component[T]) Set(entry *donburi.Entry, value *T) {
+	if p := c.Get(entry); p != nil {
+		*p = *value
+	}
+}
+
+// SetValue stores a value in the entry, unless this tick must not write the entity.
+func (c *Component[T]) SetValue(entry *donburi.Entry, value T) {
+	if p := c.Get(entry); p != nil {
+		*p = value
+	}
+}
+
+// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation walks a
+// Query, whose order is the same on every machine.
+func (c *Component[T]) Each(w donburi.World, f func(*donburi.Entry)) {
+	for entry := range c.Iter(w) {
+		f(entry)
+	}
+}
+
+// Iter returns the entries of w that have the component, in donburi's order. See Each.
+func (c *Component[T]) Iter(w donburi.World) iter.Seq[*donburi.Entry] {
+	return entriesOf(w, c.filter)
+}
+
+// First returns an entry of w that has the component.
+func (c *Component[T]) First(w donburi.World) (*donburi.Entry, bool) {
+	for entry := range c.Iter(w) {
+		return entry, true
+	}
+	return nil, false
+}
+
 // Resource is a type of plain data of which a world has exactly one value: a match clock, a score table. It is part of the
 // state like any component.
 type Resource[T any] struct{ named }
@@ -148,73 +204,3 @@ func (n named) Name() string { return n.declaration.Name() }
 
 // String returns the declared name.
 func (n named) String() string { return n.declaration.Name() }
-
-// donburiInfo is the part of a donburi component type without a type parameter.
-type donburiInfo struct {
-	named
-	id  component.ComponentTypeId
-	typ reflect.Type
-}
-
-// Id returns donburi's identifier of the component type.
-func (d *donburiInfo) Id() component.ComponentTypeId { return d.id }
-
-// Typ returns the component's Go type.
-func (d *donburiInfo) Typ() reflect.Type { return d.typ }
-
-// New returns nil: an entry's value is a row of its world, set when the bridge creates the entity.
-func (d *donburiInfo) New() unsafe.Pointer { return nil }
-
-// donburiType is a component as a donburi component type. Its methods work on the entries of World.Donburi and of views.
-type donburiType[T any] struct {
-	donburiInfo
-	component AnyComponent
-	filter    filter.LayoutFilter // entries with the component
-}
-
-// Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write the
-// entity; see image.Image.SetPredicted.
-func (c *donburiType[T]) Get(entry *donburi.Entry) *T {
-	return (*T)(entryRow(entry, c.component, c.declaration, true))
-}
-
-// GetValue returns the entry's value.
-func (c *donburiType[T]) GetValue(entry *donburi.Entry) T {
-	return *(*T)(entryRow(entry, c.component, c.declaration, false))
-}
-
-// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not keep
-// the pointer.
-func (c *donburiType[T]) Set(entry *donburi.Entry, value *T) {
-	if p := c.Get(entry); p != nil {
-		*p = *value
-	}
-}
-
-// SetValue stores a value in the entry, unless this tick must not write the entity.
-func (c *donburiType[T]) SetValue(entry *donburi.Entry, value T) {
-	if p := c.Get(entry); p != nil {
-		*p = value
-	}
-}
-
-// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation walks a
-// Query, whose order is the same on every machine.
-func (c *donburiType[T]) Each(w donburi.World, f func(*donburi.Entry)) {
-	for entry := range c.Iter(w) {
-		f(entry)
-	}
-}
-
-// Iter returns the entries of w that have the component, in donburi's order. See Each.
-func (c *donburiType[T]) Iter(w donburi.World) iter.Seq[*donburi.Entry] {
-	return entriesOf(w, c.filter)
-}
-
-// First returns an entry of w that has the component.
-func (c *donburiType[T]) First(w donburi.World) (*donburi.Entry, bool) {
-	for entry := range c.Iter(w) {
-		return entry, true
-	}
-	return nil, false
-}

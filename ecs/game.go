@@ -119,20 +119,23 @@ func (g *Game) Check() error {
 
 // Schema returns a description of the game's state, for code that works with any game. Each call makes a new one.
 func (g *Game) Schema() *image.Schema {
-	s := &image.Schema{MaxPlayers: g.MaxPlayers}
-	for _, r := range g.Resources {
-		s.Resources = append(s.Resources, r.resource())
-	}
-	for _, c := range g.Components {
-		s.Components = append(s.Components, c.declared())
-	}
-	for _, e := range g.Events {
-		s.Events = append(s.Events, e.event())
+	s := &image.Schema{
+		Resources:  declarations(g.Resources, AnyResource.resource),
+		Components: declarations(g.Components, AnyComponent.declared),
+		Events:     declarations(g.Events, AnyEvent.event),
+		MaxPlayers: g.MaxPlayers,
 	}
 	if g.Input != nil {
 		s.Input = g.Input.declared()
 	}
 	return s
+}
+
+func declarations[T any](list []T, of func(T) *image.Declaration) (declared []*image.Declaration) {
+	for _, one := range list {
+		declared = append(declared, of(one))
+	}
+	return declared
 }
 
 // Fingerprint is a hash of everything that two peers must agree on: the game's name, tick rate, number of players, all

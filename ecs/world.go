@@ -51,14 +51,11 @@ func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 // at once. Queries yield it when the running system has returned.
 func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 	var few [8]*image.Declaration
-	list := few[:]
-	if len(components) > len(few) {
-		list = make([]*image.Declaration, len(components))
+	list := few[:0] // on the stack
+	for _, c := range components {
+		list = append(list, c.declared())
 	}
-	for i, c := range components {
-		list[i] = c.declared()
-	}
-	return w.image.Spawn(owner, list[:len(components)]...)
+	return w.image.Spawn(owner, list...)
 }
 
 // Despawn removes the entity when the running system has returned. It does nothing if the entity does not exist.

@@ -49,7 +49,9 @@ func (v Vec3) Normalize() Vec3 {
 }
 
 // Lerp returns v at t = 0, w at t = One, and what lies on their line between and beyond.
-func (v Vec3) Lerp(w Vec3, t Num) Vec3 { return Vec3{v.X.Lerp(w.X, t), v.Y.Lerp(w.Y, t), v.Z.Lerp(w.Z, t)} }
+func (v Vec3) Lerp(w Vec3, t Num) Vec3 {
+	return Vec3{v.X.Lerp(w.X, t), v.Y.Lerp(w.Y, t), v.Z.Lerp(w.Z, t)}
+}
 
 // norm3 returns √(x²+y²+z²), rounded to nearest, for x, y and z up to 2^63.
 func norm3(x, y, z uint64) uint64 {
