@@ -29,10 +29,9 @@
 // # Tasks
 //
 //   - a number from an integer, a fraction or a decimal: [FromInt], [FromRatio], [MustParse], [Parse]
-//   - add, subtract, compare, a whole multiple or an integer part of it: the operators +, -, <, ==, 3*a, a/2
 //   - product, quotient, wrapping into an interval: [Num.Mul], [Num.Div], [Num.Mod]
 //   - whole numbers: [Num.Floor], [Num.Ceil], [Num.Round], [Num.Int]
-//   - bounds and blends: min, max, [Num.Clamp], [Num.Lerp]
+//   - bounds and blends: [Num.Clamp], [Num.Lerp]
 //   - roots and angles in radians: [Num.Sqrt], [Hypot], [Sin], [Cos], [SinCos], [Atan], [Atan2]
 //   - vectors: [Vec2], [FromAngle], [Vec3]
 //   - drawing and setup with floats: [Num.Float], [FromFloat]

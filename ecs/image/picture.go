@@ -151,19 +151,20 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 // equal.
 func (p *Picture) blend(c *Column, s *Shown) {
 	identity := p.image.Identity()
-	for d := range apart(s.Prev, s.Cur, s.Cur.image.storesFrom(c.index)) {
-		if d.column.index != c.index {
-			break
-		}
+	for d := range apart(s.Prev, s.Cur, s.Cur.image.storesFrom(c.index)[:2*len(c.regions)]) {
 		if d.isBits {
 			continue
 		}
 		o, r, visible := d.owner, &c.regions[d.owner], &identity.regions[d.owner]
-		for row, v := range d.rows {
-			shown := r.has(row) && s.Own.Has(uint32(o)<<regionShift|row) && s.Prev.has(c, o, row)
-			if shown && *(*Entity)(identity.rowOf(visible, row)) == s.Prev.entityAt(o, row) {
-				c.roles.lerp(c.rowOf(r, row), unsafe.Pointer(&v.old[0]), unsafe.Pointer(&v.now[0]), p.alpha)
-				p.image.mark(r.data.pages[d.index])
+		first, end := d.rowsOf(d.index)
+		for k := first / BlockRows; k*BlockRows < end; k++ {
+			set := r.word(int(k)) & s.Prev.word(r.bits.number, int(k)) & s.Own.word(o, int(k)) & stretchBits(k, first, end)
+			for ; set != 0; set &= set - 1 {
+				row := k*BlockRows + uint32(bits.TrailingZeros64(set))
+				if *(*Entity)(identity.rowOf(visible, row)) == *(*Entity)(s.Prev.row(identity, o, row)) {
+					c.roles.lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
+					p.image.mark(r.data.pages[d.index])
+				}
 			}
 		}
 	}
