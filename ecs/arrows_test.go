@@ -116,7 +116,7 @@ var arrows = []struct {
 	// Whole matches in virtual time, below matchtest, lab and the profile verb.
 	{"net/matchsim/...", []string{"ecs/...", "rollback/...", "systems", "net/wire", "net/link", "net/simnet", "net/session", "net/room", "net/client"}},
 	// For tests of game authors: whole matches, but no program.
-	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Whole matches for measurements, without a program.
 	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Pages show data that is passed to them. Their server imports no match, and no page imports the program.

@@ -23,8 +23,7 @@
 //   - Nothing panics: a Num divided by zero saturates by its sign, 0/0 is 0, the square root of a negative Num is 0 and the
 //     zero vector has direction zero. Only [MustParse] panics, since its argument is the program's text.
 //
-// Arithmetic, square roots and lengths are correctly rounded. Sin, Cos and Atan2 are within 0.501·2^-32 of the true value
-// over their whole range: wrong, at most, by the last bit.
+// Arithmetic, square roots and lengths are correctly rounded. Sin, Cos and Atan2 are within 0.501·2^-32 of the true value.
 //
 // # Tasks
 //

@@ -1,6 +1,8 @@
 package image
 
 import (
+	"encoding/binary"
+	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -146,4 +148,86 @@ func (r Roles[T]) erase() roles {
 		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
 	}
 	return e
+}
+
+// InputType describes a game's input without its Go type.
+type InputType struct {
+	declaration *Declaration
+	bits        InputBytes // those that an input can have
+	predict     func(last InputBytes) InputBytes
+	mergeLate   func(late, next InputBytes) InputBytes
+}
+
+// DeclareInput describes an input of type T. predict and mergeLate replace the rules for fields tagged `tendon:"press"`.
+// Both are optional.
+func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(late, next InputBytes) InputBytes) *InputType {
+	t := reflect.TypeFor[T]()
+	in := &InputType{declaration: declare[T]("input", t.Name()), predict: predict, mergeLate: mergeLate}
+	d := in.declaration
+	if d.err == nil && d.layout.size > MaxInputBytes {
+		d.err = refusal("input", t.Name(), t, "", fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", d.layout.size, MaxInputBytes))
+	}
+	if d.err == nil {
+		for i := range in.bits {
+			in.bits[i] = 0xff
+		}
+		in.bits = in.Clean(in.bits)
+	}
+	if in.predict == nil {
+		in.predict = in.clearPresses
+	}
+	if in.mergeLate == nil {
+		in.mergeLate = in.mergePresses
+	}
+	return in
+}
+
+// Size returns the bytes of an input that can differ from zero, at most MaxInputBytes. A wire or a recording carries no
+// more.
+func (t *InputType) Size() int { return int(t.declaration.layout.size) }
+
+// Clean returns an input without bytes that no Go program could have stored: padding and bytes after the type are zero, and
+// booleans other than 0 are 1. Every input that comes from a wire or a file passes through it.
+func (t *InputType) Clean(in InputBytes) InputBytes {
+	clear(in[t.declaration.layout.size:])
+	t.declaration.layout.scrub(in[:])
+	for _, b := range t.declaration.layout.bools {
+		o := t.declaration.layout.fields[b].offset
+		in[o] = min(in[o], 1)
+	}
+	return in
+}
+
+// Valid reports whether Clean leaves an input as it is.
+func (t *InputType) Valid(in InputBytes) bool {
+	var more uint64
+	for i := 0; i < len(in); i += 8 {
+		more |= binary.LittleEndian.Uint64(in[i:]) &^ binary.LittleEndian.Uint64(t.bits[i:])
+	}
+	return more == 0
+}
+
+// Predict returns the predicted input of the tick after the one in which the player's input was last.
+func (t *InputType) Predict(last InputBytes) InputBytes { return t.predict(last) }
+
+// MergeLate returns next with the presses of an input that arrived after its own tick.
+func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.mergeLate(late, next) }
+
+// Describe returns the fields of a packed input.
+func (t *InputType) Describe(in InputBytes) []FieldValue {
+	return t.declaration.layout.values(in[:t.declaration.layout.size])
+}
+
+func (t *InputType) clearPresses(b InputBytes) InputBytes {
+	for _, o := range t.declaration.layout.presses {
+		b[o] = 0
+	}
+	return b
+}
+
+func (t *InputType) mergePresses(late, next InputBytes) InputBytes {
+	for _, o := range t.declaration.layout.presses {
+		next[o] |= late[o]
+	}
+	return next
 }

@@ -97,7 +97,9 @@ func (x *Snapshot) Image() *Image { return x.image }
 
 func (x *Snapshot) PageOf(p0 int, p1 int) *page { return x.pageOf(p0, p1) }
 
-func (x *Snapshot) RowBytes(p0 *Column, p1 Owner, p2 uint32) []byte { return x.bytesOf(p0, p1, p2) }
+func (x *Snapshot) RowBytes(p0 *Column, p1 Owner, p2 uint32) []byte {
+	return unsafe.Slice((*byte)(x.row(p0, p1, p2)), p0.stride)
+}
 
 func (x *Snapshot) Table() []*page { return x.table }
 

@@ -55,11 +55,7 @@ func (s *Snapshot) DescribeResources() (list []Record) {
 }
 
 func (s *Snapshot) record(c *Column, o Owner, i uint32) Record {
-	return Record{c.name, c.layout.values(s.bytesOf(c, o, i))}
-}
-
-func (s *Snapshot) bytesOf(c *Column, o Owner, i uint32) []byte {
-	return unsafe.Slice((*byte)(s.row(c, o, i)), c.stride)
+	return Record{c.name, c.layout.values(unsafe.Slice((*byte)(s.row(c, o, i)), c.stride))}
 }
 
 // values returns the fields of a row, without those of elements that its lists do not have.
