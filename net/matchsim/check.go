@@ -77,28 +77,18 @@ func (c *Client) compare(now time.Duration) {
 	if newest.Empty() {
 		return
 	}
+	until, state := newest.Tick(), func(f ecs.Tick) (*image.Snapshot, bool) { return newest, f == newest.Tick() }
 	if half, ok := c.Core.Strategy().(systems.Keeper); ok {
-		until := c.Core.Stats().Strategy.Confirmed
-		c.furthest, c.next = max(c.furthest, until), min(c.next, until+1) // a resync may move the confirmed tick back
-		for f := max(c.next, 1); f <= until; f++ {
-			if s, ok := half.Kept(f); ok {
-				c.compareExact(s)
-			}
+		until, state = c.Core.Stats().Strategy.Confirmed, half.Kept
+	}
+	c.furthest, c.next = max(c.furthest, until), min(c.next, until+1) // a resync may move the confirmed tick back
+	for f := max(c.next, 1); f <= until; f++ {
+		s, held := state(f)
+		if want, known := c.match.Checksum(f); held && known {
+			c.count(f, s.Checksum() == want)
 		}
-		c.next = until + 1
-		return
 	}
-	c.furthest, c.next = max(c.furthest, newest.Tick()), min(c.next, newest.Tick()+1)
-	if newest.Tick() >= c.next {
-		c.next = newest.Tick() + 1
-		c.compareExact(newest)
-	}
-}
-
-func (c *Client) compareExact(s *image.Snapshot) {
-	if want, ok := c.match.Checksum(s.Tick()); ok {
-		c.count(s.Tick(), s.Checksum() == want)
-	}
+	c.next = until + 1
 }
 
 // compareReplica compares the newest replica with the server's state of its tick. Where the replica is partial, only the

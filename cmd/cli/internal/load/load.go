@@ -20,7 +20,6 @@ import (
 // Load is a match of bots in virtual time whose costs are accounted. The same Config gives the same match, tick by tick.
 // Sealing and sockets are not in it.
 type Load struct {
-	config  Config
 	match   *matchsim.Match
 	server  *cost.Ledger
 	clients []*cost.Ledger
@@ -41,7 +40,7 @@ const displayRate = 60
 
 // New returns a load whose bots begin to connect.
 func New(c Config) (l *Load, err error) {
-	l = &Load{config: c}
+	l = &Load{}
 	if l.server, err = cost.New(cost.Config{Game: c.Game, Name: "server", Allocs: c.Allocs}); err != nil {
 		return nil, err
 	}
@@ -52,23 +51,22 @@ func New(c Config) (l *Load, err error) {
 	}
 	l.match.Start()
 	for i := range c.Players {
-		if err := l.join(i); err != nil {
+		if err := l.join(c, i); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
 }
 
-func (l *Load) join(i int) error {
-	c := &l.config
+func (l *Load) join(c Config, i int) error {
 	ledger, err := cost.New(cost.Config{Game: c.Game, Name: "client", Allocs: c.Allocs})
 	if err != nil {
 		return err
 	}
 	l.clients = append(l.clients, ledger)
-	phase := time.Second / displayRate * time.Duration(2*i+1) / time.Duration(2*c.Players) // frames of clients do not coincide
 	random := image.NewRand(c.Seed<<8 + uint64(i))
-	_, err = l.match.Add(matchsim.Plan{Profile: c.Profile, Clock: simnet.Clock{Offset: time.Duration(i+1) * time.Second}, Hz: displayRate, Phase: phase,
+	_, err = l.match.Add(matchsim.Plan{Profile: c.Profile, Clock: simnet.Clock{Offset: time.Duration(i+1) * time.Second}, Hz: displayRate,
+		Phase: time.Second / displayRate * time.Duration(2*i+1) / time.Duration(2*c.Players), // frames of clients do not coincide
 		Frame: func(p *matchsim.Client, now systems.Time) {
 			if p.Live() { // the bot's own work is outside of Core.Frame, so that it is not accounted
 				p.Core.SetInput(c.Game.Bot(p.Core.World(), ecs.Player(i), random))
