@@ -14,19 +14,6 @@
 //
 // Nothing here reads a clock; times are arguments.
 //
-// # Example
-//
-//	probe := clock.NewProber()                             // on the client
-//	answer := clock.NewAnswerer()                          // on the server, for this client
-//	...
-//	if clock.Owns(message) {                               // on both sides, for each message
-//		return probe.Receive(message, now)
-//	}
-//	for m := probe.Append(buf[:0], now); len(m) > 0; m = probe.Append(buf[:0], now) {
-//		out.Send(0, systems.Datagram, m)                   // on both sides, whenever messages are sent
-//	}
-//	at, ok := probe.ToRemote(now)                          // the time on the server's clock
-//
 // # Tasks
 //
 //   - follow the server's ticks: [Pacer], [Lead]

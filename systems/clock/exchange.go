@@ -1,18 +1,20 @@
 package clock
 
-import "tendon/systems"
+import (
+	"slices"
+
+	"tendon/systems"
+)
 
 // Prober is the client's side of the exchange. It sends 8 pings, 100 ms apart, when it starts, then one per second.
 //
 // Invariant: an answer counts once, and only if its ping was sent since the last restart of the exchange.
 type Prober struct {
 	Remote
-	asked  [remembered]mark
 	number uint8
 	burst  int          // quick pings that are left
 	next   systems.Time // of the next ping
 	begun  bool
-	acks   queue
 }
 
 // Answerer is the server's side of the exchange with one client. It answers pings and estimates the client's clock from the
@@ -21,8 +23,6 @@ type Prober struct {
 // Invariant: a third message counts once, and only if its answer was sent since the last restart of the exchange.
 type Answerer struct {
 	Remote
-	answered [remembered]mark
-	pongs    queue
 	restarts bool // the client is to restart the exchange
 }
 
@@ -34,45 +34,55 @@ const (
 	probeEvery  = systems.Second       // between two pings after that
 )
 
+// mark is the number of a message and its time.
 type mark struct {
 	number uint8
-	set    bool
-	at     systems.Time // when it was sent
+	set    bool // the message waits for its answer
+	at     systems.Time
 }
 
-type reply struct {
-	number uint8
-	at     systems.Time // when the message that it answers was received
-}
-
-// queue holds the replies that are to be sent. If it is full, the oldest is dropped.
-type queue []reply
-
-func (q *queue) push(r reply) {
-	if len(*q) == remembered {
-		q.pop()
+// reply notes a message that is to be answered, received at a time. If too many wait, the oldest is dropped.
+func (r *Remote) reply(number uint8, at systems.Time) {
+	if len(r.replies) == remembered {
+		r.replies = slices.Delete(r.replies, 0, 1)
 	}
-	*q = append(*q, r)
+	r.replies = append(r.replies, mark{number: number, at: at})
 }
 
-func (q *queue) pop() reply {
-	r := (*q)[0]
-	*q = append((*q)[:0], (*q)[1:]...)
-	return r
+// nextReply removes the oldest message that is to be answered, and returns the answer at now.
+func (r *Remote) nextReply(kind uint8, now systems.Time) message {
+	m := r.replies[0]
+	r.replies = slices.Delete(r.replies, 0, 1)
+	return message{kind: kind, number: m.number, at: m.at, held: max(now-m.at, 0)}
+}
+
+// awaits notes that a message was sent, and waits for its answer.
+func (r *Remote) awaits(number uint8, at systems.Time) {
+	r.sent[number%remembered] = mark{number, true, at}
+}
+
+// answered adds the exchange that m ends. wrong reports that the estimate was wrong. A duplicate, or the answer to an old
+// message, does not count.
+func (r *Remote) answered(m *message, now systems.Time) (counts, wrong bool) {
+	sent := &r.sent[m.number%remembered]
+	if !sent.set || sent.number != m.number {
+		return false, false
+	}
+	sent.set = false
+	return true, r.Check(m.at+m.held, now) || !r.add(sent.at, m.at, m.at+m.held, now)
 }
 
 // NewProber returns a client's side that sends its first ping at once.
-func NewProber() *Prober { return &Prober{Remote: Remote{unit: stampUnit}, burst: burstProbes} }
+func NewProber() *Prober { return &Prober{burst: burstProbes} }
 
 // NewAnswerer returns a server's side for one client.
-func NewAnswerer() *Answerer { return &Answerer{Remote: Remote{unit: stampUnit}} }
+func NewAnswerer() *Answerer { return &Answerer{} }
 
 // Append writes the next message that is due at now, or nothing. Call it until it writes nothing.
 func (p *Prober) Append(dst []byte, now systems.Time) []byte {
-	if len(p.acks) > 0 {
-		r := p.acks.pop()
-		m := message{kind: KindPongAck, number: r.number, at: r.at, held: max(now-r.at, 0)}
-		return m.append(dst, p.unit)
+	if len(p.replies) > 0 {
+		m := p.nextReply(KindPongAck, now)
+		return m.append(dst)
 	}
 	// A clock that was set back must not stop the exchange for longer than its period.
 	if p.begun && now < p.next && p.next-now <= probeEvery {
@@ -84,30 +94,27 @@ func (p *Prober) Append(dst []byte, now systems.Time) []byte {
 		p.next = now + burstEvery
 	}
 	p.number++
-	p.asked[p.number%remembered] = mark{p.number, true, now}
+	p.awaits(p.number, now)
 	m := message{kind: KindPing, number: p.number, at: now}
-	return m.append(dst, p.unit)
+	return m.append(dst)
 }
 
 // Receive processes a message of the exchange. It returns ErrMessage for a malformed one.
 func (p *Prober) Receive(b []byte, now systems.Time) error {
 	var m message
-	if err := m.read(b, p.unit); err != nil {
+	if err := m.read(b); err != nil {
 		return err
 	}
 	switch m.kind {
 	case KindRestart:
 		p.restart()
-		p.asked = [remembered]mark{}
 		p.hurry(now)
 	case KindPong:
-		asked := &p.asked[m.number%remembered]
-		if !asked.set || asked.number != m.number {
-			return nil // a duplicate, or the answer to an old ping
+		counts, wrong := p.answered(&m, now)
+		if counts {
+			p.reply(m.number, now)
 		}
-		asked.set = false
-		p.acks.push(reply{m.number, now})
-		if !p.Check(m.at+m.held, now) && !p.add(asked.at, m.at, m.at+m.held, now) {
+		if wrong {
 			p.hurry(now)
 		}
 	default:
@@ -119,7 +126,6 @@ func (p *Prober) Receive(b []byte, now systems.Time) error {
 // Check checks a stamp of the server's as Remote.Check does, and restarts the exchange if the estimate is wrong.
 func (p *Prober) Check(stamp, now systems.Time) (wrong bool) {
 	if wrong = p.Remote.Check(stamp, now); wrong {
-		p.asked = [remembered]mark{}
 		p.hurry(now)
 	}
 	return wrong
@@ -132,12 +138,10 @@ func (p *Prober) hurry(now systems.Time) {
 
 // Append writes the next message that is due at now, or nothing. Call it until it writes nothing.
 func (a *Answerer) Append(dst []byte, now systems.Time) []byte {
-	if len(a.pongs) > 0 {
-		r := a.pongs.pop()
-		now = max(now, r.at)
-		a.answered[r.number%remembered] = mark{r.number, true, now}
-		m := message{kind: KindPong, number: r.number, at: r.at, held: now - r.at}
-		return m.append(dst, a.unit)
+	if len(a.replies) > 0 {
+		m := a.nextReply(KindPong, now)
+		a.awaits(m.number, m.at+m.held)
+		return m.append(dst)
 	}
 	if a.restarts {
 		a.restarts = false
@@ -149,22 +153,16 @@ func (a *Answerer) Append(dst []byte, now systems.Time) []byte {
 // Receive processes a message of the exchange. It returns ErrMessage for a malformed one.
 func (a *Answerer) Receive(b []byte, now systems.Time) error {
 	var m message
-	if err := m.read(b, a.unit); err != nil {
+	if err := m.read(b); err != nil {
 		return err
 	}
 	switch m.kind {
 	case KindPing:
 		a.Check(m.at, now)
-		a.pongs.push(reply{m.number, now})
+		a.reply(m.number, now)
 	case KindPongAck:
-		answered := &a.answered[m.number%remembered]
-		if !answered.set || answered.number != m.number {
-			return nil
-		}
-		answered.set = false
-		if !a.Check(m.at+m.held, now) && !a.add(answered.at, m.at, m.at+m.held, now) {
-			a.restarts = true
-		}
+		_, wrong := a.answered(&m, now)
+		a.restarts = a.restarts || wrong
 	default:
 		return ErrMessage
 	}
@@ -174,9 +172,7 @@ func (a *Answerer) Receive(b []byte, now systems.Time) error {
 // Check checks a stamp of the client's as Remote.Check does, and lets the client restart the exchange if the estimate is
 // wrong. That message may be lost: the next exchange, within a second, corrects the server's estimate anyway.
 func (a *Answerer) Check(stamp, now systems.Time) (wrong bool) {
-	if wrong = a.Remote.Check(stamp, now); wrong {
-		a.answered = [remembered]mark{}
-		a.restarts = true
-	}
+	wrong = a.Remote.Check(stamp, now)
+	a.restarts = a.restarts || wrong
 	return wrong
 }

@@ -39,9 +39,8 @@ type parcel struct {
 
 func always(t systems.Time) func() systems.Time { return func() systems.Time { return t } }
 
-func newLine(_ testing.TB, unit, up, down systems.Time) *line {
+func newLine(up, down systems.Time) *line {
 	p, a := NewProber(), NewAnswerer()
-	p.unit, a.unit = unit, unit
 	return &line{prober: p, answerer: a, offset: 40 * systems.Second, up: always(up), down: always(down), hold: always(0)}
 }
 
@@ -85,7 +84,7 @@ func (l *line) run(t testing.TB, from, to systems.Time, each func(now systems.Ti
 
 func (l *line) arrive(t testing.TB, p parcel, now systems.Time) {
 	t.Helper()
-	rounded := systems.Time(units(p.stamp, unit)) * unit
+	rounded := systems.Time(units(p.stamp)) * unit
 	switch {
 	case p.message == nil && p.up:
 		if l.answerer.Check(rounded, l.server(now)) {
@@ -117,7 +116,7 @@ func (l *line) arrive(t testing.TB, p parcel, now systems.Time) {
 // CW-CLK-1 and DR-04: up 20, down 20, t0 = 1000: t1 = 5020, t3 = 1040, round trip 40, offset 4000, error 0. After the third
 // packet the server has a round trip of 40, too. One unit is 10 ms.
 func TestCWCLK1DR04ASymmetricExchangeIsExact(t *testing.T) {
-	l := newLine(t, unit, 20*unit, 20*unit)
+	l := newLine(20*unit, 20*unit)
 	l.run(t, 1000*unit, 1061*unit, nil)
 	if o := l.prober.window.Estimate(); o != 4000*unit || l.prober.LastRTT() != 40*unit {
 		t.Errorf("client: offset %d, round trip %d units", o/unit, l.prober.LastRTT()/unit)
@@ -134,7 +133,7 @@ func TestCWCLK1DR04ASymmetricExchangeIsExact(t *testing.T) {
 // 6000 arrives at 2020 and seems to be 20 from the future: the resync fires on that packet. After it the error is at
 // most one unit.
 func TestCWCLK2CS03DR04AnEstimateThatIsTooLowIsFoundByTheClient(t *testing.T) {
-	l := newLine(t, unit, 20*unit, 100*unit)
+	l := newLine(20*unit, 100*unit)
 	l.run(t, 1000*unit, 1990*unit, nil)
 	o, uncertainty := l.prober.window.Estimate(), l.prober.window.uncertainty(1990*unit)
 	if o != 3960*unit || l.prober.LastRTT() != 120*unit || uncertainty < 40*unit {
@@ -155,7 +154,7 @@ func TestCWCLK2CS03DR04AnEstimateThatIsTooLowIsFoundByTheClient(t *testing.T) {
 
 // CW-CLK-4 and DR-04: the server holds the packet for 50 units: the round trip is still 40 and the offset 4000.
 func TestCWCLK4DR04WhatTheServerHoldsAPacketForIsNoPartOfTheRoundTrip(t *testing.T) {
-	l := newLine(t, unit, 20*unit, 20*unit)
+	l := newLine(20*unit, 20*unit)
 	l.hold = always(50 * unit)
 	l.run(t, 1000*unit, 1120*unit, nil)
 	if o := l.prober.window.Estimate(); o != 4000*unit || l.prober.LastRTT() != 40*unit {
@@ -166,15 +165,13 @@ func TestCWCLK4DR04WhatTheServerHoldsAPacketForIsNoPartOfTheRoundTrip(t *testing
 // CS-01: at profile P4, 125 ms each way, the error is at most one unit after the first exchange, whatever the phase of
 // the two clocks' units.
 func TestCS01TheFirstSymmetricExchangeIsExactToAUnit(t *testing.T) {
-	for _, u := range []systems.Time{ms, 10 * ms} {
-		for phase := systems.Time(0); phase < 20; phase++ {
-			l := newLine(t, u, 125*ms, 125*ms)
-			l.offset += phase * 777_777
-			start := systems.Second + phase*1_234_567
-			l.run(t, start, start+251*ms, nil)
-			if w := l.wrong(start + 251*ms); !l.prober.Known() || max(w, -w) > u {
-				t.Errorf("unit %d ms, phase %d: off by %d µs", u/ms, phase, w/1000)
-			}
+	for phase := range systems.Time(20) {
+		l := newLine(125*ms, 125*ms)
+		l.offset += phase * 777_777
+		start := systems.Second + phase*1_234_567
+		l.run(t, start, start+251*ms, nil)
+		if w := l.wrong(start + 251*ms); !l.prober.Known() || max(w, -w) > unit {
+			t.Errorf("phase %d: off by %d µs", phase, w/1000)
 		}
 	}
 }
@@ -185,23 +182,22 @@ func middle(s sample) systems.Time { return s.Low + (s.High-s.Low)/2 }
 // CS-02: up 600 ms and down 200 ms: one sample is off by 200 ms, and its bounds contain the truth. So do the bounds of
 // 10 000 random exchanges with random delays, rounding and times on the server.
 func TestCS02TheBoundsOfASampleContainTheTruth(t *testing.T) {
-	s, ok := newSample(0, 40*systems.Second+600*ms, 40*systems.Second+600*ms, 800*ms, unit)
+	s, ok := newSample(0, 40*systems.Second+600*ms, 40*systems.Second+600*ms, 800*ms)
 	if !ok || middle(s) != 40*systems.Second+200*ms || s.RTT != 800*ms || s.Low > 40*systems.Second || s.High < 40*systems.Second {
 		t.Fatal(s, ok)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
-		u := []systems.Time{ms, 10 * ms}[r.IntN(2)]
 		offset := systems.Time(r.Int64N(int64(2000*systems.Second))) - 1000*systems.Second
 		up, hold, down := systems.Time(r.Int64N(1e9)), systems.Time(r.Int64N(1e9)), systems.Time(r.Int64N(1e9))
 		sent := systems.Time(r.Int64N(1e12))
 		heard := sent + offset + up
-		round := func(t systems.Time) systems.Time { return systems.Time(units(t, u)) * u }
-		s, ok := newSample(sent, round(heard), round(heard+hold), sent+up+hold+down, u)
+		round := func(t systems.Time) systems.Time { return systems.Time(units(t)) * unit }
+		s, ok := newSample(sent, round(heard), round(heard+hold), sent+up+hold+down)
 		if !ok || s.Low > offset || s.High < offset {
 			t.Fatalf("%d outside of [%d, %d]: up %d, hold %d, down %d", offset, s.Low, s.High, up, hold, down)
 		}
-		if off := middle(s) - offset - (up-down)/2; off > u || off < -u {
+		if off := middle(s) - offset - (up-down)/2; off > unit || off < -unit {
 			t.Fatalf("off by %d beyond what the ways differ by", off)
 		}
 	}
@@ -210,7 +206,7 @@ func TestCS02TheBoundsOfASampleContainTheTruth(t *testing.T) {
 // CS-04, the mirror of CS-03: up 60, down 20 make the estimate 20 too high, which the client cannot detect. When the way up
 // becomes 10, the server measures a delay of −10 and requests the resync.
 func TestCS04AnEstimateThatIsTooHighIsFoundByTheServer(t *testing.T) {
-	l := newLine(t, unit, 60*unit, 20*unit)
+	l := newLine(60*unit, 20*unit)
 	l.stamps = true
 	l.run(t, 1000*unit, 3000*unit, nil)
 	if w := l.wrong(3000 * unit); w != 20*unit {
@@ -235,7 +231,7 @@ func TestCS04AnEstimateThatIsTooHighIsFoundByTheServer(t *testing.T) {
 func TestCS05DriftIsFollowed(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	exp := func(mean systems.Time) systems.Time { return systems.Time(r.ExpFloat64() * float64(mean)) }
-	l := newLine(t, ms, 0, 0)
+	l := newLine(0, 0)
 	l.ppm = 100
 	l.up = func() systems.Time { return 40*ms + exp(3*ms) }
 	l.down = func() systems.Time { return 40*ms + exp(3*ms) }
@@ -254,7 +250,7 @@ func TestCS05DriftIsFollowed(t *testing.T) {
 	if worst > 10*ms || l.prober.Stats().Resyncs > 0 || l.sent < 1100 {
 		t.Errorf("off by up to %d µs, %d resyncs, %d messages sent", worst/1000, l.prober.Stats().Resyncs, l.sent)
 	}
-	alone := newLine(t, ms, 40*ms, 40*ms)
+	alone := newLine(40*ms, 40*ms)
 	alone.ppm = 100
 	alone.run(t, 0, systems.Second, nil)
 	alone.mute = true
@@ -268,7 +264,7 @@ func TestCS05DriftIsFollowed(t *testing.T) {
 // trip. A pause before the first stamp makes the bounds so wide that the estimate does not change.
 func TestCS06APauseOfTheServerLeavesTheEstimateAlone(t *testing.T) {
 	for _, late := range []bool{true, false} {
-		l := newLine(t, unit, 30*ms, 30*ms)
+		l := newLine(30*ms, 30*ms)
 		l.run(t, 0, 5*systems.Second, nil)
 		before := l.prober.window.Estimate()
 		samples := l.prober.Stats().Samples
@@ -294,7 +290,7 @@ func TestCS06APauseOfTheServerLeavesTheEstimateAlone(t *testing.T) {
 // over an asymmetric path restarts within two packets after the path becomes symmetric.
 func TestDR10ResyncsComeWhenTheyMustAndOnlyThen(t *testing.T) {
 	for _, way := range []systems.Time{0, ms, 7 * ms, 50 * ms} {
-		l := newLine(t, unit, way, way)
+		l := newLine(way, way)
 		l.offset += 3_700_000 // units of the two clocks are out of phase
 		l.stamps = true
 		r := rand.New(rand.NewPCG(8, uint64(way)))
@@ -305,7 +301,7 @@ func TestDR10ResyncsComeWhenTheyMustAndOnlyThen(t *testing.T) {
 			t.Errorf("way %d ms: %d resyncs, %d samples", way/ms, n, l.prober.Stats().Samples)
 		}
 	}
-	l := newLine(t, unit, 30*ms, 800*ms)
+	l := newLine(30*ms, 800*ms)
 	l.stamps = true
 	l.run(t, 0, 3*systems.Second, nil)
 	l.down = always(30 * ms)
@@ -319,7 +315,7 @@ func TestDR10ResyncsComeWhenTheyMustAndOnlyThen(t *testing.T) {
 // error.
 func TestASingleSmallNegativeDelayIsNoError(t *testing.T) {
 	fresh := func() *line {
-		l := newLine(t, unit, 20*unit, 20*unit)
+		l := newLine(20*unit, 20*unit)
 		l.run(t, 0, 100*unit, nil)
 		return l
 	}
@@ -344,7 +340,7 @@ func TestASingleSmallNegativeDelayIsNoError(t *testing.T) {
 
 // The exchange sends 8 pings in its first 0.8 s and one per second after. A resync makes it quick again.
 func TestTheScheduleIsQuickAtFirst(t *testing.T) {
-	l := newLine(t, unit, 0, 0)
+	l := newLine(0, 0)
 	pings := 0
 	count := func(from, to systems.Time) int {
 		pings = 0
@@ -375,7 +371,7 @@ func TestTheScheduleIsQuickAtFirst(t *testing.T) {
 // A step of the server's clock makes the bounds of old and new samples disjoint. The window restarts at once, and the
 // estimate is right again.
 func TestAStepOfAClockEmptiesTheIntersection(t *testing.T) {
-	l := newLine(t, unit, 20*ms, 20*ms)
+	l := newLine(20*ms, 20*ms)
 	l.run(t, 0, 5*systems.Second, nil)
 	l.offset += 2 * systems.Second
 	l.run(t, 5*systems.Second, 7*systems.Second, nil)
@@ -429,7 +425,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	pong := a.Append(nil, 0)
 	made := message{kind: KindPong, number: 99}
 	for range 3 {
-		for _, m := range [][]byte{pong, made.append(nil, unit)} {
+		for _, m := range [][]byte{pong, made.append(nil)} {
 			if err := p.Receive(m, 40*ms); err != nil {
 				t.Fatal(err)
 			}
@@ -452,7 +448,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	}
 	p.Append(nil, 1040*ms)
 	lie := message{kind: KindPong, number: 2, at: -10 * systems.Second, held: 10 * systems.Second}
-	if err := p.Receive(lie.append(nil, unit), 1080*ms); err != nil || p.Stats().Rejected != 1 {
+	if err := p.Receive(lie.append(nil), 1080*ms); err != nil || p.Stats().Rejected != 1 {
 		t.Error("an answer that was held for longer than the exchange took:", err, p.Stats())
 	}
 	for range 1000 {
@@ -473,7 +469,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 func TestAnExchangeAllocatesNothing(t *testing.T) {
 	p := NewProber()
 	a := NewAnswerer()
-	buf := make([]byte, 0, MaxMessage)
+	buf := make([]byte, 0, maxMessage)
 	now := systems.Time(0)
 	if n := testing.AllocsPerRun(200, func() {
 		for m := p.Append(buf, now); len(m) > 0; m = p.Append(buf, now) {

@@ -7,7 +7,8 @@ import (
 	"tendon/systems"
 )
 
-// The kinds of messages, their first byte. They differ from the kinds of the strategies, which send them among their own.
+// The kinds of messages, their first byte. They differ from the kinds of the strategies, which send them among their own. A
+// stamp is a varint: the sender's clock in units of 10 ms, rounded to the nearest.
 const (
 	KindPing    = 0xC0 // client → server: [number u8] [t0 stamp]
 	KindPong    = 0xC1 // server → client: [number u8] [t1 stamp] [t2 − t1 uvarint]
@@ -15,10 +16,7 @@ const (
 	KindRestart = 0xC3 // server → client: restart the exchange
 )
 
-// A stamp is a varint: the sender's clock in units, rounded to the nearest.
-
-// MaxMessage bounds a message of the exchange, in bytes.
-const MaxMessage = 22
+const maxMessage = 22 // bytes
 
 // maxTime bounds the time on a clock, about 73 years, so that no sum of times overflows.
 const maxTime = systems.Time(1) << 61
@@ -39,36 +37,36 @@ type message struct {
 }
 
 // units returns t in units, rounded to the nearest.
-func units(t, unit systems.Time) int64 {
-	t += unit / 2
+func units(t systems.Time) int64 {
+	t += stampUnit / 2
 	if t < 0 {
-		t -= unit - 1
+		t -= stampUnit - 1
 	}
-	return int64(t / unit)
+	return int64(t / stampUnit)
 }
 
-func (m *message) append(dst []byte, unit systems.Time) []byte {
-	w := wire.NewWriter(dst, MaxMessage)
+func (m *message) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, maxMessage)
 	w.U8(m.kind)
 	if m.kind == KindRestart {
 		return w.Bytes()
 	}
 	w.U8(m.number)
-	at := units(m.at, unit)
+	at := units(m.at)
 	w.Varint(at)
 	if m.kind != KindPing {
-		w.Uvarint(uint64(units(m.at+m.held, unit) - at)) // both ends are rounded, so each is off by at most half a unit
+		w.Uvarint(uint64(units(m.at+m.held) - at)) // both ends are rounded, so each is off by at most half a unit
 	}
 	return w.Bytes()
 }
 
-// read parses a message. Times are multiples of unit.
-func (m *message) read(b []byte, unit systems.Time) error {
+// read parses a message. Times are multiples of stampUnit.
+func (m *message) read(b []byte) error {
 	r := wire.NewReader(b)
 	*m = message{kind: r.U8()}
 	if m.kind != KindRestart {
 		m.number = r.U8()
-		at, most := r.Varint(), int64(maxTime/unit)
+		at, most := r.Varint(), int64(maxTime/stampUnit)
 		held := uint64(0)
 		if m.kind != KindPing {
 			held = r.Uvarint()
@@ -76,7 +74,7 @@ func (m *message) read(b []byte, unit systems.Time) error {
 		if at > most || at < -most || held > uint64(most) {
 			return ErrMessage
 		}
-		m.at, m.held = systems.Time(at)*unit, systems.Time(held)*unit
+		m.at, m.held = systems.Time(at)*stampUnit, systems.Time(held)*stampUnit
 	}
 	if r.Close() != nil || !Owns(b) {
 		return ErrMessage

@@ -1,8 +1,6 @@
 package clock
 
-import (
-	"tendon/systems"
-)
+import "tendon/systems"
 
 // window estimates how far the other side's clock is ahead of the own one, from the last 32 exchanges.
 //
@@ -30,11 +28,11 @@ type sample struct {
 }
 
 // newSample computes a sample. sent and received are exact times of the own clock. arrived and answered are times of the
-// other side, rounded to multiples of unit. ok is false for impossible times, such as an answer before its question.
-func newSample(sent, arrived, answered, received, unit systems.Time) (s sample, ok bool) {
+// other side, rounded to multiples of stampUnit. ok is false for impossible times, such as an answer before its question.
+func newSample(sent, arrived, answered, received systems.Time) (s sample, ok bool) {
 	s = sample{
-		Low:  answered - received - unit/2,
-		High: arrived - sent + unit/2,
+		Low:  answered - received - stampUnit/2,
+		High: arrived - sent + stampUnit/2,
 		RTT:  (received - sent) - (answered - arrived),
 		At:   received,
 	}

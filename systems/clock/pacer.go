@@ -11,20 +11,20 @@ import (
 // the pace dilation, and by Shift. The difference between the position and the last computed tick is the accumulator: its
 // whole ticks are due, and its fraction is the interpolation factor of the display.
 //
-// A late frame advances by its whole time, but by MaxFrame at most. A longer time is a pause, which Lead corrects.
+// A late frame advances by its whole time, but by maxFrame at most. A longer time is a pause, which Lead corrects.
 type Pacer struct {
 	rate     float64 // ticks per nanosecond
 	position float64 // ticks
 	nominal  float64 // position at pace 1 without shifts
 	last     systems.Time
 	dilation float64
-	frames   Frames
+	frames   [2]float64 // lengths of the last two frames at pace 1, in ticks
 }
 
-// MaxFrame is the most time that one frame advances by: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
-const MaxFrame = systems.Second / 4
+// maxFrame is the most time that one frame advances by: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
+const maxFrame = systems.Second / 4
 
-// MaxSteps is the most new ticks that one frame computes, unless frames are longer than that: see Frames.
+// MaxSteps is the most new ticks that one frame computes, unless frames are longer than that: see Pacer.Most.
 const MaxSteps = 8
 
 // NewPacer returns a pacer with this position, in ticks, at time now.
@@ -38,12 +38,12 @@ func (p *Pacer) Advance(now systems.Time) {
 	p.last = now
 	p.position += elapsed * p.dilation
 	p.nominal += elapsed
-	p.frames.Add(elapsed)
+	p.frames = [2]float64{p.frames[1], elapsed}
 }
 
 // elapsed returns the ticks from the last frame to now at pace 1.
 func (p *Pacer) elapsed(now systems.Time) float64 {
-	return float64(min(max(now-p.last, 0), MaxFrame)) * p.rate
+	return float64(min(max(now-p.last, 0), maxFrame)) * p.rate
 }
 
 // Position returns the local time in ticks.
@@ -64,11 +64,17 @@ func (p *Pacer) Dilation() float64 { return p.dilation }
 // Shift moves the position by a number of ticks.
 func (p *Pacer) Shift(ticks float64) { p.position += ticks }
 
-// Most returns the number of new ticks that the frame may compute.
-func (p *Pacer) Most() int { return p.frames.Steps() }
+// Most returns the number of new ticks that the frame may compute: MaxSteps, or on a display with longer frames, the ticks of
+// a frame plus half of MaxSteps for catching up.
+//
+// The bound limits the frame after a hitch, and frames that are long because ticks take long to compute. On a display with
+// five frames per second, MaxSteps alone would drop a third of all ticks. A client that executes every tick cannot skip
+// them. The 250 ms still bound the ticks of a frame, so that slow ticks do not accumulate.
+func (p *Pacer) Most() int { return max(MaxSteps, int(math.Ceil(p.Regular()))+MaxSteps/2) }
 
-// Regular returns the length of a frame that is no hitch, in ticks, at least 1.
-func (p *Pacer) Regular() float64 { return p.frames.Regular() }
+// Regular returns the length of a frame that is no hitch, in ticks, at least 1. The oldest input of a frame is sent that
+// much later. One long frame is a hitch; two in a row are taken as the rate of the display.
+func (p *Pacer) Regular() float64 { return max(1, min(p.frames[0], p.frames[1])) }
 
 // Steps returns the number of ticks to compute in a frame after tick done: those that are due, at most Most. Of the ticks
 // beyond that, all but one are dropped by moving the position back. So a slow machine shows slow motion and does not fall

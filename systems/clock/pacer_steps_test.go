@@ -107,7 +107,7 @@ func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
 	if a := m.pacer.Alpha(m.done, now); a >= 1 || a < 0.99 {
 		t.Errorf("alpha %v while a tick is owed", a)
 	}
-	// MaxFrame is 15 ticks, and up to one was owed before.
+	// maxFrame is 15 ticks, and up to one was owed before.
 	if d := -m.pacer.Gained(); d < 15-MaxSteps-1 || d > 16-MaxSteps-1 {
 		t.Errorf("%v ticks were given up", d)
 	}
@@ -121,7 +121,7 @@ func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
 }
 
 // FT-03: where a step takes longer than its tick, the game runs in slow motion. The ticks that are due, and the steps of a
-// frame, stay within MaxFrame; without the cap they would grow with every frame.
+// frame, stay within maxFrame; without the cap they would grow with every frame.
 func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 	const rate = 60
 	cost := systems.Second / rate * 3 / 2
@@ -135,7 +135,7 @@ func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 		now += max(systems.Time(n)*cost, systems.Second/rate)
 	}
 	pace := float64(m.done) / (float64(now) / float64(systems.Second) * rate)
-	if full := int(MaxFrame * rate / systems.Second); most > full+1 || pace < 0.6 || pace > 0.7 {
+	if full := int(maxFrame * rate / systems.Second); most > full+1 || pace < 0.6 || pace > 0.7 {
 		t.Errorf("at most %d steps a frame, %v of the nominal pace; want %d and 2/3", most, pace, full+1)
 	}
 	if m.pacer.Gained() == 0 {
@@ -143,7 +143,7 @@ func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 	}
 }
 
-// A display with frames of more than MaxSteps ticks keeps the pace: only time beyond MaxFrame is dropped. A single long
+// A display with frames of more than MaxSteps ticks keeps the pace: only time beyond maxFrame is dropped. A single long
 // frame between short ones is a hitch.
 func TestADisplayThatDrawsSlowlyKeepsThePace(t *testing.T) {
 	for _, fps := range []int{4, 5, 6, 7, 10} {

@@ -9,8 +9,10 @@ import "tendon/systems"
 // shows an error of more than 100 ms.
 type Remote struct {
 	window window
-	unit   systems.Time // of stamps on the wire
-	known  bool         // there was a sample, perhaps before the last restart
+	known  bool // there was a sample, perhaps before the last restart
+
+	sent    [remembered]mark // the last messages that wait for an answer, by number
+	replies []mark           // messages that are to be answered, oldest first
 
 	base   systems.Time // offset in use at local time since
 	since  systems.Time
@@ -65,20 +67,21 @@ func (r *Remote) Check(stamp, now systems.Time) (wrong bool) {
 		return false
 	}
 	delay := now + r.window.Estimate() - stamp
-	if delay > -r.unit {
+	if delay > -stampUnit {
 		r.negative = 0
 		return false
 	}
-	if r.negative++; r.negative < 2 && delay >= -2*r.unit {
+	if r.negative++; r.negative < 2 && delay >= -2*stampUnit {
 		return false
 	}
 	r.restart()
 	return true
 }
 
-// restart drops the samples. The offset in use stays until there are new ones.
+// restart drops the samples, and the messages that wait for an answer. The offset in use stays until there are new samples.
 func (r *Remote) restart() {
 	r.window.Clear()
+	r.sent = [remembered]mark{}
 	r.negative = 0
 	r.stats.Resyncs++
 }
@@ -86,7 +89,7 @@ func (r *Remote) restart() {
 // add adds the times of an exchange, as newSample takes them, and reports whether they agree with the samples before.
 // Impossible times are counted and ignored.
 func (r *Remote) add(sent, arrived, answered, received systems.Time) (agrees bool) {
-	s, ok := newSample(sent, arrived, answered, received, r.unit)
+	s, ok := newSample(sent, arrived, answered, received)
 	if !ok {
 		r.stats.Rejected++
 		return true

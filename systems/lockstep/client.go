@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/clock"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 	"tendon/systems/vote"
@@ -28,7 +29,8 @@ type Client struct {
 	incoming  incoming
 	announced ecs.Tick // the newest S
 	interval  int
-	grid      grid
+	grid      clock.Pacer  // its position is the number of frames that are due and the part of the next that has passed
+	anchor    systems.Time // when the last new frames came
 	margin    margin
 	input     inputs.Changes
 	own       operationQueue
@@ -37,11 +39,9 @@ type Client struct {
 	checksums predictor.Checksums
 	claims    []resultMessage // that were not sent yet
 
-	scratch struct {
-		valid []ecs.InputBytes
-		code  []byte
-		ops   opsMessage
-	}
+	valid []ecs.InputBytes // scratch: inputs of the frame that is executed
+	code  []byte           // scratch: of the frame that is gathered
+	ops   opsMessage       // scratch: the message that is written
 }
 
 // ringDepth is the number of ticks of states that a client keeps, to compare one with an image of the server's.
@@ -95,7 +95,7 @@ func newClient(limits Config, c systems.ClientConfig) (systems.Client, error) {
 	cl.Timer.Least = cl.Timer.Tick() * 4 / 5
 	cl.Start(cl, clientSystems)
 	cl.incoming.init(core.Game)
-	cl.scratch.valid = make([]ecs.InputBytes, core.Game.MaxPlayers)
+	cl.valid = make([]ecs.InputBytes, core.Game.MaxPlayers)
 	return cl, nil
 }
 
@@ -111,8 +111,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	}
 	c.incoming.reset(f, c.executed.inputs)
 	c.announced, c.interval = f, c.limits.Interval
-	c.grid.anchor = now
-	c.grid.stop(now, c.Game.TickRate)
+	c.anchor, c.grid = now, clock.NewPacer(now, 0, c.Game.TickRate)
 	c.margin.begin(&c.limits, c.Game.TickRate)
 	c.own.restart()
 	c.ring.Clear()
@@ -131,10 +130,10 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 		return err
 	case !c.Live():
 		return fmt.Errorf("lockstep: an order while the client catches up: try again when it is live")
-	case c.own.full():
+	case len(c.own.list) >= maxQueue:
 		return fmt.Errorf("lockstep: the server has not answered %d operations: try again later", maxQueue)
 	}
-	c.own.add(op{isOrder: true, target: target, payload: bytes.Clone(payload)})
+	c.own.list = append(c.own.list, op{isOrder: true, target: target, payload: bytes.Clone(payload)})
 	c.Timer.Pending = true
 	return nil
 }
@@ -148,13 +147,18 @@ func (c *Client) run() {
 		c.catchUp()
 	}
 	if !c.Live() {
-		c.grid.stop(c.Now, c.Game.TickRate)
+		c.grid = clock.NewPacer(c.Now, 0, c.Game.TickRate)
 		return
 	}
-	c.grid.Dilate(c.pace(max(c.hand()-c.grid.pending(c.Now), 0)))
+	c.grid.Dilate(c.pace(max(c.hand()-int(c.grid.At(c.Now)+almost), 0)))
 	c.grid.Advance(c.Now)
 	steps := 0
-	for ; c.grid.next(steps); steps++ {
+	for ; c.grid.Position()+almost >= 1; steps++ {
+		if steps == c.grid.Most() {
+			c.grid.Shift(-math.Floor(c.grid.Position()))
+			break
+		}
+		c.grid.Shift(-1)
 		c.due()
 	}
 	if steps > 0 {
@@ -170,19 +174,22 @@ func (c *Client) run() {
 // last call.
 func (c *Client) sample(ticks int) {
 	c.input.Pass(ticks, c.Game)
-	if c.Spectates() || c.own.full() {
+	if c.Spectates() || len(c.own.list) >= maxQueue {
 		return
 	}
 	if in, changed := c.input.Sample(); changed {
-		c.own.add(op{in: in})
+		c.own.list = append(c.own.list, op{in: in})
 	}
 }
 
 // at returns the last executed frame.
 func (c *Client) at() ecs.Tick { return c.executed.at }
 
-// hand returns the number of frames that could be executed.
+// hand returns the number of frames that are held and not executed.
 func (c *Client) hand() int { return int(c.log.last - c.at()) }
+
+// almost is the tolerance for times rounded to nanoseconds, in ticks.
+const almost = 1e-6
 
 // wanted returns the number of frames that should be in hand when a sync has come.
 func (c *Client) wanted() int { return c.margin.frames + c.interval }
@@ -216,8 +223,8 @@ func (c *Client) due() {
 	c.Stall(why, 1)
 }
 
-// catchUp executes the frames that are there, until no more than wanted are in hand. Then the client is live, and the
-// grid begins so that the wanted number of frames was in hand when the last sync came.
+// catchUp executes the frames that are there, until no more than wanted are in hand. Then the client is live. The grid
+// begins so that the wanted number of frames was in hand when the last sync came.
 func (c *Client) catchUp() {
 	for n := 0; c.hand() > c.wanted(); n++ {
 		if elapsed := c.Config.Elapsed; n >= catchFrames && elapsed == nil || elapsed != nil && n%4 == 3 && elapsed() >= catchBudget {
@@ -227,7 +234,8 @@ func (c *Client) catchUp() {
 	}
 	if c.hand() == c.wanted() && c.announced == c.log.last {
 		c.Phase = predictor.Live
-		c.grid.begin(c.Now, c.Game.TickRate)
+		first := clock.NewPacer(c.anchor, 1, c.Game.TickRate) // one frame is due at the anchor
+		c.grid = clock.NewPacer(c.Now, first.At(c.Now), c.Game.TickRate)
 		c.input.Repeat()
 	}
 }
@@ -236,13 +244,16 @@ func (c *Client) catchUp() {
 func (c *Client) execute() {
 	e := &c.executed
 	e.next(c.log)
-	e.validate(c.World(), c.scratch.valid)
-	c.World().Step(ecs.TickInputs{Players: c.scratch.valid, Orders: e.orders})
-	if c.Live() || e.at+ecs.Tick(c.Game.TickRate) >= c.announced {
-		c.addEffects()
+	e.validate(c.World(), c.valid)
+	c.World().Step(ecs.TickInputs{Players: c.valid, Orders: e.orders})
+	recent := e.at+ecs.Tick(c.Game.TickRate) >= c.announced
+	for _, event := range c.World().Events() {
+		if c.Live() || recent && event.Irreversible {
+			c.effects.Confirm(event)
+		}
 	}
 	if c.Config.Taken != nil {
-		c.Config.Taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: e.at, Inputs: c.scratch.valid, Orders: e.orders}})
+		c.Config.Taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: e.at, Inputs: c.valid, Orders: e.orders}})
 	}
 	if c.Live() || e.at%vote.Every == 0 || e.at+2 >= c.log.last-min(c.log.last, ecs.Tick(c.wanted())) {
 		c.ring.Save(c.World())
@@ -253,15 +264,6 @@ func (c *Client) execute() {
 		}
 	}
 	c.log.dropThrough(e.at)
-}
-
-// addEffects adds the events of the last tick. While the client catches up, it adds only the irreversible ones.
-func (c *Client) addEffects() {
-	for _, e := range c.World().Events() {
-		if c.Live() || e.Irreversible {
-			c.effects.Confirm(e)
-		}
-	}
 }
 
 // View returns the two last states and how far between them the display stands. It stands still, just before the end,
@@ -275,11 +277,10 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Sna
 	if previous, ok = c.ring.Floor(max(f, 1) - 1); !ok {
 		previous = current
 	}
-	alpha = c.grid.owed(now)
 	if !c.Live() || c.Counted.Stalled != systems.NotStalled {
-		alpha = 1
+		return previous, current, current, math.Nextafter(1, 0)
 	}
-	return previous, current, current, min(max(alpha, 0), math.Nextafter(1, 0))
+	return previous, current, current, c.grid.Alpha(0, now)
 }
 
 // Effects drains the effects of events. All are confirmed. Of the ticks that were executed to catch up, it has only

@@ -25,19 +25,15 @@ func (c *Client) receiveSync(m systems.Message) error {
 	if err := head.read(&r, c.log.last); err != nil {
 		return err
 	}
-	bits := wire.NewBitReader(r.Rest())
-	before, ok := c.startOf(&head, &bits)
-	if !ok {
-		return ErrMessage
-	}
-	was := c.log.last
-	if before != nil {
-		whole, ok := c.readFrames(&head, before, bits, false)
+	in, was := &c.incoming, c.log.last
+	_, known := in.recent.At(head.first - 1)
+	if head.first <= was+1 && (head.key || known) {
+		bits := wire.NewBitReader(r.Rest())
+		whole, ok := c.readFrames(&head, bits, false)
 		if !ok || c.log.bytes > maxPending {
 			return ErrMessage
 		}
-		c.readFrames(&head, before, bits, true)
-		in := &c.incoming
+		c.readFrames(&head, bits, true)
 		if in.blocked = in.blocked[:0]; !whole {
 			in.blocked = append(in.blocked, m.Body...)
 		}
@@ -48,39 +44,25 @@ func (c *Client) receiveSync(m systems.Message) error {
 	c.own.acknowledge(head.acked, m.Now, &c.RTT)
 	if c.log.last > was {
 		c.margin.arrived(was, c.log.last, c.interval, m.Now, !c.Live())
-		c.grid.anchor = m.Now
+		c.anchor = m.Now
 		c.Timer.Pending = c.Timer.Pending || c.Spectates()
 	}
 	return nil
 }
 
-// startOf returns the inputs of the frame before the sync's first: those of the sync's key, which r reads, or those that are
-// kept. It returns nil where they are not kept, and for a gap.
-func (c *Client) startOf(h *syncHead, r *wire.BitReader) (inputs []ecs.InputBytes, ok bool) {
-	if h.key {
-		clear(c.incoming.key)
-		if _, ok := code.ReadInputs(r, c.incoming.key, c.Game); !ok {
-			return nil, false
-		}
-	}
-	kept, ok := c.incoming.recent.At(h.first - 1)
-	switch {
-	case h.first > c.log.last+1:
-		return nil, true
-	case h.key:
-		return c.incoming.key, true
-	case !ok:
-		return nil, true
-	}
-	return *kept, true
-}
-
-// readFrames reads the frames of a sync, which follow the one with the inputs of before, and with keep stores those that are
-// new. whole is false if operations of a frame are missing; that frame and those behind it are then not kept. ok is false
-// for a malformed message.
-func (c *Client) readFrames(h *syncHead, before []ecs.InputBytes, r wire.BitReader, keep bool) (whole, ok bool) {
+// readFrames reads the frames of a sync, and with keep stores those that are new. The first one is coded against the key, or
+// against the inputs that are kept. whole is false if operations of a frame are missing; that frame and those behind it are
+// then not kept. ok is false for a malformed message.
+func (c *Client) readFrames(h *syncHead, r wire.BitReader, keep bool) (whole, ok bool) {
 	in := &c.incoming
-	copy(in.before, before)
+	if h.key {
+		clear(in.before)
+		if _, ok := code.ReadInputs(&r, in.before, c.Game); !ok {
+			return false, false
+		}
+	} else if kept, ok := in.recent.At(h.first - 1); ok {
+		copy(in.before, *kept)
+	}
 	if keep && h.key && h.first == c.at()+1 && c.log.last == c.at() {
 		copy(c.executed.inputs, in.before) // the game may have refused some of them
 		in.remember(c.at(), in.before)
@@ -117,11 +99,11 @@ func (c *Client) gather(f ecs.Tick, want uint32) bool {
 		}
 	}
 	in.tail.finish()
-	w := wire.NewBitWriter(c.scratch.code[:0], worstCode(c.Game))
+	w := wire.NewBitWriter(c.code[:0], worstCode(c.Game))
 	in.tail.append(&w, in.before, c.Game)
 	w.Bool(true)
-	c.scratch.code = w.Bytes()
-	return w.Err() == nil && digest(c.scratch.code) == want
+	c.code = w.Bytes()
+	return w.Err() == nil && digest(c.code) == want
 }
 
 // receiveStamped accepts an operation that comes by itself, in the order of its frame's numbers. One that is held or was
@@ -145,8 +127,7 @@ func (c *Client) receiveStamped(m systems.Message) error {
 	}
 	in.held = append(in.held, s)
 	if len(in.blocked) > 0 {
-		in.again = append(in.again[:0], in.blocked...)
-		m.Body = in.again
+		m.Body = in.blocked
 		return c.receiveSync(m)
 	}
 	return nil
@@ -158,9 +139,7 @@ type incoming struct {
 	tail    frame                           // the frame that is read
 	before  []ecs.InputBytes                // inputs of the frame before it
 	held    []stamped                       // operations of incomplete frames
-	key     []ecs.InputBytes                // the inputs of a sync's key
 	blocked []byte                          // the last sync that lacked operations; empty: none did
-	again   []byte                          // scratch: blocked, while it is received again
 }
 
 // remembered is the number of frames in recent. Datagrams may bring a client half of them beyond the frame after which the
@@ -169,7 +148,7 @@ const remembered = 2 * redundant
 
 func (in *incoming) init(game *ecs.Game) {
 	in.tail, in.recent = newFrame(game), rollback.NewRing[[]ecs.InputBytes](remembered)
-	in.before, in.key = make([]ecs.InputBytes, game.MaxPlayers), make([]ecs.InputBytes, game.MaxPlayers)
+	in.before = make([]ecs.InputBytes, game.MaxPlayers)
 	for f := range ecs.Tick(remembered) {
 		in.recent.Put(f, make([]ecs.InputBytes, game.MaxPlayers))
 	}

@@ -26,13 +26,12 @@ func (c *Client) sendOps() {
 	if !c.opsDue() {
 		return
 	}
-	m, from, ch := &c.scratch.ops, 0, systems.Datagram
+	m, from, ch := &c.ops, 0, systems.Datagram
 	if c.limits.Reliable {
 		from, ch = c.own.fresh(), systems.Reliable
 	}
 	m.received, m.executed, m.live, m.stalled = c.log.last, c.at(), c.Live(), c.margin.share(c.Game.TickRate)
-	m.lead = 0
-	if c.limits.Closing != Optimistic {
+	if m.lead = 0; c.limits.Closing != Optimistic {
 		tick := c.Timer.Tick()
 		m.lead = min(int((c.RTT+tick-1)/tick)+c.wanted()+slack, maxLead)
 	}
@@ -80,10 +79,6 @@ func (q *operationQueue) restart() {
 	q.first = max(q.first+uint32(len(q.list)), 1)
 	q.list = slices.Delete(q.list, 0, len(q.list))
 }
-
-func (q *operationQueue) full() bool { return len(q.list) >= maxQueue }
-
-func (q *operationQueue) add(o op) { q.list = append(q.list, o) }
 
 // sentThrough notes when the first n operations were sent.
 func (q *operationQueue) sentThrough(n int, now systems.Time) {

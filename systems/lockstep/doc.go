@@ -15,15 +15,6 @@
 //
 // Lockstep does not suit games in which the player's own press must show at once. It takes a round trip and the margin.
 //
-//	s := lockstep.New(lockstep.Config{Interval: 3})  // or lockstep.Strategy, with defaults
-//	half, err := s.NewServer(systems.ServerConfig{World: world, Peers: 8})
-//	half.Open(peer, seat, world.Tick(), now, out)     // the peer holds that state
-//	half.Receive(peer, systems.Datagram, message, now, out)
-//	if !half.Hold(now) {
-//		half.Tick(due)
-//	}
-//	half.Send(now, out)
-//
 // # Tasks
 //
 //   - Choose N, M, the wait for players and the channel: [Config].

@@ -98,7 +98,7 @@ func (s *Server) trim() {
 	}
 	for range trimSteps {
 		if s.World().Tick() < s.Done() {
-			s.advance()
+			votedMatch{s}.Advance()
 		}
 	}
 	if oldest := s.log.blocks[0].last(); oldest < s.World().Tick() && len(s.log.blocks) > leastBlocks {
@@ -111,15 +111,3 @@ const leastBlocks = 1 + redundant/blockFrames + 1
 
 // trimSteps is how many frames a world on demand computes at once when the log is too large.
 const trimSteps = 8
-
-// advance computes the next frame of a world on demand.
-func (s *Server) advance() {
-	c := &s.behind
-	if c.at != s.World().Tick() {
-		panic("lockstep: the server's world was changed from outside: it is only to be read")
-	}
-	c.next(s.log)
-	c.validate(s.World(), s.scratch.valid)
-	s.World().Step(ecs.TickInputs{Players: s.scratch.valid, Orders: c.orders})
-	s.votes.Computed(nil)
-}

@@ -62,7 +62,7 @@ func TestEveryClientExecutesTheServersLog(t *testing.T) {
 func shop(m *match) {
 	for i, c := range m.clients {
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
-			if p.Live() && p.peer.Frames%(70+i) == 0 && !p.own.full() {
+			if p.Live() && p.peer.Frames%(70+i) == 0 && len(p.own.list) < maxQueue {
 				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.peer.Frames*37%1025), p.peer); err != nil {
 					m.T.Error(err)
 				}
@@ -217,8 +217,8 @@ func TestSeveralOperationsOfOneFrameAreAllKept(t *testing.T) {
 	m, p := article(t, Config{}, idle, nil)
 	m.Net.RunUntil(time.Second)
 	out := p.peer
-	p.own.add(op{in: padInput.Pack(pad{DX: 1, Throw: true})})
-	p.own.add(op{in: padInput.Pack(pad{DX: -1})})
+	p.own.list = append(p.own.list, op{in: padInput.Pack(pad{DX: 1, Throw: true})})
+	p.own.list = append(p.own.list, op{in: padInput.Pack(pad{DX: -1})})
 	for _, payload := range []string{"a", "bb"} {
 		if err := p.Order(ecs.Entity{}, []byte(payload), out); err != nil {
 			t.Fatal(err)

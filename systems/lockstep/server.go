@@ -35,10 +35,8 @@ type Server struct {
 	now     systems.Time // of the newest call
 	votes   *vote.Adjudicator
 
-	scratch struct {
-		valid []ecs.InputBytes
-		ops   opsMessage
-	}
+	valid []ecs.InputBytes // scratch: inputs of the frame that a world on demand computes
+	ops   opsMessage       // scratch: the message that is read
 }
 
 // link is what lockstep adds to a peer. A peer's Acked is the newest frame that it holds.
@@ -118,7 +116,7 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 	s.idle, s.members = map[ecs.Player]ecs.InputBytes{}, s.World().Players()
 	s.syncs = syncs{sync: s.Done(), interval: interval{n: settings.Interval}, digests: rollback.NewRing[uint32](redundant)}
 	s.before = append(s.before, s.Step.Inputs...)
-	s.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
+	s.valid = make([]ecs.InputBytes, game.MaxPlayers)
 	s.ReadPast(0, s.past)
 	s.running.follow(s.before, game)
 	copy(s.behind.inputs, s.before)

@@ -54,7 +54,7 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 
 // receiveOps accepts the progress of a peer and the operations of its player.
 func (s *Server) receiveOps(m systems.Message) error {
-	p, ops := &s.Peers[m.From], &s.scratch.ops
+	p, ops := &s.Peers[m.From], &s.ops
 	s.pass(m.Now)
 	if !s.AllowMessage(p) {
 		return nil

@@ -11,7 +11,16 @@ import (
 type votedMatch struct{ *Server }
 
 // Advance computes the next frame of a world on demand.
-func (m votedMatch) Advance() { m.advance() }
+func (m votedMatch) Advance() {
+	c := &m.behind
+	if c.at != m.World().Tick() {
+		panic("lockstep: the server's world was changed from outside: it is only to be read")
+	}
+	c.next(m.log)
+	c.validate(m.World(), m.valid)
+	m.World().Step(ecs.TickInputs{Players: m.valid, Orders: c.orders})
+	m.votes.Computed(nil)
+}
 
 // Save returns the state of the world.
 func (m votedMatch) Save() *image.Snapshot { return m.States.Save(m.World()) }

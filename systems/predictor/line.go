@@ -127,11 +127,10 @@ func (l *Line) Want() int {
 
 // Alpha returns how far the display stands at now on the way to the present, in [0, 1).
 func (l *Line) Alpha(present ecs.Tick, now systems.Time) float64 {
-	at := l.Pacer.At(now) - float64(present)
 	if !l.core.Spectates() {
-		at -= float64(l.Delay.Ticks())
+		present += ecs.Tick(l.Delay.Ticks())
 	}
-	return min(max(at, 0), math.Nextafter(1, 0))
+	return l.Pacer.Alpha(present, now)
 }
 
 // AddStats adds what the line knows to the statistics of a half.

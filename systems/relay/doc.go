@@ -10,12 +10,6 @@
 // client has not acknowledged. Orders and checksums use the reliable channel. The server half simulates too. Its states
 // serve joins, resyncs, decisions and recordings, and are compared with the checksums of clients.
 //
-//	half, err := relay.Strategy.NewServer(systems.ServerConfig{World: world, Peers: 8})
-//	half.Open(peer, seat, world.Tick(), now, out)  // the peer holds that state
-//	half.Receive(peer, systems.Datagram, message, now, out)
-//	half.Tick(due)
-//	half.Send(now, out)
-//
 // # Tasks
 //
 //   - Follow a player's inputs on the server: server.go, authority. The code of a confirmation: message.go.

@@ -19,8 +19,6 @@
 // does not know which commands the restored ticks contain. It counts all earlier numbers as decided, so that none is
 // executed twice. A client reports the commands under way as unknown.
 //
-//	strategy := verify.New(verify.Config{OrdersPerSecond: 4})
-//
 // # Tasks
 //
 //   - Choose limits, or the reliable channel: [Config].
