@@ -9,7 +9,7 @@ import (
 // Game.Result returns one.
 type Decision struct {
 	Tick   ecs.Tick
-	Result []byte // as Game.Result returned it on the side that was decided for; nil if only its digest is known
+	Result []byte // as Game.Result returned it on the side that was decided for
 	How    How
 	// Registered are the players who were in the match when it ended. Voted sent a result. Of Voted, Dissented sent
 	// another result than was decided, and Doubled sent two. Silent are the registered players without a vote.

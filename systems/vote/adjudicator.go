@@ -1,9 +1,7 @@
 package vote
 
 import (
-	"bytes"
-
-	"github.com/cespare/xxhash/v2"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -18,17 +16,16 @@ type Adjudicator struct {
 	match   Match
 	game    *ecs.Game
 	ballot  *Ballot
-	own     []claim                       // the server's results of matches without a decision, newest last
+	own     []ownResult                   // of matches without a decision, newest last
 	sums    rollback.Ring[image.Checksum] // the server's of State(n × Every), by n
 	current bool                          // the world is never behind
 	until   ecs.Tick                      // the world must be computed up to here
-	history memberHistory
+	history []memberEntry
 	now     systems.Time
 
 	open     bool     // a ballot is open
 	began    ecs.Tick // the ballot is on a result of a later tick
-	claimed  [][]byte // by player: the result that they claim
-	next     []claim  // by player: the result of a later match that they claim during the ballot
+	next     []Result // by player: the result of a later match that they claim during the ballot
 	replays  bool     // the ballot waits for the world to reach until
 	decided  ecs.Tick // the end of the last match with a decision
 	attended ecs.Tick // last tick in which a player was connected
@@ -52,11 +49,10 @@ type Match interface {
 	Decide(systems.Decision)
 }
 
-// claim is a result that a player or the server claims, with its bytes. An end at tick 0 stands for none.
-type claim struct {
+// ownResult is a result that the server has computed.
+type ownResult struct {
 	Result
-	bytes   []byte
-	players image.PlayerSet // the server's: in the match when it ended
+	players image.PlayerSet // in the match when it ended
 }
 
 const (
@@ -73,8 +69,8 @@ const (
 func NewAdjudicator(match Match, current bool, c Config) *Adjudicator {
 	game, done := match.World().Game(), match.Done()
 	a := &Adjudicator{Hashes: NewHashes(), match: match, game: game, ballot: NewBallot(c), current: current, decided: done, attended: done,
-		sums: rollback.NewRing[image.Checksum](hashesKept), claimed: make([][]byte, game.MaxPlayers), next: make([]claim, game.MaxPlayers)}
-	a.history.add(done, match.World().Players())
+		sums: rollback.NewRing[image.Checksum](hashesKept), next: make([]Result, game.MaxPlayers)}
+	a.addMembers(done, match.World().Players())
 	return a
 }
 
@@ -82,7 +78,7 @@ func NewAdjudicator(match Match, current bool, c Config) *Adjudicator {
 // is the world's, or nil; for a world that is behind, it does not count.
 func (a *Adjudicator) Ended(f ecs.Tick, members image.PlayerSet, state *image.Snapshot, now systems.Time) {
 	a.now = now
-	a.history.add(f, members)
+	a.addMembers(f, members)
 	a.Hashes.Open(f, members, now)
 	if a.current {
 		a.Computed(state)
@@ -111,7 +107,7 @@ func (a *Adjudicator) Computed(state *image.Snapshot) {
 	if state == nil {
 		state = a.match.Save()
 	}
-	own := claim{Result{End: f, Digest: xxhash.Sum64(result), Hash: state.Checksum()}, bytes.Clone(result), world.Players()}
+	own := ownResult{Result{End: f, Value: string(result), Hash: state.Checksum()}, world.Players()}
 	if f > a.decided {
 		a.own = append(a.own, own)
 	}
@@ -136,27 +132,24 @@ func (a *Adjudicator) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 // the player has no vote on it.
 func (a *Adjudicator) Claim(p ecs.Player, end ecs.Tick, sum image.Checksum, result []byte, now systems.Time) (counted bool) {
 	a.now = now
-	if !a.history.at(end).Has(p) { // the player resimulated it from an older state, but was not in the match
+	if !a.membersAt(end).Has(p) { // the player resimulated it from an older state, but was not in the match
 		return false
 	}
-	c := claim{Result: Result{End: end, Digest: xxhash.Sum64(result), Hash: sum}, bytes: result}
+	r := Result{End: end, Value: string(result), Hash: sum}
 	if had, voted := a.ballot.Vote(p); !a.current && a.open && voted && had.End < end {
-		if next := &a.next[p]; next.End == 0 {
-			next.Result, next.bytes = c.Result, append(next.bytes[:0], result...)
+		if a.next[p].End == 0 {
+			a.next[p] = r
 		}
 		return true // when this ballot is closed
 	}
 	if !a.current && !a.open && end > a.decided {
 		a.openClaimed(end)
 	}
-	return a.cast(p, &c)
+	return a.ballot.Cast(p, r, a.now)
 }
 
 // openBallot opens the ballot on a match that ended after tick began.
 func (a *Adjudicator) openBallot(registered image.PlayerSet, began ecs.Tick) {
-	for p := range a.claimed {
-		a.claimed[p] = a.claimed[p][:0]
-	}
 	a.open, a.began = true, began
 	a.ballot.Open(registered, a.Hashes.Clean(), a.now)
 }
@@ -164,24 +157,11 @@ func (a *Adjudicator) openBallot(registered image.PlayerSet, began ecs.Tick) {
 // openClaimed opens the ballot on a match that ended in tick f, as a player claims. The present members have a vote, too, so
 // that a player cannot claim a tick in which they were alone.
 func (a *Adjudicator) openClaimed(f ecs.Tick) {
-	a.openBallot(a.history.at(f)|a.history.at(a.match.Done()), a.decided)
+	a.openBallot(a.membersAt(f)|a.membersAt(a.match.Done()), a.decided)
 }
 
-// cast casts a vote. It reports whether the vote counts.
-func (a *Adjudicator) cast(p ecs.Player, c *claim) (counted bool) {
-	if !a.ballot.Cast(p, c.Result, a.now) {
-		return false
-	}
-	if len(a.claimed[p]) == 0 {
-		a.claimed[p] = append(a.claimed[p], c.bytes...)
-	}
-	return true
-}
-
-// memberHistory stores the players in the match after each of the last frames. Each entry holds until the next one, and
-// the oldest for the frames before it, too. It determines the votes on a match that ended a few seconds ago.
-type memberHistory struct{ entries []memberEntry }
-
+// memberEntry is the set of players in the match after tick since. It holds until the next entry, and the oldest for the ticks
+// before it, too. The entries determine the votes on a match that ended a few seconds ago.
 type memberEntry struct {
 	since   ecs.Tick
 	members image.PlayerSet
@@ -190,23 +170,23 @@ type memberEntry struct {
 // memberEntries is the number of changes that are kept, however fast players join and leave.
 const memberEntries = 256
 
-// add takes the members after frame f, which is later than the last one.
-func (h *memberHistory) add(f ecs.Tick, members image.PlayerSet) {
-	n := len(h.entries)
-	switch {
-	case n > 0 && h.entries[n-1].members == members:
+// addMembers takes the members after tick f, which is later than the last one.
+func (a *Adjudicator) addMembers(f ecs.Tick, members image.PlayerSet) {
+	n := len(a.history)
+	if n > 0 && a.history[n-1].members == members {
 		return
-	case n == memberEntries:
-		h.entries = append(h.entries[:0], h.entries[1:]...)
 	}
-	h.entries = append(h.entries, memberEntry{f, members})
+	if n == memberEntries {
+		a.history = slices.Delete(a.history, 0, 1)
+	}
+	a.history = append(a.history, memberEntry{f, members})
 }
 
-// at returns the members after frame f.
-func (h *memberHistory) at(f ecs.Tick) image.PlayerSet {
-	i := len(h.entries) - 1
-	for i > 0 && h.entries[i].since > f {
+// membersAt returns the members after tick f.
+func (a *Adjudicator) membersAt(f ecs.Tick) image.PlayerSet {
+	i := len(a.history) - 1
+	for i > 0 && a.history[i].since > f {
 		i--
 	}
-	return h.entries[i].members
+	return a.history[i].members
 }

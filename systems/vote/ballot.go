@@ -8,9 +8,9 @@ import (
 
 // Result is a claim about a finished match. Votes agree only if all fields are equal.
 type Result struct {
-	End    ecs.Tick       // the tick in which the match had a result
-	Digest uint64         // of the result itself
-	Hash   image.Checksum // of State(End)
+	End   ecs.Tick       // the tick in which the match had a result
+	Value string         // the bytes of the result
+	Hash  image.Checksum // of State(End)
 }
 
 // State is the state of a ballot. It only increases, until the next Open.
@@ -149,9 +149,12 @@ func (b *Ballot) Verdict() (v Verdict, ok bool) {
 }
 
 // claiming returns the players who voted for r.
-func (b *Ballot) claiming(r Result) (set image.PlayerSet) {
-	for p := range b.verdict.Voted.All() {
-		if b.votes[p] == r {
+func (b *Ballot) claiming(r Result) image.PlayerSet { return claiming(b.verdict.Voted, &b.votes, r) }
+
+// claiming returns the players of voted whose vote is v.
+func claiming[V comparable](voted image.PlayerSet, votes *[image.MaxPlayers]V, v V) (set image.PlayerSet) {
+	for p := range voted.All() {
+		if votes[p] == v {
 			set |= 1 << p
 		}
 	}

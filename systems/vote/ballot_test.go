@@ -12,10 +12,10 @@ import (
 
 // The results that tests vote for. R is a result of the server that equals no vote.
 var (
-	resultA = Result{End: 900, Digest: 1, Hash: 0xA}
-	resultB = Result{End: 900, Digest: 2, Hash: 0xB}
-	resultC = Result{End: 900, Digest: 1, Hash: 0xC}
-	resultR = Result{End: 900, Digest: 9, Hash: 0xD}
+	resultA = Result{End: 900, Value: "1", Hash: 0xA}
+	resultB = Result{End: 900, Value: "2", Hash: 0xB}
+	resultC = Result{End: 900, Value: "1", Hash: 0xC}
+	resultR = Result{End: 900, Value: "9", Hash: 0xD}
 )
 
 func letter(c byte) Result {
@@ -281,7 +281,7 @@ func TestSeatsNeedNotBeTheFirst(t *testing.T) {
 
 // The parts of a triple are compared one by one: an equal digest of another end is another claim.
 func TestResultsThatDifferInAnythingAreDifferentGroups(t *testing.T) {
-	other := []Result{{901, 1, 0xA}, {900, 2, 0xA}, {900, 1, 0xB}}
+	other := []Result{{901, "1", 0xA}, {900, "2", 0xA}, {900, "1", 0xB}}
 	for _, o := range other {
 		b := NewBallot(Config{})
 		b.Open(first(2), 0, 0)
@@ -448,7 +448,7 @@ func TestCastingAVoteAllocatesNothing(t *testing.T) {
 	if a := testing.AllocsPerRun(200, func() {
 		b.Open(first(64), first(64), 0)
 		for p := range ecs.Player(64) {
-			b.Cast(p, Result{End: 1, Digest: uint64(p) / 40}, 0)
+			b.Cast(p, Result{End: 1, Value: []string{"1", "2"}[p/40]}, 0)
 			b.Cast(p, resultA, 0)
 		}
 		if b.Step(0) == Replaying {

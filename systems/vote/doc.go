@@ -1,7 +1,7 @@
 // Package vote decides by majority: on the result of a match, and on its state while it runs. It is for strategies whose
 // server orders the players' operations and need not compute the match.
 //
-// A [Ballot] decides a result. Each registered player votes for a result: the last tick, the digest and the state. The votes
+// A [Ballot] decides a result. Each registered player votes for a result: the last tick, the bytes and the state. The votes
 // of more than half of the registered players win. Without such a majority, the server replays the match from its log, and
 // that result is final. The majority is of the registered players, not of the voters. Otherwise two colluding voters would
 // beat two absent ones.

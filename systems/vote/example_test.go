@@ -14,12 +14,12 @@ func ExampleBallot() {
 	ballot := vote.NewBallot(vote.Config{})
 	const all, now = image.PlayerSet(0b1111), systems.Time(0)
 	ballot.Open(all, 0, now)
-	for p, digest := range []uint64{7, 7, 8, 7} {
-		ballot.Cast(ecs.Player(p), vote.Result{End: 3600, Digest: digest}, now)
+	for p, result := range []string{"7", "7", "8", "7"} {
+		ballot.Cast(ecs.Player(p), vote.Result{End: 3600, Value: result}, now)
 		fmt.Println("closed:", ballot.Step(now) == vote.Closed)
 	}
 	v, _ := ballot.Verdict()
-	fmt.Println(v.Result.Digest, "by", v.How)
+	fmt.Println(v.Result.Value, "by", v.How)
 	for p := range v.Dissented.All() {
 		fmt.Println("player", p, "claims another result")
 	}

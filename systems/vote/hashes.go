@@ -232,14 +232,7 @@ const (
 func (c *check) missing() image.PlayerSet { return c.registered &^ c.voted &^ c.dismissed }
 
 // claiming returns the players who claim sum.
-func (c *check) claiming(sum image.Checksum) (set image.PlayerSet) {
-	for p := range c.voted.All() {
-		if c.sums[p] == sum {
-			set |= 1 << p
-		}
-	}
-	return set
-}
+func (c *check) claiming(sum image.Checksum) image.PlayerSet { return claiming(c.voted, &c.sums, sum) }
 
 // contest requests a replay if the votes of players who are not dismissed differ, and no majority can come any more.
 func (c *check) contest() {

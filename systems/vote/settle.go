@@ -70,18 +70,18 @@ func (a *Adjudicator) settle(now bool) {
 // castNext casts the claims of a later match that arrived during the ballot that has closed.
 func (a *Adjudicator) castNext() {
 	for p := range a.next {
-		if next := &a.next[p]; next.End > a.decided {
+		if next := a.next[p]; next.End > a.decided {
 			if !a.open {
 				a.openClaimed(next.End)
 			}
-			a.cast(ecs.Player(p), next)
+			a.ballot.Cast(ecs.Player(p), next, a.now)
 		}
-		a.next[p].Result = Result{}
+		a.next[p] = Result{}
 	}
 }
 
 // ownAfter returns the server's first result of a tick > f, nil for none.
-func (a *Adjudicator) ownAfter(f ecs.Tick) *claim {
+func (a *Adjudicator) ownAfter(f ecs.Tick) *ownResult {
 	for i := range a.own {
 		if a.own[i].End > f {
 			return &a.own[i]
@@ -116,25 +116,20 @@ func (a *Adjudicator) decide(state State) {
 		a.decided = own.End
 	}
 	a.publish(&v, own)
-	a.own = slices.DeleteFunc(a.own, func(r claim) bool { return r.End <= a.decided })
+	a.own = slices.DeleteFunc(a.own, func(r ownResult) bool { return r.End <= a.decided })
 }
 
 // publish passes a decision to the match.
-func (a *Adjudicator) publish(v *Verdict, own *claim) {
-	in := a.history.at(v.Result.End) // of those who could vote
-	d := systems.Decision{Tick: v.Result.End, How: v.How, Replays: v.Replays, Votes: make([]image.Checksum, len(a.claimed))}
-	if own != nil && own.Result == v.Result {
-		d.Result, in = own.bytes, own.players
+func (a *Adjudicator) publish(v *Verdict, own *ownResult) {
+	in := a.membersAt(v.Result.End) // of those who could vote
+	if own != nil {
+		in = own.players
 	}
+	d := systems.Decision{Tick: v.Result.End, Result: []byte(v.Result.Value), How: v.How, Replays: v.Replays,
+		Votes: make([]image.Checksum, a.game.MaxPlayers)}
 	d.Registered, d.Voted, d.Dissented, d.Doubled, d.Silent = in, v.Voted&in, v.Dissented&in, v.Doubled&in, in&^v.Voted
-	for p := range v.Voted.All() {
-		had, _ := a.ballot.Vote(p)
-		if d.Voted.Has(p) {
-			d.Votes[p] = had.Hash
-		}
-		if d.Result == nil && had == v.Result {
-			d.Result = a.claimed[p]
-		}
+	for p := range d.Voted.All() {
+		d.Votes[p] = a.ballot.votes[p].Hash
 	}
 	a.match.Decide(d)
 }
