@@ -26,9 +26,10 @@ type Client struct {
 	oldest   ecs.Tick // no State on its way has an older base
 	arrived  systems.Time
 	shown    shown
-	pace     pace
-	unsent   bool // the server does not know yet what present is, or that something is lost
-	lost     bool // a State could not be used
+	credit   systems.Time // a message takes a tick's time of it
+	paced    systems.Time // when credit was added last
+	unsent   bool         // the server does not know yet what present is, or that something is lost
+	lost     bool         // a State could not be used
 	pieces   []byte
 	refused  uint64 // States that could not be used
 	useless  int    // States refused since the last that was used
@@ -45,14 +46,6 @@ type shown struct {
 	previous, current ecs.Tick
 	since             systems.Time
 	released          ecs.Tick // states before it were released
-}
-
-// pace lets one message go out per tick's time. One that was not used is saved.
-type pace struct{ last, credit systems.Time }
-
-func (p *pace) advance(now, tick systems.Time) {
-	p.credit = min(p.credit+max(now-p.last, 0), 2*tick)
-	p.last = now
 }
 
 // ringDepth is the most ticks of states that a client keeps.
@@ -105,7 +98,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.shown = shown{previous: c.present, current: c.present, since: now, released: c.present}
 	c.arrived, c.unsent, c.lost, c.useless = now, true, false, 0
 	c.pieces = c.pieces[:0]
-	c.pace = pace{last: now, credit: c.Timer.Tick()}
+	c.paced, c.credit = now, c.Timer.Tick()
 	c.commands.sent = c.commands.first
 	if player, ok := c.Player(); ok {
 		c.own.Restart(c.World().Image().Input(player), c.Game)
@@ -221,7 +214,8 @@ func (c *Client) advance() {
 			c.ring.Drop(c.shown.released)
 		}
 	}
-	c.pace.advance(c.Now, c.Timer.Tick())
+	c.credit = min(c.credit+max(c.Now-c.paced, 0), 2*c.Timer.Tick())
+	c.paced = c.Now
 }
 
 // sample makes a command of the player's input if it has changed. A command that finds no room waits. Commands that
@@ -235,7 +229,7 @@ func (c *Client) sample() {
 		c.own.Repeat()
 	}
 	switch {
-	case c.pace.credit < c.Timer.Tick() || !c.commands.known:
+	case c.credit < c.Timer.Tick() || !c.commands.known:
 	case !c.World().Players().Has(player):
 		c.own.Restart(ecs.InputBytes{}, c.Game) // a player who joins begins without input
 	case len(c.commands.list) < c.limits.MaxOutstanding:
@@ -248,7 +242,7 @@ func (c *Client) sample() {
 
 // sendCommands sends the commands without an answer, and which state is held, if one of them is new: once a tick's time.
 func (c *Client) sendCommands() {
-	if c.pace.credit < c.Timer.Tick() {
+	if c.credit < c.Timer.Tick() {
 		return
 	}
 	from, channel, room := c.commands.first, systems.Datagram, systems.MaxDatagram
@@ -265,7 +259,7 @@ func (c *Client) sendCommands() {
 	c.Buffer, fits = m.append(c.Buffer[:0], room, c.Game)
 	c.commands.sent = max(c.commands.sent, from+uint64(fits))
 	c.unsent = false
-	c.pace.credit -= c.Timer.Tick()
+	c.credit -= c.Timer.Tick()
 	c.Out.Send(0, channel, c.Buffer)
 }
 

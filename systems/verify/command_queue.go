@@ -40,9 +40,6 @@ const (
 	ReasonTimedOut               // no answer came, or will come: its result is unknown
 )
 
-// lastRejection is the highest reason that a server gives.
-const lastRejection = ReasonAbsent
-
 // Answer is a command with its result.
 type Answer struct {
 	Command Command

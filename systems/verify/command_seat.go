@@ -44,16 +44,6 @@ func newCommandSeat(done ecs.Tick, held ecs.InputBytes, ticksPerSecond int) comm
 		inputs: limit.New[ecs.Tick](1, inputBurst), orders: limit.New(ecs.Tick(ticksPerSecond), orderBurst)}
 }
 
-// begin begins a tick. present says that the player is in the match throughout the tick.
-func (p *commandSeat) begin(present bool, game *ecs.Game) {
-	p.fresh = false
-	if !present {
-		p.held = ecs.InputBytes{} // of an earlier player
-		return
-	}
-	p.held = game.Input.Predict(p.held)
-}
-
 // answered records that the client has answers to all numbers before first.
 func (p *commandSeat) answered(first uint64) {
 	if first <= p.first {

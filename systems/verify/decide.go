@@ -11,9 +11,18 @@ import (
 // decideCommands decides on the commands that arrived, and gives every player an input for the running tick.
 func (s *Server) decideCommands() {
 	s.scratch.numbers = append(s.scratch.numbers[:0], make([]uint64, len(s.Step.Orders))...)
-	present := s.present()
+	present := s.World().Players() // who are in the match before the tick and do not leave in it
+	for i := range s.Step.Orders {
+		if o := &s.Step.Orders[i]; o.Kind == image.OrderLeave {
+			present = present.Without(o.Player)
+		}
+	}
 	for p := range s.seats {
-		s.seats[p].begin(present.Has(ecs.Player(p)), s.Game)
+		seat := &s.seats[p]
+		seat.held, seat.fresh = s.Game.Input.Predict(seat.held), false
+		if !present.Has(ecs.Player(p)) {
+			seat.held = ecs.InputBytes{} // of an earlier player
+		}
 	}
 	for i := range s.queue {
 		s.decide(&s.queue[i], present)
@@ -24,17 +33,6 @@ func (s *Server) decideCommands() {
 		s.seats[p].decided = s.seats[p].newest
 		s.Step.Inputs[p] = s.input(ecs.Player(p))
 	}
-}
-
-// present returns the players who are in the match before the running tick and do not leave in it.
-func (s *Server) present() image.PlayerSet {
-	set := s.World().Players()
-	for i := range s.Step.Orders {
-		if o := &s.Step.Orders[i]; o.Kind == image.OrderLeave {
-			set = set.Without(o.Player)
-		}
-	}
-	return set
 }
 
 // decide lets a command take effect in the running tick, or rejects it.

@@ -157,7 +157,7 @@ func (m *stateMessage) read(message []byte) error {
 	for i := range int(r.U8()) {
 		back := r.Uvarint()
 		j := rejection{m.answered - back, Reason(r.U8())}
-		if back >= m.answered || j.reason == Accepted || j.reason > lastRejection || i == maxOutstanding ||
+		if back >= m.answered || j.reason == Accepted || j.reason > ReasonAbsent || i == maxOutstanding ||
 			i > 0 && j.number <= m.rejected[i-1].number {
 			return ErrMessage
 		}

@@ -2,9 +2,9 @@ package verify
 
 import (
 	"bytes"
+	"slices"
 
 	"tendon/ecs"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/authority"
 )
@@ -93,39 +93,23 @@ func (s *Server) receiveAsk(m systems.Message) error {
 	if !s.AllowMessage(p) {
 		return nil
 	}
-	if ask.read(m.Body, s.Done(), s.Game) != nil || !s.plausible(p, ask) {
+	seated := p.Seat >= 0
+	if ask.read(m.Body, s.Done(), s.Game) != nil || ask.held > s.Done() || !seated && len(ask.asked) > 0 ||
+		seated && ask.first > s.seats[p.Seat].newest+1+maxLeap {
 		return ErrMessage
 	}
-	s.acknowledge(p, ask.held)
+	if ask.held > p.Acked { // one that was overtaken does not count: states only move forward
+		p.Own.flight.Acknowledge(ask.held)
+		p.Acked, p.Stats.Acked = ask.held, ask.held
+		p.Stats.Checked++
+	}
 	if ask.lost {
 		p.RequestImage()
 	}
-	if p.Seat >= 0 {
+	if seated {
 		s.enqueue(p, ask)
 	}
 	return nil
-}
-
-// plausible reports whether a client can have sent a message.
-func (s *Server) plausible(p *peer, m *askMessage) bool {
-	if m.held > s.Done() {
-		return false
-	}
-	if p.Seat < 0 {
-		return len(m.asked) == 0
-	}
-	return m.first <= s.seats[p.Seat].newest+1+maxLeap
-}
-
-// acknowledge records that a peer holds State(f). An acknowledgement that was overtaken does not count: states only move
-// forward.
-func (s *Server) acknowledge(p *peer, f ecs.Tick) {
-	if f <= p.Acked {
-		return
-	}
-	p.Own.flight.Acknowledge(f)
-	p.Acked, p.Stats.Acked = f, f
-	p.Stats.Checked++
 }
 
 // enqueue queues the commands that are new. Those that arrived before are answered with the next State.
@@ -148,7 +132,8 @@ func (s *Server) enqueue(p *peer, m *askMessage) {
 	}
 }
 
-// sendState sends a peer the state of Done, unless it needs an image or too much is unacknowledged.
+// sendState sends a peer the state of Done, unless it needs an image or too much is unacknowledged. A large State goes on the
+// reliable channel in pieces.
 func (s *Server) sendState(p *peer) {
 	link, done := &p.Own, s.Done()
 	base := max(p.Acked, link.chain)
@@ -184,18 +169,14 @@ func (s *Server) sendState(p *peer) {
 	}
 	link.chain = done
 	link.flight.Add(done, len(message))
-	s.sendReliable(p, message)
-}
-
-// sendReliable sends a State on the reliable channel, in pieces if it is large.
-func (s *Server) sendReliable(p *peer, message []byte) {
 	if len(message) <= pieceBytes {
 		s.Sending.Out.Send(p.ID, systems.Reliable, message)
 		return
 	}
-	for sent := 0; sent < len(message); sent += pieceBytes {
-		end := min(sent+pieceBytes, len(message))
-		s.scratch.piece = appendPiece(s.scratch.piece[:0], end < len(message), message[sent:end])
+	sent := 0
+	for piece := range slices.Chunk(message, pieceBytes) {
+		sent += len(piece)
+		s.scratch.piece = appendPiece(s.scratch.piece[:0], sent < len(message), piece)
 		s.Sending.Out.Send(p.ID, systems.Reliable, s.scratch.piece)
 	}
 }
@@ -213,7 +194,7 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 			m.happened = append(m.happened, emitted)
 		}
 	}
-	m.delta = s.deltas.of(s.States, base, s.Done())
+	m.delta = s.delta(base)
 	message := m.append(s.Sending.Message[:0])
 	if message != nil {
 		s.Sending.Message = message
@@ -234,33 +215,29 @@ func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 // deltas caches the deltas from older states to the newest one. Each is made once for all peers that hold the older state.
 type deltas struct {
 	tick  ecs.Tick // of the newest state
-	list  []delta
+	bases []ecs.Tick
+	ends  []int // by base: where its delta ends in bytes
 	bytes []byte
 }
 
-// delta is the delta from State(base), in bytes[from:to].
-type delta struct {
-	base     ecs.Tick
-	from, to int
-}
-
-// of returns the delta from State(base) to State(done). States must hold both. The delta is valid until the next call.
-func (d *deltas) of(states *rollback.Snapshots, base, done ecs.Tick) []byte {
-	if d.tick != done {
-		d.tick, d.list, d.bytes = done, d.list[:0], d.bytes[:0]
+// delta returns the delta from State(base) to State(Done). States must hold both. It is valid until the next call.
+func (s *Server) delta(base ecs.Tick) []byte {
+	d, from := &s.deltas, 0
+	if d.tick != s.Done() {
+		d.tick, d.bases, d.ends, d.bytes = s.Done(), d.bases[:0], d.ends[:0], d.bytes[:0]
 	}
-	for _, m := range d.list {
-		if m.base == base {
-			return d.bytes[m.from:m.to]
+	for i, end := range d.ends {
+		if d.bases[i] == base {
+			return d.bytes[from:end]
 		}
+		from = end
 	}
-	old, ok := states.At(base)
-	now, ok2 := states.At(done)
+	old, ok := s.States.At(base)
+	now, ok2 := s.States.At(s.Done())
 	if !ok || !ok2 {
 		panic("verify: a delta between states that are not kept: check OldestServable first")
 	}
-	from := len(d.bytes)
 	d.bytes = now.AppendDelta(d.bytes, old)
-	d.list = append(d.list, delta{base, from, len(d.bytes)})
+	d.bases, d.ends = append(d.bases, base), append(d.ends, len(d.bytes))
 	return d.bytes[from:]
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 
 	"tendon/net/wire"
@@ -66,16 +67,12 @@ const (
 )
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Timeout == 0 {
-		c.Timeout = 3 * systems.Second
-	}
+	c.Timeout = cmp.Or(c.Timeout, 3*systems.Second)
 	if c.Timeout < millisecond || c.Timeout > maxTimeout {
 		return c, fmt.Errorf("verify: Config.Timeout is %d ns, want [%d, %d]", c.Timeout, millisecond, maxTimeout)
 	}
 	for _, s := range c.settings() {
-		if *s.value == 0 {
-			*s.value = s.blank
-		}
+		*s.value = cmp.Or(*s.value, s.blank)
 		if *s.value < s.least || *s.value > s.most {
 			return c, fmt.Errorf("verify: Config.%s is %d, want [%d, %d]", s.name, *s.value, s.least, s.most)
 		}
