@@ -8,7 +8,6 @@ import (
 // Client is the client half of a strategy. The client core drives it: Load when an image is in the world, Receive for each
 // message, then Frame once per frame of the display, then Send. The half simulates in ClientConfig.World.
 type Client interface {
-	Display
 	// Load takes over the state in the world, which is confirmed. serverTick is the tick of the server when it was sent,
 	// rtt the measured round trip.
 	Load(now Time, serverTick ecs.Tick, rtt Time)
@@ -23,10 +22,6 @@ type Client interface {
 	Frame(now Time)
 	// Send sends the messages that are due.
 	Send(now Time, out Outbox)
-}
-
-// Display is the readable part of a client half.
-type Display interface {
 	// View returns the last two states, and the position of the display between them in [0, 1). confirmed is the newest
 	// confirmed state, which may be empty. The states are valid until the next Frame.
 	View(now Time) (previous, current, confirmed *image.Snapshot, alpha float64)
@@ -59,7 +54,7 @@ type Replicated interface {
 }
 
 // Presenter is a Client that updates the view itself, with each entity on a timeline of its own. The two states of
-// Display.View cannot express that.
+// Client.View cannot express that.
 type Presenter interface {
 	// Present brings the view up to date with now. It is called once per frame of the display, after Frame.
 	Present(v *ecs.View, now Time)

@@ -15,7 +15,11 @@ import (
 // Send is called when all ticks up to Done are as durable as they are going to be. Open, Receive and Stamp must not send
 // anything that depends on a tick for which Send has not been called.
 type Server interface {
-	Match
+	// World returns the match as the server computes it, for reading. It is in the state of Done, or of an earlier tick where
+	// a strategy computes only on demand.
+	World() *ecs.World
+	// Done returns the last final tick. Its inputs and orders do not change any more.
+	Done() ecs.Tick
 	// Open starts to serve a peer that holds State(have). The seat is −1 for a spectator. have must be in
 	// [OldestServable, Done]. For a peer that is open, serving starts again from have, after a resync.
 	Open(p Peer, seat int, have ecs.Tick, now Time, out Outbox)
@@ -31,15 +35,6 @@ type Server interface {
 	Tick(due Time)
 	// Send sends every open peer the messages that it needs. It is called once after the ticks of a frame.
 	Send(now Time, out Outbox)
-}
-
-// Match is the simulation of a server half, for reading.
-type Match interface {
-	// World returns the match as the server computes it. It is in the state of Done, or of an earlier tick where a
-	// strategy computes only on demand.
-	World() *ecs.World
-	// Done returns the last final tick. Its inputs and orders do not change any more.
-	Done() ecs.Tick
 }
 
 // Historian is a Server that serves peers with an older state than Done, and continues a match from recorded ticks.
@@ -133,7 +128,7 @@ type ServerConfig struct {
 // FinalTick is a tick that will not change.
 type FinalTick struct {
 	rollback.FinalTick                 // without its checksum: see Recorded
-	World              *ecs.World      // in the state of the tick, or of an earlier one: see Match.World. nil on a client
+	World              *ecs.World      // in the state of the tick, or of an earlier one: see Server.World. nil on a client
 	State              *image.Snapshot // nil where it was not saved: see ServerConfig.States
 }
 

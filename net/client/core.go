@@ -214,7 +214,7 @@ func (c *Core) View(now systems.Time) *ecs.View {
 	return c.view
 }
 
-// Snapshots returns the states of the view, for tests and tools: see systems.Display. They are empty before there is a
+// Snapshots returns the states of the view, for tests and tools: see systems.Client. They are empty before there is a
 // state.
 func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	if !c.loaded {

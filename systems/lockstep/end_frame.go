@@ -13,7 +13,7 @@ import (
 func (s *Server) endFrame() {
 	s.pass(s.Step.Due)
 	f := &s.running
-	f.orders = s.stamps.orders.AppendAt(f.orders[:0], s.Done()+1)
+	f.orders = s.orders.AppendAt(f.orders[:0], s.Done()+1)
 	byDigest := s.settings.RelayAtOnce
 	for i := range f.orders {
 		if s.enter(&f.orders[i]) {
@@ -86,9 +86,9 @@ func (s *Server) beginFrame() {
 	f := &s.running
 	copy(s.before, f.inputs)
 	f.follow(s.before, s.Game)
-	f.orders = s.stamps.orders.AppendAt(f.orders[:0], s.Done()+1)
-	s.stamps.relayed, f.orders = len(f.orders), f.orders[:0]
-	s.stamps.orders.DropBefore(s.Done() + 1)
+	f.orders = s.orders.AppendAt(f.orders[:0], s.Done()+1)
+	s.relayed, f.orders = len(f.orders), f.orders[:0]
+	s.orders.DropBefore(s.Done() + 1)
 }
 
 // trim bounds the log. A world on demand must have computed what is dropped.

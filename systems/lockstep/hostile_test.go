@@ -88,7 +88,7 @@ func TestAFloodIsBounded(t *testing.T) {
 			l.Step()
 		}
 		s := l.server
-		if st := s.PeerStats(0); st.Refused < 1000 || waiting(s) > 200 || s.stamps.relayed > maxNumber {
+		if st := s.PeerStats(0); st.Refused < 1000 || waiting(s) > 200 || s.relayed > maxNumber {
 			t.Errorf("%+v, %d orders wait", st, waiting(s))
 		}
 		if grown := s.log.bytes - from; grown > 12000 {
@@ -189,8 +189,8 @@ func TestOperationsThatWaitAreBounded(t *testing.T) {
 // waiting returns the number of orders of frames that have not ended.
 func waiting(s *Server) int {
 	var orders []image.Order
-	for f := s.Done() + 1; f <= s.stamps.last.tick; f++ {
-		orders = s.stamps.orders.AppendAt(orders, f)
+	for f := s.Done() + 1; f <= s.stamped.tick; f++ {
+		orders = s.orders.AppendAt(orders, f)
 	}
 	return len(orders)
 }

@@ -82,8 +82,8 @@ func (s *Server) sendStamped(p *peer) {
 	if !s.settings.RelayAtOnce {
 		return
 	}
-	for f := s.Done() + 1; f <= s.stamps.last.tick; f++ {
-		s.running.orders = s.stamps.orders.AppendAt(s.running.orders[:0], f)
+	for f := s.Done() + 1; f <= s.stamped.tick; f++ {
+		s.running.orders = s.orders.AppendAt(s.running.orders[:0], f)
 		for i, o := range s.running.orders {
 			m := stamped{tick: f, number: i, order: o}
 			s.Sending.Message = m.append(s.Sending.Message[:0], s.Game)
@@ -137,7 +137,15 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 	h.append(&w)
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
 	if h.key {
-		s.key(&bits, h.first-1)
+		inputs := s.before
+		if h.first-1 != s.Done() {
+			s.reader.seek(s.log, h.first-1)
+			inputs = s.reader.inputs
+		}
+		var zero ecs.InputBytes
+		for p := range inputs {
+			code.AppendChange(&bits, &zero, &inputs[p], s.Game.Input.Size())
+		}
 	}
 	for f := h.first; f <= h.last(); f++ {
 		if digest, ok := s.syncs.digests.At(f); ok && f > whole {
@@ -151,16 +159,3 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 
 // digestBits is the size of a frame of which only the digest is sent.
 const digestBits = 34
-
-// key writes the inputs of a frame, each against the zero input.
-func (s *Server) key(w *wire.BitWriter, f ecs.Tick) {
-	inputs := s.before
-	if f != s.Done() {
-		s.reader.seek(s.log, f)
-		inputs = s.reader.inputs
-	}
-	var zero ecs.InputBytes
-	for p := range inputs {
-		code.AppendChange(w, &zero, &inputs[p], s.Game.Input.Size())
-	}
-}

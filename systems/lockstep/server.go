@@ -28,7 +28,9 @@ type Server struct {
 
 	idle    map[ecs.Player]ecs.InputBytes // of players who are connected and not in the match yet
 	members image.PlayerSet               // in the match after frame Done
-	stamps  stamps
+	orders  rollback.OrderLog             // of frames that have not ended
+	stamped placed                        // the last order
+	relayed int                           // operations of the running frame that were sent by themselves
 	syncs   syncs
 	held    bool         // the running frame waits for players
 	since   systems.Time // when it began to
@@ -70,7 +72,11 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "next frame", Phase: systems.Present, Run: (*Server).beginFrame},
 	{Name: "log", Phase: systems.Present, Run: (*Server).trim},
 	{Name: "intervals", Phase: systems.Present, Run: (*Server).announce},
-	{Name: "votes", Phase: systems.Present, Run: (*Server).judge},
+	{Name: "votes", Phase: systems.Present, Run: func(s *Server) {
+		if !s.Step.Adopted {
+			s.votes.Step(s.now)
+		}
+	}},
 	{Name: "syncs", Phase: systems.Send, Run: (*Server).sendSyncs},
 }
 
@@ -180,26 +186,9 @@ func (s *Server) awaited() bool {
 	return false
 }
 
-// Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so.
+// Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so: the code of
+// a frame has no room for others.
 func (s *Server) Adopt(t systems.FinalTick) error {
-	if err := stampable(&t); err != nil {
-		return err
-	}
-	f := &s.running
-	for _, o := range t.Orders {
-		s.stamps.orders.Add(t.Tick, o)
-		s.enter(&o)
-	}
-	clear(f.inputs)
-	copy(f.inputs, t.Inputs)
-	f.orders = s.stamps.orders.AppendAt(f.orders[:0], t.Tick)
-	s.stamps.last = placed{tick: t.Tick, count: len(t.Orders)}
-	s.keep(false)
-	return s.Server.Adopt(t)
-}
-
-// stampable returns why Stamp cannot have made the orders of a frame: the code of a frame has no room for others.
-func stampable(t *systems.FinalTick) error {
 	bytes := 0
 	for i := range t.Orders {
 		o := &t.Orders[i]
@@ -213,5 +202,15 @@ func stampable(t *systems.FinalTick) error {
 		return fmt.Errorf("lockstep: tick %d has %d orders of %d bytes, want at most %d of %d",
 			t.Tick, len(t.Orders), bytes, maxOrders, maxOrderPayload)
 	}
-	return nil
+	f := &s.running
+	for _, o := range t.Orders {
+		s.orders.Add(t.Tick, o)
+		s.enter(&o)
+	}
+	clear(f.inputs)
+	copy(f.inputs, t.Inputs)
+	f.orders = s.orders.AppendAt(f.orders[:0], t.Tick)
+	s.stamped = placed{tick: t.Tick, count: len(t.Orders)}
+	s.keep(false)
+	return s.Server.Adopt(t)
 }

@@ -5,16 +5,8 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/systems"
 )
-
-// stamps holds the orders of frames that have not ended.
-type stamps struct {
-	orders  rollback.OrderLog
-	last    placed // the last order
-	relayed int    // operations of the running frame that were sent by themselves
-}
 
 // placed is how full the frame is into which the last order was stamped.
 type placed struct {
@@ -32,20 +24,20 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes, which clients do not receive", o.Kind, len(o.Payload)))
 		}
 	}
-	next := s.stamps.last
+	next := s.stamped
 	if next.tick <= s.Done() {
 		next = placed{tick: s.Done() + 1}
 	} else if next.count == maxOrders || next.bytes+len(o.Payload) > maxOrderPayload {
 		next = placed{tick: next.tick + 1}
 	}
 	next.count, next.bytes = next.count+1, next.bytes+len(o.Payload)
-	s.stamps.last = next
-	s.stamps.orders.Add(next.tick, o)
+	s.stamped = next
+	s.orders.Add(next.tick, o)
 	if s.settings.RelayAtOnce {
 		number := next.count - 1
 		if next.tick == s.Done()+1 {
-			number = s.stamps.relayed
-			s.stamps.relayed++
+			number = s.relayed
+			s.relayed++
 		}
 		s.relay(&stamped{tick: next.tick, number: number, order: o}, out)
 	}
@@ -94,7 +86,7 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 	player := p.Player()
 	member := s.members.Has(player)
 	switch {
-	case o.isOrder && (!member || s.stamps.last.tick > s.Done()+ecs.Tick(s.Game.TickRate) || !s.AllowOrder(p)):
+	case o.isOrder && (!member || s.stamped.tick > s.Done()+ecs.Tick(s.Game.TickRate) || !s.AllowOrder(p)):
 		p.Stats.Refused++
 	case o.isOrder:
 		s.Stamp(image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload}, out)
@@ -102,9 +94,9 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 		p.Stats.Refused++
 	case member:
 		s.running.change(player, o.in, s.Game)
-		if s.settings.RelayAtOnce && s.stamps.relayed < maxNumber {
-			s.relay(&stamped{tick: s.Done() + 1, number: s.stamps.relayed, player: player, input: true, in: o.in}, out)
-			s.stamps.relayed++
+		if s.settings.RelayAtOnce && s.relayed < maxNumber {
+			s.relay(&stamped{tick: s.Done() + 1, number: s.relayed, player: player, input: true, in: o.in}, out)
+			s.relayed++
 		}
 	default:
 		in := o.in

@@ -45,13 +45,6 @@ func (m votedMatch) Blame(player ecs.Player, tick ecs.Tick, strikes int) {
 	}
 }
 
-// judge continues with the votes.
-func (s *Server) judge() {
-	if !s.Step.Adopted {
-		s.votes.Step(s.now)
-	}
-}
-
 // Conclude decides every match that has ended, with the votes received so far.
 func (s *Server) Conclude() { s.votes.Conclude() }
 

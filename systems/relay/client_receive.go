@@ -35,8 +35,15 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	if head.last()+head.more > c.Counted.ServerTick+backlog {
 		return ErrMessage
 	}
-	if head.first > c.timeline.Received()+1 || !c.startFrom(head.first-1) {
+	if head.first > c.timeline.Received()+1 {
 		return nil
+	}
+	for p := range c.scratch.inputs {
+		in, ok := c.timeline.InputAt(head.first-1, ecs.Player(p))
+		if !ok {
+			return nil // a later confirmation starts later
+		}
+		c.scratch.inputs[p] = in
 	}
 	if !c.read(&head, r.Rest()) {
 		return ErrMessage
@@ -50,21 +57,8 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	return c.confirm()
 }
 
-// startFrom puts the inputs of tick f, against which the next is coded, into scratch. It reports whether they are
-// still kept; if not, a later confirmation starts later.
-func (c *Client) startFrom(f ecs.Tick) bool {
-	for p := range c.scratch.inputs {
-		in, ok := c.timeline.InputAt(f, ecs.Player(p))
-		if !ok {
-			return false
-		}
-		c.scratch.inputs[p] = in
-	}
-	return true
-}
-
-// read reports whether the ticks of a confirmation follow the standard, and keeps those that are new in scratch. So a
-// message that is refused changes nothing.
+// read reports whether the ticks of a confirmation follow the standard, and keeps those that are new in scratch. The inputs
+// of the tick before are in scratch. So a message that is refused changes nothing.
 func (c *Client) read(head *confirmHead, ticks []byte) bool {
 	bits := wire.NewBitReader(ticks)
 	s := &c.scratch

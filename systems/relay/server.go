@@ -175,14 +175,22 @@ func (s *Server) stampRequested() {
 	s.requested = s.requested[:0]
 }
 
+// mostRepeated bounds the orders that are sent a peer again at once.
+const mostRepeated = 4
+
 // confirm sends a peer the ticks that it has not acknowledged.
+//
+// Four times a second it also repeats the orders of the first of them, as datagrams. All that follows waits for them, and
+// the reliable channel repeats a lost message that nothing follows only after several round trips.
 func (s *Server) confirm(p *peer) {
 	switch {
 	case p.Acked >= s.Done():
 	case p.Acked < s.OldestServable():
 		p.Resync.Request()
 	default:
-		s.repeatOrders(p)
+		if s.Done()%max(1, ecs.Tick(s.Game.TickRate/4)) == 0 {
+			s.sendOrders(p, p.Acked+1, systems.Datagram, mostRepeated)
+		}
 		s.Sending.Out.Send(p.ID, systems.Datagram, s.confirmation(p))
 	}
 }
@@ -209,18 +217,6 @@ func (s *Server) confirmation(p *peer) []byte {
 	}
 	s.Sending.Message = bits.Bytes()
 	return s.Sending.Message
-}
-
-// mostRepeated bounds the orders that are sent a peer again at once.
-const mostRepeated = 4
-
-// repeatOrders sends the orders of the tick that a peer confirms next again, as datagrams, four times a second. All that
-// follows waits for them, and the reliable channel repeats a lost message that nothing follows only after several round
-// trips.
-func (s *Server) repeatOrders(p *peer) {
-	if s.Done()%max(1, ecs.Tick(s.Game.TickRate/4)) == 0 {
-		s.sendOrders(p, p.Acked+1, systems.Datagram, mostRepeated)
-	}
 }
 
 // sendOrders sends a peer the first orders of tick f.
