@@ -15,18 +15,18 @@ import (
 type FieldValue struct {
 	// Path is the field in its type, as in Difference.Field: "Pos.X", "Slots[2].Kind". It is empty if the type itself is a
 	// number.
-	Path string
+	Path string `json:"path"`
 	// Text is the value formatted by fmt; a fixed.Num is a decimal.
-	Text string
+	Text string `json:"text"`
 	// Number is the value as a float: booleans are 0 and 1, a fixed.Num is its decimal. 64-bit integers beyond 2⁵³ are
-	// rounded, and floats may be NaN or infinite.
-	Number float64
+	// rounded. It is nil for a float that is NaN or infinite.
+	Number *float64 `json:"number"`
 }
 
 // Record is one component, resource, event or input with its values.
 type Record struct {
-	Name   string
-	Fields []FieldValue // in the order of declaration; of a list, the elements that it has
+	Name   string       `json:"name"`
+	Fields []FieldValue `json:"fields"` // in the order of declaration; of a list, the elements that it has
 }
 
 // Describe returns the entity's components with their fields, in the order of Game.Components. It returns nil if e is not
@@ -35,6 +35,7 @@ func (s *Snapshot) Describe(e Entity) (list []Record) {
 	if !ExistsAt(s, e) {
 		return nil
 	}
+	list = []Record{}
 	for _, c := range s.image.components() {
 		if s.has(&c, e.Owner(), e.Row%regionRows) {
 			list = append(list, s.record(&c, e.Owner(), e.Row%regionRows))
@@ -48,6 +49,7 @@ func (s *Snapshot) DescribeResources() (list []Record) {
 	if s.Empty() {
 		return nil
 	}
+	list = []Record{}
 	for _, c := range s.image.resources() {
 		list = append(list, s.record(&c, 0, 0))
 	}
@@ -60,6 +62,7 @@ func (s *Snapshot) record(c *Column, o Owner, i uint32) Record {
 
 // values returns the fields of a row, without those of elements that its lists do not have.
 func (l *layout) values(row []byte) (list []FieldValue) {
+	list = []FieldValue{}
 	for i := range l.fields {
 		if !l.isEmptySlot(row, i) {
 			list = append(list, l.fields[i].value(row))
@@ -81,18 +84,21 @@ func (l *layout) isEmptySlot(row []byte, i int) bool {
 
 func (f *field) value(row []byte) FieldValue {
 	value := f.load(row[f.offset : f.offset+f.typ.Size()])
-	v := FieldValue{Path: f.path, Text: fmt.Sprint(value.Interface())}
+	v, number := FieldValue{Path: f.path, Text: fmt.Sprint(value.Interface())}, 0.0
 	switch {
 	case f.typ == numType:
-		v.Number = fixed.Num(value.Int()).Float()
+		number = fixed.Num(value.Int()).Float()
 	case value.CanInt():
-		v.Number = float64(value.Int())
+		number = float64(value.Int())
 	case value.CanUint():
-		v.Number = float64(value.Uint())
+		number = float64(value.Uint())
 	case value.CanFloat():
-		v.Number = value.Float()
+		number = value.Float()
 	case value.Bool():
-		v.Number = 1
+		number = 1
+	}
+	if !math.IsNaN(number) && !math.IsInf(number, 0) {
+		v.Number = &number
 	}
 	return v
 }
@@ -159,6 +165,3 @@ func (r FieldRef) At(s *Snapshot, e Entity) (v FieldValue, ok bool) {
 	}
 	return r.field.value(unsafe.Slice((*byte)(row), r.of.layout.size)), true
 }
-
-// Finite reports whether the number can be plotted and written as JSON.
-func (v FieldValue) Finite() bool { return !math.IsNaN(v.Number) && !math.IsInf(v.Number, 0) }

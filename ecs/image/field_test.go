@@ -2,6 +2,7 @@ package image_test
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func numberOf(list []image.Record, path string) float64 {
 	for _, r := range list {
 		for _, f := range r.Fields {
 			if f.Path == path {
-				return f.Number
+				return *f.Number
 			}
 		}
 	}
@@ -94,7 +95,7 @@ func TestAFieldFoundByNameReturnsTheDescribedValue(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, ok := ref.At(s, e)
-			if !ok || got.Path != f.Path || got.Text != f.Text || got.Number != f.Number {
+			if !ok || !reflect.DeepEqual(got, f) {
 				t.Errorf("%s.%s is %+v, %v when read alone, %+v when described", r.Name, f.Path, got, ok, f)
 			}
 			compared++
@@ -107,7 +108,7 @@ func TestAFieldFoundByNameReturnsTheDescribedValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := ref.At(s, ecs.Entity{}); !ok || v.Number != 11 || !ref.Resource() {
+	if v, ok := ref.At(s, ecs.Entity{}); !ok || *v.Number != 11 || !ref.Resource() {
 		t.Errorf("the resource's field is %+v, %v", v, ok)
 	}
 	for path, hint := range map[string]string{"pos.Z": "X, Y", "nothing.X": "pos", "positive.X": "pos", "pos": "X, Y"} {
@@ -122,16 +123,16 @@ func TestInputsAndEventsAreDescribedByTheirFields(t *testing.T) {
 	w, _, e := described(t)
 	in := sample.Pads.Pack(sample.Pad{DX: -1, Fire: true, Aim: 77})
 	got := w.Game().Input.Describe(in)
-	if len(got) != 4 || got[0].Text != "-1" || got[2].Number != 1 || got[3].Path != "Aim" || got[3].Number != 77 {
+	if len(got) != 4 || got[0].Text != "-1" || *got[2].Number != 1 || got[3].Path != "Aim" || *got[3].Number != 77 {
 		t.Errorf("the input is described as %+v", got)
 	}
 	sample.InSystem(w, func() { sample.Hits.Emit(w, e, sample.Hit{Damage: 12, By: 3}); sample.Deaths.Emit(w, e, 5) })
 	events := w.Events()
 	hit, ok := w.Game().Schema().DescribeEvent(events[0])
-	if !ok || hit.Name != "hit" || !slices.ContainsFunc(hit.Fields, func(f image.FieldValue) bool { return f.Path == "Damage" && f.Number == 12 }) {
+	if !ok || hit.Name != "hit" || !slices.ContainsFunc(hit.Fields, func(f image.FieldValue) bool { return f.Path == "Damage" && *f.Number == 12 }) {
 		t.Errorf("the event is described as %+v, %v", hit, ok)
 	}
-	if death, ok := w.Game().Schema().DescribeEvent(events[1]); !ok || len(death.Fields) != 1 || death.Fields[0].Path != "" || death.Fields[0].Number != 5 {
+	if death, ok := w.Game().Schema().DescribeEvent(events[1]); !ok || len(death.Fields) != 1 || death.Fields[0].Path != "" || *death.Fields[0].Number != 5 {
 		t.Errorf("an event that is a plain number is described as %+v, %v", death, ok)
 	}
 }

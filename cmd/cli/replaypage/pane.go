@@ -9,6 +9,7 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/rollback/record/cursor"
 )
@@ -75,12 +76,12 @@ func (p *pane) opened() opened {
 
 // tickView is everything that a page shows of a tick.
 type tickView struct {
-	Frame     *cursor.Frame      `json:"frame"`
-	Picture   json.RawMessage    `json:"picture"`
-	Entities  []listed           `json:"entities"`
-	Count     int                `json:"count"`            // of all entities, listed or not
-	Entity    *cursor.Entity     `json:"entity,omitempty"` // the selected one; nil if it does not exist
-	Resources []cursor.Component `json:"resources"`
+	Frame     *cursor.Frame   `json:"frame"`
+	Picture   json.RawMessage `json:"picture"`
+	Entities  []listed        `json:"entities"`
+	Count     int             `json:"count"`            // of all entities, listed or not
+	Entity    *cursor.Entity  `json:"entity,omitempty"` // the selected one; nil if it does not exist
+	Resources []image.Record  `json:"resources"`
 }
 
 // listed is an entity in the list.

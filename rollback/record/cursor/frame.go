@@ -35,10 +35,10 @@ const (
 
 // Player is a player's input in a tick.
 type Player struct {
-	Player ecs.Player `json:"player"`
-	In     bool       `json:"in"`   // in the match after the tick
-	Late   bool       `json:"late"` // the server substituted the input, since it came too late
-	Input  []Field    `json:"input"`
+	Player ecs.Player         `json:"player"`
+	In     bool               `json:"in"`   // in the match after the tick
+	Late   bool               `json:"late"` // the server substituted the input, since it came too late
+	Input  []image.FieldValue `json:"input"`
 }
 
 // Order is an order that was stamped into a tick.
@@ -53,10 +53,10 @@ type Order struct {
 
 // Event is an event that a system emitted in a tick.
 type Event struct {
-	Name         string  `json:"name"`
-	Entity       string  `json:"entity,omitempty"` // subject, see EntityName
-	Irreversible bool    `json:"irreversible"`
-	Fields       []Field `json:"fields"`
+	Name         string             `json:"name"`
+	Entity       string             `json:"entity,omitempty"` // subject, see EntityName
+	Irreversible bool               `json:"irreversible"`
+	Fields       []image.FieldValue `json:"fields"`
 }
 
 // Share is the cost of a section in a tick, with the sections inside it. A tick has "simulate", with its systems inside, and
@@ -67,26 +67,13 @@ type Share struct {
 	Nanoseconds int64  `json:"ns"`
 }
 
-// Field is one value.
-type Field struct {
-	Path   string   `json:"path"` // in its type, "" if that is a number itself
-	Text   string   `json:"text"`
-	Number *float64 `json:"number"` // nil if it is no finite number
-}
-
-// Component is a component of an entity, or a resource, with its fields.
-type Component struct {
-	Name   string  `json:"name"`
-	Fields []Field `json:"fields"`
-}
-
 // Entity is an entity of a tick.
 type Entity struct {
-	ID         string      `json:"id"`    // see EntityName
-	Owner      string      `json:"owner"` // "world" or "player 3"
-	Row        uint32      `json:"row"`   // in the owner's region
-	Born       ecs.Tick    `json:"born"`
-	Components []Component `json:"components"`
+	ID         string         `json:"id"`    // see EntityName
+	Owner      string         `json:"owner"` // "world" or "player 3"
+	Row        uint32         `json:"row"`   // in the owner's region
+	Born       ecs.Tick       `json:"born"`
+	Components []image.Record `json:"components"`
 }
 
 // KindNames are the names of the kinds of orders.
@@ -101,7 +88,7 @@ func (c *Cursor) Frame() *Frame {
 		for p, input := range t.Inputs {
 			player := Player{Player: ecs.Player(p), In: in.Has(ecs.Player(p)), Late: t.Late.Has(ecs.Player(p))}
 			if player.In || player.Late || input != (ecs.InputBytes{}) {
-				player.Input = fields(c.game.Input.Describe(input))
+				player.Input = c.game.Input.Describe(input)
 				f.Players = append(f.Players, player)
 			}
 		}
@@ -150,7 +137,7 @@ func (c *Cursor) events(m *moment) []Event {
 	}
 	for _, e := range emitted {
 		r, _ := schema.DescribeEvent(e)
-		event := Event{Name: r.Name, Irreversible: e.Irreversible, Fields: fields(r.Fields)}
+		event := Event{Name: r.Name, Irreversible: e.Irreversible, Fields: r.Fields}
 		if !e.Key.Entity.IsZero() {
 			event.Entity = EntityName(e.Key.Entity)
 		}
@@ -164,27 +151,8 @@ func (c *Cursor) Entity(e ecs.Entity) (out Entity, ok bool) {
 	if !image.ExistsAt(c.State(), e) {
 		return out, false
 	}
-	return Entity{ID: EntityName(e), Owner: ownerName(e.Owner()), Row: rowOf(e), Born: e.Born, Components: components(c.State().Describe(e))}, true
+	return Entity{ID: EntityName(e), Owner: ownerName(e.Owner()), Row: rowOf(e), Born: e.Born, Components: c.State().Describe(e)}, true
 }
 
 // Resources describes the resources of the tick.
-func (c *Cursor) Resources() []Component { return components(c.State().DescribeResources()) }
-
-func components(records []image.Record) []Component {
-	list := []Component{}
-	for _, r := range records {
-		list = append(list, Component{r.Name, fields(r.Fields)})
-	}
-	return list
-}
-
-func fields(values []image.FieldValue) []Field {
-	list := make([]Field, len(values))
-	for i, v := range values {
-		list[i] = Field{Path: v.Path, Text: v.Text}
-		if v.Finite() {
-			list[i].Number = &values[i].Number
-		}
-	}
-	return list
-}
+func (c *Cursor) Resources() []image.Record { return c.State().DescribeResources() }

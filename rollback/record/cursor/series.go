@@ -63,11 +63,7 @@ func (c *Cursor) Series(s SeriesConfig) (*Series, error) {
 			entity, known = c.Find(s.Entity)
 		}
 		if v, ok := field.At(c.State(), entity); ok {
-			p := Point{Tick: f, Text: v.Text}
-			if v.Finite() {
-				p.Number = &v.Number
-			}
-			out.Points = append(out.Points, p)
+			out.Points = append(out.Points, Point{f, v.Text, v.Number})
 		}
 		if to-f < every || s.Progress != nil && n%progressTicks == 0 && !s.Progress(f) {
 			break

@@ -5,11 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"tendon/ecs/image"
 	"tendon/rollback/record/cursor"
 )
 
 // frameText describes a tick for people.
-func frameText(f *cursor.Frame, resources []cursor.Component, entities []cursor.Entity) string {
+func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Entity) string {
 	var b strings.Builder
 	match := map[cursor.Match]string{cursor.Matches: "as recorded", cursor.Differs: "recorded as " + f.Recorded, cursor.Unknown: "not compared",
 		cursor.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
@@ -68,7 +69,7 @@ func entityText(e cursor.Entity) string {
 	return b.String()
 }
 
-func fieldsText(list []cursor.Field) string {
+func fieldsText(list []image.FieldValue) string {
 	parts := make([]string, len(list))
 	for i, f := range list {
 		if parts[i] = f.Text; f.Path != "" {
