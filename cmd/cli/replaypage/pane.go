@@ -111,7 +111,7 @@ func (s *session) seek(r *request) error {
 }
 
 func (p *pane) show(q *goRequest, selected string) tickView {
-	out := tickView{Frame: p.at.Frame(), Resources: p.at.Resources()}
+	out := tickView{Frame: p.at.Frame(), Resources: p.at.State().DescribeResources()}
 	out.Entities, out.Count = p.list(q.Find)
 	if ref, err := cursor.ParseEntity(selected); err == nil {
 		e, _ := p.at.Find(ref)

@@ -146,11 +146,7 @@ func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
 func Differences(here, there *image.Snapshot, limit int) []Difference {
 	list := []Difference{}
 	for _, d := range image.Differences(here, there, limit) {
-		out := Difference{Component: d.Component, Field: d.Field, Here: d.Here, There: d.There, Sentence: d.String()}
-		if !d.Entity.IsZero() {
-			out.Entity = EntityName(d.Entity)
-		}
-		list = append(list, out)
+		list = append(list, Difference{d.Component, EntityName(d.Entity), d.Field, d.Here, d.There, d.String()})
 	}
 	return list
 }

@@ -13,7 +13,7 @@
 //
 //   - open a record: New
 //   - seek, step, step back: Cursor.Seek
-//   - describe a tick: Cursor.Frame, Resources
+//   - describe a tick: Cursor.Frame, Cursor.State with image.Snapshot.DescribeResources
 //   - list entities, describe one: Cursor.State, Entity
 //   - draw the tick: Cursor.State, StateBefore with ecs.View
 //   - name an entity, find it by its name: EntityName, ParseEntity, Cursor.Find

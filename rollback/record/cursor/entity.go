@@ -14,8 +14,11 @@ import (
 const regionShift = 20
 
 // EntityName returns the name of an entity: the owner, a colon, the row in the owner's region, an at sign and the tick of
-// its birth. "w:17@0" is the world's, "p0:3@90" player 0's. A name is unique in a match.
+// its birth. "w:17@0" is the world's, "p0:3@90" player 0's. A name is unique in a match. The zero Entity has none, "".
 func EntityName(e ecs.Entity) string {
+	if e.IsZero() {
+		return ""
+	}
 	owner := "w"
 	if p, ok := e.Owner().Player(); ok {
 		owner = "p" + strconv.Itoa(int(p))

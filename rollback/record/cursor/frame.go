@@ -6,7 +6,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback/record"
 )
 
 // Frame describes one tick, for people and as JSON.
@@ -53,10 +52,9 @@ type Order struct {
 
 // Event is an event that a system emitted in a tick.
 type Event struct {
-	Name         string             `json:"name"`
-	Entity       string             `json:"entity,omitempty"` // subject, see EntityName
-	Irreversible bool               `json:"irreversible"`
-	Fields       []image.FieldValue `json:"fields"`
+	image.Record
+	Entity       string `json:"entity,omitempty"` // subject, see EntityName
+	Irreversible bool   `json:"irreversible"`
 }
 
 // Share is the cost of a section in a tick, with the sections inside it. A tick has "simulate", with its systems inside, and
@@ -95,32 +93,25 @@ func (c *Cursor) Frame() *Frame {
 		for i := range t.Orders {
 			f.Orders = append(f.Orders, orderOf(&t.Orders[i]))
 		}
-		f.compare(c.moment(), t)
 	}
-	f.Events, f.Costs = c.events(c.moment()), slices.Clone(c.moment().costs)
+	m := c.moment()
+	f.Events, f.Costs = c.events(m), slices.Clone(m.costs)
+	if m.recorded != 0 {
+		f.Recorded = hex(m.recorded)
+		switch {
+		case f.Recorded == f.Checksum:
+			f.Match = Matches
+		case m.unproven:
+			f.Match = Unproven
+		default:
+			f.Match = Differs
+		}
+	}
 	return f
 }
 
-// compare sets Recorded and Match.
-func (f *Frame) compare(m *moment, t *record.Tick) {
-	switch {
-	case t.Checksum == 0:
-		return
-	case t.Checksum == m.state.Checksum():
-		f.Match = Matches
-	case m.unproven:
-		f.Match = Unproven
-	default:
-		f.Match = Differs
-	}
-	f.Recorded = hex(t.Checksum)
-}
-
 func orderOf(o *image.Order) Order {
-	out := Order{Kind: KindNames[o.Kind], Player: o.Player, Payload: append([]byte(nil), o.Payload...)}
-	if !o.Entity.IsZero() {
-		out.Entity = EntityName(o.Entity)
-	}
+	out := Order{Kind: KindNames[o.Kind], Player: o.Player, Entity: EntityName(o.Entity), Payload: append([]byte(nil), o.Payload...)}
 	if v, ok := image.ParseViewStamp(o.Payload); ok && o.Kind == image.OrderView {
 		out.Seen = float64(v.Tick) + float64(v.Part)/256
 	}
@@ -137,11 +128,7 @@ func (c *Cursor) events(m *moment) []Event {
 	}
 	for _, e := range emitted {
 		r, _ := schema.DescribeEvent(e)
-		event := Event{Name: r.Name, Irreversible: e.Irreversible, Fields: r.Fields}
-		if !e.Key.Entity.IsZero() {
-			event.Entity = EntityName(e.Key.Entity)
-		}
-		list = append(list, event)
+		list = append(list, Event{r, EntityName(e.Key.Entity), e.Irreversible})
 	}
 	return list
 }
@@ -153,6 +140,3 @@ func (c *Cursor) Entity(e ecs.Entity) (out Entity, ok bool) {
 	}
 	return Entity{ID: EntityName(e), Owner: ownerName(e.Owner()), Row: rowOf(e), Born: e.Born, Components: c.State().Describe(e)}, true
 }
-
-// Resources describes the resources of the tick.
-func (c *Cursor) Resources() []image.Record { return c.State().DescribeResources() }

@@ -69,8 +69,6 @@ func (c *Cursor) Series(s SeriesConfig) (*Series, error) {
 			break
 		}
 	}
-	if known && !field.Resource() {
-		out.Entity = EntityName(entity)
-	}
+	out.Entity = EntityName(entity)
 	return out, nil
 }

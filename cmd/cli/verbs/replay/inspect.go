@@ -32,7 +32,7 @@ func (v *Verb) inspect(a *app.App, r *record.Record) error {
 	if v.Entity != "" {
 		return v.showEntity(a, c)
 	}
-	frame, resources := c.Frame(), c.Resources()
+	frame, resources := c.Frame(), c.State().DescribeResources()
 	entities := []cursor.Entity{}
 	for e := range c.State().Entities {
 		entity, _ := c.Entity(e)
