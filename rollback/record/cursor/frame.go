@@ -3,6 +3,7 @@ package cursor
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -60,9 +61,9 @@ type Event struct {
 // Share is the cost of a section in a tick, with the sections inside it. A tick has "simulate", with its systems inside, and
 // "save".
 type Share struct {
-	Section     string `json:"section"` // name of the system or the phase
-	System      bool   `json:"system"`
-	Nanoseconds int64  `json:"ns"`
+	Section     string        `json:"section"` // name of the system or the phase
+	System      bool          `json:"system"`
+	Nanoseconds time.Duration `json:"ns"`
 }
 
 // Entity is an entity of a tick.

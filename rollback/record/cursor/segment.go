@@ -179,7 +179,7 @@ func (m *meter) Enter(image.Section) { m.open = append(m.open, m.now()) }
 
 func (m *meter) Leave(s image.Section) {
 	n := len(m.open) - 1
-	share := Share{Section: phases[s], Nanoseconds: m.now().Sub(m.open[n]).Nanoseconds()}
+	share := Share{Section: phases[s], Nanoseconds: m.now().Sub(m.open[n])}
 	if i := int(s) - int(image.SectionSystems); i >= 0 && i < len(m.game.Systems) {
 		share.Section, share.System = m.game.Systems[i].Name, true
 	}
