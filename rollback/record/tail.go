@@ -56,21 +56,20 @@ func (t *Tail) Append(tick *Tick) bool {
 		return false
 	}
 	t.scratch = t.codec.appendTick(t.scratch[:0], players, t.at.Inputs, tick)
-	end := t.end(t.at.Tick).end
+	begin := t.end(t.at.Tick).end
+	end := begin + uint64(len(t.scratch))
 	t.at.Advance(tick, t.scratch)
-	if len(t.scratch) > len(t.ring) {
-		t.base = t.at.Tick
-		*t.end(t.base) = codeEnd{chain: t.at.Chain}
-		return true
-	}
-	newEnd := end + uint64(len(t.scratch))
-	for t.at.Tick-t.base >= ecs.Tick(len(t.ends)) || newEnd-t.end(t.base).end > uint64(len(t.ring)) {
+	if t.at.Tick-t.base == ecs.Tick(len(t.ends)) {
 		t.base++
 	}
-	*t.end(t.at.Tick) = codeEnd{end: newEnd, chain: t.at.Chain}
-	at := int(end % uint64(len(t.ring)))
-	n := copy(t.ring[at:], t.scratch)
-	copy(t.ring, t.scratch[n:])
+	*t.end(t.at.Tick) = codeEnd{end, t.at.Chain}
+	for end-t.end(t.base).end > uint64(len(t.ring)) {
+		t.base++
+	}
+	if t.base < t.at.Tick {
+		n := copy(t.ring[begin%uint64(len(t.ring)):], t.scratch)
+		copy(t.ring, t.scratch[n:])
+	}
 	return true
 }
 

@@ -98,7 +98,6 @@ func BenchmarkSeek(b *testing.B) {
 				b.ReportMetric(float64(of[len(of)/2])/1e6, "median-"+unit)
 				b.ReportMetric(float64(of[len(of)-1])/1e6, "worst-"+unit)
 			}
-			b.ReportMetric(float64(t.Simulated())/float64(b.N), "ticks/op")
 			b.ReportMetric(float64(t.World().Image().PageBytes())/(1<<20), "MiB")
 		})
 	}

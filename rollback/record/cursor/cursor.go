@@ -25,8 +25,6 @@ type Cursor struct {
 	held    [2]segment
 	current *segment // one of held; nil before the first seek
 	tick    ecs.Tick
-
-	simulated uint64 // ticks
 }
 
 // segmentSeconds is the maximum length of a segment. It matters if a record has no image for longer.
@@ -81,9 +79,6 @@ func (c *Cursor) Last() ecs.Tick { return c.last }
 
 // Tick returns the tick that the Cursor is at.
 func (c *Cursor) Tick() ecs.Tick { return c.tick }
-
-// Simulated returns the number of ticks that the Cursor has simulated.
-func (c *Cursor) Simulated() uint64 { return c.simulated }
 
 // moment returns the tick that the Cursor is at.
 func (c *Cursor) moment() *moment {

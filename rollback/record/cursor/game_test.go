@@ -62,7 +62,11 @@ func steer(w *ecs.World) {
 	}
 }
 
+// computed counts the ticks that were computed in all worlds.
+var computed uint64
+
 func fly(w *ecs.World) {
+	computed++
 	for e := range shots.All(w) {
 		e.A.X += fixed.FromInt(int(e.A.VX))
 		if e.A.Left--; e.A.Left <= 0 {

@@ -83,8 +83,8 @@ func (c *Cursor) complete(i int) error {
 	return nil
 }
 
-// begin returns the segment from keyframe i, whose state is known: the one that is held, or one with the keyframe alone in
-// place of one that is not current.
+// begin returns the segment from keyframe i, whose state is known. If it is not held, one with the keyframe alone replaces the
+// one that is not current.
 func (c *Cursor) begin(i int) (*segment, error) {
 	for n := range c.held {
 		if s := &c.held[n]; s.key == i {
@@ -135,7 +135,6 @@ func (c *Cursor) extend(s *segment, f ecs.Tick) (*segment, error) {
 func (c *Cursor) step(s *segment, t *record.Tick) bool {
 	c.meter.costs = c.meter.costs[:0] // those since the last tick are of the seek
 	c.world.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
-	c.simulated++
 	m := s.add(c.world)
 	m.recorded = t.Checksum
 	m.events = image.AppendEvents(m.events, c.world.Events(), nil)
