@@ -24,6 +24,8 @@ const (
 	Projective
 	// Jumping shows every correction at once, as fighting games do.
 	Jumping
+	// Gliding never jumps. It is for an entity that changes its timeline, however far it then moves.
+	Gliding
 )
 
 // The decay of an offset, as the part that stays after a sixtieth of a second: slow for small offsets, fast for large ones.
@@ -44,7 +46,8 @@ func NewOffset(s Smoothing) Offset { return Offset{smoothing: s} }
 // Add adds a correction: shown − corrected, both without the offset. An offset that becomes too large is cleared, so that
 // the view jumps.
 func (o *Offset) Add(correction Vec) {
-	if o.value = o.value.Add(correction); o.smoothing == Jumping || o.value.Len() > snapping {
+	o.value = o.value.Add(correction)
+	if o.smoothing == Jumping || o.smoothing != Gliding && o.value.Len() > snapping {
 		o.Clear()
 	}
 }

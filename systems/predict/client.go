@@ -62,6 +62,7 @@ var clientSystems = []systems.System[*Client]{
 	{Name: "window", Phase: systems.Send, Run: (*Client).sendWindow},
 	{Name: "compose", Phase: systems.Present, Run: (*Client).compose},
 	{Name: "interpolation", Phase: systems.Present, Run: (*Client).interpolate},
+	{Name: "switched", Phase: systems.Present, Run: (*Client).presentSwitched},
 	{Name: "error smoothing", Phase: systems.Present, Run: (*Client).fade},
 }
 

@@ -13,6 +13,7 @@ import (
 type entityOffset struct {
 	entity ecs.Entity
 	offset interp.Offset
+	speed  float64 // largest speed of the offset, in world units per second; 0: as it decays
 }
 
 // shownPlace is the position at which an entity is shown.
@@ -30,7 +31,7 @@ func (c *Client) compose() {
 
 func (c *Client) interpolate() {
 	for _, t := range c.show.tracks.All {
-		if !c.Own.Has(t.entity.Row) {
+		if c.Timeline(t.entity) == Interpolated {
 			c.play(t)
 		}
 	}
@@ -49,6 +50,20 @@ func (c *Client) play(t *track) {
 	}
 	if t.placed {
 		picture.Move(t.entity, s.Motion.Fixed())
+	}
+}
+
+// presentSwitched shows the entities that are neither predicted nor interpolated.
+func (c *Client) presentSwitched() {
+	picture, newest := c.Showing.View.Picture, c.Receiver.State()
+	for _, s := range c.show.switched {
+		if s.to != Reckoned && s.to != Confirmed {
+			continue
+		}
+		picture.Blend(s.entity, newest, newest, 1)
+		if m, ok := c.reckon(s.entity, c.Showing.Now); ok && s.to == Reckoned {
+			picture.Move(s.entity, m.Fixed())
+		}
 	}
 }
 
@@ -90,12 +105,17 @@ func between(e ecs.Entity, previous, current *image.Snapshot, alpha float64) (at
 }
 
 func (p *presentation) addOffset(e ecs.Entity, by interp.Vec) {
-	i := slices.IndexFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
+	i := p.offsetIndex(e)
 	if i < 0 {
 		i = len(p.offsets)
-		p.offsets = append(p.offsets, entityOffset{e, interp.NewOffset(p.remote.Smoothing)})
+		p.offsets = append(p.offsets, entityOffset{entity: e, offset: interp.NewOffset(p.remote.Smoothing)})
 	}
 	p.offsets[i].offset.Add(by)
+	p.offsets[i].speed = 0
+}
+
+func (p *presentation) offsetIndex(e ecs.Entity) int {
+	return slices.IndexFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
 }
 
 // fade shows entities beside their positions while visual errors are smoothed.
@@ -103,7 +123,7 @@ func (c *Client) fade() {
 	p := &c.show
 	kept, seconds := p.offsets[:0], float64(c.Showing.Since)/float64(systems.Second)
 	for _, o := range p.offsets {
-		o.offset.Fade(seconds, 0)
+		o.offset.Fade(seconds, o.speed*seconds)
 		if value := o.offset.Value(); value != (interp.Vec{}) {
 			c.Showing.View.Picture.Shift(o.entity, value.Fixed())
 			kept = append(kept, o)

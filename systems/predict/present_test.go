@@ -145,6 +145,143 @@ func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 	r.Run(60)
 }
 
+// An entity does not jump from one timeline to another, at any distance. With a round trip of a second, an entity in
+// even motion is extrapolated evenly.
+func TestSwitchingFarDoesNotJumpEither(t *testing.T) {
+	game := slow(newRules(exactBody)).game(60)
+	var cart ecs.Entity
+	game.Setup = func(w *ecs.World) {
+		cart = w.Spawn(ecs.OwnedByWorld, exactBody, rockets)
+		exactBody.Put(w, cart, body{Vel: fixed.Vec3{X: fixed.FromInt(6)}})
+		rockets.Put(w, cart, rocket{Left: 3000})
+	}
+	r := newRig(t, game, 1, 30, 30, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	view, err := ecs.NewView(game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Run(240)
+	last := 0.0
+	frame := func() (moved float64) {
+		r.Step()
+		c.Present(view, r.Now())
+		at, ok := shownAt(view, cart)
+		if !ok {
+			t.Fatal("the cart is not shown")
+		}
+		moved, last = at.X-last, at.X
+		return moved
+	}
+	for range 60 {
+		frame()
+	}
+	for _, to := range []Timeline{Reckoned, Interpolated, Predicted, Interpolated} {
+		from := c.Timeline(cart)
+		if err := c.Switch(cart, to, systems.Second); err != nil {
+			t.Fatal(err)
+		}
+		at, most := last, 0.0
+		for range 120 {
+			moved := frame()
+			most = max(most, moved, -moved)
+		}
+		if went := last - at - 120*0.1; most > 0.4 || max(went, -went) < 2.1 {
+			t.Errorf("%v to %v, which are %v apart: a frame moved by %v", from, to, went, most)
+		}
+		for k := range 60 {
+			if moved := frame(); moved < 0.05 || moved > 0.15 {
+				t.Errorf("%v: frame %d moved by %v", to, k, moved)
+			}
+		}
+	}
+	for name, err := range map[string]error{"a timeline that there is not": c.Switch(cart, 99, 0), "less than no time": c.Switch(cart, Predicted, -1)} {
+		if err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
+
+// An entity switches to another timeline and back without a jump. When it is removed, its row is on the owner's
+// timeline again.
+func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
+	rules := slow(newRules(exactBody))
+	game := rules.game(60)
+	var cart ecs.Entity
+	game.Setup = func(w *ecs.World) {
+		cart = w.Spawn(ecs.OwnedByWorld, exactBody, rockets)
+		exactBody.Put(w, cart, body{Vel: fixed.Vec3{X: fixed.FromInt(6)}})
+		rockets.Put(w, cart, rocket{Left: 1200})
+	}
+	r := newRig(t, game, 1, 6, 6, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	view, err := ecs.NewView(game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := func() float64 {
+		r.Step()
+		c.Present(view, r.Now())
+		at, ok := shownAt(view, cart)
+		if !ok {
+			t.Fatal("the cart is not shown")
+		}
+		return at.X
+	}
+	truth := func() float64 {
+		m, _ := exactBody.Read(r.server.World(), cart)
+		return m.Pos.X.Float()
+	}
+	last := frame()
+	for range 30 {
+		last = frame()
+	}
+	// The shown position relative to the server's, in ticks of motion.
+	ahead := map[Timeline]struct{ least, most float64 }{
+		Predicted: {4, 8}, Interpolated: {-18, -10}, Confirmed: {-10, -5}, Reckoned: {3, 8},
+	}
+	const p, i, d, q = Predicted, Interpolated, Confirmed, Reckoned
+	for _, to := range []Timeline{p, i, d, i, q, p, d, p, q, d, q, i} { // from i on: every switch from one to another
+		from := c.Timeline(cart)
+		if err := c.Switch(cart, to, systems.Second/2); err != nil {
+			t.Fatal(err)
+		}
+		if c.Timeline(cart) != to {
+			t.Fatalf("on the %v timeline", c.Timeline(cart))
+		}
+		for k := range 60 {
+			x := frame()
+			most := 0.55
+			if to == Confirmed {
+				most = 0.65 // it follows the states, one every three ticks
+			}
+			if x < last-0.12 || x > last+most {
+				t.Errorf("%v to %v: frame %d moved by %v", from, to, k, x-last)
+			}
+			last = x
+		}
+		if by := (last - truth()) / 0.1; by < ahead[to].least || by > ahead[to].most {
+			t.Errorf("%v to %v: shown %v ticks ahead of the server", from, to, by)
+		}
+	}
+	if c.counts.Corrections > 0 {
+		t.Errorf("%+v", c.counts)
+	}
+	if err := c.Switch(cart, Predicted, 0); err != nil {
+		t.Fatal(err)
+	}
+	for c.World().Exists(cart) {
+		r.Step()
+	}
+	r.Run(30)
+	if c.Timeline(cart) != Interpolated || c.Own.Has(cart.Row) || len(c.show.switched) > 0 {
+		t.Error("a removed entity is still on the timeline that it was switched to")
+	}
+	if c.Switch(cart, Predicted, 0) == nil {
+		t.Error("a removed entity was switched")
+	}
+}
+
 // Ten states a second of circular motion: linear interpolation would be off by 2.5 cm. The game dresses each entity
 // that appears in the view once.
 func TestRemoteEntitiesFollowCurvesAndAreDressedOnce(t *testing.T) {

@@ -23,6 +23,7 @@ type presentation struct {
 	newest   ecs.Tick      // of the states received
 	changed  image.Changed // rows that differ between the two newest states received
 	offsets  []entityOffset
+	switched []timelineSwitch
 	before   []shownPlace // where entities were shown before a replay
 }
 
@@ -54,6 +55,7 @@ func (p *presentation) reset() {
 		p.removeTrack(slot)
 	}
 	p.newest = p.client.Tick
+	p.restoreDefaults(func(timelineSwitch) bool { return true })
 	p.offsets = p.offsets[:0]
 }
 
@@ -83,6 +85,7 @@ func (p *presentation) seen() image.ViewStamp {
 func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	base, _ := p.client.received.At(p.newest)
 	p.newest = replica.Tick()
+	p.restoreDefaults(func(s timelineSwitch) bool { return !image.ExistsAt(replica, s.entity) }) // its row may be in use again
 	if base.Empty() || base.Tick() >= replica.Tick() {
 		return
 	}
