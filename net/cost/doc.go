@@ -1,14 +1,8 @@
 // Package cost measures the costs of ticks: each phase of the engine and each system, forward and resimulated, in every run.
 //
 // A [Ledger] is an Observer with a clock. A room or a client calls it for every section that it enters and leaves, and at
-// the end of every turn. A turn is one Frame with the receiving and presenting since the Frame before:
-//
-//	ledger, err := cost.New(cost.Config{Game: game, Name: "client"})
-//	...
-//	client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: game, Observer: ledger, ...}})
-//	...
-//	report := ledger.Latest() // from any goroutine, at any time
-//	fmt.Print(report.Text())
+// the end of every turn. A turn is one Frame with the receiving and presenting since the Frame before. Rooms and clients take
+// the ledger as Config.Observer.
 //
 // # Self and total
 //

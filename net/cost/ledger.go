@@ -62,8 +62,7 @@ type opened struct {
 	inner   usage // by nested sections
 }
 
-// strategySystems is the number of systems of a strategy that a ledger has rows for.
-const strategySystems = 32
+const strategySystems = 32 // systems of a strategy that a ledger has rows for
 
 // New returns an empty ledger.
 func New(c Config) (*Ledger, error) {

@@ -48,8 +48,7 @@ type plantedDesync struct {
 	corrected bool   // the present was corrected since
 }
 
-// faultWay is the distance by which a fault moves the avatar, in world units.
-const faultWay = 3
+const faultWay = 3 // distance by which a fault moves the avatar, in world units
 
 // causeDesync moves the avatar towards the mean position of all entities, in the next tick that the client computes.
 func (w *liveMatch) causeDesync() {

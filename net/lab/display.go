@@ -138,8 +138,7 @@ func (d *display) judgeFreeze(frozen bool) {
 	d.longestFreeze = max(d.longestFreeze, d.frozen)
 }
 
-// stillBelow is the pace below which an entity stands still.
-const stillBelow = 0.05
+const stillBelow = 0.05 // pace below which an entity stands still
 
 // judgeEntity compares an entity in a frame, and its step since the frame before, with the history. It returns the pace of
 // a remote entity; ok is false unless its true motion is straight and even.
@@ -269,8 +268,7 @@ func (d *display) usualAge(f *frame) float64 {
 	return f.at - f.shown
 }
 
-// blurred is the error per entity, in world units, within which a moment counts as equal to the best one.
-const blurred = 0.003
+const blurred = 0.003 // error per entity, in world units, within which a moment counts as equal to the best one
 
 // fit returns the age, in ticks, at which remote entities are shown: the moment with the least sum of squared errors.
 // Between two states all motion is straight, so the best moment of each tick is a quotient. Of several equal moments,

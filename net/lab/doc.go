@@ -1,16 +1,6 @@
 // Package lab measures sync strategies: it plays one game, with the same inputs, through each strategy on each network
 // profile. It reports how late, how wrong and how uneven the pictures of the clients are, and the costs.
 //
-//	report, err := lab.Run(lab.Config{
-//		Game:       game,
-//		Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy},
-//		Profiles:   simnet.Profiles(),
-//		Clock:      func() time.Duration { return time.Since(start) },
-//	})
-//	for _, r := range report.Results {
-//		fmt.Println(r.Strategy, r.Profile, r.Display.P50, r.Absolute.RMS)
-//	}
-//
 // The matches run in virtual time, by package matchsim. The same Config gives the same report, except for costs in real
 // time. The package writes no file, uses no terminal and reads no clock but Config.Clock.
 //

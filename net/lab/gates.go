@@ -158,8 +158,7 @@ func Judge(r *Report) (list []Verdict) {
 	return list
 }
 
-// rounding is the rounding error of sums and quotients.
-const rounding = 1e-9
+const rounding = 1e-9 // rounding error of sums and quotients
 
 // Miss is a gate that is known not to be met in a game.
 type Miss struct {

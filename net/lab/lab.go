@@ -57,8 +57,7 @@ func Run(c Config) (Report, error) {
 	return report, w.err
 }
 
-// scripted is Report.Script of a Run without Bots.
-const scripted = "script"
+const scripted = "script" // Report.Script of a Run without Bots
 
 // work is all matches of a Run. Its workers share it under the mutex.
 type work struct {

@@ -26,8 +26,7 @@ type liveMatch struct {
 	deepest int // most ticks that a frame has resimulated since the last reading
 }
 
-// statesKept is the number of the server's states that are kept, to compare the client's with.
-const statesKept = 128
+const statesKept = 128 // server's states that are kept, to compare the client's with
 
 // decision is a bot's input in the newest tick.
 type decision struct {

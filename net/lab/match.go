@@ -102,8 +102,7 @@ func (m *match) take(f systems.FinalTick) {
 	m.overhead += m.clock() - begin
 }
 
-// joining is how long all clients have to join.
-const joining = time.Minute
+const joining = time.Minute // how long all clients have to join
 
 // play plays the match and measures it. It calls step with the virtual time that has passed.
 func (m *match) play(step func(time.Duration) error) error {

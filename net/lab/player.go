@@ -32,8 +32,7 @@ type player struct {
 	newest  ecs.InputBytes // the own input in the newest state of the last picture
 }
 
-// displayHz is the number of frames per second of every client.
-const displayHz = 60
+const displayHz = 60 // frames per second of every client
 
 // join adds a player, whose clock has its own offset and gains or loses up to 50 µs per second.
 func (m *match) join(seat ecs.Player, profile simnet.Profile) (err error) {
@@ -161,8 +160,7 @@ func (p *player) countStalls(now systems.ClientStats) {
 	m.longestStall = max(m.longestStall, t-p.stalled)
 }
 
-// compareEvery is the number of ticks between two confirmed states that are compared with the server's.
-const compareEvery = 10
+const compareEvery = 10 // ticks between two confirmed states that are compared with the server's
 
 // compare counts a confirmed state that differs from the server's, where the strategy demands that they are equal.
 func (p *player) compare(confirmed *image.Snapshot) {

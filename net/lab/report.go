@@ -64,8 +64,7 @@ func means(sums []Second) (list []Second) {
 	return list
 }
 
-// lagSeconds is the number of seconds per mean in the lag slope, if there are enough.
-const lagSeconds = 10
+const lagSeconds = 10 // seconds per mean in the lag slope, if there are enough
 
 // lagSlope returns the increase of the own age per second, in ms.
 func lagSlope(timeline []Second) float64 {

@@ -21,10 +21,9 @@ type Result struct {
 	Motion
 	Shots Shots `json:"shots"`
 	Inputs
-	// Updates are the updates of entities, where the strategy sends states.
-	Updates Updates `json:"updates"`
-	Up      Rates   `json:"up"`   // from one client
-	Down    Rates   `json:"down"` // to one client
+	Updates Updates `json:"updates"` // of entities, where the strategy sends states
+	Up      Rates   `json:"up"`      // from one client
+	Down    Rates   `json:"down"`    // to one client
 	// These are in real time.
 	ServerTick  float64 `json:"server_ns_per_tick"`
 	ClientFrame float64 `json:"client_ns_per_frame"`
@@ -43,17 +42,14 @@ type Result struct {
 type Case struct {
 	Strategy string  `json:"strategy"`
 	Profile  string  `json:"profile"`
-	Title    string  `json:"title"`  // of the profile
-	RTT      float64 `json:"rtt_ms"` // mean of the sessions' measurements at the end
-	// Failed is the reason why nothing was measured. All measurements are then 0.
-	Failed string `json:"failed,omitempty"`
+	Title    string  `json:"title"`            // of the profile
+	RTT      float64 `json:"rtt_ms"`           // mean of the sessions' measurements at the end
+	Failed   string  `json:"failed,omitempty"` // why nothing was measured; all measurements are then 0
 	// Broken is set if it failed because a client was removed or gave up. Otherwise the strategy refuses the game, or its
 	// clients cannot join on such a network.
-	Broken bool `json:"broken,omitempty"`
-	// Predicts is set if clients run ahead of the confirmed tick: see systems.Strategy.
-	Predicts bool `json:"predicts"`
-	// Exact is set if every client's confirmed states must equal the server's, and were compared.
-	Exact bool `json:"exact"`
+	Broken   bool `json:"broken,omitempty"`
+	Predicts bool `json:"predicts"` // clients run ahead of the confirmed tick: see systems.Strategy
+	Exact    bool `json:"exact"`    // every client's confirmed states must equal the server's, and were compared
 }
 
 // Latency is how late inputs and entities are shown.
@@ -124,9 +120,9 @@ type Shots struct {
 	N     int     `json:"n"`             // rays, of all shots
 	Agree float64 `json:"agree_percent"` // rays that hit the same on the server and in the picture
 	InCap int     `json:"in_cap"`        // rays at views no older than Report.Cap
-	// AgreeInCap is Agree of those.
-	AgreeInCap float64 `json:"agree_in_cap_percent"`
-	Age        Spread  `json:"view_age"` // of the views, when the server used the inputs
+
+	AgreeInCap float64 `json:"agree_in_cap_percent"` // of those
+	Age        Spread  `json:"view_age"`             // of the views, when the server used the inputs
 	// Past is how long before that the players who were hit were where they were hit, on the server. That is the longest
 	// that they can have been behind cover.
 	Past Spread `json:"hit_in_the_past"`

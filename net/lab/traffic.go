@@ -71,8 +71,7 @@ func (m *meter) add(o *meter) {
 	m.mostWire = max(m.mostWire, o.mostWire)
 }
 
-// kilobits are the kilobits of a byte.
-const kilobits = 8.0 / 1000
+const kilobits = 8.0 / 1000 // the kilobits of a byte
 
 // rates returns the means of ends that were open for this time together.
 func (m *meter) rates(seconds float64) Rates {

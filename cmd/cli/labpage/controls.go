@@ -61,8 +61,7 @@ func (h *controls) aim(x, y float64, ok bool) {
 	h.x, h.y = x+aimAhead*h.heading[0], y+aimAhead*h.heading[1]
 }
 
-// aimAhead is how far ahead of the avatar keys aim, in world units.
-const aimAhead = 6
+const aimAhead = 6 // how far ahead of the avatar keys aim, in world units
 
 // Down reports whether a key is held.
 func (h *controls) Down(key string) bool { return slices.Contains(h.held, key) }

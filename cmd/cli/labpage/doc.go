@@ -2,15 +2,6 @@
 // the viewer changes. The viewer plays one of the players, sees the server's state as ghosts, and can cause a desync. The
 // matches are those of net/lab; the page's own files are in web.
 //
-//	s, err := page.New(page.Config{Addr: "127.0.0.1:0", Streams: labpage.Streams})
-//	if err != nil {
-//		return err
-//	}
-//	if err := labpage.Register(s, labpage.Config{Game: game, Strategies: strategies, Begin: labpage.Usual(7)}); err != nil {
-//		return err
-//	}
-//	return s.Serve(ctx)
-//
 // Each open page has its own matches, which end with it. Messages from the page are bounded, and malformed ones are
 // ignored. If the page is slow, pictures are dropped rather than queued.
 //

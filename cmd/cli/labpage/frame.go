@@ -6,21 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"tendon/cmd/cli/page"
 	"tendon/net/lab"
 	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
-
-// aspect is the width of a picture by its height.
-const aspect = 1.6
-
-// frame holds the canvases of a viewer.
-type frame struct {
-	picture, ghosts *page.Picture
-	ghost           *ghost
-}
 
 // panel is a match in a message with pictures: the picture, the ghosts and the newest shown press.
 type panel struct {
@@ -31,16 +21,16 @@ type panel struct {
 	Reading *lab.Reading    `json:"reading,omitempty"`
 }
 
-// picture returns the next message with pictures. It has readings too, if they are new to the page. readings is their
+// pictures returns the next message with pictures. It has readings too, if they are new to the page. readings is their
 // number.
-func (s *viewer) picture() (message map[string]any, readings uint64) {
+func (s *viewer) pictures() (message map[string]any, readings uint64) {
 	message = map[string]any{"k": "frame", "epoch": s.epoch, "at": s.live.Now() / time.Millisecond}
 	_, readings = s.live.Readings(0)
 	full := readings != s.sent
 	if full {
 		message["pace"], message["link"] = s.live.Pace(), s.live.Link()
 	}
-	f, draw, panels := &s.frame, s.config.Game.Screen.Draw, make([]panel, s.live.Len())
+	draw, panels := s.config.Game.Screen.Draw, make([]panel, s.live.Len())
 	for i := range panels {
 		p := &panels[i]
 		reading, _ := s.live.Readings(i)
@@ -52,16 +42,14 @@ func (s *viewer) picture() (message map[string]any, readings uint64) {
 		if view == nil {
 			continue
 		}
-		f.picture.Reset(aspect)
-		f.ghost.begin(f.picture)
-		draw(f.ghost, view)
-		p.Picture = f.picture.Append(nil)
-		f.ghosts.Reset(aspect)
-		f.ghost.beginGhosts(f.ghosts)
+		s.ghost.begin()
+		draw(s.ghost, view)
+		p.Picture = s.ghost.Append(nil)
+		s.ghost.beginGhosts()
 		if server := s.live.ServerView(i); server != nil {
-			draw(f.ghost, server)
+			draw(s.ghost, server)
 		}
-		p.Ghosts = f.ghosts.Append(nil)
+		p.Ghosts = s.ghost.Append(nil)
 	}
 	message["panels"] = panels
 	return message, readings

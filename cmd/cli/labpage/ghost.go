@@ -25,19 +25,22 @@ type ghost struct {
 
 var _ ecs.Canvas = (*ghost)(nil)
 
-func newGhost() *ghost { return &ghost{seen: map[string]int{}, dropped: page.NewPicture()} }
+func newGhost() *ghost { return &ghost{Picture: page.NewPicture(), seen: map[string]int{}, dropped: page.NewPicture()} }
 
-// begin begins the picture, which is recorded in p.
-func (g *ghost) begin(p *page.Picture) {
+const aspect = 1.6 // width of a picture by its height
+
+// begin begins the picture.
+func (g *ghost) begin() {
 	clear(g.seen)
-	g.Picture, g.server, g.placed = p, false, false
+	g.Reset(aspect)
+	g.server, g.placed = false, false
 }
 
-// beginGhosts begins the ghosts, which are recorded in p.
-func (g *ghost) beginGhosts(p *page.Picture) {
-	g.Picture, g.server = p, true
-	if g.placed {
-		p.Camera(g.camera[0], g.camera[1], g.camera[2])
+// beginGhosts begins the ghosts.
+func (g *ghost) beginGhosts() {
+	g.Reset(aspect)
+	if g.server = true; g.placed {
+		g.Picture.Camera(g.camera[0], g.camera[1], g.camera[2])
 	}
 }
 
@@ -67,8 +70,7 @@ func (g *ghost) pale(c ecs.Color) ecs.Color {
 	return ecs.Color{R: lighter(c.R), G: lighter(c.G), B: lighter(c.B), A: c.A}
 }
 
-// ghostLight is how far a ghost's colors are blended towards white, in percent.
-const ghostLight = 55
+const ghostLight = 55 // how far a ghost's colors are blended towards white, in percent
 
 // Camera sets the camera of the picture, which ghosts share.
 func (g *ghost) Camera(x, y, height float64) {
@@ -78,28 +80,24 @@ func (g *ghost) Camera(x, y, height float64) {
 	}
 }
 
-// Rectangle fills a rectangle.
 func (g *ghost) Rectangle(x, y, width, height float64, c ecs.Color) {
 	if g.paints('r', c, x, y, width, height) {
 		g.Picture.Rectangle(x, y, width, height, g.pale(c))
 	}
 }
 
-// Circle fills a circle.
 func (g *ghost) Circle(x, y, radius float64, c ecs.Color) {
 	if g.paints('c', c, x, y, radius) {
 		g.Picture.Circle(x, y, radius, g.pale(c))
 	}
 }
 
-// Line draws a line.
 func (g *ghost) Line(x0, y0, x1, y1, width float64, c ecs.Color) {
 	if g.paints('l', c, x0, y0, x1, y1, width) {
 		g.Picture.Line(x0, y0, x1, y1, width, g.pale(c))
 	}
 }
 
-// Polygon fills what the points enclose.
 func (g *ghost) Polygon(points []ecs.Point, c ecs.Color) {
 	var numbers []float64
 	for _, p := range points {

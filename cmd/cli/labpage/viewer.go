@@ -30,16 +30,14 @@ type viewer struct {
 	controls controls
 	press    uint64
 	manual   bool // the viewer plays
-	frame    frame
+	ghost    *ghost
 	sent     uint64 // number of the last readings that were sent
 }
 
-// frameRate is the most pictures per second.
-const frameRate = 30
+const frameRate = 30 // most pictures per second
 
 func newViewer(c Config, conn *page.Conn) *viewer {
-	return &viewer{config: c, conn: conn, last: time.Now(), want: c.Begin.clamped(&c),
-		frame: frame{picture: page.NewPicture(), ghosts: page.NewPicture(), ghost: newGhost()}}
+	return &viewer{config: c, conn: conn, last: time.Now(), want: c.Begin.clamped(&c), ghost: newGhost()}
 }
 
 // run serves the page until it is closed.
@@ -124,7 +122,7 @@ func (s *viewer) step(now time.Time) error {
 		s.fresh = true
 		return s.send(map[string]any{"k": "note", "text": broken(err)})
 	}
-	message, readings := s.picture()
+	message, readings := s.pictures()
 	text, err := json.Marshal(message)
 	if err != nil {
 		return err

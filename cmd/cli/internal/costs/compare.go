@@ -45,8 +45,7 @@ func CheckLoads(names []string, old, new *File) error {
 	return nil
 }
 
-// allRows is the confidence of all verdicts together.
-const allRows = 0.95
+const allRows = 0.95 // confidence of all verdicts together
 
 // Compare compares all rows of both sides: those of the new file, then those that only the old one has. speed is the time of
 // reference in the new file, divided by the old one; new costs are divided by it. A row is worse if its cost has grown by

@@ -102,11 +102,9 @@ func leaveRoom(p *plot.Plot) {
 	p.Y.Max += (p.Y.Max - p.Y.Min) * 0.35
 }
 
-// tinyPlot is the least height of a plot, so that zeros lie at its foot.
-const tinyPlot = 1e-3
+const tinyPlot = 1e-3 // least height of a plot, so that zeros lie at its foot
 
-// plotMargin is left free around a plot: names of bars reach further than their axis.
-const plotMargin = vg.Length(8)
+const plotMargin = vg.Length(8) // left free around a plot: names of bars reach further than their axis
 
 // Save writes a plot as PNG and as SVG.
 func Save(p *plot.Plot, width, height vg.Length, path string) error {

@@ -104,8 +104,7 @@ func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup
 	return c, nil
 }
 
-// turnsPerTick is into how many turns the bots of a tick are divided.
-const turnsPerTick = 8
+const turnsPerTick = 8 // into how many turns the bots of a tick are divided
 
 // play runs a frame of every bot per tick until the context is done.
 func (c *botGroup) play(ctx context.Context, a *app.App) {
