@@ -213,9 +213,9 @@ func (l *Ledger) Turn(f ecs.Tick) {
 
 // set copies another turn of the ledger.
 func (t *Turn) set(from *Turn) {
-	parts := t.Parts
+	parts := append(t.Parts[:0], from.Parts...)
 	*t = *from
-	t.Parts = append(parts[:0], from.Parts...)
+	t.Parts = parts
 }
 
 func (t *Turn) clear() {

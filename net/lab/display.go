@@ -18,9 +18,7 @@ type display struct {
 	limit   float64  // ms: see Config.cap
 	ahead   float64  // how long a frame waits to be judged, in seconds: the most that a picture may be ahead of the server
 	begun   float64  // server's time, in ticks, when measuring began
-	frames  []frame  // to be judged, oldest first
-	free    []frame  // for reuse
-	before  frame    // the frame judged last
+	frames  []frame  // first the one judged last, empty at first; then those to be judged, oldest first
 	judged  int      // frames
 	frozen  int      // frames since one that was not frozen
 	newest  ecs.Tick // the newest tick whose inputs were judged
@@ -52,11 +50,10 @@ const (
 
 // show adds the picture of a view. at is the server's time, shown the own timeline's.
 func (d *display) show(v *ecs.View, at, shown float64, players int) {
-	var f frame
-	if n := len(d.free); n > 0 {
-		f, d.free = d.free[n-1], d.free[:n-1]
-	}
-	f = frame{at: at, shown: shown, tick: v.Tick, inputs: f.inputs[:0], entities: f.entities[:0]}
+	n := len(d.frames)
+	d.frames = slices.Grow(d.frames, 1)[:n+1]
+	f := &d.frames[n] // the memory of an older frame
+	*f = frame{at: at, shown: shown, tick: v.Tick, inputs: f.inputs[:0], entities: f.entities[:0]}
 	for p := range players {
 		f.inputs = append(f.inputs, v.Sim.Image().Input(ecs.Player(p)))
 	}
@@ -64,19 +61,16 @@ func (d *display) show(v *ecs.View, at, shown float64, players int) {
 		f.entities = append(f.entities, shownEntity{e, vecOf(m.Pos), vecOf(m.Vel)})
 		return true
 	})
-	d.frames = append(d.frames, f)
 }
 
 // judge judges the frames around which the history is known.
 func (d *display) judge() {
-	done := 0
-	for done < len(d.frames) && float64(d.history.tick) >= d.frames[done].at+d.ahead*d.history.rate {
-		d.judgeFrame(&d.frames[done])
-		d.free = append(d.free, d.before)
-		d.before = d.frames[done]
-		done++
+	for n := len(d.frames); n > 1 && float64(d.history.tick) >= d.frames[1].at+d.ahead*d.history.rate; n-- {
+		d.judgeFrame(&d.frames[1])
+		old := d.frames[0]
+		copy(d.frames, d.frames[1:])
+		d.frames[n-1], d.frames = old, d.frames[:n-1]
 	}
-	d.frames = d.frames[:copy(d.frames, d.frames[done:])]
 }
 
 func (d *display) judgeFrame(f *frame) {
@@ -94,7 +88,7 @@ func (d *display) judgeFrame(f *frame) {
 	if f.shot != nil {
 		d.judgeShot(f)
 	}
-	moving, still, old := 0, 0, d.before.entities
+	moving, still, old := 0, 0, d.frames[0].entities
 	for i := range f.entities {
 		t := &f.entities[i]
 		for len(old) > 0 && old[0].entity.Row < t.entity.Row {

@@ -46,7 +46,7 @@ func (s *staged) extend(to ecs.Tick) {
 func stage(t *testing.T, way path) *staged {
 	t.Helper()
 	s := &staged{entity: ecs.Entity{Row: 2 << 20, Born: 1}, way: way}
-	s.display = display{samples: &samples{}, history: newHistory(60, 10), snap: 2, ahead: ahead}
+	s.display = display{samples: &samples{}, history: newHistory(60, 10), snap: 2, ahead: ahead, frames: make([]frame, 1)}
 	k := &track{first: 1}
 	s.history.tracks[s.entity] = k
 	if s.entity.Owner() != ecs.OwnedBy(1) {

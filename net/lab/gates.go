@@ -131,8 +131,6 @@ func Unjudged(r *Report) string {
 		return "the gates hold for players who follow a script, and bots played"
 	case r.Snap != usualSnap:
 		return fmt.Sprintf("the gates hold where snaps are jumps of more than %v, and they were of %v", usualSnap, r.Snap)
-	case r.Cap != milliseconds(usualCap):
-		return fmt.Sprintf("the gates hold for a cap of %v on views, and it was %v ms", usualCap, r.Cap)
 	}
 	return ""
 }

@@ -62,7 +62,7 @@ func (w *liveMatch) configure(c *client.Config) {
 func (w *liveMatch) replace(o Own) error {
 	p := w.own
 	w.settings, w.view, w.desync = o, nil, plantedDesync{}
-	p.display.frames, p.display.before = p.display.frames[:0], frame{}
+	p.display.frames = make([]frame, 1)
 	if err := p.Restart(); err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (s *shot) resolve(by *sight, f ecs.Tick) {
 // position of the player's own entity in that tick.
 func (p *player) shoot(now *image.Snapshot, stats *client.Stats) {
 	q, d, list := &p.shots, &p.display, p.inputs.list
-	if !q.due || now.Empty() || stats.Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
+	if !q.due || now.Empty() || stats.Strategy.Present <= p.last.Strategy.Present || len(d.frames) < 2 || len(list) == 0 {
 		return
 	}
 	q.due = false

@@ -25,7 +25,9 @@ type ghost struct {
 
 var _ ecs.Canvas = (*ghost)(nil)
 
-func newGhost() *ghost { return &ghost{Picture: page.NewPicture(), seen: map[string]int{}, dropped: page.NewPicture()} }
+func newGhost() *ghost {
+	return &ghost{Picture: page.NewPicture(), seen: map[string]int{}, dropped: page.NewPicture()}
+}
 
 const aspect = 1.6 // width of a picture by its height
 

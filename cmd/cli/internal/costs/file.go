@@ -77,6 +77,18 @@ func (f *File) Merge(played []Sides) {
 	}
 }
 
+// AddAllocs adds the allocations of another run of the same match, so the rows are the same.
+func (f *File) AddAllocs(counted Sides) {
+	for side, r := range f.Reports() {
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			if again := counted.Reports()[side].Row(row.Phase, row.System); again != nil {
+				row.Allocs, row.AllocBytes = again.Allocs, again.AllocBytes
+			}
+		}
+	}
+}
+
 // least replaces the slices of a report by those of another run of the same load where the other took less. The work is the
 // same, so additional time is the machine's. Self, Share and Busy change with the slices; the rest stays.
 func least(r, second *cost.Report) {

@@ -154,7 +154,11 @@ func (v *Verb) measure(a *app.App, c load.Config) (f *costs.File, err error) {
 	}
 	f.Merge(done)
 	if err == nil && v.Allocs {
-		err = v.count(c, f, step)
+		var counted costs.Sides
+		c.Allocs = true
+		if counted, err = v.once(c, &costs.File{}, step); err == nil {
+			f.AddAllocs(counted)
+		}
 	}
 	return f, err
 }
@@ -180,24 +184,6 @@ func (v *Verb) once(c load.Config, f *costs.File, step func(time.Duration) error
 	}
 	s.Server, s.Client = l.Reports()
 	return s, nil
-}
-
-// count plays the load again and adds the allocations to the rows. It is the same match, so the rows are the same.
-func (v *Verb) count(c load.Config, f *costs.File, step func(time.Duration) error) error {
-	c.Allocs = true
-	counted, err := v.once(c, &costs.File{}, step)
-	if err != nil {
-		return err
-	}
-	for side, r := range f.Reports() {
-		for i := range r.Rows {
-			row := &r.Rows[i]
-			if again := counted.Reports()[side].Row(row.Phase, row.System); again != nil {
-				row.Allocs, row.AllocBytes = again.Allocs, again.AllocBytes
-			}
-		}
-	}
-	return nil
 }
 
 // reference returns the duration of a constant piece of work in ns, the median of some times: the speed of the machine.
