@@ -187,8 +187,8 @@ func (l *Live) Readings(i int) (Reading, uint64) {
 // View returns player 0's view of match i, which is valid until the next call; nil while the client has no state.
 func (l *Live) View(i int) *ecs.View { return l.matches[i].view }
 
-// ServerView returns the server's state of match i as player 0 would see it without a network, interpolated from the tick
-// before to the last one; nil before the first tick.
+// ServerView returns the server's state of match i as player 0 would see it without a network; nil before the first tick. It
+// is interpolated from the tick before to the last one.
 func (l *Live) ServerView(i int) *ecs.View {
 	w := l.matches[i]
 	now, ok := w.states.At(w.history.tick)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// report fills in what was measured in that time.
+// report fills in the measurements of the last time.
 func (m *match) report(r *Result, time time.Duration) {
 	c, n, s, seconds := m.config, float64(m.measured), &m.samples, time.Seconds()
 	minutes, due := time.Minutes()*n, seconds*float64(c.Game.TickRate)

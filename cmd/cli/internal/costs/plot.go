@@ -5,19 +5,17 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gonum.org/v1/plot/vg"
-
 	"tendon/cmd/cli/internal/plots"
 	"tendon/net/cost"
 )
 
 const (
-	costWidth  = vg.Length(620)
+	costWidth  = 620 // points
 	linesDrawn = 6
 )
 
-// Plot writes two plots for each side, as PNG and SVG: the costs of phases and systems, with resimulation as a part of each,
-// and those of the most expensive rows over time.
+// Plot writes two plots for each side, as PNG and SVG. One has the costs of phases and systems, with resimulation as a part of
+// each. The other has the most expensive rows over time.
 func Plot(f *File, dir string) error {
 	for _, r := range f.Reports() {
 		parts := []plots.Series{{Name: "engine", Colour: 6}, {Name: "system"}, {Name: "system, resimulated", Colour: 1}}
@@ -30,13 +28,6 @@ func Plot(f *File, dir string) error {
 				parts[i].Values = append(parts[i].Values, float64(g.self[i])/1e3/float64(max(r.Turns, 1)))
 			}
 		}
-		p, err := plots.Bars(r.Name+": costs of a turn", "µs per turn, without nested sections", names, parts, true)
-		if err != nil {
-			return err
-		}
-		if err := plots.Save(p, costWidth, vg.Points(110+16*float64(len(names))), filepath.Join(dir, r.Name)); err != nil {
-			return err
-		}
 		rows := slices.Clone(r.Rows)
 		slices.SortStableFunc(rows, func(a, b cost.Row) int { return cmp.Compare(b.Self, a.Self) })
 		var lines []plots.Series
@@ -48,10 +39,11 @@ func Plot(f *File, dir string) error {
 				lines[i].Values = append(lines[i].Values, ns/1e3)
 			}
 		}
-		if p, err = plots.Lines(r.Name+": most expensive over time", "s", "µs per turn", step/2, step, lines); err != nil {
-			return err
-		}
-		if err := plots.Save(p, costWidth, vg.Points(300), filepath.Join(dir, r.Name+"-time")); err != nil {
+		bars := plots.Plot{Path: filepath.Join(dir, r.Name), Width: costWidth, Height: 110 + 16*float64(len(names)),
+			Title: r.Name + ": costs of a turn", X: "µs per turn, without nested sections"}
+		over := plots.Plot{Path: filepath.Join(dir, r.Name+"-time"), Width: costWidth, Height: 300,
+			Title: r.Name + ": most expensive over time", X: "s", Y: "µs per turn"}
+		if err := cmp.Or(bars.Bars(names, parts, true), over.Lines(step/2, step, lines)); err != nil {
 			return err
 		}
 	}

@@ -25,10 +25,17 @@ type Series struct {
 	Values []float64
 }
 
-// newPlot returns an empty plot in the style of all plots.
-func newPlot(title string) *plot.Plot {
+// Plot is a plot that Lines or Bars draws and writes as PNG and as SVG.
+type Plot struct {
+	Path          string  // without the suffix
+	Width, Height float64 // in points
+	Title, X, Y   string
+}
+
+// start returns an empty plot in the style of all plots.
+func (s Plot) start() *plot.Plot {
 	p := plot.New()
-	p.Title.Text = title
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = s.Title, s.X, s.Y
 	p.Legend.Top = true
 	p.Legend.Padding = vg.Points(2)
 	p.Title.Padding = vg.Points(6)
@@ -36,43 +43,42 @@ func newPlot(title string) *plot.Plot {
 	return p
 }
 
-// Lines returns a plot of values at the moments first, first + step and so on. Empty series are left out.
-func Lines(title, x, y string, first, step float64, series []Series) (*plot.Plot, error) {
-	p := newPlot(title)
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	for _, s := range series {
-		if len(s.Values) == 0 {
+// Lines draws values at the moments first, first + step and so on. Empty series are left out.
+func (s Plot) Lines(first, step float64, series []Series) error {
+	p := s.start()
+	for _, x := range series {
+		if len(x.Values) == 0 {
 			continue
 		}
-		points := make(plotter.XYs, len(s.Values))
-		for i, v := range s.Values {
+		points := make(plotter.XYs, len(x.Values))
+		for i, v := range x.Values {
 			points[i] = plotter.XY{X: first + step*float64(i), Y: v}
 		}
 		line, err := plotter.NewLine(points)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		line.Color, line.Width = colours[s.Colour%len(colours)], vg.Points(1.5)
+		line.Color, line.Width = colours[x.Colour%len(colours)], vg.Points(1.5)
 		p.Add(line)
-		p.Legend.Add(s.Name, line)
+		p.Legend.Add(x.Name, line)
 	}
 	leaveRoom(p)
-	return p, nil
+	return s.save(p)
 }
 
-// Bars returns a plot with the values of all series for each of the names: side by side, or stacked in one horizontal bar, the
-// first name at the bottom.
-func Bars(title, unit string, names []string, series []Series, stacked bool) (*plot.Plot, error) {
-	p, width, below := newPlot(title), vg.Points(44/float64(max(len(series), 1))), (*plotter.BarChart)(nil)
+// Bars draws the values of all series for each of the names: side by side, or stacked in one horizontal bar. The first name is
+// then at the bottom.
+func (s Plot) Bars(names []string, series []Series, stacked bool) error {
+	p, width, below := s.start(), vg.Points(44/float64(max(len(series), 1))), (*plotter.BarChart)(nil)
 	if stacked {
 		width = vg.Points(10)
 	}
-	for i, s := range series {
-		bars, err := plotter.NewBarChart(plotter.Values(s.Values), width)
+	for i, x := range series {
+		bars, err := plotter.NewBarChart(plotter.Values(x.Values), width)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		bars.Color, bars.LineStyle.Width, bars.Horizontal = colours[s.Colour%len(colours)], 0, stacked
+		bars.Color, bars.LineStyle.Width, bars.Horizontal = colours[x.Colour%len(colours)], 0, stacked
 		switch {
 		case !stacked:
 			bars.Offset = width * vg.Length(float64(i)-float64(len(series)-1)/2)
@@ -81,18 +87,17 @@ func Bars(title, unit string, names []string, series []Series, stacked bool) (*p
 		}
 		below = bars
 		p.Add(bars)
-		p.Legend.Add(s.Name, bars)
+		p.Legend.Add(x.Name, bars)
 	}
 	if stacked {
-		p.X.Label.Text, p.Legend.Top = unit, false
+		p.Legend.Top = false
 		p.NominalY(names...)
-		return p, nil
+		return s.save(p)
 	}
-	p.Y.Label.Text = unit
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
 	leaveRoom(p)
-	return p, nil
+	return s.save(p)
 }
 
 // leaveRoom puts the legend above the plotted values.
@@ -106,10 +111,9 @@ const tinyPlot = 1e-3 // least height of a plot, so that zeros lie at its foot
 
 const plotMargin = vg.Length(8) // left free around a plot: names of bars reach further than their axis
 
-// Save writes a plot as PNG and as SVG.
-func Save(p *plot.Plot, width, height vg.Length, path string) error {
+func (s Plot) save(p *plot.Plot) error {
 	for _, kind := range []string{"png", "svg"} {
-		canvas, err := draw.NewFormattedCanvas(width, height, kind)
+		canvas, err := draw.NewFormattedCanvas(vg.Points(s.Width), vg.Points(s.Height), kind)
 		if err != nil {
 			return err
 		}
@@ -121,7 +125,7 @@ func Save(p *plot.Plot, width, height vg.Length, path string) error {
 		if _, err := canvas.WriteTo(&file); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path+"."+kind, file.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(s.Path+"."+kind, file.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}

@@ -5,9 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-
 	"tendon/cmd/cli/internal/plots"
 	"tendon/net/lab"
 )
@@ -67,27 +64,27 @@ func plotLab(r *lab.Report, dir string) error {
 		return list
 	}
 	// Plots are wide enough for so many groups.
-	save := func(p *plot.Plot, err error, groups int, file string) error {
-		if err != nil {
-			return err
-		}
-		return plots.Save(p, vg.Points(160+64*float64(max(groups, 3))), vg.Points(260), filepath.Join(dir, file))
+	at := func(file string, groups int) plots.Plot {
+		return plots.Plot{Path: filepath.Join(dir, file), Width: 160 + 64*float64(max(groups, 3)), Height: 260}
 	}
 	for _, b := range labBars[:len(labBars)*min(len(nets), 1)] {
-		p, err := plots.Bars(b.title, b.unit, nets, series(nets, func(r *lab.Result) []float64 { return []float64{b.value(r)} }), false)
-		if err := save(p, err, len(nets), b.file); err != nil {
+		p := at(b.file, len(nets))
+		p.Title, p.Y = b.title, b.unit
+		if err := p.Bars(nets, series(nets, func(r *lab.Result) []float64 { return []float64{b.value(r)} }), false); err != nil {
 			return err
 		}
 	}
 	for _, l := range labLines {
 		for _, net := range nets {
-			p, err := plots.Lines(l.title+", "+net, "s", l.unit, 0, 1, series([]string{net}, func(r *lab.Result) (values []float64) {
+			p := at(l.file+"-"+net, 4)
+			p.Title, p.X, p.Y = l.title+", "+net, "s", l.unit
+			err := p.Lines(0, 1, series([]string{net}, func(r *lab.Result) (values []float64) {
 				for i := range r.Timeline {
 					values = append(values, l.value(&r.Timeline[i]))
 				}
 				return values
 			}))
-			if err := save(p, err, 4, l.file+"-"+net); err != nil {
+			if err != nil {
 				return err
 			}
 		}
