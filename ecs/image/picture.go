@@ -12,9 +12,8 @@ import (
 // reference of the picture's. Pages with rows that were blended, hidden or written by the game are marked, and the next
 // Show copies them again.
 type Picture struct {
-	image  *Image  // the copies
-	source *Image  // the image whose pages were copied
-	alpha  float64 // in [0, 1]
+	image  *Image // the copies
+	source *Image // the image whose pages were copied
 }
 
 // NewPicture returns a picture that shows nothing. im belongs to it from then on.
@@ -42,18 +41,17 @@ func (p *Picture) Show(s Shown, alpha float64) {
 	for _, of := range [...]*Snapshot{s.Prev, s.Cur, s.Confirmed, s.Remote} {
 		p.mustShow(of)
 	}
-	p.alpha = min(max(alpha, 0), 1)
+	alpha = min(max(alpha, 0), 1)
 	if p.copyPages(&s) {
 		p.image.structure.changes++
 	}
 	for i := range p.image.columns {
 		c := &p.image.columns[i]
-		role := &c.roles
 		switch {
-		case role.confirmedOnly:
+		case c.roles.confirmedOnly:
 			p.hideUnconfirmed(c, &s)
-		case role.lerp != nil && !s.Prev.Empty() && p.alpha < 1:
-			p.blend(c, &s)
+		case c.roles.lerp != nil && !s.Prev.Empty() && alpha < 1:
+			p.blend(c, &s, alpha)
 		}
 	}
 	p.image.dirty = p.image.dirty[:0]
@@ -149,7 +147,7 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 
 // blend interpolates the own rows of a column whose entity is in both states with the component. Pages that both share are
 // equal.
-func (p *Picture) blend(c *Column, s *Shown) {
+func (p *Picture) blend(c *Column, s *Shown, alpha float64) {
 	identity := p.image.Identity()
 	for d := range apart(s.Prev, s.Cur, s.Cur.image.storesFrom(c.index)[:2*len(c.regions)]) {
 		if d.isBits {
@@ -162,7 +160,7 @@ func (p *Picture) blend(c *Column, s *Shown) {
 			for ; set != 0; set &= set - 1 {
 				row := k*BlockRows + uint32(bits.TrailingZeros64(set))
 				if *(*Entity)(identity.rowOf(visible, row)) == *(*Entity)(s.Prev.row(identity, o, row)) {
-					c.roles.lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
+					c.roles.lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), alpha)
 					p.image.mark(r.data.pages[d.index])
 				}
 			}

@@ -6,7 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"unsafe"
+
+	"tendon/ecs/fixed"
 )
 
 // Schema describes the state of a game: its columns in their order, its input, its events and its number of players. It
@@ -134,4 +138,227 @@ func (s *Schema) Portable() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Declaration describes a component, resource, event or input without its Go type. Package ecs makes one for each, and it
+// never changes afterwards. A type that is not plain data is reported by Schema.Check.
+type Declaration struct {
+	kind         string // "component", "resource", "event" or "input"
+	name         string
+	id           int // position among the declarations of the process; never part of a state
+	layout       *layout
+	err          error
+	roles        roles // of a component
+	irreversible bool  // of an event
+}
+
+// declarations counts the declarations of the process.
+var declarations int
+
+func declare[T any](kind, name string) *Declaration {
+	d := &Declaration{kind: kind, name: name, id: declarations}
+	declarations++
+	d.layout, d.err = layoutOf(kind, name, reflect.TypeFor[T]())
+	return d
+}
+
+// DeclareComponent describes a component of type T.
+func DeclareComponent[T any](name string, r Roles[T]) *Declaration {
+	d := declare[T]("component", name)
+	d.roles = r.erase()
+	return d
+}
+
+// DeclareResource describes a resource of type T.
+func DeclareResource[T any](name string) *Declaration { return declare[T]("resource", name) }
+
+// DeclareEvent describes an event of type T. An irreversible event is shown only when its tick is confirmed.
+func DeclareEvent[T any](name string, irreversible bool) *Declaration {
+	d := declare[T]("event", name)
+	d.irreversible = irreversible
+	return d
+}
+
+// Name returns the declared name.
+func (d *Declaration) Name() string { return d.name }
+
+// Irreversible reports whether an event is shown only when its tick is confirmed.
+func (d *Declaration) Irreversible() bool { return d.irreversible }
+
+// Scrub zeroes the padding of a value.
+func (d *Declaration) Scrub(value []byte) { d.layout.scrub(value) }
+
+// Scalars describes the scalars of the component or resource, in the order of Snapshot.AppendScalars.
+func (d *Declaration) Scalars() (list []Scalar) {
+	for i := range d.layout.fields {
+		s := &d.layout.fields[i]
+		isPattern := s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64
+		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern})
+	}
+	if d.roles.setMotion == nil {
+		return list
+	}
+	var first, values []uint64
+	for i, m := range probes {
+		row := make([]uint64, (d.layout.size+7)/8+1)
+		d.roles.setMotion(unsafe.Pointer(&row[0]), m)
+		if values = d.layout.appendScalars(values[:0], unsafe.Pointer(&row[0])); i == 0 {
+			first = append(first, values...)
+		}
+		for k := range list {
+			list[k].Place = list[k].Place || values[k] != first[k]
+		}
+	}
+	return list
+}
+
+// probes are motions that have no number in common: a scalar that differs between them is part of the motion.
+var probes = [...]Motion{
+	{},
+	{Pos: fixed.Vec3{X: 3 * fixed.One, Y: 5 * fixed.One, Z: 7 * fixed.One}, Vel: fixed.Vec3{X: 11 * fixed.One, Y: 13 * fixed.One, Z: 17 * fixed.One}},
+	{Pos: fixed.Vec3{X: -19 * fixed.One, Y: -23 * fixed.One, Z: 29 * fixed.One}, Vel: fixed.Vec3{X: -31 * fixed.One, Y: 37 * fixed.One, Z: -41 * fixed.One}},
+}
+
+// Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in which no
+// component has it, and names the role. Roles are not part of the fingerprint of a game (Schema.Describe).
+type Roles[T any] struct {
+	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
+	Lerp func(a, b T, t float64) T
+	// Motion reads position (world units) and velocity (world units per second).
+	Motion func(*T) Motion
+	// SetMotion stores position and velocity.
+	SetMotion func(*T, Motion)
+	// Quantise rounds a value to the resolution of the wire. It must not change a value that it has rounded. At the end of
+	// a tick World.Step applies it to the rows that were written, before fields are rounded to their steps.
+	Quantise func(*T)
+	// Tolerance is δ, the largest difference in position, in world units, of a correct prediction. 0 requires equal
+	// positions.
+	Tolerance fixed.Num
+	// Bounds returns the radius in which the entity can be hit, in world units, around Motion's position.
+	Bounds func(*T) fixed.Num
+	// Priority is the weight of entities with the component when a byte budget is short. An entity of priority 4 is sent
+	// four times as often as one of 1, and every entity at least once a second. The largest of an entity's components
+	// counts. 0 means 1. It must not be negative.
+	Priority float32
+	// ConfirmedOnly components are shown with their values in the last confirmed tick, never predicted.
+	ConfirmedOnly bool
+}
+
+// Motion is a position and a velocity in three dimensions, in world units and world units per second.
+type Motion struct {
+	Pos, Vel fixed.Vec3
+}
+
+// roles is Roles without the type parameter.
+type roles struct {
+	lerp          func(dst, a, b unsafe.Pointer, t float64)
+	motion        func(unsafe.Pointer) Motion
+	bounds        func(unsafe.Pointer) fixed.Num
+	setMotion     func(unsafe.Pointer, Motion)
+	quantise      func(unsafe.Pointer)
+	tolerance     fixed.Num
+	priority      float32
+	confirmedOnly bool
+}
+
+func (r Roles[T]) erase() roles {
+	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly}
+	if r.Lerp != nil {
+		e.lerp = func(dst, a, b unsafe.Pointer, t float64) { *(*T)(dst) = r.Lerp(*(*T)(a), *(*T)(b), t) }
+	}
+	if r.Motion != nil {
+		e.motion = func(p unsafe.Pointer) Motion { return r.Motion((*T)(p)) }
+	}
+	if r.Bounds != nil {
+		e.bounds = func(p unsafe.Pointer) fixed.Num { return r.Bounds((*T)(p)) }
+	}
+	if r.SetMotion != nil {
+		e.setMotion = func(p unsafe.Pointer, m Motion) { r.SetMotion((*T)(p), m) }
+	}
+	if r.Quantise != nil {
+		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
+	}
+	return e
+}
+
+// InputType describes a game's input without its Go type.
+type InputType struct {
+	declaration *Declaration
+	bits        InputBytes // those that an input can have
+	predict     func(last InputBytes) InputBytes
+	mergeLate   func(late, next InputBytes) InputBytes
+}
+
+// DeclareInput describes an input of type T. predict and mergeLate replace the rules for fields tagged `tendon:"press"`.
+// Both are optional.
+func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(late, next InputBytes) InputBytes) *InputType {
+	t := reflect.TypeFor[T]()
+	in := &InputType{declaration: declare[T]("input", t.Name()), predict: predict, mergeLate: mergeLate}
+	d := in.declaration
+	if d.err == nil && d.layout.size > MaxInputBytes {
+		d.err = refusal("input", t.Name(), t, "", fmt.Sprintf("is %d bytes; an input has at most %d, use an order for larger data", d.layout.size, MaxInputBytes))
+	}
+	if d.err == nil {
+		for i := range in.bits {
+			in.bits[i] = 0xff
+		}
+		in.bits = in.Clean(in.bits)
+	}
+	if in.predict == nil {
+		in.predict = in.clearPresses
+	}
+	if in.mergeLate == nil {
+		in.mergeLate = in.mergePresses
+	}
+	return in
+}
+
+// Size returns the bytes of an input that can differ from zero, at most MaxInputBytes. A wire or a recording carries no
+// more.
+func (t *InputType) Size() int { return int(t.declaration.layout.size) }
+
+// Clean returns an input without bytes that no Go program could have stored: padding and bytes after the type are zero, and
+// booleans other than 0 are 1. Every input that comes from a wire or a file passes through it.
+func (t *InputType) Clean(in InputBytes) InputBytes {
+	clear(in[t.declaration.layout.size:])
+	t.declaration.layout.scrub(in[:])
+	for _, b := range t.declaration.layout.bools {
+		o := t.declaration.layout.fields[b].offset
+		in[o] = min(in[o], 1)
+	}
+	return in
+}
+
+// Valid reports whether Clean leaves an input as it is.
+func (t *InputType) Valid(in InputBytes) bool {
+	var more uint64
+	for i := 0; i < len(in); i += 8 {
+		more |= binary.LittleEndian.Uint64(in[i:]) &^ binary.LittleEndian.Uint64(t.bits[i:])
+	}
+	return more == 0
+}
+
+// Predict returns the predicted input of the tick after the one in which the player's input was last.
+func (t *InputType) Predict(last InputBytes) InputBytes { return t.predict(last) }
+
+// MergeLate returns next with the presses of an input that arrived after its own tick.
+func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.mergeLate(late, next) }
+
+// Describe returns the fields of a packed input.
+func (t *InputType) Describe(in InputBytes) []FieldValue {
+	return t.declaration.layout.values(in[:t.declaration.layout.size])
+}
+
+func (t *InputType) clearPresses(b InputBytes) InputBytes {
+	for _, o := range t.declaration.layout.presses {
+		b[o] = 0
+	}
+	return b
+}
+
+func (t *InputType) mergePresses(late, next InputBytes) InputBytes {
+	for _, o := range t.declaration.layout.presses {
+		next[o] |= late[o]
+	}
+	return next
 }
