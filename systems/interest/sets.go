@@ -91,12 +91,10 @@ const (
 
 // Counts are totals since New, except Members, which is the present value.
 type Counts struct {
-	Enters     uint64
-	Leaves     uint64 // with removed markers
-	Compared   uint64 // pairs that were compared, without those of the hot list
-	Rechecked  uint64 // pairs of the hot list that were compared; 0 for a grid
-	Members    int    // markers in all sets
-	LargestSet int    // markers in the largest set since New
+	Enters    uint64
+	Compared  uint64 // pairs that were compared, without those of the hot list
+	Rechecked uint64 // pairs of the hot list that were compared; 0 for a grid
+	Members   int    // markers in all sets
 }
 
 // New returns empty sets. It fails for a Config that is out of bounds.
@@ -204,9 +202,7 @@ func (s *Sets) leave(w int) {
 		}
 		kept = append(kept, m)
 	}
-	left := len(at.members) - len(kept)
-	s.counts.Leaves += uint64(left)
-	s.counts.Members -= left
+	s.counts.Members -= len(at.members) - len(kept)
 	at.members = kept
 }
 
@@ -221,7 +217,6 @@ func (s *Sets) enter() {
 		}
 		at := &s.watchers[w]
 		at.members = merge(at.members, rest[:n])
-		s.counts.LargestSet = max(s.counts.LargestSet, len(at.members))
 		for _, pair := range rest[:n] {
 			s.record(int(w), uint32(pair), Enter)
 		}

@@ -102,13 +102,7 @@ func (r Record) Against(a Anchor) (relative Record, ok bool) {
 	d := r.Pos.Sub(a.Pos)
 	fits := a.Number != 0 && a.Number <= MaxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
 		steps(d.Z, compactBits) == 0 && steps(r.Vel.Z, compactBits) == 0
-	for _, n := range [...]fixed.Num{d.X, d.Y} {
-		fits = fits && n.Abs() <= maxOffset
-	}
-	for _, n := range [...]fixed.Num{r.Vel.X, r.Vel.Y} {
-		fits = fits && n.Abs() < 16*fixed.One
-	}
-	if !fits {
+	if !fits || max(d.X.Abs(), d.Y.Abs()) > maxOffset || max(r.Vel.X.Abs(), r.Vel.Y.Abs()) >= 16*fixed.One {
 		return r, false
 	}
 	r.Anchor, r.Pos, r.Vel.Z = a.Number, fixed.Vec3{X: d.X, Y: d.Y}, 0

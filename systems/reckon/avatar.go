@@ -1,6 +1,7 @@
 package reckon
 
 import (
+	"iter"
 	"slices"
 
 	"tendon/ecs"
@@ -41,16 +42,25 @@ func (s *Server) updateAvatars() {
 	for i := range s.avatars {
 		s.avatars[i].seen = false
 	}
-	for e := range s.steered.All(s.World()) {
-		p := e.A.Player
-		if int(p) >= len(s.Seats) || e.Entity().Owner() != ecs.OwnedBy(p) {
-			continue
-		}
-		if m, ok := s.World().Image().Motion(e.Entity()); ok {
-			s.updateAvatar(e.Entity(), p, m)
+	for e, p := range avatarsIn(s.World(), s.steered) {
+		if int(p) < len(s.Seats) {
+			m, _ := s.World().Image().Motion(e)
+			s.updateAvatar(e, p, m)
 		}
 	}
 	s.avatars = slices.DeleteFunc(s.avatars, func(a avatar) bool { return !a.seen })
+}
+
+// avatarsIn yields the avatars in a world with their players.
+func avatarsIn(w *ecs.World, steered *ecs.Query1[ecs.Seat, ecs.Seat]) iter.Seq2[ecs.Entity, ecs.Player] {
+	return func(yield func(ecs.Entity, ecs.Player) bool) {
+		for row := range steered.All(w) {
+			e, p := row.Entity(), row.A.Player
+			if _, placed := w.Image().Motion(e); placed && e.Owner() == ecs.OwnedBy(p) && !yield(e, p) {
+				return
+			}
+		}
+	}
 }
 
 // updateAvatar takes the motion of an avatar in the state.
@@ -153,7 +163,7 @@ func (s *Server) placeAvatars() {
 			continue
 		}
 		from := len(s.scratch.payloads)
-		s.scratch.payloads = image.AppendPlacement(s.scratch.payloads, image.Placement{Motion: m, Within: s.settings.Jump})
+		s.scratch.payloads = image.AppendPlacement(s.scratch.payloads, image.Placement{Motion: m, Within: s.settings.jump})
 		payload := s.scratch.payloads[from:len(s.scratch.payloads):len(s.scratch.payloads)]
 		s.Step.Orders = append(s.Step.Orders, image.Order{Kind: image.OrderMotion, Player: a.player, Entity: a.entity, Payload: payload})
 	}

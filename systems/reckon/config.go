@@ -29,10 +29,6 @@ type Config struct {
 	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
 	// too, avatars may move freely.
 	MaxSpeed fixed.Num
-	// Jump is the largest distance that systems move an avatar in one tick without a correction of its client, in world
-	// units, in [0, 10000]; 0: half a second at MaxSpeed, at least 2. A respawn must be farther, a push out of a wall nearer.
-	// A client whose own systems make such a jump waits for the server's. Both sides must have the same.
-	Jump fixed.Num
 	// Assumed replaces the clock exchange: every record counts as this old when it arrives, in [0, 3 s]. Extrapolation is
 	// then wrong by the speed times the difference to the real delay. 0: clocks are exchanged.
 	Assumed systems.Time
@@ -40,6 +36,11 @@ type Config struct {
 	Records motion.SendConfig
 	// Remotes is how remote entities are shown. Its rules are those of the game.
 	Remotes motion.RemoteConfig
+
+	// jump is the largest distance that systems move an avatar in one tick without a correction of its client: half a second at
+	// MaxSpeed, at least 2 world units. A respawn must be farther, a push out of a wall nearer. A client whose own systems make
+	// such a jump waits for the server's.
+	jump fixed.Num
 }
 
 // Strategy is dead reckoning with the defaults.
@@ -61,7 +62,6 @@ func New(c Config) systems.Strategy {
 const (
 	maxStateRate = 60
 	maxInterest  = fixed.One << 29
-	maxJump      = 10_000 * fixed.One
 	leastJump    = 2 * fixed.One
 	maxAssumed   = 3 * systems.Second
 )
@@ -73,7 +73,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.MoveLimit)
 		c.Remotes.Rules, c.Remotes.Blocked = motion.Rules{Gravity: g.Gravity, Floor: g.Floor}, g.Blocked
 	}
-	c.Jump = cmp.Or(c.Jump, max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2))
+	c.jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)
 	switch {
 	case c.StateRate < 1 || c.StateRate > maxStateRate:
 		return c, fmt.Errorf("reckon: Config.StateRate is %d, want [1, %d]", c.StateRate, maxStateRate)
@@ -81,8 +81,6 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 		return c, fmt.Errorf("reckon: Config.Interest is %v, want [0, %v]", c.Interest, maxInterest)
 	case c.MaxSpeed < 0 || c.MaxSpeed > motion.MaxVelocity:
 		return c, fmt.Errorf("reckon: Config.MaxSpeed is %v, want [0, 32768]", c.MaxSpeed)
-	case c.Jump < 0 || c.Jump > maxJump+motion.MaxVelocity:
-		return c, fmt.Errorf("reckon: Config.Jump is %v, want [0, 10000]", c.Jump)
 	case c.Assumed < 0 || c.Assumed > maxAssumed:
 		return c, fmt.Errorf("reckon: Config.Assumed is %d ns, want [0, 3 s]", c.Assumed)
 	}

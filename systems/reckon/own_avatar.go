@@ -40,7 +40,7 @@ func (c *Client) hold(before []ecs.Motion) {
 	}
 	for i := range c.avatars {
 		p := &c.avatars[i]
-		if m, ok := c.World().Image().Motion(p.entity); ok && p.placed && m.Pos.Sub(before[i].Pos).Len() > c.limits.Jump {
+		if m, ok := c.World().Image().Motion(p.entity); ok && p.placed && m.Pos.Sub(before[i].Pos).Len() > c.limits.jump {
 			c.World().Image().SetMotion(p.entity, ecs.Motion{Pos: before[i].Pos})
 		}
 	}
@@ -110,20 +110,17 @@ func (c *Client) findAvatars() {
 	for i := range c.avatars {
 		c.avatars[i].seen = false
 	}
-	for e := range c.steered.All(c.World()) {
-		if e.A.Player != player || e.Entity().Owner() != ecs.OwnedBy(player) {
+	for e, p := range avatarsIn(c.World(), c.steered) {
+		if p != player {
 			continue
 		}
-		if _, ok := c.World().Image().Motion(e.Entity()); !ok {
-			continue
+		own := c.avatar(e)
+		if own == nil {
+			own = c.addAvatar(e)
 		}
-		p := c.avatar(e.Entity())
-		if p == nil {
-			if p = c.addAvatar(e.Entity()); p == nil {
-				continue
-			}
+		if own != nil {
+			own.seen = true
 		}
-		p.seen = true
 	}
 	c.avatars = slices.DeleteFunc(c.avatars, func(p ownAvatar) bool {
 		if !p.seen {

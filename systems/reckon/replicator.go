@@ -38,7 +38,7 @@ type tracked struct {
 	usable bool       // the anchor can be used
 	since  ecs.Tick   // when the anchor was set
 	moved  ecs.Tick   // last tick in which it moved, 0 for none
-	jumped ecs.Tick   // last tick in which it moved farther than Config.Jump
+	jumped ecs.Tick   // last tick in which it moved farther than Config.jump
 }
 
 // selected is a record to send. Its absolute form is bytes[from:middle], and the one relative to the anchor, if there is
@@ -89,7 +89,7 @@ func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motio
 		*t = tracked{entity: e, anchor: t.anchor, policy: t.policy}
 	} else {
 		moved = moved || m != t.motion
-		if m.Pos.Sub(t.motion.Pos).Len() > s.settings.Jump {
+		if m.Pos.Sub(t.motion.Pos).Len() > s.settings.jump {
 			t.jumped = s.Done()
 		}
 	}

@@ -38,7 +38,6 @@ type Sender struct {
 // SenderStats counts events since NewSender.
 type SenderStats struct {
 	Updates   uint64   // entities that were sent
-	Whole     uint64   // of Updates: without a baseline
 	Oversized uint64   // times that an item did not fit into a delta of its own
 	Acked     ecs.Tick // newest acknowledged tick
 	// Longest is the longest wait of an entity, in ticks since the last delta before which it was not due. Entities that

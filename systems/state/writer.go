@@ -291,15 +291,10 @@ func (w *writer) writeEntities() {
 	}
 	e.end(listEntities)
 	w.short = w.short || len(w.chosen) < len(w.due)
-	whole := 0
 	for _, c := range w.chosen {
-		if c.way == asWhole {
-			whole++
-		}
 		s.note(w.delta, c.item)
 	}
 	s.stats.Updates += uint64(len(w.chosen))
-	s.stats.Whole += uint64(whole)
 }
 
 // choose sets chosen to as many of the first entities as are expected to fit, at least one if there is one. It returns due,

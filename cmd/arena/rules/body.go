@@ -144,12 +144,10 @@ func (s *Scene) slide(b *Body, by fixed.Vec2) {
 	}
 }
 
-// nearest returns the point of the box's floor plan nearest to p.
 func (x *Box) nearest(p fixed.Vec2) fixed.Vec2 {
 	return fixed.Vec2{X: p.X.Clamp(x.Min.X, x.Max.X), Y: p.Y.Clamp(x.Min.Y, x.Max.Y)}
 }
 
-// overlaps reports whether a circle overlaps the box's floor plan.
 func (x *Box) overlaps(middle fixed.Vec2, radius fixed.Num) bool {
 	if middle.X+radius <= x.Min.X || middle.X-radius >= x.Max.X || middle.Y+radius <= x.Min.Y || middle.Y-radius >= x.Max.Y {
 		return false

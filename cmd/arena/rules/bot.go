@@ -52,7 +52,6 @@ func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
 	return pad.Pack(in)
 }
 
-// look finds the foe.
 func (m *botTurn) look() {
 	m.foeDist = fixed.Max
 	for _, t := range m.s.All() {
@@ -142,7 +141,6 @@ func (m *botTurn) shoot(in Pad) Pad {
 	return in.WithPoint(at)
 }
 
-// dodge gets out of the way of a rocket that is coming.
 func (m *botTurn) dodge(in Pad) Pad {
 	for e := range rockets.All(m.w) {
 		to := flat(m.body.Pos.Sub(e.A.Pos))

@@ -44,7 +44,6 @@ const (
 	wallShift   = 0.17 // the same for walls, which would hide too much otherwise
 )
 
-// draw paints a view.
 func draw(c ecs.Canvas, v *ecs.View) {
 	p := pictureOf(v)
 	p.dropOld(moment(v))
@@ -159,7 +158,6 @@ func paintRing(c ecs.Canvas, x, y, inner, outer float64, color ecs.Color) {
 	c.Polygon(points[:], color)
 }
 
-// color returns the colour of a health bar.
 func (h *Health) color() ecs.Color {
 	if h.HP <= lowHP {
 		return bad
@@ -174,7 +172,6 @@ func paintKit(c ecs.Canvas, x, y, size float64) {
 	c.Rectangle(x+0.15*size, y+0.4*size, 0.7*size, 0.2*size, bad)
 }
 
-// paintFire draws tracers, rockets and blasts.
 func paintFire(c ecs.Canvas, v *ecs.View) {
 	now := moment(v)
 	for e := range gunners.All(v.Sim) {
@@ -211,7 +208,6 @@ func paintFire(c ecs.Canvas, v *ecs.View) {
 	}
 }
 
-// paintEffects draws sparks and notes.
 func paintEffects(c ecs.Canvas, p *Picture, now float64) {
 	for _, s := range p.effects {
 		age := max(now-s.begin, 0)
@@ -230,7 +226,6 @@ func paintEffects(c ecs.Canvas, p *Picture, now float64) {
 	}
 }
 
-// at returns a point as floats.
 func at(p fixed.Vec2) (x, y float64) { return p.X.Float(), p.Y.Float() }
 
 // raised returns where a point above the floor is on the screen.

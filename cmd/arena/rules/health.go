@@ -105,7 +105,6 @@ func die(w *ecs.World, e ecs.Entity, victim ecs.Player, by uint8) {
 	Points.Emit(w, ecs.Entity{}, Point{Player: killer, Points: t[killer].Points})
 }
 
-// respawn returns players to the match when their time is over.
 func respawn(w *ecs.World) {
 	for e := range fallen.All(w) {
 		if w.Tick() >= e.A.Until {
@@ -187,7 +186,6 @@ func takeKits(w *ecs.World) {
 	}
 }
 
-// layKits puts new kits where their time has come.
 func layKits(w *ecs.World) {
 	ready := kitTimes.Read(w).Ready
 	for place := range level.Kits {

@@ -29,7 +29,6 @@ func paintHud(c ecs.Canvas, v *ecs.View, p *Picture) {
 	paintSelf(c, v, me)
 }
 
-// paintTable draws the clock and the score table.
 func paintTable(c ecs.Canvas, v *ecs.View) {
 	m, table := clock.Read(v.Sim), scores.Read(v.Sim).Of
 	rank := slices.SortedStableFunc(v.Sim.Players().All(), func(a, b ecs.Player) int { return int(table[b].Points) - int(table[a].Points) })

@@ -177,7 +177,6 @@ func (l *Level) size() (width, height float64) {
 	return float64(l.Columns * squareSize), float64(l.Rows * squareSize)
 }
 
-// squareAt returns the number of the square that p lies in.
 func (l *Level) squareAt(p fixed.Vec2) int {
 	x := min(max(p.X.Int()/squareSize, 0), l.Columns-1)
 	y := min(max(p.Y.Int()/squareSize, 0), l.Rows-1)
@@ -196,5 +195,4 @@ func (l *Level) Toward(from, goal fixed.Vec2) fixed.Vec2 {
 	return metres((at%l.Columns+step[0])*squareSize+1, (at/l.Columns+step[1])*squareSize+1)
 }
 
-// metres returns a point.
 func metres(x, y int) fixed.Vec2 { return fixed.Vec2{X: fixed.FromInt(x), Y: fixed.FromInt(y)} }

@@ -51,7 +51,6 @@ const (
 	breakTicks = 5 * tickRate
 )
 
-// keepTime ends rounds and starts new ones.
 func keepTime(w *ecs.World) {
 	c := clock.Read(w)
 	if w.Tick() < c.Ends {

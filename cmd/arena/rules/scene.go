@@ -155,10 +155,8 @@ func (r *Ray) stop(b *Box, inverse fixed.Vec2, far fixed.Num) fixed.Num {
 	return max(enter, 0)
 }
 
-// flat drops the height.
 func flat(v fixed.Vec3) fixed.Vec2 { return fixed.Vec2{X: v.X, Y: v.Y} }
 
-// lifted gives a point a height.
 func lifted(v fixed.Vec2, z fixed.Num) fixed.Vec3 { return fixed.Vec3{X: v.X, Y: v.Y, Z: z} }
 
 // reach finds the players near a shot in the world that its shooter saw. A dash covers 0.3 m in a tick; a player who has
@@ -211,7 +209,6 @@ var (
 	doorStep  = fixed.FromRatio(4, tickRate) // of the width, per tick: open in a quarter of a second
 )
 
-// slideDoors opens the doors near a player and closes the others.
 func slideDoors(w *ecs.World) {
 	s := scene.Of(w)
 	for e := range leaves.All(w) {

@@ -171,7 +171,6 @@ func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 	}
 }
 
-// fade removes the blasts whose time is over.
 func fade(w *ecs.World) {
 	for e := range fading.All(w) {
 		if w.Tick() >= e.A.Until {
