@@ -37,9 +37,9 @@ type Config struct {
 	// Remotes is how remote entities are shown. Its rules are those of the game.
 	Remotes motion.RemoteConfig
 
-	// jump is the largest distance that systems move an avatar in one tick without a correction of its client: half a second at
-	// MaxSpeed, at least 2 world units. A respawn must be farther, a push out of a wall nearer. A client whose own systems make
-	// such a jump waits for the server's.
+	// jump is the largest distance that systems move an avatar in one tick without a correction of its client. It is half a
+	// second at MaxSpeed, at least 2 world units: a respawn is farther, a push out of a wall nearer. A client whose own systems
+	// make such a jump waits for the server's.
 	jump fixed.Num
 }
 

@@ -128,17 +128,11 @@ func (e *Encoder) Finish() []byte {
 	return e.out
 }
 
-// Mark is a place in a code to which Rewind returns.
-type Mark struct {
-	encoder Encoder
-}
-
-// Mark returns the present place.
-func (e *Encoder) Mark() Mark { return Mark{*e} }
+// Mark returns the present place in the code, to which Rewind returns.
+func (e *Encoder) Mark() Encoder { return *e }
 
 // Rewind removes the code since the mark. The caller restores the models.
-func (e *Encoder) Rewind(m Mark) {
-	out := e.out
-	*e = m.encoder
-	e.out = out[:len(m.encoder.out)]
+func (e *Encoder) Rewind(mark Encoder) {
+	mark.out = e.out[:len(mark.out)]
+	*e = mark
 }
