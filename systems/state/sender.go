@@ -138,7 +138,7 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 	}
 }
 
-// hold makes an item for what the client holds with the values of a tick in Changes.values.
+// hold makes an item for an entity that the client has with the values of a tick, which are in Changes.values.
 func (s *Sender) hold(e ecs.Entity, p phase, set image.ComponentSet, tick ecs.Tick) {
 	it, h := s.items.At(s.add(e)), s.changes.entities.of(e)
 	it.phase, it.known, it.based, it.base = p, true, h != nil && h.agrees(tick, set, s.changes.values), tick
