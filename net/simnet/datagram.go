@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
+	"time"
 )
 
 // MaxPacket is the largest payload of a UDP packet that crosses Ethernet in one piece. A DatagramNet and a Proxy carry
@@ -21,13 +23,15 @@ const firstEphemeral = 49152
 // goroutine. Make it inside the synctest bubble that uses it, and Close it there. The scheduler decides the order of
 // packets that several goroutines send at the same instant in the same direction; all else follows from the seed.
 type DatagramNet struct {
-	*realtime
-
-	// Guarded by mu, as is all of every PacketConn. Each host is a node.
+	mu        sync.Mutex // guards all below, and all of every PacketConn
+	network   *Network
+	start     time.Time   // time zero of the network
+	timer     *time.Timer // set for the next arrival
+	closed    bool
 	sockets   map[netip.AddrPort]*PacketConn
-	nodes     map[netip.Addr]NodeID
-	addresses []netip.Addr // by NodeID
-	buffer    []byte       // of a packet with its ports
+	nodes     map[netip.Addr]NodeID // each host is a node
+	addresses []netip.Addr          // by NodeID
+	buffer    []byte                // of a packet with its ports
 }
 
 // portBytes is what a packet begins with inside the network: the ports of its sender and its receiver.
@@ -35,7 +39,26 @@ const portBytes = 4
 
 // NewDatagramNet makes an empty network whose time starts now.
 func NewDatagramNet(c Config) *DatagramNet {
-	return &DatagramNet{realtime: newRealtime(c), sockets: map[netip.AddrPort]*PacketConn{}, nodes: map[netip.Addr]NodeID{}}
+	n := &DatagramNet{network: New(c), start: time.Now(), sockets: map[netip.AddrPort]*PacketConn{}, nodes: map[netip.Addr]NodeID{}}
+	n.network.byLink = true
+	n.timer = time.AfterFunc(maxDelay, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.advance()
+	})
+	return n
+}
+
+// advance processes what is due and sets the timer. The lock is held.
+func (n *DatagramNet) advance() {
+	if n.closed {
+		return
+	}
+	now := time.Since(n.start)
+	n.network.RunUntil(now)
+	if q := n.network.queue; len(q) > 0 {
+		n.timer.Reset(q[0].at - now)
+	}
 }
 
 // Route lays a link between two hosts, or changes the one that is there: p.Up carries what client sends to server.
@@ -113,7 +136,8 @@ func (n *DatagramNet) Close() {
 	for _, c := range n.sockets {
 		c.close() // the order is of no consequence: nothing is delivered any more
 	}
-	n.close()
+	n.closed = true
+	n.timer.Stop()
 }
 
 // send takes a packet from a socket. A packet without a route is lost. The lock is held.
@@ -126,7 +150,9 @@ func (n *DatagramNet) send(from, to netip.AddrPort, payload []byte) {
 	if from.Addr() == to.Addr() {
 		n.deliver(from.Addr(), to.Addr(), n.buffer)
 	} else if known && reachable && n.network.route(a, b) != nil {
-		n.realtime.send(n.network.direction(a, b), n.buffer, portBytes)
+		n.advance()
+		n.network.carry(n.network.direction(a, b), len(payload), event{kind: kindDatagram, payload: n.buffer}, verdict{})
+		n.advance()
 	}
 }
 

@@ -88,7 +88,7 @@ func TestAProxyDropsOversizedPackets(t *testing.T) {
 func TestAProxyLosesThePacketsThatItsSeedSays(t *testing.T) {
 	const count = 200
 	path := Path{Loss: 0.3}
-	twin := newConduit(9, 1, 0)
+	twin := newConduit(9, 0, 1)
 	twin.set(path)
 	var want []string
 	for i := range count {
@@ -153,7 +153,7 @@ func TestAProxyClosesWithPacketsUnderWay(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := len(p.network.queue); n != 5 {
+	if n := len(p.route.network.queue); n != 5 {
 		t.Errorf("%d twins were under way, want 5", n)
 	}
 }
