@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// ThisBuild returns the build of this program and its target. Both must be equal on all peers of a game that computes with
-// floats. The target includes the level of the architecture: with GOAMD64=v3 products are fused with additions.
+// ThisBuild returns the build of this program and its target, which includes the level of the architecture. Both must be
+// equal on all peers of a game that computes with floats: with GOAMD64=v3 products are fused with additions.
 func ThisBuild() (build, target string) {
 	target = runtime.GOARCH
 	info, ok := debug.ReadBuildInfo()

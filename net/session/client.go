@@ -7,8 +7,7 @@ import (
 	"tendon/systems"
 )
 
-// Client is the client's end of a session. It sends Hello when it is made, and receives a Welcome or a refusal. Its owner
-// loads the images that it receives and calls Ready.
+// Client is the client's end of a session. Its owner loads the images that it receives and calls Ready.
 type Client struct {
 	common
 	hello      Hello
@@ -131,8 +130,7 @@ func (s *Client) imagePiece(packed []byte) Event {
 	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain}
 }
 
-// Ready reports to the server that the state of the last image, or that of Hello.Have, is loaded. The messages of the
-// strategy then have the new epoch. Ready does nothing without such a state.
+// Ready reports to the server that the state of the last image, or that of Hello.Have, is loaded. It begins the new epoch.
 func (s *Client) Ready() {
 	if !s.readyOwed || s.err != nil {
 		return
@@ -144,8 +142,7 @@ func (s *Client) Ready() {
 	s.send(systems.Reliable, message{kind: kindReady, epoch: s.epoch, tick: s.loaded})
 }
 
-// Tail answers an EventTailAsk with ticks as record.Tail encodes them, at most MaxTail bytes. An empty answer reports that
-// there are no more.
+// Tail answers an EventTailAsk with ticks as record.Tail encodes them, at most MaxTail bytes; none if there are no more.
 func (s *Client) Tail(ticks []byte) {
 	if s.err == nil && s.rate == 0 {
 		s.send(systems.Reliable, message{kind: kindTail, data: ticks})
@@ -196,8 +193,7 @@ func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 }
 
 // Frame probes the round trip once a second, four times until the client is live, and ends the session at the timeout.
-// Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy arrives. Before the Welcome,
-// which may take long after a restart of the server, the probes serve as keep-alive.
+// Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy arrives.
 func (s *Client) Frame(now systems.Time) {
 	every := pingInterval
 	if s.rate != 0 && !s.live {

@@ -99,8 +99,7 @@ func (c *coder) text(v *string, limit int) {
 	c.check(len(*v) == len(b))
 }
 
-// clip returns the longest beginning of s that has at most limit bytes and may be shown as it is: valid UTF-8 without
-// control characters.
+// clip returns the longest beginning of s that has at most limit bytes of valid UTF-8 without control characters.
 func clip(s string, limit int) string {
 	end := 0
 	for end < len(s) {

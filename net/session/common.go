@@ -6,8 +6,7 @@ import (
 	"tendon/systems"
 )
 
-// common is the part that both ends of a session share: sending, the timeout, round trips, faults of the peer, and the end
-// of the session.
+// common is the part that both ends of a session share.
 type common struct {
 	transport Transport
 	scratch   []byte
@@ -18,7 +17,7 @@ type common struct {
 	nextPing  systems.Time
 	sampled   bool // stats.RTT is measured
 	faults    limit.Limiter[systems.Time]
-	err       *Error
+	err       error // why the session has ended
 	stats     Stats
 }
 
@@ -35,12 +34,7 @@ func newCommon(t Transport, timeout systems.Time, now systems.Time) common {
 
 // Err returns why the session has ended, or nil while it has not. Call Frame for a while after the end, so that the last
 // messages are sent.
-func (c *common) Err() error {
-	if c.err == nil {
-		return nil
-	}
-	return c.err
-}
+func (c *common) Err() error { return c.err }
 
 // Stats returns the counters of the session.
 func (c *common) Stats() Stats { return c.stats }
@@ -123,8 +117,7 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	if c.err != nil {
 		return
 	}
-	// A long gap between two Frames is a pause of this host. It counts as a quarter of the timeout at most, so that
-	// messages that arrived meanwhile are received before the session is ended.
+	// A long gap is a pause of this host. Messages that arrived meanwhile are received before the session is ended.
 	if c.stats.Silence += min(elapsed, c.timeout/4); c.stats.Silence >= c.timeout {
 		c.End(CodeTimeout, "")
 		return

@@ -5,8 +5,7 @@ import (
 	"tendon/systems"
 )
 
-// Event is the meaning of a message for the owner of a session. Message and the pointers are valid until the next call of
-// Receive.
+// Event is the meaning of a message for the owner of a session. Its contents are valid until the next call of Receive.
 type Event struct {
 	Kind    EventKind
 	Channel systems.Channel // of EventStrategy
@@ -48,13 +47,13 @@ type Stats struct {
 	Stale                           uint64 // messages of another epoch
 	Dropped                         uint64 // messages above a rate limit
 	RTT                             systems.Time
-	Silence                         systems.Time // since the last message of the peer; a gap between two Frames counts as a quarter of the timeout at most
+	Silence                         systems.Time // since the last message of the peer; a gap counts as a quarter of the timeout at most
 }
 
 // Transport sends messages to one peer and queues reliable ones. link.Link implements it, and so do simulated networks.
 type Transport interface {
-	// Send copies and sends a message of at most MaxMessage bytes (Reliable) or MaxDatagram bytes (Datagram). On an error
-	// the message was not sent: a datagram is lost, and for a reliable message the session ends.
+	// Send copies and sends a message of at most MaxMessage bytes (Reliable) or MaxDatagram bytes (Datagram). After an
+	// error for a reliable message the session ends.
 	Send(ch systems.Channel, message []byte) error
 	// Room returns how many bytes of reliable messages can be queued now.
 	Room() int
@@ -62,12 +61,8 @@ type Transport interface {
 
 // Sizes of messages, in bytes.
 const (
-	// MaxMessage bounds a message on the reliable channel.
-	MaxMessage = 64 << 10
-	// MaxDatagram bounds a message on the datagram channel.
-	MaxDatagram = systems.MaxDatagram + strategyHead
-	// MaxStrategyReliable bounds a reliable message of a strategy.
-	MaxStrategyReliable = MaxMessage - strategyHead
-
-	strategyHead = 2 // kind and epoch
+	MaxMessage          = 64 << 10                           // a message on the reliable channel
+	MaxDatagram         = systems.MaxDatagram + strategyHead // a message on the datagram channel
+	MaxStrategyReliable = MaxMessage - strategyHead          // a reliable message of a strategy
+	strategyHead        = 2                                  // kind and epoch
 )

@@ -21,16 +21,13 @@ type Image struct {
 }
 
 const (
-	// imagePiece is how many bytes of an image one message holds before compression.
-	imagePiece = 16 << 10
-	// maxImage bounds the images that a client accepts, in bytes.
-	maxImage = 64 << 20
-	// imagePackedMax bounds a compressed piece. For incompressible data zstd adds less than the difference.
-	imagePackedMax = imagePiece + 128
+	imagePiece     = 16 << 10         // bytes of an image that one message holds, before compression
+	maxImage       = 64 << 20         // bound of the images that a client accepts, in bytes
+	imagePackedMax = imagePiece + 128 // bound of a compressed piece: zstd adds less to incompressible data
 )
 
-// NewImage returns an image of a snapshot. chain is the hash chain of the match up to its tick, 0 if that is not known (see
-// record.Chain). It copies the state; Image.Work compresses it.
+// NewImage returns an image of a copy of a snapshot. chain is the hash chain of the match up to its tick, or 0: see
+// record.Chain. Image.Work compresses it.
 func NewImage(s *image.Snapshot, chain uint64) *Image {
 	raw := s.AppendImage(nil)
 	return &Image{head: imageHead{tick: s.Tick(), chain: chain, size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}

@@ -203,8 +203,7 @@ func (m *Welcome) fields(c *coder) {
 	c.check(m.Role.Valid() && (m.Role == systems.RolePlayer) == (m.Seat >= 0))
 }
 
-// AppendRefusal appends the message that refuses a client, for a server without a session for it. fingerprint is that of
-// the game; text may be empty.
+// AppendRefusal appends the message that refuses a client, for a server without a session. fingerprint is the game's.
 func AppendRefusal(dst []byte, code Code, fingerprint uint64, text string) []byte {
 	return new(coder).encode(dst, message{kind: kindRefusal, code: code, theirs: fingerprint, text: text})
 }

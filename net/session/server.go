@@ -9,10 +9,8 @@ import (
 	"tendon/systems"
 )
 
-// Server is the server's end of a session.
-//
-// Its phases are awaitHello → awaitAnswer → awaitReady → holding → open. A new image leads back to awaitReady or holding.
-// Messages of the strategy pass while the phase is open, also while the image of a resync is being sent.
+// Server is the server's end of a session. Its phases are awaitHello → awaitAnswer → awaitReady → holding → open. A new
+// image leads back to awaitReady or holding. While the image of a resync is being sent the phase stays open.
 type Server struct {
 	common
 	config    ServerConfig
@@ -57,12 +55,9 @@ type ServerConfig struct {
 
 const (
 	tokenInterval = 30 * systems.Second
-	// firstTokens are sent at once when the session opens. Each attempt to reconnect uses one, even if the connection ends
-	// before the next token arrives.
-	firstTokens  = 4
-	pingInterval = systems.Second
-	// A client repeats Ready and Live every repeatInterval, from repeatAfter on. The reliable channel takes several round
-	// trips to find the loss of its last message.
+	firstTokens   = 4 // sent at once when the session opens: each attempt to reconnect uses one
+	pingInterval  = systems.Second
+	// A client repeats Ready and Live every repeatInterval, from repeatAfter on, in case their last message was lost.
 	repeatInterval = pingInterval / 4
 	repeatAfter    = pingInterval
 	// imageReserve is left free in the queue of the transport, so that an image delays orders only a little.
@@ -195,8 +190,7 @@ func (s *Server) ready(ch systems.Channel, m message) (Event, error) {
 	return Event{Kind: EventReady, Tick: m.tick}, nil
 }
 
-// AskTail asks the client for its final ticks from a tick on. It may be called between EventHello and the answer to it. The
-// client answers with an EventTail.
+// AskTail asks the client for its final ticks from a tick on, between EventHello and the answer to it. See EventTail.
 func (s *Server) AskTail(from ecs.Tick) {
 	if s.phase != awaitAnswer || s.err != nil {
 		return
@@ -274,16 +268,14 @@ func (s *Server) Notice(seconds int, text string) {
 	}
 }
 
-// Frame sends pieces of the image, probes the round trip, sends new reconnect tokens, and ends the
-// session at the timeout. Call it once per tick. tick is the present tick of the server.
+// Frame sends what is due, and ends the session at the timeout. Call it once per tick with the server's present tick.
 func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	s.tick = tick
 	every := pingInterval
 	if s.phase < awaitReady {
 		every = 0
 	}
-	s.frame(now, every)
-	if s.err != nil {
+	if s.frame(now, every); s.err != nil {
 		return
 	}
 	if (s.phase == awaitHello || s.Loading()) && now >= s.deadline {
@@ -299,7 +291,6 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	}
 }
 
-// sendTokens sends reconnect tokens.
 func (s *Server) sendTokens(now systems.Time) {
 	tokens := 1
 	if !s.tokensSent {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// dice draws everything random about one direction. It uses integers only: Log and Exp differ between targets in their
-// last bit, and a trace hash must not. The generator is a value; a copy continues the same sequence.
+// dice draws everything random about one direction, in integers: Log and Exp differ between targets in their last bit.
 type dice struct{ pcg rand.PCG }
 
 // Streams of one direction, mixed into its seed. Weather is what changes with time and not with the traffic.
@@ -77,16 +76,14 @@ func (d *dice) normal(sigma time.Duration) time.Duration {
 // unit is 1 in fixed point with 32 bits after the point.
 const unit uint64 = 1 << 32
 
-// scale multiplies in fixed point. x is below 2^38 and size at most 10^15 ns (an outage every 10^6 s), so the result is
-// below 2^56.
+// scale multiplies in fixed point. x is below 2^38 and size at most 10^15 ns, so the result is below 2^56.
 func scale(x uint64, size time.Duration) time.Duration {
 	hi, lo := bits.Mul64(x, uint64(size))
 	return time.Duration(hi<<32 | lo>>32)
 }
 
 // exponentialUnits draws from the exponential distribution of mean 1 in units of 2^-32, after von Neumann (1951). The
-// first of a falling run of uniforms is the fraction if the run's length is odd. Each run of even length adds one. It
-// needs only comparisons, and 4.3 draws on average.
+// first of a falling run of uniforms is the fraction if the run's length is odd. Each run of even length adds one.
 func (d *dice) exponentialUnits() uint64 {
 	const most = 63 // reached once in 10^27 draws; it bounds the loop
 	for whole := uint64(0); ; whole++ {

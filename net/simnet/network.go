@@ -46,11 +46,11 @@ type Config struct {
 	ReliableQueue uint32
 }
 
-// Network is the message floor: nodes, links between them and one virtual clock. Events happen in the order (time,
-// class, insertion), except that ticks of the same time happen in the order in which Every was called.
+// Network carries messages between nodes, in virtual time. Events happen in the order (time, class, insertion), except that
+// ticks of the same time happen in the order in which Every was called.
 //
-// A Network and all of its callbacks belong to one goroutine. It starts none, reads no clock, and allocates nothing per
-// message once its buffers have grown to the size of the traffic.
+// A Network and its callbacks belong to one goroutine. It reads no clock, and allocates nothing per message once its
+// buffers have grown.
 type Network struct {
 	config   Config
 	now      Time
@@ -67,8 +67,7 @@ type Network struct {
 	routes     map[[2]NodeID]*direction
 }
 
-// direction is one way of a link: what carries its packets, its reliable channel and the rules that play tricks on its
-// messages.
+// direction is one way of a link.
 type direction struct {
 	conduit
 	stream stream
@@ -215,8 +214,7 @@ func (n *Network) hand(d *direction, ch Channel, payload []byte) {
 // Now is the true time, which no node knows. See LocalNow.
 func (n *Network) Now() Time { return n.now }
 
-// RunUntil processes all that is due up to and including t, and leaves the clock at t. A t that has passed does
-// nothing.
+// RunUntil processes all that is due up to and including t, and leaves the clock at t, unless t has passed.
 func (n *Network) RunUntil(t Time) {
 	if n.inside {
 		panic("simnet: RunUntil inside a callback; let the outermost RunUntil process events, and use At for later work")

@@ -51,15 +51,13 @@ func (n *Network) AddNode(c Clock) NodeID {
 	return NodeID(len(n.nodes) - 1)
 }
 
-// OnMessage sets what the node does with a message. payload is valid during the call only; now is what the node's clock
-// shows.
+// OnMessage sets what the node does with a message. payload is valid during the call; now is what the node's clock shows.
 func (n *Network) OnMessage(id NodeID, f func(from NodeID, ch Channel, payload []byte, now Time)) {
 	n.node(id).onMessage = f
 }
 
 // Every calls f on the node's clock at epoch + k·10^9/hz ns for k = 0, 1, …, from the first that is not in the past.
-// Integer division keeps rounding from adding up. Ticks are skipped while the node is paused or down and when its clock
-// jumps forward. A clock that jumps back delays the next one. hz is in [1, 10 000].
+// Ticks are skipped while the node is paused or down and when its clock jumps forward. hz is in [1, 10 000].
 func (n *Network) Every(id NodeID, epoch Time, hz int, f func(k int64, now Time)) TickerID {
 	if hz < 1 || hz > maxHz {
 		panic(fmt.Sprintf("simnet: a ticker of %d Hz; keep it in [1, %d]", hz, maxHz))

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Time is a point in virtual time: nanoseconds since the network was made, or, where a node's clock is meant, since
-// that clock's zero.
+// Time is a point in virtual time: nanoseconds since the network was made, or since the zero of a node's clock.
 type Time = time.Duration
 
 // Limits of a Path. They keep every loop and every sum of times bounded.
@@ -22,10 +21,8 @@ const (
 	defaultQueueBytes = 64 << 10 // about that of a home router
 )
 
-// Path describes one direction of a link. The zero Path delivers every packet at once.
-//
-// A packet first queues for the bandwidth. Then it may be lost. It travels for max(0, delay + jitter), and an extra
-// delay or a duplicate may be added.
+// Path describes one direction of a link. The zero Path delivers every packet at once. A packet first queues for the
+// bandwidth. Then it may be lost. It travels for max(0, delay + jitter), and an extra delay or a duplicate may be added.
 type Path struct {
 	Delay        time.Duration // one-way base delay, [0, 1 min]
 	Walk         Walk          // when its Max is set, replaces Delay by a delay that wanders
@@ -60,16 +57,15 @@ type Jitter struct {
 }
 
 // Burst is the Gilbert–Elliott model in time: a path is good or bad, and while bad it loses packets with the chance Loss.
-// It does not depend on the traffic: two strategies that run under the same seed meet the same outages.
+// It does not depend on the traffic.
 type Burst struct {
 	EnterPerSecond float64       // mean outages per second of good time, 0 or [1e-6, 1000]
 	Stay           time.Duration // mean length of an outage, [1 ms, 1 min] if EnterPerSecond is set
 	Loss           float64       // chance of a packet to be lost while bad, (0, 1] if EnterPerSecond is set
 }
 
-// Walk is a base delay that wanders between Min and Max: each second it heads for a new value at most StepPerSecond
-// away, and moves there evenly. Both directions of a link walk in step if they have the same Walk, so that the round
-// trip is twice the one-way delay.
+// Walk is a base delay that wanders between Min and Max: each second it moves evenly to a new value at most StepPerSecond
+// away. Both directions of a link walk in step if they have the same Walk.
 type Walk struct {
 	Min, Max      time.Duration // [0, 1 min], Max zero: no walk
 	StepPerSecond time.Duration // largest change in a second, (0, Max − Min]

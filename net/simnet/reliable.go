@@ -25,9 +25,8 @@ const (
 //	[want, next)  under way, or arrived out of order (received)
 //	[next, end)   waiting for the window
 //
-// una ≤ want ≤ next ≤ end, next − una ≤ reliableWindow, end − una ≤ len(ring); segment s stands in ring[s &
-// (len(ring)−1)]. Numbers never start over: after a reset, whatever is still under way lies before una and is
-// recognised.
+// una ≤ want ≤ next ≤ end, next − una ≤ reliableWindow, end − una ≤ len(ring). Numbers never start over: after a reset,
+// whatever is still under way lies before una and is recognised.
 type stream struct {
 	ring                 []segment
 	una, want, next, end uint64

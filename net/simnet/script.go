@@ -81,8 +81,7 @@ func (n *Network) Partition(a, b NodeID, t0, t1 Time) {
 	n.Cut(b, a, t0, t1)
 }
 
-// Pause stops a node in [t0, t1): no ticks, no timers, and what arrives waits in its socket buffer. At t1 it processes
-// that first. Its clock goes on.
+// Pause stops a node in [t0, t1): its clock goes on, and packets wait in its socket buffer, which it processes at t1.
 func (n *Network) Pause(id NodeID, t0, t1 Time) {
 	o := n.node(id)
 	n.during(t0, t1, func() { o.paused++ }, func() {
@@ -123,9 +122,8 @@ func (n *Network) Crash(id NodeID) {
 	n.resetLinks(id)
 }
 
-// Restart starts a crashed node again. It keeps its handlers and tickers, and its reliable channels are new on both
-// ends, so messages sent while it was down are lost. OnRestart receives whether the disk survived. A node that is not
-// down is crashed first.
+// Restart starts a node again, which is crashed first if it is not down. It keeps its handlers and tickers, and its
+// reliable channels are new on both ends. OnRestart receives whether the disk survived.
 func (n *Network) Restart(id NodeID, keepDisk bool) {
 	n.Crash(id)
 	n.trace(traceCrash, uint64(id), 1)
