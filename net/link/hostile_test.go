@@ -43,11 +43,11 @@ func sound(t testing.TB, l *Link) {
 	if r.fed-r.acked > window || r.sent-r.acked > window || int(r.fed-r.acked) != r.core.WaitSnd() {
 		t.Fatalf("sequence numbers: acked %d, sent %d, fed %d; the core waits for %d", r.acked, r.sent, r.fed, r.core.WaitSnd())
 	}
-	if r.unacked != r.queue.size()+inFlight || r.unacked > QueueBytes {
-		t.Fatalf("%d unacknowledged, %d queued, %d in flight", r.unacked, r.queue.size(), inFlight)
+	if r.unacked != r.queue.Len()+inFlight || r.unacked > QueueBytes {
+		t.Fatalf("%d unacknowledged, %d queued, %d in flight", r.unacked, r.queue.Len(), inFlight)
 	}
-	if r.stream.size() > maxFramed+segmentLimit || l.inbox.size() > inboxBytes || int64(len(r.out)) > l.budget.burst+outSlack {
-		t.Fatalf("buffers: stream %d, inbox %d, out %d", r.stream.size(), l.inbox.size(), len(r.out))
+	if r.stream.Len() > maxFramed+segmentLimit || l.inbox.Len() > inboxBytes || int64(len(r.out)) > l.budget.burst+outSlack {
+		t.Fatalf("buffers: stream %d, inbox %d, out %d", r.stream.Len(), l.inbox.Len(), len(r.out))
 	}
 }
 

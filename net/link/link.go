@@ -112,7 +112,7 @@ func (l *Link) Receive(packet []byte) error {
 			l.reliable.input(payload)
 		case epoch != l.epoch:
 			l.stats.Stale++
-		case l.inbox.size()+framedSize(len(payload)) > inboxBytes:
+		case l.inbox.Len()+framedSize(len(payload)) > inboxBytes:
 			l.stats.Dropped++
 		default:
 			l.inbox.push(payload)

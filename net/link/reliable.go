@@ -72,13 +72,13 @@ func (r *reliable) feed() {
 	}
 	r.queue.drop()
 	tokens := r.budget.tokens
-	for r.queue.size() > 0 && r.fed-r.acked < window {
-		n := min(r.queue.size(), segmentLimit)
+	for r.queue.Len() > 0 && r.fed-r.acked < window {
+		n := min(r.queue.Len(), segmentLimit)
 		if tokens -= packetCost(segmentHead + n); tokens < 0 {
 			break
 		}
 		r.flight[r.fed%window] = flight{at: r.now, size: uint16(n)}
-		r.core.Send(r.queue.take(n)) // it refuses only empty data and more than 255 segments
+		r.core.Send(r.queue.Next(n)) // it refuses only empty data and more than 255 segments
 		r.fed++
 	}
 }
@@ -146,10 +146,10 @@ func (r *reliable) input(part []byte) {
 	}
 }
 
-// clearOut empties out after its segments were packed. It releases the memory in a tick that did not need it.
+// clearOut empties out after its segments were packed. It releases a large memory in a tick that did not need it.
 func (r *reliable) clearOut() {
-	if len(r.out) == 0 {
-		r.out = trim(r.out)
+	if len(r.out) == 0 && cap(r.out) > keepBytes {
+		r.out = nil
 	}
 	r.out = r.out[:0]
 }
@@ -167,6 +167,9 @@ func (r *reliable) next() (message []byte, ok bool, err error) {
 			r.stream.drop()
 			return nil, false, nil
 		}
-		r.core.Recv(r.stream.extend(n))
+		r.stream.Grow(n)
+		piece := r.stream.AvailableBuffer()[:n]
+		r.core.Recv(piece)
+		r.stream.Write(piece)
 	}
 }
