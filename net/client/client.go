@@ -204,7 +204,7 @@ func (k *Client) watchConnection() {
 		k.storeTokens()
 	}
 	switch {
-	case k.link.Dead():
+	case k.link.Err() != nil:
 		k.lose(k.link.Err())
 	case state > netcode.StateDisconnected:
 	case state == netcode.StateDisconnected:

@@ -27,6 +27,6 @@
 //
 //   - make a link: [New]
 //   - send a message: [Link.Send]; pace bulk data: [Link.Room]
-//   - detect a lost or faulty peer: [Link.Dead], [Link.Err]
+//   - detect a lost or faulty peer: [Link.Err]
 //   - chart a connection: [Link.Stats]
 package link

@@ -67,7 +67,7 @@ func TestVectorsHoldBothWays(t *testing.T) {
 			if err := l.Receive(v.Bytes); failures[v.Meaning] == nil || !errors.Is(err, failures[v.Meaning]) {
 				t.Errorf("%v, want %s", err, v.Meaning)
 			}
-			if _, m, ok := l.Next(); ok || l.Dead() || l.Stats().Malformed != 1 {
+			if _, m, ok := l.Next(); ok || l.Err() != nil || l.Stats().Malformed != 1 {
 				t.Errorf("a refused packet gave %x; dead: %v", m, l.Err())
 			}
 		})
@@ -129,7 +129,7 @@ func TestGarbageAndFlippedBitsNeitherPanicNorGrow(t *testing.T) {
 					garbage[j] = byte(p.random.Uint32())
 				}
 				p.launch(end, garbage)
-				if l.Dead() { // the flips may break its stream
+				if l.Err() != nil { // the flips may break its stream
 					p.ends[0], p.ends[1] = New(), New()
 					break
 				}
@@ -188,7 +188,7 @@ func TestAMalformedLengthEndsTheLink(t *testing.T) {
 		must(t, l.Receive(inPacket(craft(push, 0, window, 0, 0, stream))))
 		for _, _, ok := l.Next(); ok; _, _, ok = l.Next() {
 		}
-		if !l.Dead() || !errors.Is(l.Err(), ErrStream) || !errors.Is(l.Receive([]byte{0}), ErrStream) {
+		if l.Err() == nil || !errors.Is(l.Err(), ErrStream) || !errors.Is(l.Receive([]byte{0}), ErrStream) {
 			t.Errorf("%s: %v", name, l.Err())
 		}
 	}
@@ -375,7 +375,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 			if n := testing.AllocsPerRun(300, turn); n != 0 {
 				t.Errorf("%s: %v allocations a tick", name, n)
 			}
-			if a.Dead() || (name == "datagram" && taken < 600) {
+			if a.Err() != nil || (name == "datagram" && taken < 600) {
 				t.Errorf("%s: %d messages, dead: %v", name, taken, a.Err())
 			}
 		})

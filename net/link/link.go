@@ -220,10 +220,7 @@ func (l *Link) Pending() (unacknowledged int) { return l.reliable.unacked }
 // Room returns how many bytes of a reliable message can be queued.
 func (l *Link) Room() int { return max(QueueBytes-(maxFramed-MaxMessage)-l.reliable.unacked, 0) }
 
-// Dead reports that the link cannot be used any more. The owner should close the connection.
-func (l *Link) Dead() bool { return l.err != nil }
-
-// Err returns why the link is dead, [ErrTimeout] or [ErrStream], or nil.
+// Err returns why the link is dead, [ErrTimeout] or [ErrStream], or nil. The owner of a dead link closes the connection.
 func (l *Link) Err() error { return l.err }
 
 // Stats counts since the link was made.

@@ -44,7 +44,7 @@ func TestReliableMessagesArriveOnceWholeAndInOrder(t *testing.T) {
 				for range 120 {
 					p.step()
 				}
-				if n := len(p.take(1, wire.Reliable)); n != 0 || p.ends[0].Pending() != 0 || p.ends[0].Dead() || p.ends[1].Dead() {
+				if n := len(p.take(1, wire.Reliable)); n != 0 || p.ends[0].Pending() != 0 || p.ends[0].Err() != nil || p.ends[1].Err() != nil {
 					t.Errorf("%d more messages, %d bytes pending, dead: %v, %v", n, p.ends[0].Pending(), p.ends[0].Err(), p.ends[1].Err())
 				}
 				if stats := p.ends[0].Stats(); p.loss > 0 && stats.Retransmits == 0 {
@@ -96,7 +96,7 @@ func TestAnIdleLinkEmitsNothing(t *testing.T) {
 		for range 60 * 30 {
 			p.step()
 		}
-		if p.sent != before || p.ends[0].Dead() {
+		if p.sent != before || p.ends[0].Err() != nil {
 			t.Errorf("%v bytes, then %v; dead: %v", before, p.sent, p.ends[0].Err())
 		}
 	})
@@ -275,7 +275,7 @@ func TestALostPeerEndsTheLinkAfterTheTimeout(t *testing.T) {
 		for p.ends[0].Send(wire.Reliable, numbered(1, 10_000)) == nil {
 		}
 		start, sent := p.now, p.sent[0]
-		for !p.ends[0].Dead() {
+		for p.ends[0].Err() == nil {
 			p.ends[0].Send(wire.Reliable, numbered(1, 10_000))
 			if p.step(); p.now-start > 4*time.Second {
 				t.Fatal("alive after 4 s of silence")
@@ -309,7 +309,7 @@ func TestAGapBetweenFlushesDoesNotEndTheLink(t *testing.T) {
 		for range 60 {
 			p.step()
 		}
-		if p.ends[0].Dead() || len(p.take(1, wire.Reliable)) != 1 {
+		if p.ends[0].Err() != nil || len(p.take(1, wire.Reliable)) != 1 {
 			t.Errorf("dead: %v", p.ends[0].Err())
 		}
 	})
@@ -329,7 +329,7 @@ func TestASlowReaderClosesItsWindowAndEndsTheLink(t *testing.T) {
 			a.Flush(p.now, func(packet []byte) { b.Receive(packet) })
 			b.Flush(p.now, func(packet []byte) { a.Receive(packet) }) // and never Next
 		}
-		if !a.Dead() || a.Stats().BytesSent > 2*window*segmentMTU {
+		if a.Err() == nil || a.Stats().BytesSent > 2*window*segmentMTU {
 			t.Errorf("dead: %v, %d bytes sent", a.Err(), a.Stats().BytesSent)
 		}
 	})
@@ -359,7 +359,7 @@ func TestAWindowOpensAgainAfterAPause(t *testing.T) {
 				got++
 			}
 		}
-		if got < 600 || a.Dead() {
+		if got < 600 || a.Err() != nil {
 			t.Errorf("%d of %d messages, dead: %v", got, sent, a.Err())
 		}
 		if n := a.Stats().Withheld; n != 0 {

@@ -116,7 +116,7 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 		if c.sentToken && c.link.Pending() == 0 {
 			c.hasToken.Store(true)
 		}
-		if c.link.Dead() {
+		if c.link.Err() != nil {
 			w.log.info("client dropped", slog.String("room", h.name), slog.Any("error", c.link.Err()))
 			h.room.Vanish(c.peer, at)
 			w.drop(c)

@@ -26,16 +26,9 @@ const (
 	codes
 )
 
-// Valid reports whether c is a code this build knows.
-func (c Code) Valid() bool { return c >= CodeVersion && c < codes }
-
 // Retry reports whether connecting again may help without any other action.
 func (c Code) Retry() bool {
-	switch c {
-	case CodeTimeout, CodeTransport, CodeSlow, CodeFlood:
-		return true
-	}
-	return false
+	return c == CodeTimeout || c == CodeTransport || c == CodeSlow || c == CodeFlood
 }
 
 // advice is the sentence of each code: the cause and the remedy.
@@ -69,7 +62,7 @@ type Error struct {
 // Error returns the cause and the remedy.
 func (e *Error) Error() string {
 	s := "session: "
-	if e.Code.Valid() {
+	if e.Code >= CodeVersion && e.Code < codes {
 		s += advice[e.Code]
 	} else {
 		s += fmt.Sprintf("ended with code %d, which this build does not know", e.Code)
