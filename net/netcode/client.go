@@ -226,5 +226,8 @@ func (c *Client) appendRequest(dst []byte) []byte {
 // State returns the state.
 func (c *Client) State() State { return c.state }
 
+// Server returns the address of the present server, the zero AddrPort before the first Connect.
+func (c *Client) Server() netip.AddrPort { return c.peer }
+
 // Counters returns the live counters of the client.
 func (c *Client) Counters() *Counters { return &c.counters }

@@ -179,12 +179,12 @@ func TestClientGoesThroughTheTokensServersInOrder(t *testing.T) {
 	dead := netip.MustParseAddrPort("[2001:db8::9]:1")
 	c := w.join(addr(1), w.token(1, func(r *TokenRequest) { r.Servers = []netip.AddrPort{dead, dead, testServer} }))
 	w.run(9 * time.Second) // timeout is 5 s each
-	if c.peer != dead || c.State() != StateRequesting {
-		t.Errorf("after 9 s: %v at %v, want still requesting at the second", c.State(), c.peer)
+	if c.Server() != dead || c.State() != StateRequesting {
+		t.Errorf("after 9 s: %v at %v, want still requesting at the second", c.State(), c.Server())
 	}
 	w.run(2 * time.Second)
-	if c.State() != StateConnected || c.peer != testServer {
-		t.Errorf("after 11 s: %v at %v, want connected at the third", c.State(), c.peer)
+	if c.State() != StateConnected || c.Server() != testServer {
+		t.Errorf("after 11 s: %v at %v, want connected at the third", c.State(), c.Server())
 	}
 }
 
