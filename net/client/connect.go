@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/net/session"
@@ -137,33 +138,32 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 
 // build makes the world and the client half of the strategy.
 func (c *Core) build(w *session.Welcome) error {
-	for _, s := range c.config.Strategies {
-		if s.Name != w.Strategy {
-			continue
-		}
-		if err := s.Check(c.config.Game); err != nil {
-			return err
-		}
-		var world *ecs.World
-		var err error
-		if r := c.config.Resume; r != nil && c.strategy == nil && !w.Image { // the server goes on with it
-			c.tail.Start(record.PositionOf(r.World, r.Chain))
-			world = r.World
-		} else if world, err = ecs.NewWorld(c.config.Game, 0); err != nil {
-			return err
-		}
-		view, err := ecs.NewView(c.config.Game)
-		if err != nil {
-			return err
-		}
-		world.Image().SetObserver(c.config.Observer)
-		strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: cmp.Or(c.config.InputDelay, w.Delay),
-			MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.finalTick, Elapsed: c.config.elapsed, Observer: c.config.Observer})
-		if err != nil {
-			return err
-		}
-		c.world, c.strategy, c.loaded, c.view = world, strategy, false, view
-		return nil
+	i := slices.IndexFunc(c.config.Strategies, func(s systems.Strategy) bool { return s.Name == w.Strategy })
+	if i < 0 {
+		return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
 	}
-	return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
+	s := c.config.Strategies[i]
+	if err := s.Check(c.config.Game); err != nil {
+		return err
+	}
+	world, err := ecs.NewWorld(c.config.Game, 0)
+	if err != nil {
+		return err
+	}
+	if r := c.config.Resume; r != nil && c.strategy == nil && !w.Image { // the server goes on with it
+		c.tail.Start(record.PositionOf(r.World, r.Chain))
+		world = r.World
+	}
+	view, err := ecs.NewView(c.config.Game)
+	if err != nil {
+		return err
+	}
+	world.Image().SetObserver(c.config.Observer)
+	strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: cmp.Or(c.config.InputDelay, w.Delay),
+		MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.finalTick, Elapsed: c.config.elapsed, Observer: c.config.Observer})
+	if err != nil {
+		return err
+	}
+	c.world, c.strategy, c.loaded, c.view = world, strategy, false, view
+	return nil
 }

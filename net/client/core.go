@@ -198,19 +198,16 @@ func (c *Core) out() systems.Outbox { return (*outbox)(c) }
 
 // View updates the view to a moment and returns it. Before there is a state the view is empty.
 func (c *Core) View(now systems.Time) *ecs.View {
-	if !c.loaded {
-		c.view.Update(&c.empty, &c.empty, &c.empty, 0)
-		return c.view
-	}
 	image.SectionPresent.Enter(c.config.Observer)
 	defer image.SectionPresent.Leave(c.config.Observer)
-	c.view.Seat = c.welcome.Seat
-	if p, ok := c.strategy.(systems.Presenter); ok {
-		p.Present(c.view, now)
-		return c.view
+	if c.loaded {
+		c.view.Seat = c.welcome.Seat
+		if p, ok := c.strategy.(systems.Presenter); ok {
+			p.Present(c.view, now)
+			return c.view
+		}
 	}
-	previous, current, confirmed, alpha := c.strategy.View(now)
-	c.view.Update(previous, current, confirmed, alpha)
+	c.view.Update(c.Snapshots(now))
 	return c.view
 }
 

@@ -1,16 +1,9 @@
 // Package client plays a match that a room serves. It connects, loads the state, catches up, sends inputs, updates the
 // view, and reconnects when the connection is lost.
 //
-// A [Client] has a UDP socket and a clock. A [Core] has neither: messages and the time are arguments, connections come
-// from Config.Dial, and [Core.Lost] reports that one is lost. The loop of a game makes three calls:
-//
-//	core.SetInput(input)
-//	if err := core.Frame(now); err != nil {
-//		return err // the match is over for this client; the sentence says why
-//	}
-//	view := core.View(now)
-//
-// The owner of the connection also calls core.Receive(channel, message, now) for every message.
+// A [Client] has a UDP socket and a clock. The loop of a game makes three calls: SetInput, Frame and View. A [Core] has
+// neither: messages and the time are arguments, connections come from Config.Dial, [Core.Receive] processes each message,
+// and [Core.Lost] reports that a connection is lost.
 //
 // # States
 //

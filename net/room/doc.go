@@ -5,13 +5,6 @@
 // the same calls give the same result. The owner of a room calls [Room.Receive] for each message and [Room.Frame] once
 // per tick. In production the owner is net/server; in tests it is net/matchsim with a simulated network.
 //
-//	r, err := room.New(room.Config{Game: game, Seed: 1, Strategy: relay.Strategy}, now)
-//	…
-//	peer, err := r.Enter(transport, room.Identity{Seat: room.AnySeat, ClientID: 7}, now)
-//	r.Receive(peer, channel, message, now)
-//	r.Frame(now)
-//	r.Gone(func(p systems.Peer, why error) { close(p) })
-//
 // # Time
 //
 // New sets the moment of State(0). Tick f is due f/TickRate later. A Frame computes at most eight of the ticks that are due,

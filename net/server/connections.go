@@ -198,12 +198,6 @@ func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
 	}
 }
 
-func (t *connTable) revoke(c *conn, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.revoked.add(c.client, c.epoch+1, now, now)
-}
-
 // update sends keep-alives, ends connections at their timeout, and closes rooms that have been empty for emptyRoom.
 func (t *connTable) update(out *netcode.Outbox, now time.Time) {
 	t.mu.Lock()

@@ -4,22 +4,6 @@
 // The maker of the tokens decides who plays where. The server is built from net/room (the match), net/session (the
 // messages), net/link (the channels) and net/netcode (the encryption).
 //
-//	s, err := server.New(server.Config{
-//		Room:    room.Config{Game: game, Strategy: relay.Strategy},
-//		Address: ":7777",
-//		Public:  []netip.AddrPort{netip.MustParseAddrPort("203.0.113.5:7777")},
-//		Keys:    []netcode.Key{key},
-//	})
-//	if err != nil {
-//		return err // a sentence with the remedy
-//	}
-//	return s.Run(ctx) // until ctx is done
-//
-// A backend with the same key makes the token of a client:
-//
-//	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(game.Name), Key: key, ClientID: account,
-//		Addresses: public, Pass: server.Pass{Room: "duel-7", Seat: server.AnySeat}}, time.Now())
-//
 // # Goroutines and time
 //
 // One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms

@@ -15,28 +15,19 @@ type PeerInfo struct {
 }
 
 // Peers returns the connections of a room, by peer. It waits for the next turn of the room, a few milliseconds.
-func (s *Server) Peers(name string) ([]PeerInfo, error) {
-	var list []PeerInfo
-	var conns []*conn
-	err := s.hosted(name, func(_ *worker, h *hostedRoom) error {
-		for _, p := range h.room.AppendPeers(nil) {
-			c := h.conns[p.Peer]
-			if c == nil || c.link == nil {
-				continue // it has ended, and the room still sends its last messages
+func (s *Server) Peers(name string) (list []PeerInfo, err error) {
+	err = s.hosted(name, func(_ *worker, h *hostedRoom) error {
+		peers := h.room.AppendPeers(nil)
+		s.conns.mu.Lock()
+		defer s.conns.mu.Unlock()
+		for _, p := range peers {
+			if c := h.conns[p.Peer]; c != nil && s.conns.conns[c.slot] == c { // otherwise it has ended
+				info := PeerInfo{PeerInfo: p, Link: c.link.Stats()}
+				info.Accepted, info.Newest = s.conns.netcode.Received(c.slot)
+				list = append(list, info)
 			}
-			list, conns = append(list, PeerInfo{PeerInfo: p, Link: c.link.Stats()}), append(conns, c)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.conns.mu.Lock()
-	defer s.conns.mu.Unlock()
-	for i, c := range conns {
-		if s.conns.conns[c.slot] == c {
-			list[i].Accepted, list[i].Newest = s.conns.netcode.Received(c.slot)
-		}
-	}
-	return list, nil
+	return list, err
 }

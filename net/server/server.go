@@ -162,7 +162,10 @@ func (s *Server) Kick(name string, clientID uint64, text string) error {
 	return s.hosted(name, func(w *worker, h *hostedRoom) error {
 		for _, c := range h.conns {
 			if c != nil && c.client == clientID {
-				s.conns.revoke(c, time.Now())
+				now := time.Now()
+				s.conns.mu.Lock()
+				s.conns.revoked.add(clientID, c.epoch+1, now, now)
+				s.conns.mu.Unlock()
 				h.room.Kick(c.peer, text)
 				return nil
 			}

@@ -1,15 +1,7 @@
 // Package admin shows an operator a running server: metrics for Prometheus, profiles, health checks, and a live page of its
 // rooms, players and costs. It only reads; it cannot control the server.
 //
-//	s, err := admin.New(admin.Config{Page: page.Config{Addr: "127.0.0.1:9090"}, Game: game, Strategy: "relay"})
-//	if err != nil {
-//		return err
-//	}
-//	go s.Serve(ctx)
-//	…                               // open the socket, resume matches
-//	s.Ready(admin.Source{Stats: server.Stats, Peers: server.Peers, Costs: costs})
-//	…
-//	s.Stopping()
+// Call [New] and [Server.Serve], then open the socket and resume matches, then [Server.Ready]; at the end [Server.Stopping].
 //
 //	path            answers
 //	/               the live page

@@ -74,7 +74,7 @@ func New(c Config) (*Server, error) {
 	pages.HandlePublic("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { respond(w, true, "alive") }))
 	pages.HandlePublic("/readyz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		state := s.state()
-		respond(w, state == ready, state)
+		respond(w, state == "ready", state)
 	}))
 	for name, handler := range map[string]http.HandlerFunc{"": pprof.Index, "cmdline": pprof.Cmdline, "symbol": pprof.Symbol,
 		"profile": labelled(pprof.Profile), "trace": labelled(pprof.Trace)} {
@@ -123,19 +123,12 @@ func (s *Server) Ready(from Source) { s.source.Store(&from) }
 // Stopping sets the state to stopping: no further players should be sent to the server.
 func (s *Server) Stopping() { s.ending.Store(true) }
 
-// The states of a server.
-const (
-	starting = "starting"
-	ready    = "ready"
-	stopping = "stopping"
-)
-
 func (s *Server) state() string {
 	switch {
 	case s.ending.Load():
-		return stopping
+		return "stopping"
 	case s.source.Load() == nil:
-		return starting
+		return "starting"
 	}
-	return ready
+	return "ready"
 }

@@ -115,9 +115,8 @@ func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error
 		a.Logf("not every match is recorded; the matches continue: %v", err)
 		a.Emit("matches_failed", app.Fields{"file": path, "error": err.Error()})
 	})
-	return r, func() error {
-		err := r.Close()
-		if err != nil {
+	return r, func() (err error) {
+		if err = r.Close(); err != nil {
 			err = fmt.Errorf("%w: make room on the disk or choose another --matches", err)
 		}
 		return errors.Join(err, store.Close())
