@@ -41,7 +41,6 @@ func Main(game ecs.Game) {
 	os.Exit(code)
 }
 
-// verbs is the grammar of the command line.
 type verbs struct {
 	Demo     demo.Verb     `cmd:"" help:"Play a match of bots on a bad network, all in this process, and check for desyncs."`
 	Serve    serve.Verb    `cmd:"" help:"Run a server."`
@@ -58,7 +57,6 @@ type verbs struct {
 	app.Common `embed:"" group:"Everywhere"`
 }
 
-// run runs a command line and returns its exit code.
 func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) int {
 	if err := checkGame(game); err != nil {
 		fmt.Fprintln(note, err)
@@ -73,7 +71,6 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 	return code
 }
 
-// runVerb parses and runs a verb, and returns its exit code.
 func runVerb(a *app.App, args []string) int {
 	command, code := parse(a, args)
 	if command == nil {
@@ -198,7 +195,6 @@ func checkPaths(command *kong.Context, args []string) error {
 	return nil
 }
 
-// description is the head of the help.
 func description(a *app.App) string {
 	return fmt.Sprintf(`%s, a networked game of up to %d players at %d ticks per second.
 

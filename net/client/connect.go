@@ -63,7 +63,6 @@ func (c *Core) settle(now systems.Time) (f ecs.Tick, ok bool) {
 	return f, true
 }
 
-// retry drops the connection and schedules the next attempt.
 func (c *Core) retry(why error, now systems.Time) {
 	if c.session != nil {
 		c.stats.Session = added(c.stats.Session, c.session.Stats())
@@ -136,7 +135,6 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 	}
 }
 
-// build makes the world and the client half of the strategy.
 func (c *Core) build(w *session.Welcome) error {
 	i := slices.IndexFunc(c.config.Strategies, func(s systems.Strategy) bool { return s.Name == w.Strategy })
 	if i < 0 {

@@ -62,7 +62,6 @@ func (c *Core) header() record.Header {
 	return record.HeaderOf(c.config.Game, 0, build)
 }
 
-// report calls Config.Desynced with a difference between the own state and an image.
 func (c *Core) report(d image.Difference, keeper systems.Keeper, end *image.Snapshot, encoded []byte) {
 	images := []record.Image{record.ImageOf(end)}
 	for f := max(1, d.Tick-min(d.Tick, recentTicks)); f < d.Tick; f++ {

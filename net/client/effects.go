@@ -16,8 +16,7 @@ type effects struct {
 	values []byte
 }
 
-// maxKept bounds the kept effects. Beyond it all of them are dropped.
-const maxKept = 1024
+const maxKept = 1024 // bounds the kept effects. Beyond it all of them are dropped
 
 // pass passes on an effect of the strategy, unless it is a repetition.
 func (e *effects) pass(one systems.Effect) {

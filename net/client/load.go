@@ -17,10 +17,8 @@ type pendingImage struct {
 	until systems.Time
 }
 
-// compareWait bounds how long an image waits for the client's own state of its tick.
-const compareWait = systems.Second / 2
+const compareWait = systems.Second / 2 // bounds how long an image waits for the client's own state of its tick
 
-// receiveImage loads an image, or keeps it for later Frames.
 func (c *Core) receiveImage(image []byte, tick ecs.Tick, chain uint64, now systems.Time) {
 	p := pendingImage{image, tick, chain, now + compareWait}
 	if !c.load(p, now) {
@@ -53,7 +51,6 @@ func (c *Core) load(p pendingImage, now systems.Time) bool {
 	return true
 }
 
-// begin has the strategy start from the state of the world and reports that to the server.
 func (c *Core) begin(now systems.Time) {
 	rtt, _ := c.session.RTT()
 	c.strategy.Load(now, c.session.ServerTick(now), rtt)

@@ -59,7 +59,6 @@ func (c *Core) startFinal(chain record.Chain) {
 	}
 }
 
-// offer sends final ticks to a server that lost them.
 func (c *Core) offer(from ecs.Tick) {
 	offer, _, _ := c.tail.AppendFrom(nil, from, session.MaxTail)
 	c.session.Tail(offer)

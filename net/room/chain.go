@@ -28,7 +28,6 @@ func (h *chainHistory) add(f *systems.FinalTick) {
 	h.chains.Put(h.last.Tick, h.last.Chain)
 }
 
-// at returns the chain at a tick; ok is false if it is not kept.
 func (h *chainHistory) at(f ecs.Tick) (c record.Chain, ok bool) {
 	if kept, ok := h.chains.At(f); ok {
 		return *kept, true

@@ -122,7 +122,6 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	r.check(id)
 }
 
-// hello gives a client its seat and answers its Hello, or refuses it.
 func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	p := &r.peers[id]
 	if p.identity.Name == "" {
@@ -142,7 +141,6 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	r.welcome(id, h)
 }
 
-// welcome answers the Hello of a client that is not refused.
 func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	p, tick := &r.peers[id], r.Tick()
 	warm := r.continues(h) && h.Have >= r.strategy.OldestServable()
@@ -200,7 +198,6 @@ func (r *Room) nextRun() uint8 {
 	return r.run
 }
 
-// present returns the peers that are in the room.
 func (r *Room) present() iter.Seq2[systems.Peer, *peer] {
 	return func(yield func(systems.Peer, *peer) bool) {
 		for i := range r.peers {

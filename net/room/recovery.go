@@ -70,7 +70,6 @@ func (t *tail) longer(than *tail) bool {
 	return len(t.offers) > 0 && (len(than.offers) == 0 || t.end.Tick > than.end.Tick)
 }
 
-// resume restores the seats and begins the recovery.
 func (r *Room) resume(c *Resume) {
 	joined := c.World.Players()
 	for i := range r.seats {

@@ -10,8 +10,7 @@ import (
 	"tendon/systems"
 )
 
-// none stands for no peer and for no seat.
-const none = -1
+const none = -1 // stands for no peer and for no seat
 
 // seat is the place of one player in the match. It is held from the Welcome of a client until its player leaves.
 type seat struct {

@@ -124,7 +124,6 @@ func (t *connTable) outdated(client uint64, pass *Pass, old *conn) bool {
 	return !pass.Issued.After(old.since)
 }
 
-// fits reports whether the room of a pass has a place for one more connection.
 func (t *connTable) fits(pass *Pass, old *conn) bool {
 	h := t.rooms[pass.Room]
 	if h == nil {

@@ -13,8 +13,7 @@ type grid struct {
 	rate, phases int64
 }
 
-// stepTime is about the length of a step.
-const stepTime = 4 * time.Millisecond
+const stepTime = 4 * time.Millisecond // about the length of a step
 
 func newGrid(rate int) grid {
 	return grid{rate: int64(rate), phases: int64(max(1, int(time.Second/stepTime)/rate))}

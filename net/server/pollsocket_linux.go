@@ -18,8 +18,7 @@ type pollSocket struct {
 	waiting [1]unix.PollFd // of the one reader
 }
 
-// waitLimit bounds how long a reader waits before it checks whether the socket is closed, in milliseconds.
-const waitLimit = 100
+const waitLimit = 100 // bounds how long a reader waits before it checks whether the socket is closed, in milliseconds
 
 // withoutPoller returns a socket outside the poller of the runtime, or the same socket if that fails.
 func withoutPoller(conn *net.UDPConn) endpoint {

@@ -53,8 +53,7 @@ const (
 	workCall            // a function is to be called on the worker
 )
 
-// queueBytes bounds the packets that wait for one worker. At 60 bytes each these are 64 000 packets.
-const queueBytes = 4 << 20
+const queueBytes = 4 << 20 // bounds the packets that wait for one worker. At 60 bytes each these are 64 000 packets
 
 func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.mu.Lock()

@@ -130,7 +130,6 @@ func (w *worker) drop(c *conn) {
 	w.out.drop(c)
 }
 
-// close removes a room without connections.
 func (w *worker) close(h *hostedRoom) {
 	if h.room == nil {
 		return
@@ -145,7 +144,6 @@ func (w *worker) close(h *hostedRoom) {
 	w.log.info("room closed", slog.String("room", h.name))
 }
 
-// end decides the matches of a room and reports its end.
 func (w *worker) end(h *hostedRoom) {
 	h.room.Conclude()
 	if w.config.CloseRoom != nil {
@@ -161,7 +159,6 @@ func (w *worker) stop(done func()) {
 	}
 }
 
-// stopping calls stopped if every room is closed.
 func (w *worker) stopping() {
 	if w.stopped == nil {
 		return

@@ -174,7 +174,6 @@ func (s *Server) Kick(name string, clientID uint64, text string) error {
 	})
 }
 
-// hosted calls f with a room on the goroutine of its worker.
 func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) error {
 	s.conns.mu.Lock()
 	h := s.conns.rooms[name]

@@ -26,8 +26,7 @@ type endpoint interface {
 	Close() error
 }
 
-// batchSize is the number of datagrams of one system call, if the system supports that.
-const batchSize = 64
+const batchSize = 64 // the number of datagrams of one system call, if the system supports that
 
 // arrivals is a batch of received datagrams.
 type arrivals struct {
@@ -38,8 +37,7 @@ type arrivals struct {
 	buffer [batchSize][arrivalLimit]byte
 }
 
-// arrivalLimit is one more than the longest packet, so that longer ones are recognized.
-const arrivalLimit = netcode.MaxPacket + 1
+const arrivalLimit = netcode.MaxPacket + 1 // one more than the longest packet, so that longer ones are recognized
 
 func (a *arrivals) packet(i int) []byte { return a.buffer[i][:a.sizes[i]] }
 
@@ -59,7 +57,6 @@ type socketIO struct {
 	sealed netcode.Outbox
 }
 
-// flush sends the sealed packets.
 func (s *socketIO) flush() (lost int) {
 	lost = s.send(&s.sealed)
 	s.sealed.Reset()

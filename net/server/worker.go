@@ -34,7 +34,6 @@ type worker struct {
 	published atomic.Pointer[figures] // of the last second, for other goroutines
 }
 
-// figures are what a worker counts.
 type figures struct {
 	packets PacketStats
 	turns   TurnStats
@@ -136,7 +135,6 @@ func (w *worker) deliver() {
 	w.workItems = filled
 }
 
-// packet passes the messages of one opened payload to the room.
 func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	if c.link == nil {
 		return // the connection was refused or has just ended

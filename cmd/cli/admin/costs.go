@@ -25,7 +25,6 @@ func together(open map[string]cost.Report, past cost.Report) cost.Report {
 	return all
 }
 
-// add adds one room's costs.
 func add(all *cost.Report, r cost.Report) {
 	all.Budget = r.Budget
 	all.Turns, all.Over, all.Busy = all.Turns+r.Turns, all.Over+r.Over, all.Busy+r.Busy

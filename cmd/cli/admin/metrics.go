@@ -57,7 +57,6 @@ func (c collection) counter(name, help string, value float64, labels ...string) 
 	c.send(prometheus.CounterValue, name, help, value, labels)
 }
 
-// counters sends a counter for each value of a label.
 func (c collection) counters(name, help, label string, values map[string]uint64) {
 	for value, n := range values {
 		c.counter(name, help, float64(n), label, value)
@@ -111,7 +110,6 @@ func (c collection) costs(all cost.Report) {
 	}
 }
 
-// quantiles sends the median, the 99th percentile and the maximum.
 func (c collection) quantiles(name, help string, p50, p99, most time.Duration, labels ...string) {
 	for quantile, value := range map[string]time.Duration{"0.5": p50, "0.99": p99, "1": most} {
 		c.gauge(name, help, value.Seconds(), append(labels[:len(labels):len(labels)], "quantile", quantile)...)

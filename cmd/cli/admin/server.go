@@ -55,8 +55,7 @@ type Server struct {
 	since  time.Time
 }
 
-// scrapes bounds the concurrent requests of metrics.
-const scrapes = 2
+const scrapes = 2 // bounds the concurrent requests of metrics
 
 // New opens the socket. Requests are answered from Serve on, and figures from Ready on.
 func New(c Config) (*Server, error) {
@@ -87,7 +86,6 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// labelled labels the samples of a profile with phase and system while it is recorded.
 func labelled(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer cost.LabelSamples()()
@@ -108,7 +106,6 @@ func (s *Server) last(_ context.Context, room string) ([]replaypage.Match, error
 	return []replaypage.Match{{Name: room, Record: last}}, nil
 }
 
-// respond sends a line of text, with 200 or 503.
 func respond(w http.ResponseWriter, ok bool, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if !ok {

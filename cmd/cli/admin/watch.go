@@ -31,7 +31,6 @@ type update struct {
 	Room     *roomView          `json:"room"` // the selected one; null: none
 }
 
-// roomView is the selected room.
 type roomView struct {
 	Name    string      `json:"name"`
 	Players []playerRow `json:"players"`
@@ -39,7 +38,6 @@ type roomView struct {
 	Largest string      `json:"largest"` // parts of the largest turn
 }
 
-// playerRow is a row of the table of a room's connections.
 type playerRow struct {
 	Peer    int     `json:"peer"`
 	Name    string  `json:"name"`
@@ -102,7 +100,6 @@ func (s *Server) watch(ctx context.Context, c *page.Conn) error {
 	}
 }
 
-// kbits returns a rate in kbit/s.
 func kbits(now, before uint64, d time.Duration) float64 {
 	if now < before || d <= 0 {
 		return 0
@@ -110,7 +107,6 @@ func kbits(now, before uint64, d time.Duration) float64 {
 	return float64(now-before) * 8 / 1000 / d.Seconds()
 }
 
-// update returns the update of this moment.
 func (v *viewer) update(now time.Time) update {
 	s := v.server
 	g := update{Game: s.config.Game.Name, Strategy: s.config.Strategy, Build: s.config.Build, State: s.state(), TickRate: s.config.Game.TickRate,

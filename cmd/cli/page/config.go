@@ -33,7 +33,6 @@ func Reachable(addr string) bool {
 
 const minToken, maxToken = 16, 512
 
-// withDefaults checks the configuration and sets the defaults.
 func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 	wrong := func(format string, args ...any) (Config, *net.TCPAddr, error) {
 		return c, nil, fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...))

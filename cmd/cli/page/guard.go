@@ -41,7 +41,6 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refuse responds with a sentence.
 func refuse(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)

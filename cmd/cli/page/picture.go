@@ -27,7 +27,6 @@ type Picture struct {
 	hud     layer
 }
 
-// layer is one of a picture's two canvases.
 type layer struct {
 	picture *Picture
 	number  uint32 // 0: through the camera, 1: the HUD
@@ -88,8 +87,7 @@ func (p *Picture) integer(n uint32) {
 	p.record = strconv.AppendUint(p.record, uint64(n), 10)
 }
 
-// farthest bounds coordinates, in world units.
-const farthest = 1e12
+const farthest = 1e12 // bounds coordinates, in world units
 
 // lengths records numbers rounded to 1/1000. NaN is 0.
 func (p *Picture) lengths(list ...float64) {

@@ -52,7 +52,6 @@ func (s *Server) Stream(path string, f func(ctx context.Context, c *Conn) error)
 	}))
 }
 
-// run runs a stream.
 func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn) error) {
 	socket.SetReadLimit(messageBytes)
 	wire, cut := context.WithCancel(context.Background())
@@ -175,7 +174,6 @@ func (c *Conn) ping() {
 	}
 }
 
-// limited calls f with a context that ends after the timeout.
 func (c *Conn) limited(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(c.wire, c.timeout)
 	defer cancel()

@@ -16,8 +16,7 @@ import (
 //go:embed assets/token.html
 var tokenPage []byte
 
-// tokenPath is the path where a page exchanges a token for a cookie.
-const tokenPath = "/token"
+const tokenPath = "/token" // the path where a page exchanges a token for a cookie
 
 // admitted reports whether a request has the token, in its header or as the cookie. The assets are not secret, and the page
 // that asks for the token needs them.
@@ -34,7 +33,6 @@ func same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// bearer returns the token of the Authorization header, or "".
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -53,7 +51,6 @@ func (s *Server) cookieValue() string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// exchange sets the cookie for the token in the body.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxToken+1))
 	if err != nil || !same(string(body), s.config.Token) {

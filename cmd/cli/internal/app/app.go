@@ -57,7 +57,6 @@ func New(ctx context.Context, game *ecs.Game, out, note io.Writer) *App {
 	return &App{Ctx: ctx, Game: game, Program: Program(), Out: &results{to: out}, Note: note}
 }
 
-// results is the standard output.
 type results struct {
 	to  io.Writer
 	err error // the first

@@ -67,7 +67,6 @@ func (f DiagnosticFlags) Diagnostics(a *app.App, s systems.Strategy) (d *Diagnos
 	return d, nil
 }
 
-// slow reports the files of a slow tick.
 func (d *Diagnostics) slow(r cost.Recording) {
 	f := app.Fields{"of": r.Name, "tick": r.Turn.Tick, "ms": float64(r.Turn.Cost) / 1e6, "budget_ms": float64(r.Budget) / 1e6, "trace": r.Trace, "table": r.Table}
 	text := fmt.Sprintf("%s: tick %d took %v of %v; the trace before it is %s, for go tool trace, its costs are in %s", r.Name, r.Turn.Tick,
@@ -132,7 +131,6 @@ func (d *Diagnostics) due(by bundle.Side, text string) bool {
 	return true
 }
 
-// write writes a bundle on a goroutine of its own.
 func (d *Diagnostics) write(b *bundle.Bundle, of, strategy string) {
 	b.Settings = append(slices.Clip(d.settings), bundle.Setting{Name: "sync", Value: strategy})
 	d.writing.Go(func() {
@@ -147,7 +145,6 @@ func (d *Diagnostics) write(b *bundle.Bundle, of, strategy string) {
 	})
 }
 
-// create writes a bundle into a new file.
 func (d *Diagnostics) create(b *bundle.Bundle, of string) (path string, err error) {
 	data, err := b.Append(nil)
 	if err != nil {

@@ -87,8 +87,7 @@ type hostedRoom struct {
 	recording *recorder       // optional
 }
 
-// recentSeconds is the length of the history of a room.
-const recentSeconds = 10
+const recentSeconds = 10 // the length of the history of a room
 
 // Start opens a server and starts it.
 func Start(a *app.App, c Config) (*Host, error) {

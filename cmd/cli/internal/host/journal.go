@@ -83,7 +83,6 @@ var journalTexts = map[journals.Kind]struct {
 	journals.Refused:     {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; make room on the disk or choose another --journal"},
 }
 
-// reportJournal prints an event of a journal.
 func reportJournal(a *app.App, n journals.Event) {
 	kind, f := journalTexts[n.Kind], app.Fields{"room": n.Room, "file": n.File, "tick": n.Tick}
 	if n.Err != nil {

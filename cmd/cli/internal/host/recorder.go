@@ -25,7 +25,6 @@ type recorder struct {
 	broken bool
 }
 
-// startRecording starts the recording of a room; nil if that fails.
 func (h *Host) startRecording(roomName string, c *room.Config) *recorder {
 	f, err := createFile(h.config.Flags.Record, fmt.Sprintf("%s-%s-%016x", roomName, timestamp(), c.Seed), ".tendonrec", 0o644)
 	if err != nil {
@@ -63,7 +62,6 @@ func (h *Host) recordingFailed(of string, err error) {
 	h.app.Emit("recording_failed", app.Fields{"of": of, "error": err.Error()})
 }
 
-// timestamp returns the time in the names of files.
 func timestamp() string { return time.Now().UTC().Format("20060102T150405") }
 
 // createFile makes a new file. If the name exists, it gets a number.
@@ -78,8 +76,7 @@ func createFile(dir, name, suffix string, mode os.FileMode) (*os.File, error) {
 	}
 }
 
-// maxRecordingBlock bounds the bytes that a recording gathers before it writes them.
-const maxRecordingBlock = 1 << 20
+const maxRecordingBlock = 1 << 20 // bounds the bytes that a recording gathers before it writes them
 
 // tick records a tick, and writes a block a second.
 func (r *recorder) tick(f systems.FinalTick) {
@@ -96,7 +93,6 @@ func (r *recorder) tick(f systems.FinalTick) {
 	r.check(err)
 }
 
-// check ends the recording at the first error.
 func (r *recorder) check(err error) {
 	if err != nil && !r.broken {
 		r.broken = true
@@ -104,7 +100,6 @@ func (r *recorder) check(err error) {
 	}
 }
 
-// close writes the end mark and closes the file.
 func (r *recorder) close() {
 	if !r.broken {
 		r.check(r.writer.End())

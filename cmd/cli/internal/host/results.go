@@ -22,7 +22,6 @@ type decisions struct {
 	seats   seatHistory
 }
 
-// sink returns a sink for the room. from is the match that the room resumes. Optional.
 func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
 		d.tick = from.World.Tick()
@@ -46,7 +45,6 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 	}
 }
 
-// decide copies a decision into a record.
 func decide(r *matches.Record, decision *systems.Decision, seats seatHistory) {
 	r.Tick, r.Result, r.Verdict, r.Replays = uint64(decision.Tick), string(decision.Result), decision.How.String(), decision.Replays
 	for p := range decision.Registered.All() {
@@ -69,8 +67,7 @@ type heldSeat struct {
 	record.Seat
 }
 
-// holdersKept is how many holders of one seat are kept.
-const holdersKept = 16
+const holdersKept = 16 // how many holders of one seat are kept
 
 // add records that a seat was taken after a tick. It ignores a seat that became free: its last holder was the player.
 func (h *seatHistory) add(after ecs.Tick, s record.Seat) {

@@ -114,7 +114,6 @@ func (p *Player) Run(ctx context.Context) error {
 	}
 }
 
-// frame runs and times one frame of the client and compares checksums.
 func (p *Player) frame(now time.Time) error {
 	start := time.Now()
 	err := p.Client.Frame(now)

@@ -86,7 +86,6 @@ type Flags struct {
 	Pairs     bool          `group:"Predict and reckon" help:"predict, reckon: find near entities by a list of pairs instead of a grid, which is faster while entities move slowly. Only with --interest."`
 }
 
-// syncFlag is one row of the table.
 type syncFlag struct {
 	name      string   // with its dashes
 	accepting []string // the strategies that accept it

@@ -114,7 +114,6 @@ func (v *Verb) Run(a *app.App) error {
 	return err
 }
 
-// play joins and plays until the context is done or the match ends.
 func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) error {
 	c, err := client.Dial(config)
 	if err != nil {

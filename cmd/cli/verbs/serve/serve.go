@@ -178,7 +178,6 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 	return nil
 }
 
-// announce prints the settings and how to join.
 func (v *Verb) announce(a *app.App, h *host.Host) error {
 	protocol := fmt.Sprintf("%016x", a.Game.Fingerprint())
 	a.Print(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %s, %d ticks/s, strategy %s, at most %d rooms\n",
@@ -225,7 +224,6 @@ func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
 	return failed
 }
 
-// renderRooms returns a table of rooms.
 func renderRooms(s server.Stats) string {
 	t := app.NewTable(fmt.Sprintf("%d of %d rooms · %d of %d clients · %d packets in, %d out, %d refused", s.Rooms, s.MaxRooms, s.Clients, s.MaxClients, s.PacketsIn, s.PacketsOut, s.PacketsRefused))
 	t.AppendHeader(table.Row{"room", "tick", "peers", "players", "late ticks", "most late", "images", "resyncs"})
@@ -235,7 +233,6 @@ func renderRooms(s server.Stats) string {
 	return t.Render() + "\n"
 }
 
-// adminFlags configure the admin server of a verb.
 type adminFlags struct {
 	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port: 127.0.0.1:9090. Another host than loopback demands a token."`
 	AdminToken     string   `help:"The token of --admin, 16 characters or more. Other users of this machine may see it; --admin-token-file is better."`
