@@ -8,8 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tendon/ecs/image"
 	"tendon/net/limit"
+	"tendon/net/link"
 	"tendon/net/netcode"
+	"tendon/net/room"
 	"tendon/systems"
 )
 
@@ -222,4 +225,92 @@ func (t *connTable) disconnect(out *netcode.Outbox, now time.Time) {
 		t.netcode.Disconnect(out, slot, now)
 		t.conns[slot] = nil
 	}
+}
+
+// conn is one connection from its handshake to its end. It has ended when its slot in the table holds another one or none.
+// The fields of each block belong to one goroutine, or never change.
+type conn struct {
+	// Constant.
+	slot   int
+	client uint64
+	pass   Pass
+	epoch  uint32 // number of this connection of the client: see revoked
+	since  time.Time
+	room   *hostedRoom
+
+	// Under the lock of the table.
+	packets limit.Limiter[systems.Time]
+
+	// Of the worker.
+	link      *link.Link   // nil before the room is joined, and after the end
+	emit      func([]byte) // adds a packet of the link to the output of the worker
+	peer      systems.Peer
+	sentToken bool // a reconnect token was sent
+
+	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
+}
+
+// hostedRoom is a room with its place in the table. It exists before the room is made, and for a moment after its end.
+type hostedRoom struct {
+	name   string
+	worker *worker
+
+	// Under the lock of the table.
+	count int       // connections
+	empty time.Time // since when count is 0
+
+	// Of the worker.
+	room     *room.Room // nil until the first connection has joined, and after the end
+	conns    []*conn    // by peer
+	phase    int
+	gone     func(systems.Peer, error) // ends a connection
+	observer image.Observer            // of the room; may be nil
+}
+
+// revoked records which tokens of recent clients are not valid any more although they were not used.
+//
+// The connections of a client are numbered: their epochs. A reconnect token carries the epoch of the connection on which
+// it was sent. It is valid until a later connection of the client has acknowledged a token of its own, since a token that
+// was not acknowledged may never have arrived. If a token of a backend replaces a connection, the reconnect tokens of that
+// connection are revoked at once. If a client is kicked, all its tokens are revoked, and the tokens of a backend that were
+// issued before. The number of records is bounded; the oldest is dropped first.
+type revoked struct {
+	of    map[uint64]revocation
+	order []uint64 // the clients, oldest record first
+	limit int
+}
+
+type revocation struct {
+	epoch  uint32    // reconnect tokens below it are refused
+	issued time.Time // tokens of a backend that were issued before it are refused; zero: none
+	until  time.Time // all tokens concerned have expired by then
+}
+
+func (r *revoked) refuses(client uint64, p *Pass) bool {
+	e := r.of[client]
+	if p.Reconnect {
+		return p.Epoch < e.epoch
+	}
+	return p.Issued.Before(e.issued)
+}
+
+func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
+	return max(r.of[client].epoch, p.Epoch) + 1
+}
+
+// add revokes the reconnect tokens below an epoch and the tokens of a backend that were issued before a moment. An earlier
+// revocation of the same client stays in effect.
+func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
+	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
+		delete(r.of, r.order[0])
+		r.order = slices.Delete(r.order, 0, 1)
+	}
+	old, known := r.of[client]
+	if !known {
+		r.order = append(r.order, client)
+	}
+	if issued.Before(old.issued) {
+		issued = old.issued
+	}
+	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(reconnectLife + time.Minute)}
 }

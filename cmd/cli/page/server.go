@@ -35,16 +35,9 @@ type Server struct {
 	open     atomic.Int64 // streams
 }
 
-const (
-	headerTimeout = 5 * time.Second
-	idleTimeout   = 60 * time.Second
-	headerBytes   = 16 << 10
-	bodyBytes     = 64 << 10
-	// writeTimeout bounds how long a visitor may take to accept a response or a message, and to send a request. A profile
-	// may take longer: net/http/pprof extends the deadline itself.
-	writeTimeout = 10 * time.Second
-	stopLimit    = 2 * time.Second // for responses in progress when the server stops
-)
+// writeTimeout bounds how long a visitor may take to accept a response or a message, and to send a request. A profile may
+// take longer: net/http/pprof extends the deadline itself.
+const writeTimeout = 10 * time.Second
 
 // New checks the configuration, opens the socket and registers the shared assets under /assets/.
 func New(c Config) (*Server, error) {
@@ -59,9 +52,9 @@ func New(c Config) (*Server, error) {
 	s := &Server{config: c, public: map[string]bool{tokenPath: true}, listener: l, mux: http.NewServeMux()}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler:           s.guard(http.MaxBytesHandler(s.mux, bodyBytes)),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: headerBytes,
+		Handler:           s.guard(http.MaxBytesHandler(s.mux, 64<<10)),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
 		BaseContext:    func(net.Listener) context.Context { return s.ctx },
 		ErrorLog:       log.New(io.Discard, "", 0), // visitors must not be able to fill a log
 	}
@@ -171,7 +164,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.stop()
-	limit, cancel := context.WithTimeout(context.Background(), stopLimit)
+	limit, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	err := s.http.Shutdown(limit)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -120,10 +120,9 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 		return err
 	}
 	as := "a person"
-	switch {
-	case v.Bot:
+	if v.Bot {
 		as = "a bot"
-	case v.Headless:
+	} else if v.Headless {
 		as = "a client without inputs"
 	}
 	a.Logf("joining %s as %s", v.Addr, as)
