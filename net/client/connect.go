@@ -17,8 +17,6 @@ const (
 	mostWait  = 8 * systems.Second
 )
 
-var errStateLost = errors.New("client: the seat has changed, so the kept state cannot be used")
-
 func (c *Core) dial(now systems.Time) {
 	t, err := c.config.Dial()
 	if errors.Is(err, ErrToken) {
@@ -98,8 +96,7 @@ func (c *Core) check(now systems.Time) {
 	if err == nil { // first, because errors.As allocates
 		return
 	}
-	var why *session.Error
-	if errors.As(err, &why) && why.Code.Retry() {
+	if why := (*session.Error)(nil); errors.As(err, &why) && why.Code.Retry() {
 		c.retry(err, now)
 	} else {
 		c.end(err)
@@ -122,7 +119,7 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 		}
 		if !w.Image && c.world.Tick() == 0 { // the state in Hello was that of the old strategy; without one, the server sends an image
 			c.session.End(session.CodeInternal, "")
-			c.retry(errStateLost, now)
+			c.retry(errors.New("client: the seat has changed, so the kept state cannot be used"), now)
 			return
 		}
 	}

@@ -30,7 +30,6 @@ type connTable struct {
 	rooms   map[string]*hostedRoom
 	revoked revoked
 	closing bool
-	log     *limitedLog
 
 	polled  atomic.Int64                // systems.Time at which a worker last read the socket
 	limit   limit.Limiter[systems.Time] // of the packets of a new connection
@@ -46,9 +45,9 @@ const (
 	reconnectLife  = 2 * time.Minute // how long a reconnect token is valid: 30 s until the next one, and a minute and a half to come back
 )
 
-func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time, log *limitedLog) (*connTable, error) {
+func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time) (*connTable, error) {
 	slots := c.maxClients()
-	t := &connTable{config: c, epoch: epoch, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots), log: log,
+	t := &connTable{config: c, epoch: epoch, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots),
 		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024},
 		limit:   limit.New(systems.Second/systems.Time(packetsPerTick*c.Room.Game.TickRate+packetsExtra), max(packetsBurst, 2*c.Room.Game.TickRate))}
 	t.polled.Store(math.MinInt64 / 2)

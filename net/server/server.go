@@ -1,18 +1,93 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"tendon/net/limit"
+	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/systems"
 )
+
+// Config describes a server. Zero values select the defaults where a field names one.
+type Config struct {
+	Room room.Config // of every room; Game and Strategy are required. MintToken is set by the server
+	// OpenRoom changes the config of one room before the room is made: its seed, its match number, its sinks, but not Game,
+	// MaxPeers and MintToken. On an error the client is not admitted. It is called on the goroutine of the worker.
+	// Optional: without it, every room has a random seed and match number.
+	OpenRoom func(name string, c *room.Config) error
+	// CloseRoom receives each room that is closed, after all its matches are decided, on the goroutine of the worker.
+	// Optional.
+	CloseRoom func(name string, r *room.Room)
+
+	Address string // the address to listen on, as host:port or :port. Required unless Socket is set
+	Socket  Socket // replaces the socket of the server. The server closes it. Optional
+	// Public are the addresses of the server in connect tokens. A token without any of them is refused. Empty: the address
+	// of the socket, which must then be that of a single host.
+	Public []netip.AddrPort
+	Keys   []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required
+
+	MaxRooms int          // the maximum number of rooms; 0: 256. A client for another room is refused
+	Workers  int          // the number of goroutines that compute rooms; 0: one for each core
+	Logger   *slog.Logger // receives a few lines per second at most, about rooms and connections. Optional
+}
+
+// ErrConfig is wrapped by every error about a Config.
+var ErrConfig = errors.New("server: bad Config")
+
+const (
+	mostClients = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
+	emptyRoom   = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
+)
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Room.Game == nil {
+		return c, fmt.Errorf("%w: Room.Game is nil: name the game", ErrConfig)
+	}
+	c.MaxRooms = cmp.Or(c.MaxRooms, 256)
+	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
+	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
+	switch {
+	case len(c.Keys) < 1 || len(c.Keys) > 2:
+		return c, fmt.Errorf("%w: Keys has %d keys, want 1 or 2", ErrConfig, len(c.Keys))
+	case c.MaxRooms < 1 || c.MaxRooms > netcode.MaxSlots:
+		return c, fmt.Errorf("%w: MaxRooms is %d, want 1 to %d", ErrConfig, c.MaxRooms, netcode.MaxSlots)
+	case c.Workers < 1 || c.Workers > 1024:
+		return c, fmt.Errorf("%w: Workers is %d, want 1 to 1024", ErrConfig, c.Workers)
+	}
+	// A room that is not used reports now the errors of every later room.
+	if _, err := room.New(c.Room, 0); err != nil {
+		return c, fmt.Errorf("%w: Room: %w", ErrConfig, err)
+	}
+	return c, nil
+}
+
+func (c *Config) maxClients() int {
+	return min(c.MaxRooms*c.Room.MaxPeers, max(mostClients, c.Room.MaxPeers))
+}
+
+// public returns the addresses that tokens may contain.
+func (c *Config) public(socket endpoint) ([]netip.AddrPort, error) {
+	if len(c.Public) > 0 {
+		return c.Public, nil
+	}
+	at, err := netip.ParseAddrPort(socket.LocalAddr().String())
+	if err != nil || at.Addr().IsUnspecified() {
+		return nil, fmt.Errorf("%w: Public is empty and the server listens on %v: name the address under which clients reach it",
+			ErrConfig, socket.LocalAddr())
+	}
+	return []netip.AddrPort{at}, nil
+}
 
 // Server runs rooms on one socket, with one goroutine that reads the socket, one for each worker, and that of Run.
 type Server struct {
@@ -57,7 +132,7 @@ func New(c Config) (*Server, error) {
 	}
 	public, err := s.config.public(s.socket)
 	if err == nil {
-		s.conns, err = newConnTable(&s.config, public, time.Now(), s.log)
+		s.conns, err = newConnTable(&s.config, public, time.Now())
 	}
 	if err != nil {
 		if c.Socket == nil {
@@ -195,4 +270,39 @@ func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) err
 	case <-s.done:
 		return ErrStopped
 	}
+}
+
+// limitedLog writes the log of the server at a bounded rate. The next line contains the number of skipped lines.
+type limitedLog struct {
+	mu      sync.Mutex
+	logger  *slog.Logger // optional
+	start   time.Time
+	limit   limit.Limiter[time.Duration]
+	skipped int
+}
+
+const linesPerSecond, linesAtOnce = 5, 50
+
+func newLog(logger *slog.Logger) *limitedLog {
+	return &limitedLog{logger: logger, start: time.Now(), limit: limit.New(time.Second/linesPerSecond, linesAtOnce)}
+}
+
+func (l *limitedLog) info(text string, attrs ...slog.Attr)  { l.write(slog.LevelInfo, text, attrs) }
+func (l *limitedLog) error(text string, attrs ...slog.Attr) { l.write(slog.LevelError, text, attrs) }
+
+func (l *limitedLog) write(level slog.Level, text string, attrs []slog.Attr) {
+	if l.logger == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.limit.Allow(time.Since(l.start)) {
+		l.skipped++
+		return
+	}
+	if l.skipped > 0 {
+		attrs = append(attrs, slog.Int("lines_skipped_before", l.skipped))
+		l.skipped = 0
+	}
+	l.logger.LogAttrs(context.Background(), level, text, attrs...)
 }
