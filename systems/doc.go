@@ -27,12 +27,6 @@
 //
 // # Requirements of a game
 //
-// A strategy refuses a game in which no component has a role that it needs, and names the role ([Strategy.Check]):
-//
-//	          roles of ecs.Roles            same result everywhere
-//	relay     none                          yes
-//	lockstep  none                          yes
-//	predict   Lerp, or Motion + SetMotion   no
-//	reckon    Motion + SetMotion            no
-//	verify    none                          no
+// A strategy refuses a game in which no component has a role that it needs, and names the role ([Strategy.Check]). The
+// package example lists what each strategy needs.
 package systems

@@ -71,7 +71,13 @@ func readKeys() Pad {
 // newGame returns a game that joins with the token, or one with a match of its own if there is none.
 func newGame(token []byte) (*Game, error) {
 	pictures := paintPictures()
-	rules := pond(func(_ *ecs.View, entry *donburi.Entry) { donburi.Add(entry, sprite, pictures.spriteOf(entry)) })
+	rules := pond(func(_ *ecs.View, entry *donburi.Entry) {
+		picture := len(pictures) - 1
+		if !entry.HasComponent(bubble) {
+			picture = int(seat.GetValue(entry).Player) % picture
+		}
+		donburi.Add(entry, sprite, &Sprite{image: pictures[picture]})
+	})
 	g, err := &Game{match: &match{}}, error(nil)
 	if token != nil {
 		g.client, err = dial(rules, token, client.Config{})
@@ -103,7 +109,7 @@ func run(address string, token []byte) error {
 	return ebiten.RunGame(g)
 }
 
-// parse reads the command line: nothing, or ADDR --token TOKEN. The token itself says where to go.
+// parse reads the command line: nothing, or ADDR --token TOKEN.
 func parse(args []string) (address string, token []byte, err error) {
 	switch {
 	case len(args) == 0:
@@ -164,17 +170,9 @@ func (s *Sprite) draw(screen *ebiten.Image, b *Body, elapsed time.Duration) {
 	screen.DrawImage(s.image, o)
 }
 
-// pictures are what sprites are made of.
-type pictures struct {
-	fish   [4]*ebiten.Image
-	bubble *ebiten.Image
-}
-
-func paintPictures() *pictures {
-	p := &pictures{bubble: ebiten.NewImage(16, 16)}
-	vector.StrokeCircle(p.bubble, 8, 8, 6, 1.5, color.RGBA{150, 210, 235, 255}, true)
-	vector.FillCircle(p.bubble, 6, 6, 1.5, color.White, true)
-	for i, c := range []color.RGBA{{255, 150, 60, 255}, {90, 200, 250, 255}, {250, 210, 80, 255}, {240, 110, 150, 255}} {
+// paintPictures returns the images of the fish, and that of a bubble behind them.
+func paintPictures() (pictures []*ebiten.Image) {
+	for _, c := range []color.RGBA{{255, 150, 60, 255}, {90, 200, 250, 255}, {250, 210, 80, 255}, {240, 110, 150, 255}} {
 		img := ebiten.NewImage(44, 28)
 		for x := range 10 { // the tail
 			vector.FillRect(img, float32(2+x), float32(5+x), 1, float32(18-2*x), c, false)
@@ -183,15 +181,10 @@ func paintPictures() *pictures {
 		vector.FillCircle(img, 29, 14, 9, c, true)
 		vector.FillCircle(img, 32, 11, 2.5, color.White, true)
 		vector.FillCircle(img, 33, 11, 1.2, color.Black, true)
-		p.fish[i] = img
+		pictures = append(pictures, img)
 	}
-	return p
-}
-
-// spriteOf returns the sprite for an entity that has just appeared.
-func (p *pictures) spriteOf(entry *donburi.Entry) *Sprite {
-	if entry.HasComponent(bubble) {
-		return &Sprite{image: p.bubble}
-	}
-	return &Sprite{image: p.fish[int(seat.GetValue(entry).Player)%len(p.fish)]}
+	img := ebiten.NewImage(16, 16)
+	vector.StrokeCircle(img, 8, 8, 6, 1.5, color.RGBA{150, 210, 235, 255}, true)
+	vector.FillCircle(img, 6, 6, 1.5, color.White, true)
+	return append(pictures, img)
 }

@@ -66,13 +66,11 @@ func (m *match) join(c client.Config) (*client.Client, error) {
 	return dial(m.rules, token, c)
 }
 
-// dial returns a client of the game.
 func dial(rules *ecs.Game, token []byte, c client.Config) (*client.Client, error) {
 	c.Game, c.Strategies = rules, []systems.Strategy{relay.Strategy}
 	return client.Dial(client.DialConfig{Token: token, Config: c})
 }
 
-// token mints a token for one more player.
 func (m *match) token() ([]byte, error) {
 	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(m.rules.Name), Key: m.key, Addresses: []netip.AddrPort{m.address},
 		Pass: server.Pass{Room: "pond", Seat: server.AnySeat}, Lifetime: time.Hour}, time.Now())
@@ -87,7 +85,6 @@ func (m *match) invitation() string {
 	return fmt.Sprintf("embed %v --token %s", m.address, base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00")))
 }
 
-// parseToken reads the token of an invitation.
 func parseToken(text string) ([]byte, error) {
 	token, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(token) > netcode.TokenSize {

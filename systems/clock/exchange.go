@@ -7,8 +7,6 @@ import (
 )
 
 // Prober is the client's side of the exchange. It sends 8 pings, 100 ms apart, when it starts, then one per second.
-//
-// Invariant: an answer counts once, and only if its ping was sent since the last restart of the exchange.
 type Prober struct {
 	Remote
 	number uint8
@@ -19,8 +17,6 @@ type Prober struct {
 
 // Answerer is the server's side of the exchange with one client. It answers pings and estimates the client's clock from the
 // third message.
-//
-// Invariant: a third message counts once, and only if its answer was sent since the last restart of the exchange.
 type Answerer struct {
 	Remote
 	restarts bool // the client is to restart the exchange
@@ -61,8 +57,8 @@ func (r *Remote) awaits(number uint8, at systems.Time) {
 	r.sent[number%remembered] = mark{number, true, at}
 }
 
-// answered adds the exchange that m ends. wrong reports that the estimate was wrong. A duplicate, or the answer to an old
-// message, does not count.
+// answered adds the exchange that m ends. wrong reports that the estimate was wrong. An answer counts once, and only if its
+// message was sent since the last restart of the exchange.
 func (r *Remote) answered(m *message, now systems.Time) (counts, wrong bool) {
 	sent := &r.sent[m.number%remembered]
 	if !sent.set || sent.number != m.number {

@@ -67,9 +67,8 @@ func (p *Pacer) Shift(ticks float64) { p.position += ticks }
 // Most returns the number of new ticks that the frame may compute: MaxSteps, or on a display with longer frames, the ticks of
 // a frame plus half of MaxSteps for catching up.
 //
-// The bound limits the frame after a hitch, and frames that are long because ticks take long to compute. On a display with
-// five frames per second, MaxSteps alone would drop a third of all ticks. A client that executes every tick cannot skip
-// them. The 250 ms still bound the ticks of a frame, so that slow ticks do not accumulate.
+// On a display with five frames per second, MaxSteps alone would drop a third of all ticks, and a client that executes every
+// tick cannot skip them. The 250 ms still bound the ticks of a frame, so that slow ticks do not accumulate.
 func (p *Pacer) Most() int { return max(MaxSteps, int(math.Ceil(p.Regular()))+MaxSteps/2) }
 
 // Regular returns the length of a frame that is no hitch, in ticks, at least 1. The oldest input of a frame is sent that
@@ -80,8 +79,7 @@ func (p *Pacer) Regular() float64 { return max(1, min(p.frames[0], p.frames[1]))
 // beyond that, all but one are dropped by moving the position back. So a slow machine shows slow motion and does not fall
 // behind further. For Lead that is a shift.
 //
-// Steps is for strategies that compute all due ticks within the frame. A strategy that may have to wait counts due ticks
-// itself.
+// A strategy that may have to wait counts due ticks itself.
 func (p *Pacer) Steps(done ecs.Tick) int {
 	due, most := p.position-float64(done), p.Most()
 	if due < float64(most+1) {

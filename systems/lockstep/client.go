@@ -44,17 +44,12 @@ type Client struct {
 	ops   opsMessage       // scratch: the message that is written
 }
 
-// ringDepth is the number of ticks of states that a client keeps, to compare one with an image of the server's.
-const ringDepth = 128
-
-// maxSteps is the most frames that are executed in one Frame to reduce the margin (Glenn Fiedler, "Deterministic
-// Lockstep", 2014).
-const maxSteps = 4
-
-// A Frame that catches up executes as many frames as fit catchBudget, or catchFrames where time cannot be measured.
 const (
-	catchBudget = 8 * systems.Second / 1000
-	catchFrames = 64
+	ringDepth   = 128                       // ticks of states that a client keeps, to compare one with an image of the server's
+	maxSteps    = 4                         // frames executed in one Frame to reduce the margin (Fiedler, "Deterministic Lockstep")
+	catchBudget = 8 * systems.Second / 1000 // for the frames that are executed in one Frame to catch up
+	catchFrames = 64                        // the same where time cannot be measured
+	almost      = 1e-6                      // tolerance for times rounded to nanoseconds, in ticks
 )
 
 var (
@@ -62,7 +57,6 @@ var (
 	_ systems.Keeper = (*Client)(nil)
 )
 
-// clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
 	// On either channel: where datagrams are blocked, everything comes on the reliable one.
 	{Name: "syncs", Phase: systems.Receive, Kind: kindSync, Accept: (*Client).receiveSync},
@@ -99,7 +93,7 @@ func newClient(limits Config, c systems.ClientConfig) (systems.Client, error) {
 	return cl, nil
 }
 
-// Load starts from the state that was loaded into World.
+// Load starts from the state in World.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.Begin(now, serverTick, rtt)
 	c.Reach(predictor.CatchingUp)
@@ -112,7 +106,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.incoming.reset(f, c.executed.inputs)
 	c.announced, c.interval = f, c.limits.Interval
 	c.anchor, c.grid = now, clock.NewPacer(now, 0, c.Game.TickRate)
-	c.margin.begin(&c.limits, c.Game.TickRate)
+	c.margin = newMargin(&c.limits, c.Game.TickRate)
 	c.own.restart()
 	c.ring.Clear()
 	c.ring.Save(c.World())
@@ -187,9 +181,6 @@ func (c *Client) at() ecs.Tick { return c.executed.at }
 
 // hand returns the number of frames that are held and not executed.
 func (c *Client) hand() int { return int(c.log.last - c.at()) }
-
-// almost is the tolerance for times rounded to nanoseconds, in ticks.
-const almost = 1e-6
 
 // wanted returns the number of frames that should be in hand when a sync has come.
 func (c *Client) wanted() int { return c.margin.frames + c.interval }

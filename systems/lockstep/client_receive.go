@@ -10,11 +10,11 @@ import (
 	"tendon/systems/internal/code"
 )
 
-// maxHeld is the most operations that wait for their frame.
-const maxHeld = 4096
-
-// maxPending is the most bytes of frames that wait to be executed: more than any server keeps.
-const maxPending = 2 * maxBacklog
+const (
+	maxHeld    = 4096           // most operations that wait for their frame
+	maxPending = 2 * maxBacklog // most bytes of frames that wait to be executed: more than any server keeps
+	remembered = 2 * redundant  // frames whose inputs are kept: datagrams may bring half of them beyond the first reliable one
+)
 
 // receiveSync accepts the frames that follow those that are complete. A sync that leaves a gap is dropped: the next one
 // starts where the acknowledgement of this peer ends. All of it is read before any of it is used, so that a message which
@@ -142,10 +142,6 @@ type incoming struct {
 	blocked []byte                          // the last sync that lacked operations; empty: none did
 }
 
-// remembered is the number of frames in recent. Datagrams may bring a client half of them beyond the frame after which the
-// server began to send on the reliable channel.
-const remembered = 2 * redundant
-
 func (in *incoming) init(game *ecs.Game) {
 	in.tail, in.recent = newFrame(game), rollback.NewRing[[]ecs.InputBytes](remembered)
 	in.before = make([]ecs.InputBytes, game.MaxPlayers)
@@ -161,7 +157,6 @@ func (in *incoming) reset(f ecs.Tick, inputs []ecs.InputBytes) {
 	in.held, in.blocked = in.held[:0], in.blocked[:0]
 }
 
-// remember keeps the inputs of frame f.
 func (in *incoming) remember(f ecs.Tick, inputs []ecs.InputBytes) {
 	slot, _ := in.recent.Slot(f)
 	copy(*slot, inputs)

@@ -7,6 +7,12 @@ import (
 	"tendon/systems/vote"
 )
 
+const (
+	maxQueue    = 64              // most operations that wait to be stamped
+	slack       = 3               // more frames that a waiting server may end without a message of this client
+	votedFrames = 32 * vote.Every // half of those on whose checksums the server keeps the votes
+)
+
 // opsDue reports whether a message is due, at most once a tick. It then counts as sent.
 func (c *Client) opsDue() bool {
 	if !c.limits.Reliable || c.limits.Closing != Optimistic {
@@ -38,12 +44,13 @@ func (c *Client) sendOps() {
 	m.ops, m.first = c.own.list[from:], c.own.first+uint32(from)
 	var n int
 	c.Buffer, n = m.append(c.Buffer[:0], c.Game)
-	c.own.sentThrough(from+n, c.Now)
+	for i := range c.own.list[:from+n] {
+		if o := &c.own.list[i]; o.sent == 0 {
+			o.sent = max(c.Now, 1)
+		}
+	}
 	c.Out.Send(0, ch, c.Buffer)
 }
-
-// slack is added to the number of frames that a waiting server may end without a message of this client.
-const slack = 3
 
 // sendChecksums sends the checksums of the executed frames that are checked, except for those long past, on which the
 // server has ended the vote.
@@ -51,10 +58,6 @@ func (c *Client) sendChecksums() {
 	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, votedFrames), c.ring.At)
 }
 
-// votedFrames is half of the frames on whose checksums the server keeps the votes.
-const votedFrames = 32 * vote.Every
-
-// sendResults sends the results of matches that have ended.
 func (c *Client) sendResults() {
 	for i := range c.claims {
 		c.Buffer = c.claims[i].append(c.Buffer[:0])
@@ -71,22 +74,10 @@ type operationQueue struct {
 	first uint32
 }
 
-// maxQueue is the most operations that wait to be stamped.
-const maxQueue = 64
-
 // restart drops the operations that wait: they belong to a state that was replaced.
 func (q *operationQueue) restart() {
 	q.first = max(q.first+uint32(len(q.list)), 1)
 	q.list = slices.Delete(q.list, 0, len(q.list))
-}
-
-// sentThrough notes when the first n operations were sent.
-func (q *operationQueue) sentThrough(n int, now systems.Time) {
-	for i := range q.list[:n] {
-		if o := &q.list[i]; o.sent == 0 {
-			o.sent = max(now, 1)
-		}
-	}
 }
 
 // fresh returns the index of the first operation that was never sent.

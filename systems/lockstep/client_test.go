@@ -141,8 +141,7 @@ func TestThePaceFollowsTheFramesInHand(t *testing.T) {
 
 // The margin becomes what 98 % of the syncs of the last ten seconds needed, and forgets what is older.
 func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
-	var m margin
-	m.begin(&Config{}, 60)
+	m := newMargin(&Config{}, 60)
 	tick, now, f := systems.Second/60, systems.Time(0), ecs.Tick(0)
 	run := func(seconds int, late func(i int) systems.Time) {
 		for i := range seconds * 30 {
@@ -168,7 +167,7 @@ func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
 	if run(5, func(i int) systems.Time { return systems.Time(i%4) * 10 * tick }); m.frames != maxMargin {
 		t.Errorf("with all late: %d", m.frames)
 	}
-	m.begin(&Config{Margin: 5}, 60)
+	m = newMargin(&Config{Margin: 5}, 60)
 	if run(10, func(i int) systems.Time { return systems.Time(i%4) * 10 * tick }); m.frames != 5 {
 		t.Errorf("fixed: %d", m.frames)
 	}

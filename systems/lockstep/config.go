@@ -146,7 +146,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// duration writes a difference of times in milliseconds.
 func duration(t systems.Time) string { return fmt.Sprintf("%g ms", float64(t)/1e6) }
 
 // The flags of the Params.

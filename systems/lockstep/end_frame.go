@@ -9,6 +9,12 @@ import (
 	"tendon/systems/vote"
 )
 
+const (
+	largestInline = 512                           // most bytes of the code of a frame in a datagram
+	leastBlocks   = 1 + redundant/blockFrames + 1 // in the log: with all frames that a datagram may repeat
+	trimSteps     = 8                             // frames that a world on demand computes at once when the log is too large
+)
+
 // endFrame ends the running frame.
 func (s *Server) endFrame() {
 	s.pass(s.Step.Due)
@@ -58,9 +64,6 @@ func (s *Server) keep(byDigest bool) {
 	}
 }
 
-// largestInline is the most bytes that the code of a frame takes in a datagram.
-const largestInline = 512
-
 // digest is a checksum of the operations of a frame, for peers that receive them one by one.
 func digest(stored []byte) uint32 {
 	sum := xxhash.Sum64(stored)
@@ -105,9 +108,3 @@ func (s *Server) trim() {
 		s.log.dropThrough(oldest)
 	}
 }
-
-// leastBlocks is the least number of blocks in the log: with all frames that a datagram may repeat.
-const leastBlocks = 1 + redundant/blockFrames + 1
-
-// trimSteps is how many frames a world on demand computes at once when the log is too large.
-const trimSteps = 8

@@ -69,7 +69,7 @@ func (f *frame) validate(w *ecs.World, into []ecs.InputBytes) {
 	}
 }
 
-// worstInputs returns the most bits that the inputs of a frame take.
+// worstInputs is in bits.
 func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.Input.Size()) }
 
 // append codes the frame: one bit if all is as expected and there are no orders.

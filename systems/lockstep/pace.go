@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"cmp"
 	"slices"
 
 	"tendon/ecs"
@@ -33,15 +34,8 @@ const (
 	stallSeconds  = 5
 )
 
-// begin drops all measures.
-func (m *margin) begin(c *Config, ticksPerSecond int) {
-	m.fixed, m.frames = c.Margin != 0, max(c.Margin, 0)
-	if !m.fixed {
-		m.frames = defaultMargin
-	}
-	m.tick = systems.Second / systems.Time(ticksPerSecond)
-	m.samples = m.samples[:0]
-	m.dues, m.stalls = 0, [stallSeconds]int{}
+func newMargin(c *Config, ticksPerSecond int) margin {
+	return margin{fixed: c.Margin != 0, frames: max(cmp.Or(c.Margin, defaultMargin), 0), tick: systems.Second / systems.Time(ticksPerSecond)}
 }
 
 // arrived notes that the frames (before, last] became complete. Those that come while the client catches up are not

@@ -14,8 +14,11 @@ const (
 	flightSyncs = 64
 )
 
-// quiet is how long a peer that sends nothing is still sent syncs.
-const quiet = 2 * systems.Second
+const (
+	quiet      = 2 * systems.Second  // how long a peer that sends nothing is still sent syncs
+	resendHeld = systems.Second / 20 // how often a peer is sent the last sync again while the match waits
+	digestBits = 34                  // of a frame of which only the digest is sent
+)
 
 // sendSyncs sends the frames up to sync, which may be sent from now on.
 func (s *Server) sendSyncs() {
@@ -156,6 +159,3 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 	}
 	s.Sending.Message = bits.Bytes()
 }
-
-// digestBits is the size of a frame of which only the digest is sent.
-const digestBits = 34

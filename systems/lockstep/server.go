@@ -63,7 +63,6 @@ type link struct {
 
 type peer = authority.Peer[link]
 
-// serverSystems are the systems of the server half.
 var serverSystems = []systems.System[*Server]{
 	{Name: "operations", Kind: kindOps, Accept: (*Server).receiveOps}, // reliable too, for peers that no datagram reaches
 	{Name: "checksums", Kind: kindHash, Reliable: true, Accept: (*Server).receiveHash},

@@ -78,9 +78,6 @@ func (s *Server) receiveOps(m systems.Message) error {
 	return nil
 }
 
-// resendHeld is how often a peer is sent the last sync again while the match waits.
-const resendHeld = systems.Second / 20
-
 // operate stamps an operation of a player into the running frame.
 func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 	player := p.Player()

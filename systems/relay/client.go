@@ -72,7 +72,6 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 // if a frame samples several: the ticks after the first get the predicted input.
 func (c *Client) SetInput(in ecs.InputBytes) { c.line.SetInput(in) }
 
-// clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
 	// On either channel: where datagrams are blocked, everything comes on the reliable one.
 	{Name: "confirmations", Phase: systems.Receive, Kind: kindConfirm, Accept: (*Client).receiveConfirm},

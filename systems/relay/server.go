@@ -14,6 +14,15 @@ import (
 	"tendon/systems/vote"
 )
 
+// Strategy is rollback with a server relay.
+var Strategy = systems.Strategy{
+	Name:      "relay",
+	Needs:     systems.Needs{Exact: true},
+	Predicts:  true,
+	NewServer: NewServer,
+	NewClient: NewClient,
+}
+
 // Server is the relay's half on the server. The input sets of the ticks (Done − backlog, Done] are in codes. Every open
 // peer has acknowledged a tick in that window and is sent all that follow it, or needs an image.
 type Server struct {
@@ -39,7 +48,6 @@ type link struct {
 
 type peer = authority.Peer[link]
 
-// serverSystems are the systems of the server half.
 var serverSystems = []systems.System[*Server]{
 	{Name: "inputs", Kind: kindInput, Accept: (*Server).receiveInput}, // reliable too, for peers that no datagram reaches
 	{Name: "checksums", Kind: kindHash, Reliable: true, Accept: (*Server).receiveHash},

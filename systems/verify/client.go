@@ -62,7 +62,6 @@ var (
 	_ systems.Keeper = (*Client)(nil)
 )
 
-// clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
 	{Name: "states", Phase: systems.Receive, Kind: kindState, Accept: (*Client).receiveState}, // on either channel
 	{Name: "pieces", Phase: systems.Receive, Kind: kindPiece, Reliable: true, Accept: (*Client).receivePiece},

@@ -37,13 +37,6 @@ const (
 	orderBurst = 5
 )
 
-// newCommandSeat returns a player on a server that starts at tick done, with the player's input in that tick.
-func newCommandSeat(done ecs.Tick, held ecs.InputBytes, ticksPerSecond int) commandSeat {
-	before := uint64(done) * numbersPerTick
-	return commandSeat{first: 1, newest: before, decided: before, held: held,
-		inputs: limit.New[ecs.Tick](1, inputBurst), orders: limit.New(ecs.Tick(ticksPerSecond), orderBurst)}
-}
-
 // answered records that the client has answers to all numbers before first.
 func (p *commandSeat) answered(first uint64) {
 	if first <= p.first {

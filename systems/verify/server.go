@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/net/limit"
 	"tendon/systems"
 	"tendon/systems/authority"
 )
@@ -71,8 +72,10 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	for p := range s.Game.MaxPlayers {
-		s.seats = append(s.seats, newCommandSeat(s.Done(), s.Step.Inputs[p], s.Game.TickRate))
+	before := uint64(s.Done()) * numbersPerTick
+	for _, held := range s.Step.Inputs {
+		s.seats = append(s.seats, commandSeat{first: 1, newest: before, decided: before, held: held,
+			inputs: limit.New[ecs.Tick](1, inputBurst), orders: limit.New(ecs.Tick(s.Game.TickRate), orderBurst)})
 	}
 	return s, nil
 }

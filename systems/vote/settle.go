@@ -63,20 +63,15 @@ func (a *Adjudicator) settle(now bool) {
 		if a.decide(a.ballot.Step(at)); a.open {
 			return
 		}
-		a.castNext()
-	}
-}
-
-// castNext casts the claims of a later match that arrived during the ballot that has closed.
-func (a *Adjudicator) castNext() {
-	for p := range a.next {
-		if next := a.next[p]; next.End > a.decided {
-			if !a.open {
-				a.openClaimed(next.End)
+		for p, next := range a.next { // claims of a later match that arrived during the ballot that has closed
+			if next.End > a.decided {
+				if !a.open {
+					a.openClaimed(next.End)
+				}
+				a.ballot.Cast(ecs.Player(p), next, a.now)
 			}
-			a.ballot.Cast(ecs.Player(p), next, a.now)
+			a.next[p] = Result{}
 		}
-		a.next[p] = Result{}
 	}
 }
 
