@@ -128,11 +128,8 @@ const RestTime = 2 * Second
 
 // Unreplicated appends for each of image.Schema.Columns whether a half's whole replica may differ in it from the server's state.
 func Unreplicated(dst []bool, g *ecs.Game, half Replicated) []bool {
-	for range UnreplicatedColumns {
-		dst = append(dst, true)
-	}
-	for range len(g.Schema().Columns()) - UnreplicatedColumns - len(g.Components) {
-		dst = append(dst, false)
+	for i := range len(g.Schema().Columns()) - len(g.Components) {
+		dst = append(dst, i < UnreplicatedColumns)
 	}
 	for i := range g.Components {
 		lacks := false

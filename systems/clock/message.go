@@ -36,7 +36,6 @@ type message struct {
 	held   systems.Time // from at until the message was sent, ≥ 0
 }
 
-// units returns t in units, rounded to the nearest.
 func units(t systems.Time) int64 {
 	t += stampUnit / 2
 	if t < 0 {

@@ -52,10 +52,7 @@ const (
 	almost      = 1e-6                      // tolerance for times rounded to nanoseconds, in ticks
 )
 
-var (
-	_ systems.Client = (*Client)(nil)
-	_ systems.Keeper = (*Client)(nil)
-)
+var _ systems.Keeper = (*Client)(nil)
 
 var clientSystems = []systems.System[*Client]{
 	// On either channel: where datagrams are blocked, everything comes on the reliable one.
@@ -132,7 +129,6 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	return nil
 }
 
-// run executes the frames that are due.
 func (c *Client) run() {
 	if c.announced > c.at()+redundant {
 		c.Phase, c.Counted.Stalled = predictor.CatchingUp, systems.NotStalled
@@ -198,7 +194,6 @@ func (c *Client) pace(hand int) float64 {
 	return 1
 }
 
-// due executes the frame that is due, or stalls.
 func (c *Client) due() {
 	stalled := c.hand() == 0
 	c.margin.due(stalled, c.Game.TickRate)

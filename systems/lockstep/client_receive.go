@@ -82,7 +82,7 @@ func (c *Client) readFrames(h *syncHead, r wire.BitReader, keep bool) (whole, ok
 		case keep:
 			c.log.add(&in.tail, in.before)
 			in.remember(f, in.tail.inputs)
-			in.dropThrough(f)
+			in.held = slices.DeleteFunc(in.held, func(o stamped) bool { return o.tick <= f })
 		}
 		copy(in.before, in.tail.inputs)
 	}
@@ -160,9 +160,4 @@ func (in *incoming) reset(f ecs.Tick, inputs []ecs.InputBytes) {
 func (in *incoming) remember(f ecs.Tick, inputs []ecs.InputBytes) {
 	slot, _ := in.recent.Slot(f)
 	copy(*slot, inputs)
-}
-
-// dropThrough drops the operations of the frames ≤ f.
-func (in *incoming) dropThrough(f ecs.Tick) {
-	in.held = slices.DeleteFunc(in.held, func(o stamped) bool { return o.tick <= f })
 }

@@ -15,7 +15,6 @@ const (
 	trimSteps     = 8                             // frames that a world on demand computes at once when the log is too large
 )
 
-// endFrame ends the running frame.
 func (s *Server) endFrame() {
 	s.pass(s.Step.Due)
 	f := &s.running
@@ -84,7 +83,6 @@ func (s *Server) simulate() {
 	s.votes.Ended(s.Done()+1, s.members, s.Step.State, s.now)
 }
 
-// beginFrame begins the frame that follows.
 func (s *Server) beginFrame() {
 	f := &s.running
 	copy(s.before, f.inputs)

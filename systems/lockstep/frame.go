@@ -69,7 +69,6 @@ func (f *frame) validate(w *ecs.World, into []ecs.InputBytes) {
 	}
 }
 
-// worstInputs is in bits.
 func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.Input.Size()) }
 
 // append codes the frame: one bit if all is as expected and there are no orders.
@@ -137,7 +136,6 @@ func readOrder(r *wire.BitReader, head uint64, game *ecs.Game) (o image.Order, o
 	return o, ok
 }
 
-// appendAction writes an entity and a payload into bits.
 func appendAction(w *wire.BitWriter, target ecs.Entity, payload []byte) {
 	w.Bits(uint64(target.Row), 32)
 	appendNumber(w, uint64(target.Born))

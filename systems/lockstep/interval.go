@@ -19,14 +19,11 @@ type syncs struct {
 
 // announce announces the frames up to Done at the end of an interval. A frame that is adopted is announced at once.
 func (s *Server) announce() {
-	if s.Step.Adopted {
-		s.syncs.sync = s.Done()
-		return
-	}
-	if s.Done()-s.syncs.sync >= ecs.Tick(s.syncs.interval.n) || s.settings.Eager && s.syncs.stirred {
+	ends := s.Done()-s.syncs.sync >= ecs.Tick(s.syncs.interval.n) || s.settings.Eager && s.syncs.stirred
+	if ends || s.Step.Adopted {
 		s.syncs.sync = s.Done()
 	}
-	if s.settings.AdaptInterval {
+	if s.settings.AdaptInterval && !s.Step.Adopted {
 		s.syncs.interval.observe(s.Done(), s.Peers, s.Game.TickRate)
 	}
 }
@@ -45,7 +42,6 @@ const (
 	stallsFew    = shares / 1000
 )
 
-// observe is called in every frame f.
 func (v *interval) observe(f ecs.Tick, peers []peer, ticksPerSecond int) {
 	if f%ecs.Tick(adaptSeconds*ticksPerSecond) != 0 {
 		return

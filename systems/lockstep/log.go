@@ -82,7 +82,6 @@ func (l *log) dropThrough(f ecs.Tick) {
 
 func (b *block) last() ecs.Tick { return b.first + ecs.Tick(len(b.ends)) - 1 }
 
-// blockOf returns the block of a frame that is kept.
 func (l *log) blockOf(f ecs.Tick) *block {
 	return l.blocks[(f-l.blocks[0].first)/blockFrames] // all but the last are full
 }

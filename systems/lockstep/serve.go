@@ -113,7 +113,6 @@ func (s *Server) sendNear(p *peer, out systems.Outbox) {
 	link.synced = s.syncs.sync
 }
 
-// head begins a sync of the frames from first on.
 func (s *Server) head(p *peer, first ecs.Tick) syncHead {
 	return syncHead{first: first, interval: s.syncs.interval.n, acked: p.Own.operated, key: first == p.Opened+1}
 }

@@ -131,7 +131,6 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 	return s, nil
 }
 
-// past adds a recorded frame to the log.
 func (s *Server) past(t *systems.FinalTick, before []ecs.InputBytes) {
 	if s.log.last != t.Tick-1 {
 		s.log.reset(t.Tick - 1)
@@ -166,23 +165,19 @@ func (s *Server) pass(now systems.Time) { s.now = max(s.now, now) }
 // in it.
 func (s *Server) Hold(now systems.Time) bool {
 	s.now = now
-	awaited := s.settings.Closing != Optimistic && s.awaited()
+	if s.settings.Closing == Optimistic {
+		return false
+	}
+	awaited := false // operations of a live player are missing
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		awaited = awaited || p.Open && p.Own.live && p.Seat >= 0 && s.members.Has(p.Player()) && p.Own.through <= s.Done()
+	}
 	if awaited && !s.held {
 		s.since = now
 	}
 	s.held = awaited
 	return awaited && (s.settings.Closing == Waiting || now-s.since < s.settings.Wait)
-}
-
-// awaited reports whether operations of a live player are missing in the running frame.
-func (s *Server) awaited() bool {
-	for i := range s.Peers {
-		p := &s.Peers[i]
-		if p.Open && p.Own.live && p.Seat >= 0 && s.members.Has(p.Player()) && p.Own.through <= s.Done() {
-			return true
-		}
-	}
-	return false
 }
 
 // Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so: the code of

@@ -30,7 +30,6 @@ const (
 	maxAhead  = 1 << 32 // frames; more than a year
 )
 
-// last returns the newest frame that is in the sync.
 func (h *syncHead) last() ecs.Tick { return h.first + ecs.Tick(h.count) - 1 }
 
 func (h *syncHead) append(w *wire.Writer) {
@@ -70,11 +69,10 @@ type stamped struct {
 	order  image.Order
 }
 
-// maxNumber bounds the operations of one frame that go by themselves.
-const maxNumber = 1 << 12
-
-// The kinds of stamped operations: those of orders, and one more.
-const stampedInput = 3
+const (
+	maxNumber    = 1 << 12 // operations of one frame that go by themselves
+	stampedInput = 3       // the kind of a change of an input, beside the kinds of orders
+)
 
 func (s *stamped) append(dst []byte, game *ecs.Game) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)
@@ -93,7 +91,6 @@ func (s *stamped) append(dst []byte, game *ecs.Game) []byte {
 	return bits.Bytes()
 }
 
-// read parses a stamped operation.
 func (s *stamped) read(message []byte, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
@@ -117,7 +114,6 @@ func (s *stamped) read(message []byte, game *ecs.Game) error {
 	return nil
 }
 
-// apply makes the operation part of its frame.
 func (s *stamped) apply(f *frame, game *ecs.Game) {
 	if s.input {
 		f.change(s.player, s.in, game)

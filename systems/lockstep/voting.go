@@ -65,7 +65,6 @@ func (s *Server) receiveHash(m systems.Message) error {
 	return nil
 }
 
-// receiveResult accepts a player's vote on the result of a match.
 func (s *Server) receiveResult(m systems.Message) error {
 	s.pass(m.Now)
 	var r resultMessage

@@ -33,7 +33,7 @@ const (
 	maxPrediction = ringDepth / 2 // of ClientConfig.MaxPrediction
 )
 
-var _ systems.Client = (*Client)(nil)
+var _ systems.Keeper = (*Client)(nil)
 
 // NewClient returns a client's half; it does nothing until Load.
 func NewClient(c systems.ClientConfig) (systems.Client, error) {

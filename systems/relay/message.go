@@ -25,8 +25,9 @@ const (
 var ErrMessage = errors.New("relay: malformed message")
 
 const (
-	maxConfirms = 255 // ticks in one message
-	headBytes   = 16  // most bytes before the bits of an input message or a confirmation
+	maxConfirms      = 255 // ticks in one message
+	maxOrdersPerTick = 255 // the server stamps orders beyond into the next tick
+	headBytes        = 16  // most bytes before the bits of an input message or a confirmation
 )
 
 // checkGame refuses a game of which one tick's inputs may not fit a datagram.
@@ -75,9 +76,6 @@ type stampedOrder struct {
 	order  image.Order
 }
 
-// maxOrdersPerTick bounds the orders of one tick; the server stamps what is beyond into the next.
-const maxOrdersPerTick = 255
-
 func (s *stampedOrder) append(dst []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)
 	w.U8(kindStamped)
@@ -113,7 +111,6 @@ type confirmHead struct {
 	margin    inputs.Margin
 }
 
-// last returns the newest tick in the confirmation.
 func (h *confirmHead) last() ecs.Tick { return h.first + ecs.Tick(h.count) - 1 }
 
 func (h *confirmHead) append(w *wire.Writer) {

@@ -64,10 +64,9 @@ const (
 	backlog       = 1024               // ticks whose input sets are kept: how far behind a peer may be and still be served
 	maxAhead      = systems.Second / 2 // how far ahead of Done an order is stamped at most
 	checkEvery    = 60                 // interval of checksum comparisons, in ticks
+	mostRepeated  = 4                  // orders that are sent a peer again at once
 	checksumsKept = 64                 // a client may be 64 seconds behind at 60 ticks per second
 )
-
-var _ systems.Server = (*Server)(nil)
 
 // NewServer returns the server's half for a world.
 func NewServer(c systems.ServerConfig) (systems.Server, error) {
@@ -159,7 +158,6 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	return s.Server.Adopt(t)
 }
 
-// encode adds the last tick to the codes.
 func (s *Server) encode() {
 	t := finalTick{inputs: s.Step.Inputs, altered: s.Step.Late, orders: rollback.DigestOrders(s.Step.Orders)}
 	s.codes.add(s.Done(), &t, s.before, s.Game)
@@ -182,9 +180,6 @@ func (s *Server) stampRequested() {
 	clear(s.requested)
 	s.requested = s.requested[:0]
 }
-
-// mostRepeated bounds the orders that are sent a peer again at once.
-const mostRepeated = 4
 
 // confirm sends a peer the ticks that it has not acknowledged.
 //

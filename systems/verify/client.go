@@ -57,10 +57,7 @@ var (
 	ErrNoMessage   = errors.New("verify: no message from the server yet: try again later")
 )
 
-var (
-	_ systems.Client = (*Client)(nil)
-	_ systems.Keeper = (*Client)(nil)
-)
+var _ systems.Keeper = (*Client)(nil)
 
 var clientSystems = []systems.System[*Client]{
 	{Name: "states", Phase: systems.Receive, Kind: kindState, Accept: (*Client).receiveState}, // on either channel

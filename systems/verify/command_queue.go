@@ -56,13 +56,8 @@ type commandQueue struct {
 	answers []Answer // that were not drained yet
 }
 
-// maxAnswers is the most answers that wait for Client.Answers. Beyond it, all of them are dropped.
-const maxAnswers = 256
-
-// next returns the number of the next command.
 func (q *commandQueue) next() uint64 { return q.first + uint64(len(q.list)) }
 
-// add gives a command its number.
 func (q *commandQueue) add(c Command) {
 	c.Number, c.Order = q.next(), bytes.Clone(c.Order)
 	q.list = append(q.list, c)

@@ -26,6 +26,7 @@ const (
 	maxHistory     = 4096     // ticks between a State's base and its tick, and those with events
 	maxState       = 4 << 20  // bytes of a State that comes in pieces
 	pieceBytes     = 32 << 10 // bytes of a State in one piece
+	maxAnswers     = 256      // that wait for Client.Answers; beyond, all of them are dropped
 	maxLeap        = 1 << 32  // numbers that a client may leave out
 )
 

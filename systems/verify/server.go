@@ -58,8 +58,6 @@ const (
 	maxStates = 128
 )
 
-var _ systems.Server = (*Server)(nil)
-
 func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
 	settings, err := settings.withDefaults()
 	if err != nil {

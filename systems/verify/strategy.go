@@ -80,7 +80,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 32)
 	w.Bool(c.Reliable)
@@ -89,7 +88,6 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	c.Reliable = r.Bool()

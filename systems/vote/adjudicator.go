@@ -56,12 +56,10 @@ type ownResult struct {
 }
 
 const (
-	// ownKept is how many own results wait for votes. Beyond that, which a replay of a long log reaches, they are decided.
-	ownKept = 64
-	// replaySteps is how many ticks of a world that is behind are computed per tick: far less than a tick's time.
-	replaySteps = 100
-	// leftAfter is how long, in seconds, no player has been connected when a world that is behind is computed up to Done.
-	leftAfter = 2
+	ownKept       = 64  // own results that wait for votes; a replay of a long log reaches more, which are decided at once
+	replaySteps   = 100 // ticks of a world that is behind that are computed per tick: far less than a tick's time
+	leftAfter     = 2   // seconds without a connected player after which a world that is behind is computed up to Done
+	memberEntries = 256 // changes of the members that are kept, however fast players join and leave
 )
 
 // NewAdjudicator returns an adjudicator of the ticks after Done, the tick that the world is in. current says that the world
@@ -167,9 +165,6 @@ type memberEntry struct {
 	members image.PlayerSet
 }
 
-// memberEntries is the number of changes that are kept, however fast players join and leave.
-const memberEntries = 256
-
 // addMembers takes the members after tick f, which is later than the last one.
 func (a *Adjudicator) addMembers(f ecs.Tick, members image.PlayerSet) {
 	n := len(a.history)
@@ -182,7 +177,6 @@ func (a *Adjudicator) addMembers(f ecs.Tick, members image.PlayerSet) {
 	a.history = append(a.history, memberEntry{f, members})
 }
 
-// membersAt returns the members after tick f.
 func (a *Adjudicator) membersAt(f ecs.Tick) image.PlayerSet {
 	i := len(a.history) - 1
 	for i > 0 && a.history[i].since > f {

@@ -148,7 +148,6 @@ func (b *Ballot) Verdict() (v Verdict, ok bool) {
 	return v, true
 }
 
-// claiming returns the players who voted for r.
 func (b *Ballot) claiming(r Result) image.PlayerSet { return claiming(b.verdict.Voted, &b.votes, r) }
 
 // claiming returns the players of voted whose vote is v.
@@ -161,7 +160,6 @@ func claiming[V comparable](voted image.PlayerSet, votes *[image.MaxPlayers]V, v
 	return set
 }
 
-// end ends voting.
 func (b *Ballot) end() {
 	switch {
 	case !b.accepted:

@@ -62,10 +62,10 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.
 	c.voted |= 1 << p
 	c.sums[p] = sum
 	switch {
-	case c.origin != unknown:
+	case c.known:
 		h.blameOthers(c)
 	case !c.over && 2*c.claiming(sum).Len() > c.registered.Len():
-		c.truth, c.origin = sum, fromMajority
+		c.truth, c.known = sum, true
 		h.blameOthers(c)
 	default:
 		c.contest()
@@ -77,10 +77,10 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.
 // stored, or if Truth was called for it before.
 func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 	c := h.at(f)
-	if c == nil || c.origin == fromServer {
+	if c == nil || c.computed {
 		return false
 	}
-	c.truth, c.origin = sum, fromServer
+	c.truth, c.known, c.computed = sum, true, true
 	for p := range (c.blamed & c.claiming(sum)).All() {
 		h.pardon(c, p)
 	}
@@ -110,7 +110,7 @@ func (h *Hashes) Step(now systems.Time) {
 // to it and calls Truth.
 func (h *Hashes) Contested(f func(tick ecs.Tick)) {
 	for c := range h.stored {
-		if c.contested && !c.requested && c.origin != fromServer {
+		if c.contested && !c.requested && !c.computed {
 			c.requested = true
 			f(c.tick)
 		}
@@ -212,31 +212,22 @@ type check struct {
 	blamed     image.PlayerSet
 	sums       [image.MaxPlayers]image.Checksum // of the players in voted
 	truth      image.Checksum
-	origin     origin
+	known      bool // truth is set
+	computed   bool // by the server, which overrides the majority
 	until      systems.Time
 	over       bool // the deadline has passed
 	contested  bool // the server must replay
 	requested  bool // Contested has requested the replay
 }
 
-// origin is the source of a truth.
-type origin uint8
-
-const (
-	unknown origin = iota
-	fromMajority
-	fromServer
-)
-
 // missing returns the players who may vote and have not.
 func (c *check) missing() image.PlayerSet { return c.registered &^ c.voted &^ c.dismissed }
 
-// claiming returns the players who claim sum.
 func (c *check) claiming(sum image.Checksum) image.PlayerSet { return claiming(c.voted, &c.sums, sum) }
 
 // contest requests a replay if the votes of players who are not dismissed differ, and no majority can come any more.
 func (c *check) contest() {
-	if c.origin != unknown || !c.over && c.missing() != 0 {
+	if c.known || !c.over && c.missing() != 0 {
 		return
 	}
 	counted := c.voted &^ c.dismissed

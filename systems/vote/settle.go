@@ -85,7 +85,7 @@ func (a *Adjudicator) ownAfter(f ecs.Tick) *ownResult {
 	return nil
 }
 
-// decide takes the result of a ballot, or has the match computed if the ballot demands it.
+// decide passes the result of a ballot to the match, or has the match computed if the ballot demands it.
 func (a *Adjudicator) decide(state State) {
 	own := a.ownAfter(a.began)
 	if state == Replaying {
@@ -110,12 +110,6 @@ func (a *Adjudicator) decide(state State) {
 		v.Dissented = v.Voted &^ a.ballot.claiming(own.Result)
 		a.decided = own.End
 	}
-	a.publish(&v, own)
-	a.own = slices.DeleteFunc(a.own, func(r ownResult) bool { return r.End <= a.decided })
-}
-
-// publish passes a decision to the match.
-func (a *Adjudicator) publish(v *Verdict, own *ownResult) {
 	in := a.membersAt(v.Result.End) // of those who could vote
 	if own != nil {
 		in = own.players
@@ -127,4 +121,5 @@ func (a *Adjudicator) publish(v *Verdict, own *ownResult) {
 		d.Votes[p] = a.ballot.votes[p].Hash
 	}
 	a.match.Decide(d)
+	a.own = slices.DeleteFunc(a.own, func(r ownResult) bool { return r.End <= a.decided })
 }
