@@ -84,13 +84,15 @@ func NewSchedule[C any](o image.Observer, g *ecs.Game, list []System[C]) Schedul
 
 // check panics on a system that cannot run beside those that the schedule has.
 func (s *Schedule[C]) check(system *System[C]) {
-	if system.Name == "" || system.Phase >= phases || (system.Phase == Receive) != (system.Accept != nil) || (system.Phase == Receive) == (system.Run != nil) {
+	receives := system.Phase == Receive
+	if system.Name == "" || system.Phase >= phases || receives != (system.Accept != nil) || receives == (system.Run != nil) {
 		panic(fmt.Sprintf("systems: system %q of %v: give it a name, and Accept in phase receive or Run in another", system.Name, system.Phase))
 	}
 	for i := range s.phases[system.Phase] {
 		other := &s.phases[system.Phase][i]
 		if other.Name == system.Name || system.Phase == Receive && other.Kind == system.Kind {
-			panic(fmt.Sprintf("systems: systems %q and %q of phase %v have one name or accept one kind of message", other.Name, system.Name, system.Phase))
+			panic(fmt.Sprintf("systems: systems %q and %q of phase %v have one name or accept one kind of message",
+				other.Name, system.Name, system.Phase))
 		}
 	}
 }

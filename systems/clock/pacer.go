@@ -64,8 +64,8 @@ func (p *Pacer) Dilation() float64 { return p.dilation }
 // Shift moves the position by a number of ticks.
 func (p *Pacer) Shift(ticks float64) { p.position += ticks }
 
-// Most returns the number of new ticks that the frame may compute: MaxSteps, or on a display with longer frames, the ticks of
-// a frame plus half of MaxSteps for catching up.
+// Most returns the number of new ticks that the frame may compute. It is MaxSteps. On a display with longer frames, it is the
+// ticks of a frame plus half of MaxSteps for catching up.
 //
 // On a display with five frames per second, MaxSteps alone would drop a third of all ticks, and a client that executes every
 // tick cannot skip them. The 250 ms still bound the ticks of a frame, so that slow ticks do not accumulate.
