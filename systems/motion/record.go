@@ -40,8 +40,8 @@ type Mode uint8
 const (
 	Ground    Mode = iota // straight on
 	Ballistic             // falling
-	Attached              // on something that moves; only coded: no rule extrapolates it
-	Scripted              // along a path that both sides know; only coded
+	Attached              // on something that moves
+	Scripted              // along a path that both sides know
 	modes
 )
 

@@ -205,7 +205,7 @@ func FuzzRecord(f *testing.F) {
 		b, _ := hex.DecodeString(s)
 		f.Add(b)
 	}
-	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
+	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }, Parent: func(ecs.Entity) (ecs.Motion, bool) { return ecs.Motion{}, true }}
 	config := RemoteConfig{Rules: rules}
 	if err := config.Validate(); err != nil {
 		f.Fatal(err)

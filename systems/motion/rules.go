@@ -14,6 +14,11 @@ type Rules struct {
 	Gravity fixed.Num
 	// Floor returns the height of the ground at a place. Nothing falls through it. Optional.
 	Floor func(x, y fixed.Num) fixed.Num
+	// Parent returns the motion of an entity that others stand on, at the time that is predicted; ok is false if it is
+	// not known. Optional: clients look up the shown motion.
+	Parent func(e ecs.Entity) (m ecs.Motion, ok bool)
+	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. Optional.
+	Path func(path uint32, along fixed.Num) (pos, direction fixed.Vec3, ok bool)
 }
 
 // Record returns the record of an entity that moves so at a time. With gravity, an entity that rises or sinks falls.
@@ -28,15 +33,31 @@ func (u *Rules) Record(e ecs.Entity, m ecs.Motion, at systems.Time) Record {
 // ageLeast is the least age that a record is extrapolated over. No product from there to MaxAge overflows.
 const ageLeast = -systems.Second
 
-// Predict returns the motion of the entity at an age of its record. ok is false for modes that have no rule. A clock error
-// may make the age negative: it counts back to a second.
+// Predict returns the motion of the entity at an age of its record. ok is false if that needs a parent or a path which is
+// not known; the motion is then the record's. A clock error may make the age negative: it counts back to a second.
 func (u *Rules) Predict(r *Record, age systems.Time) (m ecs.Motion, ok bool) {
 	t := Seconds(min(max(age, ageLeast), MaxAge))
 	m = ecs.Motion{Pos: r.Pos.Add(r.Vel.Scale(t)), Vel: r.Vel}
-	if r.Mode == Ballistic {
+	switch r.Mode {
+	case Ballistic:
 		u.fall(&m, t)
+	case Attached:
+		if u.Parent == nil {
+			return ecs.Motion{Pos: r.Pos, Vel: r.Vel}, false
+		}
+		parent, ok := u.Parent(r.Parent)
+		if !ok {
+			return ecs.Motion{Pos: r.Pos, Vel: r.Vel}, false
+		}
+		return ecs.Motion{Pos: m.Pos.Add(parent.Pos), Vel: m.Vel.Add(parent.Vel)}, true
+	case Scripted:
+		if u.Path == nil {
+			return ecs.Motion{}, false
+		}
+		pos, direction, ok := u.Path(r.Path, r.Along+r.Speed.Mul(t))
+		return ecs.Motion{Pos: pos, Vel: direction.Scale(r.Speed)}, ok
 	}
-	return m, r.Mode <= Ballistic
+	return m, true
 }
 
 // fall adds gravity and the ground to a motion that went on straight for t seconds.
@@ -55,8 +76,16 @@ func (u *Rules) fall(m *ecs.Motion, t fixed.Num) {
 // that with a client's record. For motion in a straight line, extrapolating further gives the same as the original. The
 // record's own Age grows by age.
 func (u *Rules) Forward(r Record, age systems.Time, now Stamp) Record {
-	m, _ := u.Predict(&r, age)
-	r.Pos, r.Vel = m.Pos, m.Vel
+	t := Seconds(min(max(age, ageLeast), MaxAge))
+	switch r.Mode {
+	case Ground, Ballistic:
+		m, _ := u.Predict(&r, age)
+		r.Pos, r.Vel = m.Pos, m.Vel
+	case Attached:
+		r.Pos = r.Pos.Add(r.Vel.Scale(t))
+	case Scripted:
+		r.Along += r.Speed.Mul(t)
+	}
 	r.Stamp, r.Age = now, r.Age+max(age, 0)
 	return r
 }

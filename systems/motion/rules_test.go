@@ -3,6 +3,7 @@ package motion
 import (
 	"testing"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
 )
@@ -71,11 +72,59 @@ func TestDR09AFallOfTwoSeconds(t *testing.T) {
 	}
 }
 
-// Extrapolating a forwarded record equals extrapolating the original. The ages add up.
+// An entity on a platform moves with it, from its offset and with its own speed. Without the platform its motion is
+// unknown.
+func TestAnAttachedEntityMovesWithItsParent(t *testing.T) {
+	ship := ecs.Entity{Row: 4, Born: 4}
+	rules := Rules{Parent: func(e ecs.Entity) (ecs.Motion, bool) {
+		return ecs.Motion{Pos: vec("100", "0", "5"), Vel: vec("2", "0", "0")}, e == ship
+	}}
+	r := Record{Mode: Attached, Parent: ship, Pos: vec("1", "2", "0"), Vel: vec("0", "1", "0")}
+	m, ok := rules.Predict(&r, 2*sec)
+	if !ok || m.Pos != vec("101", "4", "5") || m.Vel != vec("2", "1", "0") {
+		t.Error(m, ok)
+	}
+	r.Parent.Born++
+	if _, ok := rules.Predict(&r, 0); ok {
+		t.Error("an unknown parent")
+	}
+	if _, ok := new(Rules).Predict(&r, 0); ok {
+		t.Error("no parents at all")
+	}
+}
+
+// A scripted entity follows its path at its speed.
+func TestAScriptedEntityFollowsItsPath(t *testing.T) {
+	rules := Rules{Path: func(path uint32, along fixed.Num) (pos, direction fixed.Vec3, ok bool) {
+		if along < 10*fixed.One { // east, then north
+			return fixed.Vec3{X: along}, vec("1", "0", "0"), path == 7
+		}
+		return fixed.Vec3{X: 10 * fixed.One, Y: along - 10*fixed.One}, vec("0", "1", "0"), path == 7
+	}}
+	r := Record{Mode: Scripted, Path: 7, Along: num("8"), Speed: num("4")}
+	if m, ok := rules.Predict(&r, sec); !ok || m.Pos != vec("10", "2", "0") || m.Vel != vec("0", "4", "0") {
+		t.Error(m, ok)
+	}
+	r.Path = 8
+	if _, ok := rules.Predict(&r, sec); ok {
+		t.Error("an unknown path")
+	}
+	if _, ok := new(Rules).Predict(&r, sec); ok {
+		t.Error("no paths at all")
+	}
+}
+
+// Extrapolating a forwarded record equals extrapolating the original, in every mode. The ages add up.
 func TestAForwardedRecordLeadsToTheSamePlace(t *testing.T) {
-	rules := Rules{Gravity: num("9.8")}
-	for mode := Ground; mode <= Ballistic; mode++ {
-		r := Record{Stamp: 100, Mode: mode, Age: 10 * ms, Pos: vec("1", "2", "3"), Vel: vec("4", "-5", "6")}
+	rules := Rules{
+		Gravity: num("9.8"),
+		Parent:  func(ecs.Entity) (ecs.Motion, bool) { return ecs.Motion{Pos: vec("50", "0", "0")}, true },
+		Path: func(_ uint32, along fixed.Num) (pos, direction fixed.Vec3, ok bool) {
+			return fixed.Vec3{X: along}, vec("1", "0", "0"), true
+		},
+	}
+	for mode := Ground; mode < modes; mode++ {
+		r := Record{Stamp: 100, Mode: mode, Age: 10 * ms, Pos: vec("1", "2", "3"), Vel: vec("4", "-5", "6"), Along: num("7"), Speed: num("2")}
 		f := rules.Forward(r, 300*ms, 5000)
 		if f.Stamp != 5000 || f.Age != 310*ms || f.Mode != mode {
 			t.Errorf("mode %d: %+v", mode, f)

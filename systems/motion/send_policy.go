@@ -116,7 +116,7 @@ func NewSendPolicy(c SendConfig, rules *Rules) *SendPolicy {
 func (s *SendPolicy) Update(r *Record, now systems.Time, viewer fixed.Num) Reason {
 	s.elapse(now, r)
 	r.Flags &^= FlagStop | FlagTurn
-	if r.Vel != (fixed.Vec3{}) || r.Mode == Ballistic {
+	if moving(r) {
 		s.repeats = 0
 	} else {
 		r.Flags |= FlagStop
@@ -137,6 +137,13 @@ func (s *SendPolicy) Update(r *Record, now systems.Time, viewer fixed.Num) Reaso
 	s.last, s.sent, s.begun = *r, now, true
 	s.tokens = max(s.tokens-fixed.One, 0)
 	return why
+}
+
+func moving(r *Record) bool {
+	if r.Mode == Scripted {
+		return r.Speed != 0
+	}
+	return r.Vel != fixed.Vec3{} || r.Mode == Ballistic
 }
 
 // choose returns why a record must be sent. An urgent one needs a token. All others wait until 1/MaxRate after the last.
@@ -169,8 +176,11 @@ func (s *SendPolicy) deviation(r *Record, now systems.Time) fixed.Num {
 	if s.config.Reading == LookAhead {
 		ahead = max(s.config.Period-(now-s.sent), 0)
 	}
-	is, _ := s.rules.Predict(r, ahead)
-	known, _ := s.rules.Predict(&s.last, now-s.sent+ahead)
+	is, ok1 := s.rules.Predict(r, ahead)
+	known, ok2 := s.rules.Predict(&s.last, now-s.sent+ahead)
+	if !ok1 || !ok2 {
+		return r.Pos.Sub(s.last.Pos).Len()
+	}
 	return is.Pos.Sub(known.Pos).Len()
 }
 

@@ -130,6 +130,12 @@ func TestTheTopOfAJumpIsNoStop(t *testing.T) {
 	if s.Update(&r, 0, 0); r.Flags != 0 {
 		t.Errorf("flags %b", r.Flags)
 	}
+	for speed, flags := range map[fixed.Num]Flags{0: FlagStop, fixed.One: 0} {
+		r = Record{Mode: Scripted, Speed: speed}
+		if s.Update(&r, sec, 0); r.Flags != flags {
+			t.Errorf("scripted at speed %v: flags %b", speed, r.Flags)
+		}
+	}
 }
 
 // An entity sends at most 10 records a second, and a burst. The last change is sent in the end.

@@ -137,6 +137,10 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	}
 	r := c.record
 	p.Own.clock.received(r.Stamp, now)
+	if last, ok := a.belief.Record(); ok && last.Mode >= motion.Attached && r.Mode < motion.Attached {
+		m, _ := s.World().Image().Motion(a.entity) // where its parent or path has brought it
+		a.guard.Place(m.Pos)
+	}
 	switch a.guard.Check(&r, now) {
 	case motion.Stale:
 		return

@@ -82,6 +82,9 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	}
 	cl.OrderKind = kindOrder
 	cl.remotes.client = cl
+	if cl.limits.Remotes.Rules.Parent == nil {
+		cl.limits.Remotes.Rules.Parent = cl.remotes.parent
+	}
 	return cl, nil
 }
 

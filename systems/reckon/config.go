@@ -34,8 +34,13 @@ type Config struct {
 	Assumed systems.Time
 	// Records is when records are sent, of clients' avatars and of all that the server moves.
 	Records motion.SendConfig
-	// Remotes is how remote entities are shown. Its rules are those of the game.
+	// Remotes is how remote entities are shown. Gravity, floor and obstacles are those of the game.
 	Remotes motion.RemoteConfig
+	// Mode changes the mode of a record, and sets the fields that the mode needs: of an entity that stands on another, or
+	// follows a path. It is called each tick, on a client for its avatars, on the server for all else that moves. Optional.
+	Mode func(w *ecs.World, r *motion.Record)
+	// Allow reports whether an avatar may be in mode Attached or Scripted: see motion.GuardConfig. Optional: it may not.
+	Allow func(r motion.Record) bool
 
 	// jump is the largest distance that systems move an avatar in one tick without a correction of its client. It is half a
 	// second at MaxSpeed, at least 2 world units: a respawn is farther, a push out of a wall nearer. A client whose own systems
@@ -71,7 +76,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	c.StateRate = cmp.Or(c.StateRate, 5)
 	if g != nil {
 		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.MoveLimit)
-		c.Remotes.Rules, c.Remotes.Blocked = motion.Rules{Gravity: g.Gravity, Floor: g.Floor}, g.Blocked
+		c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Gravity, g.Floor, g.Blocked
 	}
 	c.jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)
 	switch {
@@ -88,8 +93,15 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	return c, err
 }
 
+// record sets r to the record of an entity that moves so at a time.
+func (c *Config) record(r *motion.Record, w *ecs.World, e ecs.Entity, m ecs.Motion, at systems.Time) {
+	if *r = c.Remotes.Rules.Record(e, m, at); c.Mode != nil {
+		c.Mode(w, r)
+	}
+}
+
 func (c *Config) guard() motion.GuardConfig {
-	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting}
+	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting, Allow: c.Allow}
 	if c.MaxSpeed == 0 {
 		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}

@@ -53,7 +53,7 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 		return
 	}
 	r := &c.scratch.record
-	*r = c.limits.Remotes.Rules.Record(p.entity, m, at)
+	c.limits.record(r, c.World(), p.entity, m, at)
 	if p.teleport {
 		r.Flags |= motion.FlagTeleport
 	}

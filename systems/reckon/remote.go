@@ -14,6 +14,8 @@ type remotes struct {
 	client *Client
 	all    table.Table[remote]
 	acks   []queuedAck
+	depth  int // of entities that stand on each other, while one is extrapolated
+	at     systems.Time
 }
 
 // remote is an entity with a record.
@@ -32,6 +34,7 @@ type queuedAck struct {
 
 const (
 	ackTimes   = 3       // times that an anchor is acknowledged
+	maxStacked = 4       // entities that stand on each other
 	maxRemotes = 1 << 13 // entities
 )
 
@@ -59,6 +62,7 @@ func (w *remotes) receive(r motion.Record, age, now systems.Time) {
 		o.anchors[r.Sets], o.set = r.Pos, o.set|1<<r.Sets
 		w.acknowledge(anchorAck{r.Entity.Row, r.Sets})
 	}
+	w.at = now
 	used := o.motion.Receive(&c.limits.Remotes, r, age, now)
 	if p := c.avatar(r.Entity); p != nil && used {
 		c.echo(p, r, age, now)
@@ -115,10 +119,30 @@ func (w *remotes) dropGone() {
 	}
 }
 
+// parent returns the motion of an entity that others stand on, as it is shown.
+func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
+	c := w.client
+	if c.Own.Has(e.Row) {
+		return c.World().Image().Motion(e)
+	}
+	o := w.all.Get(e.Row)
+	if o == nil || o.entity != e {
+		return c.Receiver.State().Motion(e)
+	}
+	if w.depth >= maxStacked {
+		return m, false
+	}
+	w.depth++
+	m, ok = o.motion.Shown(&c.limits.Remotes, w.at)
+	w.depth--
+	return m, ok
+}
+
 // place moves the remote entities in the world to their extrapolated positions. The game's systems may read them, such as
 // for collisions with the player's avatars.
 func (w *remotes) place(at systems.Time) {
 	c := w.client
+	w.at = at
 	for _, o := range w.all.All {
 		if c.Own.Has(o.entity.Row) {
 			continue
@@ -138,6 +162,7 @@ func (c *Client) compose() {
 
 func (c *Client) extrapolate() {
 	now := c.Showing.Now
+	c.remotes.at = now
 	for _, o := range c.remotes.all.All {
 		if c.Own.Has(o.entity.Row) || o.motion.Lost(now) {
 			continue

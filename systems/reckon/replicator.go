@@ -199,7 +199,7 @@ func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
 		t.policy = motion.NewSendPolicy(s.settings.Records, &s.settings.Remotes.Rules)
 	}
 	r := &h.record
-	*r = s.settings.Remotes.Rules.Record(t.entity, t.motion, due)
+	s.settings.record(r, s.World(), t.entity, t.motion, due)
 	if t.policy.Update(r, due, h.viewer(slot)) != motion.NotDue {
 		h.put(slot, *r)
 	}

@@ -105,6 +105,9 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 			return nil, fmt.Errorf("reckon: %w", err)
 		}
 	}
+	if s.settings.Remotes.Rules.Parent == nil {
+		s.settings.Remotes.Rules.Parent = s.World().Image().Motion
+	}
 	s.motion.server = s
 	s.FindChanges()
 	s.motion.observe()
