@@ -36,7 +36,7 @@ import (
 
 type Body struct{ Pos, Vel fixed.Vec2 } // a component is plain data
 type Seed struct{ Left int32 }          // ticks until it is gone
-type Pad struct {                       // all that a player can say in one tick
+type Pad struct {                       // all that a player can do in one tick
 	DX, DY int8
 	Plant  bool `tendon:"press"`
 }

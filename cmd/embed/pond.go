@@ -13,7 +13,7 @@ type Body struct{ Pos, Vel fixed.Vec2 }
 // Bubble rises until it bursts.
 type Bubble struct{ Left int32 } // ticks
 
-// Pad is all that a player can say in one tick.
+// Pad is all that a player can do in one tick.
 type Pad struct {
 	DX, DY int8
 	Blow   bool `tendon:"press"`

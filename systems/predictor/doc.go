@@ -1,7 +1,7 @@
 // Package predictor holds what the client halves of the sync strategies share.
 //
 // A half is a list of named systems. [Half] runs them, and [Core] is the context that they share: the phase of the
-// client, its send timer, its counters. [Line] is the time line of a client that computes ticks before the server has
+// client, its send timer, its counters. [Line] is the timeline of a client that computes ticks before the server has
 // confirmed them, in relay and predict. [Mirror] is the half of a client that receives states, in predict and reckon.
 //
 // # Tasks

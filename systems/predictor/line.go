@@ -9,7 +9,7 @@ import (
 	"tendon/systems/internal/inputs"
 )
 
-// Line is the local time line of a client that computes ticks before the server confirms them.
+// Line is the local timeline of a client that computes ticks before the server confirms them.
 //
 // The pacer's position is the tick whose input is sampled now: the present plus the input delay. The lead control moves
 // it so that inputs arrive at the server just before they are used. Where the prediction window is too small for the

@@ -7,7 +7,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Pad is all that a player can say in one tick. Presses act on the tick in which they go down; Fire acts while held.
+// Pad is all that a player can do in one tick. Presses act on the tick in which they go down; Fire acts while held.
 type Pad struct {
 	AimX, AimY int16 // the world point aimed at, in units of 1/aimScale metres
 	X, Y       int8  // where to walk; full speed at length 127

@@ -14,7 +14,7 @@ import (
 
 // BrowseFlags are the flags of a verb that can serve a page.
 type BrowseFlags struct {
-	Listen string `group:"The page" default:"127.0.0.1:0" help:"With --page: address of the page. One that other computers reach needs a token; the link contains a random one."`
+	Listen string `group:"The page" default:"127.0.0.1:0" help:"With --page: address of the page, as host:port; port 0: any free port. An address that other computers can reach needs a token; the link contains a random one."`
 	NoOpen bool   `group:"The page" help:"With --page: print the link and open no browser."`
 }
 

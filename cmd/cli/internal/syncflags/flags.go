@@ -63,25 +63,25 @@ func init() {
 // begins with the strategies that accept it.
 type Flags struct {
 	Sync      string        `default:"relay" help:"Sync strategy: ${strategies}."`
-	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. 0: 2."`
+	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. Default: 2."`
 	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
 	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
-	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. 0: adapted to the jitter."`
+	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. Default: adapted to the jitter."`
 	Closing   string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
-	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: how long --closing hybrid waits, at most two frames. Only with --closing hybrid."`
-	Article   bool          `group:"Lockstep and verify" help:"lockstep: the settings of the article on frame sync: 5 frames per packet, no jitter buffer, no catching up."`
-	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match where votes differ. With --journal, a restarted server computes each match again from tick 0."`
-	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results with a majority the server replays all the same. Without --relay-only it checks all."`
+	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: longest wait of --closing hybrid, such as 20ms, at most two frames. Default: 0. Only with --closing hybrid."`
+	Article   bool          `group:"Lockstep and verify" help:"lockstep: the settings of Cloud Wu's article on frame sync, for comparison: 5 frames per packet, no jitter buffer, no catching up."`
+	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match if votes differ. With --journal, a restarted server computes each match again from tick 0."`
+	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results the server replays although a majority agrees. Without --relay-only it checks all."`
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
-	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, 0: 20. reckon: 1 to 60, 0: 5."`
-	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. 0: replicate everything to everyone."`
-	LookBack  time.Duration `group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s. 0: 250ms. --look-back=-1ns: none."`
+	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, default 20. reckon: 1 to 60, default 5."`
+	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. Default: every client receives all entities."`
+	LookBack  time.Duration `group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s, or --look-back=-1ns for none. Default: 250ms."`
 	Trusting  bool          `group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
-	MaxSpeed  float64       `group:"Predict and reckon" help:"predict, reckon: maximum speed in world units per second. predict shows no motion of an entity that was faster than twice that; 0: no limit. reckon refuses faster motion of an avatar; 0: the game's own limit, if it has one."`
-	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: estimate no clocks and assume this latency for every message, at most 3s. 0: clocks are estimated."`
-	Literal   bool          `group:"Predict and reckon" help:"reckon: follow the article on position sync literally: a record is sent when the present position is wrong, and each record restarts the correction."`
+	MaxSpeed  float64       `group:"Predict and reckon" help:"predict, reckon: maximum speed in world units per second. predict shows an entity that was more than twice as fast as teleported; default: no limit. reckon refuses faster motion of an avatar; default: the game's own limit, if it has one."`
+	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: assume this latency for every message, at most 3s, instead of estimating clocks. Default: clocks are estimated."`
+	Literal   bool          `group:"Predict and reckon" help:"reckon: follow the text of Cloud Wu's article on position sync exactly, for comparison: a record is sent when the present position is wrong, and each record restarts the correction."`
 	Dynamic   bool          `group:"Predict and reckon" help:"reckon: send more records of an entity that turns, and fewer of one that is more than 20 world units away from every player."`
-	Smoothing string        `group:"Predict and reckon" enum:"decaying,stepping,projective,jumping" default:"decaying" help:"predict: how a client shows a correction: by an offset that decays, by a tenth at each step, by projective velocity blending, or at once."`
+	Smoothing string        `group:"Predict and reckon" enum:"decaying,stepping,projective,jumping" default:"decaying" help:"predict: how a client shows a correction. decaying: by an offset that decays. stepping: by a tenth at each step. projective: by projective velocity blending. jumping: at once."`
 	Always    bool          `group:"Predict and reckon" help:"predict: a client resimulates at every snapshot, not only after a misprediction."`
 	Pairs     bool          `group:"Predict and reckon" help:"predict, reckon: find near entities by a list of pairs instead of a grid, which is faster while entities move slowly. Only with --interest."`
 }

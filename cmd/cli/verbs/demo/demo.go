@@ -32,7 +32,7 @@ type Verb struct {
 	Bots   int           `default:"3" help:"Number of bots."`
 	For    time.Duration `help:"Duration. Default: until Ctrl-C."`
 	RTT    time.Duration `name:"rtt" default:"100ms" help:"Round trip time between each bot and the server."`
-	Jitter time.Duration `default:"20ms" help:"Jitter of each packet, up to ± this."`
+	Jitter time.Duration `default:"20ms" help:"Largest deviation of a packet's delay, either way."`
 	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
 	Seed   uint64        `help:"Seed of the match and of the network. Default: a random one, which is printed."`
 
@@ -46,8 +46,9 @@ The table shows for each client its connection, its rollbacks, and whether its c
 run ends at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the given length
 proved nothing: no state compared, nothing changed, or, with relay, no rollback.
 
-The last line says what the network cost. With relay and predict that is rollbacks. Lockstep predicts nothing: there it is
-stalls, and the delay of the display behind the server at the end of the run. With verify and reckon it is that delay.
+The last line shows the effect of the network. With relay and predict it is the number of rollbacks. With lockstep it is the
+number of stalls, and the delay of the display behind the server at the end of the run. With verify and reckon it is that
+delay.
 
 Examples:
   demo --for 20s

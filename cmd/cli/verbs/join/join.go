@@ -28,12 +28,12 @@ import (
 type Verb struct {
 	Addr                 string `arg:"" help:"The server, as host:port, one of those in the token."`
 	Token                string `help:"Connect token, or @FILE. With --log it may be left out to return to the match of the log."`
-	Log                  string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, the file is of little more use than its reconnect tokens; see above."`
+	Log                  string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, hardly more than the reconnect tokens is of use; see above."`
 	Bot                  bool   `help:"Let the game's bot play, without a window."`
 	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
-	Name                 string `help:"Name that other players see."`
+	Name                 string `help:"Name that other players see, at most 32 bytes."`
 	host.DiagnosticFlags `embed:""`
-	InputDelay           int           `help:"Ticks between an input and its effect. Default: the server's suggestion."`
+	InputDelay           int           `help:"Ticks between an input and its effect, at most 30. Default: the server's suggestion."`
 	For                  time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
 	ledger *cost.Ledger

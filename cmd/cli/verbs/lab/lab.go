@@ -24,14 +24,14 @@ import (
 type Verb struct {
 	Sync     string        `default:"all" help:"Strategies to measure, with commas between, or all."`
 	Net      string        `name:"net" default:"P0..P9" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
-	Players  int           `help:"How many clients play; 0: 4, or as many as the game takes."`
-	For      time.Duration `default:"60s" help:"How much virtual time is measured of each match."`
-	Settle   time.Duration `default:"5s" help:"How much virtual time goes by before that, once all clients are in."`
-	Seed     uint64        `help:"Seed of networks, worlds and script; 0: chosen and printed."`
-	Bots     bool          `help:"Let the game's bots play on their own clients' worlds, instead of by one script for all matches."`
-	Snap     float64       `default:"2" help:"The jump that counts as a snap, in world units."`
-	Jobs     int           `help:"How many matches are played side by side; 0: one per core. Costs are truest with 1."`
-	Gates    bool          `help:"Fail if a gate is missed that is not known to be."`
+	Players  int           `help:"Number of clients. Default: 4, or the game's maximum if that is less."`
+	For      time.Duration `default:"60s" help:"Measured virtual time of each match."`
+	Settle   time.Duration `default:"5s" help:"Virtual time between the join of the last client and the measurement."`
+	Seed     uint64        `help:"Seed of networks, worlds and script. Default: a random one, which is printed."`
+	Bots     bool          `help:"Let bots play, each on the world of its client, instead of one recorded script for all matches."`
+	Snap     float64       `default:"2" help:"Shortest jump that counts as a snap, in world units."`
+	Jobs     int           `help:"Number of matches played in parallel. Default: one per core. Measured costs are most exact with 1."`
+	Gates    bool          `help:"Fail if a gate, which is a bound of a measurement, is missed without a known reason."`
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
 
@@ -41,13 +41,14 @@ type Verb struct {
 // Help explains the verb.
 func (Verb) Help() string {
 	return `Every strategy plays the same inputs on every network profile, in a simulated network and in virtual time, as fast as
-the machine allows. Figures of the picture compare what clients show, 60 frames a second, with the states of the server. Times are in milliseconds, lengths in world units, rates those of one client. The same seed
-gives the same table, but for the costs in real time.
+the machine allows. Each client shows 60 frames a second, which are compared with the states of the server. Times are in
+milliseconds and lengths in world units. Rates are of one client. The same seed gives the same table, except for the costs
+in real time.
 
 The inputs are those of the game's bots, recorded without a network; for a game without bots they are random. Ctrl-C ends
-the run with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off,
-if none could be measured, or with --gates if a gate is missed without a known reason. The gates hold for four players who
-follow the script, with the default --snap; in other runs none is judged.
+the run with the matches that are finished. The exit code is 1 if a confirmed state differed, if a match failed, or if no
+match could be measured. With --gates it is also 1 if a gate is missed without a known reason. The gates hold for four
+players who follow the script, with the default --snap. Other runs have no gates.
 
 Examples:
   lab
@@ -55,7 +56,7 @@ Examples:
   lab --net P0..P5 --out figures --markdown lab.md
   lab --net P3,P5,P7 --seed 1 --gates
   lab --net bad --bots --json
-  lab --page                          see and feel the difference, in a browser`
+  lab --page                          play with two strategies side by side, in a browser`
 }
 
 // Run plays the matches and reports the measurements, or serves the page.

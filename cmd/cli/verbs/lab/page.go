@@ -13,7 +13,7 @@ import (
 
 // PageFlags open the lab in a browser.
 type PageFlags struct {
-	Page bool `group:"The page" help:"Serve a page on which the same match runs by two or more strategies side by side. You are one of the players, and you change the network. It needs nothing from outside, and by default only this computer reaches it."`
+	Page bool `group:"The page" help:"Serve a page on which the same match runs by two or more strategies side by side. You are one of the players, and you change the network. The page loads nothing from other servers. By default only this computer can open it."`
 	app.BrowseFlags
 }
 

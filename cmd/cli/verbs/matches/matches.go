@@ -19,14 +19,13 @@ import (
 // Verb lists the recorded matches of servers.
 type Verb struct {
 	File string `type:"path" default:"matches.db" help:"File of serve --matches."`
-	Room string `help:"Only matches of this room."`
-	Last int    `help:"Only the newest, so many. Default: all."`
+	Room string `help:"Only matches of this room. Default: all rooms."`
+	Last int    `help:"Number of matches to list, newest first. Default: all."`
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
-	return `Lists decided matches, newest first: players, result, how it was decided, votes for another result, and the recording.
-It works at any time, also while a server adds matches.
+	return `The table has the newest match first: players, result, how it was decided, votes for another result, and the recording.
 
 Examples:
   matches

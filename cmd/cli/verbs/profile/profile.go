@@ -24,14 +24,14 @@ import (
 type Verb struct {
 	syncflags.Flags `embed:""`
 
-	Players int           `help:"Number of bots. Default: 8, or as many as the game takes."`
+	Players int           `help:"Number of bots. Default: 8, or the game's maximum if that is less."`
 	Net     string        `name:"net" default:"P3" help:"Network profile, P0 to P9."`
-	For     time.Duration `default:"30s" help:"Measured virtual time."`
+	For     time.Duration `default:"30s" help:"Measured virtual time of each run."`
 	Seed    uint64        `default:"1" help:"Seed of the match and of the network."`
-	Runs    int           `default:"3" help:"Number of runs of the same match. --compare uses, for each part of it, the fastest run."`
+	Runs    int           `default:"3" help:"Number of runs of the same match. For each part of the match, --compare uses the fastest run."`
 	Allocs  bool          `help:"Count allocations too, in one more run, which is slow."`
 	Out     string        `type:"path" help:"Write costs.json, plots as PNG and SVG, and cpu.pprof into this directory."`
-	Compare bool          `help:"Compare two files, the old one first."`
+	Compare bool          `help:"Compare two files of --out, the old one first."`
 	Worse   string        `default:"10%" help:"Increase of the cost of a system at which --compare fails."`
 	Files   []string      `arg:"" optional:"" type:"path" help:"OLD.json and NEW.json, with --compare."`
 }
@@ -41,15 +41,15 @@ func (Verb) Help() string {
 	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed gives the
 same match. The table shows the costs of each phase of the engine and each system of the game, on the server and on a client
 (the mean of all). Systems that are resimulated after a misprediction have their own rows. The costs include the display of
-a client, and not the sealing of packets and the sockets. The match is played --runs times. Self times and shares are, for
-each part of the match, those of the fastest run; other figures are of the run that was fastest in total. Ctrl-C ends it
-with the completed runs.
+a client, and not the sealing of packets and the sockets. The match is played --runs times. The self time and the share of a
+row come, for each part of the match, from the fastest run of that part. Other figures come from the run that was fastest in
+total. Ctrl-C ends it with the completed runs.
 
-cpu.pprof is of the same runs. Its samples carry the labels system, phase and side, for
+cpu.pprof covers the same runs. Its samples carry the labels system, phase and side, for
   go tool pprof -tagfocus system=NAME cpu.pprof
 
---compare divides the cost of each part of the match by its cost before. A row is worse if the median of these ratios is, by
-more than --worse and with 95 % confidence for all rows together. The ratios are corrected for the speed of the machine,
+--compare divides the cost of each part of the match by its cost before. A row is worse if the median of these ratios exceeds
+1 by more than --worse. The confidence is 95 % for all rows together. The ratios are corrected for the speed of the machine,
 which is measured with a constant piece of work. They are not corrected for other programs: compare on an idle machine.
 Files of another load are refused. The exit code is 1 if a system or a phase is worse.
 

@@ -28,13 +28,13 @@ type Verb struct {
 	File   string  `arg:"" type:"path" help:"A recording of --record, a journal, or a desync bundle of --desync-dir."`
 	Second string  `arg:"" name:"other" optional:"" type:"path" help:"Another recording: find the first tick and field in which the two differ."`
 	Verify bool    `help:"Only compare the checksum of every tick. This is the default without a terminal."`
-	To     uint64  `help:"Simulate up to this tick and show its state by component; with --field, the last tick; 0: to the end."`
+	To     uint64  `help:"Simulate up to this tick and show its state by component; with --field, the last tick. Default: the end."`
 	Dump   bool    `help:"Print a line for each tick: inputs that changed, orders, checksum."`
 	At     *uint64 `help:"Show this tick: inputs, orders, events, resources, entities with all their fields."`
-	Entity string  `help:"With --at or --field: only this entity, as --at prints it: p0:3@90 is the entity in row 3 of player 0 that was born in tick 90, w:17@0 one of the world. Without the @ it is the entity that has the row in that tick."`
+	Entity string  `help:"With --at or --field: only this entity, by the name that --at prints. p0:3@90 is the entity in row 3 of player 0 that was born in tick 90; w:17@0 belongs to the world. Without @90 it is the entity that has the row in that tick."`
 	Field  string  `help:"List a field over the ticks --from to --to: component.field of --entity, or resource.field."`
-	From   uint64  `help:"With --field: the first tick; 0: the recording's first."`
-	Page   bool    `group:"The page" help:"Show it in a browser: play, step, scrub, select entities, plot fields. Two recordings stop where they differ. This is the default on a terminal."`
+	From   uint64  `help:"With --field: the first tick. Default: the first of the recording."`
+	Page   bool    `group:"The page" help:"Show the recording in a browser: play, step, scrub, select entities, plot fields. Two recordings stop at the first tick that differs. This is the default on a terminal."`
 
 	app.BrowseFlags
 }
@@ -43,7 +43,7 @@ type Verb struct {
 func (Verb) Help() string {
 	return `A recording has the inputs and orders of a match. replay simulates it with the rules of the game and compares the
 checksum of every tick. A difference is reported by tick, and by component, entity and field if the recording has an
-image of that tick; the exit code is then 1. A recording without its end is replayed as far as it goes.
+image of that tick; the exit code is then 1. A recording that was cut off is replayed as far as it goes.
 
 On a terminal it is then shown in a browser, on a page that no other computer can open. A desync bundle is shown with its
 two sides beside each other.

@@ -39,7 +39,7 @@ type Verb struct {
 	Workers    int           `help:"Goroutines that simulate rooms. Default: one per core."`
 	Matches    string        `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
-	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose. always: nothing that a client received. 1ms to 10s: so much time. never: what the system had not written yet."`
+	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose. always: nothing that a client received. 1ms to 10s: that much time. never: what the system had not written yet."`
 	Seed       uint64        `help:"Seed of every room. Default: a random one for each."`
 	For        time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
 	Verbose    bool          `short:"v" help:"Log rooms and connections."`
@@ -48,7 +48,7 @@ type Verb struct {
 // Help explains the verb.
 func (Verb) Help() string {
 	return `The connect token of a client contains its room, seat and role. A server without --key-file is for development: it prints
-a command that joins it, and a new one each time that one was used.
+a command that joins it, and a new one each time a client has used the last one.
 
 With --journal, no client receives a tick before it is written to the journal. A server that was killed (kill -9, a crash)
 and is restarted with the same --journal and the same build resumes every match. Clients reconnect by themselves if it is
@@ -60,9 +60,9 @@ power cut can lose:
           the lost ticks when they reconnect.
   never   What the system had not written yet, often half a minute. Clients
           return what they have, about 15 s.
-With verify, clients have no ticks to return, so only always keeps all that they received.
+With verify, clients have no ticks to return, so only --fsync always keeps all that they received.
 With --matches too, the server adds results from the journals that the previous server did not record.
-While a journal cannot be written, as on a full disk, its match waits, and continues when it can be written. A match ends
+While a journal cannot be written, as on a full disk, its match waits. It continues when the journal can be written. A match ends
 when its room is empty or the server is stopped. It leaves ROOM-MATCH.ended.journal, which may be removed.
 With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_failed,
 journal_recovered, journal_slow and journal_ended.
@@ -234,10 +234,10 @@ func renderRooms(s server.Stats) string {
 }
 
 type adminFlags struct {
-	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port: 127.0.0.1:9090. Another host than loopback demands a token."`
+	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port, such as 127.0.0.1:9090. A host other than loopback requires a token. Default: none."`
 	AdminToken     string   `help:"The token of --admin, 16 characters or more. Other users of this machine may see it; --admin-token-file is better."`
-	AdminTokenFile string   `type:"path" help:"A file with that token."`
-	AdminHost      []string `help:"A further host name of --admin, as behind a proxy; may be given several times."`
+	AdminTokenFile string   `type:"path" help:"A file with the token of --admin."`
+	AdminHost      []string `help:"A further host name of --admin, for a proxy; may be given several times."`
 }
 
 // startAdmin starts the admin server; end ends it. Without --admin the server is nil.

@@ -14,7 +14,7 @@ import (
 // Verb finds what is not deterministic.
 type Verb struct {
 	Ticks  int    `default:"3600" help:"Number of ticks."`
-	Depth  int    `default:"7" help:"Largest number of ticks to rewind."`
+	Depth  int    `default:"7" help:"Maximum number of ticks to rewind."`
 	Seed   uint64 `help:"Seed of the run. Default: a random one, which is printed."`
 	Policy string `enum:"every,sparse,confirmed,speculative" default:"every" help:"Ticks that are saved: every tick, every fourth (sparse), the confirmed ones, or those and a few between (speculative)."`
 	Static bool   `help:"Accept a game in which nothing spawns or despawns."`

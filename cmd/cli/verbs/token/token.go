@@ -23,8 +23,8 @@ type Verb struct {
 	Seat     int           `default:"-1" help:"Seat of the player; -1: any free seat."`
 	Role     string        `enum:"player,spectator" default:"player" help:"Role of the holder: player or spectator."`
 	Life     time.Duration `default:"1h" help:"Lifetime of the token."`
-	ClientID uint64        `help:"Number of the player. Default: a random one."`
-	Name     string        `help:"Name that other players see."`
+	ClientID uint64        `help:"Number of the player: a connection with the same number takes over its seat. Default: a random one."`
+	Name     string        `help:"Name that other players see, at most 32 bytes."`
 }
 
 // Help explains the verb.
