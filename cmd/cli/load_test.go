@@ -78,7 +78,7 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 		"lockstep": {"receive/operations, receive/checksums, receive/results, reconcile/frame, present/next frame, present/log, present/intervals, present/votes, send/syncs",
 			"receive/syncs, reconcile/margin, reconcile/frames, send/operations, send/checksums, send/results"},
 		"predict": {"receive/inputs, reconcile/orders, reconcile/inputs, reconcile/views, present/changes, present/replication, present/interest, present/events, send/events, send/snapshots",
-			"receive/snapshots, reconcile/clock, reconcile/inputs, reconcile/ticks, send/window, present/compose, present/interpolation, present/error smoothing"},
+			"receive/snapshots, reconcile/clock, reconcile/inputs, reconcile/ticks, send/window, present/compose, present/interpolation, present/switched, present/error smoothing"},
 		"reckon": {"receive/moves, receive/clock probes, receive/clock acknowledgements, reconcile/orders, reconcile/inputs, reconcile/avatars, present/changes, present/motion, present/replication, present/avatars, present/interest, present/records, send/events, send/clock, send/updates",
 			"receive/state and records, receive/clock answers, reconcile/ticks, present/compose, present/extrapolation, send/clock, send/window"},
 		"verify": {"receive/commands, reconcile/orders, reconcile/commands, reconcile/order checks, send/states",
