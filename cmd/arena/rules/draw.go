@@ -52,7 +52,7 @@ func draw(c ecs.Canvas, v *ecs.View) {
 	paintFloor(c)
 	paintFloorItems(c, v)
 	paintBlocks(c, v)
-	paintAvatars(c, v, p)
+	paintAvatars(c, v)
 	paintFire(c, v)
 	paintEffects(c, p, moment(v))
 	paintHud(c.Hud(), v, p)
@@ -113,7 +113,7 @@ func paintFloorItems(c ecs.Canvas, v *ecs.View) {
 }
 
 // paintAvatars draws the living avatars. An avatar that was just hit flashes; the local player's has a ring.
-func paintAvatars(c ecs.Canvas, v *ecs.View, p *Picture) {
+func paintAvatars(c ecs.Canvas, v *ecs.View) {
 	for e := range gunners.All(v.Sim) {
 		if d, _ := dash.Read(v.Sim, e.Entity()); v.Tick < d.Until {
 			x, y := raised(e.B.Pos)
@@ -132,8 +132,10 @@ func paintAvatars(c ecs.Canvas, v *ecs.View, p *Picture) {
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
 		c.Circle(x, y, 0.5, playerColors[e.D.Player])
 		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
-		if age := p.sinceHit(e.Entity(), moment(v)) / struckTicks; age < 1 {
-			c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
+		if p := kept(v, pose, e.Entity()); p != nil {
+			if age := (moment(v) - p.struck) / struckTicks; age >= 0 && age < 1 {
+				c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
+			}
 		}
 		if h, ok := health.Read(v.Sim, e.Entity()); ok {
 			paintGauge(c, x-0.6, y-0.95, 1.2, 0.16, float64(h.HP)/fullHP, shadow, h.color())
@@ -181,12 +183,16 @@ func paintFire(c ecs.Canvas, v *ecs.View) {
 		}
 	}
 	for e := range rockets.All(v.Sim) {
+		t := kept(v, trail, e.Entity())
+		if t == nil {
+			continue
+		}
 		x, y := raised(e.A.Pos)
+		t.follow(x, y, now)
 		gx, gy := at(flat(e.A.Pos))
 		c.Circle(gx, gy+0.2, 0.16, shadow)
-		sx, sy := at(flat(e.A.Vel).Scale(tickTime))
-		for i := min(now-float64(e.B.Until-rocketTicks), 5); i >= 0; i-- { // a trail of the last ticks
-			c.Circle(x-i*sx, y-i*sy, 0.21-0.03*i, fade8(flame, 0.64-0.1*i))
+		for i := t.count - 1; i >= 0; i-- {
+			c.Circle(t.points[i].X, t.points[i].Y, 0.21-0.03*float64(i), fade8(flame, 0.64-0.1*float64(i)))
 		}
 		dx, dy := at(flat(e.A.Vel).Normalize())
 		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[e.B.Shooter])

@@ -304,6 +304,62 @@ func deathsOf(c *viewedArena) (list []image.EmittedEvent) {
 	return list
 }
 
+// View components are no part of the simulation: a rewind must not remove them.
+func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
+	c := newViewedArena(t, 2, 0, 1)
+	var past image.Snapshot
+	c.w.Image().Save(&past)
+	who := avatar(c.w, 1)
+	kept(c.view, pose, who).struck = 77
+	dead.Add(c.w, who, Dead{Until: 500}) // another set of components, so another donburi entity
+	c.step()
+	c.show()
+	c.w.Image().Restore(&past)
+	c.before = image.Snapshot{}
+	c.show()
+	if p := kept(c.view, pose, who); p == nil || p.struck != 77 {
+		t.Errorf("after a rewind the pose is %+v", p)
+	}
+}
+
+// A trail is drawn from the places at which a rocket was shown. It is the view's own, so it grows over the ticks that a
+// rewind simulates again, and a view that is loaded anew starts it again.
+func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
+	c := newViewedArena(t, 4, 0, 1)
+	trails := func() (list []*Trail) {
+		for e := range rockets.All(c.view.Sim) {
+			list = append(list, kept(c.view, trail, e.Entity()))
+		}
+		return list
+	}
+	longest := 0
+	for c.w.Tick() < 900 && longest < trailTicks {
+		var past image.Snapshot
+		c.w.Image().Save(&past)
+		c.play()
+		c.paint(1.6)
+		before := trails()
+		c.w.Image().Restore(&past)
+		c.bots()
+		c.step()
+		c.show()
+		c.paint(1.6)
+		if after := trails(); len(before) > 0 && (len(after) == 0 || after[0] != before[0]) {
+			t.Fatalf("tick %d: a rewind replaced the trail of a rocket", c.w.Tick())
+		}
+		for _, one := range before {
+			longest = max(longest, one.count)
+		}
+	}
+	if longest != trailTicks {
+		t.Fatalf("the longest trail has %d places, want %d", longest, trailTicks)
+	}
+	one := trails()[0]
+	if one.follow(1, 2, one.newest+trailTicks+1); one.count != 1 || one.points[0] != (ecs.Point{X: 1, Y: 2}) {
+		t.Errorf("after a gap the trail has %d places", one.count)
+	}
+}
+
 // hands hold keys.
 type hands struct {
 	keys map[string]bool

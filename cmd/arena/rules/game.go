@@ -27,7 +27,7 @@ func Game() *ecs.Game {
 			keepTime, survey,
 		),
 		Setup: setup, Join: join, Leave: leave, Order: order, ValidateOrder: validateOrder, Result: result,
-		Bot: bot, Screen: ecs.Screen{Controls: controls, Draw: draw, Effect: showEffect},
+		Bot: bot, Screen: ecs.Screen{Controls: controls, Draw: draw, Effect: showEffect, Dress: dress},
 	}
 }
 

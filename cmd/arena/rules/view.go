@@ -13,8 +13,22 @@ import (
 	"tendon/ecs/image"
 )
 
-// Picture is what a view keeps from one picture to the next, a component of the view alone. It is on one entity of the view's
-// own, and stays whatever is rewound meanwhile. Times are moments, in ticks.
+// The components of this file belong to a view alone. They hold any Go type, and they stay while their entity is shown,
+// whatever is rewound meanwhile. Times are moments, in ticks.
+
+// Pose is on every avatar.
+type Pose struct {
+	struck float64 // moment of the last hit
+}
+
+// Trail is on every rocket: the last places at which it was shown, newest first, at most one for each tick.
+type Trail struct {
+	points [trailTicks]ecs.Point
+	count  int
+	newest float64 // moment of points[0]
+}
+
+// Picture is what a view keeps from one picture to the next. It is on one entity of the view's own.
 type Picture struct {
 	camera  Camera
 	feed    []feedLine // oldest first
@@ -37,7 +51,8 @@ type effect struct {
 }
 
 const (
-	struckTicks = 8 // for which an avatar flashes after a hit, less than sparkTicks
+	struckTicks = 8 // for which an avatar flashes after a hit
+	trailTicks  = 6
 	sparkTicks  = 18
 	noteTicks   = 45
 	feedTicks   = 5 * tickRate
@@ -46,9 +61,43 @@ const (
 )
 
 var (
+	pose     = donburi.NewComponentType[Pose]()
+	trail    = donburi.NewComponentType[Trail]()
 	picture  = donburi.NewComponentType[Picture]()
 	pictures = donburi.NewQuery(filter.Contains(picture))
 )
+
+// dress adds the view's components to an entity that has appeared.
+func dress(_ *ecs.View, entry *donburi.Entry) {
+	switch {
+	case entry.HasComponent(seat):
+		donburi.Add(entry, pose, &Pose{struck: -struckTicks})
+	case entry.HasComponent(rocket):
+		donburi.Add(entry, trail, &Trail{})
+	}
+}
+
+// kept returns a component of the view on e; nil if there is none.
+func kept[T any](v *ecs.View, c *donburi.ComponentType[T], e ecs.Entity) *T {
+	if entry := v.Sim.Entry(e); entry != nil && entry.HasComponent(c) {
+		return c.Get(entry)
+	}
+	return nil
+}
+
+// follow adds the place of this moment. A moment that is not within the trail starts it again.
+func (t *Trail) follow(x, y, now float64) {
+	passed := now - t.newest
+	if passed < 0 || passed > trailTicks {
+		t.count = 0
+	}
+	if t.count > 0 && passed < 1 {
+		return
+	}
+	copy(t.points[1:], t.points[:])
+	t.points[0], t.newest = ecs.Point{X: x, Y: y}, now
+	t.count = min(t.count+1, trailTicks)
+}
 
 // pictureOf returns the view's picture and creates it first where the view has none.
 func pictureOf(v *ecs.View) *Picture {
@@ -86,6 +135,9 @@ func showEffect(v *ecs.View, e ecs.Effect) {
 	local := key.Entity == watcher(v)
 	if h, ok := Hits.Decode(g, e.Event); ok {
 		p.effects = append(p.effects, effect{key: key, x: x, y: y, begin: now, size: 0.6 + float64(h.Damage)/50})
+		if p := kept(v, pose, key.Entity); p != nil {
+			p.struck = now
+		}
 		switch {
 		case local:
 			note(fmt.Sprintf("-%d", h.Damage), bad)
@@ -95,17 +147,6 @@ func showEffect(v *ecs.View, e ecs.Effect) {
 	} else if _, ok := Pickups.Decode(g, e.Event); ok && local {
 		note("+1 kit", good)
 	}
-}
-
-// sinceHit returns the ticks since the newest spark of an entity.
-func (p *Picture) sinceHit(e ecs.Entity, now float64) float64 {
-	since := math.Inf(1)
-	for i := range p.effects {
-		if x := &p.effects[i]; x.size > 0 && x.key.Entity == e {
-			since = max(now-x.begin, 0)
-		}
-	}
-	return since
 }
 
 // dropOld removes effects and lines of the feed whose time is over. It also removes those that begin far ahead of now, which
