@@ -74,8 +74,8 @@ func paintFloor(c ecs.Canvas) {
 // so that none falls on a neighbour.
 func paintBlocks(c ecs.Canvas, v *ecs.View) {
 	var doors []Box
-	for e := range leaves.All(v.Sim) {
-		doors = append(doors, e.A.Box())
+	for entry := range ecs.Ordered(v.Sim, shutDoors) {
+		doors = append(doors, door.Get(entry).Box())
 	}
 	low, high := level.Walls[level.high:], level.Walls[:level.high]
 	paintBoxes(c, slices.Concat(doors, low, high), 0.2, 0.2, shadow)
@@ -101,47 +101,44 @@ func paintBoxes(c ecs.Canvas, boxes []Box, dx, dy float64, color ecs.Color) {
 
 // paintFloorItems draws kits and dead avatars, which lie on the floor.
 func paintFloorItems(c ecs.Canvas, v *ecs.View) {
-	for e := range lying.All(v.Sim) {
-		x, y := at(flat(e.B.Pos))
+	for entry := range ecs.Ordered(v.Sim, lyingKits) {
+		x, y := at(flat(body.Get(entry).Pos))
 		c.Rectangle(x-0.40, y-0.35, 0.9, 0.9, shadow)
 		paintKit(c, x-0.45, y-0.45, 0.9)
 	}
-	for e := range fallen.All(v.Sim) {
-		x, y := at(flat(e.B.Pos))
-		paintCross(c, x, y, 0.35, 0.16, fade8(playerColors[e.C.Player], 0.6))
+	for entry := range ecs.Ordered(v.Sim, deadAvatars) {
+		x, y := at(flat(body.Get(entry).Pos))
+		paintCross(c, x, y, 0.35, 0.16, fade8(playerColors[seat.Get(entry).Player], 0.6))
 	}
 }
 
 // paintAvatars draws the living avatars. An avatar that was just hit flashes; the local player's has a ring.
 func paintAvatars(c ecs.Canvas, v *ecs.View) {
-	for e := range gunners.All(v.Sim) {
-		if d, _ := dash.Read(v.Sim, e.Entity()); v.Tick < d.Until {
-			x, y := raised(e.B.Pos)
+	for entry := range ecs.Ordered(v.Sim, livingAvatars) {
+		if d := dash.Get(entry); v.Tick < d.Until {
+			x, y := raised(body.Get(entry).Pos)
 			dx, dy := at(d.Dir)
-			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[e.D.Player], 0.3))
+			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[seat.Get(entry).Player], 0.3))
 		}
 	}
-	for e := range gunners.All(v.Sim) {
-		gx, gy := at(flat(e.B.Pos))
-		x, y := raised(e.B.Pos)
-		dx, dy := at(e.C.Dir)
-		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*e.B.Pos.Z.Float(), shadow)
-		if int(e.D.Player) == v.Seat {
+	for entry := range ecs.Ordered(v.Sim, livingAvatars) {
+		pos, player, h := body.Get(entry).Pos, seat.Get(entry).Player, health.Get(entry)
+		gx, gy := at(flat(pos))
+		x, y := raised(pos)
+		dx, dy := at(look.Get(entry).Dir)
+		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*pos.Z.Float(), shadow)
+		if int(player) == v.Seat {
 			paintRing(c, gx, gy, 0.68, 0.78, you)
 		}
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
-		c.Circle(x, y, 0.5, playerColors[e.D.Player])
+		c.Circle(x, y, 0.5, playerColors[player])
 		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
-		if p := kept(v, pose, e.Entity()); p != nil {
-			if age := (moment(v) - p.struck) / struckTicks; age >= 0 && age < 1 {
-				c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
-			}
+		if age := (moment(v) - pose.Get(entry).struck) / struckTicks; age >= 0 && age < 1 {
+			c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
 		}
-		if h, ok := health.Read(v.Sim, e.Entity()); ok {
-			paintGauge(c, x-0.6, y-0.95, 1.2, 0.16, float64(h.HP)/fullHP, shadow, h.color())
-			for i := range int(h.Kits) {
-				c.Rectangle(x-0.6+0.24*float64(i), y-1.19, 0.18, 0.18, white)
-			}
+		paintGauge(c, x-0.6, y-0.95, 1.2, 0.16, float64(h.HP)/fullHP, shadow, h.color())
+		for i := range int(h.Kits) {
+			c.Rectangle(x-0.6+0.24*float64(i), y-1.19, 0.18, 0.18, white)
 		}
 	}
 }
@@ -174,34 +171,33 @@ func paintKit(c ecs.Canvas, x, y, size float64) {
 
 func paintFire(c ecs.Canvas, v *ecs.View) {
 	now := moment(v)
-	for e := range gunners.All(v.Sim) {
-		if age := int(v.Tick) + rifleTicks - int(e.A.Rifle); e.A.Rifle != 0 && age < 4 {
-			x0, y0 := raised(lifted(flat(e.B.Pos).Add(e.C.Dir), e.B.Pos.Z))
-			x1, y1 := raised(lifted(e.A.Struck, e.B.Pos.Z))
+	for entry := range ecs.Ordered(v.Sim, livingAvatars) {
+		a, pos := arms.Get(entry), body.Get(entry).Pos
+		if age := int(v.Tick) + rifleTicks - int(a.Rifle); a.Rifle != 0 && age < 4 {
+			x0, y0 := raised(lifted(flat(pos).Add(look.Get(entry).Dir), pos.Z))
+			x1, y1 := raised(lifted(a.Struck, pos.Z))
 			c.Line(x0, y0, x1, y1, 0.07, fade8(glow, 0.8-0.2*float64(age)))
 			c.Circle(x1, y1, 0.14, fade8(glow, 0.9-0.2*float64(age)))
 		}
 	}
-	for e := range rockets.All(v.Sim) {
-		t := kept(v, trail, e.Entity())
-		if t == nil {
-			continue
-		}
-		x, y := raised(e.A.Pos)
+	for entry := range ecs.Ordered(v.Sim, flyingRockets) {
+		b, t := body.Get(entry), trail.Get(entry)
+		x, y := raised(b.Pos)
 		t.follow(x, y, now)
-		gx, gy := at(flat(e.A.Pos))
+		gx, gy := at(flat(b.Pos))
 		c.Circle(gx, gy+0.2, 0.16, shadow)
 		for i := t.count - 1; i >= 0; i-- {
 			c.Circle(t.points[i].X, t.points[i].Y, 0.21-0.03*float64(i), fade8(flame, 0.64-0.1*float64(i)))
 		}
-		dx, dy := at(flat(e.A.Vel).Normalize())
-		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[e.B.Shooter])
+		dx, dy := at(flat(b.Vel).Normalize())
+		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[rocket.Get(entry).Shooter])
 		c.Circle(x+0.25*dx, y+0.25*dy, 0.11, white)
 	}
-	for e := range fading.All(v.Sim) {
-		x, y := raised(e.B.Pos)
-		left := min(max((float64(e.A.Until)-now)/blastTicks, 0), 1)
-		radius := e.B.Radius.Float() * math.Sqrt(1-0.9*left)
+	for entry := range ecs.Ordered(v.Sim, burningBlasts) {
+		b := body.Get(entry)
+		x, y := raised(b.Pos)
+		left := min(max((float64(blast.Get(entry).Until)-now)/blastTicks, 0), 1)
+		radius := b.Radius.Float() * math.Sqrt(1-0.9*left)
 		c.Circle(x, y, radius, fade8(flame, 0.55*left))
 		c.Circle(x, y, radius*0.6, fade8(glow, 0.8*left))
 		c.Circle(x, y, radius*0.3, fade8(white, left))

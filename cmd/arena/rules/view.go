@@ -67,6 +67,16 @@ var (
 	pictures = donburi.NewQuery(filter.Contains(picture))
 )
 
+// The queries of the drawing. A donburi query serves every donburi world; ecs.Ordered walks it in a view, in the order of rows.
+var (
+	livingAvatars = donburi.NewQuery(filter.And(filter.Contains(body, seat, look, arms, health, dash, pose), filter.Not(filter.Contains(dead))))
+	deadAvatars   = donburi.NewQuery(filter.Contains(body, seat, dead))
+	flyingRockets = donburi.NewQuery(filter.Contains(body, rocket, trail))
+	burningBlasts = donburi.NewQuery(filter.Contains(body, blast))
+	lyingKits     = donburi.NewQuery(filter.Contains(body, kit))
+	shutDoors     = donburi.NewQuery(filter.Contains(door))
+)
+
 // dress adds the view's components to an entity that has appeared.
 func dress(_ *ecs.View, entry *donburi.Entry) {
 	switch {
