@@ -14,14 +14,14 @@
 //
 // # Rules
 //
-// One rule each for overflow, rounding and nonsense, the same everywhere:
+// Overflow, rounding and invalid arguments have one rule each, on every target:
 //
 //   - The operators +, - and unary - are Go's and wrap around like int64, and so do Add and Sub of vectors. Every other
 //     operation saturates at [Min] and [Max].
 //   - Results are rounded to the nearest Num, ties away from zero. A sum of products (Dot, Cross, Rotate, Lerp, Len) is
 //     exact inside and rounded once.
 //   - Nothing panics: a Num divided by zero saturates by its sign, 0/0 is 0, the square root of a negative Num is 0 and the
-//     zero vector has direction zero. Only [MustParse] panics, since its argument is the program's text.
+//     zero vector has direction zero. Only [MustParse] panics, since its argument is a constant of the program.
 //
 // Arithmetic, square roots and lengths are correctly rounded. Sin, Cos and Atan2 are within 0.501·2^-32 of the true value.
 //

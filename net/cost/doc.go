@@ -12,8 +12,8 @@
 // the section around them: "simulate" is a tick without its systems, and "frame" is a Frame without its sections.
 //
 // A resimulated tick is in the row "resimulate", and its systems have rows of their own. Saves, restores and checksums have
-// one row each. Times are wall time: a section that waits for the processor or the garbage collector is charged. This
-// changes sums and maxima, and quantiles hardly.
+// one row each. Times are wall time: they include waits for the processor and the garbage collector. These waits
+// change sums and maxima, but hardly the quantiles.
 //
 // A section costs two clock readings and one histogram record, about 100 ns, and no allocation after the first use of a row.
 // `go test ./bench -bench Costs` compares that with 1 % of a tick.

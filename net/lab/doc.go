@@ -1,5 +1,5 @@
 // Package lab measures sync strategies: it plays one game, with the same inputs, through each strategy on each network
-// profile. It reports how late, how wrong and how uneven the pictures of the clients are, and the costs.
+// profile. It reports the delay, the error and the roughness of the pictures that the clients show, and the costs.
 //
 // The matches run in virtual time, by package matchsim. The same Config gives the same report, except for costs in real
 // time. The package writes no file, uses no terminal and reads no clock but Config.Clock.
@@ -16,7 +16,7 @@
 //   - input to confirm: to the frame in which the tick that used the input is confirmed.
 //   - own age: the server's time minus that of the picture's own timeline. It is negative ahead of the server.
 //   - remote age: the server's time minus the moment at which all remote entities were where they are shown.
-//   - lag slope: of the means of 10 s of the own age, or of a quarter of a shorter run.
+//   - lag slope: growth of the own age, from its means over 10 s, or over a quarter of a shorter run.
 //   - stall: ticks due that a client could not compute, as its strategy counts them.
 //   - freeze: frames in which no remote entity moves in the picture though some move straight and evenly on the server.
 //   - corrections: resimulations that changed the present. The size is the largest distance that an entity was moved, before
@@ -33,8 +33,8 @@
 //     go at every other player in the last picture, half a radius beside the middle, and half a radius beside the rim.
 //     Agreement is the share of rays that hit the same player, or none, in the picture and on the server. The server's world
 //     is that of the tick that uses the input, as its systems see it for this shooter ([image.Image.Targets]). A player's body
-//     is its first entity with a Bounds role, and nothing else stops a ray. Within the cap are shots whose view is no older
-//     than 250 ms when the server uses the input, by the remote age.
+//     is its first entity with a Bounds role, and nothing else stops a ray. Within the cap are shots whose view is at most
+//     250 ms old when the server uses the input, by the remote age.
 //   - hit in the past: how far the server looked back for a hit. The lab knows no walls, so this is the longest that a player
 //     can have been behind cover and be hit.
 //   - late, substituted: own inputs that arrived after their tick, and those that the server substituted.

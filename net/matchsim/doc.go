@@ -12,8 +12,7 @@
 // Unless Config.Unchecked is set, every state that a client confirms is compared with the server's state of that tick.
 // A match with a [Journal] can crash and recover.
 //
-// Package matchtest holds games and strategies to their promises with it, package lab measures with it, and the
-// profile verb measures costs with it.
+// Package matchtest uses it for tests, package lab for the comparison of strategies, and the verb profile for costs.
 //
 // # Tasks
 //

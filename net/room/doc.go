@@ -22,8 +22,8 @@
 // A room with a journal (a [Sink] with Commit) survives the end of its process. Nothing about a tick leaves the room
 // before Commit has returned nil for it. While Commit fails, the match waits.
 //
-// A room that goes on with a journaled match (Config.Resume) first waits for the clients whose seats it keeps, and asks
-// them for final ticks after the end of the journal. Then the room executes the longest run of ticks that continues the
+// A room that continues a journaled match (Config.Resume) first waits for the clients whose seats it keeps. It requests
+// from them the final ticks after the end of the journal. Then the room executes the longest run of ticks that continues the
 // hash chain of the journal. The chain proves a common past only: invented ticks are accepted if no client has a longer
 // run. Orders that were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
 //
@@ -33,6 +33,6 @@
 //   - add a connection: [Room.Enter]; remove a peer: [Room.Kick]
 //   - find ended sessions: [Room.Gone]; report a lost connection: [Room.Vanish]
 //   - show a table of peers: [Room.AppendPeers], [Room.Stats]
-//   - record and journal a match: [Sink]; go on with it in a new process: [Resume]
+//   - record and journal a match: [Sink]; continue it in a new process: [Resume]
 //   - stop: [Room.Notice], [Room.Close], [Room.Closed], [Room.Conclude]
 package room

@@ -1,7 +1,7 @@
 // Package server runs many rooms in one process on one UDP socket. It admits clients by their connect tokens, makes and
 // closes rooms, and computes them on one worker per core.
 //
-// The maker of the tokens decides who plays where. The server is built from net/room (the match), net/session (the
+// The maker of the tokens chooses the room and the seat of each player. The server is built from net/room (the match), net/session (the
 // messages), net/link (the channels) and net/netcode (the encryption).
 //
 // # Goroutines and time

@@ -1,10 +1,10 @@
 // Package wire holds the bounded readers and writers that every Tendon message is coded with, and the envelope that
-// carries messages of both channels in one packet. The layouts themselves are written in STANDARD.md beside this file;
-// testdata/vectors.txt pins them byte for byte.
+// carries messages of both channels in one packet. STANDARD.md beside this file specifies the layouts;
+// testdata/vectors.txt has examples, byte for byte.
 //
 // Bytes off the wire are hostile, so a [Reader] checks before it acts. It compares every length and count with its
 // bound and with the bytes that are left before it slices or allocates. It refuses an encoding that is not the shortest
-// one. The first error stays, so a decoder ends in one check of [Reader.Close].
+// one. The first error is kept, so a decoder needs only one check, of [Reader.Close].
 //
 // # Tasks
 //

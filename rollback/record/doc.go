@@ -13,7 +13,7 @@
 //
 // A journal without an end mark is of a match that may continue. A client's log never has one.
 //
-// A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick took the same match so
+// A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick have the same match so
 // far. A [Tail] keeps the newest ticks in memory, so that clients can return to a server the ticks that it lost in a power
 // cut; [Codec.ReadTail] checks them. A [History] keeps the last seconds of a running match and returns them as a Record.
 //
@@ -29,7 +29,7 @@
 //   - write a journal: the same with Writer.Seat, and Flush after every tick
 //   - survive a full disk: Writer.Flush again
 //   - read a file, torn or not: Open, Record.Torn, Ended, DamageError
-//   - prove that a match happened so: Record.Verify
+//   - check that the states follow from the inputs: Record.Verify
 //   - seek: Record.WorldAt
 //   - list inputs, orders and checksums: Record.Ticks
 //   - continue a match: Header.CheckBuild, Record.WorldAt, truncate to Record.Bytes, Record.Resume

@@ -6,12 +6,12 @@
 // frame ≤ S any more. A client executes frame f if f ≤ S and it holds all of f; otherwise it stalls. So executed ≤ S ≤
 // the server's frame on every peer. Nothing is predicted, nothing is rolled back, and no operation is too late.
 //
-// Against jitter a client keeps M frames in hand, its margin. It runs a little faster with more frames, and a little
-// slower with fewer. It measures how late syncs arrive to choose M, unless [Config.Margin] does.
+// Against jitter a client buffers M frames, its margin. It runs a little faster with more frames, and a little slower
+// with fewer. It measures how late syncs arrive to choose M, unless [Config.Margin] does.
 //
 // The server computes the match too, or only keeps its log and replays it when players disagree ([Config.OnDemand]).
 // Clients send checksums and the result of the match. The majority of the players who were in the match at its end
-// decides. Without a majority the server decides. It replays what is undecided when all players have left.
+// decides. Without a majority the server decides. It replays an undecided match when all players have left.
 //
 // Lockstep does not suit games in which the player's own press must show at once. It takes a round trip and the margin.
 //

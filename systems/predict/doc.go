@@ -1,7 +1,7 @@
 // Package predict is client-side prediction and server reconciliation.
 //
 // The server simulates everything and is authoritative. A client simulates its own player's entities at once, from the
-// player's inputs. It shows all other entities a short while ago, between two states received.
+// player's inputs. It shows all other entities as they were a short time ago, interpolated between two received states.
 //
 // A client sends its inputs of each tick until the server has consumed them. The server uses exactly one input of each
 // player per tick, so a fast clock gains nothing. It substitutes an input that is missing. At the snapshot rate it sends

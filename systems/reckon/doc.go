@@ -11,7 +11,7 @@
 // image.OrderMotion, so that recordings carry them. Where a system moves an avatar far, as a respawn does, the server
 // corrects the client.
 //
-// Records carry the positions of all that moves. The rest of the state comes a few times a second by systems/state. A
+// Records carry the positions of all that moves. The rest of the state is sent a few times a second by systems/state. A
 // client predicts what its avatars hold beside the position, and reconciles it with the states received.
 //
 // A stamp on the wire has 12 bits: neither side can read records before the clock exchange of systems/clock knows the

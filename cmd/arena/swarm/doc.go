@@ -5,7 +5,7 @@
 // counts at most once. Irreversible events are reported once and in order. Then all links are good again, and within
 // ten seconds each client must be in the match and keep up with the server. A run in which nothing occurred fails.
 //
-// The seed is the bug report: a failing run prints it, what it drew, and the command that plays it again.
+// A failing run prints its seed, what it drew, and the command that repeats it.
 //
 //	go test ./cmd/arena/swarm                                   as many seeds as fit a minute
 //	go test ./cmd/arena/swarm -run 'TestSwarm$' -swarm.seeds=2000

@@ -4,8 +4,8 @@
 // A [Store] owns the directory; no other process may use it meanwhile. [Store.Open] adds a journal to each room that
 // opens: no tick leaves the room before it was written. A server that is killed therefore has every tick that a client
 // received as confirmed. [Store.End] writes the end mark of a match that is over, and archives its file. At the start,
-// the files without an end mark are the matches of a server that was killed. Each waits for the first client that comes
-// back; its room then continues where the journal ends.
+// the files without an end mark are the matches of a server that was killed. Each waits until a client
+// reconnects; its room then continues where the journal ends.
 //
 // The format is that of tendon/rollback/record. Package tendon/net/room decides when a match begins, waits or ends. Files,
 // their directory, fsync, locks and the clock are here.

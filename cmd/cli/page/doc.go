@@ -15,7 +15,7 @@
 //
 // # Access
 //
-// Every process that can connect to the address has access, and no page of another site has. The default address is
+// Every process that can connect to the address has access. Pages of other sites have none. The default address is
 // loopback; any other address requires a token. Every request is checked before its handler runs:
 //
 //   - Host is the address of the connection. This prevents DNS rebinding.
