@@ -29,7 +29,7 @@ func BenchmarkLockstep(b *testing.B) {
 	b.Run("room-relay-only", func(b *testing.B) {
 		roomFrame(b, lockstep.New(lockstep.Config{OnDemand: true}), "lockstep server that only relays: the same room")
 	})
-	// The estimates of strategies.md: 4 players, 6 operations a second each, with headers.
+	// Estimates in kbit/s: 4 players, 6 operations a second each, with headers.
 	for _, e := range []struct{ interval, kbps int }{{1, 26}, {2, 14}, {5, 6}, {10, 4}} {
 		b.Run(fmt.Sprintf("bytes/%d", e.interval), func(b *testing.B) { bytesDown(b, e.interval, e.kbps) })
 	}

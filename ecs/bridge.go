@@ -258,7 +258,7 @@ func (b *bridge) carry(at bridgedRow) {
 	}
 }
 
-// recreate gives a row's entity another set of components in a view. Donburi hands out the identifier that was released
+// recreate gives a row's entity another set of components in a view. Donburi assigns the identifier that was released
 // last, and has one entry for each identifier: the entity keeps its *donburi.Entry, to which a hierarchy may point.
 func (b *bridge) recreate(at bridgedRow, l *bridgedLayout) {
 	b.unlink(at)

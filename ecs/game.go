@@ -138,8 +138,8 @@ func declarations[T any](list []T, of func(T) *image.Declaration) (declared []*i
 	return declared
 }
 
-// Fingerprint is a hash of everything that two peers must agree on: the game's name, tick rate, number of players, all
-// layouts, the order of systems, and the assets' contents.
+// Fingerprint is a hash of everything in which two peers must be equal. That is the game's name, tick rate, number of
+// players, all layouts, the order of systems, and the assets' contents.
 func (g *Game) Fingerprint() uint64 {
 	var d xxhash.Digest
 	d.Reset()

@@ -44,7 +44,7 @@ type Canvas interface {
 // Point is a point in world units.
 type Point struct{ X, Y float64 }
 
-// Controls is what a person's hands do: keys by their names and a pointer in world units.
+// Controls is the state of the input devices: keys by their names and a pointer in world units.
 type Controls interface {
 	// Down reports whether a key is held. Names: "a".."z", "0".."9", "left", "right", "up", "down", "space", "shift",
 	// "enter", "tab", "mouse1", "mouse2".

@@ -351,7 +351,7 @@ func TestResetTakesALoadedStateAsConfirmed(t *testing.T) {
 	}
 }
 
-// The ALLOC vector of strategies.md 14.4: a rewind over a spawn and a despawn, with other inputs, leaves the rows that
+// The ALLOC vector: a rewind over a spawn and a despawn, with other inputs, leaves the rows that
 // a straight run takes.
 func TestRowsTakenInARewoundWindowAreThoseOfAStraightRun(t *testing.T) {
 	run := func(guess bool) (sum image.Checksum, rockets []ecs.Entity) {
@@ -393,7 +393,7 @@ func TestRowsTakenInARewoundWindowAreThoseOfAStraightRun(t *testing.T) {
 	}
 }
 
-// The RING vector of strategies.md 14.4: whatever is asked of a shallow ring, it never hands out another tick's state.
+// The RING vector: a shallow ring never returns the state of another tick.
 func TestTheRingNeverRestoresAWrappedTick(t *testing.T) {
 	if _, err := New(Config{World: newWorld(t, skirmish()), MaxPrediction: 20, Depth: 18}); err == nil {
 		t.Fatal("a ring shallower than the window:", err)

@@ -17,7 +17,7 @@ const (
 	Receive   Phase = iota // accepts a message from the other side
 	Reconcile              // server: chooses what enters the tick; client: advances the clock, samples inputs, computes ticks
 	Send                   // writes messages to the other side
-	Present                // server: hands the new state to replication and votes; client: brings the view up to date
+	Present                // server: passes the new state to replication and votes; client: updates the view
 	phases
 )
 
@@ -42,7 +42,7 @@ type Message struct {
 type System[C any] struct {
 	// Name is the row of the cost table that the system is accounted in. Required, unique within a phase of a half.
 	Name string
-	// Phase says when the system runs. Systems of one phase run in the order of the list.
+	// Phase is when the system runs. Systems of one phase run in the order of the list.
 	Phase Phase
 	// Run is the step. Required in every phase but Receive.
 	Run func(C)

@@ -22,7 +22,7 @@ func play(game *ecs.Game, token []byte, input func() ecs.InputBytes, draw func(*
 	for {
 		c.SetInput(input())
 		if err := c.Frame(time.Now()); err != nil {
-			return err // the match is over for this client; the sentence says why
+			return err // the match is over for this client; the text has the reason
 		}
 		if c.State() == client.Live {
 			draw(c.View(time.Now()))

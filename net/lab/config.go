@@ -11,12 +11,12 @@ import (
 	"tendon/systems"
 )
 
-// Config says what is measured: each strategy on each profile. Zero values stand for defaults where a field names one.
+// Config describes a measurement of each strategy on each profile. Zero values stand for defaults where a field names one.
 type Config struct {
 	Game       *ecs.Game          // is played; required
 	Strategies []systems.Strategy // are measured in this order; required
 	Profiles   []simnet.Profile   // on which each strategy is measured, in this order; required
-	Players    int                // number of clients, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes
+	Players    int                // number of clients, in [1, Game.MaxPlayers]; 0: 4, or Game.MaxPlayers if that is less
 	For        time.Duration      // virtual time that is measured, in [1 s, 1 h]; 0: 60 s
 	Settle     time.Duration      // virtual time before that, from when all clients are live; 0: 5 s, negative: none
 	Seed       uint64             // of the networks, the worlds and the script
@@ -27,7 +27,7 @@ type Config struct {
 	// five times as much is a teleport.
 	Snap   float64
 	Judged bool                 // refuse a Config for which the gates do not hold: see Unjudged
-	Jobs   int                  // matches that are played side by side; 0: 1. Costs in real time are truest with 1
+	Jobs   int                  // matches that are played in parallel; 0: 1. Costs in real time are most exact with 1
 	Clock  func() time.Duration // real time since any fixed moment; nil: costs are 0
 	// Progress receives the share of the work that is done, in [0, 1], one call at a time. The Run ends early if it returns
 	// false. Optional.

@@ -107,7 +107,7 @@ func (l *Live) runTo(now time.Duration) {
 	l.probe.net.RunUntil(now)
 }
 
-// Advance runs the matches after some time of the caller's clock has passed. An error names a match that broke off, and the
+// Advance runs the matches after some time of the caller's clock has passed. An error names a match that failed, and the
 // Live cannot be used any more.
 func (l *Live) Advance(passed time.Duration) error {
 	if passed > 0 {

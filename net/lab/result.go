@@ -45,7 +45,7 @@ type Case struct {
 	Title    string  `json:"title"`            // of the profile
 	RTT      float64 `json:"rtt_ms"`           // mean of the sessions' measurements at the end
 	Failed   string  `json:"failed,omitempty"` // why nothing was measured; all measurements are then 0
-	// Broken is set if it failed because a client was removed or gave up. Otherwise the strategy refuses the game, or its
+	// Broken is set if it failed because a client was removed or ended. Otherwise the strategy refuses the game, or its
 	// clients cannot join on such a network.
 	Broken   bool `json:"broken,omitempty"`
 	Predicts bool `json:"predicts"` // clients run ahead of the confirmed tick: see systems.Strategy

@@ -21,7 +21,7 @@ type Client struct {
 	Node simnet.NodeID // in Match.Net
 	// Number is the client's index in Match.Clients.
 	Number int
-	// Left says that the client's present process has called Leave.
+	// Left reports that the client's present process has called Leave.
 	Left bool
 	Checks
 	// FirstLive is when the client was first live, in true time; 0: not yet.
@@ -63,7 +63,7 @@ type Plan struct {
 	Change func(*client.Config)
 }
 
-// Join adds a client that joins as its plan says. It panics if Add fails.
+// Join adds a client with a plan. It panics if Add fails.
 func (m *Match) Join(p Plan) *Client {
 	c, err := m.Add(p)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Match) Join(p Plan) *Client {
 	return c
 }
 
-// Add adds a client that joins as its plan says. It fails if the profile or, for a client that joins at once, the
+// Add adds a client with a plan. It fails if the profile or, for a client that joins at once, the
 // changed Config is invalid.
 func (m *Match) Add(p Plan) (*Client, error) {
 	c := &Client{Plan: p, match: m, Number: len(m.Clients), Node: m.Net.AddNode(p.Clock), server: &end{}}

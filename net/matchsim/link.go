@@ -90,7 +90,7 @@ func (e *end) Room() int { return link.QueueBytes }
 
 var _ session.Transport = (*end)(nil)
 
-// Transfer says where a message was observed.
+// Transfer is the place at which a message was observed.
 type Transfer uint8
 
 // The places at which Plan.Traffic observes messages.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Arrival is a client with a valid token that asks to connect.
+// Arrival is a client with a valid token that requests a connection.
 type Arrival struct {
 	ClientID   uint64
 	UserData   *[UserDataSize]byte // aliases the server's memory: read it, do not keep it

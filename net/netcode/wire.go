@@ -10,7 +10,7 @@ import (
 // Sizes in bytes. All of them are fixed by the standard.
 const (
 	KeySize      = 32   // a private key, or the key of one direction
-	TokenSize    = 2048 // a connect token as the backend hands it out
+	TokenSize    = 2048 // a connect token as the backend sends it
 	UserDataSize = 256  // opaque bytes a token carries to the server
 	MaxServers   = 32   // server addresses in one token
 	MaxPayload   = 1200 // largest payload; the smallest is 1

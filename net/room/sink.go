@@ -8,14 +8,14 @@ import (
 // Sink receives what happens in a room: journals, recordings, statistics and desync reports are sinks. Every function is
 // optional. All run on the room's goroutine and delay the match while they run; none may call the room's methods.
 //
-// A room calls its sinks in the order of Config.Sinks. A Frame calls Seat for seats that become free; Tick for each tick,
-// and Decision if a match has a result in it; Commit once after the last tick; Desync for each peer whose state differs.
-// Seat is also called while a message is received. A strategy may also call Decision when it receives votes.
+// A room calls its sinks in the order of Config.Sinks. A Frame calls Seat for seats that become free. For each tick it calls
+// Tick, and Decision if a match has a result in it. After the last tick it calls Commit, and Desync for each peer whose state
+// differs. Seat is also called while a message is received. A strategy may also call Decision when it receives votes.
 type Sink struct {
-	// Tick receives every final tick, in order and once, before any peer learns of it. The slices and the world are valid
+	// Tick receives every final tick, in order and once, before anything about it is sent to a peer. The slices and the world are valid
 	// during the call.
 	Tick func(systems.FinalTick)
-	// NeedState has the state of every tick saved: FinalTick.State is then never nil, for all sinks. Otherwise it is nil
+	// NeedState saves the state of every tick: FinalTick.State is then never nil, for all sinks. Otherwise it is nil
 	// in most ticks.
 	NeedState bool
 	// Seat receives a seat when a client takes it and when it becomes free. A resumed match does not report the seats of

@@ -29,7 +29,7 @@ type conduit struct {
 	Counters    Counters
 }
 
-// Counters says what became of the packets of one direction. A message of the reliable channel is one or more packets
+// Counters counts the packets of one direction by outcome. A message of the reliable channel is one or more packets
 // (segments), each sent until it is acknowledged.
 type Counters struct {
 	Packets    uint64 // given to the path, first or again, acknowledgements included

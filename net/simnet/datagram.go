@@ -13,7 +13,7 @@ import (
 // no larger one.
 const MaxPacket = 1472
 
-// ErrAddress is returned by Listen and WriteTo for an address that cannot be used; the text says why.
+// ErrAddress is returned by Listen and WriteTo for an address that cannot be used; the text has the reason.
 var ErrAddress = errors.New("simnet: unusable address")
 
 // firstEphemeral begins the ports that Listen gives out for port 0.

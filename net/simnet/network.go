@@ -131,7 +131,7 @@ func (n *Network) Counters(from, to NodeID) Counters {
 	return n.direction(from, to).Counters
 }
 
-// Send gives the network a copy of payload. A datagram that it accepts may still be lost.
+// Send sends a copy of payload. A datagram that the network accepts may still be lost.
 func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	d := n.route(from, to)
 	if d == nil {
@@ -211,7 +211,7 @@ func (n *Network) hand(d *direction, ch Channel, payload []byte) {
 	}
 }
 
-// Now is the true time, which no node knows. See LocalNow.
+// Now returns the true time, which may differ from every node's clock. See LocalNow.
 func (n *Network) Now() Time { return n.now }
 
 // RunUntil processes all that is due up to and including t, and leaves the clock at t, unless t has passed.
@@ -243,7 +243,7 @@ func (n *Network) trace(kind, about, content uint64) {
 	n.hash = h ^ h>>32
 }
 
-// TraceHash is a hash of all that happened so far: what was sent, lost and received, when, with which content, and every
+// TraceHash returns a hash of all events so far: each message sent, lost or received, with its time and content, and every
 // tick.
 func (n *Network) TraceHash() uint64 { return n.hash }
 

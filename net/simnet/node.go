@@ -51,7 +51,7 @@ func (n *Network) AddNode(c Clock) NodeID {
 	return NodeID(len(n.nodes) - 1)
 }
 
-// OnMessage sets what the node does with a message. payload is valid during the call; now is what the node's clock shows.
+// OnMessage sets the handler of messages. payload is valid during the call; now is the time on the node's clock.
 func (n *Network) OnMessage(id NodeID, f func(from NodeID, ch Channel, payload []byte, now Time)) {
 	n.node(id).onMessage = f
 }
@@ -75,7 +75,7 @@ func (n *Network) StopTicks(id TickerID) {
 	t.call = nil
 }
 
-// LocalNow is what the node's clock shows.
+// LocalNow returns the time on the node's clock.
 func (n *Network) LocalNow(id NodeID) Time { return n.node(id).local(n.now) }
 
 // StepClock makes the node's clock jump by d, either way.
@@ -121,7 +121,7 @@ func (t *ticker) due(k int64) Time {
 	return t.epoch + Time(k/t.hz*1e9+k%t.hz*1e9/t.hz)
 }
 
-// local is what the clock shows at true time t ≥ 0.
+// local returns the time on the clock at true time t ≥ 0.
 func (o *node) local(t Time) Time {
 	ppm := o.clock.DriftPPM
 	gained := int64(t)/1e6*ppm + int64(t)%1e6*ppm/1e6

@@ -79,7 +79,7 @@ type Profile struct {
 	Down  Path
 }
 
-// Validate says which field of the profile is out of its range. Connect, Route and NewProxy call it.
+// Validate returns an error that names a field of the profile that is out of its range. Connect, Route and NewProxy call it.
 func (p *Profile) Validate() error {
 	for _, way := range []struct {
 		name string

@@ -21,7 +21,7 @@ const (
 
 // stream is the reliable channel in one direction, both of its ends at once:
 //
-//	[una, want)   arrived in order, handed over, not yet known to the sender
+//	[una, want)   arrived in order, delivered, not yet acknowledged to the sender
 //	[want, next)  under way, or arrived out of order (received)
 //	[next, end)   waiting for the window
 //
@@ -70,7 +70,7 @@ func (s *stream) room(n, limit int) bool {
 	return true
 }
 
-// reset forgets all that was not handed over, on both ends.
+// reset drops all that was not delivered, on both ends.
 func (s *stream) reset() (discarded uint64) {
 	discarded = s.end - s.want
 	s.una, s.want, s.next = s.end, s.end, s.end
@@ -154,7 +154,7 @@ func (n *Network) expireHeld(d *direction) {
 	}
 }
 
-// receiveSegment takes a segment at the far end, hands over what is complete and acknowledges.
+// receiveSegment accepts a segment at the far end, delivers complete messages and acknowledges.
 func (n *Network) receiveSegment(d *direction, seq uint64, sent Time) {
 	s := &d.stream
 	if seq < s.want || s.at(seq).received {
@@ -179,7 +179,7 @@ func (n *Network) receiveSegment(d *direction, seq uint64, sent Time) {
 	n.carry(d.back, segmentHeader, event{kind: kindAck, seq: seq, want: s.want, sent: sent}, verdict{})
 }
 
-// receiveAck frees what the far end has, on the sending side of d.
+// receiveAck frees the segments that the far end has, on the sending side of d.
 func (n *Network) receiveAck(d *direction, p *event) {
 	s := &d.stream
 	if p.seq < s.una && p.want <= s.una {

@@ -18,7 +18,7 @@ type rule struct {
 	seen int
 }
 
-// verdict is what the rules of a direction say about one message.
+// verdict is the effect of the rules of a direction on one message.
 type verdict struct {
 	drop, twin bool
 	delay      time.Duration

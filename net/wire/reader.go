@@ -24,7 +24,7 @@ var (
 	ErrTrailing = errors.New("wire: trailing: bytes are left after the last value")
 )
 
-// NewReader returns a reader over buf. Slices that it hands out alias buf.
+// NewReader returns a reader over buf. Slices that it returns alias buf.
 func NewReader(buf []byte) Reader { return Reader{buf: buf} }
 
 // Err returns the first failure, or nil.

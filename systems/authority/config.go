@@ -35,7 +35,7 @@ type Config[C, P any] struct {
 	Events bool
 	// Replicates keeps replication for every peer: see Server.Changes, Peer.Sender and Peer.Events. It implies Events.
 	Replicates bool
-	// Votes says that the strategy decides matches itself. Otherwise the server decides each in the tick in which it ends.
+	// Votes reports that the strategy decides matches itself. Otherwise the server decides each in the tick in which it ends.
 	Votes bool
 	Hooks[P]
 }

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	TickRate int // of the game, per second, in [1, 1000]; required
 	// Cap is the greatest age of a view in the tick that uses it, at most 1 s and image.MaxViewTicks; 0: 250 ms. A larger
-	// one is kinder to slow links, and kills more players who have long been behind cover.
+	// one serves slower links, but more players are hit who have long been behind cover.
 	Cap systems.Time
 	// Past returns older states, as passed to World.SetPast. A view beyond the oldest held state is moved to that state, so
 	// that a replay with more states judges the same. Optional: without it, all states of Cap are held.

@@ -19,8 +19,8 @@ import (
 // ≤ executed.at, whose state the world is in. announced is the last frame that the server has announced as complete, so
 // executed.at ≤ log.last ≤ announced.
 //
-// In phase CatchingUp it executes the frames that are there as fast as it may. In phase Live a frame is due every tick,
-// and one that is due and not there is a stall.
+// In phase CatchingUp it executes the frames that it holds as fast as it may. In phase Live a frame is due every tick, and
+// a frame that is due and not held is a stall.
 type Client struct {
 	predictor.Half[*Client]
 	limits    Config
@@ -110,10 +110,10 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.checksums.Begin(f)
 }
 
-// SetInput sets what the local player does from now on. A press is not lost if no frame is due meanwhile.
+// SetInput sets the local player's input from now on. A press is not lost if no frame is due meanwhile.
 func (c *Client) SetInput(in ecs.InputBytes) { c.input.Set(in, c.Live(), c.Game) }
 
-// Order asks the server to stamp an order of the local player.
+// Order requests the server to stamp an order of the local player.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
 	err := c.CheckOrder(payload)
 	switch {
@@ -178,10 +178,10 @@ func (c *Client) at() ecs.Tick { return c.executed.at }
 // hand returns the number of frames that are held and not executed.
 func (c *Client) hand() int { return int(c.log.last - c.at()) }
 
-// wanted returns the number of frames that should be in hand when a sync has come.
+// wanted returns the number of frames that should be buffered when a sync has come.
 func (c *Client) wanted() int { return c.margin.frames + c.interval }
 
-// pace returns how fast to run with a number of frames in hand beyond those that are due.
+// pace returns how fast to run with a number of frames buffered beyond those that are due.
 func (c *Client) pace(hand int) float64 {
 	switch {
 	case c.limits.NoCatchUp:
@@ -209,8 +209,8 @@ func (c *Client) due() {
 	c.Stall(why, 1)
 }
 
-// catchUp executes the frames that are there, until no more than wanted are in hand. Then the client is live. The grid
-// begins so that the wanted number of frames was in hand when the last sync came.
+// catchUp executes buffered frames until no more than wanted are left. Then the client is live. The grid begins so that
+// the wanted number of frames was buffered when the last sync came.
 func (c *Client) catchUp() {
 	for n := 0; c.hand() > c.wanted(); n++ {
 		if elapsed := c.Config.Elapsed; n >= catchFrames && elapsed == nil || elapsed != nil && n%4 == 3 && elapsed() >= catchBudget {
@@ -226,7 +226,7 @@ func (c *Client) catchUp() {
 	}
 }
 
-// execute executes the next frame, which is in hand.
+// execute executes the next frame, which is buffered.
 func (c *Client) execute() {
 	e := &c.executed
 	e.next(c.log)

@@ -89,7 +89,7 @@ func (c *Client) readFrames(h *syncHead, r wire.BitReader, keep bool) (whole, ok
 	return true, r.Close() == nil
 }
 
-// gather builds frame f in tail from the operations that came by themselves, and reports whether they are complete.
+// gather builds frame f in tail from the operations of stamped messages, and reports whether they are complete.
 func (c *Client) gather(f ecs.Tick, want uint32) bool {
 	in := &c.incoming
 	in.tail.follow(in.before, c.Game)
@@ -106,7 +106,7 @@ func (c *Client) gather(f ecs.Tick, want uint32) bool {
 	return w.Err() == nil && digest(c.code) == want
 }
 
-// receiveStamped accepts an operation that comes by itself, in the order of its frame's numbers. One that is held or was
+// receiveStamped accepts an operation that comes in a message of its own, in the order of its frame's numbers. One that is held or was
 // executed is dropped.
 func (c *Client) receiveStamped(m systems.Message) error {
 	var s stamped
@@ -133,7 +133,7 @@ func (c *Client) receiveStamped(m systems.Message) error {
 	return nil
 }
 
-// incoming assembles the frames of syncs and of operations that come by themselves.
+// incoming assembles the frames of syncs and of stamped messages.
 type incoming struct {
 	recent  rollback.Ring[[]ecs.InputBytes] // inputs of the last complete frames, which syncs are coded against
 	tail    frame                           // the frame that is read

@@ -18,7 +18,7 @@ func (c *Client) opsDue() bool {
 	if !c.limits.Reliable || c.limits.Closing != Optimistic {
 		return c.Timer.Due(c.Now)
 	}
-	// Nothing is lost: a message is due for a new operation, and now and then for how far the client is.
+	// Nothing is lost: a message is due for a new operation, and now and then for the client's progress.
 	since, tick := c.Timer.Since(c.Now), c.Timer.Tick()
 	if !(since >= c.Timer.Least && c.own.fresh() < len(c.own.list)) && since < tick*systems.Time(max(c.interval, 4)) {
 		return false
@@ -27,7 +27,7 @@ func (c *Client) opsDue() bool {
 	return true
 }
 
-// sendOps sends how far the client is, and the player's operations until the server has stamped them.
+// sendOps sends the client's progress, and the player's operations until the server has stamped them.
 func (c *Client) sendOps() {
 	if !c.opsDue() {
 		return

@@ -23,7 +23,7 @@ type Config struct {
 	// Eager ends an interval with each frame that has an operation, which then takes effect up to N − 1 frames earlier. It
 	// costs packets.
 	Eager bool
-	// Margin is M, the number of frames that a client keeps in hand: 1 to 12, or NoMargin. 0: each client adapts it to the
+	// Margin is M, the number of frames that a client buffers: 1 to 12, or NoMargin. 0: each client adapts it to the
 	// jitter of syncs, from 3 on.
 	Margin int
 	// NoCatchUp makes a client keep every stall as delay. By default it runs a tenth faster until its margin is right.
@@ -45,7 +45,7 @@ type Config struct {
 	Backlog int
 	// VoteTime is the time that the server waits for results, in nanoseconds; 0: 10 s.
 	VoteTime systems.Time
-	// Audits is how many of 1000 results with a majority the server replays all the same, in [0, 1000]. It always replays
+	// Audits is how many of 1000 results the server replays although a majority agrees, in [0, 1000]. It always replays
 	// those that are contradicted by a player who was never wrong before.
 	Audits int
 	// AuditSeed seeds the choice of audits. Players should not know it.
@@ -60,7 +60,7 @@ type Closing uint8
 
 // The ways to end a frame.
 const (
-	// Optimistic ends it when its time is over. Only a slow client suffers.
+	// Optimistic ends it when its time is over. A slow client delays only its own player.
 	Optimistic Closing = iota
 	// Waiting ends it when the operations of every connected player are complete.
 	Waiting
@@ -95,7 +95,7 @@ const (
 // Strategy is lockstep with the defaults.
 var Strategy = New(Config{})
 
-// Article returns the settings of the article on frame sync, for comparison: 5 frames to a sync, no margin, no catching up,
+// Article returns the settings of Cloud Wu's article on frame sync, for comparison: 5 frames to a sync, no margin, no catching up,
 // operations relayed when they come.
 func Article() Config {
 	return Config{Interval: 5, Margin: NoMargin, NoCatchUp: true, RelayAtOnce: true}

@@ -12,11 +12,11 @@ import (
 
 // The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
 const (
-	kindOps     = 1 // client → server, datagram: operations, and how far the client is
+	kindOps     = 1 // client → server, datagram: operations, and the client's progress
 	kindSync    = 2 // server → client, datagram: frames that are complete
 	kindStamped = 3 // server → client, reliable: one operation, stamped into a frame
 	kindHash    = 4 // client → server, reliable: checksum of a state
-	kindResult  = 5 // client → server, reliable: what the match came to
+	kindResult  = 5 // client → server, reliable: the result of the match
 )
 
 // ErrMessage is returned for a message that does not follow the standard.
@@ -42,7 +42,7 @@ type op struct {
 	sent    systems.Time // on a client: when it was sent first, 0: not yet
 }
 
-// opsMessage is what a client sends each tick: how far it is, and the operations that the server has not acknowledged.
+// opsMessage is the message of a client in each tick: its progress, and the operations that the server has not acknowledged.
 type opsMessage struct {
 	received ecs.Tick // the last frame that it holds
 	executed ecs.Tick // ≤ received

@@ -8,7 +8,7 @@ import (
 	"tendon/systems"
 )
 
-// margin is M, the number of frames that a client needs in hand when the next sync is due. It is chosen from the lateness
+// margin is M, the number of frames that a client must have buffered when the next sync is due. It is chosen from the lateness
 // of the syncs of the last ten seconds, against the earliest of them, so that 98 % of them cause no stall.
 type margin struct {
 	frames int

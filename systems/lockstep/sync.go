@@ -10,11 +10,11 @@ import (
 	"tendon/systems/internal/code"
 )
 
-// syncHead opens a sync: which frames follow, what is promised beyond them, and what of the receiver's operations has
-// been stamped. The codes of the frames follow it as bits, behind the key if there is one.
+// syncHead opens a sync: the frames that follow, the number of complete frames after them, and the receiver's last operation
+// that was stamped. The codes of the frames follow it as bits, behind the key if there is one.
 //
-// A sync with frames first … last is the promise that nothing will be stamped into a frame ≤ last any more. last + ahead
-// is as far as the promise goes already; those frames come later.
+// After a sync with frames first … last, nothing is stamped into a frame ≤ last + ahead any more. The frames after last come
+// later.
 type syncHead struct {
 	first    ecs.Tick
 	count    int // frames, in [0, maxFrames]
@@ -58,7 +58,7 @@ func (h *syncHead) read(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// stamped is one operation in a frame that is sent by itself, with Config.RelayAtOnce. number counts the operations of the
+// stamped is one operation in a frame, sent as a message of its own with Config.RelayAtOnce. number counts the operations of the
 // frame, from 0.
 type stamped struct {
 	tick   ecs.Tick

@@ -16,8 +16,8 @@ import (
 const (
 	kindInput    = 1 // client → server, datagram
 	kindSnapshot = 2 // server → client, datagram
-	kindOrder    = 3 // client → server, reliable: please carry this out
-	kindEvents   = 4 // server → client, reliable: what a tick emitted
+	kindOrder    = 3 // client → server, reliable: a requested order
+	kindEvents   = 4 // server → client, reliable: the events of a tick
 )
 
 // ErrMessage is returned for a message that does not follow the standard.

@@ -34,7 +34,7 @@ type link struct {
 	rtt      systems.Time // from a state to its first acknowledgement, smoothed
 	relevant iter.Seq2[ecs.Entity, float32]
 	waits    bool         // its clock has not settled
-	delay    systems.Time // by which it shows remote entities later, as it claims
+	delay    systems.Time // from receiving remote entities to showing them, as the client reports it
 }
 
 type peer = authority.Peer[link]
@@ -121,7 +121,7 @@ func (s *Server) receiveInput(m systems.Message) error {
 	return nil
 }
 
-// acknowledge takes the state that a peer holds, and what it needs.
+// acknowledge records the state that a peer holds and its needs.
 func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
 	if in.received > p.Acked {
 		p.Acked, p.Stats.Acked = in.received, in.received

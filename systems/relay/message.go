@@ -16,7 +16,7 @@ import (
 const (
 	kindInput   = 1 // client → server, datagram
 	kindConfirm = 2 // server → client, datagram
-	kindOrder   = 3 // client → server, reliable: please stamp this
+	kindOrder   = 3 // client → server, reliable: a requested order
 	kindStamped = 4 // server → client, reliable and datagram: stamped into a tick
 	kindHash    = 5 // client → server, reliable
 )

@@ -103,7 +103,7 @@ func TestTwinsAndReorderedMessagesChangeNothing(t *testing.T) {
 	}
 }
 
-// The gates of strategies.md section 15 for D = 0 and a window of 30. W p99 is at most 9 on P3 and 26 on P5, stalls at
+// The gates for an input delay of 0 and a window of 30. W p99 is at most 9 on P3 and 26 on P5, stalls at
 // most 0 and 0.2 %. On P3, W p99 is 10 as it is after a frame's step and 9 before it. Without jitter and loss it is 7
 // there: a round trip of 6 ticks and one of margin.
 func TestTheWindowStaysWithinTheGates(t *testing.T) {

@@ -28,7 +28,7 @@ type Client struct {
 	shown    shown
 	credit   systems.Time // a message takes a tick's time of it
 	paced    systems.Time // when credit was added last
-	unsent   bool         // the server does not know yet what present is, or that something is lost
+	unsent   bool         // present or lost has changed since the last message
 	lost     bool         // a State could not be used
 	pieces   []byte
 	refused  uint64 // States that could not be used
@@ -179,11 +179,11 @@ func (c *Client) restore(f ecs.Tick) bool {
 	return ok
 }
 
-// SetInput sets what the local player does from now on. The input is sampled once a tick's time. A press in between is
+// SetInput sets the local player's input from now on. The input is sampled once a tick's time. A press in between is
 // not lost, and not doubled.
 func (c *Client) SetInput(in ecs.InputBytes) { c.own.Set(in, true, c.Game) }
 
-// Order asks the server for an order of the local player. Its number is the last of Pending.
+// Order requests an order of the local player from the server. Its number is the last of Pending.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
 	err := c.CheckOrder(payload)
 	switch {
@@ -215,7 +215,7 @@ func (c *Client) advance() {
 }
 
 // sample makes a command of the player's input if it has changed. A command that finds no room waits. Commands that
-// have waited for too long are given up.
+// have waited for too long are dropped.
 func (c *Client) sample() {
 	player, ok := c.Player()
 	if !ok {

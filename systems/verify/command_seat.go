@@ -7,9 +7,9 @@ import (
 	"tendon/net/limit"
 )
 
-// commandSeat is what the server stores of one player's commands. Numbers up to newest have arrived, numbers up to decided
-// decided on, and those in between wait in the server's queue. A command is never decided on twice: it is answered from
-// rejected, and was accepted if it is not in there.
+// commandSeat is the server's record of one player's commands. Numbers up to newest have arrived. Numbers up to decided are
+// decided, and those in between wait in the server's queue. No command is decided twice: it is answered from rejected, and
+// was accepted if it is not in there.
 //
 // A seat outlives connections: a command that was sent before a connection broke, and again after it, is one command.
 type commandSeat struct {
@@ -43,7 +43,7 @@ func (p *commandSeat) answered(first uint64) {
 		return
 	}
 	p.first = first
-	p.newest = max(p.newest, first-1) // commands that the client gave up do not arrive any more
+	p.newest = max(p.newest, first-1) // commands that the client dropped do not arrive any more
 	p.rejected = slices.DeleteFunc(p.rejected, func(r rejection) bool { return r.number < first })
 }
 

@@ -113,7 +113,7 @@ func (s *Server) checkOrders() {
 	s.Step.Orders = kept
 }
 
-// rehearsal finds out which orders of a tick will take effect. Each order is validated in the state that those before
+// rehearsal finds the orders of a tick that will take effect. Each order is validated in the state that those before
 // it have left. So it executes them in a copy of the match whose systems do nothing. The tick itself then holds no
 // ineffective order, and the player of each rejected one receives an answer.
 type rehearsal struct {

@@ -10,7 +10,7 @@ import (
 
 // Config is the limits of the strategy. The handshake carries those that a client needs of the server's.
 type Config struct {
-	// Timeout is the time without an answer after which a client gives a command up, at least 1 ms; 0: 3 s.
+	// Timeout is the time without an answer after which a client drops a command, in nanoseconds, at least 1 ms; 0: 3 s.
 	Timeout systems.Time
 	// MaxOutstanding is the most commands of a player without an answer, in [1, 64]; 0: 32. Beyond it, orders are refused,
 	// and changes of the input wait and are merged.

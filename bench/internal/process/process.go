@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package process measures a server process under the load of a client process. Each is this program, started again in a
-// role and pinned to a core of its own, so that the costs of the server do not include those of its clients.
+// role and pinned to a core of its own. So the costs of the server do not include those of its clients.
 package process
 
 import (

@@ -127,10 +127,10 @@ func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error
 
 // adjudicate replays recovered matches from their first tick to the one where they continue, one match after the other, and
 // records every result. The process before may have ended between a result and its record, or during the vote on it. A
-// result that is in the file of matches already stays as it is.
+// result that is in the file of matches already is not changed.
 //
-// When the context is done, a match that the next start recovers again is left to that one, and a match that is over is
-// replayed to its end.
+// When the context is done, a match that is over is replayed to its end. Any other match is left to the next start, which
+// recovers it again.
 func adjudicate(ctx context.Context, game *ecs.Game, recovered []journals.Match, record func(matches.Record)) {
 	for i := range recovered {
 		if recovered[i].Journal.Start() == 0 { // as in every journal of a room

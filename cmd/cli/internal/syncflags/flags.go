@@ -79,7 +79,7 @@ type Flags struct {
 	Trusting  bool          `group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
 	MaxSpeed  float64       `group:"Predict and reckon" help:"predict, reckon: maximum speed in world units per second. predict shows an entity that was more than twice as fast as teleported; default: no limit. reckon refuses faster motion of an avatar; default: the game's own limit, if it has one."`
 	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: assume this latency for every message, at most 3s, instead of estimating clocks. Default: clocks are estimated."`
-	Literal   bool          `group:"Predict and reckon" help:"reckon: follow the text of Cloud Wu's article on position sync exactly, for comparison: a record is sent when the present position is wrong, and each record restarts the correction."`
+	Literal   bool          `group:"Predict and reckon" help:"reckon: follow Cloud Wu's article on position sync word for word, for comparison. A record is sent when the present position is wrong. Each record restarts the correction."`
 	Dynamic   bool          `group:"Predict and reckon" help:"reckon: send more records of an entity that turns, and fewer of one that is more than 20 world units away from every player."`
 	Smoothing string        `group:"Predict and reckon" enum:"decaying,stepping,projective,jumping" default:"decaying" help:"predict: how a client shows a correction. decaying: by an offset that decays. stepping: by a tenth at each step. projective: by projective velocity blending. jumping: at once."`
 	Always    bool          `group:"Predict and reckon" help:"predict: a client resimulates at every snapshot, not only after a misprediction."`
