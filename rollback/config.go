@@ -50,7 +50,7 @@ type Stats struct {
 var ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
 
 var (
-	errOrdersMissing = errors.New("rollback: orders of the tick are not all here")
+	errOrdersMissing = errors.New("rollback: not all orders of the tick have been added")
 	errGap           = errors.New("rollback: confirmed tick does not follow the last one")
 )
 

@@ -78,7 +78,7 @@ func TestJoinRefusesAnInvalidToken(t *testing.T) {
 
 func TestJoinRefusesAnExpiredToken(t *testing.T) {
 	token := ticketFor(t, "crumbs", time.Now().Add(-time.Hour), time.Minute)
-	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "expired at", "ask for a new one")
+	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "expired at", "get a new one")
 }
 
 func TestJoinRefusesATokenForAnotherGame(t *testing.T) {

@@ -61,7 +61,7 @@ type DialConfig struct {
 // Errors of a connection. Those that end a client can be shown to its player.
 var (
 	// ErrToken ends a client whose token is malformed, or whose tokens have all expired.
-	ErrToken = errors.New("client: the connect token is malformed or has expired: ask for a new one")
+	ErrToken = errors.New("client: the connect token is malformed or has expired: get a new one")
 	// ErrFull ends a client if the server has no place for it.
 	ErrFull = errors.New("client: the server is full or shutting down: try again later")
 	// ErrSilent ends a connection on which nothing arrived for the timeout of the token.

@@ -26,7 +26,7 @@ type Config struct {
 	Bot           bool                           // has Game.Bot play instead of SetInput
 	BotSeed       uint64                         // starts the random source of the bot
 	Timeout       systems.Time                   // ends a connection on which nothing arrives; 0: 10 s
-	Resume        *Resume                        // a match to go on with, from the Log of an earlier process. Optional
+	Resume        *Resume                        // a match to continue, from the Log of an earlier process. Optional
 	Log           Log                            // stores the final ticks for a later process. Optional
 	Chat          func(session.ChatLine)         // receives the chat messages of the players. Optional
 	Notice        func(seconds int, text string) // receives texts of the server, with the seconds until it stops, or 0. Optional

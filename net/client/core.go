@@ -60,7 +60,7 @@ func (s State) String() string {
 // Errors of a client.
 var (
 	// ErrStrategy is returned when the server uses a strategy that is not in Config.Strategies.
-	ErrStrategy = errors.New("client: the server uses a sync strategy that this client does not know")
+	ErrStrategy = errors.New("client: the server uses a sync strategy that is not in Config.Strategies")
 	// ErrUnreachable is returned when connecting failed too often; it wraps the last reason.
 	ErrUnreachable = errors.New("client: the server cannot be reached")
 	// ErrNotLive is returned by Order while the client is not in the match.

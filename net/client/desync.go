@@ -56,7 +56,7 @@ func (c *Core) compare(encoded []byte) {
 	}
 }
 
-// header returns the header of the records. It has no seed, which the client does not know.
+// header returns the header of the records. It has no seed, since the client does not receive it.
 func (c *Core) header() record.Header {
 	build, _ := session.ThisBuild()
 	return record.HeaderOf(c.config.Game, 0, build)

@@ -15,7 +15,7 @@ type Resume struct {
 	Chain record.Chain // hash chain of the match at the tick of World
 }
 
-// Log stores the final ticks of a match, so that another process of the same client can go on with it. A Log handles its
+// Log stores the final ticks of a match, so that another process of the same client can continue it. A Log handles its
 // own errors: the match goes on.
 type Log interface {
 	// Begin starts the log anew with a state that was loaded; at is its position. state is valid during the call.

@@ -50,7 +50,6 @@ func newLiveMatch(l *Live, c *Config, s systems.Strategy) (w *liveMatch, err err
 	return w, nil
 }
 
-// configure sets up player 0's client.
 func (w *liveMatch) configure(c *client.Config) {
 	c.InputDelay, c.MaxPrediction = w.settings.InputDelay, w.settings.MaxPrediction
 	if s := w.settings.Strategy; s.NewClient != nil {
@@ -73,7 +72,6 @@ func (w *liveMatch) replace(o Own) error {
 	return nil
 }
 
-// input returns a player's input.
 func (w *liveMatch) input(p *player) ecs.InputBytes {
 	if w.lab.due == 0 { // until all clients have joined, so that all matches begin alike
 		return ecs.InputBytes{}

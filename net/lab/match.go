@@ -61,7 +61,6 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m 
 	return m, nil
 }
 
-// input returns a player's next input.
 func (m *match) input(p *player) ecs.InputBytes {
 	c := m.config
 	switch {

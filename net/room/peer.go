@@ -58,8 +58,8 @@ func (p *peer) live() bool { return p.session != nil && !p.ended }
 
 func (p *peer) lingered(now systems.Time) bool { return p.ended && now-p.endedAt >= linger }
 
-// Enter adds a connection. Whether the client may play is decided when its Hello arrives. On an error there is no place
-// for the connection, and the reason was sent to the client on t.
+// Enter adds a connection. The Hello of the client, when it arrives, decides whether the client may play. On an error there
+// is no place for the connection, and the reason was sent to the client on t.
 func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (systems.Peer, error) {
 	refuse := func(code session.Code, why string) (systems.Peer, error) {
 		r.stats.Refused++
@@ -153,7 +153,7 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	}
 }
 
-// open has the strategy serve a peer that holds a state, or sends another image if that state is too old by now. While
+// open lets the strategy serve a peer that holds a state, or sends another image if that state is too old by now. While
 // ticks are uncommitted it does nothing, because the strategy would send them.
 func (r *Room) open(id systems.Peer) {
 	p := &r.peers[id]

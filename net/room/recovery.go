@@ -38,7 +38,7 @@ func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 }
 
 const (
-	recoveryWait = 15 * systems.Second // the default of Resume.Wait: clients notice that the server is gone and come back
+	recoveryWait = 15 * systems.Second // the default of Resume.Wait: clients time out and reconnect
 	resumeGrace  = 30 * systems.Second // how much longer than KeepSeat a seat is kept for a player after a restart
 	maxOffers    = 16                  // accepted from one client, of at most record.MaxTailBytes each
 	maxLost      = 1024                // ticks that are adopted; clients keep no more
@@ -83,7 +83,7 @@ func (r *Room) resume(c *Resume) {
 	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + cmp.Or(c.Wait, recoveryWait)}
 }
 
-// await keeps a Hello until the recovery is over. It asks the client for the final ticks that the journal lost.
+// await keeps a Hello until the recovery is over. It requests from the client the final ticks that the journal lost.
 func (r *Room) await(id systems.Peer, h *session.Hello) {
 	w := returning{peer: id, hello: *h}
 	if h.Match == r.config.Match && h.Match != 0 && h.Final > r.Tick() {

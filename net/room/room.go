@@ -17,15 +17,15 @@ type Config struct {
 	Game      *ecs.Game        // the game. Required
 	Seed      uint64           // starts the random source of the world
 	Strategy  systems.Strategy // the sync strategy. Required
-	Match     uint64           // identifies the match among all matches. 0: a client that reconnects cannot go on from its state
-	MaxPeers  int              // the maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16
+	Match     uint64           // identifies the match among all matches. 0: a client that reconnects cannot continue from its state
+	MaxPeers  int              // maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16
 	KeepSeat  systems.Time     // how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s
 	ImageRate int              // the budget of each peer for images, in bytes per second; 0: the default of net/session
 	Timeout   systems.Time     // ends the session of a peer that sends nothing; 0: the default of net/session
 	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
 	Sinks     []Sink         // receive what happens in the room, in this order
-	Resume    *Resume        // a match to go on with, whose process has ended. Match should be its number. Optional
+	Resume    *Resume        // a match to continue, whose process has ended. Match should be its number. Optional
 	Observer  image.Observer // receives the start and end of the phases and systems. Optional
 }
 

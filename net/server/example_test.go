@@ -34,7 +34,7 @@ func ExampleMint() {
 	fmt.Println(err)
 	// Output:
 	// 2048 bytes, error <nil>
-	// server: not a pass: room "Duel 17": a name has 1 to 32 letters a-z, digits, underscores, dashes or, but at its start, dots
+	// server: not a pass: room "Duel 17": use 1 to 32 characters of a-z, 0-9, '_', '-' and '.', the first not '.'
 }
 
 // A server is a Config and a Run.

@@ -58,11 +58,11 @@ var ErrPass = errors.New("server: not a pass")
 func (p *Pass) Validate() error {
 	switch {
 	case !roomName.MatchString(p.Room):
-		return fmt.Errorf("%w: room %q: a name has 1 to %d letters a-z, digits, underscores, dashes or, but at its start, dots", ErrPass, p.Room, MaxRoomName)
+		return fmt.Errorf("%w: room %q: use 1 to %d characters of a-z, 0-9, '_', '-' and '.', the first not '.'", ErrPass, p.Room, MaxRoomName)
 	case p.Seat < AnySeat || p.Seat >= passSeats:
 		return fmt.Errorf("%w: seat %d: use 0 to %d, or -1 for any", ErrPass, p.Seat, passSeats-1)
 	case !p.Role.Valid():
-		return fmt.Errorf("%w: role %d is not one this build knows", ErrPass, p.Role)
+		return fmt.Errorf("%w: role %d: use 0 for a player or 1 for a spectator", ErrPass, p.Role)
 	case p.Role == systems.RoleSpectator && p.Seat != AnySeat:
 		return fmt.Errorf("%w: a spectator has no seat; use -1", ErrPass)
 	case p.Issued.UnixMilli() < 0 || p.Issued.UnixMilli() > passLatest:

@@ -129,5 +129,5 @@ func within[T cmp.Ordered](field string, value, low, high T) error {
 	if value >= low && value <= high { // so written that NaN fails
 		return nil
 	}
-	return fmt.Errorf("%s is %v, not in [%v, %v]", field, value, low, high)
+	return fmt.Errorf("%s is %v, want [%v, %v]", field, value, low, high)
 }

@@ -101,9 +101,9 @@ type Counts struct {
 func New(c Config) (*Sets, error) {
 	switch {
 	case c.Radius <= 0 || c.Radius > MaxRadius:
-		return nil, fmt.Errorf("interest: Radius is %v, must be in (0, %v]", c.Radius, fixed.Num(MaxRadius))
+		return nil, fmt.Errorf("interest: Radius is %v, want (0, %v]", c.Radius, fixed.Num(MaxRadius))
 	case c.Rate < 1 || c.Rate > MaxRate:
-		return nil, fmt.Errorf("interest: Rate is %d, must be in [1, %d]", c.Rate, MaxRate)
+		return nil, fmt.Errorf("interest: Rate is %d, want [1, %d]", c.Rate, MaxRate)
 	}
 	s := &Sets{in: within(c.Radius), out: within(c.Radius + c.Radius/4), grace: uint32(c.Rate)}
 	if c.PairList {

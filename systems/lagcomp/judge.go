@@ -61,9 +61,9 @@ func NewJudge(c Config) (*Judge, error) {
 	}
 	switch {
 	case c.TickRate < 1 || c.TickRate > 1000:
-		return nil, fmt.Errorf("lagcomp: TickRate is %d, not in [1, 1000]", c.TickRate)
+		return nil, fmt.Errorf("lagcomp: TickRate is %d, want [1, 1000]", c.TickRate)
 	case c.Cap < 0 || c.Cap > systems.Second:
-		return nil, fmt.Errorf("lagcomp: Cap is %d ns, not in [0, 1e9]", c.Cap)
+		return nil, fmt.Errorf("lagcomp: Cap is %d ns, want [0, 1e9]", c.Cap)
 	}
 	j := &Judge{past: c.Past, rate: int64(c.TickRate)}
 	j.limit, j.tolerance = j.inParts(c.Cap), j.inParts(tolerance)

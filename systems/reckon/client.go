@@ -19,7 +19,7 @@ import (
 // Ticks follow the local clock, at its nominal pace: other clients extrapolate by the speed that they received. The number
 // that a tick has on the server changes instead, so that inputs arrive in time: see numbering.
 //
-// A client that has settled is in phase CatchingUp until both sides know the clocks. Then it plays.
+// A client that has settled is in phase CatchingUp until both sides have an estimate of the other clock. Then it plays.
 type Client struct {
 	predictor.Mirror[*Client]
 	limits   Config
@@ -31,7 +31,7 @@ type Client struct {
 	avatars  []ownAvatar
 	remotes  remotes
 	previous image.Snapshot // the state before that of Tick, as it was computed
-	ready    bool           // the server knows this client's clock
+	ready    bool           // the server has an estimate of this client's clock
 
 	scratch struct {
 		move    moveMessage

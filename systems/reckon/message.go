@@ -72,7 +72,7 @@ type anchorAck struct {
 // moveMessage is the message of a client in each tick: acknowledgements, the records of avatars that are due, and the
 // player's inputs of the ticks after received.
 type moveMessage struct {
-	received ecs.Tick // newest tick of the server that the client knows
+	received ecs.Tick // newest tick received from the server
 	ack      state.Ack
 	helpless bool // the bodies of state cannot be used: the client needs an image
 	claims   []claim
@@ -141,7 +141,7 @@ type updateHead struct {
 
 // The flags of a head.
 const (
-	headReady  = 1 // the server knows the receiver's clock
+	headReady  = 1 // the server has an estimate of the receiver's clock
 	headMargin = 2
 	headBody   = 4 // a body of state follows the records
 )

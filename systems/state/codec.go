@@ -33,7 +33,7 @@ type place struct {
 	extrapolated [2]entropy.Model
 }
 
-// fresh is a place that has learned nothing.
+// fresh is a place in the state before the first element.
 var fresh = place{gap: expected[kindWhole], reference: expected[kindWhole], age: expected[kindWhole]}
 
 // The lists of a delta.
@@ -53,7 +53,7 @@ const (
 	ways
 )
 
-// models holds everything that the code of a delta learns. Each delta starts without it.
+// models holds the adaptive models of the code of a delta. Each delta starts with fresh ones.
 type models struct {
 	places  [lists]place
 	born    entropy.Number

@@ -31,8 +31,8 @@ const (
 	kinds             = kindExtrapolation + maxSpeed + 1
 )
 
-// expected holds the initial models of each kind. Deltas are short, so what both sides know beforehand saves bits. It is
-// rough, so that the models soon learn what a game's numbers are like.
+// expected holds the initial models of each kind. Deltas are short, so initial models that fit save bits. They are
+// rough, so that they adapt quickly to the numbers of a game.
 var expected = func() (m [kinds]entropy.Number) {
 	w := entropy.Weights{}
 	for n := range w { // large numbers are not rare

@@ -204,7 +204,7 @@ const (
 	dashCooldown = 90 // ticks from one dash to the next
 )
 
-// startDashes begins the dashes that were asked for: where the player walks, or looks when standing.
+// startDashes begins the dashes of this tick's presses, in the direction in which the player walks, or looks when standing.
 func startDashes(w *ecs.World) {
 	for e := range dashers.All(w) {
 		in := pressed(w, e.B.Player)

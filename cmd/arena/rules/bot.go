@@ -64,7 +64,7 @@ func (m *botTurn) look() {
 			continue
 		}
 		ray := Ray{From: m.body.Pos, Dir: to.Normalize(), Length: dist}
-		ray.From.Z += gunHeight // what it can shoot at, it sees
+		ray.From.Z += gunHeight // it sees the targets that it can hit
 		seen := dist < rifleRange && m.s.Clear(ray) == dist
 		if seen || !m.inSight && dist < m.foeDist {
 			m.foe, m.foeDist, m.inSight = t, dist, seen

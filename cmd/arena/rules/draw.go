@@ -29,7 +29,7 @@ var (
 	shadow                = ecs.Color{A: 90}
 	white, dim            = rgb(0xf2f4f8), rgb(0x98a1b8)
 	good, bad             = rgb(0x6fd08c), rgb(0xe5484d)
-	you                   = rgb(0xfff7d6) // the ring around who watches
+	you                   = rgb(0xfff7d6) // the ring around the local player
 	flame, glow           = rgb(0xff8a3d), rgb(0xffe08a)
 
 	// playerColors are 16 hues that stay apart on the dark floor; index = player.

@@ -10,7 +10,7 @@ const maxPlayers = 16
 
 var seats = ecs.NewQuery1(ecs.Read(seat))
 
-// Game returns the whole game, to be run by any host: a server, a client, a test, a benchmark.
+// Game returns the game for any host: a server, a client, a test, a benchmark.
 func Game() *ecs.Game {
 	return &ecs.Game{
 		Name: "arena", TickRate: tickRate, MaxPlayers: maxPlayers, MoveLimit: dashSpeed, Gravity: gravity, Floor: floorAt, Blocked: wallBetween,
@@ -21,9 +21,9 @@ func Game() *ecs.Game {
 		Derived:    []ecs.AnyDerived{scene, reach.Derived()},
 		Assets:     []ecs.Asset{{Name: "level", Data: levelText}},
 		Systems: ecs.Systems(
-			face, fire, launch, fly, fade, takeKits, layKits, // what is done, in the scene that was seen
-			judge, respawn, // what comes of it
-			startDashes, move, slideDoors, // where everything goes
+			face, fire, launch, fly, fade, takeKits, layKits, // actions, in the scene that the players saw
+			judge, respawn, // their results
+			startDashes, move, slideDoors, // motion
 			keepTime, survey,
 		),
 		Setup: setup, Join: join, Leave: leave, Order: order, ValidateOrder: validateOrder, Result: result,
@@ -54,7 +54,7 @@ func leave(w *ecs.World, p ecs.Player) { w.Despawn(avatar(w, p)) }
 // Surrender is the game's one order: the player dies at once and loses a point.
 var Surrender = []byte("surrender")
 
-// validateOrder refuses what is no order and the surrender of somebody who is not alive.
+// validateOrder refuses malformed orders, and the surrender of a player who is not alive.
 func validateOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, what []byte) bool {
 	who := avatar(w, p)
 	return bytes.Equal(what, Surrender) && !who.IsZero() && !dead.Has(w, who)

@@ -9,9 +9,9 @@ import (
 // player used in the same tick. So the result does not depend on the order of the shots in the tick.
 type Health struct {
 	HP    int32 // in (0, fullHP] while alive, 0 when dead
-	Wound int32 // harm taken in this tick, 0 between ticks
+	Wound int32 // damage taken in this tick, 0 between ticks
 	Kits  uint8 // carried, at most kitsCarried
-	By    uint8 // 1 + the player who did the last harm, 0 for none
+	By    uint8 // 1 + the player who did the last damage, 0 for none
 	_     uint16
 }
 
@@ -114,7 +114,7 @@ func respawn(w *ecs.World) {
 	}
 }
 
-// revive gives a player's entity everything it starts a life with.
+// revive gives a player's entity the state of a new life.
 func revive(w *ecs.World, e ecs.Entity, at fixed.Vec2) {
 	toMiddle := metres(level.Columns, level.Rows).Sub(at) // a square is 2 m
 	body.Put(w, e, Body{Pos: lifted(at, 0), Radius: bodyRadius})

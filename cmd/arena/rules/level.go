@@ -89,7 +89,7 @@ func parseLevel(text string) (*Level, error) {
 	return l, nil
 }
 
-// place adds what stands in one square, walls excepted.
+// place adds the content of one square, except walls.
 func (l *Level) place(x, y int, what byte) error {
 	middle := metres(x*squareSize+1, y*squareSize+1)
 	switch what {

@@ -32,7 +32,7 @@ var (
 	leaves = ecs.NewQuery1(ecs.Read(door)) // the doors, of which the level has the doorways
 )
 
-// survey brings the scene in step at the end of a tick.
+// survey updates the scene at the end of a tick.
 func survey(w *ecs.World) { buildScene(w, scene.Of(w)) }
 
 func buildScene(w *ecs.World, into *Scene) {

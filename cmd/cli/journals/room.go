@@ -34,7 +34,6 @@ func (j *roomJournal) sink() room.Sink {
 	return room.Sink{Tick: j.tick, Seat: func(s record.Seat) { j.check(j.writer.Seat(s)) }, Commit: j.commit}
 }
 
-// tick appends a tick.
 func (j *roomJournal) tick(f systems.FinalTick) {
 	t := f.FinalTick
 	if f.Tick%checkEvery == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrConfig is wrapped by every error about a Config; it names the field.
-var ErrConfig = errors.New("page: the configuration is wrong")
+var ErrConfig = errors.New("page: invalid Config")
 
 // Config configures the address of a server and access to it.
 type Config struct {

@@ -1,5 +1,5 @@
 // Package app is the common part of all verbs: the game, the flags of every verb, text and JSON output, tables, progress and
-// exit codes. It knows no verb.
+// exit codes. It imports no verb.
 package app
 
 import (
@@ -40,7 +40,7 @@ type Common struct {
 	ProfileDir string `type:"path" default:"profiles" help:"Directory of the profile."`
 }
 
-// App is what a verb works with: the game, the flags of every verb and the output. Goroutines may print concurrently.
+// App is the context of a verb: the game, the flags of every verb and the output. Goroutines may print concurrently.
 type App struct {
 	Ctx     context.Context
 	Game    *ecs.Game

@@ -17,7 +17,7 @@ import (
 	"tendon/net/session"
 )
 
-// Build names the build: the module's revision or version, the compiler and the target.
+// Build returns the name of the build: the module's revision or version, the compiler and the target.
 func Build() string {
 	revision, target := session.ThisBuild()
 	if revision == "" || revision == "(devel)" {

@@ -37,7 +37,8 @@ type Flags struct {
 	Record string `type:"path" help:"Record every match into this directory; replay opens it."`
 }
 
-// ServerStrategy returns the strategy of the flags. It fails if a match of that strategy cannot be recorded and is to be.
+// ServerStrategy returns the strategy of the flags. It fails if --record is set and a match of that strategy cannot be
+// recorded.
 func (f *Flags) ServerStrategy(g *ecs.Game) (systems.Strategy, error) {
 	s, err := f.Strategy(g)
 	if err == nil && f.RelayOnly && f.Record != "" {

@@ -182,8 +182,8 @@ func (l *Log) check(err error) {
 // which holds the same lock.
 const newSuffix = ".new"
 
-// TokenStore returns the store of the reconnect tokens, whose file lies beside the log. An error of it ends the log:
-// without a token no process comes back to the match.
+// TokenStore returns the store of the reconnect tokens, whose file is beside the log. An error of it ends the log: without a
+// token no process can return to the match.
 func (l *Log) TokenStore() *TokenStore {
 	return &TokenStore{Path: l.path + ".token", failed: l.check}
 }

@@ -1,4 +1,4 @@
-// What the person's hands do: keys, mouse and the buttons for fingers, under the names that the game knows.
+// The input of the viewer: keys, mouse and touch buttons, under the names that the game uses.
 
 const names = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", " ": "space", Shift: "shift", Enter: "enter" };
 const moved = ["left", "right", "up", "down", "space"]; // what the page would scroll by
@@ -33,7 +33,7 @@ export class Hands {
     }
   }
 
-  // let lets go of everything.
+  // let releases everything.
   let() {
     this.held.clear();
     this.at = null;
@@ -74,7 +74,7 @@ export class Hands {
     if (e.pointerType === "mouse" || e.pointerType === "pen") this.hold(e.button === 2 ? "mouse2" : "mouse1", down);
   }
 
-  // follow tells where the pointer is in the world of the panel that it is over, whose camera moves.
+  // follow sends where the pointer is in the world of the panel that it is over, whose camera moves.
   follow(panels, place) {
     const panel = this.at && panels.find((p) => p.canvas === this.at.target);
     this.point = panel?.picture ? place(this.at, panel.canvas, panel.picture) : null;

@@ -14,7 +14,7 @@ const plots = new Plots($("plots"), $("plot-legend"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let hello = null, settings = null, said = 0, panels = [], epoch = 0, paused = calm, due = false, reported = "";
 
-// change takes over settings, tells the server and puts them into the address.
+// change uses new settings, sends them to the server and puts them into the address.
 function change(changes) {
   settings = { ...settings, ...changes };
   history.replaceState(null, "", `#${write(settings)}`);
@@ -49,7 +49,7 @@ function show() {
   for (const [n, used] of Object.entries(use)) document.querySelector(`input[name=${n}]`).closest("label").classList.toggle("idle", !used);
 }
 
-// greet sets the page up by what the server has to offer.
+// greet sets up the page with the server's offer.
 function greet(m) {
   hello = m;
   for (const name of m.strategies) methods[name] ??= { title: name, series: 6, plain: "" };

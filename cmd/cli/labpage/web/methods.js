@@ -1,11 +1,11 @@
-// What the methods are called, and what is said of each to somebody who has never heard of any.
+// The titles of the methods, and a description of each for a reader who does not know them.
 
 export const methods = {
   lockstep: { title: "Lockstep", series: 2, plain: "Nobody moves until the server has everybody's keys. Never wrong, always late." },
   relay: { title: "Rollback", series: 1, plain: "You move at once; the others are guessed, and a wrong guess is rewound and played again." },
   predict: { title: "Prediction", series: 3, plain: "You move at once; the others are shown a moment late, between two messages." },
   verify: { title: "Server only", series: 4, plain: "Your machine computes nothing: every key goes to the server and comes back as a picture." },
-  reckon: { title: "Dead reckoning", series: 5, plain: "Everybody says where they are and where they head; the gaps are filled in." },
+  reckon: { title: "Dead reckoning", series: 5, plain: "Each player's machine sends where they are and how they move; the others extrapolate it." },
 };
 
 const known = (reading) => reading && reading.joined;
@@ -14,7 +14,7 @@ export function milliseconds(x) {
   return x >= 1000 ? `${(x / 1000).toFixed(1)} s` : `${Math.round(x)} ms`;
 }
 
-// key says after how long the own key is shown: what, a remark, and how good that is.
+// key describes the delay until the own key is shown: the delay, a remark, and a rating.
 export function key(reading) {
   if (!known(reading) || !reading.pressed) return ["…", "", ""];
   const x = reading.display_ms;
@@ -24,7 +24,7 @@ export function key(reading) {
   return [`after ${milliseconds(x)}`, x < 400 ? "you feel every press" : "hard to play", "bad"];
 }
 
-// others says how old what is shown of the others is.
+// others describes the age of the shown remote players.
 export function others(reading) {
   if (!known(reading) || !reading.aged) return ["…", ""];
   const x = reading.remote_ms;
@@ -35,7 +35,7 @@ export function others(reading) {
 
 const units = (x) => (x < 0.005 ? "0" : x < 10 ? x.toFixed(2) : x.toFixed(0));
 
-// off says how far the others, or the own player, are from where they are.
+// off describes the position error of the remote players, or of the own player.
 export function off(reading) {
   if (!known(reading)) return ["…", ""];
   if (reading.own_error > 1) return [`and you ${units(reading.own_error)} units off`, "bad"];
@@ -43,7 +43,7 @@ export function off(reading) {
   return [`${units(reading.error)} units off`, reading.error < 0.3 ? "good" : reading.error < 1.2 ? "warn" : "bad"];
 }
 
-// smooth says what disturbs the picture.
+// smooth describes what disturbs the picture.
 export function smooth(reading) {
   if (!known(reading)) return ["…", ""];
   if (reading.stalled_ms > 10) return [`stands still ${Math.round(Math.min(reading.stalled_ms / 2.5, 100))} %`, "bad"];
@@ -54,7 +54,7 @@ export function smooth(reading) {
   return ["smooth", "good"];
 }
 
-// aim says how often the server hits whom the screen showed.
+// aim describes how often the server hits the player that the screen showed.
 export function aim(reading) {
   if (!known(reading) || !reading.hits_percent) return ["…", ""];
   const x = Math.round(reading.hits_percent);
@@ -65,12 +65,12 @@ export function aim(reading) {
 export function outcome(f) {
   const after = milliseconds(f.after_ms);
   return {
-    pending: `Your copy of the match is wrong now, and nobody has noticed yet (${after}).`,
-    found: `Found after ${after}. Your machine and the server compare a checksum every second; they differed, so the server sent its own state and the match goes on.`,
-    corrected: `Put right after ${after}: the server's next message said where you are, whatever your machine thought.`,
-    adopted: "Adopted: here the player's own machine says where the player is, so this is where you are now.",
-    immune: "Nothing happened: your machine computes nothing that could go wrong.",
-    vanished: "It went away by itself: the game put you somewhere else before anybody compared. Try again while you are alive.",
-    absent: "There was nobody to move: try again while you are in the match.",
+    pending: `Your copy of the match differs now, and the difference is not found yet (${after}).`,
+    found: `Found after ${after}. Your machine and the server compare a checksum every second. They differed, so the server sent its own state, and the match goes on.`,
+    corrected: `Corrected after ${after}: the server's next message contained your true position.`,
+    adopted: "Adopted: with this method the player's own machine decides the position, so you are here now.",
+    immune: "Nothing happened: your machine computes nothing that could differ.",
+    vanished: "It disappeared: the game moved you before states were compared. Try again while you are alive.",
+    absent: "You have no player to move: try again while you are in the match.",
   }[f.outcome] ?? "";
 }

@@ -1,4 +1,4 @@
-// One picture of the match, with what is said of it in plain words.
+// One picture of the match, with its measurements in words.
 
 import { fit, paint } from "/assets/painter.js";
 import { methods, key, others, off, smooth, aim, milliseconds } from "/methods.js";
@@ -37,7 +37,7 @@ export class Panel {
         fact("smooth", "The picture is"), fact("aim", "The server hits whom you aim at"), fact("traffic", "It sends"), fact("work", "Your machine computes")));
   }
 
-  // take holds what a message says of this panel.
+  // take stores the part of a message that belongs to this panel.
   take(m) {
     if (m.picture) {
       this.picture = m.picture;

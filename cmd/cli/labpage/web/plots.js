@@ -73,7 +73,7 @@ export class Plots {
     return [this.times.map((t) => (t - last) / 1000), ...this.values[i]];
   }
 
-  // add takes in what was measured of all methods at a moment, in ms.
+  // add adds the measurements of all methods at a moment, in ms.
   add(at, readings) {
     this.times.push(at);
     for (const [i, q] of quantities.entries()) for (const k of this.names.keys()) this.values[i][k].push(readings[k] ? q.of(readings[k]) : null);

@@ -75,7 +75,7 @@ function build() {
     const canvas = document.createElement("canvas");
     canvas.id = `canvas-${i}`;
     canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `The picture of ${m.name}. The list of entities below says the same in words.`);
+    canvas.setAttribute("aria-label", `The picture of ${m.name}. The list of entities below has the same content as text.`);
     canvas.addEventListener("click", (e) => chooseAt(i, e));
     figure.append(canvas, caption);
     return figure;

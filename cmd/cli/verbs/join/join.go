@@ -194,7 +194,7 @@ func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
 	case parsed.ProtocolID != server.ProtocolID(g.Name):
 		return fmt.Errorf("the token is for another game than %s, or for another version of the protocol: ask for one for this game", g.Name)
 	case time.Now().Unix() >= int64(parsed.Expires):
-		return fmt.Errorf("the token expired at %s: ask for a new one", time.Unix(int64(parsed.Expires), 0).UTC().Format(time.RFC3339))
+		return fmt.Errorf("the token expired at %s: get a new one", time.Unix(int64(parsed.Expires), 0).UTC().Format(time.RFC3339))
 	case !slices.Contains(parsed.Servers(), addr):
 		return fmt.Errorf("the token is for %v, not for %v: join that address, or ask for a token for this one", parsed.Servers(), addr)
 	}

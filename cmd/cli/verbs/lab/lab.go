@@ -185,7 +185,7 @@ func chosenStrategies(names string) ([]systems.Strategy, error) {
 			}
 			known += " " + s.Name
 		}
-		return 0, 0, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
+		return 0, 0, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose from %s", names, name, known)
 	})
 }
 
@@ -195,7 +195,7 @@ func chosenProfiles(names string) ([]simnet.Profile, error) {
 	index := func(name string) (int, error) {
 		p, ok := simnet.ByName(strings.TrimSpace(name))
 		if !ok {
-			return 0, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, name)
+			return 0, fmt.Errorf("--net %s: there is no profile %q: choose from P0 to P9, or all", names, name)
 		}
 		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
 	}

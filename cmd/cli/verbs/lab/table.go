@@ -90,7 +90,7 @@ var labColumns = []struct {
 			return figure(x.Paces > 0, "%.2f (%.0f, %.0f)", x.Freeze.Percent, x.Freeze.PerMinute, x.Freeze.Longest)
 		}},
 	}},
-	{"how it moves", "in world units; off: the others, from where they are; hits: ticks shown with all inputs right", []labColumn{
+	{"how it moves", "in world units; off: distance of remote entities from their true places; hits: ticks shown with all inputs right", []labColumn{
 		{"corrections/min (p50, p99)", func(x *result) string {
 			return figure(x.Own.N > 0, "%.0f (%.2f, %.2f)", x.Corrections.PerMinute, x.Corrections.Size.P50, x.Corrections.Size.P99)
 		}},
@@ -105,7 +105,7 @@ var labColumns = []struct {
 		{"rough %", func(x *result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
 		{"hits %", func(x *result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
 	}},
-	{"what is hit", "agree: lines fired at other players and beside them that hit the same on the server and on the screen; views: their age when the server uses them; back: how far the server looks back for a hit, in ms: the longest that a player hit can have been behind cover", []labColumn{
+	{"what is hit", "agree: lines fired at or beside other players that hit the same on the server and on the screen. views: age when the server uses them, in ms. back: how far the server looks back for a hit, in ms. A player who is hit can have been behind cover for that long", []labColumn{
 		{"lines", func(x *result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
 		{"agree %", func(x *result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
 		{"within the cap", func(x *result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},

@@ -244,7 +244,7 @@ type adminFlags struct {
 func (f *adminFlags) startAdmin(a *app.App, strategy systems.Strategy) (s *admin.Server, end func() error, err error) {
 	if f.Admin == "" {
 		if f.AdminToken != "" || f.AdminTokenFile != "" || len(f.AdminHost) > 0 {
-			return nil, nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: say where to listen, as --admin 127.0.0.1:9090")
+			return nil, nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: add an address, such as --admin 127.0.0.1:9090")
 		}
 		return nil, func() error { return nil }, nil
 	}
