@@ -84,7 +84,7 @@ func addSquare(hi, lo, m uint64) (uint64, uint64) {
 // 3·2^126. There are no ties.
 //
 // Heron's step u ← (u + n/u)/2 doubles the good bits of u. Starting from a table it goes from 8 to 16, 32 and 64 bits. Each
-// step takes an error below one unit of its u to an error below one unit of the next: with e < 1 the step overshoots by
+// step takes an error below one unit of its u to an error below one unit of the next. With e < 1 the step overshoots by
 // e²·2^(b-1)/u ≤ 1, since u ≥ 2^(b-1). The division truncates by less than 1.
 func root(hi, lo uint64) uint64 {
 	shift := uint(bits.LeadingZeros64(hi))

@@ -138,8 +138,8 @@ func minutes(n time.Duration) time.Duration {
 	return n * time.Minute
 }
 
-// DR-06, DR-07, DR-08 and DR-10 of the whole strategy: runs at 5 m/s with a turn every 3 s for 10 minutes over P3, P5
-// and P7, whose round trip varies between 200 ms and 2 s. The shown walker is within the RMS of the lines and jumps
+// DR-06, DR-07, DR-08 and DR-10 of the whole strategy: runs at 5 m/s with a turn every 3 s for 10 minutes. They go over P3,
+// P5 and P7, whose round trip varies between 200 ms and 2 s. The shown walker is within the RMS of the lines and jumps
 // at most once a minute. Its client is never corrected or clamped, and sends at most 1.2 records a second.
 func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 	for _, v := range []struct {

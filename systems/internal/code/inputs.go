@@ -29,8 +29,8 @@ func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) {
 // WorstChange returns the most bits that AppendChange takes.
 func WorstChange(size int) int { return 1 + 9*size }
 
-// CheckTick returns an error for a game in which the inputs of one tick, of at most bits bits, may not fit a datagram with
-// head bytes before them.
+// CheckTick returns an error for a game in which the inputs of one tick may not fit a datagram. bits is their maximum size.
+// head is the size of the message before them, in bytes.
 func CheckTick(strategy string, g *ecs.Game, head, bits int) error {
 	if need := head + (bits+7)/8; need > systems.MaxDatagram {
 		return fmt.Errorf("%s: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d",
