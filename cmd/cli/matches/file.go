@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -102,4 +103,12 @@ func put(tx *bolt.Tx, r *Record) (uint64, error) {
 	}
 	key := binary.BigEndian.AppendUint64(nil, id)
 	return id, errors.Join(b.Put(key, value), ends.Put(end, key))
+}
+
+// socketOf returns the path of the query socket of a file. Links to one file have one socket.
+func socketOf(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path + ".sock"
 }

@@ -117,6 +117,9 @@ func TestAKilledServerLosesNoStoredRecord(t *testing.T) {
 			}
 		}
 		_ = cmd.Wait() // killed
+		if info, err := os.Lstat(path + ".sock"); err != nil || info.Mode()&os.ModeSocket == 0 {
+			t.Fatalf("round %d: a killed server leaves its socket, else this test proves nothing: %v, %v", round, info, err)
+		}
 		got := all(t, path, "")
 		if uint64(len(got)) < last || last < begun+25 {
 			t.Errorf("round %d: %d records of %d that were stored", round, len(got), last)

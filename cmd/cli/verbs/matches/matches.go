@@ -26,6 +26,7 @@ type Verb struct {
 // Help explains the verb.
 func (Verb) Help() string {
 	return `The table has the newest match first: players, result, how it was decided, votes for another result, and the recording.
+While a server has the file open, the records come from the server, so this works at any time.
 
 Examples:
   matches
