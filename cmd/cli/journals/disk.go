@@ -11,6 +11,7 @@ import (
 // goroutine writes.
 type file interface {
 	io.Writer
+	Truncate(size int64) error
 	Sync() error
 	Close() error
 }

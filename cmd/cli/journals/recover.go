@@ -54,12 +54,21 @@ func (s *Store) repair(m *Match) error {
 	case m.Journal.Ended():
 		s.archive(Event{Kind: Ended, Room: m.Journal.Header().Room, File: m.File, Tick: m.Journal.Last().Tick}, nil)
 	case m.Journal.Torn() != nil:
-		if err := os.Truncate(m.File, int64(len(m.Journal.Bytes()))); err != nil {
+		if err := s.cut(m.File, len(m.Journal.Bytes())); err != nil {
 			return err
 		}
 		s.config.Report(Event{Kind: Torn, Room: m.Journal.Header().Room, File: m.File, Tick: m.world.Tick(), Err: m.Journal.Torn()})
 	}
 	return nil
+}
+
+// cut ends a file after size bytes, also if a power cut follows.
+func (s *Store) cut(path string, size int) error {
+	f, err := s.disk(path, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(int64(size)), f.Sync(), f.Close())
 }
 
 // journalsIn lists the journals of running matches, by name.

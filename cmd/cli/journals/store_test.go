@@ -145,7 +145,7 @@ func hex16(v uint64) string {
 	return string(b)
 }
 
-// A torn end is cut off in the file, so that the next block follows a whole one.
+// A torn end is cut off in the file, also if a power cut follows, so that the next block follows a whole one.
 func TestTornEndsAreCutAndEmptyJournalsRemoved(t *testing.T) {
 	g := matchtest.Dots()
 	sound := written(t, g, header(g, func(*record.Header) {}), 50)
@@ -157,9 +157,13 @@ func TestTornEndsAreCutAndEmptyJournalsRemoved(t *testing.T) {
 	put(t, dir, "old-1.ended.journal", []byte("whatever"))
 	put(t, dir, "notes.txt", []byte("mine"))
 	var l events
-	k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Report: l.add})
+	d := bigDisk()
+	k, err := openOn(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Report: l.add}, d.open)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if size := int64(len(contents(t, path))); size >= int64(len(sound)-3) || d.synced[path] != size {
+		t.Errorf("the journal has %d bytes, and %d survive a power cut", size, d.synced[path])
 	}
 	if n, e := l.count(Torn); n != 1 || e.File != path || e.Tick != 49 || !errors.Is(e.Err, record.ErrTorn) {
 		t.Errorf("reported %d times: %+v", n, e)

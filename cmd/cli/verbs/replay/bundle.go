@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/replaypage"
@@ -34,6 +35,35 @@ func (v *Verb) openBundle(a *app.App, data []byte) error {
 	if err != nil {
 		return refusal(v.File, err)
 	}
+	a.Emit("bundle", app.Fields{"bundle": x})
+	a.Print(examinationText(x))
+	if !v.Page {
+		return nil
+	}
+	sides := []replaypage.Match{{Name: "here: the " + string(b.By), Record: b.Here}}
+	if b.There != nil {
+		sides = append(sides, replaypage.Match{Name: "there: " + b.Peer, Record: b.There})
+	}
+	return v.browse(a, sides...)
+}
+
+// examinationText describes a bundle for people.
+func examinationText(x *bundle.Examination) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s · desync of %s in tick %d, written by the %s\n", x.Game, x.Peer, x.Tick, x.By)
+	for _, s := range x.Settings {
+		fmt.Fprintf(&b, "%s: %s\n", s.Name, s.Value)
+	}
+	for _, d := range x.Differences {
+		fmt.Fprintf(&b, "%s\n", d.Sentence)
+	}
+	if x.Claimed > 0 {
+		fmt.Fprintf(&b, "tick %d: the other side's checksum is %s", x.Claimed, x.Claim)
+		if x.Own != "" {
+			fmt.Fprintf(&b, ", this one's %s", x.Own)
+		}
+		b.WriteByte('\n')
+	}
 	t := app.NewTable("")
 	t.AppendHeader([]any{"column", "here", "there", ""})
 	for _, c := range x.Columns {
@@ -43,17 +73,15 @@ func (v *Verb) openBundle(a *app.App, data []byte) error {
 		}
 		t.AppendRow([]any{c.Name, c.Here, c.There, mark})
 	}
-	a.Emit("bundle", app.Fields{"bundle": x})
-	a.Print(text("bundle", struct {
-		*bundle.Examination
-		Table string
-	}{x, t.Render()}))
-	if !v.Page {
-		return nil
+	b.WriteString(t.Render() + "\n")
+	fmt.Fprintf(&b, "%s\n", map[bundle.Played]string{
+		bundle.LeadsHere:  fmt.Sprintf("simulated from tick %d with this build, the match comes to the state here", x.First),
+		bundle.LeadsThere: fmt.Sprintf("simulated from tick %d with this build, the match comes to the state there: this side did not follow the rules, or had other inputs", x.First),
+		bundle.Elsewhere:  fmt.Sprintf("simulated from tick %d with this build, the match comes to neither state", x.First),
+		bundle.NotPlayed:  "there is no earlier state to begin from",
+	}[x.Played])
+	if x.First < x.Tick {
+		fmt.Fprintf(&b, "--at shows the ticks %d to %d\n", x.First, x.Tick)
 	}
-	sides := []replaypage.Match{{Name: "here: the " + string(b.By), Record: b.Here}}
-	if b.There != nil {
-		sides = append(sides, replaypage.Match{Name: "there: " + b.Peer, Record: b.There})
-	}
-	return v.browse(a, sides...)
+	return b.String()
 }

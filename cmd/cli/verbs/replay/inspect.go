@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/replaypage"
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/rollback/record/cursor"
 )
@@ -39,11 +39,7 @@ func (v *Verb) inspect(a *app.App, r *record.Record) error {
 		entities = append(entities, entity)
 	}
 	a.Emit("frame", app.Fields{"frame": frame, "resources": resources, "entities": entities})
-	a.Print(text("frame", struct {
-		*cursor.Frame
-		Resources []image.Record
-		Entities  []cursor.Entity
-	}{frame, resources, entities}))
+	a.Print(frameText(frame, resources, entities))
 	return nil
 }
 
@@ -59,7 +55,7 @@ func (v *Verb) showEntity(a *app.App, c *cursor.Cursor) error {
 		return noSuchEntity(c, ref)
 	}
 	a.Emit("entity", app.Fields{"tick": c.Tick(), "entity": entity})
-	a.Print(fmt.Sprintf("tick %d\n%s", c.Tick(), text("entity", entity)))
+	a.Print(fmt.Sprintf("tick %d\n%s", c.Tick(), entityText(entity)))
 	return nil
 }
 
@@ -107,9 +103,11 @@ func (v *Verb) series(a *app.App, r *record.Record) error {
 		return noSuchEntity(c, q.Entity)
 	}
 	a.Emit("series", app.Fields{"series": s})
+	var text strings.Builder
 	for _, p := range s.Points {
-		a.Print(fmt.Sprintf("%8d  %s\n", p.Tick, p.Text))
+		fmt.Fprintf(&text, "%8d  %s\n", p.Tick, p.Text)
 	}
+	a.Print(text.String())
 	return nil
 }
 
@@ -153,6 +151,19 @@ func (v *Verb) compare(a *app.App, r *record.Record) error {
 		}
 		return nil
 	}
-	a.Print(text("comparison", c.Divergence))
+	a.Print(divergenceText(c.Divergence))
 	return fmt.Errorf("%w: the two differ from tick %d on", app.ErrFailed, c.Divergence.Tick)
+}
+
+// divergenceText describes the first tick in which two matches differ.
+func divergenceText(d *cursor.Divergence) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tick %d is the first that differs: checksum %s here and %s there\n", d.Tick, d.Here, d.There)
+	if d.StateTick != d.Tick {
+		b.WriteString("both lead to the same state in this build, so one was recorded by a build that computes otherwise; replay each alone to see which\n")
+	}
+	for _, place := range d.Differences {
+		fmt.Fprintf(&b, "  %s\n", place.Sentence)
+	}
+	return b.String()
 }

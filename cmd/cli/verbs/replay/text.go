@@ -3,53 +3,68 @@ package replay
 import (
 	"fmt"
 	"strings"
-	"text/template"
+	"time"
 
 	"tendon/ecs/image"
-	"tendon/rollback/record/bundle"
 	"tendon/rollback/record/cursor"
 )
 
-// texts describe for people what the events of the same names describe for programs.
-var texts = template.Must(template.New("").Funcs(template.FuncMap{"fields": fieldsText, "match": matchText, "played": playedText}).Parse(`
-{{- define "frame" -}}
-tick {{.Tick}} · {{printf "%.2f" .Seconds}} s · checksum {{.Checksum}}, {{match .Frame}}
-{{range .Players}}player {{.Player}}{{if .Late}}, substituted by the server{{end}}{{if not .In}}, not in the match{{end}}: {{fields .Input}}
-{{end}}{{range .Orders}}{{.Kind}} of player {{.Player}}
-{{- if .Seen}}: saw tick {{printf "%.2f" .Seen}}{{else if .Payload}}: {{printf "%q" .Payload}}{{end}}{{with .Entity}} to {{.}}{{end}}
-{{end}}{{range .Events}}event {{.Name}}{{with .Entity}} of {{.}}{{end}}: {{fields .Fields}}
-{{end}}{{range .Resources}}resource {{.Name}}: {{fields .Fields}}
-{{end}}{{range .Entities}}{{template "entity" .}}{{end -}}
-{{range .Costs}}{{if .System}}system {{.Section}} took {{.Nanoseconds}}
-{{end}}{{end}}{{end}}
-
-{{- define "entity" -}}
-entity {{.ID}} of {{if eq .Owner "world"}}the {{end}}{{.Owner}}, born in tick {{.Born}}
-{{range .Components}}  {{.Name}}: {{fields .Fields}}
-{{end}}{{end}}
-
-{{- define "comparison" -}}
-tick {{.Tick}} is the first that differs: checksum {{.Here}} here and {{.There}} there
-{{if ne .StateTick .Tick -}}
-both lead to the same state in this build, so one was recorded by a build that computes otherwise; replay each alone to see which
-{{end}}{{range .Differences}}  {{.Sentence}}
-{{end}}{{end}}
-
-{{- define "bundle" -}}
-{{.Game}} · desync of {{.Peer}} in tick {{.Tick}}, written by the {{.By}}
-{{range .Settings}}{{.Name}}: {{.Value}}
-{{end}}{{range .Differences}}{{.Sentence}}
-{{end}}{{if .Claimed}}tick {{.Claimed}}: the other side's checksum is {{.Claim}}{{with .Own}}, this one's {{.}}{{end}}
-{{end}}{{.Table}}
-{{played .Examination}}
-{{if lt .First .Tick}}--at shows the ticks {{.First}} to {{.Tick}}
-{{end}}{{end}}`))
-
-// text executes a template of texts.
-func text(name string, data any) string {
+// frameText describes a tick for people.
+func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Entity) string {
 	var b strings.Builder
-	if err := texts.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err)
+	match := map[cursor.Match]string{cursor.Matches: "as recorded", cursor.Differs: "recorded as " + f.Recorded, cursor.Unknown: "not compared",
+		cursor.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
+	fmt.Fprintf(&b, "tick %d · %.2f s · checksum %s, %s\n", f.Tick, f.Seconds, f.Checksum, match)
+	for _, p := range f.Players {
+		fmt.Fprintf(&b, "player %d", p.Player)
+		if p.Late {
+			b.WriteString(", substituted by the server")
+		}
+		if !p.In {
+			b.WriteString(", not in the match")
+		}
+		fmt.Fprintf(&b, ": %s\n", fieldsText(p.Input))
+	}
+	for _, o := range f.Orders {
+		fmt.Fprintf(&b, "%s of player %d", o.Kind, o.Player)
+		switch {
+		case o.Seen > 0:
+			fmt.Fprintf(&b, ": saw tick %.2f", o.Seen)
+		case len(o.Payload) > 0:
+			fmt.Fprintf(&b, ": %q", o.Payload)
+		}
+		if o.Entity != "" {
+			fmt.Fprintf(&b, " to %s", o.Entity)
+		}
+		b.WriteByte('\n')
+	}
+	for _, e := range f.Events {
+		about := ""
+		if e.Entity != "" {
+			about = " of " + e.Entity
+		}
+		fmt.Fprintf(&b, "event %s%s: %s\n", e.Name, about, fieldsText(e.Fields))
+	}
+	for _, r := range resources {
+		fmt.Fprintf(&b, "resource %s: %s\n", r.Name, fieldsText(r.Fields))
+	}
+	for _, e := range entities {
+		b.WriteString(entityText(e))
+	}
+	for _, c := range f.Costs {
+		if c.System {
+			fmt.Fprintf(&b, "system %s took %v\n", c.Section, time.Duration(c.Nanoseconds))
+		}
+	}
+	return b.String()
+}
+
+// entityText describes an entity, one component per line.
+func entityText(e cursor.Entity) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "entity %s of %s, born in tick %d\n", e.ID, strings.Replace(e.Owner, "world", "the world", 1), e.Born)
+	for _, c := range e.Components {
+		fmt.Fprintf(&b, "  %s: %s\n", c.Name, fieldsText(c.Fields))
 	}
 	return b.String()
 }
@@ -57,23 +72,9 @@ func text(name string, data any) string {
 func fieldsText(list []image.FieldValue) string {
 	parts := make([]string, len(list))
 	for i, f := range list {
-		parts[i] = strings.TrimPrefix(f.Path+" "+f.Text, " ")
+		if parts[i] = f.Text; f.Path != "" {
+			parts[i] = f.Path + " " + f.Text
+		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func matchText(f *cursor.Frame) string {
-	return map[cursor.Match]string{cursor.Matches: "as recorded", cursor.Differs: "recorded as " + f.Recorded, cursor.Unknown: "not compared",
-		cursor.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
-}
-
-func playedText(x *bundle.Examination) string {
-	if x.Played == bundle.NotPlayed {
-		return "there is no earlier state to begin from"
-	}
-	return fmt.Sprintf("simulated from tick %d with this build, the match comes to ", x.First) + map[bundle.Played]string{
-		bundle.LeadsHere:  "the state here",
-		bundle.LeadsThere: "the state there: this side did not follow the rules, or had other inputs",
-		bundle.Elsewhere:  "neither state",
-	}[x.Played]
 }
