@@ -307,7 +307,7 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 		{"text", []byte("a diary"), []string{"is not a recording", "name a file that --record of serve or demo wrote"}},
 		{"empty", nil, []string{"is not a recording", "name a file that --record of serve or demo wrote"}},
 		{"damaged", damaged, []string{"damaged", "take another copy"}},
-		{"stump", sound[:12], []string{"the end was cut off", "none of it can be replayed"}},
+		{"stump", sound[:12], []string{"the end was cut off", "none of it can be read", "take another copy"}},
 		{"recording of an earlier version", []byte("TENDONRC\x01"), []string{"the format of an earlier version", "with the build that wrote it"}},
 		{"newer", newer, []string{"a format version that this build cannot read"}},
 		{"foreign", recorded(t, chess, 100), []string{`of "chess"`, `this is "crumbs"`, "start the game that wrote it"}},

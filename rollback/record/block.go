@@ -96,9 +96,17 @@ type DamageError struct {
 	Why    string
 }
 
-// Error returns the place of the damage and the part that is whole.
+// Error returns the place of the damage and the part that is whole. A torn record is opened without its end, and a damaged
+// one only after the file is cut at the damage.
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%v: %s at byte %d; the last %d bytes are left out, ticks to %d are whole", e.Kind, e.Why, e.Offset, e.Bytes, e.Last)
+	place := fmt.Sprintf("%v: %s at byte %d", e.Kind, e.Why, e.Offset)
+	switch {
+	case e.Offset <= openingBytes:
+		return place + "; none of it can be read"
+	case e.Kind == ErrCorrupt:
+		return fmt.Sprintf("%s; to read only the ticks to %d, cut a copy to its first %d bytes", place, e.Last, e.Offset)
+	}
+	return fmt.Sprintf("%s; the last %d bytes are left out, ticks to %d are whole", place, e.Bytes, e.Last)
 }
 
 // Unwrap returns ErrTorn or ErrCorrupt.

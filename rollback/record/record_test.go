@@ -197,6 +197,13 @@ func TestAFlippedBitCostsTheLastBlockOrIsLocated(t *testing.T) {
 				if want := fmt.Sprintf("at byte %d;", list[i-1]); !strings.Contains(err.Error(), want) {
 					t.Fatalf("%q does not contain %q", err, want)
 				}
+				remedy := "none of it can be read"
+				if i > 1 {
+					remedy = fmt.Sprintf("the ticks to %d, cut a copy to its first %d bytes", damage.Last, damage.Offset)
+				}
+				if !strings.Contains(err.Error(), remedy) {
+					t.Fatalf("%q does not contain %q", err, remedy)
+				}
 				if r != nil || i > 1 && open(t, data[:damage.Offset]).Last().Tick != damage.Last {
 					t.Fatalf("byte %d: %v", at, damage)
 				}

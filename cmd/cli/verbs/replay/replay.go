@@ -190,8 +190,6 @@ func refusal(file string, err error) error {
 		return fmt.Errorf("%s cannot be replayed: %w", file, err)
 	case errors.Is(err, record.ErrNotRecord):
 		return fmt.Errorf("%s is not a recording: name a file that --record of serve or demo wrote", file)
-	case errors.Is(err, record.ErrTorn), errors.Is(err, record.ErrNoState):
-		return fmt.Errorf("%s: %w; none of it can be replayed, so take another copy", file, err)
 	}
 	return fmt.Errorf("%s cannot be replayed: %w; take another copy", file, err)
 }
