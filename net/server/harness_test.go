@@ -234,7 +234,7 @@ func (w *world) live(players ...*player) func() bool {
 // do calls f with a room, which must exist.
 func (w *world) do(name string, f func(r *room.Room)) {
 	w.t.Helper()
-	if err := w.server.Do(name, f); err != nil {
+	if err := w.server.Do(context.Background(), name, f); err != nil {
 		w.t.Fatal(err)
 	}
 }

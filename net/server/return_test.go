@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -258,7 +259,7 @@ func TestAStoppingServerSendsTheReason(t *testing.T) {
 		default:
 			t.Error("Run has not returned 4 s after its context was done")
 		}
-		if err := w.server.Do("one", func(*room.Room) {}); err == nil {
+		if err := w.server.Do(context.Background(), "one", func(*room.Room) {}); err == nil {
 			t.Error("Do works on a stopped server")
 		}
 	})

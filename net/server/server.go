@@ -223,9 +223,10 @@ func (s *Server) read() {
 	}
 }
 
-// Do calls f with a room, between two ticks and on the goroutine that computes it, and returns after f. f must not block.
-func (s *Server) Do(name string, f func(r *room.Room)) error {
-	return s.hosted(name, func(_ *worker, h *hostedRoom) error {
+// Do calls f with a room, between two ticks and on the goroutine that computes it, and returns after f. f must not block. If
+// ctx is done first, Do returns its error, and f may still be called.
+func (s *Server) Do(ctx context.Context, name string, f func(r *room.Room)) error {
+	return s.hosted(ctx, name, func(_ *worker, h *hostedRoom) error {
 		f(h.room)
 		return nil
 	})
@@ -234,7 +235,7 @@ func (s *Server) Do(name string, f func(r *room.Room)) error {
 // Kick removes a client from a room: its session ends, and its player leaves the match at once. It can come back only with
 // a token that is made later.
 func (s *Server) Kick(name string, clientID uint64, text string) error {
-	return s.hosted(name, func(w *worker, h *hostedRoom) error {
+	return s.hosted(context.Background(), name, func(w *worker, h *hostedRoom) error {
 		for _, c := range h.conns {
 			if c != nil && c.client == clientID {
 				now := time.Now()
@@ -249,7 +250,7 @@ func (s *Server) Kick(name string, clientID uint64, text string) error {
 	})
 }
 
-func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) error {
+func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *hostedRoom) error) error {
 	s.conns.mu.Lock()
 	h := s.conns.rooms[name]
 	s.conns.mu.Unlock()
@@ -269,6 +270,8 @@ func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) err
 		return err
 	case <-s.done:
 		return ErrStopped
+	case <-ctx.Done():
+		return fmt.Errorf("server: the room did not answer in time: %w", ctx.Err())
 	}
 }
 

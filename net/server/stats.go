@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"tendon/net/link"
@@ -119,7 +120,7 @@ type PeerInfo struct {
 
 // Peers returns the connections of a room, by peer. It waits for the next turn of the room, a few milliseconds.
 func (s *Server) Peers(name string) (list []PeerInfo, err error) {
-	err = s.hosted(name, func(_ *worker, h *hostedRoom) error {
+	err = s.hosted(context.Background(), name, func(_ *worker, h *hostedRoom) error {
 		peers := h.room.AppendPeers(nil)
 		s.conns.mu.Lock()
 		defer s.conns.mu.Unlock()

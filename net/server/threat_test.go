@@ -147,7 +147,7 @@ func TestASlowReaderIsBoundedAndDropped(t *testing.T) {
 					r.Notice(n, "a text that fills the queue: "+longText)
 				}
 			})
-			_ = w.server.hosted("duel", func(_ *worker, h *hostedRoom) error {
+			_ = w.server.hosted(context.Background(), "duel", func(_ *worker, h *hostedRoom) error {
 				for _, c := range h.conns {
 					if c != nil && c.client == 2 {
 						worst = max(worst, c.link.Pending())

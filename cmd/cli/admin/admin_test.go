@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -126,7 +127,7 @@ func (p *fakeServer) source() Source {
 			}
 			return slices.Clone(p.peers[name]), nil
 		},
-		Record: func(name string) (*record.Record, error) {
+		Record: func(_ context.Context, name string) (*record.Record, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if _, ok := p.open[name]; !ok {
@@ -350,6 +351,24 @@ func TestReadyIsFromReadyUntilStopping(t *testing.T) {
 	check("while it serves", 200, "ready")
 	s.Stopping()
 	check("while it stops", 503, "stopping")
+}
+
+// A request for the last seconds of a room that does not answer ends when the page is closed, and after 5 s.
+func TestLastSecondsOfARoomThatDoesNotAnswer(t *testing.T) {
+	s, from := start(t, page.Config{}), newFakeServer().source()
+	ctx, closePage := context.WithCancel(t.Context())
+	var limit time.Duration
+	from.Record = func(ctx context.Context, _ string) (*record.Record, error) {
+		end, _ := ctx.Deadline()
+		limit = time.Until(end)
+		closePage()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	s.Ready(from)
+	if _, err := s.last(ctx, "main"); !errors.Is(err, context.Canceled) || limit > 5*time.Second || limit < time.Second {
+		t.Errorf("with a limit of %v: %v", limit, err)
+	}
 }
 
 // Sums are of two open rooms and a closed one; quantiles are of the worst open one.

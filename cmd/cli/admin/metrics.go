@@ -26,7 +26,11 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	s := m.server
 	c := collection{out}
 	c.gauge("info", "Always 1; the labels describe the server.", 1, "game", s.config.Game.Name, "strategy", s.config.Strategy, "build", s.config.Build)
-	c.gauge("ready", "1 if the server accepts players.", map[string]float64{"ready": 1}[s.state()])
+	ready := 0.0
+	if s.state() == stateReady {
+		ready = 1
+	}
+	c.gauge("ready", "1 if the server accepts players.", ready)
 	from := s.source.Load()
 	if from == nil {
 		return

@@ -43,7 +43,7 @@ type Source struct {
 	Peers func(room string) ([]server.PeerInfo, error)
 	// Costs returns the costs of the open rooms, by Report.Name, and of all closed rooms.
 	Costs  func() (open map[string]cost.Report, past cost.Report)
-	Record func(room string) (*record.Record, error) // returns an open room's last seconds
+	Record func(ctx context.Context, room string) (*record.Record, error) // returns an open room's last seconds
 }
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.
@@ -73,7 +73,7 @@ func New(c Config) (*Server, error) {
 	pages.HandlePublic("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { respond(w, true, "alive") }))
 	pages.HandlePublic("/readyz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		state := s.state()
-		respond(w, state == "ready", state)
+		respond(w, state == stateReady, state)
 	}))
 	for name, handler := range map[string]http.HandlerFunc{"": pprof.Index, "cmdline": pprof.Cmdline, "symbol": pprof.Symbol,
 		"profile": labelled(pprof.Profile), "trace": labelled(pprof.Trace)} {
@@ -93,13 +93,18 @@ func labelled(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// recordTimeout bounds the wait for a room whose worker is busy.
+const recordTimeout = 5 * time.Second
+
 // last opens the last seconds of a room.
-func (s *Server) last(_ context.Context, room string) ([]replaypage.Match, error) {
+func (s *Server) last(ctx context.Context, room string) ([]replaypage.Match, error) {
 	from := s.source.Load()
 	if from == nil {
 		return nil, errors.New("the server is not ready yet")
 	}
-	last, err := from.Record(room)
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	last, err := from.Record(ctx, room)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +125,19 @@ func (s *Server) Ready(from Source) { s.source.Store(&from) }
 // Stopping sets the state to stopping: no further players should be sent to the server.
 func (s *Server) Stopping() { s.ending.Store(true) }
 
+// The states of a server, as /readyz and the page show them.
+const (
+	stateStarting = "starting"
+	stateReady    = "ready"
+	stateStopping = "stopping"
+)
+
 func (s *Server) state() string {
 	switch {
 	case s.ending.Load():
-		return "stopping"
+		return stateStopping
 	case s.source.Load() == nil:
-		return "starting"
+		return stateStarting
 	}
-	return "ready"
+	return stateReady
 }

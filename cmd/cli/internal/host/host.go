@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
@@ -209,22 +210,23 @@ func (h *Host) Costs() (open map[string]cost.Report, past cost.Report) {
 }
 
 // Recent returns the last seconds of an open room. The config must have KeepRecent.
-func (h *Host) Recent(name string) (last *record.Record, err error) {
-	err = h.Do(name, func(*room.Room) {
+func (h *Host) Recent(ctx context.Context, name string) (*record.Record, error) {
+	var last atomic.Pointer[record.Record] // may be set after ctx is done
+	err := h.Do(ctx, name, func(*room.Room) {
 		h.mu.Lock()
 		r := h.rooms[name]
 		h.mu.Unlock()
 		if r != nil {
-			last = r.recent.Record()
+			last.Store(r.recent.Record())
 		}
 	})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s", err, name)
-	case last == nil:
+	case last.Load() == nil:
 		return nil, errors.New("nothing of the match is kept yet: ask again in a second")
 	}
-	return last, nil
+	return last.Load(), nil
 }
 
 // Stop ends the server and the sessions of its clients. It may be called once.

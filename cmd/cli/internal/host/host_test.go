@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"io"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/net/client"
+	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/rollback/record"
 	"tendon/rollback/record/cursor"
@@ -26,11 +28,11 @@ func TestTheLastSecondsOfARoomThatRuns(t *testing.T) {
 		if err := h.Stop(); err != nil {
 			t.Error(err)
 		}
-		if _, err := h.Recent("main"); err == nil {
+		if _, err := h.Recent(t.Context(), "main"); err == nil {
 			t.Error("a stopped server has a room")
 		}
 	}()
-	if _, err := h.Recent("nowhere"); !errors.Is(err, server.ErrNoRoom) {
+	if _, err := h.Recent(t.Context(), "nowhere"); !errors.Is(err, server.ErrNoRoom) {
 		t.Error(err)
 	}
 	c, err := h.Dial(h.PublicAddr, "main", 0, client.Config{Bot: true})
@@ -44,9 +46,18 @@ func TestTheLastSecondsOfARoomThatRuns(t *testing.T) {
 			t.Fatalf("%v, %v", err, last)
 		}
 		if c.State() == client.Live {
-			last, _ = h.Recent("main")
+			last, _ = h.Recent(t.Context(), "main")
 		}
 	}
+	started, busy := make(chan struct{}), make(chan struct{})
+	go h.Do(t.Context(), "main", func(*room.Room) { close(started); <-busy })
+	<-started
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := h.Recent(ctx, "main"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a busy room: %v", err)
+	}
+	close(busy)
 	at, err := cursor.New(last, nil)
 	if err != nil {
 		t.Fatal(err)
