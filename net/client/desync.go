@@ -32,8 +32,11 @@ func (c *Core) Desyncs() []image.Difference { return c.desyncs }
 // difference.
 func (c *Core) compare(encoded []byte) {
 	keeper, keeps := c.strategy.(systems.Keeper)
+	if !keeps {
+		return
+	}
 	w, err := ecs.NewWorld(c.config.Game, 0)
-	if !keeps || err != nil || w.Image().Load(encoded) != nil {
+	if err != nil || w.Image().Load(encoded) != nil {
 		return
 	}
 	mine, held := keeper.Kept(w.Tick())
