@@ -42,21 +42,31 @@ type EntityRef struct {
 	Any bool // Born was left out
 }
 
-// ParseEntity reads the name of an entity as EntityName writes it, or the same without the birth ("p0:3").
-func ParseEntity(text string) (r EntityRef, err error) {
-	r.Any = !strings.Contains(text, "@")
-	full := text
-	if r.Any {
-		full += "@0"
+// ParseEntity reads the name of an entity: as EntityName writes it, the same without the birth ("p0:3"), or with the row of
+// ecs.Entity instead of owner and row ("1048579").
+func ParseEntity(text string) (EntityRef, error) {
+	valid := true
+	number := func(digits string, bits int) uint64 {
+		n, err := strconv.ParseUint(digits, 10, bits)
+		valid = valid && err == nil
+		return n
 	}
-	var region uint32
-	if n, _ := fmt.Sscanf(full, "p%d:%d@%d", &region, &r.Row, &r.Born); n == 3 {
-		r.Row |= (region + 1) << regionShift
-	} else {
-		_, err = fmt.Sscanf(full, "w:%d@%d", &r.Row, &r.Born)
+	place, birth, born := strings.Cut(text, "@")
+	owner, row, owned := strings.Cut(place, ":")
+	var r EntityRef
+	switch player, isPlayer := strings.CutPrefix(owner, "p"); {
+	case !owned:
+		r.Row = uint32(number(place, 32))
+	case isPlayer:
+		r.Row = uint32((number(player, 8)+1)<<regionShift | number(row, regionShift))
+	default:
+		r.Row = uint32(number(row, regionShift))
+		valid = valid && owner == "w"
 	}
-	// The name is compared, since Sscanf ignores further text, and a number may be too large.
-	if err != nil || r.Row == 0 || region >= image.MaxPlayers || r.String() != text {
+	if r.Any = !born; born {
+		r.Born = ecs.Tick(number(birth, 64))
+	}
+	if !valid || r.Row == 0 || r.Row>>regionShift > image.MaxPlayers {
 		return EntityRef{}, fmt.Errorf("cursor: %q names no entity: write p0:3@90 for row 3 of player 0 born in tick 90, or w:17@0 for one of the world. Without the birth, it is the entity that has the row then", text)
 	}
 	return r, nil

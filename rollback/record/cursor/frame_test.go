@@ -69,7 +69,10 @@ func TestAnEntityIsFoundByTheNameThatIsPrinted(t *testing.T) {
 	if ref, err := cursor.ParseEntity("p0:0@3"); err != nil || ref.Row != 1<<20 || ref.Born != 3 {
 		t.Errorf("row 0 of player 0 reads as %v: %v", ref, err)
 	}
-	for _, text := range []string{"", "0", "w:0", "p64:1", "p0:1048576", "q0:1", "p0:1@", "p0:1@x", "p0", "p-1:3", "99999999999", "1048576@3", "p0:01", "w:1@2 ", "w:18446744073709551617"} {
+	if ref, err := cursor.ParseEntity("1048576@3"); err != nil || ref.String() != "p0:0@3" {
+		t.Errorf("a plain row reads as %v: %v", ref, err)
+	}
+	for _, text := range []string{"", "0", "w:0", "p64:1", "p0:1048576", "q0:1", "p0:1@", "p0:1@x", "p0", "p-1:3", "99999999999", "68157440@3", "p0:+1", "w:1@2 ", "w:18446744073709551617"} {
 		if ref, err := cursor.ParseEntity(text); err == nil {
 			t.Errorf("%q reads as %v", text, ref)
 		}
