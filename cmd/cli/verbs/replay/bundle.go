@@ -74,12 +74,15 @@ func examinationText(x *bundle.Examination) string {
 		t.AppendRow([]any{c.Name, c.Here, c.There, mark})
 	}
 	b.WriteString(t.Render() + "\n")
-	fmt.Fprintf(&b, "%s\n", map[bundle.Played]string{
-		bundle.LeadsHere:  fmt.Sprintf("simulated from tick %d with this build, the match comes to the state here", x.First),
-		bundle.LeadsThere: fmt.Sprintf("simulated from tick %d with this build, the match comes to the state there: this side did not follow the rules, or had other inputs", x.First),
-		bundle.Elsewhere:  fmt.Sprintf("simulated from tick %d with this build, the match comes to neither state", x.First),
-		bundle.NotPlayed:  "there is no earlier state to begin from",
-	}[x.Played])
+	if x.Played == bundle.NotPlayed {
+		b.WriteString("there is no earlier state to begin from\n")
+	} else {
+		fmt.Fprintf(&b, "simulated from tick %d with this build, the match comes to %s\n", x.First, map[bundle.Played]string{
+			bundle.LeadsHere:  "the state here",
+			bundle.LeadsThere: "the state there: this side did not follow the rules, or had other inputs",
+			bundle.Elsewhere:  "neither state",
+		}[x.Played])
+	}
 	if x.First < x.Tick {
 		fmt.Fprintf(&b, "--at shows the ticks %d to %d\n", x.First, x.Tick)
 	}

@@ -103,11 +103,9 @@ func (v *Verb) series(a *app.App, r *record.Record) error {
 		return noSuchEntity(c, q.Entity)
 	}
 	a.Emit("series", app.Fields{"series": s})
-	var text strings.Builder
 	for _, p := range s.Points {
-		fmt.Fprintf(&text, "%8d  %s\n", p.Tick, p.Text)
+		a.Print(fmt.Sprintf("%8d  %s\n", p.Tick, p.Text))
 	}
-	a.Print(text.String())
 	return nil
 }
 
@@ -144,10 +142,11 @@ func (v *Verb) compare(a *app.App, r *record.Record) error {
 	a.Emit("comparison", app.Fields{"here": v.File, "there": v.Second, "comparison": c})
 	if c.Divergence == nil {
 		a.Print(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
-		for file, last := range map[string]ecs.Tick{v.File: here.Last(), v.Second: there.Last()} {
-			if last > c.To {
-				a.Print(fmt.Sprintf("%s continues to tick %d\n", file, last))
-			}
+		if here.Last() > c.To {
+			a.Print(fmt.Sprintf("%s continues to tick %d\n", v.File, here.Last()))
+		}
+		if there.Last() > c.To {
+			a.Print(fmt.Sprintf("%s continues to tick %d\n", v.Second, there.Last()))
 		}
 		return nil
 	}

@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"tendon/ecs/image"
 	"tendon/rollback/record/cursor"
@@ -39,11 +38,11 @@ func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Enti
 		b.WriteByte('\n')
 	}
 	for _, e := range f.Events {
-		about := ""
+		fmt.Fprintf(&b, "event %s", e.Name)
 		if e.Entity != "" {
-			about = " of " + e.Entity
+			fmt.Fprintf(&b, " of %s", e.Entity)
 		}
-		fmt.Fprintf(&b, "event %s%s: %s\n", e.Name, about, fieldsText(e.Fields))
+		fmt.Fprintf(&b, ": %s\n", fieldsText(e.Fields))
 	}
 	for _, r := range resources {
 		fmt.Fprintf(&b, "resource %s: %s\n", r.Name, fieldsText(r.Fields))
@@ -53,7 +52,7 @@ func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Enti
 	}
 	for _, c := range f.Costs {
 		if c.System {
-			fmt.Fprintf(&b, "system %s took %v\n", c.Section, time.Duration(c.Nanoseconds))
+			fmt.Fprintf(&b, "system %s took %v\n", c.Section, c.Nanoseconds)
 		}
 	}
 	return b.String()
@@ -72,9 +71,7 @@ func entityText(e cursor.Entity) string {
 func fieldsText(list []image.FieldValue) string {
 	parts := make([]string, len(list))
 	for i, f := range list {
-		if parts[i] = f.Text; f.Path != "" {
-			parts[i] = f.Path + " " + f.Text
-		}
+		parts[i] = strings.TrimPrefix(f.Path+" "+f.Text, " ")
 	}
 	return strings.Join(parts, ", ")
 }
