@@ -53,6 +53,9 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game):
 		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
 	}
+	if err := (session.ServerConfig{ImageRate: c.ImageRate, Timeout: c.Timeout}).Check(); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	if err := c.Strategy.Check(c.Game); err != nil {
 		return c, fmt.Errorf("%w: Strategy: %w", ErrConfig, err)
 	}

@@ -288,9 +288,11 @@ func TestABadConfigNamesTheField(t *testing.T) {
 		"a Motion role: give one": func(c *room.Config) {
 			c.Game, c.Strategy = &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 1, Input: c.Game.Input}, reckon.Strategy
 		},
-		"Params":   func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
-		"MaxPeers": func(c *room.Config) { c.MaxPeers = -1 },
-		"KeepSeat": func(c *room.Config) { c.KeepSeat = -1 },
+		"Params":    func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
+		"MaxPeers":  func(c *room.Config) { c.MaxPeers = -1 },
+		"KeepSeat":  func(c *room.Config) { c.KeepSeat = -1 },
+		"ImageRate": func(c *room.Config) { c.ImageRate = 1023 },
+		"Timeout":   func(c *room.Config) { c.Timeout = -1 },
 	} {
 		c := room.Config{Game: matchtest.Dots(), Strategy: relay.Strategy}
 		change(&c)

@@ -66,15 +66,23 @@ const (
 	loadTimeout  = 60 * systems.Second // from when an image is sent until it is loaded
 )
 
-// NewServer returns the server's end of a session that begins now. It fails if ImageRate or Timeout is out of range.
+// Check returns an error if ImageRate or Timeout is out of range.
+func (c ServerConfig) Check() error {
+	switch {
+	case c.ImageRate != 0 && (c.ImageRate < 1<<10 || c.ImageRate > 1<<28):
+		return fmt.Errorf("session: ServerConfig.ImageRate is %d, want 0 or 1024 to 268435456 bytes per second", c.ImageRate)
+	case c.Timeout < 0:
+		return fmt.Errorf("session: ServerConfig.Timeout is %v, want 0 or more", c.Timeout)
+	}
+	return nil
+}
+
+// NewServer returns the server's end of a session that begins now. It fails if Check does.
 func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
 	c.ImageRate = cmp.Or(c.ImageRate, 128<<10)
-	if c.ImageRate < 1<<10 || c.ImageRate > 1<<28 {
-		return nil, fmt.Errorf("session: ServerConfig.ImageRate is %d, want 0 or 1024 to 268435456 bytes per second", c.ImageRate)
-	}
-	if c.Timeout < 0 {
-		return nil, fmt.Errorf("session: ServerConfig.Timeout is %v, want 0 or more", c.Timeout)
-	}
 	return &Server{
 		common: newCommon(t, cmp.Or(c.Timeout, 5*systems.Second), now), config: c, piece: -1, deadline: now + helloTimeout,
 		imageBytes: perSecond(c.ImageRate, max(c.ImageRate/8, 2*imagePackedMax)),
