@@ -191,7 +191,8 @@ func (b *bridge) compare(block *bridgedBlock, o image.Owner, k int, now uint64) 
 	}
 	for set := changed & block.has; set != 0; set &= set - 1 {
 		i := uint32(bits.TrailingZeros64(set))
-		if at := (bridgedRow{block, o, first + i}); b.view && kept&(1<<i) != 0 {
+		at := bridgedRow{block, o, first + i}
+		if b.view && kept&(1<<i) != 0 {
 			b.carry(at)
 		} else {
 			b.remove(at)

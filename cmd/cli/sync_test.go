@@ -3,6 +3,7 @@ package cli
 import (
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +13,11 @@ import (
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/interp"
 	"tendon/systems/lockstep"
+	"tendon/systems/motion"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
 	"tendon/systems/relay"
@@ -137,10 +141,12 @@ func TestFlagsConfigureTheStrategy(t *testing.T) {
 		"--sync lockstep --article":                      lockstep.New(lockstep.Article()),
 		"--sync predict --snapshots 30 --look-back=-1ns": predict.New(predict.Config{SnapshotRate: 30, MaxView: -1}),
 		"--sync reckon --snapshots 9 --assumed 80ms":     reckon.New(reckon.Config{StateRate: 9, Assumed: 80e6}),
-		"--sync reckon --literal --dynamic":              reckon.Strategy,
-		"--sync predict --smoothing projective --always": predict.Strategy,
-		"--sync predict --interest 9.5 --pairs":          predict.New(predict.Config{Interest: 1, PairList: true}),
-		"--sync verify --reliable":                       verify.New(verify.Config{Reliable: true}),
+		"--sync reckon --literal --dynamic": reckon.New(reckon.Config{Records: motion.SendConfig{Reading: motion.Instant, Turn: fixed.Half, Near: 20 * fixed.One},
+			Remotes: motion.RemoteConfig{Deadline: motion.RestartAlways}}),
+		"--sync predict --smoothing projective --always":    predict.New(predict.Config{Smoothing: interp.Projective, Unconditional: true}),
+		"--sync predict --max-speed 7 --smoothing stepping": predict.New(predict.Config{Smoothing: interp.Stepping, MaxSpeed: fixed.FromInt(7)}),
+		"--sync predict --interest 9.5 --pairs":             predict.New(predict.Config{Interest: 1, PairList: true}),
+		"--sync verify --reliable":                          verify.New(verify.Config{Reliable: true}),
 	} {
 		f := syncFlagsOf(t, args)
 		s, err := f.Strategy(crumbs.Game())
@@ -149,6 +155,13 @@ func TestFlagsConfigureTheStrategy(t *testing.T) {
 		}
 		if text := f.CommandLine(); text != args {
 			t.Errorf("the flags %s are stored as %s", args, text)
+		}
+	}
+	for _, args := range []string{"reckon --literal", "reckon --dynamic", "predict --smoothing stepping", "predict --always", "predict --max-speed 7"} {
+		f := syncFlagsOf(t, "--sync "+args)
+		s, err := f.Strategy(crumbs.Game())
+		if i := slices.IndexFunc(syncflags.All, func(all systems.Strategy) bool { return all.Name == s.Name }); err != nil || string(s.Params) == string(syncflags.All[i].Params) {
+			t.Errorf("%s does not reach a client: %v", args, err)
 		}
 	}
 	for name, flag := range strategyFlags {

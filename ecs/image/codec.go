@@ -138,10 +138,11 @@ func (in *incoming) readStore(st *store) error {
 			if isZero(mem) {
 				return errors.New("a stored page is zero")
 			}
-			if p.now = base; base != nil && bytes.Equal(base.mem, mem) {
+			p.now = base
+			if base != nil && bytes.Equal(base.mem, mem) {
 				base.refs++
 			} else {
-				p.now = &page{mem: mem, refs: 2} // publish copies it; release does not reach 0
+				p.now = &page{mem: mem} // publish copies it
 			}
 			if i >= len(st.pages) {
 				in.added += len(mem)

@@ -154,7 +154,8 @@ func (c *Cursor) extend() int {
 		// The stretch is at most as long as the run so far: blocks after the end of the run are visited again later.
 		stretch := c.block + max(stretchBlocks, c.block-from)
 		to := c.follow(c.block, stretch)
-		if c.block = to; to < stretch {
+		c.block = to
+		if to < stretch {
 			break
 		}
 	}

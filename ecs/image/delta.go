@@ -283,7 +283,8 @@ func (in *incoming) result() (sum Checksum, empty int) {
 	for i := range live {
 		p := &live[i]
 		share := p.base.checksum(p.salt)
-		if sum += Checksum(share); share == 0 {
+		sum += Checksum(share)
+		if share == 0 {
 			empty += len(p.mem)
 		}
 	}

@@ -42,7 +42,9 @@ type incoming struct {
 // release frees the pages that were not published.
 func (in *incoming) release() {
 	for i := range in.pages {
-		in.pages[i].now.release()
+		if now := in.pages[i].now; now != nil && now.pool != nil {
+			now.release()
+		}
 	}
 	clear(in.pages)
 	in.pages, in.reader, in.added = in.pages[:0], reader{}, 0

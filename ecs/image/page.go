@@ -16,7 +16,7 @@ const pageBytes = 4096
 // counts the snapshots that hold it, and the live page whose base it is.
 type page struct {
 	mem    []byte
-	pool   *pool // to which it returns
+	pool   *pool // to which it returns; nil: the memory is borrowed, and references are not counted
 	refs   int32
 	hashed bool
 	term   uint64 // this page's part of its column's checksum, valid when hashed

@@ -40,7 +40,8 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 		return ErrReplicaMemory
 	}
 	changed := false
-	if r := &identity.regions[o]; !im.Exists(e) {
+	r := &identity.regions[o]
+	if !im.Exists(e) {
 		im.clearRow(o, i)
 		im.setBit(r, identity, i)
 		im.markRow(r, identity, i)

@@ -202,7 +202,8 @@ func (d *Declaration) Scalars() (list []Scalar) {
 	for i, m := range probes {
 		row := make([]uint64, (d.layout.size+7)/8+1)
 		d.roles.setMotion(unsafe.Pointer(&row[0]), m)
-		if values = d.layout.appendScalars(values[:0], unsafe.Pointer(&row[0])); i == 0 {
+		values = d.layout.appendScalars(values[:0], unsafe.Pointer(&row[0]))
+		if i == 0 {
 			first = append(first, values...)
 		}
 		for k := range list {

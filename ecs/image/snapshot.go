@@ -114,7 +114,8 @@ func (p *livePage) become(want *page) {
 		return
 	}
 	p.base.release()
-	if p.base = want; want != nil {
+	p.base = want
+	if want != nil {
 		want.refs++
 	}
 }

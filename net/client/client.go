@@ -153,7 +153,8 @@ func (k *Client) Frame(now time.Time) error {
 	if k.closed {
 		return ErrClosed
 	}
-	if k.now = now; k.epoch.IsZero() {
+	k.now = now
+	if k.epoch.IsZero() {
 		k.epoch = now
 	}
 	k.receive()
@@ -184,7 +185,8 @@ func (k *Client) receive() {
 		payload := k.netcode.Receive(got.bytes[start:a.end], a.from, a.at)
 		good := len(payload) > 0 && k.link.Receive(payload) == nil
 		image.SectionOpen.Leave(k.config.Observer)
-		if start = a.end; !good {
+		start = a.end
+		if !good {
 			continue
 		}
 		for ch, message, ok := k.link.Next(); ok; ch, message, ok = k.link.Next() {

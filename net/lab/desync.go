@@ -102,7 +102,8 @@ func (w *liveMatch) followDesync() {
 	found := w.own.Core.Desyncs()
 	switch {
 	case len(found) > 0 && w.own.Core.Stats().Resyncs > d.resyncs && found[len(found)-1].Tick >= d.from:
-		if d.Outcome = Found; d.Component == "" {
+		d.Outcome = Found
+		if d.Component == "" {
 			d.name(found[len(found)-1])
 		}
 	case w.strategy.Needs.Exact && passed < checksumWait:

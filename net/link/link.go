@@ -171,7 +171,8 @@ func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	}
 	elapsed := max(now-l.now, 0)
 	l.now = now
-	if l.silence += min(elapsed, l.timeout/4); l.reliable.progressed || l.reliable.unacked == 0 {
+	l.silence += min(elapsed, l.timeout/4)
+	if l.reliable.progressed || l.reliable.unacked == 0 {
 		l.silence, l.reliable.progressed = 0, false
 	}
 	if l.silence >= l.timeout {

@@ -113,7 +113,8 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 		return
 	}
 	w := &r.recovery.waiting[i]
-	if w.asked = false; len(body) == 0 {
+	w.asked = false
+	if len(body) == 0 {
 		return // it has no more ticks
 	}
 	offer, err := r.chains.codec.ReadTail(slices.Clone(body), w.tail.end)

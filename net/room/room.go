@@ -202,7 +202,8 @@ func (r *Room) tick() (ticks int, held bool) {
 // commit commits the ticks that were computed and reports whether messages about them may be sent.
 func (r *Room) commit() bool {
 	if r.commitSinks() != nil {
-		if r.stats.Unwritten++; !r.uncommitted {
+		r.stats.Unwritten++
+		if !r.uncommitted {
 			r.uncommitted = true
 			r.Notice(0, "the match waits: the server cannot write its journal")
 		}

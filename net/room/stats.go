@@ -44,7 +44,8 @@ type Lateness [9]uint64
 func (l *Lateness) Share(eighths int) float64 {
 	all, late := uint64(0), uint64(0)
 	for i, n := range l {
-		if all += n; i >= eighths {
+		all += n
+		if i >= eighths {
 			late += n
 		}
 	}

@@ -122,7 +122,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{})}
-	if s.socket = c.Socket; c.Socket == nil {
+	s.socket = c.Socket
+	if c.Socket == nil {
 		if c.Address == "" {
 			return nil, fmt.Errorf("%w: Address is empty: name a port to listen on, such as :7777", ErrConfig)
 		}
@@ -165,7 +166,7 @@ func (s *Server) Run(ctx context.Context) error {
 		working.Go(func() { w.run(closed) })
 	}
 
-	io := socketIO{datagrams: newDatagrams(s.socket)}
+	sock := socketIO{datagrams: newDatagrams(s.socket)}
 	ticker := time.NewTicker(updateInterval)
 	defer ticker.Stop()
 	update := func(until <-chan struct{}) {
@@ -174,8 +175,8 @@ func (s *Server) Run(ctx context.Context) error {
 			case <-until:
 				return
 			case now := <-ticker.C:
-				s.conns.update(&io.sealed, now)
-				io.flush()
+				s.conns.update(&sock.sealed, now)
+				sock.flush()
 			}
 		}
 	}
@@ -193,8 +194,8 @@ func (s *Server) Run(ctx context.Context) error {
 		close(closed)
 	}()
 	update(closed)
-	s.conns.disconnect(&io.sealed, time.Now())
-	io.flush()
+	s.conns.disconnect(&sock.sealed, time.Now())
+	sock.flush()
 	working.Wait()
 	err := s.socket.Close()
 	reading.Wait()
@@ -203,21 +204,21 @@ func (s *Server) Run(ctx context.Context) error {
 
 // read reads the socket until it is closed. While workers read it at each step, it only checks whether they still do.
 func (s *Server) read() {
-	io := socketIO{datagrams: newDatagrams(s.socket)}
+	sock := socketIO{datagrams: newDatagrams(s.socket)}
 	for {
 		if s.conns.at(time.Now())-systems.Time(s.conns.polled.Load()) < systems.Time(pollTrust) {
 			time.Sleep(pollRest)
 			continue
 		}
-		err := io.receive(&io.arrivals)
+		err := sock.receive(&sock.arrivals)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err == nil { // otherwise it is of one datagram, or of the system
-			s.conns.receive(&io.arrivals, &io.sealed, time.Now())
-			io.flush()
+			s.conns.receive(&sock.arrivals, &sock.sealed, time.Now())
+			sock.flush()
 		}
-		if err != nil || io.pause {
+		if err != nil || sock.pause {
 			time.Sleep(readPause)
 		}
 	}

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"cmp"
-
 	"tendon/ecs"
 	"tendon/rollback/record"
 	"tendon/systems"
@@ -112,10 +110,14 @@ type message struct {
 func (m *message) fields(c *coder) {
 	switch m.kind {
 	case kindHello:
-		m.hello = cmp.Or(m.hello, new(Hello))
+		if m.hello == nil {
+			m.hello = new(Hello)
+		}
 		m.hello.fields(c)
 	case kindWelcome:
-		m.welcome = cmp.Or(m.welcome, new(Welcome))
+		if m.welcome == nil {
+			m.welcome = new(Welcome)
+		}
 		m.welcome.fields(c)
 	case kindRefusal:
 		c.u8((*uint8)(&m.code))
@@ -141,7 +143,9 @@ func (m *message) fields(c *coder) {
 		c.text(&m.text, MaxChat)
 		c.check(m.text != "")
 	case kindChatLine:
-		m.line = cmp.Or(m.line, new(ChatLine))
+		if m.line == nil {
+			m.line = new(ChatLine)
+		}
 		c.seat(&m.line.Seat)
 		c.text(&m.line.Name, MaxName)
 		c.text(&m.line.Text, MaxChat)

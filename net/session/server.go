@@ -151,7 +151,8 @@ func (s *Server) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		if !s.tailAsked || len(m.data) > MaxTail {
 			return Event{}, errValue
 		}
-		if s.tailAsked = false; s.phase == awaitAnswer { // otherwise the owner answered meanwhile
+		s.tailAsked = false
+		if s.phase == awaitAnswer { // otherwise the owner answered meanwhile
 			return Event{Kind: EventTail, Message: m.data}, nil
 		}
 	case kindStrategy:

@@ -92,7 +92,8 @@ func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}
-	if c.readBy = t; t.IsZero() {
+	c.readBy = t
+	if t.IsZero() {
 		return nil
 	}
 	// On the monotonic clock, as the timer is: once it fires, it has passed.

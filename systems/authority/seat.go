@@ -31,7 +31,8 @@ func (s *Server[C, P]) ChooseInputs() {
 			continue
 		}
 		in, altered := s.choose(f, ecs.Player(p))
-		if s.Step.Inputs[p] = in; altered {
+		s.Step.Inputs[p] = in
+		if altered {
 			s.Seats[p].Altered++
 			s.Step.Late = s.Step.Late.With(ecs.Player(p))
 		}
@@ -74,5 +75,5 @@ func (s *Server[C, P]) ReceiveInputs(m systems.Message, first ecs.Tick, in []ecs
 // ReceiveEntries stores a player's inputs and views of count ticks from first on, which a message brought.
 func (s *Server[C, P]) ReceiveEntries(m systems.Message, first ecs.Tick, count int, entry func(i int) inputs.Entry) {
 	p := &s.Peers[m.From]
-	p.Stats.Refused += uint64(s.Seats[p.Seat].Receive(first, count, &s.Grid, s.done, m.Now, s.Game, entry))
+	p.Stats.Refused += uint64(s.Seats[p.Seat].Receive(first, count, s.Grid.Arrival(s.done, m.Now), s.Game, entry))
 }

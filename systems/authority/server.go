@@ -161,7 +161,8 @@ func (s *Server[C, P]) simulate() {
 	if s.config.Events {
 		s.Events.add(world, nil)
 	}
-	if s.Step.State = nil; s.Config.States || (s.done+1)%s.config.SaveEvery == 0 {
+	s.Step.State = nil
+	if s.Config.States || (s.done+1)%s.config.SaveEvery == 0 {
 		s.Step.State = s.States.Save(world)
 	}
 }

@@ -34,7 +34,8 @@ func (c *Client) receiveSync(m systems.Message) error {
 			return ErrMessage
 		}
 		c.readFrames(&head, bits, true)
-		if in.blocked = in.blocked[:0]; !whole {
+		in.blocked = in.blocked[:0]
+		if !whole {
 			in.blocked = append(in.blocked, m.Body...)
 		}
 	}

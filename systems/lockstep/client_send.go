@@ -37,7 +37,8 @@ func (c *Client) sendOps() {
 		from, ch = c.own.fresh(), systems.Reliable
 	}
 	m.received, m.executed, m.live, m.stalled = c.log.last, c.at(), c.Live(), c.margin.share(c.Game.TickRate)
-	if m.lead = 0; c.limits.Closing != Optimistic {
+	m.lead = 0
+	if c.limits.Closing != Optimistic {
 		tick := c.Timer.Tick()
 		m.lead = min(int((c.RTT+tick-1)/tick)+c.wanted()+slack, maxLead)
 	}

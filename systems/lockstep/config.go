@@ -184,7 +184,8 @@ func (c *Config) readParams(params []byte) error {
 	}
 	c.Interval, c.Margin = interval, margin
 	c.NoCatchUp, c.Reliable = flags&paramNoCatchUp != 0, flags&paramReliable != 0
-	if c.Closing = Optimistic; flags&paramWaits != 0 {
+	c.Closing = Optimistic
+	if flags&paramWaits != 0 {
 		c.Closing = Waiting
 	}
 	return nil

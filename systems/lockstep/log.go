@@ -59,7 +59,8 @@ func (l *log) tail(before []ecs.InputBytes) *block {
 		return l.blocks[n-1]
 	}
 	b := l.spare
-	if l.spare = nil; b == nil {
+	l.spare = nil
+	if b == nil {
 		b = &block{key: make([]ecs.InputBytes, len(before)), ends: make([]int, 0, blockFrames)}
 	}
 	b.first, b.codes, b.ends = l.last+1, b.codes[:0], b.ends[:0]

@@ -80,7 +80,8 @@ func (m *margin) due(stalled bool, ticksPerSecond int) {
 	if m.dues%ticksPerSecond == 0 {
 		*second = 0
 	}
-	if m.dues++; stalled {
+	m.dues++
+	if stalled {
 		*second++
 	}
 }

@@ -20,7 +20,8 @@ type placed struct {
 func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
 	if o.Kind != image.OrderGame { // clients receive its kind and player only
-		if o.Entity = (ecs.Entity{}); len(o.Payload) > 0 {
+		o.Entity = ecs.Entity{}
+		if len(o.Payload) > 0 {
 			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes, which clients do not receive", o.Kind, len(o.Payload)))
 		}
 	}

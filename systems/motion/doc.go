@@ -17,6 +17,6 @@
 //   - code a record in under 10 bytes: [Record.Against], [Record.On], [Anchor]
 //   - extrapolate it: [Rules.Predict], [Rules.Forward], [LimitAge]
 //   - decide when to send: [SendPolicy], [SendConfig]
-//   - show a remote entity: [Remote], [RemoteConfig]
+//   - show a remote entity: [Remote], [RemoteConfig], [Liveness]
 //   - limit how far the records of a client can move an entity: [Guard], [GuardConfig]
 package motion

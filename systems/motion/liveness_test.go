@@ -15,14 +15,14 @@ func TestAnEntityWithoutRecordsComesToAStop(t *testing.T) {
 	for _, v := range []struct {
 		at       systems.Time
 		pos, vel string
-		lost     bool
+		liveness Liveness
 	}{
-		{sec, "4", "4", false}, {3 * sec, "12", "4", false}, {3250 * ms, "12.75", "2", false}, {3500 * ms, "13", "0", false},
-		{12 * sec, "13", "0", false}, {12*sec + ms, "13", "0", true}, {999 * sec, "13", "0", true},
+		{sec, "4", "4", Alive}, {3 * sec, "12", "4", Alive}, {3250 * ms, "12.75", "2", Fading}, {3500 * ms, "13", "0", Fading},
+		{9 * sec, "13", "0", Fading}, {12 * sec, "13", "0", Fading}, {12*sec + ms, "13", "0", Lost}, {999 * sec, "13", "0", Lost},
 	} {
 		m, _ := g.Shown(c, v.at)
-		if m.Pos.X != num(v.pos) || m.Vel.X != num(v.vel) || g.Lost(v.at) != v.lost {
-			t.Errorf("after %d ms: at %v, speed %v, lost %v", v.at/ms, m.Pos.X, m.Vel.X, g.Lost(v.at))
+		if m.Pos.X != num(v.pos) || m.Vel.X != num(v.vel) || g.Liveness(v.at) != v.liveness {
+			t.Errorf("after %d ms: at %v, speed %v, liveness %d", v.at/ms, m.Pos.X, m.Vel.X, g.Liveness(v.at))
 		}
 	}
 	last := fixed.Num(-1)

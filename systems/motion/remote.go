@@ -127,7 +127,8 @@ func (g *Remote) Predicted(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok 
 		return ecs.Motion{}, false
 	}
 	lost, keeps := fade(now - g.received)
-	if m, ok = c.Rules.Predict(&g.record, now-lost-g.origin); keeps != fixed.One {
+	m, ok = c.Rules.Predict(&g.record, now-lost-g.origin)
+	if keeps != fixed.One {
 		m.Vel = m.Vel.Scale(keeps)
 	}
 	return m, ok
@@ -182,8 +183,26 @@ func (g *Remote) Forwarded(u *Rules, now systems.Time) (r Record, ok bool) {
 	return r, g.known
 }
 
-// Lost reports whether no record has come for 12 s. The entity is then to be shown as in the states received.
-func (g *Remote) Lost(now systems.Time) bool { return now-g.received > lostAfter }
+// Liveness is how recent the last record of a remote entity is.
+type Liveness uint8
+
+// The states.
+const (
+	Alive  Liveness = iota // a record came within 3 s
+	Fading                 // none came for 3 s: the entity comes to a stop
+	Lost                   // none came for 12 s: mark or hide the entity
+)
+
+// Liveness returns how recent the last record is.
+func (g *Remote) Liveness(now systems.Time) Liveness {
+	switch since := now - g.received; {
+	case since > lostAfter:
+		return Lost
+	case since > fadeAfter:
+		return Fading
+	}
+	return Alive
+}
 
 // LimitAge returns a record that arrives at an age, and the age to extrapolate it over. A record older than 3 s, its own
 // Age included, loses its velocity. A younger one is extrapolated over a second at most.

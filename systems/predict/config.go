@@ -3,6 +3,7 @@ package predict
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
@@ -10,8 +11,8 @@ import (
 	"tendon/systems/interp"
 )
 
-// Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each client sets
-// the fields about presentation for itself.
+// Config is the settings of the strategy. The handshake carries those of the server that a client needs. Where
+// Unconditional, MaxSpeed and Smoothing of the server have their defaults, a client uses its own.
 type Config struct {
 	// SnapshotRate is the number of snapshots per second for a client, in [1, 1000], at most one a tick; 0: 20. Fewer show
 	// remote entities later, by twice the time between two.
@@ -64,6 +65,9 @@ const (
 // must cover a round trip and the transfer of an image.
 const historyKept = 256
 
+// paramUnconditional is the bit of the params that says Unconditional. The bits below it are Smoothing.
+const paramUnconditional = 4
+
 func (c Config) withDefaults() (Config, error) {
 	c.SnapshotRate = cmp.Or(c.SnapshotRate, 20)
 	c.MaxView = max(cmp.Or(c.MaxView, systems.Second/4), -1)
@@ -83,24 +87,45 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func (c *Config) params() []byte {
-	w := wire.NewWriter(nil, 8)
+	w := wire.NewWriter(nil, 16)
 	w.Uvarint(uint64(c.SnapshotRate))
 	w.Bool(c.MaxView > 0)
 	w.Bool(c.Interest > 0)
+	options := uint8(c.Smoothing)
+	if c.Unconditional {
+		options |= paramUnconditional
+	}
+	if options != 0 || c.MaxSpeed > 0 {
+		w.U8(options)
+		w.Uvarint(uint64(c.MaxSpeed))
+	}
 	return w.Bytes()
 }
 
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, views, bounded := r.Uvarint(), r.Bool(), r.Bool()
-	if r.Close() != nil || rate < 1 || rate > maxRate {
+	var options uint8
+	var speed uint64
+	given := r.Len() > 0
+	if given {
+		options, speed = r.U8(), r.Uvarint()
+	}
+	if r.Close() != nil || rate < 1 || rate > maxRate || options >= 2*paramUnconditional || speed > math.MaxInt64 ||
+		given && options == 0 && speed == 0 {
 		return fmt.Errorf("predict: ClientConfig.Params %x are not of this strategy", params)
 	}
-	if c.SnapshotRate = int(rate); !views {
+	c.SnapshotRate = int(rate)
+	if !views {
 		c.MaxView = -1
 	}
-	if c.Interest = 0; bounded {
+	c.Interest = 0
+	if bounded {
 		c.Interest = fixed.One // only the server needs the radius
+	}
+	if given {
+		c.Smoothing, c.Unconditional = interp.Smoothing(options%paramUnconditional), options >= paramUnconditional
+		c.MaxSpeed = fixed.Num(speed)
 	}
 	return nil
 }

@@ -186,7 +186,8 @@ func readView(r *wire.BitReader, v *image.ViewStamp, near ecs.Tick) (ok bool) {
 		return off != 0 && expected.Tick != 0 && v.Tick != 0
 	}
 	low, part := uint32(r.Bits(32)), uint8(r.Bits(8))
-	if *v = (image.ViewStamp{}); low == 0 {
+	*v = image.ViewStamp{}
+	if low == 0 {
 		return part == 0 && expected.Tick != 0
 	}
 	v.Tick, v.Part = ecs.Tick(wire.Expand32(uint64(near), low)), part

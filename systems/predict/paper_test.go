@@ -44,7 +44,7 @@ func delta1(t *testing.T, prepare func(*Client)) bool {
 	mine, _ := client.History.At(k + 10)
 	last, _ := client.History.At(k + 20)
 	_, next := client.line.Inputs.Given(k + 11)
-	return client.Received == k+10 && xAt(last, figure(client.World(), 0)) == base+float64(k+20) && next &&
+	return client.Received == k+10 && xAt(last, figure(client.World(), 0)) == base+float64(k+20) && next && client.oldestWanted() == k+11 &&
 		client.Counted.Resimulated == 0 && client.counts.Corrections == 0 && xAt(mine, figure(client.World(), 0)) == base+float64(k+10)
 }
 
@@ -125,5 +125,38 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	r.Run(60)
 	if c.frozen() || c.waiting() > 60 || c.Received <= acked+maxPending || !c.Live() {
 		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.waiting(), c.Received, c.Tick)
+	}
+}
+
+// The ring of pending inputs wraps. Each input stays as it was given until it is acknowledged.
+func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
+	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{MaxPrediction: maxPending})
+	c, given := r.clients[0], map[ecs.Tick]entry{}
+	run := func(frames int) {
+		for i := range frames {
+			r.pads[0].DX = int8(i%3 - 1)
+			last := c.line.Inputs.Sampled()
+			r.Step()
+			for f := last + 1; f <= c.line.Inputs.Sampled(); f++ {
+				e, _ := c.line.Inputs.Given(f)
+				given[f] = *e
+			}
+		}
+	}
+	run(300)
+	r.lose = func(toClient bool, _ int, _ []byte) bool { return toClient }
+	run(maxPending + 200)
+	if c.waiting() != maxPending || c.Received%maxPending == 0 {
+		t.Fatalf("%d inputs wait after tick %d", c.waiting(), c.Received)
+	}
+	for f := c.Received + 1; f <= c.line.Inputs.Sampled(); f++ {
+		if e, ok := c.line.Inputs.Given(f); !ok || *e != given[f] {
+			t.Fatalf("the input of tick %d is %+v, not %+v", f, e, given[f])
+		}
+	}
+	for _, f := range []ecs.Tick{c.Received, c.line.Inputs.Sampled() + 1} {
+		if _, ok := c.line.Inputs.Given(f); ok {
+			t.Errorf("tick %d has an input; ticks %d to %d wait", f, c.Received+1, c.line.Inputs.Sampled())
+		}
 	}
 }

@@ -118,13 +118,14 @@ func (p *presentation) offsetIndex(e ecs.Entity) int {
 	return slices.IndexFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
 }
 
-// fade shows entities beside their positions while visual errors are smoothed.
+// fade shows entities beside their positions while visual errors are smoothed. An entity that is not shown any more loses
+// its offset.
 func (c *Client) fade() {
 	p := &c.show
 	kept, seconds := p.offsets[:0], float64(c.Showing.Since)/float64(systems.Second)
 	for _, o := range p.offsets {
 		o.offset.Fade(seconds, o.speed*seconds)
-		if value := o.offset.Value(); value != (interp.Vec{}) {
+		if value := o.offset.Value(); value != (interp.Vec{}) && c.Showing.View.Sim.Exists(o.entity) {
 			c.Showing.View.Picture.Shift(o.entity, value.Fixed())
 			kept = append(kept, o)
 		}

@@ -133,7 +133,8 @@ func (p *presentation) updateTrack(row uint32, base, replica *image.Snapshot) {
 func (t *track) addSample(s *image.Snapshot, playing, gravity float64) {
 	sample := interp.Sample{Tick: s.Tick()}
 	m, placed := s.Motion(t.entity)
-	if t.placed = placed; placed {
+	t.placed = placed
+	if placed {
 		sample.Motion = interp.MotionOf(m)
 		t.moving = t.moving || sample.Vel != interp.Vec{}
 		if sample.Vel.Z != 0 {

@@ -28,7 +28,8 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 		c.line.Lead.Measured(h.margin.Tick, c.Counted.Margin, m.Now)
 	}
 	c.suspect = c.CountAltered(h.altered) > 0 || c.suspect
-	if c.lacked = 0; h.lacks > 0 && h.lacks <= uint64(f) {
+	c.lacked = 0
+	if h.lacks > 0 && h.lacks <= uint64(f) {
 		c.lacked = f + 1 - ecs.Tick(h.lacks)
 	}
 	c.show.playback.Arrived(f, m.Now)

@@ -78,9 +78,11 @@ func (r *relevance) put(e ecs.Entity, state *image.Snapshot) {
 	if _, owned := e.Owner().Player(); owned || !placed {
 		list = int(e.Owner())
 	}
-	if s.placed = placed; list != s.list {
+	s.placed = placed
+	if list != s.list {
 		r.unlist(s)
-		if s.list = list; list >= 0 {
+		s.list = list
+		if list >= 0 {
 			s.at = len(r.listed[list])
 			r.listed[list] = append(r.listed[list], slot)
 		}

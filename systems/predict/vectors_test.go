@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
@@ -109,6 +110,12 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 	case "order":
 		target, payload, err := readRequest(v.Bytes)
 		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
+	case "params":
+		c, _ := Config{}.withDefaults()
+		if c.takeParams(v.Bytes) != nil {
+			return "", ErrMessage
+		}
+		return fmt.Sprintf("rate %d views %t bounded %t smoothing %d always %t speed %v", c.SnapshotRate, c.MaxView > 0, c.Interest > 0, c.Smoothing, c.Unconditional, c.MaxSpeed), nil
 	}
 	return "", fmt.Errorf("no kind %q", v.Kind)
 }
@@ -152,6 +159,20 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 		}
 		return code.AppendEvents(nil, kindEvents, events)
 	}
+	if v.Kind == "params" {
+		var c Config
+		var views, bounded bool
+		var speed string
+		scan(v.Meaning, "rate %d views %t bounded %t smoothing %d always %t speed %s", &c.SnapshotRate, &views, &bounded, &c.Smoothing, &c.Unconditional, &speed)
+		c.MaxSpeed = fixed.MustParse(speed)
+		if views {
+			c.MaxView = 1
+		}
+		if bounded {
+			c.Interest = 1
+		}
+		return c.params()
+	}
 	var target ecs.Entity
 	var payload []byte
 	scan(v.Meaning, "row %d born %d payload %x", &target.Row, &target.Born, &payload)
@@ -180,7 +201,7 @@ func TestTheVectorsHoldBothWays(t *testing.T) {
 		}
 		kinds[v.Kind]++
 	}
-	for _, kind := range []string{"input", "snapshot", "events", "order"} {
+	for _, kind := range []string{"input", "snapshot", "events", "order", "params"} {
 		if kinds[kind] < 2 {
 			t.Errorf("%d vectors of kind %s", kinds[kind], kind)
 		}

@@ -124,7 +124,8 @@ func (m *Mirror[C]) ReceiveEvents(msg systems.Message) error {
 // SettleEvents notes which events the server has sent up to tick f. since is the number of ticks from the newest event
 // to f, plus 1, or 0 for none. A predicted event that the server did not send is cancelled once all others have arrived.
 func (m *Mirror[C]) SettleEvents(f ecs.Tick, since uint64) {
-	if m.announced, m.last = f, 0; since > 0 && since <= uint64(f) {
+	m.announced, m.last = f, 0
+	if since > 0 && since <= uint64(f) {
 		m.last = f + 1 - ecs.Tick(since)
 	}
 	m.cancelEvents()

@@ -163,7 +163,8 @@ func (s *Server) placeAvatars() {
 		if !ok {
 			m, ok = a.belief.Predicted(&s.settings.Remotes, s.Step.Due)
 		}
-		if a.ordered = ok; !ok {
+		a.ordered = ok
+		if !ok {
 			continue
 		}
 		from := len(s.scratch.payloads)

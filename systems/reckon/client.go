@@ -222,7 +222,8 @@ func (c *Client) sendMove() {
 // View returns the two last states and how far between them the display stands. A spectator's are the state received.
 // Present shows more.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
-	if confirmed = c.Receiver.State(); !c.plays() {
+	confirmed = c.Receiver.State()
+	if !c.plays() {
 		return confirmed, confirmed, confirmed, 0
 	}
 	return &c.previous, c.Current(), confirmed, c.ticks.pacer.Alpha(c.ticks.done, now)

@@ -41,7 +41,8 @@ func (c *remoteClock) at(now systems.Time) (remote systems.Time, near motion.Sta
 
 // received notes the stamp of a record. Before the clock is known, a stamp may be mistaken for one of 41 s before.
 func (c *remoteClock) received(stamp motion.Stamp, now systems.Time) {
-	if c.near = max(c.near, stamp); c.exchange != nil {
+	c.near = max(c.near, stamp)
+	if c.exchange != nil {
 		c.exchange.Check(stamp.Time(), now)
 	}
 }

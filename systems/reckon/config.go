@@ -12,8 +12,9 @@ import (
 	"tendon/systems/motion"
 )
 
-// Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each program sets
-// the functions, and the fields about presentation, for itself.
+// Config is the settings of the strategy. The handshake carries those of the server that a client needs: of Records and
+// Remotes Reading, Turn, Near and Deadline. Where all of these have their defaults, a client uses its own. Each program sets
+// the functions and the other fields of Records and Remotes for itself.
 type Config struct {
 	// StateRate is the number of bodies of state per second for a client, in [1, 60]; 0: 5. Spawned and removed entities and
 	// irreversible events are sent at once.
@@ -95,7 +96,8 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 
 // record sets r to the record of an entity that moves so at a time.
 func (c *Config) record(r *motion.Record, w *ecs.World, e ecs.Entity, m ecs.Motion, at systems.Time) {
-	if *r = c.Remotes.Rules.Record(e, m, at); c.Mode != nil {
+	*r = c.Remotes.Rules.Record(e, m, at)
+	if c.Mode != nil {
 		c.Mode(w, r)
 	}
 }
@@ -126,18 +128,35 @@ func (c *Config) params() []byte {
 	w.Uvarint(uint64(c.Assumed / motion.StampUnit))
 	w.Bool(c.Trusting)
 	w.Uvarint(uint64(speedSteps(c.MaxSpeed)))
+	if options := uint8(c.Records.Reading) | uint8(c.Remotes.Deadline)<<1; options != 0 || c.Records.Turn > 0 || c.Records.Near > 0 {
+		w.U8(options)
+		w.Uvarint(uint64(c.Records.Turn))
+		w.Uvarint(uint64(c.Records.Near))
+	}
 	return w.Bytes()
 }
 
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, assumed, trusting, speed := r.Uvarint(), r.Uvarint(), r.Bool(), r.Uvarint()
-	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(maxAssumed/motion.StampUnit) || speed > uint64(speedSteps(motion.MaxVelocity)) {
+	var options uint8
+	var turn, near uint64
+	given := r.Len() > 0
+	if given {
+		options, turn, near = r.U8(), r.Uvarint(), r.Uvarint()
+	}
+	records := motion.SendConfig{Reading: motion.Reading(options & 1), Turn: fixed.Num(turn), Near: fixed.Num(near)}
+	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(maxAssumed/motion.StampUnit) ||
+		speed > uint64(speedSteps(motion.MaxVelocity)) || options > 3 || given && options == 0 && turn == 0 && near == 0 || records.Validate() != nil {
 		return fmt.Errorf("reckon: ClientConfig.Params %x are not of this strategy", params)
 	}
 	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*motion.StampUnit, trusting
 	if speed > 0 {
 		c.MaxSpeed = fixed.Num(speed << 24)
+	}
+	if given {
+		c.Records.Reading, c.Records.Turn, c.Records.Near = records.Reading, records.Turn, records.Near
+		c.Remotes.Deadline = motion.Deadline(options >> 1)
 	}
 	return nil
 }

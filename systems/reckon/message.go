@@ -167,7 +167,8 @@ func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp motion.Stamp) err
 	h.tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	h.flags = r.U8()
 	h.altered, h.events = r.Uvarint(), r.Uvarint()
-	if h.margin = (inputs.Margin{}); h.has(headMargin) {
+	h.margin = inputs.Margin{}
+	if h.has(headMargin) {
 		h.margin = inputs.ReadMargin(r, near)
 	}
 	h.snaps = readClaims(h.snaps[:0], r, stamp)

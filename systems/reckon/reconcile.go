@@ -35,7 +35,8 @@ func (c *Client) receiveUpdate(m systems.Message) error {
 		}
 	}
 	for i := range c.scratch.records {
-		if r := &c.scratch.records[i]; known || c.limits.Assumed > 0 {
+		r := &c.scratch.records[i]
+		if known || c.limits.Assumed > 0 {
 			c.clock.received(r.Stamp, m.Now)
 			c.remotes.receive(*r, c.limits.age(r.Stamp, serverNow), m.Now)
 		}

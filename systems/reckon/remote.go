@@ -119,14 +119,22 @@ func (w *remotes) dropGone() {
 	}
 }
 
+// find returns the remote of an entity, nil if no record of it came.
+func (w *remotes) find(e ecs.Entity) *remote {
+	if o := w.all.Get(e.Row); o != nil && o.entity == e {
+		return o
+	}
+	return nil
+}
+
 // parent returns the motion of an entity that others stand on, as it is shown.
 func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 	c := w.client
 	if c.Own.Has(e.Row) {
 		return c.World().Image().Motion(e)
 	}
-	o := w.all.Get(e.Row)
-	if o == nil || o.entity != e {
+	o := w.find(e)
+	if o == nil {
 		return c.Receiver.State().Motion(e)
 	}
 	if w.depth >= maxStacked {
@@ -164,11 +172,20 @@ func (c *Client) extrapolate() {
 	now := c.Showing.Now
 	c.remotes.at = now
 	for _, o := range c.remotes.all.All {
-		if c.Own.Has(o.entity.Row) || o.motion.Lost(now) {
+		if c.Own.Has(o.entity.Row) || o.motion.Liveness(now) == motion.Lost {
 			continue
 		}
 		if m, ok := o.motion.Shown(&c.limits.Remotes, now); ok {
 			c.Showing.View.Picture.Move(o.entity, m)
 		}
 	}
+}
+
+// Liveness returns how recent the last record of a remote entity is. A lost entity is shown as in the states received. One
+// without a record is Alive: the states have it.
+func (c *Client) Liveness(e ecs.Entity, now systems.Time) motion.Liveness {
+	if o := c.remotes.find(e); o != nil {
+		return o.motion.Liveness(now)
+	}
+	return motion.Alive
 }

@@ -63,7 +63,8 @@ func (h *motionReplicator) observe() (structure bool) {
 		slot, known := h.entities.Slot(row)
 		if known && h.entities.At(slot).entity != e {
 			h.remove(slot)
-			if known = false; !e.IsZero() {
+			known = false
+			if !e.IsZero() {
 				h.free()
 			}
 		}
@@ -135,7 +136,8 @@ func (h *motionReplicator) free() {
 }
 
 func (t *tracked) release() {
-	if t.active = false; t.policy != nil {
+	t.active = false
+	if t.policy != nil {
 		t.policy.Reset()
 	}
 }
@@ -145,7 +147,8 @@ func (h *motionReplicator) activate(slot int) {
 	if t.active {
 		return
 	}
-	if t.active = true; !slices.Contains(h.active, slot) { // else it rested, or was removed, in this tick
+	t.active = true
+	if !slices.Contains(h.active, slot) { // else it rested, or was removed, in this tick
 		h.active = append(h.active, slot)
 	}
 }
@@ -171,7 +174,8 @@ func (h *motionReplicator) selectRecords(due systems.Time) {
 			t.release()
 			continue
 		}
-		if kept = append(kept, slot); h.update(slot, due) {
+		kept = append(kept, slot)
+		if h.update(slot, due) {
 			kept = kept[:len(kept)-1]
 			t.release()
 		}
@@ -272,7 +276,8 @@ func (h *motionReplicator) put(slot int, r motion.Record) {
 	}
 	out := selected{slot: slot, entity: t.entity, anchor: t.anchor, from: len(h.bytes)}
 	h.encode(&r)
-	if out.middle = len(h.bytes); ok {
+	out.middle = len(h.bytes)
+	if ok {
 		h.encode(&relative)
 	}
 	out.to = len(h.bytes)

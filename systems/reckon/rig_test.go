@@ -131,8 +131,8 @@ func (r *rig) replay() (wrong ecs.Tick) {
 
 // Shown returns where a remote entity is shown at now; ok is false if no record of it came.
 func (c *Client) Shown(e ecs.Entity, now systems.Time) (m ecs.Motion, ok bool) {
-	o := c.remotes.all.Get(e.Row)
-	if o == nil || o.entity != e {
+	o := c.remotes.find(e)
+	if o == nil {
 		return m, false
 	}
 	return o.motion.Shown(&c.limits.Remotes, now)

@@ -64,7 +64,8 @@ func (s *Server) head(p *peer) updateHead {
 	if p.Seat >= 0 {
 		h.altered = s.Seats[p.Seat].Altered
 		margin, measured := s.Seats[p.Seat].Worst()
-		if h.margin = margin; measured {
+		h.margin = margin
+		if measured {
 			h.flags |= headMargin
 		}
 		for i := range s.avatars {

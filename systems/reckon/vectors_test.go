@@ -144,7 +144,11 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 	case "params":
 		var c Config
 		err = c.takeParams(b)
-		return fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/motion.StampUnit, c.Trusting, c.MaxSpeed), c.params(), err
+		text = fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/motion.StampUnit, c.Trusting, c.MaxSpeed)
+		if s := c.Records; len(c.params()) > len((&Config{StateRate: c.StateRate, Assumed: c.Assumed, MaxSpeed: c.MaxSpeed}).params()) {
+			text += fmt.Sprintf(" reading %d deadline %d turn %v near %v", s.Reading, c.Remotes.Deadline, s.Turn, s.Near)
+		}
+		return text, c.params(), err
 	}
 	panic("no kind " + kind)
 }
@@ -190,6 +194,8 @@ func samples() map[string][]byte {
 	news := func(n wholeUpdate) []byte { return n.append(nil) }
 	limited := Config{StateRate: 5, MaxSpeed: fixed.FromInt(5), Assumed: 80e6}
 	trusting := Config{StateRate: 60, Trusting: true}
+	literal := Config{StateRate: 5, Records: motion.SendConfig{Reading: motion.Instant}, Remotes: motion.RemoteConfig{Deadline: motion.RestartAlways}}
+	dynamic := Config{StateRate: 5, Records: motion.SendConfig{Turn: fixed.Half, Near: 20 * fixed.One}}
 	return map[string][]byte{
 		"move/nothing":       move(moveMessage{received: nearTick}),
 		"move/spectator":     move(moveMessage{received: nearTick, ack: state.Ack{Any: true, Newest: 77, Older: 0x3ff}}),
@@ -207,6 +213,8 @@ func samples() map[string][]byte {
 		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),
 		"params/limited":     limited.params(),
 		"params/trusting":    trusting.params(),
+		"params/literal":     literal.params(),
+		"params/dynamic":     dynamic.params(),
 	}
 }
 

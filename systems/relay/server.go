@@ -205,7 +205,8 @@ func (s *Server) confirmation(p *peer) []byte {
 	head := confirmHead{first: max(p.Acked, p.Own.sent) + 1}
 	head.count = s.codes.fit(head.first, s.Done(), systems.MaxDatagram-headBytes)
 	head.more = s.Done() - head.last()
-	if p.Own.sent = head.last(); head.more == 0 {
+	p.Own.sent = head.last()
+	if head.more == 0 {
 		p.Own.sent = 0
 	}
 	if p.Seat >= 0 {

@@ -135,7 +135,8 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) err
 // identity reads the entity and components of whole values, or else the baseline.
 func (d *decoder) identity(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, err error) {
 	m := &d.models.places[x.list]
-	if x.entity.Row = x.place; x.list == listGlobals {
+	x.entity.Row = x.place
+	if x.list == listGlobals {
 		x.entity = global(int(x.place))
 	}
 	if !d.Bit(&m.whole) {

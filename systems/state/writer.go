@@ -199,7 +199,8 @@ func (w *writer) write(dst []byte, limit int) []byte {
 			dst = e.Finish()
 		}
 	}
-	if h.relies = reliesOnBudget; !w.short && w.relies <= maxRelies {
+	h.relies = reliesOnBudget
+	if !w.short && w.relies <= maxRelies {
 		h.relies = uint8(w.relies)
 	}
 	h.append(dst[:start])

@@ -81,7 +81,8 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 // Adopt makes the next tick final as it is given. Clients receive states, so every tick is valid.
 func (s *Server) Adopt(t systems.FinalTick) error {
 	for p := range s.seats {
-		if s.seats[p].held = (ecs.InputBytes{}); p < len(t.Inputs) {
+		s.seats[p].held = ecs.InputBytes{}
+		if p < len(t.Inputs) {
 			s.seats[p].held = t.Inputs[p]
 		}
 	}

@@ -81,7 +81,8 @@ func (o Op) turn() float64 {
 		if o.Less != nil {
 			less = o.Less.once()
 		}
-		if took := o.once() - less; i >= warmRepeats {
+		took := o.once() - less
+		if i >= warmRepeats {
 			times = append(times, float64(took)/float64(max(o.Units, 1)))
 		}
 	}

@@ -41,7 +41,8 @@ func (g *ghost) begin() {
 // beginGhosts begins the ghosts.
 func (g *ghost) beginGhosts() {
 	g.Reset(aspect)
-	if g.server = true; g.placed {
+	g.server = true
+	if g.placed {
 		g.Picture.Camera(g.camera[0], g.camera[1], g.camera[2])
 	}
 }

@@ -144,7 +144,8 @@ func (s *Settings) client(x *systems.Strategy) (c clientSettings) {
 	if !x.Predicts {
 		return c
 	}
-	if c.delay = s.InputDelay; !s.Prediction {
+	c.delay = s.InputDelay
+	if !s.Prediction {
 		c.maxPredicted = 1 // the least: ticks that are not final become input delay
 	}
 	return c

@@ -111,7 +111,8 @@ func (s *viewer) receive(message []byte) {
 // step advances the matches and sends their pictures. An error reports that the page was closed.
 func (s *viewer) step(now time.Time) error {
 	passed := now.Sub(s.last)
-	if s.last = now; s.paused {
+	s.last = now
+	if s.paused {
 		passed = 0
 	}
 	if err := s.apply(); err != nil || s.live == nil {

@@ -23,7 +23,7 @@ type canvas struct {
 	game             *ecs.Game                // for its assets
 	images           map[string]*ebiten.Image // decoded assets; nil: not a PNG
 	path             vector.Path              // scratch of the polygon that is drawn
-	hud              *canvas                  // the canvas of Hud, which is its own
+	hud              *canvas                  // the canvas of Hud; nil on that itself
 }
 
 var _ ecs.Canvas = (*canvas)(nil)
@@ -48,7 +48,12 @@ func (c *canvas) Camera(x, y, height float64) {
 }
 
 // Hud returns the canvas with a fixed camera.
-func (c *canvas) Hud() ecs.Canvas { return c.hud }
+func (c *canvas) Hud() ecs.Canvas {
+	if c.hud == nil {
+		return c
+	}
+	return c.hud
+}
 
 // pixel returns where a world point lies on the picture.
 func (c *canvas) pixel(x, y float64) (float32, float32) {

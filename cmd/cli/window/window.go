@@ -45,7 +45,7 @@ func Run(c Config) (err error) {
 		return fmt.Errorf("window: font: %w", err)
 	}
 	hud := s.canvas
-	hud.hud, s.canvas.hud = &hud, &hud
+	s.canvas.hud = &hud
 	ebiten.SetWindowTitle(c.Title)
 	ebiten.SetWindowSize(1280, 800)
 	ebiten.SetWindowResizingMode(ebiten.WindowResizingModeEnabled)

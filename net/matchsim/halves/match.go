@@ -135,7 +135,8 @@ func Profile(t testing.TB, name string) simnet.Profile {
 
 // serve runs the ticks that are due.
 func (m *Match) serve(now time.Duration) {
-	if m.owed = append(m.owed, now); m.Hitch {
+	m.owed = append(m.owed, now)
+	if m.Hitch {
 		return
 	}
 	for _, due := range m.owed {

@@ -84,7 +84,8 @@ func compareTicks(a, b *Cursor, from, to ecs.Tick, progress func(ecs.Tick) bool)
 		} else {
 			differ, err = differAt(a, b, x.Tick)
 		}
-		if at = x.Tick; differ || err != nil || progress != nil && x.Tick%progressTicks == 0 && !progress(x.Tick) {
+		at = x.Tick
+		if differ || err != nil || progress != nil && x.Tick%progressTicks == 0 && !progress(x.Tick) {
 			return at, differ, err
 		}
 	}

@@ -83,7 +83,8 @@ func (r EntityRef) String() string {
 
 // Find returns the entity in the tick that the Cursor is at. ok is false if it does not exist there.
 func (c *Cursor) Find(r EntityRef) (e ecs.Entity, ok bool) {
-	if e = c.State().EntityAt(r.Row); r.Any {
+	e = c.State().EntityAt(r.Row)
+	if r.Any {
 		return e, !e.IsZero()
 	}
 	return r.Entity, e == r.Entity

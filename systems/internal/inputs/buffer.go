@@ -174,27 +174,35 @@ type Grid struct {
 	Timed bool         // Due is set; else nothing is measured
 }
 
-// Past returns the time since the last tick was due, in ticks.
-func (g *Grid) Past(now systems.Time) float64 { return float64(now-g.Due) / float64(g.Tick) }
+// Arrival is the time of a message: Past ticks after tick Done, the last computed one, was due.
+type Arrival struct {
+	Done  ecs.Tick
+	Past  float64
+	Timed bool // Past is set; else nothing is measured
+}
 
-// Receive receives the inputs of count ticks from first on, in a message that arrives at now after tick done; entry returns the
-// i-th. Inputs that are Window/2 ticks too old
+// Arrival returns the arrival of a message at time now, after tick done.
+func (g *Grid) Arrival(done ecs.Tick, now systems.Time) Arrival {
+	return Arrival{Done: done, Past: float64(now-g.Due) / float64(g.Tick), Timed: g.Timed}
+}
+
+// Receive receives the inputs of count ticks from first on; entry returns the i-th. Inputs that are Window/2 ticks too old
 // are ignored. Those of Window/2 or more ticks ahead are refused; Receive returns their number.
 //
 // The last input of a message is measured even if it is ignored or refused, so that a client whose clock is that wrong
 // can correct it.
-func (b *Buffer) Receive(first ecs.Tick, count int, g *Grid, done ecs.Tick, now systems.Time, game *ecs.Game, entry func(i int) Entry) (refused int) {
+func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, game *ecs.Game, entry func(i int) Entry) (refused int) {
 	for i := range count {
 		f, fresh := first+ecs.Tick(i), i == count-1
 		switch {
-		case f+Window/2 <= done:
-		case f >= done+Window/2:
+		case f+Window/2 <= at.Done:
+		case f >= at.Done+Window/2:
 			refused++
 		default:
-			fresh = b.Put(f, done, entry(i), game)
+			fresh = b.Put(f, at.Done, entry(i), game)
 		}
-		if fresh && g.Timed {
-			b.Measure(f, float64(f)-float64(done)-g.Past(now))
+		if fresh && at.Timed {
+			b.Measure(f, float64(f)-float64(at.Done)-at.Past)
 		}
 	}
 	return refused

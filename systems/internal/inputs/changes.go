@@ -28,7 +28,8 @@ func (c *Changes) Pass(ticks int, game *ecs.Game) {
 
 // Sample returns the input, and whether the server must be sent it.
 func (c *Changes) Sample() (in ecs.InputBytes, changed bool) {
-	if in = c.last; c.fresh {
+	in = c.last
+	if c.fresh {
 		in = c.now
 	}
 	changed = c.again || in != c.last

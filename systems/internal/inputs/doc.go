@@ -5,7 +5,7 @@
 //
 // # Tasks
 //
-//   - receive the inputs of a message: [Grid], [Buffer.Receive]
+//   - receive the inputs of a message: [Grid.Arrival], [Buffer.Receive]
 //   - give every tick of the server one input: [Buffer.Put], [Buffer.Next]
 //   - measure how early a client's inputs arrive: [Buffer.Measure], [Buffer.PopWorst]
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]

@@ -132,7 +132,8 @@ func Start(a *app.App, c Config) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.Stop())
 	}
-	if h.PublicAddr = netip.MustParseAddrPort(h.Addr().String()); len(c.Public) > 0 {
+	h.PublicAddr = netip.MustParseAddrPort(h.Addr().String())
+	if len(c.Public) > 0 {
 		h.PublicAddr = c.Public[0]
 	}
 	return h, nil

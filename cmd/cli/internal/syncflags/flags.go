@@ -47,6 +47,12 @@ var (
 	Vars kong.Vars
 
 	names []string // of All
+
+	// The values of --smoothing and --closing.
+	smoothings = map[string]interp.Smoothing{
+		"decaying": interp.Decaying, "stepping": interp.Stepping, "projective": interp.Projective, "jumping": interp.Jumping,
+	}
+	closings = map[string]lockstep.Closing{"optimistic": lockstep.Optimistic, "waiting": lockstep.Waiting, "hybrid": lockstep.Hybrid}
 )
 
 func init() {
@@ -116,7 +122,8 @@ func (f *Flags) table() (list []syncFlag) {
 func (f *Flags) CommandLine() string {
 	text := "--sync " + f.Sync
 	for _, flag := range f.table() {
-		if value := fmt.Sprint(flag.value); flag.given {
+		value := fmt.Sprint(flag.value)
+		if flag.given {
 			text += " " + flag.name
 			switch {
 			case strings.HasPrefix(value, "-"):
@@ -189,9 +196,8 @@ func (f *Flags) predict() (systems.Strategy, error) {
 	if err == nil && f.LookBack > time.Second {
 		err = fmt.Errorf("--look-back %v: give at most 1s", f.LookBack)
 	}
-	return predict.New(predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), PairList: f.Pairs, MaxView: systems.Time(f.LookBack),
-		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Unconditional: f.Always,
-		Smoothing: map[string]interp.Smoothing{"stepping": interp.Stepping, "projective": interp.Projective, "jumping": interp.Jumping}[f.Smoothing]}), err
+	return predict.New(predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), PairList: f.Pairs,
+		MaxView: systems.Time(f.LookBack), MaxSpeed: fixed.FromFloat(f.MaxSpeed), Unconditional: f.Always, Smoothing: smoothings[f.Smoothing]}), err
 }
 
 func (f *Flags) reckon() (systems.Strategy, error) {
@@ -224,7 +230,7 @@ func (f *Flags) lockstep() (s systems.Strategy, err error) {
 		c = lockstep.Article()
 	}
 	c.AdaptInterval, c.Eager, c.Reliable, c.Audits, c.Wait = f.Adapt, f.Eager, f.Reliable, f.Audits, systems.Time(f.Wait)
-	c.Closing = map[string]lockstep.Closing{"waiting": lockstep.Waiting, "hybrid": lockstep.Hybrid}[f.Closing]
+	c.Closing = closings[f.Closing]
 	c.OnDemand = f.RelayOnly
 	err = c.Check()
 	if field := (*lockstep.FieldError)(nil); errors.As(err, &field) { // a field has the name of its flag

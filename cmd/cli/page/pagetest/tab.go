@@ -169,7 +169,8 @@ func (b *Tab) WaitFor(expression string) {
 	var last error
 	for until := time.Now().Add(timeout); time.Now().Before(until); time.Sleep(pollInterval) {
 		raw, err := b.eval("!!(" + expression + ")")
-		if last = err; err == nil && string(raw) == "true" {
+		last = err
+		if err == nil && string(raw) == "true" {
 			return
 		}
 		if b.ctx.Err() != nil {

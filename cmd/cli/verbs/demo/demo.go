@@ -197,7 +197,8 @@ func (v *Verb) page(a *app.App) error {
 	s := labpage.Usual(app.ChooseSeed(v.Seed))
 	s.RTT, s.Jitter, s.Loss = float64(v.RTT)/float64(time.Millisecond), float64(v.Jitter)/float64(time.Millisecond), v.Loss
 	s.Players = v.Bots + 1
-	if s.Sync = []string{"lockstep", v.Sync}; v.Sync == "lockstep" {
+	s.Sync = []string{"lockstep", v.Sync}
+	if v.Sync == "lockstep" {
 		s.Sync[1] = "relay"
 	}
 	return v.PageFlags.Serve(a, s)
