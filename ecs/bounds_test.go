@@ -1,5 +1,3 @@
-//go:build moving
-
 package ecs_test
 
 import (

@@ -59,7 +59,7 @@ type livePage struct {
 func New(s *Schema, fingerprint, seed uint64) *Image {
 	im := &Image{schema: s, fingerprint: fingerprint, columns: newColumns(s)}
 	owners := s.MaxPlayers + 1
-	im.structure.hint = make([]uint32, owners)
+	im.structure.reserved.words, im.structure.hint = make([][]uint64, owners), make([]uint32, owners)
 	bits := &pool{bytes: bitsPageWords * 8}
 	im.pools = append(im.pools, bits)
 	for i := range im.columns {

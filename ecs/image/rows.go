@@ -59,8 +59,8 @@ func (s *RowSet) Clear() {
 
 // sparseRows is a set of rows that is cleared in as many steps as it has words in use.
 type sparseRows struct {
-	words [MaxPlayers + 1][]uint64 // by owner: one bit per row
-	used  []ownerWord              // words that are not zero
+	words [][]uint64  // by owner: one bit per row
+	used  []ownerWord // words that are not zero
 }
 
 type ownerWord struct {
@@ -70,6 +70,9 @@ type ownerWord struct {
 
 // add adds rows of block k of the owner's region.
 func (s *sparseRows) add(o Owner, k int, rows uint64) {
+	if s.words == nil {
+		s.words = make([][]uint64, MaxPlayers+1)
+	}
 	words := &s.words[o]
 	if need := k + 1; need > len(*words) {
 		*words = append(*words, make([]uint64, need-len(*words))...)

@@ -285,8 +285,8 @@ func (r Roles[T]) erase() roles {
 // InputType describes a game's input without its Go type.
 type InputType struct {
 	declaration *Declaration
-	bits        InputBytes // those that an input can have
-	predict     func(last InputBytes) InputBytes
+	bits        InputBytes                       // those that an input can have
+	predict     func(last InputBytes) InputBytes // nil: the predicted input equals the last one
 	mergeLate   func(late, next InputBytes) InputBytes
 }
 
@@ -305,7 +305,7 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 		}
 		in.bits = in.Clean(in.bits)
 	}
-	if in.predict == nil {
+	if in.predict == nil && d.layout != nil && len(d.layout.presses) > 0 {
 		in.predict = in.clearPresses
 	}
 	if in.mergeLate == nil {
@@ -340,7 +340,12 @@ func (t *InputType) Valid(in InputBytes) bool {
 }
 
 // Predict returns the predicted input of the tick after the one in which the player's input was last.
-func (t *InputType) Predict(last InputBytes) InputBytes { return t.predict(last) }
+func (t *InputType) Predict(last InputBytes) InputBytes {
+	if t.predict == nil {
+		return last
+	}
+	return t.predict(last)
+}
 
 // MergeLate returns next with the presses of an input that arrived after its own tick.
 func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.mergeLate(late, next) }
