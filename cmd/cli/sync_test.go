@@ -37,7 +37,7 @@ var strategyFlags = map[string]struct {
 	"--snapshots": {[]string{"--snapshots", "30"}, "predict reckon"}, "--interest": {[]string{"--interest", "9.5"}, "predict reckon"},
 	"--look-back": {[]string{"--look-back", "5ms"}, "predict"}, "--trusting": {[]string{"--trusting"}, "reckon"},
 	"--max-speed": {[]string{"--max-speed", "7"}, "predict reckon"}, "--assumed": {[]string{"--assumed", "80ms"}, "reckon"},
-	"--literal": {[]string{"--literal"}, "reckon"}, "--dynamic": {[]string{"--dynamic"}, "reckon"},
+	"--literal": {[]string{"--literal"}, "reckon"}, "--dynamic": {[]string{"--dynamic"}, "reckon"}, "--terrain": {[]string{"--terrain"}, "reckon"},
 	"--smoothing": {[]string{"--smoothing", "stepping"}, "predict"}, "--always": {[]string{"--always"}, "predict"},
 	"--pairs": {[]string{"--pairs"}, "predict reckon"},
 }
@@ -157,7 +157,7 @@ func TestFlagsConfigureTheStrategy(t *testing.T) {
 			t.Errorf("the flags %s are stored as %s", args, text)
 		}
 	}
-	for _, args := range []string{"reckon --literal", "reckon --dynamic", "predict --smoothing stepping", "predict --always", "predict --max-speed 7"} {
+	for _, args := range []string{"reckon --literal", "reckon --dynamic", "reckon --terrain", "predict --smoothing stepping", "predict --always", "predict --max-speed 7"} {
 		f := syncFlagsOf(t, "--sync "+args)
 		s, err := f.Strategy(crumbs.Game())
 		if i := slices.IndexFunc(syncflags.All, func(all systems.Strategy) bool { return all.Name == s.Name }); err != nil || string(s.Params) == string(syncflags.All[i].Params) {

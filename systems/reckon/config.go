@@ -35,7 +35,9 @@ type Config struct {
 	Assumed systems.Time
 	// Records is when records are sent, of clients' avatars and of all that the server moves.
 	Records motion.SendConfig
-	// Remotes is how remote entities are shown. Gravity, floor and obstacles are those of the game.
+	// Terrain extrapolates by the gravity, the floor and the obstacles of the game. A correction across an obstacle jumps.
+	Terrain bool
+	// Remotes is how remote entities are shown.
 	Remotes motion.RemoteConfig
 	// Mode changes the mode of a record, and sets the fields that the mode needs: of an entity that stands on another, or
 	// follows a path. It is called each tick, on a client for its avatars, on the server for all else that moves. Optional.
@@ -77,7 +79,9 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	c.StateRate = cmp.Or(c.StateRate, 5)
 	if g != nil {
 		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.MoveLimit)
-		c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Gravity, g.Floor, g.Blocked
+		if c.Terrain {
+			c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Gravity, g.Floor, g.Blocked
+		}
 	}
 	c.jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)
 	switch {
@@ -128,7 +132,11 @@ func (c *Config) params() []byte {
 	w.Uvarint(uint64(c.Assumed / motion.StampUnit))
 	w.Bool(c.Trusting)
 	w.Uvarint(uint64(speedSteps(c.MaxSpeed)))
-	if options := uint8(c.Records.Reading) | uint8(c.Remotes.Deadline)<<1; options != 0 || c.Records.Turn > 0 || c.Records.Near > 0 {
+	options := uint8(c.Records.Reading) | uint8(c.Remotes.Deadline)<<1
+	if c.Terrain {
+		options |= 4
+	}
+	if options != 0 || c.Records.Turn > 0 || c.Records.Near > 0 {
 		w.U8(options)
 		w.Uvarint(uint64(c.Records.Turn))
 		w.Uvarint(uint64(c.Records.Near))
@@ -147,7 +155,7 @@ func (c *Config) takeParams(params []byte) error {
 	}
 	records := motion.SendConfig{Reading: motion.Reading(options & 1), Turn: fixed.Num(turn), Near: fixed.Num(near)}
 	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(maxAssumed/motion.StampUnit) ||
-		speed > uint64(speedSteps(motion.MaxVelocity)) || options > 3 || given && options == 0 && turn == 0 && near == 0 || records.Validate() != nil {
+		speed > uint64(speedSteps(motion.MaxVelocity)) || options > 7 || given && options == 0 && turn == 0 && near == 0 || records.Validate() != nil {
 		return fmt.Errorf("reckon: ClientConfig.Params %x are not of this strategy", params)
 	}
 	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*motion.StampUnit, trusting
@@ -156,7 +164,7 @@ func (c *Config) takeParams(params []byte) error {
 	}
 	if given {
 		c.Records.Reading, c.Records.Turn, c.Records.Near = records.Reading, records.Turn, records.Near
-		c.Remotes.Deadline = motion.Deadline(options >> 1)
+		c.Remotes.Deadline, c.Terrain = motion.Deadline(options>>1&1), options&4 != 0
 	}
 	return nil
 }

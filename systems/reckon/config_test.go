@@ -14,14 +14,14 @@ func TestParamsCarryTheSettingsOfAClient(t *testing.T) {
 		t.Errorf("the default Params are %x", Strategy.Params)
 	}
 	for _, c := range []Config{{}, {Records: motion.SendConfig{Reading: motion.Instant}}, {Remotes: motion.RemoteConfig{Deadline: motion.RestartAlways}},
-		{Records: motion.SendConfig{Turn: fixed.Half}}, {Records: motion.SendConfig{Near: 1 << 52, Turn: 100 * fixed.One}, StateRate: 60, Assumed: 80e6}} {
+		{Records: motion.SendConfig{Turn: fixed.Half}}, {Records: motion.SendConfig{Near: 1 << 52, Turn: 100 * fixed.One}, StateRate: 60, Assumed: 80e6}, {Terrain: true}} {
 		half, err := Strategy.NewClient(systems.ClientConfig{World: newWorld(t, testGame(false)), Params: New(c).Params})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := half.(*Client).limits
 		want, _ := c.withDefaults(testGame(false))
-		if got.Records != want.Records || got.Remotes.Deadline != want.Remotes.Deadline || got.StateRate != want.StateRate || got.Assumed != want.Assumed {
+		if got.Records != want.Records || got.Terrain != want.Terrain || got.Remotes.Deadline != want.Remotes.Deadline || got.StateRate != want.StateRate || got.Assumed != want.Assumed {
 			t.Errorf("%+v became %+v", want, got)
 		}
 	}

@@ -121,6 +121,13 @@ func (s *Scene) Clear(r Ray) fixed.Num {
 	return far
 }
 
+// wallBetween reports whether a wall is between two positions.
+func wallBetween(from, to fixed.Vec3) bool {
+	way := flat(to.Sub(from))
+	r := Ray{From: from, Dir: way.Normalize(), Length: way.Len()}
+	return new(Scene).Clear(r) < r.Length
+}
+
 // stop returns where the ray enters b, or far if it does not before that. It is the slab method: on each axis the ray
 // is between the box's sides from one distance to another; it is inside where both intervals overlap. The box is widened
 // by the ray's radius, corners too. inverse is 1/Dir; that of 0 saturates, which puts the sides out of reach.

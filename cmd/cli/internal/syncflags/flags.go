@@ -87,6 +87,7 @@ type Flags struct {
 	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: assume this latency for every message, at most 3s, instead of estimating clocks. Default: clocks are estimated."`
 	Literal   bool          `group:"Predict and reckon" help:"reckon: follow Cloud Wu's article on position sync word for word, for comparison. A record is sent when the present position is wrong. Each record restarts the correction."`
 	Dynamic   bool          `group:"Predict and reckon" help:"reckon: send more records of an entity that turns, and fewer of one that is more than 20 world units away from every player."`
+	Terrain   bool          `group:"Predict and reckon" help:"reckon: extrapolate by the gravity and the floor of the game. A correction across an obstacle of the game jumps."`
 	Smoothing string        `group:"Predict and reckon" enum:"decaying,stepping,projective,jumping" default:"decaying" help:"predict: how a client shows a correction. decaying: by an offset that decays. stepping: by a tenth at each step. projective: by projective velocity blending. jumping: at once."`
 	Always    bool          `group:"Predict and reckon" help:"predict: a client resimulates at every snapshot, not only after a misprediction."`
 	Pairs     bool          `group:"Predict and reckon" help:"predict, reckon: find near entities by a list of pairs instead of a grid, which is faster while entities move slowly. Only with --interest."`
@@ -206,7 +207,7 @@ func (f *Flags) reckon() (systems.Strategy, error) {
 		err = errors.New("--trusting accepts any speed: leave --max-speed out")
 	}
 	c := reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), PairList: f.Pairs, Trusting: f.Trusting,
-		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}
+		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed), Terrain: f.Terrain}
 	if f.Literal {
 		c.Records.Reading, c.Remotes.Deadline = motion.Instant, motion.RestartAlways
 	}
