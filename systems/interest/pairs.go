@@ -18,7 +18,7 @@ type pairs struct {
 	far      reach    // 2R
 	watchers []anchor // by id
 	markers  []anchor
-	moves    []uint32 // scratch: markers that moved
+	moves    []uint32 // markers that moved since the last Update
 	hot      []hotPair
 }
 
@@ -39,9 +39,14 @@ func (p *pairs) moved(marker bool, id int, fresh bool) {
 	} else {
 		list, pos = &p.watchers, &p.sets.watchers[id].pos
 	}
-	if at := slot(list, id); fresh || !p.still.covers(&at.pos, pos) {
-		*at = anchor{*pos, at.version + 1, true}
+	at := slot(list, id)
+	if !fresh && p.still.covers(&at.pos, pos) {
+		return
 	}
+	if marker && !at.moved {
+		p.moves = append(p.moves, uint32(id))
+	}
+	*at = anchor{*pos, at.version + 1, true}
 }
 
 // left adds a pair that was in a set to the hot list. If either moved, find compares the pair anyway.
@@ -62,13 +67,6 @@ func (p *pairs) heat(w, m int) {
 func (p *pairs) find(found []uint64) []uint64 {
 	s := p.sets
 	found = p.recheck(found)
-	p.moves = p.moves[:0]
-	for m := range p.markers {
-		if at := &p.markers[m]; at.moved {
-			at.moved = false
-			p.moves = append(p.moves, uint32(m))
-		}
-	}
 	for w := range p.watchers {
 		at := &p.watchers[w]
 		switch {
@@ -83,6 +81,10 @@ func (p *pairs) find(found []uint64) []uint64 {
 		}
 		at.moved = false
 	}
+	for _, m := range p.moves {
+		p.markers[m].moved = false
+	}
+	p.moves = p.moves[:0]
 	return found
 }
 

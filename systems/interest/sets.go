@@ -299,11 +299,15 @@ func pairOf(w, m int) uint64 { return uint64(w)<<32 | uint64(m) }
 
 // slot returns the element of an id. The list grows as needed.
 func slot[T any](list *[]T, id int) *T {
+	if uint(id) >= uint(len(*list)) {
+		grow(list, id)
+	}
+	return &(*list)[id]
+}
+
+func grow[T any](list *[]T, id int) {
 	if id < 0 || id > MaxID {
 		panic(fmt.Sprintf("interest: id %d is outside [0, MaxID]; number watchers and markers from 0", id))
 	}
-	if id >= len(*list) {
-		*list = slices.Grow(*list, id+1-len(*list))[:id+1]
-	}
-	return &(*list)[id]
+	*list = slices.Grow(*list, id+1-len(*list))[:id+1]
 }
