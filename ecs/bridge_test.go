@@ -114,7 +114,9 @@ func TestComponentIsADonburiComponentType(t *testing.T) {
 		t.Fatalf("GetComponents returns %v", values)
 	}
 	seen := 0
-	sample.Positions.Each(world, func(*donburi.Entry) { seen++ })
+	for range sample.Positions.Iter(world) {
+		seen++
+	}
 	if first, ok := sample.Tags.First(world); !ok || first != w.Entry(b) || seen != 2 {
 		t.Fatalf("Each saw %d, First found %t", seen, ok)
 	}

@@ -147,15 +147,8 @@ func (c *Component[T]) SetValue(entry *donburi.Entry, value T) {
 	}
 }
 
-// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation walks a
-// Query, whose order is the same on every machine.
-func (c *Component[T]) Each(w donburi.World, f func(*donburi.Entry)) {
-	for entry := range c.Iter(w) {
-		f(entry)
-	}
-}
-
-// Iter returns the entries of w that have the component, in donburi's order. See Each.
+// Iter returns the entries of w that have the component, in donburi's order: for views and tools. A simulation
+// walks a Query, whose order is the same on every machine.
 func (c *Component[T]) Iter(w donburi.World) iter.Seq[*donburi.Entry] {
 	return entriesOf(w, c.filter)
 }

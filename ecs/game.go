@@ -40,6 +40,20 @@ type Game struct {
 	Screen Screen
 	// Validate reports whether p may give this input, by the state before the tick. Optional: every input is valid.
 	Validate func(w *World, p Player, in InputBytes) bool
+	// Physics is what extrapolation may assume of the systems. Optional.
+	Physics Physics
+	// ValidateOrder reports whether p's order may take effect, by the state after the tick's orders before it. It only
+	// reads. World.Step skips an order that it refuses, on every peer alike. Optional: every order takes effect.
+	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
+	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every other
+	// tick. It has at most image.MaxResultBytes bytes. It only reads and depends on the state alone: players vote on the
+	// bytes, and the record of matches stores them. World never calls it. Optional: there are no results.
+	Result func(w *World) []byte
+}
+
+// Physics describes how entities move by themselves. A client that extrapolates a remote entity, and a server that checks the
+// motion of an avatar, use it. The zero value assumes nothing.
+type Physics struct {
 	// MoveLimit is the highest speed at which a player's avatar can move by itself, in world units per second. Where
 	// clients are authoritative for their avatars, a server refuses faster movement. 0 allows any speed.
 	MoveLimit fixed.Num
@@ -48,16 +62,9 @@ type Game struct {
 	Gravity fixed.Num
 	// Floor returns the height of the ground at a place, where an extrapolated fall ends. It must accept any place. Optional.
 	Floor func(x, y fixed.Num) fixed.Num
-	// Blocked reports whether an obstacle is between two positions: dead reckoning then corrects a shown position at once.
-	// It must accept any position. Optional.
+	// Blocked reports whether an obstacle is between two positions. Dead reckoning does not move a shown entity across it. It
+	// must accept any position. Optional.
 	Blocked func(from, to fixed.Vec3) bool
-	// ValidateOrder reports whether p's order may take effect, by the state after the tick's orders before it. It only
-	// reads. World.Step skips an order that it refuses, on every peer alike. Optional: every order takes effect.
-	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
-	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every other
-	// tick. It has at most image.MaxResultBytes bytes. It only reads and depends on the state alone: players vote on the
-	// bytes, and the record of matches stores them. World never calls it. Optional: there are no results.
-	Result func(w *World) []byte
 }
 
 // Asset is static data that must be equal on every peer: a level, a tuning table. It is only read.
@@ -104,8 +111,8 @@ func (g *Game) Check() error {
 	want(g.Name != "", "Game.Name is empty: name the game")
 	want(g.TickRate >= 1 && g.TickRate <= 1000, "Game.TickRate is %d: choose 1 to 1000 ticks per second", g.TickRate)
 	want(g.MaxPlayers >= 1 && g.MaxPlayers <= image.MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, image.MaxPlayers)
-	want(g.MoveLimit >= 0, "Game.MoveLimit is %v: choose a speed from 0", g.MoveLimit)
-	want(g.Gravity >= 0 && g.Gravity <= 1024*fixed.One, "Game.Gravity is %v: choose an acceleration in [0, 1024]", g.Gravity)
+	want(g.Physics.MoveLimit >= 0, "Game.Physics.MoveLimit is %v: choose a speed from 0", g.Physics.MoveLimit)
+	want(g.Physics.Gravity >= 0 && g.Physics.Gravity <= 1024*fixed.One, "Game.Physics.Gravity is %v: choose an acceleration in [0, 1024]", g.Physics.Gravity)
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
 	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {

@@ -42,7 +42,7 @@ func TestCheckNamesEachMissingField(t *testing.T) {
 		{`Roles of "bad" have`, func(g *ecs.Game) {
 			g.Components = append(g.Components, ecs.NewComponent("bad", ecs.Roles[sample.Pos]{Tolerance: fixed.One}))
 		}},
-		{"Game.MoveLimit is -1", func(g *ecs.Game) { g.MoveLimit = -fixed.One }},
+		{"Game.Physics.MoveLimit is -1", func(g *ecs.Game) { g.Physics.MoveLimit = -fixed.One }},
 		{`the tag "stpe=1/2" is not valid`, func(g *ecs.Game) {
 			g.Components = append(g.Components, ecs.NewComponent[struct {
 				X fixed.Num `tendon:"stpe=1/2"`

@@ -12,17 +12,17 @@ import (
 // are queries of one to four components. A query holds no state of any world. Declare it once, at package level.
 //
 // Each component has three type parameters: the component's type A, its type in a Row, PA, and its type in a Run, SA. PA is
-// A for Read and *A for Write. SA is []A. All three are None for a component that the query does not have.
+// A for Read and *A for Write. SA is []A. All three are struct{} for a component that the query does not have.
 type Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD any] struct{ plan image.Plan }
 
-// None stands for a component that a query does not have.
-type None = struct{}
+// none stands for a component that a query does not have.
+type none = struct{}
 
 // Queries by the number of their components.
 type (
-	Query1[A, PA any]                      = Query[A, PA, []A, None, None, None, None, None, None, None, None, None]
-	Query2[A, PA, B, PB any]               = Query[A, PA, []A, B, PB, []B, None, None, None, None, None, None]
-	Query3[A, PA, B, PB, C, PC any]        = Query[A, PA, []A, B, PB, []B, C, PC, []C, None, None, None]
+	Query1[A, PA any]                      = Query[A, PA, []A, none, none, none, none, none, none, none, none, none]
+	Query2[A, PA, B, PB any]               = Query[A, PA, []A, B, PB, []B, none, none, none, none, none, none]
+	Query3[A, PA, B, PB, C, PC any]        = Query[A, PA, []A, B, PB, []B, C, PC, []C, none, none, none]
 	Query4[A, PA, B, PB, C, PC, D, PD any] = Query[A, PA, []A, B, PB, []B, C, PC, []C, D, PD, []D]
 )
 
@@ -202,7 +202,7 @@ func at[T, P any](p unsafe.Pointer, write bool) P {
 	return *(*P)(p)
 }
 
-// slice returns the part of a run: n values from p on. S is []T, or None for a component that the query does not have.
+// slice returns the part of a run: n values from p on. S is []T, or none for a component that the query does not have.
 func slice[T, S any](p unsafe.Pointer, n int) S {
 	if unsafe.Sizeof(*new(S)) == 0 {
 		return *new(S)

@@ -58,7 +58,9 @@ func crossing(t *testing.T, g *ecs.Game, ticks ecs.Tick) (sums []image.Checksum)
 		if n != 0 {
 			t.Errorf("Ordered leaves out %d entries", n)
 		}
-		sample.Mixtures.Each(world, func(entry *donburi.Entry) { sample.Mixtures.Get(entry).Energy++ })
+		for entry := range sample.Mixtures.Iter(world) {
+			sample.Mixtures.Get(entry).Energy++
+		}
 		if _, ok := sample.Seats.First(world); ok != (w.Players() != 0) || last == 0 {
 			t.Error("donburi's world is not the world's")
 		}

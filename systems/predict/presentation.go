@@ -41,10 +41,10 @@ type track struct {
 func (p *presentation) init(c *Client) {
 	p.client = c
 	rate := c.Game.TickRate
-	p.gravity = c.Game.Gravity.Float()
+	p.gravity = c.Game.Physics.Gravity.Float()
 	p.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()})
 	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Smoothing: c.limits.Smoothing}
-	if floor := c.Game.Floor; floor != nil {
+	if floor := c.Game.Physics.Floor; floor != nil {
 		p.remote.Floor = func(at interp.Vec) float64 { return floor(fixed.FromFloat(at.X), fixed.FromFloat(at.Y)).Float() }
 	}
 }

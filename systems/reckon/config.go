@@ -27,7 +27,7 @@ type Config struct {
 	PairList bool
 	// Trusting makes the server accept every record of a client's avatars, as the article has it.
 	Trusting bool
-	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
+	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.Physics.MoveLimit. If that is 0
 	// too, avatars may move freely.
 	MaxSpeed fixed.Num
 	// Assumed replaces the clock exchange: every record counts as this old when it arrives, in [0, 3 s]. Extrapolation is
@@ -78,9 +78,9 @@ const (
 func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	c.StateRate = cmp.Or(c.StateRate, 5)
 	if g != nil {
-		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.MoveLimit)
+		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.Physics.MoveLimit)
 		if c.Terrain {
-			c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Gravity, g.Floor, g.Blocked
+			c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Physics.Gravity, g.Physics.Floor, g.Physics.Blocked
 		}
 	}
 	c.jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)

@@ -120,7 +120,7 @@ func fly(w *ecs.World) {
 }
 
 func testGame(cheats bool) *ecs.Game {
-	return &ecs.Game{Name: "walkers", TickRate: gameRate, MaxPlayers: 8, Input: padInput, MoveLimit: top * fixed.One,
+	return &ecs.Game{Name: "walkers", TickRate: gameRate, MaxPlayers: 8, Input: padInput, Physics: ecs.Physics{MoveLimit: top * fixed.One},
 		Components: ecs.Components(bodies, seatComp, lives, bolts), Resources: ecs.Resources(scores), Events: ecs.Events(shots, deaths),
 		Systems: []ecs.System{{Name: "walk", Run: walking(cheats)}, {Name: "fly", Run: fly}},
 		Join: func(w *ecs.World, p ecs.Player) {

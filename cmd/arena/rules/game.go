@@ -13,7 +13,8 @@ var seats = ecs.NewQuery1(ecs.Read(seat))
 // Game returns the game for any host: a server, a client, a test, a benchmark.
 func Game() *ecs.Game {
 	return &ecs.Game{
-		Name: "arena", TickRate: tickRate, MaxPlayers: maxPlayers, MoveLimit: dashSpeed, Gravity: gravity, Floor: floorAt, Blocked: wallBetween,
+		Name: "arena", TickRate: tickRate, MaxPlayers: maxPlayers,
+		Physics:    ecs.Physics{MoveLimit: dashSpeed, Gravity: gravity, Floor: floorAt, Blocked: wallBetween},
 		Components: ecs.Components(seat, body, look, dash, arms, health, dead, rocket, blast, kit, door),
 		Resources:  ecs.Resources(clock, scores, kitTimes),
 		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
