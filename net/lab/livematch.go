@@ -147,7 +147,7 @@ const (
 // reset drops the measurements of the last reading, so that a Live holds no more the longer it runs.
 func (w *liveMatch) reset() {
 	k := &w.samples
-	*k = samples{paces: k.paces, counts: counts{rays: k.rays, agreed: k.agreed, reasons: map[string]uint64{}}}
+	*k = samples{paces: k.paces, counts: counts{shotCounts: shotCounts{rays: k.rays, agreed: k.agreed}, reasons: map[string]uint64{}}}
 	w.Busy, w.overhead, w.deepest = 0, 0, 0
 	w.own.restart()
 }

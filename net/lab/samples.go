@@ -21,9 +21,12 @@ type samples struct {
 	counts
 }
 
+// shotCounts counts shots. Those that agreed have the same hit in the picture and on the server.
+type shotCounts struct{ rays, agreed, raysInCap, agreedInCap int }
+
 // counts are the measurements that are counted.
 type counts struct {
-	rays, agreed, raysInCap, agreedInCap   int // of shots; agreed: picture and server show the same hit
+	shotCounts
 	frames, frozen, freezes, longestFreeze int // the longest in frames
 	snaps, backward                        int // steps
 	ticks, hitTicks                        int // shown, and those of them with all inputs right

@@ -29,23 +29,32 @@ type Match struct {
 	Decisions []systems.Decision
 	Held      int // frames in which a tick that was due had to wait
 	Up, Down  matchsim.Sent
-	// OnDown and OnUp receive each message when it is sent down, and when it arrives at the server. Optional.
-	OnDown, OnUp func(p *Peer, ch systems.Channel, message []byte)
-	// OnTick receives each final tick. Optional.
-	OnTick func(systems.FinalTick)
-
-	Hostile  bool // refused messages do not fail the test
-	Hitch    bool // the server does not run; its ticks wait
-	Reliable bool // datagrams too are carried by the reliable channel
-	NoRTT    bool // clients load without a measured round trip
-	// Lost reports whether a message is not sent. Optional.
-	Lost func(toClient bool, seat int, ch systems.Channel, message []byte) bool
+	Hooks
+	Conditions
 
 	members  image.PlayerSet // players whose join was stamped
 	owed     []time.Duration // due times of ticks that wait for the end of a hitch
 	byHand   bool            // the match is a Loop's
 	scratch  []byte          // a message with the number of its connection
 	desynced func(systems.Peer)
+}
+
+// Hooks are functions of a test, each optional.
+type Hooks struct {
+	// OnDown and OnUp receive each message when it is sent down, and when it arrives at the server.
+	OnDown, OnUp func(p *Peer, ch systems.Channel, message []byte)
+	// OnTick receives each final tick.
+	OnTick func(systems.FinalTick)
+	// Lost reports whether a message is not sent.
+	Lost func(toClient bool, seat int, ch systems.Channel, message []byte) bool
+}
+
+// Conditions of a match may change while it runs.
+type Conditions struct {
+	Hostile  bool // refused messages do not fail the test
+	Hitch    bool // the server does not run; its ticks wait
+	Reliable bool // datagrams too are carried by the reliable channel
+	NoRTT    bool // clients load without a measured round trip
 }
 
 // Tick is one final tick of the server.

@@ -68,7 +68,13 @@ func init() {
 // give the help, the check of flags that a strategy does not accept, and the text stored in a recording. The help of a flag
 // begins with the strategies that accept it.
 type Flags struct {
-	Sync      string        `default:"relay" help:"Sync strategy: ${strategies}."`
+	Sync string `default:"relay" help:"Sync strategy: ${strategies}."`
+	FrameFlags
+	ReplicationFlags
+}
+
+// FrameFlags are the flags of lockstep and verify.
+type FrameFlags struct {
 	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. Default: 2."`
 	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
 	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
@@ -79,6 +85,10 @@ type Flags struct {
 	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match if votes differ. With --journal, a restarted server computes each match again from tick 0."`
 	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results the server replays although a majority agrees. Without --relay-only it checks all."`
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
+}
+
+// ReplicationFlags are the flags of predict and reckon.
+type ReplicationFlags struct {
 	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, default 20. reckon: 1 to 60, default 5."`
 	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. Default: every client receives all entities."`
 	LookBack  time.Duration `group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s, or --look-back=-1ns for none. Default: 250ms."`
@@ -106,8 +116,11 @@ var wordStart = regexp.MustCompile(`([a-z])([A-Z])`)
 // table returns the flags besides --sync with their values.
 func (f *Flags) table() (list []syncFlag) {
 	values := reflect.ValueOf(f).Elem()
-	for i := 1; i < values.NumField(); i++ {
-		field, value := values.Type().Field(i), values.Field(i)
+	for _, field := range reflect.VisibleFields(values.Type()) {
+		if field.Anonymous || field.Name == "Sync" {
+			continue
+		}
+		value := values.FieldByIndex(field.Index)
 		given := !value.IsZero()
 		if usual, ok := field.Tag.Lookup("default"); ok {
 			given = fmt.Sprint(value) != usual
