@@ -14,7 +14,6 @@ import (
 type writer struct {
 	encoder encoder
 	sender  *Sender
-	changes *Changes
 	delta   *sentDelta
 	limit   int      // of bytes after the header
 	before  ecs.Tick // of the sender's last delta
@@ -46,7 +45,7 @@ type rowItem struct {
 }
 
 func (w *writer) begin(s *Sender) {
-	w.sender, w.changes, w.overdue = s, s.changes, s.overdue()
+	w.sender, w.overdue = s, s.overdue()
 	w.globals, w.gone, w.due, w.chosen = w.globals[:0], w.gone[:0], w.due[:0], w.chosen[:0]
 	w.elements, w.values, w.relies, w.short, w.ordered = 0, 0, 0, false, false
 	s.sequence++
@@ -67,7 +66,7 @@ func (w *writer) dueOrRelied(it *item, since ecs.Tick) bool {
 	if it.based && it.base >= since {
 		return false
 	}
-	if it.flight != 0 && it.sentAt >= since && w.changes.tick-it.sentAt < w.overdue {
+	if it.flight != 0 && it.sentAt >= since && w.sender.changes.tick-it.sentAt < w.overdue {
 		w.relies = max(w.relies, w.sender.sequence-it.flight)
 		return false
 	}
@@ -131,7 +130,7 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 
 // best returns the way of coding with the fewest bits, and their approximate number.
 func (w *writer) best(it *item, h *history, values []uint64) (way, bits int32) {
-	s, schema := w.sender, w.changes.schema
+	s, schema := w.sender, w.sender.changes.schema
 	base := s.baseline(it, h)
 	if base == nil {
 		return asWhole, int32(schema.cost(h.set, values, nil))
@@ -224,7 +223,7 @@ func (w *writer) writeGlobals() {
 	s, e, c := w.sender, &w.encoder, w.coding()
 	for _, i := range w.globals {
 		it := s.items.At(int(i))
-		h := w.changes.entities.of(it.entity)
+		h := w.sender.changes.entities.of(it.entity)
 		_, values := h.newest()
 		mark, learned, before, count := e.Mark(), e.models.places[listGlobals], c, w.values
 		base := s.baseline(it, h)
@@ -237,7 +236,7 @@ func (w *writer) writeGlobals() {
 		}
 		e.element(listGlobals, &c, it.row)
 		e.based(listGlobals, &c, way, w.delta.tick, it.base)
-		e.part(w.changes.schema.components+int(it.row), way, values, base, nil)
+		e.part(w.sender.changes.schema.components+int(it.row), way, values, base, nil)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
 			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
@@ -334,7 +333,7 @@ func (w *writer) writeChosen() bool {
 	before, expected, elements, count := e.Len(), 0, w.elements, w.values
 	for _, x := range w.chosen {
 		it := s.items.At(int(x.item))
-		h := w.changes.entities.of(it.entity)
+		h := w.sender.changes.entities.of(it.entity)
 		_, values := h.newest()
 		var base []uint64
 		if x.way != asWhole {
@@ -375,7 +374,7 @@ func (w *writer) forgetEntities() {
 	m := w.encoder.models
 	m.places[listEntities] = fresh
 	m.born, m.has = expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
-	globals := w.changes.schema.components
+	globals := w.sender.changes.schema.components
 	for way := range ways {
 		clear(m.changed[way][:globals])
 	}
