@@ -286,7 +286,7 @@ func (r Roles[T]) erase() roles {
 type InputType struct {
 	declaration *Declaration
 	bits        InputBytes                       // those that an input can have
-	predict     func(last InputBytes) InputBytes // nil: the predicted input equals the last one
+	predict     func(last InputBytes) InputBytes // nil: the last input without its presses
 	mergeLate   func(late, next InputBytes) InputBytes
 }
 
@@ -304,9 +304,6 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 			in.bits[i] = 0xff
 		}
 		in.bits = in.Clean(in.bits)
-	}
-	if in.predict == nil && d.layout != nil && len(d.layout.presses) > 0 {
-		in.predict = in.clearPresses
 	}
 	if in.mergeLate == nil {
 		in.mergeLate = in.mergePresses
@@ -341,10 +338,13 @@ func (t *InputType) Valid(in InputBytes) bool {
 
 // Predict returns the predicted input of the tick after the one in which the player's input was last.
 func (t *InputType) Predict(last InputBytes) InputBytes {
-	if t.predict == nil {
-		return last
+	if t.predict != nil {
+		return t.predict(last)
 	}
-	return t.predict(last)
+	for _, o := range t.declaration.layout.presses {
+		last[o] = 0
+	}
+	return last
 }
 
 // MergeLate returns next with the presses of an input that arrived after its own tick.
@@ -353,13 +353,6 @@ func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.merge
 // Describe returns the fields of a packed input.
 func (t *InputType) Describe(in InputBytes) []FieldValue {
 	return t.declaration.layout.values(in[:t.declaration.layout.size])
-}
-
-func (t *InputType) clearPresses(b InputBytes) InputBytes {
-	for _, o := range t.declaration.layout.presses {
-		b[o] = 0
-	}
-	return b
 }
 
 func (t *InputType) mergePresses(late, next InputBytes) InputBytes {
