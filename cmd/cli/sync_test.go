@@ -51,7 +51,7 @@ func TestAStrategyRefusesFlagsOfOthersByName(t *testing.T) {
 	for _, verb := range []string{"serve", "demo"} {
 		for name, flag := range strategyFlags {
 			for _, sync := range []string{"relay", "lockstep", "predict", "verify", "reckon"} {
-				if verb == "demo" && (name == "--relay-only" || name == "--interest") || strings.Contains(flag.accept, sync) {
+				if verb == "demo" && (name == "--relay-only" || name == "--interest" || name == "--pairs") || strings.Contains(flag.accept, sync) {
 					continue
 				}
 				r := do(t, crumbs.Game(), append([]string{verb, "--for", "1ms", "--sync", sync}, flag.args...)...)

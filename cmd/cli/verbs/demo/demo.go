@@ -64,8 +64,8 @@ func (v *Verb) check(a *app.App) error {
 	switch {
 	case v.RelayOnly:
 		return errors.New("--relay-only is for serve: demo compares every state with the server's, so the server has to simulate")
-	case v.Interest > 0:
-		return errors.New("--interest is for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
+	case v.Interest > 0 || v.Pairs:
+		return errors.New("--interest and --pairs are for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
 	}
 	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), app.InRange("--loss", v.Loss, 0, 100),
 		app.InRange("--rtt", v.RTT, 0, 2*time.Minute), app.InRange("--jitter", v.Jitter, 0, time.Minute), v.PageFlags.Check())
