@@ -163,7 +163,7 @@ func TestAnOlderStampIsIgnored(t *testing.T) {
 
 // An invalid RemoteConfig is an error.
 func TestARemoteConfigIsChecked(t *testing.T) {
-	for i, c := range []RemoteConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Deadline: 2}} {
+	for i, c := range []RemoteConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
 		if c.Validate() == nil {
 			t.Errorf("config %d was accepted", i)
 		}

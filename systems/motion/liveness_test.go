@@ -54,7 +54,7 @@ func TestAnOldRecordIsAPositionOnly(t *testing.T) {
 			t.Errorf("age %d + %d ms: at %v, a second later at %v", v.age/ms, v.own/ms, now.Pos.X, later.Pos.X)
 		}
 	}
-	if r, _ := LimitAge(Record{Mode: Ballistic}, 4*sec); r.Mode != Ground {
+	if r, _ := LimitAge(Record{Mode: Ballistic, Speed: fixed.One}, 4*sec); r.Mode != Ground || r.Speed != 0 {
 		t.Errorf("an old record still falls: %+v", r)
 	}
 }

@@ -75,6 +75,8 @@ func (c *RemoteConfig) Validate() error {
 		return fmt.Errorf("motion: RemoteConfig.Horizon is %d ns, want [0.1 s, 10 s]", c.Horizon)
 	case c.Deadline > RestartAlways:
 		return fmt.Errorf("motion: RemoteConfig.Deadline is %d, want 0 or 1", c.Deadline)
+	case c.Rules.Gravity < 0 || c.Rules.Gravity > 1024*fixed.One:
+		return fmt.Errorf("motion: RemoteConfig.Rules.Gravity is %v, want [0, 1024]", c.Rules.Gravity)
 	}
 	return nil
 }
@@ -208,7 +210,7 @@ func (g *Remote) Liveness(now systems.Time) Liveness {
 // Age included, loses its velocity. A younger one is extrapolated over a second at most.
 func LimitAge(r Record, age systems.Time) (Record, systems.Time) {
 	if age+r.Age > oldAge {
-		r.Vel = fixed.Vec3{}
+		r.Vel, r.Speed = fixed.Vec3{}, 0
 		if r.Mode == Ballistic {
 			r.Mode = Ground
 		}
