@@ -18,7 +18,6 @@ type presentation struct {
 	client   *Client
 	playback *interp.Playback
 	remote   interp.RemoteConfig
-	gravity  float64 // of an entity that rises or sinks, in world units per second²
 	tracks   table.Table[track]
 	newest   ecs.Tick      // of the states received
 	changed  image.Changed // rows that differ between the two newest states received
@@ -41,7 +40,6 @@ type track struct {
 func (p *presentation) init(c *Client) {
 	p.client = c
 	rate := c.Game.TickRate
-	p.gravity = c.Game.Physics.Gravity.Float()
 	p.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()})
 	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Smoothing: c.limits.Smoothing}
 	if floor := c.Game.Physics.Floor; floor != nil {
@@ -122,15 +120,15 @@ func (p *presentation) updateTrack(row uint32, base, replica *image.Snapshot) {
 	if t == nil {
 		t = p.addTrack(e)
 		if image.ExistsAt(base, e) {
-			t.addSample(base, p.playback.Tick(), p.gravity)
+			p.addSample(t, base)
 		}
 	}
-	t.addSample(replica, p.playback.Tick(), p.gravity)
+	p.addSample(t, replica)
 	t.fresh = true
 }
 
-// addSample adds the position of the entity in a state that it exists in.
-func (t *track) addSample(s *image.Snapshot, playing, gravity float64) {
+// addSample adds the position of a track's entity in a state that it exists in.
+func (p *presentation) addSample(t *track, s *image.Snapshot) {
 	sample := interp.Sample{Tick: s.Tick()}
 	m, placed := s.Motion(t.entity)
 	t.placed = placed
@@ -138,13 +136,13 @@ func (t *track) addSample(s *image.Snapshot, playing, gravity float64) {
 		sample.Motion = interp.MotionOf(m)
 		t.moving = t.moving || sample.Vel != interp.Vec{}
 		if sample.Vel.Z != 0 {
-			sample.Acc.Z = -gravity
+			sample.Acc.Z = -p.client.Game.Physics.Gravity.Float()
 		}
 	}
 	if t.moving {
 		sample.Flags = interp.HasVelocity
 	}
-	t.remote.Put(sample, playing)
+	t.remote.Put(sample, p.playback.Tick())
 	t.changed = s.Tick()
 }
 

@@ -113,15 +113,15 @@ func (p *presentation) trackFromReceived(e ecs.Entity) {
 	if slot, known := p.tracks.Slot(e.Row); known {
 		p.removeTrack(slot)
 	}
-	c, playing := p.client, p.playback.Tick()
-	oldest, ok := c.received.Floor(ecs.Tick(max(playing, 0)))
+	c := p.client
+	oldest, ok := c.received.Floor(ecs.Tick(max(p.playback.Tick(), 0)))
 	if !ok {
 		return
 	}
 	t := p.addTrack(e)
 	for f := oldest.Tick(); f <= c.Received; f++ {
 		if s, ok := c.received.At(f); ok && image.ExistsAt(s, e) {
-			t.addSample(s, playing, p.gravity)
+			p.addSample(t, s)
 		}
 	}
 }

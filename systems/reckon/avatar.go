@@ -42,21 +42,23 @@ func (s *Server) updateAvatars() {
 	for i := range s.avatars {
 		s.avatars[i].seen = false
 	}
-	for e, p := range avatarsIn(s.World(), s.steered) {
-		if int(p) < len(s.Seats) {
-			m, _ := s.World().Image().Motion(e)
+	for e, m := range avatarsIn(s.World(), s.steered) {
+		if p, _ := e.Owner().Player(); int(p) < len(s.Seats) {
 			s.updateAvatar(e, p, m)
 		}
 	}
 	s.avatars = slices.DeleteFunc(s.avatars, func(a avatar) bool { return !a.seen })
 }
 
-// avatarsIn yields the avatars in a world with their players.
-func avatarsIn(w *ecs.World, steered *ecs.Query1[ecs.Seat, ecs.Seat]) iter.Seq2[ecs.Entity, ecs.Player] {
-	return func(yield func(ecs.Entity, ecs.Player) bool) {
+// avatarsIn yields the avatars in a world with their motion. An avatar belongs to its player.
+func avatarsIn(w *ecs.World, steered *ecs.Query1[ecs.Seat, ecs.Seat]) iter.Seq2[ecs.Entity, ecs.Motion] {
+	return func(yield func(ecs.Entity, ecs.Motion) bool) {
 		for row := range steered.All(w) {
-			e, p := row.Entity(), row.A.Player
-			if _, placed := w.Image().Motion(e); placed && e.Owner() == ecs.OwnedBy(p) && !yield(e, p) {
+			e := row.Entity()
+			if e.Owner() != ecs.OwnedBy(row.A.Player) {
+				continue
+			}
+			if m, placed := w.Image().Motion(e); placed && !yield(e, m) {
 				return
 			}
 		}

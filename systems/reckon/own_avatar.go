@@ -110,8 +110,8 @@ func (c *Client) findAvatars() {
 	for i := range c.avatars {
 		c.avatars[i].seen = false
 	}
-	for e, p := range avatarsIn(c.World(), c.steered) {
-		if p != player {
+	for e := range avatarsIn(c.World(), c.steered) {
+		if e.Owner() != ecs.OwnedBy(player) {
 			continue
 		}
 		own := c.avatar(e)

@@ -173,7 +173,10 @@ func Every(ctx context.Context, interval time.Duration, f func()) {
 
 // ChooseSeed returns a seed: the given one, or a random one that is short enough to type.
 func ChooseSeed(given uint64) uint64 {
-	return cmp.Or(given, 1+rand.Uint64N(1e9))
+	if given != 0 {
+		return given
+	}
+	return 1 + rand.Uint64N(1e9)
 }
 
 // Counted returns a number with its noun.
