@@ -65,6 +65,16 @@ type Physics struct {
 	// Blocked reports whether an obstacle is between two positions. Dead reckoning does not move a shown entity across it. It
 	// must accept any position. Optional.
 	Blocked func(from, to fixed.Vec3) bool
+	// Carrier returns the entity that e stands on and moves with, such as a lift; the zero Entity for none. Dead reckoning then
+	// sends where e is on it. It only reads. Optional.
+	Carrier func(w *World, e Entity) Entity
+	// Track returns the path that e follows, how far along it is, in world units, and its speed there, in world units per
+	// second; ok is false for none. Dead reckoning then sends these. MoveLimit bounds the speed of an avatar on a path too. It
+	// only reads. Optional, with Path.
+	Track func(w *World, e Entity) (path uint32, along, speed fixed.Num, ok bool)
+	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. It must accept
+	// any distance. Optional.
+	Path func(path uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool)
 }
 
 // Asset is static data that must be equal on every peer: a level, a tuning table. It is only read.
@@ -113,6 +123,7 @@ func (g *Game) Check() error {
 	want(g.MaxPlayers >= 1 && g.MaxPlayers <= image.MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, image.MaxPlayers)
 	want(g.Physics.MoveLimit >= 0, "Game.Physics.MoveLimit is %v: choose a speed from 0", g.Physics.MoveLimit)
 	want(g.Physics.Gravity >= 0 && g.Physics.Gravity <= 1024*fixed.One, "Game.Physics.Gravity is %v: choose an acceleration in [0, 1024]", g.Physics.Gravity)
+	want(g.Physics.Track == nil || g.Physics.Path != nil, "Game.Physics.Track needs Game.Physics.Path")
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
 	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {

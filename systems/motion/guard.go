@@ -42,9 +42,6 @@ type GuardConfig struct {
 	MaxSpeed fixed.Num
 	// Trusting accepts every record that is not stale, as the article has it. The counters are the same.
 	Trusting bool
-	// Allow reports whether an entity may be in a mode in which its place is not its own (Attached, Scripted). Its distance
-	// is then not checked. Call Place when it returns. Optional: it may not.
-	Allow func(r Record) bool
 }
 
 // GuardStats are the counters of a guard.
@@ -54,7 +51,7 @@ type GuardStats struct {
 	Slowed   uint64    // records with a velocity that was reduced
 	Fast     uint64    // records with a stamp that ran ahead
 	Stale    uint64    // records that were duplicated or overtaken
-	Refused  uint64    // records in a mode that the entity may not be in, or relative
+	Refused  uint64    // records without a place of their own
 	Distance fixed.Num // accepted, in the plane
 }
 
@@ -116,16 +113,16 @@ func NewGuard(c GuardConfig) *Guard {
 	return g
 }
 
-// Place sets the entity's place by the server: for a spawn, a teleport, the end of a ride.
+// Place sets the entity's place by the server: for a spawn, a teleport, or where its parent or its path has brought it.
 func (g *Guard) Place(pos fixed.Vec3) { g.at, g.placed = pos, true }
 
 // At returns the last accepted place.
 func (g *Guard) At() fixed.Vec3 { return g.at }
 
 // Check decides on an absolute record with the client's own stamp, which arrives at now, and changes it to a possible one. A
-// relative record is refused. now must not decrease.
+// record that is relative, attached or scripted is refused. now must not decrease.
 func (g *Guard) Check(r *Record, now systems.Time) Verdict {
-	if r.Anchor != 0 {
+	if r.Anchor != 0 || r.Mode >= Attached {
 		g.Stats.Refused++
 		return Refused
 	}
@@ -135,17 +132,7 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	}
 	lag := g.elapse(r, now)
 	slowed := g.slow(r)
-	switch {
-	case r.Mode == Attached || r.Mode == Scripted:
-		if !g.config.Trusting && (g.config.Allow == nil || !g.config.Allow(*r)) {
-			g.Stats.Refused++
-			return Refused
-		}
-		g.level.keep(lag)
-		g.height.keep(lag)
-		g.Stats.Accepted++
-		return Accepted
-	case !g.placed:
+	if !g.placed {
 		g.Place(r.Pos)
 	}
 	reached := g.reach(r.Pos)

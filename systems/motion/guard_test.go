@@ -187,9 +187,6 @@ func TestATrustingGuardOnlyCounts(t *testing.T) {
 	if v := g.Check(&r, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats.Clamped != 1 || g.Stats.Slowed != 1 {
 		t.Errorf("verdict %d, %+v, %+v", v, r, g.Stats)
 	}
-	if v := g.Check(&Record{Stamp: 11, Mode: Attached}, 200*ms); v != Accepted {
-		t.Errorf("attached: %d", v)
-	}
 	if v := g.Check(&r, 200*ms); v != Stale {
 		t.Errorf("doubled: %d", v)
 	}
@@ -228,21 +225,13 @@ func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 	}
 }
 
-// Attached and Scripted need the permission of the game.
-func TestOtherModesNeedPermission(t *testing.T) {
+// A guard needs the place of the entity itself.
+func TestARecordWithoutAPlaceOfItsOwnIsRefused(t *testing.T) {
 	g := guard(t, GuardConfig{})
-	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats.Refused != 1 {
-		t.Errorf("verdict %d", v)
-	}
-	if v := g.Check(&Record{Stamp: 1, Anchor: 1}, 0); v != Refused || g.Stats.Refused != 2 {
-		t.Errorf("a relative record: %d", v)
-	}
-	g = guard(t, GuardConfig{Allow: func(r Record) bool { return r.Mode == Scripted }})
-	if v := g.Check(&Record{Stamp: 1, Mode: Scripted, Along: 500 * fixed.One}, 0); v != Accepted {
-		t.Errorf("scripted: %d", v)
-	}
-	if v := g.Check(&Record{Stamp: 2, Mode: Attached}, 0); v != Refused {
-		t.Errorf("attached: %d", v)
+	for i, r := range []Record{{Mode: Attached}, {Mode: Scripted, Along: 500 * fixed.One}, {Anchor: 1}} {
+		if v := g.Check(&r, 0); v != Refused || g.Stats.Refused != uint64(i+1) {
+			t.Errorf("%+v: %d", r, v)
+		}
 	}
 }
 

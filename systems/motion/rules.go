@@ -30,6 +30,17 @@ func (u *Rules) Record(e ecs.Entity, m ecs.Motion, at systems.Time) Record {
 	return r
 }
 
+// Free returns a record with the present place and velocity of an entity, whatever carries it. ok is false if the parent or
+// the path is not known.
+func (u *Rules) Free(r Record) (free Record, ok bool) {
+	if r.Mode < Attached {
+		return r, true
+	}
+	m, ok := u.Predict(&r, 0)
+	r.Mode, r.Pos, r.Vel = Ground, m.Pos, m.Vel
+	return r, ok
+}
+
 // ageLeast is the least age that a record is extrapolated over. No product from there to MaxAge overflows.
 const ageLeast = -systems.Second
 

@@ -8,49 +8,105 @@ import (
 	"tendon/systems/motion"
 )
 
-// ride attaches the walker of player 1 to that of player 0.
-func ride(w *ecs.World, r *motion.Record) {
-	if rider, parent := walker(w, 1), walker(w, 0); r.Entity == rider {
-		on, _ := w.Image().Motion(parent)
-		r.Mode, r.Parent, r.Pos, r.Vel = motion.Attached, parent, r.Pos.Sub(on.Pos), r.Vel.Sub(on.Vel)
+// rideGame is the test game in which player 1 stands on player 0, and player 2 follows a path.
+func rideGame() *ecs.Game {
+	g := testGame(false)
+	g.Physics.Carrier = func(w *ecs.World, e ecs.Entity) ecs.Entity {
+		if e == walker(w, 1) {
+			return walker(w, 0)
+		}
+		return ecs.Entity{}
+	}
+	g.Physics.Track = func(w *ecs.World, e ecs.Entity) (path uint32, along, speed fixed.Num, ok bool) {
+		if m, _ := w.Image().Motion(e); e == walker(w, 2) {
+			return 7, m.Pos.X, m.Vel.X, true
+		}
+		return 0, 0, 0, false
+	}
+	g.Physics.Path = func(path uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool) {
+		return fixed.Vec3{X: along, Y: fixed.FromInt(6)}, fixed.Vec3{X: fixed.One}, path == 7
+	}
+	return g
+}
+
+// last returns the record by which the server moves a walker.
+func (r *rig) last(seat int) motion.Record {
+	last, _ := r.server.avatar(r.walker(seat)).belief.Record()
+	return last
+}
+
+// A rider's records are relative to its parent, so that it moves on every client as the parent is shown there. An avatar on
+// a path sends how far along it is.
+func TestARiderMovesWithItsParentAndAFollowerAlongItsPath(t *testing.T) {
+	r := newRigOf(t, rideGame(), rideGame(), 3, 3, 3, Config{})
+	apart, from, along := r.believed(1).Sub(r.believed(0)), r.believed(0), r.believed(2)
+	for seat := range r.pads {
+		r.pads[seat].Walk = true
+	}
+	r.Run(gameRate)
+	if went := far(r.believed(0), from); went < 0.5 {
+		t.Fatalf("the parent moved by %v only", went)
+	}
+	if last := r.last(1); last.Mode != motion.Attached || last.Parent != r.walker(0) {
+		t.Errorf("the last record of the rider is %+v", last)
+	}
+	if last := r.last(2); last.Mode != motion.Scripted || last.Path != 7 || last.Speed == 0 {
+		t.Errorf("the last record of the follower is %+v", last)
+	}
+	for name, off := range map[string]float64{
+		"the rider on the server":                  far(r.believed(1).Sub(r.believed(0)), apart),
+		"the rider on the parent's client":         far(r.shown(0, 1).Sub(r.own(0)), apart),
+		"the follower on the server":               far(r.believed(2).Sub(r.believed(0)), along.Sub(from)),
+		"the follower's place on the first client": far(r.shown(0, 2).Sub(r.own(0)), along.Sub(from)),
+	} {
+		if off > 0.3 {
+			t.Errorf("%s is %v from its place", name, off)
+		}
+	}
+	for seat := range r.pads {
+		if g := r.guard(seat); g.Refused+g.Clamped > 0 || r.corrections(seat) > 0 {
+			t.Errorf("walker %d: %+v, %d corrections", seat, g, r.corrections(seat))
+		}
 	}
 }
 
-// A rider's records are relative to its parent, so that it moves on every client as the parent is shown there. Without Allow,
-// the server refuses them.
-func TestAnAttachedAvatarMovesWithItsParent(t *testing.T) {
-	for _, allowed := range []bool{true, false} {
-		c := Config{Mode: ride}
-		if allowed {
-			c.Allow = func(r motion.Record) bool { return r.Mode == motion.Attached }
-		}
-		r := newRig(t, 2, 3, 3, c, false)
-		apart, from := r.believed(1).Sub(r.believed(0)), r.believed(0)
-		for seat := range r.pads {
-			r.pads[seat].Walk = true
-		}
-		r.Run(gameRate)
-		if went := far(r.believed(0), from); went < 0.5 {
-			t.Fatalf("the parent moved by %v only", went)
-		}
-		last, _ := r.server.avatar(r.walker(1)).belief.Record()
-		refused := r.guard(1).Refused
-		if !allowed {
-			if refused == 0 || last.Mode == motion.Attached {
-				t.Errorf("without Allow %d records are refused, and the last is of mode %v", refused, last.Mode)
+// A client claims a bolt as the parent of its walker. Where the game does not have the walker on the bolt, it does not fly
+// along. Where the game has it there, it does.
+func TestAParentThatTheGameDoesNotConfirmCarriesNoAvatar(t *testing.T) {
+	const frames = 42.0
+	for _, confirmed := range []bool{false, true} {
+		game := testGame(false)
+		if confirmed {
+			game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
+				for b := range flying.All(w) {
+					on = b.Entity()
+				}
+				return on
 			}
-			continue
 		}
-		if refused > 0 || last.Mode != motion.Attached || last.Parent != r.walker(0) {
-			t.Errorf("%d records are refused, and the last is %+v", refused, last)
+		r := newRigOf(t, game, testGame(false), 2, 3, 3, Config{})
+		r.pads[0].Shoot = true
+		r.Run(12)
+		var parent ecs.Entity
+		var at fixed.Vec3
+		for b := range flying.All(r.server.World()) {
+			parent, at = b.Entity(), b.A.Pos
 		}
-		for name, is := range map[string]fixed.Vec3{
-			"on the server":          r.believed(1).Sub(r.believed(0)),
-			"on the parent's client": r.shown(0, 1).Sub(r.own(0)),
-		} {
-			if far(is, apart) > 0.3 {
-				t.Errorf("%s the rider is at %v from its parent, want %v", name, is, apart)
+		r.Peers[1].Off = true
+		a, from := r.server.avatar(r.walker(1)), r.believed(1)
+		for range int(frames) {
+			record := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(1)), Mode: motion.Attached, Parent: parent, Pos: from.Sub(at)}
+			if err := r.claim(1, claim{a.epoch, record}); err != nil {
+				t.Fatal(err)
 			}
+			r.Step()
+		}
+		flew := (r.believed(1).X - from.X).Float()
+		if confirmed && flew < 7 || !confirmed && flew > 1.05*top*(frames/gameRate+0.5) {
+			t.Errorf("confirmed %t: the walker flew %v units in %d ticks", confirmed, flew, int(frames))
+		}
+		if corrected := r.corrections(1) > 0; corrected == confirmed {
+			t.Errorf("confirmed %t, corrected %t", confirmed, corrected)
 		}
 	}
 }

@@ -139,21 +139,46 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	}
 	r := c.record
 	p.Own.clock.received(r.Stamp, now)
-	if last, ok := a.belief.Record(); ok && last.Mode >= motion.Attached && r.Mode < motion.Attached {
-		m, _ := s.World().Image().Motion(a.entity) // where its parent or path has brought it
-		a.guard.Place(m.Pos)
-	}
-	switch a.guard.Check(&r, now) {
-	case motion.Stale:
-		return
-	case motion.Refused, motion.Clamped:
-		s.correct(a, a.guard.At(), now)
+	if v := s.check(a, &r, now); v != motion.Accepted {
+		if v != motion.Stale {
+			s.correct(a, a.guard.At(), now)
+		}
 		return
 	}
 	age := max(s.settings.age(r.Stamp, clientNow), 0) // a stamp of the future counts as the present
 	if a.belief.Receive(&s.settings.Remotes, r, age, now) {
 		a.held, a.fresh = false, true
 	}
+}
+
+// check decides on a record that a client claims of an avatar. A parent moves an avatar for free, if the game has the avatar
+// on it. A path that the game has it on gives a direction, and the avatar moves by itself. Any other parent or path leaves a
+// record without one.
+func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Verdict {
+	rules := &s.settings.Remotes.Rules
+	if last, ok := a.belief.Record(); ok && last.Mode == motion.Attached {
+		if at, known := rules.Free(last); known {
+			a.guard.Place(at.Pos)
+		}
+	}
+	free, known := rules.Free(*r)
+	if !known {
+		a.guard.Stats.Refused++
+		return motion.Refused
+	}
+	carried := !s.settings.doubts() || carries(s.World(), r)
+	if carried && r.Mode == motion.Attached {
+		free.Vel = r.Vel
+	}
+	claimed := free.Vel
+	verdict := a.guard.Check(&free, now)
+	switch {
+	case !carried || r.Mode == motion.Scripted && free.Vel != claimed:
+		*r = free
+	default:
+		r.Vel = free.Vel
+	}
+	return verdict
 }
 
 // placeAvatars enters the positions of the avatars into the running tick, as orders.

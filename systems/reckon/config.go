@@ -39,11 +39,6 @@ type Config struct {
 	Terrain bool
 	// Remotes is how remote entities are shown.
 	Remotes motion.RemoteConfig
-	// Mode changes the mode of a record, and sets the fields that the mode needs: of an entity that stands on another, or
-	// follows a path. It is called each tick, on a client for its avatars, on the server for all else that moves. Optional.
-	Mode func(w *ecs.World, r *motion.Record)
-	// Allow reports whether an avatar may be in mode Attached or Scripted: see motion.GuardConfig. Optional: it may not.
-	Allow func(r motion.Record) bool
 
 	// jump is the largest distance that systems move an avatar in one tick without a correction of its client. It is half a
 	// second at MaxSpeed, at least 2 world units: a respawn is farther, a push out of a wall nearer. A client whose own systems
@@ -79,6 +74,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	c.StateRate = cmp.Or(c.StateRate, 5)
 	if g != nil {
 		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.Physics.MoveLimit)
+		c.Remotes.Rules.Path = g.Physics.Path
 		if c.Terrain {
 			c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Physics.Gravity, g.Physics.Floor, g.Physics.Blocked
 		}
@@ -98,16 +94,43 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	return c, err
 }
 
-// record sets r to the record of an entity that moves so at a time.
+// record sets r to the record of an entity that moves so at a time: on what carries it, along its path, or by itself.
 func (c *Config) record(r *motion.Record, w *ecs.World, e ecs.Entity, m ecs.Motion, at systems.Time) {
 	*r = c.Remotes.Rules.Record(e, m, at)
-	if c.Mode != nil {
-		c.Mode(w, r)
+	if path, along, speed, ok := track(w, e); ok {
+		r.Mode, r.Path, r.Along, r.Speed = motion.Scripted, path, along, speed
+	} else if parent := carrier(w, e); !parent.IsZero() {
+		if on, ok := w.Image().Motion(parent); ok {
+			r.Mode, r.Parent, r.Pos, r.Vel = motion.Attached, parent, m.Pos.Sub(on.Pos), m.Vel.Sub(on.Vel)
+		}
 	}
 }
 
+// carries reports whether the game has the entity of a record on the record's parent or path.
+func carries(w *ecs.World, r *motion.Record) bool {
+	if r.Mode == motion.Attached {
+		return carrier(w, r.Entity) == r.Parent
+	}
+	path, _, _, ok := track(w, r.Entity)
+	return r.Mode == motion.Scripted && ok && path == r.Path
+}
+
+func track(w *ecs.World, e ecs.Entity) (path uint32, along, speed fixed.Num, ok bool) {
+	if f := w.Game().Physics.Track; f != nil {
+		return f(w, e)
+	}
+	return 0, 0, 0, false
+}
+
+func carrier(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
+	if f := w.Game().Physics.Carrier; f != nil {
+		on = f(w, e)
+	}
+	return on
+}
+
 func (c *Config) guard() motion.GuardConfig {
-	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting, Allow: c.Allow}
+	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting}
 	if c.MaxSpeed == 0 {
 		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}

@@ -239,8 +239,7 @@ func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []
 	if !h.replicates(t.entity) {
 		return nil, false
 	}
-	r := s.settings.Remotes.Rules.Record(t.entity, t.motion, due)
-	var last motion.Record
+	var r, last motion.Record
 	var at systems.Time
 	var sent bool
 	if t.policy != nil {
@@ -251,8 +250,11 @@ func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []
 		r, _ = s.avatar(t.entity).replicated(&s.settings.Remotes.Rules, due)
 	case sent:
 		r = s.settings.Remotes.Rules.Forward(last, due-at, motion.StampOf(due))
-	case r.Vel == fixed.Vec3{}:
-		r.Flags = motion.FlagStop
+	default:
+		s.settings.record(&r, s.World(), t.entity, t.motion, due)
+		if (r.Vel == fixed.Vec3{}) {
+			r.Flags = motion.FlagStop
+		}
 	}
 	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^motion.FlagCast
 	from := len(h.bytes)

@@ -30,8 +30,14 @@ type rig struct {
 // newRig returns a rig in which all players are live. Clients that cheat compute another game than the server.
 func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	t.Helper()
+	return newRigOf(t, testGame(false), testGame(cheats), players, up, down, c)
+}
+
+// newRigOf is newRig with the games of the server and of the clients.
+func newRigOf(t testing.TB, ofServer, ofClients *ecs.Game, players, up, down int, c Config) *rig {
+	t.Helper()
 	r := &rig{t: t, Down: down, pads: make([]pad, players)}
-	r.Loop = halves.NewLoop(t, halves.Config{Game: testGame(false), Strategy: New(c), Seed: 1, Change: func(sc *systems.ServerConfig) {
+	r.Loop = halves.NewLoop(t, halves.Config{Game: ofServer, Strategy: New(c), Seed: 1, Change: func(sc *systems.ServerConfig) {
 		sc.States, sc.Taken = true, r.record
 	}}, up, down)
 	r.server, r.Lost = r.Server.Server.(*Server), r.lost
@@ -43,7 +49,7 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 		r.Serve()
 	}
 	for seat := range players {
-		p := r.Add(halves.Plan{Config: systems.ClientConfig{Seat: seat}, Game: testGame(cheats),
+		p := r.Add(halves.Plan{Config: systems.ClientConfig{Seat: seat}, Game: ofClients,
 			Clock: simnet.Clock{Offset: time.Duration(100*seat+37) * time.Second},
 			Input: func(int) ecs.InputBytes { return r.input(seat) }})
 		r.clients = append(r.clients, p.Half.(*Client))
