@@ -4,6 +4,7 @@
 // the game draws donburi sprites.
 //
 //	embed                      a server, two bots and you, in this process
+//	embed --sync predict       the same with another sync strategy
 //	embed ADDR --token TOKEN   join the match of another embed, which prints this line
 package main
 
@@ -15,6 +16,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/hajimehoshi/ebiten/v2"
 	"github.com/hajimehoshi/ebiten/v2/ebitenutil"
 	"github.com/hajimehoshi/ebiten/v2/vector"
@@ -36,7 +38,9 @@ type Game struct {
 func (g *Game) Update() error {
 	g.match.frame(time.Now())
 	g.client.SetInput(pad.Pack(readKeys()))
-	return g.client.Frame(time.Now())
+	err := g.client.Frame(time.Now())
+	follow(g.client.Core)
+	return err
 }
 
 // Draw paints the sprites of the view of this moment.
@@ -69,32 +73,58 @@ func readKeys() Pad {
 }
 
 // newGame returns a game that joins with the token, or one with a match of its own if there is none.
-func newGame(token []byte) (*Game, error) {
+func newGame(token []byte, sync string) (*Game, error) {
 	pictures := paintPictures()
 	rules := pond(func(_ *ecs.View, entry *donburi.Entry) {
-		picture := len(pictures) - 1
-		if !entry.HasComponent(bubble) {
-			picture = int(seat.GetValue(entry).Player) % picture
+		picture := pictures.bubble
+		switch {
+		case entry.HasComponent(turtle):
+			picture = pictures.turtle
+		case entry.HasComponent(seat):
+			picture = pictures.fish[int(seat.GetValue(entry).Player)%len(pictures.fish)]
 		}
-		donburi.Add(entry, sprite, &Sprite{image: pictures[picture]})
+		donburi.Add(entry, sprite, &Sprite{image: picture})
 	})
 	g, err := &Game{match: &match{}}, error(nil)
 	if token != nil {
 		g.client, err = dial(rules, token, client.Config{})
 		return g, err
 	}
-	if g.match, err = hostMatch(rules); err == nil {
+	if g.match, err = hostMatch(rules, sync); err == nil {
 		g.client, err = g.match.join(client.Config{})
 	}
 	return g, err
 }
 
+// options is the command line.
+type options struct {
+	Address string `arg:"" optional:"" help:"Address of the match to join. Needs --token."`
+	Token   string `help:"Token of the match, as its host printed it."`
+	Sync    string `enum:"relay,lockstep,predict,reckon,verify" default:"relay" help:"Sync strategy of a match of your own: ${enum}."`
+}
+
+// parse reads the command line: nothing, or the address and the token of a match.
+func parse(args []string) (o options, token []byte, err error) {
+	parser := kong.Must(&o, kong.Name("embed"), kong.Description("A game with a window of its own: fish, bubbles and a turtle that carries fish."))
+	if _, err = parser.Parse(args); err == nil && (o.Address == "") != (o.Token == "") {
+		err = errors.New("an address and --token belong together; see --help")
+	}
+	if err == nil && o.Token != "" {
+		token, err = parseToken(o.Token)
+	}
+	return o, token, err
+}
+
 // run plays: alone with bots, or with a token where its server is.
-func run(address string, token []byte) error {
+func run(args []string) error {
+	o, token, err := parse(args)
+	if err != nil {
+		return err
+	}
 	if window.Check() != nil {
 		return errors.New("there is no screen to open a window on: is DISPLAY set?")
 	}
-	g, err := newGame(token)
+	g, err := newGame(token, o.Sync)
 	if err != nil {
 		return err
 	}
@@ -103,30 +133,14 @@ func run(address string, token []byte) error {
 	if token == nil {
 		fmt.Println("another player joins with:\n" + g.match.invitation())
 	}
-	ebiten.SetWindowTitle("embed " + address)
+	ebiten.SetWindowTitle("embed " + o.Address)
 	ebiten.SetWindowSize(pondWidth.Int(), pondHeight.Int())
 	ebiten.SetRunnableOnUnfocused(true)
 	return ebiten.RunGame(g)
 }
 
-// parse reads the command line: nothing, or ADDR --token TOKEN.
-func parse(args []string) (address string, token []byte, err error) {
-	switch {
-	case len(args) == 0:
-		return "", nil, nil
-	case len(args) != 3 || args[1] != "--token":
-		return "", nil, errors.New("usage: embed, or embed ADDR --token TOKEN")
-	}
-	token, err = parseToken(args[2])
-	return args[0], token, err
-}
-
 func main() {
-	address, token, err := parse(os.Args[1:])
-	if err == nil {
-		err = run(address, token)
-	}
-	if err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "embed:", err)
 		os.Exit(2)
 	}
@@ -170,8 +184,13 @@ func (s *Sprite) draw(screen *ebiten.Image, b *Body, elapsed time.Duration) {
 	screen.DrawImage(s.image, o)
 }
 
-// paintPictures returns the images of the fish, and that of a bubble behind them.
-func paintPictures() (pictures []*ebiten.Image) {
+// pictures are the images of the sprites.
+type pictures struct {
+	fish           []*ebiten.Image
+	bubble, turtle *ebiten.Image
+}
+
+func paintPictures() (p pictures) {
 	for _, c := range []color.RGBA{{255, 150, 60, 255}, {90, 200, 250, 255}, {250, 210, 80, 255}, {240, 110, 150, 255}} {
 		img := ebiten.NewImage(44, 28)
 		for x := range 10 { // the tail
@@ -181,10 +200,17 @@ func paintPictures() (pictures []*ebiten.Image) {
 		vector.FillCircle(img, 29, 14, 9, c, true)
 		vector.FillCircle(img, 32, 11, 2.5, color.White, true)
 		vector.FillCircle(img, 33, 11, 1.2, color.Black, true)
-		pictures = append(pictures, img)
+		p.fish = append(p.fish, img)
 	}
-	img := ebiten.NewImage(16, 16)
-	vector.StrokeCircle(img, 8, 8, 6, 1.5, color.RGBA{150, 210, 235, 255}, true)
-	vector.FillCircle(img, 6, 6, 1.5, color.White, true)
-	return append(pictures, img)
+	p.bubble = ebiten.NewImage(16, 16)
+	vector.StrokeCircle(p.bubble, 8, 8, 6, 1.5, color.RGBA{150, 210, 235, 255}, true)
+	vector.FillCircle(p.bubble, 6, 6, 1.5, color.White, true)
+	p.turtle = ebiten.NewImage(80, 60)
+	skin := color.RGBA{120, 160, 90, 255}
+	for _, at := range [][2]float32{{20, 8}, {20, 52}, {56, 8}, {56, 52}, {72, 30}} { // legs and head
+		vector.FillCircle(p.turtle, at[0], at[1], 8, skin, true)
+	}
+	vector.FillCircle(p.turtle, 38, 30, 26, color.RGBA{70, 110, 60, 255}, true)
+	vector.StrokeCircle(p.turtle, 38, 30, 15, 3, skin, true)
+	return p
 }

@@ -50,7 +50,7 @@ func watchLoop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	g, err := newGame(nil)
+	g, err := newGame(nil, "relay")
 	if err != nil {
 		seen.err = err
 		return
@@ -166,20 +166,20 @@ func TestEveryEntityKeepsTheSpriteThatDressGaveIt(t *testing.T) {
 }
 
 func TestAnInvitationIsReadAsItWasWritten(t *testing.T) {
-	m, err := hostMatch(pond(nil))
+	m, err := hostMatch(pond(nil), "relay")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.close()
 	words := strings.Fields(m.invitation())
-	address, token, err := parse(words[1:])
-	if err != nil || address != m.address.String() {
-		t.Fatalf("%q leads to %q, %v", words, address, err)
+	o, token, err := parse(words[1:])
+	if err != nil || o.Address != m.address.String() {
+		t.Fatalf("%q leads to %+v, %v", words, o, err)
 	}
 	if _, err := dial(m.rules, token, client.Config{}); err != nil {
 		t.Errorf("the token of an invitation is refused: %v", err)
 	}
-	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}} {
+	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}, {"--sync", "x"}} {
 		if _, _, err := parse(args); err == nil {
 			t.Errorf("%q is taken for a command line", args)
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -18,8 +19,15 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
+
+// strategies are those that --sync names, and that a client accepts.
+var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy}
 
 // match is a server with bots in this process. The server runs on goroutines of its own, the bots in the game's loop.
 // The zero match does nothing.
@@ -34,10 +42,12 @@ type match struct {
 
 const botCount = 2
 
-func hostMatch(rules *ecs.Game) (*match, error) {
+// hostMatch starts a match with bots, kept in step by the strategy of that name.
+func hostMatch(rules *ecs.Game, sync string) (*match, error) {
+	of := slices.IndexFunc(strategies, func(s systems.Strategy) bool { return s.Name == sync })
 	m := &match{rules: rules, ended: make(chan error, 1)}
 	rand.Read(m.key[:]) // never fails
-	s, err := server.New(server.Config{Room: room.Config{Game: rules, Strategy: relay.Strategy}, Address: "127.0.0.1:0",
+	s, err := server.New(server.Config{Room: room.Config{Game: rules, Strategy: strategies[of]}, Address: "127.0.0.1:0",
 		Keys: []netcode.Key{m.key}, MaxRooms: 1})
 	if err != nil {
 		return nil, err
@@ -67,7 +77,7 @@ func (m *match) join(c client.Config) (*client.Client, error) {
 }
 
 func dial(rules *ecs.Game, token []byte, c client.Config) (*client.Client, error) {
-	c.Game, c.Strategies = rules, []systems.Strategy{relay.Strategy}
+	c.Game, c.Strategies = rules, strategies
 	return client.Dial(client.DialConfig{Token: token, Config: c})
 }
 

@@ -5,6 +5,9 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/net/client"
+	"tendon/systems"
+	"tendon/systems/predict"
 )
 
 // Body is where something is and how far it moves in a tick, in pixels of the pond.
@@ -19,20 +22,38 @@ type Pad struct {
 	Blow   bool `tendon:"press"`
 }
 
+// Turtle swims in a circle and carries the fish that are near it.
+type Turtle struct{ Along fixed.Num } // pixels from the start of the circle
+
+const tickRate = 60
+
 var (
-	body = ecs.NewComponent("body", ecs.Roles[Body]{Lerp: func(a, b Body, t float64) Body {
-		b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
-		return b
-	}})
+	body = ecs.NewComponent("body", ecs.Roles[Body]{
+		Lerp: func(a, b Body, t float64) Body {
+			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
+			return b
+		},
+		Motion: func(b *Body) ecs.Motion {
+			return ecs.Motion{Pos: deep(b.Pos), Vel: deep(b.Vel).Scale(tickRate * fixed.One)}
+		},
+		SetMotion: func(b *Body, m ecs.Motion) {
+			*b = Body{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X / tickRate, Y: m.Vel.Y / tickRate}}
+		},
+	})
 	seat   = ecs.NewComponent[ecs.Seat]("seat") // which player steers it
 	bubble = ecs.NewComponent[Bubble]("bubble")
+	turtle = ecs.NewComponent[Turtle]("turtle")
 	pad    = ecs.NewInput[Pad]()
 
 	fish    = ecs.NewQuery2(ecs.Write(body), ecs.Read(seat))
 	bubbles = ecs.NewQuery2(ecs.Write(body), ecs.Write(bubble))
+	turtles = ecs.NewQuery2(ecs.Write(body), ecs.Write(turtle))
+	backs   = ecs.NewQuery2(ecs.Read(body), ecs.Read(turtle))
 
 	pondWidth, pondHeight = fixed.FromInt(640), fixed.FromInt(400)
-	pull                  = fixed.FromRatio(1, 4) // pixels per tick²
+	circle, pace          = fixed.FromInt(120), fixed.One // the turtle's radius, and its pixels per tick
+	reach                 = fixed.FromInt(40)             // from the turtle to a fish that it carries
+	pull                  = fixed.FromRatio(1, 4)         // pixels per tick²
 	drag                  = fixed.FromRatio(15, 16)
 	lift                  = fixed.Vec2{Y: fixed.FromRatio(-1, 50)}
 )
@@ -40,16 +61,54 @@ var (
 // pond returns the game: fish that swim and blow bubbles. dress is given everything that appears in a view.
 func pond(dress func(*ecs.View, *donburi.Entry)) *ecs.Game {
 	return &ecs.Game{
-		Name: "embed", TickRate: 60, MaxPlayers: 8, Input: pad,
-		Components: ecs.Components(body, seat, bubble), Systems: ecs.Systems(swim, rise),
-		Join: join, Leave: leave, Bot: bot, Screen: ecs.Screen{Dress: dress},
+		Name: "embed", TickRate: tickRate, MaxPlayers: 8, Input: pad,
+		Components: ecs.Components(body, seat, bubble, turtle), Systems: ecs.Systems(patrol, swim, rise),
+		Physics: ecs.Physics{MoveLimit: fixed.FromInt(300), Carrier: carrier, Track: track, Path: path},
+		Setup:   func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, body, turtle) },
+		Join:    join, Leave: leave, Bot: bot, Screen: ecs.Screen{Dress: dress},
+	}
+}
+
+func deep(v fixed.Vec2) fixed.Vec3 { return fixed.Vec3{X: v.X, Y: v.Y} }
+
+// path returns a place on the turtle's circle and the direction there. Paths have numbers, and this pond has path 0.
+func path(number uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool) {
+	out := fixed.FromAngle(along.Div(circle), fixed.One)
+	middle := fixed.Vec2{X: pondWidth / 2, Y: pondHeight / 2}
+	return deep(middle.Add(out.Scale(circle))), fixed.Vec3{X: -out.Y, Y: out.X}, number == 0
+}
+
+// track returns where a turtle is on its circle.
+func track(w *ecs.World, e ecs.Entity) (number uint32, along, speed fixed.Num, ok bool) {
+	t, ok := turtle.Read(w, e)
+	return 0, t.Along, pace * tickRate, ok
+}
+
+// carrier returns the turtle that carries a fish.
+func carrier(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
+	b, _ := body.Read(w, e)
+	for t := range backs.All(w) {
+		if seat.Has(w, e) && b.Pos.Dist(t.A.Pos) < reach {
+			on = t.Entity()
+		}
+	}
+	return on
+}
+
+func patrol(w *ecs.World) {
+	for e := range turtles.All(w) {
+		e.B.Along = (e.B.Along + pace) % fixed.Tau.Mul(circle)
+		at, direction, _ := path(0, e.B.Along)
+		*e.A = Body{Pos: fixed.Vec2{X: at.X, Y: at.Y}, Vel: fixed.Vec2{X: direction.X, Y: direction.Y}.Scale(pace)}
 	}
 }
 
 func swim(w *ecs.World) {
 	for e := range fish.All(w) {
 		in := pad.Of(w, e.B.Player)
-		e.A.Vel = e.A.Vel.Add(fixed.Vec2{X: fixed.FromInt(int(in.DX)), Y: fixed.FromInt(int(in.DY))}.Limit(fixed.One).Scale(pull)).Scale(drag)
+		under, _ := body.Read(w, carrier(w, e.Entity()))
+		push := fixed.Vec2{X: fixed.FromInt(int(in.DX)), Y: fixed.FromInt(int(in.DY))}.Limit(fixed.One).Scale(pull)
+		e.A.Vel = e.A.Vel.Sub(under.Vel).Add(push).Scale(drag).Add(under.Vel)
 		to := e.A.Pos.Add(e.A.Vel)
 		e.A.Pos = fixed.Vec2{X: to.X.Clamp(0, pondWidth), Y: to.Y.Clamp(0, pondHeight)}
 		if in.Blow && !pad.Last(w, e.B.Player).Blow {
@@ -92,4 +151,26 @@ func bot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 		in.DX, in.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
 	}
 	return pad.Pack(in)
+}
+
+// follow puts a turtle on the timeline of the player's fish while it carries the fish, where the strategy has timelines. The
+// two are then drawn at the same moment, and the fish is not corrected when the turtle turns.
+func follow(c *client.Core) {
+	half, ok := c.Strategy().(*predict.Client)
+	if !ok || c.State() != client.Live {
+		return
+	}
+	var on ecs.Entity
+	for e := range fish.All(c.World()) {
+		if int(e.B.Player) == c.Seat() {
+			on = carrier(c.World(), e.Entity())
+		}
+	}
+	for t := range backs.All(c.World()) {
+		to := predict.Interpolated
+		if t.Entity() == on {
+			to = predict.Predicted
+		}
+		_ = half.Switch(t.Entity(), to, systems.Second/4) // it fails only for an entity that is gone
+	}
 }

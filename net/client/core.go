@@ -283,7 +283,8 @@ func (c *Core) Seat() int {
 // World returns the client's copy of the match, nil before the Welcome. It must not be changed.
 func (c *Core) World() *ecs.World { return c.world }
 
-// Strategy returns the client half of the strategy, nil before the Welcome, for tests and tools.
+// Strategy returns the client half of the strategy, nil before the Welcome: for tests, tools, and what one strategy alone
+// has, such as predict.Client.Switch.
 func (c *Core) Strategy() systems.Client { return c.strategy }
 
 // Stats is what a client counted since it was made.
