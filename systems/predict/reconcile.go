@@ -40,33 +40,28 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 
 // reconcile corrects the predicted rows by the newest state received, which the world is in. The state is compared with
 // the one that was predicted for the same tick, never with another. It leaves the world in the state of the present.
-//
-// A difference within the tolerance changes nothing, not even the stored history. So a slow drift stays visible to the
-// comparisons to come, and is corrected when it exceeds the tolerance. unpredicted says that no tick was predicted since
-// the last state.
+// unpredicted says that no tick was predicted since the last state.
 func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 	f := c.Received
 	replica, _ := c.received.At(f)
 	c.Answered()
-	complete := c.Receiver.Complete()
-	c.show.receive(replica, complete)
-	if c.Spectates() {
-		c.Tick = f
-		return
-	}
-	mine, held := c.History.At(f)
+	c.show.receive(replica, c.Receiver.Complete())
+	mine, predicted := c.History.At(f)
+	ahead := f > c.Tick
 	switch {
-	case unpredicted && f > c.Tick:
+	case c.Spectates(): // A spectator predicts nothing: the state is the present.
+		c.Tick = f
+	case ahead && unpredicted: // There is no prediction to lose: the match starts, or the client follows the server.
 		c.begin(f)
-	case f > c.Tick && f <= c.line.Inputs.Sampled():
+	case ahead && f <= c.line.Inputs.Sampled(): // The simulation is behind the server, but the player's inputs are not.
 		c.overtake(f)
-	case f > c.Tick || !held:
+	case ahead, !predicted: // The client was suspended, or its prediction is not stored any more.
 		c.counts.Snaps++
 		c.line.Jumped(c.Settled())
 		c.begin(f)
-	case !c.OwnCurrent(mine):
+	case !c.OwnCurrent(mine): // The state has an old value of a predicted entity: comparing it would be wrong.
 		c.Agree()
-	default:
+	default: // The state and the prediction are of one tick.
 		c.compare(f, mine, replica, now)
 	}
 }
@@ -95,6 +90,9 @@ func (c *Client) overtake(f ecs.Tick) {
 }
 
 // compare compares the predicted state of tick f with the server's, and resimulates after a misprediction.
+//
+// A difference within the tolerance changes nothing, not even the stored history. So a slow drift stays visible to the
+// comparisons to come, and is corrected when it exceeds the tolerance.
 func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.Time) {
 	d := image.Deviation(mine, replica, &c.Own)
 	c.counts.Furthest = max(c.counts.Furthest, d.Distance.Float())
@@ -105,13 +103,13 @@ func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.
 		}
 	}
 	c.suspect = false
-	switch {
-	case d.Within && !c.limits.Unconditional || c.limits.NoReconcile && c.entered(mine):
+	accepted := d.Within && !c.limits.Unconditional
+	if accepted || c.limits.NoReconcile && c.entered(mine) {
 		c.Agree()
-	default:
-		c.putInput(f)
-		c.replay(f, now)
+		return
 	}
+	c.putInput(f)
+	c.replay(f, now)
 }
 
 // putInput makes the player's own input that of tick f, which the world is in. The server may have used another.

@@ -1,5 +1,7 @@
 package inputs
 
+import "slices"
+
 // Delay chooses the input delay. It is the requested one while the prediction window covers the rest of the round trip, and
 // the difference is added otherwise. So a connection that is too slow for the window gets delay first, and stalls second:
 //
@@ -59,8 +61,7 @@ func (d *Delay) Observe(ahead, ticksPerSecond int) {
 	case d.goal > d.ticks:
 		d.ticks, d.shrink = d.goal, 0
 	case d.goal < d.ticks && d.shrink*10 >= ticksPerSecond:
-		d.ticks--
-		d.shrink = 0
+		d.ticks, d.shrink = d.ticks-1, 0
 	}
 }
 
@@ -74,10 +75,7 @@ func (d *Delay) conclude() {
 	}
 	d.recent[d.second%calmSeconds] = need
 	d.second++
-	d.goal = 0
-	for _, n := range d.recent {
-		d.goal = max(d.goal, n)
-	}
+	d.goal = slices.Max(d.recent[:])
 	clear(d.counts[:])
 	d.seen = 0
 }

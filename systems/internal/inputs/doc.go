@@ -6,8 +6,8 @@
 // # Tasks
 //
 //   - receive the inputs of a message: [Grid.Arrival], [Buffer.Receive]
-//   - give every tick of the server one input: [Buffer.Put], [Buffer.Next]
-//   - measure how early a client's inputs arrive: [Buffer.Measure], [Buffer.PopWorst]
+//   - give every tick of the server one input: [Buffer.Put], [Buffer.Next]; the rules are in substitute.go and late.go
+//   - measure how early a client's inputs arrive: [Buffer.Receive], [Buffer.PopWorst], in margin.go
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]
 //   - send a server the changes of the local player's input: [Changes]
 //   - delay inputs where the prediction window is too small for the connection: [Delay]
