@@ -33,3 +33,17 @@ func TestATickTakesOneInput(t *testing.T) {
 	take(5, walk, true)
 	take(6, walk, true)
 }
+
+// A late input of a tick in which the seat was vacant, or in which another connection had it, is not merged into the next one.
+func TestALateInputOfATickBeforeThePlayersIsDropped(t *testing.T) {
+	walk, shot := padInput.Pack(pad{X: 1}), padInput.Pack(pad{X: 1, Fire: true})
+	for name, start := range map[string]func(b *Buffer, f ecs.Tick){"vacant": (*Buffer).Vacant, "another connection": (*Buffer).Forget} {
+		game, b := testGame(), &Buffer{}
+		start(b, 3)
+		b.Put(3, 3, Entry{In: shot}, game)
+		b.Put(4, 3, Entry{In: walk}, game)
+		if in, altered := b.Next(4, game); in != walk || altered || b.Late != 0 {
+			t.Errorf("%s: %x, altered %v, %d late", name, in, altered, b.Late)
+		}
+	}
+}
