@@ -68,9 +68,9 @@ type Physics struct {
 	// Carrier returns the entity that e stands on and moves with, such as a lift; the zero Entity for none. Dead reckoning then
 	// sends where e is on it. It only reads. Optional.
 	Carrier func(w *World, e Entity) Entity
-	// Track returns the path that e follows, how far along it is, in world units, and its speed there, in world units per
-	// second; ok is false for none. Dead reckoning then sends these. MoveLimit bounds the speed of an avatar on a path too. It
-	// only reads. Optional, with Path.
+	// Track returns the path that e follows; ok is false for none. along is how far along it e is, in world units, speed is in
+	// world units per second. Dead reckoning then sends these. MoveLimit bounds the speed of an avatar on a path too. It only
+	// reads. Optional, with Path.
 	Track func(w *World, e Entity) (path uint32, along, speed fixed.Num, ok bool)
 	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. It must accept
 	// any distance. Optional.

@@ -122,13 +122,13 @@ func (g *Guard) At() fixed.Vec3 { return g.at }
 // Check decides on an absolute record with the client's own stamp, which arrives at now, and changes it to a possible one. A
 // record that is relative, attached or scripted is refused. now must not decrease.
 func (g *Guard) Check(r *Record, now systems.Time) Verdict {
-	if r.Anchor != 0 || r.Mode >= Attached {
-		g.Stats.Refused++
-		return Refused
-	}
 	if g.begun && r.Stamp <= g.stamp {
 		g.Stats.Stale++
 		return Stale
+	}
+	if r.Anchor != 0 || r.Mode >= Attached {
+		g.Stats.Refused++
+		return Refused
 	}
 	lag := g.elapse(r, now)
 	slowed := g.slow(r)

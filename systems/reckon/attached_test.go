@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/systems"
 	"tendon/systems/motion"
 )
 
@@ -108,5 +109,75 @@ func TestAParentThatTheGameDoesNotConfirmCarriesNoAvatar(t *testing.T) {
 		if corrected := r.corrections(1) > 0; corrected == confirmed {
 			t.Errorf("confirmed %t, corrected %t", confirmed, corrected)
 		}
+	}
+}
+
+// An entity that rests on one that moves is sent once a second, like any other.
+func TestWhatACarrierMovesIsSentAtTheUsualRate(t *testing.T) {
+	game := rideGame()
+	var crate ecs.Entity
+	game.Setup = func(w *ecs.World) { crate = w.Spawn(ecs.OwnedByWorld, bodies) }
+	game.Systems = append(game.Systems, ecs.System{Name: "carry", Run: func(w *ecs.World) {
+		on, _ := w.Image().Motion(walker(w, 0))
+		bodies.Put(w, crate, body{Pos: on.Pos, Vel: on.Vel})
+	}})
+	game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) ecs.Entity {
+		if e == crate {
+			return walker(w, 0)
+		}
+		return ecs.Entity{}
+	}
+	r := newRigOf(t, game, game, 1, 3, 3, Config{})
+	r.pads[0].Walk = true
+	sent, from := map[systems.Time]bool{}, r.believed(0)
+	for range 4 * gameRate {
+		r.Step()
+		if policy := r.server.motion.entities.Get(crate.Row).policy; policy != nil {
+			if last, at, ok := policy.Last(); ok && last.Mode == motion.Attached {
+				sent[at] = true
+			}
+		}
+	}
+	if went := far(r.believed(0), from); went < 10 || len(sent) < 3 || len(sent) > 10 {
+		t.Errorf("the carrier went %v units in 4 s, and %d records of the crate were sent", went, len(sent))
+	}
+}
+
+// An avatar whose parent is removed goes on from where the parent has brought it, without a correction.
+func TestARiderWhoseParentIsRemovedIsNotCorrected(t *testing.T) {
+	game := testGame(false)
+	game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
+		for b := range flying.All(w) {
+			on = b.Entity()
+		}
+		return on
+	}
+	r := newRigOf(t, game, testGame(false), 2, 3, 3, Config{})
+	r.pads[0].Shoot = true
+	r.Run(12)
+	var parent ecs.Entity
+	var at fixed.Vec3
+	for b := range flying.All(r.server.World()) {
+		parent, at = b.Entity(), b.A.Pos
+	}
+	r.Peers[1].Off = true
+	a, from := r.server.avatar(r.walker(1)), r.believed(1)
+	record := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(1)), Mode: motion.Attached, Parent: parent, Pos: from.Sub(at)}
+	if err := r.claim(1, claim{a.epoch, record}); err != nil {
+		t.Fatal(err)
+	}
+	r.Run(gameRate)
+	flew := r.believed(1).Sub(from).Len()
+	if flew < 8*fixed.One || r.server.World().Exists(parent) {
+		t.Fatalf("the walker flew %v units, its parent exists: %t", flew, r.server.World().Exists(parent))
+	}
+	free := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(1)), Pos: r.believed(1)}
+	for _, c := range []motion.Record{record, free} { // the first is a duplicate
+		if err := r.claim(1, claim{a.epoch, c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.corrections(1); n > 0 || r.last(1).Mode != motion.Ground {
+		t.Errorf("%d corrections: %+v, %+v", n, r.guard(1), r.last(1))
 	}
 }

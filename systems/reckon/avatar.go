@@ -157,14 +157,16 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Verdict {
 	rules := &s.settings.Remotes.Rules
 	if last, ok := a.belief.Record(); ok && last.Mode == motion.Attached {
-		if at, known := rules.Free(last); known {
-			a.guard.Place(at.Pos)
+		at, known := rules.Free(last)
+		if !known { // its parent is gone
+			m, _ := s.World().Image().Motion(a.entity)
+			at.Pos = m.Pos
 		}
+		a.guard.Place(at.Pos)
 	}
 	free, known := rules.Free(*r)
 	if !known {
-		a.guard.Stats.Refused++
-		return motion.Refused
+		return a.guard.Check(r, now)
 	}
 	carried := !s.settings.doubts() || carries(s.World(), r)
 	if carried && r.Mode == motion.Attached {

@@ -94,7 +94,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	return c, err
 }
 
-// record sets r to the record of an entity that moves so at a time: on what carries it, along its path, or by itself.
+// record sets r to the record of an entity that moves so at a time: on its carrier, along its path, or by itself.
 func (c *Config) record(r *motion.Record, w *ecs.World, e ecs.Entity, m ecs.Motion, at systems.Time) {
 	*r = c.Remotes.Rules.Record(e, m, at)
 	if path, along, speed, ok := track(w, e); ok {
@@ -108,11 +108,14 @@ func (c *Config) record(r *motion.Record, w *ecs.World, e ecs.Entity, m ecs.Moti
 
 // carries reports whether the game has the entity of a record on the record's parent or path.
 func carries(w *ecs.World, r *motion.Record) bool {
-	if r.Mode == motion.Attached {
+	switch r.Mode {
+	case motion.Attached:
 		return carrier(w, r.Entity) == r.Parent
+	case motion.Scripted:
+		path, _, _, ok := track(w, r.Entity)
+		return ok && path == r.Path
 	}
-	path, _, _, ok := track(w, r.Entity)
-	return r.Mode == motion.Scripted && ok && path == r.Path
+	return false
 }
 
 func track(w *ecs.World, e ecs.Entity) (path uint32, along, speed fixed.Num, ok bool) {

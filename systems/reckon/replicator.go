@@ -196,7 +196,8 @@ func (h *motionReplicator) claimed(t *tracked) bool {
 	return a.held || known
 }
 
-// update applies the send policy to an entity. It reports whether the entity rests and its stop was sent.
+// update applies the send policy to an entity. It reports whether the entity rests and its stop was sent. One that a carrier
+// moves does not rest.
 func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
 	t, s := h.entities.At(slot), h.server
 	if t.policy == nil {
@@ -207,7 +208,7 @@ func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
 	if t.policy.Update(r, due, h.viewer(slot)) != motion.NotDue {
 		h.put(slot, *r)
 	}
-	return t.policy.Rests(r)
+	return t.policy.Rests(r) && t.moved != s.Done()
 }
 
 // viewer returns the distance of an entity from the nearest avatar of a peer that it is relevant to. 0 stands for a distance
