@@ -21,7 +21,7 @@ type Client struct {
 	show     presentation
 	lacked   ecs.Tick // oldest tick whose input the server lacked in the newest state, 0 for none
 	suspect  bool     // an own input was substituted since a prediction was last compared
-	counts   Counts
+	counts   counts
 
 	scratch struct {
 		window inputMessage
@@ -29,8 +29,8 @@ type Client struct {
 	}
 }
 
-// Counts are the counters of a client's mispredictions since it was made.
-type Counts struct {
+// counts are the counters of a client's mispredictions since it was made.
+type counts struct {
 	Corrections uint64  // snapshots that differed from the prediction by more than the tolerance
 	Substituted uint64  // … after the server lacked or altered an own input; the others were external
 	Snaps       uint64  // snapshots of a tick without a predicted state: all was taken over

@@ -27,5 +27,4 @@
 //   - See what a client does with a snapshot: reconcile.go. How it keeps its clock: predictor.Line.
 //   - See how entities are shown: presentation.go, present.go.
 //   - Put an entity on another timeline: [Client.Switch], in timeline.go.
-//   - Measure mispredictions: [Client.Counts].
 package predict

@@ -322,6 +322,42 @@ func TestRemoteEntitiesFollowCurvesAndAreDressedOnce(t *testing.T) {
 	}
 }
 
+// An entity that falls is shown on its parabola, between two states and beyond the newest one.
+func TestAFallFollowsTheGravityOfTheGame(t *testing.T) {
+	for _, to := range []Timeline{Interpolated, Reckoned} {
+		game := newRules(exactBody).game(60)
+		game.Physics.Gravity = fixed.FromInt(18)
+		r := newRig(t, game, 2, 4, 4, Config{SnapshotRate: 10}, systems.ClientConfig{})
+		falling := figure(r.server.World(), 1)
+		height := func(tick float64) float64 { return 3000 - 9*(tick/60)*(tick/60) }
+		hooks[r.server.World()] = func(w *ecs.World) {
+			at := float64(w.Tick())
+			exactBody.Put(w, falling, body{Pos: fixed.Vec3{Z: fixed.FromFloat(height(at))}, Vel: fixed.Vec3{Z: fixed.FromFloat(-18 * at / 60)}})
+		}
+		c := r.clients[0]
+		r.Run(60)
+		if err := c.Switch(falling, to, 0); err != nil {
+			t.Fatal(err)
+		}
+		worst := 0.0
+		for range 60 {
+			r.Step()
+			tick := c.show.playback.Tick()
+			if to == Reckoned {
+				tick = c.line.Pacer.At(r.Now()) - float64(c.line.Delay.Ticks())
+			}
+			at, ok := c.shownAt(falling, r.Now())
+			if !ok {
+				t.Fatalf("%v: not shown", to)
+			}
+			worst = max(worst, math.Abs(at.Z-height(tick)))
+		}
+		if worst > 0.05 {
+			t.Errorf("%v: up to %.2f off", to, worst)
+		}
+	}
+}
+
 // An entity that a state does not update rests only if the state is complete. Otherwise it may have moved.
 func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 	for _, complete := range []bool{false, true} {

@@ -133,17 +133,23 @@ func (p *presentation) addSample(t *track, s *image.Snapshot) {
 	m, placed := s.Motion(t.entity)
 	t.placed = placed
 	if placed {
-		sample.Motion = interp.MotionOf(m)
+		sample.Motion = p.client.motionOf(m)
 		t.moving = t.moving || sample.Vel != interp.Vec{}
-		if sample.Vel.Z != 0 {
-			sample.Acc.Z = -p.client.Game.Physics.Gravity.Float()
-		}
 	}
 	if t.moving {
 		sample.Flags = interp.HasVelocity
 	}
 	t.remote.Put(sample, p.playback.Tick())
 	t.changed = s.Tick()
+}
+
+// motionOf returns m for drawing, with the gravity of an entity that rises or sinks.
+func (c *Client) motionOf(m ecs.Motion) interp.Motion {
+	drawn := interp.MotionOf(m)
+	if m.Vel.Z != 0 {
+		drawn.Acc.Z = -c.Game.Physics.Gravity.Float()
+	}
+	return drawn
 }
 
 // addTrack adds an empty track of an entity.

@@ -68,7 +68,7 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 // forget resets the counts.
 func (r *rig) forget() {
 	for seat, c := range r.clients {
-		c.counts, c.Refused = Counts{}, 0
+		c.counts, c.Refused = counts{}, 0
 		c.Counted.Rollbacks, c.Counted.Resimulated, c.Counted.Deepest, c.Counted.Stalls = 0, 0, 0, 0
 		r.Peers[seat].Effects = r.Peers[seat].Effects[:0]
 	}

@@ -171,6 +171,9 @@ func (s *Server) sendSnapshot(p *peer) {
 // stampViews enters the views of the players into the running tick, as orders of kind image.OrderView.
 func (s *Server) stampViews() {
 	s.scratch.stamps = s.scratch.stamps[:0]
+	if s.judge == nil {
+		return
+	}
 	for p := range s.World().Players().All() {
 		view := s.view(p)
 		if view.Tick == 0 {
@@ -189,7 +192,7 @@ func (s *Server) stampViews() {
 // input. So the one-way latency of the judge is a whole round trip here: it is counted from the use of the input.
 func (s *Server) view(p ecs.Player) image.ViewStamp {
 	peer := s.PeerOf(p)
-	if s.judge == nil || peer == nil {
+	if peer == nil {
 		return image.ViewStamp{}
 	}
 	return s.judge.View(s.Seats[p].View(), s.Done()+1, peer.Own.rtt, peer.Own.delay)

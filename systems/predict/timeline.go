@@ -165,5 +165,5 @@ func (c *Client) reckon(e ecs.Entity, now systems.Time) (m interp.Motion, ok boo
 		return m, false
 	}
 	ahead := max(c.line.Pacer.At(now)-float64(c.line.Delay.Ticks())-float64(c.Received), 0) / float64(c.Game.TickRate)
-	return interp.Extrapolate(interp.MotionOf(received), ahead, reckoning.Seconds(), c.show.remote.Floor), true
+	return interp.Extrapolate(c.motionOf(received), ahead, reckoning.Seconds(), c.show.remote.Floor), true
 }
