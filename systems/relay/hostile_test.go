@@ -263,3 +263,24 @@ func TestAGameWhoseTickDoesNotFitADatagramIsRefusedWithFigures(t *testing.T) {
 		t.Error("accepted")
 	}
 }
+
+// Orders take effect after the median round trip of the players. Neither a player nor a spectator whose acknowledgements stay
+// behind delays the orders of the others.
+func TestOnePeerDoesNotDelayTheOrdersOfTheOthers(t *testing.T) {
+	m := four(t, profile(t, "P3"), 52, systems.ClientConfig{})
+	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: -1}, 60, idle)
+	m.Net.RunUntil(4 * time.Second)
+	before := m.server.ahead()
+	m.Lost = func(toClient bool, id int, _ systems.Channel, _ []byte) bool {
+		return !toClient && (id == 0 || id == 4)
+	}
+	m.Net.RunUntil(6 * time.Second)
+	if after := m.server.ahead(); after > before+1 || before < 4 {
+		t.Errorf("orders take effect %d ticks later, %d with two peers that acknowledge nothing", before, after)
+	}
+	for _, id := range []systems.Peer{0, 4} {
+		if behind := m.server.Done() - m.server.Peers[id].Acked; behind < 60 {
+			t.Fatalf("peer %d is %d ticks behind: the run proves nothing", id, behind)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -38,6 +39,7 @@ type Server struct {
 	scratch struct {
 		orders []image.Order
 		input  inputMessage
+		lags   []ecs.Tick
 	}
 }
 
@@ -129,16 +131,21 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	return next.tick
 }
 
-// ahead returns how many ticks ahead of Done an order is stamped. It is the longest round trip of a peer, measured by its
-// acknowledgements, in [2, maxAhead].
+// ahead returns how many ticks ahead of Done an order is stamped, in [2, maxAhead]. It is the median round trip of the
+// players, measured by their acknowledgements, the shorter one of two. So no player can delay the orders of the others.
 func (s *Server) ahead() ecs.Tick {
-	lag := ecs.Tick(0)
+	lags := s.scratch.lags[:0]
 	for i := range s.Peers {
-		if p := &s.Peers[i]; p.Open && s.Done() > p.Acked {
-			lag = max(lag, s.Done()-p.Acked)
+		if p := &s.Peers[i]; p.Open && p.Seat >= 0 {
+			lags = append(lags, s.Done()-min(p.Acked, s.Done()))
 		}
 	}
-	return min(max(lag+1, 2), max(2, ecs.Tick(maxAhead/s.Grid.Tick)))
+	s.scratch.lags = lags
+	if len(lags) == 0 {
+		return 2
+	}
+	slices.Sort(lags)
+	return min(max(lags[(len(lags)-1)/2]+1, 2), max(2, ecs.Tick(maxAhead/s.Grid.Tick)))
 }
 
 // Adopt makes the next tick final as it is given. The error is that of a tick that no client would accept.
