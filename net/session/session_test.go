@@ -399,6 +399,48 @@ func TestALateReadyForAnOlderImageIsStale(t *testing.T) {
 	}
 }
 
+// A Ready for an image that was not sent completely is malformed. The session is as before, and the image is sent on.
+func TestAReadyBeforeItsImageWasSentIsMalformed(t *testing.T) {
+	p := newPair(t, ServerConfig{ImageRate: 64 << 10}, Hello{})
+	p.image = imageOf(t, testWorld(t, 20000))
+	early := func(when string, epoch uint8, open bool) {
+		t.Helper()
+		ready := encoded(message{kind: kindReady, epoch: epoch, tick: p.image.Tick()})
+		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
+			malformed := p.server.Stats().Malformed
+			if e := p.server.Receive(ch, ready, p.now); e.Kind != EventNone || p.server.Stats().Malformed != malformed+1 {
+				t.Errorf("%s, on channel %d: event %d, %d messages malformed", when, ch, e.Kind, p.server.Stats().Malformed)
+			}
+			if !p.server.Loading() || p.server.Open() != open {
+				t.Fatalf("%s, on channel %d: loading %v, open %v", when, ch, p.server.Loading(), p.server.Open())
+			}
+		}
+	}
+	loaded := func() {
+		t.Helper()
+		for i := 0; i < 600 && p.server.Loading(); i++ {
+			p.step()
+		}
+		if !p.server.Open() || p.server.Err() != nil {
+			t.Fatalf("open %v, server %v, client %v", p.server.Open(), p.server.Err(), p.client.Err())
+		}
+	}
+	p.run(1) // the Welcome is sent, and the image begins
+	early("at the start", p.epoch, false)
+	p.run(20)
+	if sent, all := p.server.piece, p.image.count(); sent < 1 || sent >= all {
+		t.Fatalf("%d of %d pieces were sent", sent, all)
+	}
+	early("with the first pieces", p.epoch, false)
+	loaded()
+	p.server.SendImage(p.image, 8, p.now)
+	early("at the start of a resync", 8, true)
+	loaded()
+	if p.server.epoch != 8 {
+		t.Errorf("epoch %d, want 8", p.server.epoch)
+	}
+}
+
 // A client that kept its state goes on without an image.
 func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
 	p := newPair(t, ServerConfig{}, Hello{Have: 90})
@@ -545,6 +587,30 @@ func TestAServerThatStandsStillIsKnownToStandStill(t *testing.T) {
 	}
 	if now := p.client.ServerTick(p.now); now < 100 || now > 170 {
 		t.Errorf("the client takes the server to be at tick %d, it stands at 100", now)
+	}
+}
+
+// A pong of another epoch is stale. It moves neither the estimate of the server's tick nor the round trip.
+func TestAPongOfAnotherEpochDoesNotMoveTheServersTick(t *testing.T) {
+	p := newPair(t, ServerConfig{}, Hello{})
+	p.image = imageOf(t, testWorld(t, 10))
+	p.run(60)
+	tick, before := p.client.ServerTick(p.now), p.client.Stats()
+	pong := func(epoch uint8) {
+		m := message{kind: kindPong, epoch: epoch, stamp: stampOf(p.now - systems.Second), tick: tick + 1000}
+		if e := p.client.Receive(systems.Datagram, encoded(m), p.now); e.Kind != EventNone {
+			t.Errorf("event %d", e.Kind)
+		}
+	}
+	pong(p.epoch + 1)
+	pong(p.epoch - 1)
+	st := p.client.Stats()
+	if now := p.client.ServerTick(p.now); now != tick || st.RTT != before.RTT || st.Stale != before.Stale+2 || st.Malformed != 0 {
+		t.Errorf("the server's tick %d became %d, %+v became %+v", tick, now, before, st)
+	}
+	pong(p.epoch)
+	if now := p.client.ServerTick(p.now); now != tick+1000 || p.client.Stats().RTT <= before.RTT {
+		t.Errorf("a pong of the current epoch: the server's tick %d became %d, %+v", tick, now, p.client.Stats())
 	}
 }
 

@@ -67,6 +67,30 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	}
 }
 
+// A checksum of a state that a resync has replaced, or will replace, is no vote.
+func TestAChecksumFromBeforeAResyncIsNoVote(t *testing.T) {
+	l := newRunning(t, Config{})
+	s, p := l.server, &l.server.Peers[0]
+	counts := func(f ecs.Tick) bool {
+		before := p.Stats.Checked
+		if err := l.receive(systems.Reliable, (&hashMessage{f, 1}).append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		return p.Stats.Checked != before
+	}
+	if !counts(60) || counts(61) || counts(0) || counts(6000) {
+		t.Error("before a resync, the checksum of tick 60 is to count, and no other")
+	}
+	p.Resync.Request()
+	if counts(60) {
+		t.Error("a checksum counts while an image is needed")
+	}
+	s.Open(0, 0, s.Done(), l.Now(), l)
+	if counts(60) {
+		t.Errorf("the checksum of tick 60 counts for a peer that was opened with tick %d", s.Done())
+	}
+}
+
 // A flood of messages is refused beyond the sender's budget. The log stays bounded and the other players play on.
 func TestAFloodIsBounded(t *testing.T) {
 	for _, c := range []Config{{}, Article()} {

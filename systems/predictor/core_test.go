@@ -8,7 +8,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -152,38 +151,6 @@ func TestOrdersAreOfPlayers(t *testing.T) {
 	}
 	if err := orderingCore(t, 1).Order(ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
 		t.Errorf("%v, %v", err, out.messages)
-	}
-}
-
-// Each checked tick is reported once, in order. Ticks whose state is not kept, or that are too old, are skipped.
-func TestChecksumsAreSentOnce(t *testing.T) {
-	c, w := newCore(t, 0), newWorld(t)
-	states := map[ecs.Tick]*image.Snapshot{}
-	for f := ecs.Tick(1); f <= 50; f++ {
-		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
-		states[f] = &image.Snapshot{}
-		w.Image().Save(states[f])
-	}
-	delete(states, 20)
-	state := func(f ecs.Tick) (*image.Snapshot, bool) { s, ok := states[f]; return s, ok }
-	var out outbox
-	c.Out = &out
-	sums := Checksums{Kind: 4, Every: 5}
-	sums.Begin(3)
-	for _, until := range []ecs.Tick{4, 12, 12, 47} {
-		sums.Send(c, until, 10, state)
-	}
-	var ticks []ecs.Tick
-	for _, message := range out.messages {
-		r := wire.NewReader(message)
-		kind, f, sum := r.U8(), ecs.Tick(r.Uvarint()), image.Checksum(r.U64())
-		if r.Close() != nil || kind != 4 || sum != states[f].Checksum() {
-			t.Errorf("message %x", message)
-		}
-		ticks = append(ticks, f)
-	}
-	if want := []ecs.Tick{10, 15, 25, 30, 35, 40, 45}; !slices.Equal(ticks, want) || c.Counted.Hashes != uint64(len(want)) {
-		t.Errorf("checksums of %v, want %v", ticks, want)
 	}
 }
 

@@ -83,6 +83,31 @@ func TestAFalseChecksumFlagsOnlyItsSender(t *testing.T) {
 	}
 }
 
+// A checksum of a state that a resync has replaced is not compared.
+func TestAChecksumFromBeforeAResyncIsNotCompared(t *testing.T) {
+	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(), 1), Peers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := half.(*Server)
+	s.Open(0, 0, 0, 0, halves.Discard)
+	for range 130 {
+		s.Tick(0)
+	}
+	s.Open(0, 0, 60, 0, halves.Discard)
+	for _, c := range []struct {
+		tick             ecs.Tick
+		checked, desyncs uint64
+	}{{60, 0, 0}, {120, 1, 1}, {120, 1, 1}} { // the last one while an image is needed
+		if err := s.Receive(0, systems.Reliable, (&hashMessage{c.tick, 1}).append(nil), 0, halves.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.PeerStats(0); st.Checked != c.checked || st.Desyncs != c.desyncs {
+			t.Errorf("after a wrong checksum of tick %d: %+v", c.tick, st)
+		}
+	}
+}
+
 // Anything may come from a peer. Nothing of it reaches another, or grows.
 func TestRandomMessagesAreRefusedAndNotForwarded(t *testing.T) {
 	m := four(t, profile(t, "P3"), 53, systems.ClientConfig{})

@@ -202,6 +202,43 @@ func TestALostOrderIsRepeatedWhileTheClientWaits(t *testing.T) {
 	}
 }
 
+// An order is stamped as far ahead as the slowest peer needs, wherever it is among the peers: at least 2 ticks and at most
+// half a second. A peer that is not open does not count.
+func TestAnOrderIsStampedForTheSlowestPeer(t *testing.T) {
+	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(), 1), Peers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := half.(*Server)
+	for id := range 3 {
+		s.Open(systems.Peer(id), id, 0, 0, halves.Discard)
+	}
+	for range 100 {
+		s.Tick(0)
+	}
+	for _, c := range []struct {
+		behind [3]ecs.Tick
+		ahead  ecs.Tick
+	}{
+		{[3]ecs.Tick{0, 0, 0}, 2}, {[3]ecs.Tick{1, 1, 1}, 2}, {[3]ecs.Tick{2, 0, 1}, 3}, {[3]ecs.Tick{5, 12, 3}, 13}, {[3]ecs.Tick{3, 5, 12}, 13},
+		{[3]ecs.Tick{29, 0, 0}, 30}, {[3]ecs.Tick{0, 30, 0}, 30}, {[3]ecs.Tick{100, 7, 1}, 30}, {[3]ecs.Tick{12, 5, 3}, 13},
+	} {
+		for id, behind := range c.behind {
+			s.Peers[id].Acked = s.Done() - behind
+		}
+		if got := s.ahead(); got != c.ahead {
+			t.Errorf("peers %d ticks behind: stamped %d ticks ahead, want %d", c.behind, got, c.ahead)
+		}
+	}
+	if f := s.Stamp(image.Order{Payload: []byte{1}}, halves.Discard); f != s.Done()+13 {
+		t.Errorf("an order of tick %d is stamped into tick %d", s.Done(), f)
+	}
+	s.Close(0)
+	if got := s.ahead(); got != 6 {
+		t.Errorf("without the slowest peer: %d ticks ahead, want 6", got)
+	}
+}
+
 // A confirmation never exceeds a datagram, and what does not fit follows.
 func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 	game := largeGame(16)
