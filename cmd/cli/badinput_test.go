@@ -328,6 +328,32 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 	if r := do(t, crumbs.Game(), "replay", path, "--to", "301"); r.code != app.ExitUsage || !strings.Contains(r.note, "--to 301: the recording has the ticks 0 to 300") {
 		t.Errorf("%+v", r)
 	}
+	path = write(t, filepath.Join(dir, "later"), recordedLater(t, crumbs.Game(), 300), 0o600)
+	for _, mode := range [][]string{{}, {"--verify"}, {"--dump"}} {
+		r := do(t, crumbs.Game(), append([]string{"replay", path, "--to", "299"}, mode...)...)
+		if r.code != app.ExitUsage || !strings.Contains(r.note, "--to 299: the recording has the ticks 300 to 300") {
+			t.Errorf("a tick before the start, %q: %+v", mode, r)
+		}
+	}
+}
+
+// recordedLater returns a recording that has the state of a tick and nothing else.
+func recordedLater(t *testing.T, g *ecs.Game, tick ecs.Tick) []byte {
+	t.Helper()
+	var state image.Snapshot
+	r, err := record.Open(recorded(t, g, int(tick)), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world, err := r.WorldAt(tick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world.Image().Save(&state)
+	if r, err = record.Collect(g, r.Header(), []record.Image{record.ImageOf(&state)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return r.Bytes()
 }
 
 // Only the server can read the role in a token: the bot learns it when it joins, and ends.

@@ -110,6 +110,7 @@ type fakeClient struct {
 	answer   func(from ecs.Tick) [][]byte // to a TailAsk. Optional.
 	asked    []ecs.Tick
 	welcome  *session.Welcome
+	loaded   session.Event // the last EventImage, without its message
 	dead     bool
 }
 
@@ -151,6 +152,8 @@ func (p *fakeClient) listen() {
 		case session.EventWelcome:
 			w := *e.Welcome
 			p.welcome = &w
+		case session.EventImage:
+			p.loaded = session.Event{Kind: e.Kind, Tick: e.Tick, Chain: e.Chain}
 		}
 	})
 	p.session.Frame(p.g.now)
@@ -647,6 +650,25 @@ func TestAnOldStateIsGoneOnFromOnlyIfItsChainIsTheJournals(t *testing.T) {
 			if right.welcome == nil || wrong.welcome == nil || right.welcome.Image == known || !wrong.welcome.Image {
 				t.Errorf("chains known: %v; the right one was welcomed with %+v, the wrong one with %+v", known, right.welcome, wrong.welcome)
 			}
+		}
+	})
+}
+
+// An image of the tick with which a match goes on has the hash chain of the journal. A client that loads it can offer the
+// ticks since after the next restart.
+func TestTheFirstImageAfterARestartHasTheChainOfTheJournal(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
+		n.steps(100)
+		n.crash(0)
+		resume, err := n.journal.Resume()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{}, nil)
+		n.steps(10)
+		if e := p.loaded; resume.Chain == 0 || e.Kind != session.EventImage || e.Tick != resume.World.Tick() || e.Chain != uint64(resume.Chain) {
+			t.Errorf("the image is of tick %d with chain %x, the journal ends in tick %d with chain %x", e.Tick, e.Chain, resume.World.Tick(), resume.Chain)
 		}
 	})
 }

@@ -281,6 +281,15 @@ func TestAHistoryBeginsAgainWithATickThatDoesNotFollow(t *testing.T) {
 			t.Error(tick)
 		}
 	}
+	// After a jump back, the ticks of before the jump are in memory, but not in the history.
+	h, m = historyOf(t, 100, 40)
+	end = ImageOf(&m.saved)
+	h.Add(m.ticks[99], nil)
+	for start, has := range map[ecs.Tick]bool{90: false, 97: false, 98: true} {
+		if r := h.Between(99, nil, Image{start, end.Bytes}); (r != nil) != has {
+			t.Errorf("after a jump to tick 98, a record from tick %d is %+v", start, r)
+		}
+	}
 	if _, err := Collect(game(), header(1), []Image{{5, nil}, {5, nil}}, nil); !errors.Is(err, ErrUse) {
 		t.Error("images that do not ascend:", err)
 	}

@@ -1,6 +1,7 @@
 package cursor_test
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -59,10 +60,30 @@ func TestEveryTickIsTheSameAfterAnySeeks(t *testing.T) {
 			for f := c.Last(); f > c.First()+5; f -= 1 + ecs.Tick(r.Uint64N(4)) {
 				check(f)
 			}
-			if err := c.Seek(c.Last() + 1); !errors.Is(err, record.ErrRange) {
-				t.Errorf("beyond the end: %v", err)
+			at := c.Tick()
+			for _, f := range []ecs.Tick{c.Last() + 1, c.First() - 1} { // −1 is beyond the end too
+				if err := c.Seek(f); !errors.Is(err, record.ErrRange) || c.Tick() != at {
+					t.Errorf("to tick %d of [%d, %d]: %v, it is at tick %d", f, c.First(), c.Last(), err, c.Tick())
+				}
 			}
 		})
+	}
+}
+
+// A record that was torn before the image of its start was whole has no state to show.
+func TestARecordWithoutItsFirstStateHasNoCursor(t *testing.T) {
+	var file bytes.Buffer
+	header := record.HeaderOf(walk, 6, "test")
+	header.Start.Tick = 250
+	w, err := record.NewWriter(&file, walk, header)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cursor.New(match{file: file.Bytes()}.open(t), nil); !errors.Is(err, record.ErrNoState) {
+		t.Errorf("%v", err)
 	}
 }
 

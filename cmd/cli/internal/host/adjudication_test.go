@@ -118,6 +118,29 @@ func TestAnAdjudicationLooksBackAsTheServerDid(t *testing.T) {
 	}
 }
 
+// A journal that begins with a later state does not lead from the first tick to its results, so it is not replayed.
+func TestAJournalThatBeginsLaterIsNotAdjudicated(t *testing.T) {
+	game := crumbs.Game()
+	m := recoveredMatch(t, game, 300, "nowhere", time.Now())
+	world, err := m.Journal.WorldAt(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state image.Snapshot
+	world.Image().Save(&state)
+	var ticks []record.Tick
+	for tick := range m.Journal.Ticks(101, 300) {
+		next := *tick
+		next.Inputs, next.Orders = slices.Clone(tick.Inputs), slices.Clone(tick.Orders)
+		ticks = append(ticks, next)
+	}
+	h := m.Journal.Header()
+	if m.Journal, err = record.Collect(game, h, []record.Image{record.ImageOf(&state)}, ticks); err != nil {
+		t.Fatal(err)
+	}
+	adjudicate(t.Context(), game, []journals.Match{m}, func(m matches.Record) { t.Errorf("%+v", m) })
+}
+
 // A server that stops leaves a match to the next start if that recovers it again, and replays the others.
 func TestAnAdjudicationThatIsStoppedReplaysOnlyEndedMatches(t *testing.T) {
 	game, waits := crumbs.Game(), filepath.Join(t.TempDir(), "main.journal")
