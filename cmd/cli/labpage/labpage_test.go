@@ -48,6 +48,21 @@ func TestSettingsAreClamped(t *testing.T) {
 	}
 }
 
+// The settings of running matches stay as they are when the page sends others, and a malformed message changes nothing.
+func TestNewSettingsLeaveThoseOfTheMatches(t *testing.T) {
+	s := newViewer(Config{Game: rules.Game(), Strategies: all, Begin: Usual(1)}, nil)
+	s.receive([]byte(`{"k":"set","settings":{"sync":["lockstep","relay"]},"number":1}`))
+	s.have = s.want // as when the matches begin
+	s.receive([]byte(`{"k":"set","settings":{"sync":["predict","reckon"],"rtt":"slow"},"number":2}`))
+	if !slices.Equal(s.want.Sync, []string{"lockstep", "relay"}) || s.number != 1 {
+		t.Errorf("after a malformed message %v are wanted, number %d", s.want.Sync, s.number)
+	}
+	s.receive([]byte(`{"k":"set","settings":{"sync":["predict","reckon"]},"number":3}`))
+	if !slices.Equal(s.have.Sync, []string{"lockstep", "relay"}) || !slices.Equal(s.want.Sync, []string{"predict", "reckon"}) || s.want.sameMatch(&s.have) {
+		t.Errorf("the matches are of %v, and %v are wanted", s.have.Sync, s.want.Sync)
+	}
+}
+
 func TestEveryNetworkHasATitleAndADescription(t *testing.T) {
 	for _, n := range networks() {
 		if n.Title == "" || !strings.HasSuffix(n.Plain, ".") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	"tendon/cmd/cli/page"
@@ -89,6 +90,7 @@ func (s *viewer) receive(message []byte) {
 	switch m.Kind {
 	case "set":
 		want := s.want // fields that are not in the message stay
+		want.Sync = slices.Clone(want.Sync)
 		if json.Unmarshal(m.Settings, &want) == nil {
 			s.want, s.ready, s.number = want.clamped(&s.config), true, m.Number
 		}
