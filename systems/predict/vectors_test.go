@@ -268,6 +268,29 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
+// Params that are accepted are those of a valid Config, and are encoded to the same bytes.
+func FuzzParams(f *testing.F) {
+	seeds(f, "params")
+	for _, c := range []Config{{}, {SnapshotRate: 1000, MaxView: -1, Interest: 1 << 40}, {Smoothing: 3, Unconditional: true, MaxSpeed: 1 << 62}} {
+		f.Add(New(c).Params)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Config{}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.takeParams(data) != nil {
+			return
+		}
+		if again := c.params(); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+		if full, err := c.withDefaults(); err != nil || full != c {
+			t.Fatalf("%x is %+v: %v", data, c, err)
+		}
+	})
+}
+
 // Any message leaves a running server and a running client without a panic, and bounded.
 func FuzzReceive(f *testing.F) {
 	for _, kind := range []string{"input", "snapshot", "events", "order"} {

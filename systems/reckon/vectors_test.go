@@ -242,6 +242,32 @@ func FuzzNews(f *testing.F)   { fuzz(f, "news") }
 func FuzzOrder(f *testing.F)  { fuzz(f, "order") }
 func FuzzEvents(f *testing.F) { fuzz(f, "events") }
 
+// FuzzParams checks that params that are accepted are those of a valid Config, and are encoded to the same bytes.
+func FuzzParams(f *testing.F) {
+	for _, v := range vectors.Read(f) {
+		if v.Kind == "params" {
+			f.Add(v.Bytes)
+		}
+	}
+	for _, c := range []Config{{}, {StateRate: maxStateRate, Assumed: maxAssumed, MaxSpeed: motion.MaxVelocity, Trusting: true, Terrain: true},
+		{Records: motion.SendConfig{Reading: motion.Instant, Turn: 1 << 31, Near: 1 << 40}, Remotes: motion.RemoteConfig{Deadline: motion.RestartAlways}}} {
+		f.Add(New(c).Params)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var c Config
+		if c.takeParams(data) != nil {
+			return
+		}
+		if again := c.params(); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+		full, err := c.withDefaults(nil)
+		if again := full.params(); err != nil || !bytes.Equal(again, data) {
+			t.Fatalf("%x is %+v, and with the defaults %x: %v", data, c, again, err)
+		}
+	})
+}
+
 // FuzzHalves sends messages to both halves of a running match. Nothing panics, and the remote walker is at its
 // position.
 func FuzzHalves(f *testing.F) {

@@ -73,7 +73,7 @@ func TestALogThatBeginsWithTheMatchHasItsState(t *testing.T) {
 }
 
 // someTokens returns n connect tokens.
-func someTokens(t *testing.T, n int) (tokens [][]byte) {
+func someTokens(t testing.TB, n int) (tokens [][]byte) {
 	t.Helper()
 	for range n {
 		token, err := server.Mint(server.Ticket{ProtocolID: 1, Key: netcode.Key{1}, Lifetime: time.Minute,
