@@ -50,15 +50,10 @@ type Counters struct {
 // newConduit makes the direction from → to. The seeds depend on the two ends alone, so a link that is added does not
 // shift the others.
 func newConduit(root, from, to uint64) conduit {
-	c := conduit{walkSeed: mix(root, mix(min(from, to), max(from, to)))}
-	c.reseed(mix(root, mix(from, to)))
-	return c
-}
-
-func (c *conduit) reseed(seed uint64) {
-	c.seed = seed
-	c.dice = newDice(seed, streamDice)
+	seed := mix(root, mix(from, to))
+	c := conduit{seed: seed, walkSeed: mix(root, mix(min(from, to), max(from, to))), dice: newDice(seed, streamDice)}
 	c.weather.reset(c.seed, c.walkSeed, &c.path)
+	return c
 }
 
 // set changes the path. Packets on the way keep their arrival; the dice go on; the weather starts over only if its part

@@ -220,6 +220,12 @@ func TestABandwidthSpacesPacketsAndDropsTheTail(t *testing.T) {
 	}
 }
 
+// reseed gives a conduit other luck on the same walk.
+func (c *conduit) reseed(seed uint64) {
+	c.seed, c.dice = seed, newDice(seed, streamDice)
+	c.weather.reset(c.seed, c.walkSeed, &c.path)
+}
+
 // P7: the round trip stays in [200 ms, 2 s], moves by 300 ms a second at most, really wanders, and is the same both
 // ways.
 func TestTheWalkOfP7WandersInItsBoundsAndInStepBothWays(t *testing.T) {

@@ -100,8 +100,17 @@ func kcpLatencies(t *testing.T, profile simnet.Profile) (took []time.Duration) {
 		}
 		links[i] = link.New()
 	}
+	var arrived [2]chan []byte
+	for i, s := range sockets {
+		arrived[i] = make(chan []byte, comparedMessages)
+		go func() {
+			buffer := make([]byte, simnet.MaxPacket)
+			for size, _, err := s.ReadFromUDPAddrPort(buffer); err == nil; size, _, err = s.ReadFromUDPAddrPort(buffer) {
+				arrived[i] <- slices.Clone(buffer[:size])
+			}
+		}()
+	}
 	start := time.Now()
-	buffer := make([]byte, simnet.MaxPacket)
 	for k := 0; len(took) < comparedMessages; k++ {
 		if k > 2*comparedMessages {
 			t.Fatalf("KCP delivered %d of %d messages", len(took), comparedMessages)
@@ -115,14 +124,10 @@ func kcpLatencies(t *testing.T, profile simnet.Profile) (took []time.Duration) {
 			l.Flush(time.Since(start), func(packet []byte) { _, _ = sockets[i].WriteToUDPAddrPort(packet, at[1-i]) })
 		}
 		time.Sleep(time.Second / comparedRate)
+		synctest.Wait()
 		for i, l := range links {
-			for {
-				_ = sockets[i].SetReadDeadline(time.Now().Add(time.Microsecond))
-				size, _, err := sockets[i].ReadFromUDPAddrPort(buffer)
-				if err != nil {
-					break
-				}
-				_ = l.Receive(buffer[:size])
+			for len(arrived[i]) > 0 {
+				_ = l.Receive(<-arrived[i])
 			}
 			for _, message, ok := l.Next(); ok; _, message, ok = l.Next() {
 				took = append(took, time.Since(start)-time.Duration(binary.LittleEndian.Uint64(message)))

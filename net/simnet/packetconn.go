@@ -3,10 +3,8 @@ package simnet
 import (
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"sync"
-	"time"
 )
 
 // PacketConn is a socket of a DatagramNet, with methods of *net.UDPConn. A write never blocks. A packet longer than the
@@ -16,11 +14,9 @@ type PacketConn struct {
 	local netip.AddrPort
 
 	// All below is guarded by net.mu.
-	arrived sync.Cond  // also a deadline's passing and Close
+	arrived sync.Cond  // also Close
 	waiting []received // in order of arrival
 	closed  bool
-	readBy  time.Time
-	alarm   *time.Timer // wakes the readers at readBy
 }
 
 type received struct {
@@ -48,8 +44,6 @@ func (c *PacketConn) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, 
 		switch {
 		case c.closed:
 			return 0, netip.AddrPort{}, c.fail("read", net.ErrClosed)
-		case !c.readBy.IsZero() && !time.Now().Before(c.readBy):
-			return 0, netip.AddrPort{}, c.fail("read", os.ErrDeadlineExceeded)
 		case len(c.waiting) > 0:
 			p := c.waiting[0]
 			last := copy(c.waiting, c.waiting[1:])
@@ -82,31 +76,6 @@ func (c *PacketConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error
 // LocalAddr is the socket's *net.UDPAddr.
 func (c *PacketConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
 
-// SetReadDeadline makes reads that wait at t or later, those under way included, fail with os.ErrDeadlineExceeded.
-func (c *PacketConn) SetReadDeadline(t time.Time) error {
-	c.net.mu.Lock()
-	defer c.net.mu.Unlock()
-	if c.closed {
-		return c.fail("set", net.ErrClosed)
-	}
-	if c.alarm != nil {
-		c.alarm.Stop()
-	}
-	c.readBy = t
-	if t.IsZero() {
-		return nil
-	}
-	// On the monotonic clock, as the timer is: once it fires, it has passed.
-	left := time.Until(t)
-	c.readBy = time.Now().Add(left)
-	c.alarm = time.AfterFunc(left, func() {
-		c.net.mu.Lock()
-		defer c.net.mu.Unlock()
-		c.arrived.Broadcast()
-	})
-	return nil
-}
-
 // Close wakes the readers, frees the address, and drops what waits. A second call fails with net.ErrClosed.
 func (c *PacketConn) Close() error {
 	c.net.mu.Lock()
@@ -120,9 +89,6 @@ func (c *PacketConn) Close() error {
 
 func (c *PacketConn) close() {
 	c.closed = true
-	if c.alarm != nil {
-		c.alarm.Stop()
-	}
 	c.waiting = nil
 	delete(c.net.sockets, c.local)
 	c.arrived.Broadcast()
