@@ -287,6 +287,7 @@ type Socket interface {
 }
 
 // socketReader is a socket with the goroutine that reads it. Packets are kept, up to readerBytes, until the next Frame.
+// Empty packets are dropped.
 type socketReader struct {
 	socket Socket
 	closed sync.WaitGroup
@@ -308,6 +309,7 @@ type arrival struct {
 
 const (
 	readerBytes = 1 << 20               // several seconds of the default budget of a link, 256 KB per second
+	arrivalSize = 64                    // memory of an arrival, which counts against readerBytes
 	packetLimit = 2048                  // larger than a valid packet, so that oversized packets are recognized
 	readPause   = 10 * time.Millisecond // after an error of the socket
 )
@@ -337,7 +339,7 @@ func (m *socketReader) add(packet []byte, from netip.AddrPort) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := &m.packets
-	if len(a.bytes)+len(packet) <= readerBytes {
+	if len(packet) > 0 && len(a.bytes)+len(packet)+arrivalSize*(len(a.list)+1) <= readerBytes {
 		a.bytes = append(a.bytes, packet...)
 		a.list = append(a.list, arrival{at: time.Now(), from: from, end: len(a.bytes)})
 	}

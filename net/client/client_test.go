@@ -100,7 +100,7 @@ func TestCloseReleasesTheSocketAtAnyTime(t *testing.T) {
 	})
 }
 
-// A reader keeps a bounded number of bytes, the oldest, and drops later packets.
+// A reader keeps the oldest packets and drops later ones. Its bound includes the memory of each packet's entry.
 func TestTheSocketReaderIsBounded(t *testing.T) {
 	var m socketReader
 	packet := make([]byte, 1200)
@@ -108,8 +108,19 @@ func TestTheSocketReaderIsBounded(t *testing.T) {
 		m.add(packet, dialServer)
 	}
 	got := m.swap(packets{})
-	if len(got.bytes) > readerBytes || len(got.bytes) < readerBytes-len(packet) || len(got.list) != readerBytes/len(packet) {
+	if size := len(packet) + arrivalSize; len(got.list) != readerBytes/size || len(got.bytes) != len(got.list)*len(packet) {
 		t.Errorf("%d bytes, %d packets", len(got.bytes), len(got.list))
+	}
+	for range readerBytes { // from any host, since the socket is not connected
+		m.add(nil, dialServer)
+		m.add(packet[:1], dialServer)
+	}
+	if got = m.swap(got); len(got.list) != readerBytes/(arrivalSize+1) || len(got.bytes) != len(got.list) {
+		t.Errorf("of small packets %d bytes are kept, %d packets", len(got.bytes), len(got.list))
+	}
+	m.add(nil, dialServer)
+	if got = m.swap(got); len(got.list) != 0 {
+		t.Error("an empty packet was kept")
 	}
 	m.add(packet, dialServer)
 	if got = m.swap(got); len(got.list) != 1 {

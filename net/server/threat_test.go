@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -25,10 +26,11 @@ import (
 // hostile is a client with a valid token that violates the protocols above netcode.
 type hostile struct {
 	netcode.Client
-	w      *world
-	socket *simnet.PacketConn
-	out    netcode.Outbox
-	link   *link.Link
+	w       *world
+	socket  *simnet.PacketConn
+	arrived chan []byte
+	out     netcode.Outbox
+	link    *link.Link
 }
 
 func (w *world) hostile(id uint64, roomName string) *hostile {
@@ -42,7 +44,13 @@ func (w *world) hostile(id uint64, roomName string) *hostile {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	v := &hostile{w: w, socket: socket}
+	v := &hostile{w: w, socket: socket, arrived: make(chan []byte, 1000)}
+	go func() {
+		var b [2048]byte
+		for n, _, err := socket.ReadFromUDPAddrPort(b[:]); err == nil; n, _, err = socket.ReadFromUDPAddrPort(b[:]) {
+			v.arrived <- bytes.Clone(b[:n])
+		}
+	}()
 	if err := v.Connect(w.mint(w.ticket(id, roomName)), time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
@@ -52,14 +60,9 @@ func (w *world) hostile(id uint64, roomName string) *hostile {
 
 // frame receives the packets that have arrived and drops their payloads.
 func (v *hostile) frame() {
-	var b [2048]byte
-	v.socket.SetReadDeadline(time.Now().Add(time.Microsecond))
-	for {
-		n, from, err := v.socket.ReadFromUDPAddrPort(b[:])
-		if err != nil {
-			break
-		}
-		v.Receive(b[:n], from, time.Now())
+	synctest.Wait()
+	for len(v.arrived) > 0 {
+		v.Receive(<-v.arrived, serverAddr, time.Now())
 	}
 	v.Update(&v.out, time.Now())
 	v.write()
@@ -220,6 +223,12 @@ func TestAQueueIsBounded(t *testing.T) {
 	}
 	if filled, lost = b.swap(filled); len(filled.list) != 0 || lost != 0 {
 		t.Errorf("%d items, %d dropped after the swap", len(filled.list), lost)
+	}
+	for range queueBytes { // the entries of small packets are larger than the packets
+		b.packet(nil, payload[:1], 0)
+	}
+	if filled, lost = b.swap(filled); len(filled.list) != queueBytes/(itemSize+1) || len(filled.list)+int(lost) != queueBytes {
+		t.Errorf("%d small packets are kept, %d dropped", len(filled.list), lost)
 	}
 }
 

@@ -212,12 +212,15 @@ const (
 	workCall            // a function is to be called on the worker
 )
 
-const queueBytes = 4 << 20 // bounds the packets that wait for one worker. At 60 bytes each these are 64 000 packets
+const (
+	queueBytes = 4 << 20 // bounds the packets that wait for one worker. At 60 bytes each these are 38 000 packets
+	itemSize   = 48      // memory of a workItem, which counts against queueBytes
+)
 
 func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.filling.bytes)+len(payload) <= queueBytes {
+	if len(q.filling.bytes)+len(payload)+itemSize*(len(q.filling.list)+1) <= queueBytes {
 		q.filling.packet(c, payload, at)
 	} else {
 		q.dropped++
