@@ -28,9 +28,7 @@ func (c *Core) dial(now systems.Time) {
 		return
 	}
 	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Name: c.config.Name}
-	if c.config.Game.Schema().HasFloats() {
-		hello.Build, hello.Target = session.ThisBuild()
-	}
+	hello.Build, hello.Target = session.BuildOf(c.config.Game)
 	switch {
 	case c.loaded && c.welcome.Match != 0:
 		hello.Match = c.welcome.Match

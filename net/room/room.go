@@ -107,9 +107,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 	r := &Room{config: c, epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), now: now, peers: make([]peer, c.MaxPeers),
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(from.World, from.Chain),
 		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
-	if c.Game.Schema().HasFloats() {
-		r.session.Build, r.session.Target = session.ThisBuild()
-	}
+	r.session.Build, r.session.Target = session.BuildOf(c.Game)
 	for i := range r.seats {
 		r.seats[i] = freeSeat(i)
 	}

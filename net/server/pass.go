@@ -9,12 +9,10 @@ import (
 	"hash/fnv"
 	"net/netip"
 	"regexp"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"tendon/net/netcode"
+	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -37,7 +35,7 @@ type Pass struct {
 }
 
 // AnySeat lets the room choose the seat.
-const AnySeat = -1
+const AnySeat = room.AnySeat
 
 // MaxRoomName is the longest name of a room, in bytes.
 const MaxRoomName = 32
@@ -67,7 +65,7 @@ func (p *Pass) Validate() error {
 		return fmt.Errorf("%w: a spectator has no seat; use -1", ErrPass)
 	case p.Issued.UnixMilli() < 0 || p.Issued.UnixMilli() > passLatest:
 		return fmt.Errorf("%w: issued at %v: use a time from 1970 on", ErrPass, p.Issued)
-	case len(p.Name) > session.MaxName || !utf8.ValidString(p.Name) || strings.ContainsFunc(p.Name, unicode.IsControl):
+	case session.Clip(p.Name, session.MaxName) != p.Name:
 		return fmt.Errorf("%w: name %q: use at most %d bytes of UTF-8 without control characters", ErrPass, p.Name, session.MaxName)
 	}
 	return nil

@@ -3,6 +3,8 @@ package session
 import (
 	"runtime"
 	"runtime/debug"
+
+	"tendon/ecs"
 )
 
 // ThisBuild returns the build of this program and its target, which includes the level of the architecture. Both must be
@@ -26,5 +28,14 @@ func ThisBuild() (build, target string) {
 			target += "/" + s.Value
 		}
 	}
-	return clip(build, MaxBuild), clip(target, MaxTarget)
+	return Clip(build, MaxBuild), Clip(target, MaxTarget)
+}
+
+// BuildOf returns ThisBuild for a game that computes with floats. It returns empty strings for others, whose peers may have
+// different builds.
+func BuildOf(g *ecs.Game) (build, target string) {
+	if g.Schema().HasFloats() {
+		return ThisBuild()
+	}
+	return "", ""
 }

@@ -165,7 +165,7 @@ func (s *Client) Live() {
 
 // Chat sends a chat message, of which MaxChat bytes are used. The server forwards one message per second and five at once.
 func (s *Client) Chat(text string) {
-	if s.err == nil && s.rate != 0 && clip(text, MaxChat) != "" {
+	if s.err == nil && s.rate != 0 && Clip(text, MaxChat) != "" {
 		s.send(systems.Reliable, message{kind: kindChat, text: text})
 	}
 }

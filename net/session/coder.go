@@ -91,16 +91,16 @@ func (c *coder) rest(v *[]byte) {
 // text clips a text that is encoded, and refuses one that is not clean.
 func (c *coder) text(v *string, limit int) {
 	if !c.decodes {
-		c.w.Blob([]byte(clip(*v, limit)))
+		c.w.Blob([]byte(Clip(*v, limit)))
 		return
 	}
 	b := c.r.Blob(limit)
-	*v = clip(string(b), limit)
+	*v = Clip(string(b), limit)
 	c.check(len(*v) == len(b))
 }
 
-// clip returns the longest beginning of s that has at most limit bytes of valid UTF-8 without control characters.
-func clip(s string, limit int) string {
+// Clip returns the longest beginning of s that has at most limit bytes of valid UTF-8 without control characters.
+func Clip(s string, limit int) string {
 	end := 0
 	for end < len(s) {
 		r, n := utf8.DecodeRuneInString(s[end:])

@@ -107,7 +107,7 @@ func (c *common) End(code Code, text string) {
 	m := message{kind: kindEnd, epoch: c.epoch, code: code, text: text}
 	c.send(systems.Datagram, m)
 	c.send(systems.Reliable, m)
-	c.err = &Error{Code: code, Text: clip(text, MaxText)}
+	c.err = &Error{Code: code, Text: Clip(text, MaxText)}
 }
 
 // frame probes the round trip and ends the session at the timeout. pingEvery 0 sends no probes.

@@ -77,10 +77,13 @@ func (c ServerConfig) Check() error {
 	return nil
 }
 
-// NewServer returns the server's end of a session that begins now. It fails if Check does.
+// NewServer returns the server's end of a session that begins now. It fails if Check does, or if TickRate is out of range.
 func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
+	}
+	if c.TickRate < 1 || c.TickRate > 1000 {
+		return nil, fmt.Errorf("session: ServerConfig.TickRate is %d, want 1 to 1000 ticks per second", c.TickRate)
 	}
 	c.ImageRate = cmp.Or(c.ImageRate, 128<<10)
 	return &Server{
