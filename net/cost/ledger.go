@@ -249,6 +249,9 @@ func (l *Ledger) Merge(from *Ledger) {
 	l.turns.merge(&from.turns, l.config.Digits)
 	l.over += from.over
 	for n, c := range from.cuts {
+		if n == len(l.cuts) {
+			l.cuts = append(l.cuts, cut{self: make([]time.Duration, len(c.self))})
+		}
 		to := &l.cuts[n]
 		to.turns += c.turns
 		for i := range to.self {

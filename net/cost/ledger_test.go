@@ -252,6 +252,17 @@ func TestMergedLedgersAreAsOne(t *testing.T) {
 	if a, b := all.Report(), one.Report(); !reflect.DeepEqual(a, b) {
 		t.Errorf("merged %+v, want %+v", b, a)
 	}
+	three, c3 := newLedger(t, nil)
+	in(three, c3, rockets, 70)
+	three.Turn(1)
+	three.Cut()
+	two.Reset()
+	two.Merge(three) // it has no slices yet
+	two.Merge(three)
+	sliced := two.Report()
+	if got := sliced.Row("simulate", "rockets").Slices; !reflect.DeepEqual(got, []float64{70}) {
+		t.Errorf("merged slices %v, want one of 70 ns a turn", got)
+	}
 	one.Reset()
 	if r := one.Report(); r.Turns != 0 || len(r.Rows) != 0 || r.Largest.Cost != 0 {
 		t.Errorf("after Reset: %+v", r)

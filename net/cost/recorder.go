@@ -43,7 +43,7 @@ type Recording struct {
 
 // NewRecorder starts a flight recorder. A process can have one at a time. Close ends it. The files slow-001.trace,
 // slow-001.txt and so on are written into dir, which is made if it does not exist. recorded receives each recording, on a
-// goroutine of its own. Optional.
+// goroutine of its own, one call at a time. Optional.
 func NewRecorder(dir string, recorded func(Recording)) (*Recorder, error) {
 	r := &Recorder{dir: dir, recorded: recorded, files: 8, interval: 10 * time.Second,
 		flight: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 5 * time.Second, MaxBytes: 16 << 20})}
@@ -110,10 +110,10 @@ func (r *Recorder) slow(l *Ledger) {
 	turn.Parts = l.appendParts(nil, &l.turn)
 	r.done.Go(func() {
 		written := r.write(l, turn)
-		r.busy.Store(false)
 		if r.recorded != nil {
 			r.recorded(written)
 		}
+		r.busy.Store(false)
 	})
 }
 

@@ -170,6 +170,28 @@ func TestATickDoesNotWaitForTheRecorder(t *testing.T) {
 	r.Close()
 }
 
+// A callback that takes long delays the next recording, so that no two callbacks overlap.
+func TestTheCallbackReceivesOneRecordingAtATime(t *testing.T) {
+	var running, most, calls atomic.Int64
+	begun, release := make(chan struct{}, 10), make(chan struct{})
+	r, l, c := newRecorder(t, t.TempDir(), func(Recording) {
+		most.Store(max(most.Load(), running.Add(1)))
+		calls.Add(1)
+		begun <- struct{}{}
+		<-release
+		running.Add(-1)
+	})
+	r.interval = 0
+	turnOf(l, c, 1, 20*time.Millisecond)
+	<-begun
+	turnOf(l, c, 2, 20*time.Millisecond) // not recorded: the callback is running
+	close(release)
+	r.Close()
+	if calls.Load() != 1 || most.Load() != 1 {
+		t.Errorf("%d calls, %d at once", calls.Load(), most.Load())
+	}
+}
+
 // A recording that cannot be written is reported, and the recorder continues.
 func TestARecordingThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
