@@ -12,7 +12,6 @@ import (
 type Link struct {
 	reliable reliable
 	budget   budget
-	epoch    uint8         // of the datagrams of this connection
 	timeout  time.Duration // see timeout
 
 	packet []byte // of this tick: the envelope and the datagrams; then of further packets
@@ -42,6 +41,7 @@ const (
 	idleFlush = time.Second / 2
 	idleAfter = 50 * time.Millisecond
 
+	epoch      = 0              // of the datagrams of every connection
 	maxFramed  = MaxMessage + 3 // with its length before it
 	inboxBytes = 32 << 10       // bound of inbox: 26 full packets
 )
@@ -64,7 +64,7 @@ var (
 func New() *Link {
 	l := &Link{budget: newBudget(bytesPerSecond), timeout: timeout}
 	l.reliable.open(&l.budget, &l.stats)
-	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), l.epoch)
+	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), epoch)
 	return l
 }
 
@@ -100,7 +100,7 @@ func (l *Link) Receive(packet []byte) error {
 	}
 	l.stats.PacketsReceived++
 	l.stats.BytesReceived += uint64(len(packet))
-	epoch, parts, err := check(packet)
+	received, parts, err := check(packet)
 	if err != nil {
 		l.stats.Malformed++
 		return err
@@ -110,7 +110,7 @@ func (l *Link) Receive(packet []byte) error {
 		switch {
 		case channel == wire.Reliable:
 			l.reliable.input(payload)
-		case epoch != l.epoch:
+		case received != epoch:
 			l.stats.Stale++
 		case l.inbox.Len()+framedSize(len(payload)) > inboxBytes:
 			l.stats.Dropped++

@@ -63,9 +63,8 @@ func (p *pair) withTimeout(d time.Duration) *pair {
 	return p
 }
 
-// withEpoch sets the epoch of a link. It drops the queued datagrams.
+// withEpoch sets the epoch of the packets that a link sends. It drops the queued datagrams.
 func (l *Link) withEpoch(epoch uint8) *Link {
-	l.epoch = epoch
 	l.packet = wire.AppendEnvelope(l.packet[:0], epoch)
 	return l
 }
