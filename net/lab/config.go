@@ -34,8 +34,7 @@ type Config struct {
 	Progress func(done float64) bool
 	Finished func(Result) // receives each result, one call at a time; optional
 
-	script script        // instead of a recorded one
-	cap    time.Duration // up to which age a view counts in Shots.InCap; 0: the default limit of lag compensation
+	script script // instead of a recorded one
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -47,7 +46,7 @@ var ErrStopped = errors.New("lab: stopped before the end")
 const (
 	usualPlayers = 4
 	usualSnap    = 2.0
-	usualCap     = 250 * time.Millisecond
+	usualCap     = 250 * time.Millisecond // up to which age a view counts in Shots.InCap: the default limit of lag compensation
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -59,7 +58,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Players = cmp.Or(c.Players, min(usualPlayers, c.Game.MaxPlayers))
 	c.For, c.Settle = cmp.Or(c.For, time.Minute), max(cmp.Or(c.Settle, 5*time.Second), 0)
-	c.Snap, c.cap, c.Jobs = cmp.Or(c.Snap, usualSnap), cmp.Or(c.cap, usualCap), cmp.Or(c.Jobs, 1)
+	c.Snap, c.Jobs = cmp.Or(c.Snap, usualSnap), cmp.Or(c.Jobs, 1)
 	switch {
 	case len(c.Strategies) == 0 || len(c.Profiles) == 0:
 		return c, fmt.Errorf("%w: Strategies or Profiles is empty: there is nothing to measure", ErrConfig)

@@ -15,7 +15,7 @@ type display struct {
 	history *history
 	seat    ecs.Player
 	snap    float64  // world units
-	limit   float64  // ms: see Config.cap
+	limit   float64  // ms: see usualCap
 	ahead   float64  // how long a frame waits to be judged, in seconds: the most that a picture may be ahead of the server
 	begun   float64  // server's time, in ticks, when measuring began
 	frames  []frame  // first the one judged last, empty at first; then those to be judged, oldest first

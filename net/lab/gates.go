@@ -38,10 +38,10 @@ const (
 var (
 	DisplayMs    = &Measure{"input to display, median, ms", "", func(r *Result) (float64, bool) { return r.Display.P50, r.Display.N > 0 }}
 	DisplayTicks = &Measure{"input to display, median, ticks", "", func(r *Result) (float64, bool) {
-		return r.Display.P50 * r.ticks, r.Display.N > 0
+		return r.Display.P50 * r.ticks, r.Display.N > 0 && r.ticks > 0
 	}}
 	BeyondRTTTicks = &Measure{"input to display, median, beyond a round trip, ticks", small, func(r *Result) (float64, bool) {
-		return (r.Display.P50 - r.RTT) * r.ticks, r.Display.N > 0 && r.RTT > 0
+		return (r.Display.P50 - r.RTT) * r.ticks, r.Display.N > 0 && r.RTT > 0 && r.ticks > 0
 	}}
 	StallPercent   = &Measure{"stalled, %", "", func(r *Result) (float64, bool) { return r.Stall.Percent, true }}
 	DesyncCount    = &Measure{"desyncs", "", func(r *Result) (float64, bool) { return float64(r.Desyncs), r.Exact }}
@@ -142,12 +142,13 @@ func Judge(r *Report) (list []Verdict) {
 	}
 	for _, g := range Gates {
 		for n := range r.Results {
-			of := &r.Results[n]
+			of := r.Results[n]
+			of.ticks = float64(r.Rate) / 1e3
 			if of.Strategy != g.Strategy || of.Profile != g.Profile || of.Failed != "" {
 				continue
 			}
 			v := Verdict{Gate: g, Empty: true}
-			if value, ok := g.Measure.value(of); ok {
+			if value, ok := g.Measure.value(&of); ok {
 				v = Verdict{Gate: g, Value: value, Met: value <= g.Most+rounding, Known: knownMiss(r.Game, g)}
 			}
 			list = append(list, v)

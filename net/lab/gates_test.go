@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"encoding/json"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -53,8 +55,29 @@ func TestTheStrategiesMeetTheirGates(t *testing.T) {
 }
 
 // emptyGate cannot be judged: the cap is 250 ms, as is the round trip of P5 alone, without the delays on both sides.
-// TestTheServerHitsWhatThePictureShows tests its claim with a longer cap.
+// TestTheServerHitsWhatThePictureShows tests its claim of views of any age.
 var emptyGate = Gate{"predict", "P5", ShotsOffInCap, 5}
+
+// testJudgedInTicks judges a report that was stored as JSON. Without a tick rate there are no values in ticks.
+func testJudgedInTicks(t *testing.T, r Report) {
+	r.Results = []Result{{Case: Case{Strategy: "predict", Profile: "P3"}, Latency: Latency{Display: Spread{N: 1, P50: 50}}}}
+	for _, rate := range []int{60, 0} {
+		r.Rate = rate
+		stored, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Report
+		if err := json.Unmarshal(stored, &read); err != nil {
+			t.Fatal(err)
+		}
+		list := Judge(&read)
+		if i := slices.IndexFunc(list, func(v Verdict) bool { return v.Measure == DisplayTicks }); i < 0 || list[i].Met || list[i].Empty != (rate == 0) ||
+			math.Abs(list[i].Value-float64(rate)*0.05) > rounding {
+			t.Errorf("50 ms at %d ticks per second: %+v", rate, list)
+		}
+	}
+}
 
 // A value equal to the bound meets the gate, one above does not. A measure without a value is not judged.
 func TestAGateIsMetUpToItsBound(t *testing.T) {
@@ -83,6 +106,7 @@ func TestAGateIsMetUpToItsBound(t *testing.T) {
 			t.Errorf("%+v is judged: %v", other, list)
 		}
 	}
+	testJudgedInTicks(t, usual)
 	// Every measure has a value, and every miss a gate.
 	for _, g := range Gates {
 		g.Measure.value(&Result{})

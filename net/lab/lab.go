@@ -18,7 +18,8 @@ func Run(c Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots", Snap: c.Snap, Cap: milliseconds(c.cap)}
+	report := Report{Game: c.Game.Name, Rate: c.Game.TickRate, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots", Snap: c.Snap,
+		Cap: milliseconds(usualCap)}
 	if !c.Bots {
 		report.Script = scripted
 	}

@@ -156,8 +156,12 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 	return l.probe.net.SetProfile(l.probe.near, l.probe.far, p)
 }
 
-// SetOwn changes the settings of player 0 in match i: a new client takes the seat while the match goes on.
+// SetOwn changes the settings of player 0 in match i: a new client takes the seat while the match goes on. It fails on
+// invalid settings, and the present client then goes on.
 func (l *Live) SetOwn(i int, o Own) error {
+	if name := l.matches[i].strategy.Name; o.Strategy.NewClient != nil && o.Strategy.Name != name {
+		return fmt.Errorf("%w: Own of match %d: Strategy is %s, want %s", ErrConfig, i, o.Strategy.Name, name)
+	}
 	if err := l.matches[i].replace(o); err != nil {
 		return fmt.Errorf("%w: Own of match %d: %w", ErrConfig, i, err)
 	}

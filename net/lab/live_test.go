@@ -210,6 +210,31 @@ func TestWithoutPredictionAPressTakesARoundTrip(t *testing.T) {
 	}
 }
 
+// A caller may offer settings until some are accepted.
+func TestRefusedSettingsLeaveThePresentClientAsItIs(t *testing.T) {
+	w := newLiveTest(t, "P1", entries(relay.Strategy)...)
+	m := w.matches[0]
+	good := Own{InputDelay: 2}
+	if err := w.SetOwn(0, good); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(2 * time.Second)
+	core, view, frames := m.own.Core, w.View(0), len(m.own.display.frames)
+	for want, o := range map[string]Own{"lockstep": {Strategy: lockstep.Strategy}, "InputDelay": {InputDelay: 31}} {
+		if err := w.SetOwn(0, o); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error about %s, got %v", want, err)
+		}
+		if m.own.Core != core || w.View(0) != view || view == nil || m.settings.InputDelay != good.InputDelay || m.settings.Strategy.NewClient != nil ||
+			len(m.own.display.frames) != frames {
+			t.Errorf("refused settings of %s changed the present client: %+v", want, m.settings)
+		}
+		w.pass(time.Second)
+	}
+	if r := w.read(0); r.Delay != good.InputDelay || !r.Joined {
+		t.Errorf("after refused settings: %+v", r)
+	}
+}
+
 func TestWithoutReconciliationADesyncStays(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		e := entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoReconcile: off})}}

@@ -57,14 +57,15 @@ func (w *liveMatch) configure(c *client.Config) {
 	}
 }
 
-// replace gives the seat of player 0 to a new client.
+// replace gives the seat of player 0 to a new client. After an error the present client goes on.
 func (w *liveMatch) replace(o Own) error {
-	p := w.own
-	w.settings, w.view, w.desync = o, nil, plantedDesync{}
-	p.display.frames = make([]frame, 1)
+	p, present := w.own, w.settings
+	w.settings = o
 	if err := p.Restart(); err != nil {
+		w.settings = present
 		return err
 	}
+	w.view, w.desync, p.display.frames = nil, plantedDesync{}, make([]frame, 1)
 	p.FirstLive, p.checked = 0, 0
 	p.inputs = latency{samples: &w.samples, mark: p.inputs.mark, seen: p.inputs.seen}
 	p.begin()

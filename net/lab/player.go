@@ -38,7 +38,7 @@ const displayHz = 60 // frames per second of every client
 func (m *match) join(seat ecs.Player, profile simnet.Profile) (err error) {
 	c, i := m.config, int(seat)
 	p := &player{match: m, seat: seat, random: image.NewRand(c.Seed<<8 + uint64(i))}
-	p.display = display{samples: &m.samples, history: m.history, seat: seat, snap: c.Snap, limit: milliseconds(c.cap), ahead: ahead, frames: make([]frame, 1)}
+	p.display = display{samples: &m.samples, history: m.history, seat: seat, snap: c.Snap, limit: milliseconds(usualCap), ahead: ahead, frames: make([]frame, 1)}
 	p.inputs.samples = &m.samples
 	m.players = append(m.players, p)
 	p.Client, err = m.Add(matchsim.Plan{Profile: profile, Hz: displayHz, Frame: p.frame, Traffic: p.traffic,

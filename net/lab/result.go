@@ -3,6 +3,7 @@ package lab
 // Report is the measurements of a Run, in the order strategies, profiles.
 type Report struct {
 	Game    string   `json:"game"`
+	Rate    int      `json:"tick_rate"` // of the game, in ticks per second
 	Players int      `json:"players"`
 	Seconds float64  `json:"seconds"` // of virtual time, measured in each match
 	Seed    uint64   `json:"seed"`
@@ -35,7 +36,7 @@ type Result struct {
 	Resyncs  uint64   `json:"resyncs"`
 	Timeline []Second `json:"timeline"` // second by second
 
-	ticks float64 // of the game in a millisecond
+	ticks float64 // of the game in a millisecond. Judge sets it
 }
 
 // Case is a strategy on a profile.
