@@ -8,7 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/authority"
@@ -163,7 +163,7 @@ func (c *echoClient) Stats() systems.ClientStats {
 
 // Two bots play a match in a room, over a simulated link. Their clients always have the server's state, a way later.
 func Example_echo() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1, Strategy: echo})
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1, Strategy: echo})
 	if err != nil {
 		fmt.Println(err)
 		return

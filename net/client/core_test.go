@@ -10,7 +10,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/simnet"
@@ -34,7 +34,7 @@ const tiles = 3000
 
 // game is Dots in a world of several image pieces.
 func game() *ecs.Game {
-	g := matchtest.Dots()
+	g := halves.Dots()
 	g.Components = append(g.Components, coreTile)
 	g.Resources = append(g.Resources, coreCounter)
 	g.Setup = func(w *ecs.World) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tendon/net/lab"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -16,7 +16,7 @@ import (
 func ExampleRun() {
 	typical, _ := simnet.ByName("P3")
 	report, err := lab.Run(lab.Config{
-		Game:       matchtest.Dots(),
+		Game:       halves.Dots(),
 		Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy},
 		Profiles:   []simnet.Profile{typical},
 		Players:    2, For: 5 * time.Second, Seed: 1,

@@ -6,14 +6,14 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/relay"
 )
 
 // A match in which one client computes a tick wrong: the server finds the difference and sends its own state.
 func Example() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 1})
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -17,5 +17,4 @@
 //   - check that a game is deterministic: [SyncTest]
 //   - check that peers stay in step: [Match]
 //   - check what rooms and clients expect of a strategy: [Conformance]
-//   - get a small game for a test: [Dots]
 package matchtest

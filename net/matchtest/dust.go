@@ -5,9 +5,6 @@ import (
 	"tendon/net/matchsim/halves"
 )
 
-// Dots returns a small game for tests, at 60 ticks per second with eight players. Conformance plays it in a larger world.
-func Dots() *ecs.Game { return halves.Dots() }
-
 // dustCount is the number of dust entities: enough that an image of the state takes many pieces.
 const dustCount = 5000
 
@@ -19,9 +16,9 @@ var (
 	dustQuery = ecs.NewQuery1(ecs.Write(dustOf))
 )
 
-// largeGame returns the game that Conformance plays: Dots in a world whose image takes seconds to send.
+// largeGame returns the game that Conformance plays: halves.Dots in a world whose image takes seconds to send.
 func largeGame() *ecs.Game {
-	g := Dots()
+	g := halves.Dots()
 	g.Name = "crowd"
 	g.Components = append(g.Components, dustOf)
 	g.Setup = func(w *ecs.World) {

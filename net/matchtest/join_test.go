@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/matchsim"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -28,7 +29,7 @@ type joined struct {
 // join lets two players join a match that is two seconds old, and waits until both are live.
 func join(t *testing.T, s systems.Strategy, seed uint64, p matchsim.Plan, within time.Duration) joined {
 	t.Helper()
-	m, err := matchsim.New(matchsim.Config{Game: Dots(), Strategy: s, Seed: seed, Unchecked: true})
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: s, Seed: seed, Unchecked: true})
 	if err != nil {
 		t.Fatal(err)
 	}

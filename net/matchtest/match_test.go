@@ -12,7 +12,7 @@ import (
 
 // withSystem returns Dots with one more system.
 func withSystem(system func(*ecs.World)) *ecs.Game {
-	g := Dots()
+	g := halves.Dots()
 	g.Systems = append(append([]ecs.System(nil), g.Systems...), ecs.Systems(system)...)
 	return g
 }
@@ -29,19 +29,19 @@ func countCalls(w *ecs.World) {
 }
 
 func TestACorrectGamePasses(t *testing.T) {
-	SyncTest(t, Dots())
-	Match(t, Dots(), "P3")
+	SyncTest(t, halves.Dots())
+	Match(t, halves.Dots(), "P3")
 	if !testing.Short() {
-		Match(t, Dots(), "P5")
+		Match(t, halves.Dots(), "P5")
 	}
 }
 
 // A game without a Bot is played with random inputs. A match of one player needs no misprediction.
 func TestMatchPlaysGamesWithoutBotsAndForOne(t *testing.T) {
-	g := Dots()
+	g := halves.Dots()
 	g.Bot = nil
 	Match(t, g, "P0")
-	one := Dots()
+	one := halves.Dots()
 	one.MaxPlayers = 1
 	Match(t, one, "P2")
 }
@@ -60,7 +60,7 @@ func TestSyncTestRefusesALayoutThatDependsOnTheTarget(t *testing.T) {
 		A uint32
 		B uint64
 	}
-	g := Dots()
+	g := halves.Dots()
 	g.Resources = ecs.Resources(halves.Tallies, ecs.NewResource[misaligned]("misplaced"))
 	if err := syncTest(g); err == nil || !strings.Contains(err.Error(), "misplaced") {
 		t.Errorf("a resource with a gap on one target only: %v", err)
@@ -76,7 +76,7 @@ func TestMatchFindsPeersThatDiffer(t *testing.T) {
 }
 
 func TestARunThatProvesNothingFails(t *testing.T) {
-	static := Dots()
+	static := halves.Dots()
 	static.Systems = ecs.Systems(func(*ecs.World) {})
 	if err := match(static, "P3"); err == nil || !strings.Contains(err.Error(), "proves nothing: the game's own state") {
 		t.Errorf("a game in which nothing happens: %v", err)
@@ -85,12 +85,12 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 	if err := syncTest(static); !errors.Is(err, rollback.ErrProvesNothing) {
 		t.Errorf("the sync test of a game in which nothing happens: %v", err)
 	}
-	idle := Dots()
+	idle := halves.Dots()
 	idle.Bot = func(*ecs.World, ecs.Player, *ecs.Rand) ecs.InputBytes { return ecs.InputBytes{} }
 	if err := match(idle, "P3"); err == nil || !strings.Contains(err.Error(), "no client was rewound") {
 		t.Errorf("bots that do nothing: %v", err)
 	}
-	if err := match(Dots(), "P77"); err == nil || !strings.Contains(err.Error(), "P77") {
+	if err := match(halves.Dots(), "P77"); err == nil || !strings.Contains(err.Error(), "P77") {
 		t.Errorf("an unknown profile: %v", err)
 	}
 }

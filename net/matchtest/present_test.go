@@ -15,7 +15,7 @@ import (
 // A strategy whose entities are shown at different moments fills the client's view itself: the own avatar is ahead of the
 // replica, the other player's is behind it.
 func TestAHalfThatPresentsItselfFillsTheView(t *testing.T) {
-	m, err := matchsim.New(matchsim.Config{Game: Dots(), Strategy: predict.Strategy, Seed: 1})
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: predict.Strategy, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

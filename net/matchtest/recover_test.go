@@ -9,6 +9,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/matchsim"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -121,7 +122,7 @@ func confirmedBy(c *matchsim.Client) ecs.Tick { return c.Core.Stats().Strategy.C
 func TestAKilledServerResumesTheMatch(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
 		for _, profile := range []string{"P2", "P5"} {
-			r := newRecovering(t, Dots(), s, 3, profile)
+			r := newRecovering(t, halves.Dots(), s, 3, profile)
 			spectator := reconnecting(profile)
 			spectator.Spectator = true
 			r.Join(spectator)
@@ -161,7 +162,7 @@ func TestAKilledServerResumesTheMatch(t *testing.T) {
 func TestTicksLostInAPowerCutAreReturnedByTheClients(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
 		for _, profile := range []string{"P2", "P5"} {
-			r := newRecovering(t, Dots(), s, 3, profile)
+			r := newRecovering(t, halves.Dots(), s, 3, profile)
 			r.RunUntil(12 * time.Second)
 			// One client is cut off before the others, so its tail is shorter.
 			now := r.Net.Now()
@@ -189,7 +190,7 @@ func TestTicksLostInAPowerCutAreReturnedByTheClients(t *testing.T) {
 // If no client returns the lost ticks, the recovered room computes them differently. The match must report that.
 func TestRewrittenTicksAreReported(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
-		r := newRecovering(t, Dots(), s, 2, "P2")
+		r := newRecovering(t, halves.Dots(), s, 2, "P2")
 		r.RunUntil(5 * time.Second)
 		r.Crash(90)
 		for _, c := range r.Clients {
@@ -206,7 +207,7 @@ func TestRewrittenTicksAreReported(t *testing.T) {
 // A recovered room that no client returns to waits for a bounded time, and its players leave in the end.
 func TestARecoveredRoomWithoutClientsGoesOn(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
-		r := newRecovering(t, Dots(), s, 2, "P2")
+		r := newRecovering(t, halves.Dots(), s, 2, "P2")
 		r.RunUntil(5 * time.Second)
 		r.Crash(30)
 		for _, c := range r.Clients {
@@ -241,7 +242,7 @@ func TestTwoCrashesInARow(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
 		for _, up := range []time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second} {
 			for _, writes := range []int{0, 45} {
-				r := newRecovering(t, Dots(), s, 3, "P3")
+				r := newRecovering(t, halves.Dots(), s, 3, "P3")
 				r.RunUntil(10 * time.Second)
 				seats := r.seats()
 				r.Crash(writes)
@@ -283,7 +284,7 @@ var errDiskFull = errors.New("no space left")
 // A disk that is full for a while stops the match and nothing else: the match then goes on with all its clients.
 func TestAFullDiskStopsTheMatchForAWhile(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
-		r := newRecovering(t, Dots(), s, 3, "P3")
+		r := newRecovering(t, halves.Dots(), s, 3, "P3")
 		r.RunUntil(8 * time.Second)
 		seats := r.seats()
 		r.Journal.Fail = errDiskFull

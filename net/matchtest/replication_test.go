@@ -31,7 +31,7 @@ const (
 )
 
 func tagGame() *ecs.Game {
-	game := Dots()
+	game := halves.Dots()
 	game.Components = append(game.Components, tags)
 	game.Events = append(game.Events, tagged)
 	game.Order = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -30,7 +30,7 @@ func TestAMatchThatEveryoneLeftBeforeItsEndIsDecided(t *testing.T) {
 		var decided []systems.Decision
 		end := ecs.Tick(1 << 40)
 		g := newRig(t, func(r *room.Config) {
-			game := *matchtest.Dots()
+			game := *halves.Dots()
 			game.Result = func(w *ecs.World) []byte {
 				if w.Tick() != end {
 					return nil

@@ -3,7 +3,7 @@ package room_test
 import (
 	"fmt"
 
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/systems"
 	"tendon/systems/relay"
@@ -11,7 +11,7 @@ import (
 
 // A room's time is an argument: a second of match takes as long as it takes to compute.
 func Example() {
-	r, err := room.New(room.Config{Game: matchtest.Dots(), Seed: 1, Strategy: relay.Strategy}, 0)
+	r, err := room.New(room.Config{Game: halves.Dots(), Seed: 1, Strategy: relay.Strategy}, 0)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,7 +8,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/rollback/record"
@@ -854,7 +854,7 @@ func TestATickThatHasToWaitMovesTheGrid(t *testing.T) {
 
 // A journal of another game is refused.
 func TestAMatchOfAnotherGameIsNotResumed(t *testing.T) {
-	game, other := matchtest.Dots(), matchtest.Dots()
+	game, other := halves.Dots(), halves.Dots()
 	world, err := ecs.NewWorld(other, 1)
 	if err != nil {
 		t.Fatal(err)

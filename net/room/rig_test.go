@@ -7,7 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/wire"
@@ -74,7 +74,7 @@ type rig struct {
 
 func newRig(t testing.TB, change func(*room.Config)) *rig {
 	t.Helper()
-	g := &rig{t: t, game: matchtest.Dots(), play: relay.Strategy, sent: map[byte]int{}}
+	g := &rig{t: t, game: halves.Dots(), play: relay.Strategy, sent: map[byte]int{}}
 	g.open(nil, change)
 	g.forget = func(p systems.Peer, why error) {
 		for _, v := range g.clients {

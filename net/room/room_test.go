@@ -10,7 +10,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/ecs/race"
 	"tendon/net/client"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/systems"
@@ -55,7 +55,7 @@ func TestARefusedClientReceivesTheReason(t *testing.T) {
 		}
 	})
 	t.Run("no free seat", func(t *testing.T) {
-		game := *matchtest.Dots()
+		game := *halves.Dots()
 		game.MaxPlayers = 1
 		g := newRig(t, func(c *room.Config) { c.Game = &game })
 		g.enter(player(1), nil)
@@ -83,7 +83,7 @@ func TestARefusedClientReceivesTheReason(t *testing.T) {
 	})
 	t.Run("another game", func(t *testing.T) {
 		g := newRig(t, nil)
-		other := *matchtest.Dots()
+		other := *halves.Dots()
 		other.TickRate = 30
 		v := g.enter(player(1), func(c *client.Config) { c.Game = &other })
 		g.steps(5)
@@ -294,7 +294,7 @@ func TestABadConfigNamesTheField(t *testing.T) {
 		"ImageRate": func(c *room.Config) { c.ImageRate = 1023 },
 		"Timeout":   func(c *room.Config) { c.Timeout = -1 },
 	} {
-		c := room.Config{Game: matchtest.Dots(), Strategy: relay.Strategy}
+		c := room.Config{Game: halves.Dots(), Strategy: relay.Strategy}
 		change(&c)
 		if _, err := room.New(c, 0); !errors.Is(err, room.ErrConfig) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"time"
 
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
@@ -40,7 +40,7 @@ func ExampleMint() {
 // A server is a Config and a Run.
 func ExampleNew() {
 	s, err := server.New(server.Config{
-		Room:    room.Config{Game: matchtest.Dots(), Strategy: relay.Strategy},
+		Room:    room.Config{Game: halves.Dots(), Strategy: relay.Strategy},
 		Address: "127.0.0.1:0",
 		Keys:    []netcode.Key{{1}},
 	})

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/lockstep"
 )
@@ -13,7 +13,7 @@ import (
 // A sync every third frame and four frames in hand, over 290 ms and 5 % loss. Nothing is predicted, so nothing is
 // corrected.
 func ExampleNew() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
 		Strategy: lockstep.New(lockstep.Config{Interval: 3, Margin: 4})})
 	if err != nil {
 		fmt.Println(err)

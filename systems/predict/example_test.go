@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/predict"
 )
@@ -13,7 +13,7 @@ import (
 // Thirty states a second over 290 ms and 5 % loss: the client runs ahead of the server, and mispredictions are
 // corrected.
 func ExampleNew() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
 		Strategy: predict.New(predict.Config{SnapshotRate: 30})})
 	if err != nil {
 		fmt.Println(err)

@@ -6,14 +6,14 @@ import (
 
 	"tendon/ecs/fixed"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/reckon"
 )
 
 // Clients send the positions of their avatars. The server accepts up to 20 units a second.
 func ExampleNew() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
 		Strategy: reckon.New(reckon.Config{MaxSpeed: fixed.FromInt(20)})})
 	if err != nil {
 		fmt.Println(err)

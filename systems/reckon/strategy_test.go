@@ -11,7 +11,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/race"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -234,7 +234,7 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 			}
 			return half, err
 		}
-		h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: s, Seed: 5})
+		h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: s, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/relay"
 )
 
 // Two clients over 290 ms and 5 % loss compute ahead on guesses, go back where they were wrong, and confirm what the server confirms.
 func Example() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
 		Strategy: relay.Strategy})
 	if err != nil {
 		fmt.Println(err)

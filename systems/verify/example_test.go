@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/verify"
 )
 
 // Clients compute nothing: what they hold is what the server had a moment ago.
 func ExampleNew() {
-	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
 		Strategy: verify.New(verify.Config{OrdersPerSecond: 4})})
 	if err != nil {
 		fmt.Println(err)

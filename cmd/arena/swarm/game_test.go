@@ -3,7 +3,7 @@ package swarm
 import (
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 )
 
 // probe counts structural changes that were rolled back. It runs at the end of every tick that any world simulates. A
@@ -47,7 +47,7 @@ func game(name string) (g played, p *probe) {
 	if name == "arena" {
 		g, structure = played{rules.Game(), rules.Surrender, arenaFlip, arenaPress}, arenaStructure
 	} else {
-		g, structure = played{matchtest.Dots(), []byte{7}, dotsFlip, dotsPress}, dotsStructure
+		g, structure = played{halves.Dots(), []byte{7}, dotsFlip, dotsPress}, dotsStructure
 	}
 	if name == "heavy dots" {
 		g.Components = append(g.Components, ballastOf)

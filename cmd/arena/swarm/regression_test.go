@@ -6,7 +6,7 @@ import (
 
 	"tendon/net/client"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems/predict"
 	"tendon/systems/relay"
@@ -15,7 +15,7 @@ import (
 // These tests are seeds that failed, reduced.
 
 func harness(t *testing.T, players int, profile string, delay int) *matchsim.Match {
-	h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 1})
+	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestClientLearnsItsLeadAlthoughSnapshotsOvertakeIt(t *testing.T) {
 	for _, profile := range []string{"P3", "P4", "P6"} {
 		for hz := 10; hz <= 60; hz += 5 {
 			for _, rate := range []int{5, 10, 20, 60} {
-				h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: predict.New(predict.Config{SnapshotRate: rate}), Seed: 1})
+				h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: predict.New(predict.Config{SnapshotRate: rate}), Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

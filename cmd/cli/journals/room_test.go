@@ -12,7 +12,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/ecs/race"
 	"tendon/net/matchsim"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/rollback"
 	"tendon/rollback/record"
@@ -59,7 +59,7 @@ type journalled struct {
 func play(t *testing.T, s Sync) *journalled {
 	t.Helper()
 	p := &journalled{t: t, dir: t.TempDir(), disk: bigDisk()}
-	h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
+	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		var err error
 		if p.store, err = openOn(p.config(s), p.disk.open); err == nil {
@@ -309,7 +309,7 @@ func TestAMatchThatWasNotEndedIsRecovered(t *testing.T) {
 
 // The sinks that a room has already stay.
 func TestAJournalIsNotTheOnlySink(t *testing.T) {
-	k, err := Open(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Sync: Never})
+	k, err := Open(Config{Dir: t.TempDir(), Game: halves.Dots(), Sync: Never})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestAJournalIsNotTheOnlySink(t *testing.T) {
 // A tick that has no code cannot be recovered, so no client may receive it.
 func TestATickThatCannotBeJournalledStopsTheMatch(t *testing.T) {
 	var l events
-	k, err := Open(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Sync: Never, Report: l.add})
+	k, err := Open(Config{Dir: t.TempDir(), Game: halves.Dots(), Sync: Never, Report: l.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func TestAJournalledTickAllocatesNothing(t *testing.T) {
 
 func benchRoom(t testing.TB, s Sync) (*Store, *room.Config) {
 	t.Helper()
-	k, err := Open(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Sync: s})
+	k, err := Open(Config{Dir: t.TempDir(), Game: halves.Dots(), Sync: s})
 	if err != nil {
 		t.Fatal(err)
 	}

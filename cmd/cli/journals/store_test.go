@@ -13,7 +13,7 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/rollback"
 	"tendon/rollback/record"
@@ -55,7 +55,7 @@ func put(t *testing.T, dir, name string, content []byte) string {
 // A server must not continue without a match, or with another one in its place. It does not start, names the file and the
 // remedy, and changes no file, not even torn ones.
 func TestAJournalThatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
-	g, older, other := matchtest.Dots(), matchtest.Dots(), matchtest.Dots()
+	g, older, other := halves.Dots(), halves.Dots(), halves.Dots()
 	older.Components = older.Components[:2]
 	other.Name = "chess"
 	sound := written(t, g, header(g, func(*record.Header) {}), 50)
@@ -118,7 +118,7 @@ func TestAJournalThatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 
 // One start names all journals that must be moved away.
 func TestAllJournalsThatCannotBeRecoveredAreNamed(t *testing.T) {
-	g := matchtest.Dots()
+	g := halves.Dots()
 	other := written(t, g, header(g, func(h *record.Header) { h.Strategy = "lockstep" }), 5)
 	for name, content := range map[string][]byte{"a diary": []byte("a diary of many years"), "another strategy": other} {
 		for n, want := range map[int]string{1: "away", 2: "away; these cannot be recovered either: x2.journal", 4: ": x2.journal, x3.journal, x4.journal",
@@ -147,7 +147,7 @@ func hex16(v uint64) string {
 
 // A torn end is cut off in the file, also if a power cut follows, so that the next block follows a whole one.
 func TestTornEndsAreCutAndEmptyJournalsRemoved(t *testing.T) {
-	g := matchtest.Dots()
+	g := halves.Dots()
 	sound := written(t, g, header(g, func(*record.Header) {}), 50)
 	head := len(written(t, g, header(g, func(*record.Header) {}), 0))
 	dir := t.TempDir()
@@ -188,7 +188,7 @@ func TestTornEndsAreCutAndEmptyJournalsRemoved(t *testing.T) {
 }
 
 func TestADirectoryIsForOneServerAtATime(t *testing.T) {
-	c := Config{Dir: filepath.Join(t.TempDir(), "not", "yet"), Game: matchtest.Dots()}
+	c := Config{Dir: filepath.Join(t.TempDir(), "not", "yet"), Game: halves.Dots()}
 	k, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestADirectoryIsForOneServerAtATime(t *testing.T) {
 func TestARoomWithoutAJournalIsRefused(t *testing.T) {
 	var l events
 	d := bigDisk()
-	k, err := openOn(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Report: l.add}, d.open)
+	k, err := openOn(Config{Dir: t.TempDir(), Game: halves.Dots(), Report: l.add}, d.open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestARoomWithoutAJournalIsRefused(t *testing.T) {
 }
 
 func TestAMatchWithoutReturningPlayersIsOver(t *testing.T) {
-	g := matchtest.Dots()
+	g := halves.Dots()
 	dir := t.TempDir()
 	put(t, dir, "main-1.journal", written(t, g, header(g, func(*record.Header) {}), 5))
 	put(t, dir, "duel-1.journal", written(t, g, header(g, func(h *record.Header) { h.Room = "duel" }), 5))
@@ -259,7 +259,7 @@ func TestAMatchWithoutReturningPlayersIsOver(t *testing.T) {
 // A match that is over has an end mark. The next server archives its journal if the last one could not, or was killed before.
 func TestAMatchThatIsOverIsNotRecovered(t *testing.T) {
 	var l events
-	config := Config{Dir: t.TempDir(), Game: matchtest.Dots(), Report: l.add}
+	config := Config{Dir: t.TempDir(), Game: halves.Dots(), Report: l.add}
 	k, err := Open(config)
 	if err != nil {
 		t.Fatal(err)
