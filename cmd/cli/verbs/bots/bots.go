@@ -82,6 +82,7 @@ type botGroup struct {
 	cost    *hdrhistogram.Histogram // of a Frame, in µs
 	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so turns do not overlap
 	late    *hdrhistogram.Histogram // lateness of the frames, in µs
+	lost    int                     // clients that were reconnecting at the last report
 }
 
 // dial creates the clients. They connect with their first frames. With an error, it returns those that exist.
@@ -132,7 +133,10 @@ func (c *botGroup) play(ctx context.Context, a *app.App) {
 
 // report prints the figures: each second as JSON, every five seconds as text.
 func (c *botGroup) report(a *app.App, second int) {
-	f := c.figures()
+	f, before := c.figures(), c.lost
+	if c.lost = f["reconnecting"].(int); c.lost > before {
+		a.Logf("connection lost: %d bots are reconnecting", c.lost)
+	}
 	a.Emit("stats", f)
 	if second%5 == 0 {
 		a.Logf("%d of %d live · frame %d µs (p99 %d) · started %d µs late (p99 %d)", f["live"], f["bots"], f["frame_p50_us"], f["frame_p99_us"],
@@ -141,14 +145,17 @@ func (c *botGroup) report(a *app.App, second int) {
 }
 
 func (c *botGroup) figures() app.Fields {
-	live, resyncs := 0, uint64(0)
+	live, lost, resyncs := 0, 0, uint64(0)
 	for i, k := range c.clients {
 		if c.failed[i] == nil && k.State() == client.Live {
 			live++
 		}
+		if k.State() == client.Reconnecting {
+			lost++
+		}
 		resyncs += k.Stats().Resyncs
 	}
-	return app.Fields{"bots": len(c.clients), "live": live, "resyncs": resyncs, "frame_p50_us": c.cost.ValueAtQuantile(50),
+	return app.Fields{"bots": len(c.clients), "live": live, "reconnecting": lost, "resyncs": resyncs, "frame_p50_us": c.cost.ValueAtQuantile(50),
 		"frame_p99_us": c.cost.ValueAtQuantile(99), "late_p50_us": c.late.ValueAtQuantile(50), "late_p99_us": c.late.ValueAtQuantile(99)}
 }
 

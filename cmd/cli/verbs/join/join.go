@@ -212,7 +212,7 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		done <- p.Run(ctx)
 		cancel()
 	}()
-	tenths := 0
+	tenths, before := 0, ""
 	app.Every(ctx, time.Second/10, func() {
 		l := p.Line()
 		if l.Progress < 1 && (l.State == client.Loading.String() || l.State == client.CatchingUp.String()) {
@@ -220,6 +220,10 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		} else {
 			bar.Done()
 		}
+		if lost := client.Reconnecting.String(); l.State == lost && before != lost {
+			a.Logf("connection lost: reconnecting")
+		}
+		before = l.State
 		if tenths++; tenths%10 == 0 {
 			a.Emit("stats", app.Fields{"client": l})
 		}
