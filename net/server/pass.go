@@ -66,7 +66,7 @@ func (p *Pass) Validate() error {
 	case p.Issued.UnixMilli() < 0 || p.Issued.UnixMilli() > passLatest:
 		return fmt.Errorf("%w: issued at %v: use a time from 1970 on", ErrPass, p.Issued)
 	case session.Clip(p.Name, session.MaxName) != p.Name:
-		return fmt.Errorf("%w: name %q: use at most %d bytes of UTF-8 without control characters", ErrPass, p.Name, session.MaxName)
+		return fmt.Errorf("%w: name %q: use at most %d bytes of UTF-8 without control or invisible characters", ErrPass, p.Name, session.MaxName)
 	}
 	return nil
 }

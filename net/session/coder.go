@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -99,15 +100,18 @@ func (c *coder) text(v *string, limit int) {
 	c.check(len(*v) == len(b))
 }
 
-// Clip returns the longest beginning of s that has at most limit bytes of valid UTF-8 without control characters.
+// Clip removes control characters, invisible ones such as those that change the direction of writing, and bytes that are
+// not UTF-8. It returns the longest beginning of the rest that has at most limit bytes.
 func Clip(s string, limit int) string {
-	end := 0
-	for end < len(s) {
-		r, n := utf8.DecodeRuneInString(s[end:])
-		if r == utf8.RuneError && n <= 1 || unicode.IsControl(r) || end+n > limit {
-			break
+	s = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
 		}
-		end += n
+		return r
+	}, s)
+	for len(s) > limit {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
 	}
-	return s[:end]
+	return s
 }

@@ -438,6 +438,21 @@ func TestUpdatesShowTheTimeSinceTheLast(t *testing.T) {
 	}
 }
 
+// A page of another site cannot start a profiler by a link or an image.
+func TestAnotherSiteStartsNoProfiler(t *testing.T) {
+	s := start(t, page.Config{})
+	for _, name := range []string{"profile?seconds=1", "trace?seconds=1"} {
+		for _, site := range []string{"cross-site", "same-site"} {
+			if status, _ := request(t, s, "GET", "/debug/pprof/"+name, "Sec-Fetch-Site", site); status != http.StatusForbidden {
+				t.Errorf("%s from %s: %d", name, site, status)
+			}
+		}
+	}
+	if status, body := request(t, s, "GET", "/debug/pprof/trace?seconds=0.01", "Sec-Fetch-Site", "same-origin"); status != http.StatusOK {
+		t.Errorf("from the page itself: %d %s", status, body)
+	}
+}
+
 // A response must be written within 10 s, but a profile takes as long as it was requested to.
 func TestProfileMayTakeLongerThanAResponse(t *testing.T) {
 	if testing.Short() {
