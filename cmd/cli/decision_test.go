@@ -19,7 +19,7 @@ func TestDecidedMatchesAreRecordedWithVerdictAndVotes(t *testing.T) {
 		verdict string
 		votes   bool
 	}{
-		{"--sync lockstep --relay-only", "majority", true},
+		{"--sync lockstep --relay-only --audits 0", "majority", true},
 		{"--sync lockstep", "majority", true},
 		{"--sync relay", "server", false},
 		{"--sync verify", "server", false},

@@ -172,3 +172,31 @@ func TestFlagsConfigureTheStrategy(t *testing.T) {
 		}
 	}
 }
+
+// The audits of a server that only relays must not be predictable, and each room has other ones.
+func TestEachRelayOnlyServerHasItsOwnSecretAudits(t *testing.T) {
+	f := syncFlagsOf(t, "--sync lockstep --relay-only --audits 500")
+	s, err := f.Strategy(crumbs.Game())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeds := map[uint64]bool{0: true} // 0 is the seed of a Config that sets none
+	for range 3 {
+		world, err := ecs.NewWorld(crumbs.Game(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := s.NewServer(systems.ServerConfig{World: world, Peers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := reflect.ValueOf(server).Elem().FieldByName("settings")
+		if audits := settings.FieldByName("Audits").Int(); audits != 500 {
+			t.Errorf("%d of 1000 results are audited, want 500", audits)
+		}
+		seeds[settings.FieldByName("AuditSeed").Uint()] = true
+	}
+	if len(seeds) != 4 {
+		t.Errorf("the audits of 3 servers have the seeds %v", seeds)
+	}
+}

@@ -48,7 +48,7 @@ type Config struct {
 	// Audits is how many of 1000 results the server replays although a majority agrees, in [0, 1000]. It always replays
 	// those that are contradicted by a player who was never wrong before.
 	Audits int
-	// AuditSeed seeds the choice of audits. Players should not know it.
+	// AuditSeed seeds the choice of audits. It must be secret: draw it from crypto/rand, another one for each server.
 	AuditSeed uint64
 }
 

@@ -3,6 +3,8 @@ package syncflags
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
@@ -250,5 +252,13 @@ func (f *Flags) lockstep() (s systems.Strategy, err error) {
 	if field := (*lockstep.FieldError)(nil); errors.As(err, &field) { // a field has the name of its flag
 		err = fmt.Errorf("--%s %s: %s", strings.ToLower(field.Field), field.Value, field.Want)
 	}
-	return lockstep.New(c), err
+	s = lockstep.New(c)
+	if f.RelayOnly {
+		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
+			room := c
+			_ = binary.Read(rand.Reader, binary.LittleEndian, &room.AuditSeed) // it never fails
+			return lockstep.New(room).NewServer(sc)
+		}
+	}
+	return s, err
 }
