@@ -15,7 +15,7 @@ import (
 // Component is a type of plain data that entities may have. Declare one per Go type and purpose, once, at package level.
 // Declaring is not safe for concurrent use; using is.
 //
-// A Component is a donburi component type too: Get, Set, Each, Iter and First work on the entries of World.Donburi and of
+// A Component is a donburi component type too: Get, Set, Iter and First work on the entries of World.Donburi and of
 // views.
 type Component[T any] struct {
 	named

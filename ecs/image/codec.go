@@ -73,7 +73,7 @@ func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 // the state changes: after an error the state is as before. Call it between ticks.
 func (im *Image) Load(data []byte) error {
 	in := &im.incoming
-	in.image = im
+	in.image, in.whole = im, true
 	defer in.release()
 	if err := in.readImage(data); err != nil {
 		return err
@@ -144,9 +144,7 @@ func (in *incoming) readStore(st *store) error {
 			} else {
 				p.now = &page{mem: mem} // publish copies it
 			}
-			if i >= len(st.pages) {
-				in.added += len(mem)
-			}
+			in.added += len(mem)
 		} else if base == nil {
 			continue
 		}

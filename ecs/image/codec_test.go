@@ -290,6 +290,44 @@ func TestASmallImageCannotAllocateMuchMemory(t *testing.T) {
 	}
 }
 
+// sparse returns an image of w with a single entity of player 2, in this row and with a wide component of zeros.
+func sparse(w *ecs.World, row int) []byte {
+	page := func(i int, content []byte) []byte { // the only one of a store that is not zero
+		listed := make([]byte, i/8+1)
+		listed[i/8] = 1 << (i % 8)
+		return append(append(binary.AppendUvarint(nil, uint64(i+1)), listed...), content...)
+	}
+	const bitsRows = image.BitsPageWords * image.BlockRows
+	present := make([]byte, bitsRows/8)
+	present[row%bitsRows/8] = 1 << (row % 8)
+	identity := make([]byte, 4096) // 256 rows
+	binary.LittleEndian.PutUint64(identity[row%256*16:], 3<<image.RegionShift|uint64(row))
+	binary.LittleEndian.PutUint64(identity[row%256*16+8:], 1)
+	id := &w.Image().Identity().Regions()[3]
+	return forge(w, map[int][]byte{id.Bits().Info().Number(): page(row/bitsRows, present), id.Data().Info().Number(): page(row/256, identity),
+		storeAt(w, sample.Declared(sample.Wides), 3, true): page(row/bitsRows, present)})
+}
+
+// Each image may need 64 MiB of empty pages. Pages that the world already has count too: otherwise each further image could
+// add as much to a store.
+func TestImagesCannotGrowAStoreOneAfterTheOther(t *testing.T) {
+	sender, _ := small(t)
+	w := sample.NewWorld(t, sample.Bare())
+	near, far := sparse(sender, 60_000), sparse(sender, 120_000) // of 48 and 96 MB of wide rows
+	for range 2 {
+		if err := w.Image().Load(near); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages := len(w.Image().Live())
+	if err := w.Image().Load(far); !errors.Is(err, image.ErrImage) || !strings.Contains(err.Error(), "of pages empty") {
+		t.Errorf("the second image: %v", err)
+	}
+	if got := len(w.Image().Live()); got != pages {
+		t.Errorf("the world has %d pages, %d before", got, pages)
+	}
+}
+
 // fuzzGame is a game whose images are short, so that the fuzzer gets on.
 func fuzzGame() *ecs.Game {
 	return &ecs.Game{Name: "fuzz", TickRate: 60, MaxPlayers: 1, Input: sample.Pads, Components: ecs.Components(sample.Mixtures, sample.Bags, sample.Tags), Resources: ecs.Resources(sample.Clocks)}

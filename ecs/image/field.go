@@ -156,11 +156,10 @@ func (r FieldRef) At(s *Snapshot, e Entity) (v FieldValue, ok bool) {
 	if r.field == nil || s.Empty() {
 		return v, false
 	}
-	row := s.Row(r.of, e)
+	var row unsafe.Pointer
 	if r.Resource() {
 		row = s.row(s.image.Column(r.of), 0, 0)
-	}
-	if row == nil {
+	} else if row = s.Row(r.of, e); row == nil {
 		return v, false
 	}
 	return r.field.value(unsafe.Slice((*byte)(row), r.of.layout.size)), true

@@ -108,8 +108,10 @@ func TestAFieldFoundByNameReturnsTheDescribedValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := ref.At(s, ecs.Entity{}); !ok || *v.Number != 11 || !ref.Resource() {
-		t.Errorf("the resource's field is %+v, %v", v, ok)
+	for _, ignored := range []ecs.Entity{{}, e} {
+		if v, ok := ref.At(s, ignored); !ok || *v.Number != 11 || !ref.Resource() {
+			t.Errorf("the resource's field is %+v, %v", v, ok)
+		}
 	}
 	for path, hint := range map[string]string{"pos.Z": "X, Y", "nothing.X": "pos", "positive.X": "pos", "pos": "X, Y"} {
 		if _, err := w.Game().Schema().FindField(path); err == nil || !strings.Contains(err.Error(), hint) {

@@ -32,11 +32,12 @@ func (r *reader) uvarint(most uint64) uint64 {
 type incoming struct {
 	reader
 	image    *Image
+	whole    bool // an encoded image
 	from, to Tick
 	checksum Checksum
 	pages    []pagePair // ascending by store and index, each with a reference to the new page; those of an image have no old page
 	found    int        // position in pages of the page that was found last
-	added    int        // bytes of pages that the world does not have
+	added    int        // bytes of pages: all that an image lists, or those of a delta that the world does not have
 }
 
 // release frees the pages that were not published.
@@ -47,7 +48,7 @@ func (in *incoming) release() {
 		}
 	}
 	clear(in.pages)
-	in.pages, in.reader, in.added = in.pages[:0], reader{}, 0
+	*in = incoming{image: in.image, pages: in.pages[:0]}
 }
 
 // accept checks the new state and makes it the image's. empty is the number of bytes of pages that are empty in the old
@@ -215,9 +216,13 @@ func (in *incoming) row(c *Column, o Owner, i uint32) []byte {
 	return pg[uintptr(i&(1<<c.shift-1))*c.stride:][:c.stride]
 }
 
-// growth returns the number of bytes of pages that the world needs beyond those it has. Every row up to the last in use has
-// memory.
+// growth returns the number of bytes of pages that a delta needs beyond those of the world, or that an image needs at all.
+// Otherwise a store could grow with each image. Every row up to the last in use has memory.
 func (in *incoming) growth() (total int) {
+	held := func(s *store) int { return len(s.pages) }
+	if in.whole {
+		held = func(*store) int { return 0 }
+	}
 	var last *store
 	for i := len(in.pages) - 1; i >= 0; i-- { // the last page with rows in use of each store counts
 		p := &in.pages[i]
@@ -226,9 +231,9 @@ func (in *incoming) growth() (total int) {
 			continue
 		}
 		last = p.store
-		total += max(0, p.index+1-len(p.pages)) * p.pool.bytes
+		total += max(0, p.index+1-held(p.store)) * p.pool.bytes
 		if c := p.column; c.stride > 0 {
-			total += max(0, int(top>>c.shift)+1-len(c.regions[p.owner].data.pages)) * c.pool.bytes
+			total += max(0, int(top>>c.shift)+1-held(&c.regions[p.owner].data)) * c.pool.bytes
 		}
 	}
 	return total
