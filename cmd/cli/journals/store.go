@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,8 +18,8 @@ import (
 	"tendon/rollback/record"
 )
 
-// Store keeps the journals of a server. It owns the directory until Close. A room's name is in at most one of waiting and
-// open.
+// Store keeps the journals of a server. It owns the directory until Close. A room's name is in at most one of waiting, open
+// and stuck.
 type Store struct {
 	config Config
 	disk   func(path string, flags int) (file, error)
@@ -32,6 +33,7 @@ type Store struct {
 	open    map[string]*roomJournal // rooms that are open
 	refuses bool                    // the last room was refused
 	lags    bool                    // the last syncs took longer than Config.Sync
+	stuck   map[string]string       // by room, journals without an end mark that could not be renamed
 }
 
 // Config describes a Store.
@@ -117,7 +119,7 @@ func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, 
 		return nil, err
 	}
 	s := &Store{config: c, disk: disk, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*Match{},
-		open: map[string]*roomJournal{}}
+		open: map[string]*roomJournal{}, stuck: map[string]string{}}
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
@@ -174,6 +176,12 @@ func (s *Store) Open(name string, c *room.Config) error {
 func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	if s.open[name] != nil {
 		return nil, errors.New("it is open already")
+	}
+	if path, ok := s.stuck[name]; ok { // the next start would refuse two matches of the room
+		if err := durable.Rename(path, endedPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the journal of the match before cannot be renamed: %w", err)
+		}
+		delete(s.stuck, name)
 	}
 	m := s.waiting[name]
 	if m == nil {
@@ -250,7 +258,8 @@ func (s *Store) archive(e Event, unmarked error) {
 	case unmarked == nil:
 		e.Kind, e.Err = NotArchived, err
 	default:
-		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; it has no end mark either (%w), so move it away", err, unmarked)
+		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; it has no end mark either (%w), so the room is refused: move the file away", err, unmarked)
+		s.stuck[e.Room] = e.File
 	}
 	s.config.Report(e)
 }

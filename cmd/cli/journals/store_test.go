@@ -294,6 +294,61 @@ func TestAMatchThatIsOverIsNotRecovered(t *testing.T) {
 	}
 }
 
+// The next start would recover a journal without an end mark, and refuse two matches of one room. So the room is refused until
+// the journal is renamed or moved away.
+func TestARoomWaitsForTheJournalOfItsLastMatch(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		var l events
+		d := bigDisk()
+		config := Config{Dir: t.TempDir(), Game: halves.Dots(), Report: l.add}
+		k, err := openOn(config, d.open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Open("main", &room.Config{Match: 1}); err != nil {
+			t.Fatal(err)
+		}
+		path := k.open["main"].path
+		blocked := endedPath(path)
+		if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		d.set(0)
+		k.End("main")
+		d.set(-1)
+		if n, e := l.count(NotArchived); n != 1 || !errors.Is(e.Err, syscall.ENOSPC) {
+			t.Errorf("reported %d times: %+v", n, e)
+		}
+		if err := k.Open("main", &room.Config{Match: 2}); err == nil || !strings.Contains(err.Error(), "the match before") {
+			t.Errorf("a second match: %v", err)
+		}
+		if err := k.Open("duel", &room.Config{Match: 3}); err != nil {
+			t.Errorf("another room: %v", err)
+		}
+		if err := os.RemoveAll(blocked); err != nil {
+			t.Fatal(err)
+		}
+		if moved {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(k.Open("main", &room.Config{Match: 2}), k.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(blocked); moved != errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the journal of the match before: %v", err)
+		}
+		if k, err = Open(config); err != nil {
+			t.Fatal(err)
+		}
+		if m := k.Waiting(); len(m) != 2 {
+			t.Errorf("%d matches wait, want those of main and duel", len(m))
+		}
+		_ = k.Close()
+	}
+}
+
 func TestSyncIsReadAsItIsWritten(t *testing.T) {
 	for text, want := range map[string]Sync{"always": Always, "never": Never, "100ms": 100e6, "1ms": 1e6, "10s": 10e9} {
 		var s Sync
