@@ -58,15 +58,27 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// adopt creates the buckets of a new file. It refuses a file with other contents.
+// adopt creates the buckets of a new file, or the index of a file without one. It refuses a file with other contents.
 func adopt(tx *bolt.Tx) error {
-	_, err := foreign(tx)
-	for _, name := range [][]byte{bucket, endsBucket} {
-		if err == nil {
-			_, err = tx.CreateBucketIfNotExists(name)
-		}
+	if _, err := foreign(tx); err != nil || tx.Bucket(endsBucket) != nil {
+		return err
 	}
-	return err
+	records, err := tx.CreateBucketIfNotExists(bucket)
+	ends, failed := tx.CreateBucket(endsBucket)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	return records.ForEach(func(k, v []byte) error {
+		if r, err := decode(0, v); err == nil { // readers report a damaged record
+			return ends.Put(endOf(&r), k)
+		}
+		return nil
+	})
+}
+
+// endOf returns a record's key in the index.
+func endOf(r *Record) []byte {
+	return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.Match), r.Tick), r.Room...)
 }
 
 // foreign reports whether there is no bucket yet; a database with other buckets is an error.
@@ -83,9 +95,7 @@ var errRecorded = errors.New("matches: recorded before")
 // put adds a record within a transaction. If the same tick of the same match has one, it returns the id of that one with
 // errRecorded. Matches without a number are always different.
 func put(tx *bolt.Tx, r *Record) (uint64, error) {
-	b, ends := tx.Bucket(bucket), tx.Bucket(endsBucket)
-	end := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.Match), r.Tick)
-	end = append(end, r.Room...)
+	b, ends, end := tx.Bucket(bucket), tx.Bucket(endsBucket), endOf(r)
 	if k := ends.Get(end); r.Match != 0 && len(k) == 8 {
 		return binary.BigEndian.Uint64(k), errRecorded
 	}

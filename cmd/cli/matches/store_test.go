@@ -459,3 +459,22 @@ func TestTheEndOfAMatchIsRecordedOnce(t *testing.T) {
 		t.Errorf("%d records: %+v", len(got), got)
 	}
 }
+
+// A file that was written before there was an index gets it when it is opened.
+func TestAFileWithoutAnIndexIsCompleted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	first := add(t, s, sample(1))
+	add(t, s, sample(2))
+	if err := s.db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(endsBucket) }); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, s)
+	s = open(t, path)
+	if id := add(t, s, sample(1)); id != first {
+		t.Errorf("the record of the same end has id %d, want %d", id, first)
+	}
+	if add(t, s, sample(3)); len(all(t, path, "")) != 3 {
+		t.Errorf("%d records, want 3", len(all(t, path, "")))
+	}
+}
