@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yohamta/donburi"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -52,8 +54,9 @@ func draw(c ecs.Canvas, v *ecs.View) {
 	paintFloor(c)
 	paintFloorItems(c, v)
 	paintBlocks(c, v)
-	paintAvatars(c, v)
-	paintFire(c, v)
+	living := slices.Collect(ecs.Ordered(v.Sim, livingAvatars))
+	paintAvatars(c, v, living)
+	paintFire(c, v, living)
 	paintEffects(c, p, moment(v))
 	paintHud(c.Hud(), v, p)
 }
@@ -75,7 +78,7 @@ func paintFloor(c ecs.Canvas) {
 func paintBlocks(c ecs.Canvas, v *ecs.View) {
 	var doors []Box
 	for entry := range ecs.Ordered(v.Sim, shutDoors) {
-		doors = append(doors, door.Get(entry).Box())
+		doors = append(doors, door.GetValue(entry).Box())
 	}
 	low, high := level.Walls[level.high:], level.Walls[:level.high]
 	paintBoxes(c, slices.Concat(doors, low, high), 0.2, 0.2, shadow)
@@ -102,30 +105,30 @@ func paintBoxes(c ecs.Canvas, boxes []Box, dx, dy float64, color ecs.Color) {
 // paintFloorItems draws kits and dead avatars, which lie on the floor.
 func paintFloorItems(c ecs.Canvas, v *ecs.View) {
 	for entry := range ecs.Ordered(v.Sim, lyingKits) {
-		x, y := at(flat(body.Get(entry).Pos))
+		x, y := at(flat(body.GetValue(entry).Pos))
 		c.Rectangle(x-0.40, y-0.35, 0.9, 0.9, shadow)
 		paintKit(c, x-0.45, y-0.45, 0.9)
 	}
 	for entry := range ecs.Ordered(v.Sim, deadAvatars) {
-		x, y := at(flat(body.Get(entry).Pos))
-		paintCross(c, x, y, 0.35, 0.16, fade8(playerColors[seat.Get(entry).Player], 0.6))
+		x, y := at(flat(body.GetValue(entry).Pos))
+		paintCross(c, x, y, 0.35, 0.16, fade8(playerColors[seat.GetValue(entry).Player], 0.6))
 	}
 }
 
 // paintAvatars draws the living avatars. An avatar that was just hit flashes; the local player's has a ring.
-func paintAvatars(c ecs.Canvas, v *ecs.View) {
-	for entry := range ecs.Ordered(v.Sim, livingAvatars) {
-		if d := dash.Get(entry); v.Tick < d.Until {
-			x, y := raised(body.Get(entry).Pos)
+func paintAvatars(c ecs.Canvas, v *ecs.View, living []*donburi.Entry) {
+	for _, entry := range living {
+		if d := dash.GetValue(entry); v.Tick < d.Until {
+			x, y := raised(body.GetValue(entry).Pos)
 			dx, dy := at(d.Dir)
-			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[seat.Get(entry).Player], 0.3))
+			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[seat.GetValue(entry).Player], 0.3))
 		}
 	}
-	for entry := range ecs.Ordered(v.Sim, livingAvatars) {
-		pos, player, h := body.Get(entry).Pos, seat.Get(entry).Player, health.Get(entry)
+	for _, entry := range living {
+		pos, player, h := body.GetValue(entry).Pos, seat.GetValue(entry).Player, health.GetValue(entry)
 		gx, gy := at(flat(pos))
 		x, y := raised(pos)
-		dx, dy := at(look.Get(entry).Dir)
+		dx, dy := at(look.GetValue(entry).Dir)
 		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*pos.Z.Float(), shadow)
 		if int(player) == v.Seat {
 			paintRing(c, gx, gy, 0.68, 0.78, you)
@@ -169,19 +172,19 @@ func paintKit(c ecs.Canvas, x, y, size float64) {
 	c.Rectangle(x+0.15*size, y+0.4*size, 0.7*size, 0.2*size, bad)
 }
 
-func paintFire(c ecs.Canvas, v *ecs.View) {
+func paintFire(c ecs.Canvas, v *ecs.View, living []*donburi.Entry) {
 	now := moment(v)
-	for entry := range ecs.Ordered(v.Sim, livingAvatars) {
-		a, pos := arms.Get(entry), body.Get(entry).Pos
+	for _, entry := range living {
+		a, pos := arms.GetValue(entry), body.GetValue(entry).Pos
 		if age := int(v.Tick) + rifleTicks - int(a.Rifle); a.Rifle != 0 && age < 4 {
-			x0, y0 := raised(lifted(flat(pos).Add(look.Get(entry).Dir), pos.Z))
+			x0, y0 := raised(lifted(flat(pos).Add(look.GetValue(entry).Dir), pos.Z))
 			x1, y1 := raised(lifted(a.Struck, pos.Z))
 			c.Line(x0, y0, x1, y1, 0.07, fade8(glow, 0.8-0.2*float64(age)))
 			c.Circle(x1, y1, 0.14, fade8(glow, 0.9-0.2*float64(age)))
 		}
 	}
 	for entry := range ecs.Ordered(v.Sim, flyingRockets) {
-		b, t := body.Get(entry), trail.Get(entry)
+		b, t := body.GetValue(entry), trail.Get(entry)
 		x, y := raised(b.Pos)
 		t.follow(x, y, now)
 		gx, gy := at(flat(b.Pos))
@@ -190,13 +193,13 @@ func paintFire(c ecs.Canvas, v *ecs.View) {
 			c.Circle(t.points[i].X, t.points[i].Y, 0.21-0.03*float64(i), fade8(flame, 0.64-0.1*float64(i)))
 		}
 		dx, dy := at(flat(b.Vel).Normalize())
-		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[rocket.Get(entry).Shooter])
+		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[rocket.GetValue(entry).Shooter])
 		c.Circle(x+0.25*dx, y+0.25*dy, 0.11, white)
 	}
 	for entry := range ecs.Ordered(v.Sim, burningBlasts) {
-		b := body.Get(entry)
+		b := body.GetValue(entry)
 		x, y := raised(b.Pos)
-		left := min(max((float64(blast.Get(entry).Until)-now)/blastTicks, 0), 1)
+		left := min(max((float64(blast.GetValue(entry).Until)-now)/blastTicks, 0), 1)
 		radius := b.Radius.Float() * math.Sqrt(1-0.9*left)
 		c.Circle(x, y, radius, fade8(flame, 0.55*left))
 		c.Circle(x, y, radius*0.6, fade8(glow, 0.8*left))
