@@ -98,7 +98,7 @@ func (c *Cursor) StateBefore() *image.Snapshot {
 func (c *Cursor) World() *ecs.World { return c.world }
 
 // Seek goes to tick f. The error wraps record.ErrRange if f is not in [First, Last]; the Cursor is then where it was. After
-// any other error, which a damaged record causes, it is at no tick until the next Seek.
+// any other error, which a damaged record causes, it is at First.
 func (c *Cursor) Seek(f ecs.Tick) error {
 	if f < c.First() || f > c.last {
 		return fmt.Errorf("%w: it has the ticks %d to %d", record.ErrRange, c.First(), c.last)
@@ -106,6 +106,9 @@ func (c *Cursor) Seek(f ecs.Tick) error {
 	// Tick f belongs to the last keyframe before it, so that its events and costs are known; the first tick has none.
 	at := max(sort.Search(len(c.keys), func(i int) bool { return c.keys[i].tick >= f })-1, 0)
 	s, err := c.segment(at, f)
+	if err != nil && f > c.First() {
+		_ = c.Seek(c.First()) // New has loaded that state
+	}
 	if err != nil {
 		return err
 	}

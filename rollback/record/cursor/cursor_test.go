@@ -156,3 +156,28 @@ func TestTicksThatDifferFromTheRecordedOnesAreMarked(t *testing.T) {
 		}
 	}
 }
+
+// A view of the first ticks of a segment looks back to the one before, whose image is damaged. After the failed seek the
+// cursor is at First, and its methods work.
+func TestAFailedSeekGoesToTheFirstTick(t *testing.T) {
+	c := recipe{ticks: 700, seed: 2, every: 10 * rate, views: 15, broken: 200}.play(t).cursor(t)
+	failed, first := 0, c.First()
+	for f := ecs.Tick(401); f <= 450; f++ {
+		err := c.Seek(f)
+		if err == nil {
+			continue
+		}
+		if failed++; !errors.Is(err, record.ErrCorrupt) {
+			t.Fatalf("tick %d: %v", f, err)
+		}
+		if c.Tick() != first || c.Frame().Tick != first || c.State().Tick() != first || c.StateBefore().Tick() != first || c.World().Tick() != first {
+			t.Fatalf("after a failed seek to %d: at %d, state %d, world %d", f, c.Tick(), c.State().Tick(), c.World().Tick())
+		}
+		if _, ok := c.Find(cursor.EntityRef{Entity: ecs.Entity{Row: 1}}); ok {
+			t.Errorf("tick %d has an entity", first)
+		}
+	}
+	if failed == 0 || failed == 50 {
+		t.Errorf("%d seeks of 50 failed, want those that look back", failed)
+	}
+}

@@ -98,6 +98,7 @@ type recipe struct {
 	every  ecs.Tick // distance of images; 0: no images
 	start  ecs.Tick // of the recording
 	change func(w *ecs.World)
+	broken ecs.Tick // its image cannot be loaded; 0: none
 }
 
 func (p recipe) play(t testing.TB) match {
@@ -123,7 +124,11 @@ func (p recipe) play(t testing.TB) match {
 		w.Image().Save(s)
 		m.states, m.events = append(m.states, s), append(m.events, len(w.Events()))
 		if f := w.Tick(); f == p.start && f > 0 || f > p.start && p.every > 0 && f%p.every == 0 {
-			if err := writer.Image(s); err != nil {
+			write := func() error { return writer.Image(s) }
+			if f == p.broken {
+				write = func() error { return writer.ImageBytes([]byte("damaged")) }
+			}
+			if err := write(); err != nil {
 				t.Fatal(err)
 			}
 		}
