@@ -1,6 +1,7 @@
 package image
 
 import (
+	"fmt"
 	"slices"
 	"unsafe"
 )
@@ -199,6 +200,9 @@ func (s *Snapshot) row(c *Column, o Owner, i uint32) unsafe.Pointer {
 
 // Checksum is a hash of a state, the same on every target.
 type Checksum uint64
+
+// Hex returns the checksum as 16 hexadecimal digits. As a JSON number, it would lose digits in some readers.
+func (c Checksum) Hex() string { return fmt.Sprintf("%016x", uint64(c)) }
 
 // Checksum returns the checksum of the state, 0 for an empty snapshot. A page is hashed once, also if several snapshots
 // share it.

@@ -1,8 +1,6 @@
 package bundle
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback/record/cursor"
@@ -65,10 +63,10 @@ func (b *Bundle) Examine(limit int) (*Examination, error) {
 	}
 	x.addColumns(b.Here.Game(), here, there)
 	if b.Claimed > 0 {
-		x.Claimed, x.Claim = b.Claimed, hex(b.Claim)
+		x.Claimed, x.Claim = b.Claimed, b.Claim.Hex()
 		for t := range b.Here.Ticks(b.Claimed, b.Claimed) {
 			if t.Checksum != 0 {
-				x.Own = hex(t.Checksum)
+				x.Own = t.Checksum.Hex()
 			}
 		}
 	}
@@ -78,11 +76,11 @@ func (b *Bundle) Examine(limit int) (*Examination, error) {
 // addColumns sets the checksums of the columns.
 func (x *Examination) addColumns(g *ecs.Game, here, there *image.Snapshot) {
 	for i, sum := range here.ComponentChecksums(nil) {
-		x.Columns = append(x.Columns, Column{Name: g.Schema().Columns()[i], Here: hex(sum)})
+		x.Columns = append(x.Columns, Column{Name: g.Schema().Columns()[i], Here: sum.Hex()})
 	}
 	if there != nil {
 		for i, sum := range there.ComponentChecksums(nil) {
-			x.Columns[i].There = hex(sum)
+			x.Columns[i].There = sum.Hex()
 		}
 	}
 }
@@ -109,5 +107,3 @@ func (b *Bundle) play(x *Examination, here, there *image.Snapshot) error {
 	}
 	return nil
 }
-
-func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }

@@ -105,14 +105,14 @@ func divergence(a, b *Cursor, f ecs.Tick, limit int) (*Divergence, error) {
 	if _, err := differAt(a, b, f); err != nil {
 		return nil, err
 	}
-	d := &Divergence{Tick: f, StateTick: f, Here: hex(a.State().Checksum()), There: hex(b.State().Checksum()), Differences: Differences(a.State(), b.State(), limit)}
+	d := &Divergence{Tick: f, StateTick: f, Here: a.State().Checksum().Hex(), There: b.State().Checksum().Hex(), Differences: Differences(a.State(), b.State(), limit)}
 	if len(d.Differences) == 0 {
 		if err := d.compareImages(a, b, limit); err != nil {
 			return nil, err
 		}
 	}
 	if x, y := a.moment().recorded, b.moment().recorded; x != 0 && y != 0 {
-		d.Here, d.There = hex(x), hex(y)
+		d.Here, d.There = x.Hex(), y.Hex()
 	}
 	return d, nil
 }
@@ -139,9 +139,6 @@ func (d *Divergence) compareImages(a, b *Cursor, limit int) error {
 	}
 	return nil
 }
-
-// hex returns a checksum as 16 hexadecimal digits.
-func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
 
 // Differences returns at most limit places where two states of one game differ, in the order of image.Differences.
 func Differences(here, there *image.Snapshot, limit int) []Difference {

@@ -80,7 +80,7 @@ var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.Order
 
 // Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
 func (c *Cursor) Frame() *Frame {
-	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: hex(c.State().Checksum()), Match: Unknown,
+	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: c.State().Checksum().Hex(), Match: Unknown,
 		Players: []Player{}, Orders: []Order{}}
 	in := c.State().Players()
 	for t := range c.record.Ticks(max(c.tick, c.First()+1), c.tick) { // one at most
@@ -98,7 +98,7 @@ func (c *Cursor) Frame() *Frame {
 	m := c.moment()
 	f.Events, f.Costs = c.events(m), slices.Clone(m.costs)
 	if m.recorded != 0 {
-		f.Recorded = hex(m.recorded)
+		f.Recorded = m.recorded.Hex()
 		switch {
 		case f.Recorded == f.Checksum:
 			f.Match = Matches

@@ -57,7 +57,7 @@ func decide(r *matches.Record, decision *systems.Decision, seats seatHistory) {
 		line := matches.Player{Seat: int(p), Client: holder.Client, Name: holder.Name, Dissented: decision.Dissented.Has(p),
 			Silent: decision.Silent.Has(p), Doubled: decision.Doubled.Has(p)}
 		if decision.Voted.Has(p) && int(p) < len(decision.Votes) {
-			line.Vote = fmt.Sprintf("%016x", uint64(decision.Votes[p]))
+			line.Vote = decision.Votes[p].Hex()
 		}
 		r.Players = append(r.Players, line)
 	}

@@ -222,15 +222,13 @@ func (v *Verb) show(a *app.App, r *record.Record, to ecs.Tick) error {
 	t.AppendHeader([]any{"column", "checksum"})
 	for i, sum := range s.ComponentChecksums(nil) {
 		name := a.Game.Schema().Columns()[i]
-		columns[name] = hex(sum)
-		t.AppendRow([]any{name, hex(sum)})
+		columns[name] = sum.Hex()
+		t.AppendRow([]any{name, sum.Hex()})
 	}
-	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s\n", to, hex(s.Checksum()), t.Render()))
-	a.Emit("state", app.Fields{"tick": to, "checksum": hex(s.Checksum()), "columns": columns})
+	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s\n", to, s.Checksum().Hex(), t.Render()))
+	a.Emit("state", app.Fields{"tick": to, "checksum": s.Checksum().Hex(), "columns": columns})
 	return nil
 }
-
-func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
 
 // dump prints the inputs and orders of each tick.
 func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
@@ -242,7 +240,7 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 		}
 		inputs, orders := app.Fields{}, []string{}
 		var line strings.Builder
-		fmt.Fprintf(&line, "%8d %s", e.Tick, hex(e.Checksum))
+		fmt.Fprintf(&line, "%8d %s", e.Tick, e.Checksum.Hex())
 		for p, in := range e.Inputs {
 			text := fmt.Sprintf("%x", in[:size])
 			if e.Late.Has(ecs.Player(p)) {
@@ -258,6 +256,6 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 			line.WriteString("  " + orders[len(orders)-1])
 		}
 		a.Print(line.String() + "\n")
-		a.Emit("tick", app.Fields{"tick": e.Tick, "checksum": hex(e.Checksum), "inputs": inputs, "orders": orders})
+		a.Emit("tick", app.Fields{"tick": e.Tick, "checksum": e.Checksum.Hex(), "inputs": inputs, "orders": orders})
 	}
 }

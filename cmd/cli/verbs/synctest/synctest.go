@@ -7,7 +7,6 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -77,11 +76,8 @@ func printDesync(a *app.App, d *rollback.DesyncReport) {
 	}
 	components := []app.Fields{}
 	for _, c := range d.Components {
-		components = append(components, app.Fields{"component": c.Name, "here": hex(c.Here), "there": hex(c.There)})
+		components = append(components, app.Fields{"component": c.Name, "here": c.Here.Hex(), "there": c.There.Hex()})
 	}
 	a.Emit("desync", app.Fields{"tick": d.Tick, "system": d.System, "differences": differences, "components": components,
-		"here": hex(d.Here), "there": hex(d.There), "text": d.String()})
+		"here": d.Here.Hex(), "there": d.There.Hex(), "text": d.String()})
 }
-
-// hex formats a checksum. As a JSON number, it would lose digits in some readers.
-func hex(sum image.Checksum) string { return fmt.Sprintf("%016x", uint64(sum)) }
