@@ -173,6 +173,8 @@ func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 		{[]string{"demo", "--rtt", "1h"}, []string{"--rtt 1h0m0s: give 0s to 2m"}},
 		{[]string{"demo", "--jitter", "2m"}, []string{"--jitter 2m0s: give 0s to 1m"}},
 		{[]string{"lab", "--jobs", "-3"}, []string{"--jobs -3: give 1 to 64"}},
+		{[]string{"demo", "--for", "0s"}, []string{"--for 0s: give a time above 0, or leave it out"}},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--for", "0s"}, []string{"--for 0s: give a time above 0, or leave it out"}},
 		{[]string{"lab", "-5"}, []string{"-5", "lab --help"}},
 		{[]string{"lab", "--net", "P5..P2"}, []string{"P5..P2 ends before it begins: write P2..P5"}},
 	} {

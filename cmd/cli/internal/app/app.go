@@ -132,12 +132,12 @@ func (a *App) Write(to io.Writer, text string) {
 	_, _ = io.WriteString(to, text)
 }
 
-// Until returns a context that ends after d, or only with the process if d is 0.
-func (a *App) Until(d time.Duration) (context.Context, context.CancelFunc, error) {
-	if d < 0 {
-		return nil, nil, fmt.Errorf("--for %v: give a time above 0, or leave it out", d)
+// Until returns a context that ends after *d, or only with the process if d is nil.
+func (a *App) Until(d *time.Duration) (context.Context, context.CancelFunc, error) {
+	if d != nil && *d <= 0 {
+		return nil, nil, fmt.Errorf("--for %v: give a time above 0, or leave it out", *d)
 	}
-	ctx, cancel := context.WithTimeout(a.Ctx, cmp.Or(d, math.MaxInt64))
+	ctx, cancel := context.WithTimeout(a.Ctx, *cmp.Or(d, new(time.Duration(math.MaxInt64))))
 	return ctx, cancel, nil
 }
 

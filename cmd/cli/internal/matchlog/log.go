@@ -94,7 +94,7 @@ func (l *Log) resume(data []byte) (*client.Resume, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = f.Truncate(int64(len(j.Bytes()))); err == nil {
+	if err = cmp.Or(f.Truncate(int64(len(j.Bytes()))), f.Sync()); err == nil {
 		_, err = f.Seek(0, 2)
 	}
 	if err != nil {

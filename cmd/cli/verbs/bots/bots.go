@@ -26,12 +26,12 @@ import (
 
 // Verb is a load generator: many whole clients with bots in one process.
 type Verb struct {
-	Addr    string        `arg:"" help:"The server, as host:port."`
-	KeyFile string        `required:"" type:"path" help:"Key file of the server, to mint the tokens of the bots."`
-	Rooms   int           `default:"1" help:"Number of rooms."`
-	Players int           `default:"2" help:"Number of bots in each room."`
-	For     time.Duration `help:"Duration. Default: until Ctrl-C."`
-	Seed    uint64        `help:"Seed of the inputs. Default: a random one, which is printed."`
+	Addr    string         `arg:"" help:"The server, as host:port."`
+	KeyFile string         `required:"" type:"path" help:"Key file of the server, to mint the tokens of the bots."`
+	Rooms   int            `default:"1" help:"Number of rooms."`
+	Players int            `default:"2" help:"Number of bots in each room."`
+	For     *time.Duration `help:"Duration. Default: until Ctrl-C."`
+	Seed    uint64         `help:"Seed of the inputs. Default: a random one, which is printed."`
 }
 
 // Help explains the verb.

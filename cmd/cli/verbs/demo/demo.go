@@ -29,12 +29,12 @@ import (
 type Verb struct {
 	host.Flags `embed:""`
 
-	Bots   int           `default:"3" help:"Number of bots."`
-	For    time.Duration `help:"Duration. Default: until Ctrl-C."`
-	RTT    time.Duration `name:"rtt" default:"100ms" help:"Round trip time between each bot and the server."`
-	Jitter time.Duration `default:"20ms" help:"Largest deviation of a packet's delay, either way."`
-	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
-	Seed   uint64        `help:"Seed of the match and of the network. Default: a random one, which is printed."`
+	Bots   int            `default:"3" help:"Number of bots."`
+	For    *time.Duration `help:"Duration. Default: until Ctrl-C."`
+	RTT    time.Duration  `name:"rtt" default:"100ms" help:"Round trip time between each bot and the server."`
+	Jitter time.Duration  `default:"20ms" help:"Largest deviation of a packet's delay, either way."`
+	Loss   float64        `default:"5" help:"Packets lost each way, in percent."`
+	Seed   uint64         `help:"Seed of the match and of the network. Default: a random one, which is printed."`
 
 	lab.PageFlags `embed:""`
 }
@@ -191,7 +191,7 @@ func renderLines(title string, lines []player.Line) string {
 
 // page serves the lab's page with the demo's network, and its strategy beside lockstep, which predicts nothing.
 func (v *Verb) page(a *app.App) error {
-	if v.For != 0 {
+	if v.For != nil {
 		return errors.New("--for: the page stays until Ctrl-C: leave --for or --page out")
 	}
 	s := labpage.Usual(app.ChooseSeed(v.Seed))

@@ -33,8 +33,8 @@ type Verb struct {
 	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
 	Name                 string `help:"Name that other players see, at most 32 bytes."`
 	host.DiagnosticFlags `embed:""`
-	InputDelay           int           `help:"Ticks between an input and its effect, at most 30. Default: the server's suggestion."`
-	For                  time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
+	InputDelay           int            `help:"Ticks between an input and its effect, at most 30. Default: the server's suggestion."`
+	For                  *time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
 	ledger *cost.Ledger
 }

@@ -30,7 +30,7 @@ type Verb struct {
 	Seed     uint64        `help:"Seed of networks, worlds and script. Default: a random one, which is printed."`
 	Bots     bool          `help:"Let bots play, each on the world of its client, instead of one recorded script for all matches."`
 	Snap     float64       `default:"2" help:"Shortest jump that counts as a snap, in world units."`
-	Jobs     int           `help:"Number of matches played in parallel. Default: one per core. Measured costs are most exact with 1."`
+	Jobs     int           `help:"Number of matches played in parallel. Default: one per core, at most 64. Measured costs are most exact with 1."`
 	Gates    bool          `help:"Fail if a gate, which is a bound of a measurement, is missed without a known reason."`
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
@@ -118,10 +118,7 @@ func (v *Verb) files(tables, report []byte) (list []file) {
 // prepare checks, before minutes of work, that the results can be written.
 func (v *Verb) prepare() error {
 	for _, f := range v.files(nil, nil) {
-		if err := app.Writable(filepath.Dir(f.path)); err != nil {
-			return fmt.Errorf("%s: %w", f.flag, err)
-		}
-		if err := app.Replaceable(f.path); err != nil {
+		if err := cmp.Or(app.Writable(filepath.Dir(f.path)), app.Replaceable(f.path)); err != nil {
 			return fmt.Errorf("%s: %w", f.flag, err)
 		}
 	}
@@ -130,7 +127,7 @@ func (v *Verb) prepare() error {
 
 // config returns what the flags describe.
 func (v *Verb) config(a *app.App) (c lab.Config, err error) {
-	v.Seed, v.Jobs = app.ChooseSeed(v.Seed), cmp.Or(v.Jobs, runtime.GOMAXPROCS(0))
+	v.Seed, v.Jobs = app.ChooseSeed(v.Seed), cmp.Or(v.Jobs, min(runtime.GOMAXPROCS(0), 64))
 	c = lab.Config{Game: a.Game, Players: v.Players, For: v.For, Settle: cmp.Or(v.Settle, -1), Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Judged: v.Gates, Jobs: v.Jobs}
 	switch {
 	case v.Bots && a.Game.Bot == nil:

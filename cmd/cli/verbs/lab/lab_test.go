@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func TestMissedGateIsLogged(t *testing.T) {
 		if logged := strings.Contains(note.String(), "MISSED: relay on P3, stalled, %: 7.25, at most 1"); logged != c.verdict.Missed() {
 			t.Errorf("%+v: note %q", c, &note)
 		}
-		if text := gateTable([]lab.Verdict{c.verdict}).Render(); !strings.Contains(text, c.text) {
+		if text := gateTable([]lab.Verdict{c.verdict}, 60).Render(); !strings.Contains(text, c.text) {
 			t.Errorf("%+v:\n%s", c, text)
 		}
 	}
@@ -90,5 +91,22 @@ func TestNetworksAndStrategiesAreSelectedByName(t *testing.T) {
 	}
 	if list, err := chosenStrategies("relay,verify,relay"); err != nil || len(list) != 2 || list[1].Name != "verify" {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// A machine with more than 64 cores plays 64 matches at once.
+func TestTheDefaultOfJobsIsAllowed(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(100))
+	v := Verb{Sync: "relay", Net: "P3", For: time.Minute, Snap: 2}
+	if c, err := v.config(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)); err != nil || c.Jobs != 64 {
+		t.Errorf("%d jobs: %v", c.Jobs, err)
+	}
+}
+
+func TestGatesOfAShortMatchAreMarked(t *testing.T) {
+	for seconds, marked := range map[float64]bool{20: true, 60: false, 90: false} {
+		if text := gateTable(nil, seconds).Render(); strings.Contains(text, "made for matches of 60 s") != marked {
+			t.Errorf("%g s:\n%s", seconds, text)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 		tables, notes = append(tables, t), "" // notes are only below the first
 	}
 	if len(verdicts) > 0 {
-		tables = append(tables, gateTable(verdicts))
+		tables = append(tables, gateTable(verdicts, r.Seconds))
 	}
 	return tables
 }
@@ -142,8 +142,8 @@ var labColumns = []struct {
 	}},
 }
 
-// gateTable returns the table of the verdicts.
-func gateTable(verdicts []lab.Verdict) table.Writer {
+// gateTable returns the table of the verdicts on matches of this length.
+func gateTable(verdicts []lab.Verdict, seconds float64) table.Writer {
 	t := app.NewTable("gates")
 	t.AppendHeader(table.Row{"strategy", "net", "measure", "at most", "is", ""})
 	for i := range verdicts {
@@ -162,5 +162,8 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 		t.AppendRow(table.Row{v.Strategy, v.Profile, v.Measure, fmt.Sprintf("%.4g", v.Most), value, word})
 	}
 	t.SetCaption("for four players and default settings")
+	if seconds < 60 {
+		t.SetCaption("for four players and default settings; the gates are made for matches of 60 s, and these took %g s", seconds)
+	}
 	return t
 }

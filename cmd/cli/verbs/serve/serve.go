@@ -31,18 +31,18 @@ type Verb struct {
 	host.Flags `embed:""`
 	adminFlags `embed:""`
 
-	Listen     string        `default:":7777" help:"Address to listen on, as host:port or :port."`
-	Public     []string      `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
-	KeyFile    string        `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
-	OldKeyFile string        `type:"path" help:"Previous key, accepted while its tokens are in use."`
-	MaxRooms   int           `default:"256" help:"Maximum number of rooms."`
-	Workers    int           `help:"Goroutines that simulate rooms. Default: one per core."`
-	Matches    string        `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
-	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
-	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose. always: nothing that a client received. 1ms to 10s: that much time. never: what the system had not written yet."`
-	Seed       uint64        `help:"Seed of every room. Default: a random one for each."`
-	For        time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
-	Verbose    bool          `short:"v" help:"Log rooms and connections."`
+	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
+	Public     []string       `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
+	KeyFile    string         `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
+	OldKeyFile string         `type:"path" help:"Previous key, accepted while its tokens are in use."`
+	MaxRooms   int            `default:"256" help:"Maximum number of rooms."`
+	Workers    int            `help:"Goroutines that simulate rooms. Default: one per core."`
+	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
+	Journal    string         `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
+	Fsync      journals.Sync  `default:"100ms" help:"How much of the journals a power cut may lose. always: nothing that a client received. 1ms to 10s: that much time. never: what the system had not written yet."`
+	Seed       uint64         `help:"Seed of every room. Default: a random one for each."`
+	For        *time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
+	Verbose    bool           `short:"v" help:"Log rooms and connections."`
 }
 
 // Help explains the verb.
