@@ -23,7 +23,7 @@
 // # Tasks
 //
 //   - Choose rates, interest and lag compensation: [Config].
-//   - See how the server replicates and bounds views: server.go, relevance.go.
+//   - See how the server replicates and bounds views: server.go.
 //   - See what a client does with a snapshot: reconcile.go. How it keeps its clock: predictor.Line.
 //   - See how entities are shown: presentation.go, present.go.
 //   - Put an entity on another timeline: [Client.Switch], in timeline.go.

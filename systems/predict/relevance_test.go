@@ -81,13 +81,6 @@ func TestInterestLimitsReplication(t *testing.T) {
 	if x := r.xIn(c.World(), 1); !holds(remote) || x != r.xIn(r.server.World(), 1) {
 		t.Errorf("the entity that returned exists: %v, at %v", holds(remote), x)
 	}
-	for range 3 { // slots are used again
-		r.press[1].Fire = true
-		r.Run(60)
-	}
-	if n := r.server.relevance.places.Slots(); n > 8 {
-		t.Errorf("%d slots for 5 entities at most", n)
-	}
 }
 
 // Near entities have a higher priority than distant ones, and so do those with components of a higher Priority.

@@ -9,7 +9,9 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/authority"
+	"tendon/systems/interest"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/internal/relevance"
 	"tendon/systems/lagcomp"
 )
 
@@ -18,8 +20,9 @@ import (
 type Server struct {
 	authority.Server[*Server, link]
 	settings   Config
-	judge      *lagcomp.Judge // nil: the server's present counts for everything
-	relevance  *relevance     // nil: every entity is relevant to every peer
+	judge      *lagcomp.Judge  // nil: the server's present counts for everything
+	sets       *relevance.Sets // nil: every entity is relevant to every peer
+	avatars    []ecs.Entity    // by player: the entity that stands for the player's place
 	everything iter.Seq2[ecs.Entity, float32]
 
 	scratch struct {
@@ -70,9 +73,11 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s.everything = s.Changes.All
 	if settings.Interest > 0 {
-		if s.relevance, err = newRelevance(s.Changes, &settings, s.Game); err != nil {
+		near := interest.Config{Radius: settings.Interest, Rate: s.Game.TickRate, PairList: settings.PairList}
+		if s.sets, err = relevance.New(near, 2, s.Changes, s.Game); err != nil {
 			return nil, fmt.Errorf("predict: Config.Interest: %w", err)
 		}
+		s.avatars = make([]ecs.Entity, s.Game.MaxPlayers)
 	}
 	s.FindChanges()
 	s.Replicate()
@@ -86,23 +91,47 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 
 func (s *Server) opened(p *peer, _ bool) {
 	p.Own.interval, p.Own.waits, p.Own.relevant = 0, p.Seat >= 0, s.everything
-	if s.relevance != nil && p.Seat >= 0 {
-		p.Own.relevant = s.relevance.of(p)
+	if s.sets != nil && p.Seat >= 0 {
+		p.Own.relevant = func(yield func(ecs.Entity, float32) bool) { s.sets.Each(int(p.ID), p.Player(), yield) }
 	}
 }
 
-// eventFilter returns the filter of the events that a peer receives, nil for all.
+// eventFilter returns the filter of the events that a peer receives, nil for all. It passes irreversible events and those
+// without an entity. It also passes events of the player's entities, and of relevant ones that exist.
 func (s *Server) eventFilter(p *peer) func(*image.EmittedEvent) bool {
-	if s.relevance == nil || p.Seat < 0 {
+	if s.sets == nil || p.Seat < 0 {
 		return nil
 	}
-	return s.relevance.events(p)
+	return func(event *image.EmittedEvent) bool {
+		e := event.Key.Entity
+		return event.Irreversible || e.IsZero() || e.Owner() == ecs.OwnedBy(p.Player()) ||
+			image.ExistsAt(s.Step.State, e) && s.sets.Relevant(int(p.ID), p.Player(), e)
+	}
 }
 
+// updateInterest updates the relevance sets. The place of a player is that of their first entity with one, for as long as
+// it exists.
 func (s *Server) updateInterest() {
-	if s.relevance != nil {
-		s.relevance.update(s.Step.State, &s.Changed, s.Peers)
+	if s.sets == nil {
+		return
 	}
+	state := s.Step.State
+	s.sets.Observe(state, &s.Changed)
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		if !p.Open || p.Seat < 0 {
+			s.sets.Unwatch(i)
+			continue
+		}
+		avatar := &s.avatars[p.Seat]
+		if !image.ExistsAt(state, *avatar) {
+			*avatar = s.sets.First(p.Player())
+		}
+		if m, placed := state.Motion(*avatar); placed {
+			s.sets.Watch(i, m.Pos)
+		}
+	}
+	s.sets.Update()
 }
 
 // receiveInput accepts the inputs and the acknowledgement of a player, or the acknowledgement of a spectator.

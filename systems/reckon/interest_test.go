@@ -66,8 +66,7 @@ func TestEventsFollowRelevance(t *testing.T) {
 func TestAnEntityThatComesNearIsSentAtOnce(t *testing.T) {
 	r := apart(t, Config{Interest: fixed.FromInt(20), StateRate: 1, Records: motion.SendConfig{Period: 5 * systems.Second}})
 	r.pads[0] = pad{Walk: true, Heading: 512}
-	slot, _ := r.server.motion.entities.Slot(r.walker(0).Row)
-	for !r.server.sets.Has(1, slot) {
+	for !r.server.relevant(&r.server.Peers[1], r.walker(0)) {
 		if r.Step(); r.Tick > 40*gameRate {
 			t.Fatal("the walker does not come near")
 		}
@@ -94,6 +93,23 @@ func TestTheLastEventsOfAnEntityFollowItsRelevance(t *testing.T) {
 	far, own := s.eventFilter(&s.Peers[1])(&event), s.eventFilter(&s.Peers[0])(&event)
 	if _, there := s.World().Image().Motion(e); there || far || !own {
 		t.Errorf("the walker exists: %v; the event passes the filter of the distant player: %v, of its owner: %v", there, far, own)
+	}
+}
+
+// A peer that is opened again as a spectator receives every entity at once, as a new one does.
+func TestASpectatorReceivesEverything(t *testing.T) {
+	r := apart(t, Config{Interest: fixed.FromInt(20)})
+	holds := func() (far bool) {
+		r.server.Peers[1].Own.relevant(func(e ecs.Entity, _ float32) bool {
+			far = far || e == r.walker(0)
+			return true
+		})
+		return far
+	}
+	before := holds()
+	r.server.Open(1, -1, r.server.Done(), r.Now(), r)
+	if after := holds(); before || !after {
+		t.Errorf("the distant walker is relevant to the player: %v, to the spectator: %v", before, after)
 	}
 }
 

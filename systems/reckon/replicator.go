@@ -20,7 +20,6 @@ import (
 type motionReplicator struct {
 	server   *Server
 	entities table.Table[tracked]
-	removed  []int // slots of entities that the last tick removed; they stay relevant for their last events
 	active   []int // slots
 	out      []selected
 	bytes    []byte        // of out
@@ -55,25 +54,18 @@ const maxSelected = 4096
 
 // observe takes the changes of the last tick. It reports whether entities were spawned or removed.
 func (h *motionReplicator) observe() (structure bool) {
-	h.free()
 	step := &h.server.Step
 	for row := range h.server.Changed.Rows {
 		e := step.State.EntityAt(row)
 		structure = structure || e != step.Before.EntityAt(row)
+		m, placed := step.State.Motion(e)
 		slot, known := h.entities.Slot(row)
-		if known && h.entities.At(slot).entity != e {
+		if known && (!placed || h.entities.At(slot).entity != e) {
 			h.remove(slot)
 			known = false
-			if !e.IsZero() {
-				h.free()
-			}
 		}
-		m, placed := step.State.Motion(e)
-		switch {
-		case placed:
+		if placed {
 			h.place(e, slot, known, m)
-		case known:
-			h.remove(slot)
 		}
 	}
 	return structure
@@ -95,9 +87,6 @@ func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motio
 		}
 	}
 	t.motion = m
-	if s.sets != nil {
-		s.sets.Place(slot, m.Pos)
-	}
 	if moved {
 		t.moved = s.Done()
 		h.activate(slot)
@@ -117,22 +106,9 @@ func (h *motionReplicator) replicates(e ecs.Entity) bool {
 }
 
 func (h *motionReplicator) remove(slot int) {
-	t := h.entities.At(slot)
-	t.release()
+	h.entities.At(slot).release()
 	h.forgetAnchor(slot)
-	t.moved = 0
-	h.removed = append(h.removed, slot)
-}
-
-func (h *motionReplicator) free() {
-	for _, slot := range h.removed {
-		h.entities.At(slot).entity = ecs.Entity{}
-		if s := h.server.sets; s != nil {
-			s.Remove(slot)
-		}
-		h.entities.Remove(slot)
-	}
-	h.removed = h.removed[:0]
+	h.entities.Remove(slot)
 }
 
 func (t *tracked) release() {
@@ -235,11 +211,11 @@ func (h *motionReplicator) viewer(slot int) (nearest fixed.Num) {
 
 // introduction returns a record of an entity for a peer that has none. ok is false if bodies of state have its place. The
 // record is valid until the next call.
-func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []byte, ok bool) {
-	s := h.server
-	if !h.replicates(t.entity) {
+func (h *motionReplicator) introduction(e ecs.Entity, due systems.Time) (record []byte, ok bool) {
+	if !h.replicates(e) {
 		return nil, false
 	}
+	s, t := h.server, h.entities.Get(e.Row)
 	var r, last motion.Record
 	var at systems.Time
 	var sent bool

@@ -11,6 +11,7 @@ import (
 	"tendon/systems/authority"
 	"tendon/systems/clock"
 	"tendon/systems/interest"
+	"tendon/systems/internal/relevance"
 )
 
 // Server is the strategy's half on the server. After the game's systems, each tick moves every avatar to where its newest
@@ -21,8 +22,8 @@ type Server struct {
 	steered  *ecs.Query1[ecs.Seat, ecs.Seat]
 	avatars  []avatar
 	motion   motionReplicator
-	sets     *interest.Sets // nil: every entity is relevant to every peer
-	urgent   ecs.Tick       // last tick with an irreversible event, or in which an entity was spawned or removed
+	sets     *relevance.Sets // nil: every entity is relevant to every peer
+	urgent   ecs.Tick        // last tick with an irreversible event, or in which an entity was spawned or removed
 
 	scratch struct {
 		payloads []byte // of the motions in Step.Orders
@@ -34,14 +35,14 @@ type Server struct {
 // link is what the strategy adds to a peer.
 type link struct {
 	clock      remoteClock
-	anchors    []uint8    // by slot: number of the anchor that the client holds
-	interval   uint64     // of the last body
-	body       ecs.Tick   // of the last body
-	update     ecs.Tick   // of the last message
-	introduced bool       // it was sent records of everything that moves
-	placed     bool       // it has an avatar
-	at         fixed.Vec3 // position of the avatar
-	entered    []int      // slots of entities that have entered its relevance set since the last tick
+	anchors    []uint8      // by slot: number of the anchor that the client holds
+	interval   uint64       // of the last body
+	body       ecs.Tick     // of the last body
+	update     ecs.Tick     // of the last message
+	introduced bool         // it was sent records of everything that moves
+	placed     bool         // it has an avatar
+	at         fixed.Vec3   // position of the avatar
+	entered    []ecs.Entity // that have entered its relevance set since the last tick
 	relevant   iter.Seq2[ecs.Entity, float32]
 }
 
@@ -101,7 +102,8 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s.steered = ecs.NewQuery1(ecs.Read(seat))
 	if settings.Interest > 0 {
-		if s.sets, err = interest.New(interest.Config{Radius: settings.Interest, Rate: s.Game.TickRate, PairList: settings.PairList}); err != nil {
+		near := interest.Config{Radius: settings.Interest, Rate: s.Game.TickRate, PairList: settings.PairList}
+		if s.sets, err = relevance.New(near, 0, s.Changes, s.Game); err != nil {
 			return nil, fmt.Errorf("reckon: %w", err)
 		}
 	}
@@ -114,11 +116,12 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	s.Changes.OmitPositions(s.motion.replicates)
 	s.Replicate()
 	s.updateAvatars()
+	s.updateInterest()
 	return s, nil
 }
 
 // opened starts with the clock and the avatars of a peer anew.
-func (s *Server) opened(p *peer, _ bool) {
+func (s *Server) opened(p *peer, again bool) {
 	link := &p.Own
 	if link.relevant == nil {
 		if s.settings.Assumed == 0 {
@@ -127,6 +130,7 @@ func (s *Server) opened(p *peer, _ bool) {
 		link.relevant = s.relevanceOf(p)
 	}
 	link.interval, link.body, link.update, link.clock.near, link.introduced = 0, 0, 0, 0, false
+	link.placed = link.placed && again
 	clear(link.anchors)
 	if p.Seat >= 0 {
 		s.restartAvatars(p.Player(), s.Sending.Now)
@@ -214,10 +218,11 @@ func (s *Server) updateInterest() {
 	if s.sets == nil {
 		return
 	}
+	s.sets.Observe(s.Step.State, &s.Changed)
 	for _, e := range s.sets.Update() {
 		if e.Kind == interest.Enter {
 			link := &s.Peers[e.Watcher].Own
-			link.entered = append(link.entered, e.Marker)
+			link.entered = append(link.entered, s.sets.Entity(e.Marker))
 		}
 	}
 	s.FilterEvents()
@@ -242,39 +247,28 @@ func (s *Server) followAvatar(p *peer) {
 	}
 }
 
-// relevanceOf returns the relevance set of a peer, with the priorities of its entities.
+// relevanceOf returns the relevance set of a peer, with the priorities of its entities. A peer without an avatar receives
+// every entity.
 func (s *Server) relevanceOf(p *peer) iter.Seq2[ecs.Entity, float32] {
 	if s.sets == nil {
 		return s.Changes.All
 	}
 	return func(yield func(ecs.Entity, float32) bool) {
+		if p.Own.placed {
+			s.sets.Each(int(p.ID), p.Player(), yield)
+			return
+		}
 		for e, priority := range s.Changes.All {
-			if s.relevant(p, e) && !yield(e, priority*s.nearness(p, e)) {
+			if !yield(e, 2*priority) {
 				return
 			}
 		}
 	}
 }
 
-// relevant reports whether an entity is relevant to a peer: if it is near, belongs to the peer's player, or has no position.
-// Every entity is relevant to a peer without an avatar.
+// relevant reports whether an entity is relevant to a peer.
 func (s *Server) relevant(p *peer, e ecs.Entity) bool {
-	if s.sets == nil || !p.Own.placed || p.Seat >= 0 && e.Owner() == ecs.OwnedBy(p.Player()) {
-		return true
-	}
-	slot, ok := s.motion.entities.Slot(e.Row)
-	return !ok || s.sets.Has(int(p.ID), slot)
-}
-
-// nearness returns the factor of an entity's priority for a peer: 1 at the border, 2 at the peer's avatar and for an entity
-// without a position.
-func (s *Server) nearness(p *peer, e ecs.Entity) float32 {
-	slot, ok := s.motion.entities.Slot(e.Row)
-	if !ok || !p.Own.placed {
-		return 2
-	}
-	far := float32(s.sets.Distance(int(p.ID), slot).Float() / s.settings.Interest.Float())
-	return 2 - min(far, 1)
+	return s.sets == nil || !p.Own.placed || s.sets.Relevant(int(p.ID), p.Player(), e)
 }
 
 // eventFilter returns the filter of the events that a peer receives, nil for all: irreversible ones, those without an

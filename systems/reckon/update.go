@@ -87,11 +87,11 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 	case !link.introduced:
 		link.introduced = true
 		for _, t := range s.motion.entities.All {
-			s.introduce(p, t, u, head)
+			s.introduce(p, t.entity, u, head)
 		}
 	default:
-		for _, slot := range link.entered {
-			s.introduce(p, s.motion.entities.At(slot), u, head)
+		for _, e := range link.entered {
+			s.introduce(p, e, u, head)
 		}
 	}
 	for i := range s.motion.out {
@@ -103,8 +103,8 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 }
 
 // introduce writes a record of an entity that has become relevant to a peer.
-func (s *Server) introduce(p *peer, t *tracked, u *updateWriter, head *updateHead) {
-	if record, ok := s.motion.introduction(t, s.Grid.Due); ok && s.relevant(p, t.entity) {
+func (s *Server) introduce(p *peer, e ecs.Entity, u *updateWriter, head *updateHead) {
+	if record, ok := s.motion.introduction(e, s.Grid.Due); ok && s.relevant(p, e) {
 		s.writeRecord(u, head, record)
 	}
 }

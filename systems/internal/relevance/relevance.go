@@ -1,0 +1,123 @@
+// Package relevance computes the entities that a server replicates to each peer: the player's own ones, those without a
+// place, and those near the player.
+package relevance
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/ecs/image"
+	"tendon/systems/interest"
+	"tendon/systems/internal/table"
+	"tendon/systems/state"
+)
+
+// Sets holds the relevance set of each peer. After each tick, call Observe, then Watch or Unwatch for each peer, then Update.
+//
+// Peers are the watchers. The markers are the slots of entities with a place. A removed entity keeps its slot until the next
+// Observe, so that its last events follow its relevance.
+type Sets struct {
+	*interest.Sets
+	radius    fixed.Num
+	ownFactor float32
+	changes   *state.Changes
+	placed    table.Table[ecs.Entity]
+	unplaced  table.Table[ecs.Entity]
+	own       []table.Table[int] // by player: slots in placed
+	removed   []int              // slots in placed
+	near      []int              // scratch: slots in placed
+}
+
+// New returns empty sets for a game. Priorities are those of changes. ownFactor is the factor of the priority of a player's own
+// entities; 0 means that it depends on their distance.
+func New(c interest.Config, ownFactor float32, changes *state.Changes, game *ecs.Game) (*Sets, error) {
+	near, err := interest.New(c)
+	return &Sets{Sets: near, radius: c.Radius, ownFactor: ownFactor, changes: changes, own: make([]table.Table[int], game.MaxPlayers)}, err
+}
+
+// Observe takes the state of a tick, and what differs from the one before.
+func (s *Sets) Observe(now *image.Snapshot, changed *image.Changed) {
+	for _, slot := range s.removed {
+		s.Remove(slot)
+		s.placed.Remove(slot)
+	}
+	s.removed = s.removed[:0]
+	for row := range changed.Rows {
+		e := now.EntityAt(row)
+		m, placed := now.Motion(e)
+		slot, known := s.placed.Slot(row)
+		if known && (!placed || *s.placed.At(slot) != e) {
+			s.removed = append(s.removed, slot)
+			known = false
+		}
+		if placed {
+			if !known {
+				slot = s.placed.Add(row)
+				*s.placed.At(slot) = e
+			}
+			s.Place(slot, m.Pos)
+		}
+		put(&s.unplaced, row, e, !placed && !e.IsZero())
+		if p, owned := (ecs.Entity{Row: row}).Owner().Player(); owned {
+			put(&s.own[p], row, slot, placed)
+		}
+	}
+}
+
+// put sets the record of a row, or removes it if there is none.
+func put[T any](t *table.Table[T], row uint32, record T, exists bool) {
+	if slot, known := t.Slot(row); known {
+		t.Remove(slot)
+	}
+	if exists {
+		*t.At(t.Add(row)) = record
+	}
+}
+
+// Entity returns the entity of a marker.
+func (s *Sets) Entity(marker int) ecs.Entity { return *s.placed.At(marker) }
+
+// First returns a player's entity with a place in the lowest row, the zero Entity if there is none.
+func (s *Sets) First(p ecs.Player) (first ecs.Entity) {
+	for _, slot := range s.own[p].All {
+		if e := s.Entity(*slot); first.IsZero() || e.Row < first.Row {
+			first = e
+		}
+	}
+	return first
+}
+
+// Relevant reports whether an entity is relevant to a player's peer. An entity that does not exist counts as one without a
+// place, unless the last tick removed it.
+func (s *Sets) Relevant(peer int, p ecs.Player, e ecs.Entity) bool {
+	slot, placed := s.placed.Slot(e.Row)
+	return !placed || e.Owner() == ecs.OwnedBy(p) || s.Has(peer, slot)
+}
+
+// Each calls yield for each entity in the set of a player's peer, until yield returns false. The priority of an entity is
+// multiplied by 1 at the border and by 2 at the player's place. For an entity without a place it is multiplied by 2.
+func (s *Sets) Each(peer int, p ecs.Player, yield func(ecs.Entity, float32) bool) {
+	for _, e := range s.unplaced.All {
+		if !yield(*e, 2*s.changes.Priority(*e)) {
+			return
+		}
+	}
+	for _, slot := range s.own[p].All {
+		if !s.yield(peer, *slot, s.Entity(*slot), s.ownFactor, yield) {
+			return
+		}
+	}
+	s.near = s.AppendSet(s.near[:0], peer)
+	for _, slot := range s.near {
+		if e := s.Entity(slot); e.Owner() != ecs.OwnedBy(p) && !s.yield(peer, slot, e, 0, yield) {
+			return
+		}
+	}
+}
+
+// yield calls yield for an entity in a slot. Factor 0 stands for that of its distance.
+func (s *Sets) yield(peer, slot int, e ecs.Entity, factor float32, yield func(ecs.Entity, float32) bool) bool {
+	if factor == 0 {
+		factor = 2 - min(float32(s.Distance(peer, slot).Float()/s.radius.Float()), 1)
+	}
+	return yield(e, factor*s.changes.Priority(e))
+}
