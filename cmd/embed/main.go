@@ -49,7 +49,7 @@ func (g *Game) Draw(screen *ebiten.Image) {
 	screen.Fill(water)
 	view := g.client.View(now)
 	for entry := range sprite.Iter(view.World) {
-		sprite.Get(entry).draw(screen, body.Get(entry), now.Sub(g.drawn))
+		sprite.Get(entry).draw(screen, body.GetValue(entry), now.Sub(g.drawn))
 	}
 	g.drawn = now
 	ebitenutil.DebugPrint(screen, fmt.Sprintf("%v, tick %d\narrows swim, space blows bubbles", g.client.State(), view.Tick))
@@ -162,7 +162,7 @@ var (
 const growSeconds = 0.4
 
 // draw paints a sprite at its body, elapsed after the picture before.
-func (s *Sprite) draw(screen *ebiten.Image, b *Body, elapsed time.Duration) {
+func (s *Sprite) draw(screen *ebiten.Image, b Body, elapsed time.Duration) {
 	seconds := min(elapsed.Seconds(), 0.1)
 	s.age += seconds
 	if vx, vy := b.Vel.X.Float(), b.Vel.Y.Float(); math.Hypot(vx, vy) > 0.2 {
