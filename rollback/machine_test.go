@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -239,7 +238,7 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 				checked += uint64(m.checked)
 			})
 			least := uint64(40)
-			if os.Getenv("TENDON_LONG") == "" {
+			if testing.Short() {
 				least = 5 // rapid tries a fifth as often
 			}
 			if rewinds < least || resimulated < 5*least || checked < 10*least {

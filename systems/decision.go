@@ -30,11 +30,14 @@ const (
 	ByMajority            // more than half of the registered players agree
 	ByReplay              // they did not agree, and the server replayed the match
 	ByAudit               // they agreed, the server replayed the match nevertheless, and the replay counts
+	Disputed              // more than half agree, others sent another result, and the server did not replay the match
 	hows
 )
 
 // String returns the word that records use.
-func (h How) String() string { return [hows]string{"server", "majority", "replay", "audit"}[h] }
+func (h How) String() string {
+	return [hows]string{"server", "majority", "replay", "audit", "disputed"}[h]
+}
 
 // DecideByServer calls c.Decided with the result of a match that ended in the tick of world, if one did. It is for
 // strategies whose server computes every tick, so that no votes are needed.

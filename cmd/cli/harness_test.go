@@ -19,7 +19,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// dotsBinary is the path of the built cmd/dots, for tests of signals and of killed processes; "" without TENDON_LONG.
+// dotsBinary is the path of the built cmd/dots, for tests of signals and of killed processes; "" with -short.
 var dotsBinary string
 
 // asCrumbs is set in the environment of a process that is the program of crumbs: the executable of this test.
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 func withBinary(m *testing.M) int {
-	if os.Getenv("TENDON_LONG") == "" {
+	if testing.Short() {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "cli-test-")
@@ -55,7 +55,7 @@ func withBinary(m *testing.M) int {
 // slow marks a test that takes seconds: it plays in real time.
 func slow(t *testing.T) {
 	t.Helper()
-	if os.Getenv("TENDON_LONG") == "" {
+	if testing.Short() {
 		t.Skip("plays in real time")
 	}
 	t.Parallel()

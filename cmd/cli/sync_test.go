@@ -33,8 +33,9 @@ var strategyFlags = map[string]struct {
 	"--margin": {[]string{"--margin=-1"}, "lockstep"}, "--closing": {[]string{"--closing", "waiting"}, "lockstep"},
 	"--wait": {[]string{"--wait", "5ms"}, "lockstep"}, "--article": {[]string{"--article"}, "lockstep"},
 	"--relay-only": {[]string{"--relay-only"}, "lockstep"}, "--audits": {[]string{"--audits", "0"}, "lockstep"},
-	"--reliable":  {[]string{"--reliable"}, "lockstep verify"},
-	"--snapshots": {[]string{"--snapshots", "30"}, "predict reckon"}, "--interest": {[]string{"--interest", "9.5"}, "predict reckon"},
+	"--dissent-replays": {[]string{"--dissent-replays", "1"}, "lockstep"},
+	"--reliable":        {[]string{"--reliable"}, "lockstep verify"},
+	"--snapshots":       {[]string{"--snapshots", "30"}, "predict reckon"}, "--interest": {[]string{"--interest", "9.5"}, "predict reckon"},
 	"--look-back": {[]string{"--look-back", "5ms"}, "predict"}, "--trusting": {[]string{"--trusting"}, "reckon"},
 	"--max-speed": {[]string{"--max-speed", "7"}, "predict reckon"}, "--assumed": {[]string{"--assumed", "80ms"}, "reckon"},
 	"--literal": {[]string{"--literal"}, "reckon"}, "--dynamic": {[]string{"--dynamic"}, "reckon"}, "--terrain": {[]string{"--terrain"}, "reckon"},
@@ -77,15 +78,17 @@ func refusedBySync(t *testing.T, sync string, flags map[string][]string) {
 
 func TestFlagsOfAStrategyOutOfRangeAreRefusedByName(t *testing.T) {
 	refusedBySync(t, "lockstep", map[string][]string{
-		"--wait 5ms":                    {"--wait 5ms", "--closing is optimistic", "choose --closing hybrid"},
-		"--wait 5ms --closing waiting":  {"--closing is waiting", "leave --wait out"},
-		"--wait=-5ms --closing hybrid":  {": --wait -5 ms: choose 0 to two frames' time"},
-		"--wait 500ms --closing hybrid": {"Wait 500 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"},
-		"--interval 4":                  {": --interval 4: choose 1, 2, 3, 5, 10 or 15"},
-		"--margin 13":                   {": --margin 13: choose 1 to 12 frames, -1 for none, or 0"},
-		"--audits 1001":                 {": --audits 1001: choose 0 to 1000"},
-		"--audits 5":                    {": --audits 5 is for --relay-only", "leave --audits out"},
-		"--article --margin 2":          {"leave --interval and --margin out"},
+		"--wait 5ms":                         {"--wait 5ms", "--closing is optimistic", "choose --closing hybrid"},
+		"--wait 5ms --closing waiting":       {"--closing is waiting", "leave --wait out"},
+		"--wait=-5ms --closing hybrid":       {": --wait -5 ms: choose 0 to two frames' time"},
+		"--wait 500ms --closing hybrid":      {"Wait 500 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"},
+		"--interval 4":                       {": --interval 4: choose 1, 2, 3, 5, 10 or 15"},
+		"--margin 13":                        {": --margin 13: choose 1 to 12 frames, -1 for none, or 0"},
+		"--audits 1001":                      {": --audits 1001: choose 0 to 1000"},
+		"--audits 5":                         {": --audits 5 is for --relay-only", "leave --audits out"},
+		"--relay-only --dissent-replays 101": {": --dissent-replays 101: choose 0 to 100"},
+		"--dissent-replays 1":                {": --dissent-replays 1 is for --relay-only", "leave --dissent-replays out"},
+		"--article --margin 2":               {"leave --interval and --margin out"},
 	})
 	refusedBySync(t, "predict", map[string][]string{
 		"--snapshots 1001": {"--snapshots 1001: give 0 to 1000"}, "--snapshots=-1": {"--snapshots -1"},

@@ -2,7 +2,6 @@ package matchtest
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -32,7 +31,7 @@ func countCalls(w *ecs.World) {
 func TestACorrectGamePasses(t *testing.T) {
 	SyncTest(t, halves.Dots())
 	Match(t, halves.Dots(), "P3")
-	if os.Getenv("TENDON_LONG") != "" {
+	if !testing.Short() {
 		Match(t, halves.Dots(), "P5")
 	}
 }

@@ -36,18 +36,21 @@ type Config struct {
 	Reliable bool
 	// RelayAtOnce sends operations to all clients when they come, before the sync that covers them.
 	RelayAtOnce bool
-	// OnDemand lets the server keep only its log, and replay it when players disagree or it grows beyond Backlog. By default
-	// the server computes every frame as it ends. It does so as well where systems.ServerConfig.States is set, and for a game
-	// with Validate, which needs a state.
+	// OnDemand lets the server keep only its log. It computes the match as far as needed when states or results of players
+	// differ, or when the log grows beyond Backlog. By default the server computes every frame as it ends. It does so as well
+	// where systems.ServerConfig.States is set, and for a game with Validate, which needs a state.
 	OnDemand bool
 	// Backlog bounds the log that the server keeps, in bytes, up to 32 MiB; 0: 8 MiB. A peer that lacks earlier frames cannot
 	// be served. A plain frame takes 5 bytes, an operation some more.
 	Backlog int
 	// VoteTime is the time that the server waits for results, in nanoseconds; 0: 10 s.
 	VoteTime systems.Time
-	// Audits is how many of 1000 results the server replays although a majority agrees, in [0, 1000]. It always replays
-	// those that are contradicted by a player who was never wrong before.
+	// Audits is how many of 1000 results the server replays although a majority agrees, in [0, 1000].
 	Audits int
+	// DissentReplays is how many replays of such results the dissents of one player may cause, in [0, 100], while the player
+	// holds the seat. A dissent that the replay confirms does not count. A player whose state of the match was wrong causes
+	// none. Without a replay the result is systems.Disputed.
+	DissentReplays int
 	// AuditSeed seeds the choice of audits. It must be secret: draw it from crypto/rand, another one for each server.
 	AuditSeed uint64
 }
@@ -142,6 +145,8 @@ func (c Config) withDefaults() (Config, error) {
 		return bad("VoteTime", duration(c.VoteTime), "choose a time above 0, or 0 for %s", duration(vote.DefaultDeadline))
 	case c.Audits < 0 || c.Audits > 1000:
 		return bad("Audits", fmt.Sprint(c.Audits), "choose 0 to 1000, of 1000 results")
+	case c.DissentReplays < 0 || c.DissentReplays > 100:
+		return bad("DissentReplays", fmt.Sprint(c.DissentReplays), "choose 0 to 100 replays per player")
 	}
 	return c, nil
 }

@@ -9,9 +9,10 @@
 // Against jitter a client buffers M frames, its margin. It runs a little faster with more frames, and a little slower
 // with fewer. It measures how late syncs arrive to choose M, unless [Config.Margin] does.
 //
-// The server computes the match too, or only keeps its log and replays it when players disagree ([Config.OnDemand]).
-// Clients send checksums and the result of the match. The majority of the players who were in the match at its end
-// decides. Without a majority the server decides. It replays an undecided match when all players have left.
+// The server computes the match too, or only keeps its log ([Config.OnDemand]). Clients send checksums and the result of the
+// match. Where checksums differ, the server computes the match up to their frame, and its state decides which players are
+// wrong. The majority of the players who were in the match at its end decides the result. Without a majority the
+// server decides. It replays an undecided match when all players have left.
 //
 // Lockstep does not suit games in which the player's own press must show at once. It takes a round trip and the margin.
 //

@@ -44,7 +44,7 @@ func (s *Server) enter(o *image.Order) (plays bool) {
 		}
 	case o.Kind == image.OrderLeave:
 		s.members = s.members.Without(p)
-		s.votes.Hashes.Forget(p)
+		s.votes.Forget(p)
 	}
 	return false
 }

@@ -127,7 +127,7 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 	copy(s.behind.inputs, s.before)
 	s.behind.at = s.Done()
 	s.votes = vote.NewAdjudicator(votedMatch{s}, s.always,
-		vote.Config{Deadline: settings.VoteTime, AuditPerMille: settings.Audits, Seed: settings.AuditSeed})
+		vote.Config{Deadline: settings.VoteTime, AuditPerMille: settings.Audits, DissentReplays: settings.DissentReplays, Seed: settings.AuditSeed})
 	return s, nil
 }
 

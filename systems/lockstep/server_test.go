@@ -31,6 +31,8 @@ func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
 		{Config{Backlog: 1 << 30}, "Backlog 1073741824 bytes: choose 1 to 33554432, or 0 for 8388608"},
 		{Config{VoteTime: -systems.Second}, "VoteTime -1000 ms: choose a time above 0, or 0 for 10000 ms"},
 		{Config{Audits: 1001}, "Audits 1001: choose 0 to 1000"},
+		{Config{DissentReplays: 101}, "DissentReplays 101: choose 0 to 100 replays per player"},
+		{Config{DissentReplays: -1}, "DissentReplays -1: choose 0 to 100 replays per player"},
 	} {
 		_, err := New(test.Config).NewServer(systems.ServerConfig{World: world, Peers: 1})
 		var field *FieldError

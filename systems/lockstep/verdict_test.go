@@ -47,14 +47,15 @@ func spoil(p *player, f ecs.Tick) {
 }
 
 // LS-11 and LS-14: the client that differs is found within a second, blamed alone, and corrected with an image. The
-// votes of all decide the match. Both hold whether the server computes the match or only keeps the log.
+// votes of all decide the match, without a replay if those who never differed are a majority. Both hold whether the server
+// computes the match or only keeps the log. A server with a log computes it up to the frame in which a client differs.
 func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 	for _, way := range []struct {
 		onDemand bool
 		wrong    int // clients that differ
 		how      systems.How
 	}{{false, 0, systems.ByMajority}, {false, 1, systems.ByMajority}, {true, 0, systems.ByMajority}, {true, 1, systems.ByMajority},
-		{true, 2, systems.ByMajority}, {false, 2, systems.ByMajority}} {
+		{true, 2, systems.ByReplay}, {false, 2, systems.ByReplay}} {
 		if race.Enabled && way.wrong != 1 {
 			continue // the same, slowly
 		}
@@ -74,8 +75,8 @@ func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 				t.Errorf("%v: client %d found %v", way, i, c.peer.Found)
 			}
 		}
-		if way.onDemand && way.wrong < 2 && m.server.World().Tick() != 0 {
-			t.Errorf("%v: the server computed %d frames", way, m.server.World().Tick())
+		if computed := m.server.World().Tick(); way.onDemand && (way.wrong == 0 && computed != 0 || way.wrong > 0 && computed != 180) {
+			t.Errorf("%v: the server computed %d frames", way, computed)
 		}
 		m.Net.RunUntil(20 * time.Second)
 		if len(m.Decisions) != 1 {
@@ -115,10 +116,11 @@ func TestAContestedResultIsPlayedAgain(t *testing.T) {
 	}
 }
 
-// A majority that lies is believed where the server knows no better, and overruled where it computes the match.
+// A majority that lies is overruled by a server that computes the match, and by one with a log whose players may cause a
+// replay. Otherwise the result is disputed.
 func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
-	for _, onDemand := range []bool{false, true} {
-		m := newMatch(t, ending(), 3, Config{OnDemand: onDemand})
+	for _, c := range []Config{{}, {OnDemand: true, DissentReplays: 1}, {OnDemand: true}} {
+		m := newMatch(t, ending(), 3, c)
 		for s := range 4 {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 			c.onFrame = func(p *player, _, _ ecs.Tick) {}
@@ -130,16 +132,19 @@ func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
 		}
 		m.Net.RunUntil(20 * time.Second)
 		if len(m.Decisions) != 1 {
-			t.Fatalf("%v: decisions %+v", onDemand, m.Decisions)
+			t.Fatalf("%+v: decisions %+v", c, m.Decisions)
 		}
-		d := m.Decisions[0]
-		if d.How != systems.ByAudit || d.Dissented != 7 || d.Result[len(d.Result)-1] != 'e' {
-			t.Errorf("%v: %+v", onDemand, d) // on demand: the fourth player's history is clean
+		how, dissented, last := systems.ByAudit, image.PlayerSet(7), byte('e')
+		if c.OnDemand && c.DissentReplays == 0 {
+			how, dissented, last = systems.Disputed, 8, 'e'^1
+		}
+		if d := m.Decisions[0]; d.How != how || d.Dissented != dissented || d.Result[len(d.Result)-1] != last {
+			t.Errorf("%+v: %+v", c, d)
 		}
 	}
 }
 
-// A player who says that the match has ended when it has not gets it played, and no decision.
+// A player who claims that the match has ended when it has not causes a replay and a strike, and no decision.
 func TestAFalseEndIsNotDecided(t *testing.T) {
 	m := newMatch(t, ending(), 3, Config{OnDemand: true, VoteTime: systems.Second})
 	for s := range 4 {
@@ -151,12 +156,42 @@ func TestAFalseEndIsNotDecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Net.RunUntil(4 * time.Second)
-	if len(m.Decisions) != 0 || m.server.World().Tick() < 170 {
-		t.Fatalf("%+v, at %d", m.Decisions, m.server.World().Tick())
+	if len(m.Decisions) != 0 || m.server.World().Tick() < 170 || m.server.votes.Hashes.Struck(49) != 1 || m.server.PeerStats(0).Differed != 50 {
+		t.Fatalf("%+v, at %d, struck %b", m.Decisions, m.server.World().Tick(), m.server.votes.Hashes.Struck(49))
 	}
 	m.Net.RunUntil(10 * time.Second)
 	if len(m.Decisions) != 1 || m.Decisions[0].Tick != 400 {
 		t.Fatalf("%+v", m.Decisions)
+	}
+}
+
+// A dissenter causes as many replays as the budget has. The result of every later match is disputed, and the server does
+// not compute it.
+func TestADissenterWithoutABudgetCausesNoReplay(t *testing.T) {
+	m := newMatch(t, ending(200, 400, 600), 3, Config{OnDemand: true, DissentReplays: 1})
+	for s := range 4 {
+		m.join(profile(t, "P1"), simnet.Clock{}, s, 60, wander(uint64(s)))
+	}
+	m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
+		if message[0] == kindResult && p.ID == 3 {
+			message[len(message)-1] ^= 1
+		}
+	}
+	m.Net.RunUntil(12 * time.Second)
+	if len(m.Decisions) != 3 {
+		t.Fatalf("decisions %+v", m.Decisions)
+	}
+	for i, d := range m.Decisions {
+		how, replays := systems.Disputed, 0
+		if i == 0 {
+			how, replays = systems.ByAudit, 1
+		}
+		if d.How != how || d.Replays != replays || d.Dissented != 8 || d.Result[8] != 'e' {
+			t.Errorf("match %d: %+v", i+1, d)
+		}
+	}
+	if computed := m.server.World().Tick(); computed < 200 || computed >= 400 {
+		t.Errorf("the server computed %d frames", computed)
 	}
 }
 
@@ -185,7 +220,7 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 		t.Skip("the same, slowly")
 	}
 	for _, onDemand := range []bool{false, true} {
-		for _, wrong := range []int{0, 2} {
+		for _, wrong := range []int{0, 2} { // their states of tick 420 differ, in the second match
 			m := newMatch(t, ending(400, 700), 3, Config{OnDemand: onDemand})
 			for s := range 4 {
 				c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
@@ -213,7 +248,7 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 			if d := m.Decisions[0]; d.How != how || d.Dissented != dissented || d.Silent != 8 || len(d.Result) != 9 {
 				t.Errorf("%v, %d wrong: %+v", onDemand, wrong, d)
 			}
-			if d := m.Decisions[1]; d.How != systems.ByMajority || d.Dissented != 0 || d.Silent != 8 || len(d.Result) != 9 {
+			if d := m.Decisions[1]; d.How != how || d.Dissented != 0 || d.Silent != 8 || len(d.Result) != 9 {
 				t.Errorf("%v, %d wrong: %+v", onDemand, wrong, d)
 			}
 		}

@@ -35,12 +35,14 @@ func lying(first byte, end ecs.Tick) *ecs.Game {
 
 // election is one line of the table. Each player has one letter. A claims the true result, B and C another one. D
 // claims the true result and then another, E claims it a tick later. L claims what B does, after the deadline; - claims
-// nothing. tainted players differed once before. A majority is audited if a player who is not tainted contradicts it.
+// nothing. tainted players differed once before. A majority is audited if a player who is not tainted contradicts it and
+// has a budget of replays.
 type election struct {
 	id      string
 	players string
 	tainted image.PlayerSet
 	audits  int // of 1000
+	budget  int // of replays per dissenter
 
 	first                      byte // of the result: 's' is what came out
 	how                        systems.How
@@ -49,30 +51,33 @@ type election struct {
 }
 
 // LS-11: the table of votes, through clients whose game says something else than it should. Where the server was not to
-// replay, it has not computed a single frame.
+// replay, it has not computed a single frame, or only those up to the one in which a tainted player differed.
 func TestLS11TheTableOfVotes(t *testing.T) {
-	const majority, replay, audit = systems.ByMajority, systems.ByReplay, systems.ByAudit
+	const majority, disputed, replay, audit = systems.ByMajority, systems.Disputed, systems.ByReplay, systems.ByAudit
 	for _, v := range []election{
-		{"V-40", "AAAA", 0, 0, 's', majority, 0, 0, 0, 0},
-		{"V-31", "AAAB", 8, 0, 's', majority, 8, 0, 0, 0},
-		{"V-31 clean dissenter", "AAAB", 0, 0, 's', audit, 8, 0, 0, 1},
-		{"V-22", "AABB", 0, 0, 's', replay, 0b1100, 0, 0, 1},
-		{"V-22 R is neither", "CCBB", 0, 0, 's', replay, 0b1111, 0, 0, 1},
-		{"V-11", "AB", 0, 0, 's', replay, 2, 0, 0, 1},
-		{"V-3-", "AAA-", 0, 0, 's', majority, 0, 8, 0, 0},
-		{"V-21-", "AAB-", 0, 0, 's', replay, 4, 8, 0, 1},
-		{"V-31-late", "AAAL", 0, 0, 's', majority, 0, 8, 0, 0},
-		{"V-collude", "BBBA", 8, 0, 'B', majority, 8, 0, 0, 0},
-		{"V-collude audited", "BBBA", 8, 1000, 's', audit, 7, 0, 0, 1},
-		{"V-collude clean dissenter", "BBBA", 0, 0, 's', audit, 7, 0, 0, 1},
-		{"V-dup", "AADA", 0, 0, 's', majority, 0, 0, 4, 0},
-		{"V-dup undecided", "ADBB", 0, 0, 's', replay, 0b1100, 0, 2, 1},
-		{"2:1:1", "AABC", 0, 0, 's', replay, 0b1100, 0, 0, 1},
-		{"2:0 two silent", "AA--", 0, 0, 's', replay, 0, 0b1100, 0, 1},
-		{"other end", "AAAE", 8, 0, 's', majority, 8, 0, 0, 0},
-		{"V-40 audited", "AAAA", 0, 1000, 's', audit, 0, 0, 0, 1},
+		{"V-40", "AAAA", 0, 0, 0, 's', majority, 0, 0, 0, 0},
+		{"V-31", "AAAB", 0, 0, 0, 's', disputed, 8, 0, 0, 0},
+		{"V-31 tainted dissenter", "AAAB", 8, 0, 1, 's', disputed, 8, 0, 0, 0},
+		{"V-31 clean dissenter", "AAAB", 0, 0, 1, 's', audit, 8, 0, 0, 1},
+		{"V-22", "AABB", 0, 0, 0, 's', replay, 0b1100, 0, 0, 1},
+		{"V-22 R is neither", "CCBB", 0, 0, 0, 's', replay, 0b1111, 0, 0, 1},
+		{"V-11", "AB", 0, 0, 0, 's', replay, 2, 0, 0, 1},
+		{"V-3-", "AAA-", 0, 0, 0, 's', majority, 0, 8, 0, 0},
+		{"V-21-", "AAB-", 0, 0, 0, 's', replay, 4, 8, 0, 1},
+		{"V-31-late", "AAAL", 0, 0, 0, 's', majority, 0, 8, 0, 0},
+		{"V-collude", "BBBA", 0, 0, 0, 'B', disputed, 8, 0, 0, 0},
+		{"V-collude tainted dissenter", "BBBA", 8, 0, 1, 'B', disputed, 8, 0, 0, 0},
+		{"V-collude tainted majority", "BBBA", 1, 0, 0, 's', replay, 7, 0, 0, 1},
+		{"V-collude audited", "BBBA", 8, 1000, 0, 's', audit, 7, 0, 0, 1},
+		{"V-collude clean dissenter", "BBBA", 0, 0, 1, 's', audit, 7, 0, 0, 1},
+		{"V-dup", "AADA", 0, 0, 0, 's', majority, 0, 0, 4, 0},
+		{"V-dup undecided", "ADBB", 0, 0, 0, 's', replay, 0b1100, 0, 2, 1},
+		{"2:1:1", "AABC", 0, 0, 0, 's', replay, 0b1100, 0, 0, 1},
+		{"2:0 two silent", "AA--", 0, 0, 0, 's', replay, 0, 0b1100, 0, 1},
+		{"other end", "AAAE", 8, 0, 0, 's', disputed, 8, 0, 0, 0},
+		{"V-40 audited", "AAAA", 0, 1000, 0, 's', audit, 0, 0, 0, 1},
 	} {
-		onBoth(t, "LS-11/"+v.id, lockstep.Config{OnDemand: true, VoteTime: voteTime, Audits: v.audits}, v.hold)
+		onBoth(t, "LS-11/"+v.id, lockstep.Config{OnDemand: true, VoteTime: voteTime, Audits: v.audits, DissentReplays: v.budget}, v.hold)
 	}
 }
 
@@ -97,7 +102,11 @@ func (v election) hold(t *testing.T, config lockstep.Config) {
 	if len(d.Result) != 12 || d.Result[0] != v.first {
 		t.Errorf("result %q, want one with %q", d.Result, v.first)
 	}
-	if computed := r.Server.World().Tick(); (computed > 0) != (v.replays > 0) {
+	computed, proof := r.Server.World().Tick(), ecs.Tick(0)
+	if v.tainted != 0 {
+		proof = 120
+	}
+	if v.replays == 0 && computed != proof || v.replays > 0 && computed < ending {
 		t.Errorf("%d replays are to be made, the server has computed %d frames", v.replays, computed)
 	}
 	for p, c := range r.clients {
@@ -194,8 +203,8 @@ func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 	}
 }
 
-// LS-14: a bit flips in one client's state at frame f. The check of a frame ≤ f + 60 finds it as soon as the votes have
-// arrived. Only that client is blamed and corrected.
+// LS-14: a bit flips in one client's state at frame f. The check of a frame ≤ f + 60 finds it as soon as the claims have
+// arrived. A server that only keeps the log then computes the frames up to it, 100 in each of its ticks. Only that client is blamed and corrected.
 func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 	notUnderRace(t)
 	for _, onDemand := range []bool{true, false} {
@@ -214,14 +223,14 @@ func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 				if !onDemand {
 					voted = first + way
 				}
-				if d := c.peer.Flagged[0]; d < first || d > voted+time.Second/60+ms {
-					t.Errorf("found at %v; it had executed frame %d at %v, and the votes were there at %v", d, check, first, voted)
+				if d := c.peer.Flagged[0]; d < first || d > voted+3*time.Second/60+ms {
+					t.Errorf("found at %v; it had executed frame %d at %v, and the claims were there at %v", d, check, first, voted)
 				}
 				if r.Server.PeerStats(2).Desyncs != 1 || c.peer.Faulty || !c.Live() {
 					t.Errorf("%+v, live %v, still wrong %v", r.Server.PeerStats(2), c.Live(), c.peer.Faulty)
 				}
-				if onDemand && r.Server.World().Tick() != 0 {
-					t.Errorf("three agree, and the server computed %d frames", r.Server.World().Tick())
+				if onDemand && r.Server.World().Tick() != check {
+					t.Errorf("the server computed %d frames, the contested one is %d", r.Server.World().Tick(), check)
 				}
 				for i, o := range r.clients {
 					if o == c {
@@ -310,8 +319,7 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 	}
 }
 
-// LS-14: where two or more of four differ there is no majority of three. A server without simulation then computes the
-// match as far as needed, and both are found.
+// LS-14: where two of four differ, a server without simulation computes the match as far as needed, and both are found.
 func TestLS14WithoutAMajorityTheServerComputes(t *testing.T) {
 	onBoth(t, "LS-14/2:1:1", lockstep.Config{OnDemand: true}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 14)
@@ -331,4 +339,74 @@ func TestLS14WithoutAMajorityTheServerComputes(t *testing.T) {
 			t.Errorf("the server computed %d frames, the contested one is 120", w)
 		}
 	})
+}
+
+// Liars among three players claim the same wrong checksums and the same forged result. The server blames only them, with a
+// proof, and the honest result is the result of the match.
+func TestLiarsDoNotTakeAMatch(t *testing.T) {
+	for _, v := range []collusion{
+		{"two from the start", 0b011, 60, ending, 20, true, systems.ByMajority},
+		{"one from the start", 0b010, 60, ending, 3, true, systems.ByMajority},
+		{"two in the last tick", 0b110, 960, 960, 1, false, systems.ByReplay}, // the proof takes longer than the vote
+		{"one in the last tick", 0b100, 960, 960, 1, false, systems.ByAudit},  // the proof of the tick is one of the result
+	} {
+		for seed := range v.seeds {
+			t.Run(fmt.Sprintf("%s/%d", v.name, seed), func(t *testing.T) {
+				if seed > 0 {
+					notUnderRace(t)
+				}
+				v.play(t, seed)
+			})
+		}
+	}
+}
+
+// collusion is a match of three players in which liars claim wrong checksums, and a forged result.
+type collusion struct {
+	name     string
+	liars    image.PlayerSet
+	from     ecs.Tick // first wrong checksum, and the only one if the liars are not expelled
+	end      ecs.Tick
+	seeds    uint64
+	expelled bool
+	how      systems.How
+}
+
+func (v collusion) play(t *testing.T, seed uint64) {
+	r := newRig(t, newGame(v.end), lockstep.Config{OnDemand: true, VoteTime: voteTime}, seed)
+	for s := range 3 {
+		r.seated(options{path: link(way, way), seat: s, play: wander(seed*3 + uint64(s)), epoch: simnet.Time(s) * ms})
+	}
+	var result []byte // as an honest player claims it
+	r.onUp = func(c *client, _ systems.Channel, m []byte) {
+		switch lies := v.liars.Has(ecs.Player(c.peer.ID)); {
+		case m[0] == kindHash && lies && r.Server.Done() >= v.from && (v.expelled || r.Server.Done() < v.from+60), m[0] == kindResult && lies:
+			m[len(m)-1] ^= 1
+		case m[0] == kindResult:
+			result = bytes.Clone(m[len(m)-12:])
+		}
+	}
+	r.Net.RunUntil(at(v.end) + 4*time.Second)
+	strikes := 1
+	if v.expelled {
+		strikes = 3
+	}
+	for p, c := range r.clients {
+		want := 0
+		if v.liars.Has(ecs.Player(p)) {
+			want = strikes
+		}
+		if n := len(c.peer.Flagged); n != want || c.peer.Removed != (want == 3) {
+			t.Errorf("player %d has %d strikes, want %d; expelled: %v", p, n, want, c.peer.Removed)
+		}
+	}
+	if len(r.Decisions) != 1 {
+		t.Fatalf("decisions: %+v", r.Decisions)
+	}
+	if d := r.Decisions[0]; d.How != v.how || !bytes.Equal(d.Result, result) || d.Dissented != v.liars&d.Registered || v.expelled != (d.Registered == 0b111&^v.liars) {
+		t.Errorf("decision %+v, want the result %q", d, result)
+	}
+	if computed := r.Server.World().Tick(); v.expelled && computed > 360 {
+		t.Errorf("the server computed %d frames for three strikes", computed)
+	}
 }

@@ -48,7 +48,7 @@ func (m votedMatch) Blame(player ecs.Player, tick ecs.Tick, strikes int) {
 // Conclude decides every match that has ended, with the votes received so far.
 func (s *Server) Conclude() { s.votes.Conclude() }
 
-// receiveHash accepts the checksum that a peer claims of a state: the vote of a player, or a spectator's for comparison.
+// receiveHash accepts the checksum that a peer claims of a state: a player's claim, or a spectator's for comparison.
 func (s *Server) receiveHash(m systems.Message) error {
 	s.pass(m.Now)
 	p := &s.Peers[m.From]
@@ -58,7 +58,7 @@ func (s *Server) receiveHash(m systems.Message) error {
 	}
 	if p.Seat >= 0 {
 		p.Stats.Checked++
-		s.votes.Hashes.Cast(p.Player(), f, claim, s.now)
+		s.votes.Hashes.Cast(p.Player(), f, claim)
 	} else if own, kept := s.votes.Checksum(f); kept {
 		p.Compare(f, own, claim)
 	}

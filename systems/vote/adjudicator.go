@@ -9,7 +9,7 @@ import (
 	"tendon/systems"
 )
 
-// Adjudicator decides the matches of a server: the votes on checksums, the ballots on results, and the replays that settle
+// Adjudicator decides the matches of a server: the comparison of checksums, the ballots on results, and the replays that settle
 // them. A world that is behind Done is computed from its tick to the one that must be known: no tick is computed twice.
 type Adjudicator struct {
 	Hashes  *Hashes
@@ -56,10 +56,11 @@ type ownResult struct {
 }
 
 const (
-	ownKept       = 64  // own results that wait for votes; a replay of a long log reaches more, which are decided at once
-	replaySteps   = 100 // ticks of a world that is behind that are computed per tick: far less than a tick's time
-	leftAfter     = 2   // seconds without a connected player after which a world that is behind is computed up to Done
-	memberEntries = 256 // changes of the members that are kept, however fast players join and leave
+	ownKept                    = 64  // own results that wait for votes; a replay of a long log reaches more, which are decided at once
+	replaySteps                = 100 // ticks of a world that is behind that are computed per tick: far less than a tick's time
+	leftAfter                  = 2   // seconds without a connected player after which a world that is behind is computed up to Done
+	forever       systems.Time = 1<<63 - 1
+	memberEntries              = 256 // changes of the members that are kept, however fast players join and leave
 )
 
 // NewAdjudicator returns an adjudicator of the ticks after Done, the tick that the world is in. current says that the world
@@ -72,12 +73,12 @@ func NewAdjudicator(match Match, current bool, c Config) *Adjudicator {
 	return a
 }
 
-// Ended opens the vote on the checksum of tick f, which follows Done. members are the players in the match after it. state
+// Ended accepts claims for the checksum of tick f, which follows Done. members are the players in the match after it. state
 // is the world's, or nil; for a world that is behind, it does not count.
 func (a *Adjudicator) Ended(f ecs.Tick, members image.PlayerSet, state *image.Snapshot, now systems.Time) {
 	a.now = now
 	a.addMembers(f, members)
-	a.Hashes.Open(f, members, now)
+	a.Hashes.Open(f, members)
 	if a.current {
 		a.Computed(state)
 	}
@@ -112,7 +113,7 @@ func (a *Adjudicator) Computed(state *image.Snapshot) {
 	switch {
 	case a.current:
 		if a.open { // the world has the result of a replay
-			a.decide(a.ballot.Step(forever))
+			a.decide(a.ballot.Step(forever, a.Hashes.Struck(a.decided)))
 		}
 		a.openBallot(own.players, f-1)
 	case len(a.own) == ownKept:
@@ -146,10 +147,16 @@ func (a *Adjudicator) Claim(p ecs.Player, end ecs.Tick, sum image.Checksum, resu
 	return a.ballot.Cast(p, r, a.now)
 }
 
+// Forget clears the history of seat p when its player leaves it.
+func (a *Adjudicator) Forget(p ecs.Player) {
+	a.Hashes.Forget(p)
+	a.ballot.forget(p)
+}
+
 // openBallot opens the ballot on a match that ended after tick began.
 func (a *Adjudicator) openBallot(registered image.PlayerSet, began ecs.Tick) {
 	a.open, a.began = true, began
-	a.ballot.Open(registered, a.Hashes.Clean(), a.now)
+	a.ballot.Open(registered, a.now)
 }
 
 // openClaimed opens the ballot on a match that ended in tick f, as a player claims. The present members have a vote, too, so

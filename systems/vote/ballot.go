@@ -27,15 +27,16 @@ const (
 // Verdict is the outcome of a ballot.
 type Verdict struct {
 	Result    Result
-	How       systems.How // ByMajority, ByReplay or ByAudit
+	How       systems.How // ByMajority, Disputed, ByReplay or ByAudit
 	Voted     image.PlayerSet
 	Dissented image.PlayerSet // of Voted, those who claimed another result than Result
 	Doubled   image.PlayerSet // of Voted, those who claimed two results; the first one counts
 	Replays   int             // by the server: 0 or 1
 }
 
-// Ballot is one vote on the result of a match. A result that more than half of the registered players claim is
-// accepted. Where voting ends without one, the server replays the match.
+// Ballot is one vote on the result of a match. A result that more than half of the registered players claim is accepted.
+// Votes of players who were blamed for a tick of the match do not count for it. Where voting ends without such a result, the
+// server replays the match.
 //
 // Voting ends when all registered players have voted or when the deadline has passed, whichever is first. Until then
 // every first vote counts. So the verdict depends on the votes received in time, and never on their order.
@@ -44,12 +45,15 @@ type Ballot struct {
 	rand       *ecs.Rand
 	state      State
 	registered image.PlayerSet
-	clean      image.PlayerSet
+	present    image.PlayerSet // of registered, those who hold their seats since Open
+	struck     image.PlayerSet // of registered, those blamed for a tick of the match
+	forcing    image.PlayerSet // those whose dissent is the only cause of the replay
 	until      systems.Time
+	over       bool                     // voting has ended
 	sampled    bool                     // an accepted result is audited
 	votes      [image.MaxPlayers]Result // of the players in Verdict.Voted
-	accepted   bool                     // more than half claim Verdict.Result
 	verdict    Verdict                  // final if Closed
+	forced     [image.MaxPlayers]uint8  // replays that wrong dissents caused, since forget
 }
 
 // Config configures a Ballot.
@@ -58,6 +62,10 @@ type Config struct {
 	Deadline systems.Time
 	// AuditPerMille is how many of 1000 accepted results the server replays, in [0, 1000]; 10 to 50 suffice.
 	AuditPerMille int
+	// DissentReplays is how many replays of accepted results the dissents of one player may cause, in [0, 100], while the
+	// player holds the seat. A dissent that the replay confirms does not count. The dissent of a player who was blamed for a
+	// tick of the match causes none.
+	DissentReplays int
 	// Seed is the source of the sample, drawn once per Open. It must be secret, since it determines the results that are not
 	// audited. The match's own seed is not secret: every client has it.
 	Seed uint64
@@ -75,14 +83,10 @@ func NewBallot(c Config) *Ballot {
 }
 
 // Open begins a vote and drops the one before. registered are the players who were in the match when it ended; one who has
-// left since then stays registered and does not vote. An accepted result from which a player in clean dissents is audited.
-// Without registered players, voting ends at once.
-func (b *Ballot) Open(registered, clean image.PlayerSet, now systems.Time) {
-	*b = Ballot{config: b.config, rand: b.rand, state: Voting, registered: registered, clean: clean,
-		until: now + b.config.Deadline, sampled: b.rand.Chance(b.config.AuditPerMille, 1000)}
-	if registered == 0 {
-		b.end()
-	}
+// left since then stays registered and does not vote. Without registered players, voting ends at once.
+func (b *Ballot) Open(registered image.PlayerSet, now systems.Time) {
+	*b = Ballot{config: b.config, rand: b.rand, state: Voting, registered: registered, present: registered, over: registered == 0,
+		until: now + b.config.Deadline, sampled: b.rand.Chance(b.config.AuditPerMille, 1000), forced: b.forced}
 }
 
 // Cast casts the vote of player p. counted is false if p is not registered, voting has ended, or p has claimed another
@@ -94,29 +98,29 @@ func (b *Ballot) Cast(p ecs.Player, r Result, now systems.Time) (counted bool) {
 		}
 		return first == r
 	}
-	if b.state == Voting && now > b.until {
-		b.end()
-	}
-	if b.state != Voting || !b.registered.Has(p) {
+	b.over = b.over || now > b.until
+	if b.state != Voting || b.over || !b.registered.Has(p) {
 		return false
 	}
 	b.verdict.Voted |= 1 << p
 	b.votes[p] = r
-	if 2*b.claiming(r).Len() > b.registered.Len() {
-		b.accepted, b.verdict.Result = true, r
-	}
-	if b.verdict.Voted == b.registered {
-		b.end()
-	}
+	b.over = b.verdict.Voted == b.registered
 	return true
 }
 
-// Step ends voting if the deadline has come, and returns the state.
-func (b *Ballot) Step(now systems.Time) State {
-	if b.state == Voting && now >= b.until {
+// Step ends voting if all have voted or the deadline has come, and returns the state. struck are the players who were blamed
+// for a tick of the match: their votes count for no majority.
+func (b *Ballot) Step(now systems.Time, struck image.PlayerSet) State {
+	b.struck |= struck & b.present
+	if b.over = b.over || now >= b.until; b.over && b.state == Voting {
 		b.end()
 	}
 	return b.state
+}
+
+// forget clears the history of seat p when its player leaves it. The vote stays counted.
+func (b *Ballot) forget(p ecs.Player) {
+	b.present, b.forced[p] = b.present&^(1<<p), 0
 }
 
 // Vote returns the result that player p claimed; ok is false if p has not voted.
@@ -134,6 +138,9 @@ func (b *Ballot) Replayed(r Result) (ok bool) {
 		return false
 	}
 	b.verdict.Result, b.verdict.Replays, b.state = r, 1, Closed
+	for p := range (b.forcing & b.present &^ b.claiming(r)).All() {
+		b.forced[p]++
+	}
 	return true
 }
 
@@ -160,12 +167,28 @@ func claiming[V comparable](voted image.PlayerSet, votes *[image.MaxPlayers]V, v
 	return set
 }
 
+// end decides how the result is found.
 func (b *Ballot) end() {
+	accepted, counted := false, b.verdict.Voted&^b.struck
+	for p := range counted.All() {
+		if r := b.votes[p]; 2*(b.claiming(r)&counted).Len() > b.registered.Len() {
+			b.verdict.Result, accepted = r, true
+			break
+		}
+	}
+	dissented := b.verdict.Voted &^ b.claiming(b.verdict.Result)
+	for p := range (dissented & counted & b.present).All() {
+		if accepted && !b.sampled && int(b.forced[p]) < b.config.DissentReplays {
+			b.forcing |= 1 << p
+		}
+	}
 	switch {
-	case !b.accepted:
+	case !accepted:
 		b.state, b.verdict.How = Replaying, systems.ByReplay
-	case b.sampled || b.verdict.Voted&^b.claiming(b.verdict.Result)&b.clean != 0:
+	case b.sampled || b.forcing != 0:
 		b.state, b.verdict.How = Replaying, systems.ByAudit
+	case dissented != 0:
+		b.state, b.verdict.How = Closed, systems.Disputed
 	default:
 		b.state, b.verdict.How = Closed, systems.ByMajority
 	}

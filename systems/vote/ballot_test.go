@@ -74,9 +74,9 @@ func permutations(list []cast, f func([]cast)) {
 
 // hold opens a ballot for n players, casts the votes in their order, the late ones after the deadline, and answers a
 // replay with server. It returns the verdict.
-func hold(t *testing.T, b *Ballot, n int, clean image.PlayerSet, votes []cast, server Result) Verdict {
+func hold(t *testing.T, b *Ballot, n int, struck image.PlayerSet, votes []cast, server Result) Verdict {
 	t.Helper()
-	b.Open(first(n), clean, opened)
+	b.Open(first(n), opened)
 	now := opened
 	for _, v := range votes {
 		if !v.late {
@@ -84,7 +84,7 @@ func hold(t *testing.T, b *Ballot, n int, clean image.PlayerSet, votes []cast, s
 			b.Cast(v.player, letter(v.claim), now)
 		}
 	}
-	b.Step(opened + DefaultDeadline)
+	b.Step(opened+DefaultDeadline, struck)
 	for _, v := range votes {
 		if v.late {
 			if b.Cast(v.player, letter(v.claim), opened+DefaultDeadline+1) {
@@ -92,12 +92,12 @@ func hold(t *testing.T, b *Ballot, n int, clean image.PlayerSet, votes []cast, s
 			}
 		}
 	}
-	if b.Step(opened+DefaultDeadline+2) == Replaying && !b.Replayed(server) {
+	if b.Step(opened+DefaultDeadline+2, struck) == Replaying && !b.Replayed(server) {
 		t.Fatal("the replay was refused")
 	}
 	v, ok := b.Verdict()
-	if !ok || b.Step(opened+DefaultDeadline+3) != Closed {
-		t.Fatalf("%v: no verdict in state %v", votes, b.Step(0))
+	if !ok || b.Step(opened+DefaultDeadline+3, struck) != Closed {
+		t.Fatalf("%v: no verdict in state %v", votes, b.Step(0, 0))
 	}
 	return v
 }
@@ -110,7 +110,7 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 		n       int
 		votes   []cast
 		config  Config
-		clean   image.PlayerSet
+		struck  image.PlayerSet
 		server  byte // what a replay computes
 		result  byte
 		how     systems.How
@@ -119,7 +119,7 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 		replays int
 	}{
 		{id: "V-40", n: 4, votes: casts("AAAA"), result: 'A', how: systems.ByMajority},
-		{id: "V-31", n: 4, votes: casts("AAAB"), result: 'A', how: systems.ByMajority, flagged: players(3)},
+		{id: "V-31", n: 4, votes: casts("AAAB"), result: 'A', how: systems.Disputed, flagged: players(3)},
 		{id: "V-22", n: 4, votes: casts("AABB"), server: 'A', result: 'A', how: systems.ByReplay, flagged: players(2, 3), replays: 1},
 		{id: "V-22 neither", n: 4, votes: casts("AABB"), server: 'R', result: 'R', how: systems.ByReplay, flagged: players(0, 1, 2, 3), replays: 1},
 		{id: "V-211", n: 4, votes: casts("AABC"), server: 'C', result: 'C', how: systems.ByReplay, flagged: players(0, 1, 2), replays: 1},
@@ -130,14 +130,20 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 		{id: "V----", n: 4, votes: casts("----"), server: 'R', result: 'R', how: systems.ByReplay, silent: players(0, 1, 2, 3), replays: 1},
 		{id: "V-31-late", n: 4, votes: append(casts("AAA-"), cast{3, 'B', true}), result: 'A', how: systems.ByMajority, silent: players(3)},
 		{id: "V-21-late", n: 4, votes: append(casts("AAB-"), cast{3, 'A', true}), server: 'B', result: 'B', how: systems.ByReplay, flagged: players(0, 1), silent: players(3), replays: 1},
-		{id: "V-collude", n: 4, votes: casts("BBBA"), server: 'A', result: 'B', how: systems.ByMajority, flagged: players(3)},
+		{id: "V-collude", n: 4, votes: casts("BBBA"), server: 'A', result: 'B', how: systems.Disputed, flagged: players(3)},
 		{id: "V-collude audited", n: 4, votes: casts("BBBA"), config: Config{AuditPerMille: 1000}, server: 'A', result: 'A', how: systems.ByAudit, flagged: players(0, 1, 2), replays: 1},
 		{id: "V-40 audited", n: 4, votes: casts("AAAA"), config: Config{AuditPerMille: 1000}, server: 'A', result: 'A', how: systems.ByAudit, replays: 1},
-		{id: "V-31 clean", n: 4, votes: casts("AAAB"), clean: first(4), server: 'A', result: 'A', how: systems.ByAudit, flagged: players(3), replays: 1},
-		{id: "V-40 clean", n: 4, votes: casts("AAAA"), clean: first(4), result: 'A', how: systems.ByMajority},
+		{id: "V-31 budget", n: 4, votes: casts("AAAB"), config: Config{DissentReplays: 100}, server: 'A', result: 'A', how: systems.ByAudit, flagged: players(3), replays: 1},
+		{id: "V-collude budget", n: 4, votes: casts("BBBA"), config: Config{DissentReplays: 1}, server: 'A', result: 'A', how: systems.ByAudit, flagged: first(3), replays: 1},
+		{id: "V-31 budget, struck dissenter", n: 4, votes: casts("AAAB"), config: Config{DissentReplays: 1}, struck: players(3), result: 'A', how: systems.Disputed, flagged: players(3)},
+		{id: "V-40 budget", n: 4, votes: casts("AAAA"), config: Config{DissentReplays: 1}, result: 'A', how: systems.ByMajority},
+		{id: "V-collude, one struck", n: 4, votes: casts("BBBA"), struck: players(1), server: 'A', result: 'A', how: systems.ByReplay, flagged: first(3), replays: 1},
+		{id: "V-2-1, one struck", n: 3, votes: casts("BBA"), struck: players(0), server: 'A', result: 'A', how: systems.ByReplay, flagged: first(2), replays: 1},
+		{id: "V-2-1, all struck", n: 3, votes: casts("BBA"), struck: first(3), server: 'A', result: 'A', how: systems.ByReplay, flagged: first(2), replays: 1},
+		{id: "V-40, one struck", n: 4, votes: casts("AAAA"), struck: players(2), result: 'A', how: systems.ByMajority},
 		{id: "V-1", n: 1, votes: casts("A"), result: 'A', how: systems.ByMajority},
 		{id: "V-1 silent", n: 1, votes: casts("-"), server: 'A', result: 'A', how: systems.ByReplay, silent: players(0), replays: 1},
-		{id: "V-2-1", n: 3, votes: casts("AAB"), result: 'A', how: systems.ByMajority, flagged: players(2)},
+		{id: "V-2-1", n: 3, votes: casts("AAB"), result: 'A', how: systems.Disputed, flagged: players(2)},
 		{id: "V-111", n: 3, votes: casts("ABC"), server: 'B', result: 'B', how: systems.ByReplay, flagged: players(0, 2), replays: 1},
 	}
 	for _, row := range rows {
@@ -145,7 +151,7 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 			b, orders := NewBallot(row.config), 0
 			permutations(row.votes, func(votes []cast) {
 				orders++
-				got := hold(t, b, row.n, row.clean, votes, letter(row.server))
+				got := hold(t, b, row.n, row.struck, votes, letter(row.server))
 				want := Verdict{Result: letter(row.result), How: row.how, Voted: first(row.n) &^ row.silent, Dissented: row.flagged, Replays: row.replays}
 				if got != want {
 					t.Fatalf("votes %v\n got %+v\nwant %+v", votes, got, want)
@@ -176,6 +182,9 @@ func TestTheFirstOfTwoVotesCountsAndThePlayerIsFlagged(t *testing.T) {
 		}
 		got := hold(t, b, 4, 0, votes, resultR)
 		want := Verdict{Result: resultA, Voted: first(4), How: systems.ByMajority, Dissented: flagged, Doubled: players(3)}
+		if flagged != 0 {
+			want.How = systems.Disputed
+		}
 		if got != want {
 			t.Fatalf("votes %v\n got %+v\nwant %+v", votes, got, want)
 		}
@@ -184,11 +193,11 @@ func TestTheFirstOfTwoVotesCountsAndThePlayerIsFlagged(t *testing.T) {
 		t.Fatalf("%d orders", orders)
 	}
 	// Where the second vote would have made the majority, it makes none.
-	b.Open(first(4), 0, 0)
+	b.Open(first(4), 0)
 	for _, v := range []cast{{0, 'A', false}, {1, 'A', false}, {2, 'B', false}, {2, 'A', false}} {
 		b.Cast(v.player, letter(v.claim), 0)
 	}
-	if b.accepted {
+	if b.Step(opened+DefaultDeadline, 0) != Replaying {
 		t.Error("a second vote decided")
 	}
 }
@@ -209,26 +218,22 @@ func TestAVoteAfterTheVerdictOnlyFlags(t *testing.T) {
 	}
 }
 
-// Clients must not wait for the slowest: the winner is decided with the vote that makes the majority. Later dissenters are
-// flagged like earlier ones.
-func TestAMajorityIsKnownAtOnceAndLaterDissentersAreStillFlagged(t *testing.T) {
+// Voting lasts until all have voted, so that a dissenter after the majority is flagged like earlier ones.
+func TestAMajorityDoesNotEndVoting(t *testing.T) {
 	b := NewBallot(Config{})
-	b.Open(first(4), 0, opened)
-	for p := range ecs.Player(2) {
-		if !b.Cast(p, resultA, opened) || b.accepted || b.Step(opened) != Voting {
-			t.Fatalf("%d of 4 decided for %v", p+1, b.verdict)
+	b.Open(first(4), opened)
+	for p := range ecs.Player(3) {
+		if !b.Cast(p, resultA, opened) || b.Step(opened, 0) != Voting {
+			t.Fatalf("%d of 4 end the voting", p+1)
 		}
-	}
-	if !b.Cast(2, resultA, opened) || !b.accepted || b.verdict.Result != resultA || b.Step(opened) != Voting {
-		t.Fatalf("3 of 4 decided %v for %v in state %v", b.accepted, b.verdict, b.Step(opened))
 	}
 	if _, ok := b.Verdict(); ok {
 		t.Fatal("a verdict before voting has ended")
 	}
-	if !b.Cast(3, resultB, opened+1) {
+	if !b.Cast(3, resultB, opened+1) || b.Step(opened+1, 0) != Closed {
 		t.Fatal("the last vote does not count")
 	}
-	if v, ok := b.Verdict(); !ok || v.Dissented != players(3) || v.Voted != first(4) || b.Step(opened+1) != Closed {
+	if v, ok := b.Verdict(); !ok || v.Result != resultA || v.How != systems.Disputed || v.Dissented != players(3) || v.Voted != first(4) {
 		t.Fatalf("verdict %+v, %v", v, ok)
 	}
 }
@@ -239,17 +244,16 @@ func TestAStrictMajorityOfTheRegisteredIsNeeded(t *testing.T) {
 		for agreeing := range n + 1 {
 			b := NewBallot(Config{})
 			registered := first(n)
-			b.Open(registered, 0, 0)
+			b.Open(registered, 0)
 			for p := range registered.All() {
 				if int(p) < agreeing && !b.Cast(p, resultA, 0) {
 					t.Fatal("a vote does not count")
 				}
 			}
-			decided := b.accepted
 			want := agreeing > n/2
-			state := b.Step(DefaultDeadline)
-			if decided != want || (state == Closed) != want || (state == Replaying) == want {
-				t.Errorf("%d of %d agree: decided %v, then %v", agreeing, n, decided, state)
+			state := b.Step(DefaultDeadline, 0)
+			if (state == Closed) != want || (state == Replaying) == want {
+				t.Errorf("%d of %d agree: %v", agreeing, n, state)
 			}
 		}
 	}
@@ -258,16 +262,15 @@ func TestAStrictMajorityOfTheRegisteredIsNeeded(t *testing.T) {
 // A seat is a place in a set of 64, and the sets of a match have holes.
 func TestSeatsNeedNotBeTheFirst(t *testing.T) {
 	b := NewBallot(Config{})
-	b.Open(players(0, 31, 63), 0, 0)
+	b.Open(players(0, 31, 63), 0)
 	for _, p := range []ecs.Player{63, 0} {
 		if !b.Cast(p, resultA, 0) {
 			t.Fatal("a vote does not count")
 		}
 	}
-	if !b.accepted {
+	if b.Step(DefaultDeadline, 0) != Closed {
 		t.Fatal("2 of 3 did not decide")
 	}
-	b.Step(DefaultDeadline)
 	if v, ok := b.Verdict(); !ok || v.Voted != players(0, 63) {
 		t.Errorf("%+v, %v", v, ok)
 	}
@@ -284,11 +287,11 @@ func TestResultsThatDifferInAnythingAreDifferentGroups(t *testing.T) {
 	other := []Result{{901, "1", 0xA}, {900, "2", 0xA}, {900, "1", 0xB}}
 	for _, o := range other {
 		b := NewBallot(Config{})
-		b.Open(first(2), 0, 0)
+		b.Open(first(2), 0)
 		if !b.Cast(0, resultA, 0) || !b.Cast(1, o, 0) {
 			t.Fatal("votes were refused")
 		}
-		if b.accepted || b.Step(0) != Replaying {
+		if b.Step(0, 0) != Replaying {
 			t.Errorf("%v and %v agree", resultA, o)
 		}
 	}
@@ -300,23 +303,23 @@ func TestTheDeadlineIsExact(t *testing.T) {
 	const deadline = 3 * systems.Second
 	open := func() *Ballot {
 		b := NewBallot(Config{Deadline: deadline})
-		b.Open(first(3), 0, opened)
+		b.Open(first(3), opened)
 		if !b.Cast(0, resultA, opened) {
 			t.Fatal("a vote does not count")
 		}
 		return b
 	}
-	if b := open(); !b.Cast(1, resultA, opened+deadline) || b.Step(opened+deadline) != Closed {
+	if b := open(); !b.Cast(1, resultA, opened+deadline) || b.Step(opened+deadline, 0) != Closed {
 		t.Error("a vote at the deadline does not count")
 	}
-	if b := open(); b.Cast(1, resultA, opened+deadline+1) || b.Step(0) != Replaying {
+	if b := open(); b.Cast(1, resultA, opened+deadline+1) || b.Step(0, 0) != Replaying {
 		t.Error("a vote after the deadline counts")
 	}
-	if b := open(); b.Step(opened+deadline-1) != Voting {
+	if b := open(); b.Step(opened+deadline-1, 0) != Voting {
 		t.Error("voting ends before the deadline")
 	}
 	b := open()
-	if b.Step(opened+deadline) != Replaying || b.Cast(1, resultA, opened) || b.Step(opened) != Replaying {
+	if b.Step(opened+deadline, 0) != Replaying || b.Cast(1, resultA, opened) || b.Step(opened, 0) != Replaying {
 		t.Error("voting began again")
 	}
 }
@@ -324,10 +327,10 @@ func TestTheDeadlineIsExact(t *testing.T) {
 // Votes of clients are hostile.
 func TestAnUnregisteredPlayerHasNoVote(t *testing.T) {
 	b := NewBallot(Config{})
-	if b.Cast(0, resultA, 0) || b.Step(1<<62) != Idle {
+	if b.Cast(0, resultA, 0) || b.Step(1<<62, 0) != Idle {
 		t.Error("a vote before Open counts")
 	}
-	b.Open(first(3), 0, 0)
+	b.Open(first(3), 0)
 	for _, p := range []ecs.Player{3, 63, 64, 65, 128, 255} {
 		if b.Cast(p, resultA, 0) {
 			t.Errorf("a vote of player %d counts", p)
@@ -339,7 +342,7 @@ func TestAnUnregisteredPlayerHasNoVote(t *testing.T) {
 	if !b.Cast(0, resultA, 0) || !b.Cast(0, resultA, 0) {
 		t.Error("an equal second vote is refused")
 	}
-	if b.accepted || b.Step(0) != Voting {
+	if b.Step(0, 0) != Voting {
 		t.Error("one of three decided")
 	}
 }
@@ -347,9 +350,9 @@ func TestAnUnregisteredPlayerHasNoVote(t *testing.T) {
 // A match that all have left still has a result.
 func TestWithoutRegisteredPlayersTheServerReplaysAtOnce(t *testing.T) {
 	b := NewBallot(Config{})
-	b.Open(0, 0, 0)
-	if b.Step(0) != Replaying {
-		t.Fatal(b.Step(0))
+	b.Open(0, 0)
+	if b.Step(0, 0) != Replaying {
+		t.Fatal(b.Step(0, 0))
 	}
 	if !b.Replayed(resultR) {
 		t.Fatal("the replay was refused")
@@ -369,12 +372,12 @@ func TestAReplayIsTakenOnlyWhenAskedFor(t *testing.T) {
 		}
 	}
 	wrong("idle")
-	b.Open(first(1), 0, 0)
+	b.Open(first(1), 0)
 	wrong("voting")
 	b.Cast(0, resultA, 0)
 	wrong("closed")
-	b.Open(first(1), 0, 0)
-	if b.Step(DefaultDeadline) != Replaying || !b.Replayed(resultA) {
+	b.Open(first(1), 0)
+	if b.Step(DefaultDeadline, 0) != Replaying || !b.Replayed(resultA) {
 		t.Fatal("no replay")
 	}
 	wrong("replayed")
@@ -383,21 +386,66 @@ func TestAReplayIsTakenOnlyWhenAskedFor(t *testing.T) {
 	}
 }
 
-// A dissenter who never did is the one sign of a majority that colludes; one who often does would have every match
-// played twice.
-func TestADissenterIsAuditedForOnlyWhileItsHistoryIsClean(t *testing.T) {
-	for _, v := range []struct {
-		clean image.PlayerSet
-		state State
-	}{{first(4), Replaying}, {players(3), Replaying}, {players(0, 1, 2), Closed}, {0, Closed}} {
-		b := NewBallot(Config{})
-		b.Open(first(4), v.clean, 0)
-		for _, c := range casts("BBBA") {
-			b.Cast(c.player, letter(c.claim), 0)
+// Each wrong dissent that causes a replay uses up one of the player's budget. A right one is free, a sampled replay costs the
+// dissenter nothing, and a new player in the seat has a new budget.
+func TestTheDissentsOfAPlayerCauseABoundedNumberOfReplays(t *testing.T) {
+	const budget = 2
+	b := NewBallot(Config{DissentReplays: budget})
+	dissent := func(word string, server byte) (replays int) {
+		t.Helper()
+		return hold(t, b, 4, 0, casts(word), letter(server)).Replays
+	}
+	for range 5 {
+		if dissent("BBBA", 'A') != 1 {
+			t.Fatal("a dissent that replays confirm has used up the budget")
 		}
-		if !b.accepted || b.verdict.Result != resultB || b.Step(0) != v.state {
-			t.Errorf("clean %b: %v", v.clean, b.Step(0))
+	}
+	b.config.AuditPerMille = 1000
+	if dissent("AAAB", 'A') != 1 {
+		t.Fatal("no audit")
+	}
+	b.config.AuditPerMille = 0
+	for i := range 10 {
+		if got := dissent("AAAB", 'A'); (got == 1) != (i < budget) {
+			t.Fatalf("wrong dissent %d caused %d replays", i+1, got)
 		}
+	}
+	if dissent("AABA", 'A') != 1 || dissent("AABB", 'A') != 1 {
+		t.Error("the budget of another player, or a vote without a majority, is affected")
+	}
+	b.forget(3)
+	if dissent("AAAB", 'A') != 1 || b.forced[3] != 1 {
+		t.Error("a new player has no budget")
+	}
+	b.Open(first(4), opened)
+	for _, c := range casts("AAAB") {
+		b.Cast(c.player, letter(c.claim), opened)
+	}
+	b.forget(3)
+	if b.Step(opened, 0) != Closed || b.forced[3] != 0 {
+		t.Error("the dissent of a player who left causes a replay for the next player's budget")
+	}
+}
+
+// A player cannot remove a strike from a vote by leaving.
+func TestTheVoteOfAStruckPlayerWhoLeavesDoesNotCount(t *testing.T) {
+	b := NewBallot(Config{})
+	b.Open(first(3), opened)
+	b.Cast(0, resultB, opened)
+	b.Cast(1, resultB, opened)
+	b.Step(opened, players(0))
+	b.forget(0)
+	b.Cast(2, resultA, opened)
+	if b.Step(opened, 0) != Replaying {
+		t.Errorf("%+v", b.verdict)
+	}
+	b.Open(first(3), opened)
+	b.forget(0)
+	for _, c := range casts("AAB") {
+		b.Cast(c.player, letter(c.claim), opened)
+	}
+	if b.Step(opened, players(0)) != Closed {
+		t.Error("the vote of a former player does not count because of the next one's strike")
 	}
 }
 
@@ -406,9 +454,9 @@ func TestTheAuditedShareIsDrawnFromTheSeed(t *testing.T) {
 	draw := func(c Config, n int) (word string) {
 		b := NewBallot(c)
 		for range n {
-			b.Open(first(1), 0, 0)
+			b.Open(first(1), 0)
 			b.Cast(0, resultA, 0)
-			word += map[State]string{Replaying: "r", Closed: "c"}[b.Step(0)]
+			word += map[State]string{Replaying: "r", Closed: "c"}[b.Step(0, 0)]
 		}
 		return word
 	}
@@ -446,12 +494,12 @@ func TestCastingAVoteAllocatesNothing(t *testing.T) {
 	b := NewBallot(Config{AuditPerMille: 500})
 	n := 0
 	if a := testing.AllocsPerRun(200, func() {
-		b.Open(first(64), first(64), 0)
+		b.Open(first(64), 0)
 		for p := range ecs.Player(64) {
 			b.Cast(p, Result{End: 1, Value: []string{"1", "2"}[p/40]}, 0)
 			b.Cast(p, resultA, 0)
 		}
-		if b.Step(0) == Replaying {
+		if b.Step(0, 0) == Replaying {
 			b.Replayed(resultA)
 		}
 		v, _ := b.Verdict()

@@ -11,7 +11,6 @@ import (
 // Step continues with the votes, and computes a world that is behind as far as they need it. Call it after each tick.
 func (a *Adjudicator) Step(now systems.Time) {
 	a.now = now
-	a.Hashes.Step(now)
 	a.Hashes.Contested(func(f ecs.Tick) { a.until = max(a.until, f) })
 	a.Hashes.Blamed(a.match.Blame)
 	a.settle(false)
@@ -51,7 +50,7 @@ func (a *Adjudicator) settle(now bool) {
 		}
 		own := a.ownAfter(a.decided)
 		switch {
-		case now && own == nil:
+		case now && own == nil, !now && a.open && a.Hashes.unproven(): // a proof may remove the votes of a majority
 			return
 		case a.open:
 		case own == nil || !now && own.End+wait > a.match.Done():
@@ -60,7 +59,7 @@ func (a *Adjudicator) settle(now bool) {
 			a.openBallot(own.players, a.decided)
 			at = forever
 		}
-		if a.decide(a.ballot.Step(at)); a.open {
+		if a.decide(a.ballot.Step(at, a.Hashes.Struck(a.decided))); a.open {
 			return
 		}
 		for p, next := range a.next { // claims of a later match that arrived during the ballot that has closed
@@ -95,6 +94,11 @@ func (a *Adjudicator) decide(state State) {
 			}
 			if a.match.World().Tick() >= a.until {
 				a.open, a.replays = false, false // no match has ended: the claims were wrong
+				for p := range (a.ballot.verdict.Voted & a.ballot.present).All() {
+					if end := a.ballot.votes[p].End; end > a.decided {
+						a.Hashes.strike(p, end)
+					}
+				}
 			}
 			return
 		}
@@ -105,7 +109,7 @@ func (a *Adjudicator) decide(state State) {
 		return
 	}
 	a.open, a.replays, a.decided = false, false, v.Result.End
-	if own != nil && own.Result != v.Result {
+	if own != nil && (own.Result != v.Result || v.How == systems.Disputed) {
 		v.Result, v.How = own.Result, systems.ByAudit
 		v.Dissented = v.Voted &^ a.ballot.claiming(own.Result)
 		a.decided = own.End

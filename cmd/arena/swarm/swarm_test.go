@@ -3,7 +3,6 @@ package swarm
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +24,7 @@ func seeds() int {
 		return *seedsFlag
 	case race.Enabled:
 		return 6
-	case os.Getenv("TENDON_LONG") == "":
+	case testing.Short():
 		return 10
 	}
 	return 120
@@ -111,7 +110,7 @@ func TestSwarm(t *testing.T) {
 // A seed is a bug report: it produces the same match every time, to the last packet.
 func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
 	last, most := uint64(1002), 30*time.Second
-	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
+	if race.Enabled || testing.Short() {
 		last, most = 1000, 20*time.Second
 	}
 	for seed := uint64(1000); seed <= last; seed++ {

@@ -19,7 +19,7 @@ type Record struct {
 	Ended     time.Time `json:"ended"`
 	Tick      uint64    `json:"tick"`      // the last tick of the match
 	Result    string    `json:"result"`    // the game's own text, which may be JSON or anything else
-	Verdict   string    `json:"verdict"`   // how the result was decided: "majority", "replay", "audit" or "server"
+	Verdict   string    `json:"verdict"`   // how the result was decided: "majority", "disputed", "replay", "audit" or "server"
 	Players   []Player  `json:"players"`   // by seat
 	Replays   int       `json:"replays"`   // how often the match was replayed for the verdict
 	Recording string    `json:"recording"` // the recording's file; "": none

@@ -77,16 +77,17 @@ type Flags struct {
 
 // FrameFlags are the flags of lockstep and verify.
 type FrameFlags struct {
-	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. Default: 2."`
-	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
-	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
-	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. Default: adapted to the jitter."`
-	Closing   string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
-	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: longest wait of --closing hybrid, such as 20ms, at most two frames. Default: 0. Only with --closing hybrid."`
-	Article   bool          `group:"Lockstep and verify" help:"lockstep: the settings of Cloud Wu's article on frame sync, for comparison: 5 frames per packet, no jitter buffer, no catching up."`
-	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results, and the server replays the match if votes differ. With --journal, a restarted server computes each match again from tick 0."`
-	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results the server replays although a majority agrees. Without --relay-only it checks all."`
-	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
+	Interval       int           `group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. Default: 2."`
+	Adapt          bool          `group:"Lockstep and verify" help:"lockstep: adapt the interval to the connections of the clients."`
+	Eager          bool          `group:"Lockstep and verify" help:"lockstep: end an interval at every frame in which an input changes."`
+	Margin         int           `group:"Lockstep and verify" help:"lockstep: frames in a client's jitter buffer, 1 to 12, or --margin=-1 for none. Default: adapted to the jitter."`
+	Closing        string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
+	Wait           time.Duration `group:"Lockstep and verify" help:"lockstep: longest wait of --closing hybrid, such as 20ms, at most two frames. Default: 0. Only with --closing hybrid."`
+	Article        bool          `group:"Lockstep and verify" help:"lockstep: the settings of Cloud Wu's article on frame sync, for comparison: 5 frames per packet, no jitter buffer, no catching up."`
+	RelayOnly      bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results. The server computes a match only if checksums differ or no result has a majority. With --journal, a restarted server computes each match again from tick 0."`
+	Audits         int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results the server replays although a majority agrees. Without --relay-only it checks all."`
+	DissentReplays int           `group:"Lockstep and verify" help:"lockstep: with --relay-only, how many replays of such results the dissents of one player may cause, 0 to 100, while their states were right. A dissent that the replay confirms does not count. Default: 0, such results are recorded as disputed."`
+	Reliable       bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
 }
 
 // ReplicationFlags are the flags of predict and reckon.
@@ -115,6 +116,11 @@ type syncFlag struct {
 // wordStart is where kong puts a dash into the name of a field.
 var wordStart = regexp.MustCompile(`([a-z])([A-Z])`)
 
+// dashed returns the name of a field as the name of its flag.
+func dashed(field string) string {
+	return strings.ToLower(wordStart.ReplaceAllString(field, "$1-$2"))
+}
+
 // table returns the flags besides --sync with their values.
 func (f *Flags) table() (list []syncFlag) {
 	values := reflect.ValueOf(f).Elem()
@@ -127,7 +133,7 @@ func (f *Flags) table() (list []syncFlag) {
 		if usual, ok := field.Tag.Lookup("default"); ok {
 			given = fmt.Sprint(value) != usual
 		}
-		name := "--" + strings.ToLower(wordStart.ReplaceAllString(field.Name, "$1-$2"))
+		name := "--" + dashed(field.Name)
 		accepting, _, _ := strings.Cut(field.Tag.Get("help"), ":")
 		list = append(list, syncFlag{name, strings.Split(accepting, ", "), value.Interface(), given})
 	}
@@ -236,6 +242,8 @@ func (f *Flags) lockstep() (s systems.Strategy, err error) {
 	switch {
 	case f.Audits != 20 && !f.RelayOnly && f.Audits >= 0 && f.Audits <= 1000:
 		return s, fmt.Errorf("--audits %d is for --relay-only: without it the server computes the match and checks every result; leave --audits out", f.Audits)
+	case f.DissentReplays != 0 && !f.RelayOnly:
+		return s, fmt.Errorf("--dissent-replays %d is for --relay-only: without it the server checks every result; leave --dissent-replays out", f.DissentReplays)
 	case f.Wait != 0 && f.Closing != "hybrid":
 		return s, fmt.Errorf("--wait %v is how long --closing hybrid waits, and --closing is %s: choose --closing hybrid, or leave --wait out", f.Wait, f.Closing)
 	case f.Article && (f.Interval != 0 || f.Margin != 0):
@@ -245,12 +253,12 @@ func (f *Flags) lockstep() (s systems.Strategy, err error) {
 	if f.Article {
 		c = lockstep.Article()
 	}
-	c.AdaptInterval, c.Eager, c.Reliable, c.Audits, c.Wait = f.Adapt, f.Eager, f.Reliable, f.Audits, systems.Time(f.Wait)
+	c.AdaptInterval, c.Eager, c.Reliable, c.Audits, c.DissentReplays, c.Wait = f.Adapt, f.Eager, f.Reliable, f.Audits, f.DissentReplays, systems.Time(f.Wait)
 	c.Closing = closings[f.Closing]
 	c.OnDemand = f.RelayOnly
 	err = c.Check()
 	if field := (*lockstep.FieldError)(nil); errors.As(err, &field) { // a field has the name of its flag
-		err = fmt.Errorf("--%s %s: %s", strings.ToLower(field.Field), field.Value, field.Want)
+		err = fmt.Errorf("--%s %s: %s", dashed(field.Field), field.Value, field.Want)
 	}
 	s = lockstep.New(c)
 	if f.RelayOnly {
