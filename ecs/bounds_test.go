@@ -51,9 +51,6 @@ func TestAComponentHas16KiBAndNoMore(t *testing.T) {
 
 // Row 0 is no entity, so the world has one entity fewer than a player.
 func TestAnOwnerHasAMillionEntitiesAndNoMore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("spawns two million entities")
-	}
 	for owner, most := range map[image.Owner]int{ecs.OwnedByWorld: 1<<20 - 1, ecs.OwnedBy(0): 1 << 20} {
 		g := bounded()
 		spawned := 0

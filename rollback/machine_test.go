@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -238,7 +239,7 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 				checked += uint64(m.checked)
 			})
 			least := uint64(40)
-			if testing.Short() {
+			if os.Getenv("TENDON_LONG") == "" {
 				least = 5 // rapid tries a fifth as often
 			}
 			if rewinds < least || resimulated < 5*least || checked < 10*least {

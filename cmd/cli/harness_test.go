@@ -19,7 +19,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// dotsBinary is the path of the built cmd/dots, for tests of signals and of killed processes; "" with -short.
+// dotsBinary is the path of the built cmd/dots, for tests of signals and of killed processes; "" without TENDON_LONG.
 var dotsBinary string
 
 // asCrumbs is set in the environment of a process that is the program of crumbs: the executable of this test.
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 func withBinary(m *testing.M) int {
-	if testing.Short() {
+	if os.Getenv("TENDON_LONG") == "" {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "cli-test-")
@@ -55,7 +55,7 @@ func withBinary(m *testing.M) int {
 // slow marks a test that takes seconds: it plays in real time.
 func slow(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	if os.Getenv("TENDON_LONG") == "" {
 		t.Skip("plays in real time")
 	}
 	t.Parallel()

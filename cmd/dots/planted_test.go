@@ -45,9 +45,6 @@ func TestStateOfARuleBelongsInAComponent(t *testing.T) {
 
 // The exercise quotes this output.
 func TestThePlantedBugIsFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
 	binary := filepath.Join(t.TempDir(), "planted")
 	if output, err := exec.Command("go", "build", "-tags", "planted headless", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)

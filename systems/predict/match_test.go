@@ -175,7 +175,7 @@ func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		return 10 * time.Minute
-	case race.Enabled || testing.Short():
+	case race.Enabled || os.Getenv("TENDON_LONG") == "":
 		return 5 * time.Second
 	}
 	return 15 * time.Second

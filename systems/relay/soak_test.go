@@ -17,7 +17,7 @@ func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		return 10 * time.Minute
-	case race.Enabled || testing.Short():
+	case race.Enabled || os.Getenv("TENDON_LONG") == "":
 		return 5 * time.Second
 	}
 	return 15 * time.Second
@@ -142,7 +142,7 @@ func TestTheWindowStaysWithinTheGates(t *testing.T) {
 // (The thousand sources are in rollback's own tests; these go over the network.)
 func TestSpawnsInsideTheWindowTakeTheSameRowsEverywhere(t *testing.T) {
 	runs := uint64(12)
-	if race.Enabled || testing.Short() {
+	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
 		runs = 5
 	}
 	for seed := range runs {

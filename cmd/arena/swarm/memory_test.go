@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // Queues and histories have bounds. With packet loss, joins and leaves, a room and its clients use no more memory after
 // a hundred seconds than after fifty.
 func TestMemoryDoesNotGrowWithTheMatch(t *testing.T) {
-	if race.Enabled || testing.Short() {
+	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
 		t.Skip("a long match")
 	}
 	for _, s := range []systems.Strategy{predict.Strategy, reckon.Strategy} {

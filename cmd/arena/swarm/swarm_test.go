@@ -3,6 +3,7 @@ package swarm
 import (
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +25,7 @@ func seeds() int {
 		return *seedsFlag
 	case race.Enabled:
 		return 6
-	case testing.Short():
+	case os.Getenv("TENDON_LONG") == "":
 		return 10
 	}
 	return 120
@@ -110,7 +111,7 @@ func TestSwarm(t *testing.T) {
 // A seed is a bug report: it produces the same match every time, to the last packet.
 func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
 	last, most := uint64(1002), 30*time.Second
-	if race.Enabled || testing.Short() {
+	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
 		last, most = 1000, 20*time.Second
 	}
 	for seed := uint64(1000); seed <= last; seed++ {
