@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"net/netip"
 	"os"
@@ -109,10 +110,18 @@ type checkedClient struct {
 	last   ecs.Tick   // newest tick whose state was final
 	kind   replicated // part of the state in sums
 	errs   []error
+	proven ecs.Tick // newest tick that the client could prove
+	cut    bool     // a power cut took ticks, and the client has loaded no state since
 }
 
-// Begin keeps the position of a state that was loaded.
+// Begin keeps the position of a state that was loaded. After a power cut, the final ticks that the client cannot prove do not
+// count any more.
 func (w *checkedClient) Begin(_ client.Match, at record.Position, _ *image.Snapshot) {
+	if w.cut {
+		w.cut = false
+		maps.DeleteFunc(w.chains, func(f ecs.Tick, _ record.Chain) bool { return f > w.proven })
+		maps.DeleteFunc(w.sums, func(f ecs.Tick, _ image.Checksum) bool { return f > w.proven })
+	}
 	w.at = at
 	w.keepChain()
 }
@@ -137,6 +146,7 @@ func (w *checkedClient) frame(now time.Time) error {
 		return err
 	}
 	w.Effects(func(systems.Effect) {})
+	w.proven = max(w.proven, w.Stats().Proven)
 	_, _, confirmed, _ := w.Core.Snapshots(0)
 	if half, ok := w.Core.Strategy().(systems.Replicated); ok { // only a complete replica equals the server's state
 		var complete bool
@@ -468,9 +478,17 @@ func TestClientsReturnTheTicksThatAPowerCutLost(t *testing.T) {
 	playOn(t, groups, 200)
 	for _, c := range groups {
 		final := c.final()
+		for _, w := range c.all {
+			w.cut = true
+		}
 		found := c.kill(func() { c.shorten() })["main"]
 		if found == 0 || found+20 > final["main"] {
 			t.Fatalf("%s: the match is recovered at tick %d of %d: no tick was lost, or all were", c.name, found, final["main"])
+		}
+		for _, w := range c.all {
+			if w.proven+30 < w.at.Tick {
+				t.Errorf("%s: a client can prove ticks up to %d of %d", c.name, w.proven, w.at.Tick)
+			}
 		}
 		c.than = final
 	}

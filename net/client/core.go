@@ -160,6 +160,8 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		c.enter(e.Welcome, now)
 	case session.EventTailAsk:
 		c.offer(e.Tick)
+	case session.EventProof:
+		c.tail.Prove(e.Tick, e.Message)
 	case session.EventImage:
 		c.receiveImage(e.Message, e.Tick, e.Chain, now)
 	case session.EventStrategy:
@@ -294,6 +296,7 @@ type Stats struct {
 	RTT        systems.Time // measured by the session, 0 before the first measurement
 	Reconnects uint64       // connections after the first
 	Resyncs    uint64       // states loaded from the server while playing
+	Proven     ecs.Tick     // newest final tick that a server which lost it would accept from this client; 0: none
 	Session    session.Stats
 	Strategy   systems.ClientStats
 }
@@ -301,7 +304,7 @@ type Stats struct {
 // Stats returns the counters of the client.
 func (c *Core) Stats() Stats {
 	s := c.stats
-	s.State = c.state
+	s.State, s.Proven = c.state, c.tail.Proven()
 	if c.session != nil {
 		s.Session = added(s.Session, c.session.Stats())
 		s.RTT = s.Session.RTT

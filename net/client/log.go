@@ -59,6 +59,7 @@ func (c *Core) startFinal(chain record.Chain) {
 	}
 }
 
+// offer answers with the ticks that the server's proofs prove.
 func (c *Core) offer(from ecs.Tick) {
 	offer, _, _ := c.tail.AppendFrom(nil, from, session.MaxTail)
 	c.session.Tail(offer)

@@ -16,11 +16,12 @@ type Checks struct {
 	// Checked counts the confirmed ticks that were compared, Mismatches those that differed.
 	Checked, Mismatches uint64
 	FirstMismatch       ecs.Tick
-	// Rewritten counts the ticks that the client's present process had confirmed and that a recovered room changed.
+	// Rewritten counts the ticks that a recovered room changed although the client's present process had confirmed them and could
+	// prove them. Replicas need no proof.
 	Rewritten int
 
 	next     ecs.Tick      // the next confirmed tick to compare
-	furthest ecs.Tick      // that the present process has confirmed
+	furthest ecs.Tick      // that counts for Rewritten
 	changed  image.Changed // scratch
 }
 
@@ -81,7 +82,7 @@ func (c *Client) compare(now time.Duration) {
 	if half, ok := c.Core.Strategy().(systems.Keeper); ok {
 		until, state = c.Core.Stats().Strategy.Confirmed, half.Kept
 	}
-	c.furthest, c.next = max(c.furthest, until), min(c.next, until+1) // a resync may move the confirmed tick back
+	c.furthest, c.next = max(c.furthest, c.Core.Stats().Proven), min(c.next, until+1) // a resync may move the confirmed tick back
 	for f := max(c.next, 1); f <= until; f++ {
 		s, held := state(f)
 		if want, known := c.match.Checksum(f); held && known {

@@ -14,6 +14,8 @@ import (
 // Journal stores a room's match in memory as a server stores it in a file, so that a test can end the room and start
 // the next one. The zero Journal is empty.
 type Journal struct {
+	// Always makes every write survive a power cut, so that Cut removes none and clients return no ticks.
+	Always bool
 	// Fail is the error that writes return, after writing a half; nil: they succeed.
 	Fail error
 
@@ -28,6 +30,9 @@ type Journal struct {
 // Attach makes a room that is about to be made store its match here: a new match, or the one of c.Resume.
 func (j *Journal) Attach(c *room.Config) error {
 	j.game = c.Game
+	if !j.Always {
+		c.HistoryKey = historyKey
+	}
 	if c.Resume == nil {
 		h := record.HeaderOf(c.Game, c.Seed, "")
 		h.Strategy, h.Params, h.Match = c.Strategy.Name, c.Strategy.Params, c.Match
@@ -51,6 +56,9 @@ func (j *Journal) Attach(c *room.Config) error {
 	})
 	return nil
 }
+
+// historyKey is the key of every room with a Journal.
+var historyKey = []byte("the key of all simulated servers")
 
 func (j *Journal) keep(err error) { j.err = errors.Join(j.err, err) }
 
@@ -83,7 +91,7 @@ func (d *disk) Write(b []byte) (int, error) {
 // Cut removes the last writes, as a power cut does, and tears the first of them. The header and the writes before an
 // earlier cut stay.
 func (j *Journal) Cut(writes int) {
-	if writes = min(writes, len(j.ends)-1-j.safe); writes <= 0 {
+	if writes = min(writes, len(j.ends)-1-j.safe); writes <= 0 || j.Always {
 		return
 	}
 	j.ends = j.ends[:len(j.ends)-writes+1]

@@ -157,8 +157,8 @@ func TestAKilledServerResumesTheMatch(t *testing.T) {
 	})
 }
 
-// Ticks that a power cut removed from the journal are returned by the clients, up to the newest that any of them
-// confirmed. The longest tail is used, whichever client connects first.
+// Ticks that a power cut removed from the journal are returned by the clients, up to the newest that any of them can prove.
+// The longest tail is used, whichever client connects first.
 func TestTicksLostInAPowerCutAreReturnedByTheClients(t *testing.T) {
 	forRecoverable(t, func(t *testing.T, s systems.Strategy) {
 		for _, profile := range []string{"P2", "P5"} {
@@ -171,8 +171,12 @@ func TestTicksLostInAPowerCutAreReturnedByTheClients(t *testing.T) {
 			seats, newest, shortest := r.seats(), ecs.Tick(0), r.Room.Tick()
 			r.Crash(90)
 			r.Run(time.Second)
-			for _, c := range r.Clients {
-				newest, shortest = max(newest, confirmedBy(c)), min(shortest, confirmedBy(c))
+			for i, c := range r.Clients {
+				proven := c.Core.Stats().Proven
+				newest, shortest = max(newest, proven), min(shortest, proven)
+				if proven > confirmedBy(c) || proven+30 < confirmedBy(c) { // a proof or two may be lost
+					t.Errorf("%s: client %d can prove ticks up to %d of %d", profile, i, proven, confirmedBy(c))
+				}
 			}
 			if err := r.Recover(); err != nil {
 				t.Fatal(err)
@@ -181,7 +185,7 @@ func TestTicksLostInAPowerCutAreReturnedByTheClients(t *testing.T) {
 			r.waitForAll(30 * time.Second)
 			r.wantInStep(seats)
 			if st := r.Room.Stats(); st.Adopted != uint64(newest-began) || shortest+10 > newest || began > shortest || st.TailsRefused != 0 {
-				t.Errorf("%s: the journal ended at tick %d, clients had ticks %d to %d: %+v", profile, began, shortest, newest, st)
+				t.Errorf("%s: the journal ended at tick %d, clients can prove ticks up to %d to %d: %+v", profile, began, shortest, newest, st)
 			}
 		}
 	})

@@ -23,9 +23,13 @@
 // before Commit has returned nil for it. While Commit fails, the match waits.
 //
 // A room that continues a journaled match (Config.Resume) first waits for the clients whose seats it keeps. It requests
-// from them the final ticks after the end of the journal. Then the room executes the longest run of ticks that continues the
-// hash chain of the journal. The chain proves a common past only: invented ticks are accepted if no client has a longer
-// run. Orders that were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
+// from them the final ticks after the end of the journal. Then the room executes the longest run of ticks that is proven.
+// Orders that were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
+//
+// A proof is a message authentication code over all ticks of the match, under Config.HistoryKey, which no client has. A
+// room with that key sends one every tenth of a second. No client can change ticks or invent some. A client can only return
+// fewer ticks than it has. Without the key no tick of a client is used. If the journal lost all ticks since an
+// earlier restart, too, the ticks before that restart are as proven as those after it.
 //
 // # Tasks
 //

@@ -58,18 +58,47 @@ type chainHistory struct {
 	last   record.Position
 	code   []byte // scratch
 	chains rollback.Ring[record.Chain]
+	prover *record.Prover // at last; nil if nothing is proven
+	proven ecs.Tick       // the newest tick whose proof is due
+	proof  []byte         // of that tick; empty after it was sent
 }
 
-func newChainHistory(world *ecs.World, chain record.Chain) *chainHistory {
-	h := &chainHistory{codec: record.NewCodec(world.Game()), last: record.PositionOf(world, chain), chains: rollback.NewRing[record.Chain](1024)}
-	h.chains.Put(h.last.Tick, chain)
+func newChainHistory(c *Config, from *Resume) *chainHistory {
+	world := from.World
+	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain), chains: rollback.NewRing[record.Chain](1024)}
+	h.chains.Put(h.last.Tick, from.Chain)
+	if len(c.HistoryKey) > 0 && c.Strategy.Needs.Exact { // other clients have no final ticks
+		h.prover = h.proverAt(from, record.NewProver(c.Game, c.HistoryKey, c.Match))
+	}
 	return h
+}
+
+// proverAt returns a prover that was at tick 0, moved to the tick of from. It returns nil if from.Past does not have all ticks.
+func (h *chainHistory) proverAt(from *Resume, p *record.Prover) *record.Prover {
+	at := record.Position{Inputs: make([]ecs.InputBytes, len(h.last.Inputs))}
+	if from.Past != nil {
+		for t := range from.Past {
+			if t.Tick != at.Tick+1 {
+				return nil
+			}
+			h.code = h.codec.AppendTick(h.code[:0], at.Inputs, &t.FinalTick)
+			p.Add(t.Tick, h.code)
+			at.Advance(&t.FinalTick, h.code)
+		}
+	}
+	if at.Tick != h.last.Tick || at.Chain != h.last.Chain {
+		return nil
+	}
+	return p
 }
 
 func (h *chainHistory) add(f *systems.FinalTick) {
 	h.code = h.codec.AppendTick(h.code[:0], h.last.Inputs, &f.FinalTick)
 	h.last.Advance(&f.FinalTick, h.code)
 	h.chains.Put(h.last.Tick, h.last.Chain)
+	if h.prover != nil && h.prover.Add(f.Tick, h.code) {
+		h.proven, h.proof = f.Tick, h.prover.Proof()
+	}
 }
 
 func (h *chainHistory) at(f ecs.Tick) (c record.Chain, ok bool) {

@@ -19,9 +19,11 @@ type Resume struct {
 	// ChainAt returns the hash chain at an earlier tick, if the journal has it. Otherwise a client with the state of that
 	// tick loads an image. Optional.
 	ChainAt func(ecs.Tick) (record.Chain, bool)
-	Past    iter.Seq[systems.FinalTick] // yields ticks up to that of World, for peers that hold an older state. Optional
-	Seats   []record.Seat               // the seats that were held. The others are free
-	Wait    systems.Time                // how long the match waits at most for its players and their ticks; 0: 15 s
+	// Past yields ticks up to that of World, for peers that hold an older state. If it does not begin with tick 1, clients
+	// cannot return lost ticks. Optional.
+	Past  iter.Seq[systems.FinalTick]
+	Seats []record.Seat // the seats that were held. The others are free
+	Wait  systems.Time  // how long the match waits at most for its players and their ticks; 0: 15 s
 }
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
@@ -60,10 +62,11 @@ type returning struct {
 	tail  tail
 }
 
-// tail is the run of ticks after the end of the journal that a client has sent, up to end.
+// tail is the run of ticks after the end of the journal that a client has sent and the server's own proofs prove, up to end.
 type tail struct {
 	offers []*record.Offer
 	end    record.Position
+	prover *record.Prover // at end
 }
 
 func (t *tail) longer(than *tail) bool {
@@ -86,8 +89,8 @@ func (r *Room) resume(c *Resume) {
 // await keeps a Hello until the recovery is over. It requests from the client the final ticks that the journal lost.
 func (r *Room) await(id systems.Peer, h *session.Hello) {
 	w := returning{peer: id, hello: *h}
-	if h.Match == r.config.Match && h.Match != 0 && h.Final > r.Tick() {
-		w.asked, w.tail.end = true, r.chains.last
+	if c := r.chains; c.prover != nil && h.Match == r.config.Match && h.Match != 0 && h.Final > r.Tick() {
+		w.asked, w.tail.end, w.tail.prover = true, c.last, c.prover.Clone()
 		r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 	}
 	r.recovery.waiting = append(r.recovery.waiting, w)
@@ -103,7 +106,7 @@ func (v *recovery) forget(id systems.Peer) {
 	})
 }
 
-// tail receives ticks from a client. Ticks that do not continue the hash chain are refused.
+// tail receives ticks from a client. Ticks that no proof proves are refused.
 func (r *Room) tail(id systems.Peer, body []byte) {
 	if r.recovery == nil || r.recovery.adopted {
 		return
@@ -117,7 +120,7 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 	if len(body) == 0 {
 		return // it has no more ticks
 	}
-	offer, err := r.chains.codec.ReadTail(slices.Clone(body), w.tail.end)
+	offer, err := r.chains.codec.ReadTail(slices.Clone(body), w.tail.end, w.tail.prover)
 	if err != nil || offer.Last().Tick > r.Tick()+maxLost {
 		r.stats.TailsRefused++ // its earlier offers remain valid
 		return

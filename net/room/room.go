@@ -22,6 +22,9 @@ type Config struct {
 	KeepSeat  systems.Time     // how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s
 	ImageRate int              // the budget of each peer for images, in bytes per second; 0: the default of net/session
 	Timeout   systems.Time     // ends the session of a peer that sends nothing; 0: the default of net/session
+	// HistoryKey is the key, of 16 bytes or more, that proves to the next process which final ticks are true. That process
+	// needs the same key. Optional: without it a restarted room uses no ticks of clients, as is right if none can be lost.
+	HistoryKey []byte
 	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
 	Sinks     []Sink         // receive what happens in the room, in this order
@@ -48,6 +51,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Strategy.Params has %d bytes, want at most %d", ErrConfig, len(c.Strategy.Params), session.MaxParams)
 	case c.MaxPeers < 1 || c.MaxPeers > 1<<15:
 		return c, fmt.Errorf("%w: MaxPeers is %d, want 1 to %d", ErrConfig, c.MaxPeers, 1<<15)
+	case len(c.HistoryKey) > 0 && len(c.HistoryKey) < minKeyBytes:
+		return c, fmt.Errorf("%w: HistoryKey has %d bytes, want %d or more", ErrConfig, len(c.HistoryKey), minKeyBytes)
 	case c.KeepSeat < 0:
 		return c, fmt.Errorf("%w: KeepSeat is %v, want more than 0", ErrConfig, c.KeepSeat)
 	case c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game):
@@ -83,8 +88,9 @@ type Room struct {
 }
 
 const (
-	maxTicks  = 8        // the maximum number of ticks that one Frame computes
-	imageWork = 64 << 10 // how many bytes of images one Frame compresses: about a quarter of a millisecond
+	maxTicks    = 8        // the maximum number of ticks that one Frame computes
+	minKeyBytes = 16       // of Config.HistoryKey
+	imageWork   = 64 << 10 // how many bytes of images one Frame compresses: about a quarter of a millisecond
 )
 
 // ErrRefused is wrapped by the errors of Enter. The client was sent the reason.
@@ -105,7 +111,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 	}
 	from.World.Image().SetObserver(c.Observer)
 	r := &Room{config: c, epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), now: now, peers: make([]peer, c.MaxPeers),
-		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(from.World, from.Chain),
+		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(&c, from),
 		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
 	r.session.Build, r.session.Target = session.BuildOf(c.Game)
 	for i := range r.seats {
@@ -146,6 +152,7 @@ func (r *Room) Frame(now systems.Time) {
 			image.SectionEncode.Enter(r.config.Observer)
 			r.strategy.Send(now, r.out())
 			image.SectionEncode.Leave(r.config.Observer)
+			r.prove()
 		}
 		if !r.uncommitted { // an image may be of an uncommitted tick
 			r.images.compress(imageWork)
@@ -212,6 +219,16 @@ func (r *Room) commit() bool {
 		r.postpone(1)
 	}
 	return true
+}
+
+// prove sends every peer the newest proof that it was not sent.
+func (r *Room) prove() {
+	if h := r.chains; len(h.proof) > 0 {
+		for _, p := range r.present() {
+			p.session.SendProof(h.proven, h.proof)
+		}
+		h.proof = nil
+	}
 }
 
 // postpone moves the epoch by whole ticks if the next tick is overdue. The next tick is then due within the tick length

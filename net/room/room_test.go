@@ -264,7 +264,7 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	g := newRig(t, func(c *room.Config) { c.Sinks = nil })
+	g := newRig(t, func(c *room.Config) { c.Sinks, c.HistoryKey = nil, make([]byte, 32) })
 	for id := range uint64(4) {
 		g.enter(player(id+1), nil)
 	}
@@ -274,6 +274,9 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 	before := g.room.AppendPeers(nil)[0].Session.MessagesReceived
 	if n := testing.AllocsPerRun(600, g.step); n != 0 {
 		t.Errorf("%v allocations per tick of a room of five and its clients", n)
+	}
+	if g.clients[0].core.Stats().Proven+12 < g.room.Tick() {
+		t.Error("no proofs were sent")
 	}
 	if got := g.room.AppendPeers(nil)[0].Session.MessagesReceived; got < before+600 || g.room.Stats().Deferred > 0 {
 		t.Errorf("a peer sent %d messages in 600 ticks: the test proves nothing", got-before)
@@ -288,11 +291,12 @@ func TestABadConfigNamesTheField(t *testing.T) {
 		"a Motion role: give one": func(c *room.Config) {
 			c.Game, c.Strategy = &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 1, Input: c.Game.Input}, reckon.Strategy
 		},
-		"Params":    func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
-		"MaxPeers":  func(c *room.Config) { c.MaxPeers = -1 },
-		"KeepSeat":  func(c *room.Config) { c.KeepSeat = -1 },
-		"ImageRate": func(c *room.Config) { c.ImageRate = 1023 },
-		"Timeout":   func(c *room.Config) { c.Timeout = -1 },
+		"Params":     func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
+		"MaxPeers":   func(c *room.Config) { c.MaxPeers = -1 },
+		"HistoryKey": func(c *room.Config) { c.HistoryKey = make([]byte, 15) },
+		"KeepSeat":   func(c *room.Config) { c.KeepSeat = -1 },
+		"ImageRate":  func(c *room.Config) { c.ImageRate = 1023 },
+		"Timeout":    func(c *room.Config) { c.Timeout = -1 },
 	} {
 		c := room.Config{Game: halves.Dots(), Strategy: relay.Strategy}
 		change(&c)

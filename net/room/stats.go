@@ -20,7 +20,7 @@ type Stats struct {
 	Refused      uint64       `json:"refused"`       // connections and clients that were refused
 	Unwritten    uint64       `json:"unwritten"`     // Frames in which a Commit failed, so that the match waited
 	Adopted      uint64       `json:"adopted"`       // ticks received from clients after a restart
-	TailsRefused uint64       `json:"tails_refused"` // offers of such ticks that do not continue the journal
+	TailsRefused uint64       `json:"tails_refused"` // offers of such ticks that do not continue the journal or are not proven
 	RingBytes    int          `json:"ring_bytes"`    // memory of the snapshots, the unused ones included
 }
 

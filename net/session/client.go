@@ -73,6 +73,10 @@ func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 			return Event{}, errValue
 		}
 		return Event{Kind: EventTailAsk, Tick: m.tick}, nil
+	case kindProof:
+		if s.current(m) {
+			return Event{Kind: EventProof, Tick: m.tick, Message: m.data}, nil
+		}
 	case kindToken:
 		return Event{Kind: EventToken, Message: m.data}, nil
 	case kindChatLine:

@@ -169,7 +169,7 @@ func (c *common) ended(ch systems.Channel, m message) {
 // allowedOn reports whether messages of kind k may be sent on channel ch.
 func (k kind) allowedOn(ch systems.Channel) bool {
 	switch k {
-	case kindPing, kindPong:
+	case kindPing, kindPong, kindProof:
 		return ch == systems.Datagram
 	case kindEnd, kindStrategy, kindReady, kindLive:
 		return true

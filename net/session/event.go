@@ -9,8 +9,8 @@ import (
 type Event struct {
 	Kind    EventKind
 	Channel systems.Channel // of EventStrategy
-	Message []byte          // a message of the strategy, an image, a token, or the ticks of a tail
-	Tick    ecs.Tick        // of EventReady and EventImage; EventTailAsk: the first tick that the server lacks
+	Message []byte          // a message of the strategy, an image, a token, the ticks of a tail, or a proof
+	Tick    ecs.Tick        // of EventReady, EventImage and EventProof; EventTailAsk: the first tick that the server lacks
 	Chain   uint64          // EventImage: hash chain of the match up to Tick, 0: not known
 	Text    string          // of EventChat and EventNotice
 	Seconds int             // EventNotice: time until the server stops, 0: not known
@@ -37,6 +37,7 @@ const (
 	EventStrategy           // both: Message is for the strategy
 	EventTailAsk            // client: the server lacks the ticks from Tick on; answer with Tail
 	EventTail               // server: Message holds ticks that are final on the client
+	EventProof              // client: Message is the proof of Tick, which a tail needs: see record.Tail
 )
 
 // Stats counts what a session did since it was made.

@@ -31,6 +31,7 @@ const (
 	kindStrategy
 	kindTailAsk
 	kindTail
+	kindProof
 )
 
 // Bounds of the fields of messages, in bytes.
@@ -93,13 +94,13 @@ type imageHead struct {
 type message struct {
 	kind    kind
 	epoch   uint8
-	tick    ecs.Tick // of a state; of a pong: the server's tick, 0 from a client; of a tailAsk: the first that the server lacks
+	tick    ecs.Tick // of a state or proof; pong: the server's tick, 0 from a client; tailAsk: the first that the server lacks
 	stamp   uint32   // of a ping, returned by its pong
 	seconds int      // until the server stops; 0: not known
 	code    Code
 	theirs  uint64 // fingerprint of the game on the server
 	text    string
-	data    []byte
+	data    []byte // of a proof: record.ProofBytes
 	image   imageHead
 	hello   *Hello
 	welcome *Welcome
@@ -172,6 +173,11 @@ func (m *message) fields(c *coder) {
 	case kindTailAsk:
 		c.tick(&m.tick)
 		c.check(m.tick > 0)
+	case kindProof:
+		c.u8(&m.epoch)
+		c.tick(&m.tick)
+		c.rest(&m.data)
+		c.check(m.tick > 0 && len(m.data) == record.ProofBytes)
 	default:
 		c.check(false)
 	}

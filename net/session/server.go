@@ -266,6 +266,14 @@ func (s *Server) SendStrategy(ch systems.Channel, message []byte) {
 	}
 }
 
+// SendProof sends the proof of a tick, of record.ProofBytes. While the session is not open it does nothing. A proof that is lost
+// is not sent again: the next one proves the same ticks.
+func (s *Server) SendProof(tick ecs.Tick, proof []byte) {
+	if s.Open() {
+		s.send(systems.Datagram, message{kind: kindProof, epoch: s.epoch, tick: tick, data: proof})
+	}
+}
+
 // SendChat sends a chat message to the peer.
 func (s *Server) SendChat(m ChatLine) {
 	if s.err == nil && s.phase >= awaitReady {

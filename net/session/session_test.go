@@ -322,6 +322,34 @@ func TestMessagesOfAnotherEpochAreDropped(t *testing.T) {
 	}
 }
 
+// A proof arrives with its tick. One that was under way during a resync may be of another past, so it is dropped.
+func TestAProofOfAnotherEpochIsDropped(t *testing.T) {
+	p := newPair(t, ServerConfig{}, Hello{})
+	p.image = imageOf(t, testWorld(t, 10))
+	proof := []byte("0123456789abcdef")
+	p.server.SendProof(6, proof) // not open yet
+	p.run(10)
+	if p.client.Stats().Malformed != 0 || p.client.Stats().Stale != 0 || p.last.Kind == EventProof {
+		t.Errorf("%+v, %v", p.client.Stats(), p.last.Kind)
+	}
+	p.server.SendProof(66, proof)
+	late := p.down.take()
+	p.down.packets = late
+	p.run(1)
+	if p.last.Kind != EventProof || p.last.Tick != 66 || string(p.last.Message) != string(proof) {
+		t.Errorf("the client received %v of tick %d: %q", p.last.Kind, p.last.Tick, p.last.Message)
+	}
+	p.server.SendImage(p.image, 8, p.now)
+	p.run(10)
+	p.last = Event{}
+	stale := p.client.Stats().Stale
+	p.down.packets = late
+	p.run(1)
+	if p.last.Kind == EventProof || p.client.Stats().Stale != stale+1 || p.client.Stats().Malformed != 0 {
+		t.Errorf("the client received %v, %+v", p.last.Kind, p.client.Stats())
+	}
+}
+
 // Ready and Live are repeated as datagrams, so a client need not wait until the reliable channel finds a loss. The reliable
 // ones that arrive later have no effect.
 func TestAClientJoinsAlthoughItsReliableMessagesAreLate(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
+	"tendon/rollback/record"
 )
 
 // decodeMeaning decodes any message and formats it as in vectors.txt; again is the message encoded again.
@@ -41,6 +42,8 @@ func describe(m message) string {
 		return fmt.Sprintf("tail-ask from=%d", m.tick)
 	case kindTail:
 		return fmt.Sprintf("tail %x", m.data)
+	case kindProof:
+		return fmt.Sprintf("proof epoch=%d tick=%d %x", m.epoch, m.tick, m.data)
 	case kindReady:
 		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick)
 	case kindToken:
@@ -95,6 +98,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
 	f.Add(encoded(message{kind: kindChatLine, line: &ChatLine{Seat: -1, Text: "hi"}}))
 	f.Add(encoded(message{kind: kindEnd, epoch: 1, code: CodeLeft}))
+	f.Add(encoded(message{kind: kindProof, epoch: 1, tick: 6, data: make([]byte, record.ProofBytes)}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
 			t.Fatalf("read % x, wrote % x", message, again)

@@ -15,7 +15,7 @@
 //
 // A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick have the same match so
 // far. A [Tail] keeps the newest ticks in memory, so that clients can return to a server the ticks that it lost in a power
-// cut; [Codec.ReadTail] checks them. A [History] keeps the last seconds of a running match and returns them as a Record.
+// cut. Each offer has a proof that the server made with a [Prover], which [Codec.ReadTail] checks. A [History] keeps the last seconds of a running match and returns them as a Record.
 //
 // The package opens no files and reads no clock: it works on io.Writer and byte slices. When to sync a file, and what to
 // do after a failed write, is up to the caller.
@@ -34,7 +34,7 @@
 //   - list inputs, orders and checksums: Record.Ticks
 //   - continue a match: Header.CheckBuild, Record.WorldAt, truncate to Record.Bytes, Record.Resume
 //   - compare two peers' past: Chain, Record.Chain, Tail.Chain
-//   - offer lost ticks, and accept them: NewTail, Tail.AppendFrom, Codec.ReadTail, Offer.Ticks
+//   - offer lost ticks, and accept them: NewTail, Tail.AppendFrom, NewProver, Codec.ReadTail, Offer.Ticks
 //   - keep the last seconds of a match: NewHistory, History.Record
 //   - make a record in memory: Collect
 //

@@ -135,7 +135,7 @@ func FuzzOpen(f *testing.F) {
 // An offer of any bytes is refused or understood. One that is understood is canonical: written again it is the same bytes.
 func FuzzTail(f *testing.F) {
 	m := newMatch(f, 41)
-	tail := NewTail(game(), 1<<16, TailBytes)
+	tail := newTail(1 << 16)
 	tail.Start(Position{})
 	for range 40 {
 		tick := m.step()
@@ -151,16 +151,21 @@ func FuzzTail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, at uint8) {
 		after := m.places[int(at)%len(m.places)]
 		body = slices.Clone(body)
-		claim(codec, body, after)
+		prover := m.prover(after.Tick)
+		proven := claim(codec, body, after, prover.Clone())
 		var offer *Offer
 		var err error
-		if n := allocated(func() { offer, err = codec.ReadTail(body, after) }); n > 64<<10+8*uint64(len(body)) {
+		if n := allocated(func() { offer, err = codec.ReadTail(body, after, prover) }); n > 64<<10+8*uint64(len(body)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(body))
+		}
+		if (err == nil) != proven {
+			t.Fatalf("proven: %v, read: %v", proven, err)
 		}
 		if err != nil {
 			return
 		}
-		again := NewTail(g, 1<<16, TailBytes)
+		again := newTail(1 << 16)
+		again.prover = m.prover(after.Tick)
 		again.Start(after)
 		for tick := range offer.Ticks() {
 			if !again.Append(tick) {
@@ -174,21 +179,25 @@ func FuzzTail(f *testing.F) {
 	})
 }
 
-// claim puts the chains of its ticks into an offer, if they can be read, so that fuzzing gets behind them.
-func claim(c *Codec, body []byte, after Position) {
+// claim puts the proof of its ticks into an offer, if they can be read, so that fuzzing gets behind it. It reports whether the
+// offer is then whole.
+func claim(c *Codec, body []byte, after Position, p *Prover) bool {
 	r := wire.NewReader(body)
-	r.Uvarint()
+	first := ecs.Tick(r.Uvarint())
 	n, head := r.Count(MaxTailBytes, 1), len(body)-r.Len()
-	r.Bytes(16)
+	r.Bytes(ProofBytes)
+	codes := r
 	if r.Err() != nil || n > r.Len() {
-		return
+		return false
 	}
 	e := newEntries(c, after)
 	for range n {
 		e.readCode(&r)
 	}
-	if r.Err() == nil {
-		binary.LittleEndian.PutUint64(body[head:], uint64(after.Chain))
-		binary.LittleEndian.PutUint64(body[head+8:], uint64(e.at.Chain))
+	if r.Close() != nil {
+		return false
 	}
+	p.Add(e.at.Tick, codes.Rest())
+	copy(body[head:], p.Proof())
+	return n > 0 && first == after.Tick+1
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"crypto/hmac"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,10 +9,11 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/rollback"
 )
 
-// Tail holds the newest final ticks of a match in memory. A client offers them to a server that lost them in a power cut.
-// It is a ring of codes, bounded in ticks and in bytes.
+// Tail holds the newest final ticks of a match in memory, and the server's proofs of some of them. A client offers them to
+// a server that lost them in a power cut. It is a ring of codes, bounded in ticks and in bytes.
 //
 // It has the ticks (base, newest]. Their codes lie one behind the other in the ring.
 type Tail struct {
@@ -22,6 +24,9 @@ type Tail struct {
 	ends    []codeEnd // of ticks [base, newest]; slot = tick % len
 	ring    []byte    // byte n of all codes is at n % len
 	scratch []byte
+	every   ecs.Tick                        // distance of the ticks with a proof
+	proofs  rollback.Ring[[ProofBytes]byte] // of tick n × every at n, of a few ticks after the newest, too
+	proven  ecs.Tick                        // newest tick with a proof; 0: none
 }
 
 // codeEnd is where a tick's code ends, counted from the start of the tail, and the chain there.
@@ -36,13 +41,19 @@ const TailBytes = 64 << 10
 // NewTail returns a tail of at most so many ticks, whose codes have at most so many bytes. A larger tick empties it. It
 // accepts ticks after Start.
 func NewTail(g *ecs.Game, ticks, bytes int) *Tail {
-	return &Tail{codec: NewCodec(g), ends: make([]codeEnd, ticks+1), ring: make([]byte, bytes)}
+	every := proofInterval(g)
+	return &Tail{codec: NewCodec(g), ends: make([]codeEnd, ticks+1), ring: make([]byte, bytes),
+		every: every, proofs: rollback.NewRing[[ProofBytes]byte](ticks/int(every) + proofsAhead)}
 }
 
-// Start empties the tail. The next tick is the one after this position.
+// proofsAhead bounds the proofs of ticks after the newest. A proof may arrive before its tick is final on the client.
+const proofsAhead = 64
+
+// Start empties the tail, the proofs included. The next tick is the one after this position.
 func (t *Tail) Start(at Position) {
 	t.at.set(at, t.codec.players)
-	t.base, t.started = at.Tick, true
+	t.base, t.started, t.proven = at.Tick, true, 0
+	t.proofs.Clear()
 	*t.end(at.Tick) = codeEnd{chain: at.Chain}
 }
 
@@ -70,7 +81,37 @@ func (t *Tail) Append(tick *Tick) bool {
 		n := copy(t.ring[begin%uint64(len(t.ring)):], t.scratch)
 		copy(t.ring, t.scratch[n:])
 	}
+	if _, ok := t.proof(t.at.Tick); ok {
+		t.proven = t.at.Tick
+	}
 	return true
+}
+
+// Prove adds the server's proof of tick f. It ignores one of a tick that the tail does not have, and one that comes too early.
+func (t *Tail) Prove(f ecs.Tick, proof []byte) {
+	if !t.started || len(proof) != ProofBytes || f%t.every != 0 || f <= t.base || f > t.at.Tick && (f-t.at.Tick)/t.every >= proofsAhead {
+		return
+	}
+	t.proofs.Put(f/t.every, [ProofBytes]byte(proof))
+	if f <= t.at.Tick {
+		t.proven = max(t.proven, f)
+	}
+}
+
+// proof returns the proof of tick f. ok is false if there is none.
+func (t *Tail) proof(f ecs.Tick) (proof *[ProofBytes]byte, ok bool) {
+	if f%t.every != 0 {
+		return nil, false
+	}
+	return t.proofs.At(f / t.every)
+}
+
+// Proven returns the newest tick that the tail can prove to a server that lost it, or 0.
+func (t *Tail) Proven() ecs.Tick {
+	if !t.started || t.proven <= t.base {
+		return 0
+	}
+	return t.proven
 }
 
 // Newest returns the newest tick and the hash chain at it. ok is false while the tail waits for Start.
@@ -92,12 +133,12 @@ func (t *Tail) Chain(f ecs.Tick) (chain Chain, ok bool) {
 // MaxTailBytes bounds the body of an offer, so that it fits one reliable message.
 const MaxTailBytes = 60 << 10
 
-// maxTailHead is the size of an offer without its codes: first tick, count and two chains.
-const maxTailHead = 10 + 10 + 8 + 8
+// maxTailHead is the size of an offer without its codes: first tick, count and proof.
+const maxTailHead = 10 + 10 + ProofBytes
 
-// AppendFrom appends an offer of the ticks from tick from, as many as fit maxBytes and MaxTailBytes. The receiver, at the
-// tick before, passes it to Codec.ReadTail. next is the first tick that is not in it. ok is false, and nothing is appended,
-// if the tail does not have tick from or if that tick alone does not fit.
+// AppendFrom appends an offer of the ticks from tick from, up to the newest that has a proof and fits maxBytes and
+// MaxTailBytes. The receiver, at the tick before, passes it to Codec.ReadTail. next is the first tick that is not in it. ok
+// is false, and nothing is appended, if the tail does not have tick from or if there is no such proof.
 func (t *Tail) AppendFrom(dst []byte, from ecs.Tick, maxBytes int) (body []byte, next ecs.Tick, ok bool) {
 	if !t.started || from <= t.base || from > t.at.Tick {
 		return dst, from, false
@@ -107,14 +148,19 @@ func (t *Tail) AppendFrom(dst []byte, from ecs.Tick, maxBytes int) (body []byte,
 	for next = from; next <= t.at.Tick && room >= 0 && t.end(next).end-begin.end <= uint64(room); {
 		next++
 	}
+	var proof *[ProofBytes]byte
+	for ; next > from; next-- {
+		if proof, ok = t.proof(next - 1); ok {
+			break
+		}
+	}
 	if next == from {
 		return dst, from, false
 	}
 	end := *t.end(next - 1)
 	dst = binary.AppendUvarint(dst, uint64(from))
 	dst = binary.AppendUvarint(dst, uint64(next-from))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(begin.chain))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(end.chain))
+	dst = append(dst, proof[:]...)
 	at, n := int(begin.end%uint64(len(t.ring))), int(end.end-begin.end)
 	head := min(n, len(t.ring)-at)
 	dst = append(dst, t.ring[at:at+head]...)
@@ -122,8 +168,7 @@ func (t *Tail) AppendFrom(dst []byte, from ecs.Tick, maxBytes int) (body []byte,
 	return dst, next, true
 }
 
-// Offer is an offer of ticks that was checked: its ticks continue the receiver's position and lead to the chain that it
-// claims. That proves that sender and receiver agree on the past, not that the ticks happened.
+// Offer is an offer of ticks that was checked: its ticks continue the receiver's position and were final in the match.
 type Offer struct {
 	codec *Codec
 	after Position
@@ -131,26 +176,26 @@ type Offer struct {
 	last  Position
 }
 
-// errFork is returned for an offer that does not continue the receiver's position, or whose ticks do not lead to the chain
-// that it claims.
-var errFork = errors.New("record: the offered ticks do not continue this match")
+// errProof is returned for an offer that does not continue the receiver's position, or whose proof is not the one of its ticks.
+var errProof = errors.New("record: it is not proven that the offered ticks continue this match")
 
-// ReadTail checks an offer from the network for a receiver at a position. The offer aliases body.
-func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
+// ReadTail checks an offer from the network for a receiver at a position, whose prover is at that tick. If the error is nil,
+// p is at the last tick of the offer afterwards. The offer aliases body.
+func (c *Codec) ReadTail(body []byte, after Position, p *Prover) (*Offer, error) {
 	if len(body) > MaxTailBytes {
 		return nil, fmt.Errorf("%w: an offer of %d bytes, want at most %d", ErrCorrupt, len(body), MaxTailBytes)
 	}
 	r := wire.NewReader(body)
 	first, count := ecs.Tick(r.Uvarint()), r.Count(MaxTailBytes, 1)
-	begin, end := Chain(r.U64()), Chain(r.U64())
+	proof := r.Bytes(ProofBytes)
 	if count == 0 || first > maxTick {
 		r.Fail(errors.New("a tick number above the maximum"))
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if first != after.Tick+1 || begin != after.Chain {
-		return nil, fmt.Errorf("%w: they begin with tick %d after chain %016x, want tick %d after %016x", errFork, first, begin, after.Tick+1, after.Chain)
+	if first != after.Tick+1 {
+		return nil, fmt.Errorf("%w: they begin with tick %d, want %d", errProof, first, after.Tick+1)
 	}
 	read, rest := newEntries(c, after), r
 	o := &Offer{codec: c, after: read.at.clone(), codes: rest.Rest()}
@@ -160,9 +205,12 @@ func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 	if err := r.Close(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if o.last = read.at; o.last.Chain != end {
-		return nil, fmt.Errorf("%w: they lead to chain %016x at tick %d, want %016x", errFork, o.last.Chain, o.last.Tick, end)
+	o.last = read.at
+	next := p.Clone()
+	if next.Add(o.last.Tick, o.codes); !hmac.Equal(next.Proof(), proof) {
+		return nil, fmt.Errorf("%w: they end with tick %d", errProof, o.last.Tick)
 	}
+	p.mac = next.mac
 	return o, nil
 }
 

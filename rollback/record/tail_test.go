@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -10,9 +11,53 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
+	"tendon/rollback"
 )
 
-func newTail(ticks int) *Tail { return NewTail(game(), ticks, TailBytes) }
+// proofKey and proofMatch are those of the proofs in tests.
+var (
+	proofKey   = []byte("0123456789abcdef0123456789abcdef")
+	proofMatch = uint64(77)
+)
+
+// newProver returns a prover at tick 0 with a proof of every tick.
+func newProver() *Prover {
+	p := NewProver(game(), proofKey, proofMatch)
+	p.every = 1
+	return p
+}
+
+// provenTail is a tail that receives a proof of every tick.
+type provenTail struct {
+	*Tail
+	prover *Prover
+}
+
+func newTailOf(ticks, bytes int) provenTail {
+	t := NewTail(game(), ticks, bytes)
+	t.every, t.proofs = 1, rollback.NewRing[[ProofBytes]byte](ticks+proofsAhead)
+	return provenTail{t, newProver()}
+}
+
+func newTail(ticks int) provenTail { return newTailOf(ticks, TailBytes) }
+
+func (t provenTail) Append(tick *Tick) bool {
+	if !t.Tail.Append(tick) {
+		return false
+	}
+	t.prover.Add(tick.Tick, t.scratch)
+	t.Prove(tick.Tick, t.prover.Proof())
+	return true
+}
+
+// prover returns a prover at tick f of the match.
+func (m *match) prover(f ecs.Tick) *Prover {
+	p := newProver()
+	for i := ecs.Tick(1); i <= f; i++ {
+		p.Add(i, NewCodec(game()).AppendTick(nil, m.places[i-1].Inputs, &m.ticks[i]))
+	}
+	return p
+}
 
 // A server that lost its newest ticks gets them back from a client.
 func TestATailReturnsTheTicksThatAServerLost(t *testing.T) {
@@ -49,7 +94,8 @@ func TestATailReturnsTheTicksThatAServerLost(t *testing.T) {
 			t.Fatal(len(body), next, ok)
 		}
 		at := m.places[w.Last()]
-		offer, err := r.codec.ReadTail(body[4:], at)
+		prover := m.prover(w.Last())
+		offer, err := r.codec.ReadTail(body[4:], at, prover)
 		m.must(err)
 		for tick := range offer.Ticks() {
 			full := *tick // an offer has codes only: late players and checksums are not in it
@@ -58,6 +104,9 @@ func TestATailReturnsTheTicksThatAServerLost(t *testing.T) {
 				t.Fatalf("%+v", tick)
 			}
 			m.must(w.Tick(asJournal(full)))
+		}
+		if !bytes.Equal(prover.Proof(), m.prover(next-1).Proof()) {
+			t.Fatal("the prover is not at the last tick")
 		}
 		if last := offer.Last(); w.Last() != next-1 || !samePosition(last, m.places[next-1]) || w.Chain() != last.Chain {
 			t.Fatal(w.Last(), next)
@@ -129,13 +178,12 @@ func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 	}
 	c := NewCodec(game())
 	body, next, ok := tail.AppendFrom(nil, 31, MaxTailBytes)
-	if _, err := c.ReadTail(body, m.places[30]); err != nil || next != 61 || !ok {
+	prover := m.prover(30)
+	if _, err := c.ReadTail(body, m.places[30], prover.Clone()); err != nil || next != 61 || !ok {
 		t.Fatal(err, next, ok)
 	}
-	fork := m.places[30]
-	fork.Chain++
-	for name, at := range map[string]Position{"fork": fork, "gap": m.places[29], "overlap": m.places[31]} {
-		if _, err := c.ReadTail(body, at); !errors.Is(err, errFork) {
+	for name, at := range map[string]Position{"gap": m.places[29], "overlap": m.places[31]} {
+		if _, err := c.ReadTail(body, at, m.prover(at.Tick)); !errors.Is(err, errProof) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -143,16 +191,16 @@ func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 		for bit := range 8 {
 			spoiled := slices.Clone(body)
 			spoiled[at] ^= 1 << bit
-			if _, err := c.ReadTail(spoiled, m.places[30]); !errors.Is(err, errFork) && !errors.Is(err, ErrCorrupt) {
+			if _, err := c.ReadTail(spoiled, m.places[30], prover); !errors.Is(err, errProof) && !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("bit %d of byte %d: %v", bit, at, err)
 			}
 		}
-		if _, err := c.ReadTail(body[:at], m.places[30]); !errors.Is(err, ErrCorrupt) {
+		if _, err := c.ReadTail(body[:at], m.places[30], prover); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut at %d: %v", at, err)
 		}
 	}
 	for name, b := range map[string][]byte{"longer": append(slices.Clone(body), 0), "too long": make([]byte, MaxTailBytes+1)} {
-		if _, err := c.ReadTail(b, m.places[30]); !errors.Is(err, ErrCorrupt) {
+		if _, err := c.ReadTail(b, m.places[30], prover); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -162,7 +210,7 @@ func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 func TestATailHasTheNewestTicksThatFit(t *testing.T) {
 	for _, c := range []struct{ ticks, bytes int }{{1, TailBytes}, {7, TailBytes}, {64, 100}, {200, 37}, {50, 1 << 10}} {
 		m := newMatch(t, 33)
-		tail, codec := NewTail(game(), c.ticks, c.bytes), NewCodec(game())
+		tail, codec := newTailOf(c.ticks, c.bytes), NewCodec(game())
 		tail.Start(Position{})
 		most := 0
 		for range 300 {
@@ -184,7 +232,7 @@ func TestATailHasTheNewestTicksThatFit(t *testing.T) {
 			first := base + 1
 			most = max(most, int(f-first+1))
 			body, next, ok := tail.AppendFrom(nil, first, MaxTailBytes)
-			offer, err := codec.ReadTail(body, m.places[first-1])
+			offer, err := codec.ReadTail(body, m.places[first-1], m.prover(first-1))
 			if err != nil || !ok || next != f+1 || !samePosition(offer.Last(), m.places[f]) {
 				t.Fatalf("%+v: ticks %d to %d: %v %d %v", c, first, f, ok, next, err)
 			}
@@ -265,5 +313,131 @@ func TestATailAllocatesNothing(t *testing.T) {
 	step()
 	if n := testing.AllocsPerRun(500, step); n != 0 {
 		t.Fatalf("%v allocations a tick", n)
+	}
+}
+
+// Only the server can prove ticks. A client can neither change nor invent one, and ticks of another match or of another past
+// are not proven.
+func TestOnlyTheServerProvesTicks(t *testing.T) {
+	m := newMatch(t, 35)
+	tail := newTail(200)
+	tail.Start(Position{})
+	for range 60 {
+		tick := m.step()
+		tail.Append(&tick)
+	}
+	body, _, _ := tail.AppendFrom(nil, 31, MaxTailBytes)
+	offered := func(p *Prover, change func(ticks []Tick) []Tick) []byte { // with the proof of the true ticks up to their end
+		forged := newTail(200)
+		forged.Start(m.places[30])
+		ticks := change(slices.Clone(m.ticks[31:61]))
+		for i := range ticks {
+			forged.Tail.Append(&ticks[i])
+		}
+		f, _, _ := forged.Newest()
+		if p == nil {
+			p = m.prover(min(f, 60))
+		}
+		forged.Prove(f, p.Proof())
+		b, _, ok := forged.AppendFrom(nil, 31, MaxTailBytes)
+		if !ok {
+			t.Fatal("there is no offer")
+		}
+		return b
+	}
+	same := func(ticks []Tick) []Tick { return ticks }
+	if b := offered(nil, same); !slices.Equal(b, body) {
+		t.Fatal("nothing is tested")
+	}
+	ofKey := NewProver(game(), []byte("ffffffffffffffffffffffffffffffff"), proofMatch)
+	ofMatch := NewProver(game(), proofKey, proofMatch+1)
+	for i := ecs.Tick(1); i <= 60; i++ {
+		code := NewCodec(game()).AppendTick(nil, m.places[i-1].Inputs, &m.ticks[i])
+		ofKey.Add(i, code)
+		ofMatch.Add(i, code)
+	}
+	for name, b := range map[string][]byte{
+		"another key":   offered(ofKey, same),
+		"another match": offered(ofMatch, same),
+		"invented": offered(nil, func(ticks []Tick) []Tick {
+			return append(ticks, Tick{Tick: 61, Orders: []image.Order{{Kind: image.OrderLeave, Player: 1}}})
+		}),
+		"empty and invented": offered(nil, func(ticks []Tick) []Tick { return append(ticks, Tick{Tick: 61, Inputs: ticks[29].Inputs}) }),
+		"another input": offered(nil, func(ticks []Tick) []Tick {
+			ticks[12].Inputs = []ecs.InputBytes{pads.Pack(pad{Aim: 54321})}
+			return ticks
+		}),
+		"another order": offered(nil, func(ticks []Tick) []Tick {
+			ticks[29].Orders = []image.Order{{Kind: image.OrderLeave, Player: 1}}
+			return ticks
+		}),
+	} {
+		prover := m.prover(30)
+		if _, err := NewCodec(game()).ReadTail(b, m.places[30], prover); !errors.Is(err, errProof) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !bytes.Equal(prover.Proof(), m.prover(30).Proof()) {
+			t.Errorf("%s: a refused offer moved the prover", name)
+		}
+	}
+	other := m.prover(29) // of a server whose tick 30 was another one
+	other.Add(30, []byte{0})
+	if _, err := NewCodec(game()).ReadTail(body, m.places[30], other); !errors.Is(err, errProof) {
+		t.Errorf("another past: %v", err)
+	}
+}
+
+// A tail offers the ticks up to the newest that has a proof. A proof may arrive before its tick, and a later one proves what a
+// lost one would have.
+func TestATailOffersWhatItCanProve(t *testing.T) {
+	m := newMatch(t, 36)
+	for range 60 {
+		m.step()
+	}
+	tail := NewTail(game(), 200, TailBytes) // a proof every two ticks
+	tail.Start(Position{})
+	last := func() ecs.Tick {
+		_, next, ok := tail.AppendFrom(nil, 1, MaxTailBytes)
+		if ok != (next > 1) || tail.Proven() != next-1 {
+			t.Errorf("it offers ticks up to %d: %v, proven is %d", next-1, ok, tail.Proven())
+		}
+		return next - 1
+	}
+	grow := func(to ecs.Tick) {
+		for f, _, _ := tail.Newest(); f < to; f++ {
+			tail.Append(&m.ticks[f+1])
+		}
+	}
+	proof := make([]byte, ProofBytes)
+	tail.Prove(0, proof)
+	tail.Prove(4, proof[1:])
+	tail.Prove(2*proofsAhead+2, proof)
+	tail.Prove(1<<62, proof)
+	grow(9)
+	tail.Prove(5, proof)
+	if last() != 0 {
+		t.Error("it offers ticks without a proof")
+	}
+	tail.Prove(4, proof)
+	tail.Prove(14, proof)
+	if last() != 4 {
+		t.Error("it does not offer the proven ticks")
+	}
+	grow(13)
+	if last() != 4 {
+		t.Error("it offers tick 14 before it has it")
+	}
+	grow(15)
+	if last() != 14 {
+		t.Error("a proof that came before its tick does not count")
+	}
+	tail.Prove(6, proof) // late
+	if last() != 14 {
+		t.Error("an older proof replaced a newer one")
+	}
+	tail.Start(Position{})
+	grow(20)
+	if last() != 0 {
+		t.Error("a new start kept the proofs")
 	}
 }

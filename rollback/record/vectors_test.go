@@ -73,7 +73,7 @@ func tickMeaning(e *entries) string {
 
 // readOfferVector reads an offer after zero inputs, tick 0 and chain 0, and writes it again.
 func readOfferVector(body []byte) (meaning string, again []byte, err error) {
-	offer, err := NewCodec(game()).ReadTail(body, Position{})
+	offer, err := NewCodec(game()).ReadTail(body, Position{}, NewProver(game(), proofKey, proofMatch))
 	if err != nil {
 		return "", nil, err
 	}

@@ -303,7 +303,7 @@ func TestMissingInputsCountAsZero(t *testing.T) {
 	}
 	want := [][]ecs.InputBytes{{in, in, in}, {in, {}, {}}, {{}, {}, {}}, {{}, in, {}}}
 	body, _, _ := tail.AppendFrom(nil, 1, MaxTailBytes)
-	offer, err := NewCodec(game()).ReadTail(body, Position{})
+	offer, err := NewCodec(game()).ReadTail(body, Position{}, newProver())
 	if err != nil {
 		t.Fatal(err)
 	}

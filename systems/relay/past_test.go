@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"iter"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -214,5 +215,36 @@ func TestATickWithAViewIsNotAdopted(t *testing.T) {
 	next.Orders = nil
 	if err := s.Adopt(next); err != nil || s.Done() != 91 {
 		t.Errorf("nor is the tick without it: %v", err)
+	}
+}
+
+// An adopted tick has no input that the server would have replaced: of a player who is not in the match, or one that the game
+// refuses.
+func TestATickWithAnInputThatIsNotAllowedIsNotAdopted(t *testing.T) {
+	game := testGame()
+	c := play(t, game, 90)
+	s := afterwards(t, game, c, 0)
+	players, absent := s.World().Players(), ecs.Player(0)
+	for players.Has(absent) {
+		absent++
+	}
+	if players == 0 || int(absent) >= game.MaxPlayers {
+		t.Fatalf("players %b of %d: nothing is tested", players, game.MaxPlayers)
+	}
+	present := ecs.Player(bits.TrailingZeros64(uint64(players)))
+	tick := func(p ecs.Player) systems.FinalTick {
+		inputs := make([]ecs.InputBytes, game.MaxPlayers)
+		inputs[p][0] = 1
+		return systems.FinalTick{FinalTick: rollback.FinalTick{Tick: s.Done() + 1, Inputs: inputs}}
+	}
+	if s.Adopt(tick(absent)) == nil || s.Done() != 90 {
+		t.Errorf("an input of player %d, who is not in the match, is adopted", absent)
+	}
+	if err := s.Adopt(tick(present)); err != nil {
+		t.Errorf("player %d: %v", present, err)
+	}
+	game.Validate = func(_ *ecs.World, p ecs.Player, in ecs.InputBytes) bool { return in[0] == 0 }
+	if s.Adopt(tick(present)) == nil || s.Done() != 91 {
+		t.Error("an input that the game refuses is adopted")
 	}
 }

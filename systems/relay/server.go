@@ -158,6 +158,12 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 			return fmt.Errorf("relay: tick %d has an order of kind %d, which no client accepts", t.Tick, o.Kind)
 		}
 	}
+	world, validate := s.World(), s.Game.Validate
+	for p, in := range t.Inputs {
+		if p := ecs.Player(p); in != (ecs.InputBytes{}) && (!world.Players().Has(p) || validate != nil && !validate(world, p, in)) {
+			return fmt.Errorf("relay: tick %d has an input of player %d, who is not in the match or may not give it", t.Tick, p)
+		}
+	}
 	for _, o := range t.Orders {
 		s.orders.Add(t.Tick, o)
 	}

@@ -58,6 +58,8 @@ type Config struct {
 	Journals      *journals.Store // optional
 	Compare       bool            // keep checksums for clients of this process
 	KeepRecent    bool            // keep the last seconds of every room for an operator
+
+	historyKey []byte // room.Config.HistoryKey of rooms whose journals may lose ticks
 }
 
 // Host is a server that runs in this process. Parts that the config does not select are nil.
@@ -145,7 +147,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 	if c.Seed != 0 {
 		rc.Seed = c.Seed
 	}
-	rc.Observer = r.ledger
+	rc.Observer, rc.HistoryKey = r.ledger, c.historyKey
 	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
 		Started: time.Now()}}
 	if c.Journals != nil {

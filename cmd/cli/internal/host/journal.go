@@ -1,6 +1,8 @@
 package host
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,19 +51,26 @@ func (c *Config) OpenJournals(a *app.App, dir string, fsync journals.Sync) error
 	if len(found) > 0 {
 		a.Logf("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
 	}
-	if len(c.Keys) > 0 {
-		return nil
+	if len(c.Keys) == 0 {
+		if err := c.storedKey(dir); err != nil {
+			return errors.Join(err, s.Close())
+		}
 	}
+	if fsync != journals.Always { // otherwise no confirmed tick can be lost
+		c.historyKey, err = hkdf.Key(sha256.New, c.Keys[0][:], nil, "tendon final ticks", sha256.Size)
+	}
+	return err
+}
+
+// storedKey sets the key that is stored with the journals, and generates it at the first start.
+func (c *Config) storedKey(dir string) error {
 	path, load := filepath.Join(dir, "server.key"), server.LoadKey
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		load = server.GenerateKey
 	}
 	key, err := load(path)
-	if err != nil {
-		return errors.Join(err, s.Close())
-	}
 	c.Keys = []netcode.Key{key}
-	return nil
+	return err
 }
 
 // journalTexts are the line of JSON and the text of each kind of event. The flag is an additional field of the line.

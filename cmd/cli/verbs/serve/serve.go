@@ -57,7 +57,8 @@ power cut can lose:
   always  Nothing that a client received. Every tick of every room waits for
           the disk.
   100ms   Up to a tenth of a second of play, or the given time. Clients return
-          the lost ticks when they reconnect.
+          the lost ticks when they reconnect, with proofs that the server
+          sent them.
   never   What the system had not written yet, often half a minute. Clients
           return what they have, about 15 s.
 With verify, clients have no ticks to return, so only --fsync always keeps all that they received.

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/journals"
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/net/server"
+	"tendon/systems/relay"
+)
+
+// The key of proofs is the same after a restart and another one for each private key. No client has it: it is not the key
+// that seals tokens. Rooms have none if no tick can be lost.
+func TestTheKeyOfProofsOutlivesTheServer(t *testing.T) {
+	keyOf := func(dir string, key byte, fsync journals.Sync) []byte {
+		t.Helper()
+		a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
+		c := Config{Config: server.Config{Address: "127.0.0.1:0"}, Flags: &Flags{}, Strategy: relay.Strategy}
+		if key != 0 {
+			c.Keys = []netcode.Key{{key}}
+		}
+		if err := c.OpenJournals(a, dir, fsync); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Start(a, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := room.Config{Game: a.Game, Match: 7}
+		if err := h.openRoom("main", &rc); err != nil {
+			t.Fatal(err)
+		}
+		c.Journals.End("main")
+		if err := h.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Journals.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(rc.HistoryKey, c.Keys[0][:8]) {
+			t.Error("the key of proofs contains the private key")
+		}
+		return rc.HistoryKey
+	}
+	const interval = journals.Sync(100e6)
+	dir := t.TempDir()
+	stored, again := keyOf(dir, 0, interval), keyOf(dir, 0, journals.Never)
+	given, other := keyOf(t.TempDir(), 1, interval), keyOf(t.TempDir(), 2, interval)
+	if len(stored) != 32 || !bytes.Equal(stored, again) || bytes.Equal(stored, given) || bytes.Equal(given, other) || !bytes.Equal(given, keyOf(dir, 1, interval)) {
+		t.Errorf("%x, again %x, of the keys 1 and 2 %x and %x", stored, again, given, other)
+	}
+	if key := keyOf(dir, 0, journals.Always); key != nil {
+		t.Errorf("a room that loses no ticks has the key %x", key)
+	}
+}
