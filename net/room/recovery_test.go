@@ -766,7 +766,7 @@ func (o *observedOpen) Open(p systems.Peer, seat int, have ecs.Tick, now systems
 // that have just loaded a state. It computes no further tick meanwhile, and goes on by itself.
 func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
-		fresh := 0
+		fresh, proofs := 0, 0
 		// Each delay between the Hello of a new client and its opening; and a long one, after which the next needs a new image.
 		for _, delay := range []int{0, 1, 2, 3, 4, 5, 6, 7, 60} {
 			var n *restartableRig
@@ -788,7 +788,14 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 			n.steps(delay)
 			last := n.room.Tick() // written
 			n.journal.Fail = errors.New("disk full")
+			clear(n.sent)
 			n.step() // nothing about this tick may be sent
+			if (last+1)%6 == 0 {
+				proofs++
+			}
+			if n.sent[byteProof] != 0 {
+				t.Error("a proof was sent of a tick that is not written")
+			}
 			late := n.enter(player(4))
 			clear(n.sent)
 			n.newest = 0
@@ -817,8 +824,8 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		}
-		if fresh == 0 {
-			t.Error("no image of an unwritten tick was requested: nothing is tested")
+		if fresh == 0 || proofs == 0 {
+			t.Errorf("%d images of an unwritten tick were requested, %d unwritten ticks have a proof: nothing is tested", fresh, proofs)
 		}
 	})
 }
