@@ -10,14 +10,14 @@
 // A component is plain data: booleans, sized numbers, arrays and structs of them, [Entity] and [List]. An entity is a row
 // and the tick in which it was born. Every component type has a column, in which the entity has the same row. Each owner
 // (the world, each player) has a region of rows of its own: spawns of one player never move the entities of another. Rows
-// without an entity and padding are zero, so equal states are equal bytes.
+// without an entity and padding are zero, so equal states have equal bytes.
 //
 // # Time
 //
 // State(0) is the state after [Game.Setup]. Tick f ≥ 1 turns State(f−1) into State(f) with the inputs of tick f. A tick
-// executes its orders, then its systems. A system can fill an entity that it has spawned at once. Queries yield the entity
+// executes its orders, then its systems. A system can fill an entity immediately after it has spawned it. Queries yield the entity
 // after the system has returned, and [World.Despawn], [Component.Add] and [Component.Remove] take effect then. A row that
-// is freed in a tick is not taken again in that tick.
+// is freed in a tick is not allocated again in that tick.
 //
 // # Access
 //
@@ -25,8 +25,8 @@
 // only pages that were declared written. A write that was not declared is a bug; SyncTest of package rollback reports it.
 // Queries visit rows upwards, so their order follows from the state alone.
 //
-// A client that predicts some entities limits its ticks to them (see [image.Image.SetPredicted]). Systems stay as they are:
-// they read everything, and writes to other entities do not outlast the tick.
+// A client that predicts some entities limits its ticks to them (see [image.Image.SetPredicted]). Systems can read every
+// entity. A query that writes yields only predicted entities, and [Component.Write] returns nil for the others.
 //
 // # Tasks
 //

@@ -65,12 +65,12 @@ type Physics struct {
 	// Blocked reports whether an obstacle is between two positions. Dead reckoning does not move a shown entity across it. It
 	// must accept any position. Optional.
 	Blocked func(from, to fixed.Vec3) bool
-	// Carrier returns the entity that e stands on and moves with, such as a lift; the zero Entity for none. Dead reckoning then
-	// sends where e is on it. It only reads. Optional.
+	// Carrier returns the entity that carries e, such as a lift, or the zero Entity. Dead reckoning then sends the position of e
+	// relative to it. The game's own systems move e along with its carrier. Carrier must not change the world. Optional.
 	Carrier func(w *World, e Entity) Entity
-	// Track returns the path that e follows; ok is false for none. along is how far along it e is, in world units, speed is in
-	// world units per second. Dead reckoning then sends these. MoveLimit bounds the speed of an avatar on a path too. It only
-	// reads. Optional, with Path.
+	// Track returns the path that e follows, the distance along it in world units, and the speed in world units per second. ok is
+	// false if e follows no path. Dead reckoning then sends these values. MoveLimit also bounds the speed of an avatar on a
+	// path. Track must not change the world. Optional; it needs Path.
 	Track func(w *World, e Entity) (path uint32, along, speed fixed.Num, ok bool)
 	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. It must accept
 	// any distance. Optional.

@@ -13,17 +13,17 @@
 // runs over UDP, in the simulated network and in tests. Messages are hostile until they are parsed. A half returns an error
 // for a message that it cannot use, and is otherwise unchanged.
 //
-// [Server] and [Client] are the halves, on the common halves of the packages authority and predictor. Callers find optional
+// [Server] and [Client] are the interfaces of the halves. Packages authority and predictor contain the common parts. Callers find optional
 // capabilities by type assertion: [Historian], [Monitor], [Waiter] and [Voter] of servers, [Keeper], [Replicated] and
 // [Presenter] of clients.
 //
-// A strategy is a value of [Strategy]. The list registered in cmd/cli/internal/syncflags/flags.go registers it for --sync
-// and for the lab page. Section 5 of net/wire/STANDARD.md specifies its messages.
+// A strategy is a value of [Strategy]. To offer it as --sync and in the lab page, add it to the list in
+// cmd/cli/internal/syncflags/flags.go. Section 5 of net/wire/STANDARD.md specifies its messages.
 //
 // # Events
 //
 // An irreversible event is shown only when the inputs and orders of its tick are final, in the order of ticks. The server
-// decides that, under every strategy. Verify sends all events that way.
+// decides that an event is final, under every strategy. Verify sends all events only when they are final.
 //
 // # Requirements of a game
 //

@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "embed: this binary was built with the tag headless, and embed is its window: build it without the tag")
+	fmt.Fprintln(os.Stderr, "embed: this binary has the build tag headless, so it has no window: build it without the tag")
 	os.Exit(2)
 }

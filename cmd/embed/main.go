@@ -72,7 +72,7 @@ func readKeys() Pad {
 	}
 }
 
-// newGame returns a game that joins with the token, or one with a match of its own if there is none.
+// newGame returns a game that joins a match with the token. Without a token it starts its own match.
 func newGame(token []byte, sync string) (*Game, error) {
 	pictures := paintPictures()
 	rules := pond(func(_ *ecs.View, entry *donburi.Entry) {
@@ -107,7 +107,7 @@ type options struct {
 func parse(args []string) (o options, token []byte, err error) {
 	parser := kong.Must(&o, kong.Name("embed"), kong.Description("A game with a window of its own: fish, bubbles and a turtle that carries fish."))
 	if _, err = parser.Parse(args); err == nil && (o.Address == "") != (o.Token == "") {
-		err = errors.New("an address and --token belong together; see --help")
+		err = errors.New("give both an address and --token, or neither; see --help")
 	}
 	if err == nil && o.Token != "" {
 		token, err = parseToken(o.Token)
@@ -115,14 +115,14 @@ func parse(args []string) (o options, token []byte, err error) {
 	return o, token, err
 }
 
-// run plays: alone with bots, or with a token where its server is.
+// run starts the game, in its own match or in the match of the token.
 func run(args []string) error {
 	o, token, err := parse(args)
 	if err != nil {
 		return err
 	}
 	if window.Check() != nil {
-		return errors.New("there is no screen to open a window on: is DISPLAY set?")
+		return errors.New("cannot open a window: set DISPLAY to a screen")
 	}
 	g, err := newGame(token, o.Sync)
 	if err != nil {
@@ -146,8 +146,8 @@ func main() {
 	}
 }
 
-// Sprite is how an entity looks: the view's own, an ordinary donburi component with a pointer and a tween in it. It
-// stays while the entity is shown, whatever is rewound meanwhile.
+// Sprite is the appearance of an entity in a view. It is an ordinary donburi component with a pointer and a tween in it, and
+// keeps its values through rollbacks.
 type Sprite struct {
 	image *ebiten.Image // looking right
 	age   float64       // seconds on the screen, for the tween
@@ -161,7 +161,7 @@ var (
 
 const growSeconds = 0.4
 
-// draw paints a sprite at its body, elapsed after the picture before.
+// draw paints a sprite at its body. elapsed is the time since the last frame.
 func (s *Sprite) draw(screen *ebiten.Image, b Body, elapsed time.Duration) {
 	seconds := min(elapsed.Seconds(), 0.1)
 	s.age += seconds

@@ -153,8 +153,8 @@ func bot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 	return pad.Pack(in)
 }
 
-// follow puts a turtle on the timeline of the player's fish while it carries the fish, where the strategy has timelines. The
-// two are then drawn at the same moment, and the fish is not corrected when the turtle turns.
+// follow predicts the turtle while it carries the player's fish, with --sync predict. Both are then drawn at the same moment.
+// The fish needs no correction when the turtle turns.
 func follow(c *client.Core) {
 	half, ok := c.Strategy().(*predict.Client)
 	if !ok || c.State() != client.Live {

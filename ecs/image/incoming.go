@@ -216,8 +216,9 @@ func (in *incoming) row(c *Column, o Owner, i uint32) []byte {
 	return pg[uintptr(i&(1<<c.shift-1))*c.stride:][:c.stride]
 }
 
-// growth returns the number of bytes of pages that a delta needs beyond those of the world, or that an image needs at all.
-// Otherwise a store could grow with each image. Every row up to the last in use has memory.
+// growth returns the number of bytes of the pages that an image or a delta needs. For a delta, pages that the world already
+// has do not count. For a whole image they count: a store could otherwise grow with each image. Every row up to the last in
+// use needs memory.
 func (in *incoming) growth() (total int) {
 	held := func(s *store) int { return len(s.pages) }
 	if in.whole {

@@ -12,8 +12,8 @@
 // Unless Config.Unchecked is set, every state that a client confirms is compared with the server's state of that tick.
 // A match with a [Journal] can crash and recover.
 //
-// Package matchtest uses it for tests, package lab for the comparison of strategies, and the verb profile for costs. The
-// strategies' own tests use it, and its lower layer, package halves, where they need the halves without a room.
+// Package matchtest uses matchsim for tests, package lab to compare strategies, and the verb profile to measure costs. The
+// strategies' own tests use matchsim, or its lower layer, package halves, which has no room.
 //
 // # Tasks
 //

@@ -36,20 +36,26 @@ type Config struct {
 	Reliable bool
 	// RelayAtOnce sends operations to all clients when they come, before the sync that covers them.
 	RelayAtOnce bool
-	// OnDemand lets the server keep only its log. It computes the match as far as needed when states or results of players
-	// differ, or when the log grows beyond Backlog. By default the server computes every frame as it ends. It does so as well
-	// where systems.ServerConfig.States is set, and for a game with Validate, which needs a state.
+	// OnDemand lets the server keep only its log. The server then computes the match as far as needed if
+	//
+	//   - checksums of players differ,
+	//   - no result has a majority, or a result is audited (Audits, DissentReplays),
+	//   - the log exceeds Backlog,
+	//   - all players have left, or Conclude is called.
+	//
+	// By default the server computes every frame when it ends. It also does so if systems.ServerConfig.States is set, or if the
+	// game has Validate, which needs a state.
 	OnDemand bool
 	// Backlog bounds the log that the server keeps, in bytes, up to 32 MiB; 0: 8 MiB. A peer that lacks earlier frames cannot
 	// be served. A plain frame takes 5 bytes, an operation some more.
 	Backlog int
 	// VoteTime is the time that the server waits for results, in nanoseconds; 0: 10 s.
 	VoteTime systems.Time
-	// Audits is how many of 1000 results the server replays although a majority agrees, in [0, 1000].
+	// Audits is the number of accepted results per 1000 that the server replays, in [0, 1000].
 	Audits int
-	// DissentReplays is how many replays of such results the dissents of one player may cause, in [0, 100], while the player
-	// holds the seat. A dissent that the replay confirms does not count. A player whose state of the match was wrong causes
-	// none. Without a replay the result is systems.Disputed.
+	// DissentReplays is the maximum number of replays that one player can cause by dissenting from a majority, in [0, 100],
+	// while the player holds the seat. A dissent that the replay confirms does not count. A player whose state was wrong
+	// causes none. A dissent without a replay makes the result systems.Disputed.
 	DissentReplays int
 	// AuditSeed seeds the choice of audits. It must be secret: draw it from crypto/rand, another one for each server.
 	AuditSeed uint64

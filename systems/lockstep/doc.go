@@ -7,14 +7,15 @@
 // the server's frame on every peer. Nothing is predicted, nothing is rolled back, and no operation is too late.
 //
 // Against jitter a client buffers M frames, its margin. It runs a little faster with more frames, and a little slower
-// with fewer. It measures how late syncs arrive to choose M, unless [Config.Margin] does.
+// with fewer. The measured lateness of syncs determines M, unless [Config.Margin] is set.
 //
-// The server computes the match too, or only keeps its log ([Config.OnDemand]). Clients send checksums and the result of the
-// match. Where checksums differ, the server computes the match up to their frame, and its state decides which players are
-// wrong. The majority of the players who were in the match at its end decides the result. Without a majority the
-// server decides. It replays an undecided match when all players have left.
+// By default the server computes the match too, and its result is final. With [Config.OnDemand] it only keeps the log, and
+// the players vote. Clients send checksums and the result of the match. If checksums differ, the server computes the match
+// up to that frame. Its state shows which players are wrong. More than half of the players in the match at its end decide
+// the result. Without a majority the server replays the match.
 //
-// Lockstep does not suit games in which the player's own press must show at once. It takes a round trip and the margin.
+// Lockstep does not suit games in which a player's own action must show at once. Each action takes a round trip and the
+// margin to show.
 //
 // # Tasks
 //

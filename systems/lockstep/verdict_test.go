@@ -47,8 +47,8 @@ func spoil(p *player, f ecs.Tick) {
 }
 
 // LS-11 and LS-14: the client that differs is found within a second, blamed alone, and corrected with an image. The
-// votes of all decide the match, without a replay if those who never differed are a majority. Both hold whether the server
-// computes the match or only keeps the log. A server with a log computes it up to the frame in which a client differs.
+// players' votes decide the match. There is no replay if the players who never differed are a majority. The test runs with and
+// without OnDemand. A server with a log computes it up to the frame in which a client differs.
 func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 	for _, way := range []struct {
 		onDemand bool

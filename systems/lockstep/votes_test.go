@@ -50,8 +50,8 @@ type election struct {
 	replays                    int
 }
 
-// LS-11: the table of votes, through clients whose game says something else than it should. Where the server was not to
-// replay, it has not computed a single frame, or only those up to the one in which a tainted player differed.
+// LS-11: the table of votes, sent by clients with a modified game. Without a replay, the server has computed no frame, or only
+// the frames up to the one in which a tainted player differed.
 func TestLS11TheTableOfVotes(t *testing.T) {
 	const majority, disputed, replay, audit = systems.ByMajority, systems.Disputed, systems.ByReplay, systems.ByAudit
 	for _, v := range []election{
@@ -204,7 +204,8 @@ func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 }
 
 // LS-14: a bit flips in one client's state at frame f. The check of a frame ≤ f + 60 finds it as soon as the claims have
-// arrived. A server that only keeps the log then computes the frames up to it, 100 in each of its ticks. Only that client is blamed and corrected.
+// arrived. A server that only keeps the log then computes the frames up to it, 100 in each of its ticks. Only that client gets a
+// strike and a correction.
 func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 	notUnderRace(t)
 	for _, onDemand := range []bool{true, false} {

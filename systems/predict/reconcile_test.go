@@ -26,7 +26,7 @@ func TestAStateAheadOfAFrozenPredictionKeepsThePendingInputs(t *testing.T) {
 	if c.counts.Overtaken != 1 || c.counts.Snaps != 0 || c.waiting() == 0 {
 		t.Errorf("%+v, %d inputs wait", c.counts, c.waiting())
 	}
-	r.Run(600) // the outage lengthened the input delay, which shrinks to what the connection needs
+	r.Run(600) // the outage lengthened the input delay, which shrinks to the need of the connection
 	before := c.counts.Overtaken
 	r.Run(100)
 	if c.counts.Overtaken != before || c.counts.Snaps != 0 || c.counts.Corrections != 0 || !c.Live() || c.Tick <= c.Received {

@@ -96,8 +96,8 @@ func (s *Server) opened(p *peer, _ bool) {
 	}
 }
 
-// eventFilter returns the filter of the events that a peer receives, nil for all. It passes irreversible events and those
-// without an entity. It also passes events of the player's entities, and of relevant ones that exist.
+// eventFilter returns the filter of the events that a peer receives, nil for all. It accepts irreversible events, events
+// without an entity, events of the player's own entities, and events of relevant entities that exist.
 func (s *Server) eventFilter(p *peer) func(*image.EmittedEvent) bool {
 	if s.sets == nil || p.Seat < 0 {
 		return nil
@@ -109,8 +109,8 @@ func (s *Server) eventFilter(p *peer) func(*image.EmittedEvent) bool {
 	}
 }
 
-// updateInterest updates the relevance sets. The place of a player is that of their first entity with one, for as long as
-// it exists.
+// updateInterest updates the relevance sets. A player's position is that of their first entity that has one, until that
+// entity is removed.
 func (s *Server) updateInterest() {
 	if s.sets == nil {
 		return

@@ -71,8 +71,7 @@ func TestARiderMovesWithItsParentAndAFollowerAlongItsPath(t *testing.T) {
 	}
 }
 
-// A client claims a bolt as the parent of its walker. Where the game does not have the walker on the bolt, it does not fly
-// along. Where the game has it there, it does.
+// A client claims a bolt as the parent of its walker. The walker moves with the bolt only if the game's Carrier names it.
 func TestAParentThatTheGameDoesNotConfirmCarriesNoAvatar(t *testing.T) {
 	const frames = 42.0
 	for _, confirmed := range []bool{false, true} {

@@ -151,9 +151,9 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	}
 }
 
-// check decides on a record that a client claims of an avatar. A parent moves an avatar for free, if the game has the avatar
-// on it. A path that the game has it on gives a direction, and the avatar moves by itself. Any other parent or path leaves a
-// record without one.
+// check decides on a client's record of an avatar. It confirms the record's parent or path against the game. The motion of a
+// confirmed parent does not count toward the speed limit. A confirmed path gives only the direction. check replaces any other
+// parent or path by an absolute position.
 func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Verdict {
 	rules := &s.settings.Remotes.Rules
 	if last, ok := a.belief.Record(); ok && last.Mode == motion.Attached {

@@ -14,8 +14,8 @@
 // Records carry the positions of all that moves. The rest of the state is sent a few times a second by systems/state. A
 // client predicts what its avatars hold beside the position, and reconciles it with the states received.
 //
-// An entity that another one carries, or that follows a path, sends where it is on these: see Physics.Carrier and Physics.Track
-// of ecs.Game. The server uses a client's record of that kind only where its own world agrees.
+// An entity on a carrier or on a path has a record relative to it (ecs.Physics.Carrier, ecs.Physics.Track). The server accepts
+// such a record from a client only if its own world confirms the carrier or path. Otherwise it uses the absolute position.
 //
 // A stamp on the wire has 12 bits: neither side can read records before the clock exchange of systems/clock knows the
 // other's clock. All positions are fixed point.

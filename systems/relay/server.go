@@ -131,8 +131,9 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	return next.tick
 }
 
-// ahead returns how many ticks ahead of Done an order is stamped, in [2, maxAhead]. It is the median round trip of the
-// players, measured by their acknowledgements, the shorter one of two. So no player can delay the orders of the others.
+// ahead returns the number of ticks between Done and the tick of a new order, in [2, maxAhead]. It is the median round trip of
+// the players, measured by their acknowledgements. Of two medians it is the shorter. A single slow player therefore does not
+// delay the orders of others.
 func (s *Server) ahead() ecs.Tick {
 	lags := s.scratch.lags[:0]
 	for i := range s.Peers {

@@ -9,8 +9,8 @@ import (
 	"tendon/systems"
 )
 
-// Adjudicator decides the matches of a server: the comparison of checksums, the ballots on results, and the replays that settle
-// them. A world that is behind Done is computed from its tick to the one that must be known: no tick is computed twice.
+// Adjudicator decides the matches of a server. It compares checksums, holds the ballots on results and replays matches. It
+// computes a world that is behind Done only as far as needed, so no tick is computed twice.
 type Adjudicator struct {
 	Hashes  *Hashes
 	match   Match
@@ -57,8 +57,8 @@ type ownResult struct {
 
 const (
 	ownKept                    = 64  // own results that wait for votes; a replay of a long log reaches more, which are decided at once
-	replaySteps                = 100 // ticks of a world that is behind that are computed per tick: far less than a tick's time
-	leftAfter                  = 2   // seconds without a connected player after which a world that is behind is computed up to Done
+	replaySteps                = 100 // ticks per tick by which a world that is behind advances
+	leftAfter                  = 2   // seconds without a connected player until a world that is behind is computed up to Done
 	forever       systems.Time = 1<<63 - 1
 	memberEntries              = 256 // changes of the members that are kept, however fast players join and leave
 )

@@ -60,11 +60,11 @@ type Ballot struct {
 type Config struct {
 	// Deadline is the longest time of voting, in nanoseconds from Open. 0: 10 seconds.
 	Deadline systems.Time
-	// AuditPerMille is how many of 1000 accepted results the server replays, in [0, 1000]; 10 to 50 suffice.
+	// AuditPerMille is the number of accepted results per 1000 that the server replays, in [0, 1000]; 10 to 50 suffice.
 	AuditPerMille int
-	// DissentReplays is how many replays of accepted results the dissents of one player may cause, in [0, 100], while the
-	// player holds the seat. A dissent that the replay confirms does not count. The dissent of a player who was blamed for a
-	// tick of the match causes none.
+	// DissentReplays is the maximum number of replays that one player can cause by dissenting from a majority, in [0, 100],
+	// while the player holds the seat. A dissent that the replay confirms does not count. A player who was blamed for a tick
+	// of the match causes none.
 	DissentReplays int
 	// Seed is the source of the sample, drawn once per Open. It must be secret, since it determines the results that are not
 	// audited. The match's own seed is not secret: every client has it.

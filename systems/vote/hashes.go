@@ -8,12 +8,12 @@ import (
 	"tendon/rollback"
 )
 
-// Hashes compares the players' checksums of every tick that is a multiple of Every. A tick for which two players claim
-// different checksums is contested: the server computes it, and only its checksum blames the players who claim another.
-// A majority blames no player.
+// Hashes compares the players' checksums of every tick that is a multiple of Every. A tick is contested if two players claim
+// different checksums. The server computes that tick. It blames every player whose claim differs from its checksum. A
+// majority blames no player.
 //
-// A blamed player is out of sync until Resynced. Until then it is not blamed again, and it is not registered for the ticks
-// that follow. A player has at most one blame per tick.
+// A blamed player is out of sync until Resynced. Until then the player gets no further blame and is not registered for later
+// ticks. A player has at most one blame per tick.
 type Hashes struct {
 	newest   ecs.Tick              // last tick opened, 0: none
 	checks   rollback.Ring[check]  // by tick / Every

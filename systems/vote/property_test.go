@@ -165,7 +165,7 @@ func TestBallotsFollowTheRule(t *testing.T) {
 	})
 }
 
-// The same for the claims of one tick, with the server's truth at any moment or never: only the truth blames.
+// The test of Hashes: only the server's checksum blames players, at any time or never.
 func TestHashesFollowTheRule(t *testing.T) {
 	majorities, splits := 0, 0
 	seen := func() bool { return majorities > 0 && splits > 0 }

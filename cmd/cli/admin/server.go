@@ -86,11 +86,11 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// labelled runs a profiler with labels. A link of another site does not start it: browsers name the site of every request.
+// labelled runs a profiler with labels. It refuses requests from other sites, which browsers mark with Sec-Fetch-Site.
 func labelled(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-			http.Error(w, "open this profile from the page of profiles, or type its address", http.StatusForbidden)
+			http.Error(w, "the request comes from another site: open the profile from /debug/pprof/, or type its address", http.StatusForbidden)
 			return
 		}
 		defer cost.LabelSamples()()

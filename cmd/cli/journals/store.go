@@ -179,7 +179,7 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	}
 	if path, ok := s.stuck[name]; ok { // the next start would refuse two matches of the room
 		if err := durable.Rename(path, endedPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the journal of the match before cannot be renamed: %w", err)
+			return nil, fmt.Errorf("the journal of the match before, %s, cannot be renamed: %w; move the file away", path, err)
 		}
 		delete(s.stuck, name)
 	}
@@ -258,7 +258,7 @@ func (s *Store) archive(e Event, unmarked error) {
 	case unmarked == nil:
 		e.Kind, e.Err = NotArchived, err
 	default:
-		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; it has no end mark either (%w), so the room is refused: move the file away", err, unmarked)
+		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; the journal has no end mark (%w): move the file away, its room is refused until then", err, unmarked)
 		s.stuck[e.Room] = e.File
 	}
 	s.config.Report(e)

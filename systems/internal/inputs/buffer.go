@@ -33,9 +33,9 @@ type Entry struct {
 	View image.ViewStamp
 }
 
-// Receive receives the inputs of count ticks from first on; entry returns the i-th. Inputs that are Window/2 ticks too old
-// are ignored. Those of Window/2 or more ticks ahead are refused; Receive returns their number. New inputs are measured. So is
-// the last one of a message if it is ignored or refused: its margin lets a client correct a clock that is that wrong.
+// Receive stores the inputs of count ticks from first on. entry returns the i-th. Receive ignores inputs of ticks Window/2 or
+// more behind at.Done. It refuses those Window/2 or more ahead, and returns their number. It measures the margin of each new
+// input. It also measures the last input of a message if that is ignored or refused, so that the client can correct its clock.
 func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, game *ecs.Game, entry func(i int) Entry) (refused int) {
 	for i := range count {
 		f, measured := first+ecs.Tick(i), i == count-1

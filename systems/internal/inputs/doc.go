@@ -1,7 +1,7 @@
-// Package inputs transports the inputs of players to the ticks that use them. Most of it is for strategies in
-// which a client runs ahead of the server and each tick uses exactly one input of each player.
+// Package inputs delivers the inputs of players to the ticks that use them. Most of it is for strategies in which a client runs
+// ahead of the server and each tick uses exactly one input of each player.
 //
-// It does not control time: [tendon/systems/clock] does, by the margins that a Buffer measures.
+// It does not control the client's clock. [tendon/systems/clock] does, with the margins that a Buffer measures.
 //
 // # Tasks
 //

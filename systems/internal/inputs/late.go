@@ -10,8 +10,8 @@ func (b *Buffer) keepLate(e Entry, game *ecs.Game) {
 	b.late, b.hasLate = e, true
 }
 
-// mergeLate merges the late inputs into the entry of the next tick, once. altered reports whether the result is not the input
-// that the player sent for the tick. It then has the view of the late inputs.
+// mergeLate merges the late inputs into the entry of the next tick, once. altered reports whether the result differs from
+// the input that the player sent for the tick. An altered entry has the view of the late inputs.
 func (b *Buffer) mergeLate(e Entry, substituted bool, game *ecs.Game) (merged Entry, altered bool) {
 	if !b.hasLate {
 		return e, substituted

@@ -11,8 +11,8 @@ import (
 // MarginUnit is the resolution of margins on the wire.
 const MarginUnit = 64
 
-// Margin is how much before its use the input of a tick arrived, in 1/MarginUnit of a tick. It is negative if the input
-// was late.
+// Margin is the time by which an input arrived before the server needed it, in 1/MarginUnit of a tick. A late input has a
+// negative margin.
 type Margin struct {
 	Tick  ecs.Tick
 	Value int16
@@ -64,7 +64,7 @@ func (b *Buffer) measure(f ecs.Tick, at Arrival) {
 // Worst returns the worst margin since the last PopWorst; ok is false if none was measured.
 func (b *Buffer) Worst() (worst Margin, ok bool) { return b.worst, b.hasWorst }
 
-// PopWorst returns the worst margin since its last call and forgets it; ok is false if none was measured.
+// PopWorst returns the worst margin since its last call, and resets it; ok is false if none was measured.
 func (b *Buffer) PopWorst() (worst Margin, ok bool) {
 	worst, ok = b.Worst()
 	b.worst, b.hasWorst = Margin{}, false

@@ -2,7 +2,7 @@ package inputs
 
 import "tendon/ecs"
 
-// Next returns the entry that is expected of the next tick: the predicted input, and the view a tick later.
+// Next returns the entry predicted for the next tick: the predicted input, and the view one tick later.
 func (e Entry) Next(game *ecs.Game) Entry {
 	next := Entry{In: game.Input.Predict(e.In)}
 	if e.View.Tick != 0 {

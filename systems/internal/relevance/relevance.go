@@ -1,5 +1,5 @@
-// Package relevance computes the entities that a server replicates to each peer: the player's own ones, those without a
-// place, and those near the player.
+// Package relevance computes the entities that a server replicates to each peer: the player's own entities, entities without a
+// position, and entities near the player.
 package relevance
 
 import (
@@ -13,8 +13,8 @@ import (
 
 // Sets holds the relevance set of each peer. After each tick, call Observe, then Watch or Unwatch for each peer, then Update.
 //
-// Peers are the watchers. The markers are the slots of entities with a place. A removed entity keeps its slot until the next
-// Observe, so that its last events follow its relevance.
+// In package interest, each peer is a watcher and each entity with a position is a marker. A removed entity keeps its slot
+// until the next Observe, so that its last events follow its relevance.
 type Sets struct {
 	*interest.Sets
 	radius    fixed.Num
@@ -34,7 +34,7 @@ func New(c interest.Config, ownFactor float32, changes *state.Changes, game *ecs
 	return &Sets{Sets: near, radius: c.Radius, ownFactor: ownFactor, changes: changes, own: make([]table.Table[int], game.MaxPlayers)}, err
 }
 
-// Observe takes the state of a tick, and what differs from the one before.
+// Observe updates the sets from the state of a tick. changed lists the rows that differ from the tick before.
 func (s *Sets) Observe(now *image.Snapshot, changed *image.Changed) {
 	for _, slot := range s.removed {
 		s.Remove(slot)
@@ -86,15 +86,16 @@ func (s *Sets) First(p ecs.Player) (first ecs.Entity) {
 	return first
 }
 
-// Relevant reports whether an entity is relevant to a player's peer. An entity that does not exist counts as one without a
-// place, unless the last tick removed it.
+// Relevant reports whether an entity is relevant to a player's peer. An entity without a position, or one that does not
+// exist, is relevant to every peer. An entity that the last tick removed keeps its relevance.
 func (s *Sets) Relevant(peer int, p ecs.Player, e ecs.Entity) bool {
 	slot, placed := s.placed.Slot(e.Row)
 	return !placed || e.Owner() == ecs.OwnedBy(p) || s.Has(peer, slot)
 }
 
-// Each calls yield for each entity in the set of a player's peer, until yield returns false. The priority of an entity is
-// multiplied by 1 at the border and by 2 at the player's place. For an entity without a place it is multiplied by 2.
+// Each calls yield for each entity relevant to a player's peer, with its priority, until yield returns false. The factor of
+// the priority falls from 2 at the player's position to 1 at the radius. It is ownFactor for the player's own entities, if
+// not 0. It is 2 for an entity without a position.
 func (s *Sets) Each(peer int, p ecs.Player, yield func(ecs.Entity, float32) bool) {
 	for _, e := range s.unplaced.All {
 		if !yield(*e, 2*s.changes.Priority(*e)) {

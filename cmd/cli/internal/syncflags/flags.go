@@ -84,9 +84,9 @@ type FrameFlags struct {
 	Closing        string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: optimistic closes a frame at its deadline. waiting closes it when all inputs have arrived. hybrid also closes it when --wait is over."`
 	Wait           time.Duration `group:"Lockstep and verify" help:"lockstep: longest wait of --closing hybrid, such as 20ms, at most two frames. Default: 0. Only with --closing hybrid."`
 	Article        bool          `group:"Lockstep and verify" help:"lockstep: the settings of Cloud Wu's article on frame sync, for comparison: 5 frames per packet, no jitter buffer, no catching up."`
-	RelayOnly      bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results. The server computes a match only if checksums differ or no result has a majority. With --journal, a restarted server computes each match again from tick 0."`
-	Audits         int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, how many of 1000 results the server replays although a majority agrees. Without --relay-only it checks all."`
-	DissentReplays int           `group:"Lockstep and verify" help:"lockstep: with --relay-only, how many replays of such results the dissents of one player may cause, 0 to 100, while their states were right. A dissent that the replay confirms does not count. Default: 0, such results are recorded as disputed."`
+	RelayOnly      bool          `group:"Lockstep and verify" help:"lockstep: do not simulate on the server. Players vote on results. The server computes a match if checksums differ, no result has a majority, a result is audited, or all players have left. With --journal, a restarted server computes each match again from tick 0."`
+	Audits         int           `group:"Lockstep and verify" default:"20" help:"lockstep: with --relay-only, number of accepted results per 1000 that the server replays. Without --relay-only the server checks every result."`
+	DissentReplays int           `group:"Lockstep and verify" help:"lockstep: with --relay-only, maximum number of replays that one player can cause by voting against a majority, 0 to 100. A vote that the replay confirms does not count. Players with a wrong checksum cause none. Default: 0. Results with dissenters are then recorded as disputed."`
 	Reliable       bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
 }
 

@@ -163,7 +163,7 @@ func gateTable(verdicts []lab.Verdict, seconds float64) table.Writer {
 	}
 	t.SetCaption("for four players and default settings")
 	if seconds < 60 {
-		t.SetCaption("for four players and default settings; the gates are made for matches of 60 s, and these took %g s", seconds)
+		t.SetCaption("for four players and default settings; the gates are for matches of 60 s, and these lasted %g s", seconds)
 	}
 	return t
 }

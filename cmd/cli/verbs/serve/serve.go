@@ -39,7 +39,7 @@ type Verb struct {
 	Workers    int            `help:"Goroutines that simulate rooms. Default: one per core."`
 	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	Journal    string         `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
-	Fsync      journals.Sync  `default:"100ms" help:"How much of the journals a power cut may lose. always: nothing that a client received. 1ms to 10s: that much time. never: what the system had not written yet."`
+	Fsync      journals.Sync  `default:"100ms" help:"Journal data that a power cut may lose. always: none that a client received. 1ms to 10s: the data of that time. never: all data that the system had not written."`
 	Seed       uint64         `help:"Seed of every room. Default: a random one for each."`
 	For        *time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
 	Verbose    bool           `short:"v" help:"Log rooms and connections."`
