@@ -66,14 +66,15 @@ type Physics struct {
 	// must accept any position. Optional.
 	Blocked func(from, to fixed.Vec3) bool
 	// Carrier returns the entity that carries e, such as a lift, or the zero Entity. Dead reckoning then sends the position of e
-	// relative to it. The game's own systems move e along with its carrier. Carrier must not change the world. Optional.
+	// relative to it. The game's own systems move e along with its carrier, so MoveLimit does not bound the speed of the
+	// carrier. Carrier must not change the world. Optional.
 	Carrier func(w *World, e Entity) Entity
 	// Track returns the path that e follows, the distance along it in world units, and the speed in world units per second. ok is
 	// false if e follows no path. Dead reckoning then sends these values. MoveLimit also bounds the speed of an avatar on a
 	// path. Track must not change the world. Optional; it needs Path.
 	Track func(w *World, e Entity) (path uint32, along, speed fixed.Num, ok bool)
 	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. It must accept
-	// any distance. Optional.
+	// any distance, and be continuous. Optional.
 	Path func(path uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool)
 }
 

@@ -166,11 +166,15 @@ func follow(c *client.Core) {
 			on = carrier(c.World(), e.Entity())
 		}
 	}
+	var all []ecs.Entity // Switch changes the world, so no query runs meanwhile
 	for t := range backs.All(c.World()) {
+		all = append(all, t.Entity())
+	}
+	for _, t := range all {
 		to := predict.Interpolated
-		if t.Entity() == on {
+		if t == on {
 			to = predict.Predicted
 		}
-		_ = half.Switch(t.Entity(), to, systems.Second/4) // it fails only for an entity that is gone
+		_ = half.Switch(t, to, systems.Second/4) // it fails only for an entity that is gone
 	}
 }

@@ -9,7 +9,7 @@ func TestInvisibleCharactersAreRemovedFromTexts(t *testing.T) {
 		{"a\x00b\x1b[2Jc\u0085", "ab[2Jc"},
 		{"\u202eevil\u202c \u2066x\u2069 \u200f", "evil x "}, // directions
 		{"a\u200bd\u200cm\u200di\ufeffn\u2060", "admin"},     // no width
-		{"a\xffb", "ab"}, {"\xe6\x98", ""}, {"0123456789a春", "0123456789a"}, {"01234567890123", "0123456789012"},
+		{"a\xffb\u2028c", "abc"}, {"\xe6\x98", ""}, {"0123456789a春", "0123456789a"}, {"01234567890123", "0123456789012"},
 	} {
 		if got := Clip(c.in, 13); got != c.out {
 			t.Errorf("%q: %q, want %q", c.in, got, c.out)

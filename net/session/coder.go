@@ -100,18 +100,18 @@ func (c *coder) text(v *string, limit int) {
 	c.check(len(*v) == len(b))
 }
 
-// Clip removes control characters, invisible ones such as those that change the direction of writing, and bytes that are
-// not UTF-8. It returns the longest beginning of the rest that has at most limit bytes.
+// Clip removes bytes that are not UTF-8 and the characters of the Unicode categories Cc, Cf, Zl and Zp: controls, line breaks,
+// characters without width, and those that change the direction of writing. U+FFFD goes too. Clip returns the longest
+// beginning of the rest that has at most limit bytes.
 func Clip(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf) {
+		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return -1
 		}
 		return r
 	}, s)
-	for len(s) > limit {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "")
 	}
 	return s
 }

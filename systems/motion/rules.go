@@ -38,6 +38,9 @@ func (u *Rules) Free(r Record) (free Record, ok bool) {
 	}
 	m, ok := u.Predict(&r, 0)
 	r.Mode, r.Pos, r.Vel = Ground, m.Pos, m.Vel
+	if (r.Vel != fixed.Vec3{}) {
+		r.Flags &^= FlagStop
+	}
 	return r, ok
 }
 

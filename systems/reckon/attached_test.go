@@ -180,3 +180,71 @@ func TestARiderWhoseParentIsRemovedIsNotCorrected(t *testing.T) {
 		t.Errorf("%d corrections: %+v, %+v", n, r.guard(1), r.last(1))
 	}
 }
+
+// A rider whose client is silent is carried only while the game has it on its parent.
+func TestARideEndsWhenTheGameEndsIt(t *testing.T) {
+	game := testGame(false)
+	end := ecs.Tick(1 << 30)
+	game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) ecs.Entity {
+		if e == walker(w, 1) && w.Tick() < end {
+			return walker(w, 0)
+		}
+		return ecs.Entity{}
+	}
+	r := newRigOf(t, game, testGame(false), 2, 3, 3, Config{})
+	r.Peers[1].Off = true
+	a, from := r.server.avatar(r.walker(1)), r.believed(1)
+	record := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(1)), Flags: motion.FlagStop, Mode: motion.Attached,
+		Parent: r.walker(0), Pos: from.Sub(r.believed(0))}
+	if err := r.claim(1, claim{a.epoch, record}); err != nil {
+		t.Fatal(err)
+	}
+	r.pads[0].Walk = true
+	r.Run(gameRate)
+	rode := far(r.believed(1), from)
+	end = r.server.World().Tick()
+	left := r.believed(1)
+	r.Run(gameRate)
+	if went := far(r.believed(1), left); rode < 3 || went > 0.2 {
+		t.Errorf("the walker rode %.2f units, and %.2f more after the game had ended the ride", rode, went)
+	}
+	if last := r.last(1); last.Mode != motion.Ground || last.Vel != (fixed.Vec3{}) {
+		t.Errorf("%+v", last)
+	}
+}
+
+// Two avatars that a game has on each other do not carry each other away.
+func TestAvatarsThatCarryEachOtherDoNotMove(t *testing.T) {
+	game := testGame(false)
+	game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) ecs.Entity {
+		switch e {
+		case walker(w, 0):
+			return walker(w, 1)
+		case walker(w, 1):
+			return walker(w, 0)
+		}
+		return e
+	}
+	r := newRigOf(t, game, testGame(false), 2, 3, 3, Config{})
+	from := r.believed(1)
+	for seat := range 2 {
+		r.Peers[seat].Off = true
+	}
+	for i := range gameRate {
+		for seat := range 2 {
+			a := r.server.avatar(r.walker(seat))
+			record := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(seat)) + motion.Stamp(i%2), Mode: motion.Attached,
+				Parent: r.walker(1 - seat), Pos: fixed.Vec3{X: fixed.One}}
+			if i%10 == 0 {
+				record.Parent = a.entity
+			}
+			if err := r.claim(seat, claim{a.epoch, record}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Step()
+	}
+	if went := far(r.believed(1), from); went > 1.05*top*1.5+1 {
+		t.Errorf("in a second the walkers carried each other %.1f units", went)
+	}
+}

@@ -152,8 +152,7 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 }
 
 // check decides on a client's record of an avatar. It confirms the record's parent or path against the game. The motion of a
-// confirmed parent does not count toward the speed limit. A confirmed path gives only the direction. check replaces any other
-// parent or path by an absolute position.
+// confirmed parent does not count toward the speed limit. check replaces any other parent or path by an absolute position.
 func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Verdict {
 	rules := &s.settings.Remotes.Rules
 	if last, ok := a.belief.Record(); ok && last.Mode == motion.Attached {
@@ -168,19 +167,60 @@ func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Ver
 	if !known {
 		return a.guard.Check(r, now)
 	}
-	carried := !s.settings.doubts() || carries(s.World(), r)
+	carried := s.carries(r)
 	if carried && r.Mode == motion.Attached {
 		free.Vel = r.Vel
 	}
-	claimed := free.Vel
 	verdict := a.guard.Check(&free, now)
-	switch {
-	case !carried || r.Mode == motion.Scripted && free.Vel != claimed:
-		*r = free
-	default:
+	if carried {
 		r.Vel = free.Vel
+	} else {
+		*r = free
 	}
 	return verdict
+}
+
+// carries reports whether the game has the entity of a record on the record's parent or path. Avatars that carry each other
+// have no parent.
+func (s *Server) carries(r *motion.Record) bool {
+	switch w := s.World(); {
+	case r.Mode < motion.Attached:
+		return false
+	case !s.settings.doubts():
+		return true
+	case r.Mode == motion.Scripted:
+		path, _, _, ok := track(w, r.Entity)
+		return ok && path == r.Path && r.Speed.Abs() <= s.settings.MaxSpeed
+	case carrier(w, r.Entity) != r.Parent:
+		return false
+	}
+	on := r.Parent
+	for range s.avatars {
+		a := s.avatar(on)
+		if on == r.Entity || a == nil {
+			break
+		}
+		last, _ := a.belief.Record()
+		if last.Mode != motion.Attached {
+			break
+		}
+		on = last.Parent
+	}
+	return on != r.Entity
+}
+
+// release ends the ride of an avatar that the game does not have on its parent or path any more: it stands where it is.
+func (s *Server) release(a *avatar) {
+	last, ok := a.belief.Record()
+	if !ok || last.Mode < motion.Attached || s.carries(&last) {
+		return
+	}
+	m, _ := s.World().Image().Motion(a.entity)
+	last.Mode, last.Pos, last.Vel, last.Flags = motion.Ground, m.Pos, fixed.Vec3{}, motion.FlagStop
+	a.belief = motion.Remote{}
+	a.belief.Receive(&s.settings.Remotes, last, 0, s.Step.Due)
+	a.guard.Place(m.Pos)
+	a.fresh = true
 }
 
 // placeAvatars enters the positions of the avatars into the running tick, as orders.
@@ -188,6 +228,7 @@ func (s *Server) placeAvatars() {
 	s.scratch.payloads = s.scratch.payloads[:0]
 	for i := range s.avatars {
 		a := &s.avatars[i]
+		s.release(a)
 		m, ok := ecs.Motion{Pos: a.snap.Pos}, a.held
 		if !ok {
 			m, ok = a.belief.Predicted(&s.settings.Remotes, s.Step.Due)

@@ -99,23 +99,11 @@ func (c *Config) record(r *motion.Record, w *ecs.World, e ecs.Entity, m ecs.Moti
 	*r = c.Remotes.Rules.Record(e, m, at)
 	if path, along, speed, ok := track(w, e); ok {
 		r.Mode, r.Path, r.Along, r.Speed = motion.Scripted, path, along, speed
-	} else if parent := carrier(w, e); !parent.IsZero() {
+	} else if parent := carrier(w, e); !parent.IsZero() && parent != e {
 		if on, ok := w.Image().Motion(parent); ok {
 			r.Mode, r.Parent, r.Pos, r.Vel = motion.Attached, parent, m.Pos.Sub(on.Pos), m.Vel.Sub(on.Vel)
 		}
 	}
-}
-
-// carries reports whether the game has the entity of a record on the record's parent or path.
-func carries(w *ecs.World, r *motion.Record) bool {
-	switch r.Mode {
-	case motion.Attached:
-		return carrier(w, r.Entity) == r.Parent
-	case motion.Scripted:
-		path, _, _, ok := track(w, r.Entity)
-		return ok && path == r.Path
-	}
-	return false
 }
 
 func track(w *ecs.World, e ecs.Entity) (path uint32, along, speed fixed.Num, ok bool) {

@@ -137,7 +137,8 @@ func (s *Server) opened(p *peer, again bool) {
 	}
 }
 
-// closed releases the avatars of a peer. They continue as their last records lead, and come to a stop.
+// closed releases the avatars of a peer. They continue as their last records lead, and stop or stay on
+// their carriers.
 func (s *Server) closed(old *peer) {
 	if s.sets != nil {
 		s.sets.Unwatch(int(old.ID))

@@ -177,9 +177,11 @@ func (b *Ballot) end() {
 		}
 	}
 	dissented := b.verdict.Voted &^ b.claiming(b.verdict.Result)
-	for p := range (dissented & counted & b.present).All() {
-		if accepted && !b.sampled && int(b.forced[p]) < b.config.DissentReplays {
-			b.forcing |= 1 << p
+	if accepted && !b.sampled {
+		for p := range (dissented & counted & b.present).All() {
+			if int(b.forced[p]) < b.config.DissentReplays {
+				b.forcing |= 1 << p
+			}
 		}
 	}
 	switch {

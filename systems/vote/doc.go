@@ -7,8 +7,9 @@
 // beat two absent ones.
 //
 // [Hashes] compares checksums of every 60th tick. If the checksums of two players differ, the server computes its world up to
-// that tick. Only a player whose checksum differs from the server's gets a strike: a majority proves nothing. The player
-// is resynced, and removed at the third strike. The vote of a player with a strike in a match does not count toward a majority.
+// that tick. Only a player whose checksum differs from the server's gets a strike: a majority proves nothing. A
+// player also gets one for claiming an end of the match that the server's replay does not have. The player is resynced, and
+// removed at the third strike. The vote of a player with a strike in a match does not count toward a majority.
 //
 // No tick is computed twice. Equal checksums cause no computation. A player who sends wrong checksums causes at most three,
 // because the third strike removes the player. Audits and results without a majority cause replays in addition.

@@ -93,8 +93,9 @@ func (a *Adjudicator) decide(state State) {
 				a.replays, a.until = true, max(a.until, a.match.Done())
 			}
 			if a.match.World().Tick() >= a.until {
-				a.open, a.replays = false, false // no match has ended: the claims were wrong
-				for p := range (a.ballot.verdict.Voted & a.ballot.present).All() {
+				a.open, a.replays = false, false     // no match has ended: the claims were wrong
+				struck := a.Hashes.Struck(a.decided) // for the state that led to the claim
+				for p := range (a.ballot.verdict.Voted & a.ballot.present &^ struck).All() {
 					if end := a.ballot.votes[p].End; end > a.decided {
 						a.Hashes.strike(p, end)
 					}

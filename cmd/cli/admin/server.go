@@ -86,7 +86,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// labelled runs a profiler with labels. It refuses requests from other sites, which browsers mark with Sec-Fetch-Site.
+// labelled runs a profiler with labels. It refuses requests from other sites, which browsers mark with Sec-Fetch-Site, if the
+// server is on localhost or behind TLS.
 func labelled(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"syscall"
@@ -134,10 +133,14 @@ func (a *App) Write(to io.Writer, text string) {
 
 // Until returns a context that ends after *d, or only with the process if d is nil.
 func (a *App) Until(d *time.Duration) (context.Context, context.CancelFunc, error) {
-	if d != nil && *d <= 0 {
+	if d == nil {
+		ctx, cancel := context.WithCancel(a.Ctx)
+		return ctx, cancel, nil
+	}
+	if *d <= 0 {
 		return nil, nil, fmt.Errorf("--for %v: give a time above 0, or leave it out", *d)
 	}
-	ctx, cancel := context.WithTimeout(a.Ctx, *cmp.Or(d, new(time.Duration(math.MaxInt64))))
+	ctx, cancel := context.WithTimeout(a.Ctx, *d)
 	return ctx, cancel, nil
 }
 

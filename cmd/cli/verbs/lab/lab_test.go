@@ -105,7 +105,7 @@ func TestTheDefaultOfJobsIsAllowed(t *testing.T) {
 
 func TestGatesOfAShortMatchAreMarked(t *testing.T) {
 	for seconds, marked := range map[float64]bool{20: true, 60: false, 90: false} {
-		if text := gateTable(nil, seconds).Render(); strings.Contains(text, "made for matches of 60 s") != marked {
+		if text := gateTable(nil, seconds).Render(); strings.Contains(text, "the gates are for matches of 60 s") != marked {
 			t.Errorf("%g s:\n%s", seconds, text)
 		}
 	}
