@@ -250,7 +250,7 @@ func (m *Match) Err() error {
 			errs = append(errs, fmt.Errorf("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch))
 		}
 		if c.Rewritten > 0 {
-			errs = append(errs, fmt.Errorf("client %d had confirmed %d ticks that the recovered room changed", i, c.Rewritten))
+			errs = append(errs, fmt.Errorf("client %d had confirmed and could prove %d ticks that the recovered room changed", i, c.Rewritten))
 		}
 		errs = append(errs, c.ended())
 	}

@@ -463,7 +463,7 @@ func (r *run) judgeClient(i int) {
 		r.counts.add(counts{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
 	}
 	if c.Rewritten > 0 && !s.missed && r.sync.Needs.Exact { // other strategies hold states and no ticks to send
-		r.fail("client %d had confirmed %d ticks that a restart of the server changed", i, c.Rewritten)
+		r.fail("client %d had confirmed and could prove %d ticks that a restart of the server changed", i, c.Rewritten)
 	}
 	if s.planted == 0 {
 		if c.Mismatches > 0 {
