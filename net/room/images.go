@@ -67,7 +67,7 @@ func newChainHistory(c *Config, from *Resume) *chainHistory {
 	world := from.World
 	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain), chains: rollback.NewRing[record.Chain](1024)}
 	h.chains.Put(h.last.Tick, from.Chain)
-	if len(c.HistoryKey) > 0 && c.Strategy.Needs.Exact { // other clients have no final ticks
+	if len(c.HistoryKey) > 0 && c.Match != 0 && c.Strategy.Needs.Exact { // other clients have no final ticks
 		h.prover = h.proverAt(from, record.NewProver(c.Game, c.HistoryKey, c.Match))
 	}
 	return h
