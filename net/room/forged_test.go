@@ -10,6 +10,7 @@ import (
 	"tendon/net/session"
 	"tendon/rollback/record"
 	"tendon/systems"
+	"tendon/systems/verify"
 )
 
 // forging makes a client change the tails that it returns. forge receives the true ticks of each tail and returns others; the
@@ -342,5 +343,27 @@ func TestNoTicksAreAskedForThatCannotBeLostOrProven(t *testing.T) {
 				n.mustFollow(a)
 			})
 		})
+	}
+}
+
+// Rooms send no proofs if no process could use them: without a key, without a number of the match, or with a strategy whose
+// clients have no final ticks.
+func TestProofsThatHaveNoUseAreNotSent(t *testing.T) {
+	for name, change := range map[string]func(*room.Config){
+		"none":      func(*room.Config) {},
+		"no key":    func(c *room.Config) { c.HistoryKey = nil },
+		"no number": func(c *room.Config) { c.Match = 0 },
+		"verify":    func(c *room.Config) { c.Strategy = verify.Strategy },
+	} {
+		g := newRig(t, func(c *room.Config) {
+			c.HistoryKey = make([]byte, 32)
+			change(c)
+		})
+		g.enter(player(1), nil)
+		g.live()
+		g.steps(60)
+		if sent := g.sent[byteProof]; (sent >= 10) != (name == "none") || sent > 0 && name != "none" {
+			t.Errorf("%s: %d proofs in a second", name, sent)
+		}
 	}
 }
