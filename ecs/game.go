@@ -51,7 +51,7 @@ type Game struct {
 	Result func(w *World) []byte
 }
 
-// Physics describes how entities move by themselves. A client that extrapolates a remote entity, and a server that checks the
+// Physics describes how entities move by themselves; it moves none. A client that extrapolates a remote entity, and a server that checks the
 // motion of an avatar, use it. The zero value assumes nothing.
 type Physics struct {
 	// MoveLimit is the highest speed at which a player's avatar can move by itself, in world units per second. Where

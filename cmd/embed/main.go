@@ -32,7 +32,11 @@ type Game struct {
 	client *client.Client
 	match  *match // in this process; empty if it is elsewhere
 	drawn  time.Time
+	since  time.Time // when it began to connect
 }
+
+// patience is the longest time until a server answers for the first time.
+const patience = 10 * time.Second
 
 // Update is called sixty times a second. It passes the player's input to the client and advances the match.
 func (g *Game) Update() error {
@@ -40,6 +44,9 @@ func (g *Game) Update() error {
 	g.client.SetInput(pad.Pack(readKeys()))
 	err := g.client.Frame(time.Now())
 	follow(g.client.Core)
+	if err == nil && g.client.State() == client.Connecting && time.Since(g.since) > patience {
+		err = errors.New("no server answers: a token is good for one player and for an hour; ask for a new one")
+	}
 	return err
 }
 
@@ -56,7 +63,9 @@ func (g *Game) Draw(screen *ebiten.Image) {
 }
 
 // Layout makes the screen as large as the pond.
-func (g *Game) Layout(int, int) (int, int) { return pondWidth.Int(), pondHeight.Int() }
+func (g *Game) Layout(int, int) (int, int) {
+	return pixels * pondWidth.Int(), pixels * pondHeight.Int()
+}
 
 func readKeys() Pad {
 	held := func(key ebiten.Key) int8 {
@@ -85,7 +94,7 @@ func newGame(token []byte, sync string) (*Game, error) {
 		}
 		donburi.Add(entry, sprite, &Sprite{image: picture})
 	})
-	g, err := &Game{match: &match{}}, error(nil)
+	g, err := &Game{match: &match{}, since: time.Now()}, error(nil)
 	if token != nil {
 		g.client, err = dial(rules, token, client.Config{})
 		return g, err
@@ -131,10 +140,10 @@ func run(args []string) error {
 	defer g.match.close()
 	defer g.client.Close()
 	if token == nil {
-		fmt.Println("another player joins with:\n" + g.match.invitation())
+		fmt.Println("one more player joins within an hour with:\n" + g.match.invitation())
 	}
 	ebiten.SetWindowTitle("embed " + o.Address)
-	ebiten.SetWindowSize(pondWidth.Int(), pondHeight.Int())
+	ebiten.SetWindowSize(g.Layout(0, 0))
 	ebiten.SetRunnableOnUnfocused(true)
 	return ebiten.RunGame(g)
 }
@@ -159,13 +168,16 @@ var (
 	water  = color.RGBA{16, 42, 64, 255}
 )
 
-const growSeconds = 0.4
+const (
+	growSeconds = 0.4
+	pixels      = 20 // per metre
+)
 
 // draw paints a sprite at its body. elapsed is the time since the last frame.
 func (s *Sprite) draw(screen *ebiten.Image, b Body, elapsed time.Duration) {
 	seconds := min(elapsed.Seconds(), 0.1)
 	s.age += seconds
-	if vx, vy := b.Vel.X.Float(), b.Vel.Y.Float(); math.Hypot(vx, vy) > 0.2 {
+	if vx, vy := b.Vel.X.Float(), b.Vel.Y.Float(); math.Hypot(vx, vy) > 0.01 {
 		s.turn += math.Remainder(math.Atan2(vy, vx)-s.turn, 2*math.Pi) * (1 - math.Exp(-8*seconds))
 	}
 	size := 1.0
@@ -180,7 +192,7 @@ func (s *Sprite) draw(screen *ebiten.Image, b Body, elapsed time.Duration) {
 		o.GeoM.Scale(1, -1)
 	}
 	o.GeoM.Rotate(s.turn)
-	o.GeoM.Translate(b.Pos.X.Float(), b.Pos.Y.Float())
+	o.GeoM.Translate(pixels*b.Pos.X.Float(), pixels*b.Pos.Y.Float())
 	screen.DrawImage(s.image, o)
 }
 

@@ -58,7 +58,7 @@ func watchLoop() {
 	defer g.match.close()
 	defer g.client.Close()
 	ebiten.SetWindowTitle(title)
-	ebiten.SetWindowSize(pondWidth.Int(), pondHeight.Int())
+	ebiten.SetWindowSize(g.Layout(0, 0))
 	ebiten.SetRunnableOnUnfocused(true)
 	seen.err = ebiten.RunGame(&watched{Game: g, ctx: ctx, tool: tool})
 	cancel()
@@ -91,7 +91,7 @@ func (g *watched) Update() error {
 		seen.start, seen.before = seen.x, seen.after
 		go press(g.ctx, g.tool)
 	}
-	if seen.before > 0 && seen.x > seen.start+fixed.FromInt(50) && seen.age > growSeconds {
+	if seen.before > 0 && seen.x > seen.start+fixed.FromInt(2) && seen.age > growSeconds {
 		return ebiten.Termination
 	}
 	return nil
@@ -144,10 +144,10 @@ func TestKeyPressMovesTheFishAndThePictureIsNotBlank(t *testing.T) {
 	if seen.err != nil {
 		t.Fatal(seen.err)
 	}
-	// The largest speed is pull / (1 − drag) = 4 pixels a tick.
+	// The largest speed is pull / (1 − drag) = 0.2 metres a tick.
 	moved := seen.x - seen.start
-	if moved < fixed.FromInt(50) || fixed.FromInt(4*int(seen.after-seen.before)) < moved {
-		t.Errorf("from tick %d to %d the fish swam %v pixels, want at least 50 and at most 4 a tick", seen.before, seen.after, moved)
+	if moved < fixed.FromInt(2) || fixed.FromInt(int(seen.after-seen.before))/5 < moved {
+		t.Errorf("from tick %d to %d the fish swam %v metres, want at least 2 and at most 0.2 a tick", seen.before, seen.after, moved)
 	}
 	if seen.colours < 10 {
 		t.Errorf("the picture has %d colours: it is blank", seen.colours)

@@ -10,7 +10,8 @@ import (
 	"tendon/systems/predict"
 )
 
-// Body is where something is and how far it moves in a tick, in pixels of the pond.
+// Body is where something is and how far it moves in a tick, in metres. The strategies show corrections of up to two metres
+// smoothly, and longer ones as jumps.
 type Body struct{ Pos, Vel fixed.Vec2 }
 
 // Bubble rises until it bursts.
@@ -23,7 +24,7 @@ type Pad struct {
 }
 
 // Turtle swims in a circle and carries the fish that are near it.
-type Turtle struct{ Along fixed.Num } // pixels from the start of the circle
+type Turtle struct{ Along fixed.Num } // metres from the start of the circle
 
 const tickRate = 60
 
@@ -50,12 +51,12 @@ var (
 	turtles = ecs.NewQuery2(ecs.Write(body), ecs.Write(turtle))
 	backs   = ecs.NewQuery2(ecs.Read(body), ecs.Read(turtle))
 
-	pondWidth, pondHeight = fixed.FromInt(640), fixed.FromInt(400)
-	circle, pace          = fixed.FromInt(120), fixed.One // the turtle's radius, and its pixels per tick
-	reach                 = fixed.FromInt(40)             // from the turtle to a fish that it carries
-	pull                  = fixed.FromRatio(1, 4)         // pixels per tick²
+	pondWidth, pondHeight = fixed.FromInt(32), fixed.FromInt(20)
+	circle, pace          = fixed.FromInt(6), fixed.FromRatio(1, 20) // the turtle's radius, and its metres per tick
+	reach                 = fixed.FromInt(2)                         // from the turtle to a fish that it carries
+	pull                  = fixed.FromRatio(1, 80)                   // metres per tick²
 	drag                  = fixed.FromRatio(15, 16)
-	lift                  = fixed.Vec2{Y: fixed.FromRatio(-1, 50)}
+	lift                  = fixed.Vec2{Y: fixed.FromRatio(-1, 1000)}
 )
 
 // pond returns the game: fish that swim and blow bubbles. dress is given everything that appears in a view.
@@ -63,7 +64,7 @@ func pond(dress func(*ecs.View, *donburi.Entry)) *ecs.Game {
 	return &ecs.Game{
 		Name: "embed", TickRate: tickRate, MaxPlayers: 8, Input: pad,
 		Components: ecs.Components(body, seat, bubble, turtle), Systems: ecs.Systems(patrol, swim, rise),
-		Physics: ecs.Physics{MoveLimit: fixed.FromInt(300), Carrier: carrier, Track: track, Path: path},
+		Physics: ecs.Physics{MoveLimit: fixed.FromInt(15), Carrier: carrier, Track: track, Path: path},
 		Setup:   func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, body, turtle) },
 		Join:    join, Leave: leave, Bot: bot, Screen: ecs.Screen{Dress: dress},
 	}
@@ -111,6 +112,12 @@ func swim(w *ecs.World) {
 		e.A.Vel = e.A.Vel.Sub(under.Vel).Add(push).Scale(drag).Add(under.Vel)
 		to := e.A.Pos.Add(e.A.Vel)
 		e.A.Pos = fixed.Vec2{X: to.X.Clamp(0, pondWidth), Y: to.Y.Clamp(0, pondHeight)}
+		if e.A.Pos.X != to.X { // a fish at the wall stands: others extrapolate its velocity
+			e.A.Vel.X = 0
+		}
+		if e.A.Pos.Y != to.Y {
+			e.A.Vel.Y = 0
+		}
 		if in.Blow && !pad.Last(w, e.B.Player).Blow {
 			b := w.Spawn(ecs.OwnedBy(e.B.Player), body, bubble)
 			body.Put(w, b, Body{Pos: e.A.Pos, Vel: e.A.Vel})
@@ -132,7 +139,7 @@ func rise(w *ecs.World) {
 func join(w *ecs.World, p ecs.Player) {
 	e := w.Spawn(ecs.OwnedBy(p), body, seat)
 	seat.Put(w, e, ecs.Seat{Player: p})
-	body.Put(w, e, Body{Pos: fixed.Vec2{X: fixed.FromInt(100 + 60*int(p)), Y: pondHeight / 2}})
+	body.Put(w, e, Body{Pos: fixed.Vec2{X: fixed.FromInt(5 + 3*int(p)), Y: pondHeight / 2}})
 }
 
 func leave(w *ecs.World, p ecs.Player) {
