@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -109,7 +110,7 @@ func newGame(token []byte, sync string) (*Game, error) {
 type options struct {
 	Address string `arg:"" optional:"" help:"Address of the match to join. Needs --token."`
 	Token   string `help:"Token of the match, as its host printed it."`
-	Sync    string `enum:"relay,lockstep,predict,reckon,verify" default:"relay" help:"Sync strategy of a match of your own: ${enum}."`
+	Sync    string `enum:"relay,lockstep,predict,reckon,verify," default:"" help:"Sync strategy of a match of your own: relay, lockstep, predict, reckon or verify. Default: relay."`
 }
 
 // parse reads the command line: nothing, or the address and the token of a match.
@@ -117,6 +118,9 @@ func parse(args []string) (o options, token []byte, err error) {
 	parser := kong.Must(&o, kong.Name("embed"), kong.Description("A game with a window of its own: fish, bubbles and a turtle that carries fish."))
 	if _, err = parser.Parse(args); err == nil && (o.Address == "") != (o.Token == "") {
 		err = errors.New("give both an address and --token, or neither; see --help")
+	}
+	if err == nil && o.Token != "" && o.Sync != "" {
+		err = errors.New("--sync is for a match of your own: the host of the other match has chosen; leave it out")
 	}
 	if err == nil && o.Token != "" {
 		token, err = parseToken(o.Token)
@@ -133,7 +137,7 @@ func run(args []string) error {
 	if window.Check() != nil {
 		return errors.New("cannot open a window: set DISPLAY to a screen")
 	}
-	g, err := newGame(token, o.Sync)
+	g, err := newGame(token, cmp.Or(o.Sync, "relay"))
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func TestAnInvitationIsReadAsItWasWritten(t *testing.T) {
 	if _, err := dial(m.rules, token, client.Config{}); err != nil {
 		t.Errorf("the token of an invitation is refused: %v", err)
 	}
-	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}, {"--sync", "x"}} {
+	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}, {"--sync", "x"}, append(words[1:], "--sync", "relay")} {
 		if _, _, err := parse(args); err == nil {
 			t.Errorf("%q is taken for a command line", args)
 		}

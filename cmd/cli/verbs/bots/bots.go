@@ -182,6 +182,8 @@ func (c *botGroup) verdict(a *app.App) error {
 		return nil
 	case silent:
 		return fmt.Errorf("%w: %w", app.ErrFailed, player.ErrSilent)
+	case f["reconnecting"].(int) > 0:
+		return fmt.Errorf("%w: %d of %d bots had lost their connections at the end: does the server run?", app.ErrFailed, f["reconnecting"], len(c.clients))
 	case live < len(c.clients):
 		return fmt.Errorf("%w: %d of %d bots were in their match at the end: run it longer, or with fewer rooms", app.ErrFailed, live, len(c.clients))
 	}
