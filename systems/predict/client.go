@@ -11,17 +11,17 @@ import (
 
 // Client is the strategy's half on a client.
 //
-// The rows of Own are predicted from the local player's inputs. The inputs of the ticks after Received are pending; those
+// The rows in Predicted are predicted from the local player's inputs. The inputs of the ticks after Received are pending; those
 // up to Tick were simulated. Tick follows the line as far as the prediction window allows. Beyond, the prediction freezes.
 type Client struct {
 	predictor.Mirror[*Client]
-	line     predictor.Line
-	limits   Config
-	received *rollback.Snapshots // states of the server
-	show     presentation
-	lacked   ecs.Tick // oldest tick whose input the server lacked in the newest state, 0 for none
-	suspect  bool     // an own input was substituted since a prediction was last compared
-	counts   counts
+	line    predictor.Line
+	limits  Config
+	states  *rollback.Snapshots // states of the server
+	show    presentation
+	lacked  ecs.Tick // oldest tick whose input the server lacked in the newest state, 0 for none
+	suspect bool     // an own input was substituted since a prediction was last compared
+	counts  counts
 
 	scratch struct {
 		window inputMessage
@@ -77,13 +77,13 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{limits: limits, received: rollback.NewSnapshots(receivedKept)}
+	cl := &Client{limits: limits, states: rollback.NewSnapshots(receivedKept)}
 	if err := cl.Init(cl, core, clientSystems, max(128, 2*core.Config.MaxPrediction), effectsKept); err != nil {
 		return nil, err
 	}
 	cl.OrderKind = kindOrder
 	if player, ok := core.Player(); ok {
-		cl.Own.AddOwner(ecs.OwnedBy(player))
+		cl.Predicted.AddOwner(ecs.OwnedBy(player))
 	}
 	cl.line.Inputs.Kept = maxPending
 	cl.show.init(cl)
@@ -93,8 +93,8 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 // Load starts from the state that was loaded into World, which is the server's.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.Begin(now, serverTick, rtt)
-	c.received.Clear()
-	c.received.Save(c.World())
+	c.states.Clear()
+	c.states.Save(c.World())
 	c.History.Save(c.World())
 	c.show.reset()
 	c.lacked = 0

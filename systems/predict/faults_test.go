@@ -17,7 +17,7 @@ func (c *Client) plant(accept func(*Client, systems.Message) error) {
 // unreconciled makes the state of a snapshot the present.
 func unreconciled(c *Client, m systems.Message) error {
 	err := c.receiveSnapshot(m)
-	if s, ok := c.received.At(c.Received); ok {
+	if s, ok := c.states.At(c.Received); ok {
 		c.World().Image().Restore(c.Current())
 		c.World().Image().Overlay(s, nil)
 		c.History.Save(c.World())
@@ -29,8 +29,8 @@ func unreconciled(c *Client, m systems.Message) error {
 func comparesPresent(c *Client, m systems.Message) error {
 	err := c.receiveSnapshot(m)
 	mine, _ := c.History.At(c.Tick)
-	theirs, _ := c.received.At(c.Received)
-	if !image.Deviation(mine, theirs, &c.Own).Within {
+	theirs, _ := c.states.At(c.Received)
+	if !image.Deviation(mine, theirs, &c.Predicted).Within {
 		c.World().Image().Restore(theirs)
 		c.replay(c.Received, m.Now)
 	}

@@ -26,7 +26,7 @@ func (c *Client) compose() {
 	c.show.playback.Advance(c.Showing.Now)
 	previous, current, confirmed, alpha := c.View(c.Showing.Now)
 	remote := c.show.floor(c.show.moment())
-	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: remote, Own: &c.Own}, alpha)
+	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: remote, Own: &c.Predicted}, alpha)
 }
 
 func (c *Client) interpolate() {
@@ -43,8 +43,8 @@ func (c *Client) play(t *track) {
 		return
 	}
 	picture := c.Showing.View.Picture
-	from, ok := c.received.At(s.Bracket.From)
-	to, ok2 := c.received.At(s.Bracket.To)
+	from, ok := c.states.At(s.Bracket.From)
+	to, ok2 := c.states.At(s.Bracket.To)
 	if ok && ok2 {
 		picture.Blend(t.entity, from, to, s.Bracket.Part)
 	}
@@ -72,7 +72,7 @@ func (p *presentation) beforeReplay(now systems.Time) {
 	p.before = p.before[:0]
 	previous, current, _, alpha := p.client.View(now)
 	for e := range current.Entities {
-		if p.client.Own.Has(e.Row) {
+		if p.client.Predicted.Has(e.Row) {
 			if at, ok := between(e, previous, current, alpha); ok {
 				p.before = append(p.before, shownPlace{e, at})
 			}

@@ -274,7 +274,7 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 		r.Step()
 	}
 	r.Run(30)
-	if c.Timeline(cart) != Interpolated || c.Own.Has(cart.Row) || len(c.show.switched) > 0 {
+	if c.Timeline(cart) != Interpolated || c.Predicted.Has(cart.Row) || len(c.show.switched) > 0 {
 		t.Error("a removed entity is still on the timeline that it was switched to")
 	}
 	if c.Switch(cart, Predicted, 0) == nil {
@@ -371,7 +371,7 @@ func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 		if err := c.World().Image().PutTick(f+3, replica.Players()); err != nil {
 			t.Fatal(err)
 		}
-		c.show.receive(c.received.Save(c.World()), complete)
+		c.show.receive(c.states.Save(c.World()), complete)
 		i, known := c.show.tracks.Slot(figure(c.World(), 1).Row)
 		if !known {
 			t.Fatal("a moving entity has no track")

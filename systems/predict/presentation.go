@@ -81,7 +81,7 @@ func (p *presentation) seen() image.ViewStamp {
 // receive adds the newest state received to the tracks. complete says that an entity without a change in it has not
 // changed on the server either.
 func (p *presentation) receive(replica *image.Snapshot, complete bool) {
-	base, _ := p.client.received.At(p.newest)
+	base, _ := p.client.states.At(p.newest)
 	p.newest = replica.Tick()
 	p.restoreDefaults(func(s timelineSwitch) bool { return !image.ExistsAt(replica, s.entity) }) // its row may be in use again
 	if base.Empty() || base.Tick() >= replica.Tick() {
@@ -89,7 +89,7 @@ func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	}
 	p.changed.Find(base, replica)
 	for row := range p.changed.Rows {
-		if !p.client.Own.Has(row) {
+		if !p.client.Predicted.Has(row) {
 			p.updateTrack(row, base, replica)
 		}
 	}
@@ -169,7 +169,7 @@ func (p *presentation) removeTrack(slot int) {
 
 // floor returns the newest state received of a tick not after the moment, or the oldest that is kept.
 func (p *presentation) floor(playing float64) *image.Snapshot {
-	f, received := ecs.Tick(max(playing, 0)), p.client.received
+	f, received := ecs.Tick(max(playing, 0)), p.client.states
 	if s, ok := received.Floor(f); ok {
 		return s
 	}

@@ -20,7 +20,7 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 		return err
 	}
 	f := c.Received
-	c.received.Save(c.World())
+	c.states.Save(c.World())
 	c.Timer.Pending = c.Timer.Pending || c.Spectates()
 	c.Counted.ServerTick = max(c.Counted.ServerTick, f)
 	if h.hasMargin {
@@ -43,7 +43,7 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 // unpredicted says that no tick was predicted since the last state.
 func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 	f := c.Received
-	replica, _ := c.received.At(f)
+	replica, _ := c.states.At(f)
 	c.Answered()
 	c.show.receive(replica, c.Receiver.Complete())
 	mine, predicted := c.History.At(f)
@@ -94,7 +94,7 @@ func (c *Client) overtake(f ecs.Tick) {
 // A difference within the tolerance changes nothing, not even the stored history. So a slow drift stays visible to the
 // comparisons to come, and is corrected when it exceeds the tolerance.
 func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.Time) {
-	d := image.Deviation(mine, replica, &c.Own)
+	d := image.Deviation(mine, replica, &c.Predicted)
 	c.counts.Furthest = max(c.counts.Furthest, d.Distance.Float())
 	if !d.Within {
 		c.counts.Corrections++
@@ -122,7 +122,7 @@ func (c *Client) putInput(f ecs.Tick) {
 // entered reports whether a state has an entity of the player's. A player's first entities come from the server.
 func (c *Client) entered(s *image.Snapshot) (is bool) {
 	for e := range s.Entities {
-		is = is || c.Own.Has(e.Row)
+		is = is || c.Predicted.Has(e.Row)
 	}
 	return is
 }

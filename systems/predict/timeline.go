@@ -82,7 +82,7 @@ func (c *Client) Timeline(e ecs.Entity) Timeline {
 			return s.to
 		}
 	}
-	if c.Own.Has(e.Row) {
+	if c.Predicted.Has(e.Row) {
 		return Predicted
 	}
 	return Interpolated
@@ -90,9 +90,9 @@ func (c *Client) Timeline(e ecs.Entity) Timeline {
 
 func (p *presentation) setPredicted(e ecs.Entity, yes bool) {
 	if yes {
-		p.client.Own.Add(e.Row)
+		p.client.Predicted.Add(e.Row)
 	} else {
-		p.client.Own.Remove(e.Row)
+		p.client.Predicted.Remove(e.Row)
 	}
 }
 
@@ -114,13 +114,13 @@ func (p *presentation) trackFromReceived(e ecs.Entity) {
 		p.removeTrack(slot)
 	}
 	c := p.client
-	oldest, ok := c.received.Floor(ecs.Tick(max(p.playback.Tick(), 0)))
+	oldest, ok := c.states.Floor(ecs.Tick(max(p.playback.Tick(), 0)))
 	if !ok {
 		return
 	}
 	t := p.addTrack(e)
 	for f := oldest.Tick(); f <= c.Received; f++ {
-		if s, ok := c.received.At(f); ok && image.ExistsAt(s, e) {
+		if s, ok := c.states.At(f); ok && image.ExistsAt(s, e) {
 			p.addSample(t, s)
 		}
 	}

@@ -11,20 +11,20 @@ import (
 	"tendon/systems/state"
 )
 
-// Mirror is the Half of a client that receives the server's states and events. It predicts the rows in Own only.
+// Mirror is the Half of a client that receives the server's states and events. It predicts the rows in Predicted only.
 //
-// The world is in State(Tick) of this client. The rows that are not in Own are as in the newest state received, that of
+// The world is in State(Tick) of this client. The rows that are not in Predicted are as in the newest state received, that of
 // tick Received.
 type Mirror[C any] struct {
 	Half[C]
-	Receiver *state.Receiver
-	Received ecs.Tick            // of the newest state received
-	Tick     ecs.Tick            // of the world's state
-	Own      image.RowSet        // the predicted rows
-	History  *rollback.Snapshots // the predicted states of the last ticks ≤ Tick
-	Showing  Showing
-	Refused  uint64 // bodies that could not be used
-	Unusable int    // of them in a row
+	Receiver  *state.Receiver
+	Received  ecs.Tick            // of the newest state received
+	Tick      ecs.Tick            // of the world's state
+	Predicted image.RowSet        // the predicted rows
+	History   *rollback.Snapshots // the predicted states of the last ticks ≤ Tick
+	Showing   Showing
+	Refused   uint64 // bodies that could not be used
+	Unusable  int    // of them in a row
 
 	effects *rollback.Effects
 	// Predicted events of ticks ≤ announced that have not arrived are cancelled when those of tick last have.
@@ -59,7 +59,7 @@ func (m *Mirror[C]) Init(self C, core Core, list []systems.System[C], history, e
 	m.Core, m.History, m.effects = core, rollback.NewSnapshots(history), rollback.NewEffects(effects)
 	m.inputs = make([]ecs.InputBytes, m.Game.MaxPlayers)
 	m.Start(self, list)
-	m.world.Image().SetPredicted(&m.Own)
+	m.world.Image().SetPredicted(&m.Predicted)
 	if m.Receiver, err = state.NewReceiver(m.world); err != nil {
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
@@ -171,10 +171,10 @@ func (m *Mirror[C]) OwnCurrent(mine *image.Snapshot) bool {
 	}
 	current, replica := true, m.Receiver.State()
 	for e := range mine.Entities {
-		current = current && (!m.Own.Has(e.Row) || image.ExistsAt(replica, e))
+		current = current && (!m.Predicted.Has(e.Row) || image.ExistsAt(replica, e))
 	}
 	for e := range replica.Entities {
-		current = current && (!m.Own.Has(e.Row) || m.Receiver.Current(e))
+		current = current && (!m.Predicted.Has(e.Row) || m.Receiver.Current(e))
 	}
 	return current
 }
@@ -182,7 +182,7 @@ func (m *Mirror[C]) OwnCurrent(mine *image.Snapshot) bool {
 // Agree keeps the predicted rows, and takes all others from the newest state received.
 func (m *Mirror[C]) Agree() {
 	m.world.Image().Restore(m.Current())
-	m.world.Image().Overlay(m.Receiver.State(), &m.Own)
+	m.world.Image().Overlay(m.Receiver.State(), &m.Predicted)
 	m.History.Save(m.world)
 }
 

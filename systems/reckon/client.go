@@ -12,7 +12,7 @@ import (
 
 // Client is the strategy's half on a client.
 //
-// The rows of Own, the player's avatars, are simulated from the player's inputs. The client is authoritative for the
+// The rows in Predicted, the player's avatars, are simulated from the player's inputs. The client is authoritative for the
 // positions of its avatars: only a correction from the server moves them. Everything else of the avatars is corrected by the
 // states received, and the ticks since are resimulated with the positions unchanged.
 //
@@ -98,7 +98,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	}
 	c.remotes.clear()
 	c.avatars = c.avatars[:0]
-	c.Own.Clear()
+	c.Predicted.Clear()
 	c.ready = false
 	c.inputs.Restart(c.Tick, w, c.Config.Seat)
 	c.ticks.begin(now, int(c.Counted.ServerTick)+int(c.Ahead()), c.Game.TickRate)

@@ -12,7 +12,7 @@ import (
 // ownAvatar is one of the player's avatars on its own client, which is authoritative for its position. The first position
 // comes from the server; so does the first of every epoch. In between, the server's view of it is compared only.
 //
-// Invariant: its row is in Mirror.Own exactly while it is placed.
+// Invariant: its row is in Mirror.Predicted exactly while it is placed.
 type ownAvatar struct {
 	entity   ecs.Entity
 	epoch    uint8 // of the server's last correction
@@ -124,7 +124,7 @@ func (c *Client) findAvatars() {
 	}
 	c.avatars = slices.DeleteFunc(c.avatars, func(p ownAvatar) bool {
 		if !p.seen {
-			c.Own.Remove(p.entity.Row)
+			c.Predicted.Remove(p.entity.Row)
 		}
 		return !p.seen
 	})
@@ -156,7 +156,7 @@ func (c *Client) follow(s *claim, now systems.Time) {
 		p.own.jump(c.rtt(), now)
 	}
 	p.epoch, p.placed = s.epoch, true
-	c.Own.Add(p.entity.Row)
+	c.Predicted.Add(p.entity.Row)
 	c.put(p, ecs.Motion{Pos: s.record.Pos})
 }
 

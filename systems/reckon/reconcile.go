@@ -96,7 +96,7 @@ func (c *Client) reconcile(f ecs.Tick) {
 	default:
 		c.keep(mine)
 		c.World().Image().Save(&c.scratch.state)
-		if image.Deviation(mine, &c.scratch.state, &c.Own).Within {
+		if image.Deviation(mine, &c.scratch.state, &c.Predicted).Within {
 			c.Agree()
 		} else {
 			c.replay(f)

@@ -130,7 +130,7 @@ func (w *remotes) find(e ecs.Entity) *remote {
 // parent returns the motion of an entity that others stand on, as it is shown.
 func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 	c := w.client
-	if c.Own.Has(e.Row) {
+	if c.Predicted.Has(e.Row) {
 		return c.World().Image().Motion(e)
 	}
 	o := w.find(e)
@@ -152,7 +152,7 @@ func (w *remotes) place(at systems.Time) {
 	c := w.client
 	w.at = at
 	for _, o := range w.all.All {
-		if c.Own.Has(o.entity.Row) {
+		if c.Predicted.Has(o.entity.Row) {
 			continue
 		}
 		is, here := c.World().Image().Motion(o.entity)
@@ -165,14 +165,14 @@ func (w *remotes) place(at systems.Time) {
 // compose starts the view from the states that it is between.
 func (c *Client) compose() {
 	previous, current, confirmed, alpha := c.View(c.Showing.Now)
-	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.Own}, alpha)
+	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.Predicted}, alpha)
 }
 
 func (c *Client) extrapolate() {
 	now := c.Showing.Now
 	c.remotes.at = now
 	for _, o := range c.remotes.all.All {
-		if c.Own.Has(o.entity.Row) || o.motion.Liveness(now) == motion.Lost {
+		if c.Predicted.Has(o.entity.Row) || o.motion.Liveness(now) == motion.Lost {
 			continue
 		}
 		if m, ok := o.motion.Shown(&c.limits.Remotes, now); ok {
