@@ -135,8 +135,8 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	}()
 	var v verbs
 	parser, err := kong.New(&v, kong.Name(a.Game.Name), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
-		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
+		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.Vars{"version": a.Game.Name + " " + app.Build()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
 		panic(fmt.Sprintf("cli: the grammar is wrong: %v", err))
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -214,5 +215,14 @@ func TestAnUnlistedComponentIsASentence(t *testing.T) {
 	r := do(t, g, "synctest", "--ticks", "80")
 	if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, `"wear" is used but not listed`) {
 		t.Errorf("exit code %d: %s", r.code, r.note)
+	}
+}
+
+func TestTheVersionNamesTheGameAndTheTarget(t *testing.T) {
+	for _, args := range [][]string{{"--version"}, {"demo", "--version"}} {
+		r := do(t, crumbs.Game(), args...)
+		if r.code != 0 || !strings.HasPrefix(r.out, crumbs.Game().Name+" ") || !strings.Contains(r.out, runtime.GOOS+"/"+runtime.GOARCH) {
+			t.Errorf("%q: exit %d, %q", args, r.code, r.out)
+		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"tendon/ecs"
 )
 
@@ -37,6 +39,8 @@ type Common struct {
 	PprofKind  string `name:"profile" enum:"none,cpu,mem,allocs,block,mutex,goroutine,trace,clock" default:"none" help:"Profile the run: cpu, mem, allocs, block, mutex, goroutine, trace or clock."`
 	TickRate   int    `help:"Run the game at this many ticks per second; every peer of a match needs the same. Default: the game's own rate."`
 	ProfileDir string `type:"path" default:"profiles" help:"Directory of the profile."`
+
+	Version kong.VersionFlag `help:"Print the build of this program."`
 }
 
 // App is the context of a verb: the game, the flags of every verb and the output. Goroutines may print concurrently.

@@ -53,7 +53,7 @@ func (v *Verb) Run(a *app.App) error {
 	progress.Done()
 	switch desync := (*rollback.DesyncReport)(nil); {
 	case err == nil:
-		a.Print(fmt.Sprintln(report))
+		a.Print(fmt.Sprintf("passed: %v\n", report))
 		a.Emit("result", app.Fields{"report": report})
 		return nil
 	case a.Ctx.Err() != nil:
