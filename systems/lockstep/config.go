@@ -71,7 +71,8 @@ type Closing uint8
 const (
 	// Optimistic ends it when its time is over. A slow client delays only its own player.
 	Optimistic Closing = iota
-	// Waiting ends it when the operations of every connected player are complete.
+	// Waiting ends it when the operations of every connected player are complete. It waits at most 5 s for one player, and
+	// for a tenth of the time after that.
 	Waiting
 	// Hybrid is Waiting for at most Config.Wait.
 	Hybrid

@@ -32,9 +32,11 @@ type Server struct {
 	stamped placed                        // the last order
 	relayed int                           // operations of the running frame that were sent by themselves
 	syncs   syncs
-	held    bool         // the running frame waits for players
-	since   systems.Time // when it began to
-	now     systems.Time // of the newest call
+	held    bool                           // the running frame waits for players
+	since   systems.Time                   // when it began to
+	asked   systems.Time                   // when Hold was last called
+	waited  [image.MaxPlayers]systems.Time // time spent waiting for a player, less a tenth of the time since
+	now     systems.Time                   // of the newest call
 	votes   *vote.Adjudicator
 
 	valid []ecs.InputBytes // scratch: inputs of the frame that a world on demand computes
@@ -161,17 +163,33 @@ func (s *Server) opened(p *peer, again bool) {
 // pass lets the clock go on to now. It never goes back.
 func (s *Server) pass(now systems.Time) { s.now = max(s.now, now) }
 
+// mostWaited is the longest time for which the server waits for one player.
+const mostWaited = 5 * systems.Second
+
 // Hold reports whether the running frame must not end yet, because a player who is connected has not sent the operations
-// in it.
+// in it. A player for whom the server has waited too long is waited for again after their operations are complete.
 func (s *Server) Hold(now systems.Time) bool {
-	s.now = now
+	passed := now - s.asked
+	s.now, s.asked = now, now
 	if s.settings.Closing == Optimistic {
 		return false
 	}
 	awaited := false // operations of a live player are missing
 	for i := range s.Peers {
 		p := &s.Peers[i]
-		awaited = awaited || p.Open && p.Own.live && p.Seat >= 0 && s.members.Has(p.Player()) && p.Own.through <= s.Done()
+		if !p.Open || !p.Own.live || p.Seat < 0 || !s.members.Has(p.Player()) {
+			continue
+		}
+		waited := &s.waited[p.Seat]
+		switch late := p.Own.through <= s.Done(); {
+		case !late:
+			*waited = max(*waited-passed/10, 0)
+		case *waited < mostWaited:
+			awaited = true
+			if s.held {
+				*waited += passed
+			}
+		}
 	}
 	if awaited && !s.held {
 		s.since = now

@@ -365,6 +365,32 @@ func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
 	}
 }
 
+// A player who is connected and sends no operations stops the match for 5 s in all, and again for a tenth of the time in which
+// their operations are complete.
+func TestASilentPlayerStopsAWaitingServerForABoundedTime(t *testing.T) {
+	m := newMatch(t, testGame(), 17, Config{Closing: Waiting})
+	for s := range 2 {
+		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+	}
+	silent := m.clients[1].peer
+	m.Net.RunUntil(4 * time.Second)
+	silent.Off = true
+	m.Net.RunUntil(8 * time.Second)
+	stood := m.server.Done()
+	m.Net.RunUntil(14 * time.Second)
+	if went := m.server.Done() - stood; stood > 300 || went < 240 {
+		t.Errorf("frame %d after four seconds without operations, %d frames in the six seconds after them", stood, went)
+	}
+	silent.Off = false
+	m.Net.RunUntil(24 * time.Second)
+	silent.Off = true
+	held := m.Held
+	m.Net.RunUntil(34 * time.Second)
+	if again := m.Held - held; again == 0 || again > 2*60 {
+		t.Errorf("after ten seconds with operations it waited for %d ticks", again)
+	}
+}
+
 // A server that waits stands still where the last syncs were lost, until they are sent again.
 func TestAServerThatWaitsRepeatsWhatWasLost(t *testing.T) {
 	m := newMatch(t, testGame(), 16, Config{Closing: Waiting})
