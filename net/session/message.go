@@ -147,17 +147,13 @@ func (m *message) fields(c *coder) {
 		if m.line == nil {
 			m.line = new(ChatLine)
 		}
-		c.seat(&m.line.Seat)
-		c.text(&m.line.Name, MaxName)
-		c.text(&m.line.Text, MaxChat)
-		c.check(m.line.Text != "")
-	case kindPing:
+		m.line.fields(c)
+	case kindPing, kindPong:
 		c.u8(&m.epoch)
 		c.u32(&m.stamp)
-	case kindPong:
-		c.u8(&m.epoch)
-		c.u32(&m.stamp)
-		c.tick(&m.tick)
+		if m.kind == kindPong {
+			c.tick(&m.tick)
+		}
 	case kindNotice:
 		c.integer(&m.seconds, 0, 1<<31)
 		c.text(&m.text, MaxText)
@@ -181,6 +177,13 @@ func (m *message) fields(c *coder) {
 	default:
 		c.check(false)
 	}
+}
+
+func (l *ChatLine) fields(c *coder) {
+	c.seat(&l.Seat)
+	c.text(&l.Name, MaxName)
+	c.text(&l.Text, MaxChat)
+	c.check(l.Text != "")
 }
 
 func (h *Hello) fields(c *coder) {

@@ -32,15 +32,20 @@ type Server struct {
 	stamped placed                        // the last order
 	relayed int                           // operations of the running frame that were sent by themselves
 	syncs   syncs
-	held    bool                           // the running frame waits for players
-	since   systems.Time                   // when it began to
-	asked   systems.Time                   // when Hold was last called
-	waited  [image.MaxPlayers]systems.Time // time spent waiting for a player, less a tenth of the time since
-	now     systems.Time                   // of the newest call
+	waits   waits
+	now     systems.Time // of the newest call
 	votes   *vote.Adjudicator
 
 	valid []ecs.InputBytes // scratch: inputs of the frame that a world on demand computes
 	ops   opsMessage       // scratch: the message that is read
+}
+
+// waits is how a server that does not end its frames at once waits for players.
+type waits struct {
+	held  bool                           // the running frame waits
+	since systems.Time                   // when it began to
+	asked systems.Time                   // when Hold was last called
+	spent [image.MaxPlayers]systems.Time // on a player, less a tenth of the time since
 }
 
 // link is what lockstep adds to a peer. A peer's Acked is the newest frame that it holds.
@@ -169,8 +174,8 @@ const mostWaited = 5 * systems.Second
 // Hold reports whether the running frame must not end yet, because a player who is connected has not sent the operations
 // in it. A player for whom the server has waited too long is waited for again after their operations are complete.
 func (s *Server) Hold(now systems.Time) bool {
-	passed := now - s.asked
-	s.now, s.asked = now, now
+	passed := now - s.waits.asked
+	s.now, s.waits.asked = now, now
 	if s.settings.Closing == Optimistic {
 		return false
 	}
@@ -180,22 +185,22 @@ func (s *Server) Hold(now systems.Time) bool {
 		if !p.Open || !p.Own.live || p.Seat < 0 || !s.members.Has(p.Player()) {
 			continue
 		}
-		waited := &s.waited[p.Seat]
+		spent := &s.waits.spent[p.Seat]
 		switch late := p.Own.through <= s.Done(); {
 		case !late:
-			*waited = max(*waited-passed/10, 0)
-		case *waited < mostWaited:
+			*spent = max(*spent-passed/10, 0)
+		case *spent < mostWaited:
 			awaited = true
-			if s.held {
-				*waited += passed
+			if s.waits.held {
+				*spent += passed
 			}
 		}
 	}
-	if awaited && !s.held {
-		s.since = now
+	if awaited && !s.waits.held {
+		s.waits.since = now
 	}
-	s.held = awaited
-	return awaited && (s.settings.Closing == Waiting || now-s.since < s.settings.Wait)
+	s.waits.held = awaited
+	return awaited && (s.settings.Closing == Waiting || now-s.waits.since < s.settings.Wait)
 }
 
 // Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so: the code of

@@ -72,7 +72,7 @@ func (s *Server) receiveOps(m systems.Message) error {
 		link.operated = number
 		s.operate(p, &ops.ops[i], m.Out)
 	}
-	if s.held && link.near && p.Acked < s.syncs.sync && s.syncs.released == s.syncs.sync && m.Now-link.repeated >= resendHeld {
+	if s.waits.held && link.near && p.Acked < s.syncs.sync && s.syncs.released == s.syncs.sync && m.Now-link.repeated >= resendHeld {
 		link.repeated = m.Now
 		s.sendNear(p, m.Out) // while frames wait, no later sync repeats a lost one
 	}
