@@ -113,4 +113,8 @@ func TestAdminAddressesAreRefusedInASentence(t *testing.T) {
 	refused(t, serve("--admin", ":0", "--admin-token", "0123456789abcdef", "--admin-token-file", empty), "give one of them")
 	refused(t, serve("--admin", ":0", "--admin-token-file", empty), "is empty", "16 characters")
 	refused(t, serve("--admin", ":0", "--admin-token-file", filepath.Join(dir, "missing")), "--admin-token-file", "missing")
+	if err := os.Chmod(empty, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, serve("--admin", ":0", "--admin-token-file", empty), "others may read", "chmod 600")
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -280,6 +281,10 @@ func (f *adminFlags) token() (string, error) {
 	}
 	if f.AdminToken != "" {
 		return "", errors.New("--admin-token and --admin-token-file are both given: give one of them")
+	}
+	info, err := os.Stat(f.AdminTokenFile)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("--admin-token-file: others may read %s (mode %04o): run chmod 600 on it, or write a new token if they have", f.AdminTokenFile, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(f.AdminTokenFile)
 	if err != nil {
