@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -25,11 +26,17 @@ func Text(token []byte) string {
 	return base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00"))
 }
 
-// Parse decodes the output of Text. @FILE is a file whose contents begin with it.
+// Parse decodes the output of Text. @FILE is a file whose contents begin with it, and - is standard input.
 func Parse(text string) ([]byte, error) {
 	where := "that"
-	if name, isFile := strings.CutPrefix(text, "@"); isFile {
-		content, err := os.ReadFile(name)
+	name, given := strings.CutPrefix(text, "@")
+	read := os.ReadFile
+	if text == "-" {
+		name, given = "standard input", true
+		read = func(string) ([]byte, error) { return io.ReadAll(io.LimitReader(os.Stdin, 1<<16)) }
+	}
+	if given {
+		content, err := read(name)
 		if err != nil {
 			return nil, fmt.Errorf("the token file cannot be read: %w", err)
 		}

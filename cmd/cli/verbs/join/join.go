@@ -27,7 +27,7 @@ import (
 // Verb joins a server.
 type Verb struct {
 	Addr                 string `arg:"" help:"The server, as host:port, one of those in the token."`
-	Token                string `help:"Connect token, or @FILE. With --log it may be left out to return to the match of the log."`
+	Token                string `env:"TENDON_TOKEN" help:"Connect token, @FILE, or - for standard input. Other users of the machine can read a token on the command line. With --log it may be left out to return to the match of the log."`
 	Log                  string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, hardly more than the reconnect tokens is of use; see above."`
 	Bot                  bool   `help:"Let the game's bot play, without a window."`
 	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
