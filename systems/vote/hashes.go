@@ -16,6 +16,7 @@ import (
 // ticks. A player has at most one blame per tick.
 type Hashes struct {
 	newest   ecs.Tick              // last tick opened, 0: none
+	contests bool                  // a stored tick may be contested; else the ring need not be read each tick
 	checks   rollback.Ring[check]  // by tick / Every
 	strikes  [image.MaxPlayers]int // blames since Forget
 	apart    image.PlayerSet       // blamed, not resynced
@@ -59,7 +60,7 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum) {
 	if c.known {
 		h.blameOthers(c)
 	} else if c.claiming(sum) != c.voted {
-		c.contested = true
+		c.contested, h.contests = true, true
 	}
 }
 
@@ -78,8 +79,13 @@ func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 // Contested calls f, oldest tick first, for every tick whose claims differ until Truth is called for it. The server computes
 // the match up to it and calls Truth.
 func (h *Hashes) Contested(f func(tick ecs.Tick)) {
+	if !h.contests {
+		return
+	}
+	h.contests = false
 	for c := range h.stored {
 		if c.contested {
+			h.contests = true
 			f(c.tick)
 		}
 	}
