@@ -43,7 +43,7 @@ func (s *Server) enter(o *image.Order) (plays bool) {
 			return true
 		}
 	case o.Kind == image.OrderLeave:
-		s.members, s.waits.spent[p] = s.members.Without(p), 0
+		s.members, s.waits.waited[p] = s.members.Without(p), 0
 		s.votes.Forget(p)
 	}
 	return false

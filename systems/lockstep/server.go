@@ -42,10 +42,10 @@ type Server struct {
 
 // waits is how a server that does not end its frames at once waits for players.
 type waits struct {
-	held  bool                           // the running frame waits
-	since systems.Time                   // when it began to
-	asked systems.Time                   // when Hold was last called
-	spent [image.MaxPlayers]systems.Time // on a player, less a tenth of the time since
+	held   bool                           // the running frame waits
+	since  systems.Time                   // when it began to
+	asked  systems.Time                   // when Hold was last called
+	waited [image.MaxPlayers]systems.Time // time waited for a player, less a tenth of the time since
 }
 
 // link is what lockstep adds to a peer. A peer's Acked is the newest frame that it holds.
@@ -172,7 +172,7 @@ func (s *Server) pass(now systems.Time) { s.now = max(s.now, now) }
 const mostWaited = 5 * systems.Second
 
 // Hold reports whether the running frame must not end yet, because a player who is connected has not sent the operations
-// in it. A player for whom the server has waited too long is waited for again after their operations are complete.
+// in it. It waits at most mostWaited for one player, until their operations are complete again.
 func (s *Server) Hold(now systems.Time) bool {
 	passed := now - s.waits.asked
 	s.now, s.waits.asked = now, now
@@ -185,14 +185,14 @@ func (s *Server) Hold(now systems.Time) bool {
 		if !p.Open || !p.Own.live || p.Seat < 0 || !s.members.Has(p.Player()) {
 			continue
 		}
-		spent := &s.waits.spent[p.Seat]
+		waited := &s.waits.waited[p.Seat]
 		switch late := p.Own.through <= s.Done(); {
 		case !late:
-			*spent = max(*spent-passed/10, 0)
-		case *spent < mostWaited:
+			*waited = max(*waited-passed/10, 0)
+		case *waited < mostWaited:
 			awaited = true
 			if s.waits.held {
-				*spent += passed
+				*waited += passed
 			}
 		}
 	}

@@ -365,8 +365,8 @@ func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
 	}
 }
 
-// A player who is connected and sends no operations stops the match for 5 s in all, and again for a tenth of the time in which
-// their operations are complete.
+// A player who is connected and sends no operations stops the match for 5 s. When their operations were complete for some
+// time, they can stop it for a tenth of that time.
 func TestASilentPlayerStopsAWaitingServerForABoundedTime(t *testing.T) {
 	m := newMatch(t, testGame(), 17, Config{Closing: Waiting})
 	for s := range 2 {
