@@ -5,22 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"runtime"
 	"slices"
 	"testing"
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 )
-
-// allocated returns the bytes that f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
 
 // reseal gives every block the checksums of its content, so that fuzzing reaches the parsers.
 func reseal(data []byte) {
@@ -91,7 +82,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		var r *Record
 		var err error
-		if n := allocated(func() { r, err = Open(data, g) }); n > 128<<10+128*uint64(len(data)) {
+		if n := vectors.Allocated(func() { r, err = Open(data, g) }); n > 128<<10+128*uint64(len(data)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(data))
 		}
 		if r == nil {
@@ -155,7 +146,7 @@ func FuzzTail(f *testing.F) {
 		proven := claim(codec, body, after, prover.Clone())
 		var offer *Offer
 		var err error
-		if n := allocated(func() { offer, err = codec.ReadTail(body, after, prover) }); n > 64<<10+8*uint64(len(body)) {
+		if n := vectors.Allocated(func() { offer, err = codec.ReadTail(body, after, prover) }); n > 64<<10+8*uint64(len(body)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(body))
 		}
 		if (err == nil) != proven {

@@ -4,22 +4,13 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"runtime"
 	"slices"
 	"testing"
 
 	"tendon/cmd/arena/rules"
 	"tendon/net/simnet"
+	"tendon/net/wire/vectors"
 )
-
-// allocated returns the bytes that f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
 
 // FuzzReceive sends messages of a page to a viewer without matches. The settings of the viewer stay in range, and those of the
 // matches stay as they are. Settings that were accepted are accepted again as the same.
@@ -54,7 +45,7 @@ func FuzzReceive(f *testing.F) {
 		s.have = s.want // as when the matches begin
 		have := s.have
 		have.Sync = slices.Clone(have.Sync)
-		if n := allocated(func() { s.receive(message) }); n > 64<<10+64*uint64(len(message)) {
+		if n := vectors.Allocated(func() { s.receive(message) }); n > 64<<10+64*uint64(len(message)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(message))
 		}
 		if !reflect.DeepEqual(s.have, have) {

@@ -6,22 +6,14 @@ import (
 	"encoding/json"
 	"net"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-)
 
-// allocated returns the bytes that f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
+	"tendon/net/wire/vectors"
+)
 
 // FuzzQuery sends lines to a socket with 300 matches. Each has one answer: a page that follows from the query, or an error, and
 // takes memory for one page. A query that is understood is understood again as the same.
@@ -61,7 +53,7 @@ func FuzzQuery(f *testing.F) {
 			return pageOf(db, q)
 		}}
 		var a answer
-		if n := allocated(func() { a = exchange(t, s, line) }); n > 4<<20 {
+		if n := vectors.Allocated(func() { a = exchange(t, s, line) }); n > 4<<20 {
 			t.Fatalf("%d bytes allocated for %d", n, len(line))
 		}
 		if a.Error != "" {

@@ -4,18 +4,10 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"runtime"
 	"testing"
-)
 
-// allocated returns the bytes that f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
+	"tendon/net/wire/vectors"
+)
 
 // requests are what a page sends.
 func requests() []request {
@@ -47,7 +39,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message []byte) {
 		var r request
 		var err error
-		if n := allocated(func() { r, err = parse(message) }); n > 64<<10+64*uint64(len(message)) {
+		if n := vectors.Allocated(func() { r, err = parse(message) }); n > 64<<10+64*uint64(len(message)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(message))
 		}
 		if err != nil {

@@ -1,4 +1,5 @@
-// Package vectors reads the test vectors of wire layouts. It is for the tests of the packages that decode them.
+// Package vectors is for the tests of packages that decode bytes. It reads the test vectors of wire layouts, and counts what
+// a decoder allocates.
 //
 // A line is `kind/name | bytes in hexadecimal | meaning`. The package chooses the form of a meaning; Refused stands for
 // bytes that a reader must refuse. Blank lines and those that begin with # are skipped.
@@ -6,11 +7,13 @@
 // # Tasks
 //
 //   - read a package's vectors: [Read]
+//   - bound the memory of a decoder: [Allocated]
 package vectors
 
 import (
 	"encoding/hex"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -52,4 +55,13 @@ func Read(t testing.TB) (list []Vector) {
 		list = append(list, v)
 	}
 	return list
+}
+
+// Allocated returns the bytes that the program allocates while f runs.
+func Allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,17 +19,9 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/netcode"
+	"tendon/net/wire/vectors"
 	"tendon/rollback/record"
 )
-
-// allocated returns the bytes that f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
 
 // FuzzTokenStore checks that any file is refused or holds connect tokens, which are stored and loaded as they are. The
 // memory is in proportion to the file.
@@ -61,7 +52,7 @@ func FuzzTokenStore(f *testing.F) {
 		}
 		s, again := store(t), store(t)
 		var err error
-		if n := allocated(func() { err = s.Load() }); n > 64<<10+16*uint64(len(file)) {
+		if n := vectors.Allocated(func() { err = s.Load() }); n > 64<<10+16*uint64(len(file)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(file))
 		}
 		if err != nil {
