@@ -71,31 +71,43 @@ func TestARiderMovesWithItsParentAndAFollowerAlongItsPath(t *testing.T) {
 	}
 }
 
+// onBolt has every entity on the newest bolt.
+func onBolt(w *ecs.World, _ ecs.Entity) (on ecs.Entity) {
+	for b := range flying.All(w) {
+		on = b.Entity()
+	}
+	return on
+}
+
+// bolt makes walker 0 shoot and ends the messages of client 1. It returns the bolt and its position on the server.
+func (r *rig) bolt() (e ecs.Entity, at fixed.Vec3) {
+	r.pads[0].Shoot = true
+	r.Run(12)
+	for b := range flying.All(r.server.World()) {
+		e, at = b.Entity(), b.A.Pos
+	}
+	r.Peers[1].Off = true
+	return e, at
+}
+
+// attached returns a record of a walker that stands on a parent.
+func (r *rig) attached(seat int, parent ecs.Entity, at fixed.Vec3) motion.Record {
+	return motion.Record{Entity: r.walker(seat), Stamp: motion.StampOf(r.Local(seat)), Mode: motion.Attached, Parent: parent, Pos: at}
+}
+
 // A client claims a bolt as the parent of its walker. The walker moves with the bolt only if the game's Carrier names it.
 func TestAParentThatTheGameDoesNotConfirmCarriesNoAvatar(t *testing.T) {
 	const frames = 42.0
 	for _, confirmed := range []bool{false, true} {
 		game := testGame(false)
 		if confirmed {
-			game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
-				for b := range flying.All(w) {
-					on = b.Entity()
-				}
-				return on
-			}
+			game.Physics.Carrier = onBolt
 		}
 		r := newRigOf(t, game, testGame(false), 2, 3, 3, Config{})
-		r.pads[0].Shoot = true
-		r.Run(12)
-		var parent ecs.Entity
-		var at fixed.Vec3
-		for b := range flying.All(r.server.World()) {
-			parent, at = b.Entity(), b.A.Pos
-		}
-		r.Peers[1].Off = true
+		parent, at := r.bolt()
 		a, from := r.server.avatar(r.walker(1)), r.believed(1)
 		for range int(frames) {
-			record := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(1)), Mode: motion.Attached, Parent: parent, Pos: from.Sub(at)}
+			record := r.attached(1, parent, from.Sub(at))
 			if err := r.claim(1, claim{a.epoch, record}); err != nil {
 				t.Fatal(err)
 			}
@@ -145,23 +157,11 @@ func TestWhatACarrierMovesIsSentAtTheUsualRate(t *testing.T) {
 // An avatar whose parent is removed goes on from where the parent has brought it, without a correction.
 func TestARiderWhoseParentIsRemovedIsNotCorrected(t *testing.T) {
 	game := testGame(false)
-	game.Physics.Carrier = func(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
-		for b := range flying.All(w) {
-			on = b.Entity()
-		}
-		return on
-	}
+	game.Physics.Carrier = onBolt
 	r := newRigOf(t, game, testGame(false), 2, 3, 3, Config{})
-	r.pads[0].Shoot = true
-	r.Run(12)
-	var parent ecs.Entity
-	var at fixed.Vec3
-	for b := range flying.All(r.server.World()) {
-		parent, at = b.Entity(), b.A.Pos
-	}
-	r.Peers[1].Off = true
+	parent, at := r.bolt()
 	a, from := r.server.avatar(r.walker(1)), r.believed(1)
-	record := motion.Record{Entity: a.entity, Stamp: motion.StampOf(r.Local(1)), Mode: motion.Attached, Parent: parent, Pos: from.Sub(at)}
+	record := r.attached(1, parent, from.Sub(at))
 	if err := r.claim(1, claim{a.epoch, record}); err != nil {
 		t.Fatal(err)
 	}
