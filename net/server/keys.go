@@ -40,7 +40,7 @@ func LoadKey(path string) (netcode.Key, error) {
 		return wrong("%w", err)
 	case !info.Mode().IsRegular():
 		return wrong("%s is not a plain file: name the file that holds the key", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+	case Exposed(info):
 		return wrong("others may read %s (mode %04o): run chmod 600 on it, or make a new key if they have", path, info.Mode().Perm())
 	case info.Size() == 0 || info.Size() > keyFileLimit:
 		return wrong("%s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", path, info.Size())
@@ -55,6 +55,9 @@ func LoadKey(path string) (netcode.Key, error) {
 	}
 	return key, nil
 }
+
+// Exposed reports whether others than its owner may use a file. Windows has no such modes: there it reports false.
+func Exposed(f fs.FileInfo) bool { return runtime.GOOS != "windows" && f.Mode().Perm()&0o077 != 0 }
 
 func parseKey(text []byte) (key netcode.Key, ok bool) {
 	if len(text) == len(key) {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -283,7 +282,7 @@ func (f *adminFlags) token() (string, error) {
 		return "", errors.New("--admin-token and --admin-token-file are both given: give one of them")
 	}
 	info, err := os.Stat(f.AdminTokenFile)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	if err == nil && server.Exposed(info) {
 		return "", fmt.Errorf("--admin-token-file: others may read %s (mode %04o): run chmod 600 on it, or write a new token if they have", f.AdminTokenFile, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(f.AdminTokenFile)
