@@ -52,14 +52,15 @@ func (c *Config) OpenJournals(a *app.App, dir string, fsync journals.Sync) error
 		a.Logf("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
 	}
 	if len(c.Keys) == 0 {
-		if err := c.storedKey(dir); err != nil {
-			return errors.Join(err, s.Close())
-		}
+		err = c.storedKey(dir)
 	}
-	if fsync != journals.Always { // otherwise no confirmed tick can be lost
+	if err == nil && fsync != journals.Always { // otherwise no confirmed tick can be lost
 		c.historyKey, err = hkdf.Key(sha256.New, c.Keys[0][:], nil, "tendon final ticks", sha256.Size)
 	}
-	return err
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
 }
 
 // storedKey sets the key that is stored with the journals, and generates it at the first start.
