@@ -38,7 +38,7 @@ var (
 			return ecs.Motion{Pos: deep(b.Pos), Vel: deep(b.Vel).Scale(tickRate * fixed.One)}
 		},
 		SetMotion: func(b *Body, m ecs.Motion) {
-			*b = Body{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X / tickRate, Y: m.Vel.Y / tickRate}}
+			*b = Body{Pos: flat(m.Pos), Vel: fixed.Vec2{X: m.Vel.X / tickRate, Y: m.Vel.Y / tickRate}}
 		},
 	})
 	seat   = ecs.NewComponent[ecs.Seat]("seat") // which player steers it
@@ -71,6 +71,7 @@ func pond(dress func(*ecs.View, *donburi.Entry)) *ecs.Game {
 }
 
 func deep(v fixed.Vec2) fixed.Vec3 { return fixed.Vec3{X: v.X, Y: v.Y} }
+func flat(v fixed.Vec3) fixed.Vec2 { return fixed.Vec2{X: v.X, Y: v.Y} }
 
 // path returns a place on the turtle's circle and the direction there. Paths have numbers, and this pond has path 0.
 func path(number uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool) {
@@ -87,9 +88,12 @@ func track(w *ecs.World, e ecs.Entity) (number uint32, along, speed fixed.Num, o
 
 // carrier returns the turtle that carries a fish.
 func carrier(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
+	if !seat.Has(w, e) {
+		return on
+	}
 	b, _ := body.Read(w, e)
 	for t := range backs.All(w) {
-		if seat.Has(w, e) && b.Pos.Dist(t.A.Pos) < reach {
+		if b.Pos.Dist(t.A.Pos) < reach {
 			on = t.Entity()
 		}
 	}
@@ -100,7 +104,7 @@ func patrol(w *ecs.World) {
 	for e := range turtles.All(w) {
 		e.B.Along = (e.B.Along + pace) % fixed.Tau.Mul(circle)
 		at, direction, _ := path(0, e.B.Along)
-		*e.A = Body{Pos: fixed.Vec2{X: at.X, Y: at.Y}, Vel: fixed.Vec2{X: direction.X, Y: direction.Y}.Scale(pace)}
+		*e.A = Body{Pos: flat(at), Vel: flat(direction).Scale(pace)}
 	}
 }
 
