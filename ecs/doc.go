@@ -15,9 +15,9 @@
 // # Time
 //
 // State(0) is the state after [Game.Setup]. Tick f ≥ 1 turns State(f−1) into State(f) with the inputs of tick f. A tick
-// executes its orders, then its systems. A system can fill an entity immediately after it has spawned it. Queries yield the entity
-// after the system has returned, and [World.Despawn], [Component.Add] and [Component.Remove] take effect then. A row that
-// is freed in a tick is not allocated again in that tick.
+// executes its orders, then its systems. A system can fill an entity immediately after it has spawned it. Queries yield the
+// entity after the system has returned, and [World.Despawn], [Component.Add] and [Component.Remove] take effect then. A row
+// that is freed in a tick is not allocated again in that tick.
 //
 // # Access
 //

@@ -51,8 +51,8 @@ type Game struct {
 	Result func(w *World) []byte
 }
 
-// Physics describes how entities move by themselves; it moves none. A client that extrapolates a remote entity, and a server that checks the
-// motion of an avatar, use it. The zero value assumes nothing.
+// Physics describes how entities move by themselves; it moves none. A client that extrapolates a remote entity, and a server
+// that checks the motion of an avatar, use it. The zero value assumes nothing.
 type Physics struct {
 	// MoveLimit is the highest speed at which a player's avatar can move by itself, in world units per second. Where
 	// clients are authoritative for their avatars, a server refuses faster movement. 0 allows any speed.

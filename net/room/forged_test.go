@@ -346,8 +346,8 @@ func TestNoTicksAreAskedForThatCannotBeLostOrProven(t *testing.T) {
 	}
 }
 
-// Rooms send no proofs if no process could use them: without a key, without a number of the match, or with a strategy whose
-// clients have no final ticks.
+// Rooms send no proofs if no process could use them: without a key, or without a number of the match. With a strategy whose
+// clients have no final ticks, they send none either.
 func TestProofsThatHaveNoUseAreNotSent(t *testing.T) {
 	for name, change := range map[string]func(*room.Config){
 		"none":      func(*room.Config) {},

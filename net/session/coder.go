@@ -100,8 +100,8 @@ func (c *coder) text(v *string, limit int) {
 	c.check(len(*v) == len(b))
 }
 
-// Clip removes bytes that are not UTF-8 and the characters of the Unicode categories Cc, Cf, Zl and Zp: controls, line breaks,
-// characters without width, and those that change the direction of writing. U+FFFD goes too. Clip returns the longest
+// Clip removes bytes that are not UTF-8, U+FFFD, and the characters of the Unicode categories Cc, Cf, Zl and Zp. These are
+// controls, line breaks, characters without width, and those that change the direction of writing. Clip returns the longest
 // beginning of the rest that has at most limit bytes.
 func Clip(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {

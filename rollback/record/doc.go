@@ -15,7 +15,8 @@
 //
 // A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick have the same match so
 // far. A [Tail] keeps the newest ticks in memory, so that clients can return to a server the ticks that it lost in a power
-// cut. Each offer has a proof that the server made with a [Prover], which [Codec.ReadTail] checks. A [History] keeps the last seconds of a running match and returns them as a Record.
+// cut. Each offer has a proof that the server made with a [Prover], which [Codec.ReadTail] checks. A [History] keeps the last
+// seconds of a running match and returns them as a Record.
 //
 // The package opens no files and reads no clock: it works on io.Writer and byte slices. When to sync a file, and what to
 // do after a failed write, is up to the caller.

@@ -113,7 +113,7 @@ func NewGuard(c GuardConfig) *Guard {
 	return g
 }
 
-// Place sets the entity's place by the server: for a spawn, a teleport, or where its parent or its path has brought it.
+// Place sets the entity's place by the server: for a spawn, a teleport, or where its parent has brought it.
 func (g *Guard) Place(pos fixed.Vec3) { g.at, g.placed = pos, true }
 
 // At returns the last accepted place.

@@ -50,7 +50,9 @@ func (a *Adjudicator) settle(now bool) {
 		}
 		own := a.ownAfter(a.decided)
 		switch {
-		case now && own == nil, !now && a.open && a.Hashes.unproven(): // a contested tick may show that votes of the majority do not count
+		case now && own == nil:
+			return
+		case !now && a.open && a.Hashes.unproven(): // a contested tick may show that votes of the majority do not count
 			return
 		case a.open:
 		case own == nil || !now && own.End+wait > a.match.Done():
