@@ -104,7 +104,7 @@ var arrows = []struct {
 	{"net/limit", nil},        // rate limiters without a clock, for both sides of the core
 	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire", "net/limit"}},
 	// Transport is independent of worlds and strategies.
-	{"net/netcode", []string{"net/wire"}},
+	{"net/netcode", []string{"net/wire", "net/limit"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
 	{"net/session/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/..."}},

@@ -83,11 +83,15 @@ func (w *World) Events() []image.EmittedEvent { return w.log().list }
 // once more as confirmed or cancelled, and an irreversible event only as confirmed.
 //
 // Event.Value is valid during the call that passes the effect. Age is the number of ticks since the event.
+//
+// An effect with a Verdict reports no event, but the verdict on a match that has ended. It is confirmed, and its Event has no
+// type, so Event.Decode reports false.
 type Effect struct {
-	Event  image.EmittedEvent
-	Status EffectStatus
-	First  bool // true for the first effect of this event: one that is confirmed and First was not predicted here
-	Age    Tick
+	Event   image.EmittedEvent
+	Verdict *image.Verdict // on the result of a match; nil in the effect of an event
+	Status  EffectStatus
+	First   bool // true for the first effect of this event: one that is confirmed and First was not predicted here
+	Age     Tick
 }
 
 // EffectStatus is the certainty of an event.

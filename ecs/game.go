@@ -33,6 +33,10 @@ type Game struct {
 	Leave func(w *World, p Player)                              // p leaves, at the start of a tick
 	Order func(w *World, p Player, target Entity, order []byte) // p's order takes effect, at the start of a tick
 
+	// Orders are the types of orders that players may give. Servers, and World.Step on every peer, refuse all others.
+	// Required with Order.
+	Orders []OrderType
+
 	// Bot returns the input of a computer player. It only reads the world, and draws from r instead of World.Rand.
 	// Optional.
 	Bot func(w *World, p Player, r *Rand) InputBytes
@@ -42,28 +46,35 @@ type Game struct {
 	Validate func(w *World, p Player, in InputBytes) bool
 	// Physics is what extrapolation may assume of the systems. Optional.
 	Physics Physics
-	// ValidateOrder reports whether p's order may take effect, by the state after the tick's orders before it. It only
-	// reads. World.Step skips an order that it refuses, on every peer alike. Optional: every order takes effect.
-	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
 	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every other
 	// tick. It has at most image.MaxResultBytes bytes. It only reads and depends on the state alone: players vote on the
 	// bytes, and the record of matches stores them. World never calls it. Optional: there are no results.
 	Result func(w *World) []byte
 }
 
+const maxHistory = 4096 // of Screen.History
+
 // Physics describes how entities move by themselves; it moves none. A client that extrapolates a remote entity, and a server
 // that checks the motion of an avatar, use it. The zero value assumes nothing.
 type Physics struct {
-	// MoveLimit is the highest speed at which a player's avatar can move by itself, in world units per second. Where
-	// clients are authoritative for their avatars, a server refuses faster movement. 0 allows any speed.
+	// MoveLimit is the sustained speed of a player's avatar, in world units per second. Where clients are authoritative for
+	// their avatars, a server refuses faster movement. 0 allows any speed.
 	MoveLimit fixed.Num
+	// BurstLimit is the highest speed of an avatar for a moment, as in a dash. An avatar can save up half a second of
+	// movement at this speed. 0: MoveLimit.
+	BurstLimit fixed.Num
+	// MoveCost returns the distance that counts against MoveLimit for a move between two positions that a client reported of
+	// its avatar e. That is the length of a path around obstacles, or less where the state allows more speed than MoveLimit. ok
+	// is false if e cannot reach the second position. MoveCost must accept any position, and must not change the world.
+	// Optional: the distance is that of the straight line in the plane.
+	MoveCost func(w *World, e Entity, from, to fixed.Vec3) (distance fixed.Num, ok bool)
 	// Gravity is the downward acceleration (along −Z) of an entity that rises or sinks, in world units per second², in
 	// [0, 1024]. Clients extrapolate a remote entity's fall by it. 0: they extrapolate straight on.
 	Gravity fixed.Num
 	// Floor returns the height of the ground at a place, where an extrapolated fall ends. It must accept any place. Optional.
 	Floor func(x, y fixed.Num) fixed.Num
-	// Blocked reports whether an obstacle is between two positions. Dead reckoning does not move a shown entity across it. It
-	// must accept any position. Optional.
+	// Blocked reports whether an obstacle is between two positions. Dead reckoning does not move a shown entity across it, and
+	// a server does not extrapolate an avatar across it. It must accept any position. Optional.
 	Blocked func(from, to fixed.Vec3) bool
 	// Carrier returns the entity that carries e, such as a lift, or the zero Entity. Dead reckoning then sends the position of e
 	// relative to it. The game's own systems move e along with its carrier, so MoveLimit does not bound the speed of the
@@ -76,6 +87,38 @@ type Physics struct {
 	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. It must accept
 	// any distance, and be continuous. Optional.
 	Path func(path uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool)
+}
+
+// OrderType declares a type of orders: those whose payload begins with Prefix. If several types match, the first in Game.Orders
+// applies. Like the hooks, order types are no part of Game.Fingerprint.
+type OrderType struct {
+	Prefix   string // empty: any payload
+	MaxBytes int    // most bytes of a payload, Prefix included, in [0, image.MaxOrderBytes]
+	// Validate reports whether p's order may take effect, by the world's state. It only reads. A server calls it before it
+	// stamps the order. World.Step calls it again, after the tick's orders before it, and skips an order that it refuses, on
+	// every peer alike. Optional: every order of the type takes effect.
+	Validate func(w *World, p Player, target Entity, order []byte) bool
+}
+
+// orderType returns the type of an order, or nil.
+func (g *Game) orderType(payload []byte) *OrderType {
+	for i := range g.Orders {
+		if t := &g.Orders[i]; len(payload) >= len(t.Prefix) && string(payload[:len(t.Prefix)]) == t.Prefix {
+			return t
+		}
+	}
+	return nil
+}
+
+// CheckOrder returns an error if the payload is of no declared type, or has more bytes than its type allows.
+func (g *Game) CheckOrder(payload []byte) error {
+	switch t := g.orderType(payload); {
+	case t == nil:
+		return fmt.Errorf("an order of %d bytes is of no declared type: declare its type in Game.Orders", len(payload))
+	case len(payload) > t.MaxBytes:
+		return fmt.Errorf("an order with the prefix %q has %d bytes, want at most its OrderType.MaxBytes, %d", t.Prefix, len(payload), t.MaxBytes)
+	}
+	return nil
 }
 
 // Asset is static data that must be equal on every peer: a level, a tuning table. It is only read.
@@ -122,10 +165,17 @@ func (g *Game) Check() error {
 	want(g.Name != "", "Game.Name is empty: name the game")
 	want(g.TickRate >= 1 && g.TickRate <= 1000, "Game.TickRate is %d: choose 1 to 1000 ticks per second", g.TickRate)
 	want(g.MaxPlayers >= 1 && g.MaxPlayers <= image.MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, image.MaxPlayers)
+	want(g.Screen.History >= 0 && g.Screen.History <= maxHistory, "Game.Screen.History is %d: choose 0 to %d ticks", g.Screen.History, maxHistory)
 	want(g.Physics.MoveLimit >= 0, "Game.Physics.MoveLimit is %v: choose a speed from 0", g.Physics.MoveLimit)
+	want(g.Physics.BurstLimit == 0 || g.Physics.BurstLimit >= g.Physics.MoveLimit && g.Physics.MoveLimit > 0,
+		"Game.Physics.BurstLimit is %v: choose 0, or a speed from MoveLimit, which is %v and must not be 0", g.Physics.BurstLimit, g.Physics.MoveLimit)
 	want(g.Physics.Gravity >= 0 && g.Physics.Gravity <= 1024*fixed.One, "Game.Physics.Gravity is %v: choose an acceleration in [0, 1024]", g.Physics.Gravity)
 	want(g.Physics.Track == nil || g.Physics.Path != nil, "Game.Physics.Track needs Game.Physics.Path")
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
+	want(g.Order == nil || len(g.Orders) > 0, "Game.Order needs Game.Orders: declare the types of orders with their sizes")
+	for i, t := range g.Orders {
+		want(t.MaxBytes >= len(t.Prefix) && t.MaxBytes <= image.MaxOrderBytes, "Game.Orders[%d].MaxBytes is %d: choose %d to %d", i, t.MaxBytes, len(t.Prefix), image.MaxOrderBytes)
+	}
 	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {
 		want(s.Run != nil, "Game.Systems[%d].Run is nil", i)

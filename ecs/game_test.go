@@ -42,7 +42,10 @@ func TestCheckNamesEachMissingField(t *testing.T) {
 		{`Roles of "bad" have`, func(g *ecs.Game) {
 			g.Components = append(g.Components, ecs.NewComponent("bad", ecs.Roles[sample.Pos]{Tolerance: fixed.One}))
 		}},
+		{"Game.Screen.History is 5000", func(g *ecs.Game) { g.Screen.History = 5000 }},
 		{"Game.Physics.MoveLimit is -1", func(g *ecs.Game) { g.Physics.MoveLimit = -fixed.One }},
+		{"Game.Physics.BurstLimit is 1", func(g *ecs.Game) { g.Physics.MoveLimit, g.Physics.BurstLimit = 2*fixed.One, fixed.One }},
+		{"MoveLimit, which is 0", func(g *ecs.Game) { g.Physics.BurstLimit = fixed.One }},
 		{`the tag "stpe=1/2" is not valid`, func(g *ecs.Game) {
 			g.Components = append(g.Components, ecs.NewComponent[struct {
 				X fixed.Num `tendon:"stpe=1/2"`
@@ -162,6 +165,7 @@ func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	var log []string
 	g.Join = func(w *ecs.World, p ecs.Player) { log = append(log, "join"+string('0'+rune(p))) }
 	g.Leave = func(w *ecs.World, p ecs.Player) { log = append(log, "leave"+string('0'+rune(p))) }
+	g.Orders = []ecs.OrderType{{MaxBytes: 8}}
 	g.Order = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) { log = append(log, string(order)) }
 	w := sample.NewWorld(t, g)
 	w.Step(ecs.TickInputs{Orders: []image.Order{
@@ -193,10 +197,11 @@ func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 // cannot refuse the engine's own orders.
 func TestARefusedOrderIsSkipped(t *testing.T) {
 	g := sample.Bare()
+	g.Orders = []ecs.OrderType{{MaxBytes: 8}}
 	g.Order = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) {
 		sample.Scores.Write(w).Points[p] += int32(order[0])
 	}
-	g.ValidateOrder = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) bool {
+	g.Orders[0].Validate = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) bool {
 		return len(order) == 1 && e.Row == 5 && sample.Scores.Read(w).Points[p]+int32(order[0]) <= 10
 	}
 	w := sample.NewWorld(t, g)
@@ -209,7 +214,7 @@ func TestARefusedOrderIsSkipped(t *testing.T) {
 		t.Error(got, w.Players())
 	}
 	g.Order = nil // then there is nothing to ask for
-	g.ValidateOrder = func(*ecs.World, ecs.Player, ecs.Entity, []byte) bool {
+	g.Orders[0].Validate = func(*ecs.World, ecs.Player, ecs.Entity, []byte) bool {
 		t.Error("asked of an order without effect")
 		return true
 	}
@@ -221,8 +226,8 @@ func TestARefusedOrderIsSkipped(t *testing.T) {
 func TestHooksAreNoPartOfTheFingerprint(t *testing.T) {
 	g := sample.Busy()
 	before := g.Fingerprint()
-	g.ValidateOrder = func(*ecs.World, ecs.Player, ecs.Entity, []byte) bool { return true }
 	g.Result = func(*ecs.World) []byte { return nil }
+	g.Orders = []ecs.OrderType{{Prefix: "buy", MaxBytes: 8, Validate: func(*ecs.World, ecs.Player, ecs.Entity, []byte) bool { return true }}}
 	if g.Fingerprint() != before {
 		t.Error("a hook changes the fingerprint")
 	}

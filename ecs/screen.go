@@ -5,6 +5,9 @@ import "github.com/yohamta/donburi"
 // Screen holds the hooks of a client that has a view: input devices, drawing, and components that only a view needs. All
 // hooks are optional, and a server calls none of them.
 type Screen struct {
+	// History is the least number of confirmed ticks that View.Past reaches back, in [0, 4096], rounded up to a power of two;
+	// 0: 128. A tick takes the bytes of the pages that changed in it. Clients and servers report their sum as ring_bytes.
+	History int
 	// Controls returns the input for keys and pointer. Required for a window of the engine.
 	Controls func(c Controls) InputBytes
 	// Draw paints a view. Required for a window of the engine.

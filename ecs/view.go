@@ -18,8 +18,21 @@ type View struct {
 	Tick  Tick          // of the state that Alpha leads to
 	Alpha float64       // fraction of the way from the state before Tick to Tick, in [0, 1]
 	Seat  int           // player who watches, −1 for a spectator
+	Names []string      // of the players, by seat; "" or missing: not known
+	Past  Past          // of the match; nil where the client does not simulate it
 
 	Picture *image.Picture // the image of Sim, for showing single entities on other timelines
+}
+
+// Past is the confirmed past of a match. A second world simulates it again, for example for a kill cam. Screen.History sets
+// its length.
+type Past interface {
+	// Fork returns a second world in the confirmed state of tick f, with memory of its own: neither world changes the
+	// other. ok is false if the state is not kept.
+	Fork(f Tick) (w *World, ok bool)
+	// Follow computes the next tick of a forked world from the final inputs and orders of that tick. ok is false, and
+	// nothing is done, if these are not kept or not known yet.
+	Follow(w *World) (ok bool)
 }
 
 // NewView returns an empty view for worlds of the game.

@@ -120,8 +120,15 @@ func (w *World) execute(o *image.Order) {
 	case image.OrderMotion:
 		w.image.Plan(o.Entity, o.Payload)
 	case image.OrderGame:
-		if g.Order != nil && (g.ValidateOrder == nil || g.ValidateOrder(w, o.Player, o.Entity, o.Payload)) {
+		if g.Order != nil && w.ValidOrder(o) {
 			g.Order(w, o.Player, o.Entity, o.Payload)
 		}
 	}
+}
+
+// ValidOrder reports whether an order of kind image.OrderGame may take effect in the present state: the game declares it,
+// and OrderType.Validate accepts it. It only reads. World.Step skips an order that is not valid.
+func (w *World) ValidOrder(o *image.Order) bool {
+	t := w.game.orderType(o.Payload)
+	return t != nil && len(o.Payload) <= t.MaxBytes && (t.Validate == nil || t.Validate(w, o.Player, o.Entity, o.Payload))
 }

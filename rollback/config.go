@@ -14,18 +14,15 @@ type Config struct {
 	World *ecs.World
 	// MaxPrediction is the most ticks that may be predicted: Present − Confirmed. Required, at least 1.
 	MaxPrediction int
-	// Depth is the number of ticks that the snapshots and the logs hold, rounded up to a power of two. The ticks beyond
-	// MaxPrediction bound how rarely ConfirmedOnly and Speculative save, and how far confirmations may run ahead of
-	// the present. 0: twice MaxPrediction plus the interval of a Sparse policy, at least 16.
+	// Depth is the number of ticks up to the furthest one whose states, inputs and orders are kept, rounded up to a power of
+	// two. Each saved one costs the pages that changed since: see image.Image.PageBytes. 0: twice MaxPrediction plus the
+	// interval of a Sparse policy, at least 16.
 	Depth int
-	// History is the number of ticks whose inputs are kept, if that is more than Depth. A strategy needs it whose
-	// messages are coded against inputs that are older than any snapshot.
+	// History is the number of ticks whose inputs are kept, if that is more than twice Depth. It bounds how far ahead
+	// of the oldest tick ticks are confirmed. A strategy also needs it whose messages are coded against older inputs.
 	History int
 	// Policy selects the ticks to save. The zero value saves every tick.
 	Policy SavePolicy
-	// CheckEvery is the interval in ticks of snapshots that are saved whatever the policy, so that their checksum can
-	// be compared. 0: none.
-	CheckEvery int
 	// Local is the player whose inputs SetLocal sets, −1 for none: on a spectator or a server.
 	Local int
 	// Effects receives the events of every tick. Optional. It must have at least the depth of the snapshots.
@@ -41,6 +38,7 @@ type Config struct {
 type Stats struct {
 	Steps       uint64 `json:"-"`            // ticks computed for the first time
 	Resimulated uint64 `json:"resimulated"`  // ticks computed again
+	Saved       uint64 `json:"saved"`        // states saved
 	Rewinds     uint64 `json:"rewinds"`      // calls of Rewind that went back
 	DeepestTick uint64 `json:"deepest"`      // most ticks of one rewind
 	WrongInputs uint64 `json:"wrong_inputs"` // confirmed inputs whose prediction was wrong
@@ -73,9 +71,6 @@ func (c *Config) check() error {
 	if players := c.World.Game().MaxPlayers; c.Local >= players {
 		return fmt.Errorf("rollback: Config.Local is %d in a game of %d players", c.Local, players)
 	}
-	if c.CheckEvery < 0 {
-		return fmt.Errorf("rollback: Config.CheckEvery is %d, want 0 or more", c.CheckEvery)
-	}
 	if c.Effects != nil && c.Effects.rows.Depth() < c.Depth {
 		return fmt.Errorf("rollback: Config.Effects hold %d ticks, want as many as the snapshots, %d", c.Effects.rows.Depth(), c.Depth)
 	}
@@ -85,8 +80,9 @@ func (c *Config) check() error {
 // SavePolicy selects the ticks that a timeline saves. Every policy gives the same states. A policy trades the cost of
 // saving against the length of resimulations. The zero value saves every tick: no rewind resimulates a tick that was right.
 //
-// Under every policy, the present is saved before the last snapshot that a rewind could need leaves the ring.
-// NetherRealm's engine rewinds there and saves the confirmed tick; saving the present costs no resimulation.
+// Under every policy, every tick in [Oldest, Confirmed] can be reached: Rewind and Fork start from the newest saved tick
+// before it. The present is saved before the last snapshot that a rewind could need leaves the ring. NetherRealm's engine
+// rewinds there and saves the confirmed tick; saving the present costs no resimulation.
 type SavePolicy struct {
 	rare     bool     // not every tick, but always the newest confirmed one
 	every    ecs.Tick // and each such tick; 0: none

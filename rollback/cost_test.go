@@ -138,3 +138,25 @@ func minimalLoop(b *testing.B) float64 {
 	}
 	return float64(state.sum)
 }
+
+// RB-11: the policies give the same states and differ in their costs. One that saves fewer states computes more ticks again.
+// Every fifth input is mispredicted and confirmed eight ticks later.
+func TestAPolicyThatSavesLessComputesMore(t *testing.T) {
+	var last Stats
+	sum := image.Checksum(0)
+	for i, policy := range []SavePolicy{{}, Sparse(3), Speculative, ConfirmedOnly} {
+		tl := seated(t, Config{Policy: policy, MaxPrediction: 9, Depth: 64})
+		for f := ecs.Tick(2); f < 500; f++ {
+			confirm(t, tl, f, skPad{DX: int8(f / 5)})
+			tl.Rewind(tl.Present())
+			for tl.Present() < f+8 {
+				tl.Step()
+			}
+		}
+		s, end := tl.Stats, checksum(tl.world)
+		if i > 0 && (s.WrongInputs != last.WrongInputs || s.Saved >= last.Saved || s.Resimulated <= last.Resimulated || end != sum) {
+			t.Errorf("%v: %+v, state %x\nafter %+v, state %x", policy, s, end, last, sum)
+		}
+		last, sum = s, end
+	}
+}

@@ -2,8 +2,9 @@
 // differs from the predicted one.
 //
 // A [Timeline] holds [Snapshots] of recent ticks, the inputs of each tick, and an [OrderLog]. It reads
-// no clock and sends nothing: confirmations and orders go in, states come out. A [SavePolicy] selects the ticks to save;
-// all policies give the same states. [Effects] reports each event to a view once, however often its tick is simulated.
+// no clock and sends nothing: confirmations and orders go in, states come out. Rewind reaches every tick in the ring, and Step
+// computes the ticks again. A [SavePolicy] selects the ticks to save; all policies give the same states. [Effects] reports each
+// event to a view once, however often its tick is simulated.
 //
 // [SyncTest] tests whether a game is deterministic. It predicts wrong inputs for a random number of ticks, confirms the
 // right ones, and compares every tick with a run without rewinds. A difference is returned as a [DesyncReport], which
@@ -17,6 +18,8 @@
 //   - run a predicted world: New, Timeline.Confirm, AddOrder, Rewind, Step
 //   - set the local player's input: Timeline.SetLocal
 //   - find out what is final: Timeline.Confirmed, InputAt
+//   - go back to a past tick: Timeline.Oldest, Rewind, Step
+//   - simulate the past in a second world: Timeline.Fork, Follow; Snapshots.Fork
 //   - compare a confirmed tick with a peer: Timeline.Snapshot, then Checksum
 //   - start from a received image: image.Image.Load, then Timeline.Reset
 //   - report events to a view: NewEffects, Effects.Drain

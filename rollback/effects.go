@@ -19,6 +19,8 @@ type Effects struct {
 	settled ecs.Tick // ticks ≤ settled are final: see Settle
 	waiting []ecs.Effect
 	values  []byte // of waiting, one after the other
+
+	predictions, cancelled uint64
 }
 
 // maxEffects bounds the effects that wait.
@@ -107,6 +109,10 @@ func (e *Effects) Drain(present ecs.Tick, f func(ecs.Effect)) {
 	e.clear()
 }
 
+// Counts returns how many events were reported as predicted, and how many of them were cancelled. An event that a later
+// simulation emits again after it was cancelled counts again.
+func (e *Effects) Counts() (predicted, cancelled uint64) { return e.predictions, e.cancelled }
+
 // cancel cancels the predicted events that are not among those that happened.
 func (e *Effects) cancel(predicted, happened []image.EmittedEvent) {
 	for _, old := range predicted {
@@ -120,6 +126,12 @@ func (e *Effects) cancel(predicted, happened []image.EmittedEvent) {
 func (e *Effects) add(ev image.EmittedEvent, s ecs.EffectStatus, first bool) {
 	if len(e.waiting) >= maxEffects {
 		e.clear()
+	}
+	switch s {
+	case ecs.EffectPredicted:
+		e.predictions++
+	case ecs.EffectCancelled:
+		e.cancelled++
 	}
 	e.values = append(e.values, ev.Value...)
 	e.waiting = append(e.waiting, ecs.Effect{Event: ev, Status: s, First: first})

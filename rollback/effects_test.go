@@ -57,6 +57,9 @@ func TestEachEventStartsOnceAndEndsOnce(t *testing.T) {
 	want(13, "")
 	e.Confirm(event(13, 0, "late", false))
 	want(14, "13:late confirmed first age 1; ")
+	if predicted, cancelled := e.Counts(); predicted != 3 || cancelled != 1 {
+		t.Errorf("%d events predicted, %d cancelled, want 3 and 1", predicted, cancelled)
+	}
 }
 
 // A view that never drains must not fill the memory.

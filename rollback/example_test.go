@@ -62,6 +62,71 @@ func Example() {
 	// confirmed 2 present 4 at 9
 }
 
+// walked returns a timeline in which the player has walked for six confirmed ticks, faster by 1 in each.
+func walked() *rollback.Timeline {
+	world, err := ecs.NewWorld(stroll(), 1)
+	if err != nil {
+		panic(err)
+	}
+	timeline, err := rollback.New(rollback.Config{World: world, MaxPrediction: 8, Local: -1})
+	if err != nil {
+		panic(err)
+	}
+	join := image.Order{Kind: image.OrderJoin, Player: 0}
+	timeline.AddOrder(1, join)
+	digest := rollback.DigestOrders([]image.Order{join})
+	for f := ecs.Tick(1); f <= 6; f++ {
+		timeline.Confirm(f, []ecs.InputBytes{input.Pack(keys{Right: int8(f)})}, 0, digest)
+		timeline.Step()
+		digest = 0
+	}
+	return timeline
+}
+
+// Every tick of the ring can be rewound to. Step then computes the same states again.
+func ExampleTimeline_Rewind() {
+	timeline := walked()
+	before, _ := timeline.Snapshot(6)
+	sum := before.Checksum()
+
+	fmt.Println("went back", timeline.Rewind(2), "ticks to", timeline.Present(), "of", timeline.Oldest(), "to", timeline.Confirmed())
+	for timeline.Present() < 6 {
+		timeline.Step()
+	}
+	after, _ := timeline.Snapshot(6)
+	fmt.Println("the same state:", after.Checksum() == sum)
+	// Output:
+	// went back 4 ticks to 2 of 0 to 6
+	// the same state: true
+}
+
+// A second world shows the past as it was, or as it could have been.
+func ExampleTimeline_Fork() {
+	timeline := walked()
+	at := func(w *ecs.World) (x int32) {
+		for e := range walking.All(w) {
+			x = e.A.X
+		}
+		return x
+	}
+
+	replay, _ := timeline.Fork(2)
+	for timeline.Follow(replay) {
+		fmt.Println("tick", replay.Tick(), "at", at(replay))
+	}
+	other, _ := timeline.Fork(2)
+	for range 4 {
+		other.Step(ecs.TickInputs{Players: []ecs.InputBytes{input.Pack(keys{Right: -1})}})
+	}
+	fmt.Println("to the left", at(other), "at", other.Tick())
+	// Output:
+	// tick 3 at 6
+	// tick 4 at 10
+	// tick 5 at 15
+	// tick 6 at 21
+	// to the left -1 at 6
+}
+
 func ExampleSyncTest() {
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: stroll(), Seed: 1, Ticks: 120})
 	fmt.Println(err, report.Ticks, "ticks compared")

@@ -103,6 +103,7 @@ func skirmish() *ecs.Game {
 				}
 			}
 		},
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
 		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
 			skScores.Write(w).Gifts = skScores.Read(w).Gifts*31 + uint32(p) + uint32(len(order))
 			e := w.Spawn(ecs.OwnedByWorld, skBodies, skRockets)

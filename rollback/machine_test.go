@@ -2,16 +2,29 @@ package rollback
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
+
+// few reports that random histories are a fifth as many.
+var few = !race.Long
+
+func init() {
+	if !few {
+		return
+	}
+	if err := flag.Set("rapid.checks", "20"); err != nil {
+		panic(err)
+	}
+}
 
 var policies = []SavePolicy{SavePolicy{}, Sparse(3), Sparse(7), ConfirmedOnly, Speculative}
 
@@ -49,6 +62,8 @@ type machine struct {
 	ledger   map[image.EventKey]ecs.EffectStatus
 	verified ecs.Tick
 	checked  int
+	past     int // confirmed ticks that were computed again
+	forked   int // ticks that forks computed
 }
 
 // fix fixes a tick: player 0 does what the timeline's own log says, the others what they like.
@@ -192,6 +207,10 @@ func (m *machine) finish(t *rapid.T) {
 	if s.Checksum() != m.oracle.sums[m.tl.Present()] {
 		t.Fatalf("the end differs from the straight run at %d", m.tl.Present())
 	}
+	for range 4 {
+		m.rewind(t)
+		m.fork(t)
+	}
 	for f := ecs.Tick(1); f <= m.tl.Confirmed(); f++ {
 		for _, key := range m.oracle.events[f] {
 			if status, ok := m.ledger[key]; !ok || status != ecs.EffectConfirmed {
@@ -216,34 +235,47 @@ func (m *machine) finish(t *rapid.T) {
 	}
 }
 
+// newMachine returns a machine with a random prediction limit and depth.
+func newMachine(t *testing.T, rt *rapid.T, policy SavePolicy) *machine {
+	c := Config{Policy: policy, MaxPrediction: rapid.IntRange(1, 20).Draw(rt, "limit"), World: newWorld(t, skirmish()), Effects: NewEffects(64)}
+	if rapid.Bool().Draw(rt, "tight") {
+		c.Depth = c.MaxPrediction + 1 + int(max(policy.every, 1))
+	}
+	m := &machine{tl: newTimeline(t, c), oracle: newOracle(t), rand: newRand(rapid.Uint64().Draw(rt, "seed")),
+		added: map[ecs.Tick]int{}, ledger: map[image.EventKey]ecs.EffectStatus{}}
+	join(m.oracle, 0, 1, 2)
+	return m
+}
+
+// actions returns the actions of a machine.
+func (m *machine) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"": m.invariants, "fix": m.fix, "order": m.order, "add": m.addOrders, "deliver": m.deliver, "deliver more": m.deliver,
+		"fix more": m.fix, "frame": m.frame, "frame more": m.frame, "rewind": m.rewind, "fork": m.fork,
+	}
+}
+
 func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 	for _, policy := range policies {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
-			var rewinds, resimulated, checked uint64
+			var rewinds, resimulated, checked, past, forked uint64
 			rapid.Check(t, func(rt *rapid.T) {
-				c := Config{Policy: policy, MaxPrediction: rapid.IntRange(1, 20).Draw(rt, "limit"), World: newWorld(t, skirmish())}
-				if rapid.Bool().Draw(rt, "tight") {
-					c.Depth = c.MaxPrediction + 1 + int(max(policy.every, 1))
-				}
-				c.Effects = NewEffects(64)
-				m := &machine{tl: newTimeline(t, c), oracle: newOracle(t), rand: newRand(rapid.Uint64().Draw(rt, "seed")),
-					added: map[ecs.Tick]int{}, ledger: map[image.EventKey]ecs.EffectStatus{}}
-				join(m.oracle, 0, 1, 2)
-				rt.Repeat(map[string]func(*rapid.T){
-					"": m.invariants, "fix": m.fix, "order": m.order, "tell": m.addOrders, "deliver": m.deliver, "deliver more": m.deliver,
-					"fix more": m.fix, "frame": m.frame, "frame more": m.frame,
-				})
+				m := newMachine(t, rt, policy)
+				rt.Repeat(m.actions())
 				m.finish(rt)
 				rewinds += m.tl.Stats.Rewinds
 				resimulated += m.tl.Stats.Resimulated
-				checked += uint64(m.checked)
+				checked, past, forked = checked+uint64(m.checked), past+uint64(m.past), forked+uint64(m.forked)
 			})
-			least := uint64(40)
-			if os.Getenv("TENDON_LONG") == "" {
-				least = 5 // rapid tries a fifth as often
+			if testing.Short() {
+				return // rapid then makes too few histories for the counts below
 			}
-			if rewinds < least || resimulated < 5*least || checked < 10*least {
-				t.Fatalf("a run that proves nothing: %d rewinds, %d resimulated, %d states checked", rewinds, resimulated, checked)
+			least := uint64(40)
+			if few {
+				least = 5
+			}
+			if rewinds < least || resimulated < 5*least || checked < 10*least || past < least || forked < least {
+				t.Fatalf("a run that proves nothing: %d rewinds, %d resimulated, %d states checked, %d past ones, %d in forks", rewinds, resimulated, checked, past, forked)
 			}
 		})
 	}

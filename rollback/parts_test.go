@@ -1,6 +1,7 @@
 package rollback
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -153,3 +154,24 @@ func TestDigestOrdersSeesEveryPartAndTheOrder(t *testing.T) {
 }
 
 const goldenDigest uint32 = 0x32bb487b
+
+// A ring in which few snapshots are held at once has memory only for those, even if it has many slots.
+func TestTheMemoryOfReleasedSnapshotsIsReused(t *testing.T) {
+	const held = 4
+	ring, w := NewSnapshots(1024), newWorld(t, skirmish())
+	inputs := ecs.TickInputs{Players: make([]ecs.InputBytes, w.Game().MaxPlayers)}
+	for range 900 {
+		w.Step(inputs)
+		ring.Save(w)
+		ring.Release(w.Tick() - min(w.Tick(), held))
+	}
+	slots := 0
+	for i := range ring.slots {
+		if !reflect.ValueOf(ring.slots[i].value).IsZero() {
+			slots++
+		}
+	}
+	if _, ok := ring.At(w.Tick() - held); slots != held || len(ring.unused) > 1 || ok {
+		t.Errorf("%d slots have memory, %d snapshots are unused; want %d and at most 1", slots, len(ring.unused), held)
+	}
+}

@@ -102,6 +102,7 @@ func counterGame(p *player) *ecs.Game {
 	}
 	return &ecs.Game{Name: "counter", TickRate: 60, MaxPlayers: 2, Input: skInput,
 		Systems: []ecs.System{{Name: "step", Run: step}},
+		Orders:  []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
 		Order: func(w *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) {
 			fmt.Fprintf(&p.trace, "order %s\n", order)
 		}}
@@ -201,8 +202,6 @@ func (p *player) open(t *testing.T, settings []string) {
 			c.Depth = number(t, value)
 		case "local":
 			c.Local = number(t, value)
-		case "check":
-			c.CheckEvery = number(t, value)
 		case "policy":
 			c.Policy = map[string]SavePolicy{"every": SavePolicy{}, "sparse3": Sparse(3), "confirmed": ConfirmedOnly, "speculative": Speculative}[value]
 		}

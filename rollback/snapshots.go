@@ -1,6 +1,8 @@
 package rollback
 
 import (
+	"fmt"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
@@ -10,6 +12,7 @@ import (
 type Snapshots struct {
 	Ring[image.Snapshot]
 	newest ecs.Tick
+	unused []image.Snapshot // memory of released snapshots
 }
 
 // NewSnapshots returns a ring for the last depth ticks; depth is rounded up to a power of two. It panics if depth is
@@ -22,8 +25,22 @@ func (r *Snapshots) Save(w *ecs.World) *image.Snapshot {
 	f := w.Tick()
 	r.newest = max(r.newest, f)
 	s, _ := r.Slot(f)
+	if n := len(r.unused); n > 0 && s.Empty() {
+		*s, r.unused = r.unused[n-1], r.unused[:n-1]
+	}
 	w.Image().Save(s)
 	return s
+}
+
+// Release releases the snapshot of tick f, if the ring holds it. Its memory is used for the next tick in an empty slot. So a ring
+// has memory only for the most ticks that were held at once.
+func (r *Snapshots) Release(f ecs.Tick) {
+	if s, ok := r.At(f); ok {
+		s.Release()
+		r.unused = append(r.unused, *s)
+		*s = image.Snapshot{}
+		r.Drop(f)
+	}
 }
 
 // At returns the snapshot of tick f; ok is false if the ring does not hold it, or if it was released.
@@ -44,6 +61,24 @@ func (r *Snapshots) Floor(f ecs.Tick) (s *image.Snapshot, ok bool) {
 	return nil, false
 }
 
+// Fork returns a second world of the game in the state of tick f, with memory of its own: neither world changes the other. ok
+// is false if the ring does not hold the tick. Views of players look back into the older states of the first world: see
+// image.Image.SetPast.
+func (r *Snapshots) Fork(g *ecs.Game, f ecs.Tick) (w *ecs.World, ok bool) {
+	s, ok := r.At(f)
+	if !ok {
+		return nil, false
+	}
+	w, err := ecs.NewWorld(g, 0)
+	if err == nil {
+		err = w.Image().Copy(s)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("rollback: Fork of a world of another game: %v", err))
+	}
+	return w, true
+}
+
 // dropAfter releases all snapshots of ticks > f.
 func (r *Snapshots) dropAfter(f ecs.Tick) {
 	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
@@ -52,7 +87,9 @@ func (r *Snapshots) dropAfter(f ecs.Tick) {
 			r.Drop(k)
 		}
 	}
-	r.newest = min(r.newest, f)
+	if s, ok := r.Floor(f); ok {
+		r.newest = s.Tick()
+	}
 }
 
 // Clear releases all snapshots.

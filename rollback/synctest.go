@@ -41,7 +41,7 @@ type SyncTestConfig struct {
 
 // SyncReport holds the counts of a SyncTest, which show that it tested something.
 type SyncReport struct {
-	Seed              uint64   `json:"seed"`
+	Seed              uint64   `json:"seed,string"`
 	Ticks             ecs.Tick `json:"ticks"` // compared
 	Stats                      // of the run with rewinds
 	StructuralChanges uint64   `json:"structural_changes"` // ticks in rewound windows in which an entity came or went
@@ -50,8 +50,8 @@ type SyncReport struct {
 
 // String returns one line.
 func (r SyncReport) String() string {
-	return fmt.Sprintf("seed %d: %d ticks, %d rewinds (deepest %d), %d ticks resimulated, %d wrong inputs, %d structural changes rewound, %d distinct checksums",
-		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
+	return fmt.Sprintf("seed %d: %d ticks, %d rewinds (deepest %d), %d ticks resimulated, %d states saved, %d wrong inputs, %d structural changes rewound, %d distinct checksums",
+		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.Saved, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
 }
 
 // ErrProvesNothing is wrapped by the error of a SyncTest that saw no rewinds, wrong inputs or changes.

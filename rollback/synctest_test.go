@@ -15,7 +15,7 @@ import (
 	"tendon/ecs/image"
 )
 
-// RB-10.
+// RB-10, with the game of the tests; the demos call matchtest.SyncTest, which has the same depths.
 func TestACleanGamePassesAtEveryDepth(t *testing.T) {
 	for _, depth := range []int{1, 2, 7, 30} {
 		for seed := range uint64(3) {

@@ -24,7 +24,7 @@ type FinalTick struct {
 // OrderLog holds the orders of recent and coming ticks, in the order in which the server stamped them. Its zero value is
 // empty.
 type OrderLog struct {
-	list []stampedOrder // ascending by tick; short, since orders are rare
+	list []stampedOrder // ascending by tick
 }
 
 type stampedOrder struct {
@@ -32,21 +32,36 @@ type stampedOrder struct {
 	order image.Order
 }
 
+// from returns the position of the first order of a tick ≥ f.
+func (l *OrderLog) from(f ecs.Tick) int {
+	at, _ := slices.BinarySearchFunc(l.list, f, func(s stampedOrder, f ecs.Tick) int { return cmp.Compare(s.tick, f) })
+	return at
+}
+
 // Add appends an order to those of tick f. The payload is copied.
 func (l *OrderLog) Add(f ecs.Tick, o image.Order) {
 	o.Payload = slices.Clone(o.Payload)
-	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int { return cmp.Compare(s.tick, f) })
-	l.list = slices.Insert(l.list, at, stampedOrder{f, o})
+	l.list = slices.Insert(l.list, l.from(f+1), stampedOrder{f, o})
 }
 
 // AppendAt appends the orders of tick f to dst in stamped order and returns the extended slice. Payloads alias the
 // log.
 func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
+	if n := len(l.list); n == 0 || l.list[n-1].tick < f {
+		return dst // most ticks have none
+	}
+	for i := l.from(f); i < len(l.list) && l.list[i].tick == f; i++ {
+		dst = append(dst, l.list[i].order)
+	}
+	return dst
+}
+
+// AppendAfter appends the orders of ticks > f to dst, by tick and in stamped order, and returns the extended slice. Payloads
+// alias the log.
+func (l *OrderLog) AppendAfter(dst []image.Order, f ecs.Tick) []image.Order {
 	for i := range l.list {
-		if s := &l.list[i]; s.tick == f {
+		if s := &l.list[i]; s.tick > f {
 			dst = append(dst, s.order)
-		} else if s.tick > f {
-			break
 		}
 	}
 	return dst
@@ -54,7 +69,9 @@ func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
 
 // DropBefore removes the orders of ticks < f.
 func (l *OrderLog) DropBefore(f ecs.Tick) {
-	l.list = slices.DeleteFunc(l.list, func(s stampedOrder) bool { return s.tick < f })
+	if len(l.list) > 0 && l.list[0].tick < f {
+		l.list = slices.Delete(l.list, 0, l.from(f))
+	}
 }
 
 // DigestOrders returns a digest of a tick's orders and their sequence, by which two peers compare them. It is 0 for no

@@ -11,8 +11,10 @@ import (
 // one.
 //
 // Ticks [0, Confirmed] are final. Ticks (Confirmed, Present] are predicted. Received ≥ Confirmed is the last tick whose
-// inputs are final; Confirmed follows it when the states up to it have been computed from them. There is always a
-// snapshot of a tick ≤ Confirmed from which the present can be computed again.
+// inputs are final; Confirmed follows it when the states up to it have been computed from them.
+//
+// The inputs and orders of every tick in [Oldest, Confirmed] are kept, for Depth ticks up to Furthest, and the states of
+// those that the save policy selects. Rewind and Fork reach each of them.
 //
 // A caller alternates: Confirm and AddOrder as messages arrive, Rewind once, then Step up to the tick it wants. After a
 // rewind Present may lie before Confirmed. Once it has caught up, Present − Confirmed is in [0, MaxPrediction].
@@ -30,7 +32,7 @@ type Timeline struct {
 	furthest  ecs.Tick // the last tick ever computed; Step computes ticks ≤ furthest again
 	received  ecs.Tick
 	confirmed ecs.Tick
-	base      ecs.Tick // newest saved tick ≤ confirmed; no rewind goes further back
+	oldest    ecs.Tick // a saved one; no rewind goes further back
 	wrong     ecs.Tick // first tick in (confirmed, present] computed from wrong inputs or orders; 0: none
 
 	// predict replaces a prediction. Optional; SyncTest sets it.
@@ -43,7 +45,7 @@ func New(c Config) (*Timeline, error) {
 		return nil, err
 	}
 	t := &Timeline{config: c, world: c.World, snapshots: NewSnapshots(c.Depth), own: NewRing[ecs.InputBytes](2 * c.Depth),
-		inputs: newInputLog(c.World.Game().MaxPlayers, max(c.Depth, c.History))}
+		inputs: newInputLog(c.World.Game().MaxPlayers, max(2*c.Depth, c.History))}
 	t.Reset()
 	return t, nil
 }
@@ -55,7 +57,7 @@ func (t *Timeline) Reset() {
 	t.snapshots.Clear()
 	t.inputs.Clear()
 	t.own.Clear()
-	t.present, t.furthest, t.received, t.confirmed, t.base, t.wrong = f, f, f, f, f, 0
+	t.present, t.furthest, t.received, t.confirmed, t.oldest, t.wrong = f, f, f, f, f, 0
 	inputs := t.inputs.row(f)
 	for p := range inputs {
 		inputs[p] = t.world.Image().Input(ecs.Player(p))
@@ -78,6 +80,9 @@ func (t *Timeline) Received() ecs.Tick { return t.received }
 
 // Furthest returns the last tick ever computed. Step computes ticks ≤ Furthest again.
 func (t *Timeline) Furthest() ecs.Tick { return t.furthest }
+
+// Oldest returns the oldest tick that Rewind and Fork reach.
+func (t *Timeline) Oldest() ecs.Tick { return t.oldest }
 
 // Snapshot returns the state of tick f; ok is false if it was not saved or is no longer held.
 func (t *Timeline) Snapshot(f ecs.Tick) (s *image.Snapshot, ok bool) { return t.snapshots.At(f) }
@@ -104,14 +109,23 @@ func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) bool {
 	return true
 }
 
-// maxOrders bounds the orders of ticks that are not final: 4 MiB with the largest payload.
-const maxOrders = 4096
+// The bounds of the orders in the log.
+const (
+	maxOrders     = 4096          // of ticks > Confirmed: 4 MiB with the largest payload
+	maxKeptOrders = 4 * maxOrders // of all: beyond it, the oldest ticks are dropped
+)
 
 // AddOrder adds an order that the server stamped into tick f. If f was computed already, the next Rewind corrects it.
 // AddOrder returns ErrTooFar for a tick ≤ Received, and while 4096 orders wait.
 func (t *Timeline) AddOrder(f ecs.Tick, o image.Order) error {
-	if f <= t.received || len(t.orders.list) >= maxOrders {
+	if f <= t.received || len(t.orders.list)-t.orders.from(t.confirmed+1) >= maxOrders {
 		return ErrTooFar
+	}
+	if len(t.orders.list) >= maxKeptOrders {
+		s, _ := t.snapshots.Floor(min(t.present, t.confirmed))
+		if t.forget(s.Tick()); len(t.orders.list) >= maxKeptOrders {
+			return ErrTooFar
+		}
 	}
 	t.orders.Add(f, o)
 	if f <= t.present {
@@ -133,7 +147,7 @@ func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late image.Playe
 	if f != t.received+1 {
 		return errGap
 	}
-	if f > t.base+ecs.Tick(t.inputs.Depth()) {
+	if f >= t.oldest+ecs.Tick(t.inputs.Depth()) {
 		return ErrTooFar
 	}
 	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
@@ -179,21 +193,34 @@ func (t *Timeline) settle() {
 			t.config.Effects.Settle(t.confirmed, t.config.Effects.predicted(t.confirmed))
 		}
 	}
-	if s, ok := t.snapshots.Floor(t.confirmed); ok && s.Tick() > t.base {
-		t.base = s.Tick()
-		t.orders.DropBefore(t.base + 1)
-	}
 }
 
-// Rewind goes back to tick f, or to the tick before the first mispredicted one if that is earlier, and returns the number
-// of ticks it went back. It goes to the newest snapshot there, but not beyond that of the newest tick ≤ Confirmed. With
-// f = Present, only a misprediction causes a rewind. Step then computes the ticks again. The caller may spread the steps
-// over several frames and confirm more ticks in between.
+// forget makes the first saved tick ≥ f the oldest one that Rewind reaches. There must be one.
+func (t *Timeline) forget(f ecs.Tick) {
+	for s, saved := t.snapshots.At(t.oldest); t.oldest < f || !saved; s, saved = t.snapshots.At(t.oldest) {
+		if saved {
+			s.Release()
+		}
+		t.oldest++
+	}
+	t.orders.DropBefore(t.oldest + 1)
+}
+
+// Mispredicted reports whether the next Rewind goes back in any case.
+func (t *Timeline) Mispredicted() bool { return t.wrong > 0 }
+
+// Rewind goes back to tick f, or to the tick before the first mispredicted one if that is earlier, but not beyond Oldest. If
+// that tick was not saved, it goes to the newest saved one before. It returns the number of ticks it went back. With
+// f = Present, only a misprediction causes a rewind.
+//
+// Step then computes the ticks again, from their final inputs and orders. Inputs that are not final are the local player's own
+// or predicted ones. So every state is as before, except after a misprediction. The caller may spread the steps over several
+// frames and confirm more ticks in between. The states of confirmed ticks stay available meanwhile.
 func (t *Timeline) Rewind(f ecs.Tick) (depth int) {
 	if t.wrong > 0 {
 		f = min(f, t.wrong-1)
 	}
-	if f = max(f, t.base); f >= t.present {
+	if f = max(f, t.oldest); f >= t.present {
 		return 0
 	}
 	s, ok := t.snapshots.Floor(f)
@@ -204,11 +231,38 @@ func (t *Timeline) Rewind(f ecs.Tick) (depth int) {
 	t.world.Image().Restore(s)
 	depth = int(t.present - s.Tick())
 	t.present, t.wrong = s.Tick(), 0
-	t.snapshots.dropAfter(t.present)
+	t.snapshots.dropAfter(max(t.present, t.confirmed))
 	image.SectionRewind.Leave(t.config.Observer)
 	t.Stats.Rewinds++
 	t.Stats.DeepestTick = max(t.Stats.DeepestTick, uint64(depth))
 	return depth
+}
+
+// Fork returns a second world in the confirmed state of tick f, with memory of its own: neither world changes the other. ok
+// is false for a tick outside [Oldest, Confirmed]. The caller may step the world with any inputs, or with those of the match:
+// see Follow.
+func (t *Timeline) Fork(f ecs.Tick) (w *ecs.World, ok bool) {
+	if f < t.oldest || f > t.confirmed {
+		return nil, false
+	}
+	s, _ := t.snapshots.Floor(f)
+	w, ok = t.snapshots.Fork(t.world.Game(), s.Tick())
+	for w.Tick() < f {
+		t.Follow(w)
+	}
+	return w, ok
+}
+
+// Follow computes the next tick of a forked world from the final inputs and orders of that tick. ok is false, and nothing is
+// done, if that tick is not in (Oldest, Received].
+func (t *Timeline) Follow(w *ecs.World) (ok bool) {
+	f := w.Tick() + 1
+	if f <= t.oldest || f > t.received {
+		return false
+	}
+	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
+	w.Step(ecs.TickInputs{Players: t.inputs.row(f), Orders: t.scratch})
+	return true
 }
 
 // Step computes tick Present + 1 from its final inputs, or from predicted ones. It returns false, and does nothing, for a
@@ -239,7 +293,11 @@ func (t *Timeline) Step() bool {
 	}
 	t.settle()
 	if t.wantsSave(f, again) {
+		t.Stats.Saved++
 		t.snapshots.Save(t.world)
+	}
+	if depth := ecs.Tick(t.snapshots.Depth()); f >= t.oldest+depth {
+		t.forget(f + 1 - depth)
 	}
 	return true
 }
@@ -273,11 +331,8 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 
 // wantsSave reports whether to save tick f, which was just computed, for the first time or again.
 func (t *Timeline) wantsSave(f ecs.Tick, again bool) bool {
-	if every := ecs.Tick(t.config.CheckEvery); every > 0 && f%every == 0 {
-		return true
-	}
-	// With this interval, the newest snapshot of a tick ≤ Confirmed is never replaced.
-	if f-t.snapshots.newest >= ecs.Tick(t.snapshots.Depth()-t.config.MaxPrediction-1) {
+	// With this interval, a saved tick ≤ Confirmed is always in the ring.
+	if f >= t.snapshots.newest+ecs.Tick(t.snapshots.Depth()-t.config.MaxPrediction-1) {
 		return true
 	}
 	until := ecs.Tick(0)

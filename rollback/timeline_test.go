@@ -237,7 +237,7 @@ func TestConfirmationsAheadOfThePresentAreUsedAsTheyAre(t *testing.T) {
 		f++
 		err = tl.Confirm(f, nil, 0, 0)
 	}
-	if !errors.Is(err, ErrTooFar) || f != tl.Confirmed()+ecs.Tick(tl.inputs.Depth())+1 {
+	if !errors.Is(err, ErrTooFar) || f != tl.Oldest()+ecs.Tick(tl.inputs.Depth()) {
 		t.Fatal(f, err)
 	}
 }
@@ -304,7 +304,7 @@ func TestOwnInputsAreUsedAgainWhenTheirTicksAre(t *testing.T) {
 	}
 }
 
-func TestRewindNeverLosesAMistakeNorPassesTheBase(t *testing.T) {
+func TestRewindNeverLosesAMispredictionNorPassesTheOldest(t *testing.T) {
 	tl := seated(t, Config{})
 	step(t, tl, 6)
 	confirm(t, tl, 2)
@@ -316,8 +316,11 @@ func TestRewindNeverLosesAMistakeNorPassesTheBase(t *testing.T) {
 	if tl.Confirmed() != 3 {
 		t.Fatal(tl.Confirmed())
 	}
-	if tl.Rewind(0); tl.Present() != 3 {
-		t.Fatal("present", tl.Present())
+	if tl.Rewind(0); tl.Present() != 0 || tl.Confirmed() != 3 {
+		t.Fatal("present", tl.Present(), "confirmed", tl.Confirmed())
+	}
+	if _, ok := tl.Snapshot(3); !ok {
+		t.Fatal("the state of a confirmed tick was dropped")
 	}
 }
 
@@ -427,7 +430,6 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 		"MaxPrediction": {World: w},
 		"Depth":         {World: w, MaxPrediction: 8, Depth: 9},
 		"Local":         {World: w, MaxPrediction: 8, Local: 4},
-		"CheckEvery":    {World: w, MaxPrediction: 8, CheckEvery: -1},
 		"Effects":       {World: w, MaxPrediction: 8, Depth: 17, Effects: NewEffects(16)},
 	} {
 		_, err := New(c)

@@ -53,8 +53,8 @@ type Replicated interface {
 	Places() bool
 }
 
-// Presenter is a Client that updates the view itself, with each entity on a timeline of its own. The two states of
-// Client.View cannot express that.
+// Presenter is a Client that updates the view itself, with each entity on a timeline of its own or at an offset from its
+// position. The two states of Client.View cannot express that.
 type Presenter interface {
 	// Present brings the view up to date with now. It is called once per frame of the display, after Frame.
 	Present(v *ecs.View, now Time)
@@ -82,28 +82,37 @@ type ClientConfig struct {
 	Observer image.Observer
 }
 
-// ClientStats are the counters of a client half, which all strategies share.
+// ClientStats are the state and the counters of a client half, which all strategies share.
 type ClientStats struct {
-	Present     ecs.Tick
-	Confirmed   ecs.Tick
-	ServerTick  ecs.Tick // newest tick of the server that a message named
+	ClientCounters
+	Present    ecs.Tick
+	Confirmed  ecs.Tick
+	ServerTick ecs.Tick // newest tick of the server that a message named
+	Stalled    StallReason
+	Behind     ecs.Tick // received ticks that are not computed yet, while it catches up
+	Margin     float64
+	Dilation   float64 // pace of the local clock, 1 = nominal
+	RTT        Time
+	InputDelay int  // ticks
+	Playout    Time // from the arrival of a state, on average, to its display where states are shown late; 0: none is
+	RingBytes  int
+}
+
+// ClientCounters are the figures of ClientStats that a half counts from its start on.
+type ClientCounters struct {
 	Rollbacks   uint64
 	Resimulated uint64
 	Deepest     uint64 // most ticks of one rollback
 	Corrections uint64 // mispredicted inputs
 	Stalls      uint64 // ticks due that could not be computed
 	Episodes    uint64 // times that a stall began
-	Stalled     StallReason
-	Behind      ecs.Tick // received ticks that are not computed yet, while it catches up
-	Snaps       uint64   // states taken over whole
-	Substituted uint64   // own inputs that the server substituted
-	Rejected    uint64   // own commands that the server rejected
-	Hashes      uint64   // checksums sent
-	Margin      float64
-	Dilation    float64 // pace of the local clock, 1 = nominal
-	RTT         Time
-	InputDelay  int // ticks
-	RingBytes   int
+	Snaps       uint64 // states taken over whole
+	Substituted uint64 // own inputs that the server substituted
+	Rejected    uint64 // own commands that the server rejected
+	Hashes      uint64 // checksums sent
+	// EventsPredicted counts the events that were reported before their tick was final, and EventsCancelled those of them that
+	// a correction removed.
+	EventsPredicted, EventsCancelled uint64
 }
 
 // StallReason is why a client cannot compute a tick that is due.

@@ -34,6 +34,9 @@ const (
 	hows
 )
 
+// Valid reports whether h is one of the constants.
+func (h How) Valid() bool { return h < hows }
+
 // String returns the word that records use.
 func (h How) String() string {
 	return [hows]string{"server", "majority", "replay", "audit", "disputed"}[h]

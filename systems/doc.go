@@ -14,8 +14,8 @@
 // for a message that it cannot use, and is otherwise unchanged.
 //
 // [Server] and [Client] are the interfaces of the halves. Packages authority and predictor contain the common parts. Callers
-// find optional capabilities by type assertion: [Historian], [Monitor], [Waiter] and [Voter] of servers, [Keeper],
-// [Replicated] and [Presenter] of clients.
+// find optional capabilities by type assertion: [Historian], [Monitor], [Waiter] and [Voter] of servers, [Keeper], [Replicated],
+// [Presenter] and [ecs.Past] of clients.
 //
 // A strategy is a value of [Strategy]. To offer it as --sync and in the lab page, add it to the list in
 // cmd/cli/internal/syncflags/flags.go. Section 5 of net/wire/STANDARD.md specifies its messages.

@@ -49,7 +49,7 @@ var echoServerSystems = []systems.System[*echoServer]{
 func newEchoServer(c systems.ServerConfig) (systems.Server, error) {
 	s := &echoServer{}
 	err := s.Init(authority.Config[*echoServer, struct{}]{Name: "echo", Malformed: errEcho, Server: c, Context: s, Systems: echoServerSystems,
-		Orders: authority.OrderLimits{PerTick: 100}, Behind: 3600}) // any state is replaced by the next
+		OrdersPerTick: 100, Behind: 3600}) // any state is replaced by the next
 	s.inputs = make([]ecs.InputBytes, len(s.Step.Inputs))
 	return s, err
 }

@@ -20,8 +20,8 @@ type Server interface {
 	World() *ecs.World
 	// Done returns the last final tick. Its inputs and orders do not change any more.
 	Done() ecs.Tick
-	// Open starts to serve a peer that holds State(have). The seat is −1 for a spectator. have must be in
-	// [OldestServable, Done]. For a peer that is open, serving starts again from have, after a resync.
+	// Open starts to serve a peer that holds State(have), which must be a tick that Serves accepts. The seat is −1 for a
+	// spectator. For a peer that is open, serving starts again from have, after a resync.
 	Open(p Peer, seat int, have ecs.Tick, now Time, out Outbox)
 	// Close stops serving a peer. Its seat stays in the match until an OrderLeave is stamped.
 	Close(p Peer)
@@ -39,8 +39,12 @@ type Server interface {
 
 // Historian is a Server that serves peers with an older state than Done, and continues a match from recorded ticks.
 type Historian interface {
-	// OldestServable returns the oldest tick whose state a peer may hold when it is opened.
-	OldestServable() ecs.Tick
+	// Serves reports whether a peer that holds State(f) may be opened.
+	Serves(f ecs.Tick) bool
+	// Keep keeps what peers need that hold the states of these ticks, and nothing for earlier calls. The states are on their
+	// way to peers that are not open yet, which may take minutes. The memory for it is bounded, so Serves may refuse one of the
+	// ticks later. A room calls Keep before each tick.
+	Keep(states []ecs.Tick)
 	// Adopt makes the next tick final as it is given, for a tick that was final before this server was started. It reads
 	// t.Tick, which must be Done + 1, t.Inputs and t.Orders. The tick may be forged: one that no server of this strategy
 	// makes, or that its messages cannot carry, is an error and changes nothing.
@@ -69,6 +73,13 @@ type Voter interface {
 	Conclude()
 }
 
+// Queuer is a Server that keeps orders from Stamp until their tick.
+type Queuer interface {
+	// Unexecuted appends the orders of ticks after Done to dst, in the order of their execution, and returns the extended
+	// slice. Their payloads are valid until the next call of the half.
+	Unexecuted(dst []image.Order) []image.Order
+}
+
 // FullServer is a Server with every capability. Those that the half lacks have no effect. Rooms, and wrappers of halves,
 // use it instead of looking for capabilities themselves.
 type FullServer struct {
@@ -77,11 +88,12 @@ type FullServer struct {
 	Monitor
 	Waiter
 	Voter
+	Queuer
 }
 
 // Full returns a half with every capability. A half without history can only serve State(Done), and adopts no tick.
 func Full(s Server) FullServer {
-	return FullServer{s, capability[Historian](s), capability[Monitor](s), capability[Waiter](s), capability[Voter](s)}
+	return FullServer{s, capability[Historian](s), capability[Monitor](s), capability[Waiter](s), capability[Voter](s), capability[Queuer](s)}
 }
 
 // capability returns a capability of a half, or one without effect.
@@ -95,7 +107,8 @@ func capability[T any](s Server) T {
 // incapable implements the capabilities that a half lacks.
 type incapable struct{ half Server }
 
-func (i incapable) OldestServable() ecs.Tick { return i.half.Done() }
+func (i incapable) Serves(f ecs.Tick) bool { return f == i.half.Done() }
+func (incapable) Keep([]ecs.Tick)          {}
 func (incapable) Adopt(t FinalTick) error {
 	return fmt.Errorf("systems: tick %d cannot be adopted: the strategy keeps no history", t.Tick)
 }
@@ -104,12 +117,20 @@ func (incapable) PeerStats(Peer) (s PeerStats) { return s }
 func (incapable) Hold(Time) bool               { return false }
 func (incapable) Conclude()                    {}
 
+func (incapable) Unexecuted(dst []image.Order) []image.Order { return dst }
+
+// KeptBytes is the default limit of the states that a server half keeps for Keep, in bytes: 64 MiB. A page that several states
+// share counts once for each. One state is always kept.
+const KeptBytes = 64 << 20
+
 // ServerConfig configures a server half.
 type ServerConfig struct {
 	// World is the match, in the state in which it starts or continues. Required.
 	World *ecs.World
 	// Peers is the most peers that are open at once. Required, ≥ 1.
 	Peers int
+	// Backlog bounds the ticks or states that are kept for Keep, in bytes; 0: the default of the strategy, see KeptBytes.
+	Backlog int
 	// Observer receives the start and end of each phase and system. Optional.
 	Observer image.Observer
 	// Past yields the recorded ticks up to World's, oldest first and without a gap. A peer that holds the state of one of
@@ -151,6 +172,7 @@ type PeerStats struct {
 	Desyncs     uint64         // checksums that differed
 	Differed    ecs.Tick       // tick of the last checksum that differed, 0 where it is unknown
 	Claim       image.Checksum // the peer's checksum of that tick, 0 where it is unknown
+	Own         image.Checksum // the server's checksum of that tick, 0 where it is unknown
 	Checked     uint64         // checksums that were compared
 	Expelled    bool           // its state differed too often: remove the peer instead of sending another image
 	Overdue     uint64         // updates of entities that had waited for more than a second, since it connected

@@ -33,9 +33,13 @@ const (
 // message contains it. On a client, the server is peer 0.
 type Peer uint16
 
-// Outbox sends messages. It copies the message before Send returns.
+// Outbox sends messages.
 type Outbox interface {
+	// Send sends a message. It copies the message before it returns.
 	Send(to Peer, ch Channel, message []byte)
+	// Ready reports whether the periodic messages for a peer may be sent now. It is false in some ticks while the line to the
+	// peer is congested. Their messages are not made: the next ones have what they would have had.
+	Ready(to Peer) bool
 }
 
 // Role is what a peer may do in a room.

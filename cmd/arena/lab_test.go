@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // The arena may miss only the gates in the lab's list of known misses. Half minutes of rockets differ, so a gate is missed
 // when the mean of three matches misses it. A known miss that all three meet is logged: it may leave the list.
 func TestTheArenaMissesOnlyTheGatesThatItIsKnownToMiss(t *testing.T) {
-	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
+	if !race.Long {
 		t.Skip("minutes of matches: set TENDON_LONG; under the race detector the lab's own tests play some")
 	}
 	type sum struct {

@@ -116,5 +116,5 @@ func TestAdminAddressesAreRefusedInASentence(t *testing.T) {
 	if err := os.Chmod(empty, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, serve("--admin", ":0", "--admin-token-file", empty), "others may read", "chmod 600")
+	refused(t, serve("--admin", ":0", "--admin-token-file", empty), "other users may read", "chmod 600")
 }

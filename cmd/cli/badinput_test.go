@@ -111,7 +111,8 @@ func TestJoinEndsIfTheTokenIsOfAnotherKey(t *testing.T) {
 	}
 	r := do(t, g, "join", address, "--bot", "--token", tokens.Text(wrong))
 	r.note = chosen(t, r.note, "joining "+address+" as a bot")
-	refused(t, r, "no server answers", "check the address", "token made with the server's key")
+	r.note = r.note[strings.LastIndex(strings.TrimSuffix(r.note, "\n"), "\n")+1:] // without the progress of ten seconds
+	refused(t, r, "no server responds", "check the address", "minted with the server's key")
 }
 
 // chosen removes the first line of a note, which has the settings.
@@ -172,6 +173,8 @@ func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 		{[]string{"demo", "--rtt", "-5ms"}, []string{"--rtt -5ms: give 0s to 2m"}},
 		{[]string{"demo", "--rtt", "1h"}, []string{"--rtt 1h0m0s: give 0s to 2m"}},
 		{[]string{"demo", "--jitter", "2m"}, []string{"--jitter 2m0s: give 0s to 1m"}},
+		{[]string{"demo", "--net", "P3", "--rtt", "5ms"}, []string{"--net sets the whole network: leave out --rtt"}},
+		{[]string{"demo", "--net", "P13"}, []string{"--net P13: there is no such profile"}},
 		{[]string{"lab", "--jobs", "-3"}, []string{"--jobs -3: give 1 to 64"}},
 		{[]string{"demo", "--for", "0s"}, []string{"--for 0s: give a time above 0, or leave it out"}},
 		{[]string{"serve", "--listen", "127.0.0.1:0", "--for", "0s"}, []string{"--for 0s: give a time above 0, or leave it out"}},
@@ -227,8 +230,8 @@ func TestAnInvalidKeyFileIsAnErrorAndNotChanged(t *testing.T) {
 		{"words", bytes.Repeat([]byte("z"), 64), 0o600, []string{"holds no key"}},
 		{"zero", make([]byte, 32), 0o600, []string{"not all zero"}},
 		{"empty", nil, 0o600, []string{"32 bytes or 64 hexadecimal digits"}},
-		{"readable", bytes.Repeat([]byte("a"), 64), 0o644, []string{"others may read", "chmod 600"}},
-		{"group", bytes.Repeat([]byte("a"), 64), 0o640, []string{"others may read", "chmod 600"}},
+		{"readable", bytes.Repeat([]byte("a"), 64), 0o644, []string{"other users may read", "chmod 600"}},
+		{"group", bytes.Repeat([]byte("a"), 64), 0o640, []string{"other users may read", "chmod 600"}},
 	} {
 		path := write(t, filepath.Join(dir, "key"), test.content, test.mode)
 		want := append(test.want, path)

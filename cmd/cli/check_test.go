@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/cmd/cli/internal/tokens"
+	"tendon/rollback"
 	"tendon/rollback/record"
 )
 
@@ -21,13 +23,23 @@ func TestSyncTestNamesComponentAndFieldOfADesync(t *testing.T) {
 	}
 }
 
-// RB-11: every save policy is reachable and gives the same states.
-func TestSyncTestRunsWithEverySavePolicy(t *testing.T) {
-	for _, policy := range []string{"every", "sparse", "confirmed", "speculative"} {
-		r := do(t, crumbs.Game(), "synctest", "--ticks", "300", "--seed", "3", "--quick", "--policy", policy)
-		if r.code != app.ExitFine || !strings.Contains(r.note, "saved ticks: "+policy) {
-			t.Errorf("%s: %+v", policy, r)
+// RB-11: under every save policy, each saved state equals that of the straight run. The report has the costs: rewinds, ticks
+// computed again, and states saved.
+func TestSyncTestReportsTheCostsOfEverySavePolicy(t *testing.T) {
+	before := rollback.SyncReport{Ticks: 300}
+	before.Saved = 1 << 20
+	for _, policy := range []string{"every", "sparse", "speculative", "confirmed"} {
+		r := do(t, crumbs.Game(), "synctest", "--ticks", "300", "--seed", "3", "--quick", "--policy", policy, "--json")
+		var result struct{ Report rollback.SyncReport }
+		lines := strings.Split(strings.TrimSpace(r.out), "\n")
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil || r.code != app.ExitFine {
+			t.Fatalf("%s: %v, %+v", policy, err, r)
 		}
+		if now := result.Report; now.Ticks < 100 || now.Rewinds < 100 || now.Resimulated < now.Rewinds || now.Saved >= before.Saved ||
+			policy == "every" && (now.Ticks != 300 || now.Saved != 300+now.Resimulated) {
+			t.Errorf("%s: %v\nafter %v", policy, now, before)
+		}
+		before = result.Report
 	}
 }
 

@@ -73,7 +73,7 @@ func TestBotsWithoutAServerFail(t *testing.T) {
 	key := filepath.Join(dir, "key")
 	write(t, key, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600)
 	r := do(t, crumbs.Game(), "bots", "127.0.0.1:9", "--key-file", key, "--for", (2 * time.Second).String())
-	if r.code != app.ExitFailed || !strings.Contains(r.note, "no server answers") {
+	if r.code != app.ExitFailed || !strings.Contains(r.note, "no server responds") {
 		t.Errorf("exit code %d: %s", r.code, r.note)
 	}
 }

@@ -8,6 +8,12 @@
 //	bots       loads a server with rooms of bots
 //	lab        compares sync strategies on simulated networks
 //	token      mints a connect token
+//	players    lists players and banned clients of a running server, with evidence
+//	kick       removes a player from a running server
+//	ban        bans a player from a running server for a time, or ends a ban
+//	switch     changes the sync strategy of a room of a running server
+//	pause      pauses the match of a room of a running server
+//	resume     lets a paused match continue
 //	synctest   checks that the game is deterministic and survives every rewind
 //	profile    measures the costs of phases and systems, and compares two measurements
 //	matches    lists decided matches

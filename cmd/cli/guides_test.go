@@ -188,8 +188,12 @@ func valid(t *testing.T, where string, args []string) {
 // complete adds the required arguments that a sentence omits from a command.
 func complete(args []string) []string {
 	args = slices.Clone(args)
-	if slices.Contains([]string{"replay", "join", "token", "bots"}, args[0]) {
+	moderates := slices.Contains([]string{"players", "kick", "ban", "switch", "pause", "resume"}, args[0])
+	if moderates || slices.Contains([]string{"replay", "join", "token", "bots"}, args[0]) {
 		args = slices.Insert(args, 1, "WHERE")
+	}
+	if moderates && !slices.Contains(args, "--admin-token-file") {
+		args = append(args, "--admin-token-file", "FILE")
 	}
 	if (args[0] == "token" || args[0] == "bots") && !slices.Contains(args, "--key-file") {
 		args = append(args, "--key-file", "FILE")

@@ -26,7 +26,11 @@ var dotsBinary string
 const asCrumbs = "CLI_TEST_AS_CRUMBS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asCrumbs) != "" {
+	switch os.Getenv(asCrumbs) {
+	case "wider":
+		Main(*widerGame())
+	case "":
+	default:
 		Main(*crumbs.Game())
 	}
 	flag.Parse()

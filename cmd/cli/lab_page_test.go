@@ -34,7 +34,7 @@ func firstMessage(t *testing.T, url string) (m struct {
 		RTT     float64
 		Loss    float64
 		Players int
-		Seed    uint64
+		Seed    uint64 `json:",string"`
 	}
 }) {
 	t.Helper()

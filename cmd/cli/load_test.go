@@ -74,7 +74,7 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 	}
 	named := map[string][2]string{ // of the strategy: server, client
 		"relay": {"receive/inputs, receive/checksums, reconcile/orders, reconcile/inputs, present/codes, present/checksums, send/stamps, send/confirmations",
-			"receive/confirmations, reconcile/clock, reconcile/inputs, reconcile/rewind, reconcile/ticks, send/window, send/checksums"},
+			"receive/confirmations, reconcile/clock, reconcile/inputs, reconcile/rewind, reconcile/ticks, present/compose, present/error smoothing, send/window, send/checksums"},
 		"lockstep": {"receive/operations, receive/checksums, receive/results, reconcile/frame, present/next frame, present/log, present/intervals, present/votes, send/syncs",
 			"receive/syncs, reconcile/margin, reconcile/frames, send/operations, send/checksums, send/results"},
 		"predict": {"receive/inputs, reconcile/orders, reconcile/inputs, reconcile/views, present/changes, present/replication, present/interest, present/events, send/events, send/snapshots",

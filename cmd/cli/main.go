@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -21,6 +20,7 @@ import (
 	"tendon/cmd/cli/verbs/join"
 	"tendon/cmd/cli/verbs/lab"
 	"tendon/cmd/cli/verbs/matches"
+	"tendon/cmd/cli/verbs/moderate"
 	"tendon/cmd/cli/verbs/play"
 	"tendon/cmd/cli/verbs/profile"
 	"tendon/cmd/cli/verbs/replay"
@@ -34,7 +34,7 @@ import (
 // Main runs the game's command line and exits. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
 // and SIGHUP end a verb in order; a second one ends the process at once.
 func Main(game ecs.Game) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), app.EndSignals...)
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -42,17 +42,23 @@ func Main(game ecs.Game) {
 }
 
 type verbs struct {
-	Demo     demo.Verb     `cmd:"" help:"Play a match of bots on a bad network, all in this process, and check for desyncs."`
-	Serve    serve.Verb    `cmd:"" help:"Run a server."`
-	Join     join.Verb     `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
-	Play     play.Verb     `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
-	Bots     bots.Verb     `cmd:"" help:"Load a server with rooms of bots."`
-	Token    token.Verb    `cmd:"" help:"Mint a connect token."`
-	Lab      lab.Verb      `cmd:"" help:"Compare sync strategies on simulated networks."`
-	SyncTest synctest.Verb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
-	Matches  matches.Verb  `cmd:"" help:"List decided matches, also while the server runs."`
-	Replay   replay.Verb   `cmd:"" help:"Play a recording again and check it tick by tick."`
-	Profile  profile.Verb  `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`
+	Demo     demo.Verb        `cmd:"" help:"Play a match of bots on a bad network, all in this process, and check for desyncs."`
+	Serve    serve.Verb       `cmd:"" help:"Run a server."`
+	Join     join.Verb        `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
+	Play     play.Verb        `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
+	Bots     bots.Verb        `cmd:"" help:"Load a server with rooms of bots."`
+	Token    token.Verb       `cmd:"" help:"Mint a connect token."`
+	Players  moderate.Players `cmd:"" help:"List the players and banned clients of a running server, with evidence."`
+	Kick     moderate.Kick    `cmd:"" help:"Remove a player from a running server."`
+	Ban      moderate.Ban     `cmd:"" help:"Ban a player from a running server for a time, or end a ban."`
+	Switch   moderate.Switch  `cmd:"" help:"Change the sync strategy of a room of a running server."`
+	Pause    moderate.Pause   `cmd:"" help:"Pause the match of a room of a running server."`
+	Resume   moderate.Resume  `cmd:"" help:"Let a paused match continue."`
+	Lab      lab.Verb         `cmd:"" help:"Compare sync strategies on simulated networks."`
+	SyncTest synctest.Verb    `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
+	Matches  matches.Verb     `cmd:"" help:"List decided matches, also while the server runs."`
+	Replay   replay.Verb      `cmd:"" help:"Play a recording again and check it tick by tick."`
+	Profile  profile.Verb     `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`
 
 	app.Common `embed:"" group:"Everywhere"`
 }

@@ -22,7 +22,7 @@ import (
 func decided(room string, n uint64) matches.Record {
 	began := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC)
 	return matches.Record{
-		Room: room, Match: n, Game: "crumbs", Strategy: "relay", Started: began, Ended: began.Add(95 * time.Second), Tick: 5700,
+		Room: room, Match: n, Game: "crumbs", Strategy: "relay", Strategies: []string{"relay", "lockstep"}, Started: began, Ended: began.Add(95 * time.Second), Tick: 5700,
 		Result: `{"winner":1}`, Verdict: "majority", Recording: "recordings/r.tendonrec",
 		Players: []matches.Player{
 			{Seat: 0, Client: 1<<64 - 1, Name: "ann", Vote: "00ff"}, {Seat: 1, Client: 7, Name: "bob", Vote: "00fe", Dissented: true, Doubled: true}, {Seat: 2, Silent: true},
@@ -48,8 +48,8 @@ func recordedIn(t *testing.T, path string) {
 func TestMatchesListsPlayersResultsAndVotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
-	r := do(t, crumbs.Game(), "matches", "--file", path)
-	for _, want := range []string{"2026-11-21 10:16:35", "1m35s", `{"winner":1}`, "majority", "ann, bob (dissented, voted twice), seat 2 (silent)", "recordings/r.tendonrec"} {
+	r := do(t, crumbs.Game(), "matches", "--file", path, "--wide")
+	for _, want := range []string{"2026-11-21 10:16:35", "1m35s", `{"winner":1}`, "majority", "relay, then lockstep", "ann, bob (dissented, voted twice), seat 2 (silent)", "recordings/r.tendonrec"} {
 		if strings.Count(r.out, want) != 3 {
 			t.Errorf("%q is there %d times, want 3", want, strings.Count(r.out, want))
 		}
@@ -64,19 +64,19 @@ func TestMatchesSelectsARoomAndTheNewest(t *testing.T) {
 	recordedIn(t, path)
 	for _, test := range []struct {
 		args []string
-		want []float64
+		want []any
 	}{
-		{nil, []float64{3, 2, 1}}, {[]string{"--last", "2"}, []float64{3, 2}}, {[]string{"--room", "a"}, []float64{2, 1}},
-		{[]string{"--room", "a", "--last", "1"}, []float64{2}}, {[]string{"--last", "9"}, []float64{3, 2, 1}}, {[]string{"--room", "c"}, nil},
+		{nil, []any{"3", "2", "1"}}, {[]string{"--last", "2"}, []any{"3", "2"}}, {[]string{"--room", "a"}, []any{"2", "1"}},
+		{[]string{"--room", "a", "--last", "1"}, []any{"2"}}, {[]string{"--last", "9"}, []any{"3", "2", "1"}}, {[]string{"--room", "c"}, nil},
 	} {
 		r := do(t, crumbs.Game(), append([]string{"matches", "--json", "--file", path}, test.args...)...)
-		var got []float64
+		var got []any
 		for line := range strings.Lines(r.out) {
 			var e event
 			if err := json.Unmarshal([]byte(line), &e); err != nil || e["event"] != "match" {
 				t.Fatalf("%q: %v", line, err)
 			}
-			got = append(got, e["id"].(float64))
+			got = append(got, e["id"])
 		}
 		if r.code != app.ExitFine || r.note != "" || !slices.Equal(got, test.want) {
 			t.Errorf("%q: exit code %d, note %q, matches %v, want %v", test.args, r.code, r.note, got, test.want)
@@ -88,11 +88,11 @@ func TestMatchesSelectsARoomAndTheNewest(t *testing.T) {
 func TestAMatchAsJSONKeepsItsFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
-	want := `{"ended":"2026-11-21T10:16:35Z","event":"match","game":"crumbs","id":3,"journal":"","match":3,"players":[` +
-		`{"seat":0,"client":18446744073709551615,"name":"ann","vote":"00ff","dissented":false,"silent":false,"doubled":false},` +
-		`{"seat":1,"client":7,"name":"bob","vote":"00fe","dissented":true,"silent":false,"doubled":true},` +
-		`{"seat":2,"client":0,"name":"","vote":"","dissented":false,"silent":true,"doubled":false}],` +
-		`"recording":"recordings/r.tendonrec","replays":0,"result":"{\"winner\":1}","room":"b","started":"2026-11-21T10:15:00Z","strategy":"relay","tick":5700,"verdict":"majority"}` + "\n"
+	want := `{"ended":"2026-11-21T10:16:35Z","event":"match","game":"crumbs","id":"3","journal":"","match":"3","players":[` +
+		`{"seat":0,"client":"18446744073709551615","name":"ann","vote":"00ff","dissented":false,"silent":false,"doubled":false},` +
+		`{"seat":1,"client":"7","name":"bob","vote":"00fe","dissented":true,"silent":false,"doubled":true},` +
+		`{"seat":2,"client":"0","name":"","vote":"","dissented":false,"silent":true,"doubled":false}],` +
+		`"recording":"recordings/r.tendonrec","replays":0,"result":"{\"winner\":1}","room":"b","started":"2026-11-21T10:15:00Z","strategies":["relay","lockstep"],"strategy":"relay","tick":5700,"verdict":"majority"}` + "\n"
 	if r := do(t, crumbs.Game(), "matches", "--json", "--last", "1", "--file", path); r.code != app.ExitFine || r.out != want {
 		t.Errorf("exit code %d\ngot  %swant %s", r.code, r.out, want)
 	}

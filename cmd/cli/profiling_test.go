@@ -83,7 +83,8 @@ func TestProfileAsJSONHoldsTheCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := event.Costs
-	if f.Runs != 2 || f.Load.Sync != "relay" || f.Client.Row("resimulate", "walk") == nil || f.Server.Row("simulate", "walk") == nil {
+	if f.Runs != 2 || f.Load.Sync != "relay" || f.Client.Row("resimulate", "walk") == nil || f.Server.Row("simulate", "walk") == nil ||
+		!strings.Contains(lines[1], `"events":{"predicted":`) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -270,14 +271,22 @@ func TestADemoReportsItsCosts(t *testing.T) {
 	r = do(t, crumbs.Game(), "demo", "--for", "3s", "--bots", "2", "--json")
 	for line := range strings.Lines(r.out) {
 		var event struct {
-			Event string
-			Costs []cost.Report
+			Event   string
+			Costs   []cost.Report
+			Clients []struct {
+				RingBytes int `json:"ring_bytes"`
+			}
 		}
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			t.Fatal(err)
 		}
 		if event.Event != "result" {
 			continue
+		}
+		for _, c := range event.Clients {
+			if c.RingBytes < 1<<10 {
+				t.Errorf("the saved states of a client have %d bytes", c.RingBytes)
+			}
 		}
 		if c := event.Costs; len(c) != 2 || c[0].Row("simulate", "walk") == nil || c[1].Row("present", "") != nil || c[1].Row("receive", "") == nil {
 			t.Errorf("%+v", c)

@@ -15,7 +15,7 @@ import (
 	"tendon/cmd/cli/internal/crumbs"
 )
 
-var everyVerb = []string{"profile", "demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay"}
+var everyVerb = []string{"profile", "demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
 
 // The package documentation lists every verb.
 func TestThePackageDocumentsEveryVerb(t *testing.T) {
@@ -91,6 +91,9 @@ func TestAnEmptyNameOfAFileIsRefused(t *testing.T) {
 // A flag without an effect is a mistake.
 func TestFlagsWithoutAnEffectAreRefused(t *testing.T) {
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--fsync", "always"), "--fsync always", "--journal")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--on-stop", "keep"), "--on-stop keep is for --journal", "finish or end")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--other-build", "refuse"), "--other-build", "--journal")
+	refused(t, do(t, crumbs.Game(), "serve", "--on-stop", "hope"), "choose keep, finish or end", "serve --help")
 }
 
 // fullDisk refuses every write.

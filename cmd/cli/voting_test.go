@@ -67,33 +67,39 @@ func onceEach(t *testing.T, found map[float64][]event) {
 	}
 }
 
-// A server that is killed between the end of a match and its decision loses no result. The next one finds it in the
-// journal, and records it once, however often that happens.
+// A server that is killed between the end of a match and its decision loses no result. Neither does a server that is stopped and
+// keeps its matches. The next server finds the result in the journal, and records it once, even after several restarts.
 func TestAResultOutlivesTheServerThatHeldTheVote(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--relay-only"}} {
-		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
-			slow(t)
-			c, file := pendingRounds(t, flags...)
-			for range 2 {
-				if last := c.kill(func() {})["main"]; last < 240 {
-					t.Fatalf("recovered up to tick %d: no round was pending", last)
+		for signal, code := range map[syscall.Signal]int{syscall.SIGKILL: -1, syscall.SIGTERM: app.ExitFine} {
+			t.Run(strings.Join(append([]string{"lockstep", signal.String()}, flags...), " "), func(t *testing.T) {
+				slow(t)
+				c, file := pendingRounds(t, flags...)
+				for range 2 {
+					if got := c.end(t, signal); got != code {
+						t.Errorf("the server exits with %d, want %d", got, code)
+					}
+					c.crumbsServer = serveCrumbs(t, c.at.String(), c.dir, c.flags...)
+					if last := c.recovered(t)["main"]; last < 240 {
+						t.Fatalf("recovered up to tick %d: no round was pending", last)
+					}
+					onceEach(t, listed(t, file, 120, 240))
+				}
+				if code := c.end(t, os.Interrupt); code != app.ExitFine {
+					t.Errorf("the server exits with %d", code)
 				}
 				onceEach(t, listed(t, file, 120, 240))
-			}
-			if code := c.end(t, os.Interrupt); code != app.ExitFine {
-				t.Errorf("the server exits with %d", code)
-			}
-			onceEach(t, listed(t, file, 120, 240))
-		})
+			})
+		}
 	}
 }
 
-// A server that is stopped loses no result either: it decides with the votes that it has.
+// A server that is stopped and ends its matches loses no result either: it decides with the votes that it has.
 func TestAServerThatStopsDecidesPendingVotes(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--relay-only"}} {
 		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
 			slow(t)
-			c, file := pendingRounds(t, flags...)
+			c, file := pendingRounds(t, append(flags, "--on-stop", "end")...)
 			if code := c.end(t, syscall.SIGINT); code != app.ExitFine {
 				t.Errorf("the server exits with %d", code)
 			}

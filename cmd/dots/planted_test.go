@@ -3,7 +3,8 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"tendon/ecs"
@@ -43,15 +44,18 @@ func TestStateOfARuleBelongsInAComponent(t *testing.T) {
 	matchtest.SyncTest(t, &g)
 }
 
-// The exercise quotes this output.
+// The exercise finds the planted bug, whatever the seed. It needs enough ticks: the bug shows when a player holds one direction
+// for half a second, and the next input is late.
 func TestThePlantedBugIsFound(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "planted")
 	if output, err := exec.Command("go", "build", "-tags", "planted headless", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	output, err := exec.Command(binary, "synctest", "--ticks", "1200", "--seed", "7").CombinedOutput()
-	exit, failed := err.(*exec.ExitError)
-	if !failed || exit.ExitCode() != 1 || !strings.Contains(string(output), "desync in tick 1055: body of entity 0 of player 0") {
-		t.Errorf("%v\n%s", err, output)
+	for seed := range 4 {
+		output, err := exec.Command(binary, "synctest", "--ticks", "100000", "--seed", strconv.Itoa(seed+1)).CombinedOutput()
+		exit, failed := err.(*exec.ExitError)
+		if !failed || exit.ExitCode() != 1 || !regexp.MustCompile(`desync in tick \d+: body of entity 0 of player \d`).Match(output) {
+			t.Errorf("seed %d: %v\n%s", seed+1, err, output)
+		}
 	}
 }

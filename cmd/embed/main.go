@@ -3,9 +3,9 @@
 // Command embed is a game with its own Ebitengine loop and a networked match. The client is three calls in that loop, and
 // the game draws donburi sprites.
 //
-//	embed                      a server, two bots and you, in this process
-//	embed --sync predict       the same with another sync strategy
-//	embed ADDR --token TOKEN   join the match of another embed, which prints this line
+//	embed                           a server, two bots and you, in this process
+//	embed --sync predict            the same with another sync strategy
+//	TENDON_TOKEN=TOKEN embed ADDR   join the match of another embed, which prints this line
 package main
 
 import (
@@ -46,7 +46,7 @@ func (g *Game) Update() error {
 	err := g.client.Frame(time.Now())
 	follow(g.client.Core)
 	if err == nil && g.client.State() == client.Connecting && time.Since(g.since) > patience {
-		err = errors.New("no server answers: a token is good for one player and for an hour; ask for a new one")
+		err = errors.New("no server responds: a token is good for one player and for an hour; ask for a new one")
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func newGame(token []byte, sync string) (*Game, error) {
 // options is the command line.
 type options struct {
 	Address string `arg:"" optional:"" help:"Address of the match to join. Needs --token."`
-	Token   string `help:"Token of the match, as its host printed it."`
+	Token   string `env:"TENDON_TOKEN" help:"Token of the match, as its host printed it. Other users of the machine can read a token on the command line."`
 	Sync    string `enum:"relay,lockstep,predict,reckon,verify," default:"" help:"Sync strategy of a match of your own: relay, lockstep, predict, reckon or verify. Default: relay."`
 }
 

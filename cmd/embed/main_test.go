@@ -172,14 +172,21 @@ func TestAnInvitationIsReadAsItWasWritten(t *testing.T) {
 	}
 	defer m.close()
 	words := strings.Fields(m.invitation())
-	o, token, err := parse(words[1:])
+	secret, _ := strings.CutPrefix(words[0], "TENDON_TOKEN=")
+	t.Setenv("TENDON_TOKEN", secret)
+	o, token, err := parse(words[2:])
 	if err != nil || o.Address != m.address.String() {
 		t.Fatalf("%q leads to %+v, %v", words, o, err)
 	}
 	if _, err := dial(m.rules, token, client.Config{}); err != nil {
 		t.Errorf("the token of an invitation is refused: %v", err)
 	}
-	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}, {"--sync", "x"}, append(words[1:], "--sync", "relay")} {
+	t.Setenv("TENDON_TOKEN", "")
+	words = []string{words[2], "--token", secret}
+	if _, again, err := parse(words); err != nil || string(again) != string(token) {
+		t.Errorf("as an argument: %v", err)
+	}
+	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}, {"--sync", "x"}, append(words, "--sync", "relay")} {
 		if _, _, err := parse(args); err == nil {
 			t.Errorf("%q is taken for a command line", args)
 		}

@@ -86,13 +86,14 @@ func (m *match) token() ([]byte, error) {
 		Pass: server.Pass{Room: "pond", Seat: server.AnySeat}, Lifetime: time.Hour}, time.Now())
 }
 
-// invitation returns a command line with which one more player joins. The zeros that fill a token are left out.
+// invitation returns a command line with which one more player joins. The zeros that fill a token are left out. The token is
+// not an argument, because other users of the machine can read arguments.
 func (m *match) invitation() string {
 	token, err := m.token()
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("embed %v --token %s", m.address, base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00")))
+	return fmt.Sprintf("TENDON_TOKEN=%s embed %v", base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00")), m.address)
 }
 
 func parseToken(text string) ([]byte, error) {

@@ -60,6 +60,7 @@ func (s *Snapshot) AppendImage(dst []byte) []byte {
 			if held(i) {
 				dst[which+i/8] |= 1 << (i % 8)
 				dst = append(dst, s.pageOf(st.number, i).mem...)
+				dst = append(dst, zeros[:st.pool.bytes-len(s.pageOf(st.number, i).mem)]...)
 			}
 		}
 	}
@@ -79,6 +80,19 @@ func (im *Image) Load(data []byte) error {
 		return err
 	}
 	return in.accept(0, ErrImage)
+}
+
+// Copy replaces the state by the one in s, which may be of another world of the same game. It also copies that world's source
+// of older states: see SetPast. It fails for a snapshot that is empty or of another game.
+func (im *Image) Copy(s *Snapshot) error {
+	if s.Empty() {
+		return fmt.Errorf("%w: the snapshot is empty", ErrImage)
+	}
+	if err := im.Load(s.AppendImage(nil)); err != nil {
+		return err
+	}
+	im.sight.past, im.sight.saved = s.image.sight.past, s.image.sight.saved
+	return nil
 }
 
 // readImage reads an encoded image. Pages of the world that the image does not list become zeros.
@@ -139,7 +153,7 @@ func (in *incoming) readStore(st *store) error {
 				return errors.New("a stored page is zero")
 			}
 			p.now = base
-			if base != nil && bytes.Equal(base.mem, mem) {
+			if base != nil && isContent(base.mem, mem) {
 				base.refs++
 			} else {
 				p.now = &page{mem: mem} // publish copies it

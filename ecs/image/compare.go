@@ -41,9 +41,8 @@ func (im *Image) storesFrom(column int) []*store {
 	return im.stores[im.columns[column].regions[0].bits.number:]
 }
 
-func (p *pagePair) contents() (old, now []byte) {
-	return p.old.content(p.pool.bytes), p.now.content(p.pool.bytes)
-}
+// contents returns the start of both pages.
+func (p *pagePair) contents() (old, now []byte) { return p.old.content(), p.now.content() }
 
 // change is a part of a page in two states.
 type change[T any] struct{ old, now T }
@@ -51,7 +50,7 @@ type change[T any] struct{ old, now T }
 // words yields the words of a page of presence bits that differ, each with its block of rows.
 func (p *pagePair) words(yield func(k int, w change[uint64]) bool) {
 	old, now := p.contents()
-	for i := range bitsPageWords {
+	for i := range max(len(old), len(now)) / 8 {
 		w := change[uint64]{wordOf(old, i), wordOf(now, i)}
 		if w.old != w.now && !yield(p.index*bitsPageWords+i, w) {
 			return
@@ -63,16 +62,21 @@ func (p *pagePair) words(yield func(k int, w change[uint64]) bool) {
 func (p *pagePair) rows(yield func(row uint32, v change[[]byte]) bool) {
 	old, now := p.contents()
 	stride := int(p.column.stride)
-	for at := 0; at < len(now); at += stride {
-		x, y := old[at:at+stride], now[at:at+stride]
+	for at := 0; at < max(len(old), len(now)); at += stride {
+		x, y := part(old, at, stride), part(now, at, stride)
 		if !bytes.Equal(x, y) && !yield(uint32(p.index<<p.column.shift+at/stride), change[[]byte]{x, y}) {
 			return
 		}
 	}
 }
 
-// wordOf returns word k of a page of presence bits.
-func wordOf(page []byte, k int) uint64 { return binary.LittleEndian.Uint64(page[k*8:]) }
+// wordOf returns word k of a page of presence bits. content is the start of the page.
+func wordOf(content []byte, k int) uint64 {
+	if k*8 >= len(content) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(content[k*8:])
+}
 
 // Changed is the set of rows and resources in which two states of one world differ. A row differs if it has another entity,
 // another set of components, or another value in one of them. The zero Changed is empty and ready for Find.
@@ -100,13 +104,44 @@ func (c *Changed) Find(base, now *Snapshot) {
 				c.rows.add(p.owner, k, w.old^w.now)
 			}
 		default:
-			old, is := p.contents()
-			stride, row := int(p.column.stride), p.index<<p.column.shift
-			for at := 0; at < len(is); at, row = at+stride, row+1 { // a tick may change every row: no call for each
-				if !bytes.Equal(old[at:at+stride], is[at:at+stride]) {
-					c.rows.add(p.owner, row/BlockRows, 1<<(row%BlockRows))
-				}
+			c.addRows(&p)
+		}
+	}
+}
+
+// FindMoved sets c to the rows in which a component with a Motion role has another value in base than in now.
+func (c *Changed) FindMoved(base, now *Snapshot) {
+	c.rows.clear()
+	c.resources = c.resources[:0]
+	for i := range now.image.columns {
+		column := &now.image.columns[i]
+		if column.roles.motion == nil {
+			continue
+		}
+		for p := range apart(base, now, now.image.storesFrom(column.index)[:2*len(column.regions)]) {
+			if !p.isBits {
+				c.addRows(&p)
 			}
+		}
+	}
+}
+
+// addRows adds the rows of a page that differ.
+func (c *Changed) addRows(p *pagePair) {
+	old, is := p.contents()
+	if len(old) > len(is) {
+		old, is = is, old
+	}
+	stride, row := int(p.column.stride), p.index<<p.column.shift
+	at := 0
+	for ; at < len(old); at, row = at+stride, row+1 { // a tick may change every row: no call for each
+		if !bytes.Equal(old[at:at+stride], is[at:at+stride]) {
+			c.rows.add(p.owner, row/BlockRows, 1<<(row%BlockRows))
+		}
+	}
+	for ; at < len(is); at, row = at+stride, row+1 {
+		if !isZero(is[at : at+stride]) {
+			c.rows.add(p.owner, row/BlockRows, 1<<(row%BlockRows))
 		}
 	}
 }

@@ -55,6 +55,7 @@ func (c *Cursor) Next() bool {
 	identity := im.Identity()
 	for ; c.owner < len(identity.regions); c.owner, c.block = c.owner+1, 0 {
 		words := identity.regions[c.owner].words
+		words = words[:min(len(words), identity.blocks(c.owner))] // the pages of presence bits are longer
 		for c.block < len(words) {
 			k := c.block
 			c.block++
@@ -69,6 +70,9 @@ func (c *Cursor) Next() bool {
 	}
 	return false
 }
+
+// blocks returns the number of blocks of an owner's region that have memory.
+func (c *Column) blocks(owner int) int { return len(c.regions[owner].data.mem) << c.shift / BlockRows }
 
 // match returns the rows of set in block k that have the plan's components.
 func (c *Cursor) match(set uint64, k int) uint64 {

@@ -68,7 +68,12 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 		}
 		words := len(dst)
 		old, now := p.contents()
-		if dst = appendWords(dst, old, now); len(dst) == words {
+		if len(old) == len(now) {
+			dst = appendWords(dst, old, now)
+		} else {
+			dst = appendUneven(dst, old, now)
+		}
+		if len(dst) == words {
 			dst = dst[:place] // two pages with the same content
 			continue
 		}
@@ -105,6 +110,12 @@ func appendWords(dst, old, now []byte) []byte {
 		dst = appendWord(dst, skip, is-was)
 	}
 	return dst
+}
+
+// appendUneven is appendWords for two pages whose starts have different sizes.
+func appendUneven(dst, old, now []byte) []byte {
+	var wide [pageBytes]byte
+	return appendWords(dst, extend(old, len(now), &wide), extend(now, len(old), &wide))
 }
 
 // partWord returns fewer than 8 bytes as a word.
@@ -263,7 +274,7 @@ func (in *incoming) readPage(st *store, index int) (err error) {
 	if !isNew {
 		p.old = in.image.live[st.pages[index]].base
 	}
-	copy(p.now.mem, p.old.content(st.pool.bytes))
+	clear(p.now.mem[copy(p.now.mem, p.old.content()):])
 	in.pages = append(in.pages, p)
 	if in.rest, err = applyWords(p.now.mem, in.rest); err != nil || !isNew {
 		return err
@@ -285,7 +296,7 @@ func (in *incoming) result() (sum Checksum, empty int) {
 		share := p.base.checksum(p.salt)
 		sum += Checksum(share)
 		if share == 0 {
-			empty += len(p.mem)
+			empty += cap(p.mem)
 		}
 	}
 	for i := range in.pages {

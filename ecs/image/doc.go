@@ -18,6 +18,7 @@
 // # Tasks
 //
 //   - go back and compare: [Image.Save], [Image.Restore], [Snapshot.Checksum], [FirstDifference], [Changed]
+//   - take the state of another world: [Image.Copy]
 //   - send or store a state: [Snapshot.AppendImage], [Image.Load]; its changes: [Snapshot.AppendDelta], [Image.ApplyDelta]
 //   - replicate entities: [Snapshot.AppendScalars], [Image.PutEntity], [Image.DropRow], [Image.PutResource]
 //   - predict some rows: [Image.SetPredicted], [Image.Overlay], [Deviation]

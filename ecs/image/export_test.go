@@ -155,11 +155,11 @@ func (x *livePage) Index() uint32 { return x.index }
 
 func (x *livePage) Marked() bool { return x.marked }
 
-func (x *livePage) Mem() []byte { return x.mem }
+func (x *livePage) Mem() []byte { return x.mem[:cap(x.mem)] }
 
 func (x *livePage) Store() *store { return x.store }
 
-func (x *page) Content(p0 int) []byte { return x.content(p0) }
+func (x *page) Content(n int) []byte { return extend(x.content(), n, new([pageBytes]byte)) }
 
 func (x *page) Mem() []byte { return x.mem }
 

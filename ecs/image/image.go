@@ -46,7 +46,7 @@ type pageTable struct {
 // livePage is a page that systems read and write. base is the page that it equalled when it was last saved or restored, nil
 // for zeros.
 type livePage struct {
-	mem    []byte
+	mem    []byte // the start of its memory, whose rest is zero and was never used
 	base   *page
 	salt   uint64
 	store  *store
@@ -60,12 +60,16 @@ func New(s *Schema, fingerprint, seed uint64) *Image {
 	im := &Image{schema: s, fingerprint: fingerprint, columns: newColumns(s)}
 	owners := s.MaxPlayers + 1
 	im.structure.reserved.words, im.structure.hint = make([][]uint64, owners), make([]uint32, owners)
-	bits := &pool{bytes: bitsPageWords * 8}
-	im.pools = append(im.pools, bits)
+	bits := newPool(8, rowsShift(bitsPageWords*8, 8))
+	bits.short = &pool{bytes: shortWords * 8, whole: bits.whole}
+	im.pools = append(im.pools, bits, bits.short)
 	for i := range im.columns {
 		c := &im.columns[i]
 		im.rounds = im.rounds || c.rounds
 		im.pools = append(im.pools, c.pool)
+		if c.pool.short != nil {
+			im.pools = append(im.pools, c.pool.short)
+		}
 		if c.single {
 			c.regions = make([]region, 1)
 		} else {
@@ -97,7 +101,7 @@ func (im *Image) addPage(s *store, mem []byte) {
 	im.bytes += len(mem)
 	s.pages = append(s.pages, uint32(len(im.live)))
 	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
-	im.live = append(im.live, livePage{mem: mem, salt: s.salt(int(index)), store: s, index: index})
+	im.live = append(im.live, livePage{mem: mem[:s.pool.least(0).bytes:len(mem)], salt: s.salt(int(index)), store: s, index: index})
 }
 
 // salt distinguishes page i of the store from all others in checksums.
@@ -125,7 +129,7 @@ func (im *Image) growBits(r *region, i uint32) {
 		r.words = words
 		for k, number := range r.bits.pages {
 			mem := wordBytes(words[k*bitsPageWords : (k+1)*bitsPageWords])
-			im.live[number].mem, r.bits.mem[k] = mem, unsafe.Pointer(unsafe.SliceData(mem))
+			im.live[number].mem, r.bits.mem[k] = mem[:len(im.live[number].mem)], unsafe.Pointer(unsafe.SliceData(mem))
 		}
 		im.now.table = im.now.table[:0]
 	}
@@ -183,11 +187,28 @@ func (im *Image) markRow(r *region, c *Column, i uint32) {
 
 // setBit gives row i the component: its presence bit is set and its memory exists.
 func (im *Image) setBit(r *region, c *Column, i uint32) {
+	im.use(r, c, i)
+	im.mark(r.bits.pages[i/(BlockRows*bitsPageWords)])
+	r.words[i/BlockRows] |= 1 << (i % BlockRows)
+}
+
+// use makes row i of a column a part of the image, with its presence bit.
+func (im *Image) use(r *region, c *Column, i uint32) {
 	if int(i/BlockRows) >= len(r.words) || int(i>>c.shift) >= len(r.data.mem) {
 		im.makeRoom(r, c, i)
 	}
-	im.mark(r.bits.pages[i/(BlockRows*bitsPageWords)])
-	r.words[i/BlockRows] |= 1 << (i % BlockRows)
+	word := int(i / BlockRows)
+	im.live[r.bits.pages[word/bitsPageWords]].use((word%bitsPageWords + 1) * 8)
+	if c.stride > 0 {
+		im.live[r.data.pages[i>>c.shift]].use((int(i&(1<<c.shift-1)) + 1) * int(c.stride))
+	}
+}
+
+// use makes at least the first n bytes part of the page's start.
+func (p *livePage) use(n int) {
+	if n > len(p.mem) {
+		p.mem = p.mem[:cap(p.mem)]
+	}
 }
 
 func (im *Image) makeRoom(r *region, c *Column, i uint32) {
@@ -221,4 +242,9 @@ func (im *Image) scrubPage(p *livePage) {
 }
 
 // changed reports whether a live page differs from its base.
-func (p *livePage) changed() bool { return !bytes.Equal(p.mem, p.base.content(len(p.mem))) }
+func (p *livePage) changed() bool {
+	if p.base != nil && len(p.base.mem) == len(p.mem) {
+		return !bytes.Equal(p.base.mem, p.mem)
+	}
+	return !isContent(p.base.content(), p.mem)
+}

@@ -95,13 +95,14 @@ func (in *incoming) check(empty int) error {
 }
 
 func (in *incoming) checkPage(p *pagePair) error {
-	_, row := p.contents()
-	switch {
-	case p.isBits:
+	if p.isBits {
 		return in.checkPresence(p)
-	case !p.column.single:
+	}
+	if !p.column.single {
 		return in.checkRows(p)
-	case p.column.index == columnInputs:
+	}
+	row := in.row(p.column, p.owner, 0)
+	if p.column.index == columnInputs {
 		return in.checkInputs(row)
 	}
 	if err := p.column.layout.check(row); err != nil || p.column.index != columnCore {
@@ -189,7 +190,7 @@ func (in *incoming) checkRow(st *store, row []byte, i uint32, present bool) erro
 	return nil
 }
 
-// page returns the content of page i of a store in the new state.
+// page returns the start of the content of page i of a store in the new state.
 func (in *incoming) page(st *store, i int) []byte {
 	if n := in.found; n >= len(in.pages) || in.pages[n].store != st || in.pages[n].index != i {
 		n, found := slices.BinarySearchFunc(in.pages, pagePair{store: st, index: i}, func(a, b pagePair) int {
@@ -199,12 +200,12 @@ func (in *incoming) page(st *store, i int) []byte {
 		case found:
 			in.found = n
 		case i < len(st.pages):
-			return in.image.live[st.pages[i]].base.content(st.pool.bytes)
+			return in.image.live[st.pages[i]].base.content()
 		default:
-			return zeros[:st.pool.bytes]
+			return nil
 		}
 	}
-	return in.pages[in.found].now.content(st.pool.bytes)
+	return in.pages[in.found].now.content()
 }
 
 func (in *incoming) word(c *Column, o Owner, k int) uint64 {
@@ -213,7 +214,7 @@ func (in *incoming) word(c *Column, o Owner, k int) uint64 {
 
 func (in *incoming) row(c *Column, o Owner, i uint32) []byte {
 	pg := in.page(&c.regions[o].data, int(i>>c.shift))
-	return pg[uintptr(i&(1<<c.shift-1))*c.stride:][:c.stride]
+	return part(pg, int(i&(1<<c.shift-1))*int(c.stride), int(c.stride))
 }
 
 // growth returns the number of bytes of the pages that an image or a delta needs. For a delta, pages that the world already
@@ -254,20 +255,32 @@ func (p *pagePair) top() (row uint32, ok bool) {
 	return 0, false
 }
 
+// useRows makes the rows whose presence bit is new a part of the image. A row of zeros need not be in a received page of rows.
+func (in *incoming) useRows(p *pagePair) {
+	for k, w := range p.words {
+		for set := w.now &^ w.old; set != 0; set &= set - 1 {
+			in.image.use(&p.column.regions[p.owner], p.column, uint32(k*BlockRows+bits.TrailingZeros64(set)))
+		}
+	}
+}
+
 // publish makes the new state the image's. As after a save, each new page becomes the base of its live page.
 func (in *incoming) publish() {
 	for i := range in.pages {
 		p := &in.pages[i]
-		if top, ok := p.top(); ok {
-			in.image.makeRoom(&p.column.regions[p.owner], p.column, top)
+		if p.isBits {
+			in.useRows(p)
 		}
-		if p.now != nil && p.now.pool == nil { // of an encoded image
-			mem := p.now.mem
-			p.now = p.pool.allocate()
-			copy(p.now.mem, mem)
+		if p.now != nil && len(p.now.mem) == p.pool.bytes && (p.now.pool == nil || p.pool.short != nil) {
+			read := p.now
+			p.now = p.pool.hold(read.mem)
+			p.now.hashed, p.now.term = read.hashed, read.term
+			if read.pool != nil { // not of an encoded image
+				read.release()
+			}
 		}
 		live := &in.image.live[p.pages[p.index]]
-		copy(live.mem, p.now.content(len(live.mem)))
+		live.fill(p.now.content())
 		live.base, p.now = p.now, live.base // release frees the page that was the base
 	}
 }

@@ -35,7 +35,7 @@ func (s *Snapshot) firstWith(e Entity, has func(r *roles) bool) *Column {
 func (im *Image) present() *Snapshot {
 	im.now.tick, im.now.image = im.Tick(), im
 	for i := len(im.now.table); i < len(im.live); i++ {
-		im.now.table = append(im.now.table, &page{mem: im.live[i].mem})
+		im.now.table = append(im.now.table, &page{mem: im.live[i].mem[:cap(im.live[i].mem)]})
 	}
 	return &im.now
 }

@@ -154,6 +154,20 @@ func (s *Snapshot) EntityAt(row uint32) Entity {
 	return s.entityAt(Owner(row>>regionShift), row%regionRows)
 }
 
+// Components returns the components of an entity, empty if it is not in the state. Those after the first 64 are left out.
+func (s *Snapshot) Components(e Entity) (set ComponentSet) {
+	if !ExistsAt(s, e) {
+		return 0
+	}
+	columns := s.image.components()
+	for n := range columns {
+		if s.has(&columns[n], e.Owner(), e.Row%regionRows) {
+			set |= 1 << n
+		}
+	}
+	return set
+}
+
 // AppendScalars appends the scalars of the entity in a row: its components in the order of Game.Components, and the fields
 // of each in the order of declaration. For a free row, e is zero and nothing is appended.
 func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set ComponentSet, values []uint64) {
@@ -191,9 +205,9 @@ func (s *Snapshot) Entities(f func(e Entity) bool) {
 	for o := range c.regions {
 		st := &c.regions[o].bits
 		for i := range st.pages {
-			pg := s.pageOf(st.number, i)
-			for k := 0; pg != nil && k < bitsPageWords; k++ {
-				for word := wordOf(pg.mem, k); word != 0; word &= word - 1 {
+			content := s.pageOf(st.number, i).content()
+			for k := range len(content) / 8 {
+				for word := wordOf(content, k); word != 0; word &= word - 1 {
 					row := uint32((i*bitsPageWords+k)*BlockRows + bits.TrailingZeros64(word))
 					if !f(s.entityAt(Owner(o), row)) {
 						return
@@ -330,7 +344,7 @@ func (im *Image) roundPage(p *livePage) {
 	}
 	r := &im.columns[c.index].regions[p.store.owner]
 	first := int(p.index) << c.shift
-	for i := range 1 << c.shift {
+	for i := range len(p.mem) / int(c.stride) {
 		if k := first + i; r.word(k/BlockRows)>>(k%BlockRows)&1 != 0 {
 			c.roundRow(unsafe.Add(mem, uintptr(i)*c.stride))
 		}

@@ -2,6 +2,7 @@ package image
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -9,14 +10,18 @@ import (
 )
 
 // pageBytes is the size that pages approach: small, so that a changed entity copies little, and large enough for a short
-// page table.
-const pageBytes = 4096
+// page table. Many owners use only the first rows of a page. A page of which only the first shortBytes were ever used is
+// copied, compared and stored as a short one.
+const (
+	pageBytes  = 4096
+	shortBytes = 512
+)
 
 // page is the content of one page at some tick. It does not change while a snapshot holds it, so snapshots share it. refs
 // counts the snapshots that hold it, and the live page whose base it is.
 type page struct {
-	mem    []byte
-	pool   *pool // to which it returns; nil: the memory is borrowed, and references are not counted
+	mem    []byte // the start of the content; the rest is zero
+	pool   *pool  // to which it returns; nil: the memory is borrowed, and references are not counted
 	refs   int32
 	hashed bool
 	term   uint64 // this page's part of its column's checksum, valid when hashed
@@ -31,6 +36,8 @@ const maxRowBytes = 16 << 10
 // pool allocates pages of one size. It only grows. A page returns to it with its last reference.
 type pool struct {
 	bytes int
+	whole int   // bytes of the content of a page, of which its memory is the start
+	short *pool // of short pages; nil if this is one, or if pages have no short form
 	free  []*page
 	made  int
 }
@@ -76,12 +83,73 @@ func (pg *page) release() {
 	}
 }
 
-// content returns a page's bytes: n zeros for nil, a page that was never written.
-func (pg *page) content(n int) []byte {
+// newPool returns a pool of pages of 1<<shift rows of stride bytes.
+func newPool(stride uintptr, shift uint8) *pool {
+	p := &pool{bytes: int(stride) << shift, whole: int(stride) << shift}
+	if stride == 0 {
+		return p
+	}
+	if few := rowsShift(shortBytes, stride); few < shift {
+		p.short = &pool{bytes: int(stride) << few, whole: p.whole}
+	}
+	return p
+}
+
+// rowsShift returns log2 of the number of rows in a page of at most size bytes. It is a power of two, and at least one row.
+func rowsShift(size int, stride uintptr) uint8 {
+	return uint8(bits.Len(uint(max(1, uintptr(size)/stride))) - 1)
+}
+
+// least returns the pool of the smallest pages that hold n bytes.
+func (p *pool) least(n int) *pool {
+	if p.short != nil && n <= p.short.bytes {
+		return p.short
+	}
+	return p
+}
+
+// hold returns a page with one reference and a copy of content, which is a whole page.
+func (p *pool) hold(content []byte) *page {
+	if p.short != nil && isZero(content[p.short.bytes:]) {
+		p = p.short
+	}
+	pg := p.allocate()
+	copy(pg.mem, content)
+	return pg
+}
+
+// content returns the start of a page's bytes. The rest is zero. It is empty for nil, a page that was never written.
+func (pg *page) content() []byte {
 	if pg == nil {
-		return zeros[:n]
+		return nil
 	}
 	return pg.mem
+}
+
+// part returns n bytes of a page, at an offset. content is the start of the page. The n bytes lie within it or after it.
+func part(content []byte, at, n int) []byte {
+	if at < len(content) {
+		return content[at : at+n]
+	}
+	return zeros[:n]
+}
+
+// extend returns at least n bytes of a page. content is the start of the page. The result may use wide, whose bytes are zero.
+func extend(content []byte, n int, wide *[pageBytes]byte) []byte {
+	switch {
+	case len(content) >= n:
+		return content
+	case len(content) == 0: // rows as large as pages have no short form
+		return zeros[:n]
+	}
+	copy(wide[:], content)
+	return wide[:n]
+}
+
+// isContent reports whether the start of a page's content and b, which may be longer, are equal apart from trailing zeros.
+func isContent(start, b []byte) bool {
+	n := min(len(start), len(b))
+	return bytes.Equal(start[:n], b[:n]) && isZero(start[n:]) && isZero(b[n:])
 }
 
 // checksum returns the page's part of its column's checksum. It is 0 for a page of zeros: a page that was never allocated
@@ -97,11 +165,23 @@ func (pg *page) checksum(salt uint64) uint64 {
 	if !pg.hashed {
 		pg.term = 0
 		if !bytes.Equal(pg.mem, zeros[:len(pg.mem)]) {
-			pg.term = mix(xxhash.Sum64(pg.mem) ^ salt)
+			pg.term = mix(pg.hash() ^ salt)
 		}
 		pg.hashed = true
 	}
 	return pg.term
+}
+
+// hash returns the XXH64 of the whole content.
+func (pg *page) hash() uint64 {
+	if pg.pool == nil || pg.pool.whole == len(pg.mem) {
+		return xxhash.Sum64(pg.mem)
+	}
+	var d xxhash.Digest
+	d.Reset()
+	d.Write(pg.mem)
+	d.Write(zeros[:pg.pool.whole-len(pg.mem)])
+	return d.Sum64()
 }
 
 // mix is the finalizer of SplitMix64, a bijection in which every input bit reaches every output bit (Steele, Lea, Flood,
@@ -154,6 +234,9 @@ type store struct {
 
 // bitsPageWords is the number of presence words in a page: 512 bytes, 4096 rows.
 const bitsPageWords = 64
+
+// shortWords is the number of presence words in a short page: 512 rows.
+const shortWords = 8
 
 // nothing is the memory of every row of a component without fields.
 var nothing uint64

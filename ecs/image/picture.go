@@ -108,14 +108,17 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 	mixed := s.Own != everyRow && !st.column.single
 	for i, number := range st.pages {
 		live, want := &p.image.live[number], from.pageOf(st.number, i)
+		if p.source != nil {
+			live.use(p.source.stores[st.number].inUse(p.source, i))
+		}
 		if theirs := s.Remote.pageOf(st.number, i); mixed && want != theirs {
 			first, end := st.rowsOf(i)
 			some, all := s.Own.overlapOf(st.owner, first, end)
 			if !some {
 				want = theirs
 			} else if !all {
-				mine := st.splice(live.mem, want.content(len(live.mem)), i, s.Own, true)
-				others := st.splice(live.mem, theirs.content(len(live.mem)), i, s.Own, false)
+				mine := live.splice(want, s.Own, true)
+				others := live.splice(theirs, s.Own, false)
 				copied, live.marked = copied || mine || others, true
 				continue
 			}
@@ -127,6 +130,14 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 		copied, live.marked = true, false
 	}
 	return copied
+}
+
+// inUse returns the number of bytes at the start of page i of a store that were ever used.
+func (s *store) inUse(im *Image, i int) int {
+	if i >= len(s.pages) {
+		return 0
+	}
+	return len(im.live[s.pages[i]].mem)
 }
 
 // hideUnconfirmed empties own rows of a ConfirmedOnly column if Confirmed has another entity in the row.

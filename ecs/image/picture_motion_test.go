@@ -62,3 +62,72 @@ func TestMotionsAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations for %d entities", allocs, n)
 	}
 }
+
+// FindMoved has the rows whose position or velocity changed, and no other.
+func TestFindMovedHasTheRowsWithAnotherMotion(t *testing.T) {
+	g := composeGame()
+	g.Systems = nil
+	w := sample.NewWorld(t, g)
+	var still, moved, other ecs.Entity
+	sample.InSystem(w, func() {
+		still, moved = w.Spawn(ecs.OwnedByWorld, dMoving), w.Spawn(ecs.OwnedBy(0), dMoving)
+		other = w.Spawn(ecs.OwnedBy(1), sample.ShownPositions)
+	})
+	base := sample.Saved(w)
+	sample.InSystem(w, func() {
+		dMoving.Write(w, moved).Pos = across(7)
+		*dMoving.Write(w, still) = dBody{}
+		sample.ShownPositions.Put(w, other, sample.PosAt(4, 4))
+	})
+	now := sample.Saved(w)
+	var c image.Changed
+	for range 2 {
+		var rows []uint32
+		c.FindMoved(base, now)
+		for row := range c.Rows {
+			rows = append(rows, row)
+		}
+		if len(rows) != 1 || rows[0] != moved.Row {
+			t.Errorf("rows %v moved, want %v", rows, moved.Row)
+		}
+	}
+}
+
+// A held snapshot stays what it is when the first one is released and its pages could be used again.
+func TestAHeldSnapshotOutlivesTheFirst(t *testing.T) {
+	g := composeGame()
+	g.Systems = nil
+	w := sample.NewWorld(t, g)
+	sample.InSystem(w, func() { w.Spawn(ecs.OwnedBy(0), dMoving) })
+	first, held := sample.Saved(w), image.Snapshot{}
+	sum, tick := first.Checksum(), first.Tick()
+	held.Hold(first)
+	held.Hold(first) // the earlier hold is released
+	first.Release()
+	for range 4 {
+		sample.InSystem(w, func() {
+			for e := range ecs.NewQuery1(ecs.Write(dMoving)).All(w) {
+				e.A.Pos.X++
+			}
+		})
+		sample.Saved(w).Release()
+	}
+	if held.Checksum() != sum || held.Tick() != tick {
+		t.Errorf("tick %d with checksum %v, want tick %d with %v", held.Tick(), held.Checksum(), tick, sum)
+	}
+	bytes := w.Image().PageBytes()
+	if held.Hold(&image.Snapshot{}); !held.Empty() {
+		t.Error("a hold of nothing is not empty")
+	}
+	for range 4 {
+		sample.InSystem(w, func() {
+			for e := range ecs.NewQuery1(ecs.Write(dMoving)).All(w) {
+				e.A.Pos.X++
+			}
+		})
+		sample.Saved(w).Release()
+	}
+	if w.Image().PageBytes() > bytes {
+		t.Error("the pages of a released hold are not used again")
+	}
+}

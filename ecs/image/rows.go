@@ -171,7 +171,7 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 		}
 		if !some {
 			p.become(want)
-		} else if !all && st.splice(p.mem, want.content(len(p.mem)), int(p.index), keep, false) {
+		} else if !all && p.splice(want, keep, false) {
 			im.mark(number)
 		}
 	}
@@ -188,10 +188,17 @@ func (s *store) rowsOf(i int) (first, end uint32) {
 	return uint32(i) << s.column.shift, uint32(i+1) << s.column.shift
 }
 
-// splice copies from src to dst, two versions of page i of a store, the parts of rows that are in the set, or not in it. It
-// reports whether dst changed.
-func (s *store) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
-	first, end := s.rowsOf(i)
+// splice copies from another version of a live page the parts of rows that are in the set, or not in it. It reports whether
+// the live page changed.
+func (p *livePage) splice(from *page, rows *RowSet, in bool) (changed bool) {
+	p.use(len(from.content()))
+	s, dst, src := p.store, p.mem, from.content()
+	if len(src) < len(dst) {
+		var wide [pageBytes]byte
+		src = extend(src, len(dst), &wide)
+	}
+	first, end := s.rowsOf(int(p.index))
+	end = first + (end-first)*uint32(len(dst))/uint32(cap(dst))
 	for k := first / BlockRows; k*BlockRows < end; k++ {
 		set := rows.word(s.owner, int(k))
 		if !in {

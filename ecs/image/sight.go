@@ -36,6 +36,7 @@ func ParseViewStamp(payload []byte) (v ViewStamp, ok bool) {
 // sight holds the moments that players saw when giving the inputs of the running tick.
 type sight struct {
 	past  func(Tick) (*Snapshot, bool)
+	saved *Image // whose snapshots past returns
 	views []view // index = Player; allocated for the first stamp
 	used  bool   // a view was set in this tick
 }
@@ -48,7 +49,7 @@ type view struct {
 
 // SetPast sets the source of older states: a server's ring of snapshots that this image saved, one per tick. With nil, the
 // default, view stamps are ignored. Snapshots that past returns must not change until the end of World.Step.
-func (im *Image) SetPast(past func(Tick) (*Snapshot, bool)) { im.sight.past = past }
+func (im *Image) SetPast(past func(Tick) (*Snapshot, bool)) { im.sight.past, im.sight.saved = past, im }
 
 // Past returns the state of an older tick. ok is false if past does not return it, or if it is more than MaxViewTicks old.
 func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
@@ -57,7 +58,7 @@ func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
 		return nil, false
 	}
 	s, ok = im.sight.past(f)
-	if !ok || s.Empty() || s.tick != f || s.image != im {
+	if !ok || s.Empty() || s.tick != f || s.image != im.sight.saved {
 		return nil, false
 	}
 	return s, true

@@ -22,6 +22,16 @@ func (s *Snapshot) Tick() Tick { return s.tick }
 // Empty reports whether s holds no state. A nil Snapshot is empty.
 func (s *Snapshot) Empty() bool { return s == nil || s.image == nil }
 
+// Bytes returns the size of the pages in bytes. Other snapshots may share them.
+func (s *Snapshot) Bytes() (n int) {
+	for _, pg := range s.table {
+		if pg != nil {
+			n += len(pg.mem)
+		}
+	}
+	return n
+}
+
 // Release releases the pages. s is then empty and may be saved into again.
 func (s *Snapshot) Release() {
 	if s.image == nil {
@@ -31,6 +41,20 @@ func (s *Snapshot) Release() {
 		pg.release()
 	}
 	s.image, s.table = nil, s.table[:0]
+}
+
+// Hold makes s another snapshot of the state in of. If of is empty, s is.
+func (s *Snapshot) Hold(of *Snapshot) {
+	s.Release()
+	if of.Empty() {
+		return
+	}
+	for _, pg := range of.table {
+		if pg != nil {
+			pg.refs++
+		}
+	}
+	s.tick, s.image, s.table = of.tick, of.image, append(s.table, of.table...)
 }
 
 // Save stores the state in s, which must be empty or have been saved from this image. Pages without a mark are shared;
@@ -83,7 +107,7 @@ func (im *Image) saveMarked(p *livePage) {
 		return
 	}
 	p.base.release()
-	p.base = p.store.pool.allocate()
+	p.base = p.store.pool.least(len(p.mem)).allocate()
 	copy(p.base.mem, p.mem)
 }
 
@@ -110,7 +134,11 @@ func (im *Image) Restore(s *Snapshot) {
 // become makes a live page equal to want, which becomes its base. A marked page stays marked, because it is in the list of
 // marked pages.
 func (p *livePage) become(want *page) {
-	copy(p.mem, want.content(len(p.mem)))
+	if want != nil && len(want.mem) == len(p.mem) {
+		copy(p.mem, want.mem)
+	} else {
+		p.fill(want.content())
+	}
 	if p.base == want {
 		return
 	}
@@ -119,6 +147,12 @@ func (p *livePage) become(want *page) {
 	if want != nil {
 		want.refs++
 	}
+}
+
+// fill gives a live page this content.
+func (p *livePage) fill(content []byte) {
+	p.use(len(content))
+	clear(p.mem[copy(p.mem, content):])
 }
 
 // afterRestore resets data about the state before.
@@ -177,11 +211,7 @@ func (s *Snapshot) pageOf(number, i int) *page {
 
 // word returns presence word k of a region, by the number of the region's presence store.
 func (s *Snapshot) word(number, k int) uint64 {
-	pg := s.pageOf(number, k/bitsPageWords)
-	if pg == nil {
-		return 0
-	}
-	return *(*uint64)(unsafe.Pointer(&pg.mem[k%bitsPageWords*8]))
+	return wordOf(s.pageOf(number, k/bitsPageWords).content(), k%bitsPageWords)
 }
 
 // has reports whether row i of the owner has the component.
@@ -194,8 +224,11 @@ func (s *Snapshot) row(c *Column, o Owner, i uint32) unsafe.Pointer {
 	if c.stride == 0 {
 		return unsafe.Pointer(&nothing)
 	}
-	pg := s.pageOf(c.regions[o].data.number, int(i>>c.shift))
-	return unsafe.Pointer(&pg.content(c.pool.bytes)[uintptr(i&(1<<c.shift-1))*c.stride])
+	content, at := s.pageOf(c.regions[o].data.number, int(i>>c.shift)).content(), uintptr(i&(1<<c.shift-1))*c.stride
+	if at >= uintptr(len(content)) {
+		return unsafe.Pointer(&zeros)
+	}
+	return unsafe.Pointer(&content[at])
 }
 
 // Checksum is a hash of a state, the same on every target.

@@ -2,7 +2,6 @@ package image
 
 import (
 	"fmt"
-	"math/bits"
 	"reflect"
 	"unsafe"
 )
@@ -30,9 +29,9 @@ func newColumns(s *Schema) (columns []Column) {
 		c.index, c.stride = i, c.layout.size
 		c.rounds = c.stride > 0 && (c.layout.steps || c.roles.quantise != nil)
 		if !c.single && c.stride > 0 {
-			c.shift = uint8(bits.Len(uint(max(1, pageBytes/c.stride))) - 1) // the most rows that fit, at least one
+			c.shift = rowsShift(pageBytes, c.stride)
 		}
-		c.pool = &pool{bytes: int(c.stride) << c.shift}
+		c.pool = newPool(c.stride, c.shift)
 	}
 	return columns
 }

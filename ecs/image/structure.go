@@ -39,7 +39,7 @@ func (im *Image) Spawn(owner Owner, components ...*Declaration) Entity {
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
 	identity := im.Identity()
 	r := &identity.regions[owner]
-	im.makeRoom(r, identity, i)
+	im.use(r, identity, i)
 	im.markRow(r, identity, i)
 	*(*Entity)(identity.rowOf(r, i)) = e
 	for _, d := range components {

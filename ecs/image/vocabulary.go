@@ -71,6 +71,9 @@ const (
 	OrderLeave                   // the player leaves the match: Game.Leave runs
 	OrderView                    // the moment that the player saw in this tick: see ViewStamp
 	OrderMotion                  // position of one of the player's entities at the end of this tick: see Placement
+	OrderSwitch                  // the match continues with another sync strategy after this tick: see AppendSwitch. No state changes
+	OrderPause                   // the last tick before a pause: the server's clock stops until the match continues. No state changes. See PauseOrder
+	OrderResume                  // the match has continued. No state changes. See PauseOrder
 	orderKinds
 )
 
@@ -79,7 +82,7 @@ func (k OrderKind) Valid() bool { return k < orderKinds }
 
 // Shared reports whether peers that simulate the whole match execute orders of this kind too. Views need history, and
 // motions come from clients with authority: servers and replays execute them, other peers do not.
-func (k OrderKind) Shared() bool { return k < OrderView }
+func (k OrderKind) Shared() bool { return k.Valid() && k != OrderView && k != OrderMotion }
 
 // MaxOrderBytes bounds the payload of an order.
 const MaxOrderBytes = 1024
@@ -87,13 +90,51 @@ const MaxOrderBytes = 1024
 // MaxResultBytes bounds the result of a match, which Game.Result returns.
 const MaxResultBytes = 256
 
+// Verdict is the result of a match and how it was decided: the part of a systems.Decision that clients receive.
+type Verdict struct {
+	Tick   Tick
+	Result []byte // as Game.Result returned it
+	// How is "server" if the server computed the match, "majority" if the players voted, "replay" if the votes differed and the
+	// server replayed the match. It is "audit" if the server replayed although the votes agreed. It is "disputed" if some
+	// votes differed and the server did not replay.
+	How                          string
+	Registered, Voted, Dissented PlayerSet // in the match at its end; sent a result; sent another result than Result
+}
+
 // Order is a rare, reliable action that the server stamped into a tick. Orders are never predicted. All peers execute the
 // orders of a tick in the same sequence, before the tick's systems.
 type Order struct {
 	Kind    OrderKind
 	Player  Player
 	Entity  Entity // the entity that it addresses, or zero
-	Payload []byte // at most MaxOrderBytes, only for OrderGame, OrderView and OrderMotion
+	Payload []byte // at most MaxOrderBytes, not for OrderJoin and OrderLeave
+}
+
+// PauseOrder returns an order of kind OrderPause or OrderResume that a player requested. Its payload is the byte 1. The payload
+// of an order without a player is empty: the operator requested it, or the server ended a pause at its longest time.
+func PauseOrder(kind OrderKind, p Player) Order {
+	return Order{Kind: kind, Player: p, Payload: []byte{1}}
+}
+
+// OfServer reports whether the order is of the server or its operator. Player has no meaning then.
+func (o *Order) OfServer() bool {
+	return o.Kind == OrderSwitch || (o.Kind == OrderPause || o.Kind == OrderResume) && len(o.Payload) == 0
+}
+
+// AppendSwitch appends the payload of an order of kind OrderSwitch: the length of the strategy's name as one byte, the name,
+// and the strategy's parameters. The name has at most 255 bytes.
+func AppendSwitch(dst []byte, strategy string, params []byte) []byte {
+	return append(append(append(dst, byte(len(strategy))), strategy...), params...)
+}
+
+// ParseSwitch reads the payload of an order of kind OrderSwitch. ok is false if AppendSwitch has not written it. params
+// aliases the payload.
+func ParseSwitch(payload []byte) (strategy string, params []byte, ok bool) {
+	if len(payload) == 0 || len(payload) <= int(payload[0]) || payload[0] == 0 {
+		return "", nil, false
+	}
+	end := 1 + int(payload[0])
+	return string(payload[1:end]), payload[end:], true
 }
 
 // TickInputs is everything that enters a world in one tick.

@@ -1,3 +1,8 @@
-// Package race reports whether a test runs with the race detector. Under the detector, allocation counts are meaningless
-// and a test takes about ten times as long. Only tests import this package.
+// Package race reports how long a test may take. Under the race detector, allocation counts are meaningless and a test
+// takes about ten times as long. Only tests import this package.
 package race
+
+import "os"
+
+// Long reports whether tests play at full length: TENDON_LONG is set, and the race detector is off.
+var Long = !Enabled && os.Getenv("TENDON_LONG") != ""

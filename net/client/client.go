@@ -1,18 +1,15 @@
 package client
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/link"
 	"tendon/net/netcode"
 	"tendon/net/session"
 	"tendon/systems"
@@ -20,25 +17,21 @@ import (
 
 // Client is a Core with a UDP socket and a clock: a whole client in three calls, SetInput, Frame and View.
 //
-// All work is done in Frame, except that one goroutine reads the socket. After a lost connection the client reconnects from
-// a new socket with the newest reconnect token. One goroutine must call the methods. Receive and Lost of the embedded Core
-// must not be called.
+// All work is done in Frame, except that one goroutine reads each socket. When the connection is quiet for a quarter of a second,
+// the client requests another one with a reconnect token, on another socket. The second connection replaces the first one after
+// half a second, or at once if another process of the server answers. The client tries at least twice a second, as long as a
+// token is valid. One goroutine must call the methods. Receive and Lost of the embedded Core must not be called.
 type Client struct {
 	*Core
 	config DialConfig
 	epoch  time.Time // of systems.Time
 	now    time.Time // of the running Frame
 
-	netcode  netcode.Client
-	link     *link.Link
-	reader   *socketReader // nil without a connection
-	received packets       // a spare buffer for reader
-	out      netcode.Outbox
-	emit     func([]byte) // seals a packet, bound once
-	tokens   [][]byte     // not used for a connection yet, in the order in which they are presented
-	present  []byte       // the token of the present connection, or of the last one
-	unstored bool         // StoreTokens has not received it
-	accepted bool         // the server accepted the present connection
+	conn     *connection // may be nil
+	attempts attempts    // to make the next one
+	received packets     // a spare buffer for the readers
+	tokens   []*token    // not used for a connection yet, in the order in which they are presented
+	unstored bool        // StoreTokens has not received them
 	everLive bool
 	closed   bool
 }
@@ -54,18 +47,18 @@ type DialConfig struct {
 	// StoreTokens receives all unused tokens, in the order in which the next process of this client is to present them.
 	// Frame calls it when the server has sent new ones, and when one was used, before it sends any packet. Optional.
 	StoreTokens func(tokens [][]byte)
-	// Listen opens the socket of one connection. Optional: the default is a UDP socket of the system on any port.
+	// Listen opens a socket. At most two are open at a time. Optional: the default is a UDP socket of the system on any port.
 	Listen func() (Socket, error)
 }
 
 // Errors of a connection. Those that end a client can be shown to its player.
 var (
-	// ErrToken ends a client whose token is malformed, or whose tokens have all expired.
-	ErrToken = errors.New("client: the connect token is malformed or has expired: get a new one")
-	// ErrFull ends a client if the server has no place for it.
-	ErrFull = errors.New("client: the server is full or shutting down: try again later")
-	// ErrSilent ends a connection on which nothing arrived for the timeout of the token.
-	ErrSilent = errors.New("client: the server does not answer")
+	// ErrToken ends a client whose token is malformed, or whose tokens have all expired or had a connection.
+	ErrToken = errors.New("client: the connect token is malformed, was used or has expired: get a new one")
+	// ErrFull ends a client if the server has no place for it. The error may also wrap a *session.Error with the reason.
+	ErrFull = errors.New("client: the server is full or shutting down")
+	// ErrSilent ends a connection on which nothing arrived.
+	ErrSilent = errors.New("client: the server does not respond")
 	// ErrDropped ends a connection that the server closed without a reason.
 	ErrDropped = errors.New("client: the server closed the connection")
 	// ErrClosed is returned after Close.
@@ -83,13 +76,13 @@ func Dial(c DialConfig) (*Client, error) {
 		c.Listen = func() (Socket, error) { return net.ListenUDP("udp", nil) }
 	}
 	k := &Client{config: c}
-	for _, token := range append([][]byte{c.Token}, c.Spare...) {
-		if _, err := netcode.ParseConnectToken(token); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrToken, err)
+	for _, b := range append([][]byte{c.Token}, c.Spare...) {
+		t, err := newToken(b)
+		if err != nil {
+			return nil, err
 		}
-		k.tokens = append(k.tokens, bytes.Clone(token))
+		k.tokens = append(k.tokens, t)
 	}
-	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // Flush is called only while it is connected
 	c.Config.Dial, c.ReceiveToken = k.connect, k.keepToken
 	c.elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
 	var err error
@@ -97,54 +90,30 @@ func Dial(c DialConfig) (*Client, error) {
 	return k, err
 }
 
-// connect begins a connection with one of the tokens.
+// errConnecting is returned by connect while the attempts have made no connection.
+var errConnecting = fmt.Errorf("%w yet", ErrSilent)
+
+// connect returns the connection that the attempts have made. It closes a connection whose session has ended.
 func (k *Client) connect() (session.Transport, error) {
+	if k.conn != nil && !k.conn.used {
+		k.conn.used = true
+		return k.conn.link, nil
+	}
 	k.hangUp()
-	token := k.nextToken()
-	if token == nil {
-		return nil, ErrToken
+	switch {
+	case slices.ContainsFunc(k.tokens, func(t *token) bool { return t.valid(k.now) }):
+		return nil, errConnecting
+	case k.attempts.why != nil:
+		return nil, fmt.Errorf("%w (%w)", ErrToken, k.attempts.why)
 	}
-	socket, err := k.config.Listen()
-	if err != nil {
-		return nil, fmt.Errorf("client: no socket: %w", err)
-	}
-	if err := k.netcode.Connect(token, k.now); err != nil {
-		_ = socket.Close()
-		return nil, err
-	}
-	k.link, k.reader, k.accepted, k.present = link.New(), readSocket(socket), false, token
-	return k.link, nil
+	return nil, ErrToken
 }
 
-// nextToken returns the token of the next attempt and moves it behind the others. Without any it returns the last one that
-// was used, which a restarted server accepts. It returns nil if none is valid any more.
-func (k *Client) nextToken() []byte {
-	for range len(k.tokens) {
-		token := k.tokens[0]
-		k.tokens = append(slices.Delete(k.tokens, 0, 1), token)
-		if k.valid(token) {
-			return token
-		}
-	}
-	if len(k.tokens) == 0 && k.valid(k.present) {
-		return k.present
-	}
-	return nil
-}
-
-func (k *Client) valid(token []byte) bool {
-	t, err := netcode.ParseConnectToken(token)
-	return err == nil && uint64(max(k.now.Unix(), 0)) < t.Expires
-}
-
-// hangUp closes the connection without a message to the server, which keeps the seat for a client that comes back.
 func (k *Client) hangUp() {
-	if k.reader == nil {
-		return
+	if k.conn != nil {
+		k.conn.close()
+		k.conn = nil
 	}
-	k.write()
-	k.reader.close()
-	k.reader, k.link = nil, nil
 }
 
 // Frame processes the packets that arrived, connects if necessary, computes the ticks that are due and sends messages. Call
@@ -157,13 +126,21 @@ func (k *Client) Frame(now time.Time) error {
 	if k.epoch.IsZero() {
 		k.epoch = now
 	}
-	k.receive()
-	k.watchConnection()
+	if k.conn != nil {
+		k.receive(k.conn)
+		k.watch()
+	}
+	if k.attempts.conn != nil {
+		k.receive(k.attempts.conn)
+	}
+	k.attempt()
 	err := k.Core.Frame(k.at(now))
 	if k.unstored {
 		k.storeTokens()
 	}
-	k.send()
+	if k.conn != nil {
+		k.send()
+	}
 	return err
 }
 
@@ -173,50 +150,46 @@ func (k *Client) at(t time.Time) systems.Time {
 	return systems.Time(min(t.Sub(k.epoch), k.now.Sub(k.epoch)))
 }
 
-func (k *Client) receive() {
-	if k.reader == nil {
-		return
-	}
-	got := k.reader.swap(k.received)
+// receive processes the packets of a connection. The messages of an attempt wait in its link.
+func (k *Client) receive(c *connection) {
+	k.deliver(c, k.now) // the messages of an attempt that has become the connection
+	got := c.reader.swap(k.received)
 	start := 0
 	for i := range got.list {
 		a := &got.list[i]
 		image.SectionOpen.Enter(k.config.Observer)
-		payload := k.netcode.Receive(got.bytes[start:a.end], a.from, a.at)
-		good := len(payload) > 0 && k.link.Receive(payload) == nil
+		payload := c.netcode.Receive(got.bytes[start:a.end], a.from, a.at)
+		good := len(payload) > 0 && c.link.Receive(payload) == nil
 		image.SectionOpen.Leave(k.config.Observer)
 		start = a.end
-		if !good {
-			continue
-		}
-		for ch, message, ok := k.link.Next(); ok; ch, message, ok = k.link.Next() {
-			k.Core.Receive(ch, message, k.at(a.at))
+		if good {
+			k.deliver(c, a.at)
 		}
 	}
 	k.received = got
+	c.listen(k.now)
 }
 
-func (k *Client) watchConnection() {
-	if k.reader == nil {
+// deliver passes the messages in the link of a connection to the core, if that has a session on it.
+func (k *Client) deliver(c *connection, at time.Time) {
+	if !c.used {
 		return
 	}
-	k.netcode.Update(&k.out, k.now)
-	state := k.netcode.State()
-	if state == netcode.StateConnected && !k.accepted {
-		k.accepted = true
-		k.tokens = slices.DeleteFunc(k.tokens, func(t []byte) bool { return bytes.Equal(t, k.present) })
-		k.storeTokens()
+	for ch, message, ok := c.link.Next(); ok; ch, message, ok = c.link.Next() {
+		k.Core.Receive(ch, message, k.at(at))
 	}
-	switch {
-	case k.link.Err() != nil:
-		k.lose(k.link.Err())
-	case state > netcode.StateDisconnected:
+}
+
+// watch ends the connection if it is lost.
+func (k *Client) watch() {
+	c := k.conn
+	c.netcode.Update(&c.out, k.now)
+	switch state := c.netcode.State(); {
+	case c.link.Err() != nil:
+		k.lose(c.link.Err())
+	case state == netcode.StateConnected:
 	case state == netcode.StateDisconnected:
 		k.lose(ErrDropped)
-	case state == netcode.StateDenied && !k.everLive:
-		k.Core.end(ErrFull)
-	case state == netcode.StateDenied:
-		k.lose(ErrFull)
 	default:
 		k.lose(fmt.Errorf("%w (%v)", ErrSilent, state))
 	}
@@ -230,38 +203,31 @@ func (k *Client) lose(why error) {
 }
 
 // keepToken keeps a reconnect token, and drops the oldest.
-func (k *Client) keepToken(token []byte) {
+func (k *Client) keepToken(b []byte) {
+	t, err := newToken(b)
+	if err != nil {
+		return // it is from the server, and of no use
+	}
 	k.unstored = true
-	k.tokens = slices.Insert(k.tokens, 0, bytes.Clone(token))
+	k.tokens = slices.Insert(k.tokens, 0, t)
 	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
 }
 
 func (k *Client) storeTokens() {
 	k.unstored = false
 	if k.config.StoreTokens != nil {
-		k.config.StoreTokens(k.tokens)
+		tokens := make([][]byte, len(k.tokens))
+		for i, t := range k.tokens {
+			tokens[i] = t.bytes
+		}
+		k.config.StoreTokens(tokens)
 	}
 }
 
 func (k *Client) send() {
-	if k.reader == nil {
-		return
-	}
 	image.SectionSend.Enter(k.config.Observer)
 	defer image.SectionSend.Leave(k.config.Observer)
-	k.netcode.Update(&k.out, k.now)
-	if k.netcode.State() == netcode.StateConnected {
-		k.link.Flush(k.now.Sub(k.epoch), k.emit)
-	}
-	k.write()
-}
-
-func (k *Client) write() {
-	for i := range k.out.Len() {
-		to, packet := k.out.At(i)
-		_, _ = k.reader.socket.WriteToUDPAddrPort(packet, to)
-	}
-	k.out.Reset()
+	k.conn.send(k.epoch)
 }
 
 // Close leaves the match, sends that to the server, and releases the socket and its goroutine.
@@ -271,90 +237,24 @@ func (k *Client) Close() {
 	}
 	k.closed = true
 	k.Core.Leave()
-	k.send()
-	k.netcode.Disconnect(&k.out, k.now)
-	k.hangUp()
+	k.attempts.stop()
+	if k.conn != nil {
+		k.send()
+		k.conn.netcode.Disconnect(&k.conn.out, k.now)
+		k.hangUp()
+	}
 }
 
 // View updates the view to a moment and returns it. Before there is a state the view is empty.
 func (k *Client) View(now time.Time) *ecs.View { return k.Core.View(now.Sub(k.epoch)) }
 
-// Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it.
-type Socket interface {
-	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
-	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
-	Close() error
-}
-
-// socketReader is a socket with the goroutine that reads it. Packets are kept, up to readerBytes, until the next Frame.
-// Empty packets are dropped.
-type socketReader struct {
-	socket Socket
-	closed sync.WaitGroup
-
-	mu      sync.Mutex // held for a copy of one packet, or for a swap
-	packets packets
-}
-
-type packets struct {
-	list  []arrival
-	bytes []byte
-}
-
-type arrival struct {
-	at   time.Time
-	from netip.AddrPort
-	end  int // of its bytes
-}
-
-const (
-	readerBytes = 1 << 20               // several seconds of the default budget of a link, 256 KB per second
-	arrivalSize = 64                    // memory of an arrival, which counts against readerBytes
-	packetLimit = 2048                  // larger than a valid packet, so that oversized packets are recognized
-	readPause   = 10 * time.Millisecond // after an error of the socket
-)
-
-func readSocket(s Socket) *socketReader {
-	m := &socketReader{socket: s}
-	m.closed.Go(m.read)
-	return m
-}
-
-func (m *socketReader) read() {
-	var buffer [packetLimit]byte
-	for {
-		n, from, err := m.socket.ReadFromUDPAddrPort(buffer[:])
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil: // such as a server that is not started yet; a timeout ends the connection
-			time.Sleep(readPause)
-			continue
-		}
-		m.add(buffer[:n], from)
+// Left returns how long the client continues without a message from the server: see Core.Left. It stops trying when its last
+// token has expired.
+func (k *Client) Left(now time.Time) time.Duration {
+	left := k.Core.Left(now.Sub(k.epoch))
+	if k.Core.State() == Live || len(k.tokens) == 0 {
+		return left
 	}
-}
-
-func (m *socketReader) add(packet []byte, from netip.AddrPort) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a := &m.packets
-	if len(packet) > 0 && len(a.bytes)+len(packet)+arrivalSize*(len(a.list)+1) <= readerBytes {
-		a.bytes = append(a.bytes, packet...)
-		a.list = append(a.list, arrival{at: time.Now(), from: from, end: len(a.bytes)})
-	}
-}
-
-// swap returns the received packets and reuses another buffer for the next ones.
-func (m *socketReader) swap(buffer packets) (received packets) {
-	buffer.list, buffer.bytes = buffer.list[:0], buffer.bytes[:0]
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	received, m.packets = m.packets, buffer
-	return received
-}
-
-func (m *socketReader) close() {
-	_ = m.socket.Close() // a socket that cannot be closed is closed
-	m.closed.Wait()
+	last := slices.MaxFunc(k.tokens, func(a, b *token) int { return cmp.Compare(a.expires, b.expires) })
+	return max(min(left, time.Unix(int64(last.expires), 0).Sub(now)), 0)
 }

@@ -20,7 +20,7 @@ type Config struct {
 	Dial          func() (session.Transport, error)
 	ReceiveToken  func(token []byte)             // receives the reconnect tokens; each is valid during the call. Optional
 	Name          string                         // shown to other players, at most session.MaxName bytes
-	Attempts      int                            // how often in a row the client tries to reconnect; 0: 8, negative: never
+	GiveUp        systems.Time                   // how long the client tries to connect again; 0: as long as Dial has a token, negative: never
 	InputDelay    int                            // the number of ticks between an input and its effect, in [0, 30]; 0: as the server suggests
 	MaxPrediction int                            // the most ticks to predict; 0: the default of the strategy
 	Bot           bool                           // has Game.Bot play instead of SetInput
@@ -30,6 +30,7 @@ type Config struct {
 	Log           Log                            // stores the final ticks for a later process. Optional
 	Chat          func(session.ChatLine)         // receives the chat messages of the players. Optional
 	Notice        func(seconds int, text string) // receives texts of the server, with the seconds until it stops, or 0. Optional
+	Switched      func(strategy string)          // receives the name when the strategy changes in the running match. Optional
 	Desynced      func(Desync)                   // receives the differences that a resync finds. Without it nothing is kept for it. Optional
 	Observer      image.Observer                 // receives the start and end of the phases and systems. Optional
 
@@ -64,6 +65,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Bot && c.Game.Bot == nil {
 		return c, fmt.Errorf("%w: Bot is set and Game.Bot is nil", ErrConfig)
 	}
-	c.Attempts = cmp.Or(c.Attempts, 8)
+	c.Timeout = cmp.Or(c.Timeout, session.ClientTimeout)
 	return c, nil
 }

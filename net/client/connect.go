@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"tendon/ecs"
@@ -15,15 +17,24 @@ import (
 const (
 	firstWait = systems.Second // before the second attempt to reconnect; it doubles up to mostWait
 	mostWait  = 8 * systems.Second
+
+	// While a server restarts, the client tries every restartPause for restartTime, in which its reconnect tokens expire.
+	restartPause = systems.Second / 2
+	restartTime  = 120 * systems.Second
 )
 
 func (c *Core) dial(now systems.Time) {
 	t, err := c.config.Dial()
-	if errors.Is(err, ErrToken) {
-		c.end(err)
+	switch {
+	case errors.Is(err, errConnecting):
+		if c.late(now) {
+			c.end(fmt.Errorf("%w: %w", ErrUnreachable, err))
+		}
 		return
-	}
-	if err != nil {
+	case errors.Is(err, ErrToken):
+		c.end(cmp.Or(c.Refusal(), err))
+		return
+	case err != nil:
 		c.retry(err, now)
 		return
 	}
@@ -51,7 +62,7 @@ func (c *Core) settle(now systems.Time) (f ecs.Tick, ok bool) {
 	if c.world.Tick() == f {
 		return f, true
 	}
-	_, _, confirmed, _ := c.strategy.View(now)
+	_, _, confirmed, _ := c.strategy.View(c.strategyTime(now))
 	if confirmed.Empty() || confirmed.Tick() != f {
 		return 0, false
 	}
@@ -64,19 +75,48 @@ func (c *Core) retry(why error, now systems.Time) {
 		c.stats.Session = added(c.stats.Session, c.session.Stats())
 	}
 	c.session, c.pending = nil, pendingImage{}
-	if c.retries.failed >= c.config.Attempts {
+	restarts := now < c.retries.until
+	if c.config.GiveUp < 0 || c.late(now) {
 		c.end(fmt.Errorf("%w: %w", ErrUnreachable, why))
 		return
 	}
 	if c.state != Connecting {
 		c.state = Reconnecting
 	}
-	c.retries.at = now
-	if c.retries.failed > 0 {
-		c.retries.at += min(firstWait<<min(c.retries.failed-1, 8), mostWait)
-	}
-	c.retries.failed++
 	c.stats.Reconnects++
+	if restarts {
+		c.retries.at = now + restartPause
+		return
+	}
+	c.retries.at = now + waitAfter(c.retries.failed)
+	c.retries.failed++
+}
+
+// waitAfter returns the time before an attempt to reconnect, after that many attempts have failed.
+func waitAfter(failed int) systems.Time {
+	if failed == 0 {
+		return 0
+	}
+	return min(firstWait<<min(failed-1, 8), mostWait)
+}
+
+// late reports whether the client has tried to connect for Config.GiveUp.
+func (c *Core) late(now systems.Time) bool {
+	return c.config.GiveUp > 0 && now-c.retries.since >= c.config.GiveUp && now >= c.retries.until
+}
+
+// Left returns the longest time that the client continues without a message from the server. In the match, that is the time
+// until it reconnects, else the time until it gives up. It is 0 after the end, and never rises while no message arrives.
+func (c *Core) Left(now systems.Time) systems.Time {
+	switch {
+	case c.state == Ended:
+		return 0
+	case c.state == Live:
+		return c.config.Timeout - c.session.Stats().Silence
+	case c.config.GiveUp == 0:
+		return math.MaxInt64
+	}
+	return max(c.retries.since+c.config.GiveUp-now, c.retries.until-now, 0)
 }
 
 // end ends the client. The session is kept to send its last messages.
@@ -95,9 +135,42 @@ func (c *Core) check(now systems.Time) {
 		return
 	}
 	if why := (*session.Error)(nil); errors.As(err, &why) && why.Code.Retry() {
+		if why.Code == session.CodeRestarting {
+			c.restarts(now)
+		}
+		c.refused(why)
 		c.retry(err, now)
 	} else {
 		c.end(err)
+	}
+}
+
+// Refusal returns why the server refused the last attempt to connect, if it may accept a later attempt. Otherwise it returns nil.
+func (c *Core) Refusal() error {
+	if c.retries.refused == nil {
+		return nil
+	}
+	return c.retries.refused
+}
+
+// refused stores the reason of a refusal and reports it as a notice, if the server may accept the client later.
+func (c *Core) refused(why *session.Error) {
+	if c.retries.refused = nil; !why.Code.Waits() {
+		return
+	}
+	c.retries.refused = why
+	if c.config.Notice != nil {
+		c.config.Notice(0, why.Error())
+	}
+}
+
+// restarts begins to wait for the next process of the server.
+func (c *Core) restarts(now systems.Time) {
+	if c.config.GiveUp >= 0 && now >= c.retries.until {
+		c.retries.until = now + restartTime
+		if c.config.Notice != nil {
+			c.config.Notice(0, "the server restarts")
+		}
 	}
 }
 
@@ -109,10 +182,8 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 	if w.Match != c.welcome.Match || w.Tick < c.effects.newest {
 		c.effects.restart()
 	}
-	if c.strategy == nil || w.Strategy != c.welcome.Strategy || w.Seat != c.welcome.Seat {
-		if err := c.build(w); err != nil {
-			c.session.End(session.CodeInternal, "")
-			c.end(err)
+	if c.strategy == nil || w.Seat != c.welcome.Seat || c.changes(w.Strategy, w.Params) {
+		if !c.build(w) {
 			return
 		}
 		if !w.Image && c.world.Tick() == 0 { // the state in Hello was that of the old strategy; without one, the server sends an image
@@ -121,6 +192,14 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 			return
 		}
 	}
+	played := c.welcome.Match
+	if r := c.config.Resume; r != nil && !c.loaded {
+		played = r.Match
+	}
+	if played != 0 && w.Match != played && c.config.Notice != nil {
+		c.config.Notice(0, "the match that you played is over: this is another one")
+	}
+	c.setPaused(session.Paused{}, now)
 	c.welcome = *w
 	c.welcome.Params = append([]byte(nil), w.Params...)
 	c.state = Loading
@@ -130,7 +209,26 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 	}
 }
 
-func (c *Core) build(w *session.Welcome) error {
+// changes reports whether a strategy differs from the present one, in name or parameters.
+func (c *Core) changes(strategy string, params []byte) bool {
+	return strategy != c.welcome.Strategy || !bytes.Equal(params, c.welcome.Params)
+}
+
+// build constructs the strategy of a Welcome. It ends the client and returns false if the client cannot play with it.
+func (c *Core) build(w *session.Welcome) bool {
+	old := c.strategy
+	if err := c.tryBuild(w); err != nil {
+		c.session.End(session.CodeInternal, "")
+		c.end(err)
+		return false
+	}
+	if old != nil {
+		c.stats.Strategy = continued(c.stats.Strategy, old.Stats())
+	}
+	return true
+}
+
+func (c *Core) tryBuild(w *session.Welcome) error {
 	i := slices.IndexFunc(c.config.Strategies, func(s systems.Strategy) bool { return s.Name == w.Strategy })
 	if i < 0 {
 		return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
@@ -147,9 +245,12 @@ func (c *Core) build(w *session.Welcome) error {
 		c.tail.Start(record.PositionOf(r.World, r.Chain))
 		world = r.World
 	}
-	view, err := ecs.NewView(c.config.Game)
-	if err != nil {
-		return err
+	view := c.view
+	if w.Seat != c.welcome.Seat || c.strategy == nil { // the game's additions to the view may depend on the seat
+		if view, err = ecs.NewView(c.config.Game); err != nil {
+			return err
+		}
+		view.Names = c.view.Names
 	}
 	world.Image().SetObserver(c.config.Observer)
 	strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: cmp.Or(c.config.InputDelay, w.Delay),
@@ -163,35 +264,57 @@ func (c *Core) build(w *session.Welcome) error {
 
 // pendingImage is an image that is not loaded yet. image is nil for none.
 type pendingImage struct {
-	image []byte
-	tick  ecs.Tick
-	chain uint64
-	until systems.Time
+	image    []byte
+	tick     ecs.Tick
+	chain    uint64
+	until    systems.Time
+	strategy string // with which the match continues
+	params   []byte
 }
 
-const compareWait = systems.Second / 2 // bounds how long an image waits for the client's own state of its tick
+// These bound how long an image waits for the client's own state of its tick.
+const (
+	compareWait = systems.Second / 2
+	switchWait  = systems.Second / 10 // with an image that begins another strategy
+)
 
-func (c *Core) receiveImage(image []byte, tick ecs.Tick, chain uint64, now systems.Time) {
-	p := pendingImage{image, tick, chain, now + compareWait}
+func (c *Core) receiveImage(e *session.Event, now systems.Time) {
+	p := pendingImage{image: e.Message, tick: e.Tick, chain: e.Chain, until: now + compareWait, strategy: e.Name, params: e.Params}
+	if c.changes(p.strategy, p.params) {
+		p.until = now + switchWait
+	}
 	if !c.load(p, now) {
-		p.image = slices.Clone(image)
+		p.image = slices.Clone(p.image)
 		c.pending = p
 	}
 }
 
-// load loads an image. While the client plays, the image is compared with the own state of its tick. The image waits for
-// that state, and load returns false.
+// load loads an image, with the strategy that it names. While the client plays, the image is compared with the own state of
+// its tick. The image waits for that state, and load returns false.
 func (c *Core) load(p pendingImage, now systems.Time) bool {
 	if c.joined() {
 		if c.strategy.Stats().Confirmed < p.tick && now < p.until {
 			return false
 		}
-		c.stats.Resyncs++
 		c.compare(p.image)
 	}
 	c.pending = pendingImage{}
 	if c.loaded {
 		c.effects.beforeLoad(c.strategy)
+	}
+	switch {
+	case c.changes(p.strategy, p.params):
+		w := c.welcome
+		if w.Strategy, w.Params = p.strategy, p.params; !c.build(&w) {
+			return true
+		}
+		c.welcome = w
+		c.stats.Switches++
+		if c.config.Switched != nil {
+			c.config.Switched(w.Strategy)
+		}
+	case c.joined():
+		c.stats.Resyncs++
 	}
 	if err := c.world.Image().Load(p.image); err != nil {
 		c.session.End(session.CodeProtocol, "")
@@ -204,8 +327,11 @@ func (c *Core) load(p pendingImage, now systems.Time) bool {
 }
 
 func (c *Core) begin(now systems.Time) {
-	rtt, _ := c.session.RTT()
-	c.strategy.Load(now, c.session.ServerTick(now), rtt)
+	rtt, ok := c.session.RTT()
+	if !ok {
+		rtt = cmp.Or(c.stats.Session.RTT, rtt) // not measured yet: use the round trip of the last session
+	}
+	c.strategy.Load(c.strategyTime(now), c.session.ServerTick(now), rtt)
 	c.session.Ready()
 	c.loaded, c.state, c.backlog = true, CatchingUp, 0
 }

@@ -29,14 +29,19 @@ type Core struct {
 	view     *ecs.View
 	empty    image.Snapshot // shown before there is a state
 	effects  effects
-	desyncs  []image.Difference // found by resyncs, newest last
-	recent   *record.History    // the last ticks; nil without Config.Desynced
-	stats    Stats              // Reconnects, Resyncs, and Session of the earlier sessions
+	pause    pause
+	desyncs  desyncs
+	stats    Stats // Reconnects, Resyncs, Switches, and Session and Strategy of the earlier ones
 }
 
 type retries struct {
-	failed int // since the client was live
-	at     systems.Time
+	failed  int // since the client was live
+	at      systems.Time
+	started bool
+	since   systems.Time   // when it was live last, or started
+	now     systems.Time   // of the last Frame
+	until   systems.Time   // the server restarts: the client does not give up before
+	refused *session.Error // why the server refuses the client for now. Optional
 }
 
 // State is the state of a client.
@@ -61,7 +66,7 @@ func (s State) String() string {
 var (
 	// ErrStrategy is returned when the server uses a strategy that is not in Config.Strategies.
 	ErrStrategy = errors.New("client: the server uses a sync strategy that is not in Config.Strategies")
-	// ErrUnreachable is returned when connecting failed too often; it wraps the last reason.
+	// ErrUnreachable is returned when connecting failed for Config.GiveUp; it wraps the last reason.
 	ErrUnreachable = errors.New("client: the server cannot be reached")
 	// ErrNotLive is returned by Order while the client is not in the match.
 	ErrNotLive = errors.New("client: not in the match yet")
@@ -74,20 +79,29 @@ func NewCore(c Config) (*Core, error) {
 		return nil, err
 	}
 	core := &Core{config: c, bot: image.NewRand(c.BotSeed), tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}
-	if core.view, err = ecs.NewView(c.Game); err == nil && c.Desynced != nil {
-		core.recent = record.NewHistory(c.Game, core.header(), recentTicks)
+	if core.view, err = ecs.NewView(c.Game); err != nil {
+		return nil, err
 	}
-	return core, err
+	core.view.Names = make([]string, c.Game.MaxPlayers)
+	if c.Desynced != nil {
+		core.desyncs.recent = record.NewHistory(c.Game, core.header(), recentTicks)
+	}
+	return core, nil
 }
 
 // SetInput sets the input of the player from now on.
 func (c *Core) SetInput(in ecs.InputBytes) { c.input = in }
 
 // Frame connects if necessary, computes the ticks that are due and sends messages. Call it once per frame of the display.
-// The error is that of Err.
-func (c *Core) Frame(now systems.Time) error {
+// The error is that of Err. A panic of the rules ends the client with a *session.Panic.
+func (c *Core) Frame(now systems.Time) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = c.fail(value, image.SectionFrame)
+		}
+	}()
 	image.SectionFrame.Enter(c.config.Observer)
-	err := c.frame(now)
+	err = c.frame(now)
 	image.SectionFrame.Leave(c.config.Observer)
 	if c.config.Observer != nil {
 		f := ecs.Tick(0)
@@ -100,12 +114,16 @@ func (c *Core) Frame(now systems.Time) error {
 }
 
 func (c *Core) frame(now systems.Time) error {
+	if c.retries.now = now; c.state == Live || !c.retries.started {
+		c.retries.since, c.retries.started = now, true
+	}
 	if c.state == Ended {
 		if c.session != nil {
 			c.session.Frame(now)
 		}
 		return c.err
 	}
+	c.await(now)
 	if c.session == nil && now >= c.retries.at {
 		c.dial(now)
 	}
@@ -122,6 +140,17 @@ func (c *Core) frame(now systems.Time) error {
 	return c.err
 }
 
+// fail ends the client after a panic inside a section.
+func (c *Core) fail(value any, s image.Section) error {
+	s.Leave(c.config.Observer)
+	if c.session != nil {
+		c.session.End(session.CodeInternal, "the rules of the game failed")
+	}
+	c.loaded = false // the state is not whole
+	c.end(session.NewPanic(value, c.world))
+	return c.err
+}
+
 // play has the strategy compute a frame, and reports to the server when it has caught up.
 func (c *Core) play(now systems.Time) {
 	if c.config.Bot && c.welcome.Seat >= 0 {
@@ -129,11 +158,13 @@ func (c *Core) play(now systems.Time) {
 		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
 		image.SectionThink.Leave(c.config.Observer)
 	}
-	c.strategy.SetInput(c.input)
-	c.strategy.Frame(now)
-	image.SectionEncode.Enter(c.config.Observer)
-	c.strategy.Send(now, c.out())
-	image.SectionEncode.Leave(c.config.Observer)
+	if !c.pause.on {
+		c.strategy.SetInput(c.input)
+		c.strategy.Frame(c.strategyTime(now))
+		image.SectionEncode.Enter(c.config.Observer)
+		c.strategy.Send(c.strategyTime(now), c.out())
+		image.SectionEncode.Leave(c.config.Observer)
+	}
 	if c.pending.image != nil {
 		c.load(c.pending, now)
 	}
@@ -141,7 +172,7 @@ func (c *Core) play(now systems.Time) {
 		c.backlog = max(c.backlog, c.strategy.Stats().Behind)
 	}
 	if c.state == CatchingUp && c.strategy.Live() {
-		c.state, c.retries.failed = Live, 0
+		c.state, c.retries.failed, c.retries.since, c.retries.until, c.retries.refused = Live, 0, now, 0, nil
 		c.session.Live()
 	} else if c.state == Live && c.welcome.Seat >= 0 && !c.world.Players().Has(ecs.Player(c.welcome.Seat)) {
 		c.session.Live() // the player is not in the match yet
@@ -153,19 +184,27 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	if c.session == nil || c.state == Ended {
 		return
 	}
+	c.pause.received = now
 	image.SectionReceive.Enter(c.config.Observer)
-	defer image.SectionReceive.Leave(c.config.Observer)
+	defer func() {
+		if value := recover(); value != nil {
+			_ = c.fail(value, image.SectionReceive)
+			return
+		}
+		image.SectionReceive.Leave(c.config.Observer)
+	}()
 	switch e := c.session.Receive(ch, message, now); e.Kind {
 	case session.EventWelcome:
+		clear(c.view.Names)
 		c.enter(e.Welcome, now)
 	case session.EventTailAsk:
 		c.offer(e.Tick)
 	case session.EventProof:
 		c.tail.Prove(e.Tick, e.Message)
 	case session.EventImage:
-		c.receiveImage(e.Message, e.Tick, e.Chain, now)
+		c.receiveImage(&e, now)
 	case session.EventStrategy:
-		if c.joined() && c.strategy.Receive(ch, e.Message, now) != nil {
+		if c.joined() && c.strategy.Receive(ch, e.Message, c.strategyTime(now)) != nil {
 			c.session.Fault(now)
 		}
 	case session.EventToken:
@@ -176,6 +215,17 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		if c.config.Chat != nil {
 			c.config.Chat(*e.Line)
 		}
+	case session.EventPaused:
+		c.setPaused(*e.Paused, now)
+		if c.config.Notice != nil {
+			c.config.Notice(0, pauseText(e.Paused))
+		}
+	case session.EventName:
+		if e.Line.Seat < len(c.view.Names) {
+			c.view.Names[e.Line.Seat] = e.Line.Name
+		}
+	case session.EventVerdict:
+		c.effects.verdict(e.Verdict)
 	case session.EventNotice:
 		if c.config.Notice != nil {
 			c.config.Notice(e.Seconds, e.Text)
@@ -196,16 +246,23 @@ func (o *outbox) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 	}
 }
 
+// Ready reports whether the strategy may send its periodic messages now.
+func (o *outbox) Ready(systems.Peer) bool { return o.session == nil || o.session.TransportReady() }
+
 func (c *Core) out() systems.Outbox { return (*outbox)(c) }
 
 // View updates the view to a moment and returns it. Before there is a state the view is empty.
 func (c *Core) View(now systems.Time) *ecs.View {
 	image.SectionPresent.Enter(c.config.Observer)
 	defer image.SectionPresent.Leave(c.config.Observer)
+	if c.holds() {
+		return c.view
+	}
 	if c.loaded {
 		c.view.Seat = c.welcome.Seat
+		c.view.Past, _ = c.strategy.(ecs.Past)
 		if p, ok := c.strategy.(systems.Presenter); ok {
-			p.Present(c.view, now)
+			p.Present(c.view, c.strategyTime(now))
 			return c.view
 		}
 	}
@@ -219,18 +276,19 @@ func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *image.
 	if !c.loaded {
 		return &c.empty, &c.empty, &c.empty, 0
 	}
-	return c.strategy.View(now)
+	return c.strategy.View(c.strategyTime(now))
 }
 
 // Effects calls f for each effect since the last call. An irreversible one is passed once, whatever states are loaded
-// meanwhile.
+// meanwhile. The verdict on a match that has ended is an effect, too: see ecs.Effect.
 func (c *Core) Effects(f func(systems.Effect)) {
 	if c.loaded {
 		c.effects.drain(c.strategy, f)
+		c.effects.drainVerdicts(c.strategy.Stats().Present, f)
 	}
 }
 
-// Order asks the server to stamp an order of the player, with at most image.MaxOrderBytes of payload. It is executed at most
+// Order requests an order of the player, of a type in Game.Orders. The server stamps it if it is valid. It is executed at most
 // once.
 //
 // No error means only that the order was sent. An order that is not stamped when the connection is lost, or when a resync
@@ -262,6 +320,7 @@ func (c *Core) Leave() {
 func (c *Core) Lost(why error, now systems.Time) {
 	if c.state != Ended && c.session != nil {
 		c.retry(why, now)
+		c.retries.at = min(c.retries.at, now+firstWait)
 	}
 }
 
@@ -289,55 +348,5 @@ func (c *Core) World() *ecs.World { return c.world }
 // has, such as predict.Client.Switch.
 func (c *Core) Strategy() systems.Client { return c.strategy }
 
-// Stats is what a client counted since it was made.
-type Stats struct {
-	State      State
-	Waiting    bool         // the client is live, and no message has arrived for a second
-	RTT        systems.Time // measured by the session, 0 before the first measurement
-	Reconnects uint64       // connections after the first
-	Resyncs    uint64       // states loaded from the server while playing
-	Proven     ecs.Tick     // newest final tick that a server which lost it would accept from this client; 0: none
-	Session    session.Stats
-	Strategy   systems.ClientStats
-}
-
-// Stats returns the counters of the client.
-func (c *Core) Stats() Stats {
-	s := c.stats
-	s.State, s.Proven = c.state, c.tail.Proven()
-	if c.session != nil {
-		s.Session = added(s.Session, c.session.Stats())
-		s.RTT = s.Session.RTT
-		s.Waiting = c.state == Live && s.Session.Silence >= systems.Second
-	}
-	if c.strategy != nil {
-		s.Strategy = c.strategy.Stats()
-	}
-	return s
-}
-
-// added returns the sums of the counters of two sessions. The other fields are those of b.
-func added(a, b session.Stats) session.Stats {
-	b.MessagesSent += a.MessagesSent
-	b.BytesSent += a.BytesSent
-	b.MessagesReceived += a.MessagesReceived
-	b.BytesReceived += a.BytesReceived
-	b.Malformed += a.Malformed
-	b.Stale += a.Stale
-	b.Dropped += a.Dropped
-	return b
-}
-
-// Progress returns the progress of the present state, in [0, 1]. For Loading it is the share of the image that has arrived,
-// for CatchingUp the share of the missing ticks that are computed.
-func (c *Core) Progress() float64 {
-	switch {
-	case c.state == Loading && c.session != nil:
-		return c.session.Progress()
-	case c.state == CatchingUp && c.backlog > 0:
-		return 1 - float64(min(c.strategy.Stats().Behind, c.backlog))/float64(c.backlog)
-	case c.state == Live:
-		return 1
-	}
-	return 0
-}
+// Playing returns the name of the sync strategy, empty before the Welcome.
+func (c *Core) Playing() string { return c.welcome.Strategy }

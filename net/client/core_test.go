@@ -198,13 +198,13 @@ func TestAClientRefusesAStrategyThatNeedsMoreThanItsGameHas(t *testing.T) {
 	}
 }
 
-// A client tries to reconnect with growing pauses, and ends after Config.Attempts.
-func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
+// A client tries to connect with growing pauses, and ends after Config.GiveUp.
+func TestAClientGivesUpInTime(t *testing.T) {
 	why := errors.New("no route")
-	for _, attempts := range []int{3, -1} {
+	for giveUp, dials := range map[systems.Time]int{3 * systems.Second: 4, -1: 1} {
 		var at []systems.Time
 		now := systems.Time(0)
-		c, err := client.NewCore(client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}, Attempts: attempts,
+		c, err := client.NewCore(client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}, GiveUp: giveUp,
 			Dial: func() (session.Transport, error) {
 				at = append(at, now)
 				return nil, why
@@ -215,19 +215,19 @@ func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 		for ; now < 60*systems.Second && c.Frame(now) == nil; now += systems.Second / 10 {
 		}
 		if c.State() != client.Ended || !errors.Is(c.Err(), client.ErrUnreachable) || !errors.Is(c.Err(), why) {
-			t.Errorf("%d attempts: %v, %v", attempts, c.State(), c.Err())
+			t.Errorf("%v: %v, %v", giveUp, c.State(), c.Err())
 		}
-		want := []systems.Time{0, systems.Second / 10, 11 * systems.Second / 10, 31 * systems.Second / 10}[:max(attempts, 0)+1]
+		want := []systems.Time{0, systems.Second / 10, 11 * systems.Second / 10, 31 * systems.Second / 10}[:dials]
 		if !slices.Equal(at, want) {
-			t.Errorf("%d attempts: dialed at %v, want %v", attempts, at, want)
+			t.Errorf("%v: dialed at %v, want %v", giveUp, at, want)
 		}
 	}
 }
 
-// Attempts are counted in a row: a success starts the count anew.
-func TestAttemptsAreCountedAnewAfterASuccess(t *testing.T) {
+// The time of Config.GiveUp begins anew after a success.
+func TestTheTimeToGiveUpBeginsAnewAfterASuccess(t *testing.T) {
 	h, p := match(t, nil)
-	c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Attempts = 1 }})
+	c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.GiveUp = systems.Second }})
 	for range 3 {
 		until(t, h, c.Live)
 		c.Reconnect()

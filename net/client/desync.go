@@ -25,8 +25,14 @@ const (
 	recentTicks = 256 // bounds how far back Desync.Mine goes. No strategy keeps as many states
 )
 
+// desyncs are the differences that a client has found, and what its reports of them need.
+type desyncs struct {
+	found  []image.Difference // by resyncs, newest last
+	recent *record.History    // the last ticks; nil without Config.Desynced
+}
+
 // Desyncs returns the first difference that each of the last resyncs found, newest last.
-func (c *Core) Desyncs() []image.Difference { return c.desyncs }
+func (c *Core) Desyncs() []image.Difference { return c.desyncs.found }
 
 // compare compares an image with the own state of its tick, if the strategy keeps that. It keeps and reports the first
 // difference.
@@ -50,11 +56,12 @@ func (c *Core) compare(encoded []byte) {
 	if !differ {
 		return
 	}
-	if len(c.desyncs) == desyncsKept {
-		c.desyncs = slices.Delete(c.desyncs, 0, 1)
+	known := &c.desyncs
+	if len(known.found) == desyncsKept {
+		known.found = slices.Delete(known.found, 0, 1)
 	}
-	c.desyncs = append(c.desyncs, d)
-	if c.recent != nil {
+	known.found = append(known.found, d)
+	if known.recent != nil {
 		c.report(d, keeper, mine, encoded)
 	}
 }
@@ -68,7 +75,7 @@ func (c *Core) header() record.Header {
 func (c *Core) report(d image.Difference, keeper systems.Keeper, end *image.Snapshot, encoded []byte) {
 	images := []record.Image{record.ImageOf(end)}
 	for f := max(1, d.Tick-min(d.Tick, recentTicks)); f < d.Tick; f++ {
-		if s, held := keeper.Kept(f); held && c.recent.Last() >= d.Tick && f >= c.recent.First() {
+		if s, held := keeper.Kept(f); held && c.desyncs.recent.Last() >= d.Tick && f >= c.desyncs.recent.First() {
 			images = []record.Image{record.ImageOf(s), images[0]}
 			break
 		}
@@ -79,7 +86,7 @@ func (c *Core) report(d image.Difference, keeper systems.Keeper, end *image.Snap
 		}
 		return 0
 	}
-	mine := c.recent.Between(d.Tick, checksum, images...)
+	mine := c.desyncs.recent.Between(d.Tick, checksum, images...)
 	theirs, err := record.Collect(c.config.Game, c.header(), []record.Image{{Tick: d.Tick, Bytes: encoded}}, nil)
 	if mine == nil || err != nil {
 		return // a tick that no record can have

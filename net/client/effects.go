@@ -1,19 +1,50 @@
 package client
 
 import (
+	"bytes"
+	"math"
+	"slices"
+
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
 // effects passes the effects of a strategy to the owner of the client. The owner receives each irreversible effect once, in
 // the order of ticks, although states are loaded meanwhile. Effects that wait when a state is loaded are kept.
 type effects struct {
-	filter func(systems.Effect) // e.pass, bound once
-	to     func(systems.Effect) // the present receiver
-	newest ecs.Tick             // irreversible effects of ticks ≤ newest were received from the strategy
-	again  ecs.Tick             // those of ticks ≤ again that arrive now are repetitions
-	kept   []systems.Effect     // irreversible ones that wait; their values lie in values
-	values []byte
+	filter   func(systems.Effect) // e.pass, bound once
+	to       func(systems.Effect) // the present receiver
+	newest   ecs.Tick             // irreversible effects of ticks ≤ newest were received from the strategy
+	again    ecs.Tick             // those of ticks ≤ again that arrive now are repetitions
+	kept     []systems.Effect     // irreversible ones that wait; their values lie in values
+	values   []byte
+	verdicts []systems.Decision // that wait
+}
+
+// maxVerdicts bounds the verdicts that wait. Beyond it the oldest is dropped.
+const maxVerdicts = 16
+
+// verdict stores a copy of a decision, whose slices are valid during the call.
+func (e *effects) verdict(d *systems.Decision) {
+	if len(e.verdicts) == maxVerdicts {
+		e.verdicts = slices.Delete(e.verdicts, 0, 1)
+	}
+	v := *d
+	v.Result = bytes.Clone(d.Result)
+	e.verdicts = append(e.verdicts, v)
+}
+
+// drainVerdicts passes the verdicts that wait to f.
+func (e *effects) drainVerdicts(present ecs.Tick, f func(systems.Effect)) {
+	for i := range e.verdicts {
+		d := &e.verdicts[i]
+		v := &image.Verdict{Tick: d.Tick, Result: d.Result, How: d.How.String(), Registered: d.Registered, Voted: d.Voted, Dissented: d.Dissented}
+		one := systems.Effect{Verdict: v, Status: ecs.EffectConfirmed, First: true, Age: present - min(d.Tick, present)}
+		one.Event.Key.Tick, one.Event.Key.Type, one.Event.Irreversible = d.Tick, math.MaxUint16, true
+		f(one)
+	}
+	e.verdicts = e.verdicts[:0]
 }
 
 const maxKept = 1024 // bounds the kept effects. Beyond it all of them are dropped

@@ -35,5 +35,5 @@ func play(game *ecs.Game, token []byte, input func() ecs.InputBytes, draw func(*
 func ExampleDial() {
 	fmt.Println(play(nil, []byte("no token"), nil, nil))
 	// Output:
-	// client: the connect token is malformed or has expired: get a new one: netcode: malformed connect token: 8 bytes, want 2048
+	// client: the connect token is malformed, was used or has expired: get a new one: netcode: malformed connect token: 8 bytes, want 2048
 }

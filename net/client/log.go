@@ -39,18 +39,21 @@ func (c *Core) finalTick(f systems.FinalTick) {
 	if !ok || f.Tick <= newest {
 		return
 	}
-	if c.recent != nil {
-		c.recent.Add(f.FinalTick, nil)
+	if c.desyncs.recent != nil {
+		c.desyncs.recent.Add(f.FinalTick, nil)
 	}
 	if c.tail.Append(&f.FinalTick) && c.config.Log != nil {
 		c.config.Log.Tick(f.FinalTick)
 	}
 }
 
-// startFinal starts the final ticks, and the log, with the state that was loaded into the world.
+// startFinal starts the final ticks, and the log, with the state that was loaded into the world. The ticks that lead to that
+// state are kept.
 func (c *Core) startFinal(chain record.Chain) {
 	at := record.PositionOf(c.world, chain)
-	c.tail.Start(at)
+	if f, newest, ok := c.tail.Newest(); !ok || f != at.Tick || newest != at.Chain {
+		c.tail.Start(at)
+	}
 	if c.config.Log != nil {
 		var state image.Snapshot
 		c.world.Image().Save(&state)

@@ -18,14 +18,15 @@ import (
 // nested in SectionResimulate have rows of their own. SectionResimulate has none: its ticks are counted when they are
 // computed, and time between them belongs to the section around it.
 //
-// Rows are the engine's phases, in the order of their sections, then the game's systems forward, then the same systems
-// resimulated, then the systems of the strategy.
+// The first rows are the engine's phases, in the order of their sections. The rows of the game's systems follow, then those of
+// the same systems resimulated. The last rows are the systems of the strategies that were played.
 type Ledger struct {
 	config   Config
 	budget   time.Duration        // of a turn: the length of a tick
 	clock    func() time.Duration // since a fixed moment
 	systems  int
 	rows     []account
+	places   [strategySystems]int // of the present strategy's systems: the row behind the game's systems
 	open     []opened
 	again    int     // open SectionResimulate
 	turn     Turn    // Parts are by row, without names
@@ -62,7 +63,7 @@ type opened struct {
 	inner   usage // by nested sections
 }
 
-const strategySystems = 32 // systems of a strategy that a ledger has rows for
+const strategySystems = 128 // systems of strategies, of different names, that a ledger has rows for
 
 // New returns an empty ledger.
 func New(c Config) (*Ledger, error) {
@@ -102,7 +103,8 @@ var phases = [image.SectionSystems]string{
 
 var _ image.Observer = (*Ledger)(nil)
 
-// Name gives the section of a strategy's system its name. It panics on the 33rd system.
+// Name gives the section of a strategy's system its name. If the strategy changes, a system that both have keeps its
+// row. It panics if there are more than 128 systems of different names.
 func (l *Ledger) Name(s image.Section, phase, name string) {
 	i := int(s-image.SectionSystems) - l.systems
 	if i < 0 || i >= strategySystems {
@@ -110,14 +112,33 @@ func (l *Ledger) Name(s image.Section, phase, name string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rows[l.row(s)].RowName = RowName{phase, name}
+	l.places[i] = l.place(RowName{phase, name})
 	l.contexts = l.contexts[:0]
 }
 
+// place returns the row of a strategy's system, counted behind the game's systems. A new name gets the next free row.
+func (l *Ledger) place(name RowName) int {
+	for i := range strategySystems {
+		switch a := &l.rows[l.strategies()+i]; a.RowName {
+		case RowName{}:
+			a.RowName = name
+			return i
+		case name:
+			return i
+		}
+	}
+	panic(fmt.Sprintf("cost: no row is left for %v: the strategies have more than %d systems", name, strategySystems))
+}
+
+// strategies returns the first row of the strategies' systems.
+func (l *Ledger) strategies() int { return int(image.SectionSystems) + 2*l.systems }
+
 // row returns the row in which a section is accounted now.
 func (l *Ledger) row(s image.Section) int {
-	switch {
-	case int(s) >= int(image.SectionSystems)+l.systems, l.again > 0 && s >= image.SectionSystems:
+	switch i := int(s-image.SectionSystems) - l.systems; {
+	case s >= image.SectionSystems && i >= 0:
+		return l.strategies() + l.places[i]
+	case l.again > 0 && s >= image.SectionSystems:
 		return int(s) + l.systems
 	case l.again > 0 && s == image.SectionSimulate:
 		return int(image.SectionResimulate)
@@ -144,12 +165,18 @@ func (l *Ledger) Enter(s image.Section) {
 	o.start.time = l.clock() // last, so that the lines above are not counted
 }
 
-// Leave ends the section that was entered last. It panics on another section.
+// Leave ends the section that was entered last. Sections inside it that were not left, as after a panic, end without a cost. It
+// panics on a section that is not open.
 func (l *Ledger) Leave(s image.Section) {
 	now := usage{time: l.clock()} // first, so that the lines below are not counted
 	last := len(l.open) - 1
-	if last < 0 || l.open[last].section != s {
-		panic(fmt.Sprintf("cost: section %d is left, and another one was entered last: leave sections in the order opposite to that of entering", s))
+	for ; last >= 0 && l.open[last].section != s; last-- {
+		if l.open[last].section == image.SectionResimulate {
+			l.again--
+		}
+	}
+	if last < 0 {
+		panic(fmt.Sprintf("cost: section %d is left, and is not open: leave sections in the order opposite to that of entering", s))
 	}
 	o := &l.open[last]
 	l.open = l.open[:last]
@@ -240,11 +267,20 @@ func (l *Ledger) Merge(from *Ledger) {
 	if from.systems != l.systems {
 		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", from.systems, l.systems))
 	}
-	for i := range l.rows {
-		if l.rows[i].RowName == (RowName{}) {
-			l.rows[i].RowName = from.rows[i].RowName
+	var places [strategySystems]int // of the systems that from has, here
+	to := func(row int) int {
+		if first := l.strategies(); row >= first {
+			return first + places[row-first]
 		}
-		l.rows[i].merge(&from.rows[i], l.config.Digits)
+		return row
+	}
+	for i := range from.rows {
+		if first := l.strategies(); i >= first && from.rows[i].RowName != (RowName{}) {
+			places[i-first] = l.place(from.rows[i].RowName)
+		} else if i >= first {
+			break
+		}
+		l.rows[to(i)].merge(&from.rows[i], l.config.Digits)
 	}
 	l.turns.merge(&from.turns, l.config.Digits)
 	l.over += from.over
@@ -252,13 +288,23 @@ func (l *Ledger) Merge(from *Ledger) {
 		if n == len(l.cuts) {
 			l.cuts = append(l.cuts, cut{self: make([]time.Duration, len(c.self))})
 		}
-		to := &l.cuts[n]
-		to.turns += c.turns
-		for i := range to.self {
-			to.self[i] += c.self[i]
+		sum := &l.cuts[n]
+		sum.turns += c.turns
+		for i, self := range c.self {
+			if self != 0 {
+				sum.self[to(i)] += self
+			}
 		}
 	}
 	if from.largest.Cost > l.largest.Cost {
-		l.largest.set(&from.largest)
+		l.largest.clear()
+		parts := l.largest.Parts
+		l.largest = from.largest
+		l.largest.Parts = parts
+		for i, p := range from.largest.Parts {
+			if p.Calls > 0 {
+				parts[to(i)] = p
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package cost
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -333,18 +334,31 @@ func TestAStrategysSystemsHaveRowsOfTheirOwn(t *testing.T) {
 		in(l, c, image.SectionResimulate, 0, func() { in(l, c, rockets+2, 300) })
 	})
 	l.Turn(1)
-	l.Name(rockets+2, "send", "views")
+	l.Name(rockets+1, "send", "views") // of the next strategy, which has other systems in these places
+	l.Name(rockets+2, "receive", "moves")
+	in(l, c, image.SectionFrame, 5, func() { in(l, c, rockets+1, 4); in(l, c, rockets+2, 9) })
+	l.Turn(2)
 	r := l.Report()
 	inputs, views := r.Row("receive", "inputs"), r.Row("send", "views")
-	if inputs == nil || views == nil || inputs.Self != 70 || views.Self != 300 || views.Label() != "send/views" {
+	if inputs == nil || views == nil || inputs.Self != 70 || views.Self != 304 || r.Row("receive", "moves").Self != 9 || views.Label() != "send/views" {
 		t.Fatalf("%+v", r.Rows)
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("the 33rd system has a row")
+			t.Error("a system beyond the limit has a row")
 		}
 	}()
-	l.Name(rockets+33, "send", "more")
+	other, clock := newLedger(t, nil)
+	other.Name(rockets+1, "send", "more")
+	in(other, clock, image.SectionFrame, 5, func() { in(other, clock, rockets+1, 21) })
+	other.Turn(1)
+	l.Merge(other)
+	if r := l.Report(); r.Row("send", "more").Self != 21 || r.Row("receive", "inputs").Self != 70 {
+		t.Errorf("after Merge: %+v", r.Rows)
+	}
+	for i := range strategySystems - 3 {
+		l.Name(rockets+1, "send", strconv.Itoa(i))
+	}
 }
 
 // A section that is left out of order would be charged for the time of another.
@@ -366,11 +380,30 @@ func TestSectionsThatAreNotLeftInOrderPanic(t *testing.T) {
 	}
 }
 
-// Allocations are counted exactly, and where they happen: what is nested in a section is not its own.
+// Allocations are counted exactly, and where they happen: what is nested in a section is not its own. The counter is that of
+// the process, in which the runtime may allocate at any time: a run may count more, but one of many runs is exact.
 func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
+	for try := 0; ; try++ {
+		more := false
+		for i, row := range allocating(t) {
+			want := [...]uint64{5, 15, 0}[i]
+			if row.Allocs < want || row.AllocBytes < want*100 || try == 100 {
+				t.Fatalf("%s %s: %d allocations of %d bytes, want %d", row.Phase, row.System, row.Allocs, row.AllocBytes, want)
+			}
+			more = more || row.Allocs > want
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// allocating returns the rows of a section, of a section in it and of a third, after five turns in which the first allocates one
+// object and the second three.
+func allocating(t *testing.T) (rows []Row) {
 	l, c := newLedger(t, func(c *Config) { c.Allocs = true })
 	var kept [8]*[100]byte
 	for f := range ecs.Tick(10) {
@@ -388,18 +421,14 @@ func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
 			l.Reset()
 		}
 	}
-	r := l.Report()
-	for _, want := range []struct {
-		phase, system string
-		allocs        uint64
-	}{{"simulate", "", 5}, {"simulate", "rockets", 15}, {"simulate", "move", 0}} {
-		if row := r.Row(want.phase, want.system); row.Allocs != want.allocs || row.AllocBytes < want.allocs*100 {
-			t.Errorf("%s %s: %d allocations of %d bytes, want %d", want.phase, want.system, row.Allocs, row.AllocBytes, want.allocs)
-		}
-	}
 	if kept[3] == nil {
 		t.Error("nothing was allocated: the test proves nothing")
 	}
+	r := l.Report()
+	for _, system := range []string{"", "rockets", "move"} {
+		rows = append(rows, *r.Row("simulate", system))
+	}
+	return rows
 }
 
 // A Config that cannot work is refused with the name of the field.

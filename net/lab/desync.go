@@ -34,6 +34,7 @@ const (
 	Vanished  Outcome = "vanished"  // the game overwrote it before checksums were compared
 	Absent    Outcome = "absent"    // there was no avatar to move
 	Adopted   Outcome = "adopted"   // the client has authority, so the server adopted it
+	Kept      Outcome = "kept"      // the client keeps its wrong state, since nothing corrects it
 	Immune    Outcome = "immune"    // the client computes nothing that could differ
 )
 
@@ -111,10 +112,15 @@ func (w *liveMatch) followDesync() {
 		d.Outcome = Vanished
 	case d.corrected:
 		d.Outcome = Corrected
-	case passed > outcomeWait && d.applied:
-		d.Outcome = Adopted
-	case passed > outcomeWait:
+	case passed <= outcomeWait:
+	case !d.applied:
 		d.Outcome = Immune
+	case w.reading.Own > faultWay/2.0:
+		d.Outcome = Kept
+	case w.strategy.Predicts: // the server computes the avatar's position, so it cannot have adopted one
+		d.Outcome = Vanished
+	default:
+		d.Outcome = Adopted
 	}
 }
 
@@ -148,6 +154,6 @@ func (d *Desync) name(of image.Difference) {
 	}
 	d.Entity = fmt.Sprintf("of the world, born in tick %d", of.Entity.Born)
 	if p, ok := of.Entity.Owner().Player(); ok {
-		d.Entity = fmt.Sprintf("of player %d, born in tick %d", p+1, of.Entity.Born)
+		d.Entity = fmt.Sprintf("of player %d, born in tick %d", p, of.Entity.Born)
 	}
 }

@@ -327,20 +327,20 @@ func TestHeadersCountOncePerPacket(t *testing.T) {
 	m.send(systems.Datagram, 20)
 	m.send(systems.Datagram, 30)
 	m.flush(0)
-	if want := (meter{payload: 50, packets: 1, wire: 28 + 19 + 1 + 2*3 + 50, mostWire: 104, bytes: 104}); m != want {
+	if want := (meter{payload: 50, packets: 1, wire: 28 + 19 + 2 + 2*3 + 50, mostWire: 105, bytes: 105}); m != want {
 		t.Errorf("two datagrams: %+v, want %+v", m, want)
 	}
 	m.begin()
 	m.send(systems.Reliable, 3000) // in three segments, which need three packets
 	m.flush(time.Second)
-	if want := uint64(3*48 + 3*(3+24) + 2 + 3000); m.packets != 3 || m.wire != want {
+	if want := uint64(3*49 + 3*(3+24) + 2 + 3000); m.packets != 3 || m.wire != want {
 		t.Errorf("a reliable message: %+v, want %d bytes", m, want)
 	}
 	m.begin()
 	m.acknowledge(systems.Reliable, 10)
 	m.acknowledge(systems.Datagram, 10)
 	m.flush(2 * time.Second)
-	if m.wire != 48+24 {
+	if m.wire != 49+24 {
 		t.Errorf("an acknowledgement: %+v", m)
 	}
 }

@@ -4,6 +4,8 @@
 // The matches run in virtual time, by package matchsim. The same Config gives the same report, except for costs in real
 // time. The package writes no file, uses no terminal and reads no clock but Config.Clock.
 //
+// Without Config.Links, messages use the channels of the simulated network, which have no congestion control.
+//
 // # Definitions
 //
 // Everything about the picture is measured in the picture: each client's [ecs.View] at 60 frames per second, compared with

@@ -16,8 +16,8 @@ const everyTurn = 162
 // The strategies meet their gates, except the known misses. A known miss that is met is only logged: it may be removed from
 // Misses. The round trip of P7 changes slowly, so that minutes differ; its values are means of several matches.
 func TestTheStrategiesMeetTheirGates(t *testing.T) {
-	if race.Enabled {
-		t.Skip("a quarter of an hour of matches: under the race detector other tests play some")
+	if !race.Long {
+		t.Skip("a quarter of an hour of matches: set TENDON_LONG; under the race detector other tests play some")
 	}
 	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3", "P5"), For: 24 * time.Second, script: turns(everyTurn), Seed: 1, Jobs: 4}
 	r := mustRun(t, c)

@@ -126,7 +126,8 @@ func TestInputToDisplayEqualsTheDifferenceToARunWithoutTheChange(t *testing.T) {
 			if slices.Equal(with, without) {
 				t.Errorf("%s on %s: the press is never shown", s.Name, profile)
 			}
-			if p.confirm[0] < p.display[0] {
+			// In verify's picture an input is seen a playout delay after it is confirmed.
+			if s.Name != verify.Strategy.Name && p.confirm[0] < p.display[0] {
 				t.Errorf("%s on %s: confirmed after %v ms, shown after %v ms", s.Name, profile, p.confirm[0], p.display[0])
 			}
 		}
@@ -160,16 +161,18 @@ func TestTheReportShowsThePropertiesOfStrategies(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"relay shows own inputs at once":                      relayed.Display.P50 == 0 && relayed.Display.P99 < tick+0.1,
 		"relay confirms after a round trip":                   relayed.Confirm.P50 > relayed.RTT && relayed.Confirm.P50 < relayed.RTT+6*tick,
-		"verify shows after a round trip":                     verified.Display.P50 > verified.RTT-tick && verified.Display.P50 < verified.RTT+2*tick,
+		"verify confirms after a round trip":                  verified.Confirm.P50 > verified.RTT-tick && verified.Confirm.P50 < verified.RTT+2*tick,
+		"verify shows a playout delay later":                  math.Abs(verified.Display.P50-verified.Confirm.P50-verified.Playout+tick) < 1.5*tick && verified.Playout > 3*tick,
+		"computed states have no playout delay":               relayed.Playout == 0 && locked.Playout == 0,
 		"lockstep shows later than verify":                    locked.Display.P50 > verified.Display.P50+tick,
-		"confirmed states are shown when they are confirmed":  locked.Display == locked.Confirm && verified.Display == verified.Confirm,
+		"lockstep shows states when they are confirmed":       locked.Display == locked.Confirm,
 		"relay shows the present, ahead of the server":        relayed.Own.P50 < -100,
 		"only relay corrects":                                 relayed.Corrections.PerMinute > 60 && locked.Corrections.PerMinute == 0 && verified.Corrections.PerMinute == 0,
-		"a correction of relay is the motion of a round trip": relayed.Corrections.Size.P99 < 2*testSpeed*0.35*math.Sqrt2 && relayed.Corrections.Size.P50 > testSpeed*0.2,
-		"relay's corrections are visible as jumps":            relayed.Jumps.Max > 1 && relayed.Jumps.Snaps > 0 && locked.Jumps.Max < 0.5 && locked.Jumps.Snaps == 0,
+		"a correction of relay is the motion of a round trip": relayed.Corrections.Size.P99 < 2*testSpeed*0.4*math.Sqrt2 && relayed.Corrections.Size.P50 > testSpeed*0.2,
+		"relay smooths its corrections":                       relayed.Jumps.Max < 0.5 && relayed.Jumps.Snaps == 0 && locked.Jumps.Max < 0.5 && locked.Jumps.Snaps == 0,
 		"relay mispredicts players who turn":                  relayed.Hits > 5 && relayed.Hits < 70 && by["relayP0"].Hits > 85,
-		"lockstep is even, verify is not":                     locked.Roughness < 8 && verified.Roughness > 30,
-		"verify freezes when a state is late":                 verified.Freeze.Percent > 2 && locked.Freeze.Percent < 1,
+		"lockstep and verify are even":                        locked.Roughness < 8 && verified.Roughness < 5,
+		"lockstep and verify do not freeze":                   verified.Freeze.Percent < 1 && locked.Freeze.Percent < 1,
 		"verify sends states, the others inputs":              verified.Down.Payload > 2*relayed.Down.Payload && locked.Down.Packets < 0.7*relayed.Down.Packets,
 		"a client sends at most a packet a tick":              relayed.Up.Packets <= 60.5 && locked.Up.Packets <= 60.5 && verified.Up.Packets <= 60.5,
 		"the wire carries more than the payload":              relayed.Up.Wire > relayed.Up.Payload+48*8*59/1e3,

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -87,7 +88,7 @@ func NewLive(c Config, own []Own) (*Live, error) {
 		w.begin()
 		w.reset()
 	}
-	l.due = l.Now() + readEvery
+	l.due, l.count = l.Now()+readEvery, 0
 	return l, nil
 }
 
@@ -141,7 +142,8 @@ func (l *Live) Input(in ecs.InputBytes, mark uint64) {
 // Autoplay lets the game's bot play for player 0, until the next Input.
 func (l *Live) Autoplay() { l.bot = true }
 
-// SetProfile changes the network of every player in every match.
+// SetProfile changes the network of every player in every match. Readings that keep their last value are then unknown until
+// they are measured again.
 func (l *Live) SetProfile(p simnet.Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -152,7 +154,9 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 				return err
 			}
 		}
+		w.forget()
 	}
+	l.count++
 	return l.probe.net.SetProfile(l.probe.near, l.probe.far, p)
 }
 
@@ -167,6 +171,31 @@ func (l *Live) SetOwn(i int, o Own) error {
 	}
 	return nil
 }
+
+// ErrBusy is wrapped by the error of Swap while player 0 is not live in a match.
+var ErrBusy = errors.New("lab: the match is not live: try again in a second")
+
+// Swap continues every match with the strategy of the next one, and the last match with that of the first. No player
+// reconnects. A strategy has its default settings on player 0's client until SetOwn. The error wraps ErrBusy while the last
+// Swap is not done.
+func (l *Live) Swap() error {
+	for i, w := range l.matches {
+		if w.next != "" && w.next != w.strategy.Name || !w.own.Live() {
+			return fmt.Errorf("%w: match %d", ErrBusy, i+1)
+		}
+	}
+	for i, w := range l.matches {
+		w.next = l.matches[(i+1)%len(l.matches)].strategy.Name
+		if err := w.Room.Switch(w.next); err != nil {
+			w.next = ""
+			return err
+		}
+	}
+	return nil
+}
+
+// Strategy returns the strategy of match i at present.
+func (l *Live) Strategy(i int) systems.Strategy { return l.matches[i].strategy }
 
 // Len returns the number of matches.
 func (l *Live) Len() int { return len(l.matches) }
@@ -184,7 +213,7 @@ func (l *Live) Link() Link { return l.probe.read() }
 func (l *Live) Readings(i int) (Reading, uint64) {
 	w := l.matches[i]
 	r := w.reading
-	r.Seen, r.SeenAfter, r.Desync = w.own.inputs.seen, w.own.inputs.seenAfter, w.desync.Desync
+	r.Strategy, r.Seen, r.SeenAfter, r.Desync = w.strategy.Name, w.own.inputs.seen, w.own.inputs.seenAfter, w.desync.Desync
 	return r, l.count
 }
 

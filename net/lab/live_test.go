@@ -128,6 +128,40 @@ func TestRelayShowsAPressAtOnceAndLockstepAfterARoundTrip(t *testing.T) {
 	}
 }
 
+// After a change of the network the latency of the old one is unknown, and is measured again with the next press. The picture
+// stands still for no more than the time of a reading.
+func TestAChangeOfTheNetworkForgetsTheLatencyOfTheOldOne(t *testing.T) {
+	w := newLiveTest(t, "P4", entries(lockstep.Strategy, relay.Strategy)...)
+	w.pass(3 * time.Second)
+	for i := range w.Len() {
+		if r := w.read(i); !r.Pressed {
+			t.Fatalf("%s: no press is shown: %+v", r.Strategy, r)
+		}
+	}
+	w.Input(steers.Pack(steer{DX: 1}), 1) // this player presses nothing more
+	w.pass(2 * time.Second)
+	_, before := w.Readings(0)
+	if err := w.SetProfile(oneWay(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, now := w.Readings(0); now == before {
+		t.Error("the change makes no new reading")
+	}
+	for range 40 {
+		w.pass(readEvery)
+		for i := range w.Len() {
+			if r := w.read(i); r.Pressed || r.Display != 0 || r.Stalled > 250 {
+				t.Fatalf("%s after the change: pressed %t, %v ms, stands still %v ms of 250", r.Strategy, r.Pressed, r.Display, r.Stalled)
+			}
+		}
+	}
+	w.Input(steers.Pack(steer{DY: 1}), 2)
+	w.pass(5 * time.Second)
+	if r := w.read(0); !r.Pressed || r.Display < 2000 {
+		t.Errorf("lockstep on a round trip of 2 s: pressed %t, shown after %v ms", r.Pressed, r.Display)
+	}
+}
+
 // Until a press is shown its latency is unknown, which is not 0.
 func TestInputToDisplayIsUnknownUntilAPressIsShown(t *testing.T) {
 	w := newLiveTest(t, "P4", entries(lockstep.Strategy)...)
@@ -156,6 +190,9 @@ func TestACausedDesyncIsReportedAndCorrected(t *testing.T) {
 		if r.Desync.Outcome != want {
 			t.Errorf("%s: the desync is %q, want %q", r.Strategy, r.Desync.Outcome, want)
 			continue
+		}
+		if want == Corrected && r.Desync.After < 100 {
+			t.Errorf("%s: the desync is corrected after %v ms, before a round trip of 100 ms is over", r.Strategy, r.Desync.After)
 		}
 		if want == Found && (r.Desync.Component != "runner" || r.Desync.Field != "Pos.X" || r.Desync.Here == r.Desync.There || r.Desync.Entity == "") {
 			t.Errorf("%s: the report says %+v", r.Strategy, r.Desync)
@@ -246,7 +283,7 @@ func TestWithoutReconciliationADesyncStays(t *testing.T) {
 		}
 		w.Desync()
 		w.pass(5 * time.Second)
-		if r := w.read(0); off != (r.Own > 2) || off != (r.Desync.Outcome != Corrected) {
+		if r := w.read(0); off != (r.Own > 2) || r.Desync.Outcome != map[bool]Outcome{true: Kept, false: Corrected}[off] {
 			t.Errorf("reconciliation off %v: 5 s after it was moved by %d, the avatar is %v off, and the desync is %q", off, faultWay, r.Own, r.Desync.Outcome)
 		}
 	}
@@ -349,6 +386,35 @@ func TestAnInvalidLiveConfigNamesTheField(t *testing.T) {
 		spoil(&c)
 		if _, err := NewLive(c.Config, c.own); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error about %s, got %v", want, err)
+		}
+	}
+}
+
+// The matches continue with each other's strategies. Player 0 stays connected, is live again within a second, and is measured with
+// the new strategy.
+func TestSwapExchangesTheStrategiesOfRunningMatches(t *testing.T) {
+	w := newLiveTest(t, "P3", entries(relay.Strategy, lockstep.Strategy, verify.Strategy)...)
+	w.Desync()
+	for _, want := range [][]string{{"lockstep", "verify", "relay"}, {"verify", "relay", "lockstep"}} {
+		if err := w.Swap(); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(w.Swap(), ErrBusy) {
+			t.Error("a second Swap does not wait for the first")
+		}
+		for range 50 {
+			w.pass(20 * time.Millisecond)
+			for i := range want {
+				w.View(i)
+				w.ServerView(i)
+			}
+		}
+		w.pass(time.Second)
+		for i, name := range want {
+			r, own := w.read(i), w.matches[i].own
+			if r.Strategy != name || w.Strategy(i).Name != name || !r.Joined || !own.Live() || own.Core.Stats().Reconnects != 0 || w.matches[i].desyncs != 0 {
+				t.Errorf("match %d: %+v, %d reconnects, %d desyncs, want %s", i, r, own.Core.Stats().Reconnects, w.matches[i].desyncs, name)
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ type liveMatch struct {
 	*match
 	lab      *Live
 	settings Own
+	next     string // the strategy of the last Live.Swap, "" for none
 	own      *player
 	view     *ecs.View  // of own; nil before there is one
 	ideal    *ecs.View  // the server's state, as own would see it
@@ -53,7 +54,7 @@ func newLiveMatch(l *Live, c *Config, s systems.Strategy) (w *liveMatch, err err
 func (w *liveMatch) configure(c *client.Config) {
 	c.InputDelay, c.MaxPrediction = w.settings.InputDelay, w.settings.MaxPrediction
 	if s := w.settings.Strategy; s.NewClient != nil {
-		c.Strategies = []systems.Strategy{s}
+		c.Strategies = append([]systems.Strategy{s}, c.Strategies...) // the first of a name counts
 	}
 }
 
@@ -65,12 +66,18 @@ func (w *liveMatch) replace(o Own) error {
 		w.settings = present
 		return err
 	}
-	w.view, w.desync, p.display.frames = nil, plantedDesync{}, make([]frame, 1)
-	p.FirstLive, p.checked = 0, 0
+	p.FirstLive, w.view = 0, nil
+	w.restart()
+	return nil
+}
+
+// restart restarts the measurements of player 0, whose client or strategy is another.
+func (w *liveMatch) restart() {
+	p := w.own
+	w.desync, w.reading, p.display.frames, p.checked = plantedDesync{}, Reading{}, make([]frame, 1), 0
 	p.inputs = latency{samples: &w.samples, mark: p.inputs.mark, seen: p.inputs.seen}
 	p.begin()
 	w.reset()
-	return nil
 }
 
 func (w *liveMatch) input(p *player) ecs.InputBytes {
@@ -98,9 +105,15 @@ func (w *liveMatch) input(p *player) ecs.InputBytes {
 // measure follows a frame of player 0.
 func (w *liveMatch) measure(now time.Duration) {
 	p := w.own
+	if s := w.Room.Strategy(); s.Name != w.strategy.Name && p.Core.Playing() == s.Name {
+		w.strategy = s
+		w.restart()
+	}
 	resimulated, corrections := p.last.Strategy.Resimulated, len(w.sizes)
 	p.measure(now)
-	w.desync.corrected = w.desync.corrected || w.desync.applied && len(w.sizes) > corrections
+	if len(w.sizes) > corrections && w.desync.applied && p.last.Strategy.Confirmed >= w.desync.from {
+		w.desync.corrected = true // by a state of the server for a tick after the fault
+	}
 	w.deepest = max(w.deepest, int(p.last.Strategy.Resimulated-resimulated))
 	w.view = p.Core.View(now)
 	if effect := w.config.Game.Screen.Effect; effect != nil {
@@ -109,11 +122,20 @@ func (w *liveMatch) measure(now time.Duration) {
 	w.followDesync()
 }
 
+// forget makes the values unknown that a reading keeps until they are measured again, and drops what is not shown yet.
+func (w *liveMatch) forget() {
+	w.reading.Display, w.reading.Pressed, w.reading.Hits = 0, false, 0
+	w.rays, w.agreed, w.display = 0, 0, nil
+	for i := range w.own.inputs.list {
+		w.own.inputs.list[i].measured = false
+	}
+}
+
 // read takes a reading.
 func (w *liveMatch) read() {
 	p, k, r, s := w.own, &w.samples, &w.reading, w.own.Core.Stats()
 	p.count()
-	r.Strategy, r.Joined, r.RTT, r.Delay = w.strategy.Name, p.joined(), milliseconds(s.RTT), s.Strategy.InputDelay
+	r.Joined, r.RTT, r.Delay = p.joined(), milliseconds(s.RTT), s.Strategy.InputDelay
 	r.Error, r.Own = mean(k.absolute), mean(k.ownState)
 	r.Remote, r.Aged = p.display.ms(p.display.ages.median), p.display.ages.n > 0
 	if len(k.paces) >= minSteps {
@@ -134,7 +156,8 @@ func (w *liveMatch) read() {
 		r.Display, r.Pressed = now.Display.P50, true
 	}
 	r.Corrections, r.Size, r.Depth, r.Window = now.Corrections.Size.N, now.Corrections.Size.Max, w.deepest, now.Window.Mean
-	r.Stalled = float64(k.stalled) / float64(w.config.Game.TickRate) * 1e3
+	// A jump of the clock makes many ticks due at once. The picture stands still no longer than the time of the reading.
+	r.Stalled = min(float64(k.stalled)/float64(w.config.Game.TickRate)*1e3, milliseconds(readEvery))
 	r.Up, r.Down, r.ServerTick, r.ClientFrame = now.Up.Wire, now.Down.Wire, now.ServerTick/1e3, now.ClientFrame/1e3
 	w.reset()
 }
@@ -181,7 +204,7 @@ type ReadingWork struct {
 	Corrections int     `json:"corrections"`     // resimulations that changed the present
 	Size        float64 `json:"correction_size"` // of the largest of them
 	Depth       int     `json:"depth"`           // the most ticks that one frame resimulated
-	Stalled     float64 `json:"stalled_ms"`      // ticks that were due and could not be computed
+	Stalled     float64 `json:"stalled_ms"`      // time of the ticks that were due and could not be computed, at most readEvery
 	Up          float64 `json:"up_kbps"`         // on the wire, estimated
 	Down        float64 `json:"down_kbps"`
 	ServerTick  float64 `json:"server_us"` // in real time

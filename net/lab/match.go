@@ -24,6 +24,7 @@ type match struct {
 	history  *history
 	live     *liveMatch          // of a Live, else nil
 	states   *rollback.Snapshots // the server's, of a Live
+	world    *ecs.World          // whose states they are
 
 	measuring bool
 	desyncs   uint64          // confirmed states that differed
@@ -39,7 +40,7 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m 
 	if err := s.Check(c.Game); err != nil {
 		return nil, err
 	}
-	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock,
+	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Strategies: c.Strategies, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock, Links: c.Links,
 		Ticked: func(now time.Duration) {
 			for _, p := range m.players {
 				p.down.flush(now)
@@ -84,7 +85,7 @@ func (m *match) clock() time.Duration {
 func (m *match) take(f systems.FinalTick) {
 	begin := m.clock()
 	sum := image.Checksum(0)
-	if m.strategy.Needs.Exact {
+	if m.Room.Strategy().Needs.Exact {
 		sum = f.State.Checksum()
 	}
 	m.history.add(f, m.Net.Now(), sum)
@@ -96,6 +97,10 @@ func (m *match) take(f systems.FinalTick) {
 		}
 	}
 	if m.states != nil && f.World != nil && f.World.Tick() == f.Tick {
+		if m.world != f.World { // a new strategy computes a new world, and a view shows states of one world
+			m.world = f.World
+			m.states.Clear()
+		}
 		m.states.Save(f.World)
 	}
 	m.overhead += m.clock() - begin

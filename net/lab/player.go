@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"time"
 
 	"tendon/ecs"
@@ -46,7 +45,6 @@ func (m *match) join(seat ecs.Player, profile simnet.Profile) (err error) {
 		// Frames of clients are at different phases between the server's ticks.
 		Phase: time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players),
 		Change: func(cc *client.Config) {
-			cc.Name = fmt.Sprintf("player %d", i+1)
 			if m.live != nil {
 				m.live.configure(cc)
 			}
@@ -102,7 +100,7 @@ func (p *player) measure(now time.Duration) {
 	m, s := p.match, p.Core.Stats()
 	previous, current, confirmed, alpha := p.Core.Snapshots(now)
 	if m.measuring {
-		_, p.display.ownOnly = p.Core.Strategy().(systems.Presenter)
+		_, p.display.ownOnly = p.Core.Strategy().(systems.Replicated)
 		p.shoot(current, &s)
 		p.corrections.look(previous, current, &s, &p.last)
 	}
@@ -162,13 +160,14 @@ func (p *player) countStalls(now systems.ClientStats) {
 
 const compareEvery = 10 // ticks between two confirmed states that are compared with the server's
 
-// compare counts a confirmed state that differs from the server's, where the strategy demands that they are equal.
+// compare counts a confirmed state that differs from the server's, if the strategy requires that they are equal. The server's
+// checksum is 0 in a tick of a strategy that does not require it.
 func (p *player) compare(confirmed *image.Snapshot) {
 	if !p.match.strategy.Needs.Exact || confirmed.Empty() || confirmed.Tick() < p.checked+compareEvery {
 		return
 	}
 	p.checked = confirmed.Tick()
-	if past, ok := p.match.history.ticks.At(p.checked); ok && past.sum != confirmed.Checksum() {
+	if past, ok := p.match.history.ticks.At(p.checked); ok && past.sum != 0 && past.sum != confirmed.Checksum() {
 		p.match.desyncs++
 	}
 }
@@ -196,6 +195,7 @@ func (p *player) count() {
 	m.resimulated += now.Strategy.Resimulated - before.Resimulated
 	m.resyncs += now.Resyncs - p.counted.Resyncs
 	m.rtt += milliseconds(now.RTT)
+	m.playout += milliseconds(now.Strategy.Playout)
 	m.up.add(&p.up)
 	m.down.add(&p.down)
 }

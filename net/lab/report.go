@@ -9,7 +9,7 @@ import (
 func (m *match) report(r *Result, time time.Duration) {
 	c, n, s, seconds := m.config, float64(m.measured), &m.samples, time.Seconds()
 	minutes, due := time.Minutes()*n, seconds*float64(c.Game.TickRate)
-	r.RTT = s.rtt / n
+	r.RTT, r.Playout = s.rtt/n, s.playout/n
 	r.Display, r.Confirm, r.Own, r.Remote = spreadOf(s.display), spreadOf(s.confirm), spreadOf(s.own), spreadOf(s.remote)
 	r.Absolute, r.Shape, r.Window = errorOf(s.absolute), errorOf(s.shape), spreadOf(s.window)
 	r.Speed = math.Sqrt(s.squares / float64(max(len(s.absolute), 1)))

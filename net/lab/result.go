@@ -6,7 +6,7 @@ type Report struct {
 	Rate    int      `json:"tick_rate"` // of the game, in ticks per second
 	Players int      `json:"players"`
 	Seconds float64  `json:"seconds"` // of virtual time, measured in each match
-	Seed    uint64   `json:"seed"`
+	Seed    uint64   `json:"seed,string"`
 	Script  string   `json:"script"` // source of the inputs: "script" or "bots"
 	Snap    float64  `json:"snap"`   // Config.Snap, in world units
 	Cap     float64  `json:"cap_ms"` // age up to which a view counts in Shots.InCap
@@ -60,6 +60,7 @@ type Latency struct {
 	Own     Spread  `json:"own_age"`
 	Remote  Spread  `json:"remote_age"`
 	Slope   float64 `json:"lag_slope_ms_per_s"`
+	Playout float64 `json:"playout_ms"` // delay of states from their arrival to their display, mean of the clients at the end
 }
 
 // Motion is how smoothly and how correctly entities are shown.

@@ -35,6 +35,6 @@ type counts struct {
 	stalled, stalls, resimulated, resyncs uint64 // ticks, episodes, ticks, whole states
 	longestStall                          time.Duration
 	reasons                               map[string]uint64 // ticks stalled
-	rtt                                   float64           // sum over clients, in ms
+	rtt, playout                          float64           // sums over clients, in ms
 	up, down                              meter
 }

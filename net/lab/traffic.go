@@ -21,12 +21,12 @@ type meter struct {
 
 // Sizes of headers, in bytes: see net/wire/STANDARD.md and netcode's.
 const (
-	packetHead    = 28 + 19 + 1 // IPv4 and UDP; netcode's prefix, sequence and tag; the envelope's epoch
+	packetHead    = 28 + 19 + 2 // IPv4 and UDP; netcode's prefix, sequence and tag; the envelope's number
 	partHead      = 3           // of a part of the envelope
 	segmentHead   = 24          // of KCP, also of an acknowledgement
 	streamHead    = 2           // a message's length in KCP's stream
 	segmentRoom   = 1128
-	packetPayload = 1199
+	packetPayload = 1198
 )
 
 func (m *meter) send(ch systems.Channel, n int) {

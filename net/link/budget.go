@@ -14,11 +14,16 @@ type budget struct {
 	owed   int64 // sent without waiting and not paid yet, in [0, burst]
 }
 
-// newBudget returns a full bucket for 100 ms, but at least two full segments and at most 64 KB.
-func newBudget(rate int) budget {
-	b := budget{rate: int64(rate), burst: min(max(int64(rate)/10, 2*packetCost(segmentMTU)), 64<<10)}
+// newBudget returns a full bucket.
+func newBudget(rate int) (b budget) {
+	b.set(rate)
 	b.tokens = b.burst
 	return b
+}
+
+// set changes the rate. The bucket then holds the income of 100 ms, but at least two full segments and at most 64 KB.
+func (b *budget) set(rate int) {
+	b.rate, b.burst = int64(rate), min(max(int64(rate)/10, 2*packetCost(segmentMTU)), 64<<10)
 }
 
 // refill adds the income of a time, less what is owed.

@@ -9,24 +9,31 @@
 //
 // # Packets of a tick
 //
-// The datagrams queued since the last Flush are sent together in one packet. Segments of the reliable channel fill the
-// rest of it, and further packets as far as the budget of 256 KB per second allows.
+// The datagrams queued since the last Flush are sent together, in one packet if they fit. Otherwise a tick has up to four packets
+// of datagrams. Those before the last one keep to the bytes that the rate of the line allows in 100 ms. Segments of the reliable
+// channel fill the rest of the last packet, and further packets as far as the rate allows, at most 256 KB per second.
 //
 // The KCP core carries a stream of length-prefixed messages, cut into segments as the budget allows. The fragments of KCP
 // are not used: the core sends a whole message as soon as the window of the peer opens, without regard to a budget. Small
 // messages of one tick share a segment. Section 3 of net/wire/STANDARD.md has the layout.
+//
+// # Congestion control
+//
+// Each end numbers its packets, and reports ten times a second which it has received. net/link/rate computes the rate of the
+// line from the reports. Reliable segments keep to the rate. Datagrams come first: they are counted, and reliable segments have
+// the rest. On a congested line [Link.Ready] returns false in some ticks, whose messages the owner does not send.
 //
 // Duplicated, reordered and late datagrams are delivered like any other.
 //
 // # Time
 //
 // The KCP core reads the monotonic clock of the process, for retransmission only. The budget, the timeout and the round
-// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble.
+// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble: see [AlignClock].
 //
 // # Tasks
 //
 //   - make a link: [New]
-//   - send a message: [Link.Send]; pace bulk data: [Link.Room]
+//   - send a message: [Link.Send]; skip a tick on a congested line: [Link.Ready]; pace bulk data: [Link.Room]
 //   - detect a lost or faulty peer: [Link.Err]
 //   - chart a connection: [Link.Stats]
 package link

@@ -33,7 +33,7 @@ func FuzzReceive(f *testing.F) {
 					data = nil
 				}
 				packet = inPacket(craft(command, 0, free, number, una, data))
-			case 2: // a segment anywhere
+			case 2: // a segment or a report anywhere
 				command := push + r.U8()%4
 				number, una := r.U32(), r.U32()
 				data := r.Bytes(min(1, r.Len()))
@@ -51,7 +51,7 @@ func FuzzReceive(f *testing.F) {
 			}
 			now += tick
 			l.Flush(now, func(packet []byte) {
-				if _, _, err := check(packet); err != nil {
+				if _, _, _, err := check(packet); err != nil {
 					t.Fatalf("emitted a packet that it would refuse: %v", err)
 				}
 			})

@@ -1,20 +1,24 @@
 package link
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
 
+	"tendon/net/link/rate"
 	"tendon/net/wire"
 )
 
 // A Link is one end of both channels. Its memory is bounded: unsent and unacknowledged bytes by QueueBytes, out-of-order
-// segments by the window, received datagrams by a constant. An idle link takes about 25 KB.
+// segments by the window, received datagrams by a constant. An idle link takes about 30 KB.
 type Link struct {
 	reliable reliable
 	budget   budget
+	rate     rate.Controller
 	timeout  time.Duration // see timeout
 
 	packet []byte // of this tick: the envelope and the datagrams; then of further packets
+	full   frames // packets of this tick that are complete
 	inbox  frames // received datagrams, until Next
 
 	now     time.Duration // of the last Flush
@@ -27,11 +31,11 @@ type Link struct {
 }
 
 const (
-	MaxMessage  = 64 << 10     // the largest reliable message, in bytes
-	MaxDatagram = wire.MaxPart // the largest datagram, in bytes: one packet
-	QueueBytes  = 416 << 10    // bound of the reliable messages that are not acknowledged, in bytes
+	MaxMessage  = 64 << 10                  // the largest reliable message, in bytes
+	MaxDatagram = wire.MaxPart - reportPart // the largest datagram, in bytes: one packet with a report
+	QueueBytes  = 416 << 10                 // bound of the reliable messages that are not acknowledged, in bytes
 
-	// bytesPerSecond is the budget of a link, counted in packet bytes before sealing. Of it 100 ms may be sent at once.
+	// bytesPerSecond is the highest rate of a link. Of a rate 100 ms may be sent at once.
 	bytesPerSecond = 256 << 10
 	// timeout is how long a peer may acknowledge nothing while a segment waits. A gap between two Flushes counts as a
 	// quarter of it at most, so the links of a suspended host survive.
@@ -41,9 +45,11 @@ const (
 	idleFlush = time.Second / 2
 	idleAfter = 50 * time.Millisecond
 
-	epoch      = 0              // of the datagrams of every connection
 	maxFramed  = MaxMessage + 3 // with its length before it
 	inboxBytes = 32 << 10       // bound of inbox: 26 full packets
+	// fullBytes bounds the packets before the last one of a tick: three of them. They also keep to the bytes of 100 ms at the rate.
+	fullBytes  = 3 * wire.PacketLimit
+	reportPart = 2 + rate.ReportSize
 )
 
 // The errors of this package. [Link.Receive] also returns those of net/wire.
@@ -51,8 +57,10 @@ var (
 	// ErrTooLong and ErrEmpty report a message of a size that [Link.Send] does not take.
 	ErrTooLong = errors.New("link: message too long for its channel")
 	ErrEmpty   = errors.New("link: message is empty")
-	// ErrQueueFull reports a full reliable queue, or no room for a datagram in the packet of this tick.
+	// ErrQueueFull reports a full reliable queue, or no room for a datagram in the packets of this tick.
 	ErrQueueFull = errors.New("link: queue full")
+	// ErrReport reports a report of another size than rate.ReportSize.
+	ErrReport = errors.New("link: malformed report")
 	// ErrSegment reports a reliable part that does not consist of valid KCP segments.
 	ErrSegment = errors.New("link: malformed reliable segment")
 	// ErrTimeout and ErrStream are the reasons of a dead link. For ErrStream the peer sent a malformed length.
@@ -62,14 +70,16 @@ var (
 
 // New returns a link.
 func New() *Link {
-	l := &Link{budget: newBudget(bytesPerSecond), timeout: timeout}
+	l := &Link{rate: rate.New(bytesPerSecond), timeout: timeout}
+	l.budget = newBudget(l.rate.Rate())
 	l.reliable.open(&l.budget, &l.stats)
-	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), epoch)
+	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), 0)
 	return l
 }
 
 // Send queues a copy of a message: of 1 to [MaxMessage] bytes on the reliable channel, of 1 to [MaxDatagram] bytes as a
-// datagram of the next Flush. After an error the message is not queued.
+// datagram of the next Flush. The datagrams of a tick are sent in at most four packets, as far as the rate of the line allows.
+// After an error the message is not queued.
 func (l *Link) Send(channel wire.Channel, message []byte) error {
 	reliable := channel == wire.Reliable
 	switch {
@@ -79,8 +89,7 @@ func (l *Link) Send(channel wire.Channel, message []byte) error {
 		return ErrEmpty
 	case len(message) > MaxMessage || !reliable && len(message) > MaxDatagram:
 		return ErrTooLong
-	case reliable && l.reliable.unacked+framedSize(len(message)) > QueueBytes,
-		!reliable && wire.PartSize(len(message)) > wire.PacketLimit-len(l.packet):
+	case reliable && l.reliable.unacked+framedSize(len(message)) > QueueBytes, !reliable && !l.makeRoom(len(message)):
 		return ErrQueueFull
 	}
 	l.active = true
@@ -93,6 +102,20 @@ func (l *Link) Send(channel wire.Channel, message []byte) error {
 	return nil
 }
 
+// makeRoom begins another packet if the present one has no room for a datagram of this size. It returns false if the tick may
+// not have another packet.
+func (l *Link) makeRoom(datagram int) bool {
+	if wire.PartSize(datagram) <= wire.PacketLimit-reportPart-len(l.packet) {
+		return true
+	}
+	if l.full.Len()+len(l.packet) > min(l.rate.Rate()/10, fullBytes) {
+		return false
+	}
+	l.full.push(l.packet)
+	l.packet = l.packet[:wire.EnvelopeSize]
+	return true
+}
+
 // Receive processes an opened packet. A malformed packet is refused as a whole: it has no effect but to be counted.
 func (l *Link) Receive(packet []byte) error {
 	if l.err != nil {
@@ -100,18 +123,19 @@ func (l *Link) Receive(packet []byte) error {
 	}
 	l.stats.PacketsReceived++
 	l.stats.BytesReceived += uint64(len(packet))
-	received, parts, err := check(packet)
+	number, parts, content, err := check(packet)
 	if err != nil {
 		l.stats.Malformed++
 		return err
 	}
 	l.active = true
+	l.rate.Received(number, content)
 	for channel, payload, ok := parts.Next(); ok; channel, payload, ok = parts.Next() {
 		switch {
 		case channel == wire.Reliable:
 			l.reliable.input(payload)
-		case received != epoch:
-			l.stats.Stale++
+		case channel == wire.Report:
+			l.rate.ReceiveReport(payload)
 		case l.inbox.Len()+framedSize(len(payload)) > inboxBytes:
 			l.stats.Dropped++
 		default:
@@ -121,19 +145,23 @@ func (l *Link) Receive(packet []byte) error {
 	return nil
 }
 
-// check checks every part of a packet before any of them is used.
-func check(packet []byte) (epoch uint8, parts wire.Parts, err error) {
-	epoch, parts, err = wire.OpenEnvelope(packet)
+// check checks every part of a packet before any of them is used. content reports that it is not a report alone.
+func check(packet []byte) (number uint16, parts wire.Parts, content bool, err error) {
+	number, parts, err = wire.OpenEnvelope(packet)
 	if err != nil {
-		return 0, wire.Parts{}, err
+		return 0, wire.Parts{}, false, err
 	}
 	walk := parts
 	for channel, payload, ok := walk.Next(); ok; channel, payload, ok = walk.Next() {
-		if channel == wire.Reliable && segmentsWithin(payload, len(payload)) < len(payload) {
-			return 0, wire.Parts{}, ErrSegment
+		switch {
+		case channel == wire.Report && len(payload) != rate.ReportSize:
+			return 0, wire.Parts{}, false, ErrReport
+		case channel == wire.Reliable && segmentsWithin(payload, len(payload)) < len(payload):
+			return 0, wire.Parts{}, false, ErrSegment
 		}
+		content = content || channel != wire.Report
 	}
-	return epoch, parts, walk.Err()
+	return number, parts, content, walk.Err()
 }
 
 // Next returns the next received message, reliable ones first; ok is false if there is none. The message is valid until
@@ -177,15 +205,31 @@ func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	}
 	if l.silence >= l.timeout {
 		l.err = ErrTimeout
-		l.packet = l.packet[:wire.EnvelopeSize]
+		l.packet, l.full = l.packet[:wire.EnvelopeSize], frames{}
 		return
 	}
+	l.rate.Update(now)
+	l.budget.set(l.rate.Rate())
 	l.budget.refill(elapsed)
-	if len(l.packet) > wire.EnvelopeSize {
-		l.budget.owe(len(l.packet))
+	for packet, ok, _ := l.full.message(); ok; packet, ok, _ = l.full.message() {
+		l.charge(len(packet))
+		l.emit(packet, emit)
 	}
+	if l.rate.ReportDue() {
+		l.packet = l.rate.AppendReport(append(l.packet, byte(wire.Report), rate.ReportSize))
+	}
+	if len(l.packet) > wire.EnvelopeSize {
+		l.charge(len(l.packet))
+	}
+	l.reliable.roundTrip = l.rate.RoundTrip()
 	l.reliable.flush(now)
 	l.pack(emit)
+}
+
+// charge counts a packet of datagrams against the budget and the rate. The packet does not wait for them.
+func (l *Link) charge(bytes int) {
+	l.budget.owe(bytes + rate.Header)
+	l.rate.Charge(bytes)
 }
 
 // pack puts the segments of the tick into packets: first into that of the datagrams, then into further ones.
@@ -212,14 +256,25 @@ func (l *Link) pack(emit func(packet []byte)) {
 func (l *Link) emit(packet []byte, emit func(packet []byte)) {
 	l.stats.PacketsSent++
 	l.stats.BytesSent += uint64(len(packet))
+	binary.LittleEndian.PutUint16(packet, l.rate.Sent(len(packet)))
 	emit(packet)
 }
 
 // Pending returns how many bytes of reliable messages are not acknowledged, each with its length of one to three bytes.
 func (l *Link) Pending() (unacknowledged int) { return l.reliable.unacked }
 
-// Room returns how many bytes of a reliable message can be queued.
-func (l *Link) Room() int { return max(QueueBytes-(maxFramed-MaxMessage)-l.reliable.unacked, 0) }
+// Ready reports whether the messages of the next tick may be sent. While the line is congested, some ticks are skipped, so
+// that all the link sends fits. A message that is sent nevertheless is not refused.
+func (l *Link) Ready() bool { return l.rate.Ready() }
+
+// Room returns how many bytes of a reliable message can be queued. It is 0 while the messages of a quarter of a second wait to
+// be sent, so that bulk data delays the messages behind it only a little.
+func (l *Link) Room() int {
+	if l.reliable.queue.Len() > l.rate.Rate()/4 {
+		return 0
+	}
+	return max(QueueBytes-(maxFramed-MaxMessage)-l.reliable.unacked, 0)
+}
 
 // Err returns why the link is dead, [ErrTimeout] or [ErrStream], or nil. The owner of a dead link closes the connection.
 func (l *Link) Err() error { return l.err }
@@ -231,7 +286,6 @@ type Stats struct {
 	Retransmits                    uint64 // segments sent again
 	Withheld                       uint64 // segments above the budget; the core sends them later
 	Malformed                      uint64 // packets refused
-	Stale                          uint64 // datagrams of another epoch
 	Dropped                        uint64 // datagrams dropped because the inbox was full
 	// RTT is the smoothed round trip time of reliable segments, 0 before the first measurement. It contains whole ticks of
 	// both ends; net/session measures it more exactly.

@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -249,8 +250,11 @@ func TestMessagesOutsideTheirBoundsAreRefused(t *testing.T) {
 		{wire.Reliable, MaxMessage, nil},
 		{wire.Datagram, MaxDatagram + 1, ErrTooLong},
 		{wire.Datagram, MaxDatagram - 50, nil},
-		{wire.Datagram, 49, ErrQueueFull}, // 50 bytes are left, and the head of a part takes 2
-		{wire.Datagram, 48, nil},
+		{wire.Datagram, 49, nil}, // 50 bytes are left, and the head of a part takes 2: it begins a second packet
+		{wire.Datagram, MaxDatagram, nil},
+		{wire.Datagram, MaxDatagram, nil},
+		{wire.Datagram, MaxDatagram, ErrQueueFull}, // the rate is 32 KB per second
+		{wire.Datagram, 48, ErrQueueFull},
 	} {
 		if err := l.Send(c.ch, make([]byte, c.size)); !errors.Is(err, c.want) {
 			t.Errorf("%d bytes: %v, want %v", c.size, err, c.want)
@@ -258,9 +262,40 @@ func TestMessagesOutsideTheirBoundsAreRefused(t *testing.T) {
 	}
 	n := 0
 	l.Flush(0, func([]byte) { n++ })
-	if err := l.Send(wire.Datagram, make([]byte, MaxDatagram)); n == 0 || err != nil {
+	if err := l.Send(wire.Datagram, make([]byte, MaxDatagram)); n < 3 || err != nil {
 		t.Errorf("after the Flush: %d packets, then %v", n, err)
 	}
+}
+
+// Datagrams of a tick that do not fit into one packet are sent in further packets. A tick has at most four, as far as the rate of
+// the line allows. On a slow line it has one.
+func TestATickHasAsManyDatagramsAsTheRateAllows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		sent := [2]int{}
+		for i := range 600 {
+			if i == 300 {
+				p.bandwidth = 4000
+			}
+			for p.ends[0].Send(wire.Datagram, numbered(i, 1100)) == nil && i%3 == 0 {
+				sent[i/300]++
+			}
+			allowed := p.ends[0].rate.Rate()
+			p.step()
+			if p.packets[0] > 4 || p.packets[0] > 1 && allowed < 8000 {
+				t.Fatalf("tick %d: %d packets at %d bytes per second", i, p.packets[0], allowed)
+			}
+		}
+		first := 0
+		for _, m := range p.take(1, wire.Datagram) {
+			if binary.LittleEndian.Uint32(m) < 300 {
+				first++
+			}
+		}
+		if sent[0] < 350 || first < 300+2*80 {
+			t.Errorf("%d datagrams were accepted and %d arrived", sent[0], first)
+		}
+	})
 }
 
 // A link whose peer acknowledges nothing is dead after the timeout. The core alone would send for ever.
@@ -364,37 +399,6 @@ func TestAWindowOpensAgainAfterAPause(t *testing.T) {
 		}
 		if n := a.Stats().Withheld; n != 0 {
 			t.Errorf("%d segments were withheld when the window opened", n)
-		}
-	})
-}
-
-// Datagrams of another epoch are dropped; reliable messages are not.
-func TestDatagramsOfAnotherEpochAreDroppedAndReliableMessagesAreNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPair(t)
-		p.ends[0].withEpoch(2)
-		must(t, p.ends[0].Send(wire.Datagram, []byte("old")))
-		p.step()
-		p.ends[0].withEpoch(epoch)
-		must(t, p.ends[0].Send(wire.Reliable, []byte("restart")))
-		must(t, p.ends[0].Send(wire.Datagram, []byte("new")))
-		for range 10 {
-			p.step()
-		}
-		if d, r := p.take(1, wire.Datagram), p.take(1, wire.Reliable); len(d) != 1 || string(d[0]) != "new" || len(r) != 1 {
-			t.Errorf("datagrams %q, reliable %q", d, r)
-		}
-		if stale := p.ends[1].Stats().Stale; stale != 1 {
-			t.Errorf("%d stale datagrams counted", stale)
-		}
-		// The epochs differ: the reliable channel still works both ways.
-		p.ends[0].withEpoch(3)
-		must(t, p.ends[0].Send(wire.Reliable, []byte("restart again")))
-		for range 30 {
-			p.step()
-		}
-		if len(p.take(1, wire.Reliable)) != 1 || p.ends[0].Pending() != 0 {
-			t.Errorf("%d bytes pending", p.ends[0].Pending())
 		}
 	})
 }

@@ -33,6 +33,8 @@ type pair struct {
 	delay, jitter time.Duration // one way; jitter reorders
 	loss, double  float64       // probability of each packet
 	flip          float64       // probability that a copy with one changed bit arrives too
+	bandwidth     int           // bytes per second each way, with a queue of a second; 0: unlimited
+	busy          [2]time.Duration
 
 	sent     [2]int // bytes by the end that sent them
 	packets  [2]int // by the end, in the last tick
@@ -61,12 +63,6 @@ func newPair(t testing.TB) *pair {
 func (p *pair) withTimeout(d time.Duration) *pair {
 	p.ends[0].timeout, p.ends[1].timeout = d, d
 	return p
-}
-
-// withEpoch sets the epoch of the packets that a link sends. It drops the queued datagrams.
-func (l *Link) withEpoch(epoch uint8) *Link {
-	l.packet = wire.AppendEnvelope(l.packet[:0], epoch)
-	return l
 }
 
 // step runs one tick: deliveries, then both Flushes. It collects the received messages for take.
@@ -129,7 +125,15 @@ func (p *pair) carry(to int, packet []byte) {
 }
 
 func (p *pair) launch(to int, packet []byte) {
-	due := p.now + p.delay
+	start := p.now
+	if p.bandwidth > 0 {
+		if p.busy[to] > p.now+time.Second {
+			return
+		}
+		start = max(p.busy[to], p.now) + time.Second*time.Duration(len(packet)+50)/time.Duration(p.bandwidth)
+		p.busy[to] = start
+	}
+	due := start + p.delay
 	if p.jitter > 0 {
 		due += time.Duration(p.random.Int64N(int64(p.jitter)))
 	}

@@ -118,13 +118,13 @@ func boundsHold(t *testing.T, n drained) {
 			t.Errorf("a reliable message of %d bytes was accepted", size)
 		}
 	}
-	for _, size := range []int{0, wire.MaxPart + 1} {
+	for _, size := range []int{0, MaxDatagram + 1} {
 		if e.Send(wire.Datagram, make([]byte, size)) == nil {
 			t.Errorf("a datagram of %d bytes was accepted", size)
 		}
 	}
 	n.step()
-	if err := e.Send(wire.Datagram, make([]byte, wire.MaxPart)); err != nil {
+	if err := e.Send(wire.Datagram, make([]byte, MaxDatagram)); err != nil {
 		t.Errorf("the MaxMessage datagram: %v", err)
 	}
 }

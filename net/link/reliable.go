@@ -28,12 +28,16 @@ type reliable struct {
 	progressed       bool           // a segment was acknowledged since the link last set it to false
 	now              time.Duration  // of the last flush
 
+	roundTrip time.Duration // newest round trip of the line; 0: not known
+	newest    uint32        // number of the acknowledged segment that was sent last
+	newestAt  time.Duration // when it was sent
+
 	sampled  bool          // sampleAt is set; the next flush measures the round trip
 	sampleAt time.Duration // when the newest acknowledged segment was sent
 }
 
 type flight struct {
-	at       time.Duration // when it was first sent
+	at       time.Duration // when it was last sent
 	size     uint16        // bytes of data
 	unusable bool          // not used to measure the round trip: it was retransmitted or measured already
 }
@@ -48,6 +52,20 @@ func (r *reliable) open(budget *budget, stats *Stats) {
 	r.core.NoDelay(1, 10, 2, 1)
 	r.core.WndSize(window, window)
 	r.core.SetMtu(segmentMTU)
+}
+
+// AlignClock sleeps until the clock of the KCP cores begins a millisecond. That clock starts with the process. Links that are made
+// afterwards in a testing/synctest bubble retransmit at the same moments in every process.
+func AlignClock() {
+	core := kcp.NewKCP(conversation, func([]byte, int) {})
+	for _, step := range []time.Duration{time.Microsecond, time.Nanosecond} {
+		for begun := core.Check(); core.Check() == begun; { // the time of the clock in ms, since the core was never updated
+			time.Sleep(step)
+		}
+		if step > time.Nanosecond {
+			time.Sleep(time.Millisecond - step) // just before the next one
+		}
+	}
 }
 
 // flush feeds the core and has it send, at most once in 10 ms.
@@ -114,8 +132,9 @@ func (r *reliable) maySend(s segment) bool {
 		f.at = r.now
 	} else {
 		f.unusable = true
-		if send = send && !r.budget.overdrawn(); send {
+		if send = send && !r.budget.overdrawn() && r.overdue(s.number); send {
 			r.stats.Retransmits++
+			f.at = r.now
 		}
 	}
 	if send {
@@ -123,6 +142,16 @@ func (r *reliable) maySend(s segment) bool {
 	}
 	return send
 }
+
+// overdue reports whether a segment is probably lost. Then a segment that was sent later is acknowledged, or the acknowledgement
+// should have arrived by now. The timeouts of the core do not follow a queue that grows fast. See RACK, RFC 8985.
+func (r *reliable) overdue(number uint32) bool {
+	f := &r.flight[number%window]
+	return f.at < r.newestAt || f.at == r.newestAt && int32(r.newest-number) > 0 || r.now-f.at > r.roundTrip*5/4+ackDelay
+}
+
+// ackDelay is the maximum time by which both ends delay an acknowledgement: two ticks and an interval of the core.
+const ackDelay = 50 * time.Millisecond
 
 // input passes a part to the core. It is well-formed.
 func (r *reliable) input(part []byte) {
@@ -132,6 +161,9 @@ func (r *reliable) input(part []byte) {
 			if f := &r.flight[s.number%window]; !f.unusable {
 				f.unusable = true
 				r.sampled, r.sampleAt = true, f.at
+				if f.at >= r.newestAt {
+					r.newest, r.newestAt = s.number, f.at
+				}
 			}
 		}
 		b = b[s.size:]

@@ -3,6 +3,7 @@ package link
 import (
 	"encoding/binary"
 
+	"tendon/net/link/rate"
 	"tendon/net/wire"
 )
 
@@ -29,8 +30,8 @@ const (
 	partOverhead = 3 // channel and a two-byte length
 )
 
-// packetCost is the largest cost of a segment of n bytes: a packet of its own.
-func packetCost(n int) int64 { return int64(wire.EnvelopeSize + partOverhead + n) }
+// packetCost is the largest cost of a segment of n bytes: a packet of its own, with headers.
+func packetCost(n int) int64 { return int64(rate.Header + wire.EnvelopeSize + partOverhead + n) }
 
 // firstSegment reads the segment at the front of b. It refuses segments that no Tendon peer sends: of another
 // conversation, KCP fragments, empty or oversized data, data on a command without data, and a window above ours. The core

@@ -46,7 +46,7 @@ func (m *Match) record(f systems.FinalTick) {
 	}
 	old, sum := m.sums[f.Tick], f.State.Checksum()
 	m.sums[f.Tick] = sum
-	if !m.config.Strategy.Needs.Exact && f.World.Tick() == f.Tick {
+	if !m.Room.Strategy().Needs.Exact && f.World.Tick() == f.Tick {
 		m.states.Save(f.World)
 	}
 	if old == 0 || old == sum {

@@ -33,6 +33,7 @@ type Client struct {
 	identity   room.Identity
 	connection int  // number of the current connection, from 1
 	server     *end // of the newest connection that has arrived
+	own        *end // of the newest connection
 	rand       *ecs.Rand
 }
 
@@ -75,7 +76,7 @@ func (m *Match) Join(p Plan) *Client {
 // Add adds a client with a plan. It fails if the profile or, for a client that joins at once, the
 // changed Config is invalid.
 func (m *Match) Add(p Plan) (*Client, error) {
-	c := &Client{Plan: p, match: m, Number: len(m.Clients), Node: m.Net.AddNode(p.Clock), server: &end{}}
+	c := &Client{Plan: p, match: m, Number: len(m.Clients), Node: m.Net.AddNode(p.Clock), server: &end{}, own: &end{}}
 	c.identity = room.Identity{Seat: room.AnySeat, ClientID: uint64(c.Number) + 1}
 	if m.config.FixedSeats {
 		c.identity.Seat = c.Number
@@ -115,9 +116,9 @@ func (c *Client) start() error {
 // Restart replaces the client's process: the new one has no state, and connects with the same ID in its next frame.
 func (c *Client) Restart() error {
 	m := c.match
-	config := client.Config{Game: m.Game, Strategies: []systems.Strategy{m.config.Strategy}, Dial: c.dial,
-		Name: fmt.Sprintf("client %d", c.Number), BotSeed: m.config.Seed ^ uint64(c.Number),
-		Bot: m.Game.Bot != nil && c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator}
+	config := client.Config{Game: m.Game, Strategies: append([]systems.Strategy{m.config.Strategy}, m.config.Strategies...), Dial: c.dial,
+		BotSeed: m.config.Seed ^ uint64(c.Number),
+		Bot:     m.Game.Bot != nil && c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator}
 	if c.Plan.Change != nil {
 		c.Plan.Change(&config)
 	}
@@ -178,13 +179,22 @@ func (c *Client) ResetSent() { c.server.Sent = Sent{} }
 func (c *Client) dial() (session.Transport, error) {
 	c.connection++
 	c.match.Net.Reconnect(c.Node, c.match.Server)
-	return &end{client: c, connection: c.connection}, nil
+	c.own = c.newEnd(false)
+	return c.own, nil
 }
 
 func (c *Client) receive(_ simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
 	if c.Core == nil {
 		return
 	}
+	if c.match.config.Links {
+		c.own.unpack(payload, func(ch systems.Channel, message []byte) { c.deliver(ch, message, now) })
+		return
+	}
+	c.deliver(ch, payload, now)
+}
+
+func (c *Client) deliver(ch systems.Channel, payload []byte, now time.Duration) {
 	c.observe(ReceivedDown, ch, payload)
 	begin := c.match.clock()
 	c.Core.Receive(ch, payload, now)
@@ -196,6 +206,9 @@ func (c *Client) Frame(now time.Duration) {
 	begin := c.match.clock()
 	_ = c.Core.Frame(now)
 	c.Busy += c.match.clock() - begin
+	if err := c.own.flush(); err != nil {
+		c.Core.Lost(err, now)
+	}
 	if c.FirstLive == 0 && c.Live() {
 		c.FirstLive = c.match.Net.Now()
 	}

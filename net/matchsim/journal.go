@@ -23,7 +23,7 @@ type Journal struct {
 	writer *record.Writer
 	file   []byte
 	ends   []int // where each write ends; the first is that of the header
-	safe   int   // writes after the header that a power cut cannot lose any more
+	safe   int   // writes after the header that a power cut cannot lose any more: those before the last Resume
 	err    error // of the writer; a correct room causes none
 }
 
@@ -113,6 +113,6 @@ func (j *Journal) Resume() (*room.Resume, error) {
 	}
 	j.file, j.err = j.file[:len(old.Bytes())], nil
 	j.ends = slices.DeleteFunc(j.ends, func(end int) bool { return end > len(j.file) })
-	j.writer = old.Resume((*disk)(j))
+	j.writer, j.safe = old.Resume((*disk)(j)), len(j.ends)-1 // as in cmd/cli/journals, the next process syncs the file first
 	return room.ResumeOf(old, world), nil
 }

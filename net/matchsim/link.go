@@ -21,6 +21,16 @@ type end struct {
 	peer     systems.Peer
 	accepted bool // by the room
 	Sent          // by the server
+
+	link *link.Link // with Config.Links, else nil
+}
+
+func (c *Client) newEnd(ofServer bool) *end {
+	e := &end{client: c, connection: c.connection, ofServer: ofServer}
+	if c.match.config.Links {
+		e.link = link.New()
+	}
+	return e
 }
 
 // Sent counts messages, by size in bytes.
@@ -46,14 +56,28 @@ func (s *Sent) Add(now time.Duration, ch systems.Channel, message []byte) {
 	}
 }
 
-// atServer passes a message to the room. The first reliable message of a new connection enters the client.
+// atServer passes a message to the room. The first reliable message or, with Config.Links, the first packet of a new
+// connection enters the client.
 func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
 	c := m.Clients[from-1] // the first node is the server's
-	if c.server.connection != c.connection {
-		if ch != simnet.Reliable {
-			return // sealed with the keys of the connection before
+	if m.config.Links {
+		if payload[0] == byte(c.connection) {
+			m.enter(c, now)
+			c.server.unpack(payload, func(ch systems.Channel, message []byte) { m.deliver(c.server, ch, message, now) })
 		}
-		e := &end{client: c, connection: c.connection, ofServer: true}
+		return
+	}
+	if c.server.connection != c.connection && ch != simnet.Reliable {
+		return // sealed with the keys of the connection before
+	}
+	m.enter(c, now)
+	m.deliver(c.server, ch, payload, now)
+}
+
+// enter enters the client in the room, if its connection is new.
+func (m *Match) enter(c *Client, now time.Duration) {
+	if c.server.connection != c.connection {
+		e := c.newEnd(true)
 		c.server = e
 		peer, err := m.Room.Enter(e, c.identity, now)
 		e.peer, e.accepted = peer, err == nil
@@ -61,10 +85,68 @@ func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte,
 			m.byPeer[peer] = e
 		}
 	}
-	if e := c.server; e.accepted && m.byPeer[e.peer] == e {
+}
+
+func (m *Match) deliver(e *end, ch systems.Channel, payload []byte, now time.Duration) {
+	if e.accepted && m.byPeer[e.peer] == e {
 		begin := m.clock()
 		m.Room.Receive(e.peer, ch, payload, now)
 		m.Busy += m.clock() - begin
+	}
+}
+
+// sealed is the number of bytes that net/netcode adds to a packet: the kind, a sequence number of two bytes, and a tag. The
+// first one carries the number of the connection, in the place of its keys.
+const sealed = 19
+
+// pace waits until the clock of the process has reached the match.
+func (m *Match) pace() {
+	if d := m.Net.Now() - time.Since(m.began); d > 0 {
+		time.Sleep(d)
+	}
+}
+
+// flush sends the packets of the server's links.
+func (m *Match) flush(now time.Duration) {
+	for _, c := range m.Clients {
+		if e := c.server; e.flush() != nil && m.byPeer[e.peer] == e {
+			delete(m.byPeer, e.peer)
+			m.Room.Vanish(e.peer, now)
+		}
+	}
+}
+
+// flush sends the packets of a link, if the end has one and its connection is the newest. The error is that of a dead link.
+func (e *end) flush() error {
+	if e.link == nil || e.connection != e.client.connection {
+		return nil
+	}
+	m := e.client.match
+	from, to := e.client.Node, m.Server
+	if e.ofServer {
+		from, to = to, from
+	}
+	m.pace()
+	e.link.Flush(m.Net.Now(), func(packet []byte) {
+		m.packet = append(m.packet[:0], make([]byte, sealed)...)
+		m.packet[0] = byte(e.connection)
+		m.packet = append(m.packet, packet...)
+		_ = m.Net.Send(from, to, simnet.Datagram, m.packet) // a packet too many is lost
+	})
+	return e.link.Err()
+}
+
+// unpack delivers the messages of a packet of this connection.
+func (e *end) unpack(packet []byte, deliver func(ch systems.Channel, message []byte)) {
+	if e.link == nil || packet[0] != byte(e.connection) {
+		return
+	}
+	e.client.match.pace()
+	if e.link.Receive(packet[sealed:]) != nil {
+		return
+	}
+	for ch, message, ok := e.link.Next(); ok; ch, message, ok = e.link.Next() {
+		deliver(ch, message)
 	}
 }
 
@@ -75,9 +157,15 @@ func (e *end) Send(ch systems.Channel, message []byte) error {
 	case e.connection == c.connection && e.ofServer:
 		e.Add(m.Net.Now(), ch, message)
 		c.observe(SentDown, ch, message)
+		if e.link != nil {
+			return e.link.Send(ch, message)
+		}
 		return m.Net.Send(m.Server, c.Node, ch, message)
 	case e.connection == c.connection:
 		c.observe(SentUp, ch, message)
+		if e.link != nil {
+			return e.link.Send(ch, message)
+		}
 		return m.Net.Send(c.Node, m.Server, ch, message)
 	case e.ofServer:
 		return nil // lost: the client has closed its socket
@@ -85,8 +173,16 @@ func (e *end) Send(ch systems.Channel, message []byte) error {
 	return errReplaced
 }
 
-// Room returns the free queue of an idle link. The simulated network itself holds more.
-func (e *end) Room() int { return link.QueueBytes }
+// Room returns the free queue of the link, or without Config.Links that of an idle link: the simulated network itself holds more.
+func (e *end) Room() int {
+	if e.link != nil {
+		return e.link.Room()
+	}
+	return link.QueueBytes
+}
+
+// Ready reports whether the link is free for the messages of a tick.
+func (e *end) Ready() bool { return e.link == nil || e.link.Ready() }
 
 var _ session.Transport = (*end)(nil)
 

@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/link"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/rollback"
@@ -39,6 +40,8 @@ type Match struct {
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
+	began   time.Time // of the process, with Config.Links
+	packet  []byte    // to be sent by a link
 }
 
 // Config describes a match. Zero values stand for defaults where a field names one.
@@ -47,6 +50,8 @@ type Config struct {
 	Game *ecs.Game
 	// Strategy keeps the peers in step. Required.
 	Strategy systems.Strategy
+	// Strategies are those that the room's Switch may choose, and all clients have. Optional.
+	Strategies []systems.Strategy
 	// Seed is the seed of the network, of the world and of the bots.
 	Seed uint64
 	// Room changes the room's Config before the room is made. Optional.
@@ -59,6 +64,10 @@ type Config struct {
 	FixedSeats bool
 	// Clock returns real time since any fixed moment, for Match.Busy and Client.Busy. Optional: without it both stay 0.
 	Clock func() time.Duration
+	// Links makes each connection a net/link over datagrams of the network, as between a real client and a real server. The links
+	// read the clock of the process, so the match sleeps where it would run ahead of that clock. Run such a match in a
+	// testing/synctest bubble. Without Links the network has a reliable channel of its own, and nothing limits a sender's rate.
+	Links bool
 	// Ticked is called after each frame of the room. Optional.
 	Ticked func(now time.Duration)
 }
@@ -76,6 +85,10 @@ func New(c Config) (*Match, error) {
 	}
 	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: reliableQueue}),
 		byPeer: map[systems.Peer]*end{}, faults: map[*ecs.World]fault{}}
+	if c.Links {
+		link.AlignClock()
+		m.began = time.Now()
+	}
 	m.Game = AfterSystems(c.Game, m.applyFault)
 	m.Server = m.Net.AddNode(simnet.Clock{})
 	if c.Journal {
@@ -91,7 +104,7 @@ func New(c Config) (*Match, error) {
 
 // open makes the room, for a new match or for one that is resumed.
 func (m *Match) open(resume *room.Resume) error {
-	rc := room.Config{Game: m.Game, Seed: m.config.Seed, Strategy: m.config.Strategy, Match: m.config.Seed<<1 | 1, Resume: resume}
+	rc := room.Config{Game: m.Game, Seed: m.config.Seed, Strategy: m.config.Strategy, Strategies: m.config.Strategies, Match: m.config.Seed<<1 | 1, Resume: resume}
 	if m.config.Room != nil {
 		m.config.Room(&rc)
 	}
@@ -145,6 +158,7 @@ func (m *Match) Start() {
 		m.Room.Frame(now)
 		m.Busy += m.clock() - begin
 		m.Room.Gone(m.gone)
+		m.flush(now)
 		if m.config.Ticked != nil {
 			m.config.Ticked(now)
 		}

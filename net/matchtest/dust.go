@@ -17,13 +17,16 @@ var (
 )
 
 // largeGame returns the game that Conformance plays: halves.Dots in a world whose image takes seconds to send.
-func largeGame() *ecs.Game {
+func largeGame() *ecs.Game { return dustyGame(dustCount) }
+
+// dustyGame returns Dots with this many dust entities.
+func dustyGame(count int) *ecs.Game {
 	g := halves.Dots()
 	g.Name = "crowd"
 	g.Components = append(g.Components, dustOf)
 	g.Setup = func(w *ecs.World) {
 		r := w.Rand()
-		for range dustCount {
+		for range count {
 			dustOf.Put(w, w.Spawn(ecs.OwnedByWorld, dustOf), dust{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
 		}
 	}

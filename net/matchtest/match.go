@@ -36,15 +36,23 @@ func syncTest(game *ecs.Game) error {
 	if err := game.Schema().Portable(); err != nil {
 		return err
 	}
-	_, err := rollback.SyncTest(rollback.SyncTestConfig{Game: game, Seed: 1})
-	if report := (*rollback.DesyncReport)(nil); errors.As(err, &report) {
-		return errors.New(report.String()) // Error returns only the first line
+	for _, depth := range syncDepths {
+		_, err := rollback.SyncTest(rollback.SyncTestConfig{Game: game, Seed: 1, MaxDepth: depth, Ticks: 300, SkipDeclarations: depth != 7})
+		if report := (*rollback.DesyncReport)(nil); errors.As(err, &report) {
+			return errors.New(report.String()) // Error returns only the first line
+		}
+		if err != nil {
+			return fmt.Errorf("rewinds of up to %d ticks: %w", depth, err)
+		}
 	}
-	return err
+	return nil
 }
 
+// syncDepths are the depths of RB-10: those of GGPO, GGRS, NetherRealm's engine, and a shooter's.
+var syncDepths = []int{7, 1, 2, 30}
+
 // Match fails t unless bots stay in step for 20 s of virtual time, four or as many as the game takes. Their links have
-// the named profile of net/simnet, "P0" to "P9". They play by the relay strategy, and every tick that a client
+// the named profile of net/simnet, "P0" to "P12". They play by the relay strategy, and every tick that a client
 // confirms must equal the server's.
 //
 // A match that proves nothing fails too: no client was rewound, no tick was compared, or the state never changed. The
@@ -66,7 +74,7 @@ const (
 func match(game *ecs.Game, profile string) error {
 	p, ok := simnet.ByName(profile)
 	if !ok {
-		return fmt.Errorf("matchtest: no profile is named %q: want P0 to P9", profile)
+		return fmt.Errorf("matchtest: no profile is named %q: want P0 to P12", profile)
 	}
 	states := map[image.Checksum]bool{}
 	var parts []image.Checksum

@@ -2,11 +2,11 @@ package matchtest
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/rollback"
 )
@@ -32,7 +32,7 @@ func countCalls(w *ecs.World) {
 func TestACorrectGamePasses(t *testing.T) {
 	SyncTest(t, halves.Dots())
 	Match(t, halves.Dots(), "P3")
-	if os.Getenv("TENDON_LONG") != "" {
+	if race.Long {
 		Match(t, halves.Dots(), "P5")
 	}
 }

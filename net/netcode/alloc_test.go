@@ -86,6 +86,7 @@ func TestConnectionCostsLessThanAKilobyte(t *testing.T) {
 	}
 	before := heap()
 	w := newWorld(t, 1000)
+	w.sealed = nil
 	for i := range 1000 {
 		w.join(addr(i), w.token(uint64(i)))
 		w.step()

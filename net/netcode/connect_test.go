@@ -159,6 +159,31 @@ func TestFullServerDenies(t *testing.T) {
 	w.wantClients(1)
 }
 
+// A denial contains the reason of Admit and does not use the token. The client later connects with the same token.
+func TestADenialHasItsReason(t *testing.T) {
+	w := newWorld(t, 1)
+	reason, token := uint8(7), w.token(1)
+	w.server.admit = func(a *Arrival) Action {
+		if a.Reason = reason; reason != 0 && a.Challenged {
+			return Deny
+		}
+		return Accept
+	}
+	c := w.join(addr(1), token)
+	w.run(300 * time.Millisecond)
+	if c.State() != StateDenied || c.Reason() != 7 {
+		t.Errorf("client is %v for reason %d, want denied for 7", c.State(), c.Reason())
+	}
+	reason = 0
+	if err := c.Connect(token, w.now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(300 * time.Millisecond)
+	if c.State() != StateConnected {
+		t.Errorf("client is %v, want connected", c.State())
+	}
+}
+
 // Two clients hold challenges for the last slot: the second to answer is denied.
 func TestLastSlotGoesToTheFirstResponse(t *testing.T) {
 	w := newWorld(t, 1)
@@ -268,19 +293,113 @@ func TestRepeatedAttemptGoesOnWithTheSequence(t *testing.T) {
 	c := w.join(addr(1), token)
 	w.step()
 	w.out.Reset()
-	c.Update(&w.out, w.now) // a response, sealed with sequence 0
+	w.deliver(&w.out, addr(2)) // lost: a response, sealed with the first number
+	next := c.sequence
 	if err := c.Connect(token, w.now); err != nil {
 		t.Fatal(err)
 	}
-	if c.sequence == 0 {
-		t.Error("sequence starts again with the same key")
+	if c.sequence != next {
+		t.Errorf("sequence %x, want %x, with the same key", c.sequence, next)
 	}
 	w.run(200 * time.Millisecond)
 	if c.State() != StateConnected {
 		t.Errorf("second attempt: %v", c.State())
 	}
-	if err := c.Connect(w.token(1), w.now); err != nil || c.sequence != 0 {
-		t.Errorf("fresh token: %v, sequence %d, want 0", err, c.sequence)
+}
+
+// A client that goes from token A to B and back to A continues the numbers of A.
+func TestAClientKeepsTheSequenceOfEachKey(t *testing.T) {
+	w := newWorld(t, 2)
+	a, b := w.token(1), w.token(2)
+	c := w.join(addr(1), a)
+	w.step()
+	w.step0(addr(1)) // responds
+	next := c.sequence
+	for _, token := range [][]byte{b, a} {
+		if err := c.Connect(token, w.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.sequence != next {
+		t.Errorf("sequence %x of A, want %x", c.sequence, next)
+	}
+	w.run(300 * time.Millisecond)
+}
+
+// Two processes use one token, for example from one file. Their packets have different numbers, even if an attacker forwards
+// the packets of the server to both.
+func TestTwoClientsOfOneTokenShareNoNumber(t *testing.T) {
+	w := newWorld(t, 2)
+	token := w.token(1)
+	first, second := w.join(addr(1), token), w.join(addr(2), token)
+	delete(w.clients, addr(1))
+	w.order = nil
+	for range 20 { // packets from the server to the first client reach both
+		w.now = w.now.Add(50 * time.Millisecond)
+		w.out.Reset()
+		first.Update(&w.out, w.now)
+		_ = first.Send(&w.out, []byte("first"), w.now) // refused until it is connected
+		w.reply.Reset()
+		for i := range w.out.Len() {
+			_, packet := w.out.At(i)
+			w.seal(first.token.ClientToServer, packet)
+			w.server.Receive(&w.reply, packet, addr(1), w.now)
+		}
+		for i := range w.reply.Len() {
+			_, packet := w.reply.At(i)
+			second.Receive(bytes.Clone(packet), testServer, w.now)
+			first.Receive(packet, testServer, w.now)
+		}
+		w.out.Reset()
+		second.Update(&w.out, w.now)
+		_ = second.Send(&w.out, []byte("second"), w.now)
+		for i := range w.out.Len() {
+			_, packet := w.out.At(i)
+			w.seal(second.token.ClientToServer, packet)
+		}
+	}
+	if first.State() != StateConnected || second.State() != StateConnected {
+		t.Errorf("clients %v and %v, want both deceived", first.State(), second.State())
+	}
+}
+
+// A token with two servers has one connection with each. Their packets are sealed with one key and have different numbers.
+func TestTheServersOfATokenShareNoNumber(t *testing.T) {
+	other := netip.MustParseAddrPort("192.0.2.2:40000")
+	w := newWorld(t, 1)
+	token := w.token(1, func(r *TokenRequest) { r.Servers = []netip.AddrPort{other, testServer} })
+	for i, at := range []netip.AddrPort{other, testServer} {
+		config := ServerConfig{ProtocolID: testProtocol, Keys: []Key{w.key}, Addresses: []netip.AddrPort{at}, Slots: 1}
+		server, err := NewServer(config, w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server = server
+		var c Client
+		if err := c.Connect(token, w.now); err != nil {
+			t.Fatal(err)
+		}
+		c.try(i, 0)
+		for range 10 {
+			w.now = w.now.Add(50 * time.Millisecond)
+			w.out.Reset()
+			w.reply.Reset()
+			c.Update(&w.out, w.now)
+			for j := range w.out.Len() {
+				_, packet := w.out.At(j)
+				server.Receive(&w.reply, packet, addr(1), w.now)
+			}
+			server.Update(&w.reply, w.now, nil)
+			_ = server.Send(&w.reply, 0, []byte{byte(i)}, w.now) // refused until the client is connected
+			for j := range w.reply.Len() {
+				_, packet := w.reply.At(j)
+				w.seal(c.token.ServerToClient, packet)
+				c.Receive(packet, at, w.now)
+			}
+		}
+		if c.State() != StateConnected {
+			t.Errorf("server %d: %v", i, c.State())
+		}
 	}
 }
 
@@ -528,5 +647,28 @@ func TestHandshakePacketsNeverShareASequenceWithTheConnection(t *testing.T) {
 	_ = a.server.Send(&a.out, 0, []byte("x"), a.now)
 	if _, p := a.out.At(0); p[0] != 0x15 || p[1] > 10 {
 		t.Errorf("payload header % x, want a small sequence of one byte", p[:2])
+	}
+}
+
+// The challenge shows whether the process of an earlier connection sent it.
+func TestTheChallengeIdentifiesAnotherProcess(t *testing.T) {
+	w := newWorld(t, 4)
+	a := w.connected(addr(1), w.token(1))
+	if a.Restarted(a) {
+		t.Error("the process of the connection itself counts as another one")
+	}
+	b := w.connected(addr(2), w.token(2))
+	next := newWorld(t, 4, func(c *ServerConfig) { c.Random = newRandom(99) })
+	c := next.join(addr(1), next.token(1))
+	if c.Restarted(a) {
+		t.Error("another process is reported before there is a challenge")
+	}
+	next.run(300 * time.Millisecond)
+	if b.Restarted(a) || !c.Restarted(a) {
+		t.Errorf("the same process: %v, another process: %v", b.Restarted(a), c.Restarted(a))
+	}
+	a.peer = netip.AddrPortFrom(testServer.Addr(), 1)
+	if c.Restarted(a) {
+		t.Error("a connection to another address counts as ended")
 	}
 }

@@ -19,7 +19,7 @@ const (
 	DropLong      // longer than any packet
 	DropKind      // packet type unknown, or never sent in this direction
 	DropSequence  // sequence length not in [1, 8]
-	DropStranger  // source address has no connection or, for a response, no pending challenge
+	DropStranger  // source address and sequence number have no connection or, for a response, no pending challenge
 	DropReplay    // sequence number received before, or too old
 	DropForged    // seal broken, or sealed for another connection
 	DropBody      // valid seal, but the wrong size for its kind
@@ -30,14 +30,15 @@ const (
 	DropToken     // request: token not sealed with one of the private keys
 	DropMalformed // request: token with a valid seal and malformed contents
 	DropServer    // request: token is for other servers
-	DropElsewhere // request: token was used from another address
-	DropReused    // request: token has had its connection
+	DropReused    // request or response: token has had its connection
+	DropHistory   // request or response: no place for another used token, of this client or of all
 	DropIgnored   // request or response: ignored by Admit
 	DropChallenge // response: not the challenge that was sent to this address
 
-	TimedOut         // connections that timed out
-	PendingEvicted   // pending challenges replaced by newer ones
-	HistoryForgotten // used tokens dropped before they expired, because the history was full
+	TimedOut       // connections that timed out
+	PendingEvicted // pending challenges replaced by newer ones
+	Moves          // changes of the address of a client
+	Withheld       // packets not sent to an address at which the client has not proven that it receives them
 
 	counterCount
 )
@@ -46,7 +47,7 @@ var counterNames = [counterCount]string{
 	"none", "payloads", "keep_alives", "challenges", "denials", "connects", "disconnects",
 	"drop_short", "drop_long", "drop_kind", "drop_sequence", "drop_stranger", "drop_replay", "drop_forged", "drop_body",
 	"drop_unwanted", "drop_version", "drop_protocol", "drop_expired", "drop_token", "drop_malformed", "drop_server",
-	"drop_elsewhere", "drop_reused", "drop_ignored", "drop_challenge", "timed_out", "pending_evicted", "history_forgotten",
+	"drop_reused", "drop_history", "drop_ignored", "drop_challenge", "timed_out", "pending_evicted", "moves", "withheld",
 }
 
 // String returns the name of the counter in snake case, for labels of metrics.

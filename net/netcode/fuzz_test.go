@@ -4,31 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"net/netip"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"tendon/ecs/race"
+	"tendon/net/wire/vectors"
 )
-
-// allocated returns the bytes f allocates: the least of three runs, since others allocate too meanwhile. prepare runs
-// before each and is not counted.
-func allocated(prepare, f func()) uint64 {
-	least := ^uint64(0)
-	for range 3 {
-		prepare()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		f()
-		runtime.ReadMemStats(&after)
-		least = min(least, after.TotalAlloc-before.TotalAlloc)
-		if least == 0 {
-			break
-		}
-	}
-	return least
-}
 
 // wantBounded checks the rule of the threat table: no decoder allocates more than twice its input.
 func wantBounded(t *testing.T, got uint64, input int) {
@@ -81,7 +63,7 @@ func FuzzServerReceive(f *testing.F) {
 		var copied []byte
 		var e Event
 		dropped := w.server.Counters().Dropped()
-		grown := allocated(func() {
+		grown := vectors.LeastAllocated(func() {
 			copied = slices.Clone(packet)
 			w.reply.Reset()
 		}, func() {
@@ -130,7 +112,7 @@ func FuzzClientReceive(f *testing.F) {
 			packet = vectorCodec().seal(nil, newAEAD(&vectorServerToClient), kind(k%16), sequence, data)
 		}
 		var copied, payload []byte
-		grown := allocated(func() {
+		grown := vectors.LeastAllocated(func() {
 			c = start
 			copied = slices.Clone(packet)
 		}, func() {
@@ -157,7 +139,7 @@ func FuzzParseConnectToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var token *ConnectToken
 		var err error
-		grown := allocated(func() {}, func() { token, err = ParseConnectToken(data) })
+		grown := vectors.LeastAllocated(func() {}, func() { token, err = ParseConnectToken(data) })
 		wantBounded(t, grown, max(len(data), TokenSize)) // an error or a token is allocated, nothing else
 		if err != nil {
 			if !errors.Is(err, ErrToken) {

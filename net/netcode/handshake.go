@@ -5,16 +5,24 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"tendon/net/limit"
 )
 
 // Arrival is a client with a valid token that requests a connection.
 type Arrival struct {
+	Token      TokenID
+	Expires    uint64 // of the token, Unix seconds
+	Challenged bool   // the client has returned the challenge: Accept makes the connection
 	ClientID   uint64
 	UserData   *[UserDataSize]byte // aliases the server's memory: read it, do not keep it
 	From       netip.AddrPort
 	SameClient int // slot connected with the same client id, or -1
 	SameAddr   int // slot connected from the same address, or -1
 	Free       int // free slots
+	// Reason is set by Admit if it returns Deny. The client receives it in the denial: see Client.Reason. 0 sends the denial of
+	// the standard, without a reason.
+	Reason uint8
 }
 
 // Standard returns the action of the standard: ignore a client or an address that is connected, deny if no slot is free.
@@ -39,13 +47,14 @@ const (
 
 // judge calls Admit and finds the slot of an accepted client. Without a free slot Accept is Deny. It is Ignore if the
 // address is that of another client.
-func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip.AddrPort) (action Action, slot int) {
+func (s *Server) judge(arrival Arrival) (action Action, slot int) {
 	a := &s.scratch.arrival
-	*a = Arrival{ClientID: clientID, UserData: userData, From: from, SameClient: -1, SameAddr: -1, Free: len(s.slots) - s.Clients()}
-	if i, ok := s.byClient[clientID]; ok {
+	*a = arrival
+	a.SameClient, a.SameAddr, a.Free = -1, -1, len(s.slots)-s.Clients()
+	if i, ok := s.byClient[a.ClientID]; ok {
 		a.SameClient = int(i)
 	}
-	if i, ok := s.byAddr[from]; ok {
+	if i, ok := s.byAddr[a.From]; ok {
 		a.SameAddr = int(i)
 	}
 	switch action := s.admit(a); {
@@ -76,26 +85,33 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	if drop != 0 {
 		return drop
 	}
-	action, _ := s.judge(private.ClientID, &private.UserData, from)
+	first, ok := s.firstSequence(private)
+	if !ok {
+		return DropServer
+	}
+	action, _ := s.judge(Arrival{Token: id, Expires: expires, ClientID: private.ClientID, UserData: &private.UserData, From: from})
 	if action == Ignore {
 		return DropIgnored
 	}
-	if e := s.history.entry(id, from, expires, unixSeconds(now)); e.used {
+	e := s.history.entry(id, private.ClientID, from, expires, unixSeconds(now))
+	switch {
+	case e == nil:
+		return DropHistory
+	case e.used:
 		return DropReused
-	} else if e.addr != from {
-		return DropElsewhere
 	}
 	if action == Deny {
-		s.sealGlobal(out, from, &private.ServerToClient, kindDenied, nil)
+		s.deny(out, from, &private.ServerToClient)
 		return Denials
 	}
 
 	at := s.since(now)
-	p := s.pending.entry(from, at)
+	p := s.pending.entry(from, id, e.addr, at)
+	e.addr = from
 	if p.token != id {
 		*p = pending{
 			addr: from, token: id, tokenExpires: expires,
-			clientID: private.ClientID, challenge: s.challenges, timeoutSeconds: private.TimeoutSeconds,
+			clientID: private.ClientID, challenge: s.challenges, first: first, timeoutSeconds: private.TimeoutSeconds,
 			clientToServer: private.ClientToServer, serverToClient: private.ServerToClient,
 		}
 		s.challenges++
@@ -111,18 +127,18 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 const noDeadline = 1<<63 - 1
 
 // openRequest checks a request of the right size and opens its token, in the scratch.
-func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID, uint64, Counter) {
+func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, TokenID, uint64, Counter) {
 	rest := packet[1:]
 	if string(rest[:versionSize]) != version {
-		return nil, tokenID{}, 0, DropVersion
+		return nil, TokenID{}, 0, DropVersion
 	}
 	rest = rest[versionSize:]
 	if binary.LittleEndian.Uint64(rest) != s.protocolID {
-		return nil, tokenID{}, 0, DropProtocol
+		return nil, TokenID{}, 0, DropProtocol
 	}
 	expires := binary.LittleEndian.Uint64(rest[8:])
 	if expires <= unix {
-		return nil, tokenID{}, 0, DropExpired
+		return nil, TokenID{}, 0, DropExpired
 	}
 	t := &s.scratch
 	sealed := rest[16+copy(t.nonce[:], rest[16:]):]
@@ -133,21 +149,35 @@ func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID
 		opened = err == nil
 	}
 	if !opened {
-		return nil, tokenID{}, 0, DropToken
+		return nil, TokenID{}, 0, DropToken
 	}
 	if t.private.take(t.plain[:]) != nil {
-		return nil, tokenID{}, 0, DropMalformed
+		return nil, TokenID{}, 0, DropMalformed
 	}
-	if !slices.ContainsFunc(s.addresses, func(a netip.AddrPort) bool { return slices.Contains(t.private.Servers(), a) }) {
-		return nil, tokenID{}, 0, DropServer
-	}
-	return &t.private, tokenID(sealed[privateTokenSize-tagSize:]), expires, 0
+	return &t.private, TokenID(sealed[privateTokenSize-tagSize:]), expires, 0
+}
+
+// firstSequence returns the sequence of the first packet of a connection with a token: zero for the first server of the
+// token. The servers of a token start 2^58 apart, so no two of them seal with the same number. It is false if the token has
+// no address of this server.
+func (s *Server) firstSequence(t *PrivateToken) (uint64, bool) {
+	i := slices.IndexFunc(t.Servers(), func(a netip.AddrPort) bool { return slices.Contains(s.addresses, a) })
+	return uint64(i) << 58, i >= 0
 }
 
 // challenge sends the challenge of an entry. A repeated request gets the same challenge token again. So each token
 // sequence belongs to one token at one address, and an answer to any copy is accepted.
 func (s *Server) challenge(out *Outbox, p *pending, userData *[UserDataSize]byte) {
 	s.sealGlobal(out, p.addr, &p.serverToClient, kindChallenge, s.codec.sealChallenge(s.challenger, p.challenge, p.clientID, userData))
+}
+
+// deny sends a denial with the reason of the last arrival. It is smaller than a request or a response.
+func (s *Server) deny(out *Outbox, to netip.AddrPort, key *Key) {
+	body := s.scratch.reason[:0]
+	if reason := s.scratch.arrival.Reason; reason != 0 {
+		body = append(body, reason)
+	}
+	s.sealGlobal(out, to, key, kindDenied, body)
 }
 
 // sealGlobal puts a packet without a slot into the Outbox.
@@ -186,22 +216,33 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	if !ok {
 		return Event{}, DropChallenge
 	}
-	action, i := s.judge(clientID, userData, from)
+	// The history is checked again, because the entry may have been replaced since the request.
+	e := s.history.entry(p.token, clientID, from, p.tokenExpires, unixSeconds(now))
+	switch {
+	case e == nil:
+		return Event{}, DropHistory
+	case e.used:
+		return Event{}, DropReused
+	}
+	action, i := s.judge(Arrival{Token: p.token, Expires: p.tokenExpires, Challenged: true, ClientID: clientID, UserData: userData, From: from})
 	switch action {
 	case Ignore:
 		return Event{}, DropIgnored
 	case Deny:
-		s.sealGlobal(out, from, &p.serverToClient, kindDenied, nil)
+		s.deny(out, from, &p.serverToClient)
 		return Event{}, Denials
 	}
 	event := Event{Kind: Connected, Slot: i, Replaced: s.slots[i].connected}
 	s.Disconnect(out, i, now)
-	s.history.entry(p.token, p.addr, p.tokenExpires, unixSeconds(now)).used = true // a new entry if it was dropped since the request
+	s.history.use(e)
 	s.slots[i] = slot{
 		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), clientID: clientID, userData: *userData,
-		channel: channel{peer: from, seal: newAEAD(&p.serverToClient), open: open, lastReceive: at},
+		path:    path{proven: from, moves: limit.New(moveInterval, movesBurst)},
+		channel: channel{peer: from, seal: newAEAD(&p.serverToClient), open: open, sequence: p.first, lastReceive: at},
 	}
+	s.slots[i].window.mark(h.sequence)
 	s.byAddr[from], s.byClient[clientID] = int32(i), int32(i)
+	s.index(int32(i), h.sequence>>blockBits)
 	s.pending.remove(p)
 	s.keepAlive(out, i, at)
 	return event, Connects

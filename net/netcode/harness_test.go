@@ -31,11 +31,34 @@ type world struct {
 	sent    int // bytes the server sent
 	out     Outbox
 	reply   Outbox
+	sealed  map[sealedNumber]string // packets by key and sequence number. Nil: they are not compared
+}
+
+// sealedNumber is the key of a packet and its sequence number, which is its nonce.
+type sealedNumber struct {
+	key      Key
+	sequence uint64
+}
+
+// seal records a packet that was sealed with a key. Two packets with one number are an error unless they are equal.
+func (w *world) seal(key Key, packet []byte) {
+	if w.sealed == nil || kind(packet[0]&15) == kindRequest {
+		return
+	}
+	h, drop := parseHeader(packet, 1<<kindCount-1)
+	if drop != 0 {
+		return
+	}
+	n := sealedNumber{key: key, sequence: h.sequence}
+	if before, ok := w.sealed[n]; ok && before != string(packet) {
+		w.tb.Errorf("number %x seals two packets of kinds %d and %d with one key", h.sequence, before[0]&15, h.kind)
+	}
+	w.sealed[n] = string(packet)
 }
 
 func newWorld(tb testing.TB, slots int, change ...func(*ServerConfig)) *world {
 	tb.Helper()
-	w := &world{tb: tb, now: testStart, random: newRandom(2), key: vectorKey, clients: map[netip.AddrPort]*Client{}}
+	w := &world{tb: tb, now: testStart, random: newRandom(2), key: vectorKey, clients: map[netip.AddrPort]*Client{}, sealed: map[sealedNumber]string{}}
 	config := ServerConfig{
 		ProtocolID: testProtocol, Keys: []Key{w.key}, Addresses: []netip.AddrPort{testServer},
 		Slots: slots, Random: w.random,
@@ -146,6 +169,7 @@ func (w *world) carry(out *Outbox) {
 	for i := range out.Len() {
 		to, packet := out.At(i)
 		if c := w.clients[to]; c != nil {
+			w.seal(c.token.ServerToClient, packet)
 			c.Receive(packet, testServer, w.now)
 		} else {
 			w.lost++
@@ -173,6 +197,7 @@ func (w *world) step() {
 func (w *world) deliver(out *Outbox, from netip.AddrPort) {
 	for i := range out.Len() {
 		to, packet := out.At(i)
+		w.seal(w.clients[from].token.ClientToServer, packet)
 		if to == testServer {
 			w.receive(packet, from)
 		} else {

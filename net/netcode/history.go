@@ -2,52 +2,85 @@ package netcode
 
 import "net/netip"
 
-// tokenID identifies a token: the tag of the sealed private part.
-type tokenID [tagSize]byte
+// TokenID identifies a token: the tag of the sealed private part.
+type TokenID [tagSize]byte
 
 type usedToken struct {
 	used    bool // for a connection
-	token   tokenID
-	addr    netip.AddrPort
-	expires uint64 // Unix seconds
+	token   TokenID
+	client  uint64
+	addr    netip.AddrPort // that presented it last
+	expires uint64         // Unix seconds
 }
 
-// history holds the tokens presented last, in a ring of fixed size. A token belongs to the address that presented it
-// first, and after its connection to no address. A new token replaces one of the next historyScan that has expired or
-// was never connected, and otherwise the oldest. So a used token is dropped in its lifetime only after as many further
-// tokens of the backend as the ring holds.
+// history holds the presented tokens in a ring of fixed size. A token may be presented from any address until it has had its
+// connection. A new token replaces one that has expired or was never connected. Without such an entry it is refused: a used
+// token stays until it expires.
 type history struct {
 	ring     []usedToken
 	next     int
-	byToken  map[tokenID]int32
-	counters *Counters
+	sweep    int    // next entry that release examines
+	floor    uint64 // latest expiry of the used tokens that were dropped: a clock that is set back makes none of them valid
+	byToken  map[TokenID]int32
+	byClient map[uint64]int // used tokens in the ring
 }
 
-// historyScan bounds the search for an entry that may be replaced.
-const historyScan = 16
+const (
+	// historyScan bounds the search for an entry that may be replaced, and the entries that release examines.
+	historyScan = 64
+	// tokensPerClient bounds the used tokens of one client, so that it cannot fill the history.
+	tokensPerClient = 64
+)
 
 func (h *history) init(size int) {
-	h.ring = make([]usedToken, size)
-	h.byToken = make(map[tokenID]int32, size)
+	*h = history{ring: make([]usedToken, size), byToken: make(map[TokenID]int32, size), byClient: map[uint64]int{}}
 }
 
-func (h *history) entry(token tokenID, addr netip.AddrPort, expires, unix uint64) *usedToken {
+// entry returns the entry of a token, a new one for a token that was not presented. It returns nil if there is no place.
+func (h *history) entry(token TokenID, client uint64, addr netip.AddrPort, expires, unix uint64) *usedToken {
 	if i, ok := h.byToken[token]; ok {
 		return &h.ring[i]
 	}
-	at, forgotten := h.next, uint64(1)
-	for i := range min(historyScan, len(h.ring)) {
-		old := &h.ring[(h.next+i)%len(h.ring)]
-		if !old.used || old.expires <= unix {
-			at, forgotten = (h.next+i)%len(h.ring), 0
-			break
+	if expires <= h.floor || h.byClient[client] >= tokensPerClient {
+		return nil
+	}
+	for range min(historyScan, len(h.ring)) {
+		at := h.next
+		h.next = (at + 1) % len(h.ring)
+		if e := &h.ring[at]; !e.used || e.expires <= unix {
+			h.drop(e)
+			*e = usedToken{token: token, client: client, addr: addr, expires: expires}
+			h.byToken[token] = int32(at)
+			return e
 		}
 	}
-	h.counters[HistoryForgotten] += forgotten
-	h.next = (at + 1) % len(h.ring)
-	e := &h.ring[at]
+	return nil
+}
+
+// use marks the token of an entry as used.
+func (h *history) use(e *usedToken) {
+	e.used = true
+	h.byClient[e.client]++
+}
+
+// release drops expired tokens among the next entries, so that their clients may use others.
+func (h *history) release(unix uint64) {
+	for range min(historyScan, len(h.ring)) {
+		if e := &h.ring[h.sweep]; e.used && e.expires <= unix {
+			h.drop(e)
+		}
+		h.sweep = (h.sweep + 1) % len(h.ring)
+	}
+}
+
+// drop empties an entry.
+func (h *history) drop(e *usedToken) {
+	if e.used {
+		h.floor = max(h.floor, e.expires)
+		if h.byClient[e.client]--; h.byClient[e.client] == 0 {
+			delete(h.byClient, e.client)
+		}
+	}
 	delete(h.byToken, e.token)
-	*e = usedToken{token: token, addr: addr, expires: expires}
-	h.byToken[token] = int32(at)
-	return e
+	*e = usedToken{}
 }

@@ -11,6 +11,8 @@ import (
 	"math"
 	"net/netip"
 	"time"
+
+	"tendon/net/limit"
 )
 
 // Timing and redundancy, fixed by the standard's advice.
@@ -18,6 +20,9 @@ const (
 	sendInterval      = int64(100 * time.Millisecond) // keep-alives, requests and responses: 10 Hz
 	disconnectPackets = 10
 )
+
+// frozen is the time between two calls of Update, from which on the time counts as one in which this process did not run.
+const frozen = int64(time.Second)
 
 const (
 	// MaxSlots bounds ServerConfig.Slots.
@@ -78,8 +83,8 @@ func (c *ServerConfig) validate() error {
 }
 
 // Server is the server's end of all connections of one socket. It does no input or output: packets are put into an Outbox.
-// At most one slot has a given address, and at most one a given client id. Memory is fixed at creation. One goroutine may
-// use it at a time.
+// At most one slot has a given address, and at most one a given client id. A connection follows its client to a new address.
+// Memory is fixed at creation. One goroutine may use it at a time.
 type Server struct {
 	protocolID uint64
 	addresses  []netip.AddrPort
@@ -88,11 +93,14 @@ type Server struct {
 	tokens     []cipher.AEAD
 	codec      codec
 	challenger cipher.AEAD
+	updated    int64  // time of the last Update
 	challenges uint64 // challenge tokens made; the sequence of the next one
 	global     uint64 // sequence of the next challenge or denial packet
 	slots      []slot
 	byAddr     map[netip.AddrPort]int32
 	byClient   map[uint64]int32
+	byBlock    map[uint64]int32 // by blocks of sequence numbers
+	strangers  limit.Limiter[time.Duration]
 	pending    pendingTable
 	history    history
 	counters   Counters
@@ -103,6 +111,7 @@ type Server struct {
 		plain   [privateTokenSize]byte
 		private PrivateToken
 		arrival Arrival
+		reason  [1]byte // of a denial
 	}
 }
 
@@ -112,6 +121,7 @@ type slot struct {
 	confirmed bool // a packet of the connection was received
 	timeout   int64
 	clientID  uint64
+	path      path
 	userData  [UserDataSize]byte
 }
 
@@ -143,9 +153,11 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 	}
 	s := &Server{
 		protocolID: config.ProtocolID, admit: config.Admit, epoch: now,
-		slots:    make([]slot, config.Slots),
-		byAddr:   make(map[netip.AddrPort]int32, config.Slots),
-		byClient: make(map[uint64]int32, config.Slots),
+		slots:     make([]slot, config.Slots),
+		byAddr:    make(map[netip.AddrPort]int32, config.Slots),
+		byClient:  make(map[uint64]int32, config.Slots),
+		byBlock:   make(map[uint64]int32, config.Slots),
+		strangers: limit.New(strangerInterval, strangerBurst),
 	}
 	for _, a := range config.Addresses {
 		s.addresses = append(s.addresses, plain(a))
@@ -154,7 +166,7 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 		s.tokens = append(s.tokens, newTokenAEAD(&config.Keys[i]))
 	}
 	s.codec.init(config.ProtocolID)
-	s.pending.counters, s.history.counters = &s.counters, &s.counters
+	s.pending.counters = &s.counters
 	s.pending.init(max(minPending, 4*config.Slots))
 	s.history.init(max(minHistory, 8*config.Slots))
 
@@ -163,8 +175,8 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 		return nil, fmt.Errorf("netcode: ServerConfig.Random: %w", err)
 	}
 	s.challenger = newAEAD((*Key)(seed[:KeySize]))
-	// Challenges and denials are sealed with the same key as the packets of the connection, whose sequence starts at
-	// zero. Their sequence is in the upper half, so nonces are not repeated, and starts at random in each server.
+	// Challenges and denials are sealed with the same key as the packets of the connection. Their sequence is in the upper
+	// half, so nonces are not repeated, and starts at random in each server.
 	s.global = 1<<63 | binary.LittleEndian.Uint64(seed[KeySize:])>>2
 	return s, nil
 }
@@ -185,22 +197,24 @@ func (s *Server) Receive(out *Outbox, packet []byte, from netip.AddrPort, now ti
 	case kind(packet[0]&15) == kindResponse:
 		event, result = s.receiveResponse(out, packet, from, now)
 	default:
-		event, result = s.receiveSealed(packet, from, now)
+		event, result = s.receiveSealed(out, packet, from, now)
 	}
 	s.counters[result]++
 	return event
 }
 
-func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
+func (s *Server) receiveSealed(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
 	h, drop := parseHeader(packet, 1<<kindKeepAlive|1<<kindPayload|1<<kindDisconnect)
 	if drop != 0 {
 		return Event{}, drop
 	}
-	i, ok := s.byAddr[from]
+	at := s.since(now)
+	i, ok := s.find(from, h.sequence, at)
 	if !ok {
 		return Event{}, DropStranger
 	}
 	c := &s.slots[i]
+	newest := h.sequence > c.window.newest
 	body, drop := s.codec.open(packet, c.open, h, &c.window)
 	if drop != 0 {
 		return Event{}, drop
@@ -209,23 +223,32 @@ func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time
 		s.free(int(i))
 		return Event{Kind: Disconnected, Slot: int(i)}, Disconnects
 	}
-	c.lastReceive = s.since(now)
+	c.lastReceive = at
 	c.confirmed = true
+	s.follow(out, i, from, newest, len(packet), at)
 	if h.kind == kindKeepAlive {
+		c.prove(body)
 		return Event{}, KeepAlives
 	}
 	return Event{Kind: Payload, Slot: int(i), Payload: body}, Payloads
 }
 
-// Update ends connections that have timed out and sends keep-alives to the others. Call it at least ten times a second.
-// It appends an event for each connection that ended.
+// Update ends connections that have timed out and sends keep-alives to the others. Call it at least ten times a second. A
+// second without a call, such as in a suspended process, does not count for the timeouts. It appends an event for each
+// connection that ended.
 func (s *Server) Update(out *Outbox, now time.Time, events []Event) []Event {
 	at := s.since(now)
+	s.history.release(unixSeconds(now))
+	gap := at - s.updated
+	if s.updated = at; gap < frozen {
+		gap = 0
+	}
 	for i := range s.slots {
 		c := &s.slots[i]
 		if !c.connected {
 			continue
 		}
+		c.lastReceive = min(c.lastReceive+gap, at)
 		if c.timeout > 0 && at-c.lastReceive >= c.timeout {
 			s.free(i)
 			s.counters[TimedOut]++
@@ -249,7 +272,7 @@ func (s *Server) Send(out *Outbox, slot int, payload []byte, now time.Time) erro
 	if !s.slots[slot].confirmed {
 		s.keepAlive(out, slot, at) // a client that has not received a keep-alive drops the payload
 	}
-	s.slots[slot].send(out, &s.codec, kindPayload, payload, at)
+	s.send(out, slot, kindPayload, payload, at)
 	return nil
 }
 
@@ -261,19 +284,16 @@ func (s *Server) Disconnect(out *Outbox, slot int, now time.Time) {
 	}
 	at := s.since(now)
 	for range disconnectPackets {
-		s.slots[slot].send(out, &s.codec, kindDisconnect, nil, at)
+		s.send(out, slot, kindDisconnect, nil, at)
 	}
 	s.free(slot)
-}
-
-func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
-	s.slots[slot].send(out, &s.codec, kindKeepAlive, s.codec.keepAlive(uint32(slot), uint32(len(s.slots))), at)
 }
 
 func (s *Server) free(i int) {
 	c := &s.slots[i]
 	delete(s.byAddr, c.peer)
 	delete(s.byClient, c.clientID)
+	s.unindex(int32(i))
 	*c = slot{}
 }
 
@@ -288,8 +308,9 @@ func (s *Server) Connected(slot int) bool {
 // ClientID returns the client id of a slot, zero if it is free.
 func (s *Server) ClientID(slot int) uint64 { return s.slots[slot].clientID }
 
-// Received returns how many packets of the client in a slot were accepted, and the largest of their sequence numbers.
-// Clients number their packets without gaps, so missing packets between two moments were lost or are late.
+// Received returns how many packets of the client in a slot were accepted, its response included, and the largest of their
+// sequence numbers. Clients number their packets without gaps from any number on, so missing packets between two moments
+// were lost or are late.
 func (s *Server) Received(slot int) (accepted, newest uint64) {
 	w := &s.slots[slot].window
 	return w.accepted, w.newest

@@ -45,9 +45,9 @@ const (
 )
 
 // bodySizes are the smallest and the largest body of each kind, in plaintext bytes. A request is
-// not sealed: its least is above its most, so that no body fits.
+// not sealed: its least is above its most, so that no body fits. The standard's denial is empty: see Arrival.Reason.
 var bodySizes = [kindCount][2]int{
-	kindRequest: {1, 0}, kindDenied: {0, 0}, kindChallenge: {8 + challengeSize, 8 + challengeSize},
+	kindRequest: {1, 0}, kindDenied: {0, 1}, kindChallenge: {8 + challengeSize, 8 + challengeSize},
 	kindResponse: {8 + challengeSize, 8 + challengeSize}, kindKeepAlive: {8, 8}, kindPayload: {1, MaxPayload}, kindDisconnect: {0, 0},
 }
 

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"slices"
 
 	"tendon/ecs"
@@ -12,29 +13,62 @@ import (
 )
 
 // images makes images of the match and compresses them in small steps, one per Frame. A new peer gets an image that is
-// at most half a second old, or one that is still being compressed.
+// at most half a second old, or one that is still being compressed. If the memory of Config.Backlog is used up, the image may be
+// older.
 type images struct {
 	latest *session.Image
+	bytes  int              // of the state of latest, in memory
 	queue  []*session.Image // to be compressed, oldest first
 	state  image.Snapshot   // scratch
+	held   []ecs.Tick       // ticks of the states whose images are being sent or may be sent
+}
+
+// keepStates has the strategy keep what it needs to serve the peers whose images are under way, and those that may still be
+// sent the latest image.
+func (r *Room) keepStates() {
+	im := &r.images
+	im.held = im.held[:0]
+	for _, p := range r.present() {
+		if f := p.session.State(); (p.session.Loading() || p.holding) && !slices.Contains(im.held, f) {
+			im.held = append(im.held, f)
+		}
+	}
+	if im.latest != nil && r.recent(im.latest) && !slices.Contains(im.held, im.latest.Tick()) {
+		im.held = append(im.held, im.latest.Tick())
+	}
+	r.strategy.Keep(im.held)
+}
+
+// full reports whether the memory for the states of images has no space for another state.
+func (r *Room) full() bool {
+	im := &r.images
+	return len(im.held) > 0 && (len(im.held)+1)*im.bytes > cmp.Or(r.config.Backlog, systems.KeptBytes)/2
+}
+
+// recent reports whether an image may be sent to new peers. An image that is still being compressed may always be sent. So may any
+// image while full.
+func (r *Room) recent(im *session.Image) bool {
+	return !im.Done() || im.Tick()+ecs.Tick(r.config.Game.TickRate/2) >= r.Tick() || r.full()
 }
 
 func (r *Room) image() *session.Image {
 	im := r.images.latest
-	if im == nil || im.Done() && im.Tick()+ecs.Tick(r.config.Game.TickRate/2) < r.Tick() || im.Tick() < r.strategy.OldestServable() {
+	if im == nil || r.clock.on || !r.recent(im) || !r.strategy.Serves(im.Tick()) {
 		return r.presentImage()
 	}
 	return im
 }
 
+// presentImage returns an image of the present state, or the latest image while full.
 func (r *Room) presentImage() *session.Image {
 	im, world := &r.images, r.strategy.World()
-	if im.latest != nil && im.latest.Tick() == world.Tick() {
+	if im.latest != nil && (im.latest.Tick() == world.Tick() || r.full() && !r.clock.on && r.strategy.Serves(im.latest.Tick())) {
 		return im.latest
 	}
 	world.Image().Save(&im.state)
+	im.bytes = im.state.Bytes()
 	chain, _ := r.chains.at(world.Tick())
-	im.latest = session.NewImage(&im.state, uint64(chain))
+	im.latest = session.NewImage(&im.state, uint64(chain), r.played.Name, r.played.Params)
 	im.state.Release()
 	im.queue = append(im.queue, im.latest)
 	r.stats.Images++
@@ -67,7 +101,7 @@ func newChainHistory(c *Config, from *Resume) *chainHistory {
 	world := from.World
 	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain), chains: rollback.NewRing[record.Chain](1024)}
 	h.chains.Put(h.last.Tick, from.Chain)
-	if len(c.HistoryKey) > 0 && c.Match != 0 && c.Strategy.Needs.Exact { // other clients have no final ticks
+	if len(c.HistoryKey) > 0 && c.Match != 0 && c.exact() {
 		h.prover = h.proverAt(from, record.NewProver(c.Game, c.HistoryKey, c.Match))
 	}
 	return h

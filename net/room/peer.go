@@ -1,6 +1,7 @@
 package room
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
@@ -33,7 +34,42 @@ type Desync struct {
 	Name     string
 	Differed ecs.Tick // the tick of the checksum Claim that the peer sent; both are 0 if they are not known
 	Claim    image.Checksum
+	Strategy string     // at present
 	World    *ecs.World // the present world of the server. It is valid during the call and must not be changed
+}
+
+// Expulsion describes an expelled peer: its messages broke a rule, so its session was ended. PeerInfo is of that moment.
+type Expulsion struct {
+	PeerInfo
+	Cause Cause
+}
+
+// Cause is why a peer was expelled.
+type Cause string
+
+// The causes.
+const (
+	CauseLying    Cause = "lying"    // its checksums differed too often
+	CauseFlooding Cause = "flooding" // it sent more reliable messages, or far more packets, than its rate limit allows
+	CauseFraming  Cause = "framing"  // it sent too many malformed messages, or broke the reliable stream
+)
+
+// causeOf returns why a peer whose session has ended was expelled; "": it was not. A peer that sent the reason itself, or that
+// could not keep up, was not expelled.
+func causeOf(info *PeerInfo, ended error) Cause {
+	var why *session.Error
+	if !errors.As(ended, &why) || why.Received {
+		return ""
+	}
+	switch {
+	case why.Code == session.CodeFlood:
+		return CauseFlooding
+	case why.Code == session.CodeProtocol:
+		return CauseFraming
+	case why.Code == session.CodeDesync && info.Strategy.Expelled:
+		return CauseLying
+	}
+	return ""
 }
 
 // AnySeat selects any free seat.
@@ -69,8 +105,8 @@ func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (system
 	if !id.Role.Valid() {
 		return refuse(session.CodeInternal, "unknown role")
 	}
-	if r.closed {
-		return refuse(session.CodeShutdown, "the room is closed")
+	if r.closed != 0 {
+		return refuse(r.closed, "the room is closed")
 	}
 	for i := range r.peers {
 		p := &r.peers[i]
@@ -81,7 +117,7 @@ func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (system
 		if mint := r.config.MintToken; mint != nil {
 			c.MintToken = func(now systems.Time) []byte { return mint(systems.Peer(i), p.identity, p.seat, now) }
 		}
-		s, err := session.NewServer(c, t, now)
+		s, err := session.NewServer(c, r.transport(t), now)
 		if err != nil {
 			return 0, err
 		}
@@ -100,6 +136,7 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	image.SectionReceive.Enter(r.config.Observer)
 	defer image.SectionReceive.Leave(r.config.Observer)
 	r.now = max(r.now, now)
+	r.boundLag()
 	switch e := p.session.Receive(ch, message, now); e.Kind {
 	case session.EventHello:
 		r.hello(id, e.Hello)
@@ -115,9 +152,11 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 			to.session.SendChat(session.ChatLine{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
 		}
 	case session.EventStrategy:
-		if p.open && r.strategy.Receive(id, ch, e.Message, now, r.out()) != nil {
+		if p.open && r.strategy.Receive(id, ch, e.Message, r.strategyTime(), r.out()) != nil {
 			p.session.Fault(now)
 		}
+	case session.EventPause:
+		r.request(p, e.On)
 	}
 	r.check(id)
 }
@@ -143,36 +182,49 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 
 func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	p, tick := &r.peers[id], r.Tick()
-	warm := r.continues(h) && h.Have >= r.strategy.OldestServable()
-	w := session.Welcome{Strategy: r.config.Strategy.Name, Params: r.config.Strategy.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
-		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(), Tick: tick, Image: !warm}
+	warm := r.continues(h) && r.strategy.Serves(h.Have)
+	w := session.Welcome{Strategy: r.played.Name, Params: r.played.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
+		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(p), Tick: tick, Image: !warm}
+	r.commits.welcome = true
 	p.session.Welcome(w, h.Have, r.now)
-	if !warm {
-		p.tries = 1
-		p.session.SendImage(r.image(), w.Epoch, r.now)
+	r.commits.welcome = false
+	if r.clock.on && !r.clock.unsent {
+		p.session.SendPaused(r.paused())
 	}
+	for i := range r.seats {
+		if name := r.seats[i].Name; name != "" {
+			p.session.SendName(i, name)
+		}
+	}
+	if warm {
+		p.holding, p.have = true, h.Have
+		r.open(id)
+		return
+	}
+	p.tries = 1
+	p.session.SendImage(r.image(), w.Epoch, r.now)
 }
 
 // open lets the strategy serve a peer that holds a state, or sends another image if that state is too old by now. While
 // ticks are uncommitted it does nothing, because the strategy would send them.
 func (r *Room) open(id systems.Peer) {
 	p := &r.peers[id]
-	if !p.holding || r.uncommitted || !p.live() {
+	if !p.holding || r.uncommitted() || !p.live() {
 		return
 	}
 	p.holding = false
-	if p.have < r.strategy.OldestServable() {
+	if !r.strategy.Serves(p.have) {
 		r.shut(id)
 		if p.tries++; p.tries > maxTries {
 			p.session.End(session.CodeSlow, "every image was too old when it was loaded")
 			return
 		}
-		p.session.SendImage(r.image(), r.nextRun(), r.now)
+		p.session.SendImage(r.image(), r.nextRun(p), r.now)
 		return
 	}
 	p.session.Opened()
 	p.open, p.tries = true, 0
-	r.strategy.Open(id, p.seat, p.have, r.now, r.out())
+	r.strategy.Open(id, p.seat, p.have, r.strategyTime(), r.out())
 }
 
 // resyncPeer sends an image of the present tick to a peer whose state differs: an older one might lead to the difference
@@ -189,13 +241,21 @@ func (r *Room) resyncPeer(id systems.Peer) {
 	}
 	r.stats.Resyncs++
 	p.tries++
-	p.session.SendImage(r.presentImage(), r.nextRun(), r.now)
+	p.session.SendImage(r.presentImage(), r.nextRun(p), r.now)
 }
 
-// nextRun returns a session epoch that no peer uses.
-func (r *Room) nextRun() uint8 {
+// nextRun returns the session epoch for the next state of a peer.
+func (r *Room) nextRun(p *peer) uint8 {
 	r.run++
-	return r.run
+	return p.unused(r.run)
+}
+
+// unused returns the first epoch ≥ epoch that the peer does not use.
+func (p *peer) unused(epoch uint8) uint8 {
+	for p.session.Uses(epoch) {
+		epoch++
+	}
+	return epoch
 }
 
 func (r *Room) present() iter.Seq2[systems.Peer, *peer] {
@@ -215,11 +275,15 @@ func (r *Room) shut(id systems.Peer) {
 	}
 }
 
-// check removes a peer from the match if its session has ended.
+// check removes a peer from the match if its session has ended. It passes an expelled peer to the sinks.
 func (r *Room) check(id systems.Peer) {
 	p := &r.peers[id]
 	if p.live() && p.session.Err() != nil {
+		info := r.Peer(id) // the strategy counts nothing of a peer that has left
 		r.leave(id)
+		if cause := causeOf(&info, p.session.Err()); cause != "" {
+			r.expelled(Expulsion{PeerInfo: info, Cause: cause})
+		}
 		p.ended, p.endedAt = true, r.now
 	}
 }
@@ -239,8 +303,22 @@ func (r *Room) Vanish(id systems.Peer, now systems.Time) {
 
 // Kick ends the session of a peer. A player leaves the match at once.
 func (r *Room) Kick(id systems.Peer, text string) {
+	r.end(id, session.CodeKicked, text)
+}
+
+// Expel ends the session of a peer whose connection broke a rule: CauseFlooding, too many packets, or CauseFraming, a broken
+// stream. A player leaves the match at once.
+func (r *Room) Expel(id systems.Peer, cause Cause) {
+	code := session.CodeProtocol
+	if cause == CauseFlooding {
+		code = session.CodeFlood
+	}
+	r.end(id, code, "")
+}
+
+func (r *Room) end(id systems.Peer, code session.Code, text string) {
 	if p := &r.peers[id]; p.live() {
-		p.session.End(session.CodeKicked, text)
+		p.session.End(code, text)
 		r.check(id)
 	}
 }

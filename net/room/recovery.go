@@ -23,12 +23,19 @@ type Resume struct {
 	// cannot return lost ticks. Optional.
 	Past  iter.Seq[systems.FinalTick]
 	Seats []record.Seat // the seats that were held. The others are free
-	Wait  systems.Time  // how long the match waits at most for its players and their ticks; 0: 15 s
+	// Strategy is the name of the strategy with which the match continues; "": Config.Strategy. It began after tick Since,
+	// 0 if the match never had another.
+	Strategy string
+	Since    ecs.Tick
+	Wait     systems.Time // how long the match waits at most for its players and their ticks; 0: ResumeWait
 }
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
 func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain, Seats: j.Seats()}
+	for at, strategy := range j.Switches(world.Tick()) {
+		r.Strategy, r.Since = strategy, at
+	}
 	r.Past = func(yield func(systems.FinalTick) bool) {
 		for t := range j.Ticks(j.Start()+1, world.Tick()) {
 			if !yield(systems.FinalTick{FinalTick: *t}) {
@@ -39,11 +46,28 @@ func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 	return r
 }
 
+// past returns the ticks of Past that the present strategy made, and the one before them. Those of another strategy may hold
+// orders that its clients do not accept.
+func (c *Resume) past() iter.Seq[systems.FinalTick] {
+	if c.Past == nil || c.Since == 0 {
+		return c.Past
+	}
+	return func(yield func(systems.FinalTick) bool) {
+		for t := range c.Past {
+			if t.Tick >= c.Since && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// ResumeWait is the default of Resume.Wait: clients time out and reconnect.
+const ResumeWait = 15 * systems.Second
+
 const (
-	recoveryWait = 15 * systems.Second // the default of Resume.Wait: clients time out and reconnect
-	resumeGrace  = 30 * systems.Second // how much longer than KeepSeat a seat is kept for a player after a restart
-	maxOffers    = 16                  // accepted from one client, of at most record.MaxTailBytes each
-	maxLost      = 1024                // ticks that are adopted; clients keep no more
+	resumeGrace = 30 * systems.Second // how much longer than KeepSeat a seat is kept for a player after a restart
+	maxOffers   = 16                  // accepted from one client, of at most record.MaxTailBytes each
+	maxLost     = 1024                // ticks that are adopted; clients keep no more
 )
 
 // recovery is the state of a room between a restart and the tick at which the match goes on. Meanwhile no tick is computed
@@ -83,7 +107,12 @@ func (r *Room) resume(c *Resume) {
 			r.seats[s.Player].Seat, r.seats[s.Player].lost = s, r.now+resumeGrace
 		}
 	}
-	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + cmp.Or(c.Wait, recoveryWait)}
+	if c.Past != nil {
+		for t := range c.Past {
+			r.pauseOrders(t.Orders, true)
+		}
+	}
+	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + cmp.Or(c.Wait, ResumeWait)}
 }
 
 // await keeps a Hello until the recovery is over. It requests from the client the final ticks that the journal lost.
@@ -141,7 +170,7 @@ func (r *Room) recover() {
 		v.adopted = true
 		r.adopt()
 	}
-	if r.uncommitted && !r.commit() {
+	if r.commits.fresh && !r.commit() || r.commits.pending {
 		return
 	}
 	r.recovery = nil
@@ -172,13 +201,14 @@ func (r *Room) adopt() {
 				r.stats.TailsRefused++
 				return // the strategy cannot have computed this tick
 			}
-			r.uncommitted = true
+			r.commits.fresh = true
 			r.stats.Adopted++
 			for _, order := range t.Orders {
 				if order.Kind == image.OrderJoin || order.Kind == image.OrderLeave {
 					r.seats[order.Player].joined = order.Kind == image.OrderJoin
 				}
 			}
+			r.swap()
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (n *restartableRig) enter(id room.Identity) *testClient {
 	n.t.Helper()
 	var v *testClient
 	v = n.rig.enter(id, func(c *client.Config) {
-		c.Attempts = 100
+		c.GiveUp = 0
 		c.Dial = func() (session.Transport, error) {
 			if v == nil { // the first time, enter does the rest
 				return &n.clients[len(n.clients)-1].up, nil
@@ -656,7 +656,7 @@ func TestATailThatComesTooLateIsNoFault(t *testing.T) {
 // servesAnyState is a server half that can serve a peer with a state of any tick.
 type servesAnyState struct{ systems.FullServer }
 
-func (servesAnyState) OldestServable() ecs.Tick { return 0 }
+func (servesAnyState) Serves(ecs.Tick) bool { return true }
 
 // If a strategy can go on from any state, only the hash chain distinguishes a state of this match from one of lost ticks.
 // The journal has the chain of the ticks before the restart.

@@ -30,6 +30,8 @@ func (m *messages) Send(ch systems.Channel, message []byte) error {
 
 func (m *messages) Room() int { return 1 << 20 }
 
+func (m *messages) Ready() bool { return true }
+
 func (m *messages) deliver(to func(systems.Channel, []byte)) {
 	from := 0
 	for i, end := range m.ends {
@@ -107,7 +109,7 @@ func (g *rig) open(resume *room.Resume, change func(*room.Config)) {
 func (g *rig) enter(id room.Identity, change func(*client.Config)) *testClient {
 	g.t.Helper()
 	v := &testClient{identity: id}
-	c := client.Config{Game: g.game, Strategies: []systems.Strategy{g.play}, Bot: id.Role == systems.RolePlayer, Attempts: -1,
+	c := client.Config{Game: g.game, Strategies: []systems.Strategy{g.play}, Bot: id.Role == systems.RolePlayer, GiveUp: -1,
 		Dial: func() (session.Transport, error) { return &v.up, nil }}
 	if change != nil {
 		change(&c)

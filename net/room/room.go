@@ -16,20 +16,30 @@ import (
 type Config struct {
 	Game      *ecs.Game        // the game. Required
 	Seed      uint64           // starts the random source of the world
-	Strategy  systems.Strategy // the sync strategy. Required
+	Strategy  systems.Strategy // the sync strategy in which the match begins. Required
 	Match     uint64           // identifies the match among all matches. 0: a client that reconnects cannot continue from its state
 	MaxPeers  int              // maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16
 	KeepSeat  systems.Time     // how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s
 	ImageRate int              // the budget of each peer for images, in bytes per second; 0: the default of net/session
-	Timeout   systems.Time     // ends the session of a peer that sends nothing; 0: the default of net/session
+	// Backlog bounds the ticks or states that are kept for peers whose images are being sent, in bytes; 0: 4 MiB of ticks, or
+	// 64 MiB of states. A peer whose image takes longer than these ticks is sent another one, at most five in total. Images of
+	// different ticks are sent in parallel while their states fit half of Backlog. Further peers are sent the latest image.
+	Backlog int
+	Timeout systems.Time // ends the session of a peer that sends nothing; 0: the default of net/session
+	// Strategies are those that Switch may choose, besides Strategy. Optional.
+	Strategies []systems.Strategy
 	// HistoryKey is the key, of 16 bytes or more, that proves to the next process which final ticks are true. That process
 	// needs the same key. Optional: without it a restarted room uses no ticks of clients, as is right if none can be lost.
 	HistoryKey []byte
 	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
-	Sinks     []Sink         // receive what happens in the room, in this order
-	Resume    *Resume        // a match to continue, whose process has ended. Match should be its number. Optional
-	Observer  image.Observer // receives the start and end of the phases and systems. Optional
+	Pause     PauseRule // who may pause the match
+	Sinks     []Sink    // receive what happens in the room, in this order
+	// Wake is called by a sink when a commit for which it returned ErrPending has ended. It must arrange a call of Settle on the
+	// room's goroutine, and must not block. Any goroutine may call it. Optional: without it, the next Frame continues the commit.
+	Wake     func()
+	Resume   *Resume        // a match to continue, whose process has ended. Match should be its number. Optional
+	Observer image.Observer // receives the start and end of the phases and systems. Optional
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -44,17 +54,18 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.MaxPeers = cmp.Or(c.MaxPeers, c.Game.MaxPlayers+16)
 	c.KeepSeat = cmp.Or(c.KeepSeat, 5*systems.Second)
+	c.Pause.Longest, c.Pause.PerSeat = cmp.Or(c.Pause.Longest, 60*systems.Second), cmp.Or(c.Pause.PerSeat, 3)
 	switch {
-	case c.Strategy.NewServer == nil:
-		return c, fmt.Errorf("%w: Strategy has no NewServer", ErrConfig)
-	case len(c.Strategy.Params) > session.MaxParams:
-		return c, fmt.Errorf("%w: Strategy.Params has %d bytes, want at most %d", ErrConfig, len(c.Strategy.Params), session.MaxParams)
 	case c.MaxPeers < 1 || c.MaxPeers > 1<<15:
 		return c, fmt.Errorf("%w: MaxPeers is %d, want 1 to %d", ErrConfig, c.MaxPeers, 1<<15)
 	case len(c.HistoryKey) > 0 && len(c.HistoryKey) < minKeyBytes:
 		return c, fmt.Errorf("%w: HistoryKey has %d bytes, want %d or more", ErrConfig, len(c.HistoryKey), minKeyBytes)
+	case c.Backlog < 0:
+		return c, fmt.Errorf("%w: Backlog is %d bytes, want 0 or more", ErrConfig, c.Backlog)
 	case c.KeepSeat < 0:
 		return c, fmt.Errorf("%w: KeepSeat is %v, want more than 0", ErrConfig, c.KeepSeat)
+	case c.Pause.By >= pauseBys || c.Pause.Longest < systems.Second || c.Pause.PerSeat < 1:
+		return c, fmt.Errorf("%w: Pause is %v for %v, %d per seat, want a known By, 1 s or more, 1 or more", ErrConfig, c.Pause.By, c.Pause.Longest, c.Pause.PerSeat)
 	case c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game):
 		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
 	}
@@ -64,27 +75,31 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.Strategy.Check(c.Game); err != nil {
 		return c, fmt.Errorf("%w: Strategy: %w", ErrConfig, err)
 	}
-	return c, nil
+	return c.withStrategies()
 }
 
-// Room is one match with its peers. Tick f is due at epoch + f/TickRate. The strategy serves a peer if peer.open is set.
+// Room is one match with its peers. Tick f is due at clock.epoch + f/TickRate. The strategy serves a peer if peer.open is set.
 type Room struct {
-	config      Config
-	session     session.ServerConfig // of every peer, but for MintToken
-	strategy    systems.FullServer
-	epoch       systems.Time // of State(0)
-	now         systems.Time
-	peers       []peer
-	seats       []seat
-	closed      bool
-	run         uint8 // the last session epoch that was used
-	images      images
-	chains      *chainHistory
-	stats       Stats
-	uncommitted bool               // ticks were computed that are not committed yet, so nothing about them was sent
-	resumed     ecs.Tick           // where a resumed match went on
-	recovery    *recovery          // nil after a resumed match goes on, and in a new match
-	resync      func(systems.Peer) // r.resyncPeer, bound once
+	config   Config
+	session  session.ServerConfig // of every peer, but for MintToken
+	strategy systems.FullServer
+	played   systems.Strategy // of that half
+	began    ecs.Tick         // of the state with which the half began
+	change   *change          // of the strategy; nil if none is under way
+	now      systems.Time
+	peers    []peer
+	seats    []seat
+	closed   session.Code // sent by Close or Suspend; 0 while the room is open
+	run      uint8        // the last session epoch that was used
+	images   images
+	clock    matchClock
+	verdicts []systems.Decision // not sent yet
+	chains   *chainHistory
+	stats    Stats
+	commits  commits
+	resumed  ecs.Tick           // the tick after which a resumed match continued
+	recovery *recovery          // nil when a resumed match has continued, and in a new match
+	resync   func(systems.Peer) // r.resyncPeer, bound once
 }
 
 const (
@@ -109,20 +124,20 @@ func New(c Config, now systems.Time) (*Room, error) {
 			return nil, err
 		}
 	}
-	from.World.Image().SetObserver(c.Observer)
-	r := &Room{config: c, epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), now: now, peers: make([]peer, c.MaxPeers),
+	r := &Room{config: c, now: now, peers: make([]peer, c.MaxPeers),
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(&c, from),
 		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
+	r.clock = matchClock{epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), by: Admin, used: make([]int, c.Game.MaxPlayers)}
 	r.session.Build, r.session.Target = session.BuildOf(c.Game)
+	r.played, _ = c.offered(from.Strategy)
+	r.began = from.World.Tick()
 	for i := range r.seats {
 		r.seats[i] = freeSeat(i)
 	}
-	server, err := c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
-		Taken: r.finalTick, States: slices.ContainsFunc(c.Sinks, func(s Sink) bool { return s.NeedState }), Decided: r.decision})
-	if err != nil {
+	if r.strategy, err = r.newHalf(r.played, from, c.Observer); err != nil {
 		return nil, err
 	}
-	r.strategy, r.resync = systems.Full(server), r.resyncPeer
+	r.resync = r.resyncPeer
 	if c.Resume != nil {
 		r.resume(from)
 	}
@@ -136,7 +151,7 @@ func (r *Room) World() *ecs.World { return r.strategy.World() }
 func (r *Room) Tick() ecs.Tick { return r.strategy.Done() }
 
 func (r *Room) due(f ecs.Tick) systems.Time {
-	return systems.TickTime(r.epoch, f, r.config.Game.TickRate)
+	return systems.TickTime(r.clock.epoch, f, r.config.Game.TickRate)
 }
 
 // Frame computes the ticks that are due, commits them, and then sends what every peer needs. Call it once per tick or
@@ -144,17 +159,24 @@ func (r *Room) due(f ecs.Tick) systems.Time {
 func (r *Room) Frame(now systems.Time) {
 	image.SectionFrame.Enter(r.config.Observer)
 	r.now = now
-	if !r.closed {
+	r.Settle()
+	if r.closed == 0 {
+		r.keepStates()
 		r.recover()
+		r.boundLag()
 		r.vacate()
 		if r.advance() {
 			r.strategy.Desynced(r.resync)
 			image.SectionEncode.Enter(r.config.Observer)
-			r.strategy.Send(now, r.out())
+			r.strategy.Send(r.strategyTime(), r.out())
 			image.SectionEncode.Leave(r.config.Observer)
 			r.prove()
 		}
-		if !r.uncommitted { // an image may be of an uncommitted tick
+		r.framePause()
+		r.noticeLag()
+		r.sendVerdicts()
+		if !r.uncommitted() { // an image may be of an uncommitted tick
+			r.swap()
 			r.images.compress(imageWork)
 		}
 	}
@@ -166,6 +188,7 @@ func (r *Room) Frame(now systems.Time) {
 			r.check(systems.Peer(i))
 		}
 	}
+	r.commits.holding = false
 	image.SectionSend.Leave(r.config.Observer)
 	image.SectionFrame.Leave(r.config.Observer)
 	if r.config.Observer != nil {
@@ -173,23 +196,32 @@ func (r *Room) Frame(now systems.Time) {
 	}
 }
 
-// advance computes the ticks that are due. It reports whether the strategy is to send: if there are new ticks, or if the
-// strategy waits for a peer that may lack an earlier message.
+// advance computes the ticks that are due, and begins to commit them unless a commit is under way. It returns true if the strategy
+// is to send: a commit has begun, or the strategy waits for a peer that may lack an earlier message.
 func (r *Room) advance() bool {
+	c, ticks, waits := &r.commits, 0, false
 	if r.recovery != nil {
 		return false
 	}
-	if r.uncommitted {
+	if !c.failing {
+		r.easeOverload()
+		ticks, waits = r.tick()
+		r.clock.caughtUp = ticks
+		c.fresh = c.fresh || ticks > 0
+	}
+	if c.fresh && !c.pending {
 		return r.commit()
 	}
-	ticks, held := r.tick()
-	return ticks == 0 && held || ticks > 0 && r.commit()
+	return waits && !c.fresh && !c.pending
 }
 
 // tick computes the ticks that are due. held reports that the strategy holds the next one.
 func (r *Room) tick() (ticks int, held bool) {
-	for due := r.due(r.Tick() + 1); due <= r.now; due = r.due(r.Tick() + 1) {
-		if r.strategy.Hold(r.now) {
+	for due := r.due(r.Tick() + 1); due <= r.strategyTime() && !r.clock.on; due = r.due(r.Tick() + 1) {
+		if r.change != nil && r.change.executed {
+			break // the next tick is the next strategy's
+		}
+		if r.strategy.Hold(r.strategyTime()) {
 			r.postpone(1)
 			return ticks, true
 		}
@@ -204,28 +236,13 @@ func (r *Room) tick() (ticks int, held bool) {
 	return ticks, false
 }
 
-// commit commits the ticks that were computed and reports whether messages about them may be sent.
-func (r *Room) commit() bool {
-	if r.commitSinks() != nil {
-		r.stats.Unwritten++
-		if !r.uncommitted {
-			r.uncommitted = true
-			r.Notice(0, "the match waits: the server cannot write its journal")
-		}
-		return false
-	}
-	if r.uncommitted {
-		r.uncommitted = false
-		r.postpone(1)
-	}
-	return true
-}
-
 // prove sends every peer the newest proof that it was not sent.
 func (r *Room) prove() {
 	if h := r.chains; len(h.proof) > 0 {
 		for _, p := range r.present() {
-			p.session.SendProof(h.proven, h.proof)
+			if r.played.Needs.Exact { // other clients have no final ticks
+				p.session.SendProof(h.proven, h.proof)
+			}
 		}
 		h.proof = nil
 	}
@@ -235,8 +252,8 @@ func (r *Room) prove() {
 // that ends now, or the given number of ticks later.
 func (r *Room) postpone(ticks systems.Time) {
 	length := systems.Second / systems.Time(r.config.Game.TickRate)
-	if due := r.due(r.Tick() + 1); r.now >= due {
-		r.epoch += ((r.now-due)/length + ticks) * length
+	if due, now := r.due(r.Tick()+1), r.strategyTime(); now >= due {
+		r.clock.epoch += ((now-due)/length + ticks) * length
 	}
 }
 
@@ -252,6 +269,12 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	}
 }
 
+// Ready reports whether the strategy may send a peer its periodic messages now.
+func (o *outbox) Ready(to systems.Peer) bool {
+	p := &o.peers[to]
+	return !p.open || p.session.TransportReady()
+}
+
 func (r *Room) out() systems.Outbox { return (*outbox)(r) }
 
 // Notice sends a text to every player, with the seconds until the server stops, or 0.
@@ -263,11 +286,33 @@ func (r *Room) Notice(seconds int, text string) {
 
 // Close ends the match and all sessions. Afterwards Enter refuses connections and Frame computes no ticks. Call Frame
 // until Closed returns true.
-func (r *Room) Close(text string) {
-	r.closed = true
+func (r *Room) Close(text string) { r.close(session.CodeShutdown, text) }
+
+// Suspend stops the match after its last tick and ends all sessions with session.CodeRestarting. The players keep their seats,
+// so another process can resume the match from its journal. As after Close, call Frame until Closed returns true.
+func (r *Room) Suspend() {
+	r.close(session.CodeRestarting, "")
+	_ = r.commitSinks() // of seats that were taken since the last tick; without them a client loads the state again
+}
+
+// Suspended reports whether Suspend was called.
+func (r *Room) Suspended() bool { return r.closed == session.CodeRestarting }
+
+func (r *Room) close(code session.Code, text string) {
+	r.closed = code
+	r.endCommits()
 	for id, p := range r.present() {
-		p.session.End(session.CodeShutdown, text)
+		p.session.End(code, text)
 		r.check(id)
+	}
+}
+
+// Abort ends all sessions after another method has panicked. Afterwards no method may be called.
+func (r *Room) Abort(text string) {
+	r.commits.drop()
+	r.commits = commits{}
+	for _, p := range r.present() {
+		p.session.End(session.CodeInternal, text)
 	}
 }
 
@@ -275,7 +320,7 @@ func (r *Room) Close(text string) {
 // calls Sink.Decision, and may take long if the strategy has to replay the match.
 func (r *Room) Conclude() { r.strategy.Conclude() }
 
-// Closed reports whether Close was called and the last messages of every session had time to arrive.
+// Closed reports whether Close or Suspend was called and the last messages of every session had time to arrive.
 func (r *Room) Closed() bool {
-	return r.closed && !slices.ContainsFunc(r.peers, func(p peer) bool { return p.session != nil && !p.lingered(r.now) })
+	return r.closed != 0 && !slices.ContainsFunc(r.peers, func(p peer) bool { return p.session != nil && !p.lingered(r.now) })
 }

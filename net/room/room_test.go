@@ -13,6 +13,7 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/session"
+	"tendon/rollback/record"
 	"tendon/systems"
 	"tendon/systems/reckon"
 	"tendon/systems/relay"
@@ -256,6 +257,39 @@ func TestCloseEndsEverySession(t *testing.T) {
 	g.steps(40)
 	if !g.room.Closed() || g.room.Tick() != tick || !errors.Is(late.refused, room.ErrRefused) || g.room.Stats().Peers != 0 {
 		t.Errorf("closed: %v, tick %d after %d, Enter: %v, %+v", g.room.Closed(), g.room.Tick(), tick, late.refused, g.room.Stats())
+	}
+}
+
+// Suspend keeps every seat for the next process, also that of a client whose player has not joined yet.
+func TestSuspendKeepsEverySeat(t *testing.T) {
+	free := 0
+	g := newRig(t, func(c *room.Config) {
+		c.Sinks = append(c.Sinks, room.Sink{Seat: func(s record.Seat) {
+			if !s.Held {
+				free++
+			}
+		}})
+	})
+	g.enter(player(1), nil)
+	g.live()
+	g.enter(player(2), nil)
+	g.steps(1)
+	tick, leaves := g.room.Tick(), g.count(image.OrderLeave)
+	if g.room.Suspended() || g.count(image.OrderJoin) != 1 {
+		t.Fatalf("suspended, or %d players have joined", g.count(image.OrderJoin))
+	}
+	g.room.Suspend()
+	late := g.enter(player(3), nil)
+	g.steps(40)
+	for i, v := range g.clients[:2] {
+		ended(t, v, session.CodeRestarting)
+		if s := g.room.SeatAt(i); !s.Held || s.Client != uint64(i+1) {
+			t.Errorf("seat %d is %+v", i, s)
+		}
+	}
+	ended(t, late, session.CodeRestarting)
+	if !g.room.Suspended() || !g.room.Closed() || g.room.Tick() != tick || g.count(image.OrderLeave) != leaves || free > 0 {
+		t.Errorf("suspended: %v, closed: %v, tick %d after %d, %d seats became free", g.room.Suspended(), g.room.Closed(), g.room.Tick(), tick, free)
 	}
 }
 

@@ -45,11 +45,14 @@ func (r *Room) sit(id systems.Peer) session.Code {
 		r.peers[old].session.End(session.CodeReplaced, "")
 		r.check(systems.Peer(old))
 	}
-	taken := !s.Held
+	taken, renamed := !s.Held, s.Name != p.identity.Name
 	s.Held, s.left, s.peer, s.Client, s.Name = true, false, int(id), p.identity.ClientID, p.identity.Name
 	p.seat = number
 	if taken {
 		r.seatChanged(s.Seat)
+	}
+	if renamed {
+		r.sendName(number)
 	}
 	return 0
 }
@@ -97,6 +100,9 @@ func (r *Room) leave(id systems.Peer) {
 	var why *session.Error
 	final := errors.As(r.peers[id].session.Err(), &why) &&
 		(why.Code == session.CodeLeft || why.Code == session.CodeKicked || why.Code == session.CodeDesync)
+	if r.Suspended() { // the next process keeps the seat
+		return
+	}
 	if r.recovery != nil { // no order may be stamped, and it is not known whether the player has joined
 		s.left = final
 	} else if final || !s.joined {
@@ -106,19 +112,28 @@ func (r *Room) leave(id systems.Peer) {
 
 func (r *Room) free(number int) {
 	s := &r.seats[number]
-	if s.joined && !r.closed {
+	if s.joined && r.closed == 0 {
 		r.strategy.Stamp(image.Order{Kind: image.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
+	named := s.Name != ""
 	*s = freeSeat(number)
 	r.seatChanged(s.Seat)
+	if named && r.closed == 0 {
+		r.sendName(number)
+	}
 }
 
-func (r *Room) vacate() {
-	if r.recovery != nil {
-		return
+// sendName sends the name in a seat to every client.
+func (r *Room) sendName(number int) {
+	for _, to := range r.present() {
+		to.session.SendName(number, r.seats[number].Name)
 	}
+}
+
+// vacate frees the seats of the players who left, and those that were kept for KeepSeat.
+func (r *Room) vacate() {
 	for i := range r.seats {
-		if s := &r.seats[i]; s.Held && s.peer == none && (s.left || r.now-s.lost >= r.config.KeepSeat) {
+		if s := &r.seats[i]; s.Held && s.peer == none && r.recovery == nil && (s.left || r.now-s.lost >= r.config.KeepSeat) {
 			r.free(i)
 		}
 	}

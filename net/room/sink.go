@@ -1,6 +1,9 @@
 package room
 
 import (
+	"bytes"
+
+	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -10,7 +13,7 @@ import (
 //
 // A room calls its sinks in the order of Config.Sinks. A Frame calls Seat for seats that become free. For each tick it calls
 // Tick, and Decision if a match has a result in it. After the last tick it calls Commit, and Desync for each peer whose state
-// differs. Seat is also called while a message is received. A strategy may also call Decision when it receives votes.
+// differs. Seat and Expelled are also called while a message is received. A strategy may also call Decision when it receives votes.
 type Sink struct {
 	// Tick receives every final tick, in order and once, before anything about it is sent to a peer. The slices and the world are valid
 	// during the call.
@@ -23,14 +26,26 @@ type Sink struct {
 	Seat     func(s record.Seat)
 	Decision func(systems.Decision) // receives the result of every match in the room. The slices are valid during the call
 	Desync   func(Desync)           // receives every peer whose state was found to differ from the server's, before it is sent an image
+	// Expelled receives every expelled peer, before its last messages are sent.
+	Expelled func(Expulsion)
 	// Commit makes everything durable that this sink received. On an error the match waits: no message about the new ticks
 	// leaves the room, and no further tick is computed. The sinks after this one are not called. The next Frame calls
 	// Commit of all sinks again.
+	//
+	// Commit must not wait for a disk. It returns ErrPending while the commit is under way. The room then computes further ticks
+	// and holds its messages. Each Frame and Settle calls Commit again, until it returns nil or another error. That result is for
+	// everything that the sink received before the first of these calls.
 	Commit func() error
 }
 
 func (r *Room) finalTick(f systems.FinalTick) {
 	r.chains.add(&f)
+	for i := range f.Orders {
+		if f.Orders[i].Kind == image.OrderSwitch {
+			r.noteSwitch(&f.Orders[i])
+		}
+	}
+	r.pauseOrders(f.Orders, r.recovery != nil)
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Tick != nil {
 			s.Tick(f)
@@ -39,11 +54,27 @@ func (r *Room) finalTick(f systems.FinalTick) {
 }
 
 func (r *Room) decision(d systems.Decision) {
+	d.Result = bytes.Clone(d.Result)
+	r.verdicts = append(r.verdicts, d)
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Decision != nil {
 			s.Decision(d)
 		}
 	}
+}
+
+// sendVerdicts sends the verdicts on matches to every peer, once their ticks are committed.
+func (r *Room) sendVerdicts() {
+	if r.uncommitted() {
+		return
+	}
+	for i := range r.verdicts {
+		for _, p := range r.present() {
+			p.session.SendVerdict(&r.verdicts[i])
+		}
+	}
+	clear(r.verdicts)
+	r.verdicts = r.verdicts[:0]
 }
 
 func (r *Room) seatChanged(changed record.Seat) {
@@ -61,7 +92,7 @@ func (r *Room) desync(id systems.Peer) {
 		return
 	}
 	p.desyncs = st.Desyncs
-	d := Desync{Peer: id, Seat: p.seat, Name: p.identity.Name, Differed: st.Differed, Claim: st.Claim, World: r.strategy.World()}
+	d := Desync{Peer: id, Seat: p.seat, Name: p.identity.Name, Differed: st.Differed, Claim: st.Claim, Strategy: r.played.Name, World: r.World()}
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Desync != nil {
 			s.Desync(d)
@@ -69,13 +100,10 @@ func (r *Room) desync(id systems.Peer) {
 	}
 }
 
-func (r *Room) commitSinks() error {
+func (r *Room) expelled(e Expulsion) {
 	for i := range r.config.Sinks {
-		if s := &r.config.Sinks[i]; s.Commit != nil {
-			if err := s.Commit(); err != nil {
-				return err
-			}
+		if s := &r.config.Sinks[i]; s.Expelled != nil {
+			s.Expelled(e)
 		}
 	}
-	return nil
 }

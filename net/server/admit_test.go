@@ -2,7 +2,12 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,7 +61,7 @@ func TestATokenIsValidForOneConnection(t *testing.T) {
 		w.players = nil
 		b := w.join(token)
 		w.pass(2 * time.Second)
-		if st := w.server.Stats(); b.State() != client.Connecting || st.Joined != 1 || st.Netcode[netcode.DropReused]+st.Netcode[netcode.DropElsewhere] == 0 {
+		if st := w.server.Stats(); b.State() != client.Connecting || st.Joined != 1 || st.Netcode[netcode.DropReused] == 0 {
 			t.Errorf("used twice: %v, stats %+v", b.State(), st)
 		}
 	})
@@ -85,6 +90,9 @@ func TestRoomsAreMadeOnDemandUpToMaxRooms(t *testing.T) {
 		w.until("both live", 5*time.Second, w.live(a, b))
 		c := w.join(w.mint(w.ticket(3, "three")))
 		w.until("c is refused", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
+		if err := c.Err(); !errors.Is(err, &session.Error{Code: session.CodeRooms}) || !strings.Contains(err.Error(), "--max-rooms") {
+			t.Errorf("without a place for the room: %v", err)
+		}
 		d := w.join(w.mint(w.ticket(4, "two")))
 		w.until("d live", 5*time.Second, w.live(d))
 		w.pass(time.Second) // the table is a second old at most
@@ -114,6 +122,9 @@ func TestARoomTakesMaxPeersConnections(t *testing.T) {
 		w.until("both live", 5*time.Second, w.live(a, b))
 		c := w.join(w.mint(w.ticket(3, "duel")))
 		w.until("c is refused", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
+		if !errors.Is(c.Err(), &session.Error{Code: session.CodeFull}) {
+			t.Errorf("without a place in the room: %v", c.Err())
+		}
 	})
 }
 
@@ -162,4 +173,77 @@ func TestARoomThatCannotBeOpenedDropsItsClients(t *testing.T) {
 			t.Errorf("state %v, stats %+v", a.State(), st)
 		}
 	})
+}
+
+// A room whose files are opened on a slow disk stops no other room of its worker. Its client plays when it is open, unless it
+// left before.
+func TestARoomThatIsBeingOpenedStopsNoOtherRoom(t *testing.T) {
+	var opened, closed atomic.Int32
+	inBubble(t, "P1", func(c *Config) {
+		c.Workers = 1
+		c.OpenRoom = func(name string, _ *room.Config) error {
+			if name != "solo" {
+				time.Sleep(2 * time.Second)
+				opened.Add(1)
+			}
+			return nil
+		}
+		c.CloseRoom = func(_ string, r *room.Room) {
+			if r == nil {
+				closed.Add(1)
+			}
+		}
+	}, func(w *world) {
+		solo := w.join(w.mint(w.ticket(1, "solo")))
+		w.until("it is live", 3*time.Second, w.live(solo))
+		begun := time.Now()
+		duel := []*player{w.join(w.mint(w.ticket(2, "duel"))), w.join(w.mint(w.ticket(3, "duel")))}
+		gone := w.join(w.mint(w.ticket(4, "empty")))
+		w.pass(time.Second)
+		gone.Close()
+		w.until("both are live", 4*time.Second, w.live(duel...))
+		if took := time.Since(begun); took < 2*time.Second {
+			t.Errorf("the room was open after %v", took)
+		}
+		w.players = []*player{solo, duel[0], duel[1]}
+		w.pass(time.Second)
+		st := w.server.Stats()
+		for _, r := range st.Table {
+			if r.Late > 0 {
+				t.Errorf("room %s has %d late ticks", r.Name, r.Late)
+			}
+		}
+		if len(st.Table) != 2 || w.runners("duel") != 2 || opened.Load() != 2 || closed.Load() != 1 {
+			t.Errorf("%d rooms, opened %d, closed %d", len(st.Table), opened.Load(), closed.Load())
+		}
+		stops := w.join(w.mint(w.ticket(5, "late"))) // the server stops while it waits
+		w.pass(500 * time.Millisecond)
+		if stops.State() == client.Live {
+			t.Error("a client is live before its room is open")
+		}
+	})
+	if opened.Load() != 3 || closed.Load() != 2 {
+		t.Errorf("opened %d, closed %d at the end", opened.Load(), closed.Load())
+	}
+}
+
+// A client whose room cannot be opened receives the reason, without a path of the server.
+func TestARoomThatCannotBeOpenedAnswersWithTheReason(t *testing.T) {
+	for cause, want := range map[error]string{
+		syscall.ENOSPC: "the room cannot be opened now: the disk of the server is full", syscall.EMFILE: "the room cannot be opened now: the server has too many open files",
+		syscall.EIO: "the room cannot be opened now: the server cannot write its files", errors.New("other"): "the room cannot be opened now",
+	} {
+		inBubble(t, "P1", func(c *Config) {
+			c.OpenRoom = func(string, *room.Config) error {
+				return fmt.Errorf("no journal: %w", &os.PathError{Op: "open", Path: "/srv/journals", Err: cause})
+			}
+		}, func(w *world) {
+			a := w.join(w.mint(w.ticket(1, "duel")))
+			w.until("it is refused", 5*time.Second, func() bool { return a.State() == client.Ended })
+			var why *session.Error
+			if !errors.As(a.Err(), &why) || why.Code != session.CodeUnavailable || why.Text != want {
+				t.Errorf("%v: the client received %v", cause, a.Err())
+			}
+		})
+	}
 }

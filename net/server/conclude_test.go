@@ -14,6 +14,37 @@ import (
 	"tendon/systems/lockstep"
 )
 
+// A match that continues in the next process is not decided by this one.
+func TestAKeptMatchIsNotDecided(t *testing.T) {
+	var mu sync.Mutex
+	decided := 0
+	play := lockstep.New(lockstep.Config{OnDemand: true, VoteTime: 600 * systems.Second})
+	inBubble(t, "P1", func(c *Config) {
+		c.OnStop, c.Room.Strategy = Keep, play
+		c.Room.Game.Result = func(w *ecs.World) []byte {
+			if w.Tick() != 60 {
+				return nil
+			}
+			return []byte("over")
+		}
+		c.Room.Sinks = []room.Sink{{Decision: func(systems.Decision) {
+			mu.Lock()
+			defer mu.Unlock()
+			decided++
+		}}}
+	}, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) { c.Strategies = []systems.Strategy{play} })
+		w.until("live", 3*time.Second, w.live(a))
+		w.net.Block(a.host, serverHost, true) // the player does not vote
+		w.pass(3 * time.Second)
+		w.cancel()
+		w.until("the server has stopped", closeLimit+time.Second, w.stopped)
+		if decided > 0 {
+			t.Errorf("%d decisions", decided)
+		}
+	})
+}
+
 // A match that ended after its players were gone is decided before its room is closed: when the room was empty long enough,
 // and when the server stops.
 func TestAClosedRoomHasDecidedItsMatches(t *testing.T) {

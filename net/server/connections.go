@@ -13,6 +13,7 @@ import (
 	"tendon/net/link"
 	"tendon/net/netcode"
 	"tendon/net/room"
+	"tendon/net/session"
 	"tendon/systems"
 )
 
@@ -23,16 +24,20 @@ type connTable struct {
 	mu      sync.Mutex
 	config  *Config
 	netcode *netcode.Server
-	epoch   time.Time // of systems.Time
+	clock   serverClock
 	public  []netip.AddrPort
 	workers []*worker
 	conns   []*conn
 	rooms   map[string]*hostedRoom
 	revoked revoked
-	closing bool
+	bans    banList
+	known   time.Time // tokens that were issued before may have been used with an earlier process
+	now     time.Time // of the batch of datagrams that is processed
+	stage   stage
 
 	polled  atomic.Int64                // systems.Time at which a worker last read the socket
 	limit   limit.Limiter[systems.Time] // of the packets of a new connection
+	excess  limit.Limiter[systems.Time] // of the packets of a new connection above that limit
 	events  []netcode.Event
 	counts  ConnectionStats
 	packets PacketStats
@@ -42,14 +47,23 @@ const (
 	packetsPerTick = 2               // that a client may send
 	packetsExtra   = 40              // per second, such as keep-alives
 	packetsBurst   = 128             // after a stall of the network
-	reconnectLife  = 2 * time.Minute // how long a reconnect token is valid: 30 s until the next one, and a minute and a half to come back
+	floodSeconds   = 10              // a client that sends above twice its limit is expelled after this time
+	reconnectLife  = 2 * time.Minute // how long a reconnect token is valid, besides KeepSeat: 30 s until the next one, and a minute and a half to come back
 )
 
-func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time) (*connTable, error) {
-	slots := c.maxClients()
-	t := &connTable{config: c, epoch: epoch, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots),
-		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024},
-		limit:   limit.New(systems.Second/systems.Time(packetsPerTick*c.Room.Game.TickRate+packetsExtra), max(packetsBurst, 2*c.Room.Game.TickRate))}
+func newConnTable(c *Config, public []netip.AddrPort) (*connTable, error) {
+	epoch := time.Now()
+	known := epoch.Add(time.Millisecond - 1).Truncate(time.Millisecond) // tokens have milliseconds
+	if c.UsedTokens != nil {
+		known = c.UsedTokens.Since()
+	} else {
+		time.Sleep(time.Until(known))
+	}
+	slots, perSecond := c.maxClients(), packetsPerTick*c.Room.Game.TickRate+packetsExtra
+	t := &connTable{config: c, clock: serverClock{epoch: epoch}, known: known, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots),
+		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024, life: c.reconnectLife()}, bans: newBanList(c.Bans, epoch),
+		limit:  limit.New(systems.Second/systems.Time(perSecond), max(packetsBurst, 2*c.Room.Game.TickRate)),
+		excess: limit.New(systems.Second/systems.Time(perSecond), floodSeconds*perSecond)}
 	t.polled.Store(math.MinInt64 / 2)
 	n, err := netcode.NewServer(netcode.ServerConfig{ProtocolID: ProtocolID(c.Room.Game.Name), Keys: c.Keys, Addresses: public,
 		Slots: slots, Admit: t.admit}, epoch)
@@ -57,12 +71,13 @@ func newConnTable(c *Config, public []netip.AddrPort, epoch time.Time) (*connTab
 	return t, err
 }
 
-func (t *connTable) at(now time.Time) systems.Time { return now.Sub(t.epoch) }
+func (t *connTable) at(now time.Time) systems.Time { return t.clock.at(now) }
 
 // receive processes a batch of datagrams. Replies are added to out.
 func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.now = now
 	at := t.at(now)
 	t.packets.PacketsIn += uint64(a.count)
 	for i := range a.count {
@@ -72,6 +87,10 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 			c := t.conns[e.Slot]
 			if !c.packets.Allow(at) {
 				t.packets.PacketsFlood++
+				if c.floods++; !c.excess.Allow(at) && !c.flooded {
+					c.flooded = true
+					c.room.worker.queue.add(workItem{kind: workFlood, conn: c})
+				}
 				continue
 			}
 			c.room.worker.queue.packet(c, e.Payload, at)
@@ -91,8 +110,13 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 		t.counts.TokensBad++
 		return netcode.Ignore
 	}
-	if t.closing {
-		return netcode.Deny
+	if t.early(a, &pass) { // also no denial, which would be sealed with a key of the token
+		t.counts.TokensEarly++
+		return netcode.Ignore
+	}
+	if action, stops := t.stops(&pass); stops {
+		a.Reason = uint8(session.CodeShutdown)
+		return action
 	}
 	var old *conn
 	if a.SameClient >= 0 {
@@ -105,11 +129,40 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 	if a.SameAddr >= 0 && a.SameAddr != a.SameClient {
 		return netcode.Ignore // another client of the same address, whose timeout is not over
 	}
-	if !t.fits(&pass, old) || old == nil && a.Free == 0 {
+	if full := t.full(&pass, old, a.Free); full != 0 {
 		t.counts.Full++
+		a.Reason = uint8(full)
 		return netcode.Deny
 	}
+	if a.Challenged && t.config.UsedTokens != nil {
+		return t.record(a)
+	}
 	return netcode.Accept
+}
+
+// record begins to record a token, and accepts its client once the token is recorded. A denial does not use the token and repeats
+// no packet number, so it needs no record.
+func (t *connTable) record(a *netcode.Arrival) netcode.Action {
+	switch recorded, err := t.config.UsedTokens.Record(a.Token, a.Expires); {
+	case recorded:
+		return netcode.Accept
+	case err != nil:
+		t.counts.Unrecorded++
+		a.Reason = uint8(session.CodeStorage)
+		return netcode.Deny
+	}
+	return netcode.Ignore // the client repeats its response
+}
+
+// early reports whether an earlier process may have accepted a token. Without a record of used tokens, that may be any token
+// issued before this process. A token issued in the future is refused until that time. Otherwise its use in this process would
+// be before its issue, and the next process would accept it again.
+func (t *connTable) early(a *netcode.Arrival, pass *Pass) bool {
+	used := t.config.UsedTokens
+	if used == nil {
+		return pass.Issued.Before(t.known) || pass.Issued.After(t.now)
+	}
+	return used.Used(a.Token, a.Expires) || pass.Issued.Before(t.known)
 }
 
 // outdated reports whether a token is revoked, or older than the present connection of its client, which may be nil.
@@ -126,12 +179,19 @@ func (t *connTable) outdated(client uint64, pass *Pass, old *conn) bool {
 	return !pass.Issued.After(old.since)
 }
 
-func (t *connTable) fits(pass *Pass, old *conn) bool {
+// full returns the code of the limit that leaves no place for a client, or 0 if there is a place. old is the present connection of
+// the client, or nil.
+func (t *connTable) full(pass *Pass, old *conn, free int) session.Code {
 	h := t.rooms[pass.Room]
-	if h == nil {
-		return len(t.rooms) < t.config.MaxRooms
+	switch {
+	case h == nil && len(t.rooms) >= t.config.MaxRooms:
+		return session.CodeRooms
+	case h != nil && h.count >= t.config.Room.MaxPeers && (old == nil || old.room != h):
+		return session.CodeFull
+	case old == nil && free == 0:
+		return session.CodeClients
 	}
-	return h.count < t.config.Room.MaxPeers || old != nil && old.room == h
+	return 0
 }
 
 func (t *connTable) join(e netcode.Event, now time.Time) {
@@ -151,7 +211,7 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 		t.rooms[pass.Room] = h
 	}
 	client := t.netcode.ClientID(e.Slot)
-	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h, epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit}
+	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h, epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit, excess: t.excess}
 	if e.Replaced && !pass.Reconnect { // otherwise the replaced client, which is alive, would reconnect at once
 		t.revoked.add(client, c.epoch, time.Time{}, now)
 	}
@@ -170,7 +230,7 @@ func (t *connTable) end(c *conn, how workKind, now time.Time) {
 func (t *connTable) remove(c *conn, now time.Time) {
 	t.conns[c.slot] = nil
 	if c.room.count--; c.room.count == 0 {
-		c.room.empty = now
+		c.room.empty = t.at(now)
 	}
 	if c.hasToken.Load() {
 		t.revoked.add(c.client, c.epoch, time.Time{}, now)
@@ -199,22 +259,25 @@ func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
 	}
 }
 
-// update sends keep-alives, ends connections at their timeout, and closes rooms that have been empty for emptyRoom.
-func (t *connTable) update(out *netcode.Outbox, now time.Time) {
+// update sends keep-alives, ends connections at their timeout, and closes rooms that have been empty for emptyRoom. It returns
+// the number of the remaining rooms.
+func (t *connTable) update(out *netcode.Outbox, now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	at := t.at(now)
 	t.events = t.netcode.Update(out, now, t.events[:0])
 	for _, e := range t.events {
 		t.counts.TimedOut++
 		t.end(t.conns[e.Slot], workLost, now)
 	}
 	for name, h := range t.rooms {
-		if h.count == 0 && now.Sub(h.empty) >= emptyRoom {
+		if h.count == 0 && at-h.empty >= t.config.emptyRoom() {
 			delete(t.rooms, name)
 			h.worker.assigned--
 			h.worker.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(h) }})
 		}
 	}
+	return len(t.rooms)
 }
 
 func (t *connTable) disconnect(out *netcode.Outbox, now time.Time) {
@@ -239,9 +302,13 @@ type conn struct {
 
 	// Under the lock of the table.
 	packets limit.Limiter[systems.Time]
+	excess  limit.Limiter[systems.Time] // of the packets above that limit
+	floods  uint64                      // packets above the first limit
+	flooded bool                        // it exceeded both limits
 
 	// Of the worker.
-	link      *link.Link   // nil before the room is joined, and after the end
+	link      *link.Link   // nil while the room is being opened, and after the end
+	endBy     systems.Time // when the connection ends at the latest; 0: its room has it
 	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer
 	sentToken bool // a reconnect token was sent
@@ -255,11 +322,13 @@ type hostedRoom struct {
 	worker *worker
 
 	// Under the lock of the table.
-	count int       // connections
-	empty time.Time // since when count is 0
+	count int          // connections
+	empty systems.Time // since when count is 0
 
 	// Of the worker.
 	room     *room.Room // nil until the first connection has joined, and after the end
+	match    uint64     // its number
+	joining  []*conn    // connections that wait until it is open
 	conns    []*conn    // by peer
 	phase    int
 	gone     func(systems.Peer, error) // ends a connection
@@ -277,6 +346,7 @@ type revoked struct {
 	of    map[uint64]revocation
 	order []uint64 // the clients, oldest record first
 	limit int
+	life  time.Duration // of a reconnect token
 }
 
 type revocation struct {
@@ -311,5 +381,5 @@ func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
 	if issued.Before(old.issued) {
 		issued = old.issued
 	}
-	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(reconnectLife + time.Minute)}
+	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(r.life + time.Minute)}
 }

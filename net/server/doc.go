@@ -1,8 +1,8 @@
 // Package server runs many rooms in one process on one UDP socket. It admits clients by their connect tokens, makes and
 // closes rooms, and computes them on one worker per core.
 //
-// The maker of the tokens chooses the room and the seat of each player. The server is built from net/room (the match), net/session (the
-// messages), net/link (the channels) and net/netcode (the encryption).
+// The maker of the tokens chooses the room and the seat of each player. The server is built from net/room (the match),
+// net/session (the messages), net/link (the channels) and net/netcode (the encryption).
 //
 // # Goroutines and time
 //
@@ -27,12 +27,33 @@
 // The server sends each client four reconnect tokens when it has joined, and a new one every 30 s. Each is valid for one
 // connection, which replaces the old one at once, if that still exists.
 //
+// A token is valid for one connection, also after a restart. Config.UsedTokens records the used tokens for the next process.
+// Without it, the server refuses tokens that were issued before New.
+//
+// # Stopping
+//
+// Config.OnStop selects what becomes of running matches when the context of [Server.Run] is done. [Keep] suspends the rooms for the
+// next process, whose Config.OpenRoom resumes them. Clients reconnect until it answers. [Finish] waits until the last match is over.
+//
+// # Expelled clients
+//
+// A client is expelled if its checksums differ too often, if it sends too many reliable messages or packets, or if it breaks
+// the framing of messages. It is then banned for Config.BanTime: each of its tokens, old or new, is refused with the time that is
+// left. An operator can ban clients, too. MaxBans bounds the list. Config.SaveBans and Config.Bans keep it over restarts.
+//
+// # Panics
+//
+// If the rules of a room panic, that room ends: its clients receive the reason, and Config.CloseRoom closes its sinks. The other
+// rooms continue. Config.Crashed receives the tick and the stack. Fatal errors of the Go runtime, such as concurrent writes to a
+// map, still end the process.
+//
 // # Tasks
 //
-//   - run a server: [New], [Server.Run]
+//   - run a server: [New], [Server.Run]; stop it: [OnStop], [Server.End]
 //   - invite a player: [Mint], [Ticket], [Pass]
 //   - make and load the key: [GenerateKey], [LoadKey]
 //   - set the seed, the sinks and the observer of a room: Config.OpenRoom, Config.CloseRoom
 //   - observe the server: [Server.Stats]; a room: [Server.Do]; its players: [Server.Peers]
-//   - remove a player: [Server.Kick]
+//   - remove a player: [Server.Kick]; ban one: [Server.Ban], [Server.Bans]
+//   - pause a match: [Server.Pause]; change its strategy: [Server.Switch]
 package server

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,13 +13,21 @@ import (
 	"go.uber.org/goleak"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/net/client"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
+
+// strategies are all strategies. Every client of a test accepts them.
+var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -42,10 +51,16 @@ type (
 
 var (
 	padInput = ecs.NewInput[pad]()
-	runners  = ecs.NewComponent[runner]("runner")
+	runners  = ecs.NewComponent("runner", ecs.Roles[runner]{Motion: runnerMotion, SetMotion: setRunnerMotion})
 	seats    = ecs.NewComponent[ecs.Seat]("seat")
 	running  = ecs.NewQuery2(ecs.Write(runners), ecs.Read(seats))
 )
+
+func runnerMotion(r *runner) ecs.Motion {
+	return ecs.Motion{Pos: fixed.Vec3{X: fixed.FromInt(int(r.X))}}
+}
+
+func setRunnerMotion(r *runner, m ecs.Motion) { r.X = int64(m.Pos.X.Float()) }
 
 func run(w *ecs.World) {
 	for e := range running.All(w) {
@@ -108,9 +123,21 @@ type player struct {
 	token []byte // the newest reconnect token
 	*client.Client
 	host   netip.Addr
-	socket *simnet.PacketConn // of its present connection
-	port   uint16             // of the last connection; each has another one
+	socket *simnet.PacketConn // the socket that was opened last, of the present connection or of an attempt
+	open   []*simnet.PacketConn
+	port   uint16 // of the last connection; each has another one
 	err    error
+}
+
+// playerSocket is an open socket of a player.
+type playerSocket struct {
+	*simnet.PacketConn
+	of *player
+}
+
+func (s *playerSocket) Close() error {
+	s.of.open = slices.DeleteFunc(s.of.open, func(c *simnet.PacketConn) bool { return c == s.PacketConn })
+	return s.PacketConn.Close()
 }
 
 // inBubble runs a test in virtual time with a server; change changes its config.
@@ -122,31 +149,39 @@ func inBubble(t *testing.T, profile string, change func(*Config), test func(w *w
 			t.Fatalf("no profile %s", profile)
 		}
 		w := &world{t: t, net: simnet.NewDatagramNet(simnet.Config{Seed: 7}), game: raceGame(30), ended: make(chan error, 1), profile: p}
-		socket, err := w.net.Listen(serverAddr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := Config{Room: room.Config{Game: w.game, Strategy: relay.Strategy}, Socket: socket, Keys: []netcode.Key{testKey}, Workers: 2}
-		if change != nil {
-			change(&c)
-		}
-		if w.server, err = New(c); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		w.cancel = cancel
-		go func() { w.ended <- w.server.Run(ctx) }()
+		w.start(change)
 		test(w)
 		for _, p := range w.players {
 			p.Close()
 		}
-		cancel()
+		w.cancel()
 		if err := <-w.ended; err != nil {
 			t.Errorf("Run: %v", err)
 		}
 		w.ended <- nil
 		w.net.Close()
 	})
+}
+
+// start starts a server; change changes its config.
+func (w *world) start(change func(*Config)) {
+	w.t.Helper()
+	socket, err := w.net.Listen(serverAddr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := Config{Room: room.Config{Game: w.game, Strategy: relay.Strategy}, Socket: socket, Keys: []netcode.Key{testKey}, Workers: 2}
+	if change != nil {
+		change(&c)
+		w.game = c.Room.Game
+	}
+	if w.server, err = New(c); err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	s, ended := w.server, w.ended
+	go func() { ended <- s.Run(ctx) }()
 }
 
 // ticket returns a ticket for any seat of a room.
@@ -172,7 +207,7 @@ func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
 	if err := w.net.Route(p.host, serverHost, w.profile); err != nil {
 		w.t.Fatal(err)
 	}
-	c := client.DialConfig{Token: token, Config: client.Config{Game: raceGame(w.game.TickRate), Strategies: []systems.Strategy{relay.Strategy}, Bot: true, BotSeed: uint64(w.hosts)}}
+	c := client.DialConfig{Token: token, Config: client.Config{Game: raceGame(w.game.TickRate), Strategies: strategies, Bot: true, BotSeed: uint64(w.hosts)}}
 	c.StoreTokens = func(tokens [][]byte) {
 		if len(tokens) > 0 {
 			p.token = bytes.Clone(tokens[0])
@@ -181,8 +216,8 @@ func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
 	c.Listen = func() (client.Socket, error) {
 		p.port++
 		s, err := w.net.Listen(netip.AddrPortFrom(p.host, 40000+p.port))
-		p.socket = s
-		return s, err
+		p.socket, p.open = s, append(p.open, s)
+		return &playerSocket{s, p}, err
 	}
 	for _, f := range change {
 		f(&c)

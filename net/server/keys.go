@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"tendon/net/netcode"
 )
@@ -26,7 +27,7 @@ func LoadKey(path string) (netcode.Key, error) {
 	wrong := func(format string, args ...any) (netcode.Key, error) {
 		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, fmt.Errorf(format, args...))
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return wrong("%s does not exist: make it with token ADDR --key-file FILE --new-key, or name another file", path)
 	}
@@ -41,7 +42,7 @@ func LoadKey(path string) (netcode.Key, error) {
 	case !info.Mode().IsRegular():
 		return wrong("%s is not a plain file: name the file that holds the key", path)
 	case Exposed(info):
-		return wrong("others may read %s (mode %04o): run chmod 600 on it, or make a new key if they have", path, info.Mode().Perm())
+		return wrong("other users may read %s (mode %04o): run chmod 600 on it, and make a new key if one of them has read it", path, info.Mode().Perm())
 	case info.Size() == 0 || info.Size() > keyFileLimit:
 		return wrong("%s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", path, info.Size())
 	}

@@ -195,10 +195,10 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
 		token := a.token
 		w.pass(time.Second)
-		if err := w.server.Kick("duel", 99, "unknown"); !errors.Is(err, ErrNoRoom) {
+		if err := w.server.Kick(99, "unknown"); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("an unknown client: %v", err)
 		}
-		if err := w.server.Kick("duel", 1, "bad manners"); err != nil {
+		if err := w.server.Kick(1, "bad manners"); err != nil {
 			t.Fatal(err)
 		}
 		w.until("a out", time.Second, func() bool { return a.State() == client.Ended })

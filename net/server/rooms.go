@@ -1,32 +1,55 @@
 package server
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
+	"syscall"
 
 	"tendon/ecs/image"
 	"tendon/net/link"
 	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
-// join adds a new connection to its room, which is made for the first one.
+// join adds a new connection to its room. The first one opens the room, and waits for that.
 func (w *worker) join(c *conn, at systems.Time) {
 	h := c.room
-	if h.room == nil {
-		if err := w.open(h, at); err != nil {
-			w.log.error("room cannot be opened", slog.String("room", h.name), slog.Any("error", err))
-			w.out.drop(c)
-			return
-		}
+	if b, banned := w.table.banned(c.client, w.now); banned {
+		w.refuse(c, session.CodeKicked, b.text(w.now), at)
+		return
 	}
-	c.link, c.emit = link.New(), func(packet []byte) { w.out.packet(c, packet, 0) }
+	if !w.stopBy.IsZero() {
+		w.refuse(c, w.config.OnStop.code(), "", at)
+		return
+	}
+	if h.room != nil {
+		w.enter(c, at)
+		return
+	}
+	if h.joining = append(h.joining, c); len(h.joining) == 1 {
+		w.open(h, at)
+	}
+}
+
+// enter adds a new connection to its room, which is open.
+func (w *worker) enter(c *conn, at systems.Time) {
+	h := c.room
+	defer func() {
+		if value := recover(); value != nil {
+			w.crash(h, value)
+			w.end(c, at)
+		}
+	}()
+	w.connect(c)
 	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
 	if err != nil {
 		w.log.info("client refused", slog.String("room", h.name), slog.Any("error", err))
-		c.link.Flush(at, c.emit) // sends the refusal
-		c.link = nil
-		w.out.drop(c)
+		w.end(c, at)
 		return
 	}
 	c.peer = peer
@@ -34,38 +57,136 @@ func (w *worker) join(c *conn, at systems.Time) {
 	w.log.info("client connected", slog.String("room", h.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
 }
 
-// open makes a room. Its State(0) is at the last step of its phase.
-func (w *worker) open(h *hostedRoom, at systems.Time) error {
+// connect makes the link of a new connection. Before that, its packets are dropped, and the client repeats them.
+func (w *worker) connect(c *conn) {
+	c.link, c.emit = link.New(), func(packet []byte) { w.out.packet(c, packet, 0) }
+}
+
+// open begins to open a room. OpenRoom runs on its own goroutine, since it waits for the disk.
+func (w *worker) open(h *hostedRoom, at systems.Time) {
+	c := w.config.Room
+	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
+	settle := workItem{kind: workCall, call: func(w *worker) { w.settle(h) }}
+	c.Wake = func() { w.queue.add(settle) }
+	w.opening++
+	if w.config.OpenRoom == nil {
+		w.opened(h, &c, nil, at)
+		return
+	}
+	go func() {
+		err := openRoom(w.config, h.name, &c)
+		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.opened(h, &c, err, w.table.at(w.now)) }})
+	}()
+}
+
+// openRoom calls OpenRoom. A panic of it is an error.
+func openRoom(config *Config, name string, c *room.Config) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%w: %v", errPanic, value)
+		}
+	}()
+	return config.OpenRoom(name, c)
+}
+
+// errStopping is the reason of a room that is not made because the server stops or its clients have left.
+var errStopping = errors.New("server: no client waits for the room, or the server stops")
+
+// errPanic is wrapped by the error of a room whose rules or OpenRoom panicked.
+var errPanic = errors.New("panic")
+
+// opened makes a room after OpenRoom returned err, and adds the connections that wait for it.
+func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Time) {
+	joining := h.joining
+	h.joining = nil
+	w.opening--
+	if err == nil && (len(joining) == 0 || !w.stopBy.IsZero()) {
+		if err = errStopping; w.config.CloseRoom != nil {
+			w.config.CloseRoom(h.name, nil)
+		}
+	}
+	if err == nil {
+		err = w.make(h, c, at)
+	}
+	if err != nil && len(joining) > 0 {
+		w.log.error("room cannot be opened", slog.String("room", h.name), slog.Any("error", err))
+	}
+	for _, conn := range joining {
+		if h.room != nil {
+			w.enter(conn, at)
+			continue
+		}
+		w.refuse(conn, w.refusal(err), openText(err), at)
+	}
+}
+
+// openText is shown to a client whose room cannot be opened. It contains the reason if that is one of the host, and no path.
+func openText(err error) string {
+	is := func(kinds ...error) bool {
+		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+	}
+	text := "the room cannot be opened now"
+	switch {
+	case is(errStopping):
+		return ""
+	case is(syscall.ENOSPC, syscall.EDQUOT):
+		text += ": the disk of the server is full"
+	case is(syscall.EMFILE, syscall.ENFILE):
+		text += ": the server has too many open files"
+	case is(syscall.EIO, syscall.EROFS, fs.ErrNotExist, fs.ErrPermission):
+		text += ": the server cannot write its files"
+	}
+	return text
+}
+
+// refusal returns the code for a client whose room cannot be opened.
+func (w *worker) refusal(err error) session.Code {
+	var why *session.Error
+	switch {
+	case errors.Is(err, errStopping):
+		return w.config.OnStop.code()
+	case errors.As(err, &why):
+		return why.Code
+	case errors.Is(err, errPanic):
+		return session.CodeInternal
+	}
+	return session.CodeUnavailable
+}
+
+// make makes a room. Its State(0) is at the last step of its phase.
+func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error) {
 	for i := range w.rooms {
 		if len(w.rooms[i]) < len(w.rooms[h.phase]) {
 			h.phase = i
 		}
 	}
-	c := w.config.Room
-	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
-	if w.config.OpenRoom != nil {
-		if err := w.config.OpenRoom(h.name, &c); err != nil {
-			return err
+	h.match = c.Match
+	defer func() { // every OpenRoom has its CloseRoom
+		switch value := recover(); {
+		case value != nil:
+			err = fmt.Errorf("%w: %v", errPanic, value)
+			w.crash(h, value)
+		case err != nil && w.config.CloseRoom != nil:
+			w.config.CloseRoom(h.name, nil)
 		}
-	}
-	c.Game, c.MaxPeers = w.config.Room.Game, w.config.Room.MaxPeers // the grid and the tables are made for them
+	}()
+	c.Game, c.MaxPeers, c.KeepSeat = w.config.Room.Game, w.config.Room.MaxPeers, w.config.Room.KeepSeat // the grid, the tables and the tokens are made for them
 	c.MintToken = func(p systems.Peer, _ room.Identity, seat int, _ systems.Time) []byte {
 		return w.mint(h.conns[p], seat)
 	}
+	c.Sinks = append(c.Sinks, room.Sink{Expelled: func(e room.Expulsion) { w.expel(h.conns[e.Peer], e.PeerInfo, e.Cause) }})
 	step := w.grid.last(at)
 	for w.grid.phase(step) != h.phase {
 		step--
 	}
-	r, err := room.New(c, w.grid.due(step))
+	r, err := room.New(*c, w.grid.due(step))
 	if err != nil {
 		return err
 	}
 	h.room, h.observer = r, c.Observer
 	h.gone = func(p systems.Peer, why error) { // of a peer whose session has ended
-		c := h.conns[p]
 		w.log.info("session ended", slog.String("room", h.name), slog.Int("peer", int(p)), slog.Any("error", why))
-		c.link.Flush(w.table.at(w.now), c.emit)
-		w.drop(c)
+		w.end(h.conns[p], w.table.at(w.now))
 	}
 	w.rooms[h.phase] = append(w.rooms[h.phase], h)
 	w.publishAt = 0
@@ -80,7 +201,7 @@ func (w *worker) mint(c *conn, seat int) []byte {
 		pass.Seat = seat
 	}
 	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.Room.Game.Name), Key: w.config.Keys[0], ClientID: c.client,
-		Addresses: w.table.public, Pass: pass, Lifetime: reconnectLife}, w.now)
+		Addresses: w.table.public, Pass: pass, Lifetime: w.config.reconnectLife()}, w.now)
 	if err != nil {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
 		return nil
@@ -90,10 +211,16 @@ func (w *worker) mint(c *conn, seat int) []byte {
 }
 
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
+	h := c.room
 	if c.link == nil {
+		h.joining = slices.DeleteFunc(h.joining, func(j *conn) bool { return j == c })
 		return
 	}
-	h := c.room
+	if c.endBy != 0 {
+		c.link = nil
+		return
+	}
+	defer w.recovered(h)
 	if byClient { // a client that means to reconnect sends no disconnect packet, so the seat need not be kept
 		h.room.Kick(c.peer, "")
 	}
@@ -104,8 +231,25 @@ func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 
 // frame computes the due ticks of one room and collects the packets of its connections.
 func (w *worker) frame(h *hostedRoom, at systems.Time) {
+	defer w.recovered(h)
 	h.room.Frame(at)
 	h.room.Gone(h.gone)
+	w.flushRoom(h, at)
+}
+
+// settle sends the messages of a room that waited for a commit.
+func (w *worker) settle(h *hostedRoom) {
+	if h.room == nil {
+		return
+	}
+	defer w.recovered(h)
+	if h.room.Settle() {
+		w.flushRoom(h, w.table.at(w.now))
+	}
+}
+
+// flushRoom collects the packets of the connections of a room.
+func (w *worker) flushRoom(h *hostedRoom, at systems.Time) {
 	image.SectionSend.Enter(h.observer)
 	defer image.SectionSend.Leave(h.observer)
 	for _, c := range h.conns {
@@ -117,46 +261,119 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 			c.hasToken.Store(true)
 		}
 		if c.link.Err() != nil {
+			if errors.Is(c.link.Err(), link.ErrStream) {
+				h.room.Expel(c.peer, room.CauseFraming)
+			}
 			w.log.info("client dropped", slog.String("room", h.name), slog.Any("error", c.link.Err()))
 			h.room.Vanish(c.peer, at)
-			w.drop(c)
+			h.conns[c.peer], c.link = nil, nil
+			w.out.drop(c)
 		}
 	}
 }
 
-// drop has the table end a connection that its room has removed.
-func (w *worker) drop(c *conn) {
-	c.room.conns[c.peer], c.link = nil, nil
-	w.out.drop(c)
+// flood expels a client that sends far too many packets.
+func (w *worker) flood(c *conn) {
+	defer w.recovered(c.room)
+	c.room.room.Expel(c.peer, room.CauseFlooding)
+}
+
+// refuse ends a new connection with a reason. Its token is used, so a client that is to join the next process receives another
+// one.
+func (w *worker) refuse(c *conn, code session.Code, text string, at systems.Time) {
+	w.connect(c)
+	if code == session.CodeRestarting {
+		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat)))
+	}
+	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text)) // the link is new
+	w.end(c, at)
+}
+
+// oldPackets is the number of packets, all of them malformed, after which a client may count as one of protocol 3 or older.
+const oldPackets = 3
+
+// refuseOld refuses a client that sends packets of an older protocol. Packets of protocol 3 begin with one byte instead of the
+// two-byte number, so the packets of the refusal are sent without their first byte.
+func (w *worker) refuseOld(c *conn, packet []byte, at systems.Time) {
+	st := c.link.Stats()
+	if c.endBy != 0 || st.Malformed < oldPackets || st.Malformed < st.PacketsReceived || !isOld(packet) {
+		return
+	}
+	c.room.room.Vanish(c.peer, at)
+	w.refuse(c, session.CodeVersion, fmt.Sprintf("server has protocol %d", session.Version), at)
+	c.emit = func(packet []byte) { w.out.packet(c, packet[1:], 0) }
+}
+
+// isOld reports whether a packet is well-formed in protocol 3.
+func isOld(packet []byte) bool {
+	_, parts, err := wire.OpenEnvelope(append([]byte{0}, packet...))
+	for more := err == nil; more; {
+		_, _, more = parts.Next()
+	}
+	return err == nil && parts.Err() == nil
+}
+
+// end ends a connection that its room does not have any more: after its last messages are acknowledged, at the latest after
+// closeLimit. A disconnect packet that is sent with them might arrive first.
+func (w *worker) end(c *conn, at systems.Time) {
+	if h := c.room; h.conns[c.peer] == c {
+		h.conns[c.peer] = nil
+	}
+	c.endBy = at + closeLimit
+	w.ending = append(w.ending, c)
+}
+
+// finish sends the last messages of the connections that end, and has the table end those that have received them.
+func (w *worker) finish(at systems.Time) {
+	w.ending = slices.DeleteFunc(w.ending, func(c *conn) bool {
+		if c.link == nil {
+			return true // the client has ended it
+		}
+		if c.link.Flush(at, c.emit); c.link.Err() == nil && c.link.Pending() > 0 && at < c.endBy {
+			return false
+		}
+		c.link = nil
+		w.out.drop(c)
+		return true
+	})
 }
 
 func (w *worker) close(h *hostedRoom) {
 	if h.room == nil {
 		return
 	}
-	w.rooms[h.phase] = slices.DeleteFunc(w.rooms[h.phase], func(r *hostedRoom) bool { return r == h })
-	w.publishAt = 0
-	w.end(h)
-	st := h.room.Stats()
-	st.Peers, st.Players, st.RingBytes = 0, 0, 0
-	w.past.Add(&st)
-	h.room = nil
+	if w.conclude(h); h.room == nil {
+		return
+	}
+	w.remove(h)
 	w.log.info("room closed", slog.String("room", h.name))
 }
 
-func (w *worker) end(h *hostedRoom) {
-	h.room.Conclude()
+func (w *worker) conclude(h *hostedRoom) {
+	defer w.recovered(h)
+	if !h.room.Suspended() {
+		h.room.Conclude()
+	}
 	if w.config.CloseRoom != nil {
 		w.config.CloseRoom(h.name, h.room)
 	}
 }
 
-// stop ends the matches of the worker. It calls done once the last messages of every session are sent.
+// stop ends or suspends the matches of the worker. It calls done once the last messages of every session are sent.
 func (w *worker) stop(done func()) {
 	w.stopped, w.stopBy = done, w.now.Add(closeLimit)
 	for _, h := range slices.Concat(w.rooms...) {
-		h.room.Close("")
+		w.shut(h)
 	}
+}
+
+func (w *worker) shut(h *hostedRoom) {
+	defer w.recovered(h)
+	if w.config.OnStop == Keep {
+		h.room.Suspend()
+		return
+	}
+	h.room.Close("")
 }
 
 func (w *worker) stopping() {
@@ -164,12 +381,12 @@ func (w *worker) stopping() {
 		return
 	}
 	rooms := slices.Concat(w.rooms...)
-	if w.now.Before(w.stopBy) && slices.ContainsFunc(rooms, func(h *hostedRoom) bool { return !h.room.Closed() }) {
+	if w.now.Before(w.stopBy) && (len(w.ending) > 0 || w.opening > 0 || slices.ContainsFunc(rooms, func(h *hostedRoom) bool { return !h.room.Closed() })) {
 		return
 	}
 	w.stopped()
 	w.stopped = nil
 	for _, h := range rooms {
-		w.end(h)
+		w.conclude(h)
 	}
 }

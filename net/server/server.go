@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tendon/net/limit"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/systems"
@@ -21,13 +20,16 @@ import (
 
 // Config describes a server. Zero values select the defaults where a field names one.
 type Config struct {
-	Room room.Config // of every room; Game and Strategy are required. MintToken is set by the server
-	// OpenRoom changes the config of one room before the room is made: its seed, its match number, its sinks, but not Game,
-	// MaxPeers and MintToken. On an error the client is not admitted. It is called on the goroutine of the worker.
-	// Optional: without it, every room has a random seed and match number.
+	// Room is the config of every room; Game and Strategy are required. MintToken is set by the server. KeepSeat is at most
+	// MaxKeepSeat. Reconnect tokens are valid for two minutes more, and a room is not closed while a seat may be kept in it.
+	Room room.Config
+	// OpenRoom changes the config of one room before the room is made: its seed, its match number, its sinks, but not Wake, Game,
+	// MaxPeers, KeepSeat and MintToken. On an error the client is not admitted; a *session.Error selects the code that it receives. It
+	// runs on a goroutine of its own and may wait for a disk. Several rooms may be opened at once. Optional: without it, every
+	// room has a random seed and match number.
 	OpenRoom func(name string, c *room.Config) error
-	// CloseRoom receives each room that is closed, after all its matches are decided, on the goroutine of the worker.
-	// Optional.
+	// CloseRoom receives each room that is closed, after all its matches are decided, on the goroutine of the worker: it must
+	// not wait for a disk. r is nil if the room was not made after OpenRoom: a match that it resumes is then not over. Optional.
 	CloseRoom func(name string, r *room.Room)
 
 	Address string // the address to listen on, as host:port or :port. Required unless Socket is set
@@ -36,10 +38,41 @@ type Config struct {
 	// of the socket, which must then be that of a single host.
 	Public []netip.AddrPort
 	Keys   []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required
+	// UsedTokens records the used tokens for the next process with these keys and addresses. Optional: without it, tokens
+	// that were issued before New are refused.
+	UsedTokens UsedTokens
+
+	// BanTime is the length of the ban of an expelled client: all its tokens are refused. 0: 10 minutes; below 0: no ban.
+	BanTime time.Duration
+	Bans    []Ban // of the previous process. Optional
+	// SaveBans receives the banned clients after each change, for Bans of the next process, and again 10 s after an error. It
+	// may block, and is called on one goroutine at a time. Optional: without it the bans end with the server.
+	SaveBans func([]Ban) error
+	// Expelled receives each client that was expelled, on the goroutine of the worker. Its Until is in the past if the client is
+	// not banned. It must not block. Optional.
+	Expelled func(Ban)
+
+	// Crashed receives each room whose rules panicked, on the goroutine of its worker and before CloseRoom. The room ends, the
+	// other rooms continue. It must not block for long. Optional.
+	Crashed func(Crash)
 
 	MaxRooms int          // the maximum number of rooms; 0: 256. A client for another room is refused
+	OnStop   OnStop       // what becomes of running matches when the server stops
 	Workers  int          // the number of goroutines that compute rooms; 0: one for each core
 	Logger   *slog.Logger // receives a few lines per second at most, about rooms and connections. Optional
+}
+
+// UsedTokens is a record of used tokens that outlives the process. Its methods must not block.
+type UsedTokens interface {
+	// Since returns the moment since which the record has every used token. Tokens that were issued before are refused. It is
+	// the zero time if no earlier process used the keys.
+	Since() time.Time
+	// Used reports whether an earlier process recorded a token.
+	Used(token netcode.TokenID, expires uint64) bool
+	// Record begins to record a token, which expires at a Unix second, and reports whether it is on the disk. No packet of
+	// its connection is sealed before that. Until then the client repeats its response, ten times a second. On an error the
+	// client is denied with session.CodeStorage, and tries again.
+	Record(token netcode.TokenID, expires uint64) (recorded bool, err error)
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -57,11 +90,18 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxRooms = cmp.Or(c.MaxRooms, 256)
 	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
 	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
+	c.BanTime = cmp.Or(c.BanTime, defaultBanTime)
 	switch {
 	case len(c.Keys) < 1 || len(c.Keys) > 2:
 		return c, fmt.Errorf("%w: Keys has %d keys, want 1 or 2", ErrConfig, len(c.Keys))
 	case c.MaxRooms < 1 || c.MaxRooms > netcode.MaxSlots:
 		return c, fmt.Errorf("%w: MaxRooms is %d, want 1 to %d", ErrConfig, c.MaxRooms, netcode.MaxSlots)
+	case c.Room.KeepSeat > MaxKeepSeat:
+		return c, fmt.Errorf("%w: Room.KeepSeat is %v, want at most %v", ErrConfig, c.Room.KeepSeat, MaxKeepSeat)
+	case c.BanTime > MaxBanTime:
+		return c, fmt.Errorf("%w: BanTime is %v, want at most %v", ErrConfig, c.BanTime, MaxBanTime)
+	case c.OnStop >= onStops:
+		return c, fmt.Errorf("%w: OnStop is %d, want End, Keep or Finish", ErrConfig, c.OnStop)
 	case c.Workers < 1 || c.Workers > 1024:
 		return c, fmt.Errorf("%w: Workers is %d, want 1 to 1024", ErrConfig, c.Workers)
 	}
@@ -71,6 +111,13 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, nil
 }
+
+// MaxKeepSeat is the maximum of Config.Room.KeepSeat.
+const MaxKeepSeat = 24 * time.Hour
+
+func (c *Config) reconnectLife() time.Duration { return c.Room.KeepSeat + reconnectLife }
+
+func (c *Config) emptyRoom() time.Duration { return max(emptyRoom, c.Room.KeepSeat+emptyRoom/2) }
 
 func (c *Config) maxClients() int {
 	return min(c.MaxRooms*c.Room.MaxPeers, max(mostClients, c.Room.MaxPeers))
@@ -98,6 +145,9 @@ type Server struct {
 	log     *limitedLog
 	done    chan struct{} // closed when Run has returned
 	started atomic.Bool
+	saving  sync.Mutex // held while the bans are saved
+	hurry   context.Context
+	end     context.CancelFunc // of hurry: by End
 }
 
 // ErrNoRoom is returned by Do and Kick for an unknown room or client.
@@ -112,7 +162,7 @@ const (
 	pollTrust      = 2 * stepTime // for so long after a read by a worker, the reading goroutine sleeps for pollRest
 	pollRest       = 40 * time.Millisecond
 	updateInterval = 20 * time.Millisecond // of the checks of keep-alives and timeouts
-	closeLimit     = 2 * time.Second       // in which rooms send their last messages
+	closeLimit     = 2 * time.Second       // in which rooms and ending connections send their last messages
 )
 
 // New checks the config and opens the socket. An error is a sentence with the remedy.
@@ -122,6 +172,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{})}
+	s.hurry, s.end = context.WithCancel(context.Background())
 	s.socket = c.Socket
 	if c.Socket == nil {
 		if c.Address == "" {
@@ -133,7 +184,7 @@ func New(c Config) (*Server, error) {
 	}
 	public, err := s.config.public(s.socket)
 	if err == nil {
-		s.conns, err = newConnTable(&s.config, public, time.Now())
+		s.conns, err = newConnTable(&s.config, public)
 	}
 	if err != nil {
 		if c.Socket == nil {
@@ -151,17 +202,19 @@ func New(c Config) (*Server, error) {
 // Addr returns the address of the socket.
 func (s *Server) Addr() net.Addr { return s.socket.LocalAddr() }
 
-// Run serves until the context is done. Then it ends the session of every client, closes the rooms and the socket, and
-// returns nil. It may be called once.
+// Run serves until the context is done. Then it stops as Config.OnStop selects: it ends the session of every client, closes the
+// rooms and the socket, and returns nil. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	if s.started.Swap(true) {
 		panic("server: Run was called twice: make another Server with New")
 	}
 	defer close(s.done)
 	s.log.info("server listens", slog.String("address", s.socket.LocalAddr().String()), slog.Int("workers", len(s.workers)))
-	var reading, working, rooms sync.WaitGroup
+	var reading, working, rooms, saving sync.WaitGroup
 	closed := make(chan struct{}) // when every worker has sent the last messages
 	reading.Go(s.read)
+	saved := make(chan struct{}) // when no room can expel a client any more
+	saving.Go(func() { s.keepBans(saved) })
 	for _, w := range s.workers {
 		working.Go(func() { w.run(closed) })
 	}
@@ -169,22 +222,28 @@ func (s *Server) Run(ctx context.Context) error {
 	sock := socketIO{datagrams: newDatagrams(s.socket)}
 	ticker := time.NewTicker(updateInterval)
 	defer ticker.Stop()
+	var lag lagReport
 	update := func(until <-chan struct{}) {
 		for {
 			select {
 			case <-until:
 				return
 			case now := <-ticker.C:
-				s.conns.update(&sock.sealed, now)
+				if s.conns.update(&sock.sealed, now) == 0 && s.config.OnStop == Finish && ctx.Err() != nil {
+					s.end()
+				}
 				sock.flush()
+				lag.update(s, now)
 			}
 		}
 	}
 	update(ctx.Done())
-	s.log.info("server stops")
-	s.conns.mu.Lock()
-	s.conns.closing = true
-	s.conns.mu.Unlock()
+	s.log.info("server stops", slog.String("matches", s.config.OnStop.String()))
+	if s.config.OnStop == Finish {
+		s.conns.refuse(finishing)
+		update(s.hurry.Done())
+	}
+	s.conns.refuse(closing)
 	rooms.Add(len(s.workers))
 	for _, w := range s.workers {
 		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
@@ -197,6 +256,8 @@ func (s *Server) Run(ctx context.Context) error {
 	s.conns.disconnect(&sock.sealed, time.Now())
 	sock.flush()
 	working.Wait()
+	close(saved)
+	saving.Wait()
 	err := s.socket.Close()
 	reading.Wait()
 	return err
@@ -233,17 +294,44 @@ func (s *Server) Do(ctx context.Context, name string, f func(r *room.Room)) erro
 	})
 }
 
-// Kick removes a client from a room: its session ends, and its player leaves the match at once. It can come back only with
-// a token that is made later.
-func (s *Server) Kick(name string, clientID uint64, text string) error {
-	return s.hosted(context.Background(), name, func(w *worker, h *hostedRoom) error {
+// Switch continues the match of a room with another strategy of Config.Room.Strategies: see [room.Room.Switch]. It returns
+// ErrNoRoom if there is no such room.
+func (s *Server) Switch(ctx context.Context, name, strategy string) error {
+	return s.hosted(ctx, name, func(_ *worker, h *hostedRoom) error { return h.room.Switch(strategy) })
+}
+
+// Pause pauses the match of a room or lets it continue, for the operator: see [room.Room.Pause]. It returns ErrNoRoom if there
+// is no such room.
+func (s *Server) Pause(ctx context.Context, name string, on bool) error {
+	return s.hosted(ctx, name, func(_ *worker, h *hostedRoom) error { return h.room.Pause(on, room.Admin) })
+}
+
+// Kick removes a client from its room: its session ends, and its player leaves the match at once. The client can connect again only with
+// a token that is made later. See Ban. It returns ErrNoRoom if the client is not connected.
+func (s *Server) Kick(clientID uint64, text string) error {
+	return s.connected(clientID, func(h *hostedRoom, c *conn) {
+		now := time.Now()
+		s.conns.mu.Lock()
+		s.conns.revoked.add(clientID, c.epoch+1, now, now)
+		s.conns.mu.Unlock()
+		h.room.Kick(c.peer, text)
+	})
+}
+
+// connected calls f with the connection of a client, on the goroutine that computes its room.
+func (s *Server) connected(clientID uint64, f func(h *hostedRoom, c *conn)) error {
+	name := ""
+	s.conns.mu.Lock()
+	for _, c := range s.conns.conns {
+		if c != nil && c.client == clientID {
+			name = c.room.name
+		}
+	}
+	s.conns.mu.Unlock()
+	return s.hosted(context.Background(), name, func(_ *worker, h *hostedRoom) error {
 		for _, c := range h.conns {
 			if c != nil && c.client == clientID {
-				now := time.Now()
-				s.conns.mu.Lock()
-				s.conns.revoked.add(clientID, c.epoch+1, now, now)
-				s.conns.mu.Unlock()
-				h.room.Kick(c.peer, text)
+				f(h, c)
 				return nil
 			}
 		}
@@ -264,7 +352,10 @@ func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *h
 			answer <- ErrNoRoom
 			return
 		}
-		answer <- f(w, h)
+		err := ErrNoRoom // unless f returns
+		defer func() { answer <- err }()
+		defer w.recovered(h)
+		err = f(w, h)
 	}})
 	select {
 	case err := <-answer:
@@ -274,39 +365,4 @@ func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *h
 	case <-ctx.Done():
 		return fmt.Errorf("server: the room did not answer in time: %w", ctx.Err())
 	}
-}
-
-// limitedLog writes the log of the server at a bounded rate. The next line contains the number of skipped lines.
-type limitedLog struct {
-	mu      sync.Mutex
-	logger  *slog.Logger // optional
-	start   time.Time
-	limit   limit.Limiter[time.Duration]
-	skipped int
-}
-
-const linesPerSecond, linesAtOnce = 5, 50
-
-func newLog(logger *slog.Logger) *limitedLog {
-	return &limitedLog{logger: logger, start: time.Now(), limit: limit.New(time.Second/linesPerSecond, linesAtOnce)}
-}
-
-func (l *limitedLog) info(text string, attrs ...slog.Attr)  { l.write(slog.LevelInfo, text, attrs) }
-func (l *limitedLog) error(text string, attrs ...slog.Attr) { l.write(slog.LevelError, text, attrs) }
-
-func (l *limitedLog) write(level slog.Level, text string, attrs []slog.Attr) {
-	if l.logger == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.limit.Allow(time.Since(l.start)) {
-		l.skipped++
-		return
-	}
-	if l.skipped > 0 {
-		attrs = append(attrs, slog.Int("lines_skipped_before", l.skipped))
-		l.skipped = 0
-	}
-	l.logger.LogAttrs(context.Background(), level, text, attrs...)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"tendon/net/link"
 	"tendon/net/netcode"
@@ -18,6 +19,7 @@ type Stats struct {
 	MaxRooms   int `json:"max_rooms"`
 	Clients    int `json:"clients"`
 	MaxClients int `json:"max_clients"`
+	Bans       int `json:"bans"` // clients that are banned
 	ConnectionStats
 	PacketStats
 	TurnStats
@@ -34,9 +36,14 @@ type ConnectionStats struct {
 	Left     uint64 `json:"left"`      // ended by the client
 	Dropped  uint64 `json:"dropped"`   // ended by the server
 
+	Expelled   uint64 `json:"expelled"`    // for lying, flooding or malformed messages
+	Banned     uint64 `json:"banned"`      // refused: the client is banned
 	TokensPast uint64 `json:"tokens_past"` // refused: the token is revoked or older than the present connection
-	TokensBad  uint64 `json:"tokens_bad"`  // refused: the token is not for this server
-	Full       uint64 `json:"full"`        // refused: no room, or no place in the room
+	// TokensEarly counts requests with tokens that an earlier process may have accepted, or that were issued in the future.
+	TokensEarly uint64 `json:"tokens_early"`
+	TokensBad   uint64 `json:"tokens_bad"` // refused: the token is not for this server
+	Full        uint64 `json:"full"`       // refused: no room, or no place in the room
+	Unrecorded  uint64 `json:"unrecorded"` // refused: the token cannot be recorded, such as on a full disk
 }
 
 // PacketStats counts packets.
@@ -56,12 +63,14 @@ type PacketStats struct {
 type TurnStats struct {
 	Turns     uint64 `json:"turns"`
 	LateTurns uint64 `json:"late_turns"` // turns that began more than a tick late
+	Crashes   uint64 `json:"crashes"`    // rooms whose rules panicked
 }
 
 // RoomStats is one line of the table of rooms.
 type RoomStats struct {
-	Name   string `json:"name"`
-	Worker int    `json:"worker"`
+	Name     string `json:"name"`
+	Worker   int    `json:"worker"`
+	Strategy string `json:"strategy"` // at present
 	room.Stats
 }
 
@@ -69,7 +78,7 @@ func (w *worker) publish(at systems.Time) {
 	w.publishAt = at + systems.Second
 	p := w.figures
 	for _, h := range slices.Concat(w.rooms...) {
-		p.rooms = append(p.rooms, RoomStats{Name: h.name, Worker: w.number, Stats: h.room.Stats()})
+		p.rooms = append(p.rooms, RoomStats{Name: h.name, Worker: w.number, Strategy: h.room.Strategy().Name, Stats: h.room.Stats()})
 	}
 	w.published.Store(&p)
 }
@@ -81,7 +90,7 @@ func (s *Server) Stats() Stats {
 	t.mu.Lock()
 	st.Rooms, st.Clients = len(t.rooms), t.netcode.Clients()
 	st.ConnectionStats, st.PacketStats = t.counts, t.packets
-	st.Netcode = *t.netcode.Counters()
+	st.Netcode, st.Bans = *t.netcode.Counters(), len(t.bans.list(time.Now()))
 	t.mu.Unlock()
 	st.PacketsRefused = st.Netcode.Dropped()
 	for _, w := range s.workers {
@@ -95,6 +104,7 @@ func (s *Server) Stats() Stats {
 		st.Malformed += p.packets.Malformed
 		st.Turns += p.turns.Turns
 		st.LateTurns += p.turns.LateTurns
+		st.Crashes += p.turns.Crashes
 	}
 	slices.SortFunc(st.Table, func(a, b RoomStats) int { return cmp.Compare(a.Name, b.Name) })
 	return st
@@ -116,6 +126,8 @@ type PeerInfo struct {
 	// Accepted is the number of packets received from the client, Newest the largest of their numbers: see the Received of
 	// netcode.Server. The packets lost between two moments are the increase of Newest less that of Accepted.
 	Accepted, Newest uint64
+	Since            time.Time // when the connection was made
+	Floods           uint64    // packets above the rate limit of the connection
 }
 
 // Peers returns the connections of a room, by peer. It waits for the next turn of the room, a few milliseconds.
@@ -126,9 +138,7 @@ func (s *Server) Peers(name string) (list []PeerInfo, err error) {
 		defer s.conns.mu.Unlock()
 		for _, p := range peers {
 			if c := h.conns[p.Peer]; c != nil && s.conns.conns[c.slot] == c { // otherwise it has ended
-				info := PeerInfo{PeerInfo: p, Link: c.link.Stats()}
-				info.Accepted, info.Newest = s.conns.netcode.Received(c.slot)
-				list = append(list, info)
+				list = append(list, s.conns.peerInfo(c, p))
 			}
 		}
 		return nil

@@ -28,6 +28,8 @@ type worker struct {
 	socketIO
 	workItems workItems // a spare buffer for queue
 	out       workItems
+	ending    []*conn   // connections whose last messages are being sent
+	opening   int       // rooms that are being opened
 	stopped   func()    // while the rooms are being closed: to be called when all are
 	stopBy    time.Time // the latest moment of that
 	figures
@@ -38,8 +40,9 @@ type worker struct {
 type figures struct {
 	packets PacketStats
 	turns   TurnStats
-	past    room.Stats  // of the closed rooms
-	rooms   []RoomStats // only where published
+	past    room.Stats   // of the closed rooms
+	rooms   []RoomStats  // only where published
+	skipped systems.Time // by the clock of the server
 }
 
 func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limitedLog) *worker {
@@ -51,9 +54,9 @@ func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limite
 	return w
 }
 
-// busy reports whether there are rooms. Then every step reads the socket, even one without rooms of its phase.
+// busy reports whether there are rooms or ending connections. Then every step reads the socket, even one without rooms of its phase.
 func (w *worker) busy() bool {
-	return slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
+	return len(w.ending) > 0 || slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
 }
 
 // run is the goroutine of the worker. It ends when the rooms are closed and stop is.
@@ -79,9 +82,13 @@ func (w *worker) turn(now time.Time) {
 	w.turns.Turns++
 	at := w.table.at(now)
 	w.now = now
-	w.poll()
+	w.noteSkipped()
+	if w.grid.last(at) > w.step || at-systems.Time(w.table.polled.Load()) >= systems.Time(stepTime) {
+		w.poll() // otherwise a worker has just polled, and this turn is only for ended commits
+	}
 	w.deliver()
 	w.compute(at)
+	w.finish(at)
 	if len(w.out.list) > 0 {
 		w.table.seal(&w.out, &w.sealed, now)
 		w.packets.PacketsOut += uint64(w.sealed.Len())
@@ -129,6 +136,10 @@ func (w *worker) deliver() {
 			w.join(item.conn, item.at)
 		case workLost, workLeft:
 			w.leave(item.conn, item.kind == workLeft, item.at)
+		case workFlood:
+			if c := item.conn; c.link != nil && c.endBy == 0 {
+				w.flood(c)
+			}
 		case workCall:
 			item.call(w)
 		}
@@ -140,13 +151,17 @@ func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	if c.link == nil {
 		return // the connection was refused or has just ended
 	}
+	h := c.room
+	defer w.recovered(h)
 	if c.link.Receive(payload) != nil {
 		w.packets.Malformed++
+		w.refuseOld(c, payload, at)
 		return
 	}
-	h := c.room
 	for ch, message, ok := c.link.Next(); ok; ch, message, ok = c.link.Next() {
-		h.room.Receive(c.peer, ch, message, at)
+		if c.endBy == 0 {
+			h.room.Receive(c.peer, ch, message, at)
+		}
 	}
 }
 
@@ -158,7 +173,7 @@ func (w *worker) compute(at systems.Time) {
 		if len(rooms) > 0 && at-w.grid.due(n) > systems.Second/systems.Time(w.config.Room.Game.TickRate) {
 			w.turns.LateTurns++
 		}
-		for _, h := range rooms {
+		for _, h := range slices.Backward(rooms) { // a room that crashes is removed
 			w.frame(h, at)
 		}
 	}
@@ -209,6 +224,7 @@ const (
 	workJoined          // a connection was made
 	workLost            // a connection has ended; its client may come back
 	workLeft            // a connection was ended by its client
+	workFlood           // a client sends far too many packets
 	workCall            // a function is to be called on the worker
 )
 

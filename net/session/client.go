@@ -24,11 +24,14 @@ type Client struct {
 	serverTickAt systems.Time
 }
 
+// ClientTimeout is the default timeout of a client.
+const ClientTimeout = 10 * systems.Second
+
 // NewClient returns the client's end of a session that begins now, and sends hello with the Version filled in. timeout ends
-// a session whose server sends nothing; 0: 10 s.
+// a session whose server sends nothing; 0: ClientTimeout.
 func NewClient(hello Hello, timeout systems.Time, t Transport, now systems.Time) *Client {
 	hello.Version = Version
-	s := &Client{common: newCommon(t, cmp.Or(timeout, 10*systems.Second), now), hello: hello}
+	s := &Client{common: newCommon(t, cmp.Or(timeout, ClientTimeout), now), hello: hello}
 	s.nextPing = now + pingInterval
 	s.send(systems.Reliable, message{kind: kindHello, hello: &s.hello})
 	return s
@@ -39,7 +42,7 @@ func (s *Client) Receive(ch systems.Channel, message []byte, now systems.Time) E
 	if s.err != nil {
 		return Event{}
 	}
-	s.received(message)
+	s.received(message, now)
 	e, err := s.handle(ch, message, now)
 	return s.result(e, err, now)
 }
@@ -49,7 +52,7 @@ func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 	if err != nil {
 		return Event{}, err
 	}
-	if s.rate == 0 && m.kind != kindWelcome && m.kind != kindRefusal && m.kind != kindEnd && m.kind != kindTailAsk {
+	if s.rate == 0 && !m.kind.precedesWelcome() {
 		if ch == systems.Datagram {
 			s.stats.Stale++ // it overtook the Welcome, or is of the connection before
 			return Event{}, nil
@@ -83,6 +86,12 @@ func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		return Event{Kind: EventChatLine, Line: m.line}, nil
 	case kindNotice:
 		return Event{Kind: EventNotice, Text: m.text, Seconds: m.seconds}, nil
+	case kindPaused:
+		return Event{Kind: EventPaused, Paused: m.paused}, nil
+	case kindName:
+		return Event{Kind: EventName, Line: m.line}, nil
+	case kindVerdict:
+		return Event{Kind: EventVerdict, Verdict: m.verdict}, nil
 	case kindPing, kindPong:
 		if s.current(m) {
 			s.probe(m, now, 0)
@@ -131,7 +140,7 @@ func (s *Client) imagePiece(packed []byte) Event {
 		return Event{}
 	}
 	s.readyOwed = true
-	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain}
+	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain, Name: s.sink.head.strategy, Params: s.sink.head.params}
 }
 
 // Ready reports to the server that the state of the last image, or that of Hello.Have, is loaded. It begins the new epoch.
@@ -140,7 +149,7 @@ func (s *Client) Ready() {
 		return
 	}
 	// A live client does not repeat Ready: a datagram could overtake its reliable messages, which would then be stale.
-	s.unanswered, s.nextRepeat = !s.live, s.now+repeatAfter
+	s.unanswered, s.nextRepeat = !s.live, s.now+readyAfter
 	s.readyOwed, s.live = false, false
 	s.epoch = s.nextEpoch
 	s.send(systems.Reliable, message{kind: kindReady, epoch: s.epoch, tick: s.loaded})
@@ -174,6 +183,13 @@ func (s *Client) Chat(text string) {
 	}
 }
 
+// Pause requests a pause of the match, or its end.
+func (s *Client) Pause(on bool) {
+	if s.err == nil && s.rate != 0 {
+		s.send(systems.Reliable, message{kind: kindPause, on: on})
+	}
+}
+
 // SendStrategy sends a message of the strategy, at most systems.MaxDatagram bytes as a datagram and MaxStrategyReliable
 // otherwise. Before the Welcome it does nothing.
 func (s *Client) SendStrategy(ch systems.Channel, message []byte) {
@@ -197,11 +213,17 @@ func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 }
 
 // Frame probes the round trip once a second, four times until the client is live, and ends the session at the timeout.
-// Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy arrives.
+// Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy arrives. When nothing
+// arrives, it probes ten times in the next second, so that a server whose strategy sends little is not taken for one that stands
+// still.
 func (s *Client) Frame(now systems.Time) {
 	every := pingInterval
 	if s.rate != 0 && !s.live {
 		every = pingInterval / 4
+	}
+	if quiet := s.stats.Silence; s.live && quiet > longSilence/2 && quiet < 2*longSilence {
+		every = pingInterval / 10
+		s.nextPing = min(s.nextPing, now+every)
 	}
 	s.frame(now, every)
 	if s.unanswered && s.err == nil && now >= s.nextRepeat {

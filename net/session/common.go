@@ -15,7 +15,8 @@ type common struct {
 	now       systems.Time
 	timeout   systems.Time
 	nextPing  systems.Time
-	sampled   bool // stats.RTT is measured
+	sampled   bool         // stats.RTT is measured
+	resumed   systems.Time // when a message arrived after a long silence
 	faults    limit.Limiter[systems.Time]
 	err       error // why the session has ended
 	stats     Stats
@@ -68,7 +69,13 @@ func (c *common) sendStrategy(ch systems.Channel, b []byte) {
 	c.send(ch, message{kind: kindStrategy, epoch: c.epoch, data: b})
 }
 
-func (c *common) received(b []byte) {
+// TransportReady reports whether the periodic messages of the strategy may be sent now: see systems.Outbox.
+func (c *common) TransportReady() bool { return c.transport.Ready() }
+
+func (c *common) received(b []byte, now systems.Time) {
+	if c.stats.Silence > longSilence {
+		c.resumed = now
+	}
 	c.stats.Silence = 0
 	c.stats.MessagesReceived++
 	c.stats.BytesReceived += uint64(len(b))
@@ -146,12 +153,16 @@ func (c *common) probe(m message, now systems.Time, tick ecs.Tick) {
 	rtt := systems.Time(stampOf(now)-m.stamp) * 1000
 	switch {
 	case rtt > maxRoundTrip: // a stamp of the future, or forged
+	case rtt > now-c.resumed: // the ping waited while the peer, or this host, stood still
 	case !c.sampled:
 		c.stats.RTT, c.sampled = rtt, true
 	default:
 		c.stats.RTT += (rtt - c.stats.RTT) / 8
 	}
 }
+
+// longSilence is the silence of a peer that probably stands still.
+const longSilence = systems.Second / 2
 
 // maxRoundTrip bounds a plausible round trip. Stamps wrap after 71 minutes.
 const maxRoundTrip = 60 * systems.Second
@@ -162,7 +173,7 @@ func stampOf(now systems.Time) uint32 { return uint32(now / 1000) }
 // ended processes the peer's message that ends the session.
 func (c *common) ended(ch systems.Channel, m message) {
 	if ch == systems.Reliable || c.current(m) {
-		c.err = &Error{Code: m.code, Text: m.text}
+		c.err = &Error{Code: m.code, Text: m.text, Received: true}
 	}
 }
 

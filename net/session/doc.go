@@ -1,7 +1,7 @@
 // Package session is the protocol between a room and one peer, above a transport with two channels and below the sync
 // strategy. A handshake compares the versions. The state of the match is sent to new peers and to those whose state
-// differs. The messages of the strategy are carried as opaque bytes. Chat, round trip times, reconnect tokens and an
-// orderly end are part of the protocol.
+// differs. The messages of the strategy are carried as opaque bytes. Chat, names, pauses, verdicts, round trip times, reconnect
+// tokens and an orderly end are part of the protocol.
 //
 // [Server] is the end on the server, [Client] the end on the client. Both are sans-IO: messages and the time are
 // arguments, messages are sent through a [Transport], and Receive returns an [Event] for the owner. Neither end reads a
@@ -32,13 +32,13 @@
 // # Epochs
 //
 // Datagrams, and all messages of a strategy, carry an epoch. The room gives a new epoch with each Welcome and each image.
-// The client uses it once it has loaded the image, and sends Ready; the server uses it once it receives Ready. Messages of
-// another epoch are dropped; the strategy sends their content again.
+// The client uses it once it has loaded the image, and sends Ready. The server uses it once it receives Ready. A Welcome without
+// an image begins its epoch at once. Messages of another epoch are dropped; the strategy sends their content again.
 //
 // # Tasks
 //
 //   - serve a peer: [NewServer], [Server.Receive], [Server.Frame]
-//   - accept or refuse a client: [Server.Welcome], [Server.Refuse]; without a session: [AppendRefusal]
+//   - accept or refuse a client: [Server.Welcome], [Server.Refuse]; without a session: [AppendRefusal], [AppendToken]
 //   - send the state: [NewImage], [Server.SendImage]
 //   - join: [NewClient], [Client.Receive], [Client.Ready], [Client.Live]
 //   - show a player the reason of an end: [Error]

@@ -8,15 +8,20 @@ import (
 // Event is the meaning of a message for the owner of a session. Its contents are valid until the next call of Receive.
 type Event struct {
 	Kind    EventKind
-	Channel systems.Channel // of EventStrategy
-	Message []byte          // a message of the strategy, an image, a token, the ticks of a tail, or a proof
-	Tick    ecs.Tick        // of EventReady, EventImage and EventProof; EventTailAsk: the first tick that the server lacks
-	Chain   uint64          // EventImage: hash chain of the match up to Tick, 0: not known
-	Text    string          // of EventChat and EventNotice
-	Seconds int             // EventNotice: time until the server stops, 0: not known
-	Hello   *Hello          // of EventHello
-	Welcome *Welcome        // of EventWelcome
-	Line    *ChatLine       // of EventChatLine
+	Channel systems.Channel   // of EventStrategy
+	Message []byte            // a message of the strategy, an image, a token, the ticks of a tail, or a proof
+	Tick    ecs.Tick          // of EventReady, EventImage and EventProof; EventTailAsk: the first tick that the server lacks
+	Chain   uint64            // EventImage: hash chain of the match up to Tick, 0: not known
+	Name    string            // EventImage: the strategy with which the match continues from it
+	Params  []byte            // EventImage: of that strategy
+	Text    string            // of EventChat and EventNotice
+	Seconds int               // EventNotice: time until the server stops, 0: not known
+	Hello   *Hello            // of EventHello
+	Welcome *Welcome          // of EventWelcome
+	Line    *ChatLine         // of EventChatLine and EventName
+	On      bool              // EventPause: true requests a pause, false its end
+	Paused  *Paused           // of EventPaused
+	Verdict *systems.Decision // of EventVerdict: without Doubled, Silent, Votes and Replays
 }
 
 // EventKind is the kind of an Event.
@@ -26,7 +31,7 @@ type EventKind uint8
 const (
 	EventNone     EventKind = iota
 	EventHello              // server: a client asks to join; answer with Welcome or Refuse
-	EventReady              // server: the client holds State(Tick); answer with Opened or SendImage
+	EventReady              // server: the client holds State(Tick); call Opened or SendImage
 	EventLive               // server: the client has caught up
 	EventChat               // server: the client sent a chat message
 	EventWelcome            // client: the server accepted this client
@@ -38,6 +43,10 @@ const (
 	EventTailAsk            // client: the server lacks the ticks from Tick on; answer with Tail
 	EventTail               // server: Message holds ticks that are final on the client
 	EventProof              // client: Message is the proof of Tick, which a tail needs: see record.Tail
+	EventPause              // server: the client requests a pause, or its end
+	EventPaused             // client: the match is paused or continues
+	EventVerdict            // client: a match in the room was decided
+	EventName               // client: Line has a seat and the name of its player, without Text
 )
 
 // Stats counts what a session did since it was made.
@@ -56,8 +65,10 @@ type Transport interface {
 	// Send copies and sends a message of at most MaxMessage bytes (Reliable) or MaxDatagram bytes (Datagram). After an
 	// error for a reliable message the session ends.
 	Send(ch systems.Channel, message []byte) error
-	// Room returns how many bytes of reliable messages can be queued now.
+	// Room returns how many bytes of reliable messages can be queued now. It is 0 while many wait to be sent.
 	Room() int
+	// Ready reports whether the periodic messages of the strategy may be sent now: see systems.Outbox.
+	Ready() bool
 }
 
 // Sizes of messages, in bytes.

@@ -15,6 +15,8 @@ type wires []struct {
 
 func (w *wires) Room() int { return session.MaxMessage }
 
+func (w *wires) Ready() bool { return true }
+
 func (w *wires) Send(channel systems.Channel, message []byte) error {
 	*w = append(*w, struct {
 		channel systems.Channel

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
@@ -27,10 +28,11 @@ const (
 )
 
 // NewImage returns an image of a copy of a snapshot. chain is the hash chain of the match up to its tick, or 0: see
-// record.Chain. Image.Work compresses it.
-func NewImage(s *image.Snapshot, chain uint64) *Image {
+// record.Chain. The match continues from the image with a strategy of this name, with these params. Image.Work compresses it.
+func NewImage(s *image.Snapshot, chain uint64, strategy string, params []byte) *Image {
 	raw := s.AppendImage(nil)
-	return &Image{head: imageHead{tick: s.Tick(), chain: chain, size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}
+	head := imageHead{tick: s.Tick(), chain: chain, strategy: strategy, params: params, size: len(raw), sum: xxhash.Sum64(raw)}
+	return &Image{head: head, raw: raw}
 }
 
 // Tick returns the tick of the state.
@@ -75,6 +77,7 @@ func (s *imageSink) open(h imageHead) error {
 	if h.size > maxImage {
 		return fmt.Errorf("session: an image of %d bytes is announced and %d are allowed", h.size, maxImage)
 	}
+	h.params = slices.Clone(h.params)
 	s.head, s.raw = h, nil
 	if s.decoder == nil {
 		s.scratch = make([]byte, 0, imagePiece)

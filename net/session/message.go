@@ -2,12 +2,13 @@ package session
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
-const Version = 2
+const Version = 4
 
 // kind is the first byte of every message. Its values are part of the wire format (section 4 of STANDARD.md): add new kinds
 // at the end.
@@ -32,6 +33,10 @@ const (
 	kindTailAsk
 	kindTail
 	kindProof
+	kindPause
+	kindPaused
+	kindVerdict
+	kindName
 )
 
 // Bounds of the fields of messages, in bytes.
@@ -82,12 +87,22 @@ type ChatLine struct {
 	Text string
 }
 
+// Paused reports that the match is paused or continues.
+type Paused struct {
+	On      bool     // false: the match continues
+	Seat    int      // the seat that requested it, −1 for the server
+	Tick    ecs.Tick // the last tick before the pause
+	Seconds int      // until the match continues by itself, at most; 0 when it continues
+}
+
 // imageHead describes an image.
 type imageHead struct {
-	tick  ecs.Tick
-	chain uint64 // hash chain of the match up to tick; 0: not known
-	size  int    // of the image, in bytes
-	sum   uint64 // xxHash64 of the image
+	tick     ecs.Tick
+	chain    uint64 // hash chain of the match up to tick; 0: not known
+	strategy string // with which the match continues from the image
+	params   []byte // of the strategy
+	size     int    // of the image, in bytes
+	sum      uint64 // xxHash64 of the image
 }
 
 // message is a message of any kind. Its method fields names the fields that a kind has.
@@ -97,6 +112,7 @@ type message struct {
 	tick    ecs.Tick // of a state or proof; pong: the server's tick, 0 from a client; tailAsk: the first that the server lacks
 	stamp   uint32   // of a ping, returned by its pong
 	seconds int      // until the server stops; 0: not known
+	on      bool     // of a pause request
 	code    Code
 	theirs  uint64 // fingerprint of the game on the server
 	text    string
@@ -105,32 +121,18 @@ type message struct {
 	hello   *Hello
 	welcome *Welcome
 	line    *ChatLine
+	paused  *Paused
+	verdict *systems.Decision
 }
 
 // fields codes the fields of the kind of m, in the order of the wire.
 func (m *message) fields(c *coder) {
 	switch m.kind {
-	case kindHello:
-		if m.hello == nil {
-			m.hello = new(Hello)
-		}
-		m.hello.fields(c)
-	case kindWelcome:
-		if m.welcome == nil {
-			m.welcome = new(Welcome)
-		}
-		m.welcome.fields(c)
 	case kindRefusal:
 		c.u8((*uint8)(&m.code))
 		c.u64(&m.theirs)
 		c.text(&m.text, MaxText)
 		c.check(m.code != 0)
-	case kindImageHead:
-		c.u8(&m.epoch)
-		c.tick(&m.image.tick)
-		c.u64(&m.image.chain)
-		c.integer(&m.image.size, 1, 1<<30)
-		c.u64(&m.image.sum)
 	case kindImagePiece, kindTail:
 		c.rest(&m.data)
 	case kindReady:
@@ -143,11 +145,6 @@ func (m *message) fields(c *coder) {
 	case kindChat:
 		c.text(&m.text, MaxChat)
 		c.check(m.text != "")
-	case kindChatLine:
-		if m.line == nil {
-			m.line = new(ChatLine)
-		}
-		m.line.fields(c)
 	case kindPing, kindPong:
 		c.u8(&m.epoch)
 		c.u32(&m.stamp)
@@ -174,9 +171,69 @@ func (m *message) fields(c *coder) {
 		c.tick(&m.tick)
 		c.rest(&m.data)
 		c.check(m.tick > 0 && len(m.data) == record.ProofBytes)
+	case kindPause:
+		c.flag(&m.on)
+	default:
+		m.structs(c)
+	}
+}
+
+// structs codes the fields of a kind that has them in a struct.
+func (m *message) structs(c *coder) {
+	switch m.kind {
+	case kindHello:
+		field(&m.hello).fields(c)
+	case kindWelcome:
+		field(&m.welcome).fields(c)
+	case kindImageHead:
+		c.u8(&m.epoch)
+		c.tick(&m.image.tick)
+		c.u64(&m.image.chain)
+		c.text(&m.image.strategy, MaxStrategy)
+		c.blob(&m.image.params, MaxParams)
+		c.integer(&m.image.size, 1, 1<<30)
+		c.u64(&m.image.sum)
+	case kindChatLine:
+		field(&m.line).fields(c)
+	case kindName:
+		line := field(&m.line)
+		c.seat(&line.Seat)
+		c.text(&line.Name, MaxName)
+		c.check(line.Seat >= 0)
+	case kindPaused:
+		field(&m.paused).fields(c)
+	case kindVerdict:
+		codeVerdict(c, field(&m.verdict))
 	default:
 		c.check(false)
 	}
+}
+
+// field returns the struct of a field, a new one if there is none.
+func field[T any](at **T) *T {
+	if *at == nil {
+		*at = new(T)
+	}
+	return *at
+}
+
+func (p *Paused) fields(c *coder) {
+	c.flag(&p.On)
+	c.seat(&p.Seat)
+	c.tick(&p.Tick)
+	c.integer(&p.Seconds, 0, 1<<31)
+	c.check(p.On || p.Seconds == 0)
+}
+
+// codeVerdict codes the part of a decision that clients receive.
+func codeVerdict(c *coder, d *systems.Decision) {
+	c.tick(&d.Tick)
+	c.u8((*uint8)(&d.How))
+	c.blob(&d.Result, image.MaxResultBytes)
+	c.u64((*uint64)(&d.Registered))
+	c.u64((*uint64)(&d.Voted))
+	c.u64((*uint64)(&d.Dissented))
+	c.check(d.How.Valid())
 }
 
 func (l *ChatLine) fields(c *coder) {
@@ -214,6 +271,20 @@ func (m *Welcome) fields(c *coder) {
 	c.integer(&m.Delay, 0, MaxDelay)
 	c.flag(&m.Image)
 	c.check(m.Role.Valid() && (m.Role == systems.RolePlayer) == (m.Seat >= 0))
+}
+
+// precedesWelcome reports whether a client accepts messages of kind k before the Welcome.
+func (k kind) precedesWelcome() bool {
+	switch k {
+	case kindWelcome, kindRefusal, kindEnd, kindTailAsk, kindToken:
+		return true
+	}
+	return false
+}
+
+// AppendToken appends the message with a reconnect token. A server without a session uses it.
+func AppendToken(dst, token []byte) []byte {
+	return new(coder).encode(dst, message{kind: kindToken, data: token})
 }
 
 // AppendRefusal appends the message that refuses a client, for a server without a session. fingerprint is the game's.

@@ -20,12 +20,13 @@ type Server struct {
 	nextEpoch uint8  // begins with the Ready for image
 	piece     int    // the next piece of image to send; −1: the head
 	have      ecs.Tick
-	deadline  systems.Time // of the Hello, then of each Ready
+	deadline  systems.Time // of the Hello, then of the next piece or Ready
 
 	imageBytes limit.Limiter[systems.Time]
 	datagrams  limit.Limiter[systems.Time]
 	messages   limit.Limiter[systems.Time]
 	chats      limit.Limiter[systems.Time]
+	pauses     limit.Limiter[systems.Time]
 	nextToken  systems.Time
 	tokensSent bool
 	tick       ecs.Tick
@@ -57,13 +58,15 @@ const (
 	tokenInterval = 30 * systems.Second
 	firstTokens   = 4 // sent at once when the session opens: each attempt to reconnect uses one
 	pingInterval  = systems.Second
-	// A client repeats Ready and Live every repeatInterval, from repeatAfter on, in case their last message was lost.
+	// A client repeats Ready and Live every repeatInterval, in case the last message was lost. The first repetition of Ready is
+	// after readyAfter, because the client waits for the answer. That of Live is after repeatAfter.
 	repeatInterval = pingInterval / 4
+	readyAfter     = pingInterval / 8
 	repeatAfter    = pingInterval
 	// imageReserve is left free in the queue of the transport, so that an image delays orders only a little.
 	imageReserve = 288 << 10
 	helloTimeout = 10 * systems.Second
-	loadTimeout  = 60 * systems.Second // from when an image is sent until it is loaded
+	loadTimeout  = 60 * systems.Second // from when a piece of an image is sent until the next one is, or the image is loaded
 )
 
 // Check returns an error if ImageRate or Timeout is out of range.
@@ -92,6 +95,7 @@ func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
 		datagrams:  perSecond(4*c.TickRate, 4*c.TickRate+64),
 		messages:   perSecond(2*c.TickRate, 8*c.TickRate+64),
 		chats:      perSecond(1, 5),
+		pauses:     perSecond(1, 5),
 	}, nil
 }
 
@@ -100,7 +104,7 @@ func (s *Server) Receive(ch systems.Channel, message []byte, now systems.Time) E
 	if s.err != nil {
 		return Event{}
 	}
-	s.received(message)
+	s.received(message, now)
 	if !s.admit(ch, now) {
 		return Event{}
 	}
@@ -142,6 +146,14 @@ func (s *Server) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		}
 		if s.chats.Allow(now) {
 			return Event{Kind: EventChat, Text: m.text}, nil
+		}
+		s.stats.Dropped++
+	case kindPause:
+		if s.phase < awaitReady {
+			return Event{}, errValue
+		}
+		if s.pauses.Allow(now) {
+			return Event{Kind: EventPause, On: m.on}, nil
 		}
 		s.stats.Dropped++
 	case kindPing, kindPong:
@@ -211,14 +223,17 @@ func (s *Server) AskTail(from ecs.Tick) {
 	s.send(systems.Reliable, message{kind: kindTailAsk, tick: from})
 }
 
-// Welcome accepts the client. If w.Image is false, the client goes on from the tick have of its Hello. Otherwise call
-// SendImage next, with w.Epoch.
+// Welcome accepts the client. If w.Image is true, call SendImage next, with w.Epoch. Otherwise the client continues from have, the
+// tick of its Hello, and Opened may be called at once.
 func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
 	if s.phase != awaitAnswer || s.err != nil {
 		panic("session: Welcome without an EventHello before it: call it once, in answer to that event")
 	}
 	s.phase, s.epoch, s.nextEpoch, s.have = awaitReady, w.Epoch, w.Epoch, have
 	s.deadline = now + loadTimeout
+	if !w.Image {
+		s.phase = holding
+	}
 	s.send(systems.Reliable, message{kind: kindWelcome, welcome: &w})
 }
 
@@ -244,10 +259,16 @@ func (s *Server) SendImage(im *Image, epoch uint8, now systems.Time) {
 	s.deadline = now + loadTimeout
 }
 
-// Opened reports that the strategy serves the peer from now on.
+// Welcomed reports whether Welcome was called and the session has not ended.
+func (s *Server) Welcomed() bool { return s.phase >= awaitReady && s.err == nil }
+
+// Uses reports whether an epoch is that of the present messages or of the last image.
+func (s *Server) Uses(epoch uint8) bool { return epoch == s.epoch || epoch == s.nextEpoch }
+
+// Opened reports that the strategy serves the peer from now on. Call it after EventReady, or after a Welcome without an image.
 func (s *Server) Opened() {
 	if s.phase != holding {
-		panic("session: Opened without an EventReady before it: call it once, in answer to that event")
+		panic("session: Opened before the peer is ready: call it once after each EventReady and each Welcome without an image")
 	}
 	s.phase, s.nextToken = open, max(s.nextToken, s.now)
 }
@@ -255,7 +276,10 @@ func (s *Server) Opened() {
 // Open reports whether messages of the strategy pass.
 func (s *Server) Open() bool { return s.phase == open && s.err == nil }
 
-// Loading reports whether the peer has not confirmed yet that it holds a state.
+// State returns the tick of the last state that the peer was sent or has.
+func (s *Server) State() ecs.Tick { return s.have }
+
+// Loading reports whether the peer has not confirmed yet that it holds that state.
 func (s *Server) Loading() bool { return s.err == nil && (s.image != nil || s.phase == awaitReady) }
 
 // SendStrategy sends a message of the strategy, at most systems.MaxDatagram bytes as a datagram and MaxStrategyReliable
@@ -288,6 +312,27 @@ func (s *Server) Notice(seconds int, text string) {
 	}
 }
 
+// SendPaused reports to the client that the match is paused or continues. A client assumes no pause until it receives one.
+func (s *Server) SendPaused(p Paused) {
+	if s.err == nil && s.phase >= awaitReady {
+		s.send(systems.Reliable, message{kind: kindPaused, paused: &p})
+	}
+}
+
+// SendName sends the name of the player in a seat, at most MaxName bytes; "": none.
+func (s *Server) SendName(seat int, name string) {
+	if s.err == nil && s.phase >= awaitReady {
+		s.send(systems.Reliable, message{kind: kindName, line: &ChatLine{Seat: seat, Name: name}})
+	}
+}
+
+// SendVerdict sends the verdict on a match in the room.
+func (s *Server) SendVerdict(d *systems.Decision) {
+	if s.err == nil && s.phase >= awaitReady {
+		s.send(systems.Reliable, message{kind: kindVerdict, verdict: d})
+	}
+}
+
 // Frame sends what is due, and ends the session at the timeout. Call it once per tick with the server's present tick.
 func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	s.tick = tick
@@ -311,18 +356,6 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	}
 }
 
-func (s *Server) sendTokens(now systems.Time) {
-	tokens := 1
-	if !s.tokensSent {
-		tokens, s.tokensSent = firstTokens, true
-	}
-	for range tokens {
-		if token := s.config.MintToken(now); len(token) > 0 && len(token) <= MaxToken {
-			s.send(systems.Reliable, message{kind: kindToken, data: token})
-		}
-	}
-}
-
 // sendPieces sends pieces of the image, as far as the budget and the transport allow.
 func (s *Server) sendPieces(now systems.Time) {
 	for s.piece < s.image.count() {
@@ -339,5 +372,6 @@ func (s *Server) sendPieces(now systems.Time) {
 		}
 		s.sendScratch(systems.Reliable)
 		s.piece++
+		s.deadline = now + loadTimeout
 	}
 }

@@ -37,7 +37,8 @@ func describe(m message) string {
 	case kindRefusal:
 		return fmt.Sprintf("refusal code=%d game=%x text=%q", m.code, m.theirs, m.text)
 	case kindImageHead:
-		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x size=%d sum=%x", m.epoch, m.image.tick, m.image.chain, m.image.size, m.image.sum)
+		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x strategy=%q params=%x size=%d sum=%x", m.epoch, m.image.tick, m.image.chain,
+			m.image.strategy, m.image.params, m.image.size, m.image.sum)
 	case kindTailAsk:
 		return fmt.Sprintf("tail-ask from=%d", m.tick)
 	case kindTail:
@@ -58,6 +59,15 @@ func describe(m message) string {
 		return fmt.Sprintf("pong epoch=%d stamp=%d tick=%d", m.epoch, m.stamp, m.tick)
 	case kindNotice:
 		return fmt.Sprintf("notice seconds=%d text=%q", m.seconds, m.text)
+	case kindPause:
+		return fmt.Sprintf("pause on=%t", m.on)
+	case kindPaused:
+		return fmt.Sprintf("paused on=%t seat=%d tick=%d seconds=%d", m.paused.On, m.paused.Seat, m.paused.Tick, m.paused.Seconds)
+	case kindName:
+		return fmt.Sprintf("name seat=%d name=%q", m.line.Seat, m.line.Name)
+	case kindVerdict:
+		m := m.verdict
+		return fmt.Sprintf("verdict tick=%d how=%v result=%q registered=%x voted=%x dissented=%x", m.Tick, m.How, m.Result, m.Registered, m.Voted, m.Dissented)
 	case kindEnd:
 		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text)
 	}
@@ -99,6 +109,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(encoded(message{kind: kindChatLine, line: &ChatLine{Seat: -1, Text: "hi"}}))
 	f.Add(encoded(message{kind: kindEnd, epoch: 1, code: CodeLeft}))
 	f.Add(encoded(message{kind: kindProof, epoch: 1, tick: 6, data: make([]byte, record.ProofBytes)}))
+	f.Add(encoded(message{kind: kindPaused, paused: &Paused{On: true, Seat: 1, Tick: 6, Seconds: 60}}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
 			t.Fatalf("read % x, wrote % x", message, again)

@@ -1,10 +1,5 @@
 package simnet
 
-import (
-	"cmp"
-	"time"
-)
-
 const (
 	headerBytes = 28   // IPv4 and UDP, of each packet on the wire
 	maxInFlight = 4096 // packets under way in one direction; more are dropped, and Send refuses datagrams
@@ -20,7 +15,9 @@ type conduit struct {
 	dice     dice
 	weather  weather
 
-	busyUntil   Time // when the bandwidth has sent all that is queued
+	own  line  // of a path without a Line
+	line *line // own, or one that other directions share
+
 	lastArrival Time // of an ordered path
 	traceNext   int
 	inFlight    int // copies on the way; its owner counts them, and drops packets above maxInFlight
@@ -33,37 +30,41 @@ type conduit struct {
 // (segments), each sent until it is acknowledged.
 type Counters struct {
 	Packets    uint64 // given to the path, first or again, acknowledgements included
+	Bytes      uint64 // of these packets, headers included
 	Delivered  uint64 // taken by the receiver, twins included
 	Lost       uint64 // by Loss or by Burst
 	Tail       uint64 // dropped: no room in the bandwidth's queue, or too many in flight
+	Oversized  uint64 // dropped: larger than the MTU
 	Cut        uint64 // dropped: a partition was up, or the receiving node was down
 	Overrun    uint64 // dropped: the receiver's socket buffer was full
 	Scripted   uint64 // dropped by a Rule
 	Duplicated uint64 // twins made by Duplicate or by a Rule
 	Reordered  uint64 // delayed by Reorder or by a Rule
+	Corrupted  uint64 // copies with a flipped bit; of the reliable channel, dropped
 
 	Resent    uint64 // segments sent again
 	Repeated  uint64 // segments that arrived again, or after a reset
-	Discarded uint64 // segments thrown away by a crash, a restart or Reconnect
+	Discarded uint64 // segments thrown away by a crash, a restart or Reconnect, and datagrams from before Reconnect
 }
 
 // newConduit makes the direction from → to. The seeds depend on the two ends alone, so a link that is added does not
 // shift the others.
 func newConduit(root, from, to uint64) conduit {
 	seed := mix(root, mix(from, to))
-	c := conduit{seed: seed, walkSeed: mix(root, mix(min(from, to), max(from, to))), dice: newDice(seed, streamDice)}
+	c := conduit{seed: seed, walkSeed: mix(root, mix(min(from, to), max(from, to))), dice: newDice(seed, streamDice), own: line{seed: seed}}
 	c.weather.reset(c.seed, c.walkSeed, &c.path)
 	return c
 }
 
-// set changes the path. Packets on the way keep their arrival; the dice go on; the weather starts over only if its part
-// of the path is another one.
-func (c *conduit) set(p Path) {
+// set changes the path. Packets queue in a shared line from now on, or in the conduit's own if it is nil. Packets on the way
+// keep their arrival; the dice go on; the weather starts over only if its part of the path is another one.
+func (c *conduit) set(now Time, p Path, shared *line) {
 	old := c.path
-	c.path, c.traceNext = p, 0
-	if p.Bandwidth != old.Bandwidth {
-		c.busyUntil = 0 // another bottleneck, with an empty queue
+	c.path, c.traceNext, c.line = p, 0, shared
+	if shared == nil {
+		c.line = &c.own
 	}
+	c.line.set(now, &p)
 	if p.Burst != old.Burst || p.Walk != old.Walk {
 		c.weather.reset(c.seed, c.walkSeed, &c.path)
 	}
@@ -74,11 +75,16 @@ func (c *conduit) set(p Path) {
 func (c *conduit) pass(now Time, size int, v verdict) []Time {
 	size += headerBytes
 	c.Counters.Packets++
+	c.Counters.Bytes += uint64(size)
 	if c.blocked > 0 {
 		c.Counters.Cut++
 		return nil
 	}
-	sent, ok := c.queue(now, size)
+	if c.path.MTU > 0 && size > c.path.MTU {
+		c.Counters.Oversized++
+		return nil
+	}
+	sent, ok := c.line.queue(now, size)
 	if !ok || c.inFlight >= maxInFlight {
 		c.Counters.Tail++
 		return nil
@@ -116,22 +122,6 @@ func (c *conduit) pass(now Time, size int, v verdict) []Time {
 	}
 	c.arrivals = at
 	return at
-}
-
-// queue returns when the packet's last byte has left, or that its queue is full.
-func (c *conduit) queue(now Time, size int) (Time, bool) {
-	if c.path.Bandwidth == 0 {
-		return now, true
-	}
-	const perSecond = int64(time.Second)
-	rate := int64(c.path.Bandwidth)
-	c.busyUntil = max(c.busyUntil, now)
-	waiting := int64(c.busyUntil-now) * rate / perSecond // at most maxQueueBytes, so the product does not overflow
-	if waiting+int64(size) > int64(cmp.Or(c.path.QueueBytes, defaultQueueBytes)) {
-		return 0, false
-	}
-	c.busyUntil += Time(int64(size) * perSecond / rate)
-	return c.busyUntil, true
 }
 
 // travel draws one arrival of a packet whose last byte left at sent.

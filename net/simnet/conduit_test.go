@@ -13,7 +13,7 @@ import (
 // conduitOf is one direction with the given path.
 func conduitOf(seed uint64, p Path) *conduit {
 	c := newConduit(seed, 1, 2)
-	c.set(p)
+	c.set(0, p, nil)
 	return &c
 }
 
@@ -231,8 +231,8 @@ func (c *conduit) reseed(seed uint64) {
 func TestTheWalkOfP7WandersInItsBoundsAndInStepBothWays(t *testing.T) {
 	p := profile(t, "P7")
 	up, down := newConduit(1, 1, 2), newConduit(1, 2, 1)
-	up.set(p.Up)
-	down.set(p.Down)
+	up.set(0, p.Up, nil)
+	down.set(0, p.Down, nil)
 	up.reseed(99) // other luck, the same weather
 	low, high := time.Hour, time.Duration(0)
 	last := time.Duration(-1)
@@ -271,6 +271,7 @@ func TestTheStandardProfilesAreThoseOfTheTable(t *testing.T) {
 		{"P6", "asym", 200 * ms, 20 * ms, 5 * ms, 0.01},
 		{"P8", "burst", 75 * ms, 75 * ms, 5 * ms, 0.00125},
 		{"P9", "extreme", 1000 * ms, 1000 * ms, 20 * ms, 0.25},
+		{"P12", "fading", 50 * ms, 50 * ms, 5 * ms, 0.065},
 	}
 	for _, want := range table {
 		p, ok := ByName(want.name)
@@ -282,7 +283,7 @@ func TestTheStandardProfilesAreThoseOfTheTable(t *testing.T) {
 			base time.Duration
 		}{{p.Up, want.up}, {p.Down, want.down}} {
 			sample := delays(conduitOf(1, way.path), 20_000)
-			if want.name == "P8" { // one outage in 200 s: too rare for a share
+			if way.path.Burst.Loss > 0 { // too few outages for a share
 				want.loss = share(sample, -1, 0)
 			}
 			near(t, want.name+" loss", share(sample, -1, 0), want.loss, 0.013)
@@ -291,8 +292,16 @@ func TestTheStandardProfilesAreThoseOfTheTable(t *testing.T) {
 			near(t, want.name+" mean delay", mean, float64(way.base+want.mean), float64(want.mean)/30+2e4)
 		}
 	}
-	if _, ok := ByName("P10"); ok {
-		t.Error("there is a P10")
+	near(t, "P12 loss in 1000 s", share(delays(conduitOf(1, profile(t, "P12").Up), 5*packets), -1, 0), 0.065, 0.01)
+	if _, ok := ByName("P13"); ok {
+		t.Error("there is a P13")
+	}
+	for name, bandwidth := range map[string]int{"P10": 37_500, "P11": 125_000} {
+		for _, p := range []Path{profile(t, name).Up, profile(t, name).Down} {
+			if p.Bandwidth != bandwidth || p.QueueBytes != bandwidth || (p.Line == "") != (name == "P10") {
+				t.Errorf("%s is %+v", name, p)
+			}
+		}
 	}
 	for _, p := range Profiles() {
 		if err := p.Validate(); err != nil {
@@ -317,6 +326,11 @@ func TestAProfileOutOfRangeIsRefusedByTheNameOfTheField(t *testing.T) {
 		"Jitter.Trace":         {Jitter: Jitter{Kind: Trace}},
 		"Jitter.Trace[1]":      {Jitter: Jitter{Kind: Trace, Trace: []time.Duration{0, -1}}},
 		"Bandwidth":            {Bandwidth: -1},
+		"Corrupt":              {Corrupt: math.NaN()},
+		"MTU":                  {MTU: 67},
+		"Cross.Bandwidth":      {Bandwidth: 1, Cross: Cross{On: second}},
+		"Cross.On":             {Bandwidth: 1, Cross: Cross{Bandwidth: 1}},
+		"Cross.Off":            {Bandwidth: 1, Cross: Cross{Bandwidth: 1, On: second, Off: -1}},
 		"QueueBytes":           {QueueBytes: -1},
 		"Walk.Min":             {Walk: Walk{Min: 5, Max: 5, StepPerSecond: 1}},
 		"Walk.StepPerSecond":   {Walk: Walk{Max: 5}},

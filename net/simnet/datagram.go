@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// MaxPacket is the largest payload of a UDP packet that crosses Ethernet in one piece. A DatagramNet and a Proxy carry
-// no larger one.
+// MaxPacket is the largest payload of a UDP packet that crosses Ethernet in one piece. No larger one is carried.
 const MaxPacket = 1472
 
 // ErrAddress is returned by Listen and WriteTo for an address that cannot be used; the text has the reason.
@@ -29,18 +28,24 @@ type DatagramNet struct {
 	timer     *time.Timer // set for the next arrival
 	closed    bool
 	sockets   map[netip.AddrPort]*PacketConn
-	nodes     map[netip.Addr]NodeID // each host is a node
-	addresses []netip.Addr          // by NodeID
-	buffer    []byte                // of a packet with its ports
+	nodes     map[netip.Addr]NodeID             // each host is a node
+	addresses []netip.Addr                      // by NodeID
+	buffer    []byte                            // of a packet with its addresses
+	outside   map[netip.AddrPort]netip.AddrPort // of each socket behind a NAT, its public address
+	inside    map[netip.AddrPort]netip.AddrPort // the reverse
 }
 
-// portBytes is what a packet begins with inside the network: the ports of its sender and its receiver.
-const portBytes = 4
+// A packet begins, inside the network, with the addresses and ports of its sender and its receiver.
+const (
+	addressBytes = 18
+	prefixBytes  = 2 * addressBytes
+)
 
 // NewDatagramNet makes an empty network whose time starts now.
 func NewDatagramNet(c Config) *DatagramNet {
-	n := &DatagramNet{network: New(c), start: time.Now(), sockets: map[netip.AddrPort]*PacketConn{}, nodes: map[netip.Addr]NodeID{}}
-	n.network.byLink = true
+	n := &DatagramNet{network: New(c), start: time.Now(), sockets: map[netip.AddrPort]*PacketConn{}, nodes: map[netip.Addr]NodeID{},
+		outside: map[netip.AddrPort]netip.AddrPort{}, inside: map[netip.AddrPort]netip.AddrPort{}}
+	n.network.byLink, n.network.prefix = true, prefixBytes
 	n.timer = time.AfterFunc(maxDelay, func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -85,7 +90,7 @@ func (n *DatagramNet) node(host netip.Addr) NodeID {
 	id := n.network.AddNode(Clock{})
 	n.nodes[host] = id
 	n.addresses = append(n.addresses, host)
-	n.network.OnMessage(id, func(from NodeID, _ Channel, packet []byte, _ Time) { n.deliver(n.addresses[from], host, packet) })
+	n.network.OnMessage(id, func(_ NodeID, _ Channel, packet []byte, _ Time) { n.deliver(packet) })
 	return id
 }
 
@@ -140,15 +145,50 @@ func (n *DatagramNet) Close() {
 	n.timer.Stop()
 }
 
+// Rebind gives the socket at local a new public address, as a NAT does that has forgotten the old one. From now on its packets
+// come from public, and packets to public reach it. Packets to its old address are lost, also those that are under way. The host
+// of public needs no route. Rebind fails if public is an address in use.
+func (n *DatagramNet) Rebind(local, public netip.AddrPort) error {
+	local, public = unmapped(local), unmapped(public)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, taken := n.inside[public]
+	if !public.IsValid() || public.Port() == 0 || taken || n.sockets[public] != nil {
+		return fmt.Errorf("%w: %v is no free address for %v", ErrAddress, public, local)
+	}
+	delete(n.inside, n.outside[local])
+	n.outside[local], n.inside[public] = public, local
+	return nil
+}
+
+func unmapped(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+
+// public returns the address from which a socket's packets come.
+func (n *DatagramNet) public(local netip.AddrPort) netip.AddrPort {
+	if public, ok := n.outside[local]; ok {
+		return public
+	}
+	return local
+}
+
+// local returns the address of the socket that receives the packets to a public address. ok is false if none does.
+func (n *DatagramNet) local(public netip.AddrPort) (local netip.AddrPort, ok bool) {
+	if local, ok = n.inside[public]; ok {
+		return local, true
+	}
+	_, moved := n.outside[public]
+	return public, !moved
+}
+
 // send takes a packet from a socket. A packet without a route is lost. The lock is held.
 func (n *DatagramNet) send(from, to netip.AddrPort, payload []byte) {
-	n.buffer = binary.BigEndian.AppendUint16(n.buffer[:0], from.Port())
-	n.buffer = binary.BigEndian.AppendUint16(n.buffer, to.Port())
+	n.buffer = appendAddress(appendAddress(n.buffer[:0], n.public(from)), to)
 	n.buffer = append(n.buffer, payload...)
+	target, _ := n.local(to)
 	a, known := n.nodes[from.Addr()]
-	b, reachable := n.nodes[to.Addr()]
-	if from.Addr() == to.Addr() {
-		n.deliver(from.Addr(), to.Addr(), n.buffer)
+	b, reachable := n.nodes[target.Addr()]
+	if from.Addr() == target.Addr() {
+		n.deliver(n.buffer)
 	} else if known && reachable && n.network.route(a, b) != nil {
 		n.advance()
 		n.network.carry(n.network.direction(a, b), len(payload), event{kind: kindDatagram, payload: n.buffer}, verdict{})
@@ -157,10 +197,19 @@ func (n *DatagramNet) send(from, to netip.AddrPort, payload []byte) {
 }
 
 // deliver brings a packet to its socket, if there is one with room. The lock is held.
-func (n *DatagramNet) deliver(from, to netip.Addr, packet []byte) {
-	source := netip.AddrPortFrom(from, binary.BigEndian.Uint16(packet))
-	target := netip.AddrPortFrom(to, binary.BigEndian.Uint16(packet[2:]))
-	if c := n.sockets[target]; c != nil {
-		c.add(source, packet[portBytes:])
+func (n *DatagramNet) deliver(packet []byte) {
+	target, ok := n.local(address(packet[addressBytes:]))
+	if c := n.sockets[target]; c != nil && ok {
+		c.add(address(packet), packet[prefixBytes:])
 	}
+}
+
+func appendAddress(b []byte, a netip.AddrPort) []byte {
+	host := a.Addr().As16()
+	return binary.BigEndian.AppendUint16(append(b, host[:]...), a.Port())
+}
+
+func address(b []byte) netip.AddrPort {
+	host := netip.AddrFrom16([16]byte(b)).Unmap()
+	return netip.AddrPortFrom(host, binary.BigEndian.Uint16(b[16:]))
 }

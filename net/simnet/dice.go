@@ -14,6 +14,7 @@ const (
 	streamDice uint64 = iota + 1
 	streamBurst
 	streamWalk
+	streamCross
 )
 
 func newDice(seed, stream uint64) dice {

@@ -10,7 +10,7 @@ type event struct {
 
 	kind    eventKind
 	way     *direction // of a packet or a timer
-	seq     uint64     // of the segment sent or acknowledged, or whose timer it is; of a tick: the ticker's gen
+	seq     uint64     // of the segment sent or acknowledged, or whose timer it is; of a tick: the ticker's gen; of a datagram: direction.connection
 	want    uint64     // of an acknowledgement: all segments before it arrived
 	sent    Time       // of a segment; echoed by its acknowledgement
 	payload []byte     // of a datagram
@@ -56,8 +56,8 @@ func (q *queue) Pop() any {
 	return e
 }
 
-// push inserts a copy of an event and its payload. at is never before now.
-func (n *Network) push(at Time, key uint64, e event) {
+// push inserts a copy of an event and its payload, and returns it. at is never before now.
+func (n *Network) push(at Time, key uint64, e event) *event {
 	if len(n.free) == 0 {
 		n.free = append(n.free, new(event))
 	}
@@ -69,6 +69,7 @@ func (n *Network) push(at Time, key uint64, e event) {
 	pushed.at, pushed.key, pushed.payload = at, key, payload
 	n.inserted++
 	heap.Push(&n.queue, pushed)
+	return pushed
 }
 
 // release makes an event and its buffer available to push.

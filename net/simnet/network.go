@@ -20,11 +20,9 @@ const (
 	Reliable = wire.Reliable
 )
 
-// Sizes of messages, in bytes. A datagram is one packet. A reliable message is cut into segments as KCP would.
-const (
-	MaxDatagram = 1200
-	MaxMessage  = 64 << 10
-)
+// MaxMessage is the largest message of the reliable channel, in bytes. It is cut into segments as KCP would. A datagram is one
+// packet, of at most MaxPacket bytes.
+const MaxMessage = 64 << 10
 
 // Errors of Send. None of them stops the network.
 var (
@@ -60,10 +58,12 @@ type Network struct {
 	hash     uint64
 	inside   bool // an event is being processed
 	byLink   bool // arrivals of the same time happen in the order of directions, not of Send
+	prefix   int  // bytes at the beginning of a datagram that no corruption reaches
 
 	nodes      []*node
 	tickers    []*ticker
-	directions []*direction // in the order of Connect
+	directions []*direction     // in the order of Connect
+	lines      map[string]*line // by Path.Line
 	routes     map[[2]NodeID]*direction
 }
 
@@ -76,13 +76,15 @@ type direction struct {
 	from   NodeID
 	to     NodeID
 	back   *direction
+
+	connection uint64 // counts Reconnect
 }
 
 // New makes an empty network at time zero.
 func New(c Config) *Network {
 	c.SocketBuffer = cmp.Or(c.SocketBuffer, 1024)
 	c.ReliableQueue = cmp.Or(c.ReliableQueue, 1024)
-	return &Network{config: c, hash: mix(c.Seed, 0), routes: map[[2]NodeID]*direction{}}
+	return &Network{config: c, hash: mix(c.Seed, 0), routes: map[[2]NodeID]*direction{}, lines: map[string]*line{}}
 }
 
 // Connect lays a link between two nodes: p.Up carries what client sends to server, p.Down the other way. It fails on a
@@ -109,7 +111,7 @@ func (n *Network) addDirection(from, to NodeID, p Path) *direction {
 		conduit: newConduit(n.config.Seed, uint64(from), uint64(to)),
 		index:   uint64(len(n.directions)), from: from, to: to,
 	}
-	d.set(p)
+	d.set(n.now, p, n.shared(&p))
 	d.stream.rto = firstRTO
 	n.directions = append(n.directions, d)
 	n.routes[[2]NodeID{from, to}] = d
@@ -121,8 +123,8 @@ func (n *Network) SetProfile(client, server NodeID, p Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	n.direction(client, server).set(p.Up)
-	n.direction(server, client).set(p.Down)
+	n.direction(client, server).set(n.now, p.Up, n.shared(&p.Up))
+	n.direction(server, client).set(n.now, p.Down, n.shared(&p.Down))
 	return nil
 }
 
@@ -143,14 +145,14 @@ func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	if ch == Reliable {
 		return n.sendReliable(d, payload)
 	}
-	if len(payload) > MaxDatagram {
+	if len(payload) > MaxPacket {
 		return ErrTooLarge
 	}
 	if d.inFlight >= maxInFlight {
 		return ErrFull
 	}
 	n.trace(traceSend, d.index, xxhash.Sum64(payload))
-	n.carry(d, len(payload), event{kind: kindDatagram, payload: payload}, d.judge(ch, payload))
+	n.carry(d, len(payload), event{kind: kindDatagram, seq: d.connection, payload: payload}, d.judge(ch, payload))
 	return nil
 }
 
@@ -162,12 +164,23 @@ func (n *Network) carry(d *direction, size int, packet event, v verdict) {
 	}
 	packet.way = d
 	for _, at := range arrivals {
+		flip := d.dice.hit(d.path.Corrupt)
+		if flip {
+			d.Counters.Corrupted++
+			if len(packet.payload) == n.prefix {
+				continue // a segment or an acknowledgement, whose checksum fails, or an empty datagram
+			}
+		}
 		d.inFlight++
 		place := n.inserted
 		if n.byLink {
 			place = d.index<<40 | d.Counters.Packets
 		}
-		n.push(at, classArrival|place, packet)
+		pushed := n.push(at, classArrival|place, packet)
+		if flip {
+			bit := d.dice.below(uint64(8 * (len(packet.payload) - n.prefix)))
+			pushed.payload[n.prefix+int(bit/8)] ^= 1 << (bit % 8)
+		}
 	}
 }
 
@@ -191,6 +204,11 @@ func (n *Network) arrive(e *event) {
 
 // receive processes a packet. It is released last: the payload is the handler's until it returns.
 func (n *Network) receive(e *event) {
+	if e.kind == kindDatagram && e.seq != e.way.connection {
+		e.way.Counters.Discarded++
+		n.release(e)
+		return
+	}
 	e.way.Counters.Delivered++
 	switch e.kind {
 	case kindDatagram:

@@ -389,6 +389,7 @@ func TestAReconnectDropsWhatTheOldConnectionHeldAndIgnoresItsLateSegments(t *tes
 	var log []delivery
 	watch(n, &log, server)
 	send(t, n, client, server, Reliable, []byte("of the old connection"))
+	send(t, n, client, server, Datagram, []byte("of the old connection"))
 	n.At(20*ms, func() {
 		n.Reconnect(client, server)
 		send(t, n, client, server, Reliable, []byte("of the new one"))
@@ -398,8 +399,8 @@ func TestAReconnectDropsWhatTheOldConnectionHeldAndIgnoresItsLateSegments(t *tes
 	if !slices.Equal(log, want) {
 		t.Errorf("got %v, want %v", log, want)
 	}
-	if c := n.Counters(client, server); c.Discarded != 1 || c.Repeated != 1 || c.Resent != 0 {
-		t.Errorf("%+v, want one segment discarded, one stale, none sent again", c)
+	if c := n.Counters(client, server); c.Discarded != 2 || c.Repeated != 1 || c.Resent != 0 {
+		t.Errorf("%+v, want one segment and one datagram discarded, one segment stale, none sent again", c)
 	}
 }
 
@@ -602,7 +603,7 @@ func TestBothChannelsRefuseWhatIsMoreThanTheirBound(t *testing.T) {
 	if err := n.Send(client, server, Reliable, nil); !errors.Is(err, ErrFull) {
 		t.Errorf("ninth segment: %v, want ErrFull", err)
 	}
-	if err := n.Send(client, server, Datagram, make([]byte, MaxDatagram+1)); !errors.Is(err, ErrTooLarge) {
+	if err := n.Send(client, server, Datagram, make([]byte, MaxPacket+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("large datagram: %v", err)
 	}
 	if err := n.Send(client, server, Reliable, make([]byte, MaxMessage+1)); !errors.Is(err, ErrTooLarge) {

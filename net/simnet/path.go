@@ -32,8 +32,12 @@ type Path struct {
 	Duplicate    float64       // chance of each packet to arrive twice, the twin with a jitter of its own, [0, 1]
 	Reorder      float64       // chance of each packet to be late by ReorderDelay, so that those behind it overtake, [0, 1]
 	ReorderDelay time.Duration // [0, 1 min]
+	Corrupt      float64       // chance of each copy of a packet to arrive with a flipped bit, [0, 1]
+	MTU          int           // largest packet, in bytes, headers included, [68, 65535]; larger ones are dropped. Zero: unlimited
 	Bandwidth    int           // in bytes per second, headers included; zero: unlimited
 	QueueBytes   int           // how much may wait for the bandwidth; the rest is dropped. Zero: 64 KiB
+	Cross        Cross         // traffic of others through the Bandwidth
+	Line         string        // all paths of a network with the same Line share one Bandwidth, queue and Cross: those of the newest
 	Ordered      bool          // releases packets in the order in which they were sent: a late one holds up those behind it
 }
 
@@ -104,7 +108,20 @@ func (p *Path) validate() error {
 		within("Jitter.Kind", p.Jitter.Kind, 0, Trace),
 		within("Jitter.Size", p.Jitter.Size, 0, maxDelay),
 		within("Walk.Max", p.Walk.Max, 0, maxDelay),
+		within("Corrupt", p.Corrupt, 0, 1),
 	)
+	if p.MTU != 0 {
+		err = cmp.Or(err, within("MTU", p.MTU, 68, 65535)) // 68: the least of IPv4, RFC 791
+	}
+	if p.Line != "" || p.Cross.Bandwidth != 0 {
+		err = cmp.Or(err, within("Bandwidth", p.Bandwidth, 1, maxBandwidth)) // of the line that is shared
+	}
+	if p.Cross != (Cross{}) {
+		err = cmp.Or(err,
+			within("Cross.Bandwidth", p.Cross.Bandwidth, 1, maxBandwidth),
+			within("Cross.On", p.Cross.On, time.Millisecond, maxDelay),
+			within("Cross.Off", p.Cross.Off, 0, maxDelay))
+	}
 	if p.Burst.EnterPerSecond != 0 {
 		err = cmp.Or(err,
 			within("Burst.EnterPerSecond", p.Burst.EnterPerSecond, 1e-6, 1000),

@@ -13,8 +13,16 @@ func Symmetric(name, title string, p Path) Profile {
 	return Profile{Name: name, Title: title, Up: p, Down: p}
 }
 
-// Profiles lists the standard profiles P0 … P9. P8 enters an outage once in 200 s of good time on average, independently
-// in each direction. A test that needs an outage at a known time adds one with Network.Partition.
+// Profiles lists the standard profiles P0 … P12.
+//
+//   - P8 enters an outage once in 200 s of good time on average, independently in each direction. A test that needs an outage
+//     at a known time adds one with Network.Partition.
+//   - P10 has 300 kbit/s each way and a queue of one second, for each client.
+//   - P11 has 1 Mbit/s each way and a queue of one second, shared by all clients of a network, which are usually four. Bursts of
+//     cross traffic at the rate of the line come every 12 s on average, and last 2 s.
+//   - P12 loses packets in bursts, by the model of Gilbert (1960) and Elliott (1963). At 60 packets a second its parameters are
+//     p = 1 %, r = 10 %, 1 − h = 70 %, 1 − k = 0.1 %: the usual example of netem's gemodel (Salsano, Ludovici, Ordine 2009). The
+//     model runs in time: a mean of 1.67 s is good, then 167 ms are bad.
 func Profiles() []Profile {
 	exponential := func(delay, jitter time.Duration, loss float64) Path {
 		return Path{Delay: delay, Jitter: Jitter{Kind: Exponential, Size: jitter}, Loss: loss}
@@ -22,6 +30,15 @@ func Profiles() []Profile {
 	walk, burst := exponential(0, 50*ms, 0.02), exponential(75*ms, 5*ms, 0)
 	walk.Walk = Walk{Min: 100 * ms, Max: 1000 * ms, StepPerSecond: 150 * ms} // of a round trip in [200 ms, 2 s] the half
 	burst.Burst = Burst{EnterPerSecond: 0.005, Stay: 250 * ms, Loss: 1}
+	slow, fading := exponential(25*ms, 2*ms, 0), exponential(50*ms, 5*ms, 0.001)
+	slow.Bandwidth, slow.QueueBytes = 300_000/8, 300_000/8
+	fading.Burst = Burst{EnterPerSecond: 0.6, Stay: 167 * ms, Loss: 0.7}
+	shared := func(line string) Path {
+		p := exponential(25*ms, 2*ms, 0)
+		p.Bandwidth, p.QueueBytes, p.Line = 1_000_000/8, 1_000_000/8, line
+		p.Cross = Cross{Bandwidth: 1_000_000 / 8, On: 2 * time.Second, Off: 10 * time.Second}
+		return p
+	}
 	return []Profile{
 		Symmetric("P0", "ideal", Path{}),
 		Symmetric("P1", "LAN", Path{Delay: 1 * ms, Jitter: Jitter{Kind: Uniform, Size: ms / 5}}),
@@ -33,6 +50,9 @@ func Profiles() []Profile {
 		Symmetric("P7", "Wu", walk),
 		Symmetric("P8", "burst", burst),
 		Symmetric("P9", "extreme", exponential(1000*ms, 20*ms, 0.25)),
+		Symmetric("P10", "slow", slow),
+		{Name: "P11", Title: "shared", Up: shared("P11 up"), Down: shared("P11 down")},
+		Symmetric("P12", "fading", fading),
 	}
 }
 

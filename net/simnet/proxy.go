@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -20,7 +21,8 @@ var (
 
 // Proxy relays UDP between a client and a server over a simulated route, in real time. It listens on a free port of
 // 127.0.0.1. A packet from a new address replaces the client. The proxy then opens a new socket towards the server, so
-// that a client that connects again has a new address there too.
+// that a client that connects again has a new address there too. A path with a Line has a quarter of it: the share of one of
+// four clients.
 type Proxy struct {
 	route  *DatagramNet
 	near   *PacketConn // next to the client
@@ -41,7 +43,11 @@ func NewProxy(target netip.AddrPort, profile Profile, seed uint64) (*Proxy, erro
 		return nil, fmt.Errorf("simnet: the target of a proxy is %v; name the server's address and port", target)
 	}
 	p := &Proxy{route: NewDatagramNet(Config{Seed: seed}), target: target}
-	err := p.route.Route(nearClient.Addr(), nearServer.Addr(), profile)
+	err := profile.Validate()
+	if err == nil {
+		profile.Up, profile.Down = quarter(profile.Up), quarter(profile.Down)
+		err = p.route.Route(nearClient.Addr(), nearServer.Addr(), profile)
+	}
 	if err == nil {
 		p.front, err = net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	}
@@ -60,6 +66,19 @@ func NewProxy(target netip.AddrPort, profile Profile, seed uint64) (*Proxy, erro
 		}
 	})
 	return p, nil
+}
+
+// quarter returns the part of a path's Line that one of four clients has.
+func quarter(p Path) Path {
+	const clients = 4
+	if p.Line != "" {
+		p.Line, p.Bandwidth = "", max(1, p.Bandwidth/clients)
+		p.QueueBytes = max(1, cmp.Or(p.QueueBytes, defaultQueueBytes)/clients)
+		if p.Cross.Bandwidth > 0 {
+			p.Cross.Bandwidth = max(1, p.Cross.Bandwidth/clients)
+		}
+	}
+	return p
 }
 
 // Addr is where the client sends to.

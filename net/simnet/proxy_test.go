@@ -89,7 +89,7 @@ func TestAProxyLosesThePacketsThatItsSeedSays(t *testing.T) {
 	const count = 200
 	path := Path{Loss: 0.3}
 	twin := newConduit(9, 0, 1)
-	twin.set(path)
+	twin.set(0, path, nil)
 	var want []string
 	for i := range count {
 		if len(twin.pass(0, 4, verdict{})) > 0 {
@@ -173,6 +173,20 @@ func TestAProxyNamesTheFieldThatIsWrong(t *testing.T) {
 		}
 		if p != nil {
 			p.Close()
+		}
+	}
+}
+
+// P11 is a line for four clients, and a proxy has one.
+func TestAProxyHasAQuarterOfASharedLine(t *testing.T) {
+	p, err := NewProxy(netip.MustParseAddrPort("127.0.0.1:9"), profile(t, "P11"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, d := range p.route.network.directions {
+		if c := d.path; c.Line != "" || c.Bandwidth != 31_250 || c.QueueBytes != 31_250 || c.Cross.Bandwidth != 31_250 {
+			t.Errorf("%+v", c)
 		}
 	}
 }

@@ -146,9 +146,14 @@ func (n *Network) resetLinks(id NodeID) {
 	}
 }
 
-// Reconnect resets the reliable channels of a link both ways, as a new connection does. Datagrams that are under way
-// still arrive.
-func (n *Network) Reconnect(a, b NodeID) { n.resetStreams(n.direction(a, b)) }
+// Reconnect resets the reliable channels of a link both ways, as a new connection does. Datagrams that are under way are
+// dropped when they arrive, as their receiver has the keys of the new connection.
+func (n *Network) Reconnect(a, b NodeID) {
+	d := n.direction(a, b)
+	d.connection++
+	d.back.connection++
+	n.resetStreams(d)
+}
 
 func (n *Network) resetStreams(d *direction) {
 	d.Counters.Discarded += d.stream.reset()

@@ -10,6 +10,8 @@ const (
 	Reliable Channel = 0
 	// Datagram messages arrive without delay or not at all. They may be lost, duplicated and reordered.
 	Datagram Channel = 1
+	// Report is no channel of messages: its part in a packet is a report of the packets received, for congestion control.
+	Report Channel = 2
 )
 
 // Sizes of the envelope, in bytes.
@@ -17,20 +19,22 @@ const (
 	// PacketLimit is the largest packet: the payload of one sealed netcode packet.
 	PacketLimit = 1200
 	// EnvelopeSize is what a packet takes before its first part.
-	EnvelopeSize = 1
+	EnvelopeSize = 2
 	// MaxPart is the largest payload of one part, which has a channel and a two-byte length.
 	MaxPart = PacketLimit - EnvelopeSize - 3
 )
 
-// AppendEnvelope begins a packet of the epoch. Parts follow it.
-func AppendEnvelope(dst []byte, epoch uint8) []byte { return append(dst, epoch) }
+// AppendEnvelope begins a packet with its number. Parts follow it.
+func AppendEnvelope(dst []byte, number uint16) []byte {
+	return binary.LittleEndian.AppendUint16(dst, number)
+}
 
 // PartSize returns what a payload of n bytes takes in a packet.
 func PartSize(n int) int { return 1 + UvarintSize(uint64(n)) + n }
 
 // AppendPart appends one part to a packet. The caller keeps the packet within [PacketLimit], with [PartSize].
 func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
-	if len(payload) == 0 || len(payload) > MaxPart || channel > Datagram {
+	if len(payload) == 0 || len(payload) > MaxPart || channel > Report {
 		panic("wire: AppendPart: a part is of a known channel and holds 1 to MaxPart bytes; check before appending")
 	}
 	dst = append(dst, byte(channel))
@@ -39,14 +43,14 @@ func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 }
 
 // OpenEnvelope begins to decode a packet of at most [PacketLimit] bytes. [Parts.Next] checks the parts.
-func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
+func OpenEnvelope(packet []byte) (number uint16, parts Parts, err error) {
 	switch {
 	case len(packet) > PacketLimit:
 		return 0, Parts{}, ErrTooLong
 	case len(packet) <= EnvelopeSize:
 		return 0, Parts{}, ErrShort
 	}
-	return packet[0], Parts{r: NewReader(packet[EnvelopeSize:])}, nil
+	return binary.LittleEndian.Uint16(packet), Parts{r: NewReader(packet[EnvelopeSize:])}, nil
 }
 
 // Parts walks the parts of one packet. A copy walks on its own, so all parts can be checked before any is used.
@@ -59,7 +63,7 @@ func (p *Parts) Next() (channel Channel, payload []byte, ok bool) {
 	}
 	channel = Channel(p.r.U8())
 	payload = p.r.Blob(MaxPart)
-	if p.r.Err() == nil && (channel > Datagram || len(payload) == 0) {
+	if p.r.Err() == nil && (channel > Report || len(payload) == 0) {
 		p.r.Fail(ErrNotCanonical)
 	}
 	if p.r.Err() != nil {

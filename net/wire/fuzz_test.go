@@ -62,15 +62,15 @@ func FuzzReader(f *testing.F) {
 
 // FuzzEnvelope holds that an accepted packet is the only packet of its parts.
 func FuzzEnvelope(f *testing.F) {
-	f.Add([]byte{7, 1, 3, 1, 2, 3, 0, 1, 9})
-	f.Add([]byte{7, 1, 0x81, 0x00, 1})
-	f.Add([]byte{7, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Add([]byte{7, 0, 1, 3, 1, 2, 3, 0, 1, 9})
+	f.Add([]byte{7, 0, 1, 0x81, 0x00, 1})
+	f.Add([]byte{7, 0, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		epoch, parts, err := OpenEnvelope(packet)
+		number, parts, err := OpenEnvelope(packet)
 		if err != nil {
 			return
 		}
-		again := AppendEnvelope(nil, epoch)
+		again := AppendEnvelope(nil, number)
 		for {
 			channel, payload, ok := parts.Next()
 			if !ok {

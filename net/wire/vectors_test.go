@@ -112,35 +112,34 @@ func splitBits(field string) (width int, v uint64) {
 	return width, v
 }
 
+// channels has the letter of each channel in the vectors.
+const channels = "RDF"
+
 func encodeEnvelope(meaning string) []byte {
 	fields := strings.Fields(meaning)
-	epoch, err := strconv.ParseUint(fields[0], 10, 8)
+	number, err := strconv.ParseUint(fields[0], 10, 16)
 	if err != nil {
 		panic(err)
 	}
-	b := AppendEnvelope(nil, uint8(epoch))
+	b := AppendEnvelope(nil, uint16(number))
 	for _, part := range fields[1:] {
-		channel := Reliable
-		if part[0] == 'D' {
-			channel = Datagram
-		}
-		b = AppendPart(b, channel, unhex(part[2:]))
+		b = AppendPart(b, Channel(strings.IndexByte(channels, part[0])), unhex(part[2:]))
 	}
 	return b
 }
 
 func decodeEnvelope(b []byte, _ string) (string, error) {
-	epoch, parts, err := OpenEnvelope(b)
+	number, parts, err := OpenEnvelope(b)
 	if err != nil {
 		return "", err
 	}
-	out := strconv.Itoa(int(epoch))
+	out := strconv.Itoa(int(number))
 	for {
 		channel, payload, ok := parts.Next()
 		if !ok {
 			return out, parts.Err()
 		}
-		out += " " + string("RD"[channel]) + "=" + hex.EncodeToString(payload)
+		out += " " + string(channels[channel]) + "=" + hex.EncodeToString(payload)
 	}
 }
 

@@ -78,6 +78,7 @@ func game() *ecs.Game {
 		Join: func(w *ecs.World, p ecs.Player) {
 			seats.Put(w, w.Spawn(ecs.OwnedBy(p), bodies, seats, sights), ecs.Seat{Player: p})
 		},
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
 		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
 			scores.Write(w).Gifts += uint32(len(order)) << p
 		}}

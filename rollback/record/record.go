@@ -152,6 +152,19 @@ func (r *Record) Seats() (seats []Seat) {
 	return seats
 }
 
+// Switches returns every strategy with which the match continued up to tick f, with the tick of the order that chose it.
+func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
+	return func(yield func(ecs.Tick, string) bool) {
+		for t := range r.Ticks(r.Start()+1, f) {
+			for i := range t.Orders {
+				if name, _, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch && !yield(t.Tick, name) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Resume returns a writer that continues where the record ends. Its output belongs at byte len(Bytes) of the file. A
 // record with an end mark refuses everything.
 func (r *Record) Resume(to io.Writer) *Writer {

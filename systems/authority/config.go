@@ -27,11 +27,11 @@ type Config[C, P any] struct {
 	SaveEvery ecs.Tick
 	// Behind is how many ticks before Done the state of a peer may be when the peer is opened. 0 means History − 1.
 	Behind ecs.Tick
-	// Orders limits the orders of players.
-	Orders OrderLimits
+	// OrdersPerTick is the most orders in one tick; more wait for the next. 0 means that the strategy stamps orders itself.
+	OrdersPerTick int
 	// Buffers keeps a buffer of inputs for each seat: see Server.Seats and ChooseInputs.
 	Buffers bool
-	// Events keeps the events of the ticks in History: see Server.Events.
+	// Events keeps the events of the last 512 ticks, and of those in History: see Server.Events.
 	Events bool
 	// Replicates keeps replication for every peer: see Server.Changes, Peer.Sender and Peer.Events. It implies Events.
 	Replicates bool
@@ -39,6 +39,10 @@ type Config[C, P any] struct {
 	Votes bool
 	Hooks[P]
 }
+
+// DefaultHistory is the usual History: a little more than two seconds at 60 ticks per second. It covers round trips. Server.Keep
+// keeps older states that peers need.
+const DefaultHistory = 128
 
 // Hooks are steps of a half that are no systems, since they run in the middle of others. All are optional.
 type Hooks[P any] struct {
@@ -57,18 +61,9 @@ type Hooks[P any] struct {
 	Oldest func() ecs.Tick
 }
 
-// OrderLimits bounds the orders of players.
-type OrderLimits struct {
-	PerTick   int // orders in one tick; more wait for the next. 0 means that the strategy stamps orders itself
-	PerSecond int // orders of one player on average. 0 means 10
-	Burst     int // orders of one player at once. 0 means PerSecond
-}
-
 func (c Config[C, P]) withDefaults() Config[C, P] {
 	c.History = cmp.Or(c.History, 2)
 	c.SaveEvery = cmp.Or(c.SaveEvery, 1)
-	c.Orders.PerSecond = cmp.Or(c.Orders.PerSecond, 10)
-	c.Orders.Burst = cmp.Or(c.Orders.Burst, c.Orders.PerSecond)
 	c.Events = c.Events || c.Replicates
 	return c
 }

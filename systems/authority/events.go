@@ -8,6 +8,10 @@ import (
 	"tendon/systems/internal/code"
 )
 
+// eventTicks is the minimum number of ticks whose events are kept. A peer receives the events of the ticks after its state. That
+// state may be older than History, since Keep keeps it.
+const eventTicks = 512
+
 // eventLog stores the encoded events of recent ticks, as image.AppendEvents writes them.
 type eventLog struct{ rollback.Ring[[]byte] }
 
@@ -53,9 +57,9 @@ func (s *peerEvents) add(w *ecs.World) {
 }
 
 // send sends peer id the events of the ticks since the last send, one reliable message of this kind for each tick that has
-// events. Events of ticks ≤ oldest are no longer stored and are skipped. The messages are written into scratch.
-func (s *peerEvents) send(id systems.Peer, all *eventLog, oldest, done ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) {
-	for f := max(s.sent, oldest) + 1; f <= done; f++ {
+// events. Events of ticks that are no longer stored are skipped. The messages are written into scratch.
+func (s *peerEvents) send(id systems.Peer, all *eventLog, done ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) {
+	for f := max(s.sent, done-min(done, ecs.Tick(all.Depth()))) + 1; f <= done; f++ {
 		emitted := all.Of(f)
 		if s.filter != nil && f > s.opened {
 			emitted = s.filtered.Of(f)

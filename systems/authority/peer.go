@@ -25,7 +25,6 @@ type Peer[P any] struct {
 	Own    P
 
 	messages limit.Limiter[ecs.Tick] // its time is messagesPerTick × the tick
-	orders   limit.Limiter[ecs.Tick] // its time is OrderLimits.PerSecond × the tick
 }
 
 // Player returns the player whose seat the peer holds. It must not be a spectator.
@@ -47,11 +46,6 @@ func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
 	return false
 }
 
-// AllowOrder reports whether the player of a peer may give one more order, and counts it if so.
-func (s *Server[C, P]) AllowOrder(p *Peer[P]) bool {
-	return p.orders.Allow(ecs.Tick(s.config.Orders.PerSecond) * s.done)
-}
-
 // Open starts to serve a peer that holds State(have). It panics for a seat that the game does not have, and for a state
 // that cannot be served.
 func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
@@ -59,7 +53,7 @@ func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now system
 	p := &s.Peers[id]
 	again := p.Open && p.Seat == seat
 	if !p.Open {
-		*p = Peer[P]{ID: id, messages: limit.New[ecs.Tick](1, MaxMessages), orders: limit.New(ecs.Tick(s.Game.TickRate), s.config.Orders.Burst)}
+		*p = Peer[P]{ID: id, messages: limit.New[ecs.Tick](1, MaxMessages)}
 	}
 	if seat >= 0 && !again && s.config.Buffers {
 		s.Seats[seat].Forget(s.done)
@@ -79,8 +73,8 @@ func (s *Server[C, P]) checkOpen(seat int, have ecs.Tick) {
 	if seat < -1 || seat >= s.Game.MaxPlayers {
 		panic(fmt.Sprintf("%s: Open with seat %d in a game of %d players: a spectator's is -1", s.config.Name, seat, s.Game.MaxPlayers))
 	}
-	if have > s.done || have < s.OldestServable() {
-		panic(fmt.Sprintf("%s: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", s.config.Name, have, s.OldestServable(), s.done))
+	if _, kept := s.keptState(have); have > s.done || have < s.OldestServable() && !kept {
+		panic(fmt.Sprintf("%s: Open of a peer that holds tick %d: ask Serves first; the oldest is %d, the last %d", s.config.Name, have, s.OldestServable(), s.done))
 	}
 }
 
@@ -116,10 +110,10 @@ func (s *Server[C, P]) Send(now systems.Time, out systems.Outbox) {
 	s.schedule.Run(systems.Send, s.config.Context)
 }
 
-// Serve calls f for every open peer, ascending.
+// Serve calls f for every open peer to which messages may be sent in this tick, ascending. It is for systems of phase Send.
 func (s *Server[C, P]) Serve(f func(C, *Peer[P])) {
 	for i := range s.Peers {
-		if p := &s.Peers[i]; p.Open {
+		if p := &s.Peers[i]; p.Open && s.Sending.Out.Ready(p.ID) {
 			f(s.config.Context, p)
 		}
 	}
@@ -204,7 +198,7 @@ func (p *Peer[P]) Compare(f ecs.Tick, own, claim image.Checksum) (differs bool) 
 		return false
 	}
 	p.Stats.Desyncs++
-	p.Stats.Differed, p.Stats.Claim = f, claim
+	p.Stats.Differed, p.Stats.Claim, p.Stats.Own = f, claim, own
 	p.Resync.Request()
 	return true
 }

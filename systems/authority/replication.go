@@ -34,7 +34,7 @@ func (s *Server[C, P]) openReplication(p *Peer[P]) {
 	if p.Sender == nil {
 		p.Sender = state.NewSender(s.Changes)
 	}
-	held, _ := s.States.At(p.Opened)
+	held, _ := s.StateAt(p.Opened)
 	p.Sender.Open(p.Seat, held)
 	filter := (func(*image.EmittedEvent) bool)(nil)
 	if s.config.Filter != nil {
@@ -47,7 +47,7 @@ func (s *Server[C, P]) openReplication(p *Peer[P]) {
 // that waits for an image, too: events are not in it.
 func (s *Server[C, P]) SendEvents(kind uint8) {
 	s.Serve(func(_ C, p *Peer[P]) {
-		p.Events.send(p.ID, &s.Events, s.OldestServable(), s.done, kind, &s.Sending.Message, s.Sending.Out)
+		p.Events.send(p.ID, &s.Events, s.done, kind, &s.Sending.Message, s.Sending.Out)
 	})
 }
 

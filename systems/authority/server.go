@@ -1,10 +1,13 @@
 package authority
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/limit"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
@@ -12,7 +15,7 @@ import (
 )
 
 // Server is the part of a server half that strategies share. A strategy embeds it in its own half and calls Init. It
-// implements systems.Server, systems.Historian and systems.Monitor.
+// implements systems.Server, systems.Historian, systems.Monitor and systems.Queuer.
 //
 // World is in State(Done), unless Hooks.Simulate computes on demand. States holds the states of the last ticks up to Done,
 // and Events their events.
@@ -31,8 +34,10 @@ type Server[C, P any] struct {
 
 	config   Config[C, P]
 	schedule systems.Schedule[C]
-	waiting  []image.Order // orders of the next ticks
-	first    ecs.Tick      // oldest tick whose state can be served
+	waiting  []image.Order             // orders of the next ticks
+	kept     []*image.Snapshot         // see Keep
+	budgets  []limit.Limiter[ecs.Tick] // by player, for orders; the time is OrdersPerSecond × the tick
+	first    ecs.Tick                  // oldest tick whose state can be served
 	done     ecs.Tick
 }
 
@@ -70,6 +75,7 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 	for id := range s.Peers {
 		s.Peers[id].ID = systems.Peer(id)
 	}
+	s.budgets = slices.Repeat([]limit.Limiter[ecs.Tick]{limit.New(ecs.Tick(s.Game.TickRate), OrderBurst)}, s.Game.MaxPlayers)
 	s.Step.Inputs = make([]ecs.InputBytes, s.Game.MaxPlayers)
 	for p := range s.Step.Inputs {
 		s.Step.Inputs[p] = world.Image().Input(ecs.Player(p))
@@ -81,7 +87,7 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 	s.Grid.Tick = systems.Second / systems.Time(s.Game.TickRate)
 	s.States = rollback.NewSnapshots(c.History)
 	if c.Events {
-		s.Events = eventLog{rollback.NewRing[[]byte](s.States.Depth())}
+		s.Events = eventLog{rollback.NewRing[[]byte](max(s.States.Depth(), eventTicks))}
 	}
 	if c.Behind == 0 {
 		s.config.Behind = ecs.Tick(s.States.Depth() - 1)
@@ -106,13 +112,97 @@ func (s *Server[C, P]) Done() ecs.Tick { return s.done }
 
 // OldestServable returns the oldest tick whose state a peer may hold when it is opened.
 func (s *Server[C, P]) OldestServable() ecs.Tick {
-	switch {
-	case s.config.Oldest != nil:
+	if s.config.Oldest != nil {
 		return s.config.Oldest()
-	case s.done < s.first+s.config.Behind:
+	}
+	return s.Recent()
+}
+
+// Recent returns the oldest tick whose state can always be served: see Config.Behind.
+func (s *Server[C, P]) Recent() ecs.Tick {
+	if s.done < s.first+s.config.Behind {
 		return s.first
 	}
 	return s.done - s.config.Behind
+}
+
+// Serves reports whether a peer that holds State(f) may be opened: f is in [OldestServable, Done], or its state is kept.
+func (s *Server[C, P]) Serves(f ecs.Tick) bool {
+	_, kept := s.keptState(f)
+	return f <= s.done && (f >= s.OldestServable() || kept)
+}
+
+// maxKept is the largest age of a state that Keep keeps, in ticks. Messages have the low 16 bits of a tick.
+const maxKept = 30_000
+
+// Keep keeps the states of these ticks, as far as they are in States, and releases those of other ticks. Where not all fit
+// ServerConfig.Backlog, it keeps the first ones.
+func (s *Server[C, P]) Keep(states []ecs.Tick) {
+	states = states[:s.affordable(states)]
+	s.kept = slices.DeleteFunc(s.kept, func(k *image.Snapshot) bool {
+		drop := k.Tick()+maxKept < s.done || !slices.Contains(states, k.Tick())
+		if drop {
+			k.Release()
+		}
+		return drop
+	})
+	for _, f := range states {
+		if _, ok := s.keptState(f); ok {
+			continue
+		}
+		if state, ok := s.States.At(f); ok {
+			k := new(image.Snapshot)
+			k.Hold(state)
+			s.kept = append(s.kept, k)
+		}
+	}
+}
+
+// affordable returns how many of the states fit ServerConfig.Backlog, at least one.
+func (s *Server[C, P]) affordable(states []ecs.Tick) int {
+	bytes := 0
+	for i, f := range states {
+		state, ok := s.StateAt(f)
+		if !ok || slices.Contains(states[:i], f) {
+			continue
+		}
+		if bytes += state.Bytes(); i > 0 && bytes > cmp.Or(s.Config.Backlog, systems.KeptBytes) {
+			return i
+		}
+	}
+	return len(states)
+}
+
+// Release releases the states before tick f, except for those of Keep. Peers with a released state are no longer served.
+func (s *Server[C, P]) Release(f ecs.Tick) {
+	for k := s.Recent(); k < f; k++ {
+		s.States.Release(k)
+	}
+	s.first = max(s.first, f)
+}
+
+func (s *Server[C, P]) keptState(f ecs.Tick) (state *image.Snapshot, ok bool) {
+	for _, k := range s.kept {
+		if k.Tick() == f {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
+// StateAt returns the state of tick f, of one of the last ticks or kept by Keep.
+func (s *Server[C, P]) StateAt(f ecs.Tick) (state *image.Snapshot, ok bool) {
+	if state, ok = s.States.At(f); ok {
+		return state, true
+	}
+	return s.keptState(f)
+}
+
+// Fork returns a second world in the state of tick f, with memory of its own: neither world changes the other. Stepped
+// with the inputs and orders that ServerConfig.Taken received, it computes the same states. ok is false if the state is not
+// kept. In a fork of one of the oldest states, views of players that look back beyond them are ignored.
+func (s *Server[C, P]) Fork(f ecs.Tick) (w *ecs.World, ok bool) {
+	return s.States.Fork(s.Game, f)
 }
 
 // Tick makes the next tick final: the systems of phase Reconcile choose its inputs and orders, and those of phase Present
@@ -127,11 +217,14 @@ func (s *Server[C, P]) Tick(due systems.Time) {
 	s.finish()
 }
 
-// Adopt makes the next tick final as it is given. It panics on a tick that does not follow the last. Inputs are what each
-// tick holds for every player; a strategy whose messages cannot carry every tick checks it first.
+// Adopt makes the next tick final as it is given. It panics on a tick that does not follow the last. The error is that of
+// CheckTick. A tick has an input for every player. A strategy whose messages cannot contain every tick checks it first.
 func (s *Server[C, P]) Adopt(t systems.FinalTick) error {
 	if t.Tick != s.done+1 {
 		panic(fmt.Sprintf("%s: Adopt of tick %d after tick %d: adopt ticks in turn", s.config.Name, t.Tick, s.done))
+	}
+	if err := s.CheckTick(t); err != nil {
+		return err
 	}
 	s.Step.Due, s.Step.Adopted, s.Step.Late = 0, true, 0
 	clear(s.Step.Inputs)

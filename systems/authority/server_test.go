@@ -31,6 +31,7 @@ var (
 func spotGame() *ecs.Game {
 	movers := ecs.NewQuery2(ecs.Read(seatComp), ecs.Write(spotComp))
 	return &ecs.Game{Name: "spots", TickRate: 60, MaxPlayers: 2, Input: padInput, Components: ecs.Components(seatComp, spotComp),
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
 		Join: func(w *ecs.World, p ecs.Player) {
 			e := w.Spawn(ecs.OwnedBy(p), seatComp, spotComp)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
@@ -100,9 +101,14 @@ func (h *half) send(p *authority.Peer[link]) {
 }
 
 // outbox logs what is sent.
-type outbox struct{ to []systems.Peer }
+type outbox struct {
+	to   []systems.Peer
+	busy systems.Peer // 0: none
+}
 
 func (o *outbox) Send(to systems.Peer, _ systems.Channel, _ []byte) { o.to = append(o.to, to) }
+
+func (o *outbox) Ready(to systems.Peer) bool { return o.busy == 0 || to != o.busy }
 
 func newHalf(t *testing.T, change func(*authority.Config[*half, link])) *half {
 	t.Helper()
@@ -112,7 +118,7 @@ func newHalf(t *testing.T, change func(*authority.Config[*half, link])) *half {
 	}
 	h := &half{}
 	c := authority.Config[*half, link]{Name: "spots", Malformed: errBad, Server: systems.ServerConfig{World: w, Peers: 3}, Context: h,
-		Systems: halfSystems, History: 4, Orders: authority.OrderLimits{PerTick: 2}, Buffers: true, Replicates: true}
+		Systems: halfSystems, History: 4, OrdersPerTick: 2, Buffers: true, Replicates: true}
 	if change != nil {
 		change(&c)
 	}
@@ -276,7 +282,7 @@ func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
 		for h.AllowMessage(p) {
 			messages++
 		}
-		for h.AllowOrder(p) {
+		for h.AllowOrder(0, nil) {
 			orders++
 		}
 		return messages, orders
@@ -286,7 +292,7 @@ func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
 			h.Tick(0)
 		}
 	}
-	if m, o := use(); m != authority.MaxMessages || o != 10 {
+	if m, o := use(); m != authority.MaxMessages || o != authority.OrderBurst {
 		t.Errorf("%d messages and %d orders at first", m, o)
 	}
 	ticks(1)
@@ -298,8 +304,29 @@ func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
 		t.Errorf("%d orders after a tenth of a second", o)
 	}
 	ticks(300)
-	if m, o := use(); m != authority.MaxMessages || o != 10 {
+	if m, o := use(); m != authority.MaxMessages || o != authority.OrderBurst {
 		t.Errorf("%d messages and %d orders after a pause", m, o)
+	}
+}
+
+// A long order takes more of the budget, and so does one that is refused.
+func TestAnOrderCostsItsSize(t *testing.T) {
+	h := joined(t, nil)
+	long := image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes)}
+	if !h.MayStamp(&long) || h.MayStamp(&long) {
+		t.Error("1 KiB has not the cost of 17 orders")
+	}
+	for range authority.OrderBurst - 17 {
+		if !h.AllowOrder(0, nil) {
+			t.Error("a short order has not the cost of one")
+		}
+	}
+	if h.AllowOrder(0, nil) || !h.AllowOrder(1, nil) {
+		t.Error("the budget is not that of one player")
+	}
+	undeclared := image.Order{Kind: image.OrderGame, Player: 1, Payload: make([]byte, image.MaxOrderBytes+1)}
+	if h.MayStamp(&undeclared) || h.AllowOrder(1, make([]byte, 3*64)) {
+		t.Error("an order that is not declared costs nothing")
 	}
 }
 
@@ -312,6 +339,10 @@ func TestSendServesOpenPeersInTheirOrder(t *testing.T) {
 	h.Send(0, &out)
 	if want := []systems.Peer{0, 2, 2}; !slices.Equal(out.to, want) {
 		t.Errorf("sent to %v, want %v", out.to, want)
+	}
+	out.to, out.busy = nil, 2
+	if h.Send(0, &out); len(out.to) > 0 {
+		t.Errorf("sent to %v on a congested line", out.to)
 	}
 	if h.PeerOf(0) != nil || h.Peers[0].Own.sent != 0 || h.Peers[2].Own.sent != 2 {
 		t.Error("a closed peer keeps its part, or an open one lost it")
@@ -417,5 +448,30 @@ func TestAMistakeOfTheCallerPanics(t *testing.T) {
 			}()
 			c.f()
 		}()
+	}
+}
+
+// The kept states fit Backlog. The first ones in the list are kept, and at least one.
+func TestKeptStatesAreBounded(t *testing.T) {
+	h := joined(t, nil)
+	size := h.Step.State.Bytes()
+	for _, c := range []struct {
+		backlog int
+		want    []ecs.Tick
+	}{{1, []ecs.Tick{2}}, {2*size + size/2, []ecs.Tick{2, 3}}, {0, []ecs.Tick{2, 3, 4}}} {
+		h := joined(t, func(config *authority.Config[*half, link]) { config.Server.Backlog = c.backlog })
+		for range 20 {
+			h.Keep([]ecs.Tick{2, 3, 4})
+			h.Tick(0)
+		}
+		var kept []ecs.Tick
+		for f := range h.Recent() {
+			if h.Serves(f) {
+				kept = append(kept, f)
+			}
+		}
+		if !slices.Equal(kept, c.want) {
+			t.Errorf("%d bytes: ticks %d are kept, want %d; a state has %d bytes", c.backlog, kept, c.want, size)
+		}
 	}
 }

@@ -78,3 +78,24 @@ func TestEachServerRepeatsTheInputOfAnAdoptedTick(t *testing.T) {
 		}
 	}
 }
+
+// A tick with an order that the game does not declare is forged: no server stamps one.
+func TestEachServerRefusesToAdoptAnUndeclaredOrder(t *testing.T) {
+	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy} {
+		game := halves.Dots()
+		game.Orders = []ecs.OrderType{{Prefix: "pay", MaxBytes: 4}}
+		half, err := s.NewServer(systems.ServerConfig{World: halves.NewWorld(t, game, 1), Peers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for payload, fine := range map[string]bool{"buy": false, "": false, "pay 10": false, "pay1": true} {
+			done := half.Done()
+			tick := rollback.FinalTick{Tick: done + 1, Inputs: make([]ecs.InputBytes, game.MaxPlayers),
+				Orders: []image.Order{{Kind: image.OrderGame, Payload: []byte(payload)}}}
+			err := systems.Full(half).Adopt(systems.FinalTick{FinalTick: tick})
+			if (err == nil) != fine || (half.Done() == done) == fine {
+				t.Errorf("%s: an order %q: %v, tick %d after %d", s.Name, payload, err, half.Done(), done)
+			}
+		}
+	}
+}

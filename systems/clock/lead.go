@@ -15,7 +15,8 @@ import (
 //
 // The control law is that of Unity Netcode for Entities. The pace is 1 + 0.1 per tick of error, within [0.9, 1.1]. An error
 // of more than 10 ticks causes a jump. The target is the jitter: the 99th percentile of the shortfalls. An error of less than half a
-// tick is ignored, since inputs are sampled once per frame and margins move in whole steps.
+// tick is ignored, since inputs are sampled once per frame and margins move in whole steps. A single margin that is more than 30
+// ticks from the mean is ignored: it is that of an input from before an outage.
 //
 // The zero value is ready for use.
 type Lead struct {
@@ -24,6 +25,7 @@ type Lead struct {
 	count     int
 	mean      float64 // of margins, minus the gain when their inputs were sent
 	roundTrip float64 // nanoseconds
+	outlier   bool    // the last margin differed from mean by more than outage
 }
 
 type sentInput struct {
@@ -38,6 +40,7 @@ const (
 	paceMin      = 0.9
 	paceMax      = 1.1
 	jumpBeyond   = 10.0 // ticks of error
+	outage       = 30.0 // ticks from the mean, from which on a single margin is ignored
 	deadBand     = 0.5  // ticks of error that are ignored
 	smoothing    = 0.1  // weight of a new sample in a mean
 	settleAfter  = 8    // samples before the first control
@@ -63,6 +66,10 @@ func (l *Lead) Measured(f ecs.Tick, margin float64, now systems.Time) {
 	base, trip := margin-input.gained, float64(max(now-input.at, 0))
 	if l.count == 0 {
 		l.mean, l.roundTrip = base, trip
+	}
+	single := !l.outlier
+	if l.outlier = math.Abs(base-l.mean) > outage; l.outlier && single {
+		return
 	}
 	l.samples[l.count%jitterWindow] = l.mean - base
 	l.count++

@@ -66,32 +66,6 @@ func TestFT01BothDisplaysTravelTheSameInASecond(t *testing.T) {
 	}
 }
 
-// FT-02: 55 frames a second show 60 ticks a second without stutter. The control shows the newest state without the part
-// of a tick, and stutters.
-func TestFT02ADisplaySlowerThanTheTicksMovesEvenly(t *testing.T) {
-	const fps, v = 55, 7.0
-	m := newMover(60, v/60)
-	last, rough, roughest := 0.0, 0.0, 0.0
-	for f := 1; f <= 20*fps; f++ {
-		now := systems.Time(math.Round(float64(f) * 1e9 / fps))
-		m.frame(now)
-		shown := m.shown(now)
-		if f > 4 { // the first ticks have no state before them
-			if shown <= last {
-				t.Fatalf("frame %d shows %v after %v", f, shown, last)
-			}
-			if wrong := math.Abs((shown-last)*fps/v - 1); wrong > 1e-6 {
-				t.Fatalf("frame %d moves %v too far or too little", f, wrong)
-			}
-			roughest = max(roughest, math.Abs((m.x-rough)*fps/v-1))
-		}
-		last, rough = shown, m.x
-	}
-	if roughest < 0.5 {
-		t.Errorf("the control is off by %v only: the test shows nothing", roughest)
-	}
-}
-
 // FT-03: after a pause of two seconds a frame computes at most MaxSteps, and one tick of the rest stays due. The dropped
 // ticks are counted.
 func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
@@ -128,7 +102,9 @@ func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 	m, now, most := newMover(rate, 1), systems.Second/rate, 0
 	for range 2000 {
 		n := m.frame(now)
-		most = max(most, n)
+		if most = max(most, n); most > 10*rate {
+			t.Fatalf("%d steps in a frame", most)
+		}
 		if owed := m.pacer.Position() - float64(m.done); owed > 1+1e-9 {
 			t.Fatalf("%v ticks are owed after a frame of %d", owed, n)
 		}

@@ -1,11 +1,11 @@
 package interp
 
-// Hermite returns the motion a fraction t ∈ [0, 1] of the way from a to b. The path is the cubic curve with their positions
+// hermite returns the motion a fraction t ∈ [0, 1] of the way from a to b. The path is the cubic curve with their positions
 // and velocities at its ends. span is the time from a to b, in seconds, > 0.
 //
 // At 10 states a second straight lines show corners, and curves do not; at 60 it makes no difference (Glenn Fiedler,
 // "Snapshot Interpolation", 2014).
-func Hermite(a, b Motion, span, t float64) (m Motion) {
+func hermite(a, b Motion, span, t float64) (m Motion) {
 	t2 := t * t
 	t3 := t2 * t
 	m.Pos = a.Pos.Scale(2*t3 - 3*t2 + 1).

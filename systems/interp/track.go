@@ -139,7 +139,7 @@ func (t *track) motion(playing float64) (Motion, Bracket) {
 		to := t.at(i + 1)
 		span := t.seconds(float64(to.Tick - from.until))
 		if from.Flags&to.Flags&HasVelocity != 0 {
-			return Hermite(m, to.Motion, span, b.Part), b
+			return hermite(m, to.Motion, span, b.Part), b
 		}
 		return Motion{Pos: m.Pos.Lerp(to.Pos, b.Part), Vel: to.Pos.Sub(m.Pos).Scale(1 / span)}, b
 	case Beyond:

@@ -205,18 +205,18 @@ func TestACurveMeetsItsEnds(t *testing.T) {
 	a := Motion{Pos: Vec{1, 2, 3}, Vel: Vec{4, -5, 6}}
 	b := Motion{Pos: Vec{-3, 7, 0}, Vel: Vec{1, 1, -9}}
 	const span = 0.3
-	if from, to := Hermite(a, b, span, 0), Hermite(a, b, span, 1); from != a || to.Pos.Sub(b.Pos).Len() > 1e-12 || to.Vel.Sub(b.Vel).Len() > 1e-12 {
+	if from, to := hermite(a, b, span, 0), hermite(a, b, span, 1); from != a || to.Pos.Sub(b.Pos).Len() > 1e-12 || to.Vel.Sub(b.Vel).Len() > 1e-12 {
 		t.Errorf("from %+v to %+v", from, to)
 	}
 	const h = 1e-6
 	for _, at := range []float64{0.1, 0.5, 0.83} {
-		slope := Hermite(a, b, span, at+h).Pos.Sub(Hermite(a, b, span, at-h).Pos).Scale(1 / (2 * h * span))
-		if got := Hermite(a, b, span, at).Vel; got.Sub(slope).Len() > 1e-4 {
+		slope := hermite(a, b, span, at+h).Pos.Sub(hermite(a, b, span, at-h).Pos).Scale(1 / (2 * h * span))
+		if got := hermite(a, b, span, at).Vel; got.Sub(slope).Len() > 1e-4 {
 			t.Errorf("at %v: velocity %v, position changes by %v", at, got, slope)
 		}
 	}
 	c := Motion{Pos: a.Pos.Add(a.Vel.Scale(span)), Vel: a.Vel}
-	if m := Hermite(a, c, span, 0.25); m.Pos.Sub(a.Pos.Add(a.Vel.Scale(span/4))).Len() > 1e-12 || m.Vel.Sub(a.Vel).Len() > 1e-12 {
+	if m := hermite(a, c, span, 0.25); m.Pos.Sub(a.Pos.Add(a.Vel.Scale(span/4))).Len() > 1e-12 || m.Vel.Sub(a.Vel).Len() > 1e-12 {
 		t.Errorf("constant speed: %+v", m)
 	}
 }

@@ -25,21 +25,10 @@ type gSpot struct {
 	Radius   fixed.Num
 }
 
-// gLife is what harm does to somebody. Wound and By are gathered by shots and applied at the end of the tick.
-type gLife struct {
-	Died    ecs.Tick
-	By      uint8 // 1 + player
-	_       [3]uint8
-	Wound   uint32
-	Hits    uint32 // that counted
-	Saved   uint32 // that did not, because of a shield
-	TooLate uint32 // that did not, because the shooter was dead
-	_       uint32
-}
+// gLife counts the shots that hit.
+type gLife struct{ Hits uint32 }
 
 type gCover struct{ From fixed.Num }
-
-type gShield struct{ Until ecs.Tick }
 
 var (
 	pads = ecs.NewInput[gPad]()
@@ -54,15 +43,11 @@ var (
 		Bounds: func(s *gSpot) fixed.Num { return s.Radius },
 	})
 	life    = ecs.NewComponent[gLife]("life")
-	shield  = ecs.NewComponent[gShield]("shield")
 	seat    = ecs.NewComponent[ecs.Seat]("seat")
 	cover   = ecs.NewResource[gCover]("cover")
 	reach   = NewSweep(spot, SweepConfig{Window: 20, Teleport: fixed.FromInt(4)})
 	movers  = ecs.NewQuery1(ecs.Write(spot))
 	players = ecs.NewQuery1(ecs.Read(seat))
-	mortals = ecs.NewQuery1(ecs.Write(life))
-
-	trade ecs.Tick // in which two players who shoot each other both die; a test may change it
 )
 
 func moveAll(w *ecs.World) {
@@ -84,36 +69,8 @@ func shoot(w *ecs.World) {
 				continue
 			}
 			if l := life.Write(w, target); l != nil {
-				l.Wound++
-				l.By = uint8(p) + 1
+				l.Hits++
 			}
-		}
-	}
-}
-
-func harm(w *ecs.World) {
-	for e := range mortals.All(w) {
-		l := e.A
-		if l.Wound == 0 {
-			continue
-		}
-		l.Wound = 0
-		var died ecs.Tick
-		if by, ok := life.Read(w, avatarOf(w, ecs.Player(l.By-1))); ok {
-			died = by.Died
-		}
-		s, _ := shield.Read(w, e.Entity())
-		mitigated := w.Tick() <= s.Until
-		switch {
-		case !mitigated && (died == 0 || w.Tick() <= died+trade):
-			l.Hits++
-			if l.Died == 0 {
-				l.Died = w.Tick()
-			}
-		case mitigated:
-			l.Saved++
-		default:
-			l.TooLate++
 		}
 	}
 }
@@ -129,11 +86,11 @@ func avatarOf(w *ecs.World, p ecs.Player) ecs.Entity {
 
 func gallery(rate int) *ecs.Game {
 	return &ecs.Game{Name: "gallery", TickRate: rate, MaxPlayers: 4, Input: pads,
-		Components: ecs.Components(spot, life, shield, seat), Resources: ecs.Resources(cover),
-		Derived: []ecs.AnyDerived{reach.Derived()}, Systems: ecs.Systems(moveAll, shoot, harm),
+		Components: ecs.Components(spot, life, seat), Resources: ecs.Resources(cover),
+		Derived: []ecs.AnyDerived{reach.Derived()}, Systems: ecs.Systems(moveAll, shoot),
 		Setup: func(w *ecs.World) { cover.Write(w).From = fixed.Max },
 		Join: func(w *ecs.World, p ecs.Player) {
-			e := w.Spawn(ecs.OwnedBy(p), seat, spot, life, shield)
+			e := w.Spawn(ecs.OwnedBy(p), seat, spot, life)
 			seat.Put(w, e, ecs.Seat{Player: p})
 			spot.Put(w, e, gSpot{Pos: fixed.Vec2{Y: fixed.FromInt(100)}})
 		}}

@@ -267,6 +267,7 @@ func TestNoEntityIsHitBeforeItsSpawnOrAfterItsEnd(t *testing.T) {
 			s.view(0, v)
 		}
 		s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
+		s.w.Game().Orders = []ecs.OrderType{{}}
 		s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) {
 			part, seen[view] = judged(w, 0, e)
 		}

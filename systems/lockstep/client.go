@@ -26,6 +26,7 @@ type Client struct {
 	limits    Config
 	log       *log
 	executed  cursor
+	followed  cursor // the last frame that Follow read
 	incoming  incoming
 	announced ecs.Tick // the newest S
 	interval  int
@@ -45,14 +46,17 @@ type Client struct {
 }
 
 const (
-	ringDepth   = 128                       // ticks of states that a client keeps, to compare one with an image of the server's
+	ringDepth   = 128                       // least ticks of states and frames that a client keeps
 	maxSteps    = 4                         // frames executed in one Frame to reduce the margin (Fiedler, "Deterministic Lockstep")
 	catchBudget = 8 * systems.Second / 1000 // for the frames that are executed in one Frame to catch up
 	catchFrames = 64                        // the same where time cannot be measured
 	almost      = 1e-6                      // tolerance for times rounded to nanoseconds, in ticks
 )
 
-var _ systems.Keeper = (*Client)(nil)
+var (
+	_ systems.Keeper = (*Client)(nil)
+	_ ecs.Past       = (*Client)(nil)
+)
 
 var clientSystems = []systems.System[*Client]{
 	// On either channel: where datagrams are blocked, everything comes on the reliable one.
@@ -81,7 +85,8 @@ func newClient(limits Config, c systems.ClientConfig) (systems.Client, error) {
 		return nil, err
 	}
 	cl := &Client{limits: limits, log: newLog(0, core.Game), executed: cursor{frame: newFrame(core.Game)},
-		ring: rollback.NewSnapshots(ringDepth), interval: limits.Interval, checksums: predictor.Checksums{Kind: kindHash, Every: vote.Every}}
+		followed: cursor{frame: newFrame(core.Game)}, ring: rollback.NewSnapshots(max(ringDepth, core.Game.Screen.History)),
+		interval: limits.Interval, checksums: predictor.Checksums{Kind: kindHash, Every: vote.Every}}
 	cl.Core = core
 	cl.Timer.Least = cl.Timer.Tick() * 4 / 5
 	cl.Start(cl, clientSystems)
@@ -96,7 +101,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.Reach(predictor.CatchingUp)
 	f := c.World().Tick()
 	c.log.reset(f)
-	c.executed.at = f
+	c.executed.at, c.followed.at = f, 0
 	for p := range c.executed.inputs {
 		c.executed.inputs[p] = c.World().Image().Input(ecs.Player(p))
 	}
@@ -229,9 +234,7 @@ func (c *Client) catchUp() {
 // execute executes the next frame, which is buffered.
 func (c *Client) execute() {
 	e := &c.executed
-	e.next(c.log)
-	e.validate(c.World(), c.valid)
-	c.World().Step(ecs.TickInputs{Players: c.valid, Orders: e.orders})
+	c.step(e, c.World())
 	recent := e.at+ecs.Tick(c.Game.TickRate) >= c.announced
 	for _, event := range c.World().Events() {
 		if c.Live() || recent && event.Irreversible {
@@ -249,7 +252,14 @@ func (c *Client) execute() {
 			c.claims = append(c.claims, resultMessage{e.at, c.ring.Save(c.World()).Checksum(), bytes.Clone(result)})
 		}
 	}
-	c.log.dropThrough(e.at)
+	c.log.dropThrough(e.at - min(e.at, ecs.Tick(c.ring.Depth())))
+}
+
+// step executes the frame after a cursor's in a world.
+func (c *Client) step(at *cursor, w *ecs.World) {
+	at.next(c.log)
+	at.validate(w, c.valid)
+	w.Step(ecs.TickInputs{Players: c.valid, Orders: at.orders})
 }
 
 // View returns the two last states and how far between them the display stands. It stands still, just before the end,

@@ -16,11 +16,11 @@ const (
 // opsDue reports whether a message is due, at most once a tick. It then counts as sent.
 func (c *Client) opsDue() bool {
 	if !c.limits.Reliable || c.limits.Closing != Optimistic {
-		return c.Timer.Due(c.Now)
+		return c.Sends()
 	}
 	// Nothing is lost: a message is due for a new operation, and now and then for the client's progress.
 	since, tick := c.Timer.Since(c.Now), c.Timer.Tick()
-	if !(since >= c.Timer.Least && c.own.fresh() < len(c.own.list)) && since < tick*systems.Time(max(c.interval, 4)) {
+	if !(since >= c.Timer.Least && c.own.fresh() < len(c.own.list)) && since < tick*systems.Time(max(c.interval, 4)) || !c.Out.Ready(0) {
 		return false
 	}
 	c.Timer.Sent(c.Now)

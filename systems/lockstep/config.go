@@ -44,7 +44,7 @@ type Config struct {
 	//   - all players have left, or Conclude is called.
 	//
 	// By default the server computes every frame when it ends. It also does so if systems.ServerConfig.States is set, or if the
-	// game has Validate, which needs a state.
+	// game has Validate, which needs a state. While the world is behind, an order is validated only when it is executed.
 	OnDemand bool
 	// Backlog bounds the log that the server keeps, in bytes, up to 32 MiB; 0: 8 MiB. A peer that lacks earlier frames cannot
 	// be served. A plain frame takes 5 bytes, an operation some more.

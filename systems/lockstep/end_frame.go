@@ -22,7 +22,7 @@ func (s *Server) endFrame() {
 	byDigest := s.settings.RelayAtOnce
 	for i := range f.orders {
 		if s.enter(&f.orders[i]) {
-			byDigest = false // the input of the player who joins was not relayed
+			byDigest = false
 		}
 	}
 	f.finish()
@@ -30,9 +30,9 @@ func (s *Server) endFrame() {
 	s.Step.Orders = append(s.Step.Orders, f.orders...)
 }
 
-// enter updates the set of members. A player who joins starts with the input that they have already; enter reports whether
-// there is one.
-func (s *Server) enter(o *image.Order) (plays bool) {
+// enter updates the set of members. A player who joins starts with the input that they have already sent. enter reports
+// whether clients need the whole frame: if there is such an input, or if the order is rare, since neither was relayed.
+func (s *Server) enter(o *image.Order) (whole bool) {
 	p := o.Player
 	switch {
 	case o.Kind == image.OrderJoin && !s.members.Has(p):
@@ -46,7 +46,7 @@ func (s *Server) enter(o *image.Order) (plays bool) {
 		s.members, s.waits.waited[p] = s.members.Without(p), 0
 		s.votes.Forget(p)
 	}
-	return false
+	return rare(o.Kind)
 }
 
 // keep adds the running frame to the log. byDigest says that its operations were sent to all peers already.

@@ -118,19 +118,36 @@ func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game)
 	return 0, true, true
 }
 
+const rareKind = 3 // replaces a kind that does not fit two bits: the kind then follows the player
+
+// rare reports whether a kind of order is not one of those that two bits hold. A frame with such an order is always sent
+// whole.
+func rare(k image.OrderKind) bool { return k >= rareKind }
+
+// hasAction reports whether orders of a kind have an entity and a payload.
+func hasAction(k image.OrderKind) bool { return k == image.OrderGame || rare(k) }
+
 func appendOrder(w *wire.BitWriter, o *image.Order) {
-	w.Bits(uint64(o.Kind), 2)
+	w.Bits(min(uint64(o.Kind), rareKind), 2)
 	w.Bits(uint64(o.Player), 6)
-	if o.Kind == image.OrderGame {
+	if rare(o.Kind) {
+		w.Bits(uint64(o.Kind), 8)
+	}
+	if hasAction(o.Kind) {
 		appendAction(w, o.Entity, o.Payload)
 	}
 }
 
-// readOrder reads an order after its head, which is the kind and the player.
+// readOrder reads an order after its head, which is the first two bits of the kind and the player.
 func readOrder(r *wire.BitReader, head uint64, game *ecs.Game) (o image.Order, ok bool) {
 	o = image.Order{Kind: image.OrderKind(head & 3), Player: ecs.Player(head >> 2)}
+	if o.Kind == rareKind {
+		if o.Kind = image.OrderKind(r.Bits(8)); !rare(o.Kind) {
+			return o, false
+		}
+	}
 	ok = o.Kind.Shared() && int(o.Player) < game.MaxPlayers
-	if ok && o.Kind == image.OrderGame {
+	if ok && hasAction(o.Kind) {
 		o.Entity, o.Payload, ok = readAction(r)
 	}
 	return o, ok

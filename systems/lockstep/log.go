@@ -99,7 +99,7 @@ func (l *log) code(f ecs.Tick) []byte {
 
 // worstCode returns the most bytes that the code of a frame takes.
 func worstCode(g *ecs.Game) int {
-	return (worstInputs(g)+6+maxOrders*(8+32+4+64+11))/8 + maxOrderPayload + 2
+	return (worstInputs(g)+6+maxOrders*(16+32+4+64+11))/8 + maxOrderPayload + 2
 }
 
 // cursor reads a log frame by frame. frame is that of tick at.

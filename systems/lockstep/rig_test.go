@@ -82,6 +82,7 @@ func newGame(end ecs.Tick) *ecs.Game {
 				}
 			}
 		},
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
 		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
 			s := story.Write(w)
 			s.Orders++

@@ -30,14 +30,13 @@ func (s *Server) sendSyncs() {
 // sendSync sends a peer the frames that were announced since its last sync. A large frame goes over the reliable channel.
 func (s *Server) sendSync(p *peer) {
 	link := &p.Own
-	if s.Sending.Now-link.received > quiet {
-		return
-	}
-	if link.near && (s.syncs.sync > holds(p)+redundant || s.syncs.large > holds(p)) {
+	silent := s.Sending.Now-link.received > quiet
+	if link.near && (silent || s.syncs.sync > holds(p)+redundant || s.syncs.large > holds(p)) {
 		link.near, link.sent = false, holds(p)
 		link.flight.Clear()
 	}
 	switch {
+	case silent:
 	case !link.near:
 		s.sendFar(p)
 	case link.synced < s.syncs.sync:
@@ -49,7 +48,7 @@ func (s *Server) sendSync(p *peer) {
 func holds(p *peer) ecs.Tick { return max(p.Acked, p.Own.sent) }
 
 // sendFar sends a peer the next frames over the reliable channel. A peer that was sent all becomes near, unless everything
-// is sent this way.
+// is sent this way. It stays far while more is unacknowledged than a datagram would repeat, since it cannot use datagrams yet.
 func (s *Server) sendFar(p *peer) {
 	link, sync := &p.Own, s.syncs.sync
 	link.flight.Acknowledge(p.Acked)
@@ -64,7 +63,7 @@ func (s *Server) sendFar(p *peer) {
 		link.sent, link.synced = head.last(), head.last()
 		link.flight.Add(head.last(), len(s.Sending.Message))
 	}
-	if link.sent >= sync && !s.settings.Reliable && !s.relayedAhead() {
+	if link.sent >= sync && link.flight.Bytes <= systems.MaxDatagram && !s.settings.Reliable && !s.relayedAhead() {
 		link.near, link.synced = true, link.sent
 		s.sendStamped(p)
 	}
@@ -88,6 +87,9 @@ func (s *Server) sendStamped(p *peer) {
 	for f := s.Done() + 1; f <= s.stamped.tick; f++ {
 		s.running.orders = s.orders.AppendAt(s.running.orders[:0], f)
 		for i, o := range s.running.orders {
+			if rare(o.Kind) {
+				continue
+			}
 			m := stamped{tick: f, number: i, order: o}
 			s.Sending.Message = m.append(s.Sending.Message[:0], s.Game)
 			s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)

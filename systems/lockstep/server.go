@@ -90,12 +90,6 @@ var serverSystems = []systems.System[*Server]{
 // and 60 frames per second. A peer that is further behind is sent the rest over the reliable channel.
 const redundant = 256
 
-// The limit of a player's orders.
-const (
-	ordersPerSecond = 20
-	ordersAtOnce    = 40
-)
-
 var (
 	_ systems.Server = (*Server)(nil)
 	_ systems.Waiter = (*Server)(nil)
@@ -109,7 +103,7 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 	}
 	s := &Server{settings: settings}
 	err = s.Init(authority.Config[*Server, link]{Name: "lockstep", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		SaveEvery: vote.Every, Orders: authority.OrderLimits{PerSecond: ordersPerSecond, Burst: ordersAtOnce}, Votes: true,
+		SaveEvery: vote.Every, Votes: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Simulate: s.simulate, Oldest: func() ecs.Tick { return s.log.first - 1 }}})
 	if err != nil {
 		return nil, err
@@ -168,6 +162,9 @@ func (s *Server) opened(p *peer, again bool) {
 // pass lets the clock go on to now. It never goes back.
 func (s *Server) pass(now systems.Time) { s.now = max(s.now, now) }
 
+// Keep does nothing: the log keeps the frames of many minutes.
+func (s *Server) Keep([]ecs.Tick) {}
+
 // mostWaited is the longest time for which the server waits for one player.
 const mostWaited = 5 * systems.Second
 
@@ -209,7 +206,7 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	bytes := 0
 	for i := range t.Orders {
 		o := &t.Orders[i]
-		if !o.Kind.Shared() || o.Kind != image.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
+		if !o.Kind.Shared() || !hasAction(o.Kind) && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
 			return fmt.Errorf("lockstep: tick %d has an order of kind %d with an entity or %d bytes, which clients do not receive",
 				t.Tick, o.Kind, len(o.Payload))
 		}
@@ -218,6 +215,9 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	if len(t.Orders) > maxOrders || bytes > maxOrderPayload {
 		return fmt.Errorf("lockstep: tick %d has %d orders of %d bytes, want at most %d of %d",
 			t.Tick, len(t.Orders), bytes, maxOrders, maxOrderPayload)
+	}
+	if err := s.CheckTick(t); err != nil {
+		return err
 	}
 	f := &s.running
 	for _, o := range t.Orders {

@@ -19,7 +19,7 @@ type placed struct {
 // would accept.
 func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
-	if o.Kind != image.OrderGame { // clients receive its kind and player only
+	if !hasAction(o.Kind) { // clients receive its kind and player only
 		o.Entity = ecs.Entity{}
 		if len(o.Payload) > 0 {
 			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes, which clients do not receive", o.Kind, len(o.Payload)))
@@ -34,7 +34,7 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	next.count, next.bytes = next.count+1, next.bytes+len(o.Payload)
 	s.stamped = next
 	s.orders.Add(next.tick, o)
-	if s.settings.RelayAtOnce {
+	if s.settings.RelayAtOnce && !rare(o.Kind) {
 		number := next.count - 1
 		if next.tick == s.Done()+1 {
 			number = s.relayed
@@ -43,6 +43,11 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 		s.relay(&stamped{tick: next.tick, number: number, order: o}, out)
 	}
 	return next.tick
+}
+
+// Unexecuted appends the orders of frames that have not ended.
+func (s *Server) Unexecuted(dst []image.Order) []image.Order {
+	return s.orders.AppendAfter(dst, s.Done())
 }
 
 // receiveOps accepts the progress of a peer and the operations of its player.
@@ -84,10 +89,13 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 	player := p.Player()
 	member := s.members.Has(player)
 	switch {
-	case o.isOrder && (!member || s.stamped.tick > s.Done()+ecs.Tick(s.Game.TickRate) || !s.AllowOrder(p)):
-		p.Stats.Refused++
 	case o.isOrder:
-		s.Stamp(image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload}, out)
+		order := image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload}
+		if !member || s.stamped.tick > s.Done()+ecs.Tick(s.Game.TickRate) || !s.mayStamp(&order) {
+			p.Stats.Refused++
+			return
+		}
+		s.Stamp(order, out)
 	case !p.Own.changes.Allow(2 * s.Done()):
 		p.Stats.Refused++
 	case member:
@@ -103,6 +111,14 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 		}
 		s.idle[player] = in
 	}
+}
+
+// mayStamp is MayStamp. While a world on demand is behind, it leaves OrderType.Validate to the execution on every peer.
+func (s *Server) mayStamp(o *image.Order) bool {
+	if s.World().Tick() == s.Done() {
+		return s.MayStamp(o)
+	}
+	return s.AllowOrder(o.Player, o.Payload) && s.Game.CheckOrder(o.Payload) == nil
 }
 
 // relay sends a stamped operation to the peers that are near, and where everything is sent over the reliable channel, to

@@ -71,7 +71,7 @@ type stamped struct {
 
 const (
 	maxNumber    = 1 << 12 // operations of one frame that go by themselves
-	stampedInput = 3       // the kind of a change of an input, beside the kinds of orders
+	stampedInput = 3       // the kind of a change of an input, beside the kinds of orders that two bits hold
 )
 
 func (s *stamped) append(dst []byte, game *ecs.Game) []byte {

@@ -39,7 +39,7 @@ func (m votedMatch) Attended() bool {
 func (m votedMatch) Blame(player ecs.Player, tick ecs.Tick, strikes int) {
 	if p := m.PeerOf(player); p != nil {
 		p.Stats.Desyncs++
-		p.Stats.Differed, p.Stats.Claim = tick, 0
+		p.Stats.Differed, p.Stats.Claim, p.Stats.Own = tick, 0, 0
 		p.Resync.Request()
 		p.Stats.Expelled = p.Stats.Expelled || strikes >= vote.MaxStrikes
 	}

@@ -352,3 +352,29 @@ func TestTheDigestOfTheVectorsIsOfTheirOperations(t *testing.T) {
 		t.Error("the frame is not whole")
 	}
 }
+
+// The kind of a rare order follows the player. No other order may be coded so.
+func TestRareOrdersAreCodedWithTheirKind(t *testing.T) {
+	game := ending()
+	f, before := newFrame(game), make([]ecs.InputBytes, game.MaxPlayers)
+	f.orders = []image.Order{{Kind: image.OrderJoin, Player: 3}, {Kind: image.OrderSwitch, Payload: image.AppendSwitch(nil, "relay", []byte{7})},
+		{Kind: image.OrderGame, Player: 1, Entity: ecs.Entity{Row: 4, Born: 5}, Payload: []byte("x")}, {Kind: image.OrderPause, Player: 2}}
+	w := wire.NewBitWriter(nil, worstCode(game))
+	f.append(&w, before, game)
+	r, got := wire.NewBitReader(w.Bytes()), newFrame(game)
+	if _, whole, ok := got.read(&r, before, game); !ok || !whole || r.Err() != nil || fmt.Sprint(got.orders) != fmt.Sprint(f.orders) {
+		t.Errorf("read %v, wrote %v", got.orders, f.orders)
+	}
+	for kind := range uint64(256) {
+		w := wire.NewBitWriter(nil, 64)
+		w.Bits(rareKind, 2)
+		w.Bits(1, 6)
+		w.Bits(kind, 8)
+		appendAction(&w, ecs.Entity{}, nil)
+		r := wire.NewBitReader(w.Bytes())
+		want := kind >= rareKind && image.OrderKind(kind).Shared()
+		if o, ok := readOrder(&r, r.Bits(8), game); ok != want || ok && uint64(o.Kind) != kind {
+			t.Errorf("kind %d as a rare order: %v, %v", kind, o, ok)
+		}
+	}
+}

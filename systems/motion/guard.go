@@ -1,6 +1,7 @@
 package motion
 
 import (
+	"cmp"
 	"fmt"
 
 	"tendon/ecs/fixed"
@@ -9,16 +10,17 @@ import (
 
 // Guard limits how far the records of one client can move an entity, on the server.
 //
-// A distance costs credit. Credit grows with the server's time, at the top speed and 5 %. The entity may move all the time
-// while its records are delayed and arrive in a bunch. So unused credit stays available for as long as the record lags
-// behind the earliest ones. An honest client has enough while its jitter is within the allowance. Beyond that, at most half
-// a second of movement can be saved up.
+// A distance costs credit. Credit grows with the server's time, at the sustained speed plus 5 %. Its maximum is half a second
+// of movement at the top speed: the burst.
 //
-// The lag is computed from the client's own stamps, but can only delay. A stamp that runs ahead of the server's time by
-// more than 2 %, after a first allowance for jitter, counts as one that does not.
+// The entity may move all the time while its records are delayed and arrive in a bunch. So unused credit stays available for
+// as long as a record lags behind the earliest ones. The lag is computed from the client's own stamps. It is bounded by the
+// time that the record can have been under way, and by 2.5 s. A stamp may run ahead of the server's time by 2 %, and by as much
+// as the records before it can have been delayed. A stamp that is farther ahead is reduced to that.
 //
-// Invariant: the distance accepted since Place is at most 1.05 × MaxSpeed × (elapsed + 2.5 s + 2 % of elapsed) plus
-// the burst. Without stamps that run ahead, it is at most 1.05 × MaxSpeed × elapsed plus the burst.
+// Invariant: one record moves the entity by at most the burst and 1.05 × Sustained × t. t is two periods, or the time that
+// the record can have been under way if that is longer, up to 2.5 s. The distance accepted since Place is at most the burst
+// and 1.05 × Sustained × (elapsed + 2.5 s + 2 % of elapsed). The 2.5 s are for first records that can have been that late.
 type Guard struct {
 	Stats GuardStats
 
@@ -31,15 +33,21 @@ type Guard struct {
 
 	stamp Stamp        // of the last record that was not stale
 	now   systems.Time // of its arrival
-	since systems.Time // of the first arrival
-	first systems.Time // stamp − arrival of the first
 	best  systems.Time // largest stamp − arrival that was accepted
+	most  systems.Time // largest stamp − arrival that a record without delay can have
 }
 
-// GuardConfig is how an entity may move.
+// GuardConfig limits the movement of an entity.
 type GuardConfig struct {
 	// MaxSpeed is the top speed in the plane, and along the height, in world units per second, (0, 32768]. Falling counts.
 	MaxSpeed fixed.Num
+	// Sustained is the sustained speed in the plane, in world units per second, [0, MaxSpeed]. Zero: MaxSpeed.
+	Sustained fixed.Num
+	// Period is the longest time between two records of an honest client, [0, 5 s]. Zero: 1 s.
+	Period systems.Time
+	// Cost returns the distance that a move counts for, in world units. ok is false if no such move is possible. Optional: the
+	// distance in the plane.
+	Cost func(from, to fixed.Vec3) (distance fixed.Num, ok bool)
 	// Trusting accepts every record that is not stale, as the article has it. The counters are the same.
 	Trusting bool
 }
@@ -55,7 +63,7 @@ type GuardStats struct {
 	Distance fixed.Num // accepted, in the plane
 }
 
-// Verdict is what a guard decides on a record.
+// Verdict is the decision of a guard on a record.
 type Verdict uint8
 
 // The verdicts.
@@ -71,21 +79,23 @@ var tolerance = fixed.FromRatio(105, 100)
 const (
 	burstTime  = systems.Second / 2
 	aheadParts = 50 // a stamp may run ahead by 1 part in 50, 2 %
-	// allowance is the largest difference between the delays of two records of an honest client. A client gains at most that
-	// much time, once, by setting its clock forward, and can save up at most that much movement.
+	// allowance is the largest difference between the delays of two records of an honest client.
 	allowance = 5 * systems.Second / 2
 )
 
 // credit is a distance that may be covered.
 type credit struct {
-	rate fixed.Num // per second, with the tolerance
-	left fixed.Num
+	rate  fixed.Num // per second, with the tolerance
+	burst fixed.Num // that can be saved up
+	left  fixed.Num
 }
 
-// maxSpan bounds the time that counts as elapsed at once. After a longer absence an entity is placed again.
-const maxSpan = MaxAge
+func newCredit(sustained, top fixed.Num) credit {
+	burst := top.Mul(Seconds(burstTime))
+	return credit{rate: sustained.Mul(tolerance), burst: burst, left: burst}
+}
 
-func (c *credit) grow(t systems.Time) { c.left += c.rate.Mul(Seconds(min(t, maxSpan))) }
+func (c *credit) grow(t systems.Time) { c.left += c.rate.Mul(Seconds(min(t, MaxAge))) }
 
 func (c *credit) pay(distance fixed.Num) (paid fixed.Num) {
 	paid = min(distance, c.left)
@@ -94,23 +104,20 @@ func (c *credit) pay(distance fixed.Num) (paid fixed.Num) {
 }
 
 func (c *credit) keep(lag systems.Time) {
-	c.left = min(c.left, c.burst()+c.rate.Mul(Seconds(lag)))
+	c.left = min(c.left, c.burst+c.rate.Mul(Seconds(lag)))
 }
 
-// burst returns the credit that can be saved up, without tolerance.
-func (c *credit) burst() fixed.Num { return c.rate.Div(tolerance).Mul(Seconds(burstTime)) }
-
-// NewGuard returns a guard without a place: the first record sets it, unless Place is called before. It panics if MaxSpeed
-// is out of range.
+// NewGuard returns a guard without a place: the first record sets it, unless Place is called before. It panics if a speed or
+// the period is out of range.
 func NewGuard(c GuardConfig) *Guard {
 	if c.MaxSpeed <= 0 || c.MaxSpeed > MaxVelocity {
 		panic(fmt.Sprintf("motion: GuardConfig.MaxSpeed is %v, want (0, 32768]", c.MaxSpeed))
 	}
-	g := &Guard{config: c}
-	g.level.rate = c.MaxSpeed.Mul(tolerance)
-	g.level.left = g.level.burst()
-	g.height = g.level
-	return g
+	c.Sustained, c.Period = cmp.Or(c.Sustained, c.MaxSpeed), cmp.Or(c.Period, systems.Second)
+	if c.Sustained < 0 || c.Sustained > c.MaxSpeed || c.Period < 0 || c.Period > 5*systems.Second {
+		panic(fmt.Sprintf("motion: GuardConfig.Sustained is %v and Period %d ns, want [0, %v] and [0, 5 s]", c.Sustained, c.Period, c.MaxSpeed))
+	}
+	return &Guard{config: c, level: newCredit(c.Sustained, c.MaxSpeed), height: newCredit(c.MaxSpeed, c.MaxSpeed)}
 }
 
 // Place sets the entity's place by the server: for a spawn, a teleport, or where its parent has brought it.
@@ -120,8 +127,9 @@ func (g *Guard) Place(pos fixed.Vec3) { g.at, g.placed = pos, true }
 func (g *Guard) At() fixed.Vec3 { return g.at }
 
 // Check decides on an absolute record with the client's own stamp, which arrives at now, and changes it to a possible one. A
-// record that is relative, attached or scripted is refused. now must not decrease.
-func (g *Guard) Check(r *Record, now systems.Time) Verdict {
+// record that is relative, attached or scripted is refused. late is the longest time that the record can have been under
+// way, ≥ 0. now must not decrease.
+func (g *Guard) Check(r *Record, late, now systems.Time) Verdict {
 	if g.begun && r.Stamp <= g.stamp {
 		g.Stats.Stale++
 		return Stale
@@ -130,7 +138,7 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 		g.Stats.Refused++
 		return Refused
 	}
-	lag := g.elapse(r, now)
+	lag := g.elapse(r, min(late, allowance), now)
 	slowed := g.slow(r)
 	if !g.placed {
 		g.Place(r.Pos)
@@ -154,32 +162,32 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	return verdict
 }
 
-// elapse lets the credit grow until now and returns the lag of the record behind the earliest ones.
-func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
+// elapse lets the credit grow until now and returns the lag of the record behind the earliest ones, at most late.
+func (g *Guard) elapse(r *Record, late, now systems.Time) (lag systems.Time) {
 	lead := r.Stamp.Time() - now
+	passed := max(now-g.now, 0)
+	g.stamp, g.now = r.Stamp, now
 	if !g.begun {
-		g.begun, g.since, g.first, g.best = true, now, lead, lead
-		g.stamp, g.now = r.Stamp, now
+		g.begun, g.best, g.most = true, lead, lead+late
 		return 0
 	}
-	g.level.grow(max(now-g.now, 0))
-	g.height.grow(max(now-g.now, 0))
-	g.stamp, g.now = r.Stamp, now
-	if most := g.first + allowance + (now-g.since)/aheadParts; lead > most {
+	if g.most += passed / aheadParts; lead > g.most {
 		g.Stats.Fast++
-		lead = most
+		lead = g.most
 	}
-	// The record is delayed less than all before, so the entity had that much more time than the arrivals show.
-	if gain := lead - g.best; gain > 0 {
-		g.level.grow(gain)
-		g.height.grow(gain)
-		g.best = lead
+	g.most = max(min(g.most, lead+late), g.best)
+	// A record that is delayed less than all before shows that the entity had more time than the arrivals show.
+	passed += max(lead-g.best, 0)
+	g.best = max(g.best, lead)
+	for _, c := range [...]*credit{&g.level, &g.height} {
+		c.grow(passed)
+		c.keep(max(2*g.config.Period, late))
 	}
-	return min(g.best-lead, allowance)
+	return min(g.best-lead, late)
 }
 
 func (g *Guard) slow(r *Record) fixed.Vec3 {
-	level := fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}.Limit(g.level.rate)
+	level := fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}.Limit(g.height.rate)
 	slowed := fixed.Vec3{X: level.X, Y: level.Y, Z: r.Vel.Z.Clamp(-g.height.rate, g.height.rate)}
 	if slowed != r.Vel {
 		g.Stats.Slowed++
@@ -187,16 +195,39 @@ func (g *Guard) slow(r *Record) fixed.Vec3 {
 	return slowed
 }
 
+// cost returns the credit that the way to a place takes. ok is false if no way leads there.
+func (g *Guard) cost(to fixed.Vec3) (distance fixed.Num, ok bool) {
+	if g.config.Cost == nil || to == g.at {
+		d := to.Sub(g.at)
+		return fixed.Vec2{X: d.X, Y: d.Y}.Len(), true
+	}
+	distance, ok = g.config.Cost(g.at, to)
+	return max(distance, 0), ok
+}
+
+// Leads reports whether an extrapolation of the last accepted record may lead to a place at now: a record could move the
+// entity there within a second.
+func (g *Guard) Leads(to fixed.Vec3, now systems.Time) bool {
+	cost, ok := g.cost(to)
+	return ok && cost <= g.level.left+g.level.rate.Mul(Seconds(min(max(now-g.now, 0), MaxAge)+velocityAge))
+}
+
 // reach uses credit for the way to a place and returns the place that the entity reaches on it.
 func (g *Guard) reach(to fixed.Vec3) fixed.Vec3 {
 	d := to.Sub(g.at)
 	level := fixed.Vec2{X: d.X, Y: d.Y}
-	wanted := level.Len()
-	paid := g.level.pay(wanted)
-	g.Stats.Distance += paid
-	if paid < wanted {
-		level = level.Limit(paid)
+	straight := level.Len()
+	wanted, possible := g.cost(to)
+	if !possible || wanted > straight && wanted > g.level.left {
+		return g.at // a part of the straight line is no way there
 	}
+	if paid := g.level.pay(wanted); paid < wanted {
+		if wanted != straight {
+			paid = straight.Mul(paid.Div(wanted))
+		}
+		straight, level = paid, level.Limit(paid)
+	}
+	g.Stats.Distance += straight
 	climb := d.Z.Abs()
 	if paid := g.height.pay(climb); paid < climb {
 		d.Z = d.Z.Clamp(-paid, paid)

@@ -33,7 +33,7 @@ func claims(g *Guard, speed, pace fixed.Num, lasting, delay systems.Time, obeyin
 	for sent := systems.Time(0); sent <= lasting; sent += 100 * ms {
 		stamp := systems.Time(Seconds(sent).Mul(pace).Mul(fixed.FromInt(1000)).Round().Int()) * ms
 		r := Record{Stamp: StampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
-		if g.Check(&r, 70*sec+sent+delay) == Clamped && obeying {
+		if g.Check(&r, allowance, 70*sec+sent+delay) == Clamped && obeying {
 			x = r.Pos.X
 		}
 		x += speed / 10
@@ -75,7 +75,7 @@ func TestAStampMayNotGoBack(t *testing.T) {
 		stamp Stamp
 		want  Verdict
 	}{{100, Accepted}, {100, Stale}, {99, Stale}, {101, Accepted}, {-9999, Stale}, {102, Accepted}} {
-		if got := g.Check(&Record{Stamp: v.stamp}, sec+systems.Time(v.stamp)*StampUnit); got != v.want {
+		if got := g.Check(&Record{Stamp: v.stamp}, allowance, sec+systems.Time(v.stamp)*StampUnit); got != v.want {
 			t.Errorf("stamp %d: %d", v.stamp, got)
 		}
 	}
@@ -126,7 +126,7 @@ func TestDR08JitterOfTwoSecondsMakesNoFalsePositive(t *testing.T) {
 				bunched++
 			}
 			r, at := l.record, l.record.Pos
-			if v := g.Check(&r, l.at); v == Clamped || v == Refused || v == Accepted && r.Pos != at {
+			if v := g.Check(&r, allowance, l.at); v == Clamped || v == Refused || v == Accepted && r.Pos != at {
 				t.Fatalf("seed %d: record %d of stamp %d at %d ms: verdict %d", seed, i, r.Stamp, l.at/ms, v)
 			}
 		}
@@ -141,7 +141,7 @@ func TestJitterDoesNotHideASpeedHack(t *testing.T) {
 	g := guard(t, GuardConfig{MaxSpeed: fixed.FromRatio(top*2, 3)})
 	for _, l := range honest(t, 3, false) {
 		r := l.record
-		g.Check(&r, l.at)
+		g.Check(&r, allowance, l.at)
 	}
 	if s := g.Stats; s.Clamped < 50 {
 		t.Errorf("%+v", s)
@@ -152,19 +152,19 @@ func TestJitterDoesNotHideASpeedHack(t *testing.T) {
 func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	for i := range systems.Time(100) { // 10 s of records whose stamps hardly move
-		g.Check(&Record{Stamp: Stamp(i)}, i*100*ms)
+		g.Check(&Record{Stamp: Stamp(i)}, allowance, i*100*ms)
 	}
 	r := Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
-	if v := g.Check(&r, 10*sec+10*ms); v != Clamped || r.Pos.X > most(5*sec/2+200*ms) {
+	if v := g.Check(&r, allowance, 10*sec+10*ms); v != Clamped || r.Pos.X > most(5*sec/2+200*ms) {
 		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
 	}
 	// Without such a lag the limit is the burst.
 	g = guard(t, GuardConfig{})
 	for i := range systems.Time(100) {
-		g.Check(&Record{Stamp: Stamp(i * 10)}, i*100*ms)
+		g.Check(&Record{Stamp: Stamp(i * 10)}, allowance, i*100*ms)
 	}
 	r = Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
-	if v := g.Check(&r, 10*sec); v != Clamped || r.Pos.X > most(100*ms) || r.Pos.Y != 0 || r.Pos.X < 2*fixed.One {
+	if v := g.Check(&r, allowance, 10*sec); v != Clamped || r.Pos.X > most(100*ms) || r.Pos.Y != 0 || r.Pos.X < 2*fixed.One {
 		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
 	}
 }
@@ -172,8 +172,8 @@ func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 // Credit grows while no record arrives: an entity that moves on for 3 s, with all records lost, is accepted.
 func TestCreditGrowsWithoutRecords(t *testing.T) {
 	g := guard(t, GuardConfig{})
-	g.Check(&Record{}, 0)
-	if v := g.Check(&Record{Stamp: 300, Pos: vec("0", "15", "0")}, 3*sec); v != Accepted {
+	g.Check(&Record{}, allowance, 0)
+	if v := g.Check(&Record{Stamp: 300, Pos: vec("0", "15", "0")}, allowance, 3*sec); v != Accepted {
 		t.Errorf("verdict %d", v)
 	}
 }
@@ -181,13 +181,13 @@ func TestCreditGrowsWithoutRecords(t *testing.T) {
 // With Trusting every record is accepted that is not stale, and the counters are the same.
 func TestATrustingGuardOnlyCounts(t *testing.T) {
 	g := guard(t, GuardConfig{Trusting: true})
-	g.Check(&Record{}, 0)
+	g.Check(&Record{}, allowance, 0)
 	far := Record{Stamp: 10, Pos: vec("500", "0", "0"), Vel: vec("99", "0", "0")}
 	r := far
-	if v := g.Check(&r, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats.Clamped != 1 || g.Stats.Slowed != 1 {
+	if v := g.Check(&r, allowance, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats.Clamped != 1 || g.Stats.Slowed != 1 {
 		t.Errorf("verdict %d, %+v, %+v", v, r, g.Stats)
 	}
-	if v := g.Check(&r, 200*ms); v != Stale {
+	if v := g.Check(&r, allowance, 200*ms); v != Stale {
 		t.Errorf("doubled: %d", v)
 	}
 }
@@ -197,17 +197,17 @@ func TestPlacingCostsNothing(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	g.Place(vec("100", "100", "0"))
 	first := Record{Pos: vec("0", "0", "0")}
-	if v := g.Check(&first, 0); v != Clamped || first.Pos.X < num("98") {
+	if v := g.Check(&first, allowance, 0); v != Clamped || first.Pos.X < num("98") {
 		t.Errorf("verdict %d: an entity chose its place, %v", v, first.Pos)
 	}
 	g.Place(vec("-500", "0", "0"))
 	r := Record{Stamp: 10, Pos: vec("-499.5", "0", "0")}
-	if v := g.Check(&r, 100*ms); v != Accepted {
+	if v := g.Check(&r, allowance, 100*ms); v != Accepted {
 		t.Errorf("verdict %d: %v", v, r.Pos)
 	}
 	free := guard(t, GuardConfig{})
 	r = Record{Pos: vec("77", "0", "0")}
-	if v := free.Check(&r, 0); v != Accepted || free.At() != r.Pos {
+	if v := free.Check(&r, allowance, 0); v != Accepted || free.At() != r.Pos {
 		t.Errorf("verdict %d: %v", v, free.At())
 	}
 }
@@ -215,9 +215,9 @@ func TestPlacingCostsNothing(t *testing.T) {
 // Heights have their own credit. A velocity is limited to the top speed, since other clients extrapolate by it.
 func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 	g := guard(t, GuardConfig{})
-	g.Check(&Record{}, 0)
+	g.Check(&Record{}, allowance, 0)
 	r := Record{Stamp: 100, Pos: vec("5", "0", "50"), Vel: vec("30", "40", "-100")}
-	if v := g.Check(&r, sec); v != Clamped || r.Pos.X != 5*fixed.One || r.Pos.Z > num("7.8") || r.Pos.Z < 7*fixed.One {
+	if v := g.Check(&r, allowance, sec); v != Clamped || r.Pos.X != 5*fixed.One || r.Pos.Z > num("7.8") || r.Pos.Z < 7*fixed.One {
 		t.Errorf("verdict %d: %v", v, r.Pos)
 	}
 	if speed := (fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}).Len(); speed > num("5.2501") || speed < 5*fixed.One || r.Vel.Z < num("-5.2501") {
@@ -229,7 +229,7 @@ func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 func TestARecordWithoutAPlaceOfItsOwnIsRefused(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	for i, r := range []Record{{Mode: Attached}, {Mode: Scripted, Along: 500 * fixed.One}, {Anchor: 1}} {
-		if v := g.Check(&r, 0); v != Refused || g.Stats.Refused != uint64(i+1) {
+		if v := g.Check(&r, allowance, 0); v != Refused || g.Stats.Refused != uint64(i+1) {
 			t.Errorf("%+v: %d", r, v)
 		}
 	}

@@ -34,8 +34,8 @@ type RemoteStats struct {
 type RemoteConfig struct {
 	// Rules extrapolate records.
 	Rules Rules
-	// Horizon is how long a correction takes, [0.1 s, 10 s]. Zero: 1 s. A shorter one is more exact and more visible. The age
-	// of a record is taken off it, down to 0.3 s.
+	// Horizon is how long a correction takes, [0.1 s, 10 s]. Zero: 1 s. A shorter one is more exact and more visible. With
+	// DeadlineKept, the age of a record is taken off it, down to 0.3 s.
 	Horizon systems.Time
 	// Deadline is what a new record does to a correction under way. Zero: DeadlineKept.
 	Deadline Deadline
@@ -51,8 +51,8 @@ const (
 	// DeadlineKept keeps the deadline while new records agree with the prediction. A visual error is then gone after the
 	// horizon, at any rate of records.
 	DeadlineKept Deadline = iota
-	// RestartAlways starts a new horizon with each record, as the article literally says. Of an error, (1 − h)^(1/h) is
-	// left after a horizon of 1 with records every h: up to 37 %.
+	// RestartAlways starts a new horizon with each record, whatever its age, exactly as the article describes. With a horizon of
+	// 1 and records every h, (1 − h)^(1/h) of an error is left after the horizon: up to 37 %.
 	RestartAlways
 )
 
@@ -88,7 +88,10 @@ func (g *Remote) Receive(c *RemoteConfig, r Record, age, now systems.Time) (used
 		g.Stats.Stale++
 		return false
 	}
-	horizon := max(c.Horizon-max(age, 0)-r.Age, min(shortest, c.Horizon))
+	horizon := c.Horizon
+	if c.Deadline == DeadlineKept {
+		horizon = max(horizon-max(age, 0)-r.Age, min(shortest, horizon))
+	}
 	r, age = LimitAge(r, age)
 	before := *g
 	g.record, g.origin, g.received, g.known = r, now-age, now, true

@@ -55,12 +55,7 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 	frames, stalled := 0, 0
 	c.onFrame = func(p *player) {
 		at, ok := p.own()
-		offset := 0.0
-		for _, o := range p.show.offsets {
-			if o.entity == figure(p.World(), 0) {
-				offset = o.offset.Value().Len()
-			}
-		}
+		offset := p.show.offsets.Of(figure(p.World(), 0)).Len()
 		if p.Counted.Stalled != systems.NotStalled {
 			stalled = p.peer.Frames
 		}

@@ -63,7 +63,7 @@ var clientSystems = []systems.System[*Client]{
 	{Name: "compose", Phase: systems.Present, Run: (*Client).compose},
 	{Name: "interpolation", Phase: systems.Present, Run: (*Client).interpolate},
 	{Name: "switched", Phase: systems.Present, Run: (*Client).presentSwitched},
-	{Name: "error smoothing", Phase: systems.Present, Run: (*Client).fade},
+	{Name: "error smoothing", Phase: systems.Present, Run: func(c *Client) { c.show.offsets.Show(c.Showing.View, c.Showing.Since) }},
 }
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
@@ -176,7 +176,7 @@ func (c *Client) frozen() bool {
 // sendWindow sends the inputs that the server has not consumed, and which state is held. It does so after each frame that
 // sampled an input, or for a spectator after each snapshot.
 func (c *Client) sendWindow() {
-	if !c.Timer.Due(c.Now) {
+	if !c.Sends() {
 		return
 	}
 	m := &c.scratch.window
@@ -229,6 +229,9 @@ func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
 	s.Present, s.Confirmed, s.Corrections = c.Tick, c.Received, c.counts.Corrections
 	s.Snaps += c.counts.Snaps
+	if !c.limits.NoPlayback {
+		s.Playout = systems.Time(c.show.playback.Delay() * float64(c.Timer.Tick()))
+	}
 	c.line.AddStats(&s)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/interp"
 )
 
@@ -24,6 +25,10 @@ type Config struct {
 	// MaxView is the limit of lag compensation: how far back the view of a player counts, at most 1 s; 0: 250 ms. Negative:
 	// there is no lag compensation.
 	MaxView systems.Time
+	// History is the number of ticks of states that the server keeps, in [2, 4096], rounded up to a power of two; 0: 128. A
+	// client that reconnects with an older state needs an image. The state of an image that is being sent is kept longer. Each
+	// tick costs the pages that changed in it, and can be forked: see authority.Server.Fork.
+	History int
 	// Unconditional makes a client restore every snapshot and resimulate, after a misprediction or not.
 	Unconditional bool
 	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0. An entity that was faster than twice of it
@@ -59,21 +64,21 @@ func New(c Config) systems.Strategy {
 const (
 	maxRate = 1000
 	maxView = systems.Second
-)
 
-// historyKept is the number of ticks of states that the server keeps. A client that holds an older one needs an image, so it
-// must cover a round trip and the transfer of an image.
-const historyKept = 256
+	maxHistory = 4096
+)
 
 // paramUnconditional is the bit of the params that says Unconditional. The bits below it are Smoothing.
 const paramUnconditional = 4
 
 func (c Config) withDefaults() (Config, error) {
-	c.SnapshotRate = cmp.Or(c.SnapshotRate, 20)
+	c.SnapshotRate, c.History = cmp.Or(c.SnapshotRate, 20), cmp.Or(c.History, authority.DefaultHistory)
 	c.MaxView = max(cmp.Or(c.MaxView, systems.Second/4), -1)
 	switch {
 	case c.SnapshotRate < 1 || c.SnapshotRate > maxRate:
 		return c, fmt.Errorf("predict: Config.SnapshotRate is %d, want [1, %d]", c.SnapshotRate, maxRate)
+	case c.History < 2 || c.History > maxHistory:
+		return c, fmt.Errorf("predict: Config.History is %d, want [2, %d]", c.History, maxHistory)
 	case c.Interest < 0:
 		return c, fmt.Errorf("predict: Config.Interest is %v, want at least 0", c.Interest)
 	case c.MaxSpeed < 0:

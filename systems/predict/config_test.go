@@ -46,18 +46,18 @@ func TestAnOffsetEndsWithItsEntity(t *testing.T) {
 	r.Step()
 	flying := 0
 	for e := range c.Current().Entities {
-		c.show.addOffset(e, interp.Vec{X: 0.05})
+		c.show.offsets.Add(e, interp.Vec{X: 0.05})
 		flying++
 	}
 	r.Step()
 	c.Present(view, r.Now())
-	if flying < 2 || len(c.show.offsets) != flying {
-		t.Fatalf("%d entities have %d offsets", flying, len(c.show.offsets))
+	if flying < 2 || c.show.offsets.Len() != flying {
+		t.Fatalf("%d entities have %d offsets", flying, c.show.offsets.Len())
 	}
 	r.Run(600)
 	c.Present(view, r.Now())
-	if me := figure(c.World(), 0); len(c.show.offsets) != 1 || c.show.offsets[0].entity != me {
-		t.Errorf("%d offsets are left when the rockets are gone", len(c.show.offsets))
+	if me := figure(c.World(), 0); c.show.offsets.Len() != 1 || c.show.offsets.Of(me) == (interp.Vec{}) {
+		t.Errorf("%d offsets are left when the rockets are gone", c.show.offsets.Len())
 	}
 	if at, ok := shownAt(view, figure(c.World(), 0)); !ok || fixed.FromFloat(at.X-r.x(0)).Float() < 0.04 {
 		t.Errorf("the figure is shown at %v, and its offset is 0.05", at.X-r.x(0))

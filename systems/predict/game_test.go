@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // The test game: each player has a figure that walks a step for each press, or while a direction is held. It shoots rockets
@@ -138,6 +139,7 @@ func (r *rules) game(rate int) *ecs.Game {
 				}
 			}
 		},
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
 		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
 			for e := range r.figures.All(w) {
 				if e.B.Player == p {

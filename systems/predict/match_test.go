@@ -41,7 +41,8 @@ type player struct {
 	next     ecs.Tick
 	effects  map[image.EventKey][]ecs.EffectStatus
 	onFrame  func(p *player)
-	lateShow int // frames in which a sampled input was not shown after the input delay
+	sampled  int // frames that sampled an input, while the client played
+	lateShow int // of them, those whose picture did not show the input of the input delay before
 	shown    interp.Vec
 	seen     bool
 	worst    float64 // largest step from frame to frame beyond speed and error smoothing
@@ -88,6 +89,7 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 }
 
 func (p *player) display(now time.Duration) {
+	before := p.line.Inputs.Sampled()
 	p.peer.Frame(now)
 	for _, e := range p.peer.Effects {
 		p.effects[e.Event.Key] = append(p.effects[e.Event.Key], e.Status)
@@ -96,14 +98,37 @@ func (p *player) display(now time.Duration) {
 	if p.loads != p.peer.Loads {
 		p.loads, p.next, p.seen = p.peer.Loads, p.peer.Image, false
 	}
-	if p.Live() && p.Counted.Stalled == systems.NotStalled && int(p.Tick)+p.line.Delay.Ticks() < int(p.line.Pacer.Position()) {
-		p.lateShow++
-	}
 	p.Present(p.view, now)
+	if newest := p.line.Inputs.Sampled(); newest > before && p.Live() && p.Counted.Stalled == systems.NotStalled {
+		p.sampled++
+		if !p.showsInput(newest) {
+			p.lateShow++
+		}
+	}
 	p.compare()
 	if p.onFrame != nil {
 		p.onFrame(p)
 	}
+}
+
+// showsInput reports whether the picture is at most the input delay older than the newest input that was sampled. It must show
+// the input of its tick as the player gave it, and the figure with the velocity of that input. In a state that overtook the
+// prediction, the input is the one that the server used.
+func (p *player) showsInput(newest ecs.Tick) bool {
+	f := p.view.Tick
+	now, ok := p.line.Inputs.Given(newest)
+	if in := padInput.Unpack(now.In); !ok || in.DX != p.lastIn.DX || in.DY != p.lastIn.DY || f+ecs.Tick(p.Stats().InputDelay) < newest {
+		return false
+	}
+	given, ok := p.line.Inputs.Given(f)
+	if f <= p.Received || !ok {
+		return f <= p.Received
+	}
+	in, shown := padInput.Unpack(given.In), padInput.Unpack(p.view.Sim.Image().Input(ecs.Player(p.Config.Seat)))
+	m, ok := p.view.Sim.Image().Motion(figure(p.view.Sim, ecs.Player(p.Config.Seat)))
+	const speed = 6 // of slow, per second
+	off := interp.VecOf(m.Vel).Sub(interp.Vec{X: speed * float64(in.DX), Y: speed * float64(in.DY)})
+	return ok && shown.DX == in.DX && shown.DY == in.DY && off.Len() < 0.01
 }
 
 // compare compares the newest replica with the server's state of its tick. An incomplete replica is compared in the
@@ -175,7 +200,7 @@ func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		return 10 * time.Minute
-	case race.Enabled || os.Getenv("TENDON_LONG") == "":
+	case !race.Long:
 		return 5 * time.Second
 	}
 	return 15 * time.Second
@@ -206,14 +231,14 @@ func (m *match) log() {
 	}
 }
 
-// CP-07 and CP-08: on every profile a client's replica equals the server's state. Inputs show at once or after the
-// input delay, and no snapshot costs more than the prediction window.
+// CP-07 and CP-08: on every profile a client's replica equals the server's state. The picture of the frame that samples an input
+// shows it, or the one of the input delay before. No snapshot costs more than the prediction window.
 func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T) {
-	for i := range 10 {
+	for i := range 13 {
 		if race.Enabled && i != 3 && i != 5 && i != 7 {
 			continue // too slow; the others cover the same code
 		}
-		name := [...]string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}[i]
+		name := [...]string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"}[i]
 		t.Run(name, func(t *testing.T) {
 			m := several(t, 3, profile(t, name), uint64(i)+1, Config{}, systems.ClientConfig{})
 			m.Net.RunUntil(5*time.Second + soakTime())
@@ -223,8 +248,9 @@ func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T
 				if !c.Live() && i != 7 || c.compared < 30 || c.peer.Loads != 1 { // the round trip of P7 grows by 9 ticks a second
 					t.Errorf("client %d: live %v, %d states compared, %d images", c.peer.ID, c.Live(), c.compared, c.peer.Loads)
 				}
-				if c.lateShow*200 > max(c.peer.Frames, 1200) || c.lateShow > 0 && i < 7 { // a delay that grows shows for a few frames
-					t.Errorf("client %d: in %d frames the input was not shown", c.peer.ID, c.lateShow)
+				// Where the round trip changes by hundreds of milliseconds, a jump of the clock replaces inputs of a frame or two.
+				if c.lateShow > 0 && i < 7 || c.lateShow*50 > c.sampled || c.sampled < c.peer.Frames/8 {
+					t.Errorf("client %d: %d of %d frames did not show the input that was due", c.peer.ID, c.lateShow, c.sampled)
 				}
 				if s.Deepest > 30 || c.Refused > 0 && i < 5 {
 					t.Errorf("client %d: %d ticks resimulated at once, %d snapshots refused", c.peer.ID, s.Deepest, c.Refused)

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/systems/internal/table"
 	"tendon/systems/interp"
+	"tendon/systems/predictor"
 )
 
 // presentation shows the client's own entities between their two last predicted states, and all others where they were
@@ -19,11 +20,10 @@ type presentation struct {
 	playback *interp.Playback
 	remote   interp.RemoteConfig
 	tracks   table.Table[track]
-	newest   ecs.Tick      // of the states received
-	changed  image.Changed // rows that differ between the two newest states received
-	offsets  []entityOffset
+	newest   ecs.Tick          // of the states received
+	changed  image.Changed     // rows that differ between the two newest states received
+	offsets  predictor.Offsets // of predicted entities, and of those that switch timelines
 	switched []timelineSwitch
-	before   []shownPlace // where entities were shown before a replay
 }
 
 // track is the motion of a remote entity. Its slot is detached when the entity is gone.
@@ -42,6 +42,7 @@ func (p *presentation) init(c *Client) {
 	rate := c.Game.TickRate
 	p.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()})
 	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Smoothing: c.limits.Smoothing}
+	p.offsets.OffsetConfig = predictor.OffsetConfig{Smoothing: p.remote.Smoothing, Rows: &c.Predicted}
 	if floor := c.Game.Physics.Floor; floor != nil {
 		p.remote.Floor = func(at interp.Vec) float64 { return floor(fixed.FromFloat(at.X), fixed.FromFloat(at.Y)).Float() }
 	}
@@ -54,7 +55,7 @@ func (p *presentation) reset() {
 	}
 	p.newest = p.client.Tick
 	p.restoreDefaults(func(timelineSwitch) bool { return true })
-	p.offsets = p.offsets[:0]
+	p.offsets.Clear()
 }
 
 // delay returns how long after their states arrive remote entities are shown, in ticks.

@@ -76,7 +76,7 @@ func (c *Client) begin(f ecs.Tick) {
 	c.Tick = f
 	c.History.Clear()
 	c.History.Save(c.World())
-	c.show.offsets = c.show.offsets[:0]
+	c.show.offsets.Clear()
 }
 
 // overtake makes the server's state the present, which was behind it: because of the prediction window, or of an input
@@ -86,7 +86,7 @@ func (c *Client) overtake(f ecs.Tick) {
 	c.putInput(f)
 	c.Tick = f
 	c.History.Save(c.World())
-	c.show.offsets = c.show.offsets[:0]
+	c.show.offsets.Clear()
 }
 
 // compare compares the predicted state of tick f with the server's, and resimulates after a misprediction.
@@ -130,7 +130,8 @@ func (c *Client) entered(s *image.Snapshot) (is bool) {
 // replay resimulates the ticks from f + 1 to the present with the pending inputs. The world is in the server's state of
 // tick f. Error smoothing keeps the shown positions from jumping.
 func (c *Client) replay(f ecs.Tick, now systems.Time) {
-	c.show.beforeReplay(now)
+	previous, current, _, _ := c.View(now)
+	c.show.offsets.Before(previous, current)
 	c.History.Save(c.World())
 	c.CountReplay(f)
 	image.SectionResimulate.Enter(c.Config.Observer)
@@ -139,7 +140,8 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 		c.step(c.line.Inputs.At(c.Tick + 1))
 	}
 	image.SectionResimulate.Leave(c.Config.Observer)
-	c.show.afterReplay(now)
+	previous, current, _, alpha := c.View(now)
+	c.show.offsets.After(previous, current, alpha, 0)
 }
 
 func (c *Client) step(in ecs.InputBytes) {

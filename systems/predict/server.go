@@ -66,7 +66,7 @@ var _ systems.Server = (*Server)(nil)
 func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
 	s := &Server{settings: settings}
 	err := s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: historyKept, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
+		History: settings.History, OrdersPerTick: maxOrders, Buffers: true, Replicates: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
 }
 
 // minWarmupRate is the minimum snapshot rate, per second, for a client whose clock has not settled.
-const minWarmupRate = 20
+const minWarmupRate = 60
 
 // sendSnapshot sends a peer a snapshot, if one is due and it does not wait for an image.
 func (s *Server) sendSnapshot(p *peer) {

@@ -53,9 +53,7 @@ func (c *Client) Switch(e ecs.Entity, to Timeline, blend systems.Time) error {
 		return nil
 	}
 	before, shown := c.shownAt(e, now)
-	if i := p.offsetIndex(e); i >= 0 {
-		before = before.Add(p.offsets[i].offset.Value())
-	}
+	before = before.Add(p.offsets.Of(e))
 	p.restoreDefaults(func(s timelineSwitch) bool { return s.entity == e })
 	if c.Timeline(e) != to {
 		p.switched = append(p.switched, timelineSwitch{e, to})
@@ -65,12 +63,9 @@ func (c *Client) Switch(e ecs.Entity, to Timeline, blend systems.Time) error {
 		p.trackFromReceived(e)
 		c.repredict(now)
 	}
-	p.offsets = slices.DeleteFunc(p.offsets, func(o entityOffset) bool { return o.entity == e })
+	p.offsets.Remove(e)
 	if after, ok := c.shownAt(e, now); ok && shown && blend > 0 && after != before {
-		o := entityOffset{entity: e, offset: interp.NewOffset(interp.Gliding)}
-		o.offset.Add(before.Sub(after))
-		o.speed = o.offset.Value().Len() * float64(systems.Second) / float64(blend)
-		p.offsets = append(p.offsets, o)
+		p.offsets.Glide(e, before.Sub(after), float64(blend)/float64(systems.Second))
 	}
 	return nil
 }
@@ -140,7 +135,7 @@ func (c *Client) shownAt(e ecs.Entity, now systems.Time) (at interp.Vec, ok bool
 	switch c.Timeline(e) {
 	case Predicted:
 		previous, current, _, alpha := c.View(now)
-		return between(e, previous, current, alpha)
+		return predictor.Between(e, previous, current, alpha)
 	case Interpolated:
 		playing := c.show.playback.Tick()
 		if t := c.show.tracks.Get(e.Row); t != nil && t.entity == e {
@@ -152,7 +147,7 @@ func (c *Client) shownAt(e ecs.Entity, now systems.Time) (at interp.Vec, ok bool
 		m, ok := c.reckon(e, now)
 		return m.Pos, ok
 	}
-	return between(e, s, s, 0)
+	return predictor.Between(e, s, s, 0)
 }
 
 // reckoning is the longest extrapolation on the reckoned timeline, as in dead reckoning.

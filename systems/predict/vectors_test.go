@@ -305,7 +305,7 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.Now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+30 {
+		if c := r.clients[1]; r.server.Waiting() > authority.OrderBurst+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+30 {
 			t.Fatal(r.server.Waiting(), c.World().Tick(), c.Tick, c.Received)
 		}
 	})
@@ -375,7 +375,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	for range 100 {
 		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.Now(), r)
 	}
-	if r.server.Waiting() > 10 {
+	if r.server.Waiting() > authority.OrderBurst {
 		t.Errorf("%d orders of one second were accepted", r.server.Waiting())
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 )
@@ -123,11 +122,11 @@ func (c *Core) CheckPrediction(most int) error {
 
 // CheckOrder returns why the local player cannot give an order, or nil.
 func (c *Core) CheckOrder(payload []byte) error {
-	switch {
-	case len(payload) > image.MaxOrderBytes:
-		return fmt.Errorf("%s: an order of %d bytes: at most %d", c.name, len(payload), image.MaxOrderBytes)
-	case c.Spectates():
+	if c.Spectates() {
 		return fmt.Errorf("%s: a spectator gives no orders", c.name)
+	}
+	if err := c.Game.CheckOrder(payload); err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	return nil
 }
@@ -140,6 +139,15 @@ func (c *Core) Order(target ecs.Entity, payload []byte, out systems.Outbox) erro
 	c.Buffer = code.AppendRequest(c.Buffer[:0], c.OrderKind, target, payload)
 	out.Send(0, systems.Reliable, c.Buffer)
 	return nil
+}
+
+// Sends reports whether the periodic message is to be sent: it is due and the line is not congested. It then counts as sent.
+func (c *Core) Sends() bool {
+	if !c.Timer.Due(c.Now) || !c.Out.Ready(0) {
+		return false
+	}
+	c.Timer.Sent(c.Now)
+	return true
 }
 
 // Stall counts ticks that were due and could not be computed, and the begin of an episode of them.
@@ -174,8 +182,16 @@ const (
 // Half runs the systems of a client half over its context C, which embeds the Half.
 type Half[C any] struct {
 	Core
+	Showing  Showing
 	schedule systems.Schedule[C]
 	self     C // context of the systems
+}
+
+// Showing is the frame of the display that the systems of phase Present work on.
+type Showing struct {
+	View  *ecs.View
+	Now   systems.Time
+	Since systems.Time // since the frame before
 }
 
 // Start sets the systems and the context that they run over. The half that embeds h calls it once.
@@ -203,6 +219,13 @@ func (h *Half[C]) Frame(now systems.Time) {
 	}
 	h.Now = now
 	h.schedule.Run(systems.Reconcile, h.self)
+}
+
+// Show brings a view up to date with now, by the systems of phase Present.
+func (h *Half[C]) Show(v *ecs.View, now systems.Time) {
+	h.Showing = Showing{View: v, Now: now, Since: max(now-h.Showing.Now, 0)}
+	h.schedule.Run(systems.Present, h.self)
+	v.Dress()
 }
 
 // Send runs the systems of phase Send.

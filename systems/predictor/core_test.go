@@ -17,7 +17,8 @@ var errMalformed = errors.New("test: malformed message")
 
 func newWorld(t *testing.T) *ecs.World {
 	t.Helper()
-	w, err := ecs.NewWorld(&ecs.Game{Name: "predictor", TickRate: 50, MaxPlayers: 2, Input: ecs.NewInput[pad](), Systems: ecs.Systems(func(*ecs.World) {})}, 1)
+	w, err := ecs.NewWorld(&ecs.Game{Name: "predictor", TickRate: 50, MaxPlayers: 2, Input: ecs.NewInput[pad](), Systems: ecs.Systems(func(*ecs.World) {}),
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +36,8 @@ func newCore(t *testing.T, seat int) *Core {
 
 // outbox keeps what was sent.
 type outbox struct{ messages [][]byte }
+
+func (o *outbox) Ready(systems.Peer) bool { return true }
 
 func (o *outbox) Send(_ systems.Peer, _ systems.Channel, message []byte) {
 	o.messages = append(o.messages, slices.Clone(message))
@@ -122,16 +125,42 @@ func TestThePhasesFollowEachOther(t *testing.T) {
 // A message is due when there is something new, not sooner than Least after the last one, and after a tick and a quarter
 // in any case.
 func TestTheTimerSendsNewsAndKeepsAlive(t *testing.T) {
-	timer := NewSendTimer(50) // 20 ms
 	const ms = systems.Second / 1000
-	timer.Restart(0)
-	if !timer.Due(0) || timer.Due(24*ms) || !timer.Due(25*ms) {
+	out := &line{}
+	c := Core{Timer: NewSendTimer(50)} // 20 ms
+	c.Out = out
+	sends := func(now systems.Time) bool {
+		c.Now = now
+		return c.Sends()
+	}
+	c.Timer.Restart(0)
+	if !sends(0) || sends(24*ms) || !sends(25*ms) {
 		t.Error("without Least: due once for something new, and after 25 ms")
 	}
-	timer.Least, timer.Pending = 16*ms, true
-	if timer.Due(40*ms) || !timer.Due(41*ms) || timer.Pending || timer.Due(42*ms) {
+	c.Timer.Least, c.Timer.Pending = 16*ms, true
+	if sends(40*ms) || !sends(41*ms) || c.Timer.Pending || sends(42*ms) {
 		t.Error("with Least: due 16 ms after the last one")
 	}
+	asked := out.asked
+	out.congested = true
+	if sends(42*ms) || out.asked != asked || sends(80*ms) || sends(90*ms) {
+		t.Error("sends on a congested line, or asks for it before a message is due")
+	}
+	if out.congested = false; !sends(91*ms) || sends(92*ms) {
+		t.Error("a message that was due on a congested line is not sent once afterwards")
+	}
+}
+
+// line is an outbox that may be congested.
+type line struct {
+	outbox
+	congested bool
+	asked     int
+}
+
+func (l *line) Ready(systems.Peer) bool {
+	l.asked++
+	return !l.congested
 }
 
 func orderingCore(t *testing.T, seat int) *Core {
@@ -176,7 +205,7 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		"InputDelay is -1":        all(systems.ClientConfig{World: w, InputDelay: -1}),
 		"MaxPrediction is 41":     all(systems.ClientConfig{World: w, MaxPrediction: 41}),
 		"MaxPrediction is -1":     all(systems.ClientConfig{World: w, MaxPrediction: -1}),
-		"an order of 1025 bytes":  order(0, image.MaxOrderBytes+1),
+		"has 1025 bytes":          order(0, image.MaxOrderBytes+1),
 		"a spectator":             order(-1, 0),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), "some: ") || !strings.Contains(err.Error(), field) {

@@ -55,6 +55,12 @@ func (l *Line) Steer(newest ecs.Tick, forget bool) {
 	}
 	pace, jump := l.Lead.Control(l.Pacer.Gained())
 	l.Pacer.Shift(jump)
+	switch {
+	case jump < 0:
+		l.Delay.Moved(int(-jump))
+	case jump > 0:
+		l.Delay.Skip()
+	}
 	l.Pacer.Dilate(pace)
 	l.jumped = l.jumped || jump > 0
 	if l.Lead.Settled() {
@@ -66,7 +72,7 @@ func (l *Line) Steer(newest ecs.Tick, forget bool) {
 	}
 	until := int(l.Pacer.Position())
 	for range min(until-l.seen, l.Pacer.Most()) {
-		l.Delay.Observe(until-int(newest), l.core.Game.TickRate)
+		l.Delay.Observe(until, int(newest), l.core.Game.TickRate)
 	}
 }
 
@@ -76,6 +82,7 @@ func (l *Line) Jumped(forget bool) {
 		l.Lead.Forget()
 	}
 	l.jumped = true
+	l.Delay.Skip()
 }
 
 // HasJumped reports whether the line was set since an input was last sampled.

@@ -22,9 +22,8 @@ type Mirror[C any] struct {
 	Tick      ecs.Tick            // of the world's state
 	Predicted image.RowSet        // the predicted rows
 	History   *rollback.Snapshots // the predicted states of the last ticks ≤ Tick
-	Showing   Showing
-	Refused   uint64 // bodies that could not be used
-	Unusable  int    // of them in a row
+	Refused   uint64              // bodies that could not be used
+	Unusable  int                 // of them in a row
 
 	effects *rollback.Effects
 	// Predicted events of ticks ≤ announced that have not arrived are cancelled when those of tick last have.
@@ -38,13 +37,6 @@ type Mirror[C any] struct {
 }
 
 var _ systems.Presenter = (*Mirror[int])(nil)
-
-// Showing is the frame of the display that the systems of phase Present work on.
-type Showing struct {
-	View  *ecs.View
-	Now   systems.Time
-	Since systems.Time // since the frame before
-}
 
 const (
 	// FarAhead is the most ticks that a message may be ahead of all before. A server sends nothing beyond.
@@ -204,9 +196,12 @@ func (m *Mirror[C]) CountReplay(f ecs.Tick) {
 	m.Counted.Deepest = max(m.Counted.Deepest, depth)
 }
 
-// Present brings the view up to date with now, by the systems of phase Present.
-func (m *Mirror[C]) Present(v *ecs.View, now systems.Time) {
-	m.Showing = Showing{View: v, Now: now, Since: max(now-m.Showing.Now, 0)}
-	m.schedule.Run(systems.Present, m.self)
-	v.Dress()
+// Present brings the view up to date with now: see systems.Presenter.
+func (m *Mirror[C]) Present(v *ecs.View, now systems.Time) { m.Show(v, now) }
+
+// CommonStats returns Core.CommonStats with the counts of events.
+func (m *Mirror[C]) CommonStats() systems.ClientStats {
+	s := m.Core.CommonStats()
+	s.EventsPredicted, s.EventsCancelled = m.effects.Counts()
+	return s
 }

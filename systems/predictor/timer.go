@@ -26,14 +26,10 @@ func (t *SendTimer) Restart(now systems.Time) { t.Pending, t.last = true, now }
 // Since returns the time since the last message.
 func (t *SendTimer) Since(now systems.Time) systems.Time { return now - t.last }
 
-// Due reports whether a message is due. It then counts as sent.
+// Due reports whether a message is due.
 func (t *SendTimer) Due(now systems.Time) bool {
 	since := t.Since(now)
-	if !(t.Pending && (t.Least == 0 || since >= t.Least)) && since < t.tick+t.tick/4 {
-		return false
-	}
-	t.Sent(now)
-	return true
+	return t.Pending && (t.Least == 0 || since >= t.Least) || since >= t.tick+t.tick/4
 }
 
 // Sent notes that a message was sent.

@@ -48,7 +48,7 @@ func TestARecordAllocatesNothing(t *testing.T) {
 		if got.Anchor != 0 {
 			got = got.On(anchor)
 		}
-		if check.Check(&got, now) == motion.Accepted {
+		if check.Check(&got, 0, now) == motion.Accepted {
 			accepted++
 			believed, age := motion.LimitAge(got, 40*ms)
 			g.Receive(c, rules.Forward(believed, age, motion.StampOf(now)), 50*ms, now)

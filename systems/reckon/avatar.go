@@ -105,9 +105,18 @@ func (s *Server) correct(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.snap = motion.Record{Entity: a.entity, Stamp: motion.StampOf(now), Flags: motion.FlagTeleport | motion.FlagStop, Pos: at}
 	a.held, a.fresh = s.PeerOf(a.player) != nil, true
 	if a.guard == nil {
-		a.guard = motion.NewGuard(s.settings.guard())
+		a.guard = motion.NewGuard(s.guardOf(a.entity))
 	}
 	a.guard.Place(at)
+}
+
+// guardOf returns the limits of an avatar.
+func (s *Server) guardOf(e ecs.Entity) motion.GuardConfig {
+	g := s.settings.guard()
+	if cost := s.Game.Physics.MoveCost; cost != nil {
+		g.Cost = func(from, to fixed.Vec3) (fixed.Num, bool) { return cost(s.World(), e, from, to) }
+	}
+	return g
 }
 
 // restartAvatars starts with a new client of a player, whose clock may be another one, from the positions of its avatars.
@@ -128,18 +137,19 @@ func (s *Server) newRecordLimit() limit.Limiter[ecs.Tick] {
 	return limit.New(ecs.Tick(s.Game.TickRate), claimBurst)
 }
 
-// claim takes a record that a client claims of an avatar. clientNow is the client's time, if it is known.
-func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, now systems.Time) {
+// claim applies a client's record of an avatar. clientNow is the client's time, if it is known. late is the longest time for
+// which the record can have been under way.
+func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, late, now systems.Time) {
 	a := s.avatar(c.record.Entity)
 	switch {
-	case a == nil || int(a.player) != p.Seat, !a.records.Allow(claimRate * s.Done()), c.epoch != a.epoch:
+	case a == nil || int(a.player) != p.Seat, c.epoch != a.epoch, a.repeated(c.record.Stamp), !a.records.Allow(claimRate * s.Done()):
 		return
 	case !known && s.settings.Assumed == 0: // its stamp may be one of 41 s before
 		return
 	}
 	r := c.record
 	p.Own.clock.received(r.Stamp, now)
-	if v := s.check(a, &r, now); v != motion.Accepted {
+	if v := s.check(a, &r, late, now); v != motion.Accepted {
 		if v != motion.Stale {
 			s.correct(a, a.guard.At(), now)
 		}
@@ -151,9 +161,15 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	}
 }
 
+// repeated reports whether a record is a repetition: it is not newer than the last that was accepted.
+func (a *avatar) repeated(stamp motion.Stamp) bool {
+	last, ok := a.belief.Record()
+	return ok && stamp <= last.Stamp
+}
+
 // check decides on a client's record of an avatar. It confirms the record's parent or path against the game. The motion of a
 // confirmed parent does not count toward the speed limit. check replaces any other parent or path by an absolute position.
-func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Verdict {
+func (s *Server) check(a *avatar, r *motion.Record, late, now systems.Time) motion.Verdict {
 	rules := &s.settings.Remotes.Rules
 	if last, ok := a.belief.Record(); ok && last.Mode == motion.Attached {
 		at, known := rules.Free(last)
@@ -165,19 +181,25 @@ func (s *Server) check(a *avatar, r *motion.Record, now systems.Time) motion.Ver
 	}
 	free, known := rules.Free(*r)
 	if !known {
-		return a.guard.Check(r, now)
+		return a.guard.Check(r, late, now)
 	}
 	carried := s.carries(r)
 	if carried && r.Mode == motion.Attached {
 		free.Vel = r.Vel
 	}
-	verdict := a.guard.Check(&free, now)
+	verdict := a.guard.Check(&free, late, now)
 	if carried {
 		r.Vel = free.Vel
 	} else {
 		*r = free
 	}
 	return verdict
+}
+
+// leads reports whether an avatar may be extrapolated from one position to another.
+func (s *Server) leads(a *avatar, from, to fixed.Vec3) bool {
+	blocked := s.Game.Physics.Blocked
+	return (blocked == nil || !blocked(from, to)) && a.guard.Leads(to, s.Step.Due)
 }
 
 // carries reports whether the game has the entity of a record on the record's parent or path. Avatars that carry each other
@@ -209,18 +231,36 @@ func (s *Server) carries(r *motion.Record) bool {
 	return on != r.Entity
 }
 
-// release ends the ride of an avatar that the game does not have on its parent or path any more: it stands where it is.
-func (s *Server) release(a *avatar) {
-	last, ok := a.belief.Record()
-	if !ok || last.Mode < motion.Attached || s.carries(&last) {
-		return
+// predict extrapolates an avatar to the running tick. It ends a ride if the game does not have the avatar on its parent or
+// path any more. It stops an avatar whose extrapolation crosses an obstacle or goes too far.
+func (s *Server) predict(a *avatar) (m ecs.Motion, ok bool) {
+	last, known := a.belief.Record()
+	if m, ok = a.belief.Predicted(&s.settings.Remotes, s.Step.Due); !known {
+		return m, ok
 	}
-	m, _ := s.World().Image().Motion(a.entity)
-	last.Mode, last.Pos, last.Vel, last.Flags = motion.Ground, m.Pos, fixed.Vec3{}, motion.FlagStop
-	a.belief = motion.Remote{}
+	is, _ := s.World().Image().Motion(a.entity)
+	switch {
+	case last.Mode >= motion.Attached:
+		if s.carries(&last) {
+			return m, ok
+		}
+		a.guard.Place(is.Pos)
+	case m.Pos == last.Pos || !s.settings.doubts() || s.leads(a, last.Pos, m.Pos):
+		return m, ok
+	case a.fresh:
+		is.Pos = last.Pos // not extrapolated yet
+	}
+	is.Vel = fixed.Vec3{}
+	last.Flags |= motion.FlagStop
+	if last.Mode == motion.Ballistic {
+		is.Vel.Z, last.Flags = m.Vel.Z, last.Flags&^motion.FlagStop
+	} else {
+		last.Mode = motion.Ground
+	}
+	last.Pos, last.Vel = is.Pos, is.Vel
+	a.belief, a.fresh = motion.Remote{}, true
 	a.belief.Receive(&s.settings.Remotes, last, 0, s.Step.Due)
-	a.guard.Place(m.Pos)
-	a.fresh = true
+	return is, true
 }
 
 // placeAvatars enters the positions of the avatars into the running tick, as orders.
@@ -228,10 +268,9 @@ func (s *Server) placeAvatars() {
 	s.scratch.payloads = s.scratch.payloads[:0]
 	for i := range s.avatars {
 		a := &s.avatars[i]
-		s.release(a)
 		m, ok := ecs.Motion{Pos: a.snap.Pos}, a.held
 		if !ok {
-			m, ok = a.belief.Predicted(&s.settings.Remotes, s.Step.Due)
+			m, ok = s.predict(a)
 		}
 		a.ordered = ok
 		if !ok {

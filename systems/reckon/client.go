@@ -201,7 +201,7 @@ func (c *Client) sendClock() { c.clock.send(&c.Buffer, 0, c.Now, c.Out) }
 // sendMove sends the inputs that the server has not consumed, and the records that are due: after each tick, or for a
 // spectator after each message received.
 func (c *Client) sendMove() {
-	if !c.Timer.Due(c.Now) {
+	if !c.Sends() {
 		return
 	}
 	m := &c.scratch.move
@@ -214,8 +214,13 @@ func (c *Client) sendMove() {
 	if !c.Spectates() && c.inputs.Sampled() < m.received+2*inputs.Window {
 		m.done = c.inputs.AppendFrom(m.done, m.received+1)
 	}
-	c.Buffer = m.append(c.Buffer[:0], c.Game)
 	m.claims = m.claims[:0]
+	for i := range c.avatars {
+		if p := &c.avatars[i]; p.unacked > 0 {
+			m.claims = append(m.claims, p.last)
+		}
+	}
+	c.Buffer = m.append(c.Buffer[:0], c.Game)
 	c.Out.Send(0, systems.Datagram, c.Buffer)
 }
 

@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/motion"
 )
 
@@ -27,12 +28,16 @@ type Config struct {
 	PairList bool
 	// Trusting makes the server accept every record of a client's avatars, as the article has it.
 	Trusting bool
-	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.Physics.MoveLimit. If that is 0
-	// too, avatars may move freely.
+	// MaxSpeed is both the sustained and the highest speed of an avatar, in world units per second, in [0, 32768]. 0:
+	// Game.Physics.MoveLimit and BurstLimit. If these are 0 too, the speed is not limited.
 	MaxSpeed fixed.Num
 	// Assumed replaces the clock exchange: every record counts as this old when it arrives, in [0, 3 s]. Extrapolation is
 	// then wrong by the speed times the difference to the real delay. 0: clocks are exchanged.
 	Assumed systems.Time
+	// History is the number of ticks of states that the server keeps, in [2, 4096], rounded up to a power of two; 0: 128. A
+	// client that reconnects with an older state needs an image. The state of an image that is being sent is kept longer. Each
+	// tick costs the pages that changed in it, and can be forked: see authority.Server.Fork.
+	History int
 	// Records is when records are sent, of clients' avatars and of all that the server moves.
 	Records motion.SendConfig
 	// Terrain extrapolates by the gravity, the floor and the obstacles of the game. A correction across an obstacle jumps.
@@ -40,9 +45,11 @@ type Config struct {
 	// Remotes is how remote entities are shown.
 	Remotes motion.RemoteConfig
 
+	// burst is the highest speed of an avatar, at least MaxSpeed.
+	burst fixed.Num
 	// jump is the largest distance that systems move an avatar in one tick without a correction of its client. It is half a
-	// second at MaxSpeed, at least 2 world units: a respawn is farther, a push out of a wall nearer. A client whose own systems
-	// make such a jump waits for the server's.
+	// second at the highest speed, at least 2 world units: a respawn is farther, a push out of a wall nearer. A client whose own
+	// systems make such a jump waits for the server's.
 	jump fixed.Num
 }
 
@@ -67,26 +74,32 @@ const (
 	maxInterest  = fixed.One << 29
 	leastJump    = 2 * fixed.One
 	maxAssumed   = 3 * systems.Second
+	maxHistory   = 4096
 )
 
 // withDefaults fills in the defaults, those that depend on the game only if there is one.
 func (c Config) withDefaults(g *ecs.Game) (Config, error) {
-	c.StateRate = cmp.Or(c.StateRate, 5)
+	c.StateRate, c.History = cmp.Or(c.StateRate, 5), cmp.Or(c.History, authority.DefaultHistory)
+	c.burst = c.MaxSpeed
 	if g != nil {
-		c.MaxSpeed = cmp.Or(c.MaxSpeed, g.Physics.MoveLimit)
+		if c.MaxSpeed == 0 {
+			c.MaxSpeed, c.burst = g.Physics.MoveLimit, max(g.Physics.MoveLimit, g.Physics.BurstLimit)
+		}
 		c.Remotes.Rules.Path = g.Physics.Path
 		if c.Terrain {
 			c.Remotes.Rules.Gravity, c.Remotes.Rules.Floor, c.Remotes.Blocked = g.Physics.Gravity, g.Physics.Floor, g.Physics.Blocked
 		}
 	}
-	c.jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)
+	c.jump = max(leastJump, min(c.burst, motion.MaxVelocity)/2)
 	switch {
 	case c.StateRate < 1 || c.StateRate > maxStateRate:
 		return c, fmt.Errorf("reckon: Config.StateRate is %d, want [1, %d]", c.StateRate, maxStateRate)
+	case c.History < 2 || c.History > maxHistory:
+		return c, fmt.Errorf("reckon: Config.History is %d, want [2, %d]", c.History, maxHistory)
 	case c.Interest < 0 || c.Interest > maxInterest:
 		return c, fmt.Errorf("reckon: Config.Interest is %v, want [0, %v]", c.Interest, maxInterest)
-	case c.MaxSpeed < 0 || c.MaxSpeed > motion.MaxVelocity:
-		return c, fmt.Errorf("reckon: Config.MaxSpeed is %v, want [0, 32768]", c.MaxSpeed)
+	case c.MaxSpeed < 0 || c.burst > motion.MaxVelocity:
+		return c, fmt.Errorf("reckon: Config.MaxSpeed is %v, and the highest speed of an avatar %v, want [0, 32768]", c.MaxSpeed, c.burst)
 	case c.Assumed < 0 || c.Assumed > maxAssumed:
 		return c, fmt.Errorf("reckon: Config.Assumed is %d ns, want [0, 3 s]", c.Assumed)
 	}
@@ -121,7 +134,7 @@ func carrier(w *ecs.World, e ecs.Entity) (on ecs.Entity) {
 }
 
 func (c *Config) guard() motion.GuardConfig {
-	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Trusting: c.Trusting}
+	g := motion.GuardConfig{MaxSpeed: c.burst, Sustained: c.MaxSpeed, Period: c.Records.Period, Trusting: c.Trusting}
 	if c.MaxSpeed == 0 {
 		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}

@@ -6,10 +6,10 @@
 // which the exact position decides.
 //
 // A player's avatars are the entities in the player's region whose ecs.Seat names the player and that have a position.
-// The client is authoritative for their positions, within the limits that the server checks. Everything else is the
-// server's. It runs the game's systems with the players' inputs, and enters the avatars' positions as orders of kind
-// image.OrderMotion, so that recordings carry them. Where a system moves an avatar far, as a respawn does, the server
-// corrects the client.
+// The client is authoritative for their positions, within the limits that the server checks: ecs.Physics.MoveLimit,
+// BurstLimit and MoveCost, as motion.Guard applies them. Everything else is the server's. It runs the game's systems with the
+// players' inputs, and enters the avatars' positions as orders of kind image.OrderMotion, so that recordings carry them. Where a
+// system moves an avatar far, as a respawn does, the server corrects the client.
 //
 // Records carry the positions of all that moves. The rest of the state is sent a few times a second by systems/state. A
 // client predicts what its avatars hold beside the position, and reconciles it with the states received.

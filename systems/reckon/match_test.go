@@ -109,7 +109,7 @@ func (m *match) atServer(t testing.TB) func(simnet.NodeID, simnet.Channel, []byt
 			}
 			r := read(t, b, clientNow)
 			a.Check(r.Stamp.Time(), now)
-			if v := m.guard.Check(&r, now); v == motion.Accepted {
+			if v := m.guard.Check(&r, 5*systems.Second/2, now); v == motion.Accepted {
 				believed, age := motion.LimitAge(r, m.limits.age(r.Stamp, clientNow))
 				f := m.rules.Forward(believed, age, motion.StampOf(now))
 				for _, to := range []simnet.NodeID{m.walker, m.watcher} {

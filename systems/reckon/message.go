@@ -69,8 +69,8 @@ type anchorAck struct {
 	anchor uint8
 }
 
-// moveMessage is the message of a client in each tick: acknowledgements, the records of avatars that are due, and the
-// player's inputs of the ticks after received.
+// moveMessage is the message of a client in each tick. It has acknowledgements, the records of avatars that are due or
+// repeated, and the player's inputs of the ticks after received.
 type moveMessage struct {
 	received ecs.Tick // newest tick received from the server
 	ack      state.Ack

@@ -21,6 +21,8 @@ type ownAvatar struct {
 	own      *echoCheck
 	teleport bool         // the next record says that it was moved at once
 	answered systems.Time // when the last record was sent
+	last     claim        // the last record
+	unacked  ecs.Tick     // messages with the input of this tick or a later one contain the last record; 0: it has arrived
 	seen     bool
 }
 
@@ -46,7 +48,7 @@ func (c *Client) hold(before []ecs.Motion) {
 	}
 }
 
-// claim adds a record of an avatar to the next message, if one is due.
+// claim adds a record of an avatar to the next messages, if one is due.
 func (c *Client) claim(p *ownAvatar, at systems.Time) {
 	m, ok := c.World().Image().Motion(p.entity)
 	if !p.placed || !ok {
@@ -62,14 +64,20 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 	}
 	p.teleport, p.answered = false, at
 	p.own.add(r, at)
-	for i := range c.scratch.move.claims {
-		if old := &c.scratch.move.claims[i]; old.record.Entity == p.entity { // of this very frame
-			r.Flags |= old.record.Flags & motion.FlagTeleport
-			*old = claim{p.epoch, *r}
-			return
+	next := c.inputs.Sampled() + 1
+	if p.unacked == next { // of this very frame
+		r.Flags |= p.last.record.Flags & motion.FlagTeleport
+	}
+	p.last, p.unacked = claim{p.epoch, *r}, next
+}
+
+// acknowledged ends the repetition of the records that are in every message with an input.
+func (c *Client) acknowledged(input ecs.Tick) {
+	for i := range c.avatars {
+		if p := &c.avatars[i]; p.unacked <= input {
+			p.unacked = 0
 		}
 	}
-	c.scratch.move.claims = append(c.scratch.move.claims, claim{p.epoch, *r})
 }
 
 // viewer returns the distance from a position to the nearest avatar of another player that is known here, 0 if there is
@@ -164,7 +172,7 @@ func (c *Client) put(p *ownAvatar, m ecs.Motion) {
 	c.World().Image().SetMotion(p.entity, m)
 	c.History.Save(c.World())
 	p.sender.Reset()
-	p.teleport = true
+	p.teleport, p.unacked = true, 0
 }
 
 // echo compares an avatar with the server's view of it, by a record that is age old.

@@ -48,6 +48,7 @@ func (c *Client) receiveHead(h *updateHead, now systems.Time) {
 	if h.has(headMargin) {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
 		c.ticks.lead.Measured(h.margin.Tick, c.Counted.Margin, now)
+		c.acknowledged(h.margin.Tick)
 	}
 	first := c.Phase == predictor.Waiting
 	if h.tick < c.Counted.ServerTick && !first {

@@ -21,6 +21,7 @@ type motionReplicator struct {
 	server   *Server
 	entities table.Table[tracked]
 	active   []int // slots
+	recent   []int // slots of which a record was sent in the last repeatSeconds
 	out      []selected
 	bytes    []byte        // of out
 	record   motion.Record // scratch
@@ -36,8 +37,12 @@ type tracked struct {
 	at     fixed.Vec3 // of the anchor, as a client has it
 	usable bool       // the anchor can be used
 	since  ecs.Tick   // when the anchor was set
-	moved  ecs.Tick   // last tick in which it moved, 0 for none
-	jumped ecs.Tick   // last tick in which it moved farther than Config.jump
+	put    ecs.Tick   // when its last record was selected, 0 for none
+	last   selected   // that record, in bytes
+	bytes  []byte
+	recent bool     // the slot is in motionReplicator.recent
+	moved  ecs.Tick // last tick in which it moved, 0 for none
+	jumped ecs.Tick // last tick in which it moved farther than Config.jump
 }
 
 // selected is a record to send. Its absolute form is bytes[from:middle], and the one relative to the anchor, if there is
@@ -79,7 +84,7 @@ func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motio
 	}
 	t := h.entities.At(slot)
 	if !known { // the anchor's number goes on, so that an old acknowledgement of the slot is not valid
-		*t = tracked{entity: e, anchor: t.anchor, policy: t.policy}
+		*t = tracked{entity: e, anchor: t.anchor, policy: t.policy, bytes: t.bytes, recent: t.recent}
 	} else {
 		moved = moved || m != t.motion
 		if m.Pos.Sub(t.motion.Pos).Len() > s.settings.jump {
@@ -107,6 +112,7 @@ func (h *motionReplicator) replicates(e ecs.Entity) bool {
 
 func (h *motionReplicator) remove(slot int) {
 	h.entities.At(slot).release()
+	h.entities.At(slot).put = 0
 	h.forgetAnchor(slot)
 	h.entities.Remove(slot)
 }
@@ -132,6 +138,11 @@ func (h *motionReplicator) activate(slot int) {
 // selectRecords selects the records that are due after the tick that was due at a time.
 func (h *motionReplicator) selectRecords(due systems.Time) {
 	s := h.server
+	h.recent = slices.DeleteFunc(h.recent, func(slot int) bool {
+		t := h.entities.At(slot)
+		t.recent = t.put > 0 && s.Done() < t.put+ecs.Tick(repeatSeconds*s.Game.TickRate)
+		return !t.recent
+	})
 	for i := range s.avatars {
 		a := &s.avatars[i]
 		slot, known := h.entities.Slot(a.entity.Row)
@@ -261,6 +272,11 @@ func (h *motionReplicator) put(slot int, r motion.Record) {
 	}
 	out.to = len(h.bytes)
 	h.out = append(h.out, out)
+	t.put, t.last, t.bytes = h.server.Done(), out, append(t.bytes[:0], h.bytes[out.from:]...)
+	t.last.from, t.last.middle, t.last.to = 0, out.middle-out.from, out.to-out.from
+	if !t.recent {
+		t.recent, h.recent = true, append(h.recent, slot)
+	}
 }
 
 func (h *motionReplicator) encode(r *motion.Record) {
@@ -315,10 +331,10 @@ func (h *motionReplicator) acknowledge(p *peer, ack anchorAck) {
 	p.Own.anchors[slot] = ack.anchor
 }
 
-// encoded returns a record as a peer can read it.
-func (h *motionReplicator) encoded(p *peer, x *selected) []byte {
+// in returns the record in the form that a peer can read.
+func (x *selected) in(bytes []byte, p *peer) []byte {
 	if x.to > x.middle && p.Own.holds(x.slot, x.anchor) {
-		return h.bytes[x.middle:x.to]
+		return bytes[x.middle:x.to]
 	}
-	return h.bytes[x.from:x.middle]
+	return bytes[x.from:x.middle]
 }

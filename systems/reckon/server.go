@@ -35,10 +35,11 @@ type Server struct {
 // link is what the strategy adds to a peer.
 type link struct {
 	clock      remoteClock
-	anchors    []uint8      // by slot: number of the anchor that the client holds
-	interval   uint64       // of the last body
-	body       ecs.Tick     // of the last body
-	update     ecs.Tick     // of the last message
+	anchors    []uint8  // by slot: number of the anchor that the client holds
+	interval   uint64   // of the last body
+	body       ecs.Tick // of the last body
+	update     ecs.Tick // of the last message
+	repeats    repeats
 	introduced bool         // it was sent records of everything that moves
 	placed     bool         // it has an avatar
 	at         fixed.Vec3   // position of the avatar
@@ -69,10 +70,6 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "updates", Phase: systems.Send, Run: (*Server).sendUpdates},
 }
 
-// serverHistory is the number of ticks of states that the server keeps. A client that holds an older one needs an image, so it
-// must cover a round trip and the transfer of an image.
-const serverHistory = 512
-
 // The bounds of the orders of a tick. A recording can count 255 in all.
 const (
 	maxPlaced = 127             // avatars
@@ -91,7 +88,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s.settings = settings
 	err = s.Init(authority.Config[*Server, link]{Name: "reckon", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: serverHistory, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
+		History: settings.History, OrdersPerTick: maxOrders, Buffers: true, Replicates: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Closed: s.closed, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
@@ -129,7 +126,7 @@ func (s *Server) opened(p *peer, again bool) {
 		}
 		link.relevant = s.relevanceOf(p)
 	}
-	link.interval, link.body, link.update, link.clock.near, link.introduced = 0, 0, 0, 0, false
+	link.interval, link.body, link.update, link.clock.near, link.introduced, link.repeats = 0, 0, 0, 0, false, repeats{}
 	link.placed = link.placed && again
 	clear(link.anchors)
 	if p.Seat >= 0 {
@@ -185,14 +182,17 @@ func (s *Server) receiveMove(m systems.Message) error {
 	}
 	p.Acked = max(p.Acked, move.received)
 	p.Stats.Acked = p.Acked
+	p.Own.repeats.acknowledge(move.received)
 	if move.helpless {
 		p.RequestImage()
 	}
 	for _, ack := range move.anchors {
 		s.motion.acknowledge(p, ack)
 	}
+	// The client sent the message after the update of tick received had arrived.
+	late := systems.Time(s.Done()-move.received+2) * systems.Second / systems.Time(s.Game.TickRate)
 	for i := range move.claims {
-		s.claim(p, &move.claims[i], clientNow, known, m.Now)
+		s.claim(p, &move.claims[i], clientNow, known, late, m.Now)
 	}
 	if p.Seat >= 0 {
 		s.ReceiveInputs(m, move.received+1, move.done)

@@ -240,7 +240,7 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and 1 s of extrapolation
 			t.Errorf("stamps %d off: moved by %.1f", off, d)
 		}
-		if s := r.guard(0); s.Clamped == 0 && s.Stale == 0 {
+		if s := r.guard(0); s.Clamped == 0 && s.Stale == 0 && off > -1900 { // such a record counts as repeated
 			t.Errorf("stamps %d off: %+v: the run proves nothing", off, s)
 		}
 		r.Run(25 * gameRate)

@@ -218,9 +218,11 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 	profiles, lasting := []string{"P0", "P5", "P7", "P9"}, 60 // seconds
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
-		profiles, lasting = []string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}, 600
+		profiles, lasting = []string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"}, 600
 	case race.Enabled:
 		profiles = profiles[:1]
+	case !race.Long:
+		profiles = profiles[2:]
 	}
 	for _, profile := range profiles {
 		path, _ := simnet.ByName(profile)

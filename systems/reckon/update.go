@@ -9,7 +9,7 @@ import (
 
 // minWarmupRate is the minimum rate of messages, per second, for a client that does not play yet: its clock needs
 // measurements.
-const minWarmupRate = 20
+const minWarmupRate = 30
 
 // maxUpdates bounds the messages of records for a peer in a tick. Records that do not fit are sent when they are due again.
 const maxUpdates = 4
@@ -33,6 +33,7 @@ func (s *Server) sendUpdate(p *peer) {
 	headDue := (len(head.snaps) > 0 || !head.has(headReady)) && done >= link.update+warmup
 	u := updateWriter{message: s.Sending.Message[:0], to: p.ID, out: s.Sending.Out}
 	s.writeRecords(p, &u, &head)
+	complete := s.repeatRecords(p, &u, &head)
 	if bodyDue {
 		const least = systems.MaxDatagram / 4
 		if u.open() && systems.MaxDatagram-len(u.message) < least {
@@ -47,6 +48,9 @@ func (s *Server) sendUpdate(p *peer) {
 		u.begin(&head)
 	}
 	if u.open() {
+		if complete && u.sent == 0 {
+			link.repeats.note(done)
+		}
 		link.update = done
 		if p.Seat >= 0 {
 			s.Seats[p.Seat].PopWorst()
@@ -97,7 +101,7 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 	for i := range s.motion.out {
 		x := &s.motion.out[i]
 		if s.relevant(p, x.entity) {
-			s.writeRecord(u, head, s.motion.encoded(p, x))
+			s.writeRecord(u, head, x.in(s.motion.bytes, p))
 		}
 	}
 }

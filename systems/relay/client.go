@@ -19,6 +19,11 @@ type Client struct {
 	timeline  *rollback.Timeline
 	effects   *rollback.Effects
 	checksums predictor.Checksums
+	offsets   predictor.Offsets
+	smooths   bool    // the game's entities can be shown at an offset
+	shown     bool    // in a view since the last rewind
+	joining   bool    // it was not live since the last Load
+	depth     float64 // of the last rewind, in seconds
 
 	scratch struct {
 		inputs []ecs.InputBytes // of a tick in a confirmation
@@ -29,11 +34,18 @@ type Client struct {
 }
 
 const (
-	ringDepth     = 128           // ticks that a client keeps: twice what it may predict
+	ringDepth     = 128           // least ticks that a client keeps: twice what it may predict
 	maxPrediction = ringDepth / 2 // of ClientConfig.MaxPrediction
+
+	catchBudget = 8 * systems.Second / 1000 // for the new ticks of a frame, by a client that is far behind
+	catchTicks  = 32                        // the same where time cannot be measured
 )
 
-var _ systems.Keeper = (*Client)(nil)
+var (
+	_ systems.Keeper    = (*Client)(nil)
+	_ ecs.Past          = (*Client)(nil)
+	_ systems.Presenter = (*Client)(nil)
+)
 
 // NewClient returns a client's half; it does nothing until Load.
 func NewClient(c systems.ClientConfig) (systems.Client, error) {
@@ -47,12 +59,16 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{effects: rollback.NewEffects(ringDepth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
+	depth := max(ringDepth, core.Game.Screen.History)
+	cl := &Client{effects: rollback.NewEffects(depth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
 	cl.Core, cl.OrderKind = core, kindOrder
 	cl.Start(cl, clientSystems)
 	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
-	config := rollback.Config{World: c.World, MaxPrediction: core.Config.MaxPrediction, Depth: ringDepth, History: backlog,
-		CheckEvery: checkEvery, Local: c.Seat, Effects: cl.effects, Observer: c.Observer}
+	cl.offsets.OffsetConfig = predictor.OffsetConfig{Bounded: true, TopSpeed: core.Game.Physics.MoveLimit.Float()}
+	motion, setMotion, _ := core.Game.Schema().HasRoles()
+	cl.smooths = motion && setMotion
+	config := rollback.Config{World: c.World, MaxPrediction: core.Config.MaxPrediction, Depth: depth, History: backlog,
+		Local: c.Seat, Effects: cl.effects, Observer: c.Observer}
 	if taken := c.Taken; taken != nil {
 		config.Confirmed = func(t rollback.FinalTick) { taken(systems.FinalTick{FinalTick: t}) }
 	}
@@ -63,6 +79,8 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 // Load starts from the state that was loaded into World.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.timeline.Reset()
+	c.offsets.Clear()
+	c.joining = true
 	c.Begin(now, serverTick, rtt)
 	c.checksums.Begin(c.timeline.Confirmed())
 	c.line.Begin(&c.Core, now, 0)
@@ -78,12 +96,14 @@ var clientSystems = []systems.System[*Client]{
 	{Name: "stamped orders", Phase: systems.Receive, Kind: kindStamped, Accept: (*Client).receiveStamped},
 	{Name: "clock", Phase: systems.Reconcile, Run: (*Client).steer},
 	{Name: "inputs", Phase: systems.Reconcile, Run: (*Client).sample},
-	{Name: "rewind", Phase: systems.Reconcile, Run: func(c *Client) { c.timeline.Rewind(c.timeline.Present()) }},
+	{Name: "rewind", Phase: systems.Reconcile, Run: (*Client).rewind},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
 	{Name: "window", Phase: systems.Send, Run: (*Client).sendWindow},
 	{Name: "checksums", Phase: systems.Send, Run: func(c *Client) {
 		c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot)
 	}},
+	{Name: "compose", Phase: systems.Present, Run: (*Client).compose},
+	{Name: "error smoothing", Phase: systems.Present, Run: func(c *Client) { c.offsets.Show(c.Showing.View, c.Showing.Since) }},
 }
 
 // steer moves the line to the time of the frame.
@@ -110,6 +130,19 @@ func (c *Client) sample() {
 	c.line.Sample(until, recent, c.Now, c.timeline.SetLocal)
 }
 
+// rewind goes back to the tick before the first misprediction. It begins error smoothing if a view was shown since the last
+// rewind.
+func (c *Client) rewind() {
+	if c.smooths && c.shown && c.timeline.Mispredicted() {
+		previous, current, _, _ := c.View(c.Now)
+		c.offsets.Before(previous, current)
+		c.shown = false
+	}
+	if depth := c.timeline.Rewind(c.timeline.Present()); depth > 0 {
+		c.depth = float64(depth) / float64(c.Game.TickRate)
+	}
+}
+
 // run resimulates, and steps to the tick that is due. A client that waits for the first confirmation computes nothing.
 func (c *Client) run() {
 	want, due := c.line.Want(), c.line.Due()
@@ -117,13 +150,33 @@ func (c *Client) run() {
 		c.Counted.Stalled = c.step(want, due)
 	}
 	c.CaughtUp(int(c.timeline.Confirmed())+2 >= min(int(c.Counted.ServerTick), want))
+	c.joining = c.joining && !c.Live()
+}
+
+// mayStep reports whether a frame may compute one more new tick. A client that has loaded a state and is far behind computes
+// more of them, as long as the frame leaves time to draw.
+func (c *Client) mayStep(fresh int) bool {
+	if fresh < c.line.Pacer.Most() {
+		return true
+	}
+	if !c.joining || c.timeline.Present()+ringDepth > c.timeline.Received() {
+		return false
+	}
+	if elapsed := c.Config.Elapsed; elapsed != nil {
+		return elapsed() < catchBudget
+	}
+	return fresh < catchTicks
 }
 
 // step steps to a tick, and returns why it could not. due is the number of ticks that became due in this frame. The new
-// ticks of a frame are bounded, and so is the work as a whole; the rest is left to the next frame.
+// ticks of a frame are bounded, and so is the work as a whole; the rest is left to the next frame. A resimulation continues to
+// the tick that was shown before it.
 func (c *Client) step(want, due int) systems.StallReason {
 	fresh, work := 0, 0
-	for int(c.timeline.Present()) < want && fresh < c.line.Pacer.Most() && work < ringDepth {
+	if c.offsets.Pending() {
+		want = max(want, int(c.offsets.Tick()))
+	}
+	for int(c.timeline.Present()) < want && c.mayStep(fresh) && work < ringDepth {
 		if c.timeline.Present() >= c.timeline.Furthest() {
 			fresh++
 		}
@@ -132,6 +185,10 @@ func (c *Client) step(want, due int) systems.StallReason {
 			c.Stall(systems.StallWindow, min(due, want-int(c.timeline.Present())))
 			return systems.StallWindow
 		}
+		if c.offsets.Pending() && c.timeline.Present() == c.offsets.Tick() {
+			previous, current, _, alpha := c.View(c.Now)
+			c.offsets.After(previous, current, alpha, c.depth)
+		}
 	}
 	return systems.NotStalled
 }
@@ -139,7 +196,7 @@ func (c *Client) step(want, due int) systems.StallReason {
 // sendWindow sends the inputs after the last tick whose input set is final here, and that tick as an acknowledgement. It
 // sends after each frame that sampled an input, and for a spectator after each confirmation.
 func (c *Client) sendWindow() {
-	if !c.Timer.Due(c.Now) {
+	if !c.Sends() {
 		return
 	}
 	m := &c.scratch.window
@@ -164,6 +221,18 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Sna
 	return previous, current, confirmed, c.line.Alpha(f, now)
 }
 
+// Present brings the view up to date with now: see systems.Presenter.
+func (c *Client) Present(v *ecs.View, now systems.Time) {
+	c.Show(v, now)
+	c.shown = true
+}
+
+// compose shows the two last states.
+func (c *Client) compose() {
+	previous, current, confirmed, alpha := c.View(c.Showing.Now)
+	c.Showing.View.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Own: image.EveryRow()}, alpha)
+}
+
 // Effects drains the effects of events.
 func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.timeline.Present(), f) }
 
@@ -174,6 +243,7 @@ func (c *Client) Stats() systems.ClientStats {
 	s.Present, s.Confirmed = c.timeline.Present(), c.timeline.Confirmed()
 	t := &c.timeline.Stats
 	s.Rollbacks, s.Resimulated, s.Deepest, s.Corrections = t.Rewinds, t.Resimulated, t.DeepestTick, t.WrongInputs
+	s.EventsPredicted, s.EventsCancelled = c.effects.Counts()
 	c.line.AddStats(&s)
 	return s
 }
@@ -183,3 +253,9 @@ func (c *Client) Kept(f ecs.Tick) (*image.Snapshot, bool) {
 	mine, held := c.timeline.Snapshot(f)
 	return mine, held && f <= c.timeline.Confirmed()
 }
+
+// Fork returns a second world in the confirmed state of tick f; ok is false if it is not kept.
+func (c *Client) Fork(f ecs.Tick) (w *ecs.World, ok bool) { return c.timeline.Fork(f) }
+
+// Follow computes the next tick of a forked world as it was confirmed; ok is false if it is not kept or not known yet.
+func (c *Client) Follow(w *ecs.World) (ok bool) { return c.timeline.Follow(w) }

@@ -10,6 +10,10 @@
 // client has not acknowledged. Orders and checksums use the reliable channel. The server half simulates too. Its states
 // serve joins, resyncs, decisions and recordings, and are compared with the checksums of clients.
 //
+// A correction moves no entity at once in a view. It is shown at an offset, which decays within the entity's top speed:
+// predictor.Offsets. Set Physics.MoveLimit to that speed. Teleports jump. ClientStats counts the events that were shown and
+// then cancelled.
+//
 // # Tasks
 //
 //   - Follow a player's inputs on the server: server.go, authority. The code of a confirmation: message.go.

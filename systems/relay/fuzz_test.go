@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/internal/inputs"
 )
 
@@ -139,7 +140,7 @@ func FuzzReceive(f *testing.F) {
 			_ = l.server.Receive(0, ch, data, 0, l)
 			_ = l.clients[1].Receive(ch, data, 0)
 		}
-		if len(l.server.requested) > 10 {
+		if len(l.server.requested) > authority.OrderBurst {
 			t.Fatal(len(l.server.requested))
 		}
 	})

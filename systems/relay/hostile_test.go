@@ -11,6 +11,7 @@ import (
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/predictor"
 )
 
@@ -209,13 +210,13 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 	if got := padInput.Unpack(s.Step.Inputs[0]); got.DX != 1 {
 		t.Errorf("tick 301 used %+v", got)
 	}
-	// Orders beyond ten a second are counted.
+	// Orders beyond the budget are counted.
 	for range 50 {
 		if err := s.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.requested) != 10 {
+	if len(s.requested) != authority.OrderBurst {
 		t.Errorf("%d orders of 50 wait", len(s.requested))
 	}
 }

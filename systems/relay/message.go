@@ -195,33 +195,34 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 
 // codes keeps the last backlog ticks as they stand in a confirmation, as stored codes. A tick is coded against the one
 // before it, which is the same for every peer, so it is coded once and copied to each.
-type codes struct{ rollback.Ring[[]byte] }
+type codes struct {
+	rollback.Ring[[]byte]
+	scratch []byte // as large as any code
+	unused  []byte // memory for codes
+}
+
+// The memory of a code is a multiple of codeStep bytes, since few ticks need as much as the largest one. It is allocated from
+// chunks of codeChunk bytes or more.
+const (
+	codeStep  = 32
+	codeChunk = 128 * codeStep
+)
 
 func newCodes(g *ecs.Game) codes {
-	c := codes{rollback.NewRing[[]byte](backlog)}
-	for f := range ecs.Tick(backlog) {
-		c.Put(f, make([]byte, 0, worstTick(g)/8+1))
-	}
-	return c
+	return codes{Ring: rollback.NewRing[[]byte](backlog), scratch: make([]byte, 0, worstTick(g)/8+1)}
 }
 
 // add codes tick f, whose predecessor's inputs were before.
 func (c *codes) add(f ecs.Tick, t *finalTick, before []ecs.InputBytes, game *ecs.Game) {
-	slot, _ := c.Slot(f)
-	w := wire.NewBitWriter((*slot)[:0], cap(*slot))
+	w := wire.NewBitWriter(c.scratch[:0], cap(c.scratch))
 	t.append(&w, before, game)
 	w.Bool(true)
-	*slot = w.Bytes()
-}
-
-// fit returns how many of the ticks first … last fit into room bytes, at most maxConfirms.
-func (c *codes) fit(first, last ecs.Tick, room int) int {
-	bits := 0
-	for f := first; f <= last; f++ {
-		stored, _ := c.At(f)
-		if bits += code.StoredBits(*stored); bits > room*8 || f-first == maxConfirms {
-			return int(f - first)
+	slot, _ := c.Slot(f)
+	if n := (len(w.Bytes()) + codeStep - 1) / codeStep * codeStep; cap(*slot) < n {
+		if len(c.unused) < n {
+			c.unused = make([]byte, max(codeChunk, n))
 		}
+		*slot, c.unused = c.unused[:0:n], c.unused[n:]
 	}
-	return int(last + 1 - first)
+	*slot = append((*slot)[:0], w.Bytes()...)
 }

@@ -2,7 +2,9 @@ package relay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tendon/ecs"
@@ -24,11 +26,13 @@ var Strategy = systems.Strategy{
 	NewClient: NewClient,
 }
 
-// Server is the relay's half on the server. The input sets of the ticks (Done − backlog, Done] are in codes. Every open
-// peer has acknowledged a tick in that window and is sent all that follow it, or needs an image.
+// Server is the relay's half on the server. The input sets of the ticks (Done − backlog, Done] are in codes, and those that
+// slower peers need in older. Every open peer has acknowledged a tick after which all are kept and is sent those that follow it,
+// or needs an image.
 type Server struct {
 	authority.Server[*Server, link]
 	codes     codes
+	older     olderTicks
 	before    []ecs.InputBytes // of the last tick that is in codes
 	orders    rollback.OrderLog
 	stamped   stampedOrder                  // the last order that was stamped
@@ -45,7 +49,12 @@ type Server struct {
 
 // link is what the relay adds to a peer.
 type link struct {
-	sent ecs.Tick // where the last confirmation ended, 0 if it reached Done
+	sent      ecs.Tick         // where the last confirmation ended, 0 if it reached Done
+	confirmed ecs.Tick         // Done at the last confirmation
+	moved     ecs.Tick         // Done when Acked rose last
+	caughtUp  bool             // Acked was at most backlog/2 ticks behind Done
+	ordered   ecs.Tick         // the orders up to it were sent on the reliable channel
+	flight    authority.Flight // of orders that were sent in turn, not when they were stamped
 }
 
 type peer = authority.Peer[link]
@@ -63,7 +72,7 @@ var serverSystems = []systems.System[*Server]{
 }
 
 const (
-	backlog       = 1024               // ticks whose input sets are kept: how far behind a peer may be and still be served
+	backlog       = 1024               // ticks whose input sets are always kept: how far behind any peer may be and still be served
 	maxAhead      = systems.Second / 2 // how far ahead of Done an order is stamped at most
 	checkEvery    = 60                 // interval of checksum comparisons, in ticks
 	mostRepeated  = 4                  // orders that are sent a peer again at once
@@ -75,7 +84,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 	s := &Server{checksums: rollback.NewRing[image.Checksum](checksumsKept)}
 	err := s.Init(authority.Config[*Server, link]{Name: "relay", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
 		SaveEvery: checkEvery, Behind: backlog, Buffers: true,
-		Hooks: authority.Hooks[link]{Opened: s.opened, Vacate: func(_ ecs.Tick, p ecs.Player) { s.strikes[p] = 0 }}})
+		Hooks: authority.Hooks[link]{Opened: s.opened, Oldest: s.oldest, Vacate: func(_ ecs.Tick, p ecs.Player) { s.strikes[p] = 0 }}})
 	if err == nil {
 		err = checkGame(s.Game)
 	}
@@ -83,6 +92,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 		return nil, err
 	}
 	s.codes, s.strikes = newCodes(s.Game), make([]int, s.Game.MaxPlayers)
+	s.older = olderTicks{limit: cmp.Or(c.Backlog, defaultBacklog), wanted: math.MaxUint64}
 	s.before = append(s.before, s.Step.Inputs...)
 	s.ReadPast(s.Done()-min(s.Done(), backlog), s.past)
 	if c.Past != nil {
@@ -102,18 +112,16 @@ func (s *Server) past(f *systems.FinalTick, before []ecs.InputBytes) {
 
 // opened sends a peer the orders that it may lack: those of ticks after its state.
 func (s *Server) opened(p *peer, _ bool) {
-	p.Own = link{}
-	for f := p.Opened + 1; f <= s.stamped.tick; f++ {
-		s.sendOrders(p, f, systems.Reliable, maxOrdersPerTick)
-	}
+	p.Own = link{moved: s.Done(), ordered: p.Opened}
+	s.sendStamped(p)
 }
 
 // Stamp enters an order into the match and sends it to every peer. Ticks of orders never decrease: orders are executed in
 // the order in which they were stamped. It panics on an order that no peer would accept.
 func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
-	next := stampedOrder{tick: max(s.Done()+s.ahead(), s.stamped.tick), order: o}
-	if next.tick == s.stamped.tick {
+	next, before := stampedOrder{tick: max(s.Done()+s.ahead(), s.stamped.tick), order: o}, s.stamped.tick
+	if next.tick == before {
 		next.number = s.stamped.number + 1
 	}
 	if next.number == maxOrdersPerTick {
@@ -124,7 +132,8 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.orders.Add(next.tick, o)
 	s.Sending.Message = next.append(s.Sending.Message[:0])
 	for i := range s.Peers {
-		if p := &s.Peers[i]; p.Open {
+		if p := &s.Peers[i]; p.Open && p.Own.ordered >= before { // others are sent it in its turn
+			p.Own.ordered = next.tick
 			out.Send(p.ID, systems.Reliable, s.Sending.Message)
 		}
 	}
@@ -149,6 +158,11 @@ func (s *Server) ahead() ecs.Tick {
 	return min(max(lags[(len(lags)-1)/2]+1, 2), max(2, ecs.Tick(maxAhead/s.Grid.Tick)))
 }
 
+// Unexecuted appends the orders of ticks after Done, and those that players requested.
+func (s *Server) Unexecuted(dst []image.Order) []image.Order {
+	return append(s.orders.AppendAfter(dst, s.Done()), s.requested...)
+}
+
 // Adopt makes the next tick final as it is given. The error is that of a tick that no client would accept.
 func (s *Server) Adopt(t systems.FinalTick) error {
 	if len(t.Orders) > maxOrdersPerTick {
@@ -158,6 +172,9 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 		if !o.Kind.Shared() {
 			return fmt.Errorf("relay: tick %d has an order of kind %d, which no client accepts", t.Tick, o.Kind)
 		}
+	}
+	if err := s.CheckTick(t); err != nil {
+		return err
 	}
 	world, validate := s.World(), s.Game.Validate
 	for p, in := range t.Inputs {
@@ -173,6 +190,7 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 }
 
 func (s *Server) encode() {
+	s.retire()
 	t := finalTick{inputs: s.Step.Inputs, altered: s.Step.Late, orders: rollback.DigestOrders(s.Step.Orders)}
 	s.codes.add(s.Done(), &t, s.before, s.Game)
 	copy(s.before, s.Step.Inputs)
@@ -200,6 +218,7 @@ func (s *Server) stampRequested() {
 // Four times a second it also repeats the orders of the first of them, as datagrams. All that follows waits for them, and
 // the reliable channel repeats a lost message that nothing follows only after several round trips.
 func (s *Server) confirm(p *peer) {
+	s.sendStamped(p)
 	switch {
 	case p.Acked >= s.Done():
 	case p.Acked < s.OldestServable():
@@ -208,18 +227,19 @@ func (s *Server) confirm(p *peer) {
 		if s.Done()%max(1, ecs.Tick(s.Game.TickRate/4)) == 0 {
 			s.sendOrders(p, p.Acked+1, systems.Datagram, mostRepeated)
 		}
-		s.Sending.Out.Send(p.ID, systems.Datagram, s.confirmation(p))
+		if first, last := s.nextTicks(p); first <= last {
+			s.Sending.Out.Send(p.ID, systems.Datagram, s.confirmation(p, first, last))
+		}
 	}
 }
 
-// confirmation writes as many ticks after the last acknowledged one as fit a datagram. Where not all fit, the next
+// confirmation writes as many of the ticks first … last as fit a datagram. Where not all fit, the next
 // confirmation continues where this one ended, so that a peer with a long round trip receives several datagrams of ticks in
 // each. After one that reaches Done, the next starts at the last acknowledged tick.
-func (s *Server) confirmation(p *peer) []byte {
-	head := confirmHead{first: max(p.Acked, p.Own.sent) + 1}
-	head.count = s.codes.fit(head.first, s.Done(), systems.MaxDatagram-headBytes)
-	head.more = s.Done() - head.last()
-	p.Own.sent = head.last()
+func (s *Server) confirmation(p *peer, first, last ecs.Tick) []byte {
+	head := confirmHead{first: first, count: s.fit(first, last, systems.MaxDatagram-headBytes)}
+	head.more = min(s.Done()-head.last(), backlog)
+	p.Own.sent, p.Own.confirmed = head.last(), s.Done()
 	if head.more == 0 {
 		p.Own.sent = 0
 	}
@@ -230,22 +250,23 @@ func (s *Server) confirmation(p *peer) []byte {
 	head.append(&w)
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
 	for f := head.first; f <= head.last(); f++ {
-		stored, _ := s.codes.At(f)
-		code.AppendStored(&bits, *stored)
+		code.AppendStored(&bits, s.code(f))
 	}
 	s.Sending.Message = bits.Bytes()
 	return s.Sending.Message
 }
 
-// sendOrders sends a peer the first orders of tick f.
-func (s *Server) sendOrders(p *peer, f ecs.Tick, ch systems.Channel, most int) {
+// sendOrders sends a peer the first orders of tick f, and returns how many bytes they count in flight.
+func (s *Server) sendOrders(p *peer, f ecs.Tick, ch systems.Channel, most int) (bytes int) {
 	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
 	for i, o := range s.scratch.orders[:min(len(s.scratch.orders), most)] {
 		m := stampedOrder{tick: f, number: i, order: o}
 		if s.Sending.Message = m.append(s.Sending.Message[:0]); ch == systems.Reliable || len(s.Sending.Message) <= systems.MaxDatagram {
 			s.Sending.Out.Send(p.ID, ch, s.Sending.Message)
+			bytes += max(len(s.Sending.Message), leastOrder)
 		}
 	}
+	return bytes
 }
 
 // receiveInput accepts the inputs of a player, or the acknowledgement of a spectator.
@@ -260,6 +281,9 @@ func (s *Server) receiveInput(m systems.Message) error {
 	// The last acknowledgement counts, not the newest tick: one that was sent before an image was loaded may arrive after
 	// it. One that was overtaken only makes the next confirmation longer.
 	if in.received >= s.OldestServable() {
+		if in.received > p.Acked {
+			p.Own.moved = s.Done()
+		}
 		p.Acked, p.Stats.Acked = in.received, in.received
 	}
 	if p.Seat >= 0 {

@@ -17,7 +17,7 @@ func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
 		return 10 * time.Minute
-	case race.Enabled || os.Getenv("TENDON_LONG") == "":
+	case !race.Long:
 		return 5 * time.Second
 	}
 	return 15 * time.Second
@@ -50,7 +50,7 @@ func (m *match) log() {
 // where everything uses the reliable channel, and the run had rollbacks.
 func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 	for _, channel := range []string{"datagram", "reliable"} {
-		for i := range 10 {
+		for i := range 13 {
 			if race.Enabled && i != 3 && (channel == "reliable" || i != 5 && i != 7) {
 				continue // too slow; the others take the same ways through the code
 			}
@@ -142,7 +142,7 @@ func TestTheWindowStaysWithinTheGates(t *testing.T) {
 // (The thousand sources are in rollback's own tests; these go over the network.)
 func TestSpawnsInsideTheWindowTakeTheSameRowsEverywhere(t *testing.T) {
 	runs := uint64(12)
-	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
+	if !race.Long {
 		runs = 5
 	}
 	for seed := range runs {

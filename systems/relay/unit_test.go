@@ -89,7 +89,7 @@ func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 	next, datagrams := ecs.Tick(1), 0
 	for round := range 2 {
 		for first := true; first || next <= s.Done(); first = false {
-			m := bytes.Clone(s.confirmation(p))
+			m := bytes.Clone(confirmationOf(s, p))
 			var head confirmHead
 			reader := wire.NewReader(m)
 			if err := head.read(&reader, 0); err != nil || head.first != next || head.last()+head.more != s.Done() {
@@ -254,7 +254,7 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 		}
 		s.Tick(0)
 	}
-	message := s.confirmation(&s.Peers[0])
+	message := confirmationOf(s, &s.Peers[0])
 	if len(message) > systems.MaxDatagram || len(message) < systems.MaxDatagram-100 {
 		t.Errorf("%d bytes", len(message))
 	}
@@ -269,7 +269,7 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 			t.Fatalf("%d of %d", c.timeline.Received(), s.Done())
 		}
 		s.Peers[0].Acked = c.timeline.Received()
-		if err := c.Receive(systems.Datagram, s.confirmation(&s.Peers[0]), 0); err != nil {
+		if err := c.Receive(systems.Datagram, confirmationOf(s, &s.Peers[0]), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -362,4 +362,10 @@ func TestAPlayerIsRemovedAtTheThirdDesync(t *testing.T) {
 		}
 		open(0)
 	}
+}
+
+// confirmationOf returns the next confirmation to a peer.
+func confirmationOf(s *Server, p *peer) []byte {
+	first, last := s.nextTicks(p)
+	return s.confirmation(p, first, last)
 }

@@ -32,7 +32,7 @@ func (s *storage) update(e ecs.Entity, set image.ComponentSet, values []uint64, 
 
 const (
 	storedValues = 32      // values of each entity that a client stores; a server may use any of them as baseline
-	maxEntities  = 1 << 16 // entities that a client has room for
+	maxEntities  = 1 << 18 // entities that a client has room for
 )
 
 // NewReceiver returns a receiver that makes w a replica. Call Load before Receive. It fails for a game that cannot be

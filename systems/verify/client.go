@@ -9,12 +9,13 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/interp"
 	"tendon/systems/predictor"
 )
 
 // Client is the strategy's half on a client. The world is in State(present), the newest state received. ring holds the
-// states before it, which may be the base of one that is on its way. States only move forward. A state that is shown was
-// the server's state of that tick.
+// states before it, which may be the baseline of one that is under way, or are still to be shown. States only move forward. A
+// state that is shown was the server's state of that tick.
 type Client struct {
 	predictor.Half[*Client]
 	limits   Config
@@ -24,8 +25,10 @@ type Client struct {
 	own      inputs.Changes
 	present  ecs.Tick
 	oldest   ecs.Tick // no State on its way has an older base
-	arrived  systems.Time
-	shown    shown
+	playback *interp.Playback
+	shown    float64      // the moment on display, in ticks: it never moves back
+	showed   systems.Time // when the display was moved there
+	released ecs.Tick     // states before it were released
 	credit   systems.Time // a message takes a tick's time of it
 	paced    systems.Time // when credit was added last
 	unsent   bool         // present or lost has changed since the last message
@@ -39,13 +42,6 @@ type Client struct {
 		state  stateMessage
 		events []image.EmittedEvent
 	}
-}
-
-// shown is the part of the display: the way from one state to the next, which takes a tick from when the latter came.
-type shown struct {
-	previous, current ecs.Tick
-	since             systems.Time
-	released          ecs.Tick // states before it were released
 }
 
 // ringDepth is the most ticks of states that a client keeps.
@@ -81,6 +77,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	}
 	cl := &Client{limits: limits, ring: rollback.NewSnapshots(ringDepth), commands: commandQueue{first: 1, sent: 1}}
 	cl.Core = core
+	cl.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: core.Game.TickRate, Interval: 1, Intervals: 1})
 	cl.Start(cl, clientSystems)
 	return cl, nil
 }
@@ -91,8 +88,9 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.ring.Clear()
 	c.ring.Save(c.World())
 	c.present, c.oldest = c.World().Tick(), c.World().Tick()
-	c.shown = shown{previous: c.present, current: c.present, since: now, released: c.present}
-	c.arrived, c.unsent, c.lost, c.useless = now, true, false, 0
+	c.playback.Forget()
+	c.shown, c.showed, c.released = float64(c.present), now, c.present
+	c.unsent, c.lost, c.useless = true, false, 0
 	c.pieces = c.pieces[:0]
 	c.paced, c.credit = now, c.Timer.Tick()
 	c.commands.sent = c.commands.first
@@ -153,7 +151,8 @@ func (c *Client) receiveState(message systems.Message) error {
 			c.effects.Confirm(e)
 		}
 	}
-	c.present, c.arrived, c.unsent = m.tick, message.Now, true
+	c.present, c.unsent = m.tick, true
+	c.playback.Arrived(m.tick, message.Now)
 	c.Reach(predictor.Live)
 	c.Counted.ServerTick = max(c.Counted.ServerTick, m.tick)
 	c.Counted.Hashes++
@@ -198,17 +197,13 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	return nil
 }
 
-// advance shows the newest state, and releases the states that are not needed any more.
+// advance moves the display to the present, and releases the states that are not needed any more.
 func (c *Client) advance() {
-	if c.present > c.shown.current {
-		c.shown.previous, c.shown.current, c.shown.since = c.shown.current, c.present, c.arrived
-	}
-	until := min(c.oldest, c.shown.previous)
-	for c.shown.released = max(c.shown.released, until-min(until, ringDepth)); c.shown.released < until; c.shown.released++ {
-		if s, ok := c.ring.At(c.shown.released); ok {
-			s.Release()
-			c.ring.Drop(c.shown.released)
-		}
+	c.advanceTo(c.Now)
+	previous, _ := c.bracket()
+	until := min(c.oldest, previous.Tick())
+	for c.released = max(c.released, until-min(until, ringDepth)); c.released < until; c.released++ {
+		c.ring.Release(c.released)
 	}
 	c.credit = min(c.credit+max(c.Now-c.paced, 0), 2*c.Timer.Tick())
 	c.paced = c.Now
@@ -236,6 +231,10 @@ func (c *Client) sample() {
 	}
 }
 
+// repeatAsk is the interval at which a client repeats its last message while it has nothing new to send. That message contains an
+// acknowledgement, for which a server with a full window may be waiting.
+const repeatAsk = systems.Second / 4
+
 // sendCommands sends the commands without an answer, and which state is held, if one of them is new: once a tick's time.
 func (c *Client) sendCommands() {
 	if c.credit < c.Timer.Tick() {
@@ -245,7 +244,8 @@ func (c *Client) sendCommands() {
 	if c.limits.Reliable {
 		from, channel, room = c.commands.sent, systems.Reliable, systems.MaxReliable
 	}
-	if !c.unsent && from == c.commands.next() {
+	again := channel == systems.Datagram && c.Timer.Since(c.Now) >= repeatAsk
+	if !c.unsent && from == c.commands.next() && !again || !c.Out.Ready(0) {
 		return
 	}
 	m := &c.scratch.ask
@@ -255,20 +255,62 @@ func (c *Client) sendCommands() {
 	c.Buffer, fits = m.append(c.Buffer[:0], room, c.Game)
 	c.commands.sent = max(c.commands.sent, from+uint64(fits))
 	c.unsent = false
+	c.Timer.Sent(c.Now)
 	c.credit -= c.Timer.Tick()
 	c.Out.Send(0, channel, c.Buffer)
 }
 
-// View returns the two last states, and how far between them the display stands: it takes a tick from when the newer one
-// came. All states are final.
-func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
-	current, _ = c.ring.At(c.shown.current)
-	previous, ok := c.ring.At(c.shown.previous)
-	if !ok {
+// The display follows the playback. It stops at the newest state, and then catches up at a bounded pace.
+const (
+	nearTick = 1e-3 // ticks by which rounding may put the playback before a state that it has reached
+	catchUp  = 1.1  // pace at most
+)
+
+// advanceTo moves the display to a time. Before the first State arrives, it shows the state that was loaded. More than half a
+// second behind the playback, it jumps.
+func (c *Client) advanceTo(now systems.Time) {
+	rate := float64(c.Game.TickRate)
+	most := c.shown + catchUp*rate*float64(max(now-c.showed, 0))/float64(systems.Second)
+	c.showed = now
+	if !c.playback.Started() {
+		return
+	}
+	to := min(c.playback.Advance(now)+nearTick, float64(c.present))
+	if to-c.shown <= rate/2 {
+		to = min(to, most)
+	}
+	c.shown = max(c.shown, to)
+}
+
+// bracket returns the two states that the display is between. They are the same one if no later state is held.
+func (c *Client) bracket() (previous, current *image.Snapshot) {
+	f := ecs.Tick(c.shown)
+	previous, held := c.ring.Floor(f)
+	for f++; f <= c.present; f++ {
+		if s, ok := c.ring.At(f); ok {
+			current = s
+			break
+		}
+	}
+	switch {
+	case current == nil:
+		current = previous
+	case !held:
 		previous = current
 	}
-	alpha = float64(now-c.shown.since) / float64(c.Timer.Tick())
-	return previous, current, current, min(max(alpha, 0), math.Nextafter(1, 0))
+	return previous, current
+}
+
+// View returns the two states that the display is between, and the fraction. The display is a playout delay behind the newest
+// state, so that late states do not stop it. All states are final. As confirmed it returns current, so that all components are
+// of one moment.
+func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
+	c.advanceTo(now)
+	previous, current = c.bracket()
+	if from, to := previous.Tick(), current.Tick(); from < to {
+		alpha = min(max((c.shown-float64(from))/float64(to-from), 0), math.Nextafter(1, 0))
+	}
+	return previous, current, current, alpha
 }
 
 // Effects drains the effects of events. All of them are confirmed.
@@ -289,6 +331,7 @@ func (c *Client) Answers(f func(Answer)) {
 func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
 	s.Present, s.Confirmed = c.present, c.present
+	s.Playout = systems.Time(c.playback.Delay() * float64(c.Timer.Tick()))
 	return s
 }
 

@@ -34,7 +34,7 @@ type Reason uint8
 // The reasons. Those from ReasonInvalid to ReasonAbsent are the server's.
 const (
 	Accepted       Reason = iota // it took effect
-	ReasonInvalid                // Game.Validate or Game.ValidateOrder refused it
+	ReasonInvalid                // the game does not declare it, or Game.Validate or OrderType.Validate refused it
 	ReasonRate                   // there were too many of its kind
 	ReasonAbsent                 // the player was not in the match
 	ReasonTimedOut               // no answer came, or will come: its result is unknown

@@ -24,18 +24,14 @@ type commandSeat struct {
 	fresh bool           // it was changed in the running tick
 
 	inputs limit.Limiter[ecs.Tick] // changes of the input, in 1/InputsPerTick of a tick
-	orders limit.Limiter[ecs.Tick] // in 1/OrdersPerSecond of a tick
 }
 
 // numbersPerTick is how far the numbers of a player rise for each tick before a server's start: more than any player gives
 // commands in a tick. So a server that is started again counts all commands of before as decided, and executes none twice.
 const numbersPerTick = 1 << 16
 
-// The most commands of a player that the server accepts at once.
-const (
-	inputBurst = 32 // changes of the input
-	orderBurst = 5
-)
+// inputBurst is the most changes of a player's input that the server accepts at once.
+const inputBurst = 32
 
 // answered records that the client has answers to all numbers before first.
 func (p *commandSeat) answered(first uint64) {

@@ -37,15 +37,17 @@ func (s *Server) decideCommands() {
 
 // decide lets a command take effect in the running tick, or rejects it.
 func (s *Server) decide(q *queued, present image.PlayerSet) {
-	seat, c, f := &s.seats[q.player], &q.command, s.Done()+1
+	seat, c := &s.seats[q.player], &q.command
 	why := Accepted
 	switch {
 	case !present.Has(q.player):
 		why = ReasonAbsent
 	case c.Kind == CommandInput:
 		why = s.decideInput(seat, q.player, c.Input)
-	case len(s.Step.Orders) >= maxOrders || !seat.orders.Allow(ecs.Tick(s.settings.OrdersPerSecond)*f):
+	case len(s.Step.Orders) >= maxOrders || !s.AllowOrder(q.player, c.Order):
 		why = ReasonRate
+	case s.Game.CheckOrder(c.Order) != nil:
+		why = ReasonInvalid
 	default:
 		s.Step.Orders = append(s.Step.Orders, image.Order{Kind: image.OrderGame, Player: q.player, Entity: c.Target, Payload: c.Order})
 		s.scratch.numbers = append(s.scratch.numbers, c.Number)
@@ -90,7 +92,8 @@ func (s *Server) input(p ecs.Player) ecs.InputBytes {
 // checkOrders rejects the commands that the game refuses.
 func (s *Server) checkOrders() {
 	isCommand := func(number uint64) bool { return number > 0 }
-	if s.Game.Order == nil || s.Game.ValidateOrder == nil || !slices.ContainsFunc(s.scratch.numbers, isCommand) {
+	validates := func(t ecs.OrderType) bool { return t.Validate != nil }
+	if s.Game.Order == nil || !slices.ContainsFunc(s.Game.Orders, validates) || !slices.ContainsFunc(s.scratch.numbers, isCommand) {
 		return
 	}
 	if s.rehearsal == nil {
@@ -130,10 +133,13 @@ func newRehearsal(game *ecs.Game) *rehearsal {
 	for i := range bare.Systems {
 		bare.Systems[i].Run = func(*ecs.World) {}
 	}
-	bare.ValidateOrder = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) bool {
-		ok := game.ValidateOrder(w, p, target, order)
-		r.verdict = append(r.verdict, ok)
-		return ok
+	bare.Orders = slices.Clone(game.Orders)
+	for i, t := range game.Orders {
+		bare.Orders[i].Validate = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) bool {
+			ok := t.Validate == nil || t.Validate(w, p, target, order)
+			r.verdict = append(r.verdict, ok)
+			return ok
+		}
 	}
 	world, err := ecs.NewWorld(&bare, 0)
 	if err != nil {

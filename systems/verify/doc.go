@@ -1,11 +1,15 @@
 // Package verify is verify sync (验证同步): a command takes effect only after the server has checked it.
 //
-// Clients simulate nothing. They show the server's states as they are, without prediction, interpolation delay or
-// smoothing. That gives the strongest agreement and the slowest response: a command shows after a round trip and the wait
-// for the server's next tick. It suits inventories, trade, building and turns, and games whose clients must not be trusted.
+// Clients simulate nothing. They show the server's states as they are, without prediction. That gives the strongest
+// agreement and the slowest response: a command shows after a round trip, the wait for the server's next tick and the
+// playout delay. It suits inventories, trade, building and turns, and games whose clients must not be trusted.
+//
+// The display is a playout delay behind the newest state, the local player's entities too, so that jitter and lost packets
+// do not stop it (interp.Playback). Without jitter the delay is the one tick from state to state. ClientStats.Playout
+// reports it. Events are reported when they arrive, before the display reaches their tick.
 //
 // A command is an order, or a change of the player's input, which holds until the next. The server checks commands in the
-// order in which they arrive, each against the state before its next tick (Game.Validate, Game.ValidateOrder). A command
+// order in which they arrive, each against the state before its next tick (Game.Validate, OrderType.Validate). A command
 // takes effect in that tick, or is rejected with a [Reason] and changes nothing.
 //
 //	client   Ask:   newest state held, oldest unanswered command, and the commands from there

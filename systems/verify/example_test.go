@@ -13,7 +13,7 @@ import (
 // Clients compute nothing: what they hold is what the server had a moment ago.
 func ExampleNew() {
 	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
-		Strategy: verify.New(verify.Config{OrdersPerSecond: 4})})
+		Strategy: verify.New(verify.Config{MaxOutstanding: 4})})
 	if err != nil {
 		fmt.Println(err)
 		return

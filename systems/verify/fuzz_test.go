@@ -91,7 +91,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	// A State that the client would take as it is, for the fuzzer to spoil.
 	l.server.Tick(0)
-	f.Add(bytes.Clone(l.server.state(&l.server.Peers[1], l.server.Peers[1].Acked)))
+	f.Add(bytes.Clone(l.server.state(&l.server.Peers[1], l.server.Peers[1].Acked, l.server.Done())))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		other := l.server.Peers[1]
 		c := l.clients[1]
@@ -117,3 +117,5 @@ func FuzzReceive(f *testing.F) {
 type discard struct{}
 
 func (discard) Send(systems.Peer, systems.Channel, []byte) {}
+
+func (discard) Ready(systems.Peer) bool { return true }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // The test game: each player walks in the plane and fires. A shot that hits hurts its target, and a player hurt three
@@ -133,6 +134,10 @@ func testGame(rate int) *ecs.Game {
 				}
 			}
 		},
+		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes, // purchases have 8 bytes
+			Validate: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) bool {
+				return len(payload) == 8 && walletOf(w, p).Gold >= int32(binary.LittleEndian.Uint32(payload)) && !bodyOf(w, p).Dead
+			}}},
 		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
 			if id := binary.LittleEndian.Uint32(payload[4:]); id >= killing {
 				for e := range bodies.All(w) {
@@ -151,9 +156,6 @@ func testGame(rate int) *ecs.Game {
 		},
 		Validate: func(w *ecs.World, p ecs.Player, in ecs.InputBytes) bool {
 			return in == (ecs.InputBytes{}) || padInput.Unpack(in).DX != forbidden && !bodyOf(w, p).Dead
-		},
-		ValidateOrder: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) bool {
-			return len(payload) == 8 && walletOf(w, p).Gold >= int32(binary.LittleEndian.Uint32(payload)) && !bodyOf(w, p).Dead
 		},
 	}
 }

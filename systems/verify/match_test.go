@@ -6,7 +6,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/limit"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -59,7 +58,7 @@ type player struct {
 	play    func(c *player, f int) pad
 	shown   ecs.Tick // last tick shown
 	checked int      // states shown
-	skipped int      // ticks that were not shown
+	heldAt  ecs.Tick // newest state when the effects were last drained
 	answers []Answer
 	wrong   ecs.Tick // whose state the test has changed
 	onFrame func(p *player, current *image.Snapshot, now systems.Time)
@@ -69,13 +68,6 @@ func newMatch(t testing.TB, game *ecs.Game, limits Config, seed uint64) *match {
 	m := &match{Match: halves.New(t, halves.Config{Game: game, Strategy: New(limits), Seed: seed})}
 	m.server = m.Server.Server.(*Server)
 	return m
-}
-
-// allowBurst makes a server accept that many orders of each player at once.
-func allowBurst(s *Server, orders int) {
-	for i := range s.seats {
-		s.seats[i].orders = limit.New(ecs.Tick(s.Game.TickRate), orders)
-	}
 }
 
 // join adds a client whose frames come at hz, the first one phase from now. Seat −1 is a spectator.
@@ -120,6 +112,7 @@ func (p *player) purchases() (n int) {
 
 func (p *player) display(now time.Duration) {
 	p.peer.Frame(now)
+	p.heldAt = p.present
 	p.Answers(func(a Answer) {
 		a.Command.Order = append([]byte(nil), a.Command.Order...)
 		p.answers = append(p.answers, a)
@@ -148,9 +141,6 @@ func (p *player) compare(s *image.Snapshot, current bool) {
 		m.T.Fatalf("client %d shows tick %d after tick %d", p.peer.ID, f, p.shown)
 	}
 	p.checked++
-	if p.shown > 0 {
-		p.skipped += int(f - p.shown - 1)
-	}
 	p.shown = f
 }
 
@@ -211,7 +201,7 @@ func (p *player) wantEvents(least int) {
 		got = got[1:]
 	}
 	for _, key := range m.events() {
-		if key.Tick > p.peer.Image && key.Tick <= p.shown {
+		if key.Tick > p.peer.Image && key.Tick <= p.heldAt {
 			want = append(want, key)
 		}
 	}

@@ -19,12 +19,14 @@ type Server struct {
 	queue     []queued      // in the order of their arrival
 	deltas    deltas
 	rehearsal *rehearsal // nil until the game checks an order
+	between   []ecs.Tick // ticks of kept states between the oldest needed one and Done: see keepBetween
 
 	scratch struct {
 		numbers []uint64 // by order in Step.Orders: the command that it was, 0 for a stamped one
 		ask     askMessage
 		state   stateMessage
 		piece   []byte
+		kept    []ecs.Tick
 	}
 }
 
@@ -65,7 +67,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s := &Server{settings: settings}
 	err = s.Init(authority.Config[*Server, link]{Name: "verify", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Events: true,
+		History: settings.History, OrdersPerTick: maxOrders, Events: true,
 		Hooks: authority.Hooks[link]{Opened: func(p *peer, _ bool) { p.Own = link{} }}})
 	if err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	before := uint64(s.Done()) * numbersPerTick
 	for _, held := range s.Step.Inputs {
 		s.seats = append(s.seats, commandSeat{first: 1, newest: before, decided: before, held: held,
-			inputs: limit.New[ecs.Tick](1, inputBurst), orders: limit.New(ecs.Tick(s.Game.TickRate), orderBurst)})
+			inputs: limit.New[ecs.Tick](1, inputBurst)})
 	}
 	return s, nil
 }
@@ -135,21 +137,21 @@ func (s *Server) enqueue(p *peer, m *askMessage) {
 }
 
 // sendState sends a peer the state of Done, unless it needs an image or too much is unacknowledged. A large State goes on the
-// reliable channel in pieces.
+// reliable channel in pieces. A peer whose state is too old for one State is first sent a state between: see reachable.
 func (s *Server) sendState(p *peer) {
-	link, done := &p.Own, s.Done()
-	base := max(p.Acked, link.chain)
+	link, base := &p.Own, baseOf(p)
+	done, ok := s.reachable(base)
 	switch {
-	case p.Acked >= done || p.Resync != authority.InSync:
+	case p.Acked >= done || p.Resync != authority.InSync || link.flight.Bytes > window:
 		return
-	case base < s.OldestServable():
+	case !ok:
 		p.Resync.Request()
 		return
 	}
 	// A short chain of States may fit a datagram as one State. A long one is not tried.
-	message, fresh := []byte(nil), p.Acked >= s.OldestServable()
+	message, fresh := []byte(nil), s.Serves(p.Acked) && done-p.Acked <= maxHistory
 	if !s.settings.Reliable && fresh && (base == p.Acked || link.flight.Bytes <= 2*systems.MaxDatagram) {
-		message = s.state(p, p.Acked)
+		message = s.state(p, p.Acked, done)
 		if message != nil && len(message) <= systems.MaxDatagram {
 			link.chain = 0
 			s.Sending.Out.Send(p.ID, systems.Datagram, message)
@@ -160,7 +162,7 @@ func (s *Server) sendState(p *peer) {
 		return
 	}
 	if base != p.Acked || message == nil {
-		message = s.state(p, base)
+		message = s.state(p, base, done)
 	}
 	if message == nil {
 		p.Resync.Request() // larger than an image
@@ -183,20 +185,20 @@ func (s *Server) sendState(p *peer) {
 	}
 }
 
-// state writes the State for a peer that holds State(base). It returns nil if the State is too large.
-func (s *Server) state(p *peer, base ecs.Tick) []byte {
+// state writes the State of tick to for a peer that holds State(base). It returns nil if the State is too large.
+func (s *Server) state(p *peer, base, to ecs.Tick) []byte {
 	m := &s.scratch.state
-	m.base, m.tick, m.answered, m.rejected = base, s.Done(), 0, nil
+	m.base, m.tick, m.answered, m.rejected = base, to, 0, nil
 	if p.Seat >= 0 {
 		m.answered, m.rejected = s.seats[p.Seat].decided, s.seats[p.Seat].rejected
 	}
 	m.happened = m.happened[:0]
-	for f := base + 1; f <= s.Done(); f++ {
+	for f := base + 1; f <= to; f++ {
 		if emitted := s.Events.Of(f); len(emitted) > 0 {
 			m.happened = append(m.happened, emitted)
 		}
 	}
-	m.delta = s.delta(base)
+	m.delta = s.delta(base, to)
 	message := m.append(s.Sending.Message[:0])
 	if message != nil {
 		s.Sending.Message = message
@@ -214,19 +216,19 @@ func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 	return st
 }
 
-// deltas caches the deltas from older states to the newest one. Each is made once for all peers that hold the older state.
+// deltas caches the deltas from older states to one state. Each is made once for all peers that hold the older state.
 type deltas struct {
-	tick  ecs.Tick // of the newest state
+	tick  ecs.Tick // of the state that they lead to
 	bases []ecs.Tick
 	ends  []int // by base: where its delta ends in bytes
 	bytes []byte
 }
 
-// delta returns the delta from State(base) to State(Done). States must hold both. It is valid until the next call.
-func (s *Server) delta(base ecs.Tick) []byte {
+// delta returns the delta from State(base) to State(to). Both must be kept. It is valid until the next call.
+func (s *Server) delta(base, to ecs.Tick) []byte {
 	d, from := &s.deltas, 0
-	if d.tick != s.Done() {
-		d.tick, d.bases, d.ends, d.bytes = s.Done(), d.bases[:0], d.ends[:0], d.bytes[:0]
+	if d.tick != to {
+		d.tick, d.bases, d.ends, d.bytes = to, d.bases[:0], d.ends[:0], d.bytes[:0]
 	}
 	for i, end := range d.ends {
 		if d.bases[i] == base {
@@ -234,10 +236,10 @@ func (s *Server) delta(base ecs.Tick) []byte {
 		}
 		from = end
 	}
-	old, ok := s.States.At(base)
-	now, ok2 := s.States.At(s.Done())
+	old, ok := s.StateAt(base)
+	now, ok2 := s.StateAt(to)
 	if !ok || !ok2 {
-		panic("verify: a delta between states that are not kept: check OldestServable first")
+		panic("verify: a delta between states that are not kept: check Serves first")
 	}
 	d.bytes = now.AppendDelta(d.bytes, old)
 	d.bases, d.ends = append(d.bases, base), append(d.ends, len(d.bytes))

@@ -18,12 +18,10 @@ type Config struct {
 	// InputsPerTick is the mean number of changes of a player's input that the server accepts per tick, in [1, 1000]; 0: 2.
 	// It rejects the others, and the client sends its input again.
 	InputsPerTick int
-	// OrdersPerSecond is the mean number of orders of a player that the server accepts per second, in [1, 1000]; 0: 1. It
-	// rejects the others.
-	OrdersPerSecond int
-	// History is the number of ticks of states that the server keeps, in [2, 4096], rounded up to a power of two; 0: 512. A
-	// client that holds an older one needs an image. So it must cover two round trips: of the image, and of the first state
-	// after it. Each tick costs the pages that changed in it.
+	// History is the maximum number of ticks whose states the server keeps, in [2, 4096], rounded up to a power of two; 0: 512.
+	// Within it, the server keeps the states of the last two seconds, and those since the oldest state that a client has
+	// acknowledged. The states of images and of States that are being sent are kept longer. A client that reconnects with an
+	// older state needs an image. Each tick costs the pages that changed in it, and can be forked: see authority.Server.Fork.
 	History int
 	// Reliable sends everything once, on the reliable channel, for connections without another one. A lost packet then
 	// delays those behind it; on long and lossy connections it needs more History.
@@ -52,11 +50,10 @@ type setting struct {
 	least, most, blank int
 }
 
-func (c *Config) settings() [4]setting {
+func (c *Config) settings() [3]setting {
 	return [...]setting{
 		{"MaxOutstanding", &c.MaxOutstanding, 1, maxOutstanding, 32},
 		{"InputsPerTick", &c.InputsPerTick, 1, 1000, 2},
-		{"OrdersPerSecond", &c.OrdersPerSecond, 1, 1000, 1},
 		{"History", &c.History, 2, maxHistory, 512},
 	}
 }

@@ -16,12 +16,15 @@
 // Under a strategy that shows remote players late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly
 // in the present. Some strategies let a client write only the rows that it predicts: Write returns nil for the others.
 //
+// A kill cam shows a killed player the last 2 s from the killer's side, under relay and lockstep. Under other strategies there
+// is none, since their clients do not simulate the match.
+//
 // # Tasks
 //
 //   - inputs: pad.go; from a bot: bot.go; the one order: [Surrender]
 //   - moving: body.go; weapons: weapons.go; life and med kits: health.go
 //   - the place: level.go; obstacles, doors and lag compensation: scene.go; rounds and results: match.go
-//   - drawing: draw.go, hud.go; the view's own components, effects and camera: view.go
+//   - drawing: draw.go, hud.go; the view's own components, effects and camera: view.go; the kill cam: replay.go
 //
 // The match of testdata/golden.txt and the recording testdata/amd64.tendon hold the rules to the same bits on every target.
 // After a change of the rules, go test -update writes both again.

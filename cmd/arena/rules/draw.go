@@ -46,9 +46,23 @@ const (
 	wallShift   = 0.17 // the same for walls, which would hide too much otherwise
 )
 
+// draw draws the level and its entities, of the present or of a replay, and the HUD of the present.
 func draw(c ecs.Canvas, v *ecs.View) {
 	p := pictureOf(v)
 	p.dropOld(moment(v))
+	past := p.replay.advance(v)
+	if past == nil {
+		paintLevel(c, v, p)
+	} else {
+		paintLevel(c, past, pictureOf(past))
+	}
+	paintHud(c.Hud(), v, p)
+	if past != nil {
+		paintReplay(c.Hud(), v, past)
+	}
+}
+
+func paintLevel(c ecs.Canvas, v *ecs.View, p *Picture) {
 	p.camera.frame(v, c.Aspect())
 	c.Camera(p.camera.x, p.camera.y, p.camera.height)
 	paintFloor(c)
@@ -58,7 +72,6 @@ func draw(c ecs.Canvas, v *ecs.View) {
 	paintAvatars(c, v, living)
 	paintFire(c, v, living)
 	paintEffects(c, p, moment(v))
-	paintHud(c.Hud(), v, p)
 }
 
 func paintFloor(c ecs.Canvas) {

@@ -120,7 +120,7 @@ func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {
 			seen.shapes[color] += n
 		}
 		for p := range c.in {
-			if one.shapes[playerColors[p]] == 0 && one.like(playerColors[p]) == 0 || one.hud.texts[fmt.Sprintf("P%d", p+1)] == 0 {
+			if one.shapes[playerColors[p]] == 0 && one.like(playerColors[p]) == 0 || one.hud.texts[fmt.Sprintf("P%d", p)] == 0 {
 				t.Fatalf("tick %d: player %d is not in the picture", c.w.Tick(), p)
 			}
 		}
@@ -378,5 +378,20 @@ func TestKeysAndMouseMakeAPad(t *testing.T) {
 	}
 	if in = pad.Unpack(Game().Screen.Controls(hands{x: 1e12, y: -1e12})); in != (Pad{AimX: 32767, AimY: -32767}) {
 		t.Errorf("a pointer far outside gives %+v", in)
+	}
+}
+
+// A player has the chosen name in the picture, a long one cut off, and without one the number of the seat.
+func TestThePictureShowsNames(t *testing.T) {
+	c := newViewedArena(t, 3, 0, 4)
+	for range 30 {
+		c.play()
+	}
+	c.view.Names = []string{"ann", "", "Rumpelstiltskin"}
+	texts := c.paint(1.6).hud.texts
+	for text, want := range map[string]bool{"ann": true, "P1": true, "Rumpels…": true, "P0": false, "P2": false, "Rumpelstiltskin": false} {
+		if (texts[text] > 0) != want {
+			t.Errorf("%q is in the picture %d times", text, texts[text])
+		}
 	}
 }

@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"bytes"
-
-	"tendon/ecs"
-)
+import "tendon/ecs"
 
 const maxPlayers = 16
 
@@ -14,7 +10,8 @@ var seats = ecs.NewQuery1(ecs.Read(seat))
 func Game() *ecs.Game {
 	return &ecs.Game{
 		Name: "arena", TickRate: tickRate, MaxPlayers: maxPlayers,
-		Physics:    ecs.Physics{MoveLimit: dashSpeed, Gravity: gravity, Floor: floorAt, Blocked: wallBetween},
+		Physics: ecs.Physics{MoveLimit: runSpeed, BurstLimit: dashSpeed, MoveCost: moveCost, Gravity: gravity, Floor: floorAt,
+			Blocked: wallBetween},
 		Components: ecs.Components(seat, body, look, dash, arms, health, dead, rocket, blast, kit, door),
 		Resources:  ecs.Resources(clock, scores, kitTimes),
 		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
@@ -27,8 +24,9 @@ func Game() *ecs.Game {
 			startDashes, move, slideDoors, // motion
 			keepTime, survey,
 		),
-		Setup: setup, Join: join, Leave: leave, Order: order, ValidateOrder: validateOrder, Result: result,
-		Bot: bot, Screen: ecs.Screen{Controls: controls, Draw: draw, Effect: showEffect, Dress: dress},
+		Setup: setup, Join: join, Leave: leave, Order: order, Result: result,
+		Orders: []ecs.OrderType{{Prefix: surrender, MaxBytes: len(surrender), Validate: validateOrder}},
+		Bot:    bot, Screen: ecs.Screen{History: history, Controls: controls, Draw: draw, Effect: showEffect, Dress: dress},
 	}
 }
 
@@ -52,13 +50,15 @@ func join(w *ecs.World, p ecs.Player) {
 // leave removes the player's entity. Rockets on their way fly on.
 func leave(w *ecs.World, p ecs.Player) { w.Despawn(avatar(w, p)) }
 
-// Surrender is the game's one order: the player dies at once and loses a point.
-var Surrender = []byte("surrender")
+const surrender = "surrender"
 
-// validateOrder refuses malformed orders, and the surrender of a player who is not alive.
-func validateOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, what []byte) bool {
+// Surrender is the game's one order: the player dies at once and loses a point.
+var Surrender = []byte(surrender)
+
+// validateOrder refuses the surrender of a player who is not alive.
+func validateOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, _ []byte) bool {
 	who := avatar(w, p)
-	return bytes.Equal(what, Surrender) && !who.IsZero() && !dead.Has(w, who)
+	return !who.IsZero() && !dead.Has(w, who)
 }
 
 func order(w *ecs.World, p ecs.Player, _ ecs.Entity, _ []byte) {

@@ -12,7 +12,8 @@ import (
 
 const (
 	hudHeight  = 16.0
-	tableWidth = 3.4 // of the score table, margins included
+	tableWidth = 4.2 // of the score table, margins included
+	nameWidth  = 2.2 // of a name in the kill feed
 )
 
 var (
@@ -48,13 +49,27 @@ func paintTable(c ecs.Canvas, v *ecs.View) {
 			c.Rectangle(left, y, 0.09, row, playerColors[p])
 		}
 		c.Rectangle(left+0.25, y+0.16, 0.3, 0.3, playerColors[p])
-		c.Text(left+0.75, y+0.05, 0.44, -1, label(p), white)
+		c.Text(left+0.75, y+0.05, 0.44, -1, shortLabel(v, p), white)
 		c.Text(right-0.25, y+0.05, 0.44, 1, fmt.Sprint(table[p].Points), white)
 	}
 }
 
-// label is a player's name in the picture.
-func label(p ecs.Player) string { return fmt.Sprintf("P%d", p+1) }
+// label returns the name that the picture shows for a player: the chosen one, or the number of the seat.
+func label(v *ecs.View, p ecs.Player) string {
+	if int(p) < len(v.Names) && v.Names[p] != "" {
+		return v.Names[p]
+	}
+	return fmt.Sprintf("P%d", p)
+}
+
+// shortLabel is the beginning of the label, at most nameWidth wide.
+func shortLabel(v *ecs.View, p ecs.Player) string {
+	const most = 8
+	if name := []rune(label(v, p)); len(name) > most {
+		return string(name[:most-1]) + "…"
+	}
+	return label(v, p)
+}
 
 // paintFeed draws the kill feed, newest last.
 func paintFeed(c ecs.Canvas, v *ecs.View, p *Picture) {
@@ -62,26 +77,26 @@ func paintFeed(c ecs.Canvas, v *ecs.View, p *Picture) {
 	for i, o := range p.feed {
 		y := 0.2 + 0.66*float64(i)
 		shown := min(1, (o.begin+feedTicks-now)/tickRate)
-		left := right - 2.3 // of the victim's part
+		left := right - nameWidth - 1 // of the victim's part
 		if o.Killer != o.Victim {
-			left -= 1.4
+			left -= nameWidth + 0.1
 		}
 		c.Rectangle(left, y, right-left, 0.6, fade8(panel, shown*0.8))
 		if int(o.Victim) == v.Seat || int(o.Killer) == v.Seat {
 			c.Rectangle(left, y, right-left, 0.6, fade8(white, shown*0.15))
 		}
 		if o.Killer != o.Victim {
-			paintName(c, left+0.15, y, o.Killer, shown)
+			paintName(c, v, left+0.15, y, o.Killer, shown)
 		}
-		paintCross(c, right-1.9, y+0.3, 0.15, 0.09, fade8(bad, shown))
-		paintName(c, right-1.45, y, o.Victim, shown)
+		paintCross(c, right-nameWidth-0.6, y+0.3, 0.15, 0.09, fade8(bad, shown))
+		paintName(c, v, right-nameWidth-0.15, y, o.Victim, shown)
 	}
 }
 
-// paintName draws a player's colour and label, 1.3 wide.
-func paintName(c ecs.Canvas, x, y float64, p ecs.Player, shown float64) {
+// paintName draws a player's colour and label, nameWidth wide.
+func paintName(c ecs.Canvas, v *ecs.View, x, y float64, p ecs.Player, shown float64) {
 	c.Rectangle(x, y+0.16, 0.28, 0.28, fade8(playerColors[p], shown))
-	c.Text(x+0.4, y+0.06, 0.4, -1, label(p), fade8(white, shown))
+	c.Text(x+0.4, y+0.06, 0.4, -1, shortLabel(v, p), fade8(white, shown))
 }
 
 func paintCross(c ecs.Canvas, x, y, half, width float64, color ecs.Color) {
@@ -98,7 +113,7 @@ func paintBanner(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
 	case !m.Playing && int(m.Winner)-1 == v.Seat:
 		text, color = "you win the round", playerColors[m.Winner-1]
 	case !m.Playing:
-		text, color = label(ecs.Player(m.Winner-1))+" wins the round", playerColors[m.Winner-1]
+		text, color = label(v, ecs.Player(m.Winner-1))+" wins the round", playerColors[m.Winner-1]
 	case ok && d.Until > v.Tick:
 		text = fmt.Sprintf("back in %d", (d.Until-v.Tick+tickRate-1)/tickRate)
 	default:

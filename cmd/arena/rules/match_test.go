@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
+	"tendon/net/matchtest"
 )
 
 // A demo that shows an engine something must be full of structure that changes, predicted deaths and respawns.
@@ -98,56 +99,8 @@ func playBots(t *testing.T, ticks int) (r played) {
 	return r
 }
 
-// A rewind leaves no trace of the mispredicted ticks. In every tick, eight ticks are simulated with wrong inputs, rewound
-// and simulated with the right ones.
-func TestRewindingEveryTickChangesNothing(t *testing.T) {
-	const depth, ticks = 8, 900
-	right := playBots(t, ticks)
-	w, err := ecs.NewWorld(Game(), playedSeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ring [depth + 1]image.Snapshot
-	var wrongEnd image.Snapshot
-	wrong := make([]ecs.InputBytes, 6)
-	mispredicted, vanished := 0, 0
-	w.Image().Save(&ring[0])
-	for now := 1; now <= ticks; now++ {
-		from := max(now-depth, 0)
-		w.Image().Restore(&ring[from%len(ring)])
-		for tick := from + 1; tick <= now; tick++ {
-			for p := range wrong {
-				wrong[p] = script(ecs.Tick(tick), ecs.Player(p+3))
-			}
-			w.Step(ecs.TickInputs{Players: wrong, Orders: right.inputs[tick].Orders})
-		}
-		w.Image().Save(&wrongEnd)
-		var shot ecs.Entity
-		for e := range flying.All(w) {
-			if e.Entity().Born > ecs.Tick(from) {
-				shot = e.Entity()
-			}
-		}
-		w.Image().Restore(&ring[from%len(ring)])
-		for tick := from + 1; tick <= now; tick++ {
-			w.Step(right.inputs[tick])
-			w.Image().Save(&ring[tick%len(ring)])
-		}
-		got := ring[now%len(ring)].Checksum()
-		if got != right.sums[now] {
-			t.Fatalf("tick %d has checksum %#x after a rewind, %#x without", now, got, right.sums[now])
-		}
-		if wrongEnd.Checksum() != got {
-			mispredicted++
-		}
-		if !shot.IsZero() && !w.Exists(shot) {
-			vanished++
-		}
-	}
-	if mispredicted < ticks*9/10 || vanished < 100 {
-		t.Errorf("the test proves nothing: %d of %d futures differed, in %d a rocket vanished", mispredicted, ticks, vanished)
-	}
-}
+// RB-10.
+func TestTheArenaIsDeterministic(t *testing.T) { matchtest.SyncTest(t, Game()) }
 
 // Peers on targets of both word sizes must share a match.
 func TestLayoutsAreTheSameOnEveryTarget(t *testing.T) {

@@ -86,7 +86,7 @@ func TestTheLongestResultFits(t *testing.T) {
 func TestOnlyTheLivingMaySurrender(t *testing.T) {
 	a := newArena(t, 2, 1)
 	may := func(p ecs.Player, what string) bool {
-		return a.w.Game().ValidateOrder(a.w, p, ecs.Entity{}, []byte(what))
+		return a.w.ValidOrder(&image.Order{Player: p, Payload: []byte(what)})
 	}
 	if !may(0, "surrender") || may(0, "surrender!") || may(0, "") || may(2, "surrender") {
 		t.Error("of the living")

@@ -33,6 +33,7 @@ type Picture struct {
 	camera  Camera
 	feed    []feedLine // oldest first
 	effects []effect
+	replay  replay
 }
 
 // feedLine is a line of the kill feed, shown for feedTicks.
@@ -126,6 +127,7 @@ func showEffect(v *ecs.View, e ecs.Effect) {
 		if e.Status == ecs.EffectConfirmed {
 			p.feed = append(p.feed, feedLine{Death: d, begin: now})
 			p.feed = slices.Delete(p.feed, 0, max(len(p.feed)-feedLines, 0))
+			p.replay.choose(v, d, key.Tick)
 		}
 		return
 	}

@@ -1,7 +1,6 @@
 package swarm
 
 import (
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 // Queues and histories have bounds. With packet loss, joins and leaves, a room and its clients use no more memory after
 // a hundred seconds than after fifty.
 func TestMemoryDoesNotGrowWithTheMatch(t *testing.T) {
-	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
+	if !race.Long {
 		t.Skip("a long match")
 	}
 	for _, s := range []systems.Strategy{predict.Strategy, reckon.Strategy} {

@@ -85,13 +85,14 @@ type incident struct {
 	profile string
 }
 
-// profiles are drawn evenly from this list: P7 and P9 are rare, since on them little is left of a match.
+// profiles are drawn evenly from this list: P7 and P9 are rare, since on them little is left of a match. All clients on P11
+// share a line.
 var profiles = []string{"P0", "P1", "P1", "P2", "P2", "P2", "P3", "P3", "P3", "P3", "P4", "P4", "P5", "P5", "P5", "P6", "P6", "P8", "P8",
-	"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P8", "P3", "P7", "P9"}
+	"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P8", "P3", "P7", "P9", "P10", "P11", "P12"}
 
 // roundTrip is what a profile's packets need there and back at least, without those whose way wanders.
 var roundTrip = map[string]time.Duration{"P3": 100 * time.Millisecond, "P4": 250 * time.Millisecond, "P5": 250 * time.Millisecond,
-	"P6": 220 * time.Millisecond, "P8": 150 * time.Millisecond}
+	"P6": 220 * time.Millisecond, "P8": 150 * time.Millisecond, "P12": 100 * time.Millisecond}
 
 // draw returns the options of a seed. most bounds the whole match.
 func draw(seed uint64, most time.Duration) options {

@@ -75,10 +75,16 @@ func TestSwarm(t *testing.T) {
 		}
 	})
 	t.Logf("%d seeds: %+v", seeds(), all)
-	if all.Checked == 0 || all.Rollbacks == 0 || all.Corrections == 0 || all.Lost == 0 || all.Reconnects == 0 {
+	if all.Checked == 0 {
+		t.Errorf("no tick was checked: %+v", all)
+	}
+	if seeds() < 20 && *seedsFlag > 0 { // a few seeds may all have a strategy without rollbacks
+		return
+	}
+	if all.Rollbacks == 0 || all.Corrections == 0 || all.Lost == 0 || all.Reconnects == 0 {
 		t.Errorf("the swarm proves nothing: %+v", all)
 	}
-	if seeds() < 50 { // a few seeds need not have had all
+	if seeds() < 100 { // fewer seeds need not have had all
 		return
 	}
 	if all.TakenBack == 0 || all.Cut == 0 || all.Scripted == 0 || all.Duplicated == 0 || all.Late == 0 || all.Discarded == 0 || all.Substituted == 0 {
@@ -111,7 +117,7 @@ func TestSwarm(t *testing.T) {
 // A seed is a bug report: it produces the same match every time, to the last packet.
 func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
 	last, most := uint64(1002), 30*time.Second
-	if race.Enabled || os.Getenv("TENDON_LONG") == "" {
+	if !race.Long {
 		last, most = 1000, 20*time.Second
 	}
 	for seed := uint64(1000); seed <= last; seed++ {

@@ -35,6 +35,7 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	if from == nil {
 		return
 	}
+	c.gauge("journals_quarantined", "Journals that could not be recovered, in the folder quarantine at the start.", float64(from.Quarantined))
 	stats := from.Stats()
 	all := stats.Total()
 	c.server(&stats, &all)
@@ -73,8 +74,11 @@ func (c collection) server(s *server.Stats, all *room.Stats) {
 	c.gauge("players", "Seats taken, in all rooms.", float64(all.Players))
 	c.counters("connections_total", "Connections by event.", "event", map[string]uint64{"made": s.Joined, "replaced": s.Replaced,
 		"timed_out": s.TimedOut, "left": s.Left, "dropped": s.Dropped})
-	c.counters("turned_away_total", "Refused connections with a token, by reason.", "reason", map[string]uint64{"token_past": s.TokensPast,
-		"token_bad": s.TokensBad, "full": s.Full, "room": all.Refused})
+	c.counters("turned_away_total", "Refused connections with a token, by reason.", "reason", map[string]uint64{"token_past": s.TokensPast, "token_early": s.TokensEarly,
+		"token_bad": s.TokensBad, "full": s.Full, "unrecorded": s.Unrecorded, "banned": s.Banned, "room": all.Refused})
+
+	c.gauge("bans", "Banned clients.", float64(s.Bans))
+	c.counter("expelled_total", "Clients expelled for lying, flooding or framing.", float64(s.Expelled))
 
 	c.counters("packets_total", "Datagrams received, and payload packets sent.", "direction", map[string]uint64{"in": s.PacketsIn, "out": s.PacketsOut})
 	c.counters("bytes_total", "Bytes of these packets.", "direction", map[string]uint64{"in": s.BytesIn, "out": s.BytesOut})
@@ -92,10 +96,12 @@ func (c collection) server(s *server.Stats, all *room.Stats) {
 	c.counter("ticks_late_total", "Ticks that were more than one tick late.", float64(all.Late))
 	c.gauge("tick_late_max_seconds", "Largest lateness of a tick.", float64(all.MostLate)/float64(systems.Second))
 	c.counter("frames_deferred_total", "Frames that deferred due ticks to the next frame.", float64(all.Deferred))
+	c.counter("given_up_seconds_total", "Time by which ticks were moved because the server stood still or was too slow, all rooms.", float64(all.GivenUp)/float64(systems.Second))
 	c.counter("frames_unwritten_total", "Frames in which a journal could not be written.", float64(all.Unwritten))
 	c.counter("images_total", "Images of worlds made for joining clients.", float64(all.Images))
 	c.counter("resyncs_total", "Images sent because a state differed or a peer was too far behind.", float64(all.Resyncs))
 	c.gauge("ring_bytes", "Memory of all rooms' snapshots.", float64(all.RingBytes))
+	c.counter("crashes_total", "Rooms whose rules panicked.", float64(s.Crashes))
 	c.counters("worker_turns_total", "Turns of the workers.", "when", map[string]uint64{"in_time": s.Turns - s.LateTurns, "late": s.LateTurns})
 }
 

@@ -44,6 +44,11 @@ type Source struct {
 	// Costs returns the costs of the open rooms, by Report.Name, and of all closed rooms.
 	Costs  func() (open map[string]cost.Report, past cost.Report)
 	Record func(ctx context.Context, room string) (*record.Record, error) // returns an open room's last seconds
+	// Control removes and bans players, pauses matches and changes strategies. [server.Server] implements it. Optional: without
+	// it the server cannot be controlled.
+	Control Control
+	// Quarantined is the number of journals that could not be recovered.
+	Quarantined int
 }
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.
@@ -82,6 +87,7 @@ func New(c Config) (*Server, error) {
 	pages.Page("/debug/pprof/", profiles, "profiles")
 	pages.Page("/", live, "live")
 	pages.Stream("/live", s.watch)
+	s.handleControls()
 	replaypage.Register(pages, "/last/", s.last)
 	return s, nil
 }

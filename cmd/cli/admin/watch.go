@@ -41,17 +41,18 @@ type roomView struct {
 }
 
 type playerRow struct {
-	Peer    int     `json:"peer"`
-	Name    string  `json:"name"`
-	Seat    int     `json:"seat"`
-	State   string  `json:"state"`
-	Ping    float64 `json:"ping"` // ms
-	Loss    float64 `json:"loss"` // share of lost packets to the server since the last update; -1: not known yet
-	In      float64 `json:"in"`   // kbit/s
-	Out     float64 `json:"out"`  // kbit/s
-	Margin  float64 `json:"margin"`
-	Made    uint64  `json:"made"` // ticks with a substituted input
-	Desyncs uint64  `json:"desyncs"`
+	ClientID uint64          `json:"client_id,string"`
+	Peer     int             `json:"peer"`
+	Name     string          `json:"name"`
+	Seat     int             `json:"seat"`
+	State    string          `json:"state"`
+	Ping     float64         `json:"ping"` // ms
+	Loss     float64         `json:"loss"` // share of lost packets to the server since the last update; -1: not known yet
+	In       float64         `json:"in"`   // kbit/s
+	Out      float64         `json:"out"`  // kbit/s
+	Margin   float64         `json:"margin"`
+	Made     uint64          `json:"made"` // ticks with a substituted input
+	Evidence server.Evidence `json:"evidence"`
 }
 
 const (
@@ -154,15 +155,15 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 	v.own, v.peers = costs, map[systems.Peer]server.PeerInfo{}
 	for _, p := range peers {
 		v.peers[p.Peer] = p
-		view.Players = append(view.Players, player(p, before[p.Peer], passed))
+		view.Players = append(view.Players, player(p, before[p.Peer], name, passed))
 	}
 	return view
 }
 
 // player returns a row of the table of connections. before is the connection at the last update; zero: it is another one.
-func player(p, before server.PeerInfo, passed time.Duration) playerRow {
-	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Loss: -1,
-		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Desyncs: p.Strategy.Desyncs}
+func player(p, before server.PeerInfo, roomName string, passed time.Duration) playerRow {
+	row := playerRow{ClientID: p.Identity.ClientID, Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Loss: -1,
+		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Evidence: p.Evidence(roomName, time.Now())}
 	if before.State == "" || before.Identity != p.Identity || p.Newest < before.Newest {
 		return row
 	}

@@ -1,5 +1,5 @@
 // Package durable makes changes of directories survive a power cut, and keeps two processes from writing the same files. A
-// synced file survives only if its directory is synced too. The package does not sync the contents of files.
+// synced file survives only if its directory is synced too. Only Replace syncs the contents of a file.
 //
 //	err := durable.Rename(path+".new", path) // the file was synced before
 //
@@ -7,6 +7,6 @@
 //
 //   - create a directory: [MakeDirectory]
 //   - sync a directory: [SyncDirectory]
-//   - replace a file: [Rename]
+//   - replace a file: [Rename]; write it first: [Replace]
 //   - lock files for this process: [Lock]
 package durable

@@ -3,22 +3,46 @@ package journals
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 	"time"
+
+	"tendon/rollback/record"
 )
 
-// file is a journal as it is written. Sync makes what was written survive a power cut; it may be called while another
-// goroutine writes.
-type file interface {
+// File is an open file of a journal. Sync makes the written bytes survive a power cut. It may be called while another goroutine
+// writes.
+type File interface {
 	io.Writer
+	io.WriterAt
+	Stat() (fs.FileInfo, error)
 	Truncate(size int64) error
 	Sync() error
 	Close() error
 }
 
-// openFile opens a file to write. Tests replace it by a disk that is full.
-func openFile(path string, flags int) (file, error) {
+// openFile is the default of Config.Disk.
+func openFile(path string, flags int) (File, error) {
 	return os.OpenFile(path, os.O_WRONLY|flags, 0o644)
+}
+
+// readFile reads a file. A pipe or a device is an error: reading it would block.
+func readFile(path string) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: it is no regular file", record.ErrNotRecord)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := io.ReadAll(f)
+	return data, info, err
 }
 
 // Sync is when written bytes are made to survive a power cut. They survive the end of the process in any case. Values above
@@ -26,7 +50,7 @@ func openFile(path string, flags int) (file, error) {
 type Sync time.Duration
 
 const (
-	// Always syncs before a tick is confirmed: each tick of each room waits for the disk.
+	// Always syncs before a tick is confirmed: clients wait for the disk.
 	Always Sync = 0
 	// Never leaves it to the system.
 	Never Sync = -1

@@ -4,9 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"tendon/net/room"
 )
 
 // smallDisk is the machine's disk with a bound on further bytes. It counts syncs.
@@ -16,6 +21,9 @@ type smallDisk struct {
 	broken error
 	synced map[string]int64 // bytes of each file that survive a power cut
 	syncs  int
+	stall  time.Duration    // of each call
+	faults map[string]error // of writes, by the beginning of the file's name
+	hang   string           // beginning of the name of a file on which a sync takes a minute
 }
 
 func bigDisk() *smallDisk { return &smallDisk{room: -1, synced: map[string]int64{}} }
@@ -26,7 +34,58 @@ func (d *smallDisk) set(room int) {
 	d.room = room
 }
 
-func (d *smallDisk) open(path string, flags int) (file, error) {
+// pause delays a call, and returns the error of a write to a file.
+func (d *smallDisk) pause(path string) error {
+	d.mu.Lock()
+	stall := d.stall
+	d.mu.Unlock()
+	time.Sleep(stall)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, err := range d.faults {
+		if strings.HasPrefix(filepath.Base(path), name) {
+			return &os.PathError{Op: "write", Path: path, Err: err}
+		}
+	}
+	return nil
+}
+
+// change calls f, which changes the disk while it is used.
+func (d *smallDisk) change(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
+// blocking makes the commits of a room wait for the disk, for tests that do not wait between ticks.
+func blocking(k *Store, name string, c *room.Config) {
+	j, sink := k.open[name], &c.Sinks[len(c.Sinks)-1]
+	idle := func() {
+		for tries := 0; ; tries++ {
+			k.writers.mu.Lock()
+			listed := j.out.listed
+			k.writers.mu.Unlock()
+			if !listed {
+				return
+			}
+			if runtime.Gosched(); tries > 1000 {
+				time.Sleep(10 * time.Microsecond)
+			}
+		}
+	}
+	sink.Commit = func() error {
+		idle() // of an attempt after an error
+		err := j.commit()
+		if err == room.ErrPending {
+			idle()
+			err = j.commit()
+		}
+		return err
+	}
+}
+
+func (d *smallDisk) open(path string, flags int) (File, error) {
+	_ = d.pause("")
 	f, err := openFile(path, flags)
 	if err != nil {
 		return nil, err
@@ -35,29 +94,54 @@ func (d *smallDisk) open(path string, flags int) (file, error) {
 }
 
 type smallFile struct {
-	file
+	File
 	disk *smallDisk
 	path string
 }
 
-func nameOf(f file) string { return f.(interface{ Name() string }).Name() }
+func nameOf(f File) string { return f.(interface{ Name() string }).Name() }
 
 // Write accepts as many bytes as there is room for, as write(2) does.
 func (f *smallFile) Write(b []byte) (int, error) {
+	if err := f.disk.pause(f.path); err != nil {
+		return 0, err
+	}
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if f.disk.room < 0 || len(b) <= f.disk.room {
 		if f.disk.room >= 0 {
 			f.disk.room -= len(b)
 		}
-		return f.file.Write(b)
+		return f.File.Write(b)
 	}
-	n, err := f.file.Write(b[:f.disk.room])
+	n, err := f.File.Write(b[:f.disk.room])
 	f.disk.room = 0
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: f.path, Err: syscall.ENOSPC})
 }
 
+func (f *smallFile) WriteAt(b []byte, at int64) (int, error) {
+	if err := f.disk.pause(f.path); err != nil {
+		return 0, err
+	}
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.disk.room >= 0 && len(b) > f.disk.room {
+		return 0, &os.PathError{Op: "write", Path: f.path, Err: syscall.ENOSPC}
+	}
+	if f.disk.room >= 0 {
+		f.disk.room -= len(b)
+	}
+	return f.File.WriteAt(b, at)
+}
+
 func (f *smallFile) Sync() error {
+	_ = f.disk.pause("")
+	f.disk.mu.Lock()
+	hangs := f.disk.hang != "" && strings.HasPrefix(filepath.Base(f.path), f.disk.hang)
+	f.disk.mu.Unlock()
+	if hangs {
+		time.Sleep(time.Minute)
+	}
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if f.disk.broken != nil {
@@ -69,10 +153,10 @@ func (f *smallFile) Sync() error {
 	}
 	f.disk.synced[f.path] = info.Size()
 	f.disk.syncs++
-	return f.file.Sync()
+	return nil // no test cuts the power of this machine
 }
 
-// list returns the files of a directory, without the lock.
+// list returns the files of a directory, without the lock and the used tokens.
 func list(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -80,7 +164,7 @@ func list(t *testing.T, dir string) (names []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.Name() != "lock" {
+		if e.Name() != "lock" && e.Name() != usedTokensName {
 			names = append(names, e.Name())
 		}
 	}

@@ -15,32 +15,46 @@ import (
 	"tendon/rollback/record"
 )
 
-// recover reads the directory. No file is changed before every journal was found to be sound.
+// recover reads the directory. No file is changed before it is certain that the server starts.
 func (s *Store) recover() error {
 	paths, err := journalsIn(s.config.Dir)
 	if err != nil {
 		return err
 	}
-	found, err := s.load(paths)
-	if err != nil {
-		return err
-	}
-	for _, m := range found {
-		if m.empty != nil || m.Journal.Ended() {
+	found, failed := s.load(paths)
+	index := map[string]int{} // by room, of the match that continues
+	for i, m := range found {
+		if m == nil || m.empty != nil || m.Journal.Ended() {
 			continue
 		}
 		name := m.Journal.Header().Room
-		if twin := s.waiting[name]; twin != nil {
-			return fmt.Errorf("%w: %s and %s are both of room %s: move the one away that is over", ErrTwice, twin.File, m.File, name)
+		last, twice := index[name]
+		if twice {
+			over := i
+			if !m.Written.Before(found[last].Written) { // it was played last
+				over, last = last, i
+			}
+			failed[over] = fmt.Errorf("%w: %s and %s are both of room %s: move the one away that is over", ErrTwice, found[over].File, found[last].File, name)
+		} else {
+			last = i
 		}
-		s.waiting[name] = m
+		index[name], s.waiting[name] = last, found[last]
 	}
-	for _, m := range found {
-		if err := s.repair(m); err != nil {
+	if err := s.refusal(paths, failed); err != nil {
+		return err
+	}
+	for i, m := range found {
+		if failed[i] != nil {
+			err = s.quarantine(paths[i], failed[i])
+		} else if m != nil {
+			err = s.repair(m)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	s.quarantined, err = count(filepath.Join(s.config.Dir, quarantineDir))
+	return err
 }
 
 // repair removes a file without a whole header, archives a match that is over, and cuts off a torn end.
@@ -64,7 +78,7 @@ func (s *Store) repair(m *Match) error {
 
 // cut ends a file after size bytes, also if a power cut follows.
 func (s *Store) cut(path string, size int) error {
-	f, err := s.disk(path, 0)
+	f, err := s.config.Disk(path, 0)
 	if err != nil {
 		return err
 	}
@@ -83,29 +97,57 @@ func journalsIn(dir string) ([]string, error) {
 	return paths, err
 }
 
-// load recovers matches, as many at a time as there are cores, since each simulates up to half a minute. The error is that
-// of the first file that has one, and names the others.
-func (s *Store) load(paths []string) ([]*Match, error) {
-	found, failed := make([]*Match, len(paths)), make([]error, len(paths))
+// load recovers matches, as many at a time as there are cores, since each simulates up to half a minute. A file has a match or
+// an error. It has neither if its room is refused.
+func (s *Store) load(paths []string) (found []*Match, failed []error) {
+	found, failed = make([]*Match, len(paths)), make([]error, len(paths))
 	var all sync.WaitGroup
 	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range paths {
 		cores <- struct{}{}
 		all.Go(func() {
-			found[i], failed[i] = s.read(paths[i])
+			if found[i], failed[i] = s.read(paths[i]); failed[i] != nil {
+				found[i] = nil
+			}
 			<-cores
 		})
 	}
 	all.Wait()
+	for i, err := range failed {
+		if s.config.RefuseOthers && otherBuild(err) {
+			room := roomOf(paths[i])
+			s.refused[room], failed[i] = err, nil
+			s.config.Report(Event{Kind: OtherBuild, Room: room, File: paths[i], Err: err})
+		}
+	}
+	return found, failed
+}
+
+// refusal returns the error of a start that is refused. Without Config.Quarantine it is refused if a journal cannot be recovered.
+// Otherwise it is refused if one is of another build or strategy, and none is of this build: then the server was updated or has
+// other flags. The error is that of the first file, and names the others.
+func (s *Store) refusal(paths []string, failed []error) error {
 	var first error
 	var more []string
+	unfit := false
 	for i, err := range failed {
-		switch {
-		case err != nil && first == nil:
+		if err == nil {
+			continue
+		}
+		unfit = unfit || otherBuild(err) || errors.Is(err, ErrStrategy)
+		if first == nil {
 			first = fmt.Errorf("%s: %w%s", paths[i], err, remedy(err))
-		case err != nil:
+		} else {
 			more = append(more, filepath.Base(paths[i]))
 		}
+	}
+	for _, m := range s.waiting {
+		if m.Journal.Header().Build == s.config.Build {
+			unfit = false
+		}
+	}
+	if s.config.Quarantine && !unfit {
+		return nil
 	}
 	const most = 3
 	if n := len(more) - most; n > 0 {
@@ -114,21 +156,33 @@ func (s *Store) load(paths []string) ([]*Match, error) {
 	if len(more) > 0 {
 		first = fmt.Errorf("%w; these cannot be recovered either: %s", first, strings.Join(more, ", "))
 	}
-	return found, first
+	return first
 }
 
-// read recovers one match.
-func (s *Store) read(path string) (*Match, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(path)
+// roomOf returns the room in the name of a journal.
+func roomOf(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), suffix)
+	return name[:max(strings.LastIndexByte(name, '-'), 0)]
+}
+
+// otherBuild reports whether another build could recover the match.
+func otherBuild(err error) bool {
+	return errors.Is(err, record.ErrVersion) || errors.Is(err, record.ErrDiverged) || errors.Is(err, record.ErrOther)
+}
+
+// read recovers one match. Rules that panic, and a file that is a pipe, are errors.
+func (s *Store) read(path string) (m *Match, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the rules of the game failed: %v", value)
+		}
+	}()
+	data, info, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
 	j, err := record.Open(data, s.config.Game)
-	m := &Match{Journal: j, File: path, Ended: endedPath(path), Written: info.ModTime()}
+	m = &Match{Journal: j, File: path, Ended: endedPath(path), Written: info.ModTime()}
 	switch {
 	case errors.Is(err, record.ErrTorn):
 		m.empty = err
@@ -139,11 +193,36 @@ func (s *Store) read(path string) (*Match, error) {
 		return m, nil
 	}
 	h := j.Header()
-	if err := cmp.Or(h.CheckBuild(s.config.Game, s.config.Build), s.checkStrategy(&h)); err != nil {
+	other := h.CheckBuild(s.config.Game, s.config.Build)
+	if other != nil && s.config.Game.Schema().HasFloats() {
+		return nil, other
+	}
+	if err := s.checkStrategy(&h); err != nil {
 		return nil, err
 	}
-	m.world, err = j.WorldAt(j.Last().Tick)
+	if m.world, err = j.WorldAt(j.Last().Tick); err == nil && other != nil {
+		err = sameRules(j)
+	}
+	if err != nil && other != nil {
+		err = fmt.Errorf("build %q began it, this is build %q: %w", h.Build, s.config.Build, err)
+	}
 	return m, err
+}
+
+// sampleTicks is how many ticks before the last state in a journal are simulated to compare the rules of another build.
+const sampleTicks = 2 * checkEvery
+
+// sameRules returns an error if this build computes other states than the journal has. The ticks after the last image were
+// compared before. A server that was stopped in order leaves none, so ticks after the image before that are compared.
+func sameRules(j *record.Record) error {
+	from := j.Start()
+	for _, f := range j.Images() {
+		if f+checkEvery <= j.Last().Tick {
+			from = f
+		}
+	}
+	_, err := j.WorldAt(min(from+sampleTicks, j.Last().Tick-1))
+	return err
 }
 
 // checkStrategy returns an error that names both settings if the match has another strategy or other parameters than this
@@ -161,20 +240,21 @@ func (s *Store) checkStrategy(h *record.Header) error {
 
 // remedy completes the sentence of an error with the remedy.
 func remedy(err error) string {
-	is := func(kinds ...error) bool {
-		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
-	}
 	switch {
-	case is(record.ErrNotRecord):
+	case is(err, record.ErrNotRecord):
 		return ": move the file away"
-	case is(record.ErrVersion, record.ErrDiverged):
+	case is(err, record.ErrVersion, record.ErrDiverged):
 		return ": start the build that wrote it, or move the journal away"
-	case is(record.ErrCorrupt):
-		return ": put a sound copy in its place, or move the journal away, and its match is over"
-	case is(record.ErrNoState):
+	case is(err, record.ErrCorrupt):
+		return ": put an undamaged copy in its place, or move the journal away, which ends its match"
+	case is(err, record.ErrNoState):
 		return ": move the journal away: its match is over"
-	case is(record.ErrOther, ErrStrategy):
+	case is(err, record.ErrOther, ErrStrategy):
 		return ", or move the journal away"
 	}
 	return ""
+}
+
+func is(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }

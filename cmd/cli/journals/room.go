@@ -5,24 +5,35 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
 
-// roomJournal is the journal of a room that is open. It belongs to the room's goroutine, apart from sync.
+// roomJournal is the journal of an open room. Only the room's goroutine uses it, apart from out, sync and drain.
 type roomJournal struct {
 	store  *Store
 	room   string
+	match  *Match // that was recovered; nil for a new one
 	path   string
-	file   file
-	writer *record.Writer
+	file   File
+	writer *record.Writer // to out
+	out    output
+	wake   func()         // makes the room call commit
 	state  image.Snapshot // scratch: for an image
 	large  bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
 
+	begun   bool   // a commit is under way
+	until   uint64 // of out.accepted: the end of its bytes
+	calls   int    // of commit, since it began
+	behind  bool   // commits do not wait for the disk until it has caught up
+	mark    uint64 // of out.accepted: the bytes up to mark are not written after age calls of commit
+	age     int
 	failing bool                  // the last commit failed
 	dirty   atomic.Bool           // bytes were written since the last sync
+	syncing atomic.Int64          // when the sync of Store.syncEvery that is under way began, in nanoseconds of its own clock; 0: none is
 	broken  atomic.Pointer[error] // an entry was refused or a sync failed: no further tick leaves the room
 }
 
@@ -40,8 +51,15 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 		t = f.Recorded()
 	}
 	ok := j.check(j.writer.Tick(t))
-	if ok && !j.large && j.writer.ImageDue(record.JournalImages) && f.World != nil && f.World.Tick() == f.Tick {
-		f.World.Image().Save(&j.state)
+	if ok && j.writer.ImageDue(record.JournalImages) {
+		j.image(f.World)
+	}
+}
+
+// image appends the state of a world, if it is that of the last tick.
+func (j *roomJournal) image(w *ecs.World) {
+	if !j.large && w != nil && w.Tick() == j.writer.Last() {
+		w.Image().Save(&j.state)
 		j.large = j.writer.Image(&j.state) != nil
 		j.state.Release()
 	}
@@ -56,10 +74,11 @@ func (j *roomJournal) check(err error) (ok bool) {
 	return err == nil
 }
 
-// commit writes the entries since the last one; it is the room's Commit.
+// commit is the room's Commit.
 func (j *roomJournal) commit() error {
-	err := j.write()
+	err := j.progress()
 	switch {
+	case err == room.ErrPending, err == errStalled: // the first is no failure; stalled has reported the second
 	case err != nil && !j.failing:
 		j.failing = true
 		kind := Failed
@@ -81,22 +100,6 @@ func (j *roomJournal) report(kind Kind, err error) {
 // errLost is returned after a sync that failed. The system may have discarded the bytes that it could not write, and would
 // report success for the next sync. So there is no next sync, and no further tick leaves the room.
 var errLost = errors.New("the disk may have lost bytes that were written")
-
-func (j *roomJournal) write() error {
-	if j.broken.Load() == nil && j.writer.Waiting() > 0 {
-		if err := j.writer.Flush(); err != nil {
-			return err
-		}
-		j.dirty.Store(true)
-	}
-	if j.store.config.Sync == Always {
-		j.sync()
-	}
-	if err := j.broken.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
 
 // sync makes everything that was written before the call survive a power cut. One goroutine at a time may call it.
 func (j *roomJournal) sync() {

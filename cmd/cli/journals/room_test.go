@@ -62,12 +62,15 @@ func play(t *testing.T, s Sync) *journalled {
 	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		var err error
-		if p.store, err = openOn(p.config(s), p.disk.open); err == nil {
+		config := p.config(s)
+		config.Disk = p.disk.open
+		if p.store, err = Open(config); err == nil {
 			err = p.store.Open("main", c)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		blocking(p.store, "main", c)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +137,7 @@ func TestAMatchWaitsWhileItsDiskIsFullAndContinuesWhenThereIsRoom(t *testing.T) 
 		if p.Clients[0].Checked < 200 {
 			t.Errorf("%v: %d states were compared, which proves nothing", s, p.Clients[0].Checked)
 		}
-		p.store.End("main")
+		<-p.store.End("main", nil)
 		j := p.read(-1)
 		if j.Torn() != nil || j.Last().Tick != p.Room.Tick() {
 			t.Errorf("%v: the journal ends at %d (%v), the match at %d", s, j.Last().Tick, j.Torn(), p.Room.Tick())
@@ -251,7 +254,7 @@ func TestAMatchThatWasNotEndedIsRecovered(t *testing.T) {
 		if err := k.Open("second", &second); err != nil || second.Resume != nil || second.Match != 2 {
 			t.Fatalf("another room: %v, %+v", err, second)
 		}
-		k.End("second")
+		<-k.End("second", nil)
 		if err := k.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -285,16 +288,17 @@ func TestAMatchThatWasNotEndedIsRecovered(t *testing.T) {
 	if next != p.Room.Tick()+1 {
 		t.Errorf("the past ends before tick %d", next)
 	}
-	if err := k.Open("main", &c); err == nil {
+	if k.limit = 0; k.Open("main", &c) == nil {
 		t.Error("the room was opened twice")
 	}
 	path := k.open["main"].path
 	size := len(contents(t, path))
+	blocking(k, "main", &c)
 	c.Sinks[0].Tick(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: p.Room.Tick() + 1}})
 	if err := c.Sinks[0].Commit(); err != nil {
 		t.Fatal(err)
 	}
-	k.End("main")
+	<-k.End("main", nil)
 	data := contents(t, endedPath(path))
 	if j, err := record.Open(data, p.game); err != nil || j.Last().Tick != p.Room.Tick()+1 || len(data) <= size {
 		t.Errorf("the tick that was added is missing: %v", err)
@@ -319,6 +323,7 @@ func TestAJournalIsNotTheOnlySink(t *testing.T) {
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
+	blocking(k, "main", &c)
 	for _, s := range c.Sinks {
 		s.Tick(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 1}})
 		s.Seat(record.Seat{Held: true, Client: 3, Name: "Ada"})
@@ -357,6 +362,7 @@ func TestAJournalledTickAllocatesNothing(t *testing.T) {
 	}
 	k, c := benchRoom(t, Never)
 	defer k.Close()
+	blocking(k, "main", c)
 	f := systems.FinalTick{FinalTick: rollback.FinalTick{Inputs: make([]ecs.InputBytes, 4)}}
 	tick := func() {
 		f.Tick++
@@ -387,13 +393,14 @@ func benchRoom(t testing.TB, s Sync) (*Store, *room.Config) {
 	return k, c
 }
 
-// A second of a room: sixty ticks of four players with a new input in every other one, each written to a real file before
-// the next. Syncs count only for always.
+// A second of a room: sixty ticks of four players with a new input in every other one, each committed to a real file before the
+// next. The waits for the goroutine that writes count, and syncs for always.
 func BenchmarkJournal(b *testing.B) {
 	for _, s := range []Sync{Never, Sync(100 * time.Millisecond), Always} {
 		b.Run("fsync="+s.String(), func(b *testing.B) {
 			k, c := benchRoom(b, s)
 			defer k.Close()
+			blocking(k, "main", c)
 			f := systems.FinalTick{FinalTick: rollback.FinalTick{Inputs: make([]ecs.InputBytes, 4)}}
 			start := k.open["main"].path
 			before := size(b, start)

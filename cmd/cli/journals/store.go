@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tendon/cmd/cli/durable"
@@ -21,19 +22,27 @@ import (
 // Store keeps the journals of a server. It owns the directory until Close. A room's name is in at most one of waiting, open
 // and stuck.
 type Store struct {
-	config Config
-	disk   func(path string, flags int) (file, error)
-	unlock func() error
-	timer  *time.Timer
-	stop   chan struct{}
-	synced sync.WaitGroup
+	config  Config
+	unlock  func() error
+	timer   *time.Timer
+	tokens  *UsedTokens
+	stop    chan struct{}
+	work    sync.WaitGroup // goroutines that sync or end journals
+	limit   time.Duration  // of the wait in Open
+	saving  chan struct{}  // has an element while the bans are written
+	writers writers
+
+	quarantined int         // files in the folder
+	lost        atomic.Bool // the directory was removed
 
 	mu      sync.Mutex
-	waiting map[string]*Match       // recovered matches whose players have not come back
-	open    map[string]*roomJournal // rooms that are open
-	refuses bool                    // the last room was refused
-	lags    bool                    // the last syncs took longer than Config.Sync
-	stuck   map[string]string       // by room, journals without an end mark that could not be renamed
+	waiting map[string]*Match        // recovered matches whose players have not come back
+	open    map[string]*roomJournal  // rooms that are open
+	used    map[string]chan struct{} // rooms with a journal that is being opened, open or being ended; closed after that
+	refuses bool                     // the last room was refused
+	stuck   map[string]string        // by room, journals without an end mark that could not be renamed
+	refused map[string]error         // by room, why this build cannot continue the match of a journal
+	closed  bool
 }
 
 // Config describes a Store.
@@ -42,17 +51,26 @@ type Config struct {
 	Dir string
 	// Game is the game that is played. Required.
 	Game *ecs.Game
-	// Build names this program: a match is recovered only by the build that began it. Empty: unknown, every build may.
+	// Build names this program. A match that another build began is recovered if the game has no floats and this build computes
+	// the recorded states. Empty: unknown.
 	Build string
 	// Strategy and Params are those of the room.Config's Strategy: a match continues with the strategy that it began with.
 	Strategy string
 	Params   []byte
 	// Flags are the strategy's settings as flags of the command line, for people.
 	Flags string
+	// Quarantine moves a journal that cannot be recovered into the folder quarantine, and the other matches continue. Open still
+	// fails if the build or the strategy fits none of the matches. Without it, one such journal fails Open.
+	Quarantine bool
 	// Sync bounds the loss of a power cut; the zero value is Always.
 	Sync Sync
+	// RefuseOthers opens the directory although there are journals that this build cannot continue. Their rooms are then refused
+	// with ErrOtherBuild, and the files stay as they are. Otherwise Open fails.
+	RefuseOthers bool
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
+	// Disk opens a file for writing, with flags as in os.OpenFile. Tests use a faulty disk. Optional.
+	Disk func(path string, flags int) (File, error)
 }
 
 // Event is a change of a journal.
@@ -61,7 +79,7 @@ type Event struct {
 	Room string
 	File string
 	Tick ecs.Tick // last one in the journal
-	Err  error    // for Torn, Empty, Failed, Broken, NotArchived, Refused and Slow
+	Err  error    // for all kinds that are about a failure, and for Torn, Empty and Slow
 }
 
 // Kind is the kind of an Event.
@@ -69,18 +87,24 @@ type Kind uint8
 
 // The kinds.
 const (
-	Started     Kind = iota // a journal was started for a new match
-	Resumed                 // a recovered match continues
-	Torn                    // the end of a journal was cut: the server was killed while it wrote it
-	Empty                   // a journal without a tick was removed
-	Failed                  // a write failed, so the match waits
-	Recovered               // a write succeeded again
-	Broken                  // a journal cannot be written any more: its match waits for good
-	Ended                   // a match is over, and its file was archived
-	Abandoned               // the same, since no player came back
-	NotArchived             // a match is over, and its file could not be renamed: the next start tries it again
-	Refused                 // a journal cannot be made, so its room is not; reported once until one can
-	Slow                    // syncing takes longer than Config.Sync, so a power cut loses more than that; reported once until it does not
+	Started      Kind = iota // a journal was started for a new match
+	Resumed                  // a recovered match continues
+	Torn                     // the end of a journal was cut: the server was killed while it wrote it
+	Empty                    // a journal without a tick was removed
+	Failed                   // a write failed, or too many bytes wait to be written, so the match waits
+	Recovered                // a write succeeded again
+	Broken                   // a journal cannot be written any more: its match waits for good
+	Ended                    // a match is over, and its file was archived
+	Abandoned                // the same, since no player came back
+	NotArchived              // a match is over, and its file could not be renamed: the next start tries it again
+	Refused                  // a journal cannot be made, so its room is not; reported once until one can
+	TokensFailed             // used tokens cannot be recorded, so no client can connect; reported once until one can
+	NotKept                  // the last state of a match that is kept cannot be written: it continues where the journal ends
+	OtherBuild               // this build cannot continue the match, so its room is refused: see Config.RefuseOthers
+	TokensLost               // the record of used tokens is damaged and begins anew, so tokens that were issued before are refused
+	Slow                     // a write or a sync takes too long: Err names the consequence; reported once, and again after a minute without one
+	Removed                  // the directory, File, was removed while the server runs: its matches wait, and no room is opened
+	Quarantined              // a journal that cannot be recovered was moved to File
 )
 
 // Errors of Open. Those about a journal wrap package record's.
@@ -89,6 +113,8 @@ var (
 	ErrLocked = errors.New("journals: the directory is in use")
 	// ErrStrategy is returned for a journal of a match with another strategy, or with other settings of the same one.
 	ErrStrategy = errors.New("journals: of a match with another strategy or settings")
+	// ErrOtherBuild is returned by Store.Open for a room whose match this build cannot continue. See Config.RefuseOthers.
+	ErrOtherBuild = errors.New("journals: of a match that this build cannot continue")
 	// ErrTwice is returned if two journals are of the same room.
 	ErrTwice = errors.New("journals: two matches of one room")
 )
@@ -98,13 +124,21 @@ const (
 	endedSuffix = ".ended" + suffix
 	// maxWait is how long a recovered match waits for its first client before it is over.
 	maxWait = 10 * time.Minute
+	// openLimit is how long Open waits for the end of the room's last journal, on a slow disk.
+	openLimit = 10 * time.Second
+	// closeLimit is how long Close waits for the disk.
+	closeLimit = 15 * time.Second
 )
 
-// Open locks a directory, reads every journal in it, and recovers the matches up to their last tick. If one of them cannot
-// be recovered, no file is changed. The error then names the file, the reason and the remedy.
-func Open(c Config) (*Store, error) { return openOn(c, openFile) }
+// errClosed is returned by Open after Close.
+var errClosed = errors.New("the server stops")
 
-func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, error) {
+// Open locks a directory, reads every journal in it, and recovers the matches up to their last tick. On an error about a journal
+// no file is changed. The error names the file, the reason and the remedy.
+func Open(c Config) (*Store, error) {
+	if c.Disk == nil {
+		c.Disk = openFile
+	}
 	if c.Report == nil {
 		c.Report = func(Event) {}
 	}
@@ -118,20 +152,28 @@ func openOn(c Config, disk func(path string, flags int) (file, error)) (*Store, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, disk: disk, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*Match{},
-		open: map[string]*roomJournal{}, stuck: map[string]string{}}
-	if err := s.recover(); err != nil {
+	s := &Store{config: c, unlock: unlock, stop: make(chan struct{}), limit: openLimit, saving: make(chan struct{}, 1), waiting: map[string]*Match{},
+		open: map[string]*roomJournal{}, used: map[string]chan struct{}{}, stuck: map[string]string{}, refused: map[string]error{}}
+	if err = s.recover(); err == nil {
+		s.tokens, err = openUsedTokens(&s.config)
+	}
+	s.writers.init(&s.work)
+	dir, missing := os.Stat(c.Dir)
+	if err = cmp.Or(err, missing); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	if len(s.waiting) > 0 {
 		s.timer = time.AfterFunc(maxWait, s.abandon)
 	}
+	s.work.Go(func() { s.watch(dir) })
 	if c.Sync > 0 {
-		s.synced.Add(1)
-		go s.syncEvery(time.Duration(c.Sync))
+		s.work.Go(func() { s.syncEvery(time.Duration(c.Sync)) })
 	}
 	return s, nil
 }
+
+// UsedTokens returns the record of used tokens.
+func (s *Store) UsedTokens() *UsedTokens { return s.tokens }
 
 // Match is the match of a server that was killed, recovered up to its last tick.
 type Match struct {
@@ -158,173 +200,195 @@ func (s *Store) Waiting() []Match {
 // Open adds a journal to the sinks of a room that is about to be made. The journal is of a new match, or of a recovered
 // one, which then continues in this room. c's Seed and Match are those of a new match, and are replaced for a recovered one. On an error
 // the room must not be made.
+//
+// Open waits for the disk, and at most 10 s for the end of the room's last journal. Several goroutines may call it.
 func (s *Store) Open(name string, c *room.Config) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if why := s.refused[name]; why != nil { // since the store is open, it does not change
+		return fmt.Errorf("%w: room %s: %w", ErrOtherBuild, name, why)
+	}
 	j, err := s.journal(name, c)
-	if err != nil && !s.refuses {
+	s.mu.Lock()
+	report := err != nil && !s.refuses
+	s.refuses = err != nil
+	s.mu.Unlock()
+	if report {
 		s.config.Report(Event{Kind: Refused, Room: name, Err: err})
 	}
-	if s.refuses = err != nil; s.refuses {
+	if err != nil {
 		return fmt.Errorf("journals: room %s has no journal: %w", name, err)
 	}
-	s.open[name] = j
 	c.Sinks = append(c.Sinks, j.sink())
 	return nil
 }
 
-func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
-	if s.open[name] != nil {
-		return nil, errors.New("it is open already")
-	}
-	if path, ok := s.stuck[name]; ok { // the next start would refuse two matches of the room
-		if err := durable.Rename(path, endedPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the journal of the match before, %s, cannot be renamed: %w; move the file away", path, err)
+// acquire reserves a room's files for a new journal, until release or End. It waits for the end of the journal before.
+func (s *Store) acquire(name string) error {
+	timeout := time.NewTimer(s.limit)
+	defer timeout.Stop()
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return errClosed
 		}
-		delete(s.stuck, name)
+		ended := s.used[name]
+		if ended == nil {
+			s.used[name] = make(chan struct{})
+		}
+		s.mu.Unlock()
+		if ended == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-timeout.C:
+			return errors.New("the match before has not ended: the disk may be slow")
+		}
 	}
-	m := s.waiting[name]
-	if m == nil {
-		return s.start(name, c)
+}
+
+func (s *Store) release(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.used[name])
+	delete(s.used, name)
+}
+
+// journal opens the journal of a room.
+func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
+	if s.lost.Load() {
+		return nil, fmt.Errorf("%s: %w", s.config.Dir, errRemoved)
 	}
-	j, err := s.reopen(name, m)
-	if err != nil {
-		return nil, err // it still waits
+	if err := s.acquire(name); err != nil {
+		return nil, err
 	}
-	delete(s.waiting, name)
-	h := m.Journal.Header()
-	c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
-	s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
+	s.mu.Lock()
+	path, m := s.stuck[name], s.waiting[name]
+	s.mu.Unlock()
+	var j *roomJournal
+	err := s.archiveStuck(name, path)
+	switch {
+	case err != nil:
+	case m == nil:
+		j, err = s.start(name, c)
+	default:
+		j, err = s.reopen(name, c, m) // after an error it still waits
+	}
+	s.mu.Lock()
+	if err == nil && s.closed {
+		err = errors.Join(errClosed, j.file.Close())
+	}
+	if err == nil {
+		delete(s.waiting, name)
+		s.open[name] = j
+	}
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.release(name)
+		return nil, err
+	case m == nil:
+		s.config.Report(Event{Kind: Started, Room: name, File: j.path})
+	default:
+		h := m.Journal.Header()
+		c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
+		s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
+	}
 	return j, nil
+}
+
+// archiveStuck renames the journal of the match before, if that was not possible at its end. Otherwise the next start would
+// find two matches of the room.
+func (s *Store) archiveStuck(name, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := durable.Rename(path, endedPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the journal of the match before, %s, cannot be renamed: %w; move the file away", path, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.stuck, name)
+	return nil
 }
 
 // start makes the file of a new match. It survives a power cut before the match has a tick.
 func (s *Store) start(name string, c *room.Config) (*roomJournal, error) {
 	h := record.HeaderOf(s.config.Game, c.Seed, s.config.Build)
 	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.config.Strategy, s.config.Flags, s.config.Params, name, c.Match
-	j := &roomJournal{store: s, room: name, path: filepath.Join(s.config.Dir, fmt.Sprintf("%s-%016x%s", name, c.Match, suffix))}
+	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), path: filepath.Join(s.config.Dir, fmt.Sprintf("%s-%016x%s", name, c.Match, suffix))}
 	var err error
-	if j.file, err = s.disk(j.path, os.O_CREATE|os.O_EXCL); err != nil {
+	if j.file, err = s.config.Disk(j.path, os.O_CREATE|os.O_EXCL); err != nil {
 		return nil, err
 	}
-	if j.writer, err = record.NewWriter(j.file, s.config.Game, h); err == nil {
-		err = cmp.Or(j.writer.Flush(), j.file.Sync(), durable.SyncDirectory(s.config.Dir))
+	if j.writer, err = record.NewWriter(&j.out, s.config.Game, h); err == nil {
+		err = cmp.Or(j.writer.Flush(), j.drain(), j.file.Sync(), durable.SyncDirectory(s.config.Dir))
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.file.Close(), os.Remove(j.path)) // the match was not announced to a client yet
 	}
-	s.config.Report(Event{Kind: Started, Room: name, File: j.path})
 	return j, nil
 }
 
 // reopen opens the file of a recovered match.
-func (s *Store) reopen(name string, m *Match) (*roomJournal, error) {
-	f, err := s.disk(m.File, os.O_APPEND)
-	return &roomJournal{store: s, room: name, path: m.File, file: f, writer: m.Journal.Resume(f)}, err
-}
-
-// File returns the path that the journal of an open room will have when its match is over; "" if it has none.
-func (s *Store) File(name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if j := s.open[name]; j != nil {
-		return endedPath(j.path)
+func (s *Store) reopen(name string, c *room.Config, m *Match) (*roomJournal, error) {
+	f, err := s.config.Disk(m.File, os.O_APPEND)
+	if err != nil {
+		return nil, err
 	}
-	return ""
-}
-
-// End ends and archives the journal of a match that is over. It has no effect for a room without one.
-func (s *Store) End(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if j := s.open[name]; j != nil {
-		delete(s.open, name)
-		j.end(Ended)
+	if err := f.Sync(); err != nil { // the killed process may not have synced
+		return nil, errors.Join(err, f.Close())
 	}
+	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: m.File, file: f}
+	j.writer = m.Journal.Resume(&j.out)
+	return j, nil
 }
 
-// end writes the end mark, after which no server recovers the match, and archives the file.
-func (j *roomJournal) end(kind Kind) {
-	unmarked := errors.Join(j.writer.End(), j.file.Sync(), j.file.Close())
-	j.store.archive(Event{Kind: kind, Room: j.room, File: j.path, Tick: j.writer.Last()}, unmarked)
-}
-
-// archive renames the journal of a match that is over, and reports that. unmarked is why the journal has no end mark, or nil.
-func (s *Store) archive(e Event, unmarked error) {
-	err := durable.Rename(e.File, endedPath(e.File))
-	switch {
-	case err == nil:
-		e.File = endedPath(e.File)
-	case unmarked == nil:
-		e.Kind, e.Err = NotArchived, err
-	default:
-		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; the journal has no end mark (%w): move the file away, its room is refused until then", err, unmarked)
-		s.stuck[e.Room] = e.File
+// wakeOf returns Config.Wake of a room.
+func wakeOf(c *room.Config) func() {
+	if c.Wake == nil {
+		return func() {}
 	}
-	s.config.Report(e)
+	return c.Wake
 }
 
-// abandon ends the matches whose players have not come back.
-func (s *Store) abandon() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, m := range s.waiting {
-		delete(s.waiting, name)
-		if j, err := s.reopen(name, m); err == nil {
-			j.end(Abandoned)
-		} else {
-			s.archive(Event{Kind: Abandoned, Room: name, File: m.File, Tick: m.world.Tick()}, err)
-		}
-	}
-}
-
-// syncEvery syncs all open journals at an interval until Close.
-func (s *Store) syncEvery(interval time.Duration) {
-	defer s.synced.Done()
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.stop:
-			return
-		case <-ticker.C:
-		}
-		s.mu.Lock()
-		rooms := slices.Collect(maps.Values(s.open))
-		s.mu.Unlock()
-		begun := time.Now()
-		for _, j := range rooms {
-			j.sync()
-		}
-		s.checkDuration(time.Since(begun), len(rooms))
-	}
-}
-
-// checkDuration compares the duration of syncing all rooms with Config.Sync.
-func (s *Store) checkDuration(d time.Duration, rooms int) {
-	lags := d > time.Duration(s.config.Sync)
-	if lags && !s.lags {
-		s.config.Report(Event{Kind: Slow, Err: fmt.Errorf("syncing the journals of %d rooms took %v", rooms, d.Round(time.Millisecond))})
-	}
-	s.lags = lags
-}
-
-// Close unlocks the directory. The next Open recovers the matches that were not ended. The rooms must be closed.
+// Close unlocks the directory. The next Open recovers the matches that were not ended. The rooms must be closed. It fails after
+// 15 s if the disk does not answer.
 func (s *Store) Close() error {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	close(s.stop)
-	s.synced.Wait()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, j := range s.open {
-		errs = append(errs, j.file.Sync(), j.file.Close())
+	s.closed = true
+	s.mu.Unlock()
+	close(s.stop)
+	s.writers.close()
+	closed := make(chan error, 1)
+	go func() { closed <- s.shut() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeLimit):
+		return fmt.Errorf("journals: the disk of %s does not answer: the next server may resume matches that are over", s.config.Dir)
 	}
-	s.open, s.waiting = nil, nil
-	return errors.Join(append(errs, s.unlock())...)
 }
 
-// endedPath is the path of the journal of a match that is over.
-func endedPath(path string) string { return path[:len(path)-len(suffix)] + endedSuffix }
+func (s *Store) shut() error {
+	s.work.Wait()
+	s.tokens.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all sync.WaitGroup
+	errs := make(chan error, len(s.open))
+	for _, j := range s.open {
+		all.Go(func() { errs <- errors.Join(j.drain(), j.file.Sync(), j.file.Close()) })
+	}
+	all.Wait()
+	close(errs)
+	err := s.unlock()
+	for failed := range errs {
+		err = errors.Join(failed, err)
+	}
+	s.open, s.waiting = nil, nil
+	return err
+}

@@ -156,7 +156,7 @@ func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
 			Name    string
 			Outline string
 		}
-		tab.Eval(`(() => { const e = document.activeElement; return { name: e.id || e.name || e.dataset.method || (e.matches("canvas") ? "canvas" : e.tagName), outline: getComputedStyle(e).outlineStyle } })()`, &at)
+		tab.Eval(`(() => { const e = document.activeElement; return { name: e.name || e.id || e.dataset.method || (e.matches("canvas") ? "canvas" : e.tagName), outline: getComputedStyle(e).outlineStyle } })()`, &at)
 		if at.Name != "BODY" && at.Outline == "none" {
 			t.Errorf("the focus of %s is invisible", at.Name)
 		}
@@ -183,6 +183,73 @@ func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
 	tab.Type(kb.Escape)
 	tab.Type("d")
 	tab.WaitFor(`document.querySelector("#who").textContent === "you play"`)
+}
+
+// A click on a control must not take the keys from the game.
+func TestKeysReachTheGameAfterAClickOnAControl(t *testing.T) {
+	tab := open(t, serve(t))
+	for _, control := range []string{"#ghosts", "input[name=interpolation]", "input[name=loss]", "#net", "#again", "#more summary", "#share", "#pause"} {
+		tab.WaitFor(running)
+		tab.Eval(`(() => {
+			window.sent = 0;
+			window.old ??= WebSocket.prototype.send;
+			WebSocket.prototype.send = function (x) { if (x.includes('"hands"') && x.includes('"right"')) window.sent++; return window.old.call(this, x); };
+		})()`, nil)
+		tab.Click(control)
+		if control == "#net" {
+			tab.Type(kb.Escape) // closes the list
+			tab.Click(control)
+			tab.Set(control, "P3")
+		}
+		var before, after string
+		tab.Eval(`document.querySelector("input[name=loss]").value + document.querySelector("#net").value`, &before)
+		tab.Type(kb.ArrowRight)
+		tab.WaitFor(`window.sent > 0 || document.activeElement.matches("select:open")`)
+		if tab.Eval(`document.querySelector("input[name=loss]").value + document.querySelector("#net").value`, &after); after != before && control != "#net" {
+			t.Errorf("after a click on %s the key changes the settings from %s to %s", control, before, after)
+		}
+		if control == "#pause" {
+			tab.WaitFor(`document.querySelector("#state").textContent === "paused"`)
+		}
+		tab.Type(kb.Escape)
+	}
+}
+
+// A screen reader reports the name of a control, not only its value.
+func TestEveryControlHasAName(t *testing.T) {
+	tab := open(t, serve(t))
+	var bare []string
+	tab.Eval(`[...document.querySelectorAll("input, select, button")].filter(e => {
+		const names = [e.getAttribute("aria-label"), ...[...(e.labels ?? [])].map(l => l.textContent), e.matches("button") ? e.innerText : ""];
+		return !names.some(n => n && /[a-z]/i.test(n)) && !e.closest(".pad");
+	}).map(e => e.outerHTML.slice(0, 80))`, &bare)
+	if len(bare) > 0 {
+		t.Errorf("without a name: %q", bare)
+	}
+}
+
+// With a preference for reduced motion the page begins paused, and shows that.
+func TestWithReducedMotionThePageIsPaused(t *testing.T) {
+	tab := pagetest.Open(t, "about:blank")
+	tab.Media("prefers-reduced-motion", "reduce")
+	tab.Go(serve(t))
+	tab.WaitFor(`document.querySelectorAll(".panel").length > 0 && document.querySelector("#pause").getAttribute("aria-pressed") === "true"`)
+	tab.WaitFor(`document.querySelector("#state").textContent === "paused"`)
+	tab.Eval(`new Promise(r => setTimeout(r, 500)) ?? 0`, nil)
+	if text := tab.Text("#state"); text != "paused" {
+		t.Errorf("the page shows %q while it is paused", text)
+	}
+	tab.Click("#pause")
+	tab.WaitFor(`document.querySelector("#state").textContent === "running"`)
+}
+
+// After a change of the network the figure of the old one is gone.
+func TestTheLatencyOfTheOldNetworkIsNotShown(t *testing.T) {
+	tab := open(t, serve(t)+"#sync=lockstep,relay&rtt=100&jitter=0&loss=0&players=1")
+	tab.Type("d") // the player now presses nothing more
+	tab.WaitFor(`/^after /.test(document.querySelector("[data-panel=lockstep] [data-fact=key]").innerText)`)
+	tab.Set("input[name=rtt]", "800")
+	tab.WaitFor(`document.querySelector("[data-panel=lockstep] [data-fact=key]").innerText.includes("press a key")`)
 }
 
 // A phone shows one column, and nothing that has to be pushed sideways.
@@ -294,7 +361,7 @@ func TestTheMovingPictureForTheReadme(t *testing.T) {
 	}
 }
 
-// The picture in the README shows a press that one method has shown and the other has not yet. It is written for people to
+// The picture in the README shows a press that one strategy has shown and the other has not yet. It is written for people to
 // look at; that the page looks like this is what the others test.
 func TestThePictureForTheReadme(t *testing.T) {
 	tab := pagetest.Open(t, serve(t)+"#seed=33&rtt=300&jitter=10&loss=2&players=5")
@@ -308,4 +375,21 @@ func TestThePictureForTheReadme(t *testing.T) {
 		tab.Eval(step+" ?? 0", nil)
 	}
 	tab.Screenshot("labpage")
+}
+
+// The button and F2 exchange the strategies of the running matches. The panels follow, and no match begins again.
+func TestTheStrategiesAreSwapped(t *testing.T) {
+	tab := open(t, serve(t))
+	first := `document.querySelector(".panel").dataset.panel`
+	var before string
+	tab.Eval(first, &before)
+	for _, by := range []string{`document.querySelector("#swap").click()`, `dispatchEvent(new KeyboardEvent("keydown", { key: "F2" }))`} {
+		tab.Eval(by, nil)
+		tab.WaitFor(fmt.Sprintf(first+" !== %q && "+running, before))
+		tab.Eval(first, &before)
+	}
+	var names []string
+	if tab.Eval(`[...document.querySelectorAll(".panel code")].map(e => e.textContent)`, &names); !slices.Equal(names, []string{"lockstep", "relay"}) {
+		t.Errorf("after two swaps the panels are of %v", names)
+	}
 }

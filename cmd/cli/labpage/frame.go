@@ -69,16 +69,19 @@ type network struct {
 
 // descriptions are the titles and descriptions of the standard profiles, for viewers who do not know their names.
 var descriptions = map[string][2]string{
-	"P0": {"Perfect", "Nothing takes any time and nothing is lost. Every method looks the same here."},
-	"P1": {"Same room", "A cable in one room: two thousandths of a second."},
-	"P2": {"Good line", "A good line to a server in the same country."},
-	"P3": {"Typical", "A usual connection: a tenth of a second there and back, now and then a packet is lost."},
-	"P4": {"Other continent", "A quarter of a second there and back, perfectly steady."},
-	"P5": {"Bad Wi-Fi", "A quarter of a second, uneven, and every twentieth packet is lost."},
-	"P6": {"Slow upload", "Your packets take ten times as long to the server as back."},
-	"P7": {"Train ride", "Between a fifth of a second and two seconds, always wandering."},
-	"P8": {"Short outages", "A fair line that is gone altogether for a quarter of a second now and then."},
-	"P9": {"Hopeless", "Two seconds there and back, and every fourth packet is lost."},
+	"P0":  {"Perfect", "Nothing takes any time and nothing is lost. Every strategy looks the same here."},
+	"P1":  {"Same room", "A cable in one room: two thousandths of a second."},
+	"P2":  {"Good line", "A good line to a server in the same country."},
+	"P3":  {"Typical", "A usual connection: a tenth of a second there and back, now and then a packet is lost."},
+	"P4":  {"Other continent", "A quarter of a second there and back, perfectly steady."},
+	"P5":  {"Bad Wi-Fi", "A quarter of a second, uneven, and every twentieth packet is lost."},
+	"P6":  {"Slow upload", "Your packets take ten times as long to the server as back."},
+	"P7":  {"Train ride", "Between a fifth of a second and two seconds, always wandering."},
+	"P8":  {"Short outages", "A fair line that is gone altogether for a quarter of a second now and then."},
+	"P9":  {"Hopeless", "Two seconds there and back, and every fourth packet is lost."},
+	"P10": {"Slow line", "A line of 300 kbit/s that stores a whole second of packets before it drops one."},
+	"P11": {"Shared line", "All players share 1 Mbit/s with downloads that come and go."},
+	"P12": {"Fading Wi-Fi", "A good line on which, every two seconds, most packets are lost for a sixth of a second."},
 }
 
 func networks() (list []network) {

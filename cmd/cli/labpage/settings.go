@@ -29,9 +29,9 @@ type Settings struct {
 	Reconciliation  bool   `json:"reconciliation"`
 	Interpolation   bool   `json:"interpolation"`
 	LagCompensation bool   `json:"lagcomp"`
-	InputDelay      int    `json:"delay"`   // in ticks
-	Players         int    `json:"players"` // all but the first are bots
-	Seed            uint64 `json:"seed"`    // of networks, worlds and bots
+	InputDelay      int    `json:"delay"`       // in ticks
+	Players         int    `json:"players"`     // all but the first are bots
+	Seed            uint64 `json:"seed,string"` // of networks, worlds and bots
 }
 
 // The ranges of Settings.

@@ -3,6 +3,7 @@ package labpage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -27,6 +28,7 @@ type viewer struct {
 
 	last   time.Time // of the last step
 	paused bool
+	swaps  bool // the page has requested a swap
 
 	controls controls
 	press    uint64
@@ -103,6 +105,8 @@ func (s *viewer) receive(message []byte) {
 		s.fresh = true
 	case "pause":
 		s.paused = m.On
+	case "swap":
+		s.swaps = true
 	case "desync":
 		if s.live != nil {
 			s.live.Desync()
@@ -152,7 +156,14 @@ func (s *viewer) apply() error {
 			return s.refuse(err)
 		}
 	}
-	for i, x := range s.have.shown(s.config.Strategies) {
+	if s.swaps {
+		err := s.live.Swap()
+		if s.swaps = errors.Is(err, lab.ErrBusy); err != nil && !s.swaps {
+			return s.refuse(err)
+		}
+	}
+	for i := range s.live.Len() {
+		x := s.live.Strategy(i)
 		if c := s.have.client(&x); c != old.client(&x) {
 			if err := s.live.SetOwn(i, c.own()); err != nil {
 				return s.refuse(err)

@@ -11,8 +11,11 @@
 // Tasks:
 //
 //   - store a match durably: [Store.Add]
-//   - store a match from a loop that must not wait: [Recorder.Add]; [Recorder.Wait] waits
+//   - store a match from a loop that must not wait: [Recorder.Add]; [Recorder.Wait] waits, as long as its context allows
 //   - list matches, newest first: [Read]
+//
+// After damage was found, or after the disk failed to write, a Store does not use its file any more. It cannot be known what a
+// further write would destroy, and bbolt may wait for ever for its own lock. No method of a [Recorder] waits for ever, either.
 //
 // # While a server runs
 //

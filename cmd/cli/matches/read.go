@@ -108,14 +108,14 @@ func pageOfFile(path string, q query) (a answer, err error) {
 // query selects one page: the newest records of a room ("": all) whose id is below Before (0: all).
 type query struct {
 	Room   string `json:"room"`
-	Before uint64 `json:"before"`
+	Before uint64 `json:"before,string"`
 }
 
 // answer is one page, newest first. Next is the Before of the next page, and 0 on the last one. Next decreases from page to
 // page. A page may be empty if the room has few matches.
 type answer struct {
 	Records []Record `json:"records"`
-	Next    uint64   `json:"next"`
+	Next    uint64   `json:"next,string"`
 	Error   string   `json:"error,omitempty"`
 }
 

@@ -1,19 +1,22 @@
 package matches
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Recorder adds records to a Store on its own goroutine, so that a room never waits for the disk. A record that cannot be
 // stored is lost, counted and reported.
 type Recorder struct {
-	queue  chan entry
-	ended  chan struct{}
-	report func(error)
+	queue   chan entry
+	closing chan struct{} // closed by Close
+	ended   chan struct{} // closed when every record is stored or refused
+	report  func(error)
 
-	dropped atomic.Uint64 // the queue was full
-	failed  uint64        // the store refused; belongs to the goroutine until it ended
+	added, stored atomic.Uint64 // records
+	dropped       atomic.Uint64 // records that found the queue full
 }
 
 // entry is a record, or a marker of Wait.
@@ -32,13 +35,14 @@ func NewRecorder(s *Store, report func(error)) *Recorder {
 }
 
 func newRecorder(add func(Record) (uint64, error), report func(error), length int) *Recorder {
-	r := &Recorder{queue: make(chan entry, length), ended: make(chan struct{}), report: report}
+	r := &Recorder{queue: make(chan entry, length), closing: make(chan struct{}), ended: make(chan struct{}), report: report}
 	go r.run(add)
 	return r
 }
 
 // Add queues a record. It never waits. The caller must not change the record's slices afterwards.
 func (r *Recorder) Add(record Record) {
+	r.added.Add(1)
 	select {
 	case r.queue <- entry{record: record}:
 	default:
@@ -46,39 +50,70 @@ func (r *Recorder) Add(record Record) {
 	}
 }
 
-// Wait returns when all records that were added are stored or refused. It must not be called after Close.
-func (r *Recorder) Wait() {
+// Wait returns nil when all records that were added are stored or refused. It returns the context's error if that is done first.
+func (r *Recorder) Wait(ctx context.Context) error {
 	stored := make(chan struct{})
-	r.queue <- entry{stored: stored}
-	<-stored
+	select {
+	case r.queue <- entry{stored: stored}:
+	case <-r.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-stored:
+		return nil
+	case <-r.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// run adds until the queue is closed and empty.
+// run adds until Close was called and the queue is empty.
 func (r *Recorder) run(add func(Record) (uint64, error)) {
 	defer close(r.ended)
-	reported := false
-	for e := range r.queue {
+	failed, full, closing := false, false, false
+	for {
+		var e entry
+		select {
+		case e = <-r.queue:
+		default:
+			if closing {
+				return
+			}
+			select {
+			case e = <-r.queue:
+			case <-r.closing:
+				closing = true
+				continue
+			}
+		}
 		if e.stored != nil {
 			close(e.stored)
 			continue
 		}
-		if _, err := add(e.record); err != nil {
-			if r.failed++; r.failed == 1 {
-				r.report(err)
-			}
+		if _, err := add(e.record); err == nil {
+			r.stored.Add(1)
+		} else if !failed {
+			failed = true
+			r.report(err)
 		}
-		if !reported && r.dropped.Load() > 0 { // drops come only while there is something in the queue
-			reported = true
+		if !full && r.dropped.Load() > 0 { // drops come only while there is something in the queue
+			full = true
 			r.report(fmt.Errorf("matches: matches are decided faster than the disk stores them: %d wait, the next are lost", cap(r.queue)))
 		}
 	}
 }
 
-// Close stores the waiting records. It fails if a record was lost. Add must not be called after it.
+// Close stores the waiting records, for at most 5 s. It fails if a record was lost. Add must not be called after it.
 func (r *Recorder) Close() error {
-	close(r.queue)
-	<-r.ended
-	if lost := r.failed + r.dropped.Load(); lost > 0 {
+	close(r.closing)
+	select {
+	case <-r.ended:
+	case <-time.After(closeTimeout):
+	}
+	if lost := r.added.Load() - r.stored.Load(); lost > 0 {
 		return fmt.Errorf("matches: %d decided matches are not recorded", lost)
 	}
 	return nil

@@ -1,10 +1,13 @@
 package matches
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestClosingARecorderStoresAllThatWaits(t *testing.T) {
@@ -77,10 +80,35 @@ func TestWaitReturnsWhenAllRecordsAreStored(t *testing.T) {
 		r.Add(Record{})
 	}
 	close(release)
-	if r.Wait(); stored != 5 {
-		t.Errorf("%d of 5 are stored", stored)
+	if err := r.Wait(t.Context()); err != nil || stored != 5 {
+		t.Errorf("%d of 5 are stored, %v", stored, err)
 	}
 	if err := r.Close(); err != nil || stored != 5 {
 		t.Errorf("%v, %d", err, stored)
 	}
+}
+
+// A disk that does not answer delays neither the end of a room nor that of the server for ever.
+func TestEveryWaitForARecorderIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		r := newRecorder(func(Record) (uint64, error) { <-hang; return 0, nil }, func(error) {}, 2)
+		for range 5 { // one is being stored, two wait
+			r.Add(Record{})
+		}
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "5 decided") || time.Since(begun) != time.Second+closeTimeout {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		close(hang)
+		<-r.ended
+		if err := r.Wait(t.Context()); err != nil {
+			t.Errorf("after the end: %v", err)
+		}
+	})
 }

@@ -254,7 +254,7 @@ func TestIncompleteAndForeignAnswersAreErrors(t *testing.T) {
 	if a, err := reply(string(whole)); err != nil || len(a.Records) != 2 {
 		t.Errorf("a whole answer: %+v, %v", a, err)
 	}
-	endless := strings.ReplaceAll(string(whole), `"next":4`, `"next":5`)
+	endless := strings.ReplaceAll(string(whole), `"next":"4"`, `"next":"5"`)
 	for _, text := range []string{"", "hello\n", string(whole[:len(whole)-1]), string(whole[:20]), endless, string(many), `{"error":"no"}`,
 		`{"records":[{"room":"` + strings.Repeat("x", maxAnswer) + `"}]}`} {
 		if a, err := reply(text); err == nil || len(a.Records) > 0 {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func add(t *testing.T, s *Store, r Record) uint64 {
 func sample(n uint64) Record {
 	began := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 	return Record{
-		Room: fmt.Sprintf("room-%d", n%7), Match: n, Game: "crumbs", Strategy: "relay", Started: began, Ended: began.Add(95 * time.Second),
+		Room: fmt.Sprintf("room-%d", n%7), Match: n, Game: "crumbs", Strategy: "relay", Strategies: []string{"relay", "lockstep"}, Started: began, Ended: began.Add(95 * time.Second),
 		Tick: 5700 + n, Result: "3:1 \"<winner>\"\n\x1b[31m", Verdict: "majority", Replays: 1, Recording: "recordings/r.tendonrec", Journal: "journals/j",
 		Players: []Player{
 			{Seat: 0, Client: 1<<64 - 1, Name: "Änne", Vote: "00ff"}, {Seat: 1, Client: 7, Vote: "00fe", Dissented: true, Doubled: true}, {Seat: 3, Silent: true},
@@ -387,7 +388,92 @@ func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 	}
 }
 
+// A file that is destroyed while a server uses it is an error of the first write and of every one after it. The file is not
+// touched any more, and neither a write nor the end waits for bbolt.
+func TestADestroyedFileIsNotUsedAnyMore(t *testing.T) {
+	page := os.Getpagesize()
+	for name, destroy := range map[string]func(content []byte){
+		"zeros":        func(content []byte) { clear(content) },
+		"ones":         func(content []byte) { copy(content, bytes.Repeat([]byte{0xff}, len(content))) },
+		"text":         func(content []byte) { copy(content, bytes.Repeat([]byte("a diary\n"), len(content)/8)) },
+		"all but meta": func(content []byte) { clear(content[2*page:]) },
+	} {
+		path := filepath.Join(t.TempDir(), "matches.db")
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, s, 500)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		destroy(content)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt(content, 0); errors.Join(err, f.Close()) != nil {
+			t.Fatal(err)
+		}
+		var reports []error
+		r := NewRecorder(s, func(err error) { reports = append(reports, err) })
+		for i := range 5 {
+			r.Add(sample(uint64(1000 + i)))
+		}
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "5 decided") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(reports) != 1 || !errors.Is(reports[0], ErrDamaged) || !strings.Contains(reports[0].Error(), "move it away and start the server again") {
+			t.Errorf("%s: reported %v", name, reports)
+		}
+		if _, err := s.page(query{}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: a page: %v", name, err)
+		}
+		shut(t, s)
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
+			t.Errorf("%s: the file was changed, %v", name, err)
+		}
+	}
+}
+
+// A disk that failed to write may have lost what was written, so there is no next write.
+func TestAFileIsNotUsedAfterAWriteThatFailed(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "matches.db"))
+	calls := 0
+	for range 2 {
+		if err := s.use(func() error { calls++; return &fs.PathError{Op: "sync", Err: syscall.EIO} }); !errors.Is(err, syscall.EIO) {
+			t.Error(err)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("used %d times", calls)
+	}
+	if err := s.db.Close(); err != nil { // the test ends
+		t.Error(err)
+	}
+}
+
+func TestClosingAFileIsBounded(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "matches.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.db.Begin(true) // a write that does not end
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.limit = time.Millisecond
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "the disk does not answer") {
+		t.Error(err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAFileWhoseProcessDoesNotAnswerIsLocked(t *testing.T) {
+	t.Parallel() // it waits
 	path := filepath.Join(t.TempDir(), "matches.db")
 	shut(t, open(t, path))
 	holder, err := bolt.Open(path, 0o600, nil)
@@ -422,6 +508,7 @@ func TestAFileWhoseProcessDoesNotAnswerIsLocked(t *testing.T) {
 }
 
 func TestASecondServerIsRefusedAndTheFirstContinues(t *testing.T) {
+	t.Parallel() // it waits
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
@@ -476,5 +563,16 @@ func TestAFileWithoutAnIndexIsCompleted(t *testing.T) {
 	}
 	if add(t, s, sample(3)); len(all(t, path, "")) != 3 {
 		t.Errorf("%d records, want 3", len(all(t, path, "")))
+	}
+}
+
+// A file of an earlier build has records whose ids are numbers.
+func TestARecordWithNumbersAsIdsIsRead(t *testing.T) {
+	r, err := decode(3, []byte(`{"id":0,"room":"a","match":18446744073709551615,"tick":9,"verdict":"server","players":[{"seat":1,"client":7,"name":"bob","silent":true}]}`))
+	if err != nil || r.ID != 3 || r.Match != 1<<64-1 || r.Room != "a" || r.Tick != 9 || len(r.Players) != 1 || r.Players[0] != (Player{Seat: 1, Client: 7, Name: "bob", Silent: true}) {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if _, err := decode(3, []byte(`{"match":true}`)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a record whose match is no number: %v", err)
 	}
 }

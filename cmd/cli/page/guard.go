@@ -38,10 +38,16 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case !s.knownHost(r):
 			refuse(w, http.StatusMisdirectedRequest, "this server does not have that name: open it by its address, or configure the host name")
+		case s.controls[r.URL.Path] && s.config.Token == "":
+			refuse(w, http.StatusForbidden, "this needs a token, and the server has none: start it with --admin-token-file FILE")
+		case s.controls[r.URL.Path] && !s.admitted(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "": // a program
+			s.askToken(w, r)
 		case !ownOrigin(r):
 			refuse(w, http.StatusForbidden, "pages of other sites have no access")
 		case !s.admitted(r):
 			s.askToken(w, r)
+		case s.controls[r.URL.Path] && !same(bearer(r), s.config.Token):
+			refuse(w, http.StatusUnauthorized, "this needs the token in the header: send it as Authorization: Bearer TOKEN")
 		default:
 			next.ServeHTTP(w, r)
 		}

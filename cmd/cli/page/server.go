@@ -26,6 +26,7 @@ import (
 type Server struct {
 	config   Config
 	public   map[string]bool // paths that need no token
+	controls map[string]bool // paths that always need a token in the header
 	listener net.Listener
 	mux      *http.ServeMux
 	http     *http.Server
@@ -49,7 +50,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	s := &Server{config: c, public: map[string]bool{tokenPath: true}, listener: l, mux: http.NewServeMux()}
+	s := &Server{config: c, public: map[string]bool{tokenPath: true}, controls: map[string]bool{}, listener: l, mux: http.NewServeMux()}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.guard(http.MaxBytesHandler(s.mux, 64<<10)),
@@ -107,6 +108,17 @@ func (s *Server) Handle(pattern string, h http.Handler) {
 func (s *Server) HandlePublic(path string, h http.Handler) {
 	s.public[path] = true
 	s.Handle(path, h)
+}
+
+// HandleControl registers a handler of one path that a program calls. A request needs the token as Authorization: Bearer,
+// also on loopback; a cookie is not enough. Without a Token in the Config every request is refused with 403.
+func (s *Server) HandleControl(pattern string, h http.Handler) {
+	_, path, named := strings.Cut(pattern, " ")
+	if !named {
+		path = pattern
+	}
+	s.controls[path] = true
+	s.Handle(pattern, h)
 }
 
 // Page serves the files of a directory: index.html at the path, which begins and ends with a slash, and the others under it

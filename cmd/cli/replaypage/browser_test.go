@@ -17,7 +17,7 @@ const painted = `(() => { const c = document.querySelector("#canvas-%d"), d = c.
 // A person plays, pauses, steps and scrubs a match, selects an entity in the picture and plots one of its fields.
 func TestBrowserShowsAMatch(t *testing.T) {
 	pagetest.Chromium(t)
-	s := serve(t, Match{"match.tendonrec", botMatch(t, arena, 1500, 0)})
+	s := serve(t, Match{Name: "match.tendonrec", Record: botMatch(t, arena, 1500, 0)})
 	tab := pagetest.Open(t, s.Link("/"))
 	tab.WaitFor(`document.querySelector("#state").innerText === "open" && document.querySelector("#caption-0").innerText.startsWith("tick 0")`)
 	sum := func(i int) (n int) {
@@ -68,7 +68,7 @@ func TestBrowserShowsAMatch(t *testing.T) {
 // Two matches side by side stop in the first tick in which they differ, and component, entity and field are marked.
 func TestBrowserStopsWhereTwoMatchesDiverge(t *testing.T) {
 	pagetest.Chromium(t)
-	s := serve(t, Match{"left", botMatch(t, arena, 400, 0)}, Match{"right", botMatch(t, arena, 400, 200)})
+	s := serve(t, Match{Name: "left", Record: botMatch(t, arena, 400, 0)}, Match{Name: "right", Record: botMatch(t, arena, 400, 200)})
 	tab := pagetest.Open(t, s.Link("/")+"#tick=180")
 	tab.WaitFor(`document.querySelectorAll("#t-differences tr").length > 0 && !document.querySelector("#divergence").hidden`)
 	tab.Set("#speed", "4")

@@ -12,6 +12,7 @@ import (
 
 	"tendon/cmd/arena/rules"
 	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/page/pagetest"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback/record"
@@ -163,6 +164,7 @@ func (c *client) receive(id int) (a received) {
 			c.t.Fatal(err)
 		}
 		a = received{}
+		pagetest.CheckJSON(c.t, message)
 		if err := json.Unmarshal(message, &a); err != nil {
 			c.t.Fatalf("%v: %.200s", err, message)
 		}

@@ -17,6 +17,7 @@ import (
 // pane is a match at a tick, with its picture.
 type pane struct {
 	name    string
+	also    string
 	record  *record.Record
 	at      *cursor.Cursor
 	view    *ecs.View
@@ -26,6 +27,7 @@ type pane struct {
 // opened describes a match to the page.
 type opened struct {
 	Name   string   `json:"name"`
+	Also   string   `json:"also,omitempty"`
 	Game   string   `json:"game"`
 	Build  string   `json:"build"`
 	Seed   string   `json:"seed"` // a number of 64 bits
@@ -61,7 +63,7 @@ func (s *session) open(ctx context.Context, r *request) error {
 }
 
 func newPane(m Match) (p *pane, err error) {
-	p = &pane{name: m.Name, record: m.Record, picture: page.NewPicture()}
+	p = &pane{name: m.Name, also: m.Also, record: m.Record, picture: page.NewPicture()}
 	if p.at, err = cursor.New(m.Record, time.Now); err == nil {
 		p.view, err = ecs.NewView(m.Record.Game())
 	}
@@ -70,7 +72,7 @@ func newPane(m Match) (p *pane, err error) {
 
 func (p *pane) opened() opened {
 	h := p.record.Header()
-	return opened{Name: p.name, Game: h.Game, Build: h.Build, Seed: fmt.Sprint(h.Seed), Rate: h.TickRate, First: p.at.First(), Last: p.at.Last(),
+	return opened{Name: p.name, Also: p.also, Game: h.Game, Build: h.Build, Seed: fmt.Sprint(h.Seed), Rate: h.TickRate, First: p.at.First(), Last: p.at.Last(),
 		Drawn: p.record.Game().Screen.Draw != nil, Budget: int64(1e9) / int64(h.TickRate)}
 }
 

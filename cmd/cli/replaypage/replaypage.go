@@ -23,6 +23,7 @@ type Open func(ctx context.Context, name string) ([]Match, error)
 type Match struct {
 	Name   string
 	Record *record.Record
+	Also   string // name of other matches that the page links to. Optional
 }
 
 // maxMatches are shown side by side.

@@ -14,7 +14,7 @@ import (
 // A page shows every tick of a match as it was recorded: its picture, its entities, and each field of the selected one.
 func TestAPageSeeksToAnyTick(t *testing.T) {
 	r := botMatch(t, arena, 700, 0)
-	c := dial(t, serve(t, Match{"one", r}))
+	c := dial(t, serve(t, Match{Name: "one", Record: r}))
 	a := c.request(1, `"open":""`)
 	if len(a.Matches) != 1 || a.Matches[0].Name != "one" || a.Matches[0].First != 0 || a.Matches[0].Last != 700 || a.Matches[0].Rate != arena.TickRate || !a.Matches[0].Drawn {
 		t.Fatalf("%+v", a)
@@ -51,7 +51,7 @@ func TestAPageSeeksToAnyTick(t *testing.T) {
 
 // A field over time has at most the requested number of points, and the values that the ticks show.
 func TestAFieldOverTimeHasTheValuesOfTheTicks(t *testing.T) {
-	c := dial(t, serve(t, Match{"one", botMatch(t, arena, 400, 0)}))
+	c := dial(t, serve(t, Match{Name: "one", Record: botMatch(t, arena, 400, 0)}))
 	c.request(1, `"open":""`)
 	at := c.request(2, `"go":{"tick":300,"aspect":1,"entity":["p0:0",""]}`).At[0].Entity
 	if at == nil {
@@ -80,7 +80,7 @@ func TestAFieldOverTimeHasTheValuesOfTheTicks(t *testing.T) {
 
 // Two matches diverge in the tick in which one was changed, and the place is named. The page can seek meanwhile.
 func TestTwoMatchesDivergeWhereOneWasChanged(t *testing.T) {
-	c := dial(t, serve(t, Match{"left", botMatch(t, arena, 300, 0)}, Match{"right", botMatch(t, arena, 300, 200)}))
+	c := dial(t, serve(t, Match{Name: "left", Record: botMatch(t, arena, 300, 0)}, Match{Name: "right", Record: botMatch(t, arena, 300, 200)}))
 	c.request(1, `"open":""`)
 	c.send(`{"id":2,"compare":true}`)
 	c.send(`{"id":3,"go":{"tick":100,"aspect":1}}`)
@@ -102,7 +102,7 @@ func TestTwoMatchesDivergeWhereOneWasChanged(t *testing.T) {
 
 // Of several ticks that wait, the newest is shown. The last request is never lost.
 func TestScrubbingShowsTheNewestTick(t *testing.T) {
-	c := dial(t, serve(t, Match{"one", botMatch(t, arena, 650, 0)}))
+	c := dial(t, serve(t, Match{Name: "one", Record: botMatch(t, arena, 650, 0)}))
 	c.request(1, `"open":""`)
 	for f := 1; f <= 600; f++ {
 		c.send(`{"id":%d,"go":{"tick":%d,"aspect":1}}`, 1+f, f)
@@ -126,7 +126,7 @@ func TestANewerJobStartsAfterTheEndOfTheOlder(t *testing.T) {
 			now.Add(-1)
 		}
 	}})
-	c := dial(t, serve(t, Match{"one", botMatch(t, &game, 100, 0)}))
+	c := dial(t, serve(t, Match{Name: "one", Record: botMatch(t, &game, 100, 0)}))
 	c.request(1, `"open":""`)
 	closed := make(chan struct{})
 	gate.Store(&closed)
@@ -151,7 +151,7 @@ func TestANewerJobStartsAfterTheEndOfTheOlder(t *testing.T) {
 
 // A request out of bounds ends its connection or is answered with an error. It never affects the server or another page.
 func TestWrongRequestsAreRefused(t *testing.T) {
-	s := serve(t, Match{"one", botMatch(t, arena, 20, 0)})
+	s := serve(t, Match{Name: "one", Record: botMatch(t, arena, 20, 0)})
 	for _, q := range []string{
 		`nonsense`, `{"id":1,"go":{"tick":1,"aspect":0}}`, `{"id":1,"go":{"tick":1,"aspect":1e300}}`, `{"id":1,"go":{"tick":-1,"aspect":1}}`,
 		`{"id":1,"go":{"tick":1,"aspect":1,"find":"` + strings.Repeat("x", 101) + `"}}`,

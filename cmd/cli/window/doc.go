@@ -23,7 +23,20 @@ type Config struct {
 	View func(now time.Time) *ecs.View
 	// Status returns a line of text: in the middle while there is no view, else at the bottom.
 	Status func() string
+	// Banner returns a line of text that is drawn over the match; "": none. Optional.
+	Banner func(now time.Time) string
+	// Pause is called when PauseKey is pressed. Optional.
+	Pause func()
+	// Next is called when NextKey is pressed. Optional.
+	Next func()
 }
+
+// NextKey and PauseKey are the names of the keys of Config.Next and Config.Pause. A game never receives them: see
+// [ecs.Controls].
+const (
+	NextKey  = "F2"
+	PauseKey = "F3"
+)
 
 // ErrClosed is returned by a Frame that closes the window without an error.
 var ErrClosed = errors.New("window: closed")

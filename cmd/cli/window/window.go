@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hajimehoshi/ebiten/v2"
+	"github.com/hajimehoshi/ebiten/v2/inpututil"
 	"github.com/hajimehoshi/ebiten/v2/text/v2"
 	"golang.org/x/image/font/gofont/gomedium"
 
@@ -70,6 +71,12 @@ func Run(c Config) (err error) {
 // Update reads the controls and calls Frame.
 func (s *screen) Update() error {
 	s.started = true
+	if s.config.Next != nil && inpututil.IsKeyJustPressed(ebiten.KeyF2) {
+		s.config.Next()
+	}
+	if s.config.Pause != nil && inpututil.IsKeyJustPressed(ebiten.KeyF3) {
+		s.config.Pause()
+	}
 	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(controls{&s.canvas}))
 }
 
@@ -82,7 +89,20 @@ func (s *screen) Draw(dst *ebiten.Image) {
 		return
 	}
 	s.config.Game.Screen.Draw(&s.canvas, view)
+	if s.config.Banner != nil {
+		paintBanner(s.canvas.hud, s.config.Banner(time.Now()))
+	}
 	s.canvas.hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
+}
+
+// paintBanner paints a line of text on a bar, in the upper third of a canvas of height 16.
+func paintBanner(c ecs.Canvas, text string) {
+	if text == "" {
+		return
+	}
+	width := 16 * c.Aspect()
+	c.Rectangle(0, 4.4, width, 1.5, ecs.Color{R: 120, G: 30, B: 30, A: 220})
+	c.Text(width/2, 4.7, 0.8, 0, text, ecs.Color{R: 255, G: 255, B: 255, A: 255})
 }
 
 // Layout returns the size of the window in pixels of the screen.

@@ -103,6 +103,7 @@ func watchWindow() {
 	var state image.Snapshot
 	seen.err = Run(Config{
 		Title: "tendon window test", Game: world.Game(), Status: func() string { return "" },
+		Banner: func(time.Time) string { return "connection lost; reconnecting, 12 s left" },
 		Frame: func(_ time.Time, in ecs.InputBytes) error {
 			if ctx.Err() != nil {
 				return errors.New("no key arrived in a minute")

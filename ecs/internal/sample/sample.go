@@ -114,6 +114,7 @@ func Busy() *ecs.Game {
 			}
 		}
 	}
+	g.Orders = []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}}
 	g.Order = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) {
 		Scores.Write(w).Points[p] += int32(len(order))
 	}

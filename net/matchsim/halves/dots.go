@@ -15,25 +15,25 @@ type Pad struct {
 // Body is where an entity of Dots is and how fast, in world units and world units per second.
 type Body struct{ Pos, Vel fixed.Vec2 }
 
-type (
-	dotSpark struct{ Left int32 }
-	dotTally struct{ Thrown, Paid uint32 }
-)
+// Spark is the number of ticks that an entity still flies.
+type Spark struct{ Left int32 }
+
+type dotTally struct{ Thrown, Paid uint32 }
 
 // The parts of Dots that tests use.
 var (
 	PadInput = ecs.NewInput[Pad]()
 	Bodies   = ecs.NewComponent("dot", ecs.Roles[Body]{Lerp: dotLerp, Motion: dotMotion, SetMotion: dotSetMotion})
 	Seats    = ecs.NewComponent[ecs.Seat]("dot seat")
+	Sparks   = ecs.NewComponent[Spark]("dot spark")
 	Tallies  = ecs.NewResource[dotTally]("dot tally")
 	Steered  = ecs.NewQuery2(ecs.Write(Bodies), ecs.Read(Seats))
 )
 
 var (
-	dotSparks = ecs.NewComponent[dotSpark]("dot spark")
 	dotThrown = ecs.NewEvent[ecs.Seat]("dot thrown")
 	dotPaid   = ecs.NewIrreversibleEvent[ecs.Seat]("dot paid")
-	dotFlying = ecs.NewQuery2(ecs.Write(Bodies), ecs.Write(dotSparks))
+	dotFlying = ecs.NewQuery2(ecs.Write(Bodies), ecs.Write(Sparks))
 )
 
 func dotLerp(a, b Body, t float64) Body {
@@ -57,9 +57,9 @@ const dotRate = 60
 // numbers, both kinds of events, and orders. It has 60 ticks per second and eight players.
 func Dots() *ecs.Game {
 	return &ecs.Game{Name: "dots", TickRate: dotRate, MaxPlayers: 8, Input: PadInput,
-		Components: ecs.Components(Bodies, Seats, dotSparks), Resources: ecs.Resources(Tallies),
+		Components: ecs.Components(Bodies, Seats, Sparks), Resources: ecs.Resources(Tallies),
 		Events: ecs.Events(dotThrown, dotPaid), Systems: ecs.Systems(dotSteer, dotFly),
-		Join: dotJoin, Leave: dotLeave, Order: dotOrder, Bot: dotBot}
+		Join: dotJoin, Leave: dotLeave, Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}}, Order: dotOrder, Bot: dotBot}
 }
 
 func (b *Body) move() {
@@ -74,10 +74,10 @@ func dotSteer(w *ecs.World) {
 		if !in.Throw {
 			continue
 		}
-		spark := w.Spawn(ecs.OwnedBy(e.B.Player), Bodies, dotSparks)
+		spark := w.Spawn(ecs.OwnedBy(e.B.Player), Bodies, Sparks)
 		angle := fixed.FromRatio(int64(w.Rand().IntN(628)), 100)
 		Bodies.Put(w, spark, Body{Pos: e.A.Pos, Vel: fixed.FromAngle(angle, fixed.FromInt(6))})
-		dotSparks.Put(w, spark, dotSpark{Left: dotRate / 2})
+		Sparks.Put(w, spark, Spark{Left: dotRate / 2})
 		Tallies.Write(w).Thrown++
 		dotThrown.Emit(w, e.Entity(), ecs.Seat{Player: e.B.Player})
 	}

@@ -35,6 +35,7 @@ type Match struct {
 	members  image.PlayerSet // players whose join was stamped
 	owed     []time.Duration // due times of ticks that wait for the end of a hitch
 	byHand   bool            // the match is a Loop's
+	kept     []ecs.Tick      // scratch
 	scratch  []byte          // a message with the number of its connection
 	desynced func(systems.Peer)
 }
@@ -153,11 +154,23 @@ func (m *Match) serve(now time.Duration) {
 			m.Held++
 			break // the grid waits too
 		}
+		m.keepStates()
 		m.Server.Tick(due + m.ticks(m.Lead))
 	}
 	m.owed = m.owed[:0]
 	m.Server.Desynced(m.desynced)
 	m.Server.Send(now, m)
+}
+
+// keepStates passes the server the ticks of the states with which peers will be opened, as a room does.
+func (m *Match) keepStates() {
+	m.kept = m.kept[:0]
+	for _, p := range m.Peers {
+		if p.keeps != nil {
+			m.kept = append(m.kept, *p.keeps)
+		}
+	}
+	m.Server.Keep(m.kept)
 }
 
 // ticks returns the length of n ticks.
@@ -231,8 +244,14 @@ type Outbox func(to systems.Peer, ch systems.Channel, message []byte)
 // Send calls the function.
 func (o Outbox) Send(to systems.Peer, ch systems.Channel, message []byte) { o(to, ch, message) }
 
+// Ready reports true.
+func (o Outbox) Ready(systems.Peer) bool { return true }
+
 // Discard is an outbox that drops every message.
 var Discard Outbox = func(systems.Peer, systems.Channel, []byte) {}
+
+// Ready reports true: the simulated network has no congestion control.
+func (m *Match) Ready(systems.Peer) bool { return true }
 
 // Send makes the match the server's outbox.
 func (m *Match) Send(to systems.Peer, ch systems.Channel, message []byte) {

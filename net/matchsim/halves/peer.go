@@ -34,7 +34,8 @@ type Peer struct {
 	Removed bool // the server expelled it
 
 	match  *Match
-	images int // sent or cancelled
+	images int       // sent or cancelled
+	keeps  *ecs.Tick // tick of the state with which the peer will be opened. Optional
 	effect func(systems.Effect)
 }
 
@@ -127,6 +128,9 @@ func (p *Peer) Frame(now time.Duration) {
 	p.Half.Effects(p.effect)
 }
 
+// Ready reports true: the simulated network has no congestion control.
+func (p *Peer) Ready(systems.Peer) bool { return true }
+
 // Send makes the peer the outbox of its half.
 func (p *Peer) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 	p.match.Up.Add(p.match.Net.Now(), ch, message)
@@ -143,7 +147,8 @@ func (p *Peer) Restart() {
 // loads it and is opened.
 func (p *Peer) SendImage(extra time.Duration) {
 	m := p.match
-	encoded, serverTick := Image(m.Server.World()), m.Server.Done()
+	encoded, tick, serverTick := Image(m.Server.World()), m.Server.World().Tick(), m.Server.Done()
+	p.keeps = &tick
 	p.images++
 	number := p.images
 	m.Net.At(m.Net.Now()+p.Path.Down.Delay+extra, func() {
@@ -212,10 +217,11 @@ func (p *Peer) Open() {
 // A player who is not in the match joins it.
 func (p *Peer) OpenNow(have ecs.Tick) {
 	m := p.match
-	if have < m.Server.OldestServable() {
+	if !m.Server.Serves(have) {
 		p.SendImage(0)
 		return
 	}
+	p.keeps = nil
 	first := p.Served == 0 && p.Loads == 1
 	p.Served = p.Run
 	m.Server.Open(p.ID, p.Config.Seat, have, m.Net.Now(), m)
@@ -232,7 +238,7 @@ func (p *Peer) Drop() {
 	m := p.match
 	m.Net.Reconnect(p.Node, m.Node)
 	m.Server.Close(p.ID)
-	p.Served = 0
+	p.Served, p.keeps = 0, nil
 	p.images++
 }
 

@@ -42,8 +42,8 @@ type EntityRef struct {
 	Any bool // Born was left out
 }
 
-// ParseEntity reads the name of an entity: as EntityName writes it, the same without the birth ("p0:3"), or with the row of
-// ecs.Entity instead of owner and row ("1048579").
+// ParseEntity reads the name of an entity, as EntityName writes it. The birth may be left out ("p0:3"). The row of ecs.Entity
+// may replace owner and row ("1048579").
 func ParseEntity(text string) (EntityRef, error) {
 	valid := true
 	number := func(digits string, bits int) uint64 {

@@ -49,6 +49,9 @@ type Order struct {
 	Payload []byte     `json:"payload,omitempty"`
 	// Seen is the moment that the player saw, in ticks, for a "view": 118.5 is half-way from tick 118 to 119.
 	Seen float64 `json:"seen,omitempty"`
+	// Strategy is the sync strategy with which the match continues, for a "switch".
+	Strategy string `json:"strategy,omitempty"`
+	Operator bool   `json:"operator,omitempty"` // of the operator or the server: Player has no meaning
 }
 
 // Event is an event that a system emitted in a tick.
@@ -76,7 +79,8 @@ type Entity struct {
 }
 
 // KindNames are the names of the kinds of orders.
-var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion"}
+var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion",
+	image.OrderSwitch: "switch", image.OrderPause: "pause", image.OrderResume: "resume"}
 
 // Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
 func (c *Cursor) Frame() *Frame {
@@ -112,9 +116,15 @@ func (c *Cursor) Frame() *Frame {
 }
 
 func orderOf(o *image.Order) Order {
-	out := Order{Kind: KindNames[o.Kind], Player: o.Player, Entity: EntityName(o.Entity), Payload: append([]byte(nil), o.Payload...)}
+	out := Order{Kind: KindNames[o.Kind], Player: o.Player, Entity: EntityName(o.Entity), Payload: append([]byte(nil), o.Payload...), Operator: o.OfServer()}
+	if o.Kind == image.OrderPause || o.Kind == image.OrderResume {
+		out.Payload = nil // Operator has its meaning
+	}
 	if v, ok := image.ParseViewStamp(o.Payload); ok && o.Kind == image.OrderView {
 		out.Seen = float64(v.Tick) + float64(v.Part)/256
+	}
+	if o.Kind == image.OrderSwitch {
+		out.Strategy, _, _ = image.ParseSwitch(o.Payload)
 	}
 	return out
 }

@@ -109,7 +109,7 @@ function showRooms(g) {
         b.textContent = r.name;
         b.setAttribute("aria-pressed", String(r.name === looked));
       },
-      count(r.tick), String(r.players), String(r.peers), percent(g.used[r.name] ?? 0), count(r.late), millis(r.most_late / 1e6), count(r.resyncs), bytes(r.ring_bytes),
+      r.strategy, count(r.tick), String(r.players), String(r.peers), percent(g.used[r.name] ?? 0), count(r.late), millis(r.most_late / 1e6), count(r.resyncs), bytes(r.ring_bytes),
     ];
   });
   text("no-rooms", wanted && g.stats.rooms > 0 ? "No room has this name." : "No room is open.");
@@ -121,9 +121,10 @@ function showPlayers(g) {
   if (room) by("last").href = `/last/?of=${encodeURIComponent(room.name)}`;
   text("h-room", room ? `Players of ${room.name}` : "Players");
   rows("t-players", "no-players", room?.players ?? [], (p, row) => [
-    p.name || `connection ${p.peer + 1}`, p.seat < 0 ? "–" : String(p.seat + 1),
+    p.name || `connection ${p.peer}`, p.seat < 0 ? "–" : String(p.seat),
     (td) => { td.className = "left"; td.textContent = p.state; },
-    p.ping > 0 ? millis(p.ping) : "–", p.loss < 0 ? "–" : percent(p.loss), kbit(p.in), kbit(p.out), p.margin.toFixed(1), count(p.made), count(p.desyncs),
+    p.ping > 0 ? millis(p.ping) : "–", p.loss < 0 ? "–" : percent(p.loss), kbit(p.in), kbit(p.out), p.margin.toFixed(1), count(p.made),
+    p.client_id, ...["refused_inputs", "malformed", "limited", "floods", "desyncs"].map((name) => count(p.evidence[name])),
   ]);
   text("largest", room?.largest || "No turn yet.");
 }

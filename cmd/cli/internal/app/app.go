@@ -11,13 +11,19 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/alecthomas/kong"
 
 	"tendon/ecs"
+	"tendon/net/session"
 )
 
 // The exit codes of every verb.
@@ -32,6 +38,9 @@ var ErrFailed = errors.New("check failed")
 
 // ErrInterrupted is the error of a check that was interrupted, which counts as a failure.
 var ErrInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
+
+// EndSignals end a verb in order.
+var EndSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // Common are the flags of every verb.
 type Common struct {
@@ -81,7 +90,7 @@ func (a *App) LostResults() error {
 	if a.Out.err == nil {
 		return nil
 	}
-	return fmt.Errorf("the results could not be written: %w; make room on the disk, or write them elsewhere", a.Out.err)
+	return fmt.Errorf("the results could not be written: %w; free space on the disk, or write them elsewhere", a.Out.err)
 }
 
 // ExitCode prints an error and returns its exit code.
@@ -91,6 +100,11 @@ func (a *App) ExitCode(err error) int {
 	}
 	a.Emit("error", Fields{"error": err.Error()})
 	a.Logf("%s: %v", a.Game.Name, err)
+	if p := (*session.Panic)(nil); errors.As(err, &p) { // of a client
+		a.Emit("crash", Fields{"tick": p.Tick, "panic": p.Value, "stack": string(p.Stack)})
+		a.Logf("%s", p.Stack)
+		return ExitFailed
+	}
 	if errors.Is(err, ErrFailed) {
 		return ExitFailed
 	}
@@ -114,6 +128,36 @@ func (a *App) Print(text string) {
 // Fields are the fields of a line of JSON.
 type Fields map[string]any
 
+// ID returns a seed or another number of 64 bits as JSON has it: a text, since JavaScript's numbers have 53 bits.
+func ID(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// FieldsOf returns a struct as fields of a line of JSON. Numbers keep all their digits.
+func FieldsOf(v any) Fields {
+	content, err := json.Marshal(v)
+	var parts map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(content, &parts)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("cli: a result cannot be encoded as JSON: %v", err))
+	}
+	f := Fields{}
+	for name, part := range parts {
+		f[name] = part
+	}
+	return f
+}
+
+// Printable replaces unprintable characters: players, games and servers choose some texts.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
 // Emit prints one object a line with --json. event is the kind of the object.
 func (a *App) Emit(event string, f Fields) {
 	if !a.Common.JSON {
@@ -125,14 +169,35 @@ func (a *App) Emit(event string, f Fields) {
 	if err != nil {
 		panic(fmt.Sprintf("cli: a result cannot be encoded as JSON: %v", err))
 	}
-	a.Write(a.Out, string(line)+"\n")
+	a.Write(a.Out, escaped(line)+"\n")
 }
 
-// Write writes a text in one call. LostResults reports what the standard output did not accept.
+// escaped replaces characters that are not printable by escapes of JSON, so that a line has the same meaning and shows what
+// it contains.
+func escaped(line []byte) string {
+	var b strings.Builder
+	for _, r := range string(line) {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
+	}
+	return b.String()
+}
+
+// Write writes a text in one call. It replaces unprintable characters but line breaks and tabs by blanks. LostResults reports what the standard output did not accept.
 func (a *App) Write(to io.Writer, text string) {
 	a.printing.Lock()
 	defer a.printing.Unlock()
-	_, _ = io.WriteString(to, text)
+	_, _ = io.WriteString(to, strings.Map(func(r rune) rune {
+		if !strings.ContainsRune("\n\r\t", r) && !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text))
 }
 
 // Until returns a context that ends after *d, or only with the process if d is nil.

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"encoding/json"
 	"io"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // A progress bar names its unit and is removed before the next line.
@@ -22,6 +24,32 @@ func TestAProgressBarNamesItsUnitAndIsRemoved(t *testing.T) {
 	bar, rest, _ := strings.Cut(note.String()[strings.LastIndex(note.String(), "["):], "\r")
 	if blank := strings.Trim(rest, "\r"); strings.TrimSpace(blank) != "" || len(blank) < len(bar) || !strings.HasSuffix(rest, "\r") {
 		t.Errorf("%q is left of %q", rest, bar)
+	}
+}
+
+// Control and invisible characters in names and errors are replaced in the output, and escaped in JSON.
+func TestOutputHasNoInvisibleCharacters(t *testing.T) {
+	const hostile = "a\x1b[2Jb\u202ec\u200bd\u0085e\ufefff\U000e0041g\x7fh\u2028i"
+	var out, note strings.Builder
+	a := New(t.Context(), nil, &out, &note)
+	a.Print("player " + hostile + "\n\tZoë 春 🙂\n")
+	a.Logf("room %s", hostile)
+	if want := "player a [2Jb c d e f g h i\n\tZoë 春 🙂\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+	if want := "room a [2Jb c d e f g h i\n"; note.String() != want {
+		t.Errorf("noted %q, want %q", note.String(), want)
+	}
+	out.Reset()
+	a.Common.JSON = true
+	a.Emit("player", Fields{"name": hostile})
+	line := strings.TrimSuffix(out.String(), "\n")
+	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("the JSON has a character that is not printable: %q", line[i:])
+	}
+	var back struct{ Name string }
+	if err := json.Unmarshal([]byte(line), &back); err != nil || back.Name != hostile {
+		t.Errorf("%v: %q became %q", err, hostile, back.Name)
 	}
 }
 

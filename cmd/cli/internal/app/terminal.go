@@ -9,20 +9,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
-
-// NewTable returns a table in the style of all verbs. Titles and headers keep their case.
-func NewTable(title string) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	if title != "" {
-		t.SetTitle("%s", title)
-	}
-	return t
-}
 
 // IsTerminal reports whether a writer is a terminal that shows colours. With NO_COLOR, or on a dumb terminal, it is not.
 func IsTerminal(w io.Writer) bool {
@@ -34,10 +21,13 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// Live reports whether a person sees the output and can press keys.
+func (a *App) Live() bool { return IsTerminal(a.Note) && IsTerminal(os.Stdin) }
+
 // Watch shows a text repeatedly until the context is done: in place on a terminal, else every few seconds. The keys q and
 // Ctrl-C call stop.
 func Watch(ctx context.Context, a *App, stop func(), text func() string) {
-	if IsTerminal(a.Note) && IsTerminal(os.Stdin) {
+	if a.Live() {
 		// The only error is that the context is done.
 		_, _ = tea.NewProgram(&screen{text: text, stop: stop}, tea.WithContext(ctx), tea.WithOutput(a.Note), tea.WithoutSignalHandler()).Run()
 		<-ctx.Done()

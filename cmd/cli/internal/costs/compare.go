@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"golang.org/x/perf/benchmath"
 
 	"tendon/cmd/cli/internal/app"
@@ -126,9 +125,9 @@ func (r *comparedRow) compare(old, new []float64, speed, confidence, limit float
 }
 
 // RenderComparison returns the table of a comparison.
-func RenderComparison(rows []comparedRow, speed float64) string {
-	t := app.NewTable("")
-	t.AppendHeader(table.Row{"", "", "calls/turn", "before", "now", "ratio", "95 % within", ""})
+func RenderComparison(rows []comparedRow, speed float64, wide bool) string {
+	t := app.NewTable("", "side", "row", "calls/turn", "before", "now", "ratio", "95 % within", "")
+	t.Extra = []string{"calls/turn", "before", "now"}
 	for i, r := range rows {
 		if i > 0 && r.Side != rows[i-1].Side {
 			t.AppendSeparator()
@@ -144,10 +143,10 @@ func RenderComparison(rows []comparedRow, speed float64) string {
 		if was := fmt.Sprintf("%.2f", r.OldCalls); was != calls {
 			calls = was + " → " + calls
 		}
-		t.AppendRow(table.Row{r.Side, r.Label(), calls, nanos(r.Old), nanos(r.New), ratio, within, r.Verdict})
+		t.Append(r.Side, r.Label(), calls, nanos(r.Old), nanos(r.New), ratio, within, r.Verdict)
 	}
-	t.SetCaption("self times per turn, now divided by before, corrected for the speed of the machine, which took %.2f of the time for constant work", speed)
-	return t.Render() + "\n"
+	t.Caption = fmt.Sprintf("self times per turn, now divided by before, corrected for the speed of the machine, which took %.2f of the time for constant work", speed)
+	return t.Text(wide)
 }
 
 func nanos(ns float64) string {

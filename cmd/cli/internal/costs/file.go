@@ -20,7 +20,15 @@ type File struct {
 	Machine   string    `json:"machine"`
 	Runs      int       `json:"runs"`
 	Reference []float64 `json:"reference_ns"` // of reference, after each slice
+	Events    Events    `json:"events"`
 	Sides
+}
+
+// Events counts the events of a client that were shown before they were confirmed, and those of them that a correction
+// cancelled. It is the mean of all clients in the last run.
+type Events struct {
+	Predicted float64 `json:"predicted"`
+	Cancelled float64 `json:"cancelled"`
 }
 
 // Sides are the reports of one run.
@@ -40,7 +48,7 @@ type Load struct {
 	Net      string  `json:"net"`
 	Players  int     `json:"players"`
 	Seconds  float64 `json:"seconds"`
-	Seed     uint64  `json:"seed"`
+	Seed     uint64  `json:"seed,string"`
 }
 
 // Slices is the number of parts of a run. Compare joins five of them.

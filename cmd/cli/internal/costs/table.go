@@ -64,14 +64,15 @@ func Dearest(r *cost.Report) (list []SystemCost) {
 	return list
 }
 
-// Render returns the tables of both sides, the most expensive systems, and the parts of the largest turns.
-func Render(f *File, allocs bool) string {
+// Render returns the tables of both sides, the most expensive systems, and the parts of the largest turns. Unless wide is set,
+// the tables leave out columns that do not fit a terminal.
+func Render(f *File, allocs, wide bool) string {
 	var b strings.Builder
 	for _, r := range f.Reports() {
-		b.WriteString(renderReport(r, allocs))
+		b.WriteString(renderReport(r, allocs, wide))
 	}
 	for _, r := range f.Reports() {
-		fmt.Fprintf(&b, "\n%s\n", r.Line())
+		fmt.Fprintf(&b, "\n%s\n", app.Wrapped(r.Line()))
 		for i, s := range Dearest(r) {
 			fmt.Fprintf(&b, "  %d. %s: %s per turn, %.2f %% of the tick, %.0f %% of it resimulated\n", i+1, s.System,
 				cost.Short(s.Self/time.Duration(max(r.Turns, 1))), 100*s.Share, 100*s.Again)
@@ -79,40 +80,32 @@ func Render(f *File, allocs bool) string {
 		lines := strings.SplitAfterN(r.Largest.Text(), "\n", 9)
 		fmt.Fprintf(&b, "its largest turn: %s", strings.Join(lines[:min(8, len(lines))], ""))
 	}
+	if f.Events.Predicted > 0 {
+		fmt.Fprintf(&b, "\na client showed %.0f events before they were confirmed, and cancelled %.0f of them\n", f.Events.Predicted, f.Events.Cancelled)
+	}
 	return b.String()
 }
 
-func renderReport(r *cost.Report, allocs bool) string {
-	t := app.NewTable(r.Name)
-	header := row(cost.Header)
+func renderReport(r *cost.Report, allocs, wide bool) string {
+	columns, extra := cost.Header, []string{"total", "calls", "max"}
 	if allocs {
-		header = append(header, "allocs/call", "bytes/call")
+		columns, extra = append(slices.Clone(columns), "allocs/call", "bytes/call"), append(extra, "p50", "p99", "share")
 	}
-	t.AppendHeader(header)
-	columns := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft}}
-	for i := range header[1:] {
-		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight})
+	t := app.NewTable(r.Name, columns...)
+	t.Extra, t.Caption = extra, cost.Explained
+	for _, name := range columns[1:] {
+		t.Configs = append(t.Configs, table.ColumnConfig{Name: name, Align: text.AlignRight})
 	}
-	t.SetColumnConfigs(columns)
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		if i > 0 && ((x.System == "") != (r.Rows[i-1].System == "") || x.System != "" && x.Phase != r.Rows[i-1].Phase) {
 			t.AppendSeparator()
 		}
-		line := row(r.Cells(x))
+		cells := r.Cells(x)
 		if allocs {
-			line = append(line, fmt.Sprintf("%.2f", float64(x.Allocs)/float64(x.Calls)), fmt.Sprintf("%.1f", float64(x.AllocBytes)/float64(x.Calls)))
+			cells = append(cells, fmt.Sprintf("%.2f", float64(x.Allocs)/float64(x.Calls)), fmt.Sprintf("%.1f", float64(x.AllocBytes)/float64(x.Calls)))
 		}
-		t.AppendRow(line)
+		t.Append(cells...)
 	}
-	t.SetCaption("%s", cost.Explained)
-	return t.Render() + "\n"
-}
-
-// row returns cells as a line of a table.
-func row(cells []string) (line table.Row) {
-	for _, c := range cells {
-		line = append(line, c)
-	}
-	return line
+	return t.Text(wide)
 }

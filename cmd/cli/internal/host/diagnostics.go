@@ -89,7 +89,7 @@ func (d *Diagnostics) Desynced(c client.Desync) {
 }
 
 // desyncSink receives the desyncs of a room, whose last seconds are in recent. Without --desync-dir recent is not used.
-func (d *Diagnostics) desyncSink(name, strategy string, recent *record.History) room.Sink {
+func (d *Diagnostics) desyncSink(name string, recent *record.History) room.Sink {
 	return room.Sink{Desync: func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
 			return
@@ -99,7 +99,7 @@ func (d *Diagnostics) desyncSink(name, strategy string, recent *record.History) 
 		here := recent.RecordTo(&state)
 		state.Release()
 		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim,
-			Here: here}, name, strategy)
+			Here: here}, name, r.Strategy)
 	}}
 }
 
@@ -176,11 +176,11 @@ func NewLedger(game *ecs.Game, name string, recorder *cost.Recorder) *cost.Ledge
 	return l
 }
 
-// PrintCosts prints a line for each report that has turns.
+// PrintCosts prints the costs of each report that has turns.
 func PrintCosts(a *app.App, reports ...cost.Report) {
 	for i := range reports {
 		if r := &reports[i]; r.Turns > 0 {
-			a.Print("costs of the " + r.Line() + "\n")
+			a.Print(app.Wrapped("costs of the "+r.Line()) + "\n")
 		}
 	}
 }

@@ -3,12 +3,14 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +27,7 @@ import (
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/net/session"
 	"tendon/rollback"
 	"tendon/rollback/record"
 	"tendon/systems"
@@ -50,14 +53,16 @@ func (f *Flags) ServerStrategy(g *ecs.Game) (systems.Strategy, error) {
 
 // Config is the part of a host that a verb selects.
 type Config struct {
-	server.Config // without Room, OpenRoom and CloseRoom; tokens are minted with the first key; no Keys: a random one
+	server.Config // without OpenRoom, CloseRoom and all of Room but KeepSeat; tokens are minted with the first key; no Keys: a random one
 	Flags         *Flags
 	Strategy      systems.Strategy
 	Seed          uint64          // 0: a random one for each room
+	Pause         room.PauseRule  // of every room
 	Matches       string          // file of decided matches; optional
 	Journals      *journals.Store // optional
 	Compare       bool            // keep checksums for clients of this process
 	KeepRecent    bool            // keep the last seconds of every room for an operator
+	Crash         func()          // called when the only open room has crashed: Stop then fails. Optional: the server continues
 
 	historyKey []byte // room.Config.HistoryKey of rooms whose journals may lose ticks
 }
@@ -75,6 +80,7 @@ type Host struct {
 	ended      chan error
 	endResults func() error
 
+	recordings  sync.WaitGroup // that are being closed
 	replays     sync.WaitGroup // of matches that were recovered without a record
 	stopReplays context.CancelFunc
 
@@ -82,6 +88,8 @@ type Host struct {
 	rooms  map[string]*hostedRoom
 	past   *cost.Ledger // of all closed rooms
 	broken int          // recordings without an end mark
+	crash  error        // of a room; nil without Config.Crash
+	kept   int          // matches that were stopped for the next process
 }
 
 // hostedRoom is what a host keeps about an open room.
@@ -89,6 +97,7 @@ type hostedRoom struct {
 	ledger    *cost.Ledger
 	recent    *record.History // last seconds, for the operator and for desync bundles; optional
 	recording *recorder       // optional
+	resumed   bool            // the match was begun by an earlier process
 }
 
 const recentSeconds = 10 // the length of the history of a room
@@ -108,7 +117,9 @@ func Start(a *app.App, c Config) (*Host, error) {
 	if h.Diagnostics, err = c.Flags.Diagnostics(a, c.Strategy); err != nil {
 		return nil, err
 	}
-	c.Room, c.OpenRoom, c.CloseRoom = room.Config{Game: a.Game, Strategy: c.Strategy}, h.openRoom, h.closeRoom
+	c.Room, c.OpenRoom, c.CloseRoom = room.Config{Game: a.Game, Strategy: c.Strategy, Strategies: syncflags.All, Pause: c.Pause, KeepSeat: c.Room.KeepSeat}, h.openRoom, h.closeRoom
+	c.Crashed = h.crashed
+	c.Expelled = func(b server.Ban) { reportExpelled(a, b) }
 	if h.Server, err = server.New(c.Config); err != nil {
 		h.Close()
 		return nil, err
@@ -122,7 +133,10 @@ func Start(a *app.App, c Config) (*Host, error) {
 	if h.Results != nil && c.Journals != nil && a.Game.Result != nil { // before a room can resume a match
 		recovered := c.Journals.Waiting()
 		h.replays.Go(func() {
-			adjudicate(replaying, a.Game, recovered, func(r matches.Record) { h.Results.Add(r); h.Results.Wait() }) // one at a time
+			adjudicate(replaying, a.Game, recovered, func(r matches.Record) {
+				h.Results.Add(r)
+				_ = h.Results.Wait(replaying)
+			}) // one at a time
 		})
 	}
 	go func() { h.ended <- h.Run(ctx) }()
@@ -141,6 +155,41 @@ func Start(a *app.App, c Config) (*Host, error) {
 	return h, nil
 }
 
+// reportExpelled shows an expelled client to the operator.
+func reportExpelled(a *app.App, b server.Ban) {
+	banned := "it is not banned"
+	if b.Until.After(b.Evidence.At) {
+		banned = "it is banned until " + b.Until.UTC().Format(time.DateTime) + " UTC"
+	}
+	a.Logf("client %d was expelled from room %s for %s; %s", b.ClientID, b.Evidence.Room, b.Cause, banned)
+	a.Emit("expelled", app.Fields{"ban": b})
+}
+
+// crashed shows a room that panicked to the operator, with the files that hold its match.
+func (h *Host) crashed(c server.Crash) {
+	f := app.Fields{"room": c.Room, "match": fmt.Sprintf("%016x", c.Match), "tick": c.Panic.Tick, "panic": c.Panic.Value, "stack": string(c.Panic.Stack)}
+	text := fmt.Sprintf("room %s, match %016x: %v; the room has ended", c.Room, c.Match, c.Panic)
+	if h.config.Journals != nil {
+		f["journal"] = h.config.Journals.File(c.Room)
+		text += fmt.Sprintf("; its journal is %s", f["journal"])
+	}
+	h.mu.Lock()
+	if r := h.rooms[c.Room]; r != nil && r.recording != nil {
+		f["recording"] = r.recording.file.name
+		text += fmt.Sprintf("; its recording is %s", f["recording"])
+	}
+	stop := h.config.Crash != nil && len(h.rooms) <= 1
+	if stop {
+		h.crash = fmt.Errorf("%w: room %s: %v", app.ErrFailed, c.Room, c.Panic)
+	}
+	h.mu.Unlock()
+	h.app.Logf("%s\n%s", text, c.Panic.Stack)
+	h.app.Emit("crash", f)
+	if stop {
+		h.config.Crash()
+	}
+}
+
 // openRoom adds the sinks of a room: first the journal, which may resume a match, then those that only read.
 func (h *Host) openRoom(name string, rc *room.Config) error {
 	c, r := &h.config, &hostedRoom{ledger: NewLedger(h.app.Game, "room "+name, h.Recorder)}
@@ -151,8 +200,14 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
 		Started: time.Now()}}
 	if c.Journals != nil {
-		if err := c.Journals.Open(name, rc); err != nil {
+		if err := c.Journals.Open(name, rc); errors.Is(err, journals.ErrOtherBuild) {
+			return &session.Error{Code: session.CodeOtherBuild}
+		} else if err != nil {
 			return err
+		}
+		if rc.Resume != nil {
+			r.resumed = true
+			h.reportWait(name, rc.Resume)
 		}
 		d.record.Journal = c.Journals.File(name)
 	}
@@ -162,7 +217,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 	if c.Flags.Record != "" {
 		if r.recording = h.startRecording(name, rc); r.recording != nil {
 			rc.Sinks = append(rc.Sinks, room.Sink{Tick: r.recording.tick, NeedState: true})
-			d.record.Recording = r.recording.file.Name()
+			d.record.Recording = r.recording.file.name
 		}
 	}
 	if h.Results != nil {
@@ -173,30 +228,86 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		r.recent = record.NewHistory(rc.Game, record.HeaderOf(rc.Game, rc.Seed, app.Build()), recentSeconds*rc.Game.TickRate)
 		rc.Sinks = append(rc.Sinks, room.Sink{Tick: func(f systems.FinalTick) { r.recent.Add(f.Recorded(), f.World) }})
 	}
-	rc.Sinks = append(rc.Sinks, h.desyncSink(name, c.Strategy.Name, r.recent))
+	rc.Sinks = append(rc.Sinks, h.desyncSink(name, r.recent))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rooms[name] = r
 	return nil
 }
 
-// closeRoom ends the journal and the recording of a room. The results are written first, because the journal of a closed
-// room is not read again.
-func (h *Host) closeRoom(name string, _ *room.Room) {
+// reportWait shows to the operator which players a resumed match waits for, and until when.
+func (h *Host) reportWait(name string, r *room.Resume) {
+	until := time.Now().Add(time.Duration(cmp.Or(r.Wait, room.ResumeWait))).UTC()
+	var texts []string
+	seats := []app.Fields{}
+	for _, s := range r.Seats {
+		if s.Held {
+			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%d %s", s.Player, s.Name)))
+			seats = append(seats, app.Fields{"seat": s.Player, "client_id": app.ID(s.Client), "name": s.Name})
+		}
+	}
+	if len(seats) == 0 {
+		return
+	}
+	h.app.Logf("room %s continues when the players of these seats are back, at the latest at %s UTC: %s", name, until.Format(time.TimeOnly), strings.Join(texts, ", "))
+	h.app.Emit("waiting", app.Fields{"room": name, "seats": seats, "until": until})
+}
+
+// closeRoom ends or keeps the journal of a room, and ends its recording, without waiting for the disk. The results are written
+// first, because the journal of a match that is over is not read again.
+func (h *Host) closeRoom(name string, closed *room.Room) {
 	h.mu.Lock()
 	r := h.rooms[name]
 	delete(h.rooms, name)
 	h.past.Merge(r.ledger)
+	if closed != nil && closed.Suspended() {
+		h.kept++
+	}
 	h.mu.Unlock()
 	if h.config.Journals != nil {
-		if h.Results != nil {
-			h.Results.Wait()
+		switch {
+		case closed != nil && closed.Suspended():
+			h.config.Journals.Keep(name, closed.World())
+		case closed == nil && r.resumed: // no client waits for the room, or the server stops
+			h.config.Journals.Keep(name, nil)
+		default:
+			h.config.Journals.End(name, h.awaitResults)
 		}
-		h.config.Journals.End(name)
 	}
 	if r.recording != nil {
-		r.recording.close()
+		h.recordings.Go(r.recording.close)
 	}
+}
+
+// diskLimit bounds each wait for files at the end of a room or of the server.
+const diskLimit = 10 * time.Second
+
+// awaitResults waits until the decided matches are stored.
+func (h *Host) awaitResults() {
+	if h.Results != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), diskLimit)
+		defer cancel()
+		_ = h.Results.Wait(ctx) // Close reports records that are not stored
+	}
+}
+
+// within waits for the end of f, at most a time, and reports whether it ended.
+func within(limit time.Duration, f func()) bool {
+	ended := make(chan struct{})
+	go func() { f(); close(ended) }()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// Kept returns how many matches were stopped for the next process. Call it after Stop.
+func (h *Host) Kept() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.kept
 }
 
 // Costs returns the costs of the open rooms by name, at most about a second old, and of all closed rooms. Each room is in one
@@ -232,17 +343,20 @@ func (h *Host) Recent(ctx context.Context, name string) (*record.Record, error) 
 	return last.Load(), nil
 }
 
-// Stop ends the server and the sessions of its clients. It may be called once.
+// Stop stops the server as Config.OnStop selects, and returns when it has ended. It may be called once.
 func (h *Host) Stop() error {
 	h.cancel()
 	err := <-h.ended
 	h.stopReplays()
 	h.replays.Wait()
-	h.Close()
+	if !within(diskLimit, func() { h.recordings.Wait(); h.Close() }) {
+		err = errors.Join(err, errors.New("the disk of the recordings or diagnostics does not answer: their last files are not whole"))
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	err = errors.Join(err, h.crash)
 	if h.broken > 0 {
-		err = errors.Join(err, fmt.Errorf("%d recordings in %s are not whole: make room on the disk or choose another --record", h.broken, h.config.Flags.Record))
+		err = errors.Join(err, fmt.Errorf("%d recordings in %s are not whole: free space on the disk or choose another --record", h.broken, h.config.Flags.Record))
 	}
 	if h.Results != nil {
 		err = errors.Join(err, h.endResults())

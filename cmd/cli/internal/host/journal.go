@@ -20,18 +20,22 @@ import (
 	"tendon/net/session"
 )
 
-// OpenJournals sets Journals: it opens a directory of journals and recovers the matches in it. The operator receives its
-// events. Without keys it sets the key that is stored with the journals, so that tokens outlive the server.
-func (c *Config) OpenJournals(a *app.App, dir string, fsync journals.Sync) error {
-	build, err := JournalBuild()
+// OpenJournals sets Journals: it opens a directory of journals and recovers the matches in it. It sets Game, Strategy, Params, Flags
+// and Report of j, and sets Build to JournalBuild if it is empty. The operator receives the events. Without keys it sets the key
+// that is stored with the journals, so that tokens outlive the server.
+func (c *Config) OpenJournals(a *app.App, j journals.Config) (err error) {
+	if j.Build == "" {
+		j.Build, err = JournalBuild()
+	}
 	if err != nil {
 		return fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
 	}
-	if _, err := os.Stat(dir); err == nil && !app.IsDirectory(dir) {
-		return fmt.Errorf("--journal %s is not a directory: choose another --journal", dir)
+	if _, err := os.Stat(j.Dir); err == nil && !app.IsDirectory(j.Dir) {
+		return fmt.Errorf("--journal %s is not a directory: choose another --journal", j.Dir)
 	}
-	s, err := journals.Open(journals.Config{Dir: dir, Game: a.Game, Build: build, Strategy: c.Strategy.Name, Params: c.Strategy.Params,
-		Flags: c.Flags.CommandLine(), Sync: fsync, Report: func(e journals.Event) { reportJournal(a, e) }})
+	j.Game, j.Strategy, j.Params, j.Flags = a.Game, c.Strategy.Name, c.Strategy.Params, c.Flags.CommandLine()
+	j.Report = func(e journals.Event) { reportJournal(a, e) }
+	s, err := journals.Open(j)
 	switch {
 	case errors.Is(err, journals.ErrLocked):
 		return fmt.Errorf("%w: stop that server or choose another --journal", err)
@@ -40,7 +44,7 @@ func (c *Config) OpenJournals(a *app.App, dir string, fsync journals.Sync) error
 	case err != nil:
 		return err
 	}
-	c.Journals = s
+	c.Journals, c.UsedTokens = s, s.UsedTokens()
 	found, last, rooms := s.Waiting(), ecs.Tick(0), []app.Fields{}
 	for _, m := range found {
 		tick := m.Journal.Last().Tick
@@ -51,10 +55,26 @@ func (c *Config) OpenJournals(a *app.App, dir string, fsync journals.Sync) error
 	if len(found) > 0 {
 		a.Logf("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
 	}
-	if len(c.Keys) == 0 {
-		err = c.storedKey(dir)
+	if c.Bans, err = s.Bans(); err != nil {
+		return errors.Join(err, s.Close())
 	}
-	if err == nil && fsync != journals.Always { // otherwise no confirmed tick can be lost
+	failed := false
+	c.SaveBans = func(list []server.Ban) error {
+		err := s.SaveBans(list)
+		if err != nil {
+			a.Logf("the list of banned clients cannot be written: %v; a restart may lose the last changes; the server tries again every 10 s", err)
+			a.Emit("bans_failed", app.Fields{"error": err.Error()})
+		} else if failed {
+			a.Logf("the list of banned clients can be written again")
+			a.Emit("bans_saved", app.Fields{"bans": len(list)})
+		}
+		failed = err != nil
+		return err
+	}
+	if len(c.Keys) == 0 {
+		err = c.storedKey(j.Dir)
+	}
+	if err == nil && j.Sync != journals.Always { // otherwise no confirmed tick can be lost
 		c.historyKey, err = hkdf.Key(sha256.New, c.Keys[0][:], nil, "tendon final ticks", sha256.Size)
 	}
 	if err != nil {
@@ -79,18 +99,24 @@ var journalTexts = map[journals.Kind]struct {
 	name, text, flag string
 	value            bool
 }{
-	journals.Started:     {name: "journal", flag: "resumed"},
-	journals.Resumed:     {name: "journal", flag: "resumed", value: true, text: "room ROOM continues from tick TICK"},
-	journals.Torn:        {name: "journal_torn", text: "FILE: ERROR"},
-	journals.Empty:       {name: "journal_removed", text: "FILE holds no match and was removed: ERROR"},
-	journals.Failed:      {name: "journal_failed", flag: "final", text: "the journal of room ROOM cannot be written: ERROR; the match waits until it can"},
-	journals.Broken:      {name: "journal_failed", flag: "final", value: true, text: "the journal of room ROOM cannot be written: ERROR; the match waits until the server is started again"},
-	journals.Recovered:   {name: "journal_recovered", text: "the journal of room ROOM can be written again, the match continues"},
-	journals.Ended:       {name: "journal_ended", flag: "abandoned"},
-	journals.Abandoned:   {name: "journal_ended", flag: "abandoned", value: true, text: "no player came back to room ROOM: its match is over"},
-	journals.NotArchived: {name: "journal_failed", text: "the match of room ROOM is over, but its journal FILE cannot be renamed: ERROR; the next start tries it again"},
-	journals.Slow:        {name: "journal_slow", text: "the disk is slow: ERROR; a power cut may lose that much play, more than --fsync allows"},
-	journals.Refused:     {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; make room on the disk or choose another --journal"},
+	journals.Started:      {name: "journal", flag: "resumed"},
+	journals.Resumed:      {name: "journal", flag: "resumed", value: true, text: "room ROOM continues from tick TICK"},
+	journals.Torn:         {name: "journal_torn", text: "FILE: ERROR"},
+	journals.Empty:        {name: "journal_removed", text: "FILE contains no match and was removed: ERROR"},
+	journals.Failed:       {name: "journal_failed", flag: "final", text: "the journal of room ROOM cannot be written: ERROR; the match waits until it can"},
+	journals.Broken:       {name: "journal_failed", flag: "final", value: true, text: "the journal of room ROOM cannot be written: ERROR; the match waits until the server is started again"},
+	journals.Recovered:    {name: "journal_recovered", text: "the journal of room ROOM can be written again, the match continues"},
+	journals.Ended:        {name: "journal_ended", flag: "abandoned"},
+	journals.Abandoned:    {name: "journal_ended", flag: "abandoned", value: true, text: "no player came back to room ROOM: its match is over"},
+	journals.NotArchived:  {name: "journal_failed", text: "the match of room ROOM is over, but its journal FILE cannot be renamed: ERROR; the next start tries it again"},
+	journals.NotKept:      {name: "journal_failed", flag: "final", value: true, text: "the last state of room ROOM cannot be written: ERROR; its match continues where the journal ends"},
+	journals.TokensFailed: {name: "tokens_failed", text: "used tokens cannot be recorded in FILE: ERROR; no client can connect until they can: free space on the disk"},
+	journals.OtherBuild:   {name: "journal_refused", text: "FILE: ERROR; clients of room ROOM are refused until the file is moved away or the build that wrote it is started"},
+	journals.Slow:         {name: "journal_slow", text: "the disk is slow: ERROR"},
+	journals.TokensLost:   {name: "tokens_lost", text: "FILE cannot be used: ERROR; tokens that were issued before this start may have been used and are refused: mint new ones"},
+	journals.Removed:      {name: "journal_removed_directory", text: "the directory of the journals, FILE, is gone: ERROR; until then its matches wait and no room can be opened"},
+	journals.Quarantined:  {name: "journal_quarantined", text: "ERROR; it was moved to FILE and its match does not continue; to continue it, stop the server, put an undamaged copy back and start the build that wrote it"},
+	journals.Refused:      {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; free space on the disk or choose another --journal"},
 }
 
 func reportJournal(a *app.App, n journals.Event) {

@@ -2,7 +2,9 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"path/filepath"
 	"testing"
 
 	"tendon/cmd/cli/internal/app"
@@ -14,6 +16,35 @@ import (
 	"tendon/systems/relay"
 )
 
+// A resumed match whose room was not made, since its clients have left, is not over.
+func TestAResumedMatchWithoutARoomWaitsAgain(t *testing.T) {
+	dir := t.TempDir()
+	a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
+	for _, resumed := range []bool{false, true} {
+		c := Config{Config: server.Config{Address: "127.0.0.1:0"}, Flags: &Flags{}, Strategy: relay.Strategy}
+		if err := c.OpenJournals(a, journals.Config{Dir: dir, Sync: journals.Never}); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Start(a, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := room.Config{Game: a.Game, Match: 7}
+		if err := h.openRoom("main", &rc); err != nil || (rc.Resume != nil) != resumed {
+			t.Fatalf("resumed %v: %v, %+v", resumed, err, rc.Resume)
+		}
+		if resumed {
+			h.closeRoom("main", nil)
+		} // otherwise the server is killed
+		if err := errors.Join(h.Stop(), c.Journals.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := filepath.Glob(filepath.Join(dir, "*.ended.journal")); err != nil || len(found) > 0 {
+		t.Errorf("the match is over: %v, %v", found, err)
+	}
+}
+
 // The key of proofs is the same after a restart and another one for each private key. No client has it: it is not the key
 // that seals tokens. Rooms have none if no tick can be lost.
 func TestTheKeyOfProofsOutlivesTheServer(t *testing.T) {
@@ -24,7 +55,7 @@ func TestTheKeyOfProofsOutlivesTheServer(t *testing.T) {
 		if key != 0 {
 			c.Keys = []netcode.Key{{key}}
 		}
-		if err := c.OpenJournals(a, dir, fsync); err != nil {
+		if err := c.OpenJournals(a, journals.Config{Dir: dir, Sync: fsync}); err != nil {
 			t.Fatal(err)
 		}
 		h, err := Start(a, c)
@@ -35,7 +66,7 @@ func TestTheKeyOfProofsOutlivesTheServer(t *testing.T) {
 		if err := h.openRoom("main", &rc); err != nil {
 			t.Fatal(err)
 		}
-		c.Journals.End("main")
+		<-c.Journals.End("main", nil)
 		if err := h.Stop(); err != nil {
 			t.Fatal(err)
 		}

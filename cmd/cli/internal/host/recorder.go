@@ -19,11 +19,11 @@ import (
 	"tendon/systems"
 )
 
-// recorder writes one match. It belongs to its room's goroutine. A recording that cannot be written is reported once and
-// ended; the match continues.
+// recorder writes one match. It belongs to its room's goroutine, which does not wait for the disk. A recording that cannot be
+// written is reported once and ended; the match continues.
 type recorder struct {
 	host   *Host
-	file   *os.File
+	file   *backgroundFile
 	writer *record.Writer
 	broken bool
 }
@@ -38,17 +38,20 @@ func (h *Host) startRecording(roomName string, c *room.Config) *recorder {
 	header.Strategy, header.Flags, header.Params = h.config.Strategy.Name, h.config.Flags.CommandLine(), h.config.Strategy.Params
 	header.Room, header.Match = roomName, c.Match
 	if c.Resume != nil {
+		if played := c.Resume.Strategy; played != "" && played != header.Strategy { // it has its default settings
+			header.Strategy, header.Flags, header.Params = played, "--sync "+played, nil
+		}
 		header.Start = record.PositionOf(c.Resume.World, c.Resume.Chain)
 	}
-	r := &recorder{host: h, file: f}
-	if r.writer, err = record.NewWriter(f, c.Game, header); err == nil && header.Start.Tick > 0 { // from the first state on
+	r := &recorder{host: h, file: newBackgroundFile(f, f.Name())}
+	if r.writer, err = record.NewWriter(r.file, c.Game, header); err == nil && header.Start.Tick > 0 { // from the first state on
 		var state image.Snapshot
 		c.Resume.World.Image().Save(&state)
 		err = r.writer.Image(&state)
 		state.Release()
 	}
 	if err != nil {
-		h.recordingFailed("room "+roomName, errors.Join(err, f.Close()))
+		h.recordingFailed("room "+roomName, errors.Join(err, r.file.close()))
 		return nil
 	}
 	h.app.Logf("recording room %s into %s", roomName, f.Name())
@@ -81,7 +84,7 @@ func createFile(dir, name, suffix string, mode os.FileMode) (*os.File, error) {
 
 const maxRecordingBlock = 1 << 20 // bounds the bytes that a recording gathers before it writes them
 
-// tick records a tick, and writes a block a second.
+// tick records a tick, and passes a block a second to the file.
 func (r *recorder) tick(f systems.FinalTick) {
 	if r.broken {
 		return
@@ -99,7 +102,7 @@ func (r *recorder) tick(f systems.FinalTick) {
 func (r *recorder) check(err error) {
 	if err != nil && !r.broken {
 		r.broken = true
-		r.host.recordingFailed(r.file.Name(), err)
+		r.host.recordingFailed(r.file.name, err)
 	}
 }
 
@@ -107,8 +110,7 @@ func (r *recorder) close() {
 	if !r.broken {
 		r.check(r.writer.End())
 	}
-	r.check(r.file.Sync())
-	r.check(r.file.Close())
+	r.check(r.file.close())
 }
 
 // ChecksumHistory keeps the server's checksums of recent ticks, one for each component. Clients in the same process compare

@@ -14,6 +14,7 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/record"
 	"tendon/systems"
@@ -24,6 +25,8 @@ type decisions struct {
 	results *matches.Recorder
 	record  matches.Record // without a decision; Started is when the previous one was made
 	tick    ecs.Tick       // last final tick
+	began   ecs.Tick       // the tick of the previous decision
+	played  strategyHistory
 	seats   seatHistory
 }
 
@@ -33,19 +36,29 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 		for _, s := range from.Seats {
 			d.seats.add(0, s)
 		}
+		if from.Past != nil {
+			for f := range from.Past {
+				d.played.add(f.Tick, f.Orders)
+			}
+		}
 	}
 	return room.Sink{
-		Tick: func(f systems.FinalTick) { d.tick = f.Tick },
+		Tick: func(f systems.FinalTick) {
+			d.tick = f.Tick
+			d.played.add(f.Tick, f.Orders)
+		},
 		Seat: func(s record.Seat) { d.seats.add(d.tick, s) },
 		Decision: func(decision systems.Decision) {
 			now := time.Now()
 			if decision.Registered != 0 { // there was a player
 				r := d.record
 				r.Ended = now
+				r.Strategies = d.played.in(r.Strategy, d.began, decision.Tick)
+				r.Strategy = r.Strategies[0]
 				decide(&r, &decision, d.seats)
 				d.results.Add(r)
 			}
-			d.record.Started = now
+			d.record.Started, d.began = now, decision.Tick
 		},
 	}
 }
@@ -61,6 +74,37 @@ func decide(r *matches.Record, decision *systems.Decision, seats seatHistory) {
 		}
 		r.Players = append(r.Players, line)
 	}
+}
+
+// strategyHistory contains the changes of a room's strategy, oldest first.
+type strategyHistory []strategyChange
+
+type strategyChange struct {
+	after ecs.Tick // the first tick of the strategy follows it
+	name  string
+}
+
+func (h *strategyHistory) add(f ecs.Tick, orders []image.Order) {
+	for i := range orders {
+		if name, _, ok := image.ParseSwitch(orders[i].Payload); ok && orders[i].Kind == image.OrderSwitch {
+			*h = append(*h, strategyChange{f, name})
+		}
+	}
+}
+
+// in returns the strategies of the ticks after began up to last, in their order. first is that of the room's first tick.
+func (h strategyHistory) in(first string, began, last ecs.Tick) []string {
+	names := []string{first}
+	for _, c := range h {
+		switch {
+		case c.after >= last:
+		case c.after <= began:
+			names[0] = c.name
+		default:
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // seatHistory contains the holders of each seat of a room, by seat number, oldest first. When a match is decided, its
@@ -119,7 +163,7 @@ func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error
 	})
 	return r, func() (err error) {
 		if err = r.Close(); err != nil {
-			err = fmt.Errorf("%w: make room on the disk or choose another --matches", err)
+			err = fmt.Errorf("%w: free space on the disk or choose another --matches", err)
 		}
 		return errors.Join(err, store.Close())
 	}, nil
@@ -155,6 +199,7 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 	defer stop()
 	after, change, more := next()
 	var seats seatHistory
+	var played strategyHistory
 	began, over := ecs.Tick(0), false
 	for t := range m.Journal.Play(world, last) {
 		if !over && ctx.Err() != nil {
@@ -166,11 +211,14 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 		for ; more && after < t.Tick; after, change, more = next() {
 			seats.add(after, change)
 		}
+		played.add(t.Tick, t.Orders)
 		result := game.Result(world)
 		if result != nil && world.Players() != 0 {
 			decision := systems.Decision{Tick: t.Tick, Result: result, How: systems.ByReplay, Registered: world.Players(), Replays: 1}
 			record := matches.Record{Room: h.Room, Match: h.Match, Game: game.Name, Strategy: h.Strategy, Started: at(began), Ended: at(t.Tick),
 				Journal: m.Ended}
+			record.Strategies = played.in(h.Strategy, began, t.Tick)
+			record.Strategy = record.Strategies[0]
 			decide(&record, &decision, seats)
 			add(record)
 		}

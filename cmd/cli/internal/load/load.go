@@ -75,7 +75,7 @@ func (l *Load) join(c Config, i int) error {
 			p.Core.View(now)
 			p.Core.Effects(func(systems.Effect) {})
 		},
-		Change: func(cc *client.Config) { cc.Name, cc.Observer = fmt.Sprintf("bot %d", i+1), ledger }})
+		Change: func(cc *client.Config) { cc.Observer = ledger }})
 	return err
 }
 
@@ -104,11 +104,21 @@ func (l *Load) Prepare(step func(time.Duration) error) error {
 	return nil
 }
 
+// Events returns how many events a client has shown before they were confirmed, and how many of them were cancelled: the means of
+// all clients since they joined.
+func (l *Load) Events() (predicted, cancelled float64) {
+	for _, c := range l.match.Clients {
+		s, n := c.Core.Stats().Strategy, float64(len(l.match.Clients))
+		predicted, cancelled = predicted+float64(s.EventsPredicted)/n, cancelled+float64(s.EventsCancelled)/n
+	}
+	return predicted, cancelled
+}
+
 // Play runs the match for d.
 func (l *Load) Play(d time.Duration, step func(time.Duration) error) error {
 	err := l.match.Play(d, step)
 	if ended := (*matchsim.EndedError)(nil); errors.As(err, &ended) {
-		return fmt.Errorf("bot %d ended: %w", ended.Client+1, ended.Err)
+		return fmt.Errorf("bot %d ended: %w", ended.Client, ended.Err)
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"tendon/cmd/cli/internal/tokens"
@@ -25,7 +24,7 @@ type TokenStore struct {
 
 // Load reads the file. A file that does not exist holds no tokens.
 func (s *TokenStore) Load() error {
-	content, err := os.ReadFile(s.Path)
+	content, err := tokens.ReadPrivate(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/window"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/session"
@@ -30,6 +31,8 @@ type Player struct {
 	Server *host.ChecksumHistory // of the server in this process; optional
 	Bot    bool                  // a spectator's token is an error
 	Ledger *cost.Ledger          // optional
+	// Verdict receives every verdict on a match. Optional.
+	Verdict func(*image.Verdict)
 
 	compared  ecs.Tick                // last tick whose checksum was compared
 	cost      *hdrhistogram.Histogram // of a Frame, in µs
@@ -44,6 +47,7 @@ type Line struct {
 	Name       string  `json:"name"`
 	State      string  `json:"state"`
 	Waiting    bool    `json:"waiting,omitempty"` // live, but nothing arrives from the server
+	Paused     bool    `json:"paused,omitempty"`  // the match is paused
 	Tick       uint64  `json:"tick"`
 	Confirmed  uint64  `json:"confirmed"`
 	Progress   float64 `json:"progress"` // of loading and catching up, in [0, 1]
@@ -52,6 +56,7 @@ type Line struct {
 	DownBps    float64 `json:"down_bytes_per_s"`
 	FrameP50Us float64 `json:"frame_p50_us"`
 	FrameP99Us float64 `json:"frame_p99_us"`
+	RingBytes  int     `json:"ring_bytes"` // memory of the saved states, see ecs.Screen.History
 	Resyncs    uint64  `json:"resyncs"`
 	Reconnects uint64  `json:"reconnects"`
 	figures
@@ -66,6 +71,8 @@ type figures struct {
 	Depth     float64 `json:"mean_depth"`
 	Deepest   uint64  `json:"max_depth"`
 	Corrected uint64  `json:"corrections"`
+	Predicted uint64  `json:"events_predicted"`
+	Cancelled uint64  `json:"events_cancelled"` // of those predicted
 	Stalls    uint64  `json:"stalled_frames"`
 	Stalled   string  `json:"stalled,omitempty"` // reason of the current stall
 	Agreed    uint64  `json:"checksums_equal"`
@@ -82,12 +89,14 @@ func New(name string, c *client.Client, g *ecs.Game) *Player {
 var ErrDesynced = errors.New("the states differ")
 
 // ErrSilent ends a client that receives no response, as to a token that is not valid.
-var ErrSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it. Take a token made with the server's key and not used before. If the player of that --client-id is connected already, take one made since")
+var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused and minted with the server's key, since its start unless it runs with --journal. If the player of that --client-id was connected, mint a new token")
 
-// unanswered reports whether a client should stop connecting: after two attempts without a response.
+// unanswered reports whether a client should stop connecting for the first time, because the server does not respond.
 func unanswered(c *client.Client) bool {
-	return c.State() == client.Connecting && c.Stats().Reconnects >= 2
+	return c.State() == client.Connecting && c.Stats().Away >= firstTime
 }
+
+const firstTime = 11 * time.Second
 
 // Run plays until the context is done, or returns the error that ended the client.
 func (p *Player) Run(ctx context.Context) error {
@@ -118,13 +127,17 @@ func (p *Player) frame(now time.Time) error {
 	start := time.Now()
 	err := p.Client.Frame(now)
 	_ = p.cost.RecordValue(max(int64(time.Since(start)/time.Microsecond), 1))
-	p.Client.Effects(func(systems.Effect) {})
+	p.Client.Effects(func(e systems.Effect) {
+		if e.Verdict != nil && p.Verdict != nil {
+			p.Verdict(e.Verdict)
+		}
+	})
 	p.compare()
 	switch {
 	case err != nil:
 		return err
 	case unanswered(p.Client):
-		return ErrSilent
+		return cmp.Or(p.Client.Refusal(), ErrSilent)
 	case p.Bot && p.Client.Core.World() != nil && p.Client.Seat() < 0:
 		return errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
 	case p.Server != nil && len(p.Client.Core.Desyncs()) > 0:
@@ -176,22 +189,25 @@ func (p *Player) publish(now time.Time, all bool) {
 	defer p.mu.Unlock()
 	l := &p.shown
 	l.State, l.Progress = p.Client.State().String(), p.Client.Progress()
+	s := p.Client.Stats()
+	l.Paused, l.Waiting = p.Client.Paused().On, s.Waiting
 	elapsed := now.Sub(p.published)
 	if !all && elapsed < time.Second {
 		return
 	}
 	p.published = now
-	s := p.Client.Stats()
 	st, seconds := s.Strategy, max(elapsed.Seconds(), 1e-3)
-	l.Waiting, l.Tick, l.Confirmed, l.RTTMs = s.Waiting, uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
+	l.Tick, l.Confirmed, l.RTTMs = uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
 	l.PerSecond = float64(st.Rollbacks-l.Rollbacks) / seconds
 	if st.Rollbacks > 0 {
 		l.Depth = float64(st.Resimulated) / float64(st.Rollbacks)
 	}
 	l.Rollbacks, l.Deepest, l.Corrected, l.Stalls, l.Stalled = st.Rollbacks, st.Deepest, st.Corrections, st.Stalls, st.Stalled.String()
+	l.Predicted, l.Cancelled = st.EventsPredicted, st.EventsCancelled
 	l.UpBps, l.DownBps = float64(s.Session.BytesSent-l.up)/seconds, float64(s.Session.BytesReceived-l.down)/seconds
 	l.up, l.down = s.Session.BytesSent, s.Session.BytesReceived
 	l.FrameP50Us, l.FrameP99Us = float64(p.cost.ValueAtQuantile(50)), float64(p.cost.ValueAtQuantile(99))
+	l.RingBytes = st.RingBytes
 	l.Resyncs, l.Reconnects = s.Resyncs, s.Reconnects
 	if d := p.Client.Core.Desyncs(); len(d) > 0 {
 		l.Desync = d[len(d)-1].String()
@@ -205,11 +221,29 @@ func (p *Player) Line() Line {
 	return p.shown
 }
 
-// InWindow plays in a window. An error from lost ends it early. lost is optional.
-func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error) error {
+// Notices returns a client.Config.Notice, which logs the texts of the server. The channel receives those that InWindow shows.
+func Notices(a *app.App) (notice func(seconds int, text string), notices <-chan string) {
+	shown := make(chan string, 1)
+	return func(seconds int, text string) {
+		if seconds != 0 {
+			text = fmt.Sprintf("in %d s: %s", seconds, text)
+		}
+		a.Logf("%s", text)
+		select {
+		case shown <- text:
+		default: // nothing is drawn
+		}
+	}, shown
+}
+
+// InWindow plays in a window. An error from lost ends it early. It shows the texts from notices. next changes the strategy of
+// the match when its key is pressed. All three are optional.
+func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error, notices <-chan string, next func()) error {
 	defer c.Close()
+	text, until := "", time.Time{} // a verdict or a notice, and its end
 	err := window.Run(window.Config{
-		Title: title, Game: a.Game,
+		Pause: func() { c.Pause(!c.Paused().On) },
+		Title: title, Game: a.Game, Next: next,
 		Frame: func(now time.Time, in ecs.InputBytes) error {
 			select {
 			case <-ctx.Done():
@@ -219,7 +253,7 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 			default:
 			}
 			if unanswered(c) {
-				return ErrSilent
+				return cmp.Or(c.Refusal(), ErrSilent)
 			}
 			c.SetInput(in)
 			return c.Frame(now)
@@ -230,17 +264,36 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 			}
 			view := c.View(now)
 			c.Effects(func(e systems.Effect) {
+				if e.Verdict != nil {
+					ShowVerdict(a, e.Verdict)
+					text, until = VerdictText(e.Verdict), now.Add(verdictTime)
+				}
 				if a.Game.Screen.Effect != nil {
 					a.Game.Screen.Effect(view, e)
 				}
 			})
 			return view
 		},
+		Banner: func(now time.Time) string {
+			select {
+			case text = <-notices:
+				until = now.Add(noticeTime)
+			default:
+			}
+			if !now.Before(until) {
+				text = ""
+			}
+			return bannerText(c.Stats(), c.Left(now), text, c.Paused().On)
+		},
 		Status: func() string {
 			s := c.Stats()
 			switch s.State {
 			case client.Live:
-				return fmt.Sprintf("RTT %d ms · %d ticks ahead · input delay %d", s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
+				text := fmt.Sprintf("%s · RTT %d ms · %d ticks ahead · input delay %d", c.Playing(), s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
+				if next != nil {
+					text += " · " + window.NextKey + ": next strategy"
+				}
+				return text
 			case client.Loading, client.CatchingUp:
 				return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
 			}
@@ -248,6 +301,56 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 		},
 	})
 	return PlayError(err)
+}
+
+// bannerText returns the banner of a client, "" for none: a lost connection with the seconds that are left, else the text, else
+// the pause.
+func bannerText(s client.Stats, left time.Duration, text string, paused bool) string {
+	seconds := int((left + time.Second - 1) / time.Second)
+	switch {
+	case s.State == client.Live && s.Waiting:
+		return "waiting for the server"
+	case s.State == client.Reconnecting:
+		return fmt.Sprintf("connection lost; reconnecting, %d s left", seconds)
+	case s.Reconnects > 0 && s.State != client.Connecting && s.State != client.Ended && s.State != client.Live:
+		return fmt.Sprintf("connected again; %v", s.State)
+	case text != "":
+		return text
+	case paused:
+		return "paused; press " + window.PauseKey + " to continue"
+	}
+	return ""
+}
+
+const (
+	verdictTime = 8 * time.Second // how long a window shows a verdict
+	noticeTime  = 5 * time.Second // how long it shows a text of the server
+)
+
+// VerdictText describes the verdict on a match in a line.
+func VerdictText(v *image.Verdict) string {
+	how := "computed by the server"
+	if v.Voted != 0 || v.How != systems.ByServer.String() {
+		how = fmt.Sprintf("%s, %d of %d players voted", v.How, v.Voted.Len(), v.Registered.Len())
+	}
+	if v.Dissented != 0 {
+		how += fmt.Sprintf(", %d for another result", v.Dissented.Len())
+	}
+	return fmt.Sprintf("result %s, %s", app.Printable(string(v.Result)), how)
+}
+
+// ShowVerdict prints the verdict on a match.
+func ShowVerdict(a *app.App, v *image.Verdict) {
+	seats := func(set image.PlayerSet) []int {
+		list := []int{}
+		for p := range set.All() {
+			list = append(list, int(p))
+		}
+		return list
+	}
+	a.Logf("the match ended in tick %d: %s", v.Tick, VerdictText(v))
+	a.Emit("verdict", app.Fields{"tick": v.Tick, "result": string(v.Result), "verdict": v.How, "registered": seats(v.Registered),
+		"voted": seats(v.Voted), "dissented": seats(v.Dissented)})
 }
 
 // PlayError adds advice to the error that ended a client. Leaving is no error.

@@ -98,7 +98,7 @@ type ReplicationFlags struct {
 	Trusting  bool          `group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
 	MaxSpeed  float64       `group:"Predict and reckon" help:"predict, reckon: maximum speed in world units per second. predict shows an entity that was more than twice as fast as teleported; default: no limit. reckon refuses faster motion of an avatar; default: the game's own limit, if it has one."`
 	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: assume this latency for every message, at most 3s, instead of estimating clocks. Default: clocks are estimated."`
-	Literal   bool          `group:"Predict and reckon" help:"reckon: follow Cloud Wu's article on position sync word for word, for comparison. A record is sent when the present position is wrong. Each record restarts the correction."`
+	Literal   bool          `group:"Predict and reckon" help:"reckon: follow Cloud Wu's article on position sync word for word, for comparison. A record is sent when the present position is wrong. Each record restarts the correction, which takes a second."`
 	Dynamic   bool          `group:"Predict and reckon" help:"reckon: send more records of an entity that turns, and fewer of one that is more than 20 world units away from every player."`
 	Terrain   bool          `group:"Predict and reckon" help:"reckon: extrapolate by the gravity and the floor of the game. A correction across an obstacle of the game jumps."`
 	Smoothing string        `group:"Predict and reckon" enum:"decaying,stepping,projective,jumping" default:"decaying" help:"predict: how a client shows a correction. decaying: by an offset that decays. stepping: by a tenth at each step. projective: by projective velocity blending. jumping: at once."`
@@ -158,13 +158,21 @@ func (f *Flags) CommandLine() string {
 	return text
 }
 
+// Check returns an error if --sync does not accept the name.
+func Check(name string) error {
+	if !slices.Contains(names, name) {
+		return fmt.Errorf("--sync %s is not a strategy of this build: choose one of %s", name, strings.Join(names, " "))
+	}
+	return nil
+}
+
 // Strategy returns the strategy that the flags describe. It fails if a flag has no effect or is out of range, or if the
 // game lacks what the strategy needs.
 func (f *Flags) Strategy(g *ecs.Game) (systems.Strategy, error) {
-	i := slices.Index(names, f.Sync)
-	if i < 0 {
-		return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of %s", f.Sync, strings.Join(names, " "))
+	if err := Check(f.Sync); err != nil {
+		return systems.Strategy{}, err
 	}
+	i := slices.Index(names, f.Sync)
 	if err := f.checkAccepted(); err != nil {
 		return systems.Strategy{}, err
 	}

@@ -1,14 +1,16 @@
-// Package tokens reads and writes connect tokens and addresses of the command line.
+// Package tokens reads and writes connect tokens, addresses and the token of an admin server, for the command line.
 package tokens
 
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -30,7 +32,7 @@ func Text(token []byte) string {
 func Parse(text string) ([]byte, error) {
 	where := "that"
 	name, given := strings.CutPrefix(text, "@")
-	read := os.ReadFile
+	read := ReadPrivate
 	if text == "-" {
 		name, given = "standard input", true
 		read = func(string) ([]byte, error) { return io.ReadAll(io.LimitReader(os.Stdin, 1<<16)) }
@@ -53,6 +55,39 @@ func Parse(text string) ([]byte, error) {
 	return token, nil
 }
 
+// ReadPrivate reads a file of tokens. It refuses a file that users other than its owner may read or write.
+func ReadPrivate(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && server.Exposed(info) {
+		err = fmt.Errorf("other users may read %s (mode %04o): run chmod 600 on it, and get a new token if one of them has read it", path, info.Mode().Perm())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
+}
+
+// Write replaces a file by the text of a token. Only its owner may read the file.
+func Write(path string, token []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".token-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(Text(token) + "\n")
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
 // Decode decodes the output of Text.
 func Decode(text string) (token []byte, ok bool) {
 	token, err := base64.RawURLEncoding.DecodeString(text)
@@ -62,6 +97,18 @@ func Decode(text string) (token []byte, ok bool) {
 	token = append(token, make([]byte, netcode.TokenSize-len(token))...)
 	_, err = netcode.ParseConnectToken(token)
 	return token, err == nil
+}
+
+// AdminFile reads the token of an admin server from the file of --admin-token-file.
+func AdminFile(path string) (string, error) {
+	text, err := ReadPrivate(path)
+	if err != nil {
+		return "", fmt.Errorf("--admin-token-file: %w", err)
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return "", fmt.Errorf("--admin-token-file: %s is empty: write a token of 16 characters or more into it", path)
+	}
+	return string(text), nil
 }
 
 // Address returns the address of host:port.

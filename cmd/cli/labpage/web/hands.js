@@ -10,9 +10,12 @@ export class Hands {
     this.pressed = pressed;
     this.held = new Set();
     this.number = 0;
+    this.clicked = false; // the focus was set by the pointer, not by Tab
     this.at = null; // the last event of the pointer over a picture
     this.told = "";
     this.last = 0;
+    addEventListener("pointerdown", () => { this.clicked = true; }, true);
+    addEventListener("keydown", (e) => { if (e.key === "Tab") this.clicked = false; }, true);
     addEventListener("keydown", (e) => this.key(e, true));
     addEventListener("keyup", (e) => this.key(e, false));
     addEventListener("blur", () => this.let());
@@ -42,13 +45,19 @@ export class Hands {
 
   key(e, down) {
     if (down && e.key === "Escape" && document.activeElement !== document.body) document.activeElement.blur();
-    const focus = document.activeElement, free = focus === null || focus === document.body || focus.matches(".stage");
+    const focus = document.activeElement, bare = focus === null || focus === document.body || focus.matches(".stage");
     const name = names[e.key] ?? (/^[a-z0-9]$/i.test(e.key) ? e.key.toLowerCase() : "");
-    if (!name || (down && (!free || e.ctrlKey || e.altKey || e.metaKey))) return;
-    if (down && moved.includes(name)) e.preventDefault();
+    if (!name || (down && (!(bare || this.released(focus)) || e.ctrlKey || e.altKey || e.metaKey))) return;
+    if (down && (!bare || moved.includes(name))) e.preventDefault();
+    if (down && !bare) focus.blur();
     if (e.repeat) return;
     this.hold(name, down);
     if (name === "f") this.hold("mouse1", down);
+  }
+
+  // released reports whether the keys of a control go to the game: it was clicked, and is no open list.
+  released(control) {
+    return this.clicked && !(CSS.supports("selector(:open)") && control.matches("select:open"));
   }
 
   hold(name, down) {

@@ -84,11 +84,17 @@ function begin(m) {
   reported = "";
   history.replaceState(null, "", `#${write(settings)}`);
   show();
-  status("running", "good");
+  running();
+}
+
+// running shows whether the matches run.
+function running() {
+  status(paused ? "paused" : "running", paused ? "" : "good");
 }
 
 function frame(m) {
   if (m.epoch !== epoch) return;
+  rename(m.panels);
   m.panels.forEach((p, i) => panels[i].take(p));
   if (m.link) measure(m);
   if (!due) {
@@ -99,6 +105,15 @@ function frame(m) {
       hands.follow(panels, place);
     });
   }
+}
+
+// rename replaces the panels of matches that continue with another strategy.
+function rename(list) {
+  const names = list.map((p, i) => p.reading?.strategy || panels[i].name);
+  if (names.every((name, i) => name === panels[i].name)) return;
+  panels = names.map((name) => new Panel(name));
+  $("panels").replaceChildren(...panels.map((p) => p.element));
+  plots.begin(names);
 }
 
 // measure shows what was measured since the last time.
@@ -112,8 +127,8 @@ function measure(m) {
   plots.add(m.at, readings);
   table(readings);
   report(readings);
-  if (m.pace < 0.9) status(`${Math.round(m.pace * 100)} % of real time: this machine is busy`, "warn");
-  else if (!paused) status("running", "good");
+  if (m.pace < 0.9 && !paused) status(`${Math.round(m.pace * 100)} % of real time: this machine is busy`, "warn");
+  else running();
 }
 
 const columns = [
@@ -121,7 +136,7 @@ const columns = [
   ["You off", (r) => r.own_error.toFixed(2)], ["Fixes/s", (r) => r.corrections * 4], ["Largest", (r) => r.correction_size.toFixed(2)], ["Depth", (r) => r.depth],
   ["Predicted", (r) => `${Math.round(r.window)} ticks`], ["Delay", (r) => `${r.delay} ticks`], ["Stalled", (r) => `${Math.round(r.stalled_ms * 4)} ms/s`],
   ["Aim", (r) => (r.hits_percent ? `${Math.round(r.hits_percent)} %` : "—")], ["Up", (r) => `${Math.round(r.up_kbps)} kbit/s`], ["Down", (r) => `${Math.round(r.down_kbps)} kbit/s`], ["Client", (r) => `${Math.round(r.client_us)} µs`],
-  ["Server", (r) => `${Math.round(r.server_us)} µs`], ["RTT it believes", (r) => milliseconds(r.rtt_ms)],
+  ["Server", (r) => `${Math.round(r.server_us)} µs`], ["Its RTT", (r) => milliseconds(r.rtt_ms)],
 ];
 
 function table(readings) {
@@ -137,7 +152,7 @@ function table(readings) {
     }));
     return tr;
   };
-  t.tHead.replaceChildren(row("th", ["Method", ...columns.map((c) => c[0])]));
+  t.tHead.replaceChildren(row("th", ["Strategy", ...columns.map((c) => c[0])]));
   t.tBodies[0].replaceChildren(...readings.flatMap((r) => (r ? [row("td", [methods[r.strategy].title, ...columns.map((c) => c[1](r))])] : [])));
 }
 
@@ -188,7 +203,7 @@ function pause(on) {
   $("pause").textContent = on ? "Go on" : "Pause";
   $("pause").setAttribute("aria-pressed", String(on));
   line.send({ k: "pause", on });
-  status(on ? "paused" : "running", on ? "" : "good");
+  running();
 }
 
 const line = stream("/lab", {
@@ -238,6 +253,13 @@ $("methods").addEventListener("change", (e) => {
   change({ sync });
 });
 $("desync").addEventListener("click", () => line.send({ k: "desync" }));
+const swap = () => line.send({ k: "swap" });
+$("swap").addEventListener("click", swap);
+addEventListener("keydown", (e) => {
+  if (e.key !== "F2" || e.repeat) return;
+  e.preventDefault();
+  swap();
+});
 $("again").addEventListener("click", () => line.send({ k: "again" }));
 $("pause").addEventListener("click", () => pause(!paused));
 $("auto").addEventListener("click", () => {

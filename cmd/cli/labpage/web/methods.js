@@ -1,8 +1,8 @@
-// The titles of the methods, and a description of each for a reader who does not know them.
+// The titles of the strategies, and a description of each for a reader who does not know them.
 
 export const methods = {
-  lockstep: { title: "Lockstep", series: 2, plain: "Nobody moves until the server has everybody's keys. Never wrong, always late." },
-  relay: { title: "Rollback", series: 1, plain: "You move at once; the others are guessed, and a wrong guess is rewound and played again." },
+  lockstep: { title: "Lockstep", series: 2, plain: "A player moves only when the server has the keys of all players. Never wrong, always late." },
+  relay: { title: "Rollback", series: 1, plain: "You move at once; the others are predicted, and a wrong prediction is rewound and played again." },
   predict: { title: "Prediction", series: 3, plain: "You move at once; the others are shown a moment late, between two messages." },
   verify: { title: "Server only", series: 4, plain: "Your machine computes nothing: every key goes to the server and comes back as a picture." },
   reckon: { title: "Dead reckoning", series: 5, plain: "Each player's machine sends where they are and how they move; the others extrapolate it." },
@@ -16,7 +16,8 @@ export function milliseconds(x) {
 
 // key describes the delay until the own key is shown: the delay, a remark, and a rating.
 export function key(reading) {
-  if (!known(reading) || !reading.pressed) return ["…", "", ""];
+  if (!known(reading)) return ["…", "", ""];
+  if (!reading.pressed) return ["…", "press a key", ""];
   const x = reading.display_ms;
   if (x < 20) return ["at once", "nothing to feel", "good"];
   if (x < 90) return [`after ${milliseconds(x)}`, "hardly to be felt", "good"];
@@ -43,7 +44,7 @@ export function off(reading) {
   return [`${units(reading.error)} units off`, reading.error < 0.3 ? "good" : reading.error < 1.2 ? "warn" : "bad"];
 }
 
-// smooth describes what disturbs the picture.
+// smooth describes the smoothness of the picture.
 export function smooth(reading) {
   if (!known(reading)) return ["…", ""];
   if (reading.stalled_ms > 10) return [`stands still ${Math.round(Math.min(reading.stalled_ms / 2.5, 100))} %`, "bad"];
@@ -66,11 +67,12 @@ export function outcome(f) {
   const after = milliseconds(f.after_ms);
   return {
     pending: `Your copy of the match differs now, and the difference is not found yet (${after}).`,
-    found: `Found after ${after}. Your machine and the server compare a checksum every second. They differed, so the server sent its own state, and the match goes on.`,
-    corrected: `Corrected after ${after}: the server's next message contained your true position.`,
-    adopted: "Adopted: with this method the player's own machine decides the position, so you are here now.",
+    found: `Found after ${after}. Your machine and the server compare a checksum every second. They differed, so the server sent its own state, and the match continues.`,
+    corrected: `Corrected after ${after}: a message of the server contained your true position.`,
+    adopted: "Adopted: with this strategy the player's own machine decides the position, so you are here now, also on the server.",
+    kept: "Not corrected: your machine still shows you in the wrong place. The server's match is as before, and so is the picture of the other players.",
     immune: "Nothing happened: your machine computes nothing that could differ.",
-    vanished: "It disappeared: the game moved you before states were compared. Try again while you are alive.",
+    vanished: "It disappeared: the game moved you before it was found or corrected. Try again while you are alive.",
     absent: "You have no player to move: try again while you are in the match.",
   }[f.outcome] ?? "";
 }

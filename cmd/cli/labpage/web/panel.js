@@ -34,7 +34,7 @@ export class Panel {
       element("div", {}, element("h2", {}, m.title, element("code", {}, name)), element("p", { class: "soft small" }, m.plain)),
       element("div", { class: "screen" }, this.canvas, this.lamp, this.veil),
       element("dl", { class: "facts" }, fact("key", "Your key shows", true), fact("others", "The others are shown"), fact("off", "On average they are"),
-        fact("smooth", "The picture is"), fact("aim", "The server hits whom you aim at"), fact("traffic", "It sends"), fact("work", "Your machine computes")));
+        fact("smooth", "The picture is"), fact("aim", "The server hits the player you aim at"), fact("traffic", "It sends"), fact("work", "Your machine computes")));
   }
 
   // take stores the part of a message that belongs to this panel.

@@ -1,4 +1,4 @@
-// The plots of the last minute, a line for each method.
+// The plots of the last minute, a line for each strategy.
 
 import { methods } from "/methods.js";
 
@@ -27,7 +27,7 @@ export class Plots {
     });
   }
 
-  // begin begins plots of these methods.
+  // begin begins plots of these strategies.
   begin(names) {
     this.names = names;
     this.times = [];
@@ -73,7 +73,7 @@ export class Plots {
     return [this.times.map((t) => (t - last) / 1000), ...this.values[i]];
   }
 
-  // add adds the measurements of all methods at a moment, in ms.
+  // add adds the measurements of all strategies at a moment, in ms.
   add(at, readings) {
     this.times.push(at);
     for (const [i, q] of quantities.entries()) for (const k of this.names.keys()) this.values[i][k].push(readings[k] ? q.of(readings[k]) : null);

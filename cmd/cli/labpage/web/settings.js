@@ -22,6 +22,7 @@ export function read(hash) {
     const x = Number(q.get(n));
     if (q.has(n) && Number.isFinite(x)) s[n] = n === "delay" || n === "players" || n === "seed" ? Math.max(0, Math.round(x)) : x;
   }
+  if ("seed" in s) s.seed = String(s.seed); // ids are strings in JSON
   for (const n of switches) if (q.has(n)) s[n] = q.get(n) !== "off";
   if (Object.keys(s).length && !q.has("net")) s.net = ""; // the numbers count
   return s;

@@ -220,10 +220,16 @@ func (b *Tab) Resize(width, height int) {
 // Scheme sets the preferred colour scheme, "dark" or "light".
 func (b *Tab) Scheme(name string) {
 	b.t.Helper()
+	b.Media("prefers-color-scheme", name)
+}
+
+// Media sets a preference of the user, such as prefers-reduced-motion. The other preferences become those of the browser.
+func (b *Tab) Media(name, value string) {
+	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
 	if err != nil {
-		b.t.Fatalf("the colour scheme cannot be set: %v", err)
+		b.t.Fatalf("%s cannot be set: %v", name, err)
 	}
 }
 

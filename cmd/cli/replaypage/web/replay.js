@@ -44,7 +44,11 @@ async function open() {
   document.title = `${matches[0].game}: ${names}`;
   by("title").textContent = matches[0].game;
   by("about").textContent = `${names} · ticks ${first} to ${last}, ${clock(last - first)} · seed ${matches[0].seed} · ${matches[0].build}`;
-  by("reload").hidden = !query.has("of");
+  const also = matches[0].also ?? "";
+  by("also").hidden = !also;
+  by("also").textContent = also && `Show ${also}`;
+  by("also").href = `?${new URLSearchParams({ of: also })}`;
+  by("reload").hidden = !query.has("of") || also !== "";
   for (const id of ["scrub", "tick"]) { by(id).min = first; by(id).max = last; }
   build();
   const named = Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("tick") ?? "", 10);

@@ -98,7 +98,7 @@ export function playerRows(body, players) {
 
 export function listEvents(box, none, frame) {
   const lines = [
-    ...frame.orders.map((o) => `${o.kind} of player ${o.player}${o.entity ? ` to ${o.entity}` : ""}${o.seen ? `, who saw tick ${o.seen.toFixed(2)}` : ""}${o.payload ? `: ${o.payload}` : ""}`),
+    ...frame.orders.map((o) => o.strategy ? `switch to ${o.strategy}` : `${o.kind}${o.operator ? (o.kind === "pause" ? " of the operator" : "") : ` of player ${o.player}`}${o.entity ? ` to ${o.entity}` : ""}${o.seen ? `, who saw tick ${o.seen.toFixed(2)}` : ""}${o.payload ? `: ${o.payload}` : ""}`),
     ...frame.events.map((e) => `${e.name}${e.irreversible ? " (irreversible)" : ""}${e.entity ? ` of ${e.entity}` : ""} ${e.fields.map((f) => `${f.path} ${f.text}`).join(", ")}`),
   ];
   box.replaceChildren(...lines.map((l) => element("li", l)));

@@ -70,7 +70,7 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	a.Logf("%d bots in %d rooms of %v · seed %d", len(c.clients), v.Rooms, addr, v.Seed)
+	a.Logf("%s in %s of %v · seed %d", app.Counted(len(c.clients), "bot", "bots"), app.Counted(v.Rooms, "room", "rooms"), addr, v.Seed)
 	c.play(ctx, a)
 	return c.verdict(a)
 }
@@ -78,6 +78,7 @@ func (v *Verb) Run(a *app.App) error {
 // botGroup is all bots of the process. One goroutine uses it.
 type botGroup struct {
 	clients []*client.Client
+	players int                     // in each room
 	failed  []error                 // by client; nil: it plays
 	cost    *hdrhistogram.Histogram // of a Frame, in µs
 	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so turns do not overlap
@@ -88,7 +89,7 @@ type botGroup struct {
 // dial creates the clients. They connect with their first frames. With an error, it returns those that exist.
 func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup, error) {
 	micros := int64(10 * time.Second / time.Microsecond)
-	c := &botGroup{ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3),
+	c := &botGroup{players: v.Players, ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3),
 		failed: make([]error, v.Rooms*v.Players)}
 	for i := range c.failed {
 		token, err := tokens.Mint(a.Game.Name, key, addr, server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}, time.Hour)
@@ -96,7 +97,7 @@ func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup
 			return c, err
 		}
 		k, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.Game, Strategies: syncflags.All,
-			Name: fmt.Sprintf("bot %d", i%v.Players+1), Bot: true, BotSeed: v.Seed + uint64(i), Observer: c.ledger}})
+			Name: fmt.Sprintf("bot %d", i%v.Players), Bot: true, BotSeed: v.Seed + uint64(i), Observer: c.ledger}})
 		if err != nil {
 			return c, err
 		}
@@ -165,16 +166,15 @@ func (c *botGroup) verdict(a *app.App) error {
 	spent := c.ledger.Report()
 	f["costs"] = []cost.Report{spent}
 	a.Emit("result", f)
-	t := app.NewTable("")
-	t.AppendHeader(table.Row{"bots", "live", "resyncs", "frame µs (p99)", "late µs (p99)"})
+	t := app.NewTable("", "bots", "live", "resyncs", "frame µs (p99)", "late µs (p99)")
 	t.AppendRow(table.Row{f["bots"], f["live"], f["resyncs"], fmt.Sprintf("%d (%d)", f["frame_p50_us"], f["frame_p99_us"]),
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
-	a.Print(t.Render() + "\n")
+	a.Print(t.Text(true))
 	host.PrintCosts(a, spent)
 	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core.World() != nil })
 	for i, err := range c.failed {
 		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {
-			return fmt.Errorf("%w: bot %d: %w", app.ErrFailed, i, err)
+			return fmt.Errorf("%w: bot %d of room bots-%d: %w", app.ErrFailed, i%c.players, i/c.players, err)
 		}
 	}
 	switch live := f["live"].(int); {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/player"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/verbs/lab"
@@ -29,14 +28,15 @@ import (
 type Verb struct {
 	host.Flags `embed:""`
 
-	Bots   int            `default:"3" help:"Number of bots."`
-	For    *time.Duration `help:"Duration. Default: until Ctrl-C."`
-	RTT    time.Duration  `name:"rtt" default:"100ms" help:"Round trip time between each bot and the server."`
-	Jitter time.Duration  `default:"20ms" help:"Largest deviation of a packet's delay, either way."`
-	Loss   float64        `default:"5" help:"Packets lost each way, in percent."`
-	Seed   uint64         `help:"Seed of the match and of the network. Default: a random one, which is printed."`
+	Bots int            `default:"3" help:"Number of bots."`
+	For  *time.Duration `help:"Duration. Default: until Ctrl-C."`
+	Seed uint64         `help:"Seed of the match and of the network. Default: a random one, which is printed."`
 
-	lab.PageFlags `embed:""`
+	netflags.NetFlags `embed:"" set:"rtt=100ms" set:"jitter=20ms" set:"loss=5"`
+	app.TableFlags    `embed:""`
+	lab.PageFlags     `embed:""`
+
+	network simnet.Profile // of NetFlags
 }
 
 // Help explains the verb.
@@ -54,9 +54,10 @@ Examples:
   demo --for 20s
   demo --sync lockstep --for 20s
   demo --rtt 250ms --jitter 40ms --loss 10
+  demo --net P5 --for 20s
   demo --for 20s --record recordings
   demo --for 1m --json
-  demo --page                         the lab in a browser, starting with this network`
+  demo --page                   the lab in a browser, with this network`
 }
 
 // check returns an error if a flag is out of range.
@@ -67,13 +68,19 @@ func (v *Verb) check(a *app.App) error {
 	case v.Interest > 0 || v.Pairs:
 		return errors.New("--interest and --pairs are for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
 	}
-	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), app.InRange("--loss", v.Loss, 0, 100),
-		app.InRange("--rtt", v.RTT, 0, 2*time.Minute), app.InRange("--jitter", v.Jitter, 0, time.Minute), v.PageFlags.Check())
+	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), v.PageFlags.Check())
 }
+
+// usual is the network without flags. The tags of Verb name the same figures.
+var usual = simnet.Path{Delay: 50 * time.Millisecond, Jitter: simnet.Jitter{Size: 20 * time.Millisecond}, Loss: 0.05}
 
 // Run plays the match.
 func (v *Verb) Run(a *app.App) error {
 	if err := v.check(a); err != nil {
+		return err
+	}
+	var err error
+	if v.network, err = v.NetFlags.Profile(usual); err != nil {
 		return err
 	}
 	strategy, err := v.ServerStrategy(a.Game)
@@ -89,22 +96,22 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	defer cancel()
-	m, err := v.start(a, strategy)
+	m, err := v.start(a, strategy, cancel)
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("%s · %s · %d bots · %v RTT, ±%v jitter, %g %% loss · seed %d", a.Game.Name, v.Sync, v.Bots, v.RTT, v.Jitter, v.Loss, v.Seed)
+	title := fmt.Sprintf("%s · %s · %d bots · %s · seed %d", a.Game.Name, v.Sync, v.Bots, netflags.Text(v.network), v.Seed)
 	a.Logf("%s", title)
-	a.Emit("start", app.Fields{"game": a.Game.Name, "sync": v.Sync, "bots": v.Bots, "rtt_ms": v.RTT.Seconds() * 1e3,
-		"jitter_ms": v.Jitter.Seconds() * 1e3, "loss_percent": v.Loss, "seed": v.Seed})
+	a.Emit("start", app.Fields{"game": a.Game.Name, "sync": v.Sync, "bots": v.Bots, "net": v.network.Name, "rtt_ms": netflags.RTT(v.network).Seconds() * 1e3,
+		"jitter_ms": v.network.Up.Jitter.Size.Seconds() * 1e3, "loss_percent": netflags.Loss(v.network), "seed": app.ID(v.Seed)})
 	m.play(ctx, cancel)
 	if a.Common.JSON {
 		app.Every(ctx, time.Second, func() { a.Emit("stats", app.Fields{"clients": m.lines()}) })
 	} else {
-		app.Watch(ctx, a, cancel, func() string { return renderLines(title, m.lines()) })
+		app.Watch(ctx, a, cancel, func() string { return renderLines(title, m.lines(), v.Wide) })
 	}
 	err = m.finish()
-	a.Print(renderLines(title, m.lines()))
+	a.Print(renderLines(title, m.lines(), v.Wide))
 	host.PrintCosts(a, m.costs()...)
 	if err != nil {
 		return err
@@ -127,7 +134,7 @@ func (v *Verb) verdict(a *app.App, m *match) error {
 	}
 	changes, lag := m.host.Checksums.Changed(), m.lag()
 	a.Emit("result", app.Fields{"clients": m.lines(), "checksums_equal": equal, "desyncs": different, "rollbacks": rollbacks,
-		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed, "costs": m.costs()})
+		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": app.ID(v.Seed), "costs": m.costs()})
 	cost := costOf(m.strategy, rollbacks, stalls, lag)
 	shown := fmt.Sprintf("%d states compared %s, %d changes", equal, cost, changes)
 	switch {
@@ -138,7 +145,7 @@ func (v *Verb) verdict(a *app.App, m *match) error {
 		return nil
 	case idle != "":
 		return fmt.Errorf("%w: the run proved nothing, since no state of %s was compared: run it longer", app.ErrFailed, idle)
-	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.strategy.Predicts && m.strategy.Needs.Exact:
+	case changes == 0 || rollbacks == 0 && netflags.RTT(v.network) > 0 && v.Bots > 1 && m.strategy.Predicts && m.strategy.Needs.Exact:
 		return fmt.Errorf("%w: the run proved nothing: %s; run it longer, with bots that do something", app.ErrFailed, shown)
 	}
 	a.Logf("%d confirmed states of %d clients equal the server's, %s", equal, v.Bots, cost)
@@ -173,20 +180,22 @@ func (m *match) lag() float64 {
 }
 
 // renderLines returns the live table of a match.
-func renderLines(title string, lines []player.Line) string {
-	t := app.NewTable(title)
-	t.AppendHeader(table.Row{"", "tick", "RTT ms", "rollbacks/s", "depth (max)", "corrections", "stalls", "up B/s", "down B/s", "frame µs (p99)", "checksums"})
+func renderLines(title string, lines []player.Line, wide bool) string {
+	t := app.NewTable(title, "", "tick", "RTT ms", "checksums", "rollbacks/s", "depth (max)", "stalls", "corrections", "cancelled (events)", "up B/s", "down B/s", "frame µs (p99)")
+	t.Extra = []string{"cancelled (events)", "frame µs (p99)", "down B/s", "up B/s", "corrections", "stalls", "depth (max)", "RTT ms"}
 	for _, l := range lines {
 		sums := fmt.Sprintf("%d equal", l.Agreed)
 		if l.Differed > 0 {
 			sums = fmt.Sprintf("%d DIFFER of %d", l.Differed, l.Agreed+l.Differed)
 		}
-		t.AppendRow(table.Row{l.Name, l.Tick, fmt.Sprintf("%.0f", l.RTTMs), fmt.Sprintf("%.1f", l.PerSecond),
-			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Corrected, l.Stalls, fmt.Sprintf("%.0f", l.UpBps),
-			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us), sums})
+		t.AppendRow(table.Row{l.Name, l.Tick, fmt.Sprintf("%.0f", l.RTTMs), sums, fmt.Sprintf("%.1f", l.PerSecond),
+			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Stalls, l.Corrected, fmt.Sprintf("%d (%d)", l.Cancelled, l.Predicted), fmt.Sprintf("%.0f", l.UpBps),
+			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us)})
 	}
-	t.SetCaption("frame: duration of one Frame of the client, with all ticks that it simulates and resimulates")
-	return t.Render() + "\n"
+	if wide {
+		t.Caption = "cancelled: events that were shown and then removed by a correction, of the events shown before their tick was confirmed. frame: duration of one Frame of the client, with all ticks that it simulates and resimulates"
+	}
+	return t.Text(wide)
 }
 
 // page serves the lab's page with the demo's network, and its strategy beside lockstep, which predicts nothing.
@@ -195,7 +204,7 @@ func (v *Verb) page(a *app.App) error {
 		return errors.New("--for: the page stays until Ctrl-C: leave --for or --page out")
 	}
 	s := labpage.Usual(app.ChooseSeed(v.Seed))
-	s.RTT, s.Jitter, s.Loss = float64(v.RTT)/float64(time.Millisecond), float64(v.Jitter)/float64(time.Millisecond), v.Loss
+	s.Net, s.RTT, s.Jitter, s.Loss = v.network.Name, netflags.RTT(v.network).Seconds()*1e3, v.network.Up.Jitter.Size.Seconds()*1e3, netflags.Loss(v.network)
 	s.Players = v.Bots + 1
 	s.Sync = []string{"lockstep", v.Sync}
 	if v.Sync == "lockstep" {
@@ -209,7 +218,7 @@ type match struct {
 	app      *app.App
 	strategy systems.Strategy
 	host     *host.Host
-	proxies  []*simnet.Proxy
+	network  *netflags.Network
 	players  []*player.Player
 	wait     sync.WaitGroup
 
@@ -217,25 +226,22 @@ type match struct {
 	failed error // error of the first bot that ended early; read after wait
 }
 
-// start opens the match. Tokens name the proxies, so these are opened before the server.
-func (v *Verb) start(a *app.App, strategy systems.Strategy) (*match, error) {
-	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return nil, fmt.Errorf("no socket on the loopback interface: %w", err)
-	}
+// start opens the match.
+func (v *Verb) start(a *app.App, strategy systems.Strategy, stop func()) (*match, error) {
 	m := &match{app: a, strategy: strategy}
-	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
-	if err == nil {
-		m.host, err = host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Compare: true, Config: server.Config{
-			Socket: socket, Public: public, MaxRooms: 1, Workers: 1}})
+	var err error
+	if m.network, err = netflags.Open(v.network, v.Bots, v.Seed); err != nil {
+		return nil, err
 	}
+	m.host, err = host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Compare: true, Crash: stop, Config: server.Config{
+		Socket: m.network.Socket, Public: m.network.Public, MaxRooms: 1, Workers: 1}})
 	if err != nil {
-		socket.Close() // the second time, if the server was started
+		m.network.Socket.Close() // the second time, if the server was started
 		return nil, errors.Join(err, m.finish())
 	}
 	for i := range v.Bots {
-		name, ledger := fmt.Sprintf("bot %d", i+1), host.NewLedger(a.Game, "client", m.host.Recorder)
-		c, err := m.host.Dial(public[i], "demo", i, client.Config{Name: name, Bot: true, BotSeed: v.Seed + uint64(i), Observer: ledger})
+		name, ledger := fmt.Sprintf("bot %d", i), host.NewLedger(a.Game, "client", m.host.Recorder)
+		c, err := m.host.Dial(m.network.Public[i], "demo", i, client.Config{Name: name, Bot: true, BotSeed: v.Seed + uint64(i), Observer: ledger})
 		if err != nil {
 			return nil, errors.Join(err, m.finish())
 		}
@@ -244,21 +250,6 @@ func (v *Verb) start(a *app.App, strategy systems.Strategy) (*match, error) {
 		m.players = append(m.players, p)
 	}
 	return m, nil
-}
-
-// openProxies opens a simulated network between each bot and the server.
-func (v *Verb) openProxies(m *match, target netip.AddrPort) (public []netip.AddrPort, err error) {
-	path := simnet.Path{Delay: v.RTT / 2, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: v.Jitter}, Loss: v.Loss / 100}
-	profile := simnet.Symmetric("demo", "the demo's network", path)
-	for i := range v.Bots {
-		p, err := simnet.NewProxy(target, profile, v.Seed+uint64(i))
-		if err != nil {
-			return nil, err
-		}
-		m.proxies = append(m.proxies, p)
-		public = append(public, p.Addr())
-	}
-	return public, nil
 }
 
 // play runs each bot on its own goroutine. The first bot that fails or finds a desync calls stop.
@@ -302,8 +293,6 @@ func (m *match) finish() error {
 	if m.host != nil {
 		err = errors.Join(err, m.host.Stop())
 	}
-	for _, p := range m.proxies {
-		p.Close()
-	}
+	m.network.Close()
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/window"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/netcode"
@@ -27,7 +28,7 @@ import (
 // Verb joins a server.
 type Verb struct {
 	Addr                 string `arg:"" help:"The server, as host:port, one of those in the token."`
-	Token                string `env:"TENDON_TOKEN" help:"Connect token, @FILE, or - for standard input. Other users of the machine can read a token on the command line. With --log it may be left out to return to the match of the log."`
+	Token                string `env:"TENDON_TOKEN" help:"Connect token, @FILE, or - for standard input. Other users of the machine can read a token on the command line, and must not be able to read FILE. With --log it may be left out to return to the match of the log."`
 	Log                  string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, hardly more than the reconnect tokens is of use; see above."`
 	Bot                  bool   `help:"Let the game's bot play, without a window."`
 	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
@@ -41,8 +42,8 @@ type Verb struct {
 
 // Help explains the verb.
 func (Verb) Help() string {
-	return `The client reconnects by itself. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends
-the match.
+	return `The client reconnects by itself. In a window, F3 pauses the match, or continues it, if the server runs with --pause
+players. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends the match.
 
 The contents of --log FILE depend on the server's strategy. With relay and lockstep it holds every confirmed tick: another
 run resumes at the last of them and receives the ticks since. Predicted ticks are not stored. With predict, reckon and
@@ -56,10 +57,10 @@ In each case FILE.token, beside it, holds the reconnect tokens; keep it as priva
 connection, and for two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
 
 Examples:
-  join 127.0.0.1:7777 --token TOKEN
+  join 127.0.0.1:7777 --token @token.txt
   join game.example.net:7777 --token @token.txt --bot --for 10m
   join game.example.net:7777 --token @token.txt --log match.log
-  join game.example.net:7777 --log match.log                       return after a crash`
+  join game.example.net:7777 --log match.log    return after a crash`
 }
 
 // Run plays.
@@ -80,8 +81,11 @@ func (v *Verb) Run(a *app.App) error {
 	v.ledger = host.NewLedger(a.Game, "client", d.Recorder)
 	config := client.Config{Game: a.Game, Strategies: syncflags.All, Name: v.Name, Observer: v.ledger, Desynced: d.Desynced,
 		Bot: v.Bot, BotSeed: app.ChooseSeed(0), InputDelay: v.InputDelay,
-		Chat:   func(line session.ChatLine) { a.Logf("%s: %s", line.Name, line.Text) },
-		Notice: func(seconds int, text string) { a.Logf("%s", noticeText(seconds, text)) }}
+		Chat: func(line session.ChatLine) { a.Logf("%s: %s", line.Name, line.Text) },
+		Switched: func(strategy string) {
+			a.Logf("the match continues with the sync strategy %s", strategy)
+			a.Emit("switched", app.Fields{"strategy": strategy})
+		}}
 	ctx, cancel, err := a.Until(v.For)
 	if err != nil {
 		return err
@@ -115,6 +119,8 @@ func (v *Verb) Run(a *app.App) error {
 }
 
 func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) error {
+	var notices <-chan string
+	config.Notice, notices = player.Notices(a)
 	c, err := client.Dial(config)
 	if err != nil {
 		return err
@@ -130,7 +136,7 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 	if v.Bot || v.Headless {
 		return v.headless(ctx, a, c)
 	}
-	err = player.InWindow(ctx, a, c, a.Game.Name+" · "+v.Addr, nil)
+	err = player.InWindow(ctx, a, c, a.Game.Name+" · "+v.Addr, nil, notices, nil)
 	if c.Core.World() != nil {
 		host.PrintCosts(a, v.ledger.Report())
 	}
@@ -204,7 +210,7 @@ func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
 // headless plays without a window and prints its state every few seconds.
 func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error {
 	p := player.New(v.Name, c, a.Game)
-	p.Bot = v.Bot
+	p.Bot, p.Verdict = v.Bot, func(d *image.Verdict) { player.ShowVerdict(a, d) }
 	bar := app.NewProgress(a, 100, "% of the match loaded")
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -212,7 +218,7 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		done <- p.Run(ctx)
 		cancel()
 	}()
-	tenths, before := 0, ""
+	tenths, before, paused, waiting := 0, "", false, false
 	app.Every(ctx, time.Second/10, func() {
 		l := p.Line()
 		if l.Progress < 1 && (l.State == client.Loading.String() || l.State == client.CatchingUp.String()) {
@@ -224,15 +230,26 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 			a.Logf("connection lost: reconnecting")
 		}
 		before = l.State
+		if l.Waiting && !waiting {
+			a.Logf("waiting for the server")
+		}
+		waiting = l.Waiting
+		if l.Paused != paused {
+			paused = l.Paused
+			a.Emit(map[bool]string{true: "paused", false: "resumed"}[paused], app.Fields{"tick": l.Tick})
+		}
 		if tenths++; tenths%10 == 0 {
 			a.Emit("stats", app.Fields{"client": l})
 		}
 		if tenths%50 == 0 {
 			state := l.State
+			if l.Paused {
+				state = "paused"
+			}
 			if l.Waiting {
 				state += ", waiting for the server"
 			}
-			a.Logf("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", state, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
+			a.Logf("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls · %d of %d predicted events cancelled", state, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls, l.Cancelled, l.Predicted)
 		}
 	})
 	err := <-done
@@ -251,12 +268,4 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		return errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 	}
 	return player.PlayError(err)
-}
-
-// noticeText returns a notice of the server with its countdown.
-func noticeText(seconds int, text string) string {
-	if seconds == 0 {
-		return text
-	}
-	return fmt.Sprintf("in %d s: %s", seconds, text)
 }

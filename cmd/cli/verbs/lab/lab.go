@@ -23,7 +23,7 @@ import (
 // Verb measures sync strategies against each other.
 type Verb struct {
 	Sync     string        `default:"all" help:"Strategies to measure, with commas between, or all."`
-	Net      string        `name:"net" default:"P0..P9" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
+	Net      string        `name:"net" default:"P0..P12" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
 	Players  int           `help:"Number of clients. Default: 4, or the game's maximum if that is less."`
 	For      time.Duration `default:"60s" help:"Measured virtual time of each match."`
 	Settle   time.Duration `default:"5s" help:"Virtual time between the join of the last client and the measurement."`
@@ -35,7 +35,8 @@ type Verb struct {
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
 
-	PageFlags `embed:""`
+	app.TableFlags `embed:""`
+	PageFlags      `embed:""`
 }
 
 // Help explains the verb.
@@ -56,7 +57,7 @@ Examples:
   lab --net P0..P5 --out figures --markdown lab.md
   lab --net P3,P5,P7 --seed 1 --gates
   lab --net bad --bots --json
-  lab --page                          play with two strategies side by side, in a browser`
+  lab --page                    play with two strategies side by side`
 }
 
 // Run plays the matches and reports the measurements, or serves the page.
@@ -76,7 +77,7 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	matches := len(c.Strategies) * len(c.Profiles)
 	a.Logf("seed %d: %s of %v", v.Seed, app.Counted(matches, "match", "matches"), v.For)
-	a.Emit("start", app.Fields{"seed": v.Seed, "matches": matches, "for_s": v.For.Seconds()})
+	a.Emit("start", app.Fields{"seed": app.ID(v.Seed), "matches": matches, "for_s": v.For.Seconds()})
 	seconds := float64(matches) * (c.For + c.Settle).Seconds()
 	progress, begin := app.NewProgress(a, int(seconds), "simulated seconds"), time.Now()
 	c.Clock = func() time.Duration { return time.Since(begin) }
@@ -192,7 +193,7 @@ func chosenProfiles(names string) ([]simnet.Profile, error) {
 	index := func(name string) (int, error) {
 		p, ok := simnet.ByName(strings.TrimSpace(name))
 		if !ok {
-			return 0, fmt.Errorf("--net %s: there is no profile %q: choose from P0 to P9, or all", names, name)
+			return 0, fmt.Errorf("--net %s: there is no profile %q: choose from P0 to P12, or all", names, name)
 		}
 		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
 	}
@@ -214,8 +215,8 @@ func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) 
 	page := fmt.Sprintf("# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n",
 		a.Game.Name, r.Players, r.Seconds, a.Game.TickRate, r.Script, r.Seed)
 	for _, t := range labTables(r, verdicts) {
-		a.Print(t.Render() + "\n")
-		page += "\n" + t.RenderMarkdown() + "\n"
+		a.Print(t.Text(v.Wide))
+		page += "\n" + t.Markdown() + "\n"
 	}
 	report, err := json.MarshalIndent(app.Fields{"report": r, "gates": verdicts}, "", "\t")
 	if err != nil {

@@ -65,15 +65,15 @@ func TestMissedGateIsLogged(t *testing.T) {
 		if logged := strings.Contains(note.String(), "MISSED: relay on P3, stalled, %: 7.25, at most 1"); logged != c.verdict.Missed() {
 			t.Errorf("%+v: note %q", c, &note)
 		}
-		if text := gateTable([]lab.Verdict{c.verdict}, 60).Render(); !strings.Contains(text, c.text) {
+		if text := gateTable([]lab.Verdict{c.verdict}, 60).Text(false); !strings.Contains(text, c.text) {
 			t.Errorf("%+v:\n%s", c, text)
 		}
 	}
 }
 
 func TestNetworksAndStrategiesAreSelectedByName(t *testing.T) {
-	for names, want := range map[string]string{"P3,P3": "P3", "P2..P4,typical,P1": "P2 P3 P4 P1", "P3": "P3", "p3,bad": "P3 P5", "P2..P4": "P2 P3 P4", "LAN..P2, P9": "P1 P2 P9", "P0..P9": "P0 P1 P2 P3 P4 P5 P6 P7 P8 P9",
-		"all": "P0 P1 P2 P3 P4 P5 P6 P7 P8 P9"} {
+	for names, want := range map[string]string{"P3,P3": "P3", "P2..P4,typical,P1": "P2 P3 P4 P1", "P3": "P3", "p3,bad": "P3 P5", "P2..P4": "P2 P3 P4", "LAN..P2, P9": "P1 P2 P9", "P0..P12": "P0 P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11 P12",
+		"all": "P0 P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11 P12"} {
 		list, err := chosenProfiles(names)
 		got := make([]string, len(list))
 		for i := range list {
@@ -105,8 +105,21 @@ func TestTheDefaultOfJobsIsAllowed(t *testing.T) {
 
 func TestGatesOfAShortMatchAreMarked(t *testing.T) {
 	for seconds, marked := range map[float64]bool{20: true, 60: false, 90: false} {
-		if text := gateTable(nil, seconds).Render(); strings.Contains(text, "the gates are for matches of 60 s") != marked {
+		if text := gateTable(nil, seconds).Text(false); strings.Contains(text, "the gates are for matches of 60 s") != marked {
 			t.Errorf("%g s:\n%s", seconds, text)
+		}
+	}
+}
+
+// The table of the gates of every network fits a terminal, with the widest value and word.
+func TestTheGatesOfEveryNetworkFitATerminal(t *testing.T) {
+	var verdicts []lab.Verdict
+	for _, g := range lab.Gates {
+		verdicts = append(verdicts, lab.Verdict{Gate: g, Value: -1.234e-100}, lab.Verdict{Gate: g, Empty: true})
+	}
+	for line := range strings.Lines(gateTable(verdicts, 20).Text(false)) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > app.Columns {
+			t.Fatalf("%d characters: %s", n, line)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (v *PageFlags) Check() error { return v.BrowseFlags.Check(v.Page) }
 func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 	return v.BrowseFlags.Serve(a, "The lab", page.Config{Streams: labpage.Streams}, func(s *page.Server) error {
 		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.All, Begin: begin})
-	}, app.Fields{"seed": begin.Seed})
+	}, app.Fields{"seed": app.ID(begin.Seed)})
 }
 
 // page serves the lab's page, which begins as the flags say.
@@ -51,7 +51,7 @@ func (v *Verb) page(a *app.App) error {
 			s.Sync = append(s.Sync, c.Name)
 		}
 	}
-	if v.Net != "P0..P9" {
+	if v.Net != "P0..P12" {
 		chosen, err := chosenProfiles(v.Net)
 		if err != nil {
 			return err

@@ -3,16 +3,18 @@ package lab
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/lab"
 )
 
 // labTables returns the tables of the measurements and of the gates.
-func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
+func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []*app.Table) {
 	notes := "" // the reasons why matches were not measured and gates are not judged
 	for i := range r.Results {
 		if x := &r.Results[i]; x.Failed != "" {
@@ -23,15 +25,14 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 		notes += "\nno gate is judged: " + why
 	}
 	for _, of := range labColumns {
-		t := app.NewTable(of.title)
-		header := table.Row{"strategy", "net"}
+		names := []string{"strategy", "net"}
 		for _, c := range of.columns {
-			header = append(header, c.name)
+			names = append(names, c.heading())
 		}
-		t.AppendHeader(header)
+		t := app.NewTable(of.title, names...)
 		for i := range r.Results {
 			x := &r.Results[i]
-			row := table.Row{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
+			row := []string{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
 			for _, c := range of.columns {
 				if x.Failed != "" {
 					row = append(row, absent)
@@ -39,9 +40,14 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 					row = append(row, c.cell(x))
 				}
 			}
-			t.AppendRow(row)
+			t.Append(row...)
 		}
-		t.SetCaption("%s", of.caption+notes)
+		for _, c := range slices.Backward(of.columns) {
+			if !slices.Contains(of.kept, c.name) {
+				t.Extra = append(t.Extra, c.heading())
+			}
+		}
+		t.Caption = of.caption + notes
 		tables, notes = append(tables, t), "" // notes are only below the first
 	}
 	if len(verdicts) > 0 {
@@ -70,12 +76,18 @@ type labColumn struct {
 	cell func(x *result) string
 }
 
-// labColumns are the tables.
+// heading returns the name in lines: that of the value, then those of the values in parentheses.
+func (c *labColumn) heading() string {
+	return strings.NewReplacer(" (", "\n(", ", longest", ",\nlongest").Replace(c.name)
+}
+
+// labColumns are the tables. A narrow table has the columns in kept, and others as far as they fit.
 var labColumns = []struct {
 	title, caption string
+	kept           []string
 	columns        []labColumn
 }{
-	{"when it is seen", "medians, in ms; shown, confirmed: from the input that changed; age: of the picture, behind the server's time", []labColumn{
+	{"when it is seen", "medians, in ms; shown, confirmed: from the input that changed; age: of the picture, behind the server's time", []string{"shown (p95, p99)", "others' age (p95)", "stall % (a minute, longest)"}, []labColumn{
 		{"shown (p95, p99)", func(x *result) string {
 			return figure(x.Display.N > 0, "%.0f (%.0f, %.0f)", x.Display.P50, x.Display.P95, x.Display.P99)
 		}},
@@ -90,7 +102,7 @@ var labColumns = []struct {
 			return figure(x.Paces > 0, "%.2f (%.0f, %.0f)", x.Freeze.Percent, x.Freeze.PerMinute, x.Freeze.Longest)
 		}},
 	}},
-	{"how it moves", "in world units; off: distance of remote entities from their true places; hits: ticks shown with all inputs right", []labColumn{
+	{"how it moves", "in world units; off: distance of remote entities from their true places; hits: ticks shown with all inputs right", []string{"corrections/min (p50, p99)", "off (p99)"}, []labColumn{
 		{"corrections/min (p50, p99)", func(x *result) string {
 			return figure(x.Own.N > 0, "%.0f (%.2f, %.2f)", x.Corrections.PerMinute, x.Corrections.Size.P50, x.Corrections.Size.P99)
 		}},
@@ -105,7 +117,7 @@ var labColumns = []struct {
 		{"rough %", func(x *result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
 		{"hits %", func(x *result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
 	}},
-	{"what is hit", "agree: lines fired at or beside other players that hit the same on the server and on the screen. views: age when the server uses them, in ms. back: how far the server looks back for a hit, in ms. A player who is hit can have been behind cover for that long", []labColumn{
+	{"what is hit", "agree: lines fired at or beside other players that hit the same on the server and on the screen. views: age when the server uses them, in ms. back: how far the server looks back for a hit, in ms. A player who is hit can have been behind cover for that long", []string{"lines", "agree %", "views (p99)"}, []labColumn{
 		{"lines", func(x *result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
 		{"agree %", func(x *result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
 		{"within the cap", func(x *result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},
@@ -115,7 +127,7 @@ var labColumns = []struct {
 			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
 		}},
 	}},
-	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, substituted: share of inputs; wait: of a changed entity for its update", []labColumn{
+	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, substituted: share of inputs; wait: of a changed entity for its update", []string{"RTT ms", "up (wire, most)", "down (wire, most)"}, []labColumn{
 		{"RTT ms", func(x *result) string { return fmt.Sprintf("%.0f", x.RTT) }},
 		{"late %", func(x *result) string { return fmt.Sprintf("%.2f", x.Late) }},
 		{"substituted %", func(x *result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
@@ -128,7 +140,7 @@ var labColumns = []struct {
 		}},
 		{"packets/s up, down", func(x *result) string { return fmt.Sprintf("%.0f, %.0f", x.Up.Packets, x.Down.Packets) }},
 	}},
-	{"what it computes", "in real time, side by side with other matches unless --jobs 1; window: ticks predicted", []labColumn{
+	{"what it computes", "in real time, side by side with other matches unless --jobs 1; window: ticks predicted", []string{"server µs/tick", "client µs/frame (p99)", "desyncs"}, []labColumn{
 		{"window (p99)", func(x *result) string { return figure(x.Predicts, "%.0f (%.0f)", x.Window.P50, x.Window.P99) }},
 		{"again/s", func(x *result) string { return figure(x.Predicts, "%.0f", x.Resimulated) }},
 		{"server µs/tick", func(x *result) string { return figure(x.ServerTick > 0, "%.1f", x.ServerTick/1e3) }},
@@ -143,27 +155,29 @@ var labColumns = []struct {
 }
 
 // gateTable returns the table of the verdicts on matches of this length.
-func gateTable(verdicts []lab.Verdict, seconds float64) table.Writer {
-	t := app.NewTable("gates")
-	t.AppendHeader(table.Row{"strategy", "net", "measure", "at most", "is", ""})
+func gateTable(verdicts []lab.Verdict, seconds float64) *app.Table {
+	t := app.NewTable("gates", "strategy", "net", "measure", "at most", "is", "")
+	t.Configs = []table.ColumnConfig{{Name: "measure", WidthMax: 22, WidthMaxEnforcer: text.WrapSoft}}
+	t.Caption = "for four players and default settings"
+	if seconds < 60 {
+		t.Caption += fmt.Sprintf("; the gates are for matches of 60 s, and these lasted %g s", seconds)
+	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		word, value := "met", fmt.Sprintf("%.4g", v.Value)
+		word, value, reason := "met", fmt.Sprintf("%.4g", v.Value), ""
 		switch {
 		case v.Empty:
-			word, value = "not judged: no value was measured", absent
+			word, value = "not judged", absent
+			reason = "no value was measured"
 		case !v.Met && v.Known != nil:
-			word = fmt.Sprintf("missed, best %.3g: %s", v.Known.Best, v.Known.Reason)
-		case !v.Met && v.Measure.Premise() != "":
-			word = "MISSED; " + v.Measure.Premise()
+			word, reason = "missed", fmt.Sprintf("best %.3g: %s", v.Known.Best, v.Known.Reason)
 		case !v.Met:
-			word = "MISSED"
+			word, reason = "MISSED", v.Measure.Premise()
 		}
-		t.AppendRow(table.Row{v.Strategy, v.Profile, v.Measure, fmt.Sprintf("%.4g", v.Most), value, word})
-	}
-	t.SetCaption("for four players and default settings")
-	if seconds < 60 {
-		t.SetCaption("for four players and default settings; the gates are for matches of 60 s, and these lasted %g s", seconds)
+		if reason != "" {
+			t.Caption += fmt.Sprintf("\n%s on %s, %s: %s, %s", v.Strategy, v.Profile, v.Measure, word, reason)
+		}
+		t.Append(v.Strategy, v.Profile, v.Measure.String(), fmt.Sprintf("%.4g", v.Most), value, word)
 	}
 	return t
 }

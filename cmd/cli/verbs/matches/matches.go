@@ -2,15 +2,14 @@
 package matches
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/matches"
@@ -21,11 +20,14 @@ type Verb struct {
 	File string `type:"path" default:"matches.db" help:"File of serve --matches."`
 	Room string `help:"Only matches of this room. Default: all rooms."`
 	Last int    `help:"Number of matches to list, newest first. Default: all."`
+
+	app.TableFlags `embed:""`
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
-	return `The table has the newest match first: players, result, how it was decided, votes for another result, and the recording.
+	return `The table has the newest match first: players, result, how it was decided, votes for another result, the strategies, and the
+recording. A match has several strategies if the verb switch changed them.
 While a server has the file open, the records come from the server, so this works at any time.
 
 Examples:
@@ -34,14 +36,19 @@ Examples:
   matches --file matches.db --json`
 }
 
+// narrow bounds the columns of a table without --wide, so that it fits a terminal.
+var narrow = []table.ColumnConfig{{Name: "room", WidthMax: 12}, {Name: "result", WidthMax: 12}, {Name: "players", WidthMax: 16, WidthMaxEnforcer: text.WrapSoft}}
+
 // Run lists them.
 func (v *Verb) Run(a *app.App) error {
 	if v.Last < 0 {
 		return fmt.Errorf("--last %d: give at least 1, or leave it out", v.Last)
 	}
-	t := app.NewTable("")
-	t.AppendHeader(table.Row{"match", "room", "ended (UTC)", "length", "result", "verdict", "players", "recording"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Name: "result", WidthMax: 40}, {Name: "players", WidthMax: 60}})
+	t := app.NewTable("", "match", "room", "ended (UTC)", "length", "result", "verdict", "players", "strategies", "recording")
+	t.Extra = []string{"recording", "strategies", "length", "verdict"}
+	if t.Configs = narrow; v.Wide {
+		t.Configs = []table.ColumnConfig{{Name: "result", WidthMax: 40}, {Name: "players", WidthMax: 60}}
+	}
 	found := 0
 	for r, err := range matches.Read(v.File, v.Room) {
 		if err == nil {
@@ -50,7 +57,7 @@ func (v *Verb) Run(a *app.App) error {
 		if err != nil {
 			return v.readError(err)
 		}
-		a.Emit("match", fieldsOf(r))
+		a.Emit("match", app.FieldsOf(r))
 		if !a.Common.JSON {
 			t.AppendRow(matchRow(r))
 		}
@@ -60,9 +67,9 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	switch {
 	case found > 0:
-		a.Print(t.Render() + "\n")
+		a.Print(t.Text(v.Wide))
 	case v.Room != "":
-		a.Logf("no matches of room %s yet", clean(v.Room))
+		a.Logf("no matches of room %s yet", app.Printable(v.Room))
 	default:
 		a.Logf("no matches yet")
 	}
@@ -84,36 +91,19 @@ func (v *Verb) readError(err error) error {
 	return fmt.Errorf("the matches cannot be read: %w", err)
 }
 
-// fieldsOf returns a record as fields of JSON. Numbers keep all their digits.
-func fieldsOf(r matches.Record) app.Fields {
-	text, err := json.Marshal(r)
-	var parts map[string]json.RawMessage
-	if err == nil {
-		err = json.Unmarshal(text, &parts)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("cli: a record cannot be encoded as JSON: %v", err))
-	}
-	f := app.Fields{}
-	for name, part := range parts {
-		f[name] = part
-	}
-	return f
-}
-
 // matchRow returns the row of a record.
 func matchRow(r matches.Record) table.Row {
 	var players []string
 	for _, p := range r.Players {
 		players = append(players, playerText(p))
 	}
-	return table.Row{r.ID, clean(r.Room), r.Ended.UTC().Format(time.DateTime), r.Ended.Sub(r.Started).Round(100 * time.Millisecond),
-		clean(r.Result), clean(r.Verdict), strings.Join(players, ", "), clean(r.Recording)}
+	return table.Row{r.ID, app.Printable(r.Room), r.Ended.UTC().Format(time.DateTime), r.Ended.Sub(r.Started).Round(100 * time.Millisecond),
+		app.Printable(r.Result), app.Printable(r.Verdict), strings.Join(players, ", "), app.Printable(strings.Join(r.Strategies, ", then ")), app.Printable(r.Recording)}
 }
 
 // playerText returns a player's name with notes about the vote.
 func playerText(p matches.Player) string {
-	text := clean(p.Name)
+	text := app.Printable(p.Name)
 	if text == "" {
 		text = fmt.Sprintf("seat %d", p.Seat)
 	}
@@ -131,14 +121,4 @@ func playerText(p matches.Player) string {
 		text += " (" + strings.Join(notes, ", ") + ")"
 	}
 	return text
-}
-
-// clean replaces unprintable characters: players and games choose these texts.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

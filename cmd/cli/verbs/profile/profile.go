@@ -16,8 +16,8 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/costs"
 	"tendon/cmd/cli/internal/load"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
-	"tendon/net/simnet"
 )
 
 // Verb measures the costs of ticks under a repeatable load, and compares two such measurements.
@@ -25,7 +25,7 @@ type Verb struct {
 	syncflags.Flags `embed:""`
 
 	Players int           `help:"Number of bots. Default: 8, or the game's maximum if that is less."`
-	Net     string        `name:"net" default:"P3" help:"Network profile, P0 to P9."`
+	Net     string        `name:"net" default:"P3" help:"Network profile: P0 to P12, or a title such as typical."`
 	For     time.Duration `default:"30s" help:"Measured virtual time of each run."`
 	Seed    uint64        `default:"1" help:"Seed of the match and of the network."`
 	Runs    int           `default:"3" help:"Number of runs of the same match. For each part of the match, --compare uses the fastest run."`
@@ -34,6 +34,8 @@ type Verb struct {
 	Compare bool          `help:"Compare two files of --out, the old one first."`
 	Worse   string        `default:"10%" help:"Increase of the cost of a system at which --compare fails."`
 	Files   []string      `arg:"" optional:"" type:"path" help:"OLD.json and NEW.json, with --compare."`
+
+	app.TableFlags `embed:""`
 }
 
 // Help explains the verb.
@@ -94,20 +96,17 @@ func (v *Verb) config(a *app.App) (c load.Config, err error) {
 	if v.Players == 0 {
 		v.Players = min(8, a.Game.MaxPlayers)
 	}
-	profile, ok := simnet.ByName(v.Net)
-	switch {
-	case len(v.Files) > 0:
+	if len(v.Files) > 0 {
 		return c, fmt.Errorf("%s: unexpected file; to compare two files, add --compare", v.Files[0])
-	case !ok:
-		return c, fmt.Errorf("--net %s: there is no such profile: choose one of P0 to P9", v.Net)
 	}
-	err = cmp.Or(a.NeedBot(), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers), app.InRange("--for", v.For, 5*time.Second, time.Hour),
+	network, err := netflags.Named(v.Net)
+	err = cmp.Or(err, a.NeedBot(), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers), app.InRange("--for", v.For, 5*time.Second, time.Hour),
 		app.InRange("--runs", v.Runs, 1, 100)) // with --for 5s, a slice has a tick or two
 	if err != nil {
 		return c, err
 	}
 	strategy, err := v.Strategy(a.Game)
-	return load.Config{Game: a.Game, Strategy: strategy, Profile: profile, Players: v.Players, Seed: v.Seed}, err
+	return load.Config{Game: a.Game, Strategy: strategy, Profile: network, Players: v.Players, Seed: v.Seed}, err
 }
 
 // errStopped ends a load that is interrupted.
@@ -182,6 +181,7 @@ func (v *Verb) once(c load.Config, f *costs.File, step func(time.Duration) error
 		}
 		f.Reference = append(f.Reference, reference())
 	}
+	f.Events.Predicted, f.Events.Cancelled = l.Events()
 	s.Server, s.Client = l.Reports()
 	return s, nil
 }
@@ -200,7 +200,7 @@ func reference() float64 {
 
 // show prints the measurement and writes the files.
 func (v *Verb) show(a *app.App, f *costs.File) error {
-	a.Print(costs.Render(f, v.Allocs))
+	a.Print(costs.Render(f, v.Allocs, v.Wide))
 	a.Emit("result", app.Fields{"costs": f, "dearest": map[string][]costs.SystemCost{"server": costs.Dearest(&f.Server), "client": costs.Dearest(&f.Client)}})
 	if v.Out == "" {
 		return nil
@@ -245,7 +245,7 @@ func (v *Verb) compare(a *app.App) error {
 			worse++
 		}
 	}
-	a.Print(costs.RenderComparison(rows, speed))
+	a.Print(costs.RenderComparison(rows, speed, v.Wide))
 	a.Emit("comparison", app.Fields{"rows": rows, "machine": speed, "worse": worse, "limit": limit})
 	if worse > 0 {
 		return fmt.Errorf("%w: %s slower than before by more than %s", app.ErrFailed, app.Counted(worse, "row is", "rows are"), v.Worse)

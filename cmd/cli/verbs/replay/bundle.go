@@ -1,12 +1,14 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/replaypage"
+	"tendon/rollback/record"
 	"tendon/rollback/record/bundle"
 )
 
@@ -40,11 +42,44 @@ func (v *Verb) openBundle(a *app.App, data []byte) error {
 	if !v.Page {
 		return nil
 	}
-	sides := []replaypage.Match{{Name: "here: the " + string(b.By), Record: b.Here}}
-	if b.There != nil {
-		sides = append(sides, replaypage.Match{Name: "there: " + b.Peer, Record: b.There})
+	stored, err := storedStates(b)
+	if err != nil {
+		return refusal(v.File, err)
 	}
-	return v.browse(a, sides...)
+	return v.serve(a, func(_ context.Context, name string) ([]replaypage.Match, error) {
+		if name == replayed {
+			return []replaypage.Match{{Name: replayed, Record: b.Here, Also: "the stored states"}}, nil
+		}
+		return stored, nil
+	})
+}
+
+// replayed is the name of the ticks that led to a desync, on the page.
+const replayed = "the ticks before, replayed by this build"
+
+// storedStates returns both sides of a bundle as matches of one tick, which has the state that the side stored. The ticks
+// before it are another match, since this build may compute a third state.
+func storedStates(b *bundle.Bundle) (sides []replaypage.Match, err error) {
+	for i, r := range []*record.Record{b.Here, b.There} {
+		if r == nil {
+			break
+		}
+		state, err := r.State(b.Tick)
+		if err != nil {
+			return nil, err
+		}
+		one, err := record.Collect(r.Game(), r.Header(), []record.Image{record.ImageOf(state)}, nil)
+		state.Release()
+		if err != nil {
+			return nil, err
+		}
+		side := replaypage.Match{Name: [2]string{"here: the " + string(b.By), "there: " + b.Peer}[i] + ", stored state", Record: one}
+		if i == 0 && r.Start() < b.Tick {
+			side.Also = replayed
+		}
+		sides = append(sides, side)
+	}
+	return sides, nil
 }
 
 // examinationText describes a bundle for people.
@@ -64,16 +99,15 @@ func examinationText(x *bundle.Examination) string {
 		}
 		b.WriteByte('\n')
 	}
-	t := app.NewTable("")
-	t.AppendHeader([]any{"column", "here", "there", ""})
+	t := app.NewTable("", "column", "here", "there", "")
 	for _, c := range x.Columns {
 		mark := ""
 		if c.There != "" && c.There != c.Here {
 			mark = "differs"
 		}
-		t.AppendRow([]any{c.Name, c.Here, c.There, mark})
+		t.Append(c.Name, c.Here, c.There, mark)
 	}
-	b.WriteString(t.Render() + "\n")
+	b.WriteString(t.Text(true))
 	if x.Played == bundle.NotPlayed {
 		b.WriteString("there is no earlier state to begin from\n")
 	} else {

@@ -45,8 +45,8 @@ func (Verb) Help() string {
 checksum of every tick. A difference is reported by tick, and by component, entity and field if the recording has an
 image of that tick; the exit code is then 1. A recording that was cut off is replayed as far as it goes.
 
-On a terminal it is then shown in a browser, on a page that no other computer can open. A desync bundle is shown with its
-two sides beside each other.
+On a terminal it is then shown in a browser, on a page that no other computer can open. Of a desync bundle the page shows
+the stored states of both sides beside each other. A link leads to the ticks before, as this build replays them.
 
 Examples:
   replay recordings/main-20261121T101500-000000000000002a.tendonrec
@@ -55,10 +55,10 @@ Examples:
   replay FILE --to 600
   replay FILE --dump --to 60
   replay FILE --at 600                      everything about tick 600
-  replay FILE --at 600 --entity p0:3@590    one entity with all its fields; --json for programs
+  replay FILE --at 600 --entity p0:3@590    one entity with all its fields
   replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
-  replay FILE OTHER                         exit code 0: equal, 1: they differ, 2: they cannot be compared
-  replay FILE OTHER --page                  both beside each other, in the first tick in which they differ`
+  replay FILE OTHER                         exit code 0: equal, 1: they differ
+  replay FILE OTHER --page                  both, at the first difference`
 }
 
 // Run plays the recording.
@@ -135,8 +135,13 @@ func (v *Verb) selects() bool {
 
 // browse shows one match, or two beside each other, in a browser until Ctrl-C.
 func (v *Verb) browse(a *app.App, matches ...replaypage.Match) error {
+	return v.serve(a, func(context.Context, string) ([]replaypage.Match, error) { return matches, nil })
+}
+
+// serve serves the page until Ctrl-C.
+func (v *Verb) serve(a *app.App, open replaypage.Open) error {
 	return v.BrowseFlags.Serve(a, "The match", page.Config{}, func(s *page.Server) error {
-		replaypage.Register(s, "/", func(context.Context, string) ([]replaypage.Match, error) { return matches, nil })
+		replaypage.Register(s, "/", open)
 		return nil
 	}, nil)
 }
@@ -178,8 +183,13 @@ func openRecording(a *app.App, file string, data []byte) (*record.Record, error)
 	if h.Flags != "" {
 		a.Logf("played with %s", h.Flags)
 	}
-	a.Emit("recording", app.Fields{"game": h.Game, "seed": h.Seed, "players": h.Players, "first": r.Start(), "last": last,
-		"tick_rate": h.TickRate, "build": h.Build, "strategy": h.Strategy, "flags": h.Flags, "images": r.Images()})
+	switches := []app.Fields{}
+	for at, strategy := range r.Switches(last) {
+		a.Logf("tick %d: the match continues with %s", at, app.Printable(strategy))
+		switches = append(switches, app.Fields{"tick": at, "strategy": strategy})
+	}
+	a.Emit("recording", app.Fields{"game": h.Game, "seed": app.ID(h.Seed), "players": h.Players, "first": r.Start(), "last": last,
+		"tick_rate": h.TickRate, "build": h.Build, "strategy": h.Strategy, "flags": h.Flags, "switches": switches, "images": r.Images()})
 	return r, nil
 }
 
@@ -218,14 +228,13 @@ func (v *Verb) show(a *app.App, r *record.Record, to ecs.Tick) error {
 	}
 	var s image.Snapshot
 	w.Image().Save(&s)
-	t, columns := app.NewTable(""), app.Fields{}
-	t.AppendHeader([]any{"column", "checksum"})
+	t, columns := app.NewTable("", "column", "checksum"), app.Fields{}
 	for i, sum := range s.ComponentChecksums(nil) {
 		name := a.Game.Schema().Columns()[i]
 		columns[name] = sum.Hex()
-		t.AppendRow([]any{name, sum.Hex()})
+		t.Append(name, sum.Hex())
 	}
-	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s\n", to, s.Checksum().Hex(), t.Render()))
+	a.Print(fmt.Sprintf("tick %d, checksum %s\n%s", to, s.Checksum().Hex(), t.Text(true)))
 	a.Emit("state", app.Fields{"tick": to, "checksum": s.Checksum().Hex(), "columns": columns})
 	return nil
 }
@@ -252,7 +261,13 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 			fmt.Fprintf(&line, "  player %d: %s", p, text)
 		}
 		for _, o := range e.Orders {
-			orders = append(orders, fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload))
+			text := fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload)
+			if strategy, _, ok := image.ParseSwitch(o.Payload); ok && o.Kind == image.OrderSwitch {
+				text = "switch to " + strategy
+			} else if o.Kind == image.OrderPause || o.Kind == image.OrderResume {
+				text = cursor.KindNames[o.Kind] + source(cursor.KindNames[o.Kind], o.OfServer(), o.Player)
+			}
+			orders = append(orders, text)
 			line.WriteString("  " + orders[len(orders)-1])
 		}
 		a.Print(line.String() + "\n")

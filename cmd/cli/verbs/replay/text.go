@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback/record/cursor"
 )
@@ -25,8 +26,10 @@ func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Enti
 		fmt.Fprintf(&b, ": %s\n", fieldsText(p.Input))
 	}
 	for _, o := range f.Orders {
-		fmt.Fprintf(&b, "%s of player %d", o.Kind, o.Player)
+		b.WriteString(o.Kind + source(o.Kind, o.Operator, o.Player))
 		switch {
+		case o.Strategy != "":
+			fmt.Fprintf(&b, ": the match continues with %s", o.Strategy)
 		case o.Seen > 0:
 			fmt.Fprintf(&b, ": saw tick %.2f", o.Seen)
 		case len(o.Payload) > 0:
@@ -74,4 +77,15 @@ func fieldsText(list []image.FieldValue) string {
 		parts[i] = strings.TrimPrefix(f.Path+" "+f.Text, " ")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// source names the player of an order, or the operator. A pause that reaches its longest time ends without either.
+func source(kind string, ofServer bool, p ecs.Player) string {
+	switch {
+	case !ofServer:
+		return fmt.Sprintf(" of player %d", p)
+	case kind == cursor.KindNames[image.OrderPause]:
+		return " of the operator"
+	}
+	return ""
 }

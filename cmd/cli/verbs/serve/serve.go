@@ -2,7 +2,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -20,16 +20,16 @@ import (
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/journals"
-	"tendon/cmd/cli/page"
 	"tendon/net/cost"
+	"tendon/net/room"
 	"tendon/net/server"
-	"tendon/systems"
 )
 
 // Verb runs a server until it is interrupted.
 type Verb struct {
-	host.Flags `embed:""`
-	adminFlags `embed:""`
+	host.Flags   `embed:""`
+	adminFlags   `embed:""`
+	journalFlags `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
 	Public     []string       `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
@@ -38,24 +38,31 @@ type Verb struct {
 	MaxRooms   int            `default:"256" help:"Maximum number of rooms."`
 	Workers    int            `help:"Goroutines that simulate rooms. Default: one per core."`
 	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
-	Journal    string         `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
-	Fsync      journals.Sync  `default:"100ms" help:"Journal data that a power cut may lose. always: none that a client received. 1ms to 10s: the data of that time. never: all data that the system had not written."`
+	BanTime    time.Duration  `default:"10m" help:"Length of the ban of a client that was expelled for lying, flooding or framing. 0: no ban."`
+	KeepSeat   time.Duration  `default:"5s" help:"How long the seat of a player who lost the connection is kept, 1s to 24h. The player can return for two minutes more, with the tokens of the lost connection."`
+	Pause      room.PauseBy   `default:"admin" help:"Players who may pause a match. off: none. admin: none, only the operator, with the verb pause. players: all, and the operator."`
+	PauseTime  time.Duration  `default:"60s" help:"Maximum length of a pause, 1s or more. The match then continues by itself."`
+	Pauses     int            `default:"3" help:"Pauses that a player may begin in a match, 1 or more, with --pause players."`
 	Seed       uint64         `help:"Seed of every room. Default: a random one for each."`
 	For        *time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
 	Verbose    bool           `short:"v" help:"Log rooms and connections."`
+
+	inviteDir string // of the token in the command that joins
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
 	return `The connect token of a client contains its room, seat and role. A server without --key-file is for development: it prints
-a command that joins it, and a new one each time a client has used the last one.
+a command that joins it. The command names a file with a token, and the file has a new token each time a client has used
+the last one. Only you can read the file, and it is removed at the end.
 
-With --journal, no client receives a tick before it is written to the journal. A server that was killed (kill -9, a crash)
-and is restarted with the same --journal and the same build resumes every match. Clients reconnect by themselves if it is
-back within a minute. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
+With --journal, clients receive a tick only after it is written to the journal, unless the disk is slow. The next server with the same --journal
+continues every match, after a stop (Ctrl-C, SIGTERM) and after a crash (kill -9). Clients reconnect by themselves if it is
+back within a minute. Another build can continue the matches of a game without floats if it computes the same states. Otherwise
+it does not start, and names the journal; with --other-build refuse, it refuses the clients of these rooms. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
 power cut can lose:
-  always  Nothing that a client received. Every tick of every room waits for
-          the disk.
+  always  Nothing that a client received. Clients receive no tick before it
+          is on the disk.
   100ms   Up to a tenth of a second of play, or the given time. Clients return
           the lost ticks when they reconnect, with proofs that the server
           sent them.
@@ -63,28 +70,66 @@ power cut can lose:
           return what they have, about 15 s.
 With verify, clients have no ticks to return, so only --fsync always keeps all that they received.
 With --matches too, the server adds results from the journals that the previous server did not record.
-While a journal cannot be written, as on a full disk, its match waits. It continues when the journal can be written. A match ends
-when its room is empty or the server is stopped. It leaves ROOM-MATCH.ended.journal, which may be removed.
-With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_failed,
-journal_recovered, journal_slow and journal_ended.
+--on-stop selects what a stop does with the running matches:
+  keep    They stop after their last tick, and continue in the next server.
+          Clients show that the server restarts, and wait for it. Results
+          that players vote on are recorded by the next server.
+  finish  They continue until their players have left. The server refuses
+          further rooms and players. A second signal ends the matches.
+  end     They end, and clients receive that the server shuts down.
+
+While a journal cannot be written, as on a full disk, its match waits. It continues when the journal can be written. If a write
+takes more than a quarter of a second, the match continues, and clients receive ticks that are not written yet. After three
+seconds the match waits, with --fsync always after one second. The event journal_slow reports such a write. A match ends
+when its room is empty, or with --on-stop end. It leaves ROOM-MATCH.ended.journal, which may be removed.
+
+A token is good for one connection, also after a restart: DIR/tokens.used records the used ones until they expire. A server
+refuses tokens minted before that record began, since they may have been used. Without --journal it begins with each start.
+While the record cannot be written, the server refuses clients with that reason, and they try again with the same token.
+
+A journal that is damaged, or a file that is no journal, is moved to DIR/quarantine with a warning, and the other matches
+resume. Its match is over. A build or strategy that fits none of the journals is an error, and no file is changed. With
+--quarantine=false, each journal that cannot be recovered is such an error.
+
+With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_quarantined,
+journal_failed, journal_recovered, journal_slow, journal_ended, journal_refused, journal_removed_directory, tokens_failed and tokens_lost. The event waiting names the players for whom
+a continued match waits, until a time. The events stopping and kept are those of a stop. The event token_refused reports the first token that an
+earlier server may have accepted.
 
 With --admin 127.0.0.1:9090, http://127.0.0.1:9090/ shows rooms, players and the costs of ticks, /metrics is for Prometheus,
-/debug/pprof/ has profiles, and /healthz and /readyz are for the program that starts and stops servers.
+/debug/pprof/ has profiles, and /healthz and /readyz are for the program that starts and stops servers. With
+--admin-token-file too, the verbs players, kick, ban, switch, pause and resume control the running server.
+
+A client is expelled for lying, if its checksums differ too often; for flooding, if it sends too many messages or packets;
+or for framing, if they are malformed. It is then banned for --ban-time: the server refuses all its tokens, and the client
+receives the time that is left. With --journal, the banned clients are kept in bans.json beside the journals. Without it,
+the bans end with the server.
+
+A player who loses the connection keeps the seat for --keep-seat. The client tries to connect twice a second, for
+that time and two minutes. A longer time, such as 10m for players whose computers sleep, keeps idle players in the match.
+
+A pause stops the ticks of one match. The operator begins it with the verb pause; with --pause players, every player can
+too. It ends with resume or after --pause-time. Players can end each other's pauses, but not one of the operator.
+
+A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
+ends with exit code 1 if no other room is open.
 
 Examples:
   serve
-  serve --listen :7777 --public game.example.net:7777 --key-file server.key --max-rooms 500
+  serve --public game.example.net:7777 --key-file server.key --max-rooms 500
   serve --record recordings --matches matches.db
   serve --admin 127.0.0.1:9090
   serve --admin :9090 --admin-token-file admin.token
   serve --key-file server.key --journal journals
-  serve --key-file server.key --journal journals --fsync always`
+  serve --key-file server.key --journal journals --fsync always
+  serve --key-file server.key --on-stop finish`
 }
 
 // Run serves.
 func (v *Verb) Run(a *app.App) (err error) {
-	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers}, Flags: &v.Flags,
-		Seed: v.Seed, Matches: v.Matches, KeepRecent: v.Admin != ""}
+	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, BanTime: v.BanTime}, Flags: &v.Flags,
+		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime, PerSeat: v.Pauses},
+		Seed:  v.Seed, Matches: v.Matches, KeepRecent: v.Admin != ""}
 	if err = v.settings(a, &c); err != nil {
 		return err
 	}
@@ -94,13 +139,21 @@ func (v *Verb) Run(a *app.App) (err error) {
 	}
 	defer func() { err = errors.Join(err, endWatch()) }()
 	if v.Journal != "" {
-		if err = c.OpenJournals(a, v.Journal, v.Fsync); err != nil {
+		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse"}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()
 	}
 	if v.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
+	}
+	ctx, cancel, err := a.Until(v.For)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if v.KeyFile == "" || v.MaxRooms == 1 { // usually there is no other room
+		c.Crash = cancel
 	}
 	h, err := host.Start(a, c)
 	switch {
@@ -111,13 +164,17 @@ func (v *Verb) Run(a *app.App) (err error) {
 	case err != nil:
 		return err
 	}
-	ctx, cancel, err := a.Until(v.For)
-	if err != nil {
-		return errors.Join(err, h.Stop())
-	}
-	defer cancel()
+	defer func() {
+		if v.inviteDir != "" {
+			err = errors.Join(err, os.RemoveAll(v.inviteDir))
+		}
+	}()
 	if watch != nil {
-		watch.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent})
+		source := admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent, Control: h}
+		if c.Journals != nil {
+			source.Quarantined = c.Journals.Quarantined()
+		}
+		watch.Ready(source)
 	}
 	if err = v.announce(a, h); err == nil && a.LostResults() != nil { // the command that joins is lost
 		return h.Stop()
@@ -128,8 +185,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if watch != nil {
 		watch.Stopping()
 	}
-	a.Logf("stopping: closing connections")
-	err = errors.Join(err, h.Stop())
+	err = errors.Join(err, v.stop(a, h, c.OnStop))
 	_, spent := h.Costs()
 	host.PrintCosts(a, spent)
 	a.Emit("costs", app.Fields{"costs": []cost.Report{spent}})
@@ -145,10 +201,23 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
 	case err != nil:
 		return err
-	case v.Journal == "" && v.Fsync != journals.Sync(100*time.Millisecond):
-		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
+	case v.BanTime < 0 || v.BanTime > server.MaxBanTime:
+		return fmt.Errorf("--ban-time %v: give 0 to %v", v.BanTime, server.MaxBanTime)
+	case v.KeepSeat < time.Second || v.KeepSeat > server.MaxKeepSeat:
+		return fmt.Errorf("--keep-seat %v: give 1s to %v", v.KeepSeat, server.MaxKeepSeat)
+	case v.PauseTime < time.Second:
+		return fmt.Errorf("--pause-time %v: give 1s or more", v.PauseTime)
+	case v.Pauses < 1:
+		return fmt.Errorf("--pauses %d: give 1 or more, or --pause admin", v.Pauses)
 	case v.KeyFile == "" && v.OldKeyFile != "":
 		return errors.New("--old-key-file goes with --key-file")
+	}
+	if c.OnStop, err = v.onStop(); err != nil {
+		return err
+	}
+	c.Room.KeepSeat = v.KeepSeat
+	if v.BanTime == 0 {
+		c.BanTime = -1 // the Config's 0 is its default
 	}
 	for _, text := range v.Public {
 		addr, err := tokens.Address(text)
@@ -192,30 +261,54 @@ func (v *Verb) announce(a *app.App, h *host.Host) error {
 	return v.invite(a, h)
 }
 
-// invite prints a command that joins a development server.
+// invite prints a command that joins a development server. Its token is in a file that only its owner may read, since other
+// users can see arguments. Without a directory for the file, the command has an environment variable.
 func (v *Verb) invite(a *app.App, h *host.Host) error {
 	token, err := h.Token(h.PublicAddr, "main", server.AnySeat)
-	if err == nil {
-		line := fmt.Sprintf("%s join %v --token %s", a.Program, h.PublicAddr, tokens.Text(token))
-		a.Print("join with\n  " + line + "\n")
-		a.Emit("join", app.Fields{"join": line, "token": tokens.Text(token)})
+	if err != nil {
+		return err
 	}
-	return err
+	if v.inviteDir == "" {
+		if v.inviteDir, err = os.MkdirTemp("", a.Game.Name+"-*"); err != nil {
+			a.Logf("the token cannot be written to a file: %v", err)
+		}
+	}
+	line := fmt.Sprintf("TENDON_TOKEN=%s %s join %v", tokens.Text(token), a.Program, h.PublicAddr)
+	if file := filepath.Join(v.inviteDir, "join.token"); v.inviteDir != "" {
+		if err := tokens.Write(file, token); err != nil {
+			return err
+		}
+		line = fmt.Sprintf("%s join %v --token %s", a.Program, h.PublicAddr, app.Quoted("@"+file))
+	}
+	a.Print("join with\n  " + line + "\n")
+	a.Emit("join", app.Fields{"join": line, "token": tokens.Text(token)})
+	return nil
 }
 
-// report prints statistics until the context is done, and a new command to join after each use of the last one.
+// report prints statistics until the context is done. After each use of the last command to join, it prints a new one.
 func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
-	if v.KeyFile != "" && !v.Verbose && !a.Common.JSON {
-		app.Watch(ctx, a, func() {}, func() string { return renderRooms(h.Stats()) })
+	if v.KeyFile != "" && !v.Verbose && !a.Common.JSON && a.Live() {
+		app.Watch(ctx, a, func() {}, func() string {
+			s := h.Stats()
+			text := renderRooms(s)
+			if s.TokensEarly > 0 {
+				text += v.refusal() + "\n"
+			}
+			return text
+		})
 		return nil
 	}
 	var failed error
-	invited, seconds := uint64(0), 0
+	began := h.Stats()
+	invited, second, early := began.Joined-began.Replaced, 0, began.TokensEarly > 0
 	app.Every(ctx, time.Second, func() {
 		s := h.Stats()
-		a.Emit("stats", app.Fields{"stats": s})
-		if seconds++; seconds%30 == 0 && s.Clients > 0 && !a.Common.JSON {
-			a.Write(a.Note, renderRooms(s))
+		second++
+		logStats(a, s, second, time.Now())
+		if !early && s.TokensEarly > 0 {
+			early = true
+			a.Logf("%s", v.refusal())
+			a.Emit("token_refused", app.Fields{"reason": v.refusal()})
 		}
 		if joined := s.Joined - s.Replaced; v.KeyFile == "" && joined > invited {
 			invited = joined
@@ -225,72 +318,40 @@ func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
 	return failed
 }
 
-func renderRooms(s server.Stats) string {
-	t := app.NewTable(fmt.Sprintf("%d of %d rooms · %d of %d clients · %d packets in, %d out, %d refused", s.Rooms, s.MaxRooms, s.Clients, s.MaxClients, s.PacketsIn, s.PacketsOut, s.PacketsRefused))
-	t.AppendHeader(table.Row{"room", "tick", "peers", "players", "late ticks", "most late", "images", "resyncs"})
-	for _, r := range s.Table[:min(len(s.Table), 40)] {
-		t.AppendRow(table.Row{r.Name, r.Tick, r.Peers, r.Players, r.Late, time.Duration(r.MostLate).Round(time.Microsecond), r.Images, r.Resyncs})
+// refusal describes a token that an earlier server may have accepted, and the remedy.
+func (v *Verb) refusal() string {
+	if v.Journal != "" {
+		return "a client's token was used before this server began, or is older than the record of used tokens: mint a new one"
 	}
-	return t.Render() + "\n"
+	return "a client's token was minted before this server began, and may have been used: mint a new one, or record used tokens with --journal"
 }
 
-type adminFlags struct {
-	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port, such as 127.0.0.1:9090. A host other than loopback requires a token. Default: none."`
-	AdminToken     string   `help:"The token of --admin, 16 characters or more. Other users of this machine may see it; --admin-token-file is better."`
-	AdminTokenFile string   `type:"path" help:"A file with the token of --admin."`
-	AdminHost      []string `help:"A further host name of --admin, for a proxy; may be given several times."`
-}
-
-// startAdmin starts the admin server; end ends it. Without --admin the server is nil.
-func (f *adminFlags) startAdmin(a *app.App, strategy systems.Strategy) (s *admin.Server, end func() error, err error) {
-	if f.Admin == "" {
-		if f.AdminToken != "" || f.AdminTokenFile != "" || len(f.AdminHost) > 0 {
-			return nil, nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: add an address, such as --admin 127.0.0.1:9090")
+// logStats reports the load at a second of the run: each second as JSON, every 30 s as a line of text if there are clients.
+func logStats(a *app.App, s server.Stats, second int, now time.Time) {
+	a.Emit("stats", app.Fields{"stats": s})
+	if second%30 == 0 && s.Clients > 0 {
+		late, most := uint64(0), time.Duration(0)
+		for _, r := range s.Table {
+			late, most = late+r.Late, max(most, time.Duration(r.MostLate))
 		}
-		return nil, func() error { return nil }, nil
+		a.Logf("%s %s · %s, by up to %v", now.UTC().Format(time.DateTime), summary(s), app.Counted(int(late), "late tick", "late ticks"), most.Round(time.Microsecond))
 	}
-	token, err := f.token()
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err = admin.New(admin.Config{Game: a.Game, Strategy: strategy.Name, Build: app.Build(),
-		Page: page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
-	switch {
-	case errors.Is(err, page.ErrConfig) && token == "" && page.Reachable(f.Admin):
-		return nil, nil, fmt.Errorf("--admin %s can be reached from other machines: add --admin-token-file with a file that holds a token, or listen on 127.0.0.1", f.Admin)
-	case errors.Is(err, page.ErrConfig):
-		return nil, nil, fmt.Errorf("--admin: %w", err)
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, nil, fmt.Errorf("--admin %s is in use: choose another port", f.Admin)
-	case err != nil:
-		return nil, nil, fmt.Errorf("--admin %s cannot be listened on: %w", f.Admin, err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx) }()
-	a.Logf("watch it at %s", s.URL())
-	a.Emit("admin", app.Fields{"url": s.URL()})
-	return s, func() error { cancel(); return <-ended }, nil
 }
 
-// token returns the token of the flags, or "".
-func (f *adminFlags) token() (string, error) {
-	if f.AdminTokenFile == "" {
-		return f.AdminToken, nil
+// summary describes the load in one line.
+func summary(s server.Stats) string {
+	return fmt.Sprintf("%d of %d rooms · %d of %d clients · %d packets in, %d out, %d refused", s.Rooms, s.MaxRooms, s.Clients, s.MaxClients,
+		s.PacketsIn, s.PacketsOut, s.PacketsRefused)
+}
+
+// renderRooms returns the live table of the first rooms.
+func renderRooms(s server.Stats) string {
+	t := app.NewTable(summary(s), "room", "tick", "peers", "players", "MiB", "late ticks", "most late", "images", "resyncs")
+	t.Extra = []string{"resyncs", "images", "most late", "late ticks"}
+	t.Configs = []table.ColumnConfig{{Name: "room", WidthMax: 24}}
+	for _, r := range s.Table[:min(len(s.Table), 40)] {
+		t.AppendRow(table.Row{r.Name, r.Tick, r.Peers, r.Players, fmt.Sprintf("%.1f", float64(r.RingBytes)/(1<<20)),
+			r.Late, time.Duration(r.MostLate).Round(time.Microsecond), r.Images, r.Resyncs})
 	}
-	if f.AdminToken != "" {
-		return "", errors.New("--admin-token and --admin-token-file are both given: give one of them")
-	}
-	info, err := os.Stat(f.AdminTokenFile)
-	if err == nil && server.Exposed(info) {
-		return "", fmt.Errorf("--admin-token-file: others may read %s (mode %04o): run chmod 600 on it, or write a new token if they have", f.AdminTokenFile, info.Mode().Perm())
-	}
-	text, err := os.ReadFile(f.AdminTokenFile)
-	if err != nil {
-		return "", fmt.Errorf("--admin-token-file: %w", err)
-	}
-	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return "", fmt.Errorf("--admin-token-file: %s is empty: write a token of 16 characters or more into it", f.AdminTokenFile)
-	}
-	return string(text), nil
+	return t.Text(false)
 }

@@ -42,7 +42,7 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	v.Seed = app.ChooseSeed(v.Seed)
 	a.Logf("seed %d: %d ticks, rewound up to %d ticks, saved ticks: %s", v.Seed, v.Ticks, v.Depth, v.Policy)
-	a.Emit("start", app.Fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
+	a.Emit("start", app.Fields{"seed": app.ID(v.Seed), "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
 	progress := app.NewProgress(a, v.Ticks, "ticks")
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.Game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
 		Policy: policies[v.Policy], AllowStatic: v.Static, SkipDeclarations: v.Quick,

@@ -2,9 +2,13 @@
 package token
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
@@ -23,18 +27,24 @@ type Verb struct {
 	Seat     int           `default:"-1" help:"Seat of the player; -1: any free seat."`
 	Role     string        `enum:"player,spectator" default:"player" help:"Role of the holder: player or spectator."`
 	Life     time.Duration `default:"1h" help:"Lifetime of the token."`
-	ClientID uint64        `help:"Number of the player: a connection with the same number takes over its seat. Default: a random one."`
+	ClientID uint64        `help:"Number of the player: a connection with the same number takes over its seat. 0 or none: a random one, which is printed."`
+	Out      string        `type:"path" help:"Write the token to this new file, which only you may read, instead of printing it."`
 	Name     string        `help:"Name that other players see, at most 32 bytes."`
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
 	return `A game's backend mints a token after it has authenticated a player. A token is good for one connection. Send it to one
-client over a private channel.
+client over a private channel. A server without --journal refuses tokens minted before its start. With --journal it
+refuses those minted before its first start.
+
+The client id is printed too, on standard error; kick and ban need it. The token is printed, or with --out written to a file for join --token @FILE. Other users of the machine can read an
+argument, so join also reads the token from standard input (--token -) and from TENDON_TOKEN.
 
 Examples:
   token 203.0.113.7:7777 --key-file server.key --new-key
-  token 203.0.113.7:7777 --key-file server.key --room duel-17 --seat 0 --life 10m
+  token 203.0.113.7:7777 --key-file server.key --room duel-17 --seat 0
+  token 203.0.113.7:7777 --key-file server.key --out ann.token
   token 203.0.113.7:7777 --key-file server.key --role spectator`
 }
 
@@ -49,16 +59,24 @@ func (v *Verb) Run(a *app.App) error {
 	if v.Life < time.Second {
 		return fmt.Errorf("--life %v: give at least 1s", v.Life)
 	}
-	if v.Seat >= a.Game.MaxPlayers {
-		return fmt.Errorf("--seat %d: the game has seats 0 to %d", v.Seat, a.Game.MaxPlayers-1)
+	if v.Seat < server.AnySeat || v.Seat >= a.Game.MaxPlayers {
+		return fmt.Errorf("--seat %d: give 0 to %d, or -1 for any free seat", v.Seat, a.Game.MaxPlayers-1)
 	}
 	ticket := server.Ticket{
-		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
+		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: cmp.Or(v.ClientID, rand.Uint64(), 1), Addresses: []netip.AddrPort{addr},
 		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name}, Lifetime: v.Life,
 	}
 	// A token that cannot be minted must not leave a new key file behind, so it is minted with any key first.
 	if _, err := server.Mint(ticket, time.Now()); err != nil {
 		return err
+	}
+	if v.Out != "" {
+		if _, err := os.Lstat(v.Out); err == nil {
+			return fmt.Errorf("--out %s exists: name another file, or remove it", v.Out)
+		}
+		if dir := filepath.Dir(v.Out); !app.IsDirectory(dir) {
+			return fmt.Errorf("the token cannot be written: %s is not a directory; choose another --out", dir)
+		}
 	}
 	dir := filepath.Dir(v.KeyFile)
 	switch {
@@ -76,9 +94,23 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	a.Logf("a token for room %s, role %s, seat %d, good for one connection to %v within %v", v.Room, v.Role, v.Seat, addr, v.Life)
-	a.Print(tokens.Text(token) + "\n")
-	a.Emit("token", app.Fields{"token": tokens.Text(token), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
-		"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)})
+	seat := "any seat"
+	if v.Seat >= 0 {
+		seat = fmt.Sprintf("seat %d", v.Seat)
+	}
+	a.Logf("a token of client %d for room %s, role %s, %s, good for one connection to %v within %v", ticket.ClientID, v.Room, v.Role, seat, addr, v.Life)
+	fields := app.Fields{"client_id": strconv.FormatUint(ticket.ClientID, 10), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
+		"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)}
+	if v.Out == "" {
+		a.Print(tokens.Text(token) + "\n")
+		fields["token"] = tokens.Text(token)
+	} else {
+		if err := tokens.Write(v.Out, token); err != nil {
+			return fmt.Errorf("the token cannot be written: %w; choose another --out", err)
+		}
+		fields["file"] = v.Out
+		a.Print(fmt.Sprintf("join with\n  %s join %v --token %s\n", a.Program, addr, app.Quoted("@"+v.Out)))
+	}
+	a.Emit("token", fields)
 	return nil
 }

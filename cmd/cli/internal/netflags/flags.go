@@ -1,0 +1,107 @@
+// Package netflags has the flags that select a simulated network, and opens that network in front of a server of this process.
+package netflags
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/net/simnet"
+)
+
+// NetFlags choose the network between each player and the server. A struct that embeds them sets the variables rtt, jitter and
+// loss, the defaults in the help.
+type NetFlags struct {
+	Net    string         `help:"Network profile between each player and the server: P0 to P12, or a title such as typical. Not with --rtt, --jitter and --loss."`
+	RTT    *time.Duration `name:"rtt" help:"Round trip time between each player and the server. Default: ${rtt}."`
+	Jitter *time.Duration `help:"Largest deviation of a packet's delay, either way. Default: ${jitter}."`
+	Loss   *float64       `help:"Packets lost each way, in percent. Default: ${loss}."`
+}
+
+// Profile returns the network that the flags describe. usual has the values of flags that are left out. It fails if a flag is
+// out of range, or if --net is given together with another of the flags.
+func (f *NetFlags) Profile(usual simnet.Path) (simnet.Profile, error) {
+	if f.Net != "" {
+		if f.RTT != nil || f.Jitter != nil || f.Loss != nil {
+			return simnet.Profile{}, errors.New("--net sets the whole network: leave out --rtt, --jitter and --loss, or leave out --net")
+		}
+		return Named(f.Net)
+	}
+	rtt, jitter, loss := 2*usual.Delay, usual.Jitter.Size, 100*usual.Loss
+	for p, given := range map[*time.Duration]*time.Duration{&rtt: f.RTT, &jitter: f.Jitter} {
+		if given != nil {
+			*p = *given
+		}
+	}
+	if f.Loss != nil {
+		loss = *f.Loss
+	}
+	path := simnet.Path{Delay: rtt / 2, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: jitter}, Loss: loss / 100}
+	return simnet.Symmetric("", "", path), cmp.Or(app.InRange("--loss", loss, 0, 100), app.InRange("--rtt", rtt, 0, 2*time.Minute),
+		app.InRange("--jitter", jitter, 0, time.Minute))
+}
+
+// Named returns a standard profile by its name or title.
+func Named(name string) (simnet.Profile, error) {
+	p, ok := simnet.ByName(name)
+	if !ok {
+		return p, fmt.Errorf("--net %s: there is no such profile: choose one of P0 to P12", name)
+	}
+	return p, nil
+}
+
+// Text describes a network that Profile returned.
+func Text(p simnet.Profile) string {
+	if p.Name != "" {
+		return p.Name + " " + p.Title
+	}
+	return fmt.Sprintf("%v RTT, ±%v jitter, %g %% loss", RTT(p), p.Up.Jitter.Size, Loss(p))
+}
+
+// RTT returns the round trip time without jitter. If the delay changes with time, it is the shortest one.
+func RTT(p simnet.Profile) time.Duration {
+	return max(p.Up.Delay, p.Up.Walk.Min) + max(p.Down.Delay, p.Down.Walk.Min)
+}
+
+// Loss returns the packets lost on the way to the server, in percent.
+func Loss(p simnet.Profile) float64 { return math.Round(p.Up.Loss*1e8) / 1e6 }
+
+// Network is a simulated network on the loopback interface, in front of a server that is started later.
+type Network struct {
+	Socket *net.UDPConn     // of the server, which closes it
+	Public []netip.AddrPort // the address at which each player reaches the server
+
+	proxies []*simnet.Proxy
+}
+
+// Open opens a network for a number of players. It opens the addresses in Public before the server starts, because tokens
+// contain them.
+func Open(profile simnet.Profile, players int, seed uint64) (*Network, error) {
+	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, fmt.Errorf("no socket on the loopback interface: %w", err)
+	}
+	n := &Network{Socket: socket}
+	for i := range players {
+		p, err := simnet.NewProxy(socket.LocalAddr().(*net.UDPAddr).AddrPort(), profile, seed+uint64(i))
+		if err != nil {
+			socket.Close()
+			n.Close()
+			return nil, err
+		}
+		n.proxies, n.Public = append(n.proxies, p), append(n.Public, p.Addr())
+	}
+	return n, nil
+}
+
+// Close ends the network and leaves the server's socket open.
+func (n *Network) Close() {
+	for _, p := range n.proxies {
+		p.Close()
+	}
+}

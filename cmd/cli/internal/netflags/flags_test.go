@@ -1,0 +1,58 @@
+package netflags
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/net/simnet"
+)
+
+func TestFlagsDescribeANetwork(t *testing.T) {
+	usual := simnet.Path{Delay: 50 * time.Millisecond, Jitter: simnet.Jitter{Size: 20 * time.Millisecond}, Loss: 0.05}
+	long, little, all := 250*time.Millisecond, 1.5, 100.5
+	for _, c := range []struct {
+		flags NetFlags
+		usual simnet.Path
+		want  string // of the network, or of the error
+	}{
+		{NetFlags{}, usual, "100ms RTT, ±20ms jitter, 5 % loss"},
+		{NetFlags{}, simnet.Path{}, "0s RTT, ±0s jitter, 0 % loss"},
+		{NetFlags{RTT: &long, Loss: &little}, usual, "250ms RTT, ±20ms jitter, 1.5 % loss"},
+		{NetFlags{}, simnet.Path{Loss: 0.07}, "0s RTT, ±0s jitter, 7 % loss"},
+		{NetFlags{Net: "p3"}, usual, "P3 typical"},
+		{NetFlags{Net: "typical"}, usual, "P3 typical"},
+		{NetFlags{Net: "P13"}, usual, "--net P13: there is no such profile"},
+		{NetFlags{Net: "P3", RTT: &long}, usual, "--net sets the whole network"},
+		{NetFlags{Loss: &all}, usual, "--loss 100.5: give 0 to 100"},
+	} {
+		p, err := c.flags.Profile(c.usual)
+		got := Text(p)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v is %q, want %q", c.flags, got, c.want)
+		}
+	}
+	if p, _ := Named("P7"); RTT(p) != 200*time.Millisecond {
+		t.Errorf("the shortest round trip of P7 is %v", RTT(p))
+	}
+}
+
+// Each player has an address, other than the server's.
+func TestEveryPlayerHasAnAddress(t *testing.T) {
+	n, err := Open(simnet.Profile{}, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Socket.Close()
+	defer n.Close()
+	seen := map[string]bool{n.Socket.LocalAddr().String(): true}
+	for _, addr := range n.Public {
+		seen[addr.String()] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("the addresses are %v", seen)
+	}
+}

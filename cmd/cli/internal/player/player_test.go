@@ -1,0 +1,68 @@
+package player
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/net/client"
+)
+
+// The banner has whole seconds, rounded up, and is there only while the server does not respond or the client reconnects.
+func TestTheBannerCountsDown(t *testing.T) {
+	for _, c := range []struct {
+		stats client.Stats
+		left  time.Duration
+		want  string
+	}{
+		{client.Stats{State: client.Live}, 9 * time.Second, ""},
+		{client.Stats{State: client.Live, Reconnects: 2}, 9 * time.Second, ""},
+		{client.Stats{State: client.Live, Waiting: true}, 6500 * time.Millisecond, "waiting for the server"},
+		{client.Stats{State: client.Reconnecting, Reconnects: 1}, 12 * time.Second, "connection lost; reconnecting, 12 s left"},
+		{client.Stats{State: client.Reconnecting, Reconnects: 3}, 11001 * time.Millisecond, "connection lost; reconnecting, 12 s left"},
+		{client.Stats{State: client.CatchingUp, Reconnects: 1}, 0, "connected again; catching up"},
+		{client.Stats{State: client.Loading}, time.Minute, ""},
+		{client.Stats{State: client.Connecting, Reconnects: 1}, time.Minute, ""},
+		{client.Stats{State: client.Ended, Reconnects: 8}, 0, ""},
+	} {
+		if got := bannerText(c.stats, c.left, "", false); got != c.want {
+			t.Errorf("%v, %v left: %q, want %q", c.stats.State, c.left, got, c.want)
+		}
+	}
+}
+
+// A text of the server comes before the pause, and a lost connection before both.
+func TestTheBannerShowsATextOfTheServer(t *testing.T) {
+	const refused = "players may not pause the match"
+	live, lost := client.Stats{State: client.Live}, client.Stats{State: client.Reconnecting}
+	for _, c := range []struct {
+		stats  client.Stats
+		text   string
+		paused bool
+		want   string
+	}{
+		{live, refused, false, refused},
+		{live, refused, true, refused},
+		{live, "", true, "paused; press F3 to continue"},
+		{lost, refused, true, "connection lost; reconnecting, 1 s left"},
+	} {
+		if got := bannerText(c.stats, time.Second, c.text, c.paused); got != c.want {
+			t.Errorf("%q, paused %t: %q, want %q", c.text, c.paused, got, c.want)
+		}
+	}
+}
+
+// A text of the server is logged and shown, with the seconds only if there is a countdown.
+func TestANoticeIsLoggedAndShown(t *testing.T) {
+	for seconds, want := range map[int]string{0: "the match waits", 5: "in 5 s: the match waits"} {
+		var note bytes.Buffer
+		notice, notices := Notices(app.New(t.Context(), nil, &bytes.Buffer{}, &note))
+		notice(seconds, "the match waits")
+		notice(seconds, "no window takes this one")
+		if got := <-notices; got != want || !strings.Contains(note.String(), want+"\n") {
+			t.Errorf("%d seconds: shown %q, logged %q, want %q", seconds, got, note.String(), want)
+		}
+	}
+}

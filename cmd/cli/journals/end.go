@@ -1,0 +1,131 @@
+package journals
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/cmd/cli/durable"
+	"tendon/ecs"
+	"tendon/net/room"
+)
+
+// File returns the path that the journal of an open room will have when its match is over; "" if it has none.
+func (s *Store) File(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.open[name]; j != nil {
+		return endedPath(j.path)
+	}
+	return ""
+}
+
+// End ends and archives the journal of a match that is over, on another goroutine and after before returned, which may be nil.
+// The channel is closed afterwards. It has no effect for a room without a journal.
+func (s *Store) End(name string, before func()) (ended <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j, done := s.open[name], s.used[name]
+	if j == nil || s.closed {
+		done = make(chan struct{})
+		close(done)
+		return done
+	}
+	delete(s.open, name)
+	s.work.Go(func() {
+		if before != nil {
+			before()
+		}
+		j.end(Ended)
+		s.release(name)
+	})
+	return done
+}
+
+// Keep closes the journal of a match that the next process continues, on another goroutine. The channel is closed afterwards.
+// world is that of the room. Its state is written too, so that the recovery simulates no tick. It may be nil if the room was not
+// made: a recovered match then waits again for its players.
+func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
+	s.mu.Lock()
+	j, done := s.open[name], s.used[name]
+	s.mu.Unlock()
+	if j != nil && j.broken.Load() == nil && j.writer.ImageDue(1) {
+		j.image(world)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j == nil || s.closed {
+		done = make(chan struct{})
+		close(done)
+		return done
+	}
+	delete(s.open, name)
+	s.work.Go(func() {
+		if err := j.keep(); err != nil {
+			j.report(NotKept, err)
+		}
+		if world == nil && j.match != nil {
+			s.mu.Lock()
+			s.waiting[name] = j.match
+			s.mu.Unlock()
+		}
+		s.release(name)
+	})
+	return done
+}
+
+// keep writes what waits, unless the journal is broken, and closes the file.
+func (j *roomJournal) keep() error {
+	if why := j.broken.Load(); why != nil {
+		return errors.Join(*why, j.file.Close())
+	}
+	return errors.Join(j.writer.Flush(), j.drain(), j.file.Sync(), j.file.Close())
+}
+
+// end writes the end mark, after which no server recovers the match, and archives the file.
+func (j *roomJournal) end(kind Kind) {
+	unmarked := errors.Join(j.writer.End(), j.drain(), j.file.Sync(), j.file.Close())
+	j.store.archive(Event{Kind: kind, Room: j.room, File: j.path, Tick: j.writer.Last()}, unmarked)
+}
+
+// archive renames the journal of a match that is over, and reports that. unmarked is why the journal has no end mark, or nil.
+func (s *Store) archive(e Event, unmarked error) {
+	err := durable.Rename(e.File, endedPath(e.File))
+	switch {
+	case err == nil:
+		e.File = endedPath(e.File)
+	case unmarked == nil:
+		e.Kind, e.Err = NotArchived, err
+	default:
+		e.Kind, e.Err = NotArchived, fmt.Errorf("%w; the journal has no end mark (%w): move the file away, its room is refused until then", err, unmarked)
+		s.mu.Lock()
+		s.stuck[e.Room] = e.File
+		s.mu.Unlock()
+	}
+	s.config.Report(e)
+}
+
+// abandon ends the matches whose players have not come back.
+func (s *Store) abandon() {
+	for _, m := range s.Waiting() {
+		name := m.Journal.Header().Room
+		s.mu.Lock()
+		idle := s.waiting[name] != nil && s.used[name] == nil && !s.closed
+		if idle {
+			s.used[name] = make(chan struct{})
+			delete(s.waiting, name)
+		}
+		s.mu.Unlock()
+		if !idle {
+			continue
+		}
+		if j, err := s.reopen(name, &room.Config{}, &m); err == nil {
+			j.end(Abandoned)
+		} else {
+			s.archive(Event{Kind: Abandoned, Room: name, File: m.File, Tick: m.world.Tick()}, err)
+		}
+		s.release(name)
+	}
+}
+
+// endedPath is the path of the journal of a match that is over.
+func endedPath(path string) string { return path[:len(path)-len(suffix)] + endedSuffix }

@@ -1,0 +1,164 @@
+package journals
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/rollback/record"
+	"tendon/systems/relay"
+)
+
+// kept returns a match that was stopped for the next process.
+func kept(t *testing.T) *journalled {
+	t.Helper()
+	p := play(t, Never)
+	p.Run(3 * time.Second)
+	<-p.store.Keep("main", p.Room.World())
+	if err := p.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := p.config(Never)
+	c.Dir = t.TempDir()
+	var err error
+	if p.store, err = Open(c); err != nil { // play closes it
+		t.Fatal(err)
+	}
+	return p
+}
+
+// reopen opens the directory as another process does.
+func (p *journalled) reopen(change func(*Config)) error {
+	c := p.config(Never)
+	change(&c)
+	before := p.store
+	if c.Dir == before.config.Dir {
+		if err := before.Close(); err != nil {
+			return err
+		}
+	}
+	k, err := Open(c)
+	if err == nil {
+		p.store = k
+	}
+	return err
+}
+
+// The journal of a kept match ends with the state of its last tick, so its recovery simulates no tick, and has no end mark.
+func TestAKeptMatchIsRecoveredFromItsLastState(t *testing.T) {
+	p := kept(t)
+	last := p.Room.Tick()
+	j := p.read(-1)
+	if images := j.Images(); j.Last().Tick != last || j.Ended() || len(images) == 0 || images[len(images)-1] != last {
+		t.Fatalf("the journal has tick %d, ended %v, images %v, want tick %d", j.Last().Tick, j.Ended(), images, last)
+	}
+	if err := p.reopen(func(*Config) {}); err != nil {
+		t.Fatal(err)
+	}
+	c := room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
+	if err := p.store.Open("main", &c); err != nil || c.Resume == nil || c.Resume.World.Tick() != last || len(c.Resume.Seats) != 2 {
+		t.Fatalf("%v, %+v", err, c.Resume)
+	}
+	<-p.store.Keep("none", nil)
+	<-p.store.Keep("main", c.Resume.World) // stopped again before a tick
+	if again := p.read(-1); again.Last().Tick != last || len(again.Images()) != len(j.Images()) {
+		t.Errorf("the journal has tick %d and images %v", again.Last().Tick, again.Images())
+	}
+}
+
+// A recovered match whose room was not made waits again.
+func TestARecoveredMatchWithoutARoomWaitsAgain(t *testing.T) {
+	p := kept(t)
+	if err := p.reopen(func(*Config) {}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		c := room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
+		if err := p.store.Open("main", &c); err != nil || c.Resume == nil || len(p.store.Waiting()) != 0 {
+			t.Fatalf("%v, %+v", err, c.Resume)
+		}
+		<-p.store.Keep("main", nil)
+		if len(p.store.Waiting()) != 1 {
+			t.Fatal("the match does not wait")
+		}
+	}
+}
+
+// A state that cannot be written is reported, and the match continues where the journal ends.
+func TestAFullDiskAtAStopLosesNoTick(t *testing.T) {
+	p := play(t, Never)
+	last := p.Room.Tick()
+	p.disk.set(10)
+	<-p.store.Keep("main", p.Room.World())
+	if n, e := p.count(NotKept); n != 1 || !errors.Is(e.Err, syscall.ENOSPC) {
+		t.Errorf("reported %d times: %+v", n, e)
+	}
+	if err := p.reopen(func(*Config) {}); err != nil || len(p.store.Waiting()) != 1 || p.store.Waiting()[0].Journal.Last().Tick != last {
+		t.Errorf("%v: %+v, want tick %d", err, p.store.Waiting(), last)
+	}
+}
+
+// Another build of the same game continues a match if it computes the same states.
+func TestAnotherBuildContinuesAMatchOfTheSameRules(t *testing.T) {
+	p := kept(t)
+	if err := p.reopen(func(c *Config) { c.Build = "another build" }); err != nil || len(p.store.Waiting()) != 1 {
+		t.Fatalf("%v", err)
+	}
+}
+
+// A build with other rules, or another layout, does not start. With RefuseOthers it refuses the room, and leaves the file.
+func TestAMatchOfAnotherBuildIsRefused(t *testing.T) {
+	still := func(p *journalled) {
+		systems := p.game.Systems
+		p.game.Systems = nil
+		for _, s := range systems {
+			s.Run = func(*ecs.World) {}
+			p.game.Systems = append(p.game.Systems, s)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*journalled)
+		want   error
+	}{
+		"rules":  {still, record.ErrDiverged},
+		"layout": {func(p *journalled) { p.game.MaxPlayers = 5 }, record.ErrOther},
+		"floats": {func(p *journalled) { p.game.Input = ecs.NewInput[struct{ X float32 }]() }, record.ErrOther},
+	} {
+		p := kept(t)
+		before := contents(t, only(t, p.dir))
+		game := *p.game
+		p.game = &game
+		c.change(p)
+		if err := p.reopen(func(c *Config) { c.Build = "another build" }); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if err := p.reopen(func(c *Config) { c.Build, c.RefuseOthers = "another build", true }); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		rc := room.Config{Game: p.game, Strategy: relay.Strategy}
+		if err := p.store.Open("main", &rc); !errors.Is(err, ErrOtherBuild) || !errors.Is(err, c.want) {
+			t.Errorf("%s: the room: %v", name, err)
+		}
+		if n, e := p.count(OtherBuild); n != 1 || e.Room != "main" || !errors.Is(e.Err, c.want) {
+			t.Errorf("%s: %d events: %+v", name, n, e)
+		}
+		if string(contents(t, only(t, p.dir))) != string(before) {
+			t.Errorf("%s: the journal was changed", name)
+		}
+	}
+}
+
+// A damaged journal stops the start, also with RefuseOthers: a copy of it could be continued.
+func TestADamagedJournalIsNotThatOfAnotherBuild(t *testing.T) {
+	p := kept(t)
+	data := contents(t, only(t, p.dir))
+	data[len(data)/2] ^= 1
+	put(t, p.dir, "main-0000000000000001.journal", data)
+	if err := p.reopen(func(c *Config) { c.RefuseOthers = true }); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,285 @@
+package journals
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"tendon/net/room"
+)
+
+// output buffers the bytes of a journal between its room and the goroutine that writes them.
+type output struct {
+	mu       sync.Mutex // held for a copy of the bytes of a tick
+	queued   []byte     // to be written after writing
+	accepted uint64     // bytes that were ever queued
+	durable  uint64     // of accepted, the bytes that are written, and with Always also synced
+	err      error      // of the last write; nil after one that succeeded
+	listed   bool       // the journal is in writers.ready, or is being written; guarded by writers.mu
+	wanted   uint64     // of accepted, the bytes to write before listed becomes false; guarded by writers.mu
+
+	file    chan struct{} // a lock: it has an element while the file is written
+	writing []byte
+	sent    int // bytes of writing that are written
+}
+
+func newOutput() output { return output{file: make(chan struct{}, 1)} }
+
+// Write queues bytes. It does not wait for the disk.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queued = append(o.queued, b...)
+	o.accepted += uint64(len(b))
+	return len(b), nil
+}
+
+func (o *output) state() (accepted, durable uint64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.accepted, o.durable, o.err
+}
+
+// next returns the bytes to write now: the rest of writing, or else the queued bytes.
+func (o *output) next() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sent == len(o.writing) {
+		o.writing, o.queued, o.sent = o.queued, o.writing[:0], 0
+	}
+	return o.writing[o.sent:]
+}
+
+// drain writes the next bytes, and syncs them with Always. It waits for the disk.
+func (j *roomJournal) drain() error {
+	o := &j.out
+	o.file <- struct{}{}
+	defer func() { <-o.file }()
+	err := j.write(o.next())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err = err; err == nil {
+		o.durable += uint64(len(o.writing))
+		o.sent = 0
+		if o.writing = o.writing[:0]; cap(o.writing) > keepBytes {
+			o.writing = nil
+		}
+	}
+	return err
+}
+
+// write writes the rest of output.writing.
+func (j *roomJournal) write(rest []byte) error {
+	if len(rest) > 0 {
+		n, err := j.file.Write(rest)
+		n = min(max(n, 0), len(rest))
+		j.out.sent += n
+		if n < len(rest) && err == nil {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return fmt.Errorf("journals: %d of %d bytes were written: %w", n, len(rest), err)
+		}
+		j.dirty.Store(true)
+	}
+	if j.store.config.Sync == Always {
+		j.sync()
+		if err := j.broken.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
+const (
+	// maxQueued bounds the bytes of a journal that wait for a slow disk. The match waits while there are more.
+	maxQueued = 4 << 20
+	// keepBytes is the capacity that an empty buffer of a journal keeps. Most states fit into it.
+	keepBytes = 256 << 10
+	// maxWriters bounds the goroutines that write the journals of a store. A call to a slow disk blocks one of them, so there may
+	// be one for each journal.
+	maxWriters = 1 << 10
+	// idleWriters is the maximum number of these goroutines that wait for the next write. The others end.
+	idleWriters = 64
+	// maxBehind bounds the ticks of the three seconds for which a match continues without its journal. At most twice as many ticks
+	// are confirmed and not written. Clients can return the last 1024 ticks.
+	maxBehind = 256
+)
+
+var (
+	errBehind  = fmt.Errorf("the disk is too slow: %d MiB wait to be written", maxQueued>>20)
+	errHangs   = errors.New("the disk is too slow: a write takes several seconds")
+	errStalled = errors.New("the disk does not answer")
+)
+
+// progress begins to write the entries since the last call that returned nil, or continues that write. It returns nil when they are
+// written, room.ErrPending while they are not, or an error. It does not wait for the disk.
+//
+// With Always, the match waits if a write takes longer than a second. Otherwise the limit is a quarter of a second: the match then
+// continues without its journal, for at most three seconds. The limits are numbers of calls, of which a room makes one for each
+// tick. So the time in which the process does not run has no effect.
+func (j *roomJournal) progress() error {
+	if err := j.broken.Load(); err != nil {
+		return *err
+	}
+	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always
+	accepted, durable, failed := j.out.state()
+	if j.age++; durable >= j.mark {
+		j.mark, j.age = accepted, 0
+	}
+	if !j.begun {
+		if j.behind = j.behind && durable < accepted; j.behind {
+			if err := j.tooFar(accepted, durable, rate); err != nil {
+				j.store.writers.list(j, accepted, true)
+				return cmp.Or(failed, err)
+			}
+		}
+		_ = j.writer.Flush() // output accepts all bytes
+		j.begun, j.calls = true, 0
+		j.until, durable, failed = j.out.state()
+	}
+	if durable < j.until {
+		j.store.writers.list(j, j.until, always || j.calls > 0)
+	}
+	switch j.calls++; {
+	case durable >= j.until:
+		j.begun = false
+		return nil
+	case failed != nil:
+		return failed
+	case always && j.calls > rate:
+		j.store.stalled("the match in room %s waits: a write to its journal takes more than a second", j.room)
+		return errStalled
+	case !always && (j.behind || j.calls > max(rate/4, 1)):
+		if !j.behind {
+			j.store.stalled("a write to the journal of room %s takes more than a quarter of a second; until it ends, a crash may lose ticks", j.room)
+		}
+		j.begun, j.behind = false, true
+		return nil
+	}
+	return room.ErrPending
+}
+
+// tooFar returns why a match that continues without its journal must wait.
+func (j *roomJournal) tooFar(accepted, durable uint64, rate int) error {
+	switch {
+	case accepted-durable > maxQueued:
+		return errBehind
+	case j.age > min(3*rate, maxBehind):
+		return errHangs
+	}
+	return nil
+}
+
+// stalled reports a slow disk, once and again after a minute without a stall.
+func (s *Store) stalled(format, room string) {
+	s.writers.mu.Lock()
+	begins := s.writers.stalls.begins(1, 0, time.Now())
+	s.writers.mu.Unlock()
+	if begins {
+		s.config.Report(Event{Kind: Slow, Room: room, Err: fmt.Errorf(format, room)})
+	}
+}
+
+// writers are the goroutines that write the journals of a store. No room waits for them.
+type writers struct {
+	mu      sync.Mutex // held for a few instructions
+	wake    sync.Cond
+	ready   []*roomJournal
+	idle    int
+	running int
+	closed  bool
+	stalls  lag // of commits
+	lags    lag // of syncs at an interval
+	work    *sync.WaitGroup
+}
+
+func (w *writers) init(work *sync.WaitGroup) {
+	w.wake.L, w.work = &w.mu, work
+}
+
+// list adds a journal to the journals to write, at least up to until. Usually one goroutine writes all of them. If more is set,
+// another goroutine may write too, because the running ones are slow, or because several syncs take little longer than one.
+func (w *writers) list(j *roomJournal, until uint64, more bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	if j.out.wanted = until; !j.out.listed {
+		j.out.listed = true
+		w.ready = append(w.ready, j)
+	}
+	switch {
+	case len(w.ready) == 0 || w.idle < w.running && !more: // a running goroutine writes them
+	case len(w.ready) <= w.idle || w.idle > 0 && !more:
+		w.wake.Signal()
+	case w.running < maxWriters:
+		w.running++
+		w.work.Go(w.run)
+	}
+}
+
+// run writes listed journals until close, or until enough other goroutines are idle. It wakes the rooms of several fast writes
+// together.
+func (w *writers) run() {
+	var written []*roomJournal
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		if len(w.ready) == 0 && w.idle >= idleWriters {
+			w.running--
+			return
+		}
+		for len(w.ready) == 0 && !w.closed {
+			w.idle++
+			w.wake.Wait()
+			w.idle--
+		}
+		if w.closed {
+			return
+		}
+		j := w.ready[0]
+		w.ready = slices.Delete(w.ready, 0, 1)
+		w.mu.Unlock()
+		begun := time.Now()
+		err := j.drain()
+		if err == nil { // otherwise the room begins the next attempt
+			written = append(written, j)
+		}
+		slow := time.Since(begun) > fastWrite
+		w.mu.Lock()
+		_, durable, _ := j.out.state() // under the lock, so that no call of list is lost
+		if j.out.listed = err == nil && durable < j.out.wanted; j.out.listed {
+			w.ready = append(w.ready, j)
+		}
+		if len(w.ready) == 0 || slow || len(written) >= wakeTogether {
+			w.mu.Unlock()
+			for _, j := range written {
+				j.wake()
+			}
+			clear(written)
+			written = written[:0]
+			w.mu.Lock()
+		}
+	}
+}
+
+const (
+	// fastWrite is the longest write after which the rooms of finished writes may wait for the next one.
+	fastWrite = time.Millisecond
+	// wakeTogether is the maximum number of rooms that are woken together.
+	wakeTogether = 64
+)
+
+// close ends the goroutines. Store.Close then writes the queued bytes.
+func (w *writers) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.wake.Broadcast()
+}

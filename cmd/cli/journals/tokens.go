@@ -1,0 +1,315 @@
+package journals
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"tendon/cmd/cli/durable"
+	"tendon/net/netcode"
+	"tendon/rollback/record"
+)
+
+// UsedTokens records the tokens that had a connection, in a file beside the journals, until they expire. It implements
+// server.UsedTokens. One goroutine writes the file and syncs it; several tokens share a sync.
+//
+// The first line of the file is "tendon used tokens 2 SINCE FLOOR LINES", the space for LINES lines follows. SINCE is the first
+// moment of the record, in milliseconds since 1970. FLOOR is the latest expiry of the tokens that were dropped, in Unix seconds.
+// Each further line is a token and its expiry. All lines end with a checksum, and the free space is zeros. The last line may be
+// torn: it was never synced, so its token had no connection. Any other damage begins a new record.
+type UsedTokens struct {
+	path   string
+	disk   func(path string, flags int) (File, error)
+	report func(Event)
+	since  time.Time
+	wake   chan struct{} // has an element while the queue may have a token
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	floor   uint64                     // tokens that expire at this Unix second or before are refused
+	earlier map[netcode.TokenID]uint64 // expiry of the tokens that earlier processes recorded
+	tokens  map[netcode.TokenID]*usedToken
+	queue   []netcode.TokenID // to be written
+	failed  error             // of the last write
+	begun   time.Time         // when the write that is under way began; zero: none is
+
+	// Of the goroutine that writes.
+	file File  // nil if it must be rewritten
+	end  int64 // of the lines
+	size int64 // of the file
+}
+
+type usedToken struct {
+	expires uint64
+	stored  bool
+}
+
+const (
+	usedTokensName   = "tokens.used"
+	usedTokensHeader = "tendon used tokens 2 %020d %020d %010d"
+	usedTokensSlack  = 1024 // lines that are added before the file is rewritten, in addition to as many as it had
+	usedTokensHead   = 21 + 20 + 1 + 20 + 1 + 10 + checksumBytes
+	usedTokensLine   = 2*len(netcode.TokenID{}) + 1 + 20 + checksumBytes
+	checksumBytes    = 1 + 8 + 1 // a space, hexadecimal digits, a line break
+)
+
+// openUsedTokens reads the record of a directory. Without a file, or if it is damaged, the record begins now: earlier tokens of
+// the key may have been used.
+func openUsedTokens(c *Config) (*UsedTokens, error) {
+	t := &UsedTokens{path: filepath.Join(c.Dir, usedTokensName), disk: c.Disk, report: c.Report, wake: make(chan struct{}, 1),
+		ended: make(chan struct{}), earlier: map[netcode.TokenID]uint64{}, tokens: map[netcode.TokenID]*usedToken{}}
+	content, _, err := readFile(t.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.since = time.Now()
+	case err == nil:
+		err = t.parse(content)
+	case !errors.Is(err, record.ErrNotRecord):
+		return nil, err
+	}
+	if err != nil && t.since.IsZero() {
+		t.since = time.Now()
+		t.report(Event{Kind: TokensLost, File: t.path, Err: err})
+	}
+	if err := t.rewrite(); err != nil {
+		return nil, err
+	}
+	go t.write()
+	return t, nil
+}
+
+var errTokens = errors.New("it was cut or changed, or another version wrote it")
+
+// parse reads the file. since is set only if the file is not damaged.
+func (t *UsedTokens) parse(content []byte) error {
+	if len(content) < usedTokensHead || !summed(content[:usedTokensHead]) {
+		return errTokens
+	}
+	var millis int64
+	var lines int
+	var floor uint64
+	_, err := fmt.Sscanf(string(content[:usedTokensHead-checksumBytes]), usedTokensHeader, &millis, &floor, &lines)
+	if rest := content[usedTokensHead:]; err != nil || len(rest) != lines*usedTokensLine {
+		return errTokens
+	}
+	t.floor = floor
+	over := false
+	for line := range slices.Chunk(content[usedTokensHead:], usedTokensLine) {
+		var token []byte
+		var expires uint64
+		switch {
+		case summed(line) && !over:
+			if _, err := fmt.Sscanf(string(line[:usedTokensLine-checksumBytes]), "%x %d", &token, &expires); err != nil || len(token) != len(netcode.TokenID{}) {
+				return errTokens
+			}
+			t.earlier[netcode.TokenID(token)] = expires
+		case summed(line), !bytes.Contains(line, []byte{0}), over && !zero(line):
+			return errTokens
+		default: // free, or torn
+			over = true
+		}
+	}
+	t.since = time.UnixMilli(millis)
+	return nil
+}
+
+// summed reports whether a line ends with its checksum.
+func summed(line []byte) bool {
+	rest := line[:len(line)-checksumBytes]
+	return bytes.Equal(line, appendSum(slices.Clone(rest), 0))
+}
+
+// appendSum ends the line that begins at a byte with its checksum.
+func appendSum(b []byte, from int) []byte {
+	return fmt.Appendf(b, " %08x\n", crc32.ChecksumIEEE(b[from:]))
+}
+
+func zero(line []byte) bool { return len(bytes.Trim(line, "\x00")) == 0 }
+
+// Since returns the first moment of the record.
+func (t *UsedTokens) Since() time.Time { return t.since }
+
+// Used reports whether an earlier process recorded a token.
+func (t *UsedTokens) Used(token netcode.TokenID, expires uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, used := t.earlier[token]
+	return used || expires <= t.floor
+}
+
+// tokensLimit is how long a write may take before Record returns errStalled.
+const tokensLimit = time.Second
+
+// Record begins to record a token, and reports whether it is on the disk. After a failed write, it begins again and returns the
+// error of that write. It returns errStalled while a write takes longer than tokensLimit.
+func (t *UsedTokens) Record(token netcode.TokenID, expires uint64) (recorded bool, err error) {
+	t.mu.Lock()
+	u := t.tokens[token]
+	if u == nil {
+		u = &usedToken{expires: expires}
+		t.tokens[token] = u
+		t.queue = append(t.queue, token)
+	}
+	recorded, err = u.stored, t.failed
+	hangs := !t.begun.IsZero() && time.Since(t.begun) > tokensLimit
+	t.mu.Unlock()
+	if recorded {
+		return true, nil
+	}
+	if hangs && err == nil {
+		err = errStalled
+		t.fail(err)
+	}
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+	return false, err
+}
+
+// write stores the queue each time it has tokens, until close.
+func (t *UsedTokens) write() {
+	defer close(t.ended)
+	for range t.wake {
+		t.mu.Lock()
+		t.begun = time.Now()
+		t.mu.Unlock()
+		err := t.flush()
+		t.mu.Lock()
+		t.begun = time.Time{}
+		t.mu.Unlock()
+		t.fail(err)
+	}
+}
+
+// fail stores the result of a write, which may be nil, and reports the first error after a success.
+func (t *UsedTokens) fail(err error) {
+	t.mu.Lock()
+	begins := err != nil && t.failed == nil
+	t.failed = err
+	t.mu.Unlock()
+	if begins {
+		t.report(Event{Kind: TokensFailed, File: t.path, Err: err})
+	}
+}
+
+// flush adds the queue to the file. If it has no space left, or if the last write failed, it rewrites the file without the
+// expired tokens.
+func (t *UsedTokens) flush() error {
+	t.mu.Lock()
+	batch := t.queue
+	var b []byte
+	for _, token := range batch {
+		b = appendUsed(b, token, t.tokens[token].expires)
+	}
+	t.mu.Unlock()
+	if len(batch) == 0 {
+		return nil
+	}
+	var err error
+	if t.file == nil || t.end+int64(len(b)) > t.size {
+		err = t.rewrite()
+	} else if _, err = t.file.WriteAt(b, t.end); err == nil {
+		t.end += int64(len(b))
+		err = t.file.Sync()
+	}
+	if err != nil {
+		t.closeFile()
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue = t.queue[len(batch):]
+	for _, token := range batch {
+		if u := t.tokens[token]; u != nil { // otherwise it has expired
+			u.stored = true
+		}
+	}
+	return nil
+}
+
+// rewrite replaces the file by one with the tokens that have not expired, and with space for as many again.
+func (t *UsedTokens) rewrite() error {
+	t.closeFile()
+	content, size := t.content(uint64(max(time.Now().Unix(), 0)))
+	_ = os.Remove(t.path + ".new") // of a process that was killed, or a pipe, which would block
+	f, err := t.disk(t.path+".new", os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(content); err == nil {
+		err = errors.Join(f.Truncate(size), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = durable.Rename(t.path+".new", t.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(t.path+".new"))
+	}
+	t.end, t.size = int64(len(content)), size
+	t.file, err = t.disk(t.path, 0)
+	return err
+}
+
+// content drops the expired tokens and returns the lines of the others, and the size of their file. It encodes them without the lock, which a server
+// takes for each packet that begins a connection.
+func (t *UsedTokens) content(unix uint64) (content []byte, size int64) {
+	type line struct {
+		token   netcode.TokenID
+		expires uint64
+	}
+	t.mu.Lock()
+	list := make([]line, 0, len(t.earlier)+len(t.tokens))
+	add := func(token netcode.TokenID, expires uint64) bool {
+		if expires <= unix {
+			t.floor = max(t.floor, expires)
+			return false
+		}
+		list = append(list, line{token, expires})
+		return true
+	}
+	for token, expires := range t.earlier {
+		if !add(token, expires) {
+			delete(t.earlier, token)
+		}
+	}
+	for token, u := range t.tokens {
+		if !add(token, u.expires) && u.stored {
+			delete(t.tokens, token)
+		}
+	}
+	floor := t.floor
+	t.mu.Unlock()
+	lines := 2*len(list) + usedTokensSlack
+	content = appendSum(fmt.Appendf(nil, usedTokensHeader, t.since.UnixMilli(), floor, lines), 0)
+	for i := range list {
+		content = appendUsed(content, list[i].token, list[i].expires)
+	}
+	return content, int64(usedTokensHead + lines*usedTokensLine)
+}
+
+func appendUsed(b []byte, token netcode.TokenID, expires uint64) []byte {
+	from := len(b)
+	return appendSum(fmt.Appendf(b, "%x %020d", token[:], expires), from)
+}
+
+func (t *UsedTokens) closeFile() {
+	if t.file != nil {
+		_ = t.file.Close() // what counts was synced
+		t.file = nil
+	}
+}
+
+// close ends the goroutine. No method may be called after it.
+func (t *UsedTokens) close() {
+	close(t.wake)
+	<-t.ended
+	t.closeFile()
+}

@@ -1,0 +1,28 @@
+// Package swarm tests whole servers in virtual time, with faults that are drawn from a seed: tokens, encryption, channels, rooms
+// that share a worker, and journals. cmd/arena/swarm tests single rooms.
+//
+// A [Schedule] lists the clients and the faults. While they occur, and after the last one, the judge checks:
+//
+//   - A tick that a client confirmed has the same state on all clients of the room, before and after each restart.
+//   - No state differs, and no client ends.
+//   - Each client is back in its seat within a bound after the last fault, and its match continues. A second later, or
+//     some seconds later if a disk refused writes, the client confirms at least 100 of 120 ticks in two seconds.
+//   - A room begins another match only if its journal was damaged.
+//
+// A failing run prints its schedule as JSON, and the command that repeats it. Schedules in testdata failed once; they remain
+// valid if the generator changes.
+//
+//	go test ./cmd/cli/swarm                                          a few seeds
+//	go test ./cmd/cli/swarm -run 'TestSwarm$' -swarm.first=7 -swarm.seeds=100
+//	go test ./cmd/cli/swarm -run 'TestSwarm$' -swarm.file=failed.json
+//	go test ./cmd/cli/swarm -run 'TestSwarm$' -swarm.seeds=1 -swarm.shrink   print the smallest schedule that fails
+//
+// Steps of a process's clock cannot be tested here, since all processes share the virtual clock. Timeouts are measured with the
+// monotonic clock. The expiry of tokens and bans, and the issue times of tokens, use the clock of the host.
+//
+// # Tasks
+//
+//   - add a kind of fault: schedule_test.go lists and draws them, faults_test.go applies them
+//   - the checks: judge_test.go
+//   - seeds, stored schedules, shrinking: swarm_test.go
+package swarm

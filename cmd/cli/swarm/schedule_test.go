@@ -1,0 +1,189 @@
+package swarm
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/net/simnet"
+)
+
+// Schedule describes a run completely.
+type Schedule struct {
+	Seed    uint64   `json:"seed"` // of the network and the bots
+	Sync    string   `json:"sync"`
+	Rooms   int      `json:"rooms"`
+	Workers int      `json:"workers"`
+	Journal bool     `json:"journal"`
+	Clients []Client `json:"clients"`
+	Faults  []Fault  `json:"faults"`
+}
+
+// Client is a player of a room.
+type Client struct {
+	Room    int    `json:"room"`
+	Profile string `json:"profile"`
+	Hz      int    `json:"hz"` // frames per second
+	Joins   Span   `json:"joins"`
+}
+
+// Fault is a fault with its beginning and its length.
+type Fault struct {
+	Kind   Kind `json:"kind"`
+	Client int  `json:"client"` // of a fault of one client; −1: all
+	At     Span `json:"at"`
+	For    Span `json:"for"`
+}
+
+// Span is a duration that JSON shows as "1.5s".
+type Span time.Duration
+
+// MarshalText returns a duration as time.Duration prints it.
+func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+// UnmarshalText reads a duration.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*s = Span(d)
+	return err
+}
+
+// Kind is the kind of a fault.
+type Kind string
+
+// The kinds.
+const (
+	freeze   Kind = "freeze"   // the server's process stands still
+	overload Kind = "overload" // it has less processor time than it needs
+	stutter  Kind = "stutter"  // it stands still for 80 ms of each 100
+	kill     Kind = "kill"     // it is killed, and another one begins after the length
+	stop     Kind = "stop"     // it is interrupted with --on-stop keep, and another one begins after the length
+	update   Kind = "update"   // as stop, and the next process has another build
+	remove   Kind = "remove"   // the directory of the journals is removed; after the length it is back, and another process begins
+	flip     Kind = "flip"     // as kill, with a bit of one room's journal flipped meanwhile
+	stall    Kind = "stall"    // each call to the disk of the journals takes 400 ms
+	ioError  Kind = "eio"      // each write to the disk fails
+	full     Kind = "full"     // the disk is full
+	up       Kind = "up"       // packets to the server are lost
+	down     Kind = "down"     // packets from the server are lost
+	both     Kind = "both"
+	suspend  Kind = "suspend" // the client's process stands still
+	rebind   Kind = "rebind"  // the client's packets come from another address; no length
+	corrupt  Kind = "corrupt" // one packet of twenty arrives with a flipped bit
+	narrow   Kind = "narrow"  // packets of more than 600 bytes are lost
+	slow     Kind = "slow"    // 1 Mbit/s with one second of queue, and cross traffic
+)
+
+// kinds are drawn evenly.
+var kinds = []Kind{freeze, overload, stutter, kill, stop, update, remove, flip, stall, ioError, full, up, down, both, suspend, rebind, corrupt, narrow, slow}
+
+// ofServer reports whether a fault is one of the server's process.
+func (k Kind) ofServer() bool {
+	return k.restarts() || k.ofDisk() || k == freeze || k == overload || k == stutter
+}
+
+// ofDisk reports whether a fault is one of the disk. Like a restart, it requires journals.
+func (k Kind) ofDisk() bool { return k == stall || k == ioError || k == full }
+
+// restarts reports whether another process of the server begins.
+func (k Kind) restarts() bool {
+	return k == kill || k == stop || k == update || k == remove || k == flip
+}
+
+// quick are the profiles of most clients. longest is the longest fault: a seat is kept for more than that.
+var quick = []string{"P0", "P1", "P1", "P2", "P2", "P3", "P3", "P4", "P5", "P8"}
+
+const longest = 10 * time.Minute
+
+// draw returns the schedule of a seed. Faults do not overlap, so that a short list says what failed.
+func draw(seed uint64) (s Schedule) {
+	r := rand.New(rand.NewPCG(seed, 11))
+	s = Schedule{Seed: seed, Sync: syncflags.All[r.IntN(len(syncflags.All))].Name, Rooms: 1 + r.IntN(3), Workers: 1 + r.IntN(2), Journal: r.IntN(4) > 0}
+	for i := range s.Rooms + 1 + r.IntN(3) {
+		s.Clients = append(s.Clients, Client{Room: i % s.Rooms, Profile: quick[r.IntN(len(quick))], Hz: []int{60, 60, 30, 144}[r.IntN(4)],
+			Joins: Span(time.Duration(r.IntN(1500)) * time.Millisecond)})
+	}
+	at := 6 * time.Second
+	for i := range 1 + r.IntN(4) {
+		f := Fault{Kind: kinds[r.IntN(len(kinds))], Client: r.IntN(len(s.Clients)+1) - 1, At: Span(at), For: Span(length(r))}
+		if i == 0 { // so that a few seeds contain all kinds
+			f.Kind = kinds[seed%uint64(len(kinds))]
+			s.Journal = s.Journal || f.Kind.restarts() || f.Kind.ofDisk()
+		} else if (f.Kind.restarts() || f.Kind.ofDisk()) && !s.Journal {
+			f.Kind = freeze
+		}
+		switch {
+		case f.Kind.restarts():
+			f.For = Span(200*time.Millisecond) + f.For%Span(10*time.Second)
+		case f.Kind == overload || f.Kind == stutter || f.Kind == corrupt || f.Kind == narrow || f.Kind == slow:
+			f.For %= Span(20 * time.Second)
+		case f.Kind == rebind:
+			f.For = 0
+		}
+		if f.Kind.ofServer() {
+			f.Client = -1
+		}
+		s.Faults = append(s.Faults, f)
+		at += time.Duration(f.For) + time.Duration(2000+r.IntN(8000))*time.Millisecond
+	}
+	return s
+}
+
+// length draws the length of a fault: most are seconds, one of 16 is minutes.
+func length(r *rand.Rand) time.Duration {
+	ms := func(low, high int) time.Duration { return time.Duration(low+r.IntN(high-low)) * time.Millisecond }
+	switch r.IntN(16) {
+	case 0:
+		return ms(60_000, int(longest/time.Millisecond))
+	case 1, 2, 3:
+		return ms(10_000, 60_000)
+	}
+	return ms(50, 10_000)
+}
+
+// end returns when the last fault is over.
+func (s *Schedule) end() (end time.Duration) {
+	for _, f := range s.Faults {
+		end = max(end, time.Duration(f.At+f.For))
+	}
+	return max(end, 6*time.Second)
+}
+
+// calm returns when the input delays of the clients have settled after the last fault in which a disk refused writes. It returns
+// 0 if there is no such fault.
+func (s *Schedule) calm() (end time.Duration) {
+	for _, f := range s.Faults {
+		if f.Kind == ioError || f.Kind == full {
+			end = max(end, time.Duration(f.At+f.For)+refusedSettles)
+		}
+	}
+	return end
+}
+
+// check returns what makes a schedule invalid, as one that a person has edited may be.
+func (s *Schedule) check() error {
+	if s.Rooms < 1 || s.Workers < 1 || len(s.Clients) == 0 {
+		return fmt.Errorf("%d rooms, %d workers, %d clients: each needs at least one", s.Rooms, s.Workers, len(s.Clients))
+	}
+	for i, c := range s.Clients {
+		if _, ok := simnet.ByName(c.Profile); !ok || c.Room < 0 || c.Room >= s.Rooms || c.Hz < 1 || c.Hz > 1000 {
+			return fmt.Errorf("client %d: %+v", i, c)
+		}
+	}
+	for i, f := range s.Faults {
+		if f.Client < -1 || f.Client >= len(s.Clients) || f.At < 0 || f.For < 0 || (f.Kind.restarts() || f.Kind.ofDisk()) && !s.Journal {
+			return fmt.Errorf("fault %d: %+v", i, f)
+		}
+	}
+	return nil
+}
+
+func (s Schedule) String() string {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

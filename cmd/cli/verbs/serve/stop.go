@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/journals"
+	"tendon/net/server"
+)
+
+// journalFlags select the journals and what a stop does with matches.
+type journalFlags struct {
+	Journal    string         `type:"path" help:"Keep a journal of every match in this directory. The next server resumes these matches."`
+	Fsync      journals.Sync  `default:"100ms" help:"Journal data that a power cut may lose. always: none that a client received. 1ms to 10s: the data of that time. never: all data that the system had not written."`
+	Quarantine bool           `default:"true" help:"Move a journal that cannot be recovered into the folder quarantine of --journal, and resume the other matches. --quarantine=false: such a journal stops the start."`
+	OnStop     *server.OnStop `placeholder:"keep|finish|end" help:"Running matches when the server is stopped. keep: they continue in the next server, with --journal. finish: the server ends after them. end: they end. Default: keep with --journal, else end."`
+	OtherBuild string         `enum:"stop,refuse" default:"stop" help:"Journals that this build cannot continue, if none is of this build. stop: the server does not start. refuse: it starts, refuses the clients of their rooms, and leaves the files."`
+}
+
+// onStop checks the flags, and returns what a stop does with running matches.
+func (f *journalFlags) onStop() (server.OnStop, error) {
+	switch {
+	case f.Journal == "" && f.Fsync != journals.Sync(100*time.Millisecond):
+		return 0, fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", f.Fsync)
+	case f.Journal == "" && !f.Quarantine:
+		return 0, errors.New("--quarantine is for --journal: name a directory with --journal, or leave --quarantine out")
+	case f.Journal == "" && f.OtherBuild != "stop":
+		return 0, errors.New("--other-build is for --journal: name a directory with --journal, or leave --other-build out")
+	case f.OnStop == nil && f.Journal != "":
+		return server.Keep, nil
+	case f.OnStop == nil:
+		return server.End, nil
+	case f.Journal == "" && *f.OnStop == server.Keep:
+		return 0, errors.New("--on-stop keep is for --journal: name a directory with --journal, or choose finish or end")
+	}
+	return *f.OnStop, nil
+}
+
+// stop stops the server. While the matches finish, it prints statistics, and a signal ends the matches.
+func (v *Verb) stop(a *app.App, h *host.Host, how server.OnStop) error {
+	a.Logf("stopping: %s", [...]string{server.End: "closing connections", server.Keep: "the next server with this --journal continues the matches; clients wait for it",
+		server.Finish: "no more rooms and players; the server ends after the last match, or when it is interrupted again"}[how])
+	a.Emit("stopping", app.Fields{"on_stop": how.String()})
+	if how == server.Finish {
+		return v.finish(a, h)
+	}
+	err := h.Stop()
+	if how == server.Keep {
+		a.Logf("%s kept in %s", app.Counted(h.Kept(), "match is", "matches are"), app.Quoted(v.Journal))
+		a.Emit("kept", app.Fields{"matches": h.Kept()})
+	}
+	return err
+}
+
+// finish stops the server after its last match. See stop.
+func (v *Verb) finish(a *app.App, h *host.Host) error {
+	again, end := signal.NotifyContext(context.Background(), app.EndSignals...)
+	defer end()
+	context.AfterFunc(again, h.End)
+	running, ended := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- h.Stop()
+		ended()
+	}()
+	err := v.report(running, a, h)
+	return errors.Join(err, <-stopped)
+}

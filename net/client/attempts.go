@@ -1,0 +1,260 @@
+package client
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"tendon/net/netcode"
+	"tendon/net/session"
+)
+
+// attempts makes the next connection, while there is none or while the present one is quiet. All attempts use one socket, and
+// each presents one of the tokens. A token is used only when the server accepts the response to its challenge.
+type attempts struct {
+	conn      *connection    // nil: no attempt is under way
+	token     *token         // that conn presents
+	began     time.Time      // with this token
+	next      time.Time      // when the next request is due
+	wait      time.Duration  // until the one after it
+	requests  int            // from this socket
+	tokens    int            // presented since the last connection
+	server    netip.AddrPort // of the last connection
+	held      time.Time      // when the challenge arrived
+	responded bool           // to the challenge
+	doubtful  *token         // its response was not answered, so it may have been used
+	why       error          // why the last attempt failed
+}
+
+const (
+	// requestAfter is how long a connection may be quiet before the client requests another one. patience is how long it may be
+	// quiet before the client answers the challenge, which replaces the first connection. The server sends a packet at least every
+	// 100 ms. Each client adds up to patienceSpread to both, so that the requests of many clients do not arrive all at once.
+	requestAfter   = 250 * time.Millisecond
+	patience       = 400 * time.Millisecond
+	patienceSpread = 100 * time.Millisecond
+	// hold is how long a client waits for a packet on a quiet connection before it answers a challenge. A server that was
+	// suspended answers requests first.
+	hold = 100 * time.Millisecond
+	// Requests are repeated after shortestWait, then after twice that time, and so on up to longestWait.
+	shortestWait  = 200 * time.Millisecond
+	longestWait   = time.Second / 2
+	tokenTime     = 2 * time.Second // how long a token is presented if there are others
+	responseTime  = 2 * time.Second // how long a response is repeated
+	mostRequests  = 20              // from one socket
+	allServersOne = 4               // of so many tokens, one is presented to all of its servers
+)
+
+// token is a connect token that had no connection.
+type token struct {
+	bytes   []byte
+	expires uint64  // Unix seconds
+	servers int     // in the token
+	share   float64 // in [0, 1), different for each token
+}
+
+func newToken(b []byte) (*token, error) {
+	t, err := netcode.ParseConnectToken(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	const nonce = 13 + 3*8 // its place in the token
+	return &token{bytes: bytes.Clone(b), expires: t.Expires, servers: len(t.Servers()),
+		share: float64(binary.LittleEndian.Uint16(b[nonce:])) / (1 << 16)}, nil
+}
+
+func (t *token) valid(now time.Time) bool { return uint64(max(now.Unix(), 0)) < t.expires }
+
+func (t *token) shareOf(d time.Duration) time.Duration { return time.Duration(t.share * float64(d)) }
+
+// attempt begins attempts if they are necessary, advances them, and uses the connection that they make. A connection that
+// receives a packet again ends them, unless the server may have replaced it already.
+func (k *Client) attempt() {
+	a := &k.attempts
+	if k.Core.State() == Ended || k.conn != nil && !k.quiet(requestAfter) && !a.responded {
+		a.stop()
+		return
+	}
+	if a.over(k.now) {
+		k.present()
+	}
+	if a.conn == nil {
+		return
+	}
+	a.advance(k.now, k.replaces)
+	if a.conn.netcode.State() == netcode.StateConnected {
+		k.promote()
+	}
+}
+
+// quiet reports whether the connection received nothing for longer than limit.
+func (k *Client) quiet(limit time.Duration) bool {
+	if len(k.tokens) > 0 {
+		limit += k.tokens[0].shareOf(patienceSpread)
+	}
+	return k.conn.quiet >= limit
+}
+
+// replaces reports whether the attempt may replace the connection now. A connection to a process of the server that has ended is
+// replaced at once.
+func (k *Client) replaces() bool {
+	a := &k.attempts
+	return k.conn == nil || a.conn.netcode.Restarted(&k.conn.netcode) || k.quiet(patience) && k.now.Sub(a.held) >= hold
+}
+
+// over reports whether another token is to be presented.
+func (a *attempts) over(now time.Time) bool {
+	if a.conn == nil {
+		return !now.Before(a.next)
+	}
+	switch state := a.conn.netcode.State(); {
+	case state == netcode.StateConnected:
+		return false
+	case state == netcode.StateResponding:
+		return !a.held.IsZero() && now.Sub(a.held) >= responseTime
+	case state == netcode.StateRequesting:
+		return now.Sub(a.began) >= tokenTime && !a.allServers() || a.requests >= mostRequests
+	}
+	return true
+}
+
+// allServers reports whether the token is presented to all of its servers, for a part of the timeout of the token each.
+func (a *attempts) allServers() bool {
+	return a.token.servers > 1 && (!a.server.IsValid() || a.tokens%allServersOne == 0)
+}
+
+// present begins an attempt with the next token.
+func (k *Client) present() {
+	a := &k.attempts
+	if a.conn != nil {
+		if a.responded {
+			a.doubtful = a.token
+		}
+		k.tokens = append(slices.DeleteFunc(k.tokens, func(t *token) bool { return t == a.token }), a.token)
+		if a.why = fmt.Errorf("%w (%v)", ErrSilent, a.conn.netcode.State()); a.conn.netcode.State() == netcode.StateDenied {
+			if a.why = k.denied(session.Code(a.conn.netcode.Reason())); k.Core.State() == Ended {
+				return
+			}
+		}
+		if a.conn.broken || a.requests >= mostRequests {
+			a.conn.close()
+			a.conn = nil
+		}
+	}
+	t := k.nextToken()
+	if t == nil {
+		a.stop()
+		return
+	}
+	if a.conn == nil {
+		socket, err := k.config.Listen()
+		if err != nil {
+			a.why, a.next = fmt.Errorf("client: no socket: %w", err), k.now.Add(longestWait)
+			return
+		}
+		a.conn, a.requests = newConnection(socket, k.now), 0
+	} else if t == a.token && a.conn.netcode.State() == netcode.StateRequesting {
+		a.began = k.now
+		return
+	}
+	a.token, a.began, a.responded, a.held = t, k.now, false, time.Time{}
+	a.tokens++
+	if a.conn.netcode.First = a.server; a.allServers() {
+		a.conn.netcode.First = netip.AddrPort{}
+	}
+	_ = a.conn.netcode.Connect(t.bytes, k.now) // newToken has parsed it
+}
+
+// denied returns the error for a denial with this code. It ends a client that was never live, unless the server may accept the
+// client later.
+func (k *Client) denied(code session.Code) error {
+	why := &session.Error{Code: code, Received: true}
+	if code.Waits() {
+		if last := k.Core.retries.refused; last == nil || *last != *why { // a server may send many equal denials
+			k.Core.refused(why)
+		}
+		return why
+	}
+	err := ErrFull
+	if code != 0 {
+		err = fmt.Errorf("%w: %w", ErrFull, why)
+	}
+	if !k.everLive {
+		k.Core.end(err)
+	}
+	return err
+}
+
+// nextToken returns the next token to present, or nil if none is valid. A token that may have been used is presented only if
+// there is no other.
+func (k *Client) nextToken() *token {
+	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return !t.valid(k.now) })
+	if i := slices.IndexFunc(k.tokens, func(t *token) bool { return t != k.attempts.doubtful }); i >= 0 {
+		return k.tokens[i]
+	}
+	if len(k.tokens) > 0 {
+		return k.tokens[0]
+	}
+	return nil
+}
+
+// advance sends a request or the response if it is due. The response waits until replace returns true, because it may replace a
+// connection. If it is not answered, the request is sent again with it. The challenge may then be that of an earlier request: a
+// server that was suspended answers all requests in their order.
+func (a *attempts) advance(now time.Time, replace func() bool) {
+	switch a.conn.netcode.State() {
+	case netcode.StateRequesting:
+		if now.Before(a.next) {
+			return
+		}
+		a.requested(now)
+	case netcode.StateResponding:
+		if a.held.IsZero() {
+			a.held, a.next, a.wait = now, now.Add(hold), 0
+		}
+		if !replace() {
+			return
+		}
+		a.responded = true
+		if !now.Before(a.next) {
+			a.conn.netcode.Repeat(&a.conn.out)
+			a.requested(now)
+		}
+	default:
+		return
+	}
+	a.conn.netcode.Update(&a.conn.out, now)
+	a.conn.write()
+}
+
+// requested sets when the next request is due.
+func (a *attempts) requested(now time.Time) {
+	a.wait = min(max(2*a.wait, shortestWait), longestWait)
+	a.next = now.Add(a.wait - a.token.shareOf(a.wait/4))
+	a.requests++
+}
+
+// promote makes the attempt the connection of the client. Its token is used now.
+func (k *Client) promote() {
+	a, old := &k.attempts, k.conn
+	k.conn = a.conn
+	k.conn.now, k.conn.quiet = k.now, 0
+	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t == a.token })
+	*a = attempts{server: k.conn.netcode.Server(), doubtful: a.doubtful}
+	k.storeTokens()
+	if old != nil {
+		old.close()
+		k.Core.Lost(ErrSilent, k.at(k.now))
+	}
+}
+
+// stop ends the attempts.
+func (a *attempts) stop() {
+	if a.conn != nil {
+		a.conn.close()
+		*a = attempts{server: a.server, doubtful: a.doubtful, why: a.why}
+	}
+}

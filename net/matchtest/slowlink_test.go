@@ -1,0 +1,75 @@
+package matchtest
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tendon/ecs/race"
+	"tendon/net/matchsim"
+	"tendon/net/session"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// slow is a link of a rate in bytes per second to the client.
+func slow(rate int) simnet.Profile {
+	up := simnet.Path{Delay: 25 * time.Millisecond}
+	down := up
+	down.Bandwidth = rate
+	return simnet.Profile{Name: "slow", Up: up, Down: down}
+}
+
+// A client joins over a real link of 500 kbit/s. All packets with their heads take at most 1.3 times the bytes of the image. The
+// client plays after at most 1.3 times the time that these bytes take.
+func TestAClientJoinsALargeWorldOverALink(t *testing.T) {
+	entities, slack := 12_000, time.Second // of the handshake and of the first rate of the link
+	if race.Long {
+		entities, slack = 100_000, 0
+	}
+	for _, s := range strategies {
+		synctest.Test(t, func(t *testing.T) { joinOverLink(t, s, entities, 62_500, slack) })
+	}
+}
+
+// A client also joins a large world over 128 kbit/s. The queue of that line is longer than the shortest timeout of the reliable
+// channel.
+func TestAClientJoinsALargeWorldOverASlowLink(t *testing.T) {
+	for _, s := range strategies[:1+(len(strategies)-1)*longer] {
+		synctest.Test(t, func(t *testing.T) { joinOverLink(t, s, 9000, slowest, time.Second/4) })
+	}
+}
+
+func joinOverLink(t *testing.T, s systems.Strategy, entities, rate int, slack time.Duration) {
+	m, err := matchsim.New(matchsim.Config{Game: dustGame(entities, 300), Strategy: s, Seed: 7, Links: true, Unchecked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast, _ := simnet.ByName("P2")
+	first := m.Join(matchsim.Plan{Profile: fast})
+	m.Run(10 * time.Second)
+	before, packed := first.Core.Stats().Strategy, 0
+	c := m.Join(matchsim.Plan{Profile: slow(rate), Traffic: func(at matchsim.Transfer, ch systems.Channel, size int) {
+		if at == matchsim.SentDown && ch == systems.Reliable && size > session.MaxMessage/8 {
+			packed += size
+		}
+	}})
+	from := m.Net.Now()
+	for m.Net.Now()-from < 5*time.Minute && !c.Live() {
+		m.Run(time.Second / 60)
+	}
+	took, least := m.Net.Now()-from, time.Duration(float64(packed)/float64(rate)*float64(time.Second))
+	most := least*13/10 + slack
+	n, now := m.Net.Counters(m.Server, c.Node), first.Core.Stats().Strategy
+	t.Logf("%s: %v of %v, %d bytes of %d packed, %d dropped, %v", s.Name, took, least, n.Bytes, packed, n.Tail, c.Core.State())
+	if !c.Live() || took > most || float64(n.Bytes) > 1.3*float64(packed) {
+		t.Errorf("%s: %v after %v, want %v; %d bytes, want %d", s.Name, c.Core.State(), took, most, n.Bytes, packed*13/10)
+	}
+	if now.Stalls > before.Stalls+2 || first.Core.Stats().Resyncs > 0 || !first.Live() {
+		t.Errorf("%s: the other client is %v and stalled %d ticks", s.Name, first.Core.State(), now.Stalls-before.Stalls)
+	}
+	m.Run(5 * time.Second)
+	if st := c.Core.Stats(); !c.Live() || st.Resyncs+st.Reconnects > 0 {
+		t.Errorf("%s: after 5 s the client is %v, %d resyncs, %d reconnects", s.Name, c.Core.State(), st.Resyncs, st.Reconnects)
+	}
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/ecs/race"
+	"tendon/net/client"
+)
+
+// A server is killed and started again 0.2 s later, with its journals and its record of tokens. Its clients play on within
+// 1.5 s of the kill in 99 of 100 cases.
+func TestPlayGoesOnAfterAKill(t *testing.T) {
+	kills := 3
+	if race.Long {
+		kills = 100
+	}
+	for _, s := range strategies {
+		for _, profile := range []string{"P1", "P2", "P3"} {
+			var socket Socket
+			game := raceGame(60)
+			d := newDisk(s)
+			start := func(c *Config) {
+				d.config(c)
+				c.Room.Game = game
+				socket = c.Socket
+			}
+			inBubble(t, profile, start, func(w *world) {
+				a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+				w.until("both live", 10*time.Second, w.live(a, b))
+				w.pass(2 * time.Second)
+				var took []time.Duration
+				for i := range kills {
+					last, killed := w.tick("duel"), time.Now()
+					socket.Close() // the goroutines of the old process end without a packet
+					w.cancel()
+					w.ended = make(chan error, 1)
+					w.pass(200 * time.Millisecond)
+					d.restart()
+					w.start(start)
+					goOn := []func() bool{playsOn(a, last), playsOn(b, last)}
+					w.until("both are back", 5*time.Second, func() bool { return goOn[0]() && goOn[1]() })
+					took = append(took, time.Since(killed))
+					w.pass(time.Duration(2000+i*37%500) * time.Millisecond)
+				}
+				slices.Sort(took)
+				p99 := took[(len(took)*99+99)/100-1]
+				t.Logf("%s %s: median %v, p99 %v, max %v", s.Name, profile, took[len(took)/2], p99, took[len(took)-1])
+				if !race.Long { // of few kills, one may take longer
+					p99 = took[len(took)/2]
+				}
+				if p99 > 1500*time.Millisecond || took[len(took)-1] > 3*time.Second || a.State() != client.Live {
+					t.Errorf("%s, %s: %v", s.Name, profile, took)
+				}
+			})
+		}
+	}
+}
+
+// A server that is stopped under load keeps all its matches. The clients play on in the next process within 2 s of its start,
+// with every tick that they had.
+func TestARestartUnderLoadLosesNoMatch(t *testing.T) {
+	const rooms, perRoom = 8, 3
+	for _, s := range strategies {
+		d := newDisk(s)
+		inBubble(t, "P3", d.config, func(w *world) {
+			names := []string{"a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg", "hhhhhhhh"}
+			for i := range rooms * perRoom {
+				w.join(w.mint(w.ticket(uint64(1+i), names[i/perRoom])))
+			}
+			w.until("all live", 10*time.Second, w.live(w.players...))
+			w.pass(time.Second)
+			for range 2 {
+				confirmed, back := make([]ecs.Tick, len(w.players)), make([]func() bool, len(w.players))
+				w.cancel()
+				w.until("the server has stopped", closeLimit+time.Second, w.stopped)
+				<-w.ended
+				for i, p := range w.players {
+					confirmed[i] = p.Core.Stats().Strategy.Confirmed
+					back[i] = playsOn(p, confirmed[i])
+				}
+				d.restart()
+				w.start(d.config)
+				began := time.Now()
+				w.until("all play on", 2*time.Second, func() bool {
+					return !slices.ContainsFunc(back, func(plays func() bool) bool { return !plays() })
+				})
+				t.Logf("%s: all play %v after the start", s.Name, time.Since(began))
+				for i, p := range w.players {
+					if w.tick(names[i/perRoom]) < confirmed[i] || len(p.Core.Desyncs()) > 0 {
+						t.Errorf("%s: room %s went back before tick %d, or the states differ", s.Name, names[i/perRoom], confirmed[i])
+					}
+				}
+				for _, name := range names {
+					if n := w.runners(name); n != perRoom {
+						t.Errorf("%s: room %s has %d players of %d", s.Name, name, n, perRoom)
+					}
+				}
+				w.pass(time.Second)
+			}
+			if d.over > 0 || len(d.journals) != rooms {
+				t.Errorf("%s: %d matches were ended, %d journals", s.Name, d.over, len(d.journals))
+			}
+		})
+	}
+}
