@@ -176,6 +176,7 @@ var Misses = []Miss{
 	{"arena", "predict", "P3", CorrectionRate, 4.75, pushed},
 	{"arena", "predict", "P3", OthersCorrection, 0.75, pushed},
 	{"arena", "predict", "P3", ShotsOff, 6.19, oldView},
+	{"arena", "predict", "P5", CorrectionRate, 10.6, pushed},
 	{"arena", "predict", "P5", CorrectionSize, 14.4, pushed + "; half of all corrections are below 0.02, the largest are of players who died or came back elsewhere than they thought"},
 	{"arena", "predict", "P7", SnapRate, 7, slowTrips},
 	{"arena", "verify", "P5", BeyondRTTTicks, 3.19, "the changes of a round trip outgrow a datagram, and on the reliable channel a lost packet delays them"},

@@ -101,8 +101,13 @@ func (l *Line) Follow(newest ecs.Tick) {
 // Sample gives every tick after the last sampled one, up to until, its input. store keeps the input of a tick; it
 // reports false where there is no room, which ends the call. Only the last recent ticks are sampled: the others were
 // skipped by a jump, or the frame is too late for them. They get the input that the server assumes, and are not measured.
+//
+// A client that catches up samples far behind the line. Its margins count as those of a client at the line.
 func (l *Line) Sample(until ecs.Tick, recent int, now systems.Time, store func(f ecs.Tick, in ecs.InputBytes) bool) {
-	game := l.core.Game
+	game, gained := l.core.Game, l.Pacer.Gained()
+	if behind := int(l.Pacer.Position()) - int(until); behind >= l.Pacer.Most() {
+		gained -= float64(behind)
+	}
 	for f := l.Inputs.Sampled() + 1; f <= until; f++ {
 		missed := f+ecs.Tick(recent) <= until
 		in := l.Inputs.Next(missed || !l.core.Settled(), game)
@@ -111,7 +116,7 @@ func (l *Line) Sample(until ecs.Tick, recent int, now systems.Time, store func(f
 		}
 		l.Inputs.Put(f, in, missed || !l.core.Settled())
 		if !missed {
-			l.Lead.Sent(f, l.Pacer.Gained(), now)
+			l.Lead.Sent(f, gained, now)
 		}
 		l.core.Timer.Pending, l.jumped = true, false
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -544,4 +545,36 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 	if cancelled == 0 {
 		t.Error("nothing was predicted wrong")
 	}
+}
+
+// A client that returns from an outage of ten seconds receives many ticks late and samples inputs for them. Their margins do
+// not move the line, which stays as far ahead of the server as before.
+func TestTheLineStaysWhileAClientCatchesUp(t *testing.T) {
+	game := testGame()
+	game.Screen.History = 256
+	m := newMatch(t, game, 12)
+	for s := range 2 {
+		m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, wander(uint64(s)))
+	}
+	c, end := m.clients[0], 20*time.Second
+	m.Net.At(end-10*time.Second, c.peer.Drop)
+	m.Net.At(end, func() {
+		held, _ := c.timeline.Snapshot(c.timeline.Confirmed())
+		if err := c.peer.World.Image().Load(held.AppendImage(nil)); err != nil {
+			t.Fatal(err)
+		}
+		c.peer.Reconnect()
+	})
+	furthest := 0.0
+	c.onFrame = func(p *player, _, _ ecs.Tick) {
+		if m.Net.Now() > end {
+			furthest = max(furthest, math.Abs(p.line.Pacer.Position()-float64(m.server.World().Tick())))
+		}
+	}
+	m.Net.RunUntil(end + 3*time.Second)
+	t.Logf("the line is at most %.0f ticks from the server's tick", furthest)
+	if behind := m.server.World().Tick() - c.timeline.Confirmed(); furthest > 40 || behind > 12 || !c.Live() {
+		t.Errorf("the line is %.0f ticks from the server's tick; %d ticks are not confirmed", furthest, behind)
+	}
+	m.wantSound(500)
 }

@@ -2,10 +2,12 @@ package relay
 
 import (
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
+	"tendon/net/simnet"
 	"tendon/systems"
 )
 
@@ -126,4 +128,21 @@ func TestAPeerReceivesOldOrdersInTurn(t *testing.T) {
 	if out < orders*bytes {
 		t.Errorf("%d bytes of orders were sent, want %d", out, orders*bytes)
 	}
+}
+
+// An image may arrive so late that more than 1024 ticks follow it. The client receives them all, and the orders in them.
+func TestTicksAfterALateImageAreReceived(t *testing.T) {
+	const late = 25 * time.Second
+	m := several(t, 2, profile(t, "P3"), 5, systems.ClientConfig{})
+	c := m.clients[0]
+	m.Net.At(2*time.Second, func() {
+		c.peer.Drop()
+		c.peer.SendImage(late)
+	})
+	m.Net.At(late, func() { m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 2}, 60, idle) })
+	m.Net.RunUntil(late + 5*time.Second)
+	if behind := m.server.Done() - c.timeline.Confirmed(); !c.Live() || behind > 12 || c.peer.Loads != 2 {
+		t.Errorf("%d ticks behind after %d images", behind, c.peer.Loads)
+	}
+	m.wantSound(200)
 }

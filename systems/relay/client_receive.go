@@ -15,10 +15,7 @@ func (c *Client) receiveStamped(m systems.Message) error {
 	if err := s.read(m.Body, c.Game); err != nil {
 		return err
 	}
-	switch {
-	case s.tick > c.Counted.ServerTick+ecs.Tick(c.Game.TickRate)+backlog:
-		return ErrMessage
-	case s.tick <= c.timeline.Received() || s.number != c.timeline.Orders(s.tick):
+	if s.tick <= c.timeline.Received() || s.number != c.timeline.Orders(s.tick) {
 		return nil
 	}
 	return c.timeline.AddOrder(s.tick, s.order)
@@ -31,9 +28,6 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	r := wire.NewReader(m.Body)
 	if err := head.read(&r, c.timeline.Received()); err != nil {
 		return err
-	}
-	if head.last()+head.more > c.Counted.ServerTick+backlog {
-		return ErrMessage
 	}
 	if head.first > c.timeline.Received()+1 {
 		return nil
