@@ -27,7 +27,10 @@ type Resume struct {
 	// 0 if the match never had another.
 	Strategy string
 	Since    ecs.Tick
-	Wait     systems.Time // how long the match waits at most for its players and their ticks; 0: ResumeWait
+	// OtherBuild is set if another build began the match. A peer whose checksums differ may then be of that build, and is not
+	// banned.
+	OtherBuild bool
+	Wait       systems.Time // how long the match waits at most for its players and their ticks; 0: ResumeWait
 }
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.

@@ -164,7 +164,8 @@ func (w *worker) expel(c *conn, e room.PeerInfo, cause room.Cause) {
 	info := t.peerInfo(c, e)
 	b.Evidence = info.Evidence(c.room.name, w.now)
 	t.counts.Expelled++
-	if w.config.BanTime > 0 {
+	// The state of an honest client may differ if another build began the match.
+	if w.config.BanTime > 0 && !(cause == room.CauseLying && c.room.otherBuild) {
 		b.Until = b.Until.Add(w.config.BanTime)
 		t.bans.add(b, w.now)
 	}

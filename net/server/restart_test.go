@@ -8,6 +8,9 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/race"
 	"tendon/net/client"
+	"tendon/net/room"
+	"tendon/systems"
+	"tendon/systems/relay"
 )
 
 // A server is killed and started again 0.2 s later, with its journals and its record of tokens. Its clients play on within
@@ -105,4 +108,33 @@ func TestARestartUnderLoadLosesNoMatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The states of a build can differ from those of the build that began the match. Clients of that one are removed and not banned.
+func TestNobodyIsBannedForTheRulesOfAnotherBuild(t *testing.T) {
+	d := newDisk(relay.Strategy)
+	inBubble(t, "P1", d.config, func(w *world) {
+		first := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("live", 10*time.Second, w.live(first))
+		w.pass(time.Second)
+		w.cancel()
+		w.until("the server has stopped", closeLimit+time.Second, w.stopped)
+		<-w.ended
+		w.players = nil
+		first.Close()
+		d.restart()
+		w.start(func(c *Config) {
+			d.config(c)
+			open := c.OpenRoom
+			c.OpenRoom = func(name string, rc *room.Config) error {
+				err := open(name, rc)
+				rc.Resume.OtherBuild, rc.Resume.Wait = true, systems.Second
+				return err
+			}
+		})
+		_, honest := w.expelled(room.CauseLying)
+		if st := w.server.Stats(); st.Bans != 0 || honest.State() != client.Live {
+			t.Errorf("%d bans; the other client is %v", st.Bans, honest.State())
+		}
+	})
 }

@@ -160,7 +160,7 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 			h.phase = i
 		}
 	}
-	h.match = c.Match
+	h.match, h.otherBuild = c.Match, c.Resume != nil && c.Resume.OtherBuild
 	defer func() { // every OpenRoom has its CloseRoom
 		switch value := recover(); {
 		case value != nil:

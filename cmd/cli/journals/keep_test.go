@@ -2,11 +2,14 @@ package journals
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/rollback/record"
 	"tendon/systems/relay"
@@ -161,4 +164,50 @@ func TestADamagedJournalIsNotThatOfAnotherBuild(t *testing.T) {
 	if err := p.reopen(func(c *Config) { c.RefuseOthers = true }); !errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("%v", err)
 	}
+}
+
+// One journal proves that a build computes other states. All journals of that build are then refused, since a short one may have
+// no proof. Those of other builds are not.
+func TestOneProofRefusesAllJournalsOfABuild(t *testing.T) {
+	g := halves.Dots()
+	of := func(build, room string) record.Header {
+		return header(g, func(h *record.Header) { h.Build, h.Room = build, room })
+	}
+	dir := t.TempDir()
+	put(t, dir, "a-1.journal", written(t, g, of("older build", "a"), 5))
+	proof := put(t, dir, "b-1.journal", withChecksum(t, g, of("older build", "b")))
+	put(t, dir, "c-1.journal", written(t, g, of("other build", "c"), 5))
+	var l events
+	config := Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", RefuseOthers: true, Report: l.add}
+	k, err := Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := k.Open(name, &room.Config{Match: 2}); !errors.Is(err, ErrOtherBuild) || !errors.Is(err, record.ErrDiverged) {
+			t.Errorf("room %s: %v", name, err)
+		}
+	}
+	if m := k.Waiting(); len(m) != 1 || m[0].Journal.Header().Room != "c" {
+		t.Errorf("%d matches wait", len(m))
+	}
+	if n, _ := l.count(OtherBuild); n != 2 {
+		t.Errorf("reported %d times", n)
+	}
+	c := room.Config{Game: g}
+	if err := errors.Join(k.Open("c", &c), k.Close()); err != nil || !c.Resume.OtherBuild {
+		t.Errorf("%v", err)
+	}
+	config.RefuseOthers = false
+	if _, err := Open(config); !errors.Is(err, record.ErrDiverged) || !strings.Contains(err.Error(), "a-1.journal: build \"older build\" began it") ||
+		!strings.Contains(err.Error(), "in b-1.journal") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(proof); err != nil {
+		t.Fatal(err)
+	}
+	if k, err = Open(config); err != nil || len(k.Waiting()) != 2 {
+		t.Fatalf("%v", err)
+	}
+	_ = k.Close()
 }

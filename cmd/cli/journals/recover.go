@@ -106,13 +106,12 @@ func (s *Store) load(paths []string) (found []*Match, failed []error) {
 	for i := range paths {
 		cores <- struct{}{}
 		all.Go(func() {
-			if found[i], failed[i] = s.read(paths[i]); failed[i] != nil {
-				found[i] = nil
-			}
+			found[i], failed[i] = s.read(paths[i])
 			<-cores
 		})
 	}
 	all.Wait()
+	s.refuseBuilds(paths, found, failed)
 	for i, err := range failed {
 		if s.config.RefuseOthers && otherBuild(err) {
 			room := roomOf(paths[i])
@@ -121,6 +120,32 @@ func (s *Store) load(paths []string) (found []*Match, failed []error) {
 		}
 	}
 	return found, failed
+}
+
+// refuseBuilds drops the matches of the journals that failed. If one of them proves that this build computes other states than the
+// build that wrote it, all journals of that build fail: the others may be too short to prove it.
+func (s *Store) refuseBuilds(paths []string, found []*Match, failed []error) {
+	proofs := map[string]int{} // by build
+	for i, m := range found {
+		if failed[i] == nil || m == nil {
+			continue
+		}
+		build := m.Journal.Header().Build
+		if _, known := proofs[build]; !known && build != s.config.Build && errors.Is(failed[i], record.ErrDiverged) {
+			proofs[build] = i
+		}
+		found[i] = nil
+	}
+	for i, m := range found {
+		if m == nil || m.empty != nil || m.Journal.Ended() {
+			continue
+		}
+		build := m.Journal.Header().Build
+		if proof, other := proofs[build]; other {
+			found[i], failed[i] = nil, fmt.Errorf("build %q began it, this is build %q, which computes other states than that one in %s: %w",
+				build, s.config.Build, filepath.Base(paths[proof]), record.ErrDiverged)
+		}
+	}
 }
 
 // refusal returns the error of a start that is refused. Without Config.Quarantine it is refused if a journal cannot be recovered.

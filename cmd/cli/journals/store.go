@@ -292,6 +292,7 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	default:
 		h := m.Journal.Header()
 		c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
+		c.Resume.OtherBuild = h.Build != s.config.Build
 		s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
 	}
 	return j, nil
