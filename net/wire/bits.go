@@ -133,6 +133,16 @@ func (r *BitReader) Bool() bool {
 	return v
 }
 
+// Skip skips n ≥ 0 bits.
+func (r *BitReader) Skip(n int) {
+	if n > r.Len() {
+		r.fail(ErrShort)
+		return
+	}
+	r.used += n
+	r.buf, r.used = r.buf[r.used>>3:], r.used&7
+}
+
 // Rest skips to the next whole byte, refusing padding bits that are set, and takes the bytes that follow, aliasing the
 // input. So a message returns from bits to bytes: NewReader(bits.Rest()), with both errors checked.
 func (r *BitReader) Rest() []byte {

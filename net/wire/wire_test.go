@@ -143,6 +143,26 @@ func TestBitsComeBackAtEveryOffsetAndWidth(t *testing.T) {
 	}
 }
 
+// Skipped bits are those that would have been read.
+func TestBitsAreSkipped(t *testing.T) {
+	bytes := []byte{0x93, 0x5a, 0xe7, 0x01, 0xc4, 0x3f, 0x88, 0x72, 0xb6, 0x1d}
+	for n := range 8*len(bytes) + 1 {
+		skips, reads := NewBitReader(bytes), NewBitReader(bytes)
+		skips.Skip(n)
+		for range n {
+			reads.Bool()
+		}
+		left := reads.Len()
+		if skips.Len() != left || skips.Bits(min(left, 13)) != reads.Bits(min(left, 13)) || skips.Err() != nil {
+			t.Fatalf("%d bits", n)
+		}
+	}
+	r := NewBitReader(bytes)
+	if r.Skip(8*len(bytes) + 1); r.Err() != ErrShort || r.Len() != 0 {
+		t.Error(r.Err())
+	}
+}
+
 func TestBitsKeepTheirBounds(t *testing.T) {
 	w := NewBitWriter(nil, 1)
 	w.Bits(1, 5)

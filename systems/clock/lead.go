@@ -23,6 +23,7 @@ type Lead struct {
 	sent      rollback.Ring[sentInput]
 	samples   [jitterWindow]float64 // shortfalls of margins from the mean at that time
 	count     int
+	jitter    float64 // the second largest of samples, at least 0
 	mean      float64 // of margins, minus the gain when their inputs were sent
 	roundTrip float64 // nanoseconds
 	outlier   bool    // the last margin differed from mean by more than outage
@@ -71,8 +72,13 @@ func (l *Lead) Measured(f ecs.Tick, margin float64, now systems.Time) {
 	if l.outlier = math.Abs(base-l.mean) > outage; l.outlier && single {
 		return
 	}
-	l.samples[l.count%jitterWindow] = l.mean - base
+	shortfall, oldest := l.mean-base, &l.samples[l.count%jitterWindow]
+	left := *oldest
+	*oldest = shortfall
 	l.count++
+	if shortfall > l.jitter || l.count > jitterWindow && left > 0 && left >= l.jitter {
+		l.jitter = secondLargest(l.samples[:min(l.count, jitterWindow)])
+	}
 	l.mean += smoothing * (base - l.mean)
 	l.roundTrip += smoothing * (trip - l.roundTrip)
 }
@@ -89,20 +95,23 @@ func (l *Lead) Margin(gained float64) float64 { return l.mean + gained }
 
 // Target returns the desired margin in ticks: the jitter, at least 1.
 func (l *Lead) Target() float64 {
-	n := min(l.count, jitterWindow)
-	if n < settleAfter {
+	if !l.Settled() {
 		return 1
 	}
-	// With up to 128 samples the 99th percentile is the second largest.
+	return max(1, l.jitter) // with up to 128 samples the 99th percentile is the second largest
+}
+
+// secondLargest returns the second largest of the samples, at least 0.
+func secondLargest(samples []float64) float64 {
 	largest, second := 0.0, 0.0
-	for _, s := range l.samples[:n] {
+	for _, s := range samples {
 		if s > largest {
 			largest, second = s, largest
 		} else if s > second {
 			second = s
 		}
 	}
-	return max(1, second)
+	return second
 }
 
 // Control returns the pace to continue with, and the number of ticks to jump before. The jump is 0 unless the error exceeds
@@ -114,7 +123,7 @@ func (l *Lead) Control(gained float64) (pace, jump float64) {
 	wrong := l.Target() - l.Margin(gained)
 	switch {
 	case math.Abs(wrong) > jumpBeyond:
-		l.count = 0 // margins from before the jump do not count
+		l.count, l.jitter = 0, 0 // margins from before the jump do not count
 		return 1, math.Trunc(wrong)
 	case math.Abs(wrong) <= deadBand:
 		return 1, 0

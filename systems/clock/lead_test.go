@@ -185,3 +185,29 @@ func TestAClockThatIsSetBackMakesNoTripNegative(t *testing.T) {
 		t.Fatalf("round trip %d ns", l.RTT())
 	}
 }
+
+// The jitter is kept up to date as samples come and go: it is the second largest of the last 128 shortfalls.
+func TestTheJitterIsThatOfTheLastSamples(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var l Lead
+	risen, fallen := 0, 0
+	for f := range ecs.Tick(20000) {
+		l.Sent(f, 0, 0)
+		before := l.jitter
+		l.Measured(f, math.Round(random.NormFloat64()*float64(f/1000%3)*2), 1)
+		if f%5000 == 4999 {
+			l.Control(100) // jumps
+		}
+		if want := secondLargest(l.samples[:min(l.count, jitterWindow)]); l.jitter != want {
+			t.Fatalf("sample %d: jitter %v, want %v", f, l.jitter, want)
+		}
+		if l.jitter > before {
+			risen++
+		} else if l.jitter < before {
+			fallen++
+		}
+	}
+	if risen < 100 || fallen < 100 {
+		t.Errorf("the jitter rose %d times and fell %d times", risen, fallen)
+	}
+}

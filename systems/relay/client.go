@@ -19,6 +19,7 @@ type Client struct {
 	timeline  *rollback.Timeline
 	effects   *rollback.Effects
 	checksums predictor.Checksums
+	ends      rollback.Ring[uint64] // where the code of a received tick ends, in bits, in the row of all codes since the last Load
 	offsets   predictor.Offsets
 	smooths   bool    // the game's entities can be shown at an offset
 	shown     bool    // in a view since the last rewind
@@ -60,7 +61,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 		return nil, err
 	}
 	depth := max(ringDepth, core.Game.Screen.History)
-	cl := &Client{effects: rollback.NewEffects(depth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
+	cl := &Client{ends: rollback.NewRing[uint64](backlog), effects: rollback.NewEffects(depth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
 	cl.Core, cl.OrderKind = core, kindOrder
 	cl.Start(cl, clientSystems)
 	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
@@ -80,6 +81,8 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.timeline.Reset()
 	c.offsets.Clear()
+	c.ends.Clear()
+	c.ends.Put(c.timeline.Received(), 0)
 	c.joining = true
 	c.Begin(now, serverTick, rtt)
 	c.checksums.Begin(c.timeline.Confirmed())

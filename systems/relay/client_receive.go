@@ -32,14 +32,11 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	if head.first > c.timeline.Received()+1 {
 		return nil
 	}
-	for p := range c.scratch.inputs {
-		in, ok := c.timeline.InputAt(head.first-1, ecs.Player(p))
-		if !ok {
-			return nil // a later confirmation starts later
-		}
-		c.scratch.inputs[p] = in
+	before, ok := c.ends.At(head.first - 1)
+	if !ok {
+		return nil // a later confirmation starts later
 	}
-	if !c.read(&head, r.Rest()) {
+	if !c.read(&head, *before, r.Rest()) {
 		return ErrMessage
 	}
 	c.Answered()
@@ -51,21 +48,26 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	return c.confirm()
 }
 
-// read reports whether the ticks of a confirmation follow the standard, and keeps those that are new in scratch. The inputs
-// of the tick before are in scratch. So a message that is refused changes nothing.
-func (c *Client) read(head *confirmHead, ticks []byte) bool {
+// read reports whether the new ticks of a confirmation follow the standard, and keeps them in scratch. So a message that is
+// refused changes nothing. before is where the codes before the first tick end. Ticks that are held are skipped: a tick has
+// the same code in every message.
+func (c *Client) read(head *confirmHead, before uint64, ticks []byte) bool {
 	bits := wire.NewBitReader(ticks)
-	s := &c.scratch
+	s, received := &c.scratch, c.timeline.Received()
 	s.fresh, s.rows = s.fresh[:0], s.rows[:0]
-	t := finalTick{inputs: s.inputs}
-	for f := head.first; f <= head.last(); f++ {
+	end, _ := c.ends.At(min(head.last(), received))
+	bits.Skip(int(*end - before))
+	for p := range s.inputs {
+		s.inputs[p], _ = c.timeline.InputAt(received, ecs.Player(p))
+	}
+	t, left := finalTick{inputs: s.inputs}, bits.Len()
+	for f := received + 1; f <= head.last(); f++ {
 		if !t.read(&bits, c.Game) || bits.Err() != nil {
 			return false
 		}
-		if f > c.timeline.Received() {
-			s.fresh = append(s.fresh, finalTick{altered: t.altered, orders: t.orders})
-			s.rows = append(s.rows, t.inputs...)
-		}
+		s.fresh = append(s.fresh, finalTick{altered: t.altered, orders: t.orders})
+		s.rows = append(s.rows, t.inputs...)
+		c.ends.Put(f, *end+uint64(left-bits.Len()))
 	}
 	return bits.Close() == nil
 }
