@@ -202,7 +202,7 @@ func sessionRelay(b *testing.B) {
 		Run:     func() { l.play(0) },
 	})
 	sessionRow("the same with the relay client around it: clock, messages both ways, checksums, effects",
-		"a third of it is saving and restoring, a quarter is messages both ways",
+		"two fifths of it are the steps, and a third is messages both ways",
 		l.Peers[0].Half.Stats().Resimulated-before.Resimulated, uint64(l.Tick-began)).Report(b, r)
 }
 
