@@ -23,7 +23,7 @@ type Lead struct {
 	sent      rollback.Ring[sentInput]
 	samples   [jitterWindow]float64 // shortfalls of margins from the mean at that time
 	count     int
-	jitter    float64 // the second largest of samples, at least 0
+	jitter    float64 // the second largest of samples; at least 1, or 0 before the first above 0
 	mean      float64 // of margins, minus the gain when their inputs were sent
 	roundTrip float64 // nanoseconds
 	outlier   bool    // the last margin differed from mean by more than outage
@@ -76,7 +76,7 @@ func (l *Lead) Measured(f ecs.Tick, margin float64, now systems.Time) {
 	left := *oldest
 	*oldest = shortfall
 	l.count++
-	if shortfall > l.jitter || l.count > jitterWindow && left > 0 && left >= l.jitter {
+	if shortfall > l.jitter || l.count > jitterWindow && left > 1 && left >= l.jitter {
 		l.jitter = secondLargest(l.samples[:min(l.count, jitterWindow)])
 	}
 	l.mean += smoothing * (base - l.mean)
@@ -101,9 +101,9 @@ func (l *Lead) Target() float64 {
 	return max(1, l.jitter) // with up to 128 samples the 99th percentile is the second largest
 }
 
-// secondLargest returns the second largest of the samples, at least 0.
+// secondLargest returns the second largest of the samples, at least 1.
 func secondLargest(samples []float64) float64 {
-	largest, second := 0.0, 0.0
+	largest, second := 1.0, 1.0
 	for _, s := range samples {
 		if s > largest {
 			largest, second = s, largest
