@@ -178,6 +178,13 @@ func (k *Client) denied(code session.Code) error {
 		}
 		return why
 	}
+	if code == session.CodeReplaced { // the token is revoked
+		k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t == k.attempts.token })
+		if k.everLive || len(k.tokens) == 0 {
+			k.Core.end(why)
+		}
+		return why
+	}
 	err := ErrFull
 	if code != 0 {
 		err = fmt.Errorf("%w: %w", ErrFull, why)

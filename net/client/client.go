@@ -55,8 +55,8 @@ type DialConfig struct {
 var (
 	// ErrToken ends a client whose token is malformed, or whose tokens have all expired or had a connection.
 	ErrToken = errors.New("client: the connect token is malformed, was used or has expired: get a new one")
-	// ErrFull ends a client if the server has no place for it. The error may also wrap a *session.Error with the reason.
-	ErrFull = errors.New("client: the server is full or shutting down")
+	// ErrFull ends a client if the server has no place for it or stops. The error may also wrap a *session.Error with the reason.
+	ErrFull = errors.New("client: the server refused the connection")
 	// ErrSilent ends a connection on which nothing arrived.
 	ErrSilent = errors.New("client: the server does not respond")
 	// ErrDropped ends a connection that the server closed without a reason.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/netcode"
+	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/relay"
@@ -141,6 +143,28 @@ func TestDialRefusesABadConfig(t *testing.T) {
 		_, err := Dial(c)
 		if err == nil || name == "Token" != errors.Is(err, ErrToken) || name != "Token" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), name)) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The error of a client that lost the server and gave up has the time since it was in the match.
+func TestTheErrorHasTheTimeWithoutAnAnswer(t *testing.T) {
+	refused := &session.Error{Code: session.CodeStorage, Received: true}
+	for _, c := range []struct {
+		why  error
+		d    systems.Time
+		want string
+	}{
+		{errConnecting, 125 * systems.Second, "client: the server has not answered for 2m5s"},
+		{fmt.Errorf("%w (%w)", ErrToken, ErrSilent), 118 * systems.Second, "client: the server has not answered for 1m58s"},
+		{fmt.Errorf("%w (%w)", ErrToken, refused), 118 * systems.Second, "client: the server has refused this client for 1m58s: " + refused.Error()},
+		{errors.New("no route"), 3 * systems.Second, "client: the server cannot be reached for 3s: no route"},
+		{errors.New("no route"), 0, "client: the server cannot be reached: no route"},
+	} {
+		core := Core{state: Reconnecting, retries: retries{since: systems.Second}}
+		err := core.unreachable(c.why, systems.Second+c.d)
+		if err.Error() != c.want || !errors.Is(err, ErrUnreachable) || !errors.Is(err, c.why) {
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }

@@ -28,10 +28,13 @@ func (c *Core) dial(now systems.Time) {
 	switch {
 	case errors.Is(err, errConnecting):
 		if c.late(now) {
-			c.end(fmt.Errorf("%w: %w", ErrUnreachable, err))
+			c.end(c.unreachable(err, now))
 		}
 		return
 	case errors.Is(err, ErrToken):
+		if c.state != Connecting {
+			err = c.unreachable(err, now)
+		}
 		c.end(cmp.Or(c.Refusal(), err))
 		return
 	case err != nil:
@@ -77,7 +80,7 @@ func (c *Core) retry(why error, now systems.Time) {
 	c.session, c.pending = nil, pendingImage{}
 	restarts := now < c.retries.until
 	if c.config.GiveUp < 0 || c.late(now) {
-		c.end(fmt.Errorf("%w: %w", ErrUnreachable, why))
+		c.end(c.unreachable(why, now))
 		return
 	}
 	if c.state != Connecting {
@@ -90,6 +93,35 @@ func (c *Core) retry(why error, now systems.Time) {
 	}
 	c.retries.at = now + waitAfter(c.retries.failed)
 	c.retries.failed++
+}
+
+// unreachableError ends a client that tried to connect for some time.
+type unreachableError struct {
+	tried systems.Time
+	why   error
+}
+
+func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.why} }
+
+// Error returns the time, and the reason unless it is that nothing arrived.
+func (e *unreachableError) Error() string {
+	text := ErrUnreachable.Error()
+	tried := e.tried.Round(systems.Second)
+	var refused *session.Error
+	switch silent := errors.Is(e.why, ErrSilent); {
+	case errors.As(e.why, &refused):
+		return fmt.Sprintf("client: the server has refused this client for %v: %v", tried, refused)
+	case tried > 0 && (silent || errors.Is(e.why, ErrToken)):
+		return fmt.Sprintf("client: the server has not answered for %v", tried)
+	case tried > 0:
+		text += fmt.Sprintf(" for %v", tried)
+	}
+	return fmt.Sprintf("%s: %v", text, e.why)
+}
+
+// unreachable returns the error of a client that does not try to connect any longer.
+func (c *Core) unreachable(why error, now systems.Time) error {
+	return &unreachableError{tried: now - c.retries.since, why: why}
 }
 
 // waitAfter returns the time before an attempt to reconnect, after that many attempts have failed.

@@ -124,7 +124,11 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 	}
 	if t.outdated(a.ClientID, &pass, old) {
 		t.counts.TokensPast++
-		return netcode.Ignore
+		if t.revoked.kicked(a.ClientID) || !pass.Reconnect {
+			return netcode.Ignore
+		}
+		a.Reason = uint8(session.CodeReplaced)
+		return netcode.Deny
 	}
 	if a.SameAddr >= 0 && a.SameAddr != a.SameClient {
 		return netcode.Ignore // another client of the same address, whose timeout is not over
@@ -363,6 +367,9 @@ func (r *revoked) refuses(client uint64, p *Pass) bool {
 	}
 	return p.Issued.Before(e.issued)
 }
+
+// kicked reports whether the client was kicked.
+func (r *revoked) kicked(client uint64) bool { return !r.of[client].issued.IsZero() }
 
 func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1

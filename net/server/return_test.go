@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,8 +72,8 @@ func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.
 		w.until("b live", 5*time.Second, func() bool { return b.State() == client.Live && b.token != nil })
 		c := w.join(first)
 		w.pass(3 * time.Second)
-		if st := w.server.Stats(); c.State() != client.Connecting || b.State() != client.Live || st.TokensPast == 0 || st.Replaced != 0 {
-			t.Errorf("old token: %v, newer connection: %v, stats %+v", c.State(), b.State(), w.server.Stats())
+		if st := w.server.Stats(); !errors.Is(c.Err(), &session.Error{Code: session.CodeReplaced}) || b.State() != client.Live || st.TokensPast != 1 || st.Replaced != 0 {
+			t.Errorf("old token: %v, newer connection: %v, stats %+v", c.Err(), b.State(), w.server.Stats())
 		}
 	})
 }
@@ -261,6 +262,57 @@ func TestAStoppingServerSendsTheReason(t *testing.T) {
 		}
 		if err := w.server.Do(context.Background(), "one", func(*room.Room) {}); err == nil {
 			t.Error("Do works on a stopped server")
+		}
+	})
+}
+
+// A player who joins from elsewhere takes the place of the first client. That one receives the reason, and ends at once.
+func TestADisplacedClientReceivesTheReason(t *testing.T) {
+	inBubble(t, "P3", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
+		w.pass(time.Second)
+		b := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("b live", 5*time.Second, w.live(b))
+		w.until("a has ended", time.Second, func() bool { return a.State() == client.Ended })
+		if !errors.Is(a.Err(), &session.Error{Code: session.CodeReplaced}) {
+			t.Errorf("%v", a.Err())
+		}
+		w.pass(5 * time.Second)
+		if st := w.server.Stats(); b.State() != client.Live || st.Joined != 2 {
+			t.Errorf("the second client is %v; stats %+v", b.State(), st)
+		}
+	})
+}
+
+// The reconnect tokens of an older connection are denied. The client then presents the others.
+func TestADeniedTokenIsNotTheLast(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
+		first := a.token
+		w.pass(31 * time.Second)
+		second := a.token
+		a.Close()
+		b := w.join(second)
+		w.until("b live", 5*time.Second, func() bool { return b.State() == client.Live && b.token != nil })
+		third := b.token
+		b.Close()
+		w.players = nil
+		c := w.join(first, func(c *client.DialConfig) { c.Spare = [][]byte{third} })
+		w.until("c live", 5*time.Second, w.live(c))
+	})
+}
+
+// A client whose server does not come back ends when its last token has expired. The error has the time.
+func TestTheErrorOfALostServerHasTheTime(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
+		w.cut(a, true, true)
+		w.until("a has ended", 3*time.Minute, func() bool { return a.State() == client.Ended })
+		if err := a.Err(); !errors.Is(err, client.ErrUnreachable) || !strings.HasPrefix(err.Error(), "client: the server has not answered for 1m") {
+			t.Errorf("%v", err)
 		}
 	})
 }

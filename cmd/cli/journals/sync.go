@@ -103,6 +103,9 @@ func (s *Store) watch(dir fs.FileInfo) {
 			s.lost.Store(true)
 			s.config.Report(Event{Kind: Removed, File: s.config.Dir, Err: errRemoved})
 		}
+		if !s.lost.Load() {
+			s.tokens.check()
+		}
 		for _, j := range s.rooms() {
 			if is, err := j.file.Stat(); err == nil && gone(is, j.path) { // otherwise it was closed meanwhile
 				j.check(fmt.Errorf("%s: %w", j.path, errRemoved))

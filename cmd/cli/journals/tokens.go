@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ type UsedTokens struct {
 	queue   []netcode.TokenID // to be written
 	failed  error             // of the last write
 	begun   time.Time         // when the write that is under way began; zero: none is
+	written fs.FileInfo       // of the file that was written last
+	removed bool              // it is not in its place, and is to be written again
 
 	// Of the goroutine that writes.
 	file File  // nil if it must be rewritten
@@ -68,10 +71,13 @@ func openUsedTokens(c *Config) (*UsedTokens, error) {
 	content, _, err := readFile(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		t.since = time.Now()
+		if err = journalsExist(c.Dir); err == nil {
+			t.since = time.Now()
+		}
 	case err == nil:
 		err = t.parse(content)
-	case !errors.Is(err, record.ErrNotRecord):
+	}
+	if err != nil && !is(err, errNoTokens, errTokens, record.ErrNotRecord) {
 		return nil, err
 	}
 	if err != nil && t.since.IsZero() {
@@ -85,7 +91,19 @@ func openUsedTokens(c *Config) (*UsedTokens, error) {
 	return t, nil
 }
 
-var errTokens = errors.New("it was cut or changed, or another version wrote it")
+var (
+	errTokens   = errors.New("it was cut or changed, or another version wrote it")
+	errNoTokens = errors.New("it is missing, and there are journals of an earlier server")
+)
+
+// journalsExist returns errNoTokens if a directory has journals, also of matches that are over.
+func journalsExist(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), suffix) }) {
+		return errNoTokens
+	}
+	return err
+}
 
 // parse reads the file. since is set only if the file is not damaged.
 func (t *UsedTokens) parse(content []byte) error {
@@ -209,12 +227,13 @@ func (t *UsedTokens) flush() error {
 	for _, token := range batch {
 		b = appendUsed(b, token, t.tokens[token].expires)
 	}
+	removed := t.removed
 	t.mu.Unlock()
-	if len(batch) == 0 {
+	if len(batch) == 0 && !removed {
 		return nil
 	}
 	var err error
-	if t.file == nil || t.end+int64(len(b)) > t.size {
+	if t.file == nil || removed || t.end+int64(len(b)) > t.size {
 		err = t.rewrite()
 	} else if _, err = t.file.WriteAt(b, t.end); err == nil {
 		t.end += int64(len(b))
@@ -226,7 +245,7 @@ func (t *UsedTokens) flush() error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.queue = t.queue[len(batch):]
+	t.queue, t.removed = t.queue[len(batch):], false
 	for _, token := range batch {
 		if u := t.tokens[token]; u != nil { // otherwise it has expired
 			u.stored = true
@@ -254,8 +273,41 @@ func (t *UsedTokens) rewrite() error {
 		return errors.Join(err, os.Remove(t.path+".new"))
 	}
 	t.end, t.size = int64(len(content)), size
-	t.file, err = t.disk(t.path, 0)
+	if t.file, err = t.disk(t.path, 0); err != nil {
+		return err
+	}
+	written, err := t.file.Stat()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written = written
 	return err
+}
+
+// check has the file written again if it was removed or replaced, and reports that once.
+func (t *UsedTokens) check() {
+	state := func() (fs.FileInfo, bool) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.written, t.begun.IsZero()
+	}
+	written, idle := state()
+	if !idle || !gone(written, t.path) {
+		return
+	}
+	if again, idle := state(); !idle || again != written { // a write replaced it meanwhile
+		return
+	}
+	t.mu.Lock()
+	begins := !t.removed
+	t.removed = true
+	t.mu.Unlock()
+	if begins {
+		t.report(Event{Kind: TokensRemoved, File: t.path})
+	}
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
 }
 
 // content drops the expired tokens and returns the lines of the others, and the size of their file. It encodes them without the lock, which a server

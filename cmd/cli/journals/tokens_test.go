@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tendon/net/matchsim/halves"
 	"tendon/net/netcode"
 )
 
@@ -262,4 +263,64 @@ func TestADirectoryWithoutARecordHasNoEarlierToken(t *testing.T) {
 		t.Errorf("the record continues with the tokens since %v, want %v", got, since)
 	}
 	u.close()
+}
+
+// A record that was removed or replaced while the server runs is noticed within a second, and written again with all tokens.
+func TestARemovedRecordOfTokensIsWrittenAgain(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var l events
+			config := Config{Dir: t.TempDir(), Game: halves.Dots(), Sync: Never, Report: l.add}
+			k, err := Open(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b, later := netcode.TokenID{1}, netcode.TokenID{2}, uint64(time.Now().Add(time.Hour).Unix())
+			k.tokens.store(a, later)
+			path := filepath.Join(config.Dir, usedTokensName)
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			if n, e := l.count(TokensRemoved); n != 1 || e.File != path {
+				t.Errorf("%s: reported %d times: %+v", name, n, e)
+			}
+			k.tokens.store(b, later)
+			time.Sleep(time.Minute)
+			since := k.tokens.Since()
+			if err := k.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if k, err = Open(config); err != nil {
+				t.Fatal(err)
+			}
+			defer k.Close()
+			if u := k.tokens; !u.Used(a, later) || !u.Used(b, later) || u.Since().UnixMilli() != since.UnixMilli() {
+				t.Errorf("%s: used %v, %v, since %v, was %v", name, u.Used(a, later), u.Used(b, later), u.Since(), since)
+			}
+			if n, _ := l.count(TokensRemoved); n != 1 || len(l.list) != 1 {
+				t.Errorf("%s: %+v", name, l.list)
+			}
+		})
+	}
+}
+
+// A directory with journals had a record. If that is missing, tokens of earlier are refused, which is reported.
+func TestAMissingRecordOfTokensIsReported(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "main-1.ended.journal", nil)
+	var l events
+	openTokens(t, dir, bigDisk(), l.add).close()
+	if n, e := l.count(TokensLost); n != 1 || !errors.Is(e.Err, errNoTokens) {
+		t.Errorf("reported %d times: %+v", n, e)
+	}
+	openTokens(t, dir, bigDisk(), l.add).close()
+	if n, _ := l.count(TokensLost); n != 1 {
+		t.Errorf("reported %d times", n)
+	}
 }

@@ -359,7 +359,7 @@ func PlayError(err error) error {
 	case errors.Is(err, client.ErrClosed):
 		return nil
 	case errors.Is(err, client.ErrUnreachable):
-		return fmt.Errorf("%w; see whether the server still runs, and whether the same player has joined from elsewhere", err)
+		return fmt.Errorf("%w: see whether the server still runs and whether UDP reaches it", err)
 	case errors.Is(err, &session.Error{Code: session.CodeGame}):
 		return fmt.Errorf("%w; it may also be that the server runs at another --tick-rate: give the same", err)
 	}
