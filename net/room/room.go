@@ -302,7 +302,11 @@ func (r *Room) close(code session.Code, text string) {
 	r.closed = code
 	r.endCommits()
 	for id, p := range r.present() {
-		p.session.End(code, text)
+		if r.Suspended() {
+			p.session.Suspend()
+		} else {
+			p.session.End(code, text)
+		}
 		r.check(id)
 	}
 }

@@ -138,3 +138,41 @@ func TestNobodyIsBannedForTheRulesOfAnotherBuild(t *testing.T) {
 		}
 	})
 }
+
+// A client has a reconnect token when it has its first state. So it comes back to its seat if the server, or its own process, is
+// killed then.
+func TestAClientThatHasJustLoadedComesBackAfterAKill(t *testing.T) {
+	for _, killed := range []string{"server", "client"} {
+		var socket Socket
+		d := newDisk(relay.Strategy)
+		start := func(c *Config) {
+			d.config(c)
+			socket = c.Socket
+		}
+		inBubble(t, "P3", start, func(w *world) {
+			first := w.join(w.mint(w.ticket(1, "duel")))
+			w.until("live", 10*time.Second, w.live(first))
+			a := w.join(w.mint(w.ticket(2, "duel")))
+			w.until("loaded", 10*time.Second, func() bool { return a.State() == client.CatchingUp || a.State() == client.Live })
+			seat, again, last := a.Seat(), a, w.tick("duel")
+			if killed == "server" {
+				socket.Close()
+				w.cancel()
+				w.ended = make(chan error, 1)
+				d.restart()
+				w.start(start)
+			} else {
+				w.players = w.players[:1]
+				again = w.join(a.token)
+				defer a.Close()
+			}
+			w.until("back", 3*time.Second, func() bool {
+				return playsOn(first, last)() && playsOn(again, last)() && w.runners("duel") == 2
+			})
+			if again.Seat() != seat {
+				t.Errorf("%s killed: seat %d, was %d", killed, again.Seat(), seat)
+			}
+			w.pass(closeLimit) // the old process ends
+		})
+	}
+}

@@ -28,7 +28,8 @@ type Server struct {
 	chats      limit.Limiter[systems.Time]
 	pauses     limit.Limiter[systems.Time]
 	nextToken  systems.Time
-	tokensSent bool
+	tokens     int  // that were sent
+	newcomer   bool // the Hello names no match
 	tick       ecs.Tick
 }
 
@@ -56,7 +57,7 @@ type ServerConfig struct {
 
 const (
 	tokenInterval = 30 * systems.Second
-	firstTokens   = 4 // sent at once when the session opens: each attempt to reconnect uses one
+	firstTokens   = 4 // sent until the session opens: each attempt to reconnect uses one
 	pingInterval  = systems.Second
 	// A client repeats Ready and Live every repeatInterval, in case the last message was lost. The first repetition of Ready is
 	// after readyAfter, because the client waits for the answer. That of Live is after repeatAfter.
@@ -184,7 +185,7 @@ func (s *Server) hello(h *Hello) (Event, error) {
 	if s.phase != awaitHello {
 		return Event{}, errValue
 	}
-	s.phase = awaitAnswer
+	s.phase, s.newcomer = awaitAnswer, h.Match == 0
 	compare := s.config.Build != "" || s.config.Target != ""
 	switch {
 	case h.Version != Version:
@@ -224,7 +225,8 @@ func (s *Server) AskTail(from ecs.Tick) {
 }
 
 // Welcome accepts the client. If w.Image is true, call SendImage next, with w.Epoch. Otherwise the client continues from have, the
-// tick of its Hello, and Opened may be called at once.
+// tick of its Hello, and Opened may be called at once. A client that has not been in a match, and so has no reconnect token,
+// receives one before the image.
 func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
 	if s.phase != awaitAnswer || s.err != nil {
 		panic("session: Welcome without an EventHello before it: call it once, in answer to that event")
@@ -235,6 +237,9 @@ func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
 		s.phase = holding
 	}
 	s.send(systems.Reliable, message{kind: kindWelcome, welcome: &w})
+	if s.newcomer && s.config.MintToken != nil {
+		s.sendTokens(1, now)
+	}
 }
 
 // Refuse refuses the client.
@@ -270,7 +275,7 @@ func (s *Server) Opened() {
 	if s.phase != holding {
 		panic("session: Opened before the peer is ready: call it once after each EventReady and each Welcome without an image")
 	}
-	s.phase, s.nextToken = open, max(s.nextToken, s.now)
+	s.phase = open
 }
 
 // Open reports whether messages of the strategy pass.
@@ -350,10 +355,7 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	if s.image != nil {
 		s.sendPieces(now)
 	}
-	if s.phase == open && s.config.MintToken != nil && now >= s.nextToken {
-		s.nextToken = now + tokenInterval
-		s.sendTokens(now)
-	}
+	s.frameTokens(now)
 }
 
 // sendPieces sends pieces of the image, as far as the budget and the transport allow.
