@@ -2,7 +2,6 @@ package netcode
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"net/netip"
 	"time"
 
@@ -29,13 +28,12 @@ const (
 // path is the way to a client. A client has proven that it receives packets at an address when it has returned the challenge
 // there, or the random number of a keep-alive.
 type path struct {
-	proven   netip.AddrPort
-	unproven bool    // the present address is another one
-	number   [8]byte // that the client has to return
-	asked    int64   // when it was sent last
-	credit   int     // bytes that may be sent to the unproven address
-	moves    limit.Limiter[time.Duration]
-	block    uint64 // of the newest sequence number: see Server.byBlock
+	proven netip.AddrPort
+	number [8]byte // that the client has to return
+	asked  int64   // when it was sent last
+	credit int     // bytes that may be sent to an address that is not proven
+	moves  limit.Limiter[time.Duration]
+	block  uint64 // of the newest sequence number: see Server.byBlock
 }
 
 // find returns the slot of a packet: that of its address, or else that of its sequence number.
@@ -51,24 +49,24 @@ func (s *Server) find(from netip.AddrPort, sequence uint64, at int64) (slot int3
 }
 
 // follow records an accepted packet of size bytes. The newest one of a connection moves it to the address of the packet.
-func (s *Server) follow(out *Outbox, i int32, from netip.AddrPort, newest bool, size int, at int64) {
+func (s *Server) follow(out *Outbox, i int32, from netip.AddrPort, sequence uint64, size int, at int64) {
 	c := &s.slots[i]
 	if block := c.window.newest >> blockBits; block != c.path.block {
 		s.index(i, block)
 	}
 	if from != c.peer {
-		if !newest || from != c.path.proven && !c.path.moves.Allow(time.Duration(at)) {
+		if sequence != c.window.newest || from != c.path.proven && !c.path.moves.Allow(time.Duration(at)) {
 			return
 		}
 		s.counters[Moves]++
 		delete(s.byAddr, c.peer)
 		s.byAddr[from] = i
 		c.peer, c.path.credit, c.path.asked = from, 0, at-proofInterval
-		if c.path.unproven = from != c.path.proven; c.path.unproven {
+		if c.unproven() {
 			rand.Read(c.path.number[:]) // never fails
 		}
 	}
-	if c.path.unproven {
+	if c.unproven() {
 		c.path.credit += amplification * size
 		if at-c.path.asked >= proofInterval {
 			c.path.asked = at
@@ -77,10 +75,13 @@ func (s *Server) follow(out *Outbox, i int32, from netip.AddrPort, newest bool, 
 	}
 }
 
+// unproven reports whether the client has not proven that it receives packets at its present address.
+func (c *slot) unproven() bool { return c.peer != c.path.proven }
+
 // prove ends the limit of an address if the client has returned the number that was sent there.
 func (c *slot) prove(body []byte) {
-	if c.path.unproven && [8]byte(body) == c.path.number {
-		c.path.proven, c.path.unproven = c.peer, false
+	if c.unproven() && [8]byte(body) == c.path.number {
+		c.path.proven = c.peer
 	}
 }
 
@@ -104,7 +105,7 @@ func (s *Server) unindex(i int32) {
 // send sends a packet to a client, unless its address is not proven and has received enough.
 func (s *Server) send(out *Outbox, i int, k kind, body []byte, at int64) {
 	c := &s.slots[i]
-	if c.path.unproven {
+	if c.unproven() {
 		size := 1 + maxSequenceSize + len(body) + tagSize
 		if c.path.credit < size {
 			s.counters[Withheld]++
@@ -118,8 +119,8 @@ func (s *Server) send(out *Outbox, i int, k kind, body []byte, at int64) {
 // keepAlive sends a keep-alive. To an address that is not proven, it has the number that the client has to return.
 func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
 	body := s.codec.keepAlive(uint32(slot), uint32(len(s.slots)))
-	if p := &s.slots[slot].path; p.unproven {
-		binary.LittleEndian.PutUint64(body, binary.LittleEndian.Uint64(p.number[:]))
+	if c := &s.slots[slot]; c.unproven() {
+		copy(body, c.path.number[:])
 	}
 	s.send(out, slot, kindKeepAlive, body, at)
 }

@@ -37,8 +37,8 @@ func TestAConnectionFollowsItsClientToAnotherAddress(t *testing.T) {
 		}
 		w.wantCount(Moves, uint64(n+1))
 		w.run(time.Second)
-		if w.server.slots[0].path.unproven || w.server.slots[0].peer != to {
-			t.Fatalf("move %d: at %v, unproven %v", n, w.server.slots[0].peer, w.server.slots[0].path.unproven)
+		if w.server.slots[0].unproven() || w.server.slots[0].peer != to {
+			t.Fatalf("move %d: at %v, unproven %v", n, w.server.slots[0].peer, w.server.slots[0].unproven())
 		}
 	}
 	w.run(10 * time.Second)
@@ -59,8 +59,8 @@ func TestAQuietConnectionMovesWithItsKeepAlives(t *testing.T) {
 		to := addr(1000 + int(sequence%7))
 		w.move(w.order[0], to)
 		w.run(500 * time.Millisecond)
-		if s := &w.server.slots[0]; s.peer != to || s.path.unproven || len(w.server.byBlock) != 1 {
-			t.Fatalf("sequence %x: at %v, unproven %v, %d blocks", sequence, s.peer, s.path.unproven, len(w.server.byBlock))
+		if s := &w.server.slots[0]; s.peer != to || s.unproven() || len(w.server.byBlock) != 1 {
+			t.Fatalf("sequence %x: at %v, unproven %v, %d blocks", sequence, s.peer, s.unproven(), len(w.server.byBlock))
 		}
 	}
 	for _, p := range w.packets(func(out *Outbox) { c.Disconnect(out, w.now) }) {
@@ -121,8 +121,8 @@ func TestCopiesFromAnotherAddressNeitherHijackNorAmplify(t *testing.T) {
 		t.Errorf("the victim received %d bytes for %d in its name, the client %d", out, in, mine)
 	}
 	w.receive(w.payload(c, "at last"), addr(1))
-	if s := &w.server.slots[0]; s.peer != addr(1) || s.path.unproven || w.server.Clients() != 1 {
-		t.Errorf("at %v, unproven %v", s.peer, s.path.unproven)
+	if s := &w.server.slots[0]; s.peer != addr(1) || s.unproven() || w.server.Clients() != 1 {
+		t.Errorf("at %v, unproven %v", s.peer, s.unproven())
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAForgedAddressIsSentAtMostThreeTimesItsBytes(t *testing.T) {
 			t.Fatalf("%.2f bytes out for each byte in", ratio)
 		}
 	}
-	if w.count(Withheld) == 0 || !w.server.slots[0].path.unproven {
+	if w.count(Withheld) == 0 || !w.server.slots[0].unproven() {
 		t.Error("nothing was withheld")
 	}
 }
@@ -170,8 +170,8 @@ func TestANumberProvesOneAddress(t *testing.T) {
 	}
 	answer := w.packets(func(out *Outbox) { c.Update(out, w.now) })[0]
 	w.server.Receive(&out, answer, addr(9), w.now)
-	if s := &w.server.slots[0]; s.peer != addr(9) || !s.path.unproven {
-		t.Errorf("at %v, unproven %v", s.peer, s.path.unproven)
+	if s := &w.server.slots[0]; s.peer != addr(9) || !s.unproven() {
+		t.Errorf("at %v, unproven %v", s.peer, s.unproven())
 	}
 }
 
@@ -185,8 +185,8 @@ func TestMovesAreLimited(t *testing.T) {
 	}
 	w.wantCount(Moves, movesBurst)
 	w.receive(w.payload(c, "x"), addr(1))
-	if s := &w.server.slots[0]; s.peer != addr(1) || s.path.unproven {
-		t.Errorf("at %v, unproven %v", s.peer, s.path.unproven)
+	if s := &w.server.slots[0]; s.peer != addr(1) || s.unproven() {
+		t.Errorf("at %v, unproven %v", s.peer, s.unproven())
 	}
 }
 

@@ -214,7 +214,6 @@ func (s *Server) receiveSealed(out *Outbox, packet []byte, from netip.AddrPort, 
 		return Event{}, DropStranger
 	}
 	c := &s.slots[i]
-	newest := h.sequence > c.window.newest
 	body, drop := s.codec.open(packet, c.open, h, &c.window)
 	if drop != 0 {
 		return Event{}, drop
@@ -225,7 +224,7 @@ func (s *Server) receiveSealed(out *Outbox, packet []byte, from netip.AddrPort, 
 	}
 	c.lastReceive = at
 	c.confirmed = true
-	s.follow(out, i, from, newest, len(packet), at)
+	s.follow(out, i, from, h.sequence, len(packet), at)
 	if h.kind == kindKeepAlive {
 		c.prove(body)
 		return Event{}, KeepAlives
