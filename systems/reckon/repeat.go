@@ -9,9 +9,7 @@ import (
 // repeats are the messages to a peer with every record that the peer had not acknowledged. The peer acknowledges the newest
 // tick that it has received. If that is the tick of such a message, all records up to it have arrived.
 type repeats struct {
-	complete [8]ecs.Tick // ticks of the last such messages, which were the only ones of their ticks
-	next     int         // place in complete
-	newest   ecs.Tick    // of complete
+	complete [8]ecs.Tick // ticks of the last such messages, newest first, which were the only ones of their ticks
 	acked    ecs.Tick    // records up to this tick have arrived
 }
 
@@ -25,8 +23,8 @@ const (
 )
 
 func (r *repeats) note(tick ecs.Tick) {
-	r.complete[r.next], r.newest = tick, tick
-	r.next = (r.next + 1) % len(r.complete)
+	copy(r.complete[1:], r.complete[:])
+	r.complete[0] = tick
 }
 
 func (r *repeats) acknowledge(received ecs.Tick) {
@@ -40,7 +38,7 @@ func (r *repeats) acknowledge(received ecs.Tick) {
 func (s *Server) repeatRecords(p *peer, u *updateWriter, head *updateHead) (complete bool) {
 	r, done := &p.Own.repeats, s.Done()
 	pause := max((done-p.Acked)/repeatsPerTrip, ecs.Tick(s.Game.TickRate/repeatRate))
-	if !head.has(headReady) || done < r.newest+pause || u.sent > 0 {
+	if !head.has(headReady) || done < r.complete[0]+pause || u.sent > 0 {
 		return false
 	}
 	for _, slot := range s.motion.recent {
