@@ -158,7 +158,7 @@ func (c *Core) play(now systems.Time) {
 		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
 		image.SectionThink.Leave(c.config.Observer)
 	}
-	if !c.pause.on {
+	if !c.pause.last.On {
 		c.strategy.SetInput(c.input)
 		c.strategy.Frame(c.strategyTime(now))
 		image.SectionEncode.Enter(c.config.Observer)

@@ -10,7 +10,6 @@ import (
 // pause holds the pauses of the match. In a pause, the time of the strategy stops, and it computes no frame. The time of the
 // strategy also stops while the server is silent for longer than patience.
 type pause struct {
-	on       bool
 	last     session.Paused // as the server sent it
 	strategy systems.Time   // the time of the strategy when the pause began
 	total    systems.Time   // length of all pauses that have ended, and of the silence of the server
@@ -20,12 +19,12 @@ type pause struct {
 }
 
 func (c *Core) setPaused(p session.Paused, now systems.Time) {
-	if p.On && !c.pause.on {
+	if on := c.pause.last.On; p.On && !on {
 		c.pause.strategy = now - c.pause.total
-	} else if !p.On && c.pause.on {
+	} else if !p.On && on {
 		c.pause.total = now - c.pause.strategy
 	}
-	c.pause.on, c.pause.last = p.On, p
+	c.pause.last = p
 }
 
 // maxSilence is the longest silence of a server that goes on. A room that stood still catches up for as long: until then, the
@@ -47,11 +46,11 @@ func (c *Core) patience() systems.Time {
 func (c *Core) await(now systems.Time) {
 	p := &c.pause
 	silent := now - p.received - c.patience()
-	c.stats.Waiting = c.state == Live && !p.on && now-p.received >= maxSilence
+	c.stats.Waiting = c.state == Live && !p.last.On && now-p.received >= maxSilence
 	if c.loaded {
-		c.hold(now, c.state != CatchingUp && !p.on && (silent >= 0 || now-p.frame > maxSilence))
+		c.hold(now, c.state != CatchingUp && !p.last.On && (silent >= 0 || now-p.frame > maxSilence))
 	}
-	if c.loaded && c.state != CatchingUp && !p.on && silent > 0 {
+	if c.loaded && c.state != CatchingUp && !p.last.On && silent > 0 {
 		p.total += min(silent, now-p.frame)
 	}
 	p.frame = now
@@ -109,7 +108,7 @@ func pauseText(p *session.Paused) string {
 
 // strategyTime returns the time that the strategy reads: see pause.
 func (c *Core) strategyTime(now systems.Time) systems.Time {
-	if c.pause.on {
+	if c.pause.last.On {
 		return c.pause.strategy
 	}
 	return now - c.pause.total
