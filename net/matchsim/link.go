@@ -122,10 +122,7 @@ func (e *end) flush() error {
 		return nil
 	}
 	m := e.client.match
-	from, to := e.client.Node, m.Server
-	if e.ofServer {
-		from, to = to, from
-	}
+	from, to := e.nodes()
 	m.pace()
 	e.link.Flush(m.Net.Now(), func(packet []byte) {
 		m.packet = append(m.packet[:0], make([]byte, sealed)...)
@@ -150,27 +147,33 @@ func (e *end) unpack(packet []byte, deliver func(ch systems.Channel, message []b
 	}
 }
 
+// nodes returns the node of this end and that of the other.
+func (e *end) nodes() (from, to simnet.NodeID) {
+	if e.ofServer {
+		return e.client.match.Server, e.client.Node
+	}
+	return e.client.Node, e.client.match.Server
+}
+
 // Send sends a message to the other end.
 func (e *end) Send(ch systems.Channel, message []byte) error {
 	c, m := e.client, e.client.match
 	switch {
-	case e.connection == c.connection && e.ofServer:
+	case e.connection != c.connection && e.ofServer:
+		return nil // lost: the client has closed its socket
+	case e.connection != c.connection:
+		return errReplaced
+	case e.ofServer:
 		e.Add(m.Net.Now(), ch, message)
 		c.observe(SentDown, ch, message)
-		if e.link != nil {
-			return e.link.Send(ch, message)
-		}
-		return m.Net.Send(m.Server, c.Node, ch, message)
-	case e.connection == c.connection:
+	default:
 		c.observe(SentUp, ch, message)
-		if e.link != nil {
-			return e.link.Send(ch, message)
-		}
-		return m.Net.Send(c.Node, m.Server, ch, message)
-	case e.ofServer:
-		return nil // lost: the client has closed its socket
 	}
-	return errReplaced
+	if e.link != nil {
+		return e.link.Send(ch, message)
+	}
+	from, to := e.nodes()
+	return m.Net.Send(from, to, ch, message)
 }
 
 // Room returns the free queue of the link, or without Config.Links that of an idle link: the simulated network itself holds more.
