@@ -75,19 +75,8 @@ func (s *Server) handleControls() {
 	s.HandleControl("/players", s.control(func(from *Source, r *http.Request) (any, error) { return from.players(r.URL.Query().Get("room")) }))
 	s.HandleControl("POST /switch", s.control((*Source).change))
 	s.HandleControl("POST /pause", s.control((*Source).pause))
-	examples := map[string]string{"/kick": `{"client_id": "7", "reason": "text"}`, "/ban": `{"client_id": "7", "seconds": 600, "reason": "text"}`}
-	for path, f := range map[string]func(*Source, Sanction) error{"/kick": (*Source).kick, "/ban": (*Source).ban} {
-		s.HandleControl("POST "+path, s.control(func(from *Source, r *http.Request) (any, error) {
-			o, err := readSanction(r, examples[path])
-			if err == nil && o.Seconds != nil && path != "/ban" {
-				err = wrong(http.StatusBadRequest, "seconds is for /ban: leave it out")
-			}
-			if err == nil {
-				err = f(from, o)
-			}
-			return o, err
-		}))
-	}
+	s.HandleControl("POST /kick", s.control((*Source).kick))
+	s.HandleControl("POST /ban", s.control((*Source).ban))
 }
 
 // change changes the strategy of a room.
@@ -206,30 +195,42 @@ func readSanction(r *http.Request, example string) (o Sanction, err error) {
 	return o, err
 }
 
-func (from *Source) kick(o Sanction) error {
-	err := from.Control.Kick(o.ClientID, o.Reason)
-	if errors.Is(err, server.ErrNoRoom) {
-		return wrong(http.StatusNotFound, "client %d is not connected: GET /players lists the connected clients", o.ClientID)
+// kick ends the session of a client.
+func (from *Source) kick(r *http.Request) (any, error) {
+	o, err := readSanction(r, `{"client_id": "7", "reason": "text"}`)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Seconds != nil:
+		return nil, wrong(http.StatusBadRequest, "seconds is for /ban: leave it out")
 	}
-	return err
+	err = from.Control.Kick(o.ClientID, o.Reason)
+	if errors.Is(err, server.ErrNoRoom) {
+		err = wrong(http.StatusNotFound, "client %d is not connected: GET /players lists the connected clients", o.ClientID)
+	}
+	return o, err
 }
 
-func (from *Source) ban(o Sanction) error {
+// ban bans a client, or ends its ban.
+func (from *Source) ban(r *http.Request) (any, error) {
 	const most = int64(server.MaxBanTime / time.Second)
-	if o.Seconds == nil {
-		return wrong(http.StatusBadRequest, "seconds is missing: send 1 to %d, or 0 to end a ban", most)
+	o, err := readSanction(r, `{"client_id": "7", "seconds": 600, "reason": "text"}`)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Seconds == nil:
+		return nil, wrong(http.StatusBadRequest, "seconds is missing: send 1 to %d, or 0 to end a ban", most)
+	case *o.Seconds < 0 || *o.Seconds > most:
+		return nil, wrong(http.StatusBadRequest, "seconds is %d: send 0 to %d", *o.Seconds, most)
 	}
-	if *o.Seconds < 0 || *o.Seconds > most {
-		return wrong(http.StatusBadRequest, "seconds is %d: send 0 to %d", *o.Seconds, most)
-	}
-	_, err := from.Control.Ban(o.ClientID, time.Duration(*o.Seconds)*time.Second, o.Reason)
+	_, err = from.Control.Ban(o.ClientID, time.Duration(*o.Seconds)*time.Second, o.Reason)
 	switch {
 	case errors.Is(err, server.ErrNotBanned):
-		return wrong(http.StatusNotFound, "client %d is not banned: GET /players lists the banned clients", o.ClientID)
+		err = wrong(http.StatusNotFound, "client %d is not banned: GET /players lists the banned clients", o.ClientID)
 	case err != nil:
-		return fmt.Errorf("the change is in effect, but it is not saved: a restart may lose it; the server tries again every 10 s: %w", err)
+		err = fmt.Errorf("the change is in effect, but it is not saved: a restart may lose it; the server tries again every 10 s: %w", err)
 	}
-	return nil
+	return o, err
 }
 
 // players lists the connections of a room, or those of the first rooms if name is empty. It queries all rooms at once, since

@@ -28,19 +28,8 @@ func FuzzBody(f *testing.F) {
 			t.Fatal(err)
 		}
 		r.Body = http.MaxBytesReader(nil, readCloser{bytes.NewReader(body)}, 4096)
-		switch path % 4 {
-		case 0:
-			_, err = from.change(r)
-		case 1:
-			_, err = from.pause(r)
-		default:
-			var o Sanction
-			if o, err = readSanction(r, "{}"); err == nil && path%4 == 2 {
-				err = from.kick(o)
-			} else if err == nil {
-				err = from.ban(o)
-			}
-		}
+		controls := [...]func(*Source, *http.Request) (any, error){(*Source).change, (*Source).pause, (*Source).kick, (*Source).ban}
+		_, err = controls[path%4](from, r)
 		if why := (*controlError)(nil); err != nil && (!errors.As(err, &why) || why.status < 400 || why.status > 499 || len(why.text) > 1024 || !utf8.ValidString(why.text)) {
 			t.Fatalf("%q: %v", body, err)
 		}

@@ -32,18 +32,17 @@ func (f *NetFlags) Profile(usual simnet.Path) (simnet.Profile, error) {
 		}
 		return Named(f.Net)
 	}
-	rtt, jitter, loss := 2*usual.Delay, usual.Jitter.Size, 100*usual.Loss
-	for p, given := range map[*time.Duration]*time.Duration{&rtt: f.RTT, &jitter: f.Jitter} {
-		if given != nil {
-			*p = *given
-		}
-	}
-	if f.Loss != nil {
-		loss = *f.Loss
-	}
+	rtt, jitter, loss := valueOr(f.RTT, 2*usual.Delay), valueOr(f.Jitter, usual.Jitter.Size), valueOr(f.Loss, 100*usual.Loss)
 	path := simnet.Path{Delay: rtt / 2, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: jitter}, Loss: loss / 100}
 	return simnet.Symmetric("", "", path), cmp.Or(app.InRange("--loss", loss, 0, 100), app.InRange("--rtt", rtt, 0, 2*time.Minute),
 		app.InRange("--jitter", jitter, 0, time.Minute))
+}
+
+func valueOr[T any](given *T, usual T) T {
+	if given != nil {
+		return *given
+	}
+	return usual
 }
 
 // Named returns a standard profile by its name or title.
