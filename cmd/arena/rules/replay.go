@@ -15,7 +15,7 @@ type replay struct {
 	view        *ecs.View  // of world, with the killer as the player who watches
 	before, now image.Snapshot
 	from, death ecs.Tick // the first and the last tick of world that are shown
-	begin, end  float64  // moments of the own view
+	begin       float64  // moment of the own view; the end is the respawn
 }
 
 const (
@@ -31,25 +31,29 @@ func (r *replay) choose(v *ecs.View, d Death, f ecs.Tick) {
 	if v.Past == nil || int(d.Victim) != v.Seat || d.Killer == d.Victim || left < leastReplay {
 		return
 	}
-	*r = replay{from: f - min(f, replayTicks), death: f, begin: moment(v), end: float64(f + respawnTicks)}
-	ok := false
-	for ; !ok && r.from < f; r.from++ { // the first ones may not be kept
-		r.world, ok = v.Past.Fork(r.from)
+	*r = replay{}
+	from := f - min(f, replayTicks)
+	world, ok := v.Past.Fork(from)
+	for !ok && from+1 < f { // the first ones may not be kept
+		from++
+		world, ok = v.Past.Fork(from)
 	}
-	r.from--
 	view, err := ecs.NewView(v.Sim.Game())
 	if !ok || err != nil {
-		*r = replay{}
 		return
 	}
-	r.view, view.Seat = view, int(d.Killer)
-	r.world.Image().Save(&r.now)
+	view.Seat = int(d.Killer)
+	*r = replay{world: world, view: view, from: from, death: f, begin: moment(v)}
+	world.Image().Save(&r.now)
 }
+
+// end returns the moment of the own view at which the replay ends.
+func (r *replay) end() float64 { return float64(r.death + respawnTicks) }
 
 // moment returns the moment of the past that is shown at a moment of the own view. The replay fills the time until the
 // respawn, so that it is a little faster than the match was.
 func (r *replay) moment(now float64) float64 {
-	share := (now - r.begin) / (r.end - r.begin)
+	share := (now - r.begin) / (r.end() - r.begin)
 	return float64(r.from) + min(max(share, 0), 1)*float64(r.death-r.from)
 }
 
@@ -60,7 +64,7 @@ func (r *replay) advance(v *ecs.View) *ecs.View {
 		return nil
 	}
 	now := moment(v)
-	if now < r.begin-staleTicks || now >= r.end || v.Past == nil {
+	if now < r.begin-staleTicks || now >= r.end() || v.Past == nil {
 		*r = replay{}
 		return nil
 	}

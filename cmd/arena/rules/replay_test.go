@@ -125,8 +125,8 @@ func (r *replayed) checkReplay(s *sketch, cam *replay) {
 	if dx, dy := math.Abs(x-s.cameraX), math.Abs(y-s.cameraY); dx > s.aspect*followHeight/2 || dy > followHeight/2 {
 		r.off++ // the killer had just respawned, and the camera follows softly
 	}
-	if float64(r.view.Tick) >= cam.end+1 {
-		r.t.Fatalf("a replay continues in tick %d, after the respawn in %v", r.view.Tick, cam.end)
+	if float64(r.view.Tick) >= cam.end()+1 {
+		r.t.Fatalf("a replay continues in tick %d, after the respawn in %v", r.view.Tick, cam.end())
 	}
 }
 
@@ -195,8 +195,8 @@ func TestTheKillCamChoosesTheOwnDeath(t *testing.T) {
 		if (r.world != nil) != (c.from > 0) || r.from != c.from {
 			t.Errorf("%s: a replay %t from tick %d, want %d", c.name, r.world != nil, r.from, c.from)
 		}
-		if c.from > 0 && (r.moment(r.begin) != float64(c.from) || r.moment(r.end) != 1000 || r.view.Seat != 2) {
-			t.Errorf("%s: from %v to %v, player %d watches", c.name, r.moment(r.begin), r.moment(r.end), r.view.Seat)
+		if c.from > 0 && (r.moment(r.begin) != float64(c.from) || r.moment(r.end()) != 1000 || r.view.Seat != 2) {
+			t.Errorf("%s: from %v to %v, player %d watches", c.name, r.moment(r.begin), r.moment(r.end()), r.view.Seat)
 		}
 		if r.world != nil && (r.advance(v) != nil || r.world != nil) { // the past does not continue
 			t.Errorf("%s: the replay does not end with the past", c.name)
