@@ -26,7 +26,6 @@ type line struct {
 	queue    []parcel
 	fired    struct{ client, server int }
 	firedAt  systems.Time // of the last resync that a plain stamp caused
-	resyncs  uint64
 	sent     int
 }
 

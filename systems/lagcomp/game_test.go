@@ -98,14 +98,13 @@ func gallery(rate int) *ecs.Game {
 
 // stand is a server in the gallery: player 0 shoots, player 1 is the target.
 type stand struct {
-	t       *testing.T
-	w       *ecs.World
-	ring    *rollback.Snapshots
-	judge   *Judge
-	stamp   image.ViewStamp // of the last shot
-	inputs  [4]ecs.InputBytes
-	orders  []image.Order
-	payload []byte
+	t      *testing.T
+	w      *ecs.World
+	ring   *rollback.Snapshots
+	judge  *Judge
+	stamp  image.ViewStamp // of the last shot
+	inputs [4]ecs.InputBytes
+	orders []image.Order
 }
 
 func newStand(t *testing.T, rate int, c Config) *stand {

@@ -46,7 +46,6 @@ type player struct {
 	shown    interp.Vec
 	seen     bool
 	worst    float64 // largest step from frame to frame beyond speed and error smoothing
-	back     int
 	lastIn   pad
 }
 

@@ -25,12 +25,6 @@ func configured(t testing.TB, c motion.RemoteConfig) *motion.RemoteConfig {
 	return &c
 }
 
-// sending is a record with the time at which it was sent.
-type sending struct {
-	at     systems.Time
-	record motion.Record
-}
-
 // top is the speed of an avatar, in world units per second.
 const top = 5
 

@@ -214,7 +214,8 @@ func (c *Client) sendWindow() {
 // View returns the two last states and how far between them the display stands.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	f := c.timeline.Present()
-	current, ok := c.timeline.Floor(f)
+	current, _ = c.timeline.Floor(f)
+	var ok bool
 	if previous, ok = c.timeline.Floor(max(f, 1) - 1); !ok {
 		previous = current
 	}

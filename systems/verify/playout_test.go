@@ -14,10 +14,7 @@ import (
 )
 
 // dots is a match of halves.Dots, whose pictures tests measure.
-type dots struct {
-	*match
-	views []*ecs.View // by client
-}
+type dots struct{ *match }
 
 // dotSpeed is the speed of a dot along an axis, in world units per second.
 const dotSpeed = 4
