@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,14 +99,15 @@ func (w *world) begin(f *Fault) {
 	switch f.Kind {
 	case freeze:
 		w.frozen.shut(time.Duration(f.For))
-	case kill, flip:
-		w.end(true)
+	case kill, power, flip:
+		w.end(f.Kind)
 	case stop, update:
-		w.end(false)
+		w.end(f.Kind)
 	case overload:
 		w.frozen.load(overloadWork / time.Duration(max(1, len(w.clients))))
 	case stall, ioError, full:
-		w.disk.set(f.Kind)
+		w.disk.set(f.Kind, w.journalsOf(f))
+		w.judge.strikes(f)
 	case remove:
 		must(os.Rename(w.dir, w.dir+away))
 	}
@@ -138,13 +140,14 @@ func (w *world) heal(f *Fault) {
 		w.flipJournal()
 	case remove:
 		must(os.Rename(w.dir+away, w.dir))
-		w.end(true)
+		w.end(f.Kind)
 	case update:
 		w.build = fmt.Sprintf("build %d", len(w.past))
 	case overload:
 		w.frozen.load(0)
 	case stall, ioError, full:
-		w.disk.set("")
+		w.judge.struck()
+		w.disk.set("", "")
 	}
 	if f.Kind.restarts() {
 		w.start()
@@ -172,6 +175,14 @@ func (w *world) struck(f *Fault) []*player {
 	return nil
 }
 
+// journalsOf returns the first bytes of the names of the files that a fault of the disk concerns.
+func (w *world) journalsOf(f *Fault) string {
+	if f.Client < 0 {
+		return ""
+	}
+	return fmt.Sprintf("room%d-", w.schedule.Clients[f.Client].Room)
+}
+
 func (w *world) block(f *Fault, p *player, blocked bool) {
 	if f.Kind != down {
 		w.net.Block(p.host, serverHost, blocked)
@@ -181,8 +192,9 @@ func (w *world) block(f *Fault, p *player, blocked bool) {
 	}
 }
 
-// copyFiles copies the files of a killed process. Only their owner may read the copies, like the originals.
-func copyFiles(to, from string) {
+// copyFiles copies the files of a killed process. Only their owner may read the copies, like the originals. A power cut takes the
+// bytes of the running journals that were not synced.
+func (w *world) copyFiles(to, from string, cut bool) {
 	must(os.Mkdir(to, 0o700))
 	list, err := os.ReadDir(from)
 	must(err)
@@ -190,7 +202,11 @@ func copyFiles(to, from string) {
 		if f.Type().IsRegular() {
 			content, err := os.ReadFile(filepath.Join(from, f.Name()))
 			must(err)
+			if cut && strings.HasSuffix(f.Name(), ".journal") && !strings.HasSuffix(f.Name(), ".ended.journal") {
+				content = content[:min(int64(len(content)), w.disk.synced(filepath.Join(from, f.Name()), 0))]
+			}
 			must(os.WriteFile(filepath.Join(to, f.Name()), content, 0o600))
+			w.disk.synced(filepath.Join(to, f.Name()), int64(len(content)))
 		}
 	}
 }

@@ -25,6 +25,15 @@ type judge struct {
 	shared  bool         // two rooms had one worker
 	given   systems.Time // the time that the matches of the last process gave up
 
+	by     Kind               // of the last end of a process
+	stalls bool               // the disk stalled at that moment
+	joins  map[*player]uint64 // reconnects of the clients at that moment
+	lossy  map[*player]uint64 // the same, of clients of matches that lost ticks, until they return
+	// returns is when the matches of clients continue at the latest. A match waits that long for those who return lost ticks.
+	returns map[*player]time.Duration
+	moved   map[*player]time.Duration // when a client last confirmed a tick
+	strike  *strike                   // the fault of the disk; nil without one
+
 	observed, agreed int // states of clients; those that another client or process had confirmed before
 }
 
@@ -41,8 +50,8 @@ func (j *judge) fail(format string, args ...any) {
 	}
 }
 
-// ended reports a client that has ended by itself. It is called once per frame.
-func (j *judge) ended(p *player, err error) {
+// stopped reports a client that has ended by itself. It is called once per frame.
+func (j *judge) stopped(p *player, err error) {
 	if p.Err() != nil && j.seats[p] != gone {
 		j.seats[p] = gone
 		j.fail("client %s ended: %v", p.host, err)
@@ -66,7 +75,7 @@ func (j *judge) noticed(p *player, text string) {
 
 // observe compares the newest confirmed state of a client with the facts.
 func (j *judge) observe(p *player) {
-	if p.State() != client.Live {
+	if p.State() != client.Live || !j.returned(p) {
 		return
 	}
 	if seat, ok := j.seats[p]; !ok {
@@ -75,7 +84,9 @@ func (j *judge) observe(p *player) {
 		j.seats[p] = p.Seat()
 		j.fail("client %s had seat %d and has seat %d", p.host, seat, p.Seat())
 	}
-	j.done[p] = max(j.done[p], p.Stats().Strategy.Confirmed)
+	if now := p.Stats().Strategy.Confirmed; now > j.done[p] {
+		j.done[p], j.moved[p] = now, time.Since(j.world.began)
+	}
 	if n := len(p.Desyncs()); n > 0 {
 		j.fail("client %s: %d differences", p.host, n)
 	}
@@ -102,10 +113,26 @@ func (j *judge) observe(p *player) {
 	}
 }
 
-// bound returns how long after the last fault a client may take to be back: 3 s, and ten round trips of its link.
+// bound returns how long after the last fault a client may take to be back: 3 s, and ten round trips of its link. On a slow line, a
+// packet each way also waits behind a full queue. A match that lost ticks may continue later.
 func (j *judge) bound(p *player) time.Duration {
 	profile, _ := simnet.ByName(p.plan.Profile)
-	return 3*time.Second + 10*(profile.Up.Delay+profile.Down.Delay)
+	return max(j.returns[p]-j.world.schedule.end(), 0) + 3*time.Second + 10*(profile.Up.Delay+profile.Down.Delay) + queue(&profile.Up) + queue(&profile.Down)
+}
+
+// queue returns how long a packet waits behind a full queue.
+func queue(path *simnet.Path) time.Duration {
+	return time.Duration(path.QueueBytes) * time.Second / time.Duration(max(path.Bandwidth, 1))
+}
+
+// plays returns how many ticks a client must confirm in two seconds. Cross traffic may fill the queue of its line meanwhile, which
+// delays the ticks.
+func (j *judge) plays(p *player) ecs.Tick {
+	profile, _ := simnet.ByName(p.plan.Profile)
+	if path := &profile.Down; path.Cross.Bandwidth > 0 {
+		return playing - ecs.Tick(queue(path)*time.Duration(j.world.app.Game.TickRate)/time.Second)
+	}
+	return playing
 }
 
 const (
@@ -161,7 +188,7 @@ func (j *judge) check() {
 		j.shared = j.shared || workers[r.Worker] > 1
 	}
 	for i, p := range w.clients {
-		if n := j.progress(p) - before[p]; p.State() == client.Live && n < playing {
+		if n := j.progress(p) - before[p]; p.State() == client.Live && n < j.plays(p) {
 			j.fail("client %d of room %d confirmed %d ticks in two seconds", i, p.plan.Room, n)
 		}
 	}

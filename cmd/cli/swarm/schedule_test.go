@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"tendon/cmd/cli/internal/syncflags"
@@ -17,6 +18,7 @@ type Schedule struct {
 	Rooms   int      `json:"rooms"`
 	Workers int      `json:"workers"`
 	Journal bool     `json:"journal"`
+	Fsync   string   `json:"fsync,omitempty"` // as the flag; empty: 100ms
 	Clients []Client `json:"clients"`
 	Faults  []Fault  `json:"faults"`
 }
@@ -32,7 +34,7 @@ type Client struct {
 // Fault is a fault with its beginning and its length.
 type Fault struct {
 	Kind   Kind `json:"kind"`
-	Client int  `json:"client"` // of a fault of one client; −1: all
+	Client int  `json:"client"` // of a fault of one client, or of the disk under the journal of its room; −1: all
 	At     Span `json:"at"`
 	For    Span `json:"for"`
 }
@@ -59,6 +61,7 @@ const (
 	overload Kind = "overload" // it has less processor time than it needs
 	stutter  Kind = "stutter"  // it stands still for 80 ms of each 100
 	kill     Kind = "kill"     // it is killed, and another one begins after the length
+	power    Kind = "power"    // as kill, and the bytes that were not synced are lost
 	stop     Kind = "stop"     // it is interrupted with --on-stop keep, and another one begins after the length
 	update   Kind = "update"   // as stop, and the next process has another build
 	remove   Kind = "remove"   // the directory of the journals is removed; after the length it is back, and another process begins
@@ -76,8 +79,8 @@ const (
 	slow     Kind = "slow"    // 1 Mbit/s with one second of queue, and cross traffic
 )
 
-// kinds are drawn evenly.
-var kinds = []Kind{freeze, overload, stutter, kill, stop, update, remove, flip, stall, ioError, full, up, down, both, suspend, rebind, corrupt, narrow, slow}
+// kinds are drawn evenly. One of three faults of the disk lasts until the process has ended.
+var kinds = []Kind{freeze, overload, stutter, kill, power, stop, update, remove, flip, stall, ioError, full, up, down, both, suspend, rebind, corrupt, narrow, slow}
 
 // ofServer reports whether a fault is one of the server's process.
 func (k Kind) ofServer() bool {
@@ -89,20 +92,24 @@ func (k Kind) ofDisk() bool { return k == stall || k == ioError || k == full }
 
 // restarts reports whether another process of the server begins.
 func (k Kind) restarts() bool {
-	return k == kill || k == stop || k == update || k == remove || k == flip
+	return k == kill || k == power || k == stop || k == update || k == remove || k == flip
 }
 
-// quick are the profiles of most clients. longest is the longest fault: a seat is kept for more than that.
-var quick = []string{"P0", "P1", "P1", "P2", "P2", "P3", "P3", "P4", "P5", "P8"}
+// profiles are those of the clients. longest is the longest fault: a seat is kept for more than that.
+var profiles = []string{"P0", "P1", "P1", "P2", "P2", "P3", "P3", "P4", "P5", "P8", "P10", "P11", "P12"}
+
+// fsyncs are the values of Schedule.Fsync.
+var fsyncs = []string{"always", "100ms", "100ms", "never"}
 
 const longest = 10 * time.Minute
 
 // draw returns the schedule of a seed. Faults do not overlap, so that a short list says what failed.
 func draw(seed uint64) (s Schedule) {
 	r := rand.New(rand.NewPCG(seed, 11))
-	s = Schedule{Seed: seed, Sync: syncflags.All[r.IntN(len(syncflags.All))].Name, Rooms: 1 + r.IntN(3), Workers: 1 + r.IntN(2), Journal: r.IntN(4) > 0}
+	s = Schedule{Seed: seed, Sync: syncflags.All[r.IntN(len(syncflags.All))].Name, Rooms: 1 + r.IntN(3), Workers: 1 + r.IntN(2), Journal: r.IntN(4) > 0,
+		Fsync: fsyncs[r.IntN(len(fsyncs))]}
 	for i := range s.Rooms + 1 + r.IntN(3) {
-		s.Clients = append(s.Clients, Client{Room: i % s.Rooms, Profile: quick[r.IntN(len(quick))], Hz: []int{60, 60, 30, 144}[r.IntN(4)],
+		s.Clients = append(s.Clients, Client{Room: i % s.Rooms, Profile: profiles[r.IntN(len(profiles))], Hz: []int{60, 60, 30, 144}[r.IntN(4)],
 			Joins: Span(time.Duration(r.IntN(1500)) * time.Millisecond)})
 	}
 	at := 6 * time.Second
@@ -122,10 +129,15 @@ func draw(seed uint64) (s Schedule) {
 		case f.Kind == rebind:
 			f.For = 0
 		}
-		if f.Kind.ofServer() {
+		if f.Kind.ofServer() && !f.Kind.ofDisk() {
 			f.Client = -1
 		}
 		s.Faults = append(s.Faults, f)
+		if f.Kind.ofDisk() && r.IntN(3) == 0 { // it ends while no process runs
+			end := Fault{Kind: []Kind{kill, power, stop}[r.IntN(3)], Client: -1, At: f.At + f.For/2, For: f.For/2 + Span(1+r.IntN(5))*Span(time.Second)}
+			s.Faults = append(s.Faults, end)
+			f.For = end.At + end.For - f.At
+		}
 		at += time.Duration(f.For) + time.Duration(2000+r.IntN(8000))*time.Millisecond
 	}
 	return s
@@ -171,6 +183,9 @@ func (s *Schedule) check() error {
 		if _, ok := simnet.ByName(c.Profile); !ok || c.Room < 0 || c.Room >= s.Rooms || c.Hz < 1 || c.Hz > 1000 {
 			return fmt.Errorf("client %d: %+v", i, c)
 		}
+	}
+	if s.Fsync != "" && !slices.Contains(fsyncs, s.Fsync) {
+		return fmt.Errorf("fsync %q", s.Fsync)
 	}
 	for i, f := range s.Faults {
 		if f.Client < -1 || f.Client >= len(s.Clients) || f.At < 0 || f.For < 0 || (f.Kind.restarts() || f.Kind.ofDisk()) && !s.Journal {

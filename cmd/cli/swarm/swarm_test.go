@@ -79,7 +79,7 @@ func TestSwarm(t *testing.T) {
 	for seed := range uint64(n) {
 		s := draw(*firstFlag + seed)
 		t.Run("", func(t *testing.T) {
-			t.Logf("seed %d: %s, %d rooms, %d clients, %v", s.Seed, s.Sync, s.Rooms, len(s.Clients), s.Faults)
+			t.Logf("seed %d: %s, %d rooms, %d clients, --fsync %s, %v", s.Seed, s.Sync, s.Rooms, len(s.Clients), s.Fsync, s.Faults)
 			j := verdict(t, s)
 			agreed += j.agreed
 			if j.shared {
@@ -188,12 +188,20 @@ func TestTheJudgeFails(t *testing.T) {
 	base := Schedule{Seed: 3, Sync: "relay", Rooms: 1, Workers: 1, Clients: []Client{{0, "P1", 60, 0}, {0, "P1", 60, 0}}}
 	cut := base
 	cut.Faults = []Fault{{Kind: both, Client: 1, At: Span(4 * time.Second), For: Span(time.Second)}}
+	down := base
+	down.Journal, down.Fsync = true, "always"
+	down.Faults = []Fault{{Kind: kill, Client: -1, At: Span(4 * time.Second), For: Span(2 * time.Second)}}
+	failing := down
+	failing.Rooms, failing.Clients = 2, []Client{{0, "P1", 60, 0}, {1, "P1", 60, 0}}
+	failing.Faults = []Fault{{Kind: ioError, Client: 0, At: Span(4 * time.Second), For: Span(5 * time.Second)}}
 	for _, c := range []struct {
 		want     string
 		schedule Schedule
 		edit     func(*world)
 	}{
 		{"", cut, nil},
+		{"", down, nil},
+		{"", failing, nil},
 		{"is not back", cut, func(w *world) { w.stuck = true }},
 		{"which was", base, func(w *world) {
 			w.judge.facts = map[fact]image.Checksum{}
@@ -202,6 +210,18 @@ func TestTheJudgeFails(t *testing.T) {
 			}
 		}},
 		{"has seat", base, func(w *world) { w.later = func() { w.judge.seats[w.clients[0]] = 5 } }},
+		{"is in another match", down, func(w *world) {
+			w.later = func() { must(os.Remove(journalOf(w))) }
+		}},
+		{"confirmed ticks by a kill", down, func(w *world) {
+			w.later = func() {
+				content, err := os.ReadFile(journalOf(w))
+				must(err)
+				must(os.Truncate(journalOf(w), int64(len(content)*9/10)))
+			}
+		}},
+		{"does not notice", failing, func(w *world) { w.later = func() { w.disk.set("", "") } }},
+		{"of another journal", failing, func(w *world) { w.later = func() { w.disk.set(ioError, "") } }},
 		{"ended", base, func(w *world) { w.later = func() { w.clients[0].Close() } }},
 	} {
 		j := play(t, c.schedule, c.edit)
@@ -209,6 +229,25 @@ func TestTheJudgeFails(t *testing.T) {
 			t.Errorf("want %q, got %q", c.want, text)
 		}
 	}
+}
+
+// journalOf returns the path of the first journal.
+func journalOf(w *world) string {
+	files, err := filepath.Glob(filepath.Join(w.dir, "*.journal"))
+	must(err)
+	return files[0]
+}
+
+// refused reports whether both rooms could not write their journals for this reason, and continued.
+func refused(w *world, why string) bool {
+	text := w.log.String()
+	for _, room := range []string{"room0", "room1"} {
+		_, text, _ := strings.Cut(text, "the journal of room "+room+" cannot be written: ")
+		if reason, text, _ := strings.Cut(text, "\n"); !strings.Contains(reason, why) || !strings.Contains(text, "the journal of room "+room+" can be written again") {
+			return false
+		}
+	}
+	return true
 }
 
 // Each kind of fault of the server has an effect, so the seeds do test it.
@@ -221,10 +260,13 @@ func TestFaultsHaveAnEffect(t *testing.T) {
 		remove:   func(w *world) bool { return strings.Contains(w.log.String(), "was removed") },
 		update:   func(w *world) bool { return w.build != "" && strings.Contains(w.log.String(), "2 matches recovered") },
 		stop:     func(w *world) bool { return strings.Contains(w.log.String(), "2 matches recovered") },
-		stall:    func(w *world) bool { return w.disk.struck > 0 },
-		ioError:  func(w *world) bool { return w.disk.struck > 0 },
-		full:     func(w *world) bool { return w.disk.struck > 0 },
-		kill:     func(w *world) bool { return strings.Contains(w.log.String(), "2 matches recovered") },
+		stall: func(w *world) bool {
+			return strings.Contains(w.log.String(), "a write to the journal of room room")
+		},
+		ioError: func(w *world) bool { return refused(w, "input/output error") },
+		full:    func(w *world) bool { return refused(w, "no space left on device") },
+		power:   func(w *world) bool { return strings.Contains(w.log.String(), "2 matches recovered") },
+		kill:    func(w *world) bool { return strings.Contains(w.log.String(), "2 matches recovered") },
 	} {
 		s := base
 		s.Faults = []Fault{{Kind: kind, Client: -1, At: Span(4 * time.Second), For: Span(3 * time.Second)}}
@@ -247,7 +289,7 @@ func TestAServerWithOtherRulesRefusesTheClients(t *testing.T) {
 		w.run(6 * time.Second)
 		rules := w.app.Game
 		w.app.Game, w.build = otherRules(), "another build"
-		w.end(false)
+		w.end(update)
 		for len(w.process.ended) == 0 {
 			w.run(time.Since(w.began) + 100*time.Millisecond)
 		}
@@ -260,7 +302,7 @@ func TestAServerWithOtherRulesRefusesTheClients(t *testing.T) {
 			}
 		}
 		w.app.Game, w.build = rules, ""
-		w.end(false)
+		w.end(update)
 		for len(w.process.ended) == 0 {
 			w.run(time.Since(w.began) + 100*time.Millisecond)
 		}

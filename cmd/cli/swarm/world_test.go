@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,8 @@ func newWorld(t *testing.T, s Schedule) *world {
 	w := &world{t: t, schedule: s, began: time.Now(), net: simnet.NewDatagramNet(simnet.Config{Seed: s.Seed, SocketBuffer: 1 << 10}),
 		strategy: syncflags.All[i], dir: filepath.Join(t.TempDir(), "journals"), done: make([]int, len(s.Faults))}
 	w.app = app.New(context.Background(), halves.Dots(), &w.log, &w.log)
-	w.judge = judge{world: w, facts: map[fact]image.Checksum{}, seats: map[*player]int{}, last: map[*player]ecs.Tick{}, done: map[*player]ecs.Tick{}, changes: map[int]bool{}}
+	w.disk.struck, w.disk.safe = map[Kind]int{}, map[string]int64{}
+	w.judge = judge{world: w, joins: map[*player]uint64{}, returns: map[*player]time.Duration{}, lossy: map[*player]uint64{}, moved: map[*player]time.Duration{}, facts: map[fact]image.Checksum{}, seats: map[*player]int{}, last: map[*player]ecs.Tick{}, done: map[*player]ecs.Tick{}, changes: map[int]bool{}}
 	w.start()
 	return w
 }
@@ -109,10 +111,13 @@ func (w *world) start() {
 		Flags: &host.Flags{Flags: syncflags.Flags{Sync: w.strategy.Name}}, Strategy: w.strategy, Seed: w.schedule.Seed | 1}
 	c.Room.KeepSeat = 2 * longest
 	if w.schedule.Journal {
-		if err := c.OpenJournals(w.app, journals.Config{Dir: w.dir, Build: w.build, Sync: journals.Sync(100 * time.Millisecond), Quarantine: true, RefuseOthers: true, Disk: w.disk.open}); err != nil {
+		var sync journals.Sync
+		must(sync.UnmarshalText([]byte(cmp.Or(w.schedule.Fsync, "100ms"))))
+		if err := c.OpenJournals(w.app, journals.Config{Dir: w.dir, Build: w.build, Sync: sync, Quarantine: true, RefuseOthers: true, Disk: w.disk.open}); err != nil {
 			panic(fmt.Sprintf("%v\n%s", err, &w.log))
 		}
 		p.journals, c.OnStop = c.Journals, server.Keep
+		w.judge.recovered(p.journals.Waiting())
 	}
 	if p.Host, err = host.Start(w.app, c); err != nil {
 		panic(fmt.Sprintf("%v\n%s", err, &w.log))
@@ -120,16 +125,17 @@ func (w *world) start() {
 	w.process = p
 }
 
-// end ends the server's process. A killed process sends and writes nothing any more.
-func (w *world) end(killed bool) {
+// end ends the server's process by a fault. A killed process sends and writes nothing any more.
+func (w *world) end(by Kind) {
 	p := w.process
+	w.judge.ends(by)
 	p.ended = make(chan error, 1)
-	if killed {
+	if by != stop && by != update {
 		_ = p.socket.Close()
 		old := w.dir
 		w.dirs++
 		w.dir = fmt.Sprintf("%s-%d", strings.TrimRight(old, "-0123456789"), w.dirs)
-		copyFiles(w.dir, old)
+		w.copyFiles(w.dir, old, by == power)
 	}
 	w.past = append(w.past, p)
 	stop := func() error {
@@ -215,7 +221,7 @@ func (w *world) frame(p *player) {
 		return
 	}
 	if err := p.Frame(now); err != nil {
-		w.judge.ended(p, err)
+		w.judge.stopped(p, err)
 		return
 	}
 	p.View(now)
@@ -228,7 +234,7 @@ func (w *world) close() {
 	for _, p := range w.clients {
 		p.Close()
 	}
-	w.end(false)
+	w.end(stop)
 	for _, p := range w.past {
 		if err := <-p.ended; err != nil && !errors.Is(err, net.ErrClosed) && p.socket.gate == &w.frozen {
 			w.t.Logf("a process of the server ended with %v", err)
