@@ -93,6 +93,9 @@ func TestFlagsWithoutAnEffectAreRefused(t *testing.T) {
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--fsync", "always"), "--fsync always", "--journal")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--on-stop", "keep"), "--on-stop keep is for --journal", "finish or end")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--other-build", "refuse"), "--other-build", "--journal")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--pauses", "3"), "--pauses 3 is for --pause players")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--workers", "1025"), "--workers 1025: give 1 to 1024")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--max-rooms", "65537"), "--max-rooms 65537: give 1 to 65536")
 	refused(t, do(t, crumbs.Game(), "serve", "--on-stop", "hope"), "choose keep, finish or end", "serve --help")
 }
 

@@ -90,13 +90,13 @@ func TestRoomsAreMadeOnDemandUpToMaxRooms(t *testing.T) {
 		w.until("both live", 5*time.Second, w.live(a, b))
 		c := w.join(w.mint(w.ticket(3, "three")))
 		w.until("c is refused", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
-		if err := c.Err(); !errors.Is(err, &session.Error{Code: session.CodeRooms}) || !strings.Contains(err.Error(), "--max-rooms") {
+		if err := c.Err(); !errors.Is(err, &session.Error{Code: session.CodeRooms}) || !strings.Contains(err.Error(), "refused the connection: session: the server has as many rooms as --max-rooms allows") {
 			t.Errorf("without a place for the room: %v", err)
 		}
 		d := w.join(w.mint(w.ticket(4, "two")))
 		w.until("d live", 5*time.Second, w.live(d))
 		w.pass(time.Second) // the table is a second old at most
-		if st := w.server.Stats(); st.Rooms != 2 || len(st.Table) != 2 || st.Full == 0 || st.Table[0].Worker == st.Table[1].Worker {
+		if st := w.server.Stats(); st.Rooms != 2 || len(st.Table) != 2 || st.NoRoom == 0 || st.NoRoom != st.Full || st.Table[0].Worker == st.Table[1].Worker {
 			t.Errorf("stats %+v", st)
 		}
 		// An empty room is closed, and a new match can have its name.

@@ -135,6 +135,9 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 	}
 	if full := t.full(&pass, old, a.Free); full != 0 {
 		t.counts.Full++
+		if full == session.CodeRooms {
+			t.counts.NoRoom++
+		}
 		a.Reason = uint8(full)
 		return netcode.Deny
 	}

@@ -43,6 +43,7 @@ type ConnectionStats struct {
 	TokensEarly uint64 `json:"tokens_early"`
 	TokensBad   uint64 `json:"tokens_bad"` // refused: the token is not for this server
 	Full        uint64 `json:"full"`       // refused: no room, or no place in the room
+	NoRoom      uint64 `json:"no_room"`    // of those, because there are MaxRooms rooms
 	Unrecorded  uint64 `json:"unrecorded"` // refused: the token cannot be recorded, such as on a full disk
 }
 

@@ -3,6 +3,8 @@ package journals
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
@@ -60,17 +62,51 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 	}
 	delete(s.open, name)
 	s.work.Go(func() {
+		defer s.release(name)
+		if j.unused() {
+			j.discard()
+			return
+		}
+		is, missing := j.file.Stat()
 		if err := j.keep(); err != nil {
 			j.report(NotKept, err)
 		}
-		if world == nil && j.match != nil {
-			s.mu.Lock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case world == nil && j.match != nil:
 			s.waiting[name] = j.match
-			s.mu.Unlock()
+		case missing == nil && !durable.Gone(is, j.path):
+			s.kept++
 		}
-		s.release(name)
 	})
 	return done
+}
+
+// Kept returns how many matches the next process continues: those that Keep kept, and recovered ones whose players have not come
+// back. It does not count those whose journals were removed. Call it when the channels of Keep are closed, and before Close.
+func (s *Store) Kept() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.kept
+	for _, m := range s.waiting {
+		if _, err := os.Stat(m.File); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// unused reports whether no player has entered the room.
+func (j *roomJournal) unused() bool { return j.match == nil && !j.seated }
+
+// discard removes the journal of a room that no player has entered.
+func (j *roomJournal) discard() {
+	if err := errors.Join(j.drain(), j.file.Close(), os.Remove(j.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.report(NotArchived, err)
+		return
+	}
+	j.report(Unused, nil)
 }
 
 // keep writes what waits, unless the journal is broken, and closes the file.
@@ -81,8 +117,13 @@ func (j *roomJournal) keep() error {
 	return errors.Join(j.writer.Flush(), j.drain(), j.file.Sync(), j.file.Close())
 }
 
-// end writes the end mark, after which no server recovers the match, and archives the file.
+// end writes the end mark, after which no server recovers the match, and archives the file. It removes the file of a room that no
+// player has entered.
 func (j *roomJournal) end(kind Kind) {
+	if j.unused() {
+		j.discard()
+		return
+	}
 	unmarked := errors.Join(j.writer.End(), j.drain(), j.file.Sync(), j.file.Close())
 	j.store.archive(Event{Kind: kind, Room: j.room, File: j.path, Tick: j.writer.Last()}, unmarked)
 }

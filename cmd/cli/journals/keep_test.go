@@ -12,6 +12,7 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/rollback/record"
+	"tendon/systems"
 	"tendon/systems/relay"
 )
 
@@ -210,4 +211,62 @@ func TestOneProofRefusesAllJournalsOfABuild(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	_ = k.Close()
+}
+
+// Kept matches are those that the next process finds. A match whose journal was removed is lost, and one whose players have not
+// come back since the start is kept.
+func TestOnlyMatchesThatTheNextServerFindsCountAsKept(t *testing.T) {
+	p := kept(t)
+	if err := p.reopen(func(*Config) {}); err != nil || p.store.Kept() != 1 {
+		t.Fatalf("%v; %d matches are kept, want that without players", err, p.store.Kept())
+	}
+	if err := os.Remove(only(t, p.dir)); err != nil || p.store.Kept() != 0 {
+		t.Errorf("%v; %d matches are kept without a journal", err, p.store.Kept())
+	}
+	for _, removed := range []bool{false, true} {
+		p := play(t, Never)
+		if removed {
+			if err := os.RemoveAll(p.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-p.store.Keep("main", p.Room.World())
+		if n := p.store.Kept(); (n == 1) == removed {
+			t.Errorf("%d matches are kept, removed: %v", n, removed)
+		}
+	}
+}
+
+// A room is opened for a client before that is refused. If no player enters, its journal is removed.
+func TestTheJournalOfARoomThatNobodyEnteredIsRemoved(t *testing.T) {
+	for name, end := range map[string]func(k *Store){
+		"over": func(k *Store) { <-k.End("main", nil) },
+		"kept": func(k *Store) { <-k.Keep("main", nil) },
+	} {
+		var l events
+		config := Config{Dir: t.TempDir(), Game: halves.Dots(), Sync: Never, Report: l.add}
+		k, err := Open(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &room.Config{Match: 1}
+		if err := k.Open("main", c); err != nil {
+			t.Fatal(err)
+		}
+		blocking(k, "main", c)
+		f := systems.FinalTick{}
+		f.Tick = 1
+		c.Sinks[0].Tick(f)
+		if err := c.Sinks[0].Commit(); err != nil {
+			t.Error(err)
+		}
+		end(k)
+		if got := list(t, config.Dir); len(got) != 0 || k.Kept() != 0 {
+			t.Errorf("%s: the directory has %q, %d are kept", name, got, k.Kept())
+		}
+		if n, e := l.count(Unused); n != 1 || e.Room != "main" {
+			t.Errorf("%s: reported %d times: %+v", name, n, e)
+		}
+		_ = k.Close()
+	}
 }

@@ -23,6 +23,7 @@ type roomJournal struct {
 	out    output
 	wake   func()         // makes the room call commit
 	state  image.Snapshot // scratch: for an image
+	seated bool           // a player has entered
 	large  bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
 
 	begun   bool   // a commit is under way
@@ -42,7 +43,12 @@ const checkEvery = 60
 
 // sink returns the journal as a sink of its room.
 func (j *roomJournal) sink() room.Sink {
-	return room.Sink{Tick: j.tick, Seat: func(s record.Seat) { j.check(j.writer.Seat(s)) }, Commit: j.commit}
+	return room.Sink{Tick: j.tick, Seat: j.seat, Commit: j.commit}
+}
+
+func (j *roomJournal) seat(s record.Seat) {
+	j.seated = true
+	j.check(j.writer.Seat(s))
 }
 
 func (j *roomJournal) tick(f systems.FinalTick) {

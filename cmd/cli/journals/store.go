@@ -39,6 +39,7 @@ type Store struct {
 	waiting map[string]*Match        // recovered matches whose players have not come back
 	open    map[string]*roomJournal  // rooms that are open
 	used    map[string]chan struct{} // rooms with a journal that is being opened, open or being ended; closed after that
+	kept    int                      // matches that Keep kept, and whose journals are in their places
 	refuses bool                     // the last room was refused
 	stuck   map[string]string        // by room, journals without an end mark that could not be renamed
 	refused map[string]error         // by room, why this build cannot continue the match of a journal
@@ -104,6 +105,7 @@ const (
 	TokensLost                // the record of used tokens is damaged and begins anew, so tokens that were issued before are refused
 	TokensRemoved             // the record of used tokens was removed or replaced while the server runs, and is written again
 	Slow                      // a write or a sync takes too long: Err names the consequence; reported once, and again after a minute without one
+	Unused                    // the journal of a room that no player entered was removed
 	Removed                   // the directory, File, was removed while the server runs: its matches wait, and no room is opened
 	Quarantined               // a journal that cannot be recovered was moved to File
 )

@@ -306,6 +306,7 @@ func TestAMatchThatIsOverIsNotRecovered(t *testing.T) {
 	if err := k.Open("main", &room.Config{Match: 1}); err != nil {
 		t.Fatal(err)
 	}
+	k.open["main"].seated = true
 	blocked := endedPath(k.open["main"].path)
 	if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o755); err != nil {
 		t.Fatal(err)
@@ -347,6 +348,7 @@ func TestARoomWaitsForTheJournalOfItsLastMatch(t *testing.T) {
 		if err := k.Open("main", &room.Config{Match: 1}); err != nil {
 			t.Fatal(err)
 		}
+		k.open["main"].seated = true
 		path := k.open["main"].path
 		blocked := endedPath(path)
 		if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o755); err != nil {

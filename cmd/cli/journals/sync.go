@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"time"
+
+	"tendon/cmd/cli/durable"
 )
 
 // syncEvery syncs all open journals at an interval until Close. Several syncs run in parallel, so a sync that hangs delays no other
@@ -99,7 +100,7 @@ func (s *Store) watch(dir fs.FileInfo) {
 			return
 		case <-ticker.C:
 		}
-		if !s.lost.Load() && gone(dir, s.config.Dir) {
+		if !s.lost.Load() && durable.Gone(dir, s.config.Dir) {
 			s.lost.Store(true)
 			s.config.Report(Event{Kind: Removed, File: s.config.Dir, Err: errRemoved})
 		}
@@ -107,15 +108,9 @@ func (s *Store) watch(dir fs.FileInfo) {
 			s.tokens.check()
 		}
 		for _, j := range s.rooms() {
-			if is, err := j.file.Stat(); err == nil && gone(is, j.path) { // otherwise it was closed meanwhile
+			if is, err := j.file.Stat(); err == nil && durable.Gone(is, j.path) { // otherwise it was closed meanwhile
 				j.check(fmt.Errorf("%s: %w", j.path, errRemoved))
 			}
 		}
 	}
-}
-
-// gone reports whether a path does not lead to a file any more.
-func gone(is fs.FileInfo, path string) bool {
-	at, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(is, at)
 }

@@ -73,6 +73,9 @@ func TestTheEndOfAJournalDelaysNoRoom(t *testing.T) {
 		}
 		open(1)
 		rooms.Wait()
+		for _, j := range k.open {
+			j.seated = true
+		}
 		d.stall = 400 * time.Millisecond
 		begun := time.Now()
 		var ended []<-chan struct{}
@@ -110,6 +113,7 @@ func TestClosingAStoreIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		k.open["main"].seated = true
 		d.stall = time.Hour
 		k.End("main", nil)
 		begun := time.Now()

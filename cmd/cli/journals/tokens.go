@@ -291,7 +291,7 @@ func (t *UsedTokens) check() {
 		return t.written, t.begun.IsZero()
 	}
 	written, idle := state()
-	if !idle || !gone(written, t.path) {
+	if !idle || !durable.Gone(written, t.path) {
 		return
 	}
 	if again, idle := state(); !idle || again != written { // a write replaced it meanwhile

@@ -2,7 +2,7 @@
 // recording. The verbs serve and matches use it. It is independent of any game.
 //
 //	store, err := matches.Open("matches.db") // the server: writes, and answers queries
-//	recorder := matches.NewRecorder(store, func(err error) { log.Print(err) })
+//	recorder := matches.NewRecorder(store, func(err error) { log.Print(err) }, func(r matches.Record) { log.Print(r) })
 //	recorder.Add(matches.Record{Room: "main", Result: "3:1", Verdict: "majority"}) // never waits
 //	err = errors.Join(recorder.Close(), store.Close())
 //
@@ -15,7 +15,8 @@
 //   - list matches, newest first: [Read]
 //
 // After damage was found, or after the disk failed to write, a Store does not use its file any more. It cannot be known what a
-// further write would destroy, and bbolt may wait for ever for its own lock. No method of a [Recorder] waits for ever, either.
+// further write would destroy, and bbolt may wait for ever for its own lock. The same holds for a file that was removed or replaced.
+// A [Recorder] checks the file each second. No method of a [Recorder] waits for ever, either.
 //
 // # While a server runs
 //

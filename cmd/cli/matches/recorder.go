@@ -28,15 +28,24 @@ type entry struct {
 // queueLength is the maximum number of waiting records: one minute of a hanging disk at 17 matches per second.
 const queueLength = 1024
 
-// NewRecorder starts a recorder. report receives the first error of the store and the first full queue, once each, on the
-// recorder's goroutine.
-func NewRecorder(s *Store, report func(error)) *Recorder {
-	return newRecorder(s.Add, report, queueLength)
+// checkInterval is the time between two checks of the file.
+const checkInterval = time.Second
+
+// NewRecorder starts a recorder. report receives the first error of the store and the first full queue, once each. lost receives
+// each record that the store refused. Both are called on the recorder's goroutine, which also checks the file each second.
+func NewRecorder(s *Store, report func(error), lost func(Record)) *Recorder {
+	return newRecorder(s.check, func(r Record) (uint64, error) {
+		id, err := s.Add(r)
+		if err != nil {
+			lost(r)
+		}
+		return id, err
+	}, report, queueLength)
 }
 
-func newRecorder(add func(Record) (uint64, error), report func(error), length int) *Recorder {
+func newRecorder(check func() error, add func(Record) (uint64, error), report func(error), length int) *Recorder {
 	r := &Recorder{queue: make(chan entry, length), closing: make(chan struct{}), ended: make(chan struct{}), report: report}
-	go r.run(add)
+	go r.run(check, add)
 	return r
 }
 
@@ -71,9 +80,21 @@ func (r *Recorder) Wait(ctx context.Context) error {
 }
 
 // run adds until Close was called and the queue is empty.
-func (r *Recorder) run(add func(Record) (uint64, error)) {
+func (r *Recorder) run(check func() error, add func(Record) (uint64, error)) {
 	defer close(r.ended)
 	failed, full, closing := false, false, false
+	fail := func(err error) {
+		if err != nil && !failed {
+			failed = true
+			r.report(err)
+		}
+	}
+	var checks <-chan time.Time
+	if check != nil {
+		ticker := time.NewTicker(checkInterval)
+		defer ticker.Stop()
+		checks = ticker.C
+	}
 	for {
 		var e entry
 		select {
@@ -84,6 +105,9 @@ func (r *Recorder) run(add func(Record) (uint64, error)) {
 			}
 			select {
 			case e = <-r.queue:
+			case <-checks:
+				fail(check())
+				continue
 			case <-r.closing:
 				closing = true
 				continue
@@ -93,11 +117,9 @@ func (r *Recorder) run(add func(Record) (uint64, error)) {
 			close(e.stored)
 			continue
 		}
-		if _, err := add(e.record); err == nil {
+		_, err := add(e.record)
+		if fail(err); err == nil {
 			r.stored.Add(1)
-		} else if !failed {
-			failed = true
-			r.report(err)
 		}
 		if !full && r.dropped.Load() > 0 { // drops come only while there is something in the queue
 			full = true
@@ -114,7 +136,7 @@ func (r *Recorder) Close() error {
 	case <-time.After(closeTimeout):
 	}
 	if lost := r.added.Load() - r.stored.Load(); lost > 0 {
-		return fmt.Errorf("matches: %d decided matches are not recorded", lost)
+		return fmt.Errorf("%d of the decided matches are not recorded", lost)
 	}
 	return nil
 }

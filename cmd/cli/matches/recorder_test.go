@@ -12,7 +12,7 @@ import (
 
 func TestClosingARecorderStoresAllThatWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
-	r := NewRecorder(open(t, path), func(err error) { t.Error(err) })
+	r := NewRecorder(open(t, path), func(err error) { t.Error(err) }, func(Record) {})
 	for i := range 50 {
 		r.Add(sample(uint64(i)))
 	}
@@ -30,7 +30,7 @@ func TestARecorderNeverWaitsForAHangingDisk(t *testing.T) {
 	hang, begun := make(chan struct{}), make(chan struct{}, 100)
 	var reports []error
 	added := 0
-	r := newRecorder(func(Record) (uint64, error) { begun <- struct{}{}; <-hang; added++; return 0, nil }, func(err error) { reports = append(reports, err) }, 2)
+	r := newRecorder(nil, func(Record) (uint64, error) { begun <- struct{}{}; <-hang; added++; return 0, nil }, func(err error) { reports = append(reports, err) }, 2)
 	r.Add(Record{})
 	<-begun
 	for range 10 {
@@ -50,7 +50,7 @@ func TestARecorderReportsAnErrorOnceAndContinues(t *testing.T) {
 	full := errors.New("no space")
 	var reports []error
 	n := 0
-	r := newRecorder(func(Record) (uint64, error) {
+	r := newRecorder(nil, func(Record) (uint64, error) {
 		if n++; n < 4 {
 			return 0, full
 		}
@@ -71,7 +71,7 @@ func TestARecorderReportsAnErrorOnceAndContinues(t *testing.T) {
 // Wait adds nothing to the store itself.
 func TestWaitReturnsWhenAllRecordsAreStored(t *testing.T) {
 	release, stored := make(chan struct{}), 0
-	r := newRecorder(func(Record) (uint64, error) {
+	r := newRecorder(nil, func(Record) (uint64, error) {
 		<-release
 		stored++
 		return 0, nil
@@ -92,7 +92,7 @@ func TestWaitReturnsWhenAllRecordsAreStored(t *testing.T) {
 func TestEveryWaitForARecorderIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		r := newRecorder(func(Record) (uint64, error) { <-hang; return 0, nil }, func(error) {}, 2)
+		r := newRecorder(nil, func(Record) (uint64, error) { <-hang; return 0, nil }, func(error) {}, 2)
 		for range 5 { // one is being stored, two wait
 			r.Add(Record{})
 		}
@@ -102,7 +102,7 @@ func TestEveryWaitForARecorderIsBounded(t *testing.T) {
 		if err := r.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
-		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "5 decided") || time.Since(begun) != time.Second+closeTimeout {
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "5 of the decided") || time.Since(begun) != time.Second+closeTimeout {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		close(hang)

@@ -3,6 +3,8 @@ package matches
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,7 @@ type Store struct {
 	limit   time.Duration         // of Close
 	writing sync.Mutex            // held by Add
 	damage  atomic.Pointer[error] // the first damage that was found
+	file    fs.FileInfo           // when it was opened
 }
 
 const (
@@ -38,6 +41,9 @@ func Open(path string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{path: path, db: db, limit: closeTimeout}
+	if s.file, err = os.Stat(path); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	if err = s.use(func() error { return db.Update(adopt) }); err == nil {
 		err = durable.SyncDirectory(filepath.Dir(path))
 	}
@@ -62,12 +68,35 @@ func (s *Store) use(f func() error) error {
 		returned = true
 		return err
 	})
-	if !returned || errors.Is(err, syscall.EIO) {
-		err = fmt.Errorf("%w; the file is not used any more: move it away and start the server again", err)
+	if !returned || errors.Is(err, syscall.EIO) || errors.Is(err, errGone) {
+		err = fmt.Errorf("%w; %s is left as it is and not used any more: move it away and start the server again", err, s.path)
 		s.damage.CompareAndSwap(nil, &err)
 	}
 	return err
 }
+
+// errGone is the error of a file that is not in its place.
+var errGone = errors.New("matches: the file was removed or replaced")
+
+// check returns an error if the file was removed, replaced or overwritten since it was opened.
+func (s *Store) check() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.use(func() error {
+		if durable.Gone(s.file, s.path) {
+			return errGone
+		}
+		return s.db.View(func(tx *bolt.Tx) error {
+			if tx.Bucket(bucket) == nil {
+				panic("the records are gone")
+			}
+			return nil
+		})
+	})
+}
+
+// Damaged reports whether damage was found, so that the file is not used any more.
+func (s *Store) Damaged() bool { return s.damage.Load() != nil }
 
 // page reads one page for the query socket.
 func (s *Store) page(q query) (a answer, err error) {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -417,11 +418,12 @@ func TestADestroyedFileIsNotUsedAnyMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		var reports []error
-		r := NewRecorder(s, func(err error) { reports = append(reports, err) })
+		var lost []Record
+		r := NewRecorder(s, func(err error) { reports = append(reports, err) }, func(r Record) { lost = append(lost, r) })
 		for i := range 5 {
 			r.Add(sample(uint64(1000 + i)))
 		}
-		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "5 decided") {
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "5 of the decided") || len(lost) != 5 || !s.Damaged() {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(reports) != 1 || !errors.Is(reports[0], ErrDamaged) || !strings.Contains(reports[0].Error(), "move it away and start the server again") {
@@ -435,6 +437,65 @@ func TestADestroyedFileIsNotUsedAnyMore(t *testing.T) {
 			t.Errorf("%s: the file was changed, %v", name, err)
 		}
 	}
+}
+
+// A file that is overwritten, removed or replaced is noticed before the next result. It is reported once, and left as it is.
+func TestAFileThatIsNotUsableIsNoticedWithoutAResult(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"overwritten": func(path string) error {
+			info, err := os.Stat(path)
+			f, failed := os.OpenFile(path, os.O_WRONLY, 0)
+			if err = errors.Join(err, failed); err != nil {
+				return err
+			}
+			_, err = f.WriteAt(bytes.Repeat([]byte("a diary\n"), int(info.Size())/8), 0)
+			return errors.Join(err, f.Close())
+		},
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "matches.db")
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, s, 5)
+		if err := s.check(); err != nil {
+			t.Fatalf("%s: before: %v", name, err)
+		}
+		if err := spoil(path); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := s.check(); err == nil || !strings.Contains(err.Error(), path+" is left as it is and not used any more") || !s.Damaged() {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := s.Add(sample(9)); err == nil {
+			t.Errorf("%s: a record is stored", name)
+		}
+		shut(t, s)
+	}
+}
+
+// A recorder checks its store each second, and reports the first error.
+func TestARecorderChecksItsStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		checks, bad := 0, errors.New("overwritten")
+		var reports []error
+		r := newRecorder(func() error {
+			if checks++; checks > 3 {
+				return bad
+			}
+			return nil
+		}, nil, func(err error) { reports = append(reports, err) }, 2)
+		time.Sleep(10*checkInterval + time.Millisecond)
+		if err := r.Close(); err != nil || checks != 10 || len(reports) != 1 || !errors.Is(reports[0], bad) {
+			t.Errorf("%v; %d checks, reported %v", err, checks, reports)
+		}
+	})
 }
 
 // A disk that failed to write may have lost what was written, so there is no next write.

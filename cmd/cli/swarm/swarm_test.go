@@ -308,7 +308,7 @@ func TestAServerWithOtherRulesRefusesTheClients(t *testing.T) {
 		}
 		w.log.Reset()
 		w.start()
-		if !strings.Contains(w.log.String(), "1 matches recovered") {
+		if !strings.Contains(w.log.String(), "1 match recovered") {
 			t.Errorf("the match is not kept:\n%s", &w.log)
 		}
 		w.close()

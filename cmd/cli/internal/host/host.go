@@ -86,10 +86,10 @@ type Host struct {
 
 	mu     sync.Mutex // rooms open and close on several goroutines
 	rooms  map[string]*hostedRoom
-	past   *cost.Ledger // of all closed rooms
-	broken int          // recordings without an end mark
-	crash  error        // of a room; nil without Config.Crash
-	kept   int          // matches that were stopped for the next process
+	past   *cost.Ledger      // of all closed rooms
+	broken int               // recordings without an end mark
+	crash  error             // of a room; nil without Config.Crash
+	kept   []<-chan struct{} // of Journals.Keep
 }
 
 // hostedRoom is what a host keeps about an open room.
@@ -260,16 +260,19 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 	r := h.rooms[name]
 	delete(h.rooms, name)
 	h.past.Merge(r.ledger)
-	if closed != nil && closed.Suspended() {
-		h.kept++
-	}
 	h.mu.Unlock()
+	keep := func(world *ecs.World) {
+		kept := h.config.Journals.Keep(name, world)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.kept = append(h.kept, kept)
+	}
 	if h.config.Journals != nil {
 		switch {
 		case closed != nil && closed.Suspended():
-			h.config.Journals.Keep(name, closed.World())
+			keep(closed.World())
 		case closed == nil && r.resumed: // no client waits for the room, or the server stops
-			h.config.Journals.Keep(name, nil)
+			keep(nil)
 		default:
 			h.config.Journals.End(name, h.awaitResults)
 		}
@@ -303,11 +306,14 @@ func within(limit time.Duration, f func()) bool {
 	}
 }
 
-// Kept returns how many matches were stopped for the next process. Call it after Stop.
+// Kept returns how many matches the next process continues. Call it after Stop. It waits for the disk, at most diskLimit.
 func (h *Host) Kept() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.kept
+	within(diskLimit, func() {
+		for _, kept := range h.kept {
+			<-kept
+		}
+	})
+	return h.config.Journals.Kept()
 }
 
 // Costs returns the costs of the open rooms by name, at most about a second old, and of all closed rooms. Each room is in one

@@ -53,7 +53,7 @@ func (c *Config) OpenJournals(a *app.App, j journals.Config) (err error) {
 	}
 	a.Emit("recovered", app.Fields{"matches": len(found), "tick": last, "rooms": rooms})
 	if len(found) > 0 {
-		a.Logf("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
+		a.Logf("%s recovered, up to tick %d; waiting for the players to come back", app.Counted(len(found), "match", "matches"), last)
 	}
 	if c.Bans, err = s.Bans(); err != nil {
 		return errors.Join(err, s.Close())
@@ -101,6 +101,7 @@ var journalTexts = map[journals.Kind]struct {
 }{
 	journals.Started:       {name: "journal", flag: "resumed"},
 	journals.Resumed:       {name: "journal", flag: "resumed", value: true, text: "room ROOM continues from tick TICK"},
+	journals.Unused:        {name: "journal_removed"},
 	journals.Torn:          {name: "journal_torn", text: "FILE: ERROR"},
 	journals.Empty:         {name: "journal_removed", text: "FILE contains no match and was removed: ERROR"},
 	journals.Failed:        {name: "journal_failed", flag: "final", text: "the journal of room ROOM cannot be written: ERROR; the match waits until it can"},

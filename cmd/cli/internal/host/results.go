@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -147,8 +148,8 @@ func (h seatHistory) at(p ecs.Player, f ecs.Tick) (s record.Seat) {
 	return s
 }
 
-// keepMatches opens a file of matches. The first record that cannot be stored is reported; matches continue. end stores the
-// records that wait and closes the file.
+// keepMatches opens a file of matches. The first error is reported, and each record that cannot be stored is printed; matches
+// continue. end stores the records that wait and closes the file. It does not fail for a file whose damage was reported.
 func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error, err error) {
 	store, err := matches.Open(path)
 	switch {
@@ -158,11 +159,19 @@ func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error
 		return nil, nil, fmt.Errorf("matches cannot be recorded: %w; choose another --matches", err)
 	}
 	r = matches.NewRecorder(store, func(err error) {
-		a.Logf("not every match is recorded; the matches continue: %v", err)
+		a.Logf("%v; the matches continue, and each result that is not recorded is printed here", err)
 		a.Emit("matches_failed", app.Fields{"file": path, "error": err.Error()})
+	}, func(m matches.Record) {
+		text, _ := json.Marshal(m)
+		a.Logf("not recorded: %s", app.Printable(string(text)))
+		a.Emit("unrecorded", app.FieldsOf(m))
 	})
 	return r, func() (err error) {
-		if err = r.Close(); err != nil {
+		switch err = r.Close(); {
+		case err != nil && store.Damaged():
+			a.Logf("%v", err)
+			err = nil
+		case err != nil:
 			err = fmt.Errorf("%w: free space on the disk or choose another --matches", err)
 		}
 		return errors.Join(err, store.Close())

@@ -38,7 +38,7 @@ type Verb struct {
 func (Verb) Help() string {
 	return `Every bot is a whole client with a socket and a copy of the match. One goroutine runs all of them, spread over the tick,
 so that a process with GOMAXPROCS=1 on a core of its own loads a server on another core. The exit code is 1 if a bot did not
-get into its match or was removed, 0 otherwise.
+get into its match or was removed, 0 otherwise. It ends early if no bot plays or tries to connect any longer.
 
 Examples:
   bots 127.0.0.1:7777 --key-file server.key --rooms 50 --players 4 --for 30s
@@ -108,7 +108,7 @@ func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup
 
 const turnsPerTick = 8 // into how many turns the bots of a tick are divided
 
-// play runs a frame of every bot per tick until the context is done.
+// play runs a frame of every bot per tick until the context is done or all bots have ended.
 func (c *botGroup) play(ctx context.Context, a *app.App) {
 	start, second := time.Now(), 0
 	step := time.Second / time.Duration(a.Game.TickRate*turnsPerTick)
@@ -128,6 +128,9 @@ func (c *botGroup) play(ctx context.Context, a *app.App) {
 		if now := int(time.Since(start) / time.Second); now > second {
 			second = now
 			c.report(a, second)
+			if !slices.Contains(c.failed, nil) { // no bot plays or tries to connect
+				return
+			}
 		}
 	}
 }
@@ -136,7 +139,7 @@ func (c *botGroup) play(ctx context.Context, a *app.App) {
 func (c *botGroup) report(a *app.App, second int) {
 	f, before := c.figures(), c.lost
 	if c.lost = f["reconnecting"].(int); c.lost > before {
-		a.Logf("connection lost: %d bots are reconnecting", c.lost)
+		a.Logf("connection lost: %s reconnecting", app.Counted(c.lost, "bot is", "bots are"))
 	}
 	a.Emit("stats", f)
 	if second%5 == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 type adminFlags struct {
-	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port, such as 127.0.0.1:9090. A host other than loopback requires a token. Default: none."`
+	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port, such as 127.0.0.1:9090. A host other than loopback requires a token. With a token, every request needs it, also on loopback. Default: none."`
 	AdminToken     string   `help:"The token of --admin, 16 characters or more. Other users of this machine may see it; --admin-token-file is better."`
 	AdminTokenFile string   `type:"path" help:"A file with the token of --admin."`
 	AdminHost      []string `help:"A further host name of --admin, for a proxy; may be given several times."`

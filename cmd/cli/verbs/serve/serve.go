@@ -21,6 +21,7 @@ import (
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/journals"
 	"tendon/net/cost"
+	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
 )
@@ -35,14 +36,14 @@ type Verb struct {
 	Public     []string       `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
 	KeyFile    string         `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
 	OldKeyFile string         `type:"path" help:"Previous key, accepted while its tokens are in use."`
-	MaxRooms   int            `default:"256" help:"Maximum number of rooms."`
-	Workers    int            `help:"Goroutines that simulate rooms. Default: one per core."`
+	MaxRooms   int            `default:"256" help:"Maximum number of rooms, 1 to 65536."`
+	Workers    int            `help:"Goroutines that simulate rooms, 1 to 1024. Default: one per core."`
 	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	BanTime    time.Duration  `default:"10m" help:"Length of the ban of a client that was expelled for lying, flooding or framing. 0: no ban."`
 	KeepSeat   time.Duration  `default:"5s" help:"How long the seat of a player who lost the connection is kept, 1s to 24h. The player can return for two minutes more, with the tokens of the lost connection."`
 	Pause      room.PauseBy   `default:"admin" help:"Players who may pause a match. off: none. admin: none, only the operator, with the verb pause. players: all, and the operator."`
 	PauseTime  time.Duration  `default:"60s" help:"Maximum length of a pause, 1s or more. The match then continues by itself."`
-	Pauses     int            `default:"3" help:"Pauses that a player may begin in a match, 1 or more, with --pause players."`
+	Pauses     *int           `placeholder:"N" help:"Pauses that a player may begin in a match, 1 or more, with --pause players. Default: 3."`
 	Seed       uint64         `help:"Seed of every room. Default: a random one for each."`
 	For        *time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
 	Verbose    bool           `short:"v" help:"Log rooms and connections."`
@@ -57,8 +58,8 @@ a command that joins it. The command names a file with a token, and the file has
 the last one. Only you can read the file, and it is removed at the end.
 
 With --journal, clients receive a tick only after it is written to the journal, unless the disk is slow. The next server with the same --journal
-continues every match, after a stop (Ctrl-C, SIGTERM) and after a crash (kill -9). Clients reconnect by themselves if it is
-back within a minute. Another build can continue the matches of a game without floats if it computes the same states. Otherwise
+continues every match, after a stop (Ctrl-C, SIGTERM) and after a crash (kill -9). Clients reconnect by themselves: they try for
+two minutes after a stop, and for at least a minute and a half after a crash. Another build can continue the matches of a game without floats if it computes the same states. Otherwise
 it does not start, and names the journal; with --other-build refuse, it refuses the clients of these rooms. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
 power cut can lose:
   always  Nothing that a client received. Clients receive no tick before it
@@ -128,7 +129,7 @@ Examples:
 // Run serves.
 func (v *Verb) Run(a *app.App) (err error) {
 	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, BanTime: v.BanTime}, Flags: &v.Flags,
-		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime, PerSeat: v.Pauses},
+		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime},
 		Seed:  v.Seed, Matches: v.Matches, KeepRecent: v.Admin != ""}
 	if err = v.settings(a, &c); err != nil {
 		return err
@@ -197,8 +198,10 @@ func (v *Verb) Run(a *app.App) (err error) {
 func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 	c.Strategy, err = v.ServerStrategy(a.Game)
 	switch {
-	case v.MaxRooms < 1:
-		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
+	case v.MaxRooms < 1 || v.MaxRooms > netcode.MaxSlots:
+		return fmt.Errorf("--max-rooms %d: give 1 to %d", v.MaxRooms, netcode.MaxSlots)
+	case v.Workers < 0 || v.Workers > 1024:
+		return fmt.Errorf("--workers %d: give 1 to 1024, or leave it out", v.Workers)
 	case err != nil:
 		return err
 	case v.BanTime < 0 || v.BanTime > server.MaxBanTime:
@@ -207,8 +210,10 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 		return fmt.Errorf("--keep-seat %v: give 1s to %v", v.KeepSeat, server.MaxKeepSeat)
 	case v.PauseTime < time.Second:
 		return fmt.Errorf("--pause-time %v: give 1s or more", v.PauseTime)
-	case v.Pauses < 1:
-		return fmt.Errorf("--pauses %d: give 1 or more, or --pause admin", v.Pauses)
+	case v.Pauses != nil && v.Pause != room.PausePlayers:
+		return fmt.Errorf("--pauses %d is for --pause players: add that, or leave --pauses out", *v.Pauses)
+	case v.Pauses != nil && *v.Pauses < 1:
+		return fmt.Errorf("--pauses %d: give 1 or more, or --pause admin", *v.Pauses)
 	case v.KeyFile == "" && v.OldKeyFile != "":
 		return errors.New("--old-key-file goes with --key-file")
 	}
@@ -216,6 +221,9 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 		return err
 	}
 	c.Room.KeepSeat = v.KeepSeat
+	if v.Pauses != nil {
+		c.Pause.PerSeat = *v.Pauses
+	}
 	if v.BanTime == 0 {
 		c.BanTime = -1 // the Config's 0 is its default
 	}
@@ -301,10 +309,12 @@ func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
 	var failed error
 	began := h.Stats()
 	invited, second, early := began.Joined-began.Replaced, 0, began.TokensEarly > 0
+	var full noRoom
 	app.Every(ctx, time.Second, func() {
 		s := h.Stats()
 		second++
 		logStats(a, s, second, time.Now())
+		full.log(a, s, second)
 		if !early && s.TokensEarly > 0 {
 			early = true
 			a.Logf("%s", v.refusal())
@@ -324,6 +334,21 @@ func (v *Verb) refusal() string {
 		return "a client's token was used before this server began, or is older than the record of used tokens: mint a new one"
 	}
 	return "a client's token was minted before this server began, and may have been used: mint a new one, or record used tokens with --journal"
+}
+
+// noRoom reports that clients were refused because of --max-rooms, at most once a minute.
+type noRoom struct {
+	refused uint64 // at the last report
+	next    int    // second from which there may be another one
+}
+
+func (n *noRoom) log(a *app.App, s server.Stats, second int) {
+	if s.NoRoom == n.refused || second < n.next {
+		return
+	}
+	n.refused, n.next = s.NoRoom, second+60
+	a.Logf("a client of a further room was refused: there are %s, as many as --max-rooms allows", app.Counted(s.MaxRooms, "room", "rooms"))
+	a.Emit("rooms_full", app.Fields{"max_rooms": s.MaxRooms, "refused": s.NoRoom})
 }
 
 // logStats reports the load at a second of the run: each second as JSON, every 30 s as a line of text if there are clients.

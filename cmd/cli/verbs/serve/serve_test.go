@@ -40,3 +40,21 @@ func TestTheTableOfRoomsFitsATerminal(t *testing.T) {
 		}
 	}
 }
+
+// A refusal because of --max-rooms is logged at once, then at most once a minute while there are more.
+func TestRoomsAboveTheLimitAreLoggedOnceAMinute(t *testing.T) {
+	var note bytes.Buffer
+	a := app.New(t.Context(), crumbs.Game(), io.Discard, &note)
+	var full noRoom
+	s := server.Stats{MaxRooms: 2}
+	for second := 1; second <= 300; second++ {
+		if second > 5 && second < 100 {
+			s.NoRoom += 7
+		}
+		full.log(a, s, second)
+	}
+	want := "a client of a further room was refused: there are 2 rooms, as many as --max-rooms allows\n"
+	if got := note.String(); got != strings.Repeat(want, 3) { // in seconds 6, 66 and 126
+		t.Errorf("%q", got)
+	}
+}
