@@ -12,11 +12,7 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
-	"tendon/systems/lockstep"
 	"tendon/systems/predict"
-	"tendon/systems/reckon"
-	"tendon/systems/relay"
-	"tendon/systems/verify"
 )
 
 // The requirements of a line that carries 1.3 times what a player needs.
@@ -126,7 +122,7 @@ func need(t *testing.T, game *ecs.Game, s systems.Strategy) (up, down int) {
 
 // inEveryStrategy runs a test with each strategy, in a bubble.
 func inEveryStrategy(t *testing.T, test func(t *testing.T, s systems.Strategy)) {
-	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, verify.Strategy, predict.Strategy, reckon.Strategy} {
+	for _, s := range strategies {
 		t.Run(s.Name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, s) }) })
 	}
 }

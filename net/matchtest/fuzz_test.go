@@ -13,7 +13,6 @@ import (
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/net/session"
-	"tendon/net/simnet"
 	"tendon/net/wire/vectors"
 	"tendon/systems"
 )
@@ -110,7 +109,7 @@ func mangledMatch(t *testing.T, s systems.Strategy, script []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, _ := simnet.ByName("P2")
+	good := profile(t, "P2")
 	begun, sent := false, [][]byte{}
 	for range 2 {
 		m.Join(matchsim.Plan{Profile: good})

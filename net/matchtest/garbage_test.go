@@ -10,7 +10,6 @@ import (
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
-	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 )
@@ -27,10 +26,9 @@ func garbageMatch(t *testing.T, s systems.Strategy, senders int) (m *matchsim.Ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	typical, _ := simnet.ByName("P3")
 	for i := range 31 {
 		calls, garbage := 0, i > 0 && i <= senders
-		p := matchsim.Plan{Profile: typical, Play: func(c *matchsim.Client, _ time.Duration) ecs.InputBytes {
+		p := matchsim.Plan{Profile: profile(t, "P3"), Play: func(c *matchsim.Client, _ time.Duration) ecs.InputBytes {
 			if calls++; garbage && calls%3 == 0 {
 				_ = c.Core.Order(ecs.Entity{}, [][]byte{make([]byte, image.MaxOrderBytes), []byte("no")}[calls%2])
 			}

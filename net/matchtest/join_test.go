@@ -77,7 +77,7 @@ func (j joined) hasPlayer(c *matchsim.Client) bool {
 // The round trip is two seconds, a quarter of all packets is lost, and some are doubled. A client is live within ten round
 // trips and has an avatar after three more. One message that waited for a timer of the reliable channel would take as long.
 func TestClientsJoinOverTheWorstNetworkWithinTenRoundTrips(t *testing.T) {
-	p, _ := simnet.ByName("P9")
+	p := profile(t, "P9")
 	p.Up.Duplicate, p.Down.Duplicate = 0.05, 0.05
 	for _, s := range strategies {
 		for seed := uint64(1); seed <= seeds(20); seed++ {
@@ -89,7 +89,7 @@ func TestClientsJoinOverTheWorstNetworkWithinTenRoundTrips(t *testing.T) {
 
 // A client that joins later, and one that reconnects, become live as fast as one that was there from the start.
 func TestClientsJoinLateAndReconnectOverTheWorstNetwork(t *testing.T) {
-	p, _ := simnet.ByName("P9")
+	p := profile(t, "P9")
 	for _, s := range played() {
 		for seed := uint64(1); seed <= seeds(3); seed++ {
 			j := join(t, s, seed, matchsim.Plan{Profile: p}, 20*time.Second)

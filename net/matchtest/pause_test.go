@@ -13,7 +13,6 @@ import (
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
-	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 )
@@ -37,9 +36,8 @@ func newPausable(t *testing.T, s systems.Strategy, rule room.PauseRule) *pausabl
 		t.Fatal(err)
 	}
 	p.Match = m
-	typical, _ := simnet.ByName("P3")
 	for i := range 3 {
-		m.Join(matchsim.Plan{Profile: typical, Spectator: i == 2})
+		m.Join(matchsim.Plan{Profile: profile(t, "P3"), Spectator: i == 2})
 	}
 	m.Run(4 * time.Second)
 	p.wantLive()
@@ -143,16 +141,7 @@ func TestAPauseStopsTheMatchOnAllPeers(t *testing.T) {
 		if r := p.Room.Stats(); r.Late > 0 || r.PausesRefused > 0 || r.Players != 3 {
 			t.Errorf("%s: %+v", s.Name, r)
 		}
-		resume, err := p.Journal.Resume()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var replayed, own image.Snapshot
-		resume.World.Image().Save(&replayed)
-		p.Room.World().Image().Save(&own)
-		if replayed.Tick() != own.Tick() || replayed.Checksum() != own.Checksum() {
-			t.Errorf("%s: the journal replays to another state: tick %d of %d", s.Name, replayed.Tick(), own.Tick())
-		}
+		wantJournal(t, p.Match)
 	}
 }
 
@@ -352,10 +341,9 @@ func TestAVerdictReachesEveryClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		typical, _ := simnet.ByName("P3")
 		var got [3][]image.Verdict
 		for i := range 3 {
-			m.Join(matchsim.Plan{Profile: typical, Spectator: i == 2, Effects: func(e systems.Effect) {
+			m.Join(matchsim.Plan{Profile: profile(t, "P3"), Spectator: i == 2, Effects: func(e systems.Effect) {
 				if e.Verdict != nil {
 					got[i] = append(got[i], *e.Verdict)
 				}

@@ -7,7 +7,6 @@ import (
 	"tendon/ecs"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
-	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/predict"
 )
@@ -19,10 +18,9 @@ func TestAHalfThatPresentsItselfFillsTheView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, _ := simnet.ByName("P4")
 	right := func(*matchsim.Client, systems.Time) ecs.InputBytes { return halves.PadInput.Pack(halves.Pad{DX: 1}) }
 	for range 2 {
-		m.Join(matchsim.Plan{Profile: path, Play: right})
+		m.Join(matchsim.Plan{Profile: profile(t, "P4"), Play: right})
 	}
 	m.RunUntil(5 * time.Second)
 	c := m.Clients[0]

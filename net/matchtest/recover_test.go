@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/ecs/race"
 	"tendon/net/client"
 	"tendon/net/matchsim"
@@ -51,6 +52,23 @@ func forRecoverable(t *testing.T, f func(t *testing.T, s systems.Strategy)) {
 		}
 		t.Run(s.Name, func(t *testing.T) { f(t, s) })
 	}
+}
+
+// wantJournal fails if the journal of a match does not lead to the state of the room. It returns the strategy of the last change in
+// the journal.
+func wantJournal(t *testing.T, m *matchsim.Match) (strategy string) {
+	t.Helper()
+	resume, err := m.Journal.Resume()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state image.Snapshot
+	resume.World.Image().Save(&state)
+	name, tick := m.Room.Strategy().Name, m.Room.Tick()
+	if want, _ := m.Checksum(tick); state.Tick() != tick || state.Checksum() != want {
+		t.Errorf("%s: the journal leads to tick %d and checksum %x, the room is at tick %d with %x", name, state.Tick(), state.Checksum(), tick, want)
+	}
+	return resume.Strategy
 }
 
 // recover recovers the room and waits for all clients.

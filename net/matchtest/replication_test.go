@@ -8,7 +8,6 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
-	"tendon/net/simnet"
 	"tendon/systems"
 )
 
@@ -65,11 +64,10 @@ func reachEveryPeer(t *testing.T, s systems.Strategy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, _ := simnet.ByName("P3")
 	events := map[int]map[ecs.Entity]int{}
 	for i := range 3 {
 		events[i] = map[ecs.Entity]int{}
-		m.Join(matchsim.Plan{Profile: path, Spectator: i == 2, Effects: func(e systems.Effect) {
+		m.Join(matchsim.Plan{Profile: profile(t, "P3"), Spectator: i == 2, Effects: func(e systems.Effect) {
 			if _, ok := tagged.Decode(game, e.Event); ok && e.Status == ecs.EffectConfirmed {
 				events[i][e.Event.Key.Entity]++
 			}

@@ -12,7 +12,6 @@ import (
 	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/net/session"
-	"tendon/systems"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
@@ -23,13 +22,8 @@ func TestManySlowJoinsShareTheMemoryForImages(t *testing.T) {
 	const states, joins = 3, 7
 	for _, s := range strategies {
 		kept, most := 0, 0
-		counted := s
-		counted.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
-			server, err := s.NewServer(c)
-			return &keeper{systems.Full(server), &kept}, err
-		}
 		game := dustGame(3000, 50)
-		m := newLineMatch(t, game, counted, func(c *room.Config) { c.Backlog = 2 * states * stateBytes(t, game) })
+		m := newLineMatch(t, game, keeping(s, &kept), func(c *room.Config) { c.Backlog = 2 * states * stateBytes(t, game) })
 		m.run(time.Second)
 		for range joins {
 			m.join(20_000)
@@ -74,8 +68,7 @@ func TestAClientJoinsAfterMinutes(t *testing.T) {
 			continue
 		}
 		m := newLineMatch(t, dustGame(22_000, 0), s, nil)
-		fast := m.join(0)
-		m.until("the first client is live", time.Minute, func() bool { return fast.State() == client.Live })
+		fast := m.joinFast()
 		c := m.join(10_000)
 		m.until("the image is loaded", 2*time.Minute, func() bool { return c.State() > client.Loading })
 		if m.room.Tick() < 4200 {
@@ -93,8 +86,7 @@ func TestAClientJoinsAfterMinutes(t *testing.T) {
 func TestAClientThatIsTooSlowForTheBacklogIsEnded(t *testing.T) {
 	const rate = 10_000
 	m := newLineMatch(t, dustGame(6000, 0), relay.Strategy, func(c *room.Config) { c.Backlog = 1 << 10 })
-	fast := m.join(0)
-	m.until("the first client is live", time.Minute, func() bool { return fast.State() == client.Live })
+	fast := m.joinFast()
 	c := m.join(rate)
 	took := m.until("the client is ended", 10*time.Minute, func() bool { return c.Err() != nil })
 	var end *session.Error

@@ -11,7 +11,6 @@ import (
 	"tendon/ecs/race"
 	"tendon/net/client"
 	netlink "tendon/net/link"
-	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/systems"
@@ -162,6 +161,14 @@ func (m *lineMatch) join(rate int) *lineClient {
 	return c
 }
 
+// joinFast adds a client on an unlimited line, and waits until it is live.
+func (m *lineMatch) joinFast() *lineClient {
+	m.t.Helper()
+	c := m.join(0)
+	m.until("the first client is live", time.Minute, func() bool { return c.State() == client.Live })
+	return c
+}
+
 // step runs one tick.
 func (m *lineMatch) step() {
 	step := time.Second / time.Duration(m.game.TickRate)
@@ -203,15 +210,7 @@ func (m *lineMatch) until(what string, within time.Duration, done func() bool) t
 // dustGame returns halves.Dots with entities of random data, of which those whose number is a multiple of moving change in
 // every tick; 0: none.
 func dustGame(count, moving int) *ecs.Game {
-	g := halves.Dots()
-	g.Name = "dust"
-	g.Components = append(g.Components, dustOf)
-	g.Setup = func(w *ecs.World) {
-		r := w.Rand()
-		for range count {
-			dustOf.Put(w, w.Spawn(ecs.OwnedByWorld, dustOf), dust{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
-		}
-	}
+	g := dustyGame(count)
 	if moving > 0 {
 		g.Systems = append(g.Systems, ecs.Systems(func(w *ecs.World) {
 			i := 0
@@ -249,8 +248,7 @@ func TestAClientJoinsALargeWorldOverASlowLine(t *testing.T) {
 	for _, s := range strategies {
 		for _, moving := range movements() {
 			m := newLineMatch(t, dustGame(entities, moving), s, nil)
-			fast := m.join(0)
-			m.until("the first client is live", 60*time.Second, func() bool { return fast.State() == client.Live })
+			fast := m.joinFast()
 			m.run(2 * time.Second)
 			before := fast.Stats().Strategy
 			c := m.join(rate)
@@ -343,14 +341,8 @@ func TestTheProgressOfASlowJoinRises(t *testing.T) {
 func TestAClientThatStopsReceivingAnImageIsRemoved(t *testing.T) {
 	for _, s := range strategies {
 		kept := 0
-		counted := s
-		counted.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
-			server, err := s.NewServer(c)
-			return &keeper{systems.Full(server), &kept}, err
-		}
-		m := newLineMatch(t, dustGame(6000, 0), counted, nil)
-		fast := m.join(0)
-		m.until("the first client is live", time.Minute, func() bool { return fast.State() == client.Live })
+		m := newLineMatch(t, dustGame(6000, 0), keeping(s, &kept), nil)
+		fast := m.joinFast()
 		m.run(2 * time.Second)
 		m.timeout = time.Hour
 		before, c := fast.Stats().Strategy, m.join(10_000)
@@ -419,7 +411,16 @@ func (h *accuser) Desynced(f func(systems.Peer)) {
 	}
 }
 
-// keeper counts the states that a server half keeps for peers.
+// keeping returns a strategy whose server half counts the states that it keeps for peers.
+func keeping(s systems.Strategy, kept *int) systems.Strategy {
+	create := s.NewServer
+	s.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
+		server, err := create(c)
+		return &keeper{systems.Full(server), kept}, err
+	}
+	return s
+}
+
 type keeper struct {
 	systems.FullServer
 	kept *int

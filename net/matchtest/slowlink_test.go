@@ -45,8 +45,7 @@ func joinOverLink(t *testing.T, s systems.Strategy, entities, rate int, slack ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast, _ := simnet.ByName("P2")
-	first := m.Join(matchsim.Plan{Profile: fast})
+	first := m.Join(matchsim.Plan{Profile: profile(t, "P2")})
 	m.Run(10 * time.Second)
 	before, packed := first.Core.Stats().Strategy, 0
 	c := m.Join(matchsim.Plan{Profile: slow(rate), Traffic: func(at matchsim.Transfer, ch systems.Channel, size int) {

@@ -11,7 +11,6 @@ import (
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
-	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -25,7 +24,6 @@ import (
 type switching struct {
 	*matchsim.Match
 	t       *testing.T
-	typical simnet.Profile
 	orders  map[ecs.Tick][]image.Order // orders that were executed
 	spawned map[ecs.Tick]int           // sparks thrown in each tick
 	thrown  uint32
@@ -35,7 +33,6 @@ type switching struct {
 func newSwitching(t *testing.T, from systems.Strategy, seed uint64, change func(*room.Config)) *switching {
 	t.Helper()
 	s := &switching{t: t, orders: map[ecs.Tick][]image.Order{}, spawned: map[ecs.Tick]int{}}
-	s.typical, _ = simnet.ByName("P3")
 	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: from, Strategies: strategies, Seed: seed, Journal: true, Room: func(c *room.Config) {
 		c.Sinks = append(c.Sinks, room.Sink{Tick: s.take})
 		if change != nil {
@@ -67,7 +64,7 @@ func (s *switching) take(f systems.FinalTick) {
 }
 
 func (s *switching) join(p matchsim.Plan) *matchsim.Client {
-	p.Profile = s.typical
+	p.Profile = profile(s.t, "P3")
 	seen := map[image.EventKey]int{}
 	s.effects = append(s.effects, seen)
 	p.Effects = func(e systems.Effect) {
@@ -191,20 +188,11 @@ func (s *switching) wantSound(changes uint64) {
 	}
 }
 
-// wantJournal fails unless the journal leads to the state of the room.
+// wantJournal fails unless the journal leads to the state and the strategy of the room.
 func (s *switching) wantJournal() {
 	s.t.Helper()
-	resume, err := s.Journal.Resume()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var state image.Snapshot
-	resume.World.Image().Save(&state)
-	if want, _ := s.Checksum(s.Room.Tick()); state.Tick() != s.Room.Tick() || state.Checksum() != want {
-		s.t.Errorf("the journal leads to tick %d and checksum %x, the room is at tick %d with %x", state.Tick(), state.Checksum(), s.Room.Tick(), want)
-	}
-	if resume.Strategy != s.Room.Strategy().Name {
-		s.t.Errorf("the journal ends with %q, the room plays %s", resume.Strategy, s.Room.Strategy().Name)
+	if name := wantJournal(s.t, s.Match); name != s.Room.Strategy().Name {
+		s.t.Errorf("the journal ends with %q, the room plays %s", name, s.Room.Strategy().Name)
 	}
 }
 
