@@ -43,8 +43,9 @@
 // further ticks, and holds its messages until the commit has ended. The strategy sends once for each commit.
 //
 // A room that continues a journaled match (Config.Resume) first waits for the clients whose seats it keeps. It requests
-// from them the final ticks after the end of the journal. Then the room executes the longest run of ticks that is proven.
-// Orders that were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
+// from them the final ticks after the end of the journal. Then the room executes the longest run of ticks that is proven. It does
+// so when all of these clients have answered, and those who joined in that run, at the latest after Resume.Wait. Orders that
+// were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
 //
 // A proof is a message authentication code over all ticks of the match, under Config.HistoryKey, which no client has. A
 // room with that key sends one every tenth of a second. No client can change ticks or invent some. A client can only return

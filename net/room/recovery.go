@@ -30,7 +30,9 @@ type Resume struct {
 	// OtherBuild is set if another build began the match. A peer whose checksums differ may then be of that build, and is not
 	// banned.
 	OtherBuild bool
-	Wait       systems.Time // how long the match waits at most for its players and their ticks; 0: ResumeWait
+	// Wait is how long the match waits at most. It continues earlier when all players are back in the seats that were held, and in
+	// those that were taken in the lost ticks, and have sent their ticks. 0: ResumeWait.
+	Wait systems.Time
 }
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
@@ -92,12 +94,38 @@ type returning struct {
 // tail is the run of ticks after the end of the journal that a client has sent and the server's own proofs prove, up to end.
 type tail struct {
 	offers []*record.Offer
+	joined image.PlayerSet // the players who joined in these ticks and did not leave in them
 	end    record.Position
 	prover *record.Prover // at end
 }
 
 func (t *tail) longer(than *tail) bool {
 	return len(t.offers) > 0 && (len(than.offers) == 0 || t.end.Tick > than.end.Tick)
+}
+
+func (t *tail) add(o *record.Offer) {
+	t.offers, t.end = append(t.offers, o), o.Last()
+	for tick := range o.Ticks() {
+		for _, order := range tick.Orders {
+			switch order.Kind {
+			case image.OrderJoin:
+				t.joined = t.joined.With(order.Player)
+			case image.OrderLeave:
+				t.joined = t.joined.Without(order.Player)
+			}
+		}
+	}
+}
+
+// best returns the longest tail of all clients. It has no offers if no client has sent any.
+func (v *recovery) best() *tail {
+	best := &v.longest
+	for i := range v.waiting {
+		if t := &v.waiting[i].tail; t.longer(best) {
+			best = t
+		}
+	}
+	return best
 }
 
 func (r *Room) resume(c *Resume) {
@@ -157,7 +185,7 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 		r.stats.TailsRefused++ // its earlier offers remain valid
 		return
 	}
-	w.tail.offers, w.tail.end = append(w.tail.offers, offer), offer.Last()
+	w.tail.add(offer)
 	if w.asked = w.tail.end.Tick < w.hello.Final && len(w.tail.offers) < maxOffers; w.asked {
 		r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 	}
@@ -177,6 +205,7 @@ func (r *Room) recover() {
 		return
 	}
 	r.recovery = nil
+	r.resumes()
 	r.postpone(0)
 	for i := range r.seats { // the player left, and the tick of its OrderLeave was lost
 		if s := &r.seats[i]; s.joined && !s.Held {
@@ -192,13 +221,7 @@ func (r *Room) recover() {
 }
 
 func (r *Room) adopt() {
-	longest := &r.recovery.longest
-	for i := range r.recovery.waiting {
-		if t := &r.recovery.waiting[i].tail; t.longer(longest) {
-			longest = t
-		}
-	}
-	for _, o := range longest.offers {
+	for _, o := range r.recovery.best().offers {
 		for t := range o.Ticks() {
 			if r.strategy.Adopt(systems.FinalTick{FinalTick: *t}) != nil {
 				r.stats.TailsRefused++
@@ -216,16 +239,20 @@ func (r *Room) adopt() {
 	}
 }
 
+// recovered reports whether the recovery is over. A client that sends fewer ticks than it has does not shorten the wait for the
+// holders of the other seats.
 func (r *Room) recovered() bool {
 	v := r.recovery
 	if r.now >= v.until {
 		return true
 	}
-	if slices.ContainsFunc(v.waiting, func(w returning) bool { return w.asked || len(w.tail.offers) > 0 }) ||
-		slices.ContainsFunc(r.seats, func(s seat) bool { return s.Held && s.peer == none && !s.left }) {
+	if len(v.waiting) == 0 || slices.ContainsFunc(v.waiting, func(w returning) bool { return w.asked }) {
 		return false
 	}
-	return len(v.waiting) > 0 && len(v.longest.offers) == 0
+	joined := v.best().joined
+	return !slices.ContainsFunc(r.seats, func(s seat) bool {
+		return s.Held && s.peer == none && !s.left || !s.Held && joined.Has(s.Player)
+	})
 }
 
 // continues reports whether the state that a client holds is of this match. It may be of ticks that were lost in a

@@ -371,35 +371,110 @@ func TestJoinsAndLeavesInATailCount(t *testing.T) {
 	})
 }
 
-// If ticks were lost, a client that comes later may have more of them: a spectator, or a player whose seat was lost too.
-// The room then waits for the whole Resume.Wait.
+// If ticks were lost, the player who comes last may have more of them than the others. The room waits for that player.
 func TestTheLongestTailCountsThoughItComesLast(t *testing.T) {
 	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
 		n := newRestartable(nil)
-		a, b := n.enter(player(1)), n.enter(player(2))
-		watcher := n.enter(room.Identity{Role: systems.RoleSpectator})
+		a, b, last := n.enter(player(1)), n.enter(player(2)), n.enter(player(3))
 		n.live()
 		n.steps(60)
 		a.cut, b.cut = true, true
 		n.steps(20)
 		a.cut, b.cut = false, false
 		n.crash(60)
-		began, final := n.room.Tick(), proven(watcher)
-		if proven(a)+12 > final || proven(a) < began+10 || final+6 < confirmed(watcher) {
-			t.Fatalf("the journal ends at %d, a player can prove ticks up to %d and a spectator up to %d", began, proven(a), final)
+		began, final := n.room.Tick(), proven(last)
+		if proven(a)+12 > final || proven(a) < began+10 || final+6 < confirmed(last) {
+			t.Fatalf("the journal ends at %d, a player can prove ticks up to %d and the last one up to %d", began, proven(a), final)
 		}
 		n.reconnect(a)
 		n.reconnect(b)
 		n.seconds(8)
-		n.reconnect(watcher)
-		n.seconds(8)
+		if n.room.Tick() != began {
+			t.Errorf("the room went on from tick %d to %d without a player", began, n.room.Tick())
+		}
+		n.reconnect(last)
+		n.steps(10)
+		// A client may have received ticks, with their proof, that it has not computed yet.
+		if s := n.room.Stats(); s.Adopted < uint64(final-began) || s.Adopted > uint64(final-began)+12 || s.Tick < final+5 {
+			t.Errorf("the journal ended at %d, the last player can prove ticks up to %d: %+v", began, final, s)
+		}
 		n.live()
-		for _, v := range []*testClient{a, b, watcher} {
+		for _, v := range []*testClient{a, b, last} {
 			n.mustFollow(v)
 		}
-		// A client may have received ticks, with their proof, that it has not computed yet.
-		if s := n.room.Stats(); s.Adopted < uint64(final-began) || s.Adopted > uint64(final-began)+12 {
-			t.Errorf("the journal ended at %d, a spectator can prove ticks up to %d: %+v", began, final, s)
+	})
+}
+
+// When all players are back with their ticks, the match continues: no player has more ticks. A spectator who is not back may have
+// more. The sinks receive how many ticks were returned.
+func TestAMatchThatLostTicksContinuesWhenAllPlayersAreBack(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		resumed := map[ecs.Tick]uint64{}
+		n := newRestartable(func(c *room.Config) {
+			c.Sinks = append(c.Sinks, room.Sink{Resumed: func(last ecs.Tick, returned uint64) { resumed[last] += returned }})
+		})
+		a, b := n.enter(player(1)), n.enter(player(2))
+		n.enter(room.Identity{Role: systems.RoleSpectator}) // never comes back
+		n.live()
+		n.steps(60)
+		n.crash(40)
+		began := n.room.Tick()
+		n.reconnect(a)
+		n.steps(5)
+		n.room.Vanish(a.peer, n.now) // its tail is kept, but it is not back any more
+		n.reconnect(b)
+		n.seconds(8)
+		if n.room.Tick() != began || len(resumed) != 0 {
+			t.Fatalf("the room went on from tick %d to %d without a player", began, n.room.Tick())
+		}
+		n.reconnect(a)
+		n.seconds(2) // it waits for a second, since its last attempt failed
+		last := began + ecs.Tick(n.room.Stats().Adopted)
+		if n.room.Tick() < last+5 || last < began+30 || len(resumed) != 1 || resumed[last] != uint64(last-began) {
+			t.Errorf("tick %d after %d: %+v, %v", n.room.Tick(), began, n.room.Stats(), resumed)
+		}
+		n.live()
+		n.mustFollow(a)
+		n.mustFollow(b)
+	})
+}
+
+// The room also waits for a player whose join was lost, and who may have more ticks than the others. It does not wait for one who
+// left again in the lost ticks.
+func TestARoomWaitsForAPlayerWhoJoinedInLostTicks(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		for _, left := range []bool{false, true} {
+			n := newRestartable(nil)
+			a := n.enter(player(1))
+			n.live()
+			n.steps(30)
+			written := n.room.Tick()
+			late := n.enter(room.Identity{Seat: 5, ClientID: 3})
+			n.live()
+			if n.steps(30); left {
+				late.core.Leave()
+				n.steps(30)
+			}
+			n.untilProven(a)
+			n.crash(int(n.room.Tick() - written))
+			began := n.room.Tick()
+			if n.room.SeatAt(5).Held || n.room.World().Players().Has(5) {
+				t.Fatal("the journal has the player: nothing is tested")
+			}
+			n.reconnect(a)
+			n.seconds(8)
+			if goesOn := n.room.Tick() > began; goesOn != left {
+				t.Errorf("left: %v; the room is at tick %d, the journal ended at %d", left, n.room.Tick(), began)
+			}
+			if !left {
+				n.reconnect(late)
+				n.steps(10)
+			}
+			if s := n.room.Stats(); s.Tick < began+30 || s.Adopted < 30 {
+				t.Errorf("left: %v; the journal ended at %d: %+v", left, began, s)
+			}
+			n.live()
+			n.mustFollow(a)
 		}
 	})
 }
@@ -838,10 +913,9 @@ func TestAdoptedTicksAreWrittenBeforeTheyAreSent(t *testing.T) {
 		n.live()
 		n.steps(100)
 		n.crash(50)
+		n.journal.Fail = errors.New("disk full")
 		n.reconnect(a)
 		n.reconnect(b)
-		n.steps(5)
-		n.journal.Fail = errors.New("disk full")
 		clear(n.sent)
 		n.seconds(18)
 		if n.room.Stats().Adopted == 0 || n.sent[byteWelcome] != 0 || n.sent[bytePiece] != 0 || n.sent[byteStrategy] != 0 {

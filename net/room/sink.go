@@ -3,6 +3,7 @@ package room
 import (
 	"bytes"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/systems"
@@ -23,7 +24,9 @@ type Sink struct {
 	NeedState bool
 	// Seat receives a seat when a client takes it and when it becomes free. A resumed match does not report the seats of
 	// Config.Resume.
-	Seat     func(s record.Seat)
+	Seat func(s record.Seat)
+	// Resumed receives the last tick of a resumed match when the match continues, and how many of its ticks clients returned.
+	Resumed  func(last ecs.Tick, returned uint64)
 	Decision func(systems.Decision) // receives the result of every match in the room. The slices are valid during the call
 	Desync   func(Desync)           // receives every peer whose state was found to differ from the server's, before it is sent an image
 	// Expelled receives every expelled peer, before its last messages are sent.
@@ -59,6 +62,14 @@ func (r *Room) decision(d systems.Decision) {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Decision != nil {
 			s.Decision(d)
+		}
+	}
+}
+
+func (r *Room) resumes() {
+	for i := range r.config.Sinks {
+		if s := &r.config.Sinks[i]; s.Resumed != nil {
+			s.Resumed(r.Tick(), r.stats.Adopted)
 		}
 	}
 }

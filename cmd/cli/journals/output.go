@@ -152,7 +152,7 @@ func (j *roomJournal) progress() error {
 	case failed != nil:
 		return failed
 	case always && j.calls > rate:
-		j.store.stalled("the match in room %s waits: a write to its journal takes more than a second", j.room)
+		j.waits = j.store.stalled("the match in room %s waits: a write to its journal takes more than a second", j.room) || j.waits
 		return errStalled
 	case !always && (j.behind || j.calls > max(rate/4, 1)):
 		if !j.behind {
@@ -175,14 +175,15 @@ func (j *roomJournal) tooFar(accepted, durable uint64, rate int) error {
 	return nil
 }
 
-// stalled reports a slow disk, once and again after a minute without a stall.
-func (s *Store) stalled(format, room string) {
+// stalled reports a slow disk, once and again after a minute without a stall. It returns true if it did.
+func (s *Store) stalled(format, room string) bool {
 	s.writers.mu.Lock()
 	begins := s.writers.stalls.begins(1, 0, time.Now())
 	s.writers.mu.Unlock()
 	if begins {
 		s.config.Report(Event{Kind: Slow, Room: room, Err: fmt.Errorf(format, room)})
 	}
+	return begins
 }
 
 // writers are the goroutines that write the journals of a store. No room waits for them.

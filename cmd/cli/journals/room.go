@@ -33,6 +33,7 @@ type roomJournal struct {
 	mark    uint64 // of out.accepted: the bytes up to mark are not written after age calls of commit
 	age     int
 	failing bool                  // the last commit failed
+	waits   bool                  // it was reported that the match waits for a slow disk
 	dirty   atomic.Bool           // bytes were written since the last sync
 	syncing atomic.Int64          // when the sync of Store.syncEvery that is under way began, in nanoseconds of its own clock; 0: none is
 	broken  atomic.Pointer[error] // an entry was refused or a sync failed: no further tick leaves the room
@@ -43,12 +44,16 @@ const checkEvery = 60
 
 // sink returns the journal as a sink of its room.
 func (j *roomJournal) sink() room.Sink {
-	return room.Sink{Tick: j.tick, Seat: j.seat, Commit: j.commit}
+	return room.Sink{Tick: j.tick, Seat: j.seat, Commit: j.commit, Resumed: j.resumed}
 }
 
 func (j *roomJournal) seat(s record.Seat) {
 	j.seated = true
 	j.check(j.writer.Seat(s))
+}
+
+func (j *roomJournal) resumed(last ecs.Tick, returned uint64) {
+	j.store.config.Report(Event{Kind: Resumed, Room: j.room, File: j.path, Tick: last, Returned: returned})
 }
 
 func (j *roomJournal) tick(f systems.FinalTick) {
@@ -92,8 +97,8 @@ func (j *roomJournal) commit() error {
 			kind = Broken
 		}
 		j.report(kind, err)
-	case err == nil && j.failing:
-		j.failing = false
+	case err == nil && (j.failing || j.waits):
+		j.failing, j.waits = false, false
 		j.report(Recovered, nil)
 	}
 	return err

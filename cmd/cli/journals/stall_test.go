@@ -298,8 +298,10 @@ func TestAMatchWaitsForADiskThatDoesNotAnswerWithAlways(t *testing.T) {
 			h.pass(time.Second)
 			h.wantTicks("after the stall", 0)
 		}
-		if n, _ := h.count(Slow); n != 1 {
-			t.Errorf("reported %d times, want once a minute", n)
+		slow, of := h.count(Slow)
+		again, which := h.count(Recovered)
+		if slow != 1 || again != 1 || of.Room != which.Room {
+			t.Errorf("reported %d times, and %d times that the match continues; want each once a minute", slow, again)
 		}
 	})
 }

@@ -80,7 +80,9 @@ type Event struct {
 	Room string
 	File string
 	Tick ecs.Tick // last one in the journal
-	Err  error    // for all kinds that are about a failure, and for Torn, Empty and Slow
+	// Returned is the number of the ticks up to Tick that the journal had lost and players returned, for Resumed.
+	Returned uint64
+	Err      error // for all kinds that are about a failure, and for Torn, Empty and Slow
 }
 
 // Kind is the kind of an Event.
@@ -89,7 +91,7 @@ type Kind uint8
 // The kinds.
 const (
 	Started       Kind = iota // a journal was started for a new match
-	Resumed                   // a recovered match continues
+	Resumed                   // a recovered match continues after Tick
 	Torn                      // the end of a journal was cut: the server was killed while it wrote it
 	Empty                     // a journal without a tick was removed
 	Failed                    // a write failed, or too many bytes wait to be written, so the match waits
@@ -296,7 +298,6 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 		h := m.Journal.Header()
 		c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
 		c.Resume.OtherBuild = h.Build != s.config.Build
-		s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
 	}
 	return j, nil
 }

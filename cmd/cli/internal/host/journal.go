@@ -129,6 +129,12 @@ func reportJournal(a *app.App, n journals.Event) {
 	if kind.flag != "" {
 		f[kind.flag] = kind.value
 	}
+	if n.Kind == journals.Resumed {
+		f["returned"] = n.Returned
+	}
+	if n.Returned > 0 {
+		kind.text += fmt.Sprintf("; players returned %d ticks that its journal had lost", n.Returned)
+	}
 	if kind.text != "" {
 		a.Logf("%s", strings.NewReplacer("ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))
 	}
