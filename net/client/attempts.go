@@ -10,6 +10,7 @@ import (
 
 	"tendon/net/netcode"
 	"tendon/net/session"
+	"tendon/systems"
 )
 
 // attempts makes the next connection, while there is none or while the present one is quiet. All attempts use one socket, and
@@ -48,25 +49,32 @@ const (
 	allServersOne = 4               // of so many tokens, one is presented to all of its servers
 )
 
-// token is a connect token that had no connection.
+// token is a connect token that had no connection. The server decides whether it is valid. The client presents it for its
+// lifetime at most, by its own clock and from when the client has it: the clock of this host may differ from that of the server.
 type token struct {
 	bytes   []byte
-	expires uint64  // Unix seconds
-	servers int     // in the token
-	share   float64 // in [0, 1), different for each token
+	since   systems.Time // when it was received; 0: before the first Frame
+	life    systems.Time // its lifetime
+	servers int          // in the token
+	share   float64      // in [0, 1), different for each token
 }
 
-func newToken(b []byte) (*token, error) {
+// longestLife bounds the lifetimes of tokens, which are in seconds and may not fit a systems.Time.
+const longestLife = 100 * 365 * 24 * 3600
+
+func newToken(b []byte, now systems.Time) (*token, error) {
 	t, err := netcode.ParseConnectToken(b)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	const nonce = 13 + 3*8 // its place in the token
-	return &token{bytes: bytes.Clone(b), expires: t.Expires, servers: len(t.Servers()),
+	life := systems.Time(min(t.Expires-t.Created, longestLife)) * systems.Second
+	return &token{bytes: bytes.Clone(b), since: now, life: life, servers: len(t.Servers()),
 		share: float64(binary.LittleEndian.Uint16(b[nonce:])) / (1 << 16)}, nil
 }
 
-func (t *token) valid(now time.Time) bool { return uint64(max(now.Unix(), 0)) < t.expires }
+// left returns how long the token is presented from now on; 0 or less: it is not.
+func (t *token) left(now systems.Time) systems.Time { return t.since + t.life - now }
 
 func (t *token) shareOf(d time.Duration) time.Duration { return time.Duration(t.share * float64(d)) }
 
@@ -198,7 +206,7 @@ func (k *Client) denied(code session.Code) error {
 // nextToken returns the next token to present, or nil if none is valid. A token that may have been used is presented only if
 // there is no other.
 func (k *Client) nextToken() *token {
-	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return !t.valid(k.now) })
+	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t.left(k.at(k.now)) <= 0 })
 	if i := slices.IndexFunc(k.tokens, func(t *token) bool { return t != k.attempts.doubtful }); i >= 0 {
 		return k.tokens[i]
 	}

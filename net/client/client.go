@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -77,7 +76,7 @@ func Dial(c DialConfig) (*Client, error) {
 	}
 	k := &Client{config: c}
 	for _, b := range append([][]byte{c.Token}, c.Spare...) {
-		t, err := newToken(b)
+		t, err := newToken(b, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +100,7 @@ func (k *Client) connect() (session.Transport, error) {
 	}
 	k.hangUp()
 	switch {
-	case slices.ContainsFunc(k.tokens, func(t *token) bool { return t.valid(k.now) }):
+	case slices.ContainsFunc(k.tokens, func(t *token) bool { return t.left(k.at(k.now)) > 0 }):
 		return nil, errConnecting
 	case k.attempts.why != nil:
 		return nil, fmt.Errorf("%w (%w)", ErrToken, k.attempts.why)
@@ -204,7 +203,7 @@ func (k *Client) lose(why error) {
 
 // keepToken keeps a reconnect token, and drops the oldest.
 func (k *Client) keepToken(b []byte) {
-	t, err := newToken(b)
+	t, err := newToken(b, k.at(k.now))
 	if err != nil {
 		return // it is from the server, and of no use
 	}
@@ -255,6 +254,9 @@ func (k *Client) Left(now time.Time) time.Duration {
 	if k.Core.State() == Live || len(k.tokens) == 0 {
 		return left
 	}
-	last := slices.MaxFunc(k.tokens, func(a, b *token) int { return cmp.Compare(a.expires, b.expires) })
-	return max(min(left, time.Unix(int64(last.expires), 0).Sub(now)), 0)
+	last := systems.Time(0)
+	for _, t := range k.tokens {
+		last = max(last, t.left(now.Sub(k.epoch)))
+	}
+	return max(min(left, last), 0)
 }

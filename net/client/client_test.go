@@ -25,8 +25,14 @@ var (
 
 func dialToken(t *testing.T, lifetime time.Duration) []byte {
 	t.Helper()
+	return tokenOf(t, lifetime, 0)
+}
+
+// tokenOf returns a token made by a host whose clock is ahead.
+func tokenOf(t *testing.T, lifetime, ahead time.Duration) []byte {
+	t.Helper()
 	token, err := netcode.GenerateToken(netcode.TokenRequest{Key: netcode.Key{1}, ClientID: 1, Servers: []netip.AddrPort{dialServer},
-		Lifetime: lifetime, Timeout: 5 * time.Second}, time.Now())
+		Lifetime: lifetime, Timeout: 5 * time.Second}, time.Now().Add(ahead))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +90,30 @@ func TestAClientWhoseTokenExpiresEnds(t *testing.T) {
 			t.Errorf("%v, state %v", err, c.State())
 		}
 	})
+}
+
+// A client presents each token for its lifetime, from when it received it. So it does not matter how the clock of its host is set,
+// or that it is set anew: then the clocks of the client and the server differ.
+func TestATokenLastsByTheClockOfNoHost(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			c, net, _ := dialed(t, 3*time.Second, 0)
+			defer net.Close()
+			defer c.Close()
+			c.tokens[0], _ = newToken(tokenOf(t, 3*time.Second, ahead), 0)
+			err := frames(c, 2*time.Second)
+			c.keepToken(tokenOf(t, 5*time.Second, ahead)) // a reconnect token
+			if left := c.Left(time.Now()); err != nil || left < 4900*time.Millisecond || left > 5*time.Second {
+				t.Errorf("the clock of the server is %v ahead: %v, and %v are left", ahead, err, left)
+			}
+			if err := frames(c, 4*time.Second); err != nil {
+				t.Errorf("the clock of the server is %v ahead: the client ended before its token: %v", ahead, err)
+			}
+			if err := frames(c, 2*time.Second); !errors.Is(err, ErrToken) {
+				t.Errorf("the clock of the server is %v ahead: after the token has expired: %v", ahead, err)
+			}
+		})
+	}
 }
 
 // Close releases the socket and its goroutine, at any time and more than once. The bubble fails the test otherwise.

@@ -361,7 +361,7 @@ func (c *Core) load(p pendingImage, now systems.Time) bool {
 func (c *Core) begin(now systems.Time) {
 	rtt, ok := c.session.RTT()
 	if !ok {
-		rtt = cmp.Or(c.stats.Session.RTT, rtt) // not measured yet: use the round trip of the last session
+		rtt = c.stats.Session.RTT // that of the last session
 	}
 	c.strategy.Load(c.strategyTime(now), c.session.ServerTick(now), rtt)
 	c.session.Ready()
