@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/bits"
 )
 
@@ -38,33 +39,101 @@ var (
 // AppendImage appends the state as bytes and returns the extended slice. It panics for an empty snapshot. Rows repeat:
 // compress the bytes before they are sent.
 func (s *Snapshot) AppendImage(dst []byte) []byte {
-	if s.image == nil {
-		panic("image: AppendImage of an empty snapshot: save a world into it first")
-	}
-	dst = append(dst, imageFormat)
-	dst = binary.LittleEndian.AppendUint64(dst, s.image.fingerprint)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.tick))
-	for _, st := range s.image.stores {
-		held := func(i int) bool {
-			pg := s.pageOf(st.number, i)
-			return pg != nil && !isZero(pg.mem)
-		}
-		count := len(st.pages)
-		for count > 0 && !held(count-1) {
-			count--
-		}
-		dst = binary.AppendUvarint(dst, uint64(count))
-		which := len(dst)
-		dst = append(dst, make([]byte, (count+7)/8)...)
-		for i := range count {
-			if held(i) {
-				dst[which+i/8] |= 1 << (i % 8)
-				dst = append(dst, s.pageOf(st.number, i).mem...)
-				dst = append(dst, zeros[:st.pool.bytes-len(s.pageOf(st.number, i).mem)]...)
-			}
-		}
+	r := NewReader(s)
+	for b := r.next(); b != nil; b = r.next() {
+		dst = append(dst, b...)
 	}
 	return dst
+}
+
+// Reader reads a state as the bytes of AppendImage, without an allocation for the whole.
+type Reader struct {
+	from    *Snapshot
+	store   int    // index of the next page's store; −1 before the header
+	page    int    // index of the next page in its store
+	count   int    // pages of that store up to the last that is not zero
+	padding int    // zeros that follow rest
+	rest    []byte // to be returned by Read
+	scratch []byte
+}
+
+// NewReader returns a reader of the state in s, which must be held until the last byte was read. It panics for an empty
+// snapshot.
+func NewReader(s *Snapshot) *Reader {
+	if s.Empty() {
+		panic("image: the state of an empty snapshot: save a world into it first")
+	}
+	return &Reader{from: s, store: -1}
+}
+
+// Read reads the next len(p) bytes, fewer at the end. Then it returns io.EOF.
+func (r *Reader) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if len(r.rest) == 0 {
+			if r.rest = r.next(); r.rest == nil {
+				break
+			}
+		}
+		copied := copy(p[n:], r.rest)
+		n, r.rest = n+copied, r.rest[copied:]
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// next returns the next bytes, nil at the end. They are valid until the next call.
+func (r *Reader) next() []byte {
+	s := r.from
+	switch {
+	case r.padding > 0:
+		b := zeros[:r.padding]
+		r.padding = 0
+		return b
+	case r.store < 0:
+		r.scratch = append(r.scratch[:0], imageFormat)
+		r.scratch = binary.LittleEndian.AppendUint64(r.scratch, s.image.fingerprint)
+		r.scratch = binary.LittleEndian.AppendUint64(r.scratch, uint64(s.tick))
+		r.list(0)
+		return r.scratch
+	}
+	for ; r.page < r.count; r.page++ {
+		if st := s.image.stores[r.store]; s.hasPage(st, r.page) {
+			content := s.pageOf(st.number, r.page).mem
+			r.page, r.padding = r.page+1, st.pool.bytes-len(content)
+			return content
+		}
+	}
+	if r.store+1 == len(s.image.stores) {
+		return nil
+	}
+	r.scratch = r.scratch[:0]
+	r.list(r.store + 1)
+	return r.scratch
+}
+
+// list appends the list of a store's pages to scratch, and makes its first page the next.
+func (r *Reader) list(store int) {
+	s, st := r.from, r.from.image.stores[store]
+	r.store, r.page, r.count = store, 0, len(st.pages)
+	for r.count > 0 && !s.hasPage(st, r.count-1) {
+		r.count--
+	}
+	r.scratch = binary.AppendUvarint(r.scratch, uint64(r.count))
+	which := len(r.scratch)
+	r.scratch = append(r.scratch, make([]byte, (r.count+7)/8)...)
+	for i := range r.count {
+		if s.hasPage(st, i) {
+			r.scratch[which+i/8] |= 1 << (i % 8)
+		}
+	}
+}
+
+// hasPage reports whether page i of a store is not zero.
+func (s *Snapshot) hasPage(st *store, i int) bool {
+	pg := s.pageOf(st.number, i)
+	return pg != nil && !isZero(pg.mem)
 }
 
 // isZero reports whether all bytes are zero. b is at most one page or row.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -46,6 +47,31 @@ func TestALoadedImageGoesOnLikeItsSender(t *testing.T) {
 	v.Image().Restore(old)
 	if sample.Saved(v).Checksum() != old.Checksum() || v.Image().Strays() != 0 {
 		t.Error("a snapshot taken before LoadImage is damaged")
+	}
+}
+
+// A state is read in pieces of any size while the match goes on, which adds pages.
+func TestAStateIsReadInPieces(t *testing.T) {
+	for _, size := range []int{1, 7, 1000, 16 << 10, 1 << 20} {
+		w := sample.NewWorld(t, sample.Busy())
+		sample.Play(w, 20)
+		s := sample.Saved(w)
+		want, r, got, piece := s.AppendImage(nil), image.NewReader(s), []byte(nil), make([]byte, size)
+		for {
+			n, err := r.Read(piece)
+			if got = append(got, piece[:n]...); err == io.EOF {
+				break
+			}
+			if n < size && len(got) < len(want) || err != nil {
+				t.Fatalf("size %d: %d bytes, %v", size, n, err)
+			}
+			if w.Tick() < 200 {
+				sample.Play(w, w.Tick()+1)
+			}
+		}
+		if n, err := r.Read(piece); n != 0 || err != io.EOF || !bytes.Equal(got, want) {
+			t.Errorf("size %d: %d bytes, want %d; %v", size, len(got), len(want), err)
+		}
 	}
 }
 

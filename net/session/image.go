@@ -15,50 +15,74 @@ import (
 // Image is a state that is sent to one or more peers. It is cut into pieces that are compressed separately, in steps.
 // Piece i holds the raw bytes [i·imagePiece, (i+1)·imagePiece).
 type Image struct {
-	head   imageHead
-	raw    []byte
-	coder  *zstd.Encoder // until all pieces are compressed
-	pieces [][]byte      // the compressed ones
+	head    imageHead      // size and sum are those of the bytes that were summed
+	state   image.Snapshot // until all pieces are compressed
+	reader  *image.Reader  // of state, first to sum its bytes and then to compress them
+	digest  *xxhash.Digest // until all bytes are summed
+	coder   *zstd.Encoder  // from then on
+	scratch []byte         // a piece
+	pieces  [][]byte       // the compressed ones
 }
 
 const (
 	imagePiece     = 16 << 10         // bytes of an image that one message holds, before compression
 	maxImage       = 64 << 20         // bound of the images that a client accepts, in bytes
 	imagePackedMax = imagePiece + 128 // bound of a compressed piece: zstd adds less to incompressible data
+	sumShare       = 8                // bytes that are summed in the time in which one is compressed
 )
 
-// NewImage returns an image of a copy of a snapshot. chain is the hash chain of the match up to its tick, or 0: see
-// record.Chain. The match continues from the image with a strategy of this name, with these params. Image.Work compresses it.
+// NewImage returns an image of the state in a snapshot, whose pages it holds until it is done. chain is the hash chain of the
+// match up to its tick, or 0: see record.Chain. The match continues from the image with a strategy of this name, with these
+// params. Image.Work compresses it.
 func NewImage(s *image.Snapshot, chain uint64, strategy string, params []byte) *Image {
-	raw := s.AppendImage(nil)
-	head := imageHead{tick: s.Tick(), chain: chain, strategy: strategy, params: params, size: len(raw), sum: xxhash.Sum64(raw)}
-	return &Image{head: head, raw: raw}
+	im := &Image{head: imageHead{tick: s.Tick(), chain: chain, strategy: strategy, params: params}, digest: xxhash.New(), scratch: make([]byte, imagePiece)}
+	im.state.Hold(s)
+	im.reader = image.NewReader(&im.state)
+	return im
 }
 
 // Tick returns the tick of the state.
 func (im *Image) Tick() ecs.Tick { return im.head.tick }
 
 // Done reports whether all pieces are compressed.
-func (im *Image) Done() bool { return im.raw == nil }
+func (im *Image) Done() bool { return im.reader == nil }
 
 // Work compresses at least one piece and at most budget bytes, and returns how many. Bytes are counted before compression.
+// First it sums the bytes, of which sumShare count as one.
 func (im *Image) Work(budget int) (worked int) {
-	if im.raw != nil && im.coder == nil {
-		// It takes half a megabyte, so it is kept only until the last piece. An error can only be about the options.
-		im.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
-	}
-	for im.raw != nil && (worked == 0 || worked+imagePiece <= budget) {
-		from := len(im.pieces) * imagePiece
-		to := min(from+imagePiece, len(im.raw))
-		im.pieces = append(im.pieces, im.coder.EncodeAll(im.raw[from:to], nil))
-		worked += to - from
-		if to == len(im.raw) {
-			im.raw, im.coder = nil, nil
+	for im.reader != nil && (worked == 0 || worked+imagePiece <= budget) {
+		n, _ := im.reader.Read(im.scratch) // the only error is io.EOF, and then n is less than a piece
+		if im.digest != nil {
+			im.digest.Write(im.scratch[:n])
+			im.head.size += n
+			if worked += imagePiece / sumShare; n < imagePiece {
+				im.begin()
+			}
+			continue
+		}
+		if n > 0 {
+			im.pieces = append(im.pieces, im.coder.EncodeAll(im.scratch[:n], nil))
+			worked += n
+		}
+		if n < imagePiece {
+			im.state.Release()
+			im.reader, im.coder, im.scratch = nil, nil, nil
 		}
 	}
 	return worked
 }
+
+// begin begins to compress: all bytes are summed.
+func (im *Image) begin() {
+	im.head.sum, im.digest = im.digest.Sum64(), nil
+	im.reader = image.NewReader(&im.state)
+	// It takes half a megabyte, so it is kept only until the last piece. An error can only be about the options.
+	im.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
+}
+
+// known reports whether the head is complete, so that the image can be announced.
+func (im *Image) known() bool { return im.digest == nil }
 
 func (im *Image) count() int { return (im.head.size + imagePiece - 1) / imagePiece }
 

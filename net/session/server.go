@@ -360,7 +360,7 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 
 // sendPieces sends pieces of the image, as far as the budget and the transport allow.
 func (s *Server) sendPieces(now systems.Time) {
-	for s.piece < s.image.count() {
+	for s.image.known() && s.piece < s.image.count() {
 		m := message{kind: kindImageHead, epoch: s.nextEpoch, image: s.image.head}
 		if s.piece >= 0 {
 			if s.piece == len(s.image.pieces) {

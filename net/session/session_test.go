@@ -158,15 +158,14 @@ func TestAClientIsWelcomedLoadsTheImageAndGoesLive(t *testing.T) {
 	w := testWorld(t, 20000)
 	p := newPair(t, ServerConfig{}, Hello{Name: "ada"})
 	p.image = imageOf(t, w)
-	size := p.image.head.size
 	for i := 0; i < 600 && !p.server.Open(); i++ {
 		p.step()
 	}
 	if !p.server.Open() {
 		t.Fatalf("not open; server %v, client %v, progress %v", p.server.Err(), p.client.Err(), p.client.Progress())
 	}
-	if got := len(p.last.Message); p.last.Kind != EventImage || got != size {
-		t.Fatalf("last event %d with %d bytes, want an image of %d", p.last.Kind, got, size)
+	if got, want := len(p.last.Message), p.image.head.size; p.last.Kind != EventImage || got != want {
+		t.Fatalf("last event %d with %d bytes, want an image of %d", p.last.Kind, got, want)
 	}
 	other := testWorld(t, 0)
 	if err := other.Image().Load(p.last.Message); err != nil {

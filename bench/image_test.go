@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tendon/bench/internal/entities"
+	"tendon/bench/internal/measure"
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/session"
+)
+
+const (
+	imageEntities = 100_000
+	imageRounds   = 15
+	imageBudget   = 64 << 10 // bytes that a room compresses in a tick
+)
+
+// BenchmarkImage measures the image of a large world that a room sends to a client that joins.
+func BenchmarkImage(b *testing.B) {
+	what := fmt.Sprintf("image of %s entities: ", thousands(imageEntities))
+	w := entities.World(imageEntities, entities.Move)
+	for range 20 {
+		w.Step(ecs.TickInputs{})
+	}
+	var state image.Snapshot
+	w.Image().Save(&state)
+	b.Run("frame", func(b *testing.B) {
+		var longest []float64
+		ticks := 0
+		for b.Loop() {
+			longest = nil
+			for range imageRounds {
+				from := time.Now()
+				im := session.NewImage(&state, 0, "relay", nil)
+				most := time.Since(from)
+				for ticks = 0; !im.Done(); ticks++ {
+					from = time.Now()
+					im.Work(imageBudget)
+					most = max(most, time.Since(from))
+				}
+				longest = append(longest, float64(most))
+			}
+		}
+		measure.Row{What: what + "the most that making it adds to a tick of the room", Reference: "a millisecond", Unit: "tick",
+			Reach: 1, Note: fmt.Sprintf("%d ticks", ticks)}.Report(b, measure.Of(float64(time.Millisecond), longest...))
+	})
+	b.Run("load", func(b *testing.B) {
+		encoded := state.AppendImage(nil)
+		var times []float64
+		for b.Loop() {
+			times = nil
+			for range imageRounds {
+				v := entities.World(0, entities.Move)
+				from := time.Now()
+				if err := v.Image().Load(encoded); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, float64(time.Since(from)))
+			}
+		}
+		measure.Row{What: what + "loading it into a new world", Reference: "three milliseconds", Reach: 1,
+			Note: fmt.Sprintf("%.1f MB", float64(len(encoded))/1e6)}.Report(b, measure.Of(float64(3*time.Millisecond), times...))
+	})
+}
