@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -36,7 +37,7 @@ type incoming struct {
 	from, to Tick
 	checksum Checksum
 	pages    []pagePair // ascending by store and index, each with a reference to the new page; those of an image have no old page
-	found    int        // position in pages of the page that was found last
+	found    [2]int     // positions in pages of the page of rows and the page of presence bits that were found last
 	added    int        // bytes of pages: all that an image lists, or those of a delta that the world does not have
 }
 
@@ -132,10 +133,26 @@ func (in *incoming) checkInputs(row []byte) error {
 	return nil
 }
 
+// checkRows checks the rows that differ in a page, and all rows in a page of an image.
 func (in *incoming) checkRows(p *pagePair) error {
-	for i, v := range p.rows {
-		present := in.word(p.column, p.owner, int(i/BlockRows))>>(i%BlockRows)&1 != 0
-		if err := in.checkRow(p.store, v.now, i, present); err != nil {
+	old, now := p.contents()
+	c, stride, end := p.column, int(p.column.stride), max(len(old), len(now)) // pages of an image have all rows
+	free := c.index != columnIdentity && c.layout.takesAny()                  // values of rows in use need no check
+	word, block := uint64(0), -1
+	for at := 0; at < end; at += stride {
+		i := uint32(p.index<<c.shift + at/stride)
+		if k := int(i / BlockRows); k != block {
+			word, block = in.word(c, p.owner, k), k
+		}
+		present := word>>(i%BlockRows)&1 != 0
+		if present && free {
+			continue
+		}
+		row := part(now, at, stride)
+		if !in.whole && bytes.Equal(part(old, at, stride), row) {
+			continue
+		}
+		if err := in.checkRow(p.store, row, i, present); err != nil {
 			return err
 		}
 	}
@@ -158,6 +175,10 @@ func (in *incoming) checkPresence(p *pagePair) error {
 		}
 		for changed := w.old ^ w.now; changed != 0 && p.column.stride > 0; changed &= changed - 1 {
 			i := uint32(k*BlockRows + bits.TrailingZeros64(changed))
+			if data := &p.column.regions[p.owner].data; in.whole && in.lists(data, int(i>>p.column.shift)) {
+				changed &= ^p.column.pageMask(i)
+				continue // checkRows
+			}
 			if err := in.checkRow(p.store, in.row(p.column, p.owner, i), i, w.now&(changed&-changed) != 0); err != nil {
 				return err
 			}
@@ -192,20 +213,36 @@ func (in *incoming) checkRow(st *store, row []byte, i uint32, present bool) erro
 
 // page returns the start of the content of page i of a store in the new state.
 func (in *incoming) page(st *store, i int) []byte {
-	if n := in.found; n >= len(in.pages) || in.pages[n].store != st || in.pages[n].index != i {
-		n, found := slices.BinarySearchFunc(in.pages, pagePair{store: st, index: i}, func(a, b pagePair) int {
-			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.index, b.index))
-		})
-		switch {
-		case found:
-			in.found = n
-		case i < len(st.pages):
-			return in.image.live[st.pages[i]].base.content()
-		default:
-			return nil
-		}
+	switch {
+	case in.lists(st, i):
+		return in.pages[*in.last(st)].now.content()
+	case i < len(st.pages):
+		return in.image.live[st.pages[i]].base.content()
 	}
-	return in.pages[in.found].now.content()
+	return nil
+}
+
+// last returns the position in pages of the page of the store's kind that was found last.
+func (in *incoming) last(st *store) *int {
+	if st.isBits {
+		return &in.found[1]
+	}
+	return &in.found[0]
+}
+
+// lists reports whether page i of a store is in pages. Its position is then that of last.
+func (in *incoming) lists(st *store, i int) (found bool) {
+	last := in.last(st)
+	if n := *last; n < len(in.pages) && in.pages[n].store == st && in.pages[n].index == i {
+		return true
+	}
+	n, found := slices.BinarySearchFunc(in.pages, pagePair{store: st, index: i}, func(a, b pagePair) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.index, b.index))
+	})
+	if found {
+		*last = n
+	}
+	return found
 }
 
 func (in *incoming) word(c *Column, o Owner, k int) uint64 {
@@ -258,10 +295,21 @@ func (p *pagePair) top() (row uint32, ok bool) {
 // useRows makes the rows whose presence bit is new a part of the image. A row of zeros need not be in a received page of rows.
 func (in *incoming) useRows(p *pagePair) {
 	for k, w := range p.words {
-		for set := w.now &^ w.old; set != 0; set &= set - 1 {
-			in.image.use(&p.column.regions[p.owner], p.column, uint32(k*BlockRows+bits.TrailingZeros64(set)))
+		for set := w.now &^ w.old; set != 0; {
+			i := uint32(k*BlockRows + bits.Len64(set) - 1) // the last of its page
+			in.image.use(&p.column.regions[p.owner], p.column, i)
+			set &^= p.column.pageMask(i)
 		}
 	}
+}
+
+// pageMask returns the rows of row i's block that are in the same page.
+func (c *Column) pageMask(i uint32) uint64 {
+	perPage := uint32(1) << c.shift
+	if c.stride == 0 || perPage >= BlockRows {
+		return fullBlock
+	}
+	return (1<<perPage - 1) << (i % BlockRows &^ (perPage - 1))
 }
 
 // publish makes the new state the image's. As after a save, each new page becomes the base of its live page.

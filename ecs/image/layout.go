@@ -291,6 +291,9 @@ func (l *layout) check(row []byte) error {
 	return nil
 }
 
+// takesAny reports whether check accepts every row.
+func (l *layout) takesAny() bool { return len(l.bools)+len(l.lists)+len(l.padding) == 0 }
+
 func errImpossible(path string) error {
 	return fmt.Errorf("%s has bytes that no program could have stored", path)
 }
