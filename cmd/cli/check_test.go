@@ -97,7 +97,7 @@ func TestTokensAreDecodedAndTheirKeyFileIsPrivateAndStays(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "server.key")
 	mint := []string{"token", "127.0.0.1:7777", "--key-file", key}
 	r := do(t, crumbs.Game(), append(mint, "--new-key")...)
-	if _, err := tokens.Parse(r.out); r.code != app.ExitFine || err != nil {
+	if _, err := tokens.Parse(r.out); r.code != app.ExitFine || err != nil || !strings.Contains(r.note, "the key is new") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	before, _ := os.ReadFile(key)

@@ -128,7 +128,7 @@ func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 	refused(t, do(t, crumbs.Game(), "matches", "--file", dir), dir, "is not a file of matches")
 	refused(t, do(t, crumbs.Game(), "matches", "--file", diary, "--last=-1"), "--last -1", "give at least 1")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is not a file of matches", "choose another --matches")
-	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "no such file or directory", "choose another --matches")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "recorded: open ", "no such file or directory", "choose another --matches")
 	untouched(t, dir, "diary")
 	cut := filepath.Join(dir, "cut")
 	recordedIn(t, cut)

@@ -1,6 +1,7 @@
 package journals
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -43,6 +44,14 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 	}
 	data, err := io.ReadAll(f)
 	return data, info, err
+}
+
+// advised adds to the error of a full disk the directory, and the space to free for a number of journals.
+func advised(err error, dir string, journals int) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return fmt.Errorf("%w: free at least %d MiB on the disk of %s", err, max(journals, 1), dir)
 }
 
 // Sync is when written bytes are made to survive a power cut. They survive the end of the process in any case. Values above

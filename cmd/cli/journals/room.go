@@ -105,6 +105,7 @@ func (j *roomJournal) commit() error {
 }
 
 func (j *roomJournal) report(kind Kind, err error) {
+	err = advised(err, j.store.config.Dir, len(j.store.rooms()))
 	j.store.config.Report(Event{Kind: kind, Room: j.room, File: j.path, Tick: j.writer.Last(), Err: err})
 }
 

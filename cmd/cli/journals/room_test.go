@@ -3,6 +3,7 @@ package journals
 import (
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -123,7 +124,7 @@ func TestAMatchWaitsWhileItsDiskIsFullAndContinuesWhenThereIsRoom(t *testing.T) 
 		if full > before+60 {
 			t.Errorf("%v: the room continued to tick %d with a full disk, from %d", s, full, before)
 		}
-		if n, e := p.count(Failed); n != 1 || !errors.Is(e.Err, syscall.ENOSPC) || e.Room != "main" {
+		if n, e := p.count(Failed); n != 1 || !errors.Is(e.Err, syscall.ENOSPC) || e.Room != "main" || !strings.Contains(e.Err.Error(), "free at least 1 MiB on the disk of "+p.dir) {
 			t.Errorf("%v: reported %d times: %+v", s, n, e)
 		}
 		p.disk.set(-1)

@@ -217,7 +217,7 @@ func (s *Store) Open(name string, c *room.Config) error {
 	s.refuses = err != nil
 	s.mu.Unlock()
 	if report {
-		s.config.Report(Event{Kind: Refused, Room: name, Err: err})
+		s.config.Report(Event{Kind: Refused, Room: name, Err: advised(err, s.config.Dir, 1+len(s.rooms()))})
 	}
 	if err != nil {
 		return fmt.Errorf("journals: room %s has no journal: %w", name, err)

@@ -238,6 +238,9 @@ func TestARoomWithoutAJournalIsRefused(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+	if _, e := l.count(Refused); !errors.Is(e.Err, syscall.ENOSPC) || !strings.HasSuffix(e.Err.Error(), "free at least 1 MiB on the disk of "+k.config.Dir) {
+		t.Errorf("the reason is %v", e.Err)
+	}
 	if n, _ := l.count(Refused); n != 1 || len(list(t, k.config.Dir)) != 0 {
 		t.Errorf("reported %d times; the directory has %q", n, list(t, k.config.Dir))
 	}

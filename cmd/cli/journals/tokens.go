@@ -214,7 +214,7 @@ func (t *UsedTokens) fail(err error) {
 	t.failed = err
 	t.mu.Unlock()
 	if begins {
-		t.report(Event{Kind: TokensFailed, File: t.path, Err: err})
+		t.report(Event{Kind: TokensFailed, File: t.path, Err: advised(err, filepath.Dir(t.path), 1)})
 	}
 }
 

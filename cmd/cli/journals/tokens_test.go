@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -163,7 +164,7 @@ func TestAFullDiskRecordsNoToken(t *testing.T) {
 	if stored, _ := u.Record(netcode.TokenID{1}, anHour); stored {
 		t.Error("recorded without a write")
 	}
-	if e := <-failed; e.Kind != TokensFailed || e.Err == nil || e.File != filepath.Join(dir, usedTokensName) {
+	if e := <-failed; e.Kind != TokensFailed || e.Err == nil || !strings.HasSuffix(e.Err.Error(), "free at least 1 MiB on the disk of "+dir) || e.File != filepath.Join(dir, usedTokensName) {
 		t.Errorf("event %+v", e)
 	}
 	if stored, err := u.Record(netcode.TokenID{1}, anHour); stored || !errors.Is(err, syscall.ENOSPC) {

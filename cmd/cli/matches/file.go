@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -42,6 +43,8 @@ func openFile(path string, readOnly bool, timeout time.Duration) (db *bolt.DB, e
 		err = ErrLocked
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
 		err = ErrForeign
+	case errors.As(err, new(*fs.PathError)):
+		return nil, err // with the path
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
 }

@@ -193,7 +193,7 @@ func chosenProfiles(names string) ([]simnet.Profile, error) {
 	index := func(name string) (int, error) {
 		p, ok := simnet.ByName(strings.TrimSpace(name))
 		if !ok {
-			return 0, fmt.Errorf("--net %s: there is no profile %q: choose from P0 to P12, or all", names, name)
+			return 0, fmt.Errorf("--net: there is no profile %q: choose from P0 to P12, or all", name)
 		}
 		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
 	}

@@ -216,7 +216,7 @@ func (v *Verb) verify(a *app.App, r *record.Record, to ecs.Tick) error {
 		return err
 	}
 	a.Emit("verified", app.Fields{"from": result.From, "to": result.To, "images": result.Images})
-	a.Print(fmt.Sprintf("ticks %d to %d come out as recorded, %d images too\n", result.From, result.To, result.Images))
+	a.Print(fmt.Sprintf("ticks %d to %d come out as recorded, %s too\n", result.From, result.To, app.Counted(result.Images, "image", "images")))
 	return nil
 }
 

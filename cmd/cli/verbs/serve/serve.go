@@ -258,8 +258,8 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 
 func (v *Verb) announce(a *app.App, h *host.Host) error {
 	protocol := fmt.Sprintf("%016x", a.Game.Fingerprint())
-	a.Print(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %s, %d ticks/s, strategy %s, at most %d rooms\n",
-		a.Game.Name, h.Addr(), h.PublicAddr, app.Build(), protocol, a.Game.TickRate, v.Sync, v.MaxRooms))
+	a.Print(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %s, %d ticks/s, strategy %s, at most %s\n",
+		a.Game.Name, h.Addr(), h.PublicAddr, app.Build(), protocol, a.Game.TickRate, v.Sync, app.Counted(v.MaxRooms, "room", "rooms")))
 	a.Emit("listening", app.Fields{"address": h.Addr().String(), "public": h.PublicAddr, "build": app.Build(), "protocol": protocol,
 		"tick_rate": a.Game.TickRate, "sync": v.Sync})
 	if v.KeyFile != "" {
@@ -347,7 +347,7 @@ func (n *noRoom) log(a *app.App, s server.Stats, second int) {
 		return
 	}
 	n.refused, n.next = s.NoRoom, second+60
-	a.Logf("a client of a further room was refused: there are %s, as many as --max-rooms allows", app.Counted(s.MaxRooms, "room", "rooms"))
+	a.Logf("a client of a further room was refused: the server has %s, as many as --max-rooms allows", app.Counted(s.MaxRooms, "room", "rooms"))
 	a.Emit("rooms_full", app.Fields{"max_rooms": s.MaxRooms, "refused": s.NoRoom})
 }
 

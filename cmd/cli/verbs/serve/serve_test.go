@@ -53,7 +53,7 @@ func TestRoomsAboveTheLimitAreLoggedOnceAMinute(t *testing.T) {
 		}
 		full.log(a, s, second)
 	}
-	want := "a client of a further room was refused: there are 2 rooms, as many as --max-rooms allows\n"
+	want := "a client of a further room was refused: the server has 2 rooms, as many as --max-rooms allows\n"
 	if got := note.String(); got != strings.Repeat(want, 3) { // in seconds 6, 66 and 126
 		t.Errorf("%q", got)
 	}

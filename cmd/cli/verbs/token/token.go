@@ -94,6 +94,9 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
+	if v.NewKey {
+		a.Logf("the key is new: a server refuses this token if its record of used tokens begins later; then mint another one after its start")
+	}
 	seat := "any seat"
 	if v.Seat >= 0 {
 		seat = fmt.Sprintf("seat %d", v.Seat)
