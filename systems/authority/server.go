@@ -35,7 +35,7 @@ type Server[C, P any] struct {
 	config   Config[C, P]
 	schedule systems.Schedule[C]
 	waiting  []image.Order             // orders of the next ticks
-	kept     []*image.Snapshot         // see Keep
+	kept     []*keptState              // see Keep
 	budgets  []limit.Limiter[ecs.Tick] // by player, for orders; the time is OrdersPerSecond × the tick
 	first    ecs.Tick                  // oldest tick whose state can be served
 	done     ecs.Tick
@@ -139,7 +139,7 @@ const maxKept = 30_000
 // ServerConfig.Backlog, it keeps the first ones.
 func (s *Server[C, P]) Keep(states []ecs.Tick) {
 	states = states[:s.affordable(states)]
-	s.kept = slices.DeleteFunc(s.kept, func(k *image.Snapshot) bool {
+	s.kept = slices.DeleteFunc(s.kept, func(k *keptState) bool {
 		drop := k.Tick()+maxKept < s.done || !slices.Contains(states, k.Tick())
 		if drop {
 			k.Release()
@@ -151,7 +151,7 @@ func (s *Server[C, P]) Keep(states []ecs.Tick) {
 			continue
 		}
 		if state, ok := s.States.At(f); ok {
-			k := new(image.Snapshot)
+			k := &keptState{bytes: state.Bytes()}
 			k.Hold(state)
 			s.kept = append(s.kept, k)
 		}
@@ -162,11 +162,11 @@ func (s *Server[C, P]) Keep(states []ecs.Tick) {
 func (s *Server[C, P]) affordable(states []ecs.Tick) int {
 	bytes := 0
 	for i, f := range states {
-		state, ok := s.StateAt(f)
+		size, ok := s.bytesAt(f)
 		if !ok || slices.Contains(states[:i], f) {
 			continue
 		}
-		if bytes += state.Bytes(); i > 0 && bytes > cmp.Or(s.Config.Backlog, systems.KeptBytes) {
+		if bytes += size; i > 0 && bytes > cmp.Or(s.Config.Backlog, systems.KeptBytes) {
 			return i
 		}
 	}
@@ -181,7 +181,24 @@ func (s *Server[C, P]) Release(f ecs.Tick) {
 	s.first = max(s.first, f)
 }
 
-func (s *Server[C, P]) keptState(f ecs.Tick) (state *image.Snapshot, ok bool) {
+// keptState is a state of Keep. Bytes visits all pages, so bytes is computed once.
+type keptState struct {
+	image.Snapshot
+	bytes int
+}
+
+// bytesAt returns the bytes of StateAt(f).
+func (s *Server[C, P]) bytesAt(f ecs.Tick) (bytes int, ok bool) {
+	if k, ok := s.keptState(f); ok {
+		return k.bytes, true
+	}
+	if state, ok := s.States.At(f); ok {
+		return state.Bytes(), true
+	}
+	return 0, false
+}
+
+func (s *Server[C, P]) keptState(f ecs.Tick) (state *keptState, ok bool) {
 	for _, k := range s.kept {
 		if k.Tick() == f {
 			return k, true
@@ -195,7 +212,10 @@ func (s *Server[C, P]) StateAt(f ecs.Tick) (state *image.Snapshot, ok bool) {
 	if state, ok = s.States.At(f); ok {
 		return state, true
 	}
-	return s.keptState(f)
+	if k, ok := s.keptState(f); ok {
+		return &k.Snapshot, true
+	}
+	return nil, false
 }
 
 // Fork returns a second world in the state of tick f, with memory of its own: neither world changes the other. Stepped

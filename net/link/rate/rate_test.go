@@ -50,25 +50,33 @@ func kilobits(bytes int, d time.Duration) int { return int(float64(bytes) * 8 / 
 
 // Other traffic fills the line of a game that needs some 50 kbit/s. The game is live again 3 s later, on each line that carries
 // 1.3 times the need, and remains live. Without congestion control, the game repeats more ticks the longer the queue is, and fills
-// the line alone. The other traffic displaces random messages, so the gap is the median of 15 runs.
+// the line alone.
+//
+// Each run is judged. Traffic within the rate of the line delays ticks by its queue, at most twice. More traffic drops packets at
+// random, and the few messages of the game with them: in some runs the game waits for most of the traffic, but in none for all of
+// it. Twice the rate drops half of them, so in half of the runs the game waits at most 2 s.
 func TestAGameRecoversFromTrafficOfOthers(t *testing.T) {
 	collapsed := 0
 	for _, rate := range []int{72, 128, 200, 300, 1000} {
-		for _, share := range []float64{0.6, 1, 2, 5} {
+		for _, c := range []struct {
+			share        float64
+			most, median time.Duration // of the gaps
+		}{{0.6, time.Second / 4, time.Second / 4}, {1, 9 * time.Second / 4, 3 * time.Second / 2}, {2, 9 * time.Second / 2, 2 * time.Second},
+			{5, traffic, 7 * time.Second / 2}} {
 			var gaps []time.Duration
 			for seed := range uint64(15) {
-				if _, behind := recovers(rate, share, true, seed); behind {
+				if _, behind := recovers(rate, c.share, true, seed); behind {
 					collapsed++
 				}
-				gap, behind := recovers(rate, share, false, seed)
-				if gaps = append(gaps, gap); behind {
-					t.Errorf("%d kbit/s, %v of it: seed %d has not recovered", rate, share, seed)
+				gap, behind := recovers(rate, c.share, false, seed)
+				if gaps = append(gaps, gap); behind || gap >= c.most {
+					t.Errorf("%d kbit/s, %v of it, seed %d: gap %v, want less than %v; behind later: %v", rate, c.share, seed, gap, c.most, behind)
 				}
 			}
 			slices.Sort(gaps)
-			t.Logf("%d kbit/s, %v of it: gap %v", rate, share, gaps[7])
-			if rate >= 128 && share <= 2 && gaps[7] > 2*time.Second {
-				t.Errorf("%d kbit/s, %v of it: gap %v, want at most 2 s", rate, share, gaps[7])
+			t.Logf("%d kbit/s, %v of it: gaps %v", rate, c.share, gaps)
+			if gaps[7] > c.median {
+				t.Errorf("%d kbit/s, %v of it: the median of the gaps is %v, want at most %v", rate, c.share, gaps[7], c.median)
 			}
 		}
 	}
@@ -76,6 +84,9 @@ func TestAGameRecoversFromTrafficOfOthers(t *testing.T) {
 		t.Error("the test proves nothing: without control every line recovers")
 	}
 }
+
+// traffic is the length of the cross traffic of recovers.
+const traffic = 5 * time.Second
 
 // recovers returns the longest time without a new tick during the cross traffic and the 3 s after it. behind reports whether the
 // game is behind in the next minute, or sends more than it needs.
@@ -87,7 +98,7 @@ func recovers(rate int, share float64, unpaced bool, seed uint64) (gap time.Dura
 	m.run(10*time.Second, 0)
 	before := g.server.sends
 	g.reset()
-	m.run(5*time.Second, share)
+	m.run(traffic, share)
 	m.run(3*time.Second, 0)
 	gap = g.gap
 	g.reset()
