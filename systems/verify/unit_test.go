@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -766,4 +767,52 @@ func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
 	if b.last().answered != 2 || walletOf(s.World(), 0).Gold != startGold {
 		t.Errorf("answered %d, %+v", b.last().answered, walletOf(s.World(), 0))
 	}
+}
+
+// Peers share the deltas of a tick. Each peer is sent the delta from the state that it holds, and the answers of its own seat.
+func TestPeersShareDeltasFromTheSameStateOnly(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		b := newBench(t, c)
+		got := map[systems.Peer]stateMessage{}
+		out := halves.Outbox(func(to systems.Peer, _ systems.Channel, message []byte) {
+			var m stateMessage
+			if err := m.read(slices.Clone(message)); err != nil {
+				t.Error(err)
+			}
+			got[to] = m
+		})
+		older := b.s.Done()
+		_ = b.ask(1, 1, order(5000, 1)) // too expensive
+		b.tick(3)
+		for _, id := range []systems.Peer{0, 2} { // peer 1 still holds the older state
+			if err := b.ask(id, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		newer := b.s.Done()
+		b.s.Tick(0)
+		b.s.Send(0, out)
+		if c.Reliable { // the channel delivers what was sent before
+			older = newer
+		}
+		for id, base := range map[systems.Peer]ecs.Tick{0: newer, 1: older, 2: newer} {
+			m := got[id]
+			if m.base != base || m.tick != b.s.Done() || len(m.rejected) != map[systems.Peer]int{1: 1}[id] {
+				t.Errorf("peer %d is sent tick %d from %d with %d rejections, want %d from %d", id, m.tick, m.base, len(m.rejected), b.s.Done(), base)
+			}
+			state, _ := b.s.StateAt(base)
+			w := newWorld(t, b.Game, 1)
+			err := w.Image().Load(state.AppendImage(nil))
+			if err = cmp.Or(err, w.Image().ApplyDelta(m.delta)); err != nil || checksum(w) != checksum(b.s.World()) {
+				t.Errorf("peer %d: the delta from tick %d leads to another state: %v", id, base, err)
+			}
+		}
+	})
+}
+
+func checksum(w *ecs.World) image.Checksum {
+	var s image.Snapshot
+	w.Image().Save(&s)
+	defer s.Release()
+	return s.Checksum()
 }
