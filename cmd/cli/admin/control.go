@@ -33,6 +33,10 @@ type Player struct {
 	Evidence server.Evidence `json:"evidence"`
 }
 
+func playerOf(p server.PeerInfo, room string, now time.Time) Player {
+	return Player{ClientID: p.Identity.ClientID, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Evidence: p.Evidence(room, now)}
+}
+
 // Players is the response to /players.
 type Players struct {
 	Players []Player     `json:"players"`
@@ -256,8 +260,7 @@ func (from *Source) players(name string) (any, error) {
 	answer, now := Players{Players: []Player{}, Bans: from.Control.Bans()}, time.Now()
 	for i, list := range lists { // a room that was closed meanwhile has none
 		for _, p := range list {
-			answer.Players = append(answer.Players, Player{ClientID: p.Identity.ClientID, State: p.State, Ping: float64(p.Session.RTT) / 1e6,
-				Evidence: p.Evidence(names[i], now)})
+			answer.Players = append(answer.Players, playerOf(p, names[i], now))
 		}
 	}
 	return answer, nil

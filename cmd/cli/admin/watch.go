@@ -41,18 +41,15 @@ type roomView struct {
 }
 
 type playerRow struct {
-	ClientID uint64          `json:"client_id,string"`
-	Peer     int             `json:"peer"`
-	Name     string          `json:"name"`
-	Seat     int             `json:"seat"`
-	State    string          `json:"state"`
-	Ping     float64         `json:"ping"` // ms
-	Loss     float64         `json:"loss"` // share of lost packets to the server since the last update; -1: not known yet
-	In       float64         `json:"in"`   // kbit/s
-	Out      float64         `json:"out"`  // kbit/s
-	Margin   float64         `json:"margin"`
-	Made     uint64          `json:"made"` // ticks with a substituted input
-	Evidence server.Evidence `json:"evidence"`
+	Player
+	Peer   int     `json:"peer"`
+	Name   string  `json:"name"`
+	Seat   int     `json:"seat"`
+	Loss   float64 `json:"loss"` // share of lost packets to the server since the last update; -1: not known yet
+	In     float64 `json:"in"`   // kbit/s
+	Out    float64 `json:"out"`  // kbit/s
+	Margin float64 `json:"margin"`
+	Made   uint64  `json:"made"` // ticks with a substituted input
 }
 
 const (
@@ -162,8 +159,8 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 
 // player returns a row of the table of connections. before is the connection at the last update; zero: it is another one.
 func player(p, before server.PeerInfo, roomName string, passed time.Duration) playerRow {
-	row := playerRow{ClientID: p.Identity.ClientID, Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Loss: -1,
-		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Evidence: p.Evidence(roomName, time.Now())}
+	row := playerRow{Player: playerOf(p, roomName, time.Now()), Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, Loss: -1,
+		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted}
 	if before.State == "" || before.Identity != p.Identity || p.Newest < before.Newest {
 		return row
 	}

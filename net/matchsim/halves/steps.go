@@ -1,10 +1,11 @@
 package halves
 
 import (
-	"math"
+	"slices"
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 )
 
 // Steps measures how far the entities of a client's view move from frame to frame. It leaves out steps near a teleport of the
@@ -21,10 +22,10 @@ type Steps struct {
 }
 
 type stepPlace struct {
-	x, y, z float64
-	frame   int
-	at      time.Duration
-	kind    any // its set of components: with another one, a correction has put another entity into the row
+	pos   fixed.Vec3
+	frame int
+	at    time.Duration
+	kind  any // its set of components: with another one, a correction has put another entity into the row
 }
 
 // stepBeyond is a step that is longer than the top speed covers. far is in world units.
@@ -36,7 +37,7 @@ type stepBeyond struct {
 
 // Teleports are the teleports of a server: see Watch.
 type Teleports struct {
-	last map[ecs.Entity]stepPlace
+	last map[ecs.Entity]fixed.Vec3
 	at   map[ecs.Entity][]ecs.Tick
 }
 
@@ -49,19 +50,14 @@ const (
 // Watch notes the teleports of the server's newest tick.
 func (t *Teleports) Watch(w *ecs.World, top func(e ecs.Entity) float64) {
 	if t.last == nil {
-		t.last, t.at = map[ecs.Entity]stepPlace{}, map[ecs.Entity][]ecs.Tick{}
+		t.last, t.at = map[ecs.Entity]fixed.Vec3{}, map[ecs.Entity][]ecs.Tick{}
 	}
 	for e, m := range w.Image().Motions {
-		now := stepPlace{x: m.Pos.X.Float(), y: m.Pos.Y.Float(), z: m.Pos.Z.Float()}
-		if was, ok := t.last[e]; ok && was.distance(now) > teleportStep*top(e)/float64(w.Game().TickRate) {
+		if was, ok := t.last[e]; ok && was.Sub(m.Pos).Len().Float() > teleportStep*top(e)/float64(w.Game().TickRate) {
 			t.at[e] = append(t.at[e], w.Tick())
 		}
-		t.last[e] = now
+		t.last[e] = m.Pos
 	}
-}
-
-func (p stepPlace) distance(q stepPlace) float64 {
-	return math.Sqrt((p.x-q.x)*(p.x-q.x) + (p.y-q.y)*(p.y-q.y) + (p.z-q.z)*(p.z-q.z))
 }
 
 // Look measures the steps from the last frame to this one.
@@ -71,14 +67,14 @@ func (s *Steps) Look(v *ecs.View, now time.Duration) {
 	}
 	s.frame++
 	for e, m := range v.Sim.Image().Motions {
-		is := stepPlace{m.Pos.X.Float(), m.Pos.Y.Float(), m.Pos.Z.Float(), s.frame, now, v.Sim.Entry(e).Archetype()}
+		is := stepPlace{m.Pos, s.frame, now, v.Sim.Entry(e).Archetype()}
 		was, ok := s.shown[e]
 		s.shown[e] = is
 		if !ok || was.frame != s.frame-1 || was.kind != is.kind || now <= was.at {
 			continue
 		}
 		s.N++
-		reach, step := s.Top(e)*(now-was.at).Seconds(), was.distance(is)
+		reach, step := s.Top(e)*(now-was.at).Seconds(), was.pos.Sub(is.pos).Len().Float()
 		if step > reach {
 			s.beyond = append(s.beyond, stepBeyond{e, v.Tick, step / reach, step - reach})
 		} else {
@@ -91,11 +87,7 @@ func (s *Steps) Look(v *ecs.View, now time.Duration) {
 // Call it once, at the end.
 func (s *Steps) Judge(t *Teleports, share float64) (beyond, snaps int) {
 	for _, b := range s.beyond {
-		near := false
-		for _, f := range t.at[b.entity] {
-			near = near || max(f, b.tick)-min(f, b.tick) <= teleportNear
-		}
-		if near {
+		if slices.ContainsFunc(t.at[b.entity], func(f ecs.Tick) bool { return max(f, b.tick)-min(f, b.tick) <= teleportNear }) {
 			continue
 		}
 		s.Worst = max(s.Worst, b.share)
