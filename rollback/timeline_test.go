@@ -108,7 +108,7 @@ func TestAWrongInputRewindsToExactlyItsTick(t *testing.T) {
 	}
 }
 
-// A state that was computed from a wrong guess is not confirmed by the news that the guess was wrong.
+// A state that was computed from a mispredicted input is not confirmed when the right input arrives.
 func TestConfirmedMovesOnlyAfterTheRewindThatMakesItTrue(t *testing.T) {
 	tl := seated(t, Config{})
 	step(t, tl, 5)

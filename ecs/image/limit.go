@@ -17,7 +17,8 @@ type limit struct {
 //   - a query that writes a component yields only rows of the set; a query that only reads yields all;
 //   - Component.Write and Get of an entry return nil for other rows, and Put reports false;
 //   - Add, Remove and Despawn of other entities do nothing;
-//   - Spawn for an owner whose region is in the set adds the row to the set. For any other owner it returns an entity that can be filled, and that is removed when the running system has returned;
+//   - Spawn for an owner whose region is in the set adds the row to the set. For any other owner it returns an entity that
+//     can be filled, and that is removed when the running system has returned;
 //   - changes of resources, the random source and the players in the match are undone at the end of the tick.
 //
 // Calls outside Step are not limited. Derived data is built again after each limited tick, because systems may have updated

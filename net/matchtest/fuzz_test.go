@@ -155,7 +155,8 @@ func mangledMatch(t *testing.T, s systems.Strategy, script []byte) {
 // mangledBytes bounds what a match of mangledMatch allocates in all. An honest one allocates up to 34 MiB.
 const mangledBytes = 64 << 20
 
-// FuzzMatch checks that a seated client, whatever it sends, neither panics a room nor disturbs the other players, with each strategy.
+// FuzzMatch checks that a seated client, whatever it sends, neither panics a room nor disturbs the other players, with each
+// strategy.
 func FuzzMatch(f *testing.F) {
 	scripts := [][]byte{
 		{},

@@ -12,8 +12,8 @@ import (
 // sends is then found by its sequence number: each key begins at a random one of 40 bits.
 const (
 	blockBits = 16 // a block of sequence numbers belongs to one connection
-	// Of the packets from other addresses with a number of some connection, strangerBurst are opened at once, and one more
-	// each strangerInterval. Opening one takes about a microsecond.
+	// A packet from another address with a number of some connection is opened if the limit allows: strangerBurst at once, and
+	// one more each strangerInterval. Opening one takes about a microsecond.
 	strangerBurst    = 64
 	strangerInterval = 10 * time.Millisecond / strangerBurst
 	// A connection moves movesBurst times at once to an address that is not proven, and once more each moveInterval.

@@ -16,8 +16,8 @@ type pending struct {
 	serverToClient Key
 }
 
-// pendingTable holds the pending challenges, at most one per address and per token, in a ring of fixed size. A new entry replaces the
-// oldest. Each entry requires a token sealed by the backend.
+// pendingTable holds the pending challenges, at most one per address and per token, in a ring of fixed size. A new entry
+// replaces the oldest. Each entry requires a token sealed by the backend.
 type pendingTable struct {
 	ring     []pending
 	next     int

@@ -41,9 +41,9 @@ func TestGH01ShownIsTheTruthOfTheDelayAgo(t *testing.T) {
 	}
 }
 
-// GH-02: at P5, with 20 states a second and the multiplier that strategies have, there are at most 0.3 freezes a minute and no backward step. Each frame moves
-// within 6 % of nominal speed. The shown state is at most 380 ms old (the table of section 15). At P3: 210 ms and 0.2. The
-// control, almost without delay, freezes all the time.
+// GH-02: at P5, with 20 states a second and the multiplier that strategies have, there are at most 0.3 freezes a minute and
+// no backward step. Each frame moves within 6 % of nominal speed. The shown state is at most 380 ms old (the table of
+// section 15). At P3: 210 ms and 0.2. The control, almost without delay, freezes all the time.
 func TestGH02PlaybackIsSmoothOverABadNetwork(t *testing.T) {
 	const v, minutes = 5.0, 10
 	seeds := uint64(6)

@@ -85,8 +85,9 @@ func (j *Judge) inParts(t systems.Time) int64 {
 // otherwise the estimate. It is never before f − Cap nor after f. f ≥ 1 is the tick that consumes the input with the
 // declaration. A client that declares the present, or nothing, is checked in the present.
 //
-// The estimate is server time − one-way latency − interpolation delay, as in Source. oneWay is half of the round trip that the server measured, at most 1 s. delay is the interpolation delay that the client
-// declares, at most 500 ms. Negative times count as 0. The zero stamp, which needs no order, is the present.
+// The estimate is server time − one-way latency − interpolation delay, as in Source. oneWay is half of the round trip that
+// the server measured, at most 1 s. delay is the interpolation delay that the client declares, at most 500 ms. Negative
+// times count as 0. The zero stamp, which needs no order, is the present.
 func (j *Judge) View(seen image.ViewStamp, f ecs.Tick, oneWay, delay systems.Time) image.ViewStamp {
 	if seen.Tick == 0 {
 		return image.ViewStamp{}

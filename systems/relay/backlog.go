@@ -38,7 +38,8 @@ func (o *olderTicks) need(f, inCodes ecs.Tick) {
 	}
 }
 
-// add keeps a tick that leaves codes, which a peer needs or which follows one that is kept. Above the limit, the older half is dropped.
+// add keeps a tick that leaves codes, which a peer needs or which follows one that is kept. Above the limit, the older half
+// is dropped.
 func (o *olderTicks) add(f ecs.Tick, stored []byte, orders int) {
 	if len(o.ends) == 0 {
 		o.first = f

@@ -10,7 +10,7 @@ import (
 	"tendon/systems/relay"
 )
 
-// Two clients over 290 ms and 5 % loss compute ahead on guesses, go back where they were wrong, and confirm what the server confirms.
+// Two clients play over 290 ms and 5 % loss. They predict inputs, roll back mispredictions, and confirm what the server confirms.
 func Example() {
 	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Seed: 1,
 		Strategy: relay.Strategy})

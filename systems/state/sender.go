@@ -210,8 +210,8 @@ func (s *Sender) baseline(it *item, h *history) []uint64 {
 }
 
 // certain reports whether the baseline of an item must be the client's last value of it in the newest acknowledged tick.
-// Then the tick of the baseline need not be coded. It may not be after acknowledgements were lost for so long that the client may have
-// accepted a delta unnoticed, or may no longer store the tick.
+// Then the tick of the baseline need not be coded. It may not be after acknowledgements were lost for so long that the
+// client may have accepted a delta unnoticed, or may no longer store the tick.
 func (s *Sender) certain(it *item) bool {
 	return s.sequence-s.known < keptTicks && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
 }

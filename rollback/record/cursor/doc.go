@@ -25,6 +25,6 @@
 //
 // [Frame], [Entity], [image.Record], [Series], [Lifetime] and [Comparison] are written as their tags say. A value is
 // {"path": "Pos.X", "text": "-2.5", "number": -2.5}. The path is the field as desync reports name it, the text is as fmt
-// prints it, and the number is null if the value is none. 64-bit integers are exact only in the text. Checksums are 16 hexadecimal digits.
-// Entities are named as EntityName does.
+// prints it, and the number is null if the value is none. 64-bit integers are exact only in the text. Checksums are 16
+// hexadecimal digits. Entities are named as EntityName does.
 package cursor

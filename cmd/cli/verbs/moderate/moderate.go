@@ -87,8 +87,9 @@ type Kick struct {
 
 // Help explains the verb.
 func (Kick) Help() string {
-	return `The session of the client ends at once, and its present tokens are refused. The client can connect again with a token that is
-minted later; to prevent that, use ban. A restart of serve forgets the kick: the present tokens then work again. The exit code is 1 if the client is not connected.
+	return `The session of the client ends at once, and its present tokens are refused. The client can connect again with a token
+that is made later; to prevent that, use ban. After a restart of serve the present tokens work again. The exit code is 1 if
+the client is not connected.
 
 Examples:
   kick 127.0.0.1:9090 --admin-token-file FILE --client-id 7
