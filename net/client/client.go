@@ -198,6 +198,7 @@ func (k *Client) watch() {
 // lose closes the connection and reports that to the core, which reconnects.
 func (k *Client) lose(why error) {
 	k.hangUp()
+	k.attempts.why = why
 	k.Core.Lost(why, k.at(k.now))
 }
 

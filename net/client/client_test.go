@@ -198,3 +198,14 @@ func TestTheErrorHasTheTimeWithoutAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A client without a further token ends with the reason why it lost the connection.
+func TestTheErrorOfAUsedTokenHasTheReason(t *testing.T) {
+	c, net, _ := dialed(t, time.Hour, 0)
+	defer net.Close()
+	c.lose(ErrDropped)
+	c.tokens = nil
+	if _, err := c.connect(); !errors.Is(err, ErrToken) || !errors.Is(err, ErrDropped) {
+		t.Errorf("%v", err)
+	}
+}

@@ -54,7 +54,7 @@ If the server cannot use the contents of FILE, for example because the match is 
 then writes FILE from the beginning and prints a line.
 
 In each case FILE.token, beside it, holds the reconnect tokens; keep it as private as a token. Each is good for one
-connection, and for two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
+connection, and for --keep-seat and two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
 
 Examples:
   join 127.0.0.1:7777 --token @token.txt

@@ -40,7 +40,7 @@ type Verb struct {
 	Workers    int            `help:"Goroutines that simulate rooms, 1 to 1024. Default: one per core."`
 	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	BanTime    time.Duration  `default:"10m" help:"Length of the ban of a client that was expelled for lying, flooding or framing. 0: no ban."`
-	KeepSeat   time.Duration  `default:"5s" help:"How long the seat of a player who lost the connection is kept, 1s to 24h. The player can return for two minutes more, with the tokens of the lost connection."`
+	KeepSeat   time.Duration  `default:"5s" help:"How long the seat of a player who lost the connection is kept, 1s to 24h. The player can return for at least a minute and a half more, with the tokens of the lost connection."`
 	Pause      room.PauseBy   `default:"admin" help:"Players who may pause a match. off: none. admin: none, only the operator, with the verb pause. players: all, and the operator."`
 	PauseTime  time.Duration  `default:"60s" help:"Maximum length of a pause, 1s or more. The match then continues by itself."`
 	Pauses     *int           `placeholder:"N" help:"Pauses that a player may begin in a match, 1 or more, with --pause players. Default: 3."`
@@ -58,8 +58,9 @@ a command that joins it. The command names a file with a token, and the file has
 the last one. Only you can read the file, and it is removed at the end.
 
 With --journal, clients receive a tick only after it is written to the journal, unless the disk is slow. The next server with the same --journal
-continues every match, after a stop (Ctrl-C, SIGTERM) and after a crash (kill -9). Clients reconnect by themselves: they try for
-two minutes after a stop, and for at least a minute and a half after a crash. Another build can continue the matches of a game without floats if it computes the same states. Otherwise
+continues every match, after a stop (Ctrl-C, SIGTERM) and after a crash (kill -9). Clients reconnect by themselves if it is
+back within --keep-seat and a minute and a half. Another build can continue the matches of a game without floats if it computes
+the same states. Otherwise
 it does not start, and names the journal; with --other-build refuse, it refuses the clients of these rooms. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
 power cut can lose:
   always  Nothing that a client received. Clients receive no tick before it
@@ -107,7 +108,7 @@ receives the time that is left. With --journal, the banned clients are kept in b
 the bans end with the server.
 
 A player who loses the connection keeps the seat for --keep-seat. The client tries to connect twice a second, for
-that time and two minutes. A longer time, such as 10m for players whose computers sleep, keeps idle players in the match.
+that time and at least a minute and a half. A longer time, such as 10m for players whose computers sleep, keeps idle players in the match.
 
 A pause stops the ticks of one match. The operator begins it with the verb pause; with --pause players, every player can
 too. It ends with resume or after --pause-time. Players can end each other's pauses, but not one of the operator.
