@@ -298,6 +298,34 @@ func TestATickHasAsManyDatagramsAsTheRateAllows(t *testing.T) {
 	})
 }
 
+// The first segment of a link is sent again after the first timeout of the core, whatever the round trip is.
+func TestTheFirstSegmentIsSentAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		p.delay = 75 * time.Millisecond
+		send := func(ch wire.Channel) {
+			for end := range p.ends {
+				if err := p.ends[end].Send(ch, []byte("hello")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		send(wire.Reliable)
+		p.loss = 1
+		p.step()
+		p.loss = 0
+		for range 19 { // 200 ms, the way, and two ticks
+			send(wire.Datagram)
+			p.step()
+		}
+		for end := range p.ends {
+			if n := len(p.take(end, wire.Reliable)); n != 1 {
+				t.Errorf("end %d has received %d messages after %v", end, n, p.now)
+			}
+		}
+	})
+}
+
 // A link whose peer acknowledges nothing is dead after the timeout. The core alone would send for ever.
 func TestALostPeerEndsTheLinkAfterTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -144,9 +144,13 @@ func (r *reliable) maySend(s segment) bool {
 }
 
 // overdue reports whether a segment is probably lost. Then a segment that was sent later is acknowledged, or the acknowledgement
-// should have arrived by now. The timeouts of the core do not follow a queue that grows fast. See RACK, RFC 8985.
+// should have arrived by now. The timeouts of the core do not follow a queue that grows fast. See RACK, RFC 8985. The first
+// segment opens a session and is sent whenever the core says so.
 func (r *reliable) overdue(number uint32) bool {
 	f := &r.flight[number%window]
+	if number == 0 {
+		return true
+	}
 	return f.at < r.newestAt || f.at == r.newestAt && int32(r.newest-number) > 0 || r.now-f.at > r.roundTrip*5/4+ackDelay
 }
 
