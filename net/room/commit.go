@@ -28,7 +28,7 @@ type commits struct {
 	sink    int  // the sink whose Commit is under way
 
 	holding bool // a commit began in this Frame: all messages may depend on its ticks
-	notice  bool // Room.commitFailed sends a notice, which is not held
+	notice  bool // Room.noticeCommits sends a notice, which is not held
 	welcome bool // Room.welcome sends a Welcome
 	held    []heldMessage
 	bytes   []byte // of these messages
@@ -150,16 +150,21 @@ func (r *Room) commitFailed() {
 	r.stats.Unwritten++
 	if !r.commits.failing {
 		r.commits.failing = true
-		r.commits.notice = true
-		r.Notice(0, "the match waits: the server cannot write its journal")
-		r.commits.notice = false
+		r.noticeCommits("the match waits: the server cannot write its journal")
 	}
+}
+
+func (r *Room) noticeCommits(text string) {
+	r.commits.notice = true
+	r.Notice(0, text)
+	r.commits.notice = false
 }
 
 func (r *Room) commitWorks() {
 	if r.commits.failing {
 		r.commits.failing = false
 		r.postpone(1)
+		r.noticeCommits("the match continues: the server can write its journal again")
 	}
 }
 

@@ -2,6 +2,7 @@ package room_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,26 @@ func TestACommitThatFailsLateHoldsItsMessages(t *testing.T) {
 	g.steps(60)
 	if c := a.core.Stats().Strategy.Confirmed; g.room.Tick() < stopped+50 || c < stopped {
 		t.Errorf("tick %d is confirmed of %d", c, g.room.Tick())
+	}
+}
+
+// While a journal cannot be written, clients receive that as the reason, and not that the server stands still. When it can be
+// written again, they receive that the match continues.
+func TestTheReasonOfAWaitIsTheJournal(t *testing.T) {
+	d := &slowDisk{}
+	g := newRig(t, func(c *room.Config) { c.Sinks = append(c.Sinks, d.sink()) })
+	var notices []string
+	g.enter(player(1), func(c *client.Config) { c.Notice = func(_ int, text string) { notices = append(notices, text) } })
+	g.live()
+	g.steps(30)
+	d.failure = errors.New("the disk is full")
+	g.steps(5 * 60)
+	stopped := g.room.Tick()
+	d.failure = nil
+	g.steps(60)
+	want := []string{"the match waits: the server cannot write its journal", "the match continues: the server can write its journal again"}
+	if st := g.room.Stats(); !slices.Equal(notices, want) || st.GivenUp > 0 || st.Tick < stopped+55 || st.Tick > stopped+65 {
+		t.Errorf("notices %q; tick %d after %d, %v given up", notices, st.Tick, stopped, st.GivenUp)
 	}
 }
 

@@ -41,10 +41,13 @@ func (r *Room) easeOverload() {
 	c.lag = lag
 }
 
-// giveUp makes all further ticks due a number of ticks later. Strategies read a clock without that time.
+// giveUp makes all further ticks due a number of ticks later. Strategies read a clock without that time. Stats.GivenUp does not
+// contain the time for which the match waits for its journal.
 func (r *Room) giveUp(ticks systems.Time) {
 	r.clock.total += ticks * r.tickLength()
-	r.stats.GivenUp += ticks * r.tickLength()
+	if !r.commits.failing {
+		r.stats.GivenUp += ticks * r.tickLength()
+	}
 }
 
 // Skipped reports that the clock of the caller, whose times the other methods receive, stood still for a time.

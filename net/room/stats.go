@@ -15,7 +15,7 @@ type Stats struct {
 	MostLate      systems.Time `json:"most_late"`      // longest time from when a tick was due to when it was computed
 	Lateness      Lateness     `json:"lateness"`       // distribution of that time
 	Deferred      uint64       `json:"deferred"`       // Frames that left due ticks to the next Frame
-	GivenUp       systems.Time `json:"given_up"`       // by which ticks were moved because the server stood still or was too slow
+	GivenUp       systems.Time `json:"given_up"`       // by which ticks were moved because the server stood still or was too slow, and not for a journal
 	Images        uint64       `json:"images"`         // images made
 	Resyncs       uint64       `json:"resyncs"`        // images sent because a state differed or a peer fell too far behind
 	Refused       uint64       `json:"refused"`        // connections and clients that were refused

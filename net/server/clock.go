@@ -53,24 +53,57 @@ func (w *worker) noteSkipped() {
 	w.skipped = lost
 }
 
-// lagReport logs the time that matches gave up.
-type lagReport struct {
-	at      time.Time    // of the next look
-	givenUp systems.Time // of all rooms, as it was logged last
+// Lag describes time that matches gave up, so that their players saw a pause or slow motion.
+type Lag struct {
+	Stood time.Duration // how long the server stood still; 0: it was too slow
+	Rooms int           // that gave up time
+	Ticks uint64        // by which they are late for good, in total
 }
 
-const lagReportEvery = 10 * time.Second // shortest time between two lines
+// lagReport reports the time that matches gave up.
+type lagReport struct {
+	at      time.Time               // of the next look
+	found   bool                    // the last look found time to report. Each worker publishes its rooms within a second
+	stood   systems.Time            // the time that the clock had skipped at the last report
+	givenUp map[string]systems.Time // of each room, at the last report
+}
+
+const (
+	lagReportEvery = 10 * time.Second   // shortest time between two reports
+	leastLag       = systems.Second / 2 // that one room gives up between two reports
+)
 
 func (r *lagReport) update(s *Server, now time.Time) {
 	if now.Before(r.at) {
 		return
 	}
 	r.at = now.Add(time.Second)
-	st := s.Stats()
-	all := st.Total().GivenUp
-	if all <= r.givenUp {
+	var l Lag
+	worst, givenUp, stood := systems.Time(0), map[string]systems.Time{}, s.conns.clock.lost()
+	rooms := s.Stats().Table
+	if len(rooms) == 0 {
+		r.stood = stood
+	}
+	for _, h := range rooms {
+		givenUp[h.Name] = h.GivenUp
+		more := h.GivenUp - r.givenUp[h.Name]
+		if more < 0 {
+			more = h.GivenUp // another match in the room
+		}
+		if more > 0 {
+			l.Rooms++
+		}
+		l.Ticks += uint64(more * systems.Time(s.config.Room.Game.TickRate) / systems.Second)
+		worst = max(worst, more)
+	}
+	if was := r.found; worst < leastLag || !was {
+		r.found = worst >= leastLag
 		return
 	}
-	s.log.error("matches paused: the server stood still or is too slow", slog.Duration("given_up", all-r.givenUp), slog.Int("rooms", st.Rooms))
-	r.at, r.givenUp = now.Add(lagReportEvery), all
+	l.Stood = time.Duration(stood - r.stood)
+	*r = lagReport{at: now.Add(lagReportEvery), stood: stood, givenUp: givenUp}
+	s.log.error("matches paused: the server stood still or is too slow", slog.Duration("stood", l.Stood), slog.Int("rooms", l.Rooms), slog.Uint64("ticks", l.Ticks))
+	if s.config.Lagged != nil {
+		s.config.Lagged(l)
+	}
 }

@@ -30,14 +30,16 @@ func TestTheClockOfAServerSkipsGaps(t *testing.T) {
 }
 
 // A server with two rooms on one worker stands still for 20 s. Both matches continue where they were, without a rush. A player whose
-// connection was lost before still has their seat, and no room is closed. One line in the log reports it.
+// connection was lost before still has their seat, and no room is closed. One report has the time and the ticks.
 func TestAFrozenServerKeepsItsSeatsAndDoesNotRush(t *testing.T) {
 	var lines bytes.Buffer
+	var lags []Lag
 	g := &gate{}
 	inBubble(t, "P2", func(c *Config) {
 		g.Socket = c.Socket.(Socket)
 		c.Socket, c.Workers, c.Room.KeepSeat = g, 1, 5*systems.Second
 		c.Logger = slog.New(slog.NewTextHandler(&lines, nil))
+		c.Lagged = func(l Lag) { lags = append(lags, l) }
 	}, func(w *world) {
 		ticket := func(id uint64, name string, timeout time.Duration) []byte {
 			t := w.ticket(id, name)
@@ -79,8 +81,11 @@ func TestAFrozenServerKeepsItsSeatsAndDoesNotRush(t *testing.T) {
 			t.Errorf("two rooms gave up %v", st.Total().GivenUp)
 		}
 	})
-	if n := strings.Count(lines.String(), "given_up="); n != 1 {
+	if n := strings.Count(lines.String(), "matches paused"); n != 1 {
 		t.Errorf("%d lines about the time that was given up:\n%s", n, lines.String())
+	}
+	if len(lags) != 1 || lags[0].Rooms != 2 || lags[0].Stood < 18*time.Second || lags[0].Stood > 20*time.Second || lags[0].Ticks < 2*18*30 || lags[0].Ticks > 2*21*30 {
+		t.Errorf("reported %+v", lags)
 	}
 }
 

@@ -56,6 +56,10 @@ type Config struct {
 	// other rooms continue. It must not block for long. Optional.
 	Crashed func(Crash)
 
+	// Lagged receives the time that matches gave up because the server stood still or is too slow, every 10 s at most. It must not
+	// block for long. Optional.
+	Lagged func(Lag)
+
 	MaxRooms int          // the maximum number of rooms; 0: 256. A client for another room is refused
 	OnStop   OnStop       // what becomes of running matches when the server stops
 	Workers  int          // the number of goroutines that compute rooms; 0: one for each core

@@ -120,6 +120,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 	c.Room, c.OpenRoom, c.CloseRoom = room.Config{Game: a.Game, Strategy: c.Strategy, Strategies: syncflags.All, Pause: c.Pause, KeepSeat: c.Room.KeepSeat}, h.openRoom, h.closeRoom
 	c.Crashed = h.crashed
 	c.Expelled = func(b server.Ban) { reportExpelled(a, b) }
+	c.Lagged = func(l server.Lag) { reportLag(a, l) }
 	if h.Server, err = server.New(c.Config); err != nil {
 		h.Close()
 		return nil, err
@@ -163,6 +164,16 @@ func reportExpelled(a *app.App, b server.Ban) {
 	}
 	a.Logf("client %d was expelled from room %s for %s; %s", b.ClientID, b.Evidence.Room, b.Cause, banned)
 	a.Emit("expelled", app.Fields{"ban": b})
+}
+
+// reportLag shows to the operator that the matches stood still, or that the server is too slow.
+func reportLag(a *app.App, l server.Lag) {
+	why := "the server is too slow"
+	if l.Stood > 0 {
+		why = fmt.Sprintf("the server stood still for %.1f s", l.Stood.Seconds())
+	}
+	a.Logf("%s; %s gave up %s", why, app.Counted(l.Rooms, "room", "rooms"), app.Counted(int(l.Ticks), "tick", "ticks"))
+	a.Emit("lag", app.Fields{"stood_seconds": l.Stood.Seconds(), "rooms": l.Rooms, "ticks": l.Ticks})
 }
 
 // crashed shows a room that panicked to the operator, with the files that hold its match.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
@@ -51,6 +52,19 @@ func TestAResumedMatchIsReportedWithTheReturnedTicks(t *testing.T) {
 		var lines bytes.Buffer
 		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned})
 		if lines.String() != want {
+			t.Errorf("%q, want %q", lines.String(), want)
+		}
+	}
+}
+
+// A server that stood still is reported with the time, the rooms and the ticks, and one that is too slow as such.
+func TestALagIsReportedWithItsCause(t *testing.T) {
+	for l, want := range map[server.Lag]string{
+		{Stood: 9500 * time.Millisecond, Rooms: 3, Ticks: 1710}: "the server stood still for 9.5 s; 3 rooms gave up 1710 ticks\n",
+		{Rooms: 1, Ticks: 31}: "the server is too slow; 1 room gave up 31 ticks\n",
+	} {
+		var lines bytes.Buffer
+		if reportLag(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), l); lines.String() != want {
 			t.Errorf("%q, want %q", lines.String(), want)
 		}
 	}
