@@ -25,14 +25,12 @@ type judge struct {
 	shared  bool         // two rooms had one worker
 	given   systems.Time // the time that the matches of the last process gave up
 
-	by     Kind               // of the last end of a process
-	stalls bool               // the disk stalled at that moment
-	joins  map[*player]uint64 // reconnects of the clients at that moment
-	lossy  map[*player]uint64 // the same, of clients of matches that lost ticks, until they return
-	// returns is when the matches of clients continue at the latest. A match waits that long for those who return lost ticks.
-	returns map[*player]time.Duration
-	moved   map[*player]time.Duration // when a client last confirmed a tick
-	strike  *strike                   // the fault of the disk; nil without one
+	by     Kind                      // of the last end of a process
+	stalls bool                      // the disk stalled at that moment
+	joins  map[*player]uint64        // reconnects of the clients at that moment
+	lossy  map[*player]uint64        // the same, of clients of matches that lost ticks, until they return
+	moved  map[*player]time.Duration // when a client last confirmed a tick
+	strike *strike                   // the fault of the disk; nil without one
 
 	observed, agreed int // states of clients; those that another client or process had confirmed before
 }
@@ -114,10 +112,10 @@ func (j *judge) observe(p *player) {
 }
 
 // bound returns how long after the last fault a client may take to be back: 3 s, and ten round trips of its link. On a slow line, a
-// packet each way also waits behind a full queue. A match that lost ticks may continue later.
+// packet each way also waits behind a full queue.
 func (j *judge) bound(p *player) time.Duration {
 	profile, _ := simnet.ByName(p.plan.Profile)
-	return max(j.returns[p]-j.world.schedule.end(), 0) + 3*time.Second + 10*(profile.Up.Delay+profile.Down.Delay) + queue(&profile.Up) + queue(&profile.Down)
+	return 3*time.Second + 10*(profile.Up.Delay+profile.Down.Delay) + queue(&profile.Up) + queue(&profile.Down)
 }
 
 // queue returns how long a packet waits behind a full queue.

@@ -12,7 +12,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/net/room"
 	"tendon/net/server"
 )
 
@@ -75,9 +74,6 @@ func (j *judge) recovered(found []journals.Match) {
 		}
 		for _, p := range clients {
 			j.lossy[p] = j.joins[p]
-			if s := j.world.schedule.Sync; s == "relay" || s == "lockstep" {
-				j.returns[p] = time.Since(j.world.began) + time.Duration(room.ResumeWait)
-			}
 		}
 		maps.DeleteFunc(j.facts, func(f fact, _ image.Checksum) bool {
 			return f.room == clients[0].plan.Room && f.match == clients[0].match && f.tick > last

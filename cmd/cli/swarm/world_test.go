@@ -96,7 +96,7 @@ func newWorld(t *testing.T, s Schedule) *world {
 		strategy: syncflags.All[i], dir: filepath.Join(t.TempDir(), "journals"), done: make([]int, len(s.Faults))}
 	w.app = app.New(context.Background(), halves.Dots(), &w.log, &w.log)
 	w.disk.struck, w.disk.safe = map[Kind]int{}, map[string]int64{}
-	w.judge = judge{world: w, joins: map[*player]uint64{}, returns: map[*player]time.Duration{}, lossy: map[*player]uint64{}, moved: map[*player]time.Duration{}, facts: map[fact]image.Checksum{}, seats: map[*player]int{}, last: map[*player]ecs.Tick{}, done: map[*player]ecs.Tick{}, changes: map[int]bool{}}
+	w.judge = judge{world: w, joins: map[*player]uint64{}, lossy: map[*player]uint64{}, moved: map[*player]time.Duration{}, facts: map[fact]image.Checksum{}, seats: map[*player]int{}, last: map[*player]ecs.Tick{}, done: map[*player]ecs.Tick{}, changes: map[int]bool{}}
 	w.start()
 	return w
 }
