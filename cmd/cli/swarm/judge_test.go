@@ -139,9 +139,6 @@ const (
 	// settles is the time before these two seconds. The input delay follows the needs of the last second, so it still rises after
 	// a fault.
 	settles = time.Second
-	// refusedSettles is the time after a fault in which a disk refused writes. The inputs of relay are then up to two seconds
-	// ahead, and the input delay needs some seconds to fall.
-	refusedSettles = 14 * time.Second
 )
 
 // progress returns how many ticks a client has confirmed while it was live, in all matches.
@@ -172,7 +169,7 @@ func (j *judge) check() {
 			j.fail("client %d of room %d on %s was back after %v, want %v", i, p.plan.Room, p.plan.Profile, took, j.bound(p))
 		}
 	}
-	w.run(max(time.Since(w.began)+settles, w.schedule.calm()))
+	w.run(time.Since(w.began) + settles)
 	for _, p := range w.clients {
 		before[p] = j.progress(p)
 	}

@@ -163,17 +163,6 @@ func (s *Schedule) end() (end time.Duration) {
 	return max(end, 6*time.Second)
 }
 
-// calm returns when the input delays of the clients have settled after the last fault in which a disk refused writes. It returns
-// 0 if there is no such fault.
-func (s *Schedule) calm() (end time.Duration) {
-	for _, f := range s.Faults {
-		if f.Kind == ioError || f.Kind == full {
-			end = max(end, time.Duration(f.At+f.For)+refusedSettles)
-		}
-	}
-	return end
-}
-
 // check returns what makes a schedule invalid, as one that a person has edited may be.
 func (s *Schedule) check() error {
 	if s.Rooms < 1 || s.Workers < 1 || len(s.Clients) == 0 {
