@@ -120,23 +120,21 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 	}
 }
 
-// openText is shown to a client whose room cannot be opened. It contains the reason if that is one of the host, and no path.
+// openText is shown to a client whose room cannot be opened, after the sentence of the code. It is the reason if that is one of the
+// host, and contains no path.
 func openText(err error) string {
 	is := func(kinds ...error) bool {
 		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 	}
-	text := "the room cannot be opened now"
 	switch {
-	case is(errStopping):
-		return ""
 	case is(syscall.ENOSPC, syscall.EDQUOT):
-		text += ": the disk of the server is full"
+		return "the disk of the server is full"
 	case is(syscall.EMFILE, syscall.ENFILE):
-		text += ": the server has too many open files"
+		return "the server has too many open files"
 	case is(syscall.EIO, syscall.EROFS, fs.ErrNotExist, fs.ErrPermission):
-		text += ": the server cannot write its files"
+		return "the server cannot write its files"
 	}
-	return text
+	return ""
 }
 
 // refusal returns the code for a client whose room cannot be opened.
