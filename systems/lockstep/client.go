@@ -48,6 +48,7 @@ type Client struct {
 const (
 	ringDepth   = 128                       // least ticks of states and frames that a client keeps
 	maxSteps    = 4                         // frames executed in one Frame to reduce the margin (Fiedler, "Deterministic Lockstep")
+	mostExcess  = 5                         // frames beyond wanted that the pace reduces: those of a small margin
 	catchBudget = 8 * systems.Second / 1000 // for the frames that are executed in one Frame to catch up
 	catchFrames = 64                        // the same where time cannot be measured
 	almost      = 1e-6                      // tolerance for times rounded to nanoseconds, in ticks
@@ -160,7 +161,7 @@ func (c *Client) run() {
 		c.sample(steps)
 		c.Timer.Pending = true
 	}
-	for ; !c.limits.NoCatchUp && steps < maxSteps && c.hand() > 2*c.wanted(); steps++ {
+	for ; !c.limits.NoCatchUp && steps < maxSteps && c.hand() > c.wanted()+min(c.wanted(), mostExcess); steps++ {
 		c.execute()
 	}
 }

@@ -13,7 +13,7 @@ import "slices"
 //     in every tick while it exceeds that need by more than rate/10 ticks.
 //   - After congestion it shrinks within about a second. If every tick of half a second needed far less, the largest of these
 //     needs replaces those of the last 3 seconds. If the delay has to grow far again within 10 seconds, this fast fall is disabled
-//     for 10 seconds. Each further time doubles that pause, up to 80 seconds.
+//     for 1 second. Each further time doubles that pause, up to 80 seconds.
 //   - Silence of more than half a second is an outage, which no delay could bridge. Its ticks do not count. The ticks before the
 //     line is set do not count either: see Skip.
 type Delay struct {
@@ -116,7 +116,7 @@ func (d *Delay) count(ahead, ticksPerSecond int) {
 	switch {
 	case excess < 0:
 		if d.fell > 0 && -excess > ticksPerSecond/far {
-			d.pause = min(max(2*d.pause, wrongSeconds*ticksPerSecond), maxRest*ticksPerSecond)
+			d.pause = min(max(2*d.pause, ticksPerSecond), maxRest*ticksPerSecond)
 			d.fell, d.rest = 0, d.pause
 		}
 		d.ticks, d.shrink = d.goal, 0

@@ -72,9 +72,32 @@ func TestTheDelayDoesNotFollowEveryEndOfCongestion(t *testing.T) {
 			}
 			last = d.ticks
 		}
-		if falls[0] > 6 || falls[1] > 2 {
+		if falls[0] > 7 || falls[1] > 2 {
 			t.Errorf("a period of %d ticks: %v falls in two minutes and in two more", period, falls)
 		}
+	}
+}
+
+// One fall that was wrong delays the next one only by a second: the delay follows the end of congestion that paused once.
+func TestTheDelayFollowsTheEndAfterOneWrongFall(t *testing.T) {
+	d, at := NewDelay(2, 8, 5), 0
+	pass := func(seconds float64, ahead int) {
+		for range int(60 * seconds) {
+			at++
+			d.Observe(at+ahead, at, 60)
+		}
+	}
+	pass(3, 40)
+	pass(1.5, 5)
+	if d.Ticks() != 2 {
+		t.Fatalf("%d in a pause of congestion", d.Ticks())
+	}
+	pass(2, 40)
+	if d.Ticks() != 33 {
+		t.Fatalf("%d in congestion", d.Ticks())
+	}
+	if pass(1.5, 5); d.Ticks() > 8 {
+		t.Errorf("%d after congestion", d.Ticks())
 	}
 }
 
