@@ -39,8 +39,8 @@ func onLine(t *testing.T, strategy systems.Strategy, kilobits int, run func(m *m
 	})
 }
 
-// behind runs the match and returns how far the newest tick that the client received was behind the server's at most, and the
-// longest time without a newer one.
+// behind runs the match. It returns how far the newest tick that the client received was behind the server's at most. gap is
+// the longest time without a newer one.
 func behind(m *matchsim.Match, c *matchsim.Client, d time.Duration) (most, gap time.Duration) {
 	newest, at := ecs.Tick(0), m.Net.Now()
 	for end := m.Net.Now() + d; m.Net.Now() < end; {

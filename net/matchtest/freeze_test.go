@@ -94,8 +94,8 @@ func (f *filmed) stepsOver(client int, from time.Duration) (n int) {
 	return n
 }
 
-// wantSame fails if a state differed on a client, if one was sent more images of the present than expected, or if the journal does
-// not lead to the state of the room.
+// wantSame fails if a state differed on a client, or if one was sent more images of the present than expected. It also fails
+// if the journal does not lead to the state of the room.
 func (f *filmed) wantSame(t *testing.T, images uint64) {
 	t.Helper()
 	if err := f.Err(); err != nil {

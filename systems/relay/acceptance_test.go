@@ -294,8 +294,8 @@ func TestAnOutageOfAQuarterSecondIsCaughtUpAtOnce(t *testing.T) {
 	m.wantSound(500)
 }
 
-// An outage of 5 s does not change the input delay: within a second it is what it was, on a connection that needs delay and on
-// one that needs none.
+// An outage of 5 s does not change the input delay: within a second it is what it was. That is so on a connection that needs
+// delay, and on one that needs none.
 func TestAnOutageDoesNotChangeTheDelay(t *testing.T) {
 	for name, window := range map[string]int{"P4": 8, "P2": 0} {
 		m := several(t, 2, profile(t, name), 9, systems.ClientConfig{MaxPrediction: window})
