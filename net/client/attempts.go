@@ -50,7 +50,7 @@ const (
 )
 
 // token is a connect token that had no connection. The server decides whether it is valid. The client presents it for its
-// lifetime at most, by its own clock and from when the client has it: the clock of this host may differ from that of the server.
+// lifetime at most, counted from when it was received, since the clocks of the two hosts may differ.
 type token struct {
 	bytes   []byte
 	since   systems.Time // when it was received; 0: before the first Frame

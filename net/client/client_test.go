@@ -93,7 +93,7 @@ func TestAClientWhoseTokenExpiresEnds(t *testing.T) {
 }
 
 // A client presents each token for its lifetime, from when it received it. So it does not matter how the clock of its host is set,
-// or that it is set anew: then the clocks of the client and the server differ.
+// nor that it is set anew.
 func TestATokenLastsByTheClockOfNoHost(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -401,8 +401,8 @@ func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
 	}
 }
 
-// allocating returns the rows of a section, of a section in it and of a third, after five turns in which the first allocates one
-// object and the second three.
+// allocating returns the rows of a section, of a section in it and of a third, after five turns. In each turn the first allocates
+// one object and the second three.
 func allocating(t *testing.T) (rows []Row) {
 	l, c := newLedger(t, func(c *Config) { c.Allocs = true })
 	var kept [8]*[100]byte

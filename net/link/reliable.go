@@ -145,7 +145,7 @@ func (r *reliable) maySend(s segment) bool {
 
 // overdue reports whether a segment is probably lost. Then a segment that was sent later is acknowledged, or the acknowledgement
 // should have arrived by now. The timeouts of the core do not follow a queue that grows fast. See RACK, RFC 8985. The first
-// segment opens a session and is sent whenever the core says so.
+// segment, which opens a session, always counts as lost.
 func (r *reliable) overdue(number uint32) bool {
 	f := &r.flight[number%window]
 	if number == 0 {

@@ -236,8 +236,8 @@ func (s *stage) checkUnaffected(c *matchsim.Client, before client.Stats) {
 
 const (
 	// naturalStalls is the number of ticks for which a client without prediction may stall within a scenario, beside three
-	// times its share of stalled ticks before the scenario: two round trips of P3, in which one lost packet of the reliable
-	// channel is noticed and sent again.
+	// times its share of stalled ticks before the scenario. It is two round trips of P3: one lost packet of the reliable
+	// channel takes as long.
 	naturalStalls = 12
 	// gridRounding is the lateness, in nanoseconds, that rounding may add to a tick when the grid was moved.
 	gridRounding = 1000

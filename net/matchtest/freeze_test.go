@@ -152,8 +152,8 @@ func TestAFrozenServerIsAPauseAndNotARush(t *testing.T) {
 					if n := f.stepsOver(i, end); n > 8 || !c.Live() {
 						t.Errorf("%s: after %v the picture of client %d moves fast in %d frames, %v", s.Name, frozen, i, n, c.Core.State())
 					}
-					// The inputs of the half second that the room does not give up, of the time until the client plays, and of two
-					// round trips: it learns the tick of the server, and sends inputs in time.
+					// These are the inputs of the half second that the room does not give up, of the time until the client plays,
+					// and of two round trips until its inputs are in time.
 					most += int((time.Second/2 + played[i] + 200*time.Millisecond) * 60 / time.Second)
 				} else if v := f.fastest(i, begin, end+3*time.Second); v > 1.5 || v < 0.9 {
 					t.Errorf("%s: after %v the picture of client %d moves at %.2f times the speed", s.Name, frozen, i, v)

@@ -43,8 +43,8 @@ func (g *rig) run(length, cost systems.Time) (p played) {
 	return p
 }
 
-// A room whose ticks take half as long again as there is time for runs the match in slow motion: never more than two ticks at
-// once, and never a long gap. It counts the time that it gives up. When the load ends, it runs at full speed.
+// A room whose ticks take one and a half times their time runs the match in slow motion. It computes at most two ticks at once,
+// and never leaves a long gap. It counts the time that it gives up. When the load ends, it runs at full speed.
 func TestAnOverloadedRoomRunsInSlowMotionAndNotInBursts(t *testing.T) {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy} {
 		g := newRig(t, func(c *room.Config) { c.Strategy = s })

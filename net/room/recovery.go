@@ -30,8 +30,8 @@ type Resume struct {
 	// OtherBuild is set if another build began the match. A peer whose checksums differ may then be of that build, and is not
 	// banned.
 	OtherBuild bool
-	// Wait is how long the match waits at most. It continues earlier when all players are back in the seats that were held, and in
-	// those that were taken in the lost ticks, and have sent their ticks. 0: ResumeWait.
+	// Wait is how long the match waits at most; 0: ResumeWait. It continues earlier when the players of all seats are back and
+	// have sent their ticks. The seats are those that were held, and those that were taken in the lost ticks.
 	Wait systems.Time
 }
 

@@ -122,8 +122,8 @@ func (s *Store) load(paths []string) (found []*Match, failed []error) {
 	return found, failed
 }
 
-// refuseBuilds drops the matches of the journals that failed. If one of them proves that this build computes other states than the
-// build that wrote it, all journals of that build fail: the others may be too short to prove it.
+// refuseBuilds drops the matches of the journals that failed. A journal may prove that this build computes other states than the
+// build that wrote it. Then all journals of that build fail, since the others may be too short to prove it.
 func (s *Store) refuseBuilds(paths []string, found []*Match, failed []error) {
 	proofs := map[string]int{} // by build
 	for i, m := range found {
