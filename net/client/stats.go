@@ -12,6 +12,7 @@ import (
 type Stats struct {
 	State      State
 	Waiting    bool         // the client is live, and nothing has arrived for half a second: it waits for the server
+	Answered   bool         // there is a connection, and a message of the server has arrived on it
 	Away       systems.Time // how long the client has not been live, since it was made or since it lost the match
 	RTT        systems.Time // measured by the session, 0 before the first measurement
 	Reconnects uint64       // connections after the first
@@ -27,6 +28,7 @@ func (c *Core) Stats() Stats {
 	s := c.stats
 	s.State, s.Proven, s.Away = c.state, c.tail.Proven(), c.retries.now-c.retries.since
 	if c.session != nil {
+		s.Answered = c.session.Stats().MessagesReceived > 0
 		s.Session = added(s.Session, c.session.Stats())
 		s.RTT = s.Session.RTT
 	}

@@ -154,7 +154,12 @@ func (r *Room) await(id systems.Peer, h *session.Hello) {
 		r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 	}
 	r.recovery.waiting = append(r.recovery.waiting, w)
+	if r.absent() {
+		r.peers[id].session.Notice(0, waitsForPlayers)
+	}
 }
+
+const waitsForPlayers = "the server restarted and waits for the other players of the match"
 
 // forget removes a client that has left again, and keeps its tail if that is the longest.
 func (v *recovery) forget(id systems.Peer) {
@@ -249,8 +254,13 @@ func (r *Room) recovered() bool {
 	if len(v.waiting) == 0 || slices.ContainsFunc(v.waiting, func(w returning) bool { return w.asked }) {
 		return false
 	}
-	joined := v.best().joined
-	return !slices.ContainsFunc(r.seats, func(s seat) bool {
+	return !r.absent()
+}
+
+// absent reports whether a player of the match is not back. That includes the players who joined in the lost ticks.
+func (r *Room) absent() bool {
+	joined := r.recovery.best().joined
+	return slices.ContainsFunc(r.seats, func(s seat) bool {
 		return s.Held && s.peer == none && !s.left || !s.Held && joined.Has(s.Player)
 	})
 }

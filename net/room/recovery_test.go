@@ -3,6 +3,7 @@ package room_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"tendon/ecs"
@@ -276,6 +277,36 @@ func TestARoomWaitsForItsPlayersAndGoesOnWhenAllAreBack(t *testing.T) {
 		}
 		if n.count(image.OrderJoin) != 2 || n.count(image.OrderLeave) != 0 {
 			t.Errorf("orders %v", n.orders)
+		}
+	})
+}
+
+// A client of a new process, which waits for the other players, gets answers and learns the reason. The last player does not wait.
+func TestAClientThatWaitsForOtherPlayersIsAnswered(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
+		n.enter(player(1))
+		n.enter(player(2))
+		n.live()
+		n.crash(0)
+		var texts [2][]string
+		enter := func(i int) *testClient {
+			return n.rig.enter(player(uint64(1+i)), func(c *client.Config) { c.Notice = func(_ int, text string) { texts[i] = append(texts[i], text) } })
+		}
+		a := enter(0)
+		n.seconds(12)
+		if s := a.core.Stats(); s.State != client.Connecting || !s.Answered || s.Session.Malformed != 0 {
+			t.Errorf("the client is %v, answered %t, %d messages malformed", s.State, s.Answered, s.Session.Malformed)
+		}
+		if len(texts[0]) != 1 || !strings.Contains(texts[0][0], "waits for the other players") {
+			t.Errorf("the client that waits receives %q", texts[0])
+		}
+		b := enter(1)
+		n.live()
+		n.mustFollow(a)
+		n.mustFollow(b)
+		if len(texts[0])+len(texts[1]) != 1 {
+			t.Errorf("the clients receive %q", texts)
 		}
 	})
 }

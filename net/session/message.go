@@ -276,7 +276,7 @@ func (m *Welcome) fields(c *coder) {
 // precedesWelcome reports whether a client accepts messages of kind k before the Welcome.
 func (k kind) precedesWelcome() bool {
 	switch k {
-	case kindWelcome, kindRefusal, kindEnd, kindTailAsk, kindToken:
+	case kindWelcome, kindRefusal, kindEnd, kindTailAsk, kindToken, kindNotice:
 		return true
 	}
 	return false

@@ -310,9 +310,9 @@ func (s *Server) SendChat(m ChatLine) {
 	}
 }
 
-// Notice sends a text to the player, with the seconds until the server stops, or 0.
+// Notice sends a text to the player, with the seconds until the server stops, or 0. Before the Hello it does nothing.
 func (s *Server) Notice(seconds int, text string) {
-	if s.err == nil && s.phase >= awaitReady {
+	if s.err == nil && s.phase >= awaitAnswer {
 		s.send(systems.Reliable, message{kind: kindNotice, seconds: max(seconds, 0), text: text})
 	}
 }

@@ -91,9 +91,10 @@ var ErrDesynced = errors.New("the states differ")
 // ErrSilent ends a client that receives no response, as to a token that is not valid.
 var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused and minted with the server's key, since its start unless it runs with --journal. If the player of that --client-id was connected, mint a new token")
 
-// unanswered reports whether a client should stop connecting for the first time, because the server does not respond.
-func unanswered(c *client.Client) bool {
-	return c.State() == client.Connecting && c.Stats().Away >= firstTime
+// unanswered reports whether a client should stop connecting for the first time, because the server does not respond. A server
+// that responds on a connection may wait for other players.
+func unanswered(s client.Stats) bool {
+	return s.State == client.Connecting && !s.Answered && s.Away >= firstTime
 }
 
 const firstTime = 11 * time.Second
@@ -136,7 +137,7 @@ func (p *Player) frame(now time.Time) error {
 	switch {
 	case err != nil:
 		return err
-	case unanswered(p.Client):
+	case unanswered(p.Client.Stats()):
 		return cmp.Or(p.Client.Refusal(), ErrSilent)
 	case p.Bot && p.Client.Core.World() != nil && p.Client.Seat() < 0:
 		return errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
@@ -252,7 +253,7 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 				return err
 			default:
 			}
-			if unanswered(c) {
+			if unanswered(c.Stats()) {
 				return cmp.Or(c.Refusal(), ErrSilent)
 			}
 			c.SetInput(in)
@@ -296,6 +297,9 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 				return text
 			case client.Loading, client.CatchingUp:
 				return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
+			}
+			if s.State == client.Connecting && s.Answered {
+				return "connected; waiting for the match…"
 			}
 			return s.State.String() + "…"
 		},

@@ -33,6 +33,23 @@ func TestTheBannerCountsDown(t *testing.T) {
 	}
 }
 
+// A client stops connecting if the server does not respond in time. It waits on a connection with a server that responds.
+func TestOnlyAServerThatNeverRespondsEndsTheFirstConnection(t *testing.T) {
+	for _, c := range []struct {
+		stats client.Stats
+		want  bool
+	}{
+		{client.Stats{State: client.Connecting, Away: firstTime - 1}, false},
+		{client.Stats{State: client.Connecting, Away: firstTime}, true},
+		{client.Stats{State: client.Connecting, Away: firstTime, Answered: true}, false},
+		{client.Stats{State: client.Reconnecting, Away: firstTime}, false},
+	} {
+		if got := unanswered(c.stats); got != c.want {
+			t.Errorf("%+v: %t, want %t", c.stats, got, c.want)
+		}
+	}
+}
+
 // A text of the server comes before the pause, and a lost connection before both.
 func TestTheBannerShowsATextOfTheServer(t *testing.T) {
 	const refused = "players may not pause the match"

@@ -262,7 +262,10 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		host.PrintCosts(a, spent)
 	}
 	if err == nil && a.Ctx.Err() == nil && l.State != client.Live.String() { // --for is over, and it is not in the match
-		if l.Tick == 0 {
+		switch {
+		case l.Tick == 0 && c.Stats().Answered:
+			return errors.New("the server answered, but the match did not begin before the end of --for: give a longer time")
+		case l.Tick == 0:
 			return player.ErrSilent
 		}
 		return errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
