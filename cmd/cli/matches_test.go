@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -127,7 +128,7 @@ func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 	refused(t, do(t, crumbs.Game(), "matches", "--file", diary), diary, "is not a file of matches", "name a file that serve --matches")
 	refused(t, do(t, crumbs.Game(), "matches", "--file", dir), dir, "is not a file of matches")
 	refused(t, do(t, crumbs.Game(), "matches", "--file", diary, "--last=-1"), "--last -1", "give at least 1")
-	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is not a file of matches", "choose another --matches")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", dir), dir, "is not a file of matches", "choose another --matches")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "recorded: open ", "no such file or directory", "choose another --matches")
 	untouched(t, dir, "diary")
 	cut := filepath.Join(dir, "cut")
@@ -136,6 +137,41 @@ func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, do(t, crumbs.Game(), "matches", "--file", cut), cut, "damaged", "take another copy")
+}
+
+// A server starts beside a damaged file, reports that, leaves the file as it is and prints each result.
+func TestAServerStartsBesideADamagedFileOfMatches(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	whole := filepath.Join(t.TempDir(), "whole")
+	recordedIn(t, whole)
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := map[string][]byte{"text": []byte("a diary"), "garbage": bytes.Repeat([]byte("a diary\n"), 10_000), "cut": content[:2*os.Getpagesize()]}
+	for name, content := range damaged {
+		path := write(t, path+name, content, 0o600)
+		note := newPipe()
+		a := app.New(t.Context(), crumbs.Game(), newPipe(), note)
+		h, err := host.Start(a, host.Config{Flags: &host.Flags{}, Strategy: relay.Strategy, Matches: path,
+			Config: server.Config{Address: "127.0.0.1:0", Keys: []netcode.Key{{1}}, MaxRooms: 1}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		h.Results.Add(decided("main", 1))
+		if err := h.Stop(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, want := range []string{"damaged", path + " is left as it is and not used any more", "the matches continue", "not recorded: {"} {
+			if !strings.Contains(note.String(), want) {
+				t.Errorf("%s: %q does not say %q", name, note, want)
+			}
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
+			t.Errorf("%s: the file was changed: %v", name, err)
+		}
+	}
 }
 
 // Records of a host are listed at once, and after it has stopped. A host without a file records nothing.

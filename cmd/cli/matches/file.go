@@ -22,8 +22,8 @@ var bucket = []byte("tendon matches 1")
 // The second bucket is an index of the ends of matches: its keys are match, tick and room, its values ids.
 var endsBucket = []byte("tendon matches 1 ends")
 
-// ErrForeign is the error of a file that another program wrote.
-var ErrForeign = errors.New("matches: the file is not a file of matches, or another version wrote it")
+// ErrForeign is the error of a file that another program wrote, or whose beginning is damaged.
+var ErrForeign = errors.New("matches: the file is damaged, or is not a file of matches of this version")
 
 // ErrLocked is the error of a file that another process has open.
 var ErrLocked = errors.New("matches: another process has the file open")

@@ -54,8 +54,11 @@ func fetch(path string, q query) (answer, error) {
 			return a, nil
 		}
 		a, err := pageOfFile(path, q)
-		if !errors.Is(err, ErrLocked) {
+		switch {
+		case !errors.Is(err, ErrLocked):
 			return a, err
+		case errors.Is(unanswered, errAnswered):
+			return a, unanswered
 		}
 		if time.Since(began) > readTimeout {
 			return a, fmt.Errorf("%w, and it does not answer (%w)", err, unanswered)
@@ -63,6 +66,9 @@ func fetch(path string, q query) (answer, error) {
 		time.Sleep(readRetry)
 	}
 }
+
+// errAnswered is the error of a query that the server answered with an error.
+var errAnswered = errors.New("matches: the server's answer")
 
 // ask sends a query to the process that has the file open.
 func ask(socket string, q query, timeout time.Duration) (a answer, err error) {
@@ -83,7 +89,7 @@ func ask(socket string, q query, timeout time.Duration) (a answer, err error) {
 	}
 	switch {
 	case a.Error != "":
-		return answer{}, fmt.Errorf("matches: the server: %s", a.Error)
+		return answer{}, fmt.Errorf("%w: %s", errAnswered, a.Error)
 	case len(a.Records) > pageRecords, q.Before > 0 && a.Next >= q.Before: // would never end
 		return answer{}, errors.New("matches: the answer is not valid")
 	}

@@ -32,7 +32,8 @@ const queueLength = 1024
 const checkInterval = time.Second
 
 // NewRecorder starts a recorder. report receives the first error of the store and the first full queue, once each. lost receives
-// each record that the store refused. Both are called on the recorder's goroutine, which also checks the file each second.
+// each record that the store refused. Both are called on the recorder's goroutine, which also checks the file, first at once and then
+// each second.
 func NewRecorder(s *Store, report func(error), lost func(Record)) *Recorder {
 	return newRecorder(s.check, func(r Record) (uint64, error) {
 		id, err := s.Add(r)
@@ -94,6 +95,7 @@ func (r *Recorder) run(check func() error, add func(Record) (uint64, error)) {
 		ticker := time.NewTicker(checkInterval)
 		defer ticker.Stop()
 		checks = ticker.C
+		fail(check())
 	}
 	for {
 		var e entry

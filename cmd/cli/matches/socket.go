@@ -117,8 +117,11 @@ func (s *querySocket) answer(c net.Conn) {
 	_ = json.NewEncoder(c).Encode(a) // the peer may have left
 }
 
-// close closes all connections and removes the socket.
+// close closes all connections and removes the socket, unless s is nil.
 func (s *querySocket) close() error {
+	if s == nil {
+		return nil
+	}
 	err := s.listener.Close()
 	s.cancel()
 	s.served.Wait()

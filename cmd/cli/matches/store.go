@@ -56,6 +56,16 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
+// Unusable returns a Store whose file is not used, because Open returned an error. Every method returns that error.
+func Unusable(path string, err error) *Store {
+	s := &Store{path: path, limit: closeTimeout}
+	err = s.disuse(err)
+	if errors.Is(err, ErrDamaged) { // this process has the lock, so readers need the socket
+		s.socket, _ = openSocket(socketOf(path), s.page, queryTimeout)
+	}
+	return s
+}
+
 // use calls f, which uses the file, unless damage was found before. A panic of bbolt may leave its locks held for ever, and
 // further writes could destroy what is left. The same holds for a disk that failed to write.
 func (s *Store) use(f func() error) error {
@@ -69,9 +79,15 @@ func (s *Store) use(f func() error) error {
 		return err
 	})
 	if !returned || errors.Is(err, syscall.EIO) || errors.Is(err, errGone) {
-		err = fmt.Errorf("%w; %s is left as it is and not used any more: move it away and start the server again", err, s.path)
-		s.damage.CompareAndSwap(nil, &err)
+		err = s.disuse(err)
 	}
+	return err
+}
+
+// disuse returns the error of a file that is not used any more.
+func (s *Store) disuse(err error) error {
+	err = fmt.Errorf("%w; %s is left as it is and not used any more: move it away and start the server again", err, s.path)
+	s.damage.CompareAndSwap(nil, &err)
 	return err
 }
 

@@ -372,6 +372,21 @@ func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 			shut(t, s)
 		}
 	}
+	t.Run("its server answers", func(t *testing.T) {
+		cut := filepath.Join(dir, "cut.db")
+		if err := os.WriteFile(cut, sound[:2*page], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(cut)
+		if !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+		s := Unusable(cut, err)
+		if err := failing(t, cut); !errors.Is(err, errAnswered) || !strings.Contains(err.Error(), "is left as it is") || strings.Contains(err.Error(), "does not answer") {
+			t.Error(err)
+		}
+		shut(t, s)
+	})
 	for n := 1; n < len(sound); n += 21 * page {
 		try(sound[:n])
 	}
@@ -480,7 +495,7 @@ func TestAFileThatIsNotUsableIsNoticedWithoutAResult(t *testing.T) {
 	}
 }
 
-// A recorder checks its store each second, and reports the first error.
+// A recorder checks its store at once and each second, and reports the first error.
 func TestARecorderChecksItsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		checks, bad := 0, errors.New("overwritten")
@@ -492,7 +507,7 @@ func TestARecorderChecksItsStore(t *testing.T) {
 			return nil
 		}, nil, func(err error) { reports = append(reports, err) }, 2)
 		time.Sleep(10*checkInterval + time.Millisecond)
-		if err := r.Close(); err != nil || checks != 10 || len(reports) != 1 || !errors.Is(reports[0], bad) {
+		if err := r.Close(); err != nil || checks != 11 || len(reports) != 1 || !errors.Is(reports[0], bad) {
 			t.Errorf("%v; %d checks, reported %v", err, checks, reports)
 		}
 	})

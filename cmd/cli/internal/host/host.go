@@ -129,7 +129,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 	replaying, stopReplays := context.WithCancel(context.Background())
 	h.cancel, h.stopReplays = cancel, stopReplays
 	if c.Matches != "" { // before a room can decide a match
-		h.Results, h.endResults, err = keepMatches(a, c.Matches)
+		h.Results, h.endResults, err = keepMatches(a, c.Matches, c.Journals != nil && len(c.Journals.Waiting()) > 0)
 	}
 	if h.Results != nil && c.Journals != nil && a.Game.Result != nil { // before a room can resume a match
 		recovered := c.Journals.Waiting()

@@ -149,12 +149,17 @@ func (h seatHistory) at(p ecs.Player, f ecs.Tick) (s record.Seat) {
 }
 
 // keepMatches opens a file of matches. The first error is reported, and each record that cannot be stored is printed; matches
-// continue. end stores the records that wait and closes the file. It does not fail for a file whose damage was reported.
-func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error, err error) {
+// continue. A damaged file is such an error. If matches were recovered, so is any other file, except one that another process has
+// open. end stores the records that wait and closes the file. It does not fail for a file whose damage was reported.
+func keepMatches(a *app.App, path string, recovered bool) (r *matches.Recorder, end func() error, err error) {
 	store, err := matches.Open(path)
+	info, missing := os.Stat(path)
+	damaged := missing == nil && info.Mode().IsRegular() && (errors.Is(err, matches.ErrForeign) || errors.Is(err, matches.ErrDamaged))
 	switch {
 	case errors.Is(err, matches.ErrLocked):
 		return nil, nil, fmt.Errorf("%w: does another server run with it? Stop it or choose another --matches", err)
+	case err != nil && (damaged || recovered):
+		store = matches.Unusable(path, err)
 	case err != nil:
 		return nil, nil, fmt.Errorf("matches cannot be recorded: %w; choose another --matches", err)
 	}
