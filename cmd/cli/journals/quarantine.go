@@ -16,35 +16,36 @@ const quarantineDir = "quarantine"
 // Quarantined returns the number of journals in quarantine when the directory was opened.
 func (s *Store) Quarantined() int { return s.quarantined }
 
-// quarantine moves a journal that cannot be recovered into the folder. It replaces no file.
-func (s *Store) quarantine(path string, reason error) error {
+// quarantine moves a journal that cannot be recovered into the folder. It replaces no file. If that fails, the journal stays where
+// it is, and the next start tries it again.
+func (s *Store) quarantine(path string, reason error) {
+	reason = fmt.Errorf("%s cannot be recovered: %w", path, reason)
 	dir := filepath.Join(s.config.Dir, quarantineDir)
 	err := durable.MakeDirectory(dir)
 	to := filepath.Join(dir, filepath.Base(path))
 	for n := 2; err == nil; n++ {
-		if _, missing := os.Lstat(to); errors.Is(missing, fs.ErrNotExist) {
-			break
+		if _, err = os.Lstat(to); err == nil {
+			to = filepath.Join(dir, fmt.Sprintf("%s.%d", filepath.Base(path), n))
 		}
-		to = filepath.Join(dir, fmt.Sprintf("%s.%d", filepath.Base(path), n))
 	}
-	if err == nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = durable.Rename(path, to)
 	}
 	if err == nil {
 		err = durable.SyncDirectory(s.config.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be recovered: %w; it cannot be moved to %s: %w", path, reason, dir, err)
+		s.config.Report(Event{Kind: NotQuarantined, File: path, Err: fmt.Errorf("%w; it cannot be moved to %s: %w", reason, dir, err)})
+		return
 	}
-	s.config.Report(Event{Kind: Quarantined, File: to, Err: fmt.Errorf("%s cannot be recovered: %w", path, reason)})
-	return nil
+	s.config.Report(Event{Kind: Quarantined, File: to, Err: reason})
 }
 
-// count returns the number of files in a folder, which may be missing.
-func count(dir string) (int, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+// count returns the number of files in a folder, which may be missing or another kind of file.
+func count(dir string) int {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() { // opening a pipe would block
+		return 0
 	}
-	return len(entries), err
+	entries, _ := os.ReadDir(dir)
+	return len(entries)
 }

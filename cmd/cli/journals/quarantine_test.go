@@ -110,3 +110,41 @@ func TestAMatchWhoseRulesPanicIsMovedIntoQuarantine(t *testing.T) {
 		t.Errorf("reported %d times: %+v", n, e)
 	}
 }
+
+// A file or a pipe may have the name of the folder. A bad journal then stays in its place, and the others resume.
+func TestABadJournalThatCannotBeMovedStopsNoOtherRoom(t *testing.T) {
+	g := halves.Dots()
+	for name, block := range map[string]func(path string) error{
+		"file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"pipe": pipe,
+	} {
+		for _, bad := range []bool{true, false} {
+			dir := t.TempDir()
+			put(t, dir, "a-1.journal", written(t, g, header(g, func(h *record.Header) { h.Room = "a" }), 5))
+			if bad {
+				put(t, dir, "diary.journal", []byte("a diary of many years"))
+			}
+			if err := block(filepath.Join(dir, quarantineDir)); err != nil {
+				t.Fatal(err)
+			}
+			var l events
+			k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Quarantine: true, Report: l.add})
+			if err != nil {
+				t.Errorf("%s, bad: %v: %v", name, bad, err)
+				continue
+			}
+			if len(k.Waiting()) != 1 || k.Quarantined() != 0 {
+				t.Errorf("%s: %d matches wait, %d files are in quarantine", name, len(k.Waiting()), k.Quarantined())
+			}
+			diary := filepath.Join(dir, "diary.journal")
+			if n, e := l.count(NotQuarantined); bad && (n != 1 || e.File != diary || !strings.Contains(e.Err.Error(), "cannot be moved to "+filepath.Join(dir, quarantineDir))) ||
+				!bad && n != 0 {
+				t.Errorf("%s: reported %d times: %v", name, n, e.Err)
+			}
+			if _, err := os.Lstat(diary); bad && err != nil {
+				t.Error(err)
+			}
+			_ = k.Close()
+		}
+	}
+}

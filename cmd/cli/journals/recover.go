@@ -45,16 +45,15 @@ func (s *Store) recover() error {
 	}
 	for i, m := range found {
 		if failed[i] != nil {
-			err = s.quarantine(paths[i], failed[i])
+			s.quarantine(paths[i], failed[i])
 		} else if m != nil {
-			err = s.repair(m)
-		}
-		if err != nil {
-			return err
+			if err := s.repair(m); err != nil {
+				return err
+			}
 		}
 	}
-	s.quarantined, err = count(filepath.Join(s.config.Dir, quarantineDir))
-	return err
+	s.quarantined = count(filepath.Join(s.config.Dir, quarantineDir))
+	return nil
 }
 
 // repair removes a file without a whole header, archives a match that is over, and cuts off a torn end.

@@ -90,26 +90,27 @@ type Kind uint8
 
 // The kinds.
 const (
-	Started       Kind = iota // a journal was started for a new match
-	Resumed                   // a recovered match continues after Tick
-	Torn                      // the end of a journal was cut: the server was killed while it wrote it
-	Empty                     // a journal without a tick was removed
-	Failed                    // a write failed, or too many bytes wait to be written, so the match waits
-	Recovered                 // a write succeeded again
-	Broken                    // a journal cannot be written any more: its match waits for good
-	Ended                     // a match is over, and its file was archived
-	Abandoned                 // the same, since no player came back
-	NotArchived               // a match is over, and its file could not be renamed: the next start tries it again
-	Refused                   // a journal cannot be made, so its room is not; reported once until one can
-	TokensFailed              // used tokens cannot be recorded, so no client can connect; reported once until one can
-	NotKept                   // the last state of a match that is kept cannot be written: it continues where the journal ends
-	OtherBuild                // this build cannot continue the match, so its room is refused: see Config.RefuseOthers
-	TokensLost                // the record of used tokens is damaged and begins anew, so tokens that were issued before are refused
-	TokensRemoved             // the record of used tokens was removed or replaced while the server runs, and is written again
-	Slow                      // a write or a sync takes too long: Err names the consequence; reported once, and again after a minute without one
-	Unused                    // the journal of a room that no player entered was removed
-	Removed                   // the directory, File, was removed while the server runs: its matches wait, and no room is opened
-	Quarantined               // a journal that cannot be recovered was moved to File
+	Started        Kind = iota // a journal was started for a new match
+	Resumed                    // a recovered match continues after Tick
+	Torn                       // the end of a journal was cut: the server was killed while it wrote it
+	Empty                      // a journal without a tick was removed
+	Failed                     // a write failed, or too many bytes wait to be written, so the match waits
+	Recovered                  // a write succeeded again
+	Broken                     // a journal cannot be written any more: its match waits for good
+	Ended                      // a match is over, and its file was archived
+	Abandoned                  // the same, since no player came back
+	NotArchived                // a match is over, and its file could not be renamed: the next start tries it again
+	Refused                    // a journal cannot be made, so its room is not; reported once until one can
+	TokensFailed               // used tokens cannot be recorded, so no client can connect; reported once until one can
+	NotKept                    // the last state of a match that is kept cannot be written: it continues where the journal ends
+	OtherBuild                 // this build cannot continue the match, so its room is refused: see Config.RefuseOthers
+	TokensLost                 // the record of used tokens is damaged and begins anew, so tokens that were issued before are refused
+	TokensRemoved              // the record of used tokens was removed or replaced while the server runs, and is written again
+	Slow                       // a write or a sync takes too long: Err names the consequence; reported once, and again after a minute without one
+	Unused                     // the journal of a room that no player entered was removed
+	Removed                    // the directory, File, was removed while the server runs: its matches wait, and no room is opened
+	Quarantined                // a journal that cannot be recovered was moved to File
+	NotQuarantined             // the same, but it cannot be moved and stays in its place, File
 )
 
 // Errors of Open. Those about a journal wrap package record's.

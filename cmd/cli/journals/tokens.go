@@ -24,7 +24,8 @@ import (
 // The first line of the file is "tendon used tokens 2 SINCE FLOOR LINES", the space for LINES lines follows. SINCE is the first
 // moment of the record, in milliseconds since 1970. FLOOR is the latest expiry of the tokens that were dropped, in Unix seconds.
 // Each further line is a token and its expiry. All lines end with a checksum, and the free space is zeros. The last line may be
-// torn: it was never synced, so its token had no connection. Any other damage begins a new record.
+// torn: it was never synced, so its token had no connection. The free space may be longer, or shorter by all but its first byte. Any
+// other damage begins a new record.
 type UsedTokens struct {
 	path   string
 	disk   func(path string, flags int) (File, error)
@@ -114,15 +115,25 @@ func (t *UsedTokens) parse(content []byte) error {
 	var lines int
 	var floor uint64
 	_, err := fmt.Sscanf(string(content[:usedTokensHead-checksumBytes]), usedTokensHeader, &millis, &floor, &lines)
-	if rest := content[usedTokensHead:]; err != nil || len(rest) != lines*usedTokensLine {
+	rest, space := content[usedTokensHead:], lines*usedTokensLine
+	switch {
+	case err != nil || space < 0:
+		return errTokens
+	case len(rest) > space && zero(rest[space:]):
+		rest = rest[:space]
+	case len(rest) > space, len(rest) < space && !bytes.HasSuffix(rest, []byte{0}): // in the latter case, lines may be missing
 		return errTokens
 	}
 	t.floor = floor
 	over := false
-	for line := range slices.Chunk(content[usedTokensHead:], usedTokensLine) {
+	for line := range slices.Chunk(rest, usedTokensLine) {
 		var token []byte
 		var expires uint64
 		switch {
+		case len(line) < usedTokensLine: // free, or torn, since rest ends with a zero
+			if over && !zero(line) {
+				return errTokens
+			}
 		case summed(line) && !over:
 			if _, err := fmt.Sscanf(string(line[:usedTokensLine-checksumBytes]), "%x %d", &token, &expires); err != nil || len(token) != len(netcode.TokenID{}) {
 				return errTokens

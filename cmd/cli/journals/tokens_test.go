@@ -52,7 +52,7 @@ func TestARecordedTokenSurvivesAPowerCut(t *testing.T) {
 	}
 	content := contents(t, path)
 	second := usedTokensHead + usedTokensLine
-	for n := 0; n < len(content); n += 1 + n/second*997 {
+	for n := 0; n <= second+usedTokensLine; n++ {
 		if (&UsedTokens{earlier: map[netcode.TokenID]uint64{}}).parse(content[:n]) == nil {
 			t.Fatalf("a file of %d bytes that was cut to %d is read", len(content), n)
 		}
@@ -68,6 +68,13 @@ func TestARecordedTokenSurvivesAPowerCut(t *testing.T) {
 	clear(gap[usedTokensHead:second])
 	if (&UsedTokens{earlier: map[netcode.TokenID]uint64{}}).parse(gap) == nil {
 		t.Error("a file with a gap is read")
+	}
+	for _, size := range []int{second + usedTokensLine + 1, second + 2*usedTokensLine, len(content) - 1, len(content) + 1, len(content) + 3*usedTokensLine} {
+		other := append(bytes.Clone(content), make([]byte, 3*usedTokensLine)...)[:size]
+		again := &UsedTokens{earlier: map[netcode.TokenID]uint64{}}
+		if err := again.parse(other); err != nil || !again.Used(a, anHour) || !again.Used(b, anHour) {
+			t.Errorf("with %d bytes instead of %d: %v", size, len(content), err)
+		}
 	}
 	for name, torn := range map[string]int{"whole": usedTokensLine, "torn": usedTokensLine - 5, "cut after a": 0} {
 		left := bytes.Clone(content)
@@ -92,8 +99,15 @@ func TestADamagedRecordOfTokensBeginsAnew(t *testing.T) {
 		"version 1": func(path string, _ []byte) error {
 			return os.WriteFile(path, []byte("tendon used tokens 1 17 0\n"), 0o600)
 		},
-		"one line": func(path string, content []byte) error {
-			return os.WriteFile(path, content[:len(content)-usedTokensLine], 0o600)
+		"no free space": func(path string, content []byte) error {
+			return os.WriteFile(path, content[:usedTokensHead+usedTokensLine], 0o600)
+		},
+		"more than free space": func(path string, content []byte) error {
+			return os.WriteFile(path, append(content, 'a'), 0o600)
+		},
+		"a second line cut": func(path string, content []byte) error {
+			first := content[usedTokensHead : usedTokensHead+usedTokensLine]
+			return os.WriteFile(path, append(content[:usedTokensHead+usedTokensLine:usedTokensHead+usedTokensLine], first[:usedTokensLine-3]...), 0o600)
 		},
 		"a pipe": func(path string, _ []byte) error { return errors.Join(os.Remove(path), pipe(path)) },
 	} {

@@ -40,7 +40,7 @@ type Verb struct {
 	Workers    int            `help:"Goroutines that simulate rooms, 1 to 1024. Default: one per core."`
 	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	BanTime    time.Duration  `default:"10m" help:"Length of the ban of a client that was expelled for lying, flooding or framing. 0: no ban."`
-	KeepSeat   time.Duration  `default:"5s" help:"How long the seat of a player who lost the connection is kept, 1s to 24h. The player can return for at least a minute and a half more, with the tokens of the lost connection."`
+	KeepSeat   time.Duration  `default:"5s" help:"How long the seat of a player who lost the connection is kept, 1s to 24h. The client tries for at least a minute and a half more. It then returns if the room is still open and the seat is free."`
 	Pause      room.PauseBy   `default:"admin" help:"Players who may pause a match. off: none. admin: none, only the operator, with the verb pause. players: all, and the operator."`
 	PauseTime  time.Duration  `default:"60s" help:"Maximum length of a pause, 1s or more. The match then continues by itself."`
 	Pauses     *int           `placeholder:"N" help:"Pauses that a player may begin in a match, 1 or more, with --pause players. Default: 3."`
@@ -94,7 +94,7 @@ resume. Its match is over. A build or strategy that fits none of the journals is
 --quarantine=false, each journal that cannot be recovered is such an error.
 
 With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_quarantined,
-journal_failed, journal_recovered, journal_slow, journal_ended, journal_refused, journal_removed_directory, tokens_failed and tokens_lost. The event waiting names the players for whom
+journal_skipped, journal_failed, journal_recovered, journal_slow, journal_ended, journal_refused, journal_removed_directory, tokens_failed and tokens_lost. The event waiting names the players for whom
 a continued match waits, until a time. The events stopping and kept are those of a stop. The event lag
 reports that matches paused because the server stood still or is too slow. The event token_refused reports the first token that an
 earlier server may have accepted.
@@ -109,7 +109,9 @@ receives the time that is left. With --journal, the banned clients are kept in b
 the bans end with the server.
 
 A player who loses the connection keeps the seat for --keep-seat. The client tries to connect twice a second, for
-that time and at least a minute and a half. A longer time, such as 10m for players whose computers sleep, keeps idle players in the match.
+that time and at least a minute and a half. After --keep-seat it returns if the seat is free and the room is open. A room without
+players closes after half a minute, or 15 s after --keep-seat if that is longer. A longer --keep-seat, such as 10m for players
+whose computers sleep, keeps idle players in the match.
 
 A pause stops the ticks of one match. The operator begins it with the verb pause; with --pause players, every player can
 too. It ends with resume or after --pause-time. Players can end each other's pauses, but not one of the operator.
