@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/rollback/record"
 )
 
@@ -30,19 +31,10 @@ func openFile(path string, flags int) (File, error) {
 
 // readFile reads a file. A pipe or a device is an error: reading it would block.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
+	data, info, err := durable.ReadFile(path)
+	if errors.Is(err, durable.ErrIrregular) {
+		err = fmt.Errorf("%w: %w", record.ErrNotRecord, durable.ErrIrregular)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%w: it is no regular file", record.ErrNotRecord)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	data, err := io.ReadAll(f)
 	return data, info, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/net/cost"
 )
 
@@ -56,7 +57,7 @@ const Slices = 100
 
 // Read reads a file of profile --out.
 func Read(path string, f *File) error {
-	text, err := os.ReadFile(path)
+	text, _, err := durable.ReadFile(path)
 	if err != nil {
 		return err
 	}

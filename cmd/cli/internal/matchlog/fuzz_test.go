@@ -23,7 +23,7 @@ import (
 	"tendon/rollback/record"
 )
 
-// FuzzTokenStore checks that any file is refused or holds connect tokens, which are stored and loaded as they are. The
+// FuzzTokenStore checks that any file is refused, or its lines that are connect tokens are stored and loaded as they are. The
 // memory is in proportion to the file.
 func FuzzTokenStore(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "log.token")
@@ -56,18 +56,18 @@ func FuzzTokenStore(f *testing.F) {
 			t.Fatalf("%d bytes allocated for %d", n, len(file))
 		}
 		if err != nil {
-			if !strings.Contains(err.Error(), path) || s.Given != nil || s.tokens != nil {
+			if !strings.Contains(err.Error(), path) || s.tokens != nil {
 				t.Fatalf("%v, %d tokens", err, len(s.tokens))
 			}
 			return
 		}
-		if s.Given == nil {
-			if len(file) > 0 {
-				t.Fatalf("%q holds nothing", file)
-			}
-			return
+		if s.Given == nil && s.tokens == nil && len(bytes.TrimSpace(file)) > 0 {
+			t.Fatalf("%q holds nothing", file)
 		}
 		for _, token := range append(s.tokens, s.Given) {
+			if token == nil {
+				continue // the given one, whose line is damaged
+			}
 			if _, err := netcode.ParseConnectToken(token); err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ const syncEvery = time.Second
 // Open returns the match of an earlier process in the file. It returns nil if there is none that can be continued, and
 // prints the reason.
 func (l *Log) Open() (*client.Resume, error) {
-	data, err := os.ReadFile(l.path)
+	data, _, err := durable.ReadFile(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

@@ -14,6 +14,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/tokens"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
@@ -84,6 +85,38 @@ func someTokens(t testing.TB, n int) (tokens [][]byte) {
 		tokens = append(tokens, token)
 	}
 	return tokens
+}
+
+// A line that is damaged or cut does not take the tokens of the other lines with it.
+func TestATokenStoreSkipsDamagedLines(t *testing.T) {
+	k := someTokens(t, 3)
+	text := make([]string, len(k))
+	for i, token := range k {
+		text[i] = tokens.Text(token)
+	}
+	for _, c := range []struct {
+		name, content string
+		given         []byte
+		want          [][]byte
+	}{
+		{"whole", strings.Join(text, "\n") + "\n", k[0], k[1:]},
+		{"without the given token", "\n" + text[1] + "\n" + text[2] + "\n", nil, k[1:]},
+		{"a damaged given token", "x" + text[0] + "\n" + text[1] + "\n" + text[2] + "\n", nil, k[1:]},
+		{"a damaged token", text[0] + "\n" + text[1][:50] + "\x00" + text[1][51:] + "\n" + text[2] + "\n", k[0], k[2:]},
+		{"a cut end", text[0] + "\n" + text[1] + "\n" + text[2][:100], k[0], k[1:2]},
+		{"only the given token", text[0] + "\n" + text[1][:100], k[0], nil},
+	} {
+		s := &TokenStore{Path: filepath.Join(t.TempDir(), "log.token")}
+		if err := os.WriteFile(s.Path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Load(); (err == nil) != (c.want != nil) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if !bytes.Equal(s.Given, c.given) || !slices.EqualFunc(s.tokens, c.want, bytes.Equal) {
+			t.Errorf("%s: %d tokens, want %d", c.name, len(s.tokens), len(c.want))
+		}
+	}
 }
 
 // The next process loads what the last one stored, in the same order.

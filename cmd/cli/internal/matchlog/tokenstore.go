@@ -22,7 +22,8 @@ type TokenStore struct {
 	failed func(error) // receives why the file cannot be written
 }
 
-// Load reads the file. A file that does not exist holds no tokens.
+// Load reads the file. A file that does not exist holds no tokens. Lines that are not tokens are skipped. They are an error if
+// no other line is a token that is not used yet.
 func (s *TokenStore) Load() error {
 	content, err := tokens.ReadPrivate(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,16 +32,21 @@ func (s *TokenStore) Load() error {
 	if err != nil {
 		return err
 	}
-	var list [][]byte
-	for line := range strings.Lines(string(content)) {
-		token, ok := tokens.Decode(strings.TrimSpace(line))
-		if !ok {
-			return fmt.Errorf("%s is damaged: line %d is not a connect token", s.Path, len(list)+1)
+	damaged := 0 // the first such line
+	for i, line := range strings.Split(strings.TrimSuffix(string(content), "\n"), "\n") {
+		line = strings.TrimSpace(line)
+		token, ok := tokens.Decode(line)
+		switch {
+		case !ok && damaged == 0 && line != "":
+			damaged = i + 1
+		case ok && i == 0:
+			s.Given = token
+		case ok:
+			s.tokens = append(s.tokens, token)
 		}
-		list = append(list, token)
 	}
-	if len(list) > 0 {
-		s.Given, s.tokens = list[0], list[1:]
+	if damaged > 0 && len(s.tokens) == 0 {
+		return fmt.Errorf("%s is damaged: line %d is not a connect token, and no other is a reconnect token", s.Path, damaged)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/net/netcode"
 	"tendon/net/server"
 )
@@ -57,19 +58,11 @@ func Parse(text string) ([]byte, error) {
 
 // ReadPrivate reads a file of tokens. It refuses a file that users other than its owner may read or write.
 func ReadPrivate(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && server.Exposed(info) {
+	content, info, err := durable.ReadFile(path)
+	if err == nil && server.Exposed(info) {
 		err = fmt.Errorf("other users may read %s (mode %04o): run chmod 600 on it, and get a new token if one of them has read it", path, info.Mode().Perm())
 	}
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(f)
+	return content, err
 }
 
 // Write replaces a file by the text of a token. Only its owner may read the file.

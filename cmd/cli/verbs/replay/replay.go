@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/page"
 	"tendon/cmd/cli/replaypage"
@@ -148,7 +149,7 @@ func (v *Verb) serve(a *app.App, open replaypage.Open) error {
 
 // readFile reads a recording or a bundle.
 func readFile(file string) ([]byte, error) {
-	data, err := os.ReadFile(file)
+	data, _, err := durable.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s does not exist: name a recording", file)
 	}
