@@ -72,8 +72,8 @@ func openUsedTokens(c *Config) (*UsedTokens, error) {
 	content, _, err := readFile(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err = journalsExist(c.Dir); err == nil {
-			t.since = time.Now()
+		if err = errNoTokens; !Exist(c.Dir) {
+			err, t.since = nil, time.Now()
 		}
 	case err == nil:
 		err = t.parse(content)
@@ -97,13 +97,10 @@ var (
 	errNoTokens = errors.New("it is missing, and there are journals of an earlier server")
 )
 
-// journalsExist returns errNoTokens if a directory has journals, also of matches that are over.
-func journalsExist(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), suffix) }) {
-		return errNoTokens
-	}
-	return err
+// Exist reports whether a directory has journals, also of matches that are over.
+func Exist(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), suffix) })
 }
 
 // parse reads the file. since is set only if the file is not damaged.

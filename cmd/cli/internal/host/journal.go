@@ -39,8 +39,12 @@ func (c *Config) OpenJournals(a *app.App, j journals.Config) (err error) {
 	switch {
 	case errors.Is(err, journals.ErrLocked):
 		return fmt.Errorf("%w: stop that server or choose another --journal", err)
-	case errors.Is(err, fs.ErrPermission) || errors.As(err, new(*fs.PathError)):
-		return fmt.Errorf("journals cannot be written: %w; choose another --journal", err)
+	case errors.Is(err, fs.ErrPermission), errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.LinkError)):
+		remedy := "choose another --journal"
+		if journals.Exist(j.Dir) {
+			remedy = fmt.Sprintf("free space on the disk of %s or make the directory writable; with another --journal, the matches in it do not continue", j.Dir)
+		}
+		return fmt.Errorf("journals cannot be written: %w; %s", err, remedy)
 	case err != nil:
 		return err
 	}
@@ -72,7 +76,7 @@ func (c *Config) OpenJournals(a *app.App, j journals.Config) (err error) {
 		return err
 	}
 	if len(c.Keys) == 0 {
-		err = c.storedKey(j.Dir)
+		err = c.storedKey(a, j.Dir)
 	}
 	if err == nil && j.Sync != journals.Always { // otherwise no confirmed tick can be lost
 		c.historyKey, err = hkdf.Key(sha256.New, c.Keys[0][:], nil, "tendon final ticks", sha256.Size)
@@ -83,13 +87,18 @@ func (c *Config) OpenJournals(a *app.App, j journals.Config) (err error) {
 	return nil
 }
 
-// storedKey sets the key that is stored with the journals, and generates it at the first start.
-func (c *Config) storedKey(dir string) error {
-	path, load := filepath.Join(dir, "server.key"), server.LoadKey
+// storedKey sets the key that is stored with the journals, and generates it at the first start. It reports a missing key of an
+// earlier server.
+func (c *Config) storedKey(a *app.App, dir string) error {
+	path, load, lost := filepath.Join(dir, "server.key"), server.LoadKey, false
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		load = server.GenerateKey
+		load, lost = server.GenerateKey, journals.Exist(dir)
 	}
 	key, err := load(path)
+	if err == nil && lost {
+		a.Logf("%s is missing, and there are journals of an earlier server: a new key was generated; players with tokens of the old key cannot return: stop the server and put the old key back, or mint new tokens", path)
+		a.Emit("key_lost", app.Fields{"file": path})
+	}
 	c.Keys = []netcode.Key{key}
 	return err
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,5 +115,50 @@ func TestTheKeyOfProofsOutlivesTheServer(t *testing.T) {
 	}
 	if key := keyOf(dir, 0, journals.Always); key != nil {
 		t.Errorf("a room that loses no ticks has the key %x", key)
+	}
+}
+
+// A restart on a full or read-only disk names the remedy that keeps the matches. A missing key of an earlier server is reported.
+func TestARestartThatEndangersTheMatchesIsReported(t *testing.T) {
+	dir := t.TempDir()
+	var lines bytes.Buffer
+	open := func(disk func(string, int) (journals.File, error)) (*Config, error) {
+		lines.Reset()
+		c := &Config{Config: server.Config{Address: "127.0.0.1:0"}, Flags: &Flags{}, Strategy: relay.Strategy}
+		return c, c.OpenJournals(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Config{Dir: dir, Sync: journals.Never, Disk: disk})
+	}
+	full := func(path string, _ int) (journals.File, error) {
+		return nil, &os.PathError{Op: "open", Path: path, Err: syscall.ENOSPC}
+	}
+	if _, err := open(full); err == nil || !strings.Contains(err.Error(), "choose another --journal") {
+		t.Errorf("without journals: %v", err)
+	}
+	c, err := open(nil)
+	if err != nil || lines.Len() > 0 {
+		t.Fatalf("the first start: %v, %s", err, &lines)
+	}
+	rc := room.Config{Game: crumbs.Game(), Match: 7}
+	if err := errors.Join(c.Journals.Open("main", &rc), c.Journals.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(full); err == nil || strings.Contains(err.Error(), "choose another") || !strings.Contains(err.Error(), "free space on the disk of "+dir) {
+		t.Errorf("with journals: %v", err)
+	}
+	key := filepath.Join(dir, "server.key")
+	for _, missing := range []bool{true, false} {
+		if missing {
+			if err := os.Remove(key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c, err = open(nil); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(lines.String(), key+" is missing") != missing {
+			t.Errorf("the key is missing: %v; %q", missing, &lines)
+		}
+		if err := c.Journals.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -94,7 +94,7 @@ resume. Its match is over. A build or strategy that fits none of the journals is
 --quarantine=false, each journal that cannot be recovered is such an error.
 
 With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_quarantined,
-journal_skipped, journal_failed, journal_recovered, journal_slow, journal_ended, journal_refused, journal_removed_directory, tokens_failed and tokens_lost. The event waiting names the players for whom
+journal_skipped, journal_failed, journal_recovered, journal_slow, journal_ended, journal_refused, journal_removed_directory, tokens_failed, tokens_lost and key_lost. The event waiting names the players for whom
 a continued match waits, until a time. The events stopping and kept are those of a stop. The event lag
 reports that matches paused because the server stood still or is too slow. The event token_refused reports the first token that an
 earlier server may have accepted.
