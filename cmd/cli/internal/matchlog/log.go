@@ -13,6 +13,7 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/rollback/record"
@@ -30,7 +31,7 @@ type Log struct {
 	writer *record.Writer
 	synced time.Time   // when the last sync began
 	busy   atomic.Bool // it runs
-	held   string      // the match of the file when it was opened, until it is replaced; "": none
+	held   *heldMatch  // the match of the file when it was opened, until it is replaced. May be nil
 	unlock func() error
 	broken bool
 }
@@ -101,7 +102,7 @@ func (l *Log) resume(data []byte) (*client.Resume, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	l.file, l.writer = f, j.Resume(f)
-	l.held = fmt.Sprintf("match %016x by %s up to tick %d", h.Match, h.Strategy, world.Tick())
+	l.held = &heldMatch{client.Match{Number: h.Match, Strategy: h.Strategy}, j.Start(), world.Tick()}
 	return &client.Resume{World: world, Match: h.Match, Chain: j.Last().Chain}, nil
 }
 
@@ -110,12 +111,30 @@ func (l *Log) Begin(m client.Match, at record.Position, state *image.Snapshot) {
 	if l.broken {
 		return
 	}
-	if l.held != "" {
-		why := fmt.Sprintf("it has %s, which the server with match %016x by %s does not continue", l.held, m.Number, m.Strategy)
+	if l.held != nil {
+		why := l.held.unused(m)
 		l.unused(why, "the log %s is replaced: %s; the match was loaded from the server", l.path, why)
-		l.held = ""
+		l.held = nil
 	}
 	l.check(l.begin(m, at, state))
+}
+
+// heldMatch is a match in a file, with its first and last tick.
+type heldMatch struct {
+	match       client.Match
+	start, last ecs.Tick
+}
+
+// unused returns why the server sent a state of its match m, and did not continue from the last tick of the file.
+func (h *heldMatch) unused(m client.Match) string {
+	switch {
+	case h.match.Number != m.Number || h.match.Strategy != m.Strategy:
+		return fmt.Sprintf("it has match %016x by %s up to tick %d, which the server with match %016x by %s does not continue",
+			h.match.Number, h.match.Strategy, h.last, m.Number, m.Strategy)
+	case h.start == h.last:
+		return fmt.Sprintf("it has only the state of tick %d, which is too old for the server to continue from", h.last)
+	}
+	return fmt.Sprintf("it has the match up to tick %d, which is too old for the server to continue from or was lost in a restart", h.last)
 }
 
 // unused reports that the match in the file is not used or not written.

@@ -73,6 +73,50 @@ func TestALogThatBeginsWithTheMatchHasItsState(t *testing.T) {
 	}
 }
 
+// A log that is replaced says why. With a strategy that adds no ticks, the state in the log is soon too old.
+func TestALogThatIsReplacedSaysWhy(t *testing.T) {
+	game := crumbs.Game()
+	for _, c := range []struct {
+		name  string
+		ticks int
+		next  client.Match
+		want  []string
+	}{
+		{"a state", 0, client.Match{Number: 5, Strategy: "predict"}, []string{"only the state of tick 0", "too old"}},
+		{"ticks", 3, client.Match{Number: 5, Strategy: "predict"}, []string{"up to tick 3", "too old", "lost in a restart"}},
+		{"another match", 3, client.Match{Number: 6, Strategy: "predict"}, []string{"match 0000000000000005", "match 0000000000000006"}},
+		{"another strategy", 3, client.Match{Number: 5, Strategy: "relay"}, []string{"by predict", "by relay"}},
+	} {
+		world, err := ecs.NewWorld(game, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state image.Snapshot
+		world.Image().Save(&state)
+		var note strings.Builder
+		l := &Log{app: app.New(t.Context(), game, io.Discard, &note), path: filepath.Join(t.TempDir(), "match.log"), unlock: func() error { return nil }}
+		l.Begin(client.Match{Number: 5, Strategy: "predict"}, record.PositionOf(world, 0), &state)
+		for n := range c.ticks {
+			l.Tick(record.Tick{Tick: ecs.Tick(n + 1)})
+		}
+		l.Close()
+		if _, err := l.Open(); err != nil {
+			t.Fatal(err)
+		}
+		l.Begin(c.next, record.PositionOf(world, 0), &state)
+		l.Close()
+		_, text, replaced := strings.Cut(note.String(), "is replaced: ")
+		for _, want := range c.want {
+			if !replaced || !strings.Contains(text, want) {
+				t.Errorf("%s: %q does not say %q", c.name, note.String(), want)
+			}
+		}
+		if same := c.next.Number == 5 && c.next.Strategy == "predict"; same == strings.Contains(text, "does not continue") {
+			t.Errorf("%s: %q", c.name, text)
+		}
+	}
+}
+
 // someTokens returns n connect tokens.
 func someTokens(t testing.TB, n int) (tokens [][]byte) {
 	t.Helper()

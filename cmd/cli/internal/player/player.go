@@ -64,6 +64,18 @@ type Line struct {
 	up, down uint64 // total bytes
 }
 
+// Status returns the state as text. Without a connection it is not known whether the match is still paused.
+func (l *Line) Status() string {
+	status := l.State
+	if l.Paused && status != client.Reconnecting.String() {
+		status = "paused"
+	}
+	if l.Waiting {
+		status += ", waiting for the server"
+	}
+	return status
+}
+
 // figures describe a client's prediction, and count the comparisons with the server's checksums.
 type figures struct {
 	Rollbacks uint64  `json:"rollbacks"`

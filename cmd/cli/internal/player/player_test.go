@@ -50,6 +50,24 @@ func TestOnlyAServerThatNeverRespondsEndsTheFirstConnection(t *testing.T) {
 	}
 }
 
+// A client without a connection is reconnecting, although the match was paused when it was lost.
+func TestALostConnectionComesBeforeThePause(t *testing.T) {
+	for _, c := range []struct {
+		line Line
+		want string
+	}{
+		{Line{State: "live"}, "live"},
+		{Line{State: "live", Waiting: true}, "live, waiting for the server"},
+		{Line{State: "live", Paused: true}, "paused"},
+		{Line{State: "catching up", Paused: true}, "paused"},
+		{Line{State: "reconnecting", Paused: true}, "reconnecting"},
+	} {
+		if got := c.line.Status(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
 // A text of the server comes before the pause, and a lost connection before both.
 func TestTheBannerShowsATextOfTheServer(t *testing.T) {
 	const refused = "players may not pause the match"

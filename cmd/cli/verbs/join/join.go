@@ -242,14 +242,7 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 			a.Emit("stats", app.Fields{"client": l})
 		}
 		if tenths%50 == 0 {
-			state := l.State
-			if l.Paused {
-				state = "paused"
-			}
-			if l.Waiting {
-				state += ", waiting for the server"
-			}
-			a.Logf("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls · %d of %d predicted events cancelled", state, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls, l.Cancelled, l.Predicted)
+			a.Logf("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls · %d of %d predicted events cancelled", l.Status(), l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls, l.Cancelled, l.Predicted)
 		}
 	})
 	err := <-done
