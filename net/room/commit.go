@@ -10,6 +10,9 @@ import (
 // ErrPending is returned by a Sink.Commit that is under way.
 var ErrPending = errors.New("room: the commit is under way")
 
+// waitsForJournal is the reason of a request that would be lost with the process.
+const waitsForJournal = "the match waits for its journal: try again when it continues"
+
 // errHeld ends a session whose held reliable messages exceed heldBytes.
 var errHeld = errors.New("room: too many messages wait for a commit")
 
@@ -22,10 +25,11 @@ const keptBytes = 64 << 10
 // commits is the state of the commits of a room. One commit is under way at a time. The strategy sends once for each commit, when it
 // begins. These messages are held until the commit has ended, while the room computes further ticks.
 type commits struct {
-	fresh   bool // ticks were computed whose commit has not begun
-	pending bool // a commit is under way
-	failing bool // the last commit failed: the match waits
-	sink    int  // the sink whose Commit is under way
+	fresh   bool         // ticks were computed whose commit has not begun
+	pending bool         // a commit is under way
+	failing bool         // the last commit failed: the match waits
+	excused systems.Time // see Room.receive
+	sink    int          // the sink whose Commit is under way
 
 	holding bool // a commit began in this Frame: all messages may depend on its ticks
 	notice  bool // Room.noticeCommits sends a notice, which is not held
@@ -162,7 +166,7 @@ func (r *Room) noticeCommits(text string) {
 
 func (r *Room) commitWorks() {
 	if r.commits.failing {
-		r.commits.failing = false
+		r.commits.failing, r.commits.excused = false, r.now+excuse
 		r.postpone(1)
 		r.noticeCommits("the match continues: the server can write its journal again")
 	}

@@ -13,6 +13,8 @@ import (
 	"tendon/net/session"
 	"tendon/systems"
 	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/relay"
 )
 
 // slowDisk is a sink whose commits end after several calls.
@@ -206,5 +208,53 @@ func TestACommitThatFailsLateHoldsItsImage(t *testing.T) {
 		if v.core.State() != client.Live {
 			t.Errorf("a client is %v: %v", v.core.State(), v.core.Err())
 		}
+	}
+}
+
+// While a match waits for its journal, clients compute and send further inputs. Those that are too early then are no evidence.
+func TestInputsThatArriveWhileTheMatchWaitsAreNotRefused(t *testing.T) {
+	for _, strategy := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy} {
+		d := &slowDisk{}
+		g := newRig(t, func(c *room.Config) {
+			c.Strategy = strategy
+			c.Sinks = append(c.Sinks, d.sink())
+		})
+		a := g.enter(player(1), nil)
+		g.live()
+		refused := func() uint64 { return g.room.Peer(a.peer).Strategy.Refused }
+		d.failure = errors.New("the disk is full")
+		g.steps(2 * 60)
+		waiting := refused()
+		d.failure = nil
+		g.steps(5 * 60)
+		if refused() > 0 {
+			t.Errorf("%s: %d inputs are refused while the match waits, %d after it", strategy.Name, waiting, refused())
+		}
+	}
+}
+
+// While a match waits for its journal, an order would be lost at a restart. A pause, its end and a change of the strategy are refused.
+func TestAMatchThatWaitsForItsJournalRefusesChanges(t *testing.T) {
+	d := &slowDisk{}
+	g := newRig(t, func(c *room.Config) {
+		c.Strategies, c.Pause.By = []systems.Strategy{lockstep.Strategy}, room.PauseAdmin
+		c.Sinks = append(c.Sinks, d.sink())
+	})
+	g.enter(player(1), nil)
+	g.live()
+	d.failure = errors.New("the disk is full")
+	g.steps(60)
+	for name, err := range map[string]error{"pause": g.room.Pause(true, room.Admin), "resume": g.room.Pause(false, room.Admin), "switch": g.room.Switch("lockstep")} {
+		if err == nil || !strings.Contains(err.Error(), "waits for its journal") || !errors.Is(err, room.ErrPause) && !errors.Is(err, room.ErrSwitch) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d.failure = nil
+	g.steps(5)
+	if err := g.room.Switch("lockstep"); err != nil {
+		t.Error(err)
+	}
+	if err := g.room.Pause(true, room.Admin); err != nil {
+		t.Error(err)
 	}
 }

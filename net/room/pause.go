@@ -84,6 +84,8 @@ func (r *Room) Pause(on bool, seat int) error {
 		return refuse("players may not pause the match")
 	case r.recovery != nil || r.closed != 0:
 		return refuse("the match is not running")
+	case r.commits.failing:
+		return refuse(waitsForJournal)
 	case on && (p.on || p.asked):
 		return refuse("the match is already paused")
 	case !on && !p.on && !p.asked:

@@ -25,6 +25,7 @@ type peer struct {
 	have     ecs.Tick
 	resyncs  limit.Limiter[systems.Time]
 	desyncs  uint64 // reported to Sink.Desync
+	excused  uint64 // of the refused inputs of the strategy, those that do not count: see Room.receive
 }
 
 // Desync describes a peer whose state differs.
@@ -86,6 +87,7 @@ type Identity struct {
 const (
 	linger         = systems.Second / 2  // how long an ended session still sends its last messages
 	maxTries       = 5                   // bounds the images sent to a peer that loads them too slowly to use them
+	excuse         = 5 * systems.Second  // how long after a wait for a sink too early inputs do not count
 	resyncBurst    = 5                   // resyncs of a peer at once
 	resyncInterval = 30 * systems.Second // until one more is allowed
 )
@@ -152,13 +154,27 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 			to.session.SendChat(session.ChatLine{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
 		}
 	case session.EventStrategy:
-		if p.open && r.strategy.Receive(id, ch, e.Message, r.strategyTime(), r.out()) != nil {
+		if p.open && r.receive(id, ch, e.Message) != nil {
 			p.session.Fault(now)
 		}
 	case session.EventPause:
 		r.request(p, e.On)
 	}
 	r.check(id)
+}
+
+// receive passes a message to the strategy. While the match waits for a sink, clients compute further ticks, so their inputs become
+// too early. These do not count as refused, until excuse after the wait.
+func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte) error {
+	if !r.commits.failing && r.now >= r.commits.excused {
+		return r.strategy.Receive(id, ch, message, r.strategyTime(), r.out())
+	}
+	before := r.strategy.PeerStats(id).Refused
+	err := r.strategy.Receive(id, ch, message, r.strategyTime(), r.out())
+	if err == nil {
+		r.peers[id].excused += r.strategy.PeerStats(id).Refused - before
+	}
+	return err
 }
 
 func (r *Room) hello(id systems.Peer, h *session.Hello) {
@@ -270,7 +286,7 @@ func (r *Room) present() iter.Seq2[systems.Peer, *peer] {
 
 func (r *Room) shut(id systems.Peer) {
 	if p := &r.peers[id]; p.open {
-		p.open = false
+		p.open, p.excused = false, 0
 		r.strategy.Close(id)
 	}
 }

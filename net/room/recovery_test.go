@@ -442,7 +442,7 @@ func TestAMatchThatLostTicksContinuesWhenAllPlayersAreBack(t *testing.T) {
 	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
 		resumed := map[ecs.Tick]uint64{}
 		n := newRestartable(func(c *room.Config) {
-			c.Sinks = append(c.Sinks, room.Sink{Resumed: func(last ecs.Tick, returned uint64) { resumed[last] += returned }})
+			c.Sinks = append(c.Sinks, room.Sink{Resumed: func(last ecs.Tick, returned uint64, _ bool) { resumed[last] += returned }})
 		})
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.enter(room.Identity{Role: systems.RoleSpectator}) // never comes back

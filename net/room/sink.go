@@ -25,8 +25,9 @@ type Sink struct {
 	// Seat receives a seat when a client takes it and when it becomes free. A resumed match does not report the seats of
 	// Config.Resume.
 	Seat func(s record.Seat)
-	// Resumed receives the last tick of a resumed match when the match continues, and how many of its ticks clients returned.
-	Resumed  func(last ecs.Tick, returned uint64)
+	// Resumed receives the last tick of a resumed match when the match continues, how many of its ticks clients returned, and whether
+	// it is still paused.
+	Resumed  func(last ecs.Tick, returned uint64, paused bool)
 	Decision func(systems.Decision) // receives the result of every match in the room. The slices are valid during the call
 	Desync   func(Desync)           // receives every peer whose state was found to differ from the server's, before it is sent an image
 	// Expelled receives every expelled peer, before its last messages are sent.
@@ -69,7 +70,7 @@ func (r *Room) decision(d systems.Decision) {
 func (r *Room) resumes() {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Resumed != nil {
-			s.Resumed(r.Tick(), r.stats.Adopted)
+			s.Resumed(r.Tick(), r.stats.Adopted, r.clock.on)
 		}
 	}
 }

@@ -112,6 +112,7 @@ func (r *Room) Peer(id systems.Peer) PeerInfo {
 	info := PeerInfo{Peer: id, Identity: p.identity, Seat: p.seat, State: "connecting", Session: p.session.Stats()}
 	if p.open {
 		info.Strategy, info.State = r.strategy.PeerStats(id), "watching"
+		info.Strategy.Refused -= p.excused
 	}
 	switch {
 	case p.session.Err() != nil:

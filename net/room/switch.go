@@ -85,6 +85,8 @@ func (r *Room) Switch(name string) error {
 		return fmt.Errorf("%w: the match has ended", ErrSwitch)
 	case r.recovery != nil:
 		return fmt.Errorf("%w: the match waits for its players after a restart: try again when it continues", ErrSwitch)
+	case r.commits.failing:
+		return fmt.Errorf("%w: %s", ErrSwitch, waitsForJournal)
 	case r.change != nil:
 		return fmt.Errorf("%w: a change to %s is under way: try again in a second", ErrSwitch, r.change.to.Name)
 	case name == r.played.Name:

@@ -52,8 +52,8 @@ func (j *roomJournal) seat(s record.Seat) {
 	j.check(j.writer.Seat(s))
 }
 
-func (j *roomJournal) resumed(last ecs.Tick, returned uint64) {
-	j.store.config.Report(Event{Kind: Resumed, Room: j.room, File: j.path, Tick: last, Returned: returned})
+func (j *roomJournal) resumed(last ecs.Tick, returned uint64, paused bool) {
+	j.store.config.Report(Event{Kind: Resumed, Room: j.room, File: j.path, Tick: last, Returned: returned, Paused: paused})
 }
 
 func (j *roomJournal) tick(f systems.FinalTick) {

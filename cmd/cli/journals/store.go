@@ -82,6 +82,7 @@ type Event struct {
 	Tick ecs.Tick // last one in the journal
 	// Returned is the number of the ticks up to Tick that the journal had lost and players returned, for Resumed.
 	Returned uint64
+	Paused   bool  // the match is still paused, for Resumed
 	Err      error // for all kinds that are about a failure, and for Torn, Empty and Slow
 }
 

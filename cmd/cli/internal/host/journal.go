@@ -140,7 +140,10 @@ func reportJournal(a *app.App, n journals.Event) {
 		f[kind.flag] = kind.value
 	}
 	if n.Kind == journals.Resumed {
-		f["returned"] = n.Returned
+		f["returned"], f["paused"] = n.Returned, n.Paused
+	}
+	if n.Paused {
+		kind.text += " and is still paused"
 	}
 	if n.Returned > 0 {
 		kind.text += fmt.Sprintf("; players returned %d ticks that its journal had lost", n.Returned)

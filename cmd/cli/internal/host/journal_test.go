@@ -57,6 +57,11 @@ func TestAResumedMatchIsReportedWithTheReturnedTicks(t *testing.T) {
 		if lines.String() != want {
 			t.Errorf("%q, want %q", lines.String(), want)
 		}
+		lines.Reset()
+		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned, Paused: true})
+		if want := strings.Replace(want, "46", "46 and is still paused", 1); lines.String() != want {
+			t.Errorf("%q, want %q", lines.String(), want)
+		}
 	}
 }
 
