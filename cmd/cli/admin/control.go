@@ -232,7 +232,11 @@ func (from *Source) ban(r *http.Request) (any, error) {
 	case errors.Is(err, server.ErrNotBanned):
 		err = wrong(http.StatusNotFound, "client %d is not banned: GET /players lists the banned clients", o.ClientID)
 	case err != nil:
-		err = fmt.Errorf("the change is in effect, but it is not saved: a restart may lose it; the server tries again every 10 s: %w", err)
+		text := "client %d is banned, at most until the server ends: the ban is not saved, because %v; the server tries again every 10 s"
+		if *o.Seconds == 0 {
+			text = "the ban of client %d has ended, but that is not saved, because %v: a restart may bring it back; the server tries again every 10 s"
+		}
+		err = wrong(http.StatusInsufficientStorage, text, o.ClientID, err)
 	}
 	return o, err
 }

@@ -263,8 +263,11 @@ func TestControlRequestsAndTheirErrors(t *testing.T) {
 	}
 	c.called()
 	c.fails = errors.New("disk full")
-	if status, text := send(t, s, "POST", "/ban", barrier, bearing...); status != 500 || !strings.Contains(text, "a restart may lose it") {
+	if status, text := send(t, s, "POST", "/ban", barrier, bearing...); status != 507 || !strings.Contains(text, "is banned, at most until the server ends: the ban is not saved, because disk full") {
 		t.Errorf("a ban that cannot be saved: %d %s", status, text)
+	}
+	if status, text := send(t, s, "POST", "/ban", strings.Replace(barrier, "600", "0", 1), bearing...); status != 507 || !strings.Contains(text, "has ended, but that is not saved") {
+		t.Errorf("the end of a ban that cannot be saved: %d %s", status, text)
 	}
 }
 

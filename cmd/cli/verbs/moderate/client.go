@@ -101,7 +101,7 @@ func refusal(status int, text []byte) error {
 	}
 	// The server names its paths, for programs. The verb players is the same for a person.
 	switch why := strings.ReplaceAll(app.Printable(answer.Error), "GET /players", app.Program()+" players"); status {
-	case http.StatusNotFound, http.StatusConflict:
+	case http.StatusNotFound, http.StatusConflict, http.StatusInsufficientStorage:
 		return fmt.Errorf("%w: %s", app.ErrFailed, why)
 	case http.StatusUnauthorized:
 		return errors.New("the admin server refuses the token: give the file of serve --admin-token-file")
