@@ -50,7 +50,7 @@ type SyncReport struct {
 
 // String returns one line.
 func (r SyncReport) String() string {
-	return fmt.Sprintf("seed %d: %d ticks, %d rewinds (deepest %d), %d ticks resimulated, %d states saved, %d wrong inputs, %d structural changes rewound, %d distinct checksums",
+	return fmt.Sprintf("seed %d: ticks %d, rewinds %d (deepest %d), ticks resimulated %d, states saved %d, wrong inputs %d, structural changes rewound %d, distinct checksums %d",
 		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.Saved, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
 }
 

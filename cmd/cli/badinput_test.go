@@ -168,7 +168,7 @@ func TestServeOnAPortInUseCreatesNoDirectory(t *testing.T) {
 // The error of a negative value names the flag, also if the value is a separate argument.
 func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 	for _, test := range []struct{ args, says []string }{
-		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: give 0 to 1000"}},
+		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: give 1 to 1000"}},
 		{[]string{"serve", "--sync", "reckon", "--max-speed", "-.5"}, []string{"--max-speed -0.5: give 0 to"}},
 		{[]string{"demo", "--rtt", "-5ms"}, []string{"--rtt -5ms: give 0s to 2m"}},
 		{[]string{"demo", "--rtt", "1h"}, []string{"--rtt 1h0m0s: give 0s to 2m"}},
@@ -226,7 +226,7 @@ func TestAnInvalidKeyFileIsAnErrorAndNotChanged(t *testing.T) {
 	}{
 		{"short", bytes.Repeat([]byte("a"), 31), 0o600, []string{"holds no key", "32 bytes or 64 hexadecimal digits"}},
 		{"long", bytes.Repeat([]byte("a"), 65), 0o600, []string{"holds no key", "32 bytes or 64 hexadecimal digits"}},
-		{"huge", bytes.Repeat([]byte("a"), 1<<20), 0o600, []string{"has 1048576 bytes", "32 bytes or 64 hexadecimal digits"}},
+		{"huge", bytes.Repeat([]byte("a"), 1<<20), 0o600, []string{"is 1048576:", "32 bytes or 64 hexadecimal digits"}},
 		{"words", bytes.Repeat([]byte("z"), 64), 0o600, []string{"holds no key"}},
 		{"zero", make([]byte, 32), 0o600, []string{"not all zero"}},
 		{"empty", nil, 0o600, []string{"32 bytes or 64 hexadecimal digits"}},

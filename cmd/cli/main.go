@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +142,7 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	}()
 	var v verbs
 	parser, err := kong.New(&v, kong.Name(a.Game.Name), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
-		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.Vars{"version": a.Game.Name + " " + app.Build()},
+		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.Vars{"version": version(a, args)},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
 		panic(fmt.Sprintf("cli: the grammar is wrong: %v", err))
@@ -152,7 +153,7 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	args = attachNegatives(args)
 	command, err = parser.Parse(args)
 	if err == nil {
-		err = checkPaths(command, args)
+		err = cmp.Or(checkPaths(command, args), checkZeros(command))
 	}
 	if err != nil {
 		fmt.Fprintf(a.Note, "%s: %v; see %s%s --help\n", a.Game.Name, err, a.Program, verbName(command, err))
@@ -199,6 +200,24 @@ func checkPaths(command *kong.Context, args []string) error {
 		}
 	}
 	return nil
+}
+
+// checkZeros refuses 0 for a flag with the tag positive. The verb would take it for a flag that was left out.
+func checkZeros(command *kong.Context) error {
+	for _, f := range command.Flags() {
+		if f.Tag.Has("positive") && f.Set && f.Target.IsZero() {
+			return fmt.Errorf("--%s 0: give at least 1, or leave it out", f.Name)
+		}
+	}
+	return nil
+}
+
+// version returns the output of --version.
+func version(a *app.App, args []string) string {
+	if !slices.Contains(args, "--json") {
+		return a.Game.Name + " " + app.Build()
+	}
+	return strings.TrimSuffix(app.JSONLine("version", app.Fields{"game": a.Game.Name, "build": app.Build()}), "\n")
 }
 
 func description(a *app.App) string {

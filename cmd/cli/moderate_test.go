@@ -243,7 +243,7 @@ func TestTablesOfPlayersAndBansFitIntoATerminal(t *testing.T) {
 	e := server.Evidence{Room: strings.Repeat("r", 32), Name: "\x1b[31m" + strings.Repeat("n", 28), Seat: 253, Kbits: 123456.7, RefusedInputs: 1 << 60, Malformed: 1 << 60,
 		Limited: 1 << 60, Floods: 1 << 60, Desyncs: 1 << 60, DesyncTick: 1 << 30, Claim: 1<<64 - 1, Own: 1<<64 - 2}
 	answers := map[string]any{
-		"/players": admin.Players{Players: []admin.Player{{ClientID: 1<<64 - 1, State: "connecting", Ping: 99999, Evidence: e}},
+		"/players": admin.Players{Players: []admin.Player{{ClientID: 1<<64 - 1, State: "connecting", RTT: 99999, Evidence: e}},
 			Bans: []server.Ban{{ClientID: 1<<64 - 1, Until: time.Now().Add(87599 * time.Hour), Cause: room.CauseFlooding, Reason: strings.Repeat("long ", 40), Evidence: e},
 				{ClientID: 7, Until: time.Now(), Cause: server.CauseOperator}}},
 	}

@@ -91,12 +91,12 @@ func TestFlagsOfAStrategyOutOfRangeAreRefusedByName(t *testing.T) {
 		"--article --margin 2":               {"leave --interval and --margin out"},
 	})
 	refusedBySync(t, "predict", map[string][]string{
-		"--snapshots 1001": {"--snapshots 1001: give 0 to 1000"}, "--snapshots=-1": {"--snapshots -1"},
+		"--snapshots 1001": {"--snapshots 1001: give 1 to 1000"}, "--snapshots=-1": {"--snapshots -1"},
 		"--interest=-1": {"--interest -1: give 0 to"}, "--interest 1e9": {"--interest 1e+09: give 0 to 1.048576e+06"},
 		"--look-back 2s": {"--look-back 2s: give at most 1s"}, "--pairs": {"--pairs is for --interest: give a radius"},
 	})
 	refusedBySync(t, "reckon", map[string][]string{
-		"--snapshots 61": {"--snapshots 61: give 0 to 60"}, "--interest=-1": {"--interest -1: give 0 to"},
+		"--snapshots 61": {"--snapshots 61: give 1 to 60"}, "--interest=-1": {"--interest -1: give 0 to"},
 		"--max-speed=-1": {"--max-speed -1: give 0 to 32768"}, "--max-speed 40000": {"--max-speed 40000: give"},
 		"--assumed 4s": {"--assumed 4s: give 0s to 3s"}, "--trusting --max-speed 5": {"leave --max-speed out"},
 	})

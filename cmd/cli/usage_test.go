@@ -71,6 +71,13 @@ func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
 	}
 }
 
+// For these flags, 0 is not the same as a flag that was left out.
+func TestZeroIsRefusedWhereTheHelpSaysOneOrMore(t *testing.T) {
+	for _, args := range []string{"demo --sync predict --snapshots 0", "serve --sync reckon --snapshots=0", "demo --tick-rate 0", "matches --last 0"} {
+		refused(t, do(t, crumbs.Game(), strings.Fields(args)...), " 0: give at least 1, or leave it out")
+	}
+}
+
 // The error names the help of the verb.
 func TestWrongUsePointsToTheHelpOfTheVerb(t *testing.T) {
 	for args, want := range map[string]string{"demo --nonsense": "demo --help", "serve --max-rooms x": "serve --help", "replay": "replay --help", "--nonsense": app.Program() + " --help", "frobnicate": app.Program() + " --help"} {
@@ -229,6 +236,11 @@ func TestTheVersionNamesTheGameAndTheTarget(t *testing.T) {
 		r := do(t, crumbs.Game(), args...)
 		if r.code != 0 || !strings.HasPrefix(r.out, crumbs.Game().Name+" ") || !strings.Contains(r.out, runtime.GOOS+"/"+runtime.GOARCH) {
 			t.Errorf("%q: exit %d, %q", args, r.code, r.out)
+		}
+		r = do(t, crumbs.Game(), append(args, "--json")...)
+		var line map[string]string
+		if err := json.Unmarshal([]byte(r.out), &line); err != nil || r.code != 0 || line["event"] != "version" || line["game"] != crumbs.Game().Name {
+			t.Errorf("%q with --json: exit %d, %q", args, r.code, r.out)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func LoadKey(path string) (netcode.Key, error) {
 	case Exposed(info):
 		return wrong("other users may read %s (mode %04o): run chmod 600 on it, and make a new key if one of them has read it", path, info.Mode().Perm())
 	case info.Size() == 0 || info.Size() > keyFileLimit:
-		return wrong("%s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", path, info.Size())
+		return wrong("the size of %s is %d: a key has 32 bytes or 64 hexadecimal digits", path, info.Size())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, keyFileLimit))
 	if err != nil {

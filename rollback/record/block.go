@@ -106,7 +106,11 @@ func (e *DamageError) Error() string {
 	case e.Kind == ErrCorrupt:
 		return fmt.Sprintf("%s; to read only the ticks to %d, cut a copy to its first %d bytes", place, e.Last, e.Offset)
 	}
-	return fmt.Sprintf("%s; the last %d bytes are left out, ticks to %d are whole", place, e.Bytes, e.Last)
+	end := fmt.Sprintf("the last %d bytes are", e.Bytes)
+	if e.Bytes == 1 {
+		end = "the last byte is"
+	}
+	return fmt.Sprintf("%s; %s left out, ticks to %d are whole", place, end, e.Last)
 }
 
 // Unwrap returns ErrTorn or ErrCorrupt.

@@ -390,3 +390,12 @@ func TestARecordMayStartLater(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A torn end of one byte is not "1 bytes".
+func TestTheEndOfATornRecordIsCounted(t *testing.T) {
+	for n, want := range map[int]string{1: "the last byte is left out", 7: "the last 7 bytes are left out"} {
+		if text := (&DamageError{Kind: ErrTorn, Offset: 1000, Bytes: n, Why: "cut"}).Error(); !strings.Contains(text, want) {
+			t.Errorf("%q does not say %q", text, want)
+		}
+	}
+}

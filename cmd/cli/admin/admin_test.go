@@ -421,7 +421,7 @@ func TestUpdatesShowTheTimeSinceTheLast(t *testing.T) {
 	p.peers["main"][1].Newest = 100
 	second := w.update(at.Add(2 * time.Second))
 	row := second.Room.Players[0]
-	if second.In != 200 || row.Loss < 0.0999 || row.Loss > 0.1001 || row.Out != 40 || row.Ping != 50 {
+	if second.In != 200 || row.Loss < 0.0999 || row.Loss > 0.1001 || row.Out != 40 || row.RTT != 50 {
 		t.Errorf("%+v, %+v", second, row)
 	}
 	if other := second.Room.Players[1]; other.Loss != -1 || other.In != 0 {

@@ -29,12 +29,12 @@ type Control interface {
 type Player struct {
 	ClientID uint64          `json:"client_id,string"`
 	State    string          `json:"state"`
-	Ping     float64         `json:"ping"` // ms
+	RTT      float64         `json:"rtt_ms"`
 	Evidence server.Evidence `json:"evidence"`
 }
 
 func playerOf(p server.PeerInfo, room string, now time.Time) Player {
-	return Player{ClientID: p.Identity.ClientID, State: p.State, Ping: float64(p.Session.RTT) / 1e6, Evidence: p.Evidence(room, now)}
+	return Player{ClientID: p.Identity.ClientID, State: p.State, RTT: float64(p.Session.RTT) / 1e6, Evidence: p.Evidence(room, now)}
 }
 
 // Players is the response to /players.

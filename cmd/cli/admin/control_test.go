@@ -284,7 +284,7 @@ func TestPlayersAndBansHaveEvidence(t *testing.T) {
 		t.Fatalf("%d %s", status, text)
 	}
 	p := players.Players[1]
-	if p.ClientID != 1<<64-1 || p.Evidence.Floods != 12 || p.Evidence.Room != "main" || p.Evidence.Name != "main 1" || p.Ping != 50 || !strings.Contains(text, `"client_id":"18446744073709551615"`) {
+	if p.ClientID != 1<<64-1 || p.Evidence.Floods != 12 || p.Evidence.Room != "main" || p.Evidence.Name != "main 1" || p.RTT != 50 || !strings.Contains(text, `"client_id":"18446744073709551615"`) || !strings.Contains(text, `"rtt_ms":50`) {
 		t.Errorf("%s", text)
 	}
 	if _, all := send(t, s, "GET", "/players", "", bearing...); strings.Count(all, "client_id") != 3 {

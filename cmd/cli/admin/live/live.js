@@ -123,7 +123,7 @@ function showPlayers(g) {
   rows("t-players", "no-players", room?.players ?? [], (p, row) => [
     p.name || `connection ${p.peer}`, p.seat < 0 ? "–" : String(p.seat),
     (td) => { td.className = "left"; td.textContent = p.state; },
-    p.ping > 0 ? millis(p.ping) : "–", p.loss < 0 ? "–" : percent(p.loss), kbit(p.in), kbit(p.out), p.margin.toFixed(1), count(p.made),
+    p.rtt_ms > 0 ? millis(p.rtt_ms) : "–", p.loss < 0 ? "–" : percent(p.loss), kbit(p.in), kbit(p.out), p.margin.toFixed(1), count(p.made),
     p.client_id, ...["refused_inputs", "malformed", "limited", "floods", "desyncs"].map((name) => count(p.evidence[name])),
   ]);
   text("largest", room?.largest || "No turn yet.");

@@ -46,7 +46,7 @@ var EndSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 type Common struct {
 	JSON       bool   `name:"json" help:"Print JSON, one object a line, instead of text."`
 	PprofKind  string `name:"profile" enum:"none,cpu,mem,allocs,block,mutex,goroutine,trace,clock" default:"none" help:"Profile the run: cpu, mem, allocs, block, mutex, goroutine, trace or clock."`
-	TickRate   int    `help:"Run the game at this many ticks per second; every peer of a match needs the same. Default: the game's own rate."`
+	TickRate   int    `positive:"" help:"Run the game at this many ticks per second; every peer of a match needs the same. Default: the game's own rate."`
 	ProfileDir string `type:"path" default:"profiles" help:"Directory of the profile."`
 
 	Version kong.VersionFlag `help:"Print the build of this program."`
@@ -160,16 +160,20 @@ func Printable(text string) string {
 
 // Emit prints one object a line with --json. event is the kind of the object.
 func (a *App) Emit(event string, f Fields) {
-	if !a.Common.JSON {
-		return
+	if a.Common.JSON {
+		a.Write(a.Out, JSONLine(event, f))
 	}
+}
+
+// JSONLine returns a line with an object as Emit prints it.
+func JSONLine(event string, f Fields) string {
 	object := Fields{"event": event}
 	maps.Copy(object, f)
 	line, err := json.Marshal(object)
 	if err != nil {
 		panic(fmt.Sprintf("cli: a result cannot be encoded as JSON: %v", err))
 	}
-	a.Write(a.Out, escaped(line)+"\n")
+	return escaped(line) + "\n"
 }
 
 // escaped replaces characters that are not printable by escapes of JSON, so that a line has the same meaning and shows what

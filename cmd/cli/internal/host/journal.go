@@ -146,7 +146,7 @@ func reportJournal(a *app.App, n journals.Event) {
 		kind.text += " and is still paused"
 	}
 	if n.Returned > 0 {
-		kind.text += fmt.Sprintf("; players returned %d ticks that its journal had lost", n.Returned)
+		kind.text += fmt.Sprintf("; players returned %s that its journal had lost", app.Counted(int(n.Returned), "tick", "ticks"))
 	}
 	if kind.text != "" {
 		a.Logf("%s", strings.NewReplacer("ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))

@@ -51,7 +51,8 @@ func TestAResumedMatchWithoutARoomWaitsAgain(t *testing.T) {
 
 // The line about a match that continues has the tick after which it does, and the ticks that players returned.
 func TestAResumedMatchIsReportedWithTheReturnedTicks(t *testing.T) {
-	for returned, want := range map[uint64]string{0: "room main continues from tick 46\n", 6: "room main continues from tick 46; players returned 6 ticks that its journal had lost\n"} {
+	for returned, want := range map[uint64]string{0: "room main continues from tick 46\n", 6: "room main continues from tick 46; players returned 6 ticks that its journal had lost\n",
+		1: "room main continues from tick 46; players returned 1 tick that its journal had lost\n"} {
 		var lines bytes.Buffer
 		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned})
 		if lines.String() != want {

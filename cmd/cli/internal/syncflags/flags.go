@@ -92,7 +92,7 @@ type FrameFlags struct {
 
 // ReplicationFlags are the flags of predict and reckon.
 type ReplicationFlags struct {
-	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, default 20. reckon: 1 to 60, default 5."`
+	Snapshots int           `group:"Predict and reckon" positive:"" help:"predict, reckon: snapshots per second to each client. Fewer cost less and show remote entities later. predict: 1 to 1000, default 20. reckon: 1 to 60, default 5."`
 	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: radius, in world units, of a player's relevance set. Default: every client receives all entities."`
 	LookBack  time.Duration `group:"Predict and reckon" help:"predict: limit of lag compensation, at most 1s, or --look-back=-1ns for none. Default: 250ms."`
 	Trusting  bool          `group:"Predict and reckon" help:"reckon: accept every position that a client sends for its avatars."`
@@ -217,7 +217,7 @@ func (f *Flags) replication(maxSnapshots int) error {
 	if f.Pairs && f.Interest == 0 {
 		return errors.New("--pairs is for --interest: give a radius, or leave --pairs out")
 	}
-	return cmp.Or(app.InRange("--snapshots", f.Snapshots, 0, maxSnapshots), app.InRange("--interest", f.Interest, 0, 1<<20),
+	return cmp.Or(app.InRange("--snapshots", cmp.Or(f.Snapshots, 1), 1, maxSnapshots), app.InRange("--interest", f.Interest, 0, 1<<20),
 		app.InRange("--max-speed", f.MaxSpeed, 0, motion.MaxVelocity.Float()))
 }
 

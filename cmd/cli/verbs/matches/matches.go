@@ -19,7 +19,7 @@ import (
 type Verb struct {
 	File string `type:"path" default:"matches.db" help:"File of serve --matches."`
 	Room string `help:"Only matches of this room. Default: all rooms."`
-	Last int    `help:"Number of matches to list, newest first. Default: all."`
+	Last int    `positive:"" help:"Number of matches to list, newest first. Default: all."`
 
 	app.TableFlags `embed:""`
 }

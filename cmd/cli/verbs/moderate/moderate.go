@@ -54,7 +54,7 @@ func (v *Players) Run(a *app.App) error {
 	t := newTable(29, "client id", "state", "ping")
 	for _, p := range answer.Players {
 		a.Emit("player", app.FieldsOf(p))
-		t.AppendRow(table.Row{p.ClientID, app.Printable(p.State), fmt.Sprintf("%.0f ms", p.Ping), evidenceText(&p.Evidence)})
+		t.AppendRow(table.Row{p.ClientID, app.Printable(p.State), fmt.Sprintf("%.0f ms", p.RTT), evidenceText(&p.Evidence)})
 	}
 	show(a, t, "no players")
 	t = newTable(28, "client id", "banned for", "cause")

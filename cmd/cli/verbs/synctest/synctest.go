@@ -41,7 +41,7 @@ func (v *Verb) Run(a *app.App) error {
 		return fmt.Errorf("--ticks %d --depth %d: give at least 1 tick, and a depth of 1 to 120", v.Ticks, v.Depth)
 	}
 	v.Seed = app.ChooseSeed(v.Seed)
-	a.Logf("seed %d: %d ticks, rewound up to %d ticks, saved ticks: %s", v.Seed, v.Ticks, v.Depth, v.Policy)
+	a.Logf("seed %d: %s, rewound up to %s, saved ticks: %s", v.Seed, app.Counted(v.Ticks, "tick", "ticks"), app.Counted(v.Depth, "tick", "ticks"), v.Policy)
 	a.Emit("start", app.Fields{"seed": app.ID(v.Seed), "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
 	progress := app.NewProgress(a, v.Ticks, "ticks")
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.Game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
