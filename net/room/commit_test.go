@@ -14,6 +14,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 )
 
@@ -229,6 +230,27 @@ func TestInputsThatArriveWhileTheMatchWaitsAreNotRefused(t *testing.T) {
 		g.steps(5 * 60)
 		if refused() > 0 {
 			t.Errorf("%s: %d inputs are refused while the match waits, %d after it", strategy.Name, waiting, refused())
+		}
+	}
+}
+
+// A client plays as before soon after its match has waited for its journal, however long that was.
+func TestAClientPlaysAsBeforeAfterALongWait(t *testing.T) {
+	for _, strategy := range []systems.Strategy{relay.Strategy, predict.Strategy, reckon.Strategy} {
+		d := &slowDisk{}
+		g := newRig(t, func(c *room.Config) {
+			c.Strategy = strategy
+			c.Sinks = append(c.Sinks, d.sink())
+		})
+		a := g.enter(player(1), nil)
+		g.live()
+		d.failure = errors.New("the disk is full")
+		g.steps(20 * 60)
+		d.failure = nil
+		g.steps(25 * 60)
+		st := a.core.Stats().Strategy
+		if st.Stalled != systems.NotStalled || st.InputDelay > 0 {
+			t.Errorf("%s: %v, input delay %d, margin %v", strategy.Name, st.Stalled, st.InputDelay, st.Margin)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (c *Client) sample() {
 	if c.line.HasJumped() && (c.Settled() || c.counts.Snaps == 0) {
 		recent = 1
 	}
-	c.line.Sample(ecs.Tick(c.line.Pacer.Position()), recent, c.Now, func(f ecs.Tick, _ ecs.InputBytes) bool {
+	c.line.Sample(min(ecs.Tick(c.line.Pacer.Position()), c.line.Furthest(c.Received)), recent, c.Now, func(f ecs.Tick, _ ecs.InputBytes) bool {
 		full := f > c.Received+maxPending
 		if full {
 			c.counts.Refusals++

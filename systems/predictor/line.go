@@ -22,8 +22,9 @@ type Line struct {
 	Inputs inputs.Own
 
 	core   *Core
-	seen   int  // tick of the pacer when Due was last called
-	jumped bool // the pacer was set since an input was last sampled
+	newest ecs.Tick // at the last Steer
+	seen   int      // tick of the pacer when Due was last called
+	jumped bool     // the pacer was set since an input was last sampled
 }
 
 // followJump is the error beyond which a spectator's clock is set instead of paced, in ticks.
@@ -48,11 +49,18 @@ func (l *Line) SetInput(in ecs.InputBytes) { l.Inputs.Set(in, l.core.Settled(), 
 //
 // The server may be ahead of the oldest tick that a regular frame samples. Then the client was suspended, or its frames
 // are long. Steer sets the line ahead of newest, and drops the measures of before if forget is set.
+//
+// After a match has waited, the line may be far ahead of newest. Steer sets it back to Furthest. The inputs of later ticks could
+// not be sent, so no margin would ever set the line back.
 func (l *Line) Steer(newest ecs.Tick, forget bool) {
 	if frame := l.Pacer.Regular(); float64(newest)+frame > l.Pacer.Position() {
 		l.Pacer.Shift(float64(newest) + l.core.Ahead() + frame - 1 - l.Pacer.Position())
 		l.Jumped(forget)
 	}
+	if most := float64(l.Furthest(newest)); newest != l.newest && l.core.Live() && l.Pacer.Position() > most {
+		l.Pacer.Shift(most - l.Pacer.Position())
+	}
+	l.newest = newest
 	pace, jump := l.Lead.Control(l.Pacer.Gained())
 	l.Pacer.Shift(jump)
 	switch {
@@ -74,6 +82,11 @@ func (l *Line) Steer(newest ecs.Tick, forget bool) {
 	for range min(until-l.seen, l.Pacer.Most()) {
 		l.Delay.Observe(until, int(newest), l.core.Game.TickRate)
 	}
+}
+
+// Furthest returns the last tick whose input may be of use, while newest is the newest tick that the server has confirmed here.
+func (l *Line) Furthest(newest ecs.Tick) ecs.Tick {
+	return newest + ecs.Tick(l.core.Config.MaxPrediction+inputs.MaxDelay)
 }
 
 // Jumped notes that the present was set. forget drops what the lead control has measured.
