@@ -122,7 +122,8 @@ type Ban struct {
 func (Ban) Help() string {
 	return `Every token of the client is refused, old or new, and the client receives the reason and the time that is left. A
 connection that it has ends at once. An earlier ban of the client is replaced; --for 0 ends it. Bans survive a restart of
-serve --journal. The exit code is 1 if there is no ban to end.
+serve --journal. The exit code is 1 if there is no ban to end,
+or if the ban is in effect and cannot be saved.
 
 Examples:
   ban 127.0.0.1:9090 --admin-token-file FILE --client-id 7 --for 24h
