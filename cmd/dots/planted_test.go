@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 	"tendon/net/matchtest"
 )
 
@@ -47,6 +48,9 @@ func TestStateOfARuleBelongsInAComponent(t *testing.T) {
 // The exercise finds the planted bug, whatever the seed. It needs enough ticks: the bug shows when a player holds one direction
 // for half a second, and the next input is late.
 func TestThePlantedBugIsFound(t *testing.T) {
+	if !race.Long {
+		t.Skip("it links a second binary")
+	}
 	binary := filepath.Join(t.TempDir(), "planted")
 	if output, err := exec.Command("go", "build", "-tags", "planted headless", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
