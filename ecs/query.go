@@ -74,26 +74,18 @@ func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.S
 			set, self := c.Bits, c.Self
 			baseA, baseB, baseC, baseD := c.Base[0], c.Base[1], c.Base[2], c.Base[3]
 			writeA, writeB, writeC, writeD := q.plan.Write[0], q.plan.Write[1], q.plan.Write[2], q.plan.Write[3]
-			scattered := isScattered(set)
-			for set != 0 {
+			for ; set != 0; set &= set - 1 {
 				i := uintptr(bits.TrailingZeros64(set))
-				end := i + 1
-				if !scattered {
-					end = i + uintptr(bits.TrailingZeros64(^(set >> i)))
-				}
-				set &= fullBlock << end
-				for ; i < end; i++ {
-					if !yield(Row[PA, PB, PC, PD]{
-						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-						rest[PC, PD]{
-							at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
-							at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
-						},
-						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
-					}) {
-						return
-					}
+				if !yield(Row[PA, PB, PC, PD]{
+					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+					rest[PC, PD]{
+						at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
+						at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
+					},
+					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+				}) {
+					return
 				}
 			}
 		}
@@ -110,7 +102,8 @@ type Run[SA, SB, SC, SD any] struct {
 	Entities []Entity
 }
 
-// Runs returns the entities of the query a run at a time: the inner loop is an ordinary loop over slices.
+// Runs returns the entities of the query a run at a time: the inner loop is an ordinary loop over slices. It is the fastest
+// where rows are full, up to 1.3 times as fast as All. Where most runs have fewer than some twenty rows, All is faster.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.Seq[Run[SA, SB, SC, SD]] {
 	return func(yield func(Run[SA, SB, SC, SD]) bool) {
 		c := image.NewCursor(w.image, &q.plan)
@@ -175,16 +168,6 @@ func newPlan(filters []Filter, uses ...use) (p image.Plan) {
 		}
 	}
 	return p
-}
-
-// fullBlock is a block in which every row matches.
-const fullBlock = ^uint64(0)
-
-// isScattered reports whether the runs of set are so short that the processor mispredicts their ends. Rows are then visited
-// one by one.
-func isScattered(set uint64) bool {
-	runs := bits.OnesCount64(set &^ (set << 1))
-	return runs*4 > bits.OnesCount64(set)
 }
 
 const pointerBytes = unsafe.Sizeof(unsafe.Pointer(nil))

@@ -79,8 +79,8 @@ func (c *Cursor) match(set uint64, k int) uint64 {
 	if c.limit != nil {
 		set &= c.limit.word(Owner(c.owner), k)
 	}
-	for i := range c.plan.Used {
-		set &= c.used[i].regions[c.owner].word(k)
+	for _, col := range c.used[:len(c.plan.Used)] {
+		set &= col.regions[c.owner].word(k)
 	}
 	for _, d := range c.plan.With {
 		set &= c.image.Column(d).regions[c.owner].word(k)
@@ -103,8 +103,7 @@ func (r *region) word(k int) uint64 {
 func (c *Cursor) enter(identity *Column, k int, set uint64) {
 	first := uint32(k * BlockRows)
 	c.Self = identity.rowOf(&identity.regions[c.owner], first)
-	for i := range c.plan.Used {
-		col := c.used[i]
+	for i, col := range c.used[:len(c.plan.Used)] {
 		r := &col.regions[c.owner]
 		c.Base[i] = col.rowOf(r, first)
 		if c.plan.Write[i] {
