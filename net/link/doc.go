@@ -28,11 +28,12 @@
 // # Time
 //
 // The KCP core reads the monotonic clock of the process, for retransmission only. The budget, the timeout and the round
-// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble: see [AlignClock].
+// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble. [NewSimulated] has a core of the same
+// behaviour with a given clock, for networks in virtual time.
 //
 // # Tasks
 //
-//   - make a link: [New]
+//   - make a link: [New], [NewSimulated]
 //   - send a message: [Link.Send]; skip a tick on a congested line: [Link.Ready]; pace bulk data: [Link.Room]
 //   - detect a lost or faulty peer: [Link.Err]
 //   - chart a connection: [Link.Stats]

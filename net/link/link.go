@@ -68,11 +68,26 @@ var (
 	ErrStream  = errors.New("link: peer broke the reliable stream")
 )
 
-// New returns a link.
+// New returns a link. Its KCP core reads the clock of the process.
 func New() *Link {
+	l := open()
+	l.reliable.core = newCore(l.reliable.output)
+	return l
+}
+
+// NewSimulated returns a link for a simulated network. Every clock it reads is the given one, in which Flush must be called, too. It
+// sends the same packets as a link of New. All messages must be read with Next after each Receive.
+func NewSimulated(clock func() time.Duration) *Link {
+	l := open()
+	l.reliable.core = newSimulated(clock, l.reliable.output)
+	return l
+}
+
+// open returns a link without a core.
+func open() *Link {
 	l := &Link{rate: rate.New(bytesPerSecond), timeout: timeout}
 	l.budget = newBudget(l.rate.Rate())
-	l.reliable.open(&l.budget, &l.stats)
+	l.reliable.budget, l.reliable.stats = &l.budget, &l.stats
 	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), 0)
 	return l
 }

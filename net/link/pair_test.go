@@ -39,6 +39,7 @@ type pair struct {
 	sent     [2]int // bytes by the end that sent them
 	packets  [2]int // by the end, in the last tick
 	received [2][]message
+	emitted  func(packet []byte) // receives each packet that is sent; optional
 }
 
 type travelling struct {
@@ -101,6 +102,9 @@ func (p *pair) pass(collect bool) {
 			}
 			p.sent[from] += len(packet)
 			p.packets[from]++
+			if p.emitted != nil {
+				p.emitted(packet)
+			}
 			p.carry(1-from, packet)
 		})
 	}

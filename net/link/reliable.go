@@ -14,7 +14,7 @@ import (
 // core for the window of the peer. fed - acked is at most window. No segment is fed while one waits, so the core holds at
 // most the segments of one tick's budget unsent.
 type reliable struct {
-	core   *kcp.KCP
+	core   core
 	budget *budget
 	stats  *Stats
 
@@ -45,27 +45,14 @@ type flight struct {
 // outSlack is room in out beside one burst: acknowledgements of a full window.
 const outSlack = 4 << 10
 
-func (r *reliable) open(budget *budget, stats *Stats) {
-	r.budget, r.stats = budget, stats
-	r.core = kcp.NewKCP(conversation, r.output)
-	// No-delay mode, interval 10 ms, retransmission after two later acknowledgements, no congestion window.
-	r.core.NoDelay(1, 10, 2, 1)
-	r.core.WndSize(window, window)
-	r.core.SetMtu(segmentMTU)
-}
-
-// AlignClock sleeps until the clock of the KCP cores begins a millisecond. That clock starts with the process. Links that are made
-// afterwards in a testing/synctest bubble retransmit at the same moments in every process.
-func AlignClock() {
-	core := kcp.NewKCP(conversation, func([]byte, int) {})
-	for _, step := range []time.Duration{time.Microsecond, time.Nanosecond} {
-		for begun := core.Check(); core.Check() == begun; { // the time of the clock in ms, since the core was never updated
-			time.Sleep(step)
-		}
-		if step > time.Nanosecond {
-			time.Sleep(time.Millisecond - step) // just before the next one
-		}
-	}
+// newCore returns a KCP core that reads the clock of the process.
+func newCore(output func(segments []byte, size int)) core {
+	c := kcp.NewKCP(conversation, output)
+	// No-delay mode, retransmission after two later acknowledgements, no congestion window.
+	c.NoDelay(1, interval, fastResend, 1)
+	c.WndSize(window, window)
+	c.SetMtu(segmentMTU)
+	return c
 }
 
 // flush feeds the core and has it send, at most once in 10 ms.

@@ -2,7 +2,6 @@ package matchsim_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"tendon/ecs"
@@ -22,21 +21,19 @@ func narrow(kilobits int) simnet.Profile {
 
 // onLine runs a match over links in which one client has a narrow line both ways and three have good ones.
 func onLine(t *testing.T, strategy systems.Strategy, kilobits int, run func(m *matchsim.Match, c *matchsim.Client)) {
-	synctest.Test(t, func(t *testing.T) {
-		m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: strategy, Seed: 4, Links: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		good, _ := simnet.ByName("P2")
-		for range 3 {
-			m.Join(matchsim.Plan{Profile: good})
-		}
-		m.Run(2 * time.Second)
-		run(m, m.Join(matchsim.Plan{Profile: narrow(kilobits)}))
-		if err := m.Err(); err != nil {
-			t.Error(err)
-		}
-	})
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: strategy, Seed: 4, Links: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, _ := simnet.ByName("P2")
+	for range 3 {
+		m.Join(matchsim.Plan{Profile: good})
+	}
+	m.Run(2 * time.Second)
+	run(m, m.Join(matchsim.Plan{Profile: narrow(kilobits)}))
+	if err := m.Err(); err != nil {
+		t.Error(err)
+	}
 }
 
 // behind runs the match. It returns how far the newest tick that the client received was behind the server's at most. gap is

@@ -28,7 +28,7 @@ type end struct {
 func (c *Client) newEnd(ofServer bool) *end {
 	e := &end{client: c, connection: c.connection, ofServer: ofServer}
 	if c.match.config.Links {
-		e.link = link.New()
+		e.link = link.NewSimulated(c.match.Net.Now)
 	}
 	return e
 }
@@ -99,13 +99,6 @@ func (m *Match) deliver(e *end, ch systems.Channel, payload []byte, now time.Dur
 // first one carries the number of the connection, in the place of its keys.
 const sealed = 19
 
-// pace waits until the clock of the process has reached the match.
-func (m *Match) pace() {
-	if d := m.Net.Now() - time.Since(m.began); d > 0 {
-		time.Sleep(d)
-	}
-}
-
 // flush sends the packets of the server's links.
 func (m *Match) flush(now time.Duration) {
 	for _, c := range m.Clients {
@@ -123,7 +116,6 @@ func (e *end) flush() error {
 	}
 	m := e.client.match
 	from, to := e.nodes()
-	m.pace()
 	e.link.Flush(m.Net.Now(), func(packet []byte) {
 		m.packet = append(m.packet[:0], make([]byte, sealed)...)
 		m.packet[0] = byte(e.connection)
@@ -138,7 +130,6 @@ func (e *end) unpack(packet []byte, deliver func(ch systems.Channel, message []b
 	if e.link == nil || packet[0] != byte(e.connection) {
 		return
 	}
-	e.client.match.pace()
 	if e.link.Receive(packet[sealed:]) != nil {
 		return
 	}

@@ -3,7 +3,6 @@ package matchsim_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"tendon/net/matchsim"
@@ -14,33 +13,31 @@ import (
 
 // A match over links stays in step on a bad network. A client that reconnects and one whose line is cut continue.
 func TestAMatchOverLinksStaysInStep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 4, Links: true})
-		if err != nil {
-			t.Fatal(err)
+	m, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 4, Links: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, _ := simnet.ByName("P5")
+	for range 3 {
+		m.Join(matchsim.Plan{Profile: bad})
+	}
+	m.Run(3 * time.Second)
+	m.Clients[1].Reconnect()
+	m.Net.Partition(m.Clients[2].Node, m.Server, m.Net.Now(), m.Net.Now()+12*time.Second)
+	m.Run(25 * time.Second)
+	for i, c := range m.Clients {
+		s := c.Core.Stats()
+		if !c.Live() || c.Checked < 1000 || (s.Reconnects > 0) != (i > 0) {
+			t.Errorf("client %d is %v, %d reconnects, %d ticks compared", i, c.Core.State(), s.Reconnects, c.Checked)
 		}
-		bad, _ := simnet.ByName("P5")
-		for range 3 {
-			m.Join(matchsim.Plan{Profile: bad})
+		// A packet has at least the headers of IP and UDP, of netcode, and of the link.
+		if n := m.Net.Counters(m.Server, c.Node); n.Packets < 1000 || n.Bytes < 50*n.Packets {
+			t.Errorf("client %d: %d packets of %d bytes", i, n.Packets, n.Bytes)
 		}
-		m.Run(3 * time.Second)
-		m.Clients[1].Reconnect()
-		m.Net.Partition(m.Clients[2].Node, m.Server, m.Net.Now(), m.Net.Now()+12*time.Second)
-		m.Run(25 * time.Second)
-		for i, c := range m.Clients {
-			s := c.Core.Stats()
-			if !c.Live() || c.Checked < 1000 || (s.Reconnects > 0) != (i > 0) {
-				t.Errorf("client %d is %v, %d reconnects, %d ticks compared", i, c.Core.State(), s.Reconnects, c.Checked)
-			}
-			// A packet has at least the headers of IP and UDP, of netcode, and of the link.
-			if n := m.Net.Counters(m.Server, c.Node); n.Packets < 1000 || n.Bytes < 50*n.Packets {
-				t.Errorf("client %d: %d packets of %d bytes", i, n.Packets, n.Bytes)
-			}
-		}
-		if err := m.Err(); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	if err := m.Err(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Seed 8800305: the Bye of an old connection arrives at a restarted server, after the client has connected to it. It must not end

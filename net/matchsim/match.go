@@ -8,7 +8,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/link"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/rollback"
@@ -40,7 +39,6 @@ type Match struct {
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
-	began   time.Time // of the process, with Config.Links
 	packet  []byte    // to be sent by a link
 }
 
@@ -64,9 +62,8 @@ type Config struct {
 	FixedSeats bool
 	// Clock returns real time since any fixed moment, for Match.Busy and Client.Busy. Optional: without it both stay 0.
 	Clock func() time.Duration
-	// Links makes each connection a net/link over datagrams of the network, as between a real client and a real server. The links
-	// read the clock of the process, so the match sleeps where it would run ahead of that clock. Run such a match in a
-	// testing/synctest bubble. Without Links the network has a reliable channel of its own, and nothing limits a sender's rate.
+	// Links makes each connection a net/link over datagrams of the network, with congestion control, as between a real client and a
+	// real server. Without Links the network has a reliable channel of its own, and nothing limits a sender's rate.
 	Links bool
 	// Ticked is called after each frame of the room. Optional.
 	Ticked func(now time.Duration)
@@ -85,10 +82,6 @@ func New(c Config) (*Match, error) {
 	}
 	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: reliableQueue}),
 		byPeer: map[systems.Peer]*end{}, faults: map[*ecs.World]fault{}}
-	if c.Links {
-		link.AlignClock()
-		m.began = time.Now()
-	}
 	m.Game = AfterSystems(c.Game, m.applyFault)
 	m.Server = m.Net.AddNode(simnet.Clock{})
 	if c.Journal {

@@ -3,7 +3,6 @@ package matchtest
 import (
 	"os"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"tendon/ecs"
@@ -12,7 +11,6 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
-	"tendon/systems/predict"
 )
 
 // The requirements of a line that carries 1.3 times what a player needs.
@@ -42,7 +40,7 @@ type progress struct {
 	behind    time.Duration // when it last did not keep up
 }
 
-// newSlowMatch returns a match over links in which clients join with these profiles. It must be called in a bubble.
+// newSlowMatch returns a match over links in which clients join with these profiles.
 func newSlowMatch(t *testing.T, game *ecs.Game, s systems.Strategy, seed uint64, profiles ...simnet.Profile) *slowMatch {
 	m := new(slowMatch)
 	var err error
@@ -120,10 +118,10 @@ func need(t *testing.T, game *ecs.Game, s systems.Strategy) (up, down int) {
 	return (up - up0) / seconds, (down - down0) / seconds
 }
 
-// inEveryStrategy runs a test with each strategy, in a bubble.
+// inEveryStrategy runs a test with each strategy.
 func inEveryStrategy(t *testing.T, test func(t *testing.T, s systems.Strategy)) {
 	for _, s := range strategies {
-		t.Run(s.Name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, s) }) })
+		t.Run(s.Name, func(t *testing.T) { test(t, s) })
 	}
 }
 
@@ -251,27 +249,4 @@ func TestAClientJoinsOverASlowLine(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// A match over links has the same packets in every process, although the clocks of processes begin at different parts of a
-// millisecond.
-func TestAMatchOverLinksIsReproducible(t *testing.T) {
-	var first simnet.Counters
-	for begin := time.Duration(0); begin < time.Millisecond; begin += time.Duration(700-500*longer) * time.Microsecond {
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(begin)
-			m := newSlowMatch(t, halves.Dots(), predict.Strategy, 6, narrow(8167, 5326), narrow(0, 0), narrow(0, 0), narrow(0, 0))
-			p := m.players[0]
-			m.RunUntil(4 * time.Second)
-			m.cross(p, 2, 4*time.Second, 9*time.Second)
-			m.RunUntil(20 * time.Second)
-			n := m.Net.Counters(m.Server, p.Node)
-			if begin == 0 {
-				first = n
-			}
-			if n != first || n.Packets == 0 {
-				t.Errorf("in a process that began %v later: %+v, want %+v", begin, n, first)
-			}
-		})
-	}
 }
