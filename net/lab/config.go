@@ -26,13 +26,9 @@ type Config struct {
 	// Snap is the jump that counts as a snap, in world units; 0: 2. A step of the server that deviates from the velocity by
 	// five times as much is a teleport.
 	Snap   float64
-	Judged bool // refuse a Config for which the gates do not hold: see Unjudged
-	// Links connects clients as a server does, with congestion control: see matchsim.Config.Links. The reliable channel of such a
-	// connection reads the clock of the process, which a Run or a Live does not follow. So Links requires a testing/synctest
-	// bubble.
-	Links bool
-	Jobs  int                  // matches that are played in parallel; 0: 1. Costs in real time are most exact with 1
-	Clock func() time.Duration // real time since any fixed moment; nil: costs are 0
+	Judged bool                 // refuse a Config for which the gates do not hold: see Unjudged
+	Jobs   int                  // matches that are played in parallel; 0: 1. Costs in real time are most exact with 1
+	Clock  func() time.Duration // real time since any fixed moment; nil: costs are 0
 	// Progress receives the share of the work that is done, in [0, 1], one call at a time. The Run ends early if it returns
 	// false. Optional.
 	Progress func(done float64) bool

@@ -4,7 +4,7 @@
 // The matches run in virtual time, by package matchsim. The same Config gives the same report, except for costs in real
 // time. The package writes no file, uses no terminal and reads no clock but Config.Clock.
 //
-// Without Config.Links, messages use the channels of the simulated network, which have no congestion control.
+// Messages are sent over net/link with its congestion control, as between a real client and a real server.
 //
 // # Definitions
 //

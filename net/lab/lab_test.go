@@ -51,7 +51,7 @@ func mustRun(t testing.TB, c Config) Report {
 
 // The report does not depend on the load of the machine, so that two reports can be compared.
 func TestTheSameConfigGivesTheSameReport(t *testing.T) {
-	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3"), For: 3 * time.Second, Settle: -1, script: turns(40), Seed: 5}
+	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3", "P11"), For: 3 * time.Second, Settle: -1, script: turns(40), Seed: 5}
 	a := mustRun(t, c)
 	c.Jobs = 3
 	b := mustRun(t, c)

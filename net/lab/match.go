@@ -40,7 +40,7 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m 
 	if err := s.Check(c.Game); err != nil {
 		return nil, err
 	}
-	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Strategies: c.Strategies, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock, Links: c.Links,
+	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Strategies: c.Strategies, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock, Links: true,
 		Ticked: func(now time.Duration) {
 			for _, p := range m.players {
 				p.down.flush(now)

@@ -39,7 +39,7 @@ type Match struct {
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
-	packet  []byte    // to be sent by a link
+	packet  []byte // to be sent by a link
 }
 
 // Config describes a match. Zero values stand for defaults where a field names one.
