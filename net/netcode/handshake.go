@@ -81,7 +81,8 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	if len(packet) > requestSize {
 		return DropLong
 	}
-	private, id, expires, drop := s.openRequest(packet, unixSeconds(now))
+	unix := s.unix(now)
+	private, id, expires, drop := s.openRequest(packet, unix)
 	if drop != 0 {
 		return drop
 	}
@@ -93,7 +94,7 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 	if action == Ignore {
 		return DropIgnored
 	}
-	e := s.history.entry(id, private.ClientID, from, expires, unixSeconds(now))
+	e := s.history.entry(id, private.ClientID, from, expires, unix)
 	switch {
 	case e == nil:
 		return DropHistory
@@ -217,7 +218,7 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 		return Event{}, DropChallenge
 	}
 	// The history is checked again, because the entry may have been replaced since the request.
-	e := s.history.entry(p.token, clientID, from, p.tokenExpires, unixSeconds(now))
+	e := s.history.entry(p.token, clientID, from, p.tokenExpires, s.unix(now))
 	switch {
 	case e == nil:
 		return Event{}, DropHistory

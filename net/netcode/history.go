@@ -7,6 +7,7 @@ type TokenID [tagSize]byte
 
 type usedToken struct {
 	used    bool // for a connection
+	counted bool // in byClient
 	token   TokenID
 	client  uint64
 	addr    netip.AddrPort // that presented it last
@@ -14,15 +15,15 @@ type usedToken struct {
 }
 
 // history holds the presented tokens in a ring of fixed size. A token may be presented from any address until it has had its
-// connection. A new token replaces one that has expired or was never connected. Without such an entry it is refused: a used
-// token stays until it expires.
+// connection. A new token replaces one that has expired or was never connected. Without such an entry it is refused. An expired
+// token stays until it is replaced, so that a clock that is set back makes few new tokens older than floor.
 type history struct {
 	ring     []usedToken
 	next     int
 	sweep    int    // next entry that release examines
 	floor    uint64 // latest expiry of the used tokens that were dropped: a clock that is set back makes none of them valid
 	byToken  map[TokenID]int32
-	byClient map[uint64]int // used tokens in the ring
+	byClient map[uint64]int // used tokens that have not expired
 }
 
 const (
@@ -59,15 +60,15 @@ func (h *history) entry(token TokenID, client uint64, addr netip.AddrPort, expir
 
 // use marks the token of an entry as used.
 func (h *history) use(e *usedToken) {
-	e.used = true
+	e.used, e.counted = true, true
 	h.byClient[e.client]++
 }
 
-// release drops expired tokens among the next entries, so that their clients may use others.
+// release finds expired tokens among the next entries, so that their clients may use others.
 func (h *history) release(unix uint64) {
 	for range min(historyScan, len(h.ring)) {
-		if e := &h.ring[h.sweep]; e.used && e.expires <= unix {
-			h.drop(e)
+		if e := &h.ring[h.sweep]; e.expires <= unix {
+			h.uncount(e)
 		}
 		h.sweep = (h.sweep + 1) % len(h.ring)
 	}
@@ -77,10 +78,18 @@ func (h *history) release(unix uint64) {
 func (h *history) drop(e *usedToken) {
 	if e.used {
 		h.floor = max(h.floor, e.expires)
-		if h.byClient[e.client]--; h.byClient[e.client] == 0 {
-			delete(h.byClient, e.client)
-		}
 	}
+	h.uncount(e)
 	delete(h.byToken, e.token)
 	*e = usedToken{}
+}
+
+func (h *history) uncount(e *usedToken) {
+	if !e.counted {
+		return
+	}
+	e.counted = false
+	if h.byClient[e.client]--; h.byClient[e.client] == 0 {
+		delete(h.byClient, e.client)
+	}
 }

@@ -69,6 +69,9 @@ type ServerConfig struct {
 	// connected clients, and again for the response. It must not call the Server. Nil: Arrival.Standard.
 	Admit func(*Arrival) Action
 
+	// Clock returns the time by which tokens expire, from the time of a call. Nil: the time of the call.
+	Clock func(now time.Time) time.Time
+
 	Random io.Reader // source of the challenge key. Nil: crypto/rand. Tests use a fixed source
 }
 
@@ -89,6 +92,7 @@ type Server struct {
 	protocolID uint64
 	addresses  []netip.AddrPort
 	admit      func(*Arrival) Action
+	clock      func(time.Time) time.Time
 	epoch      time.Time // nanoseconds are counted from here, on the monotonic clock if the caller's times have it
 	tokens     []cipher.AEAD
 	codec      codec
@@ -151,8 +155,11 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 	if config.Admit == nil {
 		config.Admit = (*Arrival).Standard
 	}
+	if config.Clock == nil {
+		config.Clock = func(now time.Time) time.Time { return now }
+	}
 	s := &Server{
-		protocolID: config.ProtocolID, admit: config.Admit, epoch: now,
+		protocolID: config.ProtocolID, admit: config.Admit, clock: config.Clock, epoch: now,
 		slots:     make([]slot, config.Slots),
 		byAddr:    make(map[netip.AddrPort]int32, config.Slots),
 		byClient:  make(map[uint64]int32, config.Slots),
@@ -182,6 +189,8 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 }
 
 func (s *Server) since(now time.Time) int64 { return int64(now.Sub(s.epoch)) }
+
+func (s *Server) unix(now time.Time) uint64 { return unixSeconds(s.clock(now)) }
 
 // Receive processes one datagram and returns its meaning for the caller. The packet is decrypted in place: its bytes are
 // always changed, and the payload of the event aliases them. Replies are added to out.
@@ -237,7 +246,7 @@ func (s *Server) receiveSealed(out *Outbox, packet []byte, from netip.AddrPort, 
 // connection that ended.
 func (s *Server) Update(out *Outbox, now time.Time, events []Event) []Event {
 	at := s.since(now)
-	s.history.release(unixSeconds(now))
+	s.history.release(s.unix(now))
 	gap := at - s.updated
 	if s.updated = at; gap < frozen {
 		gap = 0

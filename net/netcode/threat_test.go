@@ -355,7 +355,7 @@ func TestOneClientCannotFillTheHistory(t *testing.T) {
 	w.connected(addr(1002), w.token(1))
 }
 
-// A clock that is set back makes no used token valid again.
+// A clock that is set back makes no used token valid again. New tokens by the same clock are valid.
 func TestAUsedTokenStaysUsedWhenTheClockIsSetBack(t *testing.T) {
 	w := newWorld(t, 2)
 	token := w.token(1)
@@ -363,12 +363,18 @@ func TestAUsedTokenStaysUsedWhenTheClockIsSetBack(t *testing.T) {
 	w.now = testStart.Add(31 * time.Second)
 	w.run(10 * time.Second)
 	w.wantClients(0)
-	if len(w.server.history.byToken) != 0 {
-		t.Errorf("%d tokens in the history after their expiry", len(w.server.history.byToken))
+	if len(w.server.history.byClient) != 0 {
+		t.Errorf("clients with used tokens after their expiry: %v", w.server.history.byClient)
 	}
 	w.receive(w.request(token), addr(2))
 	w.wantCount(DropExpired, 1)
 	w.now = testStart.Add(time.Second)
+	w.receive(w.request(token), addr(2))
+	w.wantCount(DropReused, 1)
+	w.connected(addr(3), w.token(3))
+	for i := range w.server.history.ring {
+		w.server.history.drop(&w.server.history.ring[i])
+	}
 	w.receive(w.request(token), addr(2))
 	w.wantCount(DropHistory, 1)
 }

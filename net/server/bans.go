@@ -91,12 +91,19 @@ type banList struct {
 	changed chan struct{} // has a value after a change
 }
 
-func newBanList(list []Ban, now time.Time) banList {
-	l := banList{of: map[uint64]Ban{}, changed: make(chan struct{}, 1)}
+// newBanList returns the list of the previous process. host is the clock of the host at now. From then on, steps of that clock do
+// not change the length of a ban. A ban of the future, which was added before the clock was set back, begins again.
+func newBanList(list []Ban, host, now time.Time) banList {
+	l, again := banList{of: map[uint64]Ban{}, changed: make(chan struct{}, 1)}, false
 	for _, b := range list {
+		left := b.Until.Sub(host)
+		if at := &b.Evidence.At; host.Before(*at) {
+			left, *at, again = b.Until.Sub(*at), now.UTC(), true
+		}
+		b.Until = now.UTC().Add(left)
 		l.add(b, now)
 	}
-	l.unsaved = false
+	l.unsaved = again
 	return l
 }
 

@@ -394,7 +394,7 @@ func TestAFloodOfPacketsBansItsClient(t *testing.T) {
 // The list is bounded: the ban that would end first leaves, and never the new one.
 func TestTheListOfBansIsBounded(t *testing.T) {
 	now := time.Unix(1000, 0)
-	l := newBanList(nil, now)
+	l := newBanList(nil, now, now)
 	for i := range MaxBans {
 		l.add(Ban{ClientID: uint64(i), Until: now.Add(time.Hour + time.Duration(i)), Cause: CauseOperator}, now)
 	}
@@ -430,9 +430,9 @@ func FuzzBans(f *testing.F) {
 		if json.Unmarshal(text, &list) != nil {
 			return
 		}
-		l := newBanList(list, now)
-		if len(l.of) > MaxBans || len(l.of) > len(list) || l.unsaved {
-			t.Fatalf("%d bans of %d, unsaved %v", len(l.of), len(list), l.unsaved)
+		l := newBanList(list, now, now)
+		if len(l.of) > MaxBans || len(l.of) > len(list) {
+			t.Fatalf("%d bans of %d", len(l.of), len(list))
 		}
 		for client, b := range l.of {
 			if b.ClientID != client || !now.Before(b.Until) {
@@ -443,4 +443,24 @@ func FuzzBans(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A ban of an earlier process lasts as long as its host's clock said at the start, whatever that clock does later. A ban that was
+// added before the clock was set back lasts its whole length again, and not hours.
+func TestABanLastsItsLengthWhenTheClockIsStepped(t *testing.T) {
+	now := time.Now()
+	host := now.Round(0).Add(-7 * time.Hour)
+	for name, at := range map[string]time.Time{"of the past": host.Add(-time.Minute), "of the future": host.Add(7 * time.Hour), "without a time": {}} {
+		left := 9 * time.Minute
+		b := Ban{ClientID: 1, Until: host.Add(left), Evidence: Evidence{At: at}}
+		if at.After(host) {
+			b.Until = at.Add(left)
+		}
+		l := newBanList([]Ban{b}, host, now)
+		_, before := l.find(1, now.Add(left-time.Second))
+		_, after := l.find(1, now.Add(left))
+		if !before || after || l.unsaved != at.After(host) {
+			t.Errorf("%s: banned %v, after the end %v, unsaved %v", name, before, after, l.unsaved)
+		}
+	}
 }

@@ -25,6 +25,7 @@ type connTable struct {
 	config  *Config
 	netcode *netcode.Server
 	clock   serverClock
+	wall    wallClock
 	public  []netip.AddrPort
 	workers []*worker
 	conns   []*conn
@@ -53,20 +54,23 @@ const (
 
 func newConnTable(c *Config, public []netip.AddrPort) (*connTable, error) {
 	epoch := time.Now()
-	known := epoch.Add(time.Millisecond - 1).Truncate(time.Millisecond) // tokens have milliseconds
-	if c.UsedTokens != nil {
-		known = c.UsedTokens.Since()
+	host := c.Clock().Round(0)
+	known := host.Add(time.Millisecond - 1).Truncate(time.Millisecond) // tokens have milliseconds
+	begun := known
+	if used := c.UsedTokens; used != nil {
+		known = used.Since()
+		begun = slices.MaxFunc([]time.Time{host, known, time.Unix(int64(used.Floor()), 0)}, time.Time.Compare)
 	} else {
-		time.Sleep(time.Until(known))
+		time.Sleep(known.Sub(host))
 	}
 	slots, perSecond := c.maxClients(), packetsPerTick*c.Room.Game.TickRate+packetsExtra
-	t := &connTable{config: c, clock: serverClock{epoch: epoch}, known: known, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots),
-		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024, life: c.reconnectLife()}, bans: newBanList(c.Bans, epoch),
+	t := &connTable{config: c, clock: serverClock{epoch: epoch}, wall: wallClock{host: c.Clock, start: epoch, begun: begun}, known: known, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots),
+		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024, life: c.reconnectLife()}, bans: newBanList(c.Bans, host, epoch),
 		limit:  limit.New(systems.Second/systems.Time(perSecond), max(packetsBurst, 2*c.Room.Game.TickRate)),
 		excess: limit.New(systems.Second/systems.Time(perSecond), floodSeconds*perSecond)}
 	t.polled.Store(math.MinInt64 / 2)
 	n, err := netcode.NewServer(netcode.ServerConfig{ProtocolID: ProtocolID(c.Room.Game.Name), Keys: c.Keys, Addresses: public,
-		Slots: slots, Admit: t.admit}, epoch)
+		Slots: slots, Admit: t.admit, Clock: t.wall.earlier}, epoch)
 	t.netcode = n
 	return t, err
 }
@@ -150,7 +154,7 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 // record begins to record a token, and accepts its client once the token is recorded. A denial does not use the token and repeats
 // no packet number, so it needs no record.
 func (t *connTable) record(a *netcode.Arrival) netcode.Action {
-	switch recorded, err := t.config.UsedTokens.Record(a.Token, a.Expires); {
+	switch recorded, err := t.config.UsedTokens.Record(a.Token, a.Expires, t.wall.earlier(t.now)); {
 	case recorded:
 		return netcode.Accept
 	case err != nil:
@@ -167,7 +171,7 @@ func (t *connTable) record(a *netcode.Arrival) netcode.Action {
 func (t *connTable) early(a *netcode.Arrival, pass *Pass) bool {
 	used := t.config.UsedTokens
 	if used == nil {
-		return pass.Issued.Before(t.known) || pass.Issued.After(t.now)
+		return pass.Issued.Before(t.known) || pass.Issued.After(t.wall.later(t.now))
 	}
 	return used.Used(a.Token, a.Expires) || pass.Issued.Before(t.known)
 }

@@ -194,12 +194,12 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 
 func (w *worker) mint(c *conn, seat int) []byte {
 	pass := c.pass
-	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.now
+	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.table.wall.later(w.now)
 	if pass.Seat == AnySeat {
 		pass.Seat = seat
 	}
 	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.Room.Game.Name), Key: w.config.Keys[0], ClientID: c.client,
-		Addresses: w.table.public, Pass: pass, Lifetime: w.config.reconnectLife()}, w.now)
+		Addresses: w.table.public, Pass: pass, Lifetime: w.config.reconnectLife()}, pass.Issued)
 	if err != nil {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
 		return nil

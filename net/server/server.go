@@ -60,6 +60,9 @@ type Config struct {
 	// block for long. Optional.
 	Lagged func(Lag)
 
+	// Clock returns the time of the host, by which tokens are issued and expire. Tests replace it. Optional: time.Now.
+	Clock func() time.Time
+
 	MaxRooms int          // the maximum number of rooms; 0: 256. A client for another room is refused
 	OnStop   OnStop       // what becomes of running matches when the server stops
 	Workers  int          // the number of goroutines that compute rooms; 0: one for each core
@@ -73,10 +76,12 @@ type UsedTokens interface {
 	Since() time.Time
 	// Used reports whether an earlier process recorded a token.
 	Used(token netcode.TokenID, expires uint64) bool
+	// Floor returns a Unix second. Tokens that expire then or before count as used.
+	Floor() uint64
 	// Record begins to record a token, which expires at a Unix second, and reports whether it is on the disk. No packet of
 	// its connection is sealed before that. Until then the client repeats its response, ten times a second. On an error the
-	// client is denied with session.CodeStorage, and tries again.
-	Record(token netcode.TokenID, expires uint64) (recorded bool, err error)
+	// client is denied with session.CodeStorage, and tries again. Tokens that expired before now need no record any more.
+	Record(token netcode.TokenID, expires uint64, now time.Time) (recorded bool, err error)
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -95,6 +100,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
 	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	c.BanTime = cmp.Or(c.BanTime, defaultBanTime)
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
 	switch {
 	case len(c.Keys) < 1 || len(c.Keys) > 2:
 		return c, fmt.Errorf("%w: Keys has %d keys, want 1 or 2", ErrConfig, len(c.Keys))

@@ -15,6 +15,7 @@ import (
 // record is a record of used tokens whose disk can be made slow.
 type record struct {
 	since   time.Time
+	floor   uint64
 	earlier map[netcode.TokenID]bool
 	now     map[netcode.TokenID]bool
 	slow    bool
@@ -22,10 +23,14 @@ type record struct {
 	asked   int
 }
 
-func (r *record) Since() time.Time                          { return r.since }
-func (r *record) Used(token netcode.TokenID, _ uint64) bool { return r.earlier[token] }
+func (r *record) Since() time.Time { return r.since }
+func (r *record) Used(token netcode.TokenID, expires uint64) bool {
+	return r.earlier[token] || expires <= r.floor
+}
 
-func (r *record) Record(token netcode.TokenID, _ uint64) (bool, error) {
+func (r *record) Floor() uint64 { return r.floor }
+
+func (r *record) Record(token netcode.TokenID, _ uint64, _ time.Time) (bool, error) {
 	r.asked++
 	if !r.slow && r.err == nil {
 		r.now[token] = true
@@ -36,7 +41,7 @@ func (r *record) Record(token netcode.TokenID, _ uint64) (bool, error) {
 func (r *record) config(c *Config) { c.UsedTokens = r }
 
 // restart ends the server and starts another one, which has read the record.
-func (w *world) restart(r *record) {
+func (w *world) restart(r *record, change ...func(*Config)) {
 	w.t.Helper()
 	for _, p := range w.players {
 		p.Close()
@@ -52,7 +57,7 @@ func (w *world) restart(r *record) {
 		return
 	}
 	r.restart()
-	w.start(r.config)
+	w.start(append(change, r.config)[0])
 }
 
 // restart makes the recorded tokens those of earlier processes.

@@ -70,6 +70,8 @@ type Config struct {
 	RefuseOthers bool
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
+	// Clock returns the time of the host. Tests replace it. Optional: time.Now.
+	Clock func() time.Time
 	// Disk opens a file for writing, with flags as in os.OpenFile. Tests use a faulty disk. Optional.
 	Disk func(path string, flags int) (File, error)
 }
@@ -143,6 +145,9 @@ var errClosed = errors.New("the server stops")
 // Open locks a directory, reads every journal in it, and recovers the matches up to their last tick. On an error about a journal
 // no file is changed. The error names the file, the reason and the remedy.
 func Open(c Config) (*Store, error) {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
 	if c.Disk == nil {
 		c.Disk = openFile
 	}

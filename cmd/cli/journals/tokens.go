@@ -41,6 +41,7 @@ type UsedTokens struct {
 	queue   []netcode.TokenID // to be written
 	failed  error             // of the last write
 	begun   time.Time         // when the write that is under way began; zero: none is
+	now     uint64            // latest Unix second that Record received: tokens that expire then or before are dropped
 	written fs.FileInfo       // of the file that was written last
 	removed bool              // it is not in its place, and is to be written again
 
@@ -73,7 +74,7 @@ func openUsedTokens(c *Config) (*UsedTokens, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err = errNoTokens; !Exist(c.Dir) {
-			err, t.since = nil, time.Now()
+			err, t.since = nil, c.Clock()
 		}
 	case err == nil:
 		err = t.parse(content)
@@ -82,7 +83,7 @@ func openUsedTokens(c *Config) (*UsedTokens, error) {
 		return nil, err
 	}
 	if err != nil && t.since.IsZero() {
-		t.since = time.Now()
+		t.since = c.Clock()
 		t.report(Event{Kind: TokensLost, File: t.path, Err: err})
 	}
 	if err := t.rewrite(); err != nil {
@@ -162,6 +163,13 @@ func zero(line []byte) bool { return len(bytes.Trim(line, "\x00")) == 0 }
 // Since returns the first moment of the record.
 func (t *UsedTokens) Since() time.Time { return t.since }
 
+// Floor returns the latest expiry of the tokens that were dropped, in Unix seconds.
+func (t *UsedTokens) Floor() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.floor
+}
+
 // Used reports whether an earlier process recorded a token.
 func (t *UsedTokens) Used(token netcode.TokenID, expires uint64) bool {
 	t.mu.Lock()
@@ -175,8 +183,9 @@ const tokensLimit = time.Second
 
 // Record begins to record a token, and reports whether it is on the disk. After a failed write, it begins again and returns the
 // error of that write. It returns errStalled while a write takes longer than tokensLimit.
-func (t *UsedTokens) Record(token netcode.TokenID, expires uint64) (recorded bool, err error) {
+func (t *UsedTokens) Record(token netcode.TokenID, expires uint64, now time.Time) (recorded bool, err error) {
 	t.mu.Lock()
+	t.now = uint64(max(now.Unix(), 0))
 	u := t.tokens[token]
 	if u == nil {
 		u = &usedToken{expires: expires}
@@ -265,7 +274,7 @@ func (t *UsedTokens) flush() error {
 // rewrite replaces the file by one with the tokens that have not expired, and with space for as many again.
 func (t *UsedTokens) rewrite() error {
 	t.closeFile()
-	content, size := t.content(uint64(max(time.Now().Unix(), 0)))
+	content, size := t.content()
 	_ = os.Remove(t.path + ".new") // of a process that was killed, or a pipe, which would block
 	f, err := t.disk(t.path+".new", os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -320,7 +329,7 @@ func (t *UsedTokens) check() {
 
 // content drops the expired tokens and returns the lines of the others, and the size of their file. It encodes them without the lock, which a server
 // takes for each packet that begins a connection.
-func (t *UsedTokens) content(unix uint64) (content []byte, size int64) {
+func (t *UsedTokens) content() (content []byte, size int64) {
 	type line struct {
 		token   netcode.TokenID
 		expires uint64
@@ -328,7 +337,7 @@ func (t *UsedTokens) content(unix uint64) (content []byte, size int64) {
 	t.mu.Lock()
 	list := make([]line, 0, len(t.earlier)+len(t.tokens))
 	add := func(token netcode.TokenID, expires uint64) bool {
-		if expires <= unix {
+		if expires <= t.now {
 			t.floor = max(t.floor, expires)
 			return false
 		}

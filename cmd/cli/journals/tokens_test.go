@@ -19,7 +19,7 @@ import (
 // openTokens opens the record of a directory on a disk.
 func openTokens(t *testing.T, dir string, disk *smallDisk, report func(Event)) *UsedTokens {
 	t.Helper()
-	u, err := openUsedTokens(&Config{Dir: dir, Report: report, Disk: disk.open})
+	u, err := openUsedTokens(&Config{Dir: dir, Report: report, Disk: disk.open, Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func openTokens(t *testing.T, dir string, disk *smallDisk, report func(Event)) *
 
 // store records a token and waits until it is on the disk.
 func (t *UsedTokens) store(token netcode.TokenID, expires uint64) {
-	for stored := false; !stored; stored, _ = t.Record(token, expires) {
+	for stored := false; !stored; stored, _ = t.Record(token, expires, time.Now()) {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -137,11 +137,11 @@ func TestADamagedRecordOfTokensBeginsAnew(t *testing.T) {
 // FuzzUsedTokens reads any file. It never panics, and a file that is read is one that this package writes.
 func FuzzUsedTokens(f *testing.F) {
 	for _, tokens := range []int{0, 1, 3} {
-		u := &UsedTokens{since: time.UnixMilli(1_800_000_000_000), floor: 7, earlier: map[netcode.TokenID]uint64{}}
+		u := &UsedTokens{since: time.UnixMilli(1_800_000_000_000), floor: 7, now: 50, earlier: map[netcode.TokenID]uint64{}}
 		for i := range tokens {
 			u.earlier[netcode.TokenID{byte(i + 1)}] = uint64(100 + i)
 		}
-		content, size := u.content(50)
+		content, size := u.content()
 		f.Add(append(content, make([]byte, int(size)-len(content))...))
 		f.Add(content)
 	}
@@ -155,7 +155,7 @@ func FuzzUsedTokens(f *testing.F) {
 			return
 		}
 		tokens := maps.Clone(u.earlier)
-		lines, size := u.content(0)
+		lines, size := u.content()
 		again := &UsedTokens{earlier: map[netcode.TokenID]uint64{}}
 		if err := again.parse(append(lines, make([]byte, int(size)-len(lines))...)); err != nil {
 			t.Fatal(err)
@@ -175,18 +175,18 @@ func TestAFullDiskRecordsNoToken(t *testing.T) {
 	failed := make(chan Event, 100)
 	u := openTokens(t, dir, disk, func(e Event) { failed <- e })
 	disk.set(10)
-	if stored, _ := u.Record(netcode.TokenID{1}, anHour); stored {
+	if stored, _ := u.Record(netcode.TokenID{1}, anHour, time.Now()); stored {
 		t.Error("recorded without a write")
 	}
 	if e := <-failed; e.Kind != TokensFailed || e.Err == nil || !strings.HasSuffix(e.Err.Error(), "free at least 1 MiB on the disk of "+dir) || e.File != filepath.Join(dir, usedTokensName) {
 		t.Errorf("event %+v", e)
 	}
-	if stored, err := u.Record(netcode.TokenID{1}, anHour); stored || !errors.Is(err, syscall.ENOSPC) {
+	if stored, err := u.Record(netcode.TokenID{1}, anHour, time.Now()); stored || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("on a full disk: recorded %v, %v", stored, err)
 	}
 	disk.set(-1)
 	u.store(netcode.TokenID{1}, anHour)
-	if _, err := u.Record(netcode.TokenID{2}, anHour); err != nil {
+	if _, err := u.Record(netcode.TokenID{2}, anHour, time.Now()); err != nil {
 		t.Errorf("with space again: %v", err)
 	}
 	u.close()
@@ -208,7 +208,7 @@ func TestADiskThatHangsRecordsNoToken(t *testing.T) {
 		u := openTokens(t, t.TempDir(), disk, l.add)
 		disk.change(func() { disk.stall = 5 * time.Second })
 		record := func(token byte) error {
-			stored, err := u.Record(netcode.TokenID{token}, uint64(time.Now().Add(48*time.Hour).Unix()))
+			stored, err := u.Record(netcode.TokenID{token}, uint64(time.Now().Add(48*time.Hour).Unix()), time.Now())
 			if stored {
 				t.Error("recorded without a write")
 			}
@@ -242,7 +242,7 @@ func TestTheRecordIsBoundedByExpiry(t *testing.T) {
 	u := openTokens(t, dir, bigDisk(), nil)
 	past := uint64(time.Now().Unix()) - 5
 	for i := range usedTokensSlack + 100 {
-		u.Record(netcode.TokenID{1, byte(i), byte(i >> 8)}, past)
+		u.Record(netcode.TokenID{1, byte(i), byte(i >> 8)}, past, time.Now())
 	}
 	u.store(netcode.TokenID{2}, anHour)
 	u.store(netcode.TokenID{3}, anHour)
@@ -254,6 +254,11 @@ func TestTheRecordIsBoundedByExpiry(t *testing.T) {
 		t.Errorf("%d tokens are kept in memory", n)
 	}
 	again := openTokens(t, dir, bigDisk(), nil)
+	again.now = past
+	again.closeFile()
+	if err := again.rewrite(); err != nil {
+		t.Fatal(err)
+	}
 	content, err := os.ReadFile(filepath.Join(dir, usedTokensName))
 	if err != nil || bytes.Count(content, []byte("\n")) != 3 {
 		t.Errorf("%v, file %q", err, content[:min(len(content), 300)])
