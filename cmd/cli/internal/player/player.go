@@ -101,7 +101,7 @@ func New(name string, c *client.Client, g *ecs.Game) *Player {
 var ErrDesynced = errors.New("the states differ")
 
 // ErrSilent ends a client that receives no response, as to a token that is not valid.
-var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused and minted with the server's key, since its start unless it runs with --journal. If the player of that --client-id was connected, mint a new token")
+var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused, not expired, and minted with the server's key, since its start unless it runs with --journal. If the player of that --client-id was connected, mint a new token")
 
 // unanswered reports whether a client should stop connecting for the first time, because the server does not respond. A server
 // that responds on a connection may wait for other players.

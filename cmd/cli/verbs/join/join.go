@@ -104,6 +104,7 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
+	warnExpired(a, tokens)
 	dial := client.DialConfig{Token: tokens[0], Spare: tokens[1:], Config: config}
 	if log != nil {
 		if dial.Resume, err = log.Open(); err != nil {
@@ -113,7 +114,7 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	err = v.play(ctx, a, dial)
 	if errors.Is(err, player.ErrSilent) && v.Token == "" {
-		return fmt.Errorf("%w; the tokens were those of the log, in %s. If the server runs, they were used before: give a new one with --token, for the same room, seat and --client-id", err, store.Path)
+		return fmt.Errorf("%w; the tokens were those of the log, in %s. If the server runs, they were used before or have expired: give a new one with --token, for the same room, seat and --client-id", err, store.Path)
 	}
 	return err
 }
@@ -199,12 +200,23 @@ func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
 		return err
 	case parsed.ProtocolID != server.ProtocolID(g.Name):
 		return fmt.Errorf("the token is for another game than %s, or for another version of the protocol: ask for one for this game", g.Name)
-	case time.Now().Unix() >= int64(parsed.Expires):
-		return fmt.Errorf("the token expired at %s: get a new one", time.Unix(int64(parsed.Expires), 0).UTC().Format(time.RFC3339))
 	case !slices.Contains(parsed.Servers(), addr):
 		return fmt.Errorf("the token is for %v, not for %v: join that address, or ask for a token for this one", parsed.Servers(), addr)
 	}
 	return nil
+}
+
+// warnExpired prints that the tokens have expired by the clock of this computer. That clock may be wrong, so the server decides.
+func warnExpired(a *app.App, list [][]byte) {
+	latest := uint64(0)
+	for _, token := range list {
+		if parsed, err := netcode.ParseConnectToken(token); err == nil {
+			latest = max(latest, parsed.Expires)
+		}
+	}
+	if at := time.Unix(int64(latest), 0); !time.Now().Before(at) {
+		a.Logf("the token expired at %s by the clock of this computer; if no server responds, get a new one", at.UTC().Format(time.RFC3339))
+	}
 }
 
 // headless plays without a window and prints its state every few seconds.
