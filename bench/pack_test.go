@@ -151,7 +151,7 @@ func within(v int32, n int) bool { return v >= -1<<(n-1) && v < 1<<(n-1) }
 
 // A reader as in the article decodes a packed frame against its base, bit by bit, to the same frame.
 func TestPackedFramesAreDecodedToTheLastBit(t *testing.T) {
-	list := cubes.Record(400)
+	list := cubes.Record(cubes.Rolling, 400)
 	total, changed := 0, 0
 	for f := 6; f < len(list); f++ {
 		b := pack(nil, &list[f-6], &list[f])

@@ -5,7 +5,7 @@ import "testing"
 // The recording is like the article's: most cubes rest, some roll, and these come to rest again, on the floor and within
 // the yard.
 func TestSomeCubesRollAndMostRest(t *testing.T) {
-	list := Record(900)
+	list := Record(Rolling, 900)
 	total, most, rolled := 0, 0, map[int]bool{}
 	for f := 6; f < len(list); f++ {
 		n := Changed(&list[f-6], &list[f])

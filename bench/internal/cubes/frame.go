@@ -15,9 +15,20 @@ type Frame [Bodies]Cube
 // unit is how many steps a metre has.
 const unit = 512
 
+// Kind is a run of the yard.
+type Kind int
+
+const (
+	Rolling Kind = iota // the large cube pushes the small ones aside
+	Dense               // it also pulls them towards itself and jumps
+	Mixed               // as Dense, but it rests for four of six seconds, and so do most small cubes
+)
+
+func (k Kind) String() string { return [...]string{"rolling", "dense", "mixed"}[k] }
+
 // Record returns the frames of a run of the yard.
-func Record(frames int) []Frame {
-	y, list := newYard(), make([]Frame, frames)
+func Record(k Kind, frames int) []Frame {
+	y, list := newYard(k), make([]Frame, frames)
 	for f := range list {
 		y.step()
 		for i := range y.bodies {

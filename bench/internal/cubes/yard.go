@@ -25,20 +25,26 @@ const (
 	maxCorrection = 3     // m/s, limit of the correction
 	drag          = 0.3   // share of the spin lost per second
 	driven        = 7     // m/s
+	pulling       = 6     // m/s, of a large cube that pulls
+	pullForce     = 40    // m/s²
+	pullReach     = 2.2   // m
+	jump          = 4     // m/s upwards, of a large cube that pulls
+	jumpAfter     = 90    // frames
 	stillSpeed    = 0.05  // m/s, rad/s
 	sleepAfter    = 15    // frames
 )
 
 // yard is the state of all bodies. Body 0 is the large cube, which is driven.
 type yard struct {
+	kind   Kind
 	bodies [Bodies]body
 	frame  int
 	cells  [64 * 64][]int16 // small cubes by square metre around the middle
 }
 
 // newYard returns the yard in which everything is at rest.
-func newYard() *yard {
-	y := &yard{}
+func newYard(k Kind) *yard {
+	y := &yard{kind: k}
 	y.bodies[0] = newBody(vec{-2, -2, largeEdge / 2}, largeEdge)
 	for i := 1; i < Bodies; i++ {
 		k := i - 1
@@ -58,6 +64,7 @@ func (y *yard) step() {
 		for i := range y.bodies {
 			if b := &y.bodies[i]; !b.asleep() {
 				b.vel.z -= gravity * h
+				y.pull(i, h)
 				b.spin = b.spin.scale(1 - drag*h)
 			}
 		}
@@ -85,15 +92,34 @@ func (y *yard) step() {
 func (y *yard) drive() {
 	b, t := &y.bodies[0], float64(y.frame)/Rate
 	b.still = 0
-	if int(t)%12 >= 9 {
+	if y.kind != Rolling && y.frame%jumpAfter == 0 {
+		b.vel.z += jump
+	}
+	if int(t)%12 >= 9 || y.kind == Mixed && int(t)%6 >= 2 {
 		return
 	}
 	want := vec{7.5 * math.Sin(t*0.83), 7.5 * math.Sin(t*0.61+1), 0}.sub(b.at)
 	want.z = 0
+	speed := float64(driven)
+	if y.kind != Rolling {
+		speed = pulling
+	}
 	if l := want.len(); l > 0.1 {
-		want = want.scale(driven / l)
+		want = want.scale(speed / l)
 		lack := want.sub(vec{b.vel.x, b.vel.y, 0})
 		b.push(lack.scale(b.mass*0.12), vec{z: b.half * 0.6})
+	}
+}
+
+// pull draws a small cube near the large one to it, for h seconds.
+func (y *yard) pull(i int, h float64) {
+	if y.kind == Rolling || i == 0 {
+		return
+	}
+	b := &y.bodies[i]
+	d := y.bodies[0].at.sub(b.at)
+	if l := d.len(); l < pullReach {
+		b.vel = b.vel.add(d.scale(pullForce * h / l))
 	}
 }
 
