@@ -37,9 +37,10 @@ type reliable struct {
 }
 
 type flight struct {
-	at       time.Duration // when it was last sent
-	size     uint16        // bytes of data
-	unusable bool          // not used to measure the round trip: it was retransmitted or measured already
+	at    time.Duration // when it was last sent
+	size  uint16        // bytes of data
+	again bool          // it was retransmitted, so that it does not measure the round trip
+	acked bool
 }
 
 // outSlack is room in out beside one burst: acknowledgements of a full window.
@@ -118,7 +119,7 @@ func (r *reliable) maySend(s segment) bool {
 		r.sent++
 		f.at = r.now
 	} else {
-		f.unusable = true
+		f.again = true
 		if send = send && !r.budget.overdrawn() && r.overdue(s.number); send {
 			r.stats.Retransmits++
 			f.at = r.now
@@ -149,13 +150,14 @@ func (r *reliable) input(part []byte) {
 	for b := part; len(b) > 0; {
 		s, _ := firstSegment(b)
 		if s.command == ack && s.number-r.acked < r.sent-r.acked {
-			if f := &r.flight[s.number%window]; !f.unusable {
-				f.unusable = true
+			f := &r.flight[s.number%window]
+			if !f.acked && !f.again {
 				r.sampled, r.sampleAt = true, f.at
 				if f.at >= r.newestAt {
 					r.newest, r.newestAt = s.number, f.at
 				}
 			}
+			r.progressed, f.acked = r.progressed || !f.acked, true
 		}
 		b = b[s.size:]
 	}

@@ -58,3 +58,41 @@ func TestASimulatedLinkSendsTheSamePackets(t *testing.T) {
 		}
 	}
 }
+
+// pushes reports whether a packet has the segment of a number.
+func pushes(packet []byte, number uint32) bool {
+	_, parts, _ := wire.OpenEnvelope(packet)
+	for channel, b, ok := parts.Next(); ok; channel, b, ok = parts.Next() {
+		for channel == wire.Reliable && len(b) > 0 {
+			s, _ := firstSegment(b)
+			if s.command == push && s.number == number {
+				return true
+			}
+			b = b[s.size:]
+		}
+	}
+	return false
+}
+
+// A peer that acknowledges later segments is there: the link waits longer for a segment that is lost again and again.
+func TestALinkWaitsForASegmentThatIsLostOften(t *testing.T) {
+	now, got := time.Duration(0), 0
+	a, b := NewSimulated(func() time.Duration { return now }), NewSimulated(func() time.Duration { return now })
+	for n := 0; now < 20*time.Second; n, now = n+1, now+tick {
+		if n%30 == 0 {
+			must(t, a.Send(wire.Reliable, numbered(n, 40)))
+		}
+		a.Flush(now, func(packet []byte) {
+			if now > 15*time.Second || !pushes(packet, 3) {
+				must(t, b.Receive(packet))
+			}
+		})
+		b.Flush(now, func(packet []byte) { must(t, a.Receive(packet)) })
+		for _, _, ok := b.Next(); ok; _, _, ok = b.Next() {
+			got++
+		}
+	}
+	if a.Err() != nil || got < 38 {
+		t.Errorf("%v after %d messages", a.Err(), got)
+	}
+}
