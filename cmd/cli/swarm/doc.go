@@ -21,8 +21,8 @@
 //	go test ./cmd/cli/swarm -run 'TestSwarm$' -swarm.file=failed.json
 //	go test ./cmd/cli/swarm -run 'TestSwarm$' -swarm.seeds=1 -swarm.shrink   print the smallest schedule that fails
 //
-// Steps of a process's clock cannot be tested here, since all processes share the virtual clock. Timeouts are measured with the
-// monotonic clock. The expiry of tokens and bans, and the issue times of tokens, use the clock of the host.
+// The clock of the server's host is stepped by up to 12 hours, also over a restart. Timeouts are measured with the monotonic clock.
+// Reconnect tokens must survive the steps, except a step forward by hours less than 45 s before a process begins.
 //
 // # Tasks
 //

@@ -110,6 +110,8 @@ func (w *world) begin(f *Fault) {
 		w.judge.strikes(f)
 	case remove:
 		must(os.Rename(w.dir, w.dir+away))
+	case clock:
+		w.wrong.Add(int64(f.Step))
 	}
 	for _, p := range w.struck(f) {
 		switch f.Kind {

@@ -37,6 +37,7 @@ type Fault struct {
 	Client int  `json:"client"` // of a fault of one client, or of the disk under the journal of its room; −1: all
 	At     Span `json:"at"`
 	For    Span `json:"for"`
+	Step   Span `json:"step,omitempty"` // of a clock
 }
 
 // Span is a duration that JSON shows as "1.5s".
@@ -69,6 +70,7 @@ const (
 	stall    Kind = "stall"    // each call to the disk of the journals takes 400 ms
 	ioError  Kind = "eio"      // each write to the disk fails
 	full     Kind = "full"     // the disk is full
+	clock    Kind = "clock"    // the clock of the server's host is stepped; no length
 	up       Kind = "up"       // packets to the server are lost
 	down     Kind = "down"     // packets from the server are lost
 	both     Kind = "both"
@@ -79,12 +81,13 @@ const (
 	slow     Kind = "slow"    // 1 Mbit/s with one second of queue, and cross traffic
 )
 
-// kinds are drawn evenly. One of three faults of the disk lasts until the process has ended.
-var kinds = []Kind{freeze, overload, stutter, kill, power, stop, update, remove, flip, stall, ioError, full, up, down, both, suspend, rebind, corrupt, narrow, slow}
+// kinds are drawn evenly. One of three faults of the disk lasts until the process has ended. When a clock is
+// stepped, the network fails or another process begins.
+var kinds = []Kind{freeze, overload, stutter, kill, power, stop, update, remove, flip, stall, ioError, full, clock, up, down, both, suspend, rebind, corrupt, narrow, slow}
 
 // ofServer reports whether a fault is one of the server's process.
 func (k Kind) ofServer() bool {
-	return k.restarts() || k.ofDisk() || k == freeze || k == overload || k == stutter
+	return k.restarts() || k.ofDisk() || k == clock || k == freeze || k == overload || k == stutter
 }
 
 // ofDisk reports whether a fault is one of the disk. Like a restart, it requires journals.
@@ -138,9 +141,39 @@ func draw(seed uint64) (s Schedule) {
 			s.Faults = append(s.Faults, end)
 			f.For = end.At + end.For - f.At
 		}
+		if f.Kind == clock {
+			s.Faults = append(s.Faults[:len(s.Faults)-1], steps(r, f.At, s.Journal)...)
+			at, f.For = s.end()+renewal, 0
+		}
 		at += time.Duration(f.For) + time.Duration(2000+r.IntN(8000))*time.Millisecond
 	}
 	return s
+}
+
+// renewal is a time after which each client has a reconnect token by the present clock. Before that, a process that begins with a
+// clock that was set forward by hours finds all tokens expired, as after hours without a server.
+const renewal = 45 * time.Second
+
+// steps draws a step of the server's clock, with a fault across it or after it. Half of the steps are undone later, in the same way.
+func steps(r *rand.Rand, at Span, journal bool) (list []Fault) {
+	ms := func(low, high int) Span { return Span(time.Duration(low+r.IntN(high-low)) * time.Millisecond) }
+	step := []Span{ms(500, 30_000), ms(30_000, 900_000), ms(3600_000, 12*3600_000)}[r.IntN(3)] * Span(1-2*r.IntN(2))
+	for range 1 + r.IntN(2) {
+		f := Fault{Kind: clock, Client: -1, At: at + Span(3*time.Second), Step: step}
+		during := Fault{Kind: both, Client: -1, At: f.At + ms(-3000, 3000), For: ms(5000, 10_000)}
+		if journal && r.IntN(2) == 0 {
+			during.Kind, during.For = []Kind{kill, power, stop}[r.IntN(3)], ms(200, 10_000)
+			if step > Span(time.Hour) {
+				during.At = f.At + Span(renewal)
+			}
+		}
+		list = append(list, f, during)
+		at, step = max(f.At, during.At+during.For)+ms(2000, 10_000), -step
+		if f.Step > Span(time.Hour) {
+			at += Span(renewal)
+		}
+	}
+	return list
 }
 
 // length draws the length of a fault: most are seconds, one of 16 is minutes.
@@ -177,7 +210,7 @@ func (s *Schedule) check() error {
 		return fmt.Errorf("fsync %q", s.Fsync)
 	}
 	for i, f := range s.Faults {
-		if f.Client < -1 || f.Client >= len(s.Clients) || f.At < 0 || f.For < 0 || (f.Kind.restarts() || f.Kind.ofDisk()) && !s.Journal {
+		if f.Client < -1 || f.Client >= len(s.Clients) || f.At < 0 || f.For < 0 || (f.Step != 0) != (f.Kind == clock) || (f.Kind.restarts() || f.Kind.ofDisk()) && !s.Journal {
 			return fmt.Errorf("fault %d: %+v", i, f)
 		}
 	}

@@ -201,6 +201,7 @@ func TestTheJudgeFails(t *testing.T) {
 	}{
 		{"", cut, nil},
 		{"", down, nil},
+		{"is not back", down, func(w *world) { w.later = func() { w.wrong.Store(int64(7 * time.Hour)) } }}, // like hours without a server
 		{"", failing, nil},
 		{"is not back", cut, func(w *world) { w.stuck = true }},
 		{"which was", base, func(w *world) {

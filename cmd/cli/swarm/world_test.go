@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,7 +45,8 @@ type world struct {
 	dir      string       // of the journals
 	disk     disk
 	dirs     int
-	build    string // of the server's program; empty: this one
+	wrong    atomic.Int64 // how far the clock of the server's host is from the right time
+	build    string       // of the server's program; empty: this one
 	judge    judge
 
 	process *process
@@ -101,19 +103,22 @@ func newWorld(t *testing.T, s Schedule) *world {
 	return w
 }
 
+// clock returns the time of the server's host.
+func (w *world) clock() time.Time { return time.Now().Round(0).Add(time.Duration(w.wrong.Load())) }
+
 // start begins a process of the server.
 func (w *world) start() {
 	w.t.Helper()
 	conn, err := w.net.Listen(serverAddr)
 	must(err)
 	p := &process{socket: &socket{PacketConn: conn, gate: &w.frozen}}
-	c := host.Config{Config: server.Config{Socket: p.socket, Workers: w.schedule.Workers, MaxRooms: 8},
+	c := host.Config{Config: server.Config{Socket: p.socket, Workers: w.schedule.Workers, MaxRooms: 8, Clock: w.clock},
 		Flags: &host.Flags{Flags: syncflags.Flags{Sync: w.strategy.Name}}, Strategy: w.strategy, Seed: w.schedule.Seed | 1}
 	c.Room.KeepSeat = 2 * longest
 	if w.schedule.Journal {
 		var sync journals.Sync
 		must(sync.UnmarshalText([]byte(cmp.Or(w.schedule.Fsync, "100ms"))))
-		if err := c.OpenJournals(w.app, journals.Config{Dir: w.dir, Build: w.build, Sync: sync, Quarantine: true, RefuseOthers: true, Disk: w.disk.open}); err != nil {
+		if err := c.OpenJournals(w.app, journals.Config{Dir: w.dir, Build: w.build, Sync: sync, Quarantine: true, RefuseOthers: true, Disk: w.disk.open, Clock: w.clock}); err != nil {
 			panic(fmt.Sprintf("%v\n%s", err, &w.log))
 		}
 		p.journals, c.OnStop = c.Journals, server.Keep
