@@ -116,12 +116,21 @@ type Verdict struct {
 	Gate
 	Value float64 `json:"value"`
 	Met   bool    `json:"met"`
-	Empty bool    `json:"empty,omitempty"` // the match had nothing of the kind: the gate is neither met nor missed
 	Known *Miss   `json:"known,omitempty"` // why the gate is not expected to be met; nil: it is
+	// Unjudged is why the gate is neither met nor missed, "" if it is one of both.
+	Unjudged string `json:"unjudged,omitempty"`
 }
 
+// The values of Verdict.Unjudged.
+const (
+	NoValue  = "no value was measured"
+	TooShort = "too short to judge: 60 s needed"
+)
+
+const judgedSeconds = 60 // of a match that can miss a gate
+
 // Missed reports whether the gate is expected to be met and is not.
-func (v *Verdict) Missed() bool { return !v.Met && !v.Empty && v.Known == nil }
+func (v *Verdict) Missed() bool { return !v.Met && v.Unjudged == "" && v.Known == nil }
 
 // Unjudged returns the reason why the gates do not hold for a report, "" if they do.
 func Unjudged(r *Report) string {
@@ -136,7 +145,8 @@ func Unjudged(r *Report) string {
 	return ""
 }
 
-// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged.
+// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged. A match of less than a minute
+// misses no gate: the start has too large a share of its values.
 func Judge(r *Report) (list []Verdict) {
 	if Unjudged(r) != "" {
 		return nil
@@ -148,9 +158,12 @@ func Judge(r *Report) (list []Verdict) {
 			if of.Strategy != g.Strategy || of.Profile != g.Profile || of.Failed != "" {
 				continue
 			}
-			v := Verdict{Gate: g, Empty: true}
+			v := Verdict{Gate: g, Unjudged: NoValue}
 			if value, ok := g.Measure.value(&of); ok {
 				v = Verdict{Gate: g, Value: value, Met: value <= g.Most+rounding, Known: knownMiss(r.Game, g)}
+				if v.Missed() && r.Seconds < judgedSeconds {
+					v.Unjudged = TooShort
+				}
 			}
 			list = append(list, v)
 		}

@@ -25,10 +25,11 @@ func TestTheStrategiesMeetTheirGates(t *testing.T) {
 	for c.Seed = range 3 {
 		r.Results = append(r.Results, mustRun(t, c).Results...)
 	}
+	r.Seconds = judgedSeconds // the means of several matches are judged
 	sums, of := map[Gate]float64{}, map[Gate]int{}
 	known, empty := map[Gate]*Miss{}, map[Gate]bool{}
 	for _, v := range Judge(&r) {
-		if v.Empty {
+		if v.Unjudged != "" {
 			empty[v.Gate] = true
 			continue
 		}
@@ -72,7 +73,7 @@ func testJudgedInTicks(t *testing.T, r Report) {
 			t.Fatal(err)
 		}
 		list := Judge(&read)
-		if i := slices.IndexFunc(list, func(v Verdict) bool { return v.Measure == DisplayTicks }); i < 0 || list[i].Met || list[i].Empty != (rate == 0) ||
+		if i := slices.IndexFunc(list, func(v Verdict) bool { return v.Measure == DisplayTicks }); i < 0 || list[i].Met || (list[i].Unjudged == NoValue) != (rate == 0) ||
 			math.Abs(list[i].Value-float64(rate)*0.05) > rounding {
 			t.Errorf("50 ms at %d ticks per second: %+v", rate, list)
 		}
@@ -81,7 +82,7 @@ func testJudgedInTicks(t *testing.T, r Report) {
 
 // A value equal to the bound meets the gate, one above does not. A measure without a value is not judged.
 func TestAGateIsMetUpToItsBound(t *testing.T) {
-	usual := Report{Players: 4, Script: scripted, Snap: 2, Cap: 250}
+	usual := Report{Players: 4, Seconds: 60, Script: scripted, Snap: 2, Cap: 250}
 	for value, met := range map[float64]bool{0: true, 210: true, 210.01: false} {
 		r := usual
 		r.Results = []Result{
@@ -92,12 +93,20 @@ func TestAGateIsMetUpToItsBound(t *testing.T) {
 		if len(list) != 3 || list[0].Measure != DisplayMs || list[0].Value != value || list[0].Met != met || list[0].Missed() == met || !list[1].Met {
 			t.Errorf("%v: %+v", value, list)
 		}
-		if v := &list[2]; v.Strategy != "verify" || !v.Empty || v.Met || v.Missed() {
+		if v := &list[2]; v.Strategy != "verify" || v.Unjudged != NoValue || v.Met || v.Missed() {
 			t.Errorf("a measure without a value is judged: %+v", v)
 		}
 	}
 	if Unjudged(&usual) != "" {
 		t.Error(Unjudged(&usual))
+	}
+	short := usual
+	short.Seconds = 59
+	for value, why := range map[float64]string{210: "", 210.01: TooShort} {
+		short.Results = []Result{{Case: Case{Strategy: "lockstep", Profile: "P3"}, Latency: Latency{Display: Spread{N: 1, P50: value}}}}
+		if v := Judge(&short)[0]; v.Unjudged != why || v.Missed() || v.Met != (why == "") {
+			t.Errorf("%v in 59 s: %+v", value, v)
+		}
 	}
 	for _, other := range []Report{{Players: 3, Script: scripted, Snap: 2, Cap: 250}, {Players: 4, Script: "bots", Snap: 2, Cap: 250},
 		{Players: 4, Script: scripted, Snap: 1, Cap: 250}} {

@@ -49,7 +49,7 @@ in real time.
 The inputs are those of the game's bots, recorded without a network; for a game without bots they are random. Ctrl-C ends
 the run with the matches that are finished. The exit code is 1 if a confirmed state differed, if a match failed, or if no
 match could be measured. With --gates it is also 1 if a gate is missed without a known reason. The gates hold for four
-players who follow the script, with the default --snap. Other runs have no gates.
+players who follow the script, with the default --snap. Other runs have no gates. A match of less than 60 s misses no gate.
 
 Examples:
   lab

@@ -45,8 +45,9 @@ func empty(t *testing.T, dir string) bool {
 // A gate that is missed without a known reason is logged, and fails the run with --gates.
 func TestMissedGateIsLogged(t *testing.T) {
 	missed := lab.Verdict{Gate: lab.Gate{Strategy: "relay", Profile: "P3", Measure: lab.StallPercent, Most: 1}, Value: 7.25}
-	known, met, empty := missed, missed, missed
-	known.Known, met.Met, empty.Empty = &lab.Miss{Best: 6, Reason: "the moon"}, true, true
+	known, met, empty, short := missed, missed, missed, missed
+	known.Known, met.Met = &lab.Miss{Best: 6, Reason: "the moon"}, true
+	empty.Unjudged, short.Unjudged = lab.NoValue, lab.TooShort
 	report := lab.Report{Game: "crumbs", Players: 4, Script: "script", Snap: 2, Cap: 250, Results: []lab.Result{{Case: lab.Case{Strategy: "relay", Profile: "P3"}}}}
 	for _, c := range []struct {
 		verdict     lab.Verdict
@@ -54,7 +55,7 @@ func TestMissedGateIsLogged(t *testing.T) {
 		text        string // in the table
 	}{
 		{missed, true, true, "MISSED"}, {missed, false, false, "MISSED"}, {known, true, false, "missed, best 6: the moon"}, {met, true, false, "met"},
-		{empty, true, false, "not judged"},
+		{empty, true, false, "stalled, %: no value was measured"}, {short, true, false, "stalled, %: too short to judge: 60 s needed"},
 	} {
 		var note bytes.Buffer
 		a := app.New(t.Context(), crumbs.Game(), io.Discard, &note)
@@ -65,7 +66,7 @@ func TestMissedGateIsLogged(t *testing.T) {
 		if logged := strings.Contains(note.String(), "MISSED: relay on P3, stalled, %: 7.25, at most 1"); logged != c.verdict.Missed() {
 			t.Errorf("%+v: note %q", c, &note)
 		}
-		if text := gateTable([]lab.Verdict{c.verdict}, 60).Text(false); !strings.Contains(text, c.text) {
+		if text := gateTable([]lab.Verdict{c.verdict}).Text(false); !strings.Contains(text, c.text) {
 			t.Errorf("%+v:\n%s", c, text)
 		}
 	}
@@ -103,21 +104,13 @@ func TestTheDefaultOfJobsIsAllowed(t *testing.T) {
 	}
 }
 
-func TestGatesOfAShortMatchAreMarked(t *testing.T) {
-	for seconds, marked := range map[float64]bool{20: true, 60: false, 90: false} {
-		if text := gateTable(nil, seconds).Text(false); strings.Contains(text, "the gates are for matches of 60 s") != marked {
-			t.Errorf("%g s:\n%s", seconds, text)
-		}
-	}
-}
-
 // The table of the gates of every network fits a terminal, with the widest value and word.
 func TestTheGatesOfEveryNetworkFitATerminal(t *testing.T) {
 	var verdicts []lab.Verdict
 	for _, g := range lab.Gates {
-		verdicts = append(verdicts, lab.Verdict{Gate: g, Value: -1.234e-100}, lab.Verdict{Gate: g, Empty: true})
+		verdicts = append(verdicts, lab.Verdict{Gate: g, Value: -1.234e-100}, lab.Verdict{Gate: g, Unjudged: lab.NoValue})
 	}
-	for line := range strings.Lines(gateTable(verdicts, 20).Text(false)) {
+	for line := range strings.Lines(gateTable(verdicts).Text(false)) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > app.Columns {
 			t.Fatalf("%d characters: %s", n, line)
 		}

@@ -51,7 +51,7 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []*app.Table) {
 		tables, notes = append(tables, t), "" // notes are only below the first
 	}
 	if len(verdicts) > 0 {
-		tables = append(tables, gateTable(verdicts, r.Seconds))
+		tables = append(tables, gateTable(verdicts))
 	}
 	return tables
 }
@@ -154,28 +154,30 @@ var labColumns = []struct {
 	}},
 }
 
-// gateTable returns the table of the verdicts on matches of this length.
-func gateTable(verdicts []lab.Verdict, seconds float64) *app.Table {
+// gateTable returns the table of the verdicts.
+func gateTable(verdicts []lab.Verdict) *app.Table {
 	t := app.NewTable("gates", "strategy", "net", "measure", "at most", "is", "")
 	t.Configs = []table.ColumnConfig{{Name: "measure", WidthMax: 22, WidthMaxEnforcer: text.WrapSoft}}
 	t.Caption = "for four players and default settings"
-	if seconds < 60 {
-		t.Caption += fmt.Sprintf("; the gates are for matches of 60 s, and these lasted %g s", seconds)
-	}
 	for i := range verdicts {
 		v := &verdicts[i]
 		word, value, reason := "met", fmt.Sprintf("%.4g", v.Value), ""
 		switch {
-		case v.Empty:
-			word, value = "not judged", absent
-			reason = "no value was measured"
+		case v.Unjudged != "":
+			word, reason = "not judged", v.Unjudged
+			if v.Unjudged == lab.NoValue {
+				value = absent
+			}
 		case !v.Met && v.Known != nil:
-			word, reason = "missed", fmt.Sprintf("best %.3g: %s", v.Known.Best, v.Known.Reason)
+			word, reason = "missed", fmt.Sprintf("missed, best %.3g: %s", v.Known.Best, v.Known.Reason)
 		case !v.Met:
-			word, reason = "MISSED", v.Measure.Premise()
+			word = "MISSED"
+			if premise := v.Measure.Premise(); premise != "" {
+				reason = "MISSED, " + premise
+			}
 		}
 		if reason != "" {
-			t.Caption += fmt.Sprintf("\n%s on %s, %s: %s, %s", v.Strategy, v.Profile, v.Measure, word, reason)
+			t.Caption += fmt.Sprintf("\n%s on %s, %s: %s", v.Strategy, v.Profile, v.Measure, reason)
 		}
 		t.Append(v.Strategy, v.Profile, v.Measure.String(), fmt.Sprintf("%.4g", v.Most), value, word)
 	}
