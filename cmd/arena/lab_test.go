@@ -41,7 +41,7 @@ func TestTheArenaMissesOnlyTheGatesThatItIsKnownToMiss(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, v := range lab.Judge(&r) {
-				if v.Empty {
+				if v.Unjudged == lab.NoValue {
 					continue
 				}
 				s := sums[v.Gate]
