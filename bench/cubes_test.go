@@ -18,7 +18,7 @@ const (
 )
 
 // cubeReach limits the bytes, of those of the bit packing.
-var cubeReach = [...]float64{cubes.Rolling: 0.61, cubes.Dense: 0.78, cubes.Mixed: 0.84}
+var cubeReach = [...]float64{cubes.Rolling: 0.54, cubes.Dense: 0.68, cubes.Mixed: 0.72}
 
 // BenchmarkCubes measures replication of recordings of cubes.
 func BenchmarkCubes(b *testing.B) {

@@ -125,7 +125,7 @@ type Scalar struct {
 	// array or a list. It counts from 0 in the component or resource.
 	Group int
 	// Pattern reports that the number is a bit pattern: two values are close if they share high bits, not if their
-	// difference is small. Floats without a step and booleans are patterns.
+	// difference is small. Floats without a step, booleans and uint8 are patterns.
 	Pattern bool
 	// Place reports that SetMotion of the component's Roles writes the number: it is part of the entity's position or
 	// velocity.

@@ -192,7 +192,7 @@ func (d *Declaration) Scrub(value []byte) { d.layout.scrub(value) }
 func (d *Declaration) Scalars() (list []Scalar) {
 	for i := range d.layout.fields {
 		s := &d.layout.fields[i]
-		isPattern := s.form == reflect.Bool || s.form == reflect.Float32 || s.form == reflect.Float64
+		isPattern := s.form == reflect.Bool || s.form == reflect.Uint8 || s.form == reflect.Float32 || s.form == reflect.Float64
 		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern})
 	}
 	if d.roles.setMotion == nil {

@@ -34,6 +34,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	c := &Changes{schema: s}
 	c.entities.bound = maxScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
+	c.writer.fresh, c.writer.saved = newModels(s), newModels(s)
 	c.writer.visit = c.writer.collectEntity
 	c.writer.demand = make([]float32, deadlineSeconds*g.TickRate+1)
 	return c, nil

@@ -8,9 +8,11 @@ import (
 	"tendon/systems/internal/entropy"
 )
 
-// The content of a delta is one entropy code of three lists: globals, rows whose entity left, and entities. An element of a
-// list is a set bit and a place: the number of a global or the row of an entity. Places ascend and are coded as differences.
-// Elements of the first and the last list continue with their values, whole or as differences from a baseline.
+// The content of a delta is one entropy code. It starts with the checkpoint and the moments that it builds on, see
+// encoder.start. Four lists follow: globals, rows whose entity left, updates of entities that the checkpoint's delta
+// contained, and other entities. An element is a place, the number of a global or the row of an entity, and its values, whole
+// or as differences from a baseline. Rows that left have no values. The places of the third list are those of the
+// checkpoint's delta, each with a bit. The places of the others ascend and are coded as differences.
 
 // The bounds of a delta. The size in bytes does not bound them, since likely values take almost no bits.
 const (
@@ -21,20 +23,19 @@ const (
 
 // place holds the models of a list's places and baselines.
 type place struct {
-	more  entropy.Model
+	more  [2]entropy.Model // by whether the row before was an element, in the list of the checkpoint's rows
+	again entropy.Model    // that list is coded
 	gap   entropy.Number
+	usual entropy.Model // the way is asPrediction with all moments
 	whole entropy.Model
 	given entropy.Model // the tick of the baseline is coded
 	same  entropy.Model // it is that of the element before
 	age   entropy.Number
-	// Of other baselines: the reference tick and the span of extrapolations, and whether the element is extrapolated, by
-	// whether its baseline is of the reference tick. Entities that have rested since are not extrapolated.
-	reference    entropy.Number
-	extrapolated [2]entropy.Model
+	two   entropy.Model // the values at two moments are known, not only those at one
 }
 
 // fresh is a place in the state before the first element.
-var fresh = place{gap: expected[kindWhole], reference: expected[kindWhole], age: expected[kindWhole]}
+var fresh = place{gap: expected[kindWhole], age: expected[kindWhole]}
 
 // The lists of a delta.
 const (
@@ -42,84 +43,64 @@ const (
 	listGone
 	listEntities
 	lists
+	listAgain = lists // entities in the rows of the checkpoint; before listEntities
 )
 
 // The ways of coding values. Each has models of its own.
 const (
-	asWhole         = iota // as they are
-	asDifference           // as the difference from the values of a tick that is coded
-	asReference            // as the difference from the last values up to the list's reference tick
-	asExtrapolation        // as the difference from the extrapolation of those
+	asWhole      = iota // as they are
+	asDifference        // as the difference from the values of a tick that is coded
+	asPrediction        // as the difference from values that are predicted from those at the moments
 	ways
 )
 
-// models holds the adaptive models of the code of a delta. Each delta starts with fresh ones.
+// models holds the adaptive models of the code of a delta. A delta starts with those of a checkpoint, or with fresh ones.
 type models struct {
-	places  [lists]place
+	places  [lists + 1]place
+	ages    [maxMoments]entropy.Number // of the moments
 	born    entropy.Number
 	has     [image.MaxSetComponents][2]entropy.Model // by whether the whole entity before current it
 	changed [ways][]entropy.Model                    // by part
-	gap     [ways][]numbers                          // by part
-	scalar  [kinds][]numbers                         // by context
-	delta   uint32                                   // counts deltas, from 1 on
+	gap     [ways][]entropy.Number                   // by part
+	scalar  []entropy.Number                         // kinds for each context
 }
 
-// numbers holds the models of a number. They are reset by the first use in a delta, since there are many, and most deltas
-// use few of them.
-type numbers struct {
-	delta uint32
-	entropy.Number
-}
-
-func (n *numbers) of(kind int, delta uint32) *entropy.Number {
-	if n.delta != delta {
-		n.delta, n.Number = delta, expected[kind]
-	}
-	return &n.Number
-}
-
+// newModels returns fresh models.
 func newModels(s *schema) *models {
-	m := &models{}
+	m := &models{born: expected[kindWhole]}
+	for list := range m.places {
+		m.places[list] = fresh
+	}
+	for i := range m.ages {
+		m.ages[i] = expected[kindWhole]
+	}
 	for way := range ways {
 		m.changed[way] = make([]entropy.Model, len(s.parts))
-		m.gap[way] = make([]numbers, len(s.parts))
+		for range s.parts {
+			m.gap[way] = append(m.gap[way], expected[kindDifference])
+		}
 	}
-	for kind := range kinds {
-		m.scalar[kind] = make([]numbers, s.contexts)
+	for range s.contexts {
+		m.scalar = append(m.scalar, expected[:]...)
 	}
-	m.forget()
 	return m
 }
 
-func (m *models) forget() {
-	m.places, m.born, m.has = [lists]place{fresh, fresh, fresh}, expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
+// set makes the models equal to others of the same schema.
+func (m *models) set(from *models) {
+	m.places, m.ages, m.born, m.has = from.places, from.ages, from.born, from.has
 	for way := range ways {
-		clear(m.changed[way])
+		copy(m.changed[way], from.changed[way])
+		copy(m.gap[way], from.gap[way])
 	}
-	m.forgetNumbers()
+	copy(m.scalar, from.scalar)
 }
 
-// forgetNumbers resets the models of values.
-func (m *models) forgetNumbers() {
-	if m.delta++; m.delta > 0 {
-		return
-	}
-	m.delta = 1 // the counter has wrapped: old numbers may have this value
-	for way := range ways {
-		clear(m.gap[way])
-	}
-	for kind := range kinds {
-		clear(m.scalar[kind])
-	}
-}
-
+// coding is the state of the code of a list.
 type coding struct {
-	next      uint64             // the least place of the next element
-	base      ecs.Tick           // of the last element with a coded baseline
-	reference ecs.Tick           // a tick whose values the client is known to store
-	span      ecs.Tick           // least ticks between the two points of an extrapolation
-	coded     bool               // reference and span are
-	set       image.ComponentSet // of the last whole entity
+	next uint64             // the least place of the next element
+	base ecs.Tick           // of the last element with a coded baseline
+	set  image.ComponentSet // of the last whole entity
 }
 
 type encoder struct {
@@ -130,45 +111,44 @@ type encoder struct {
 
 func (e *encoder) element(list int, c *coding, place uint32) {
 	m := &e.models.places[list]
-	e.Bit(&m.more, true)
+	e.Bit(&m.more[0], true)
 	e.Number(&m.gap, uint64(place)-c.next)
 	c.next = uint64(place) + 1
 }
 
-func (e *encoder) end(list int) { e.Bit(&e.models.places[list].more, false) }
+func (e *encoder) end(list int) { e.Bit(&e.models.places[list].more[0], false) }
 
-// based codes the way of an element in a delta of tick now, and the tick of its baseline.
-func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick) {
-	m := &e.models.places[list]
-	e.Bit(&m.whole, way == asWhole)
-	if way == asWhole {
-		return
-	}
-	e.Bit(&m.given, way == asDifference)
-	if way == asDifference {
-		e.Bit(&m.same, c.base == base)
-		if c.base != base {
-			e.Number(&m.age, uint64(now-base))
-			c.base = base
-		}
-		return
-	}
-	if !c.coded {
-		e.Number(&m.reference, uint64(now-c.reference))
-		e.Number(&m.reference, uint64(c.span))
-		c.coded = true
-	}
-	if list == listEntities {
-		e.Bit(&m.extrapolated[c.recent(base)], way == asExtrapolation)
+// start codes the checkpoint, as its number before the newest possible one and 1, 0 for none; and the moments.
+func (e *encoder) start(back int, now ecs.Tick, m *moments) {
+	e.Bits(uint64(back), backBits)
+	e.Bits(uint64(m.count), momentBits)
+	for i := range m.count {
+		e.Number(&e.models.ages[i], uint64(now-m.ticks[i]))
+		now = m.ticks[i]
 	}
 }
 
-// recent returns 1 for a baseline of the reference tick, else 0.
-func (c *coding) recent(base ecs.Tick) int {
-	if base == c.reference {
-		return 1
+// based codes the way of an element in a delta of tick now, and the tick of its baseline. A prediction is from known moments
+// of all that are coded.
+func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick, known, all int) {
+	m := &e.models.places[list]
+	usual := way == asPrediction && known == all
+	if e.Bit(&m.usual, usual); usual {
+		return
 	}
-	return 0
+	if e.Bit(&m.whole, way == asWhole); way == asWhole {
+		return
+	}
+	e.Bit(&m.given, way == asDifference)
+	if way == asPrediction {
+		e.Bit(&m.two, known == 2)
+		return
+	}
+	e.Bit(&m.same, c.base == base)
+	if c.base != base {
+		e.Number(&m.age, uint64(now-base))
+		c.base = base
+	}
 }
 
 // identity codes an entity's birth tick and components.
@@ -180,27 +160,28 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet
 	c.set = set
 }
 
-// entity codes the values of an entity. base is nil for whole values; speeds are those of an extrapolation.
-func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, speeds []speed) {
+// entity codes the values of an entity. base is nil for whole values; courses are those of a
+// prediction from more than one moment, else nil.
+func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, courses []course) {
+	spread := uint64(0)
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(e.schema.parts[i].context)
-		switch way {
-		case asWhole:
-			e.part(i, way, values[:n], nil, nil)
-		case asDifference, asReference:
-			e.part(i, way, values[:n], base[:n], nil)
-			base = base[n:]
-		default:
-			e.part(i, way, values[:n], base[:n], speeds[:n])
-			base, speeds = base[n:], speeds[n:]
+		var from []uint64
+		var at []course
+		if base != nil {
+			from, base = base[:n], base[n:]
 		}
+		if courses != nil {
+			at, courses = courses[:n], courses[n:]
+		}
+		e.part(i, way, values[:n], from, at, &spread)
 		values = values[n:]
 	}
 }
 
-// part codes the differences of the values of a part from base; a nil base is all zeros.
-func (e *encoder) part(i, way int, values, base []uint64, speeds []speed) {
+// part codes the differences of the values of a part from base; a nil base is all zeros. spread is that of the entity.
+func (e *encoder) part(i, way int, values, base []uint64, courses []course, spread *uint64) {
 	p, m := &e.schema.parts[i], e.models
 	first := nextDifference(values, base, 0)
 	e.Bit(&m.changed[way][i], first < len(values))
@@ -209,44 +190,53 @@ func (e *encoder) part(i, way int, values, base []uint64, speeds []speed) {
 	}
 	if len(values) <= longPart {
 		for k := range values {
-			e.scalar(p, k, way, values, base, speeds)
+			e.scalar(p, k, way, values, base, courses, spread)
 		}
 		return
 	}
 	for at, next := 0, first; ; next = nextDifference(values, base, at) {
-		e.Number(m.gap[way][i].of(kindDifference, m.delta), uint64(next-at))
+		e.Number(&m.gap[way][i], uint64(next-at))
 		if next == len(values) {
 			return
 		}
-		e.scalar(p, next, way, values, base, speeds)
+		e.scalar(p, next, way, values, base, courses, spread)
 		at = next + 1
 	}
 }
 
-func (e *encoder) scalar(p *part, k, way int, values, base []uint64, speeds []speed) {
-	n, down := e.models.number(p.context[k], k, way, speeds)
+func (e *encoder) scalar(p *part, k, way int, values, base []uint64, courses []course, spread *uint64) {
+	n, down := e.models.number(p.context[k], k, way, courses, *spread)
 	v := p.difference(values, base, k)
-	switch {
-	case p.pattern[k]:
+	if p.pattern[k] {
 		e.Number(n, v)
-	case down:
-		e.Integer(n, -int64(v))
-	default:
-		e.Integer(n, int64(v))
+		return
 	}
+	learnSpread(spread, int64(v))
+	if down {
+		v = -v
+	}
+	e.Integer(n, int64(v))
 }
 
-// number returns the models of a value, and whether it is extrapolated downwards, so that the sign of its difference is
-// inverted.
-func (m *models) number(context int32, k, way int, speeds []speed) (n *entropy.Number, down bool) {
-	kind := kindDifference
-	switch way {
-	case asWhole:
-		kind = kindWhole
-	case asExtrapolation:
-		kind, down = kindExtrapolation+speeds[k].magnitude(), speeds[k] < 0
+// The spread of an entity is twice the mean of the last differences that were coded of it. Differences of an entity are often
+// of similar sizes.
+func learnSpread(spread *uint64, difference int64) {
+	const most = 1 << 20
+	*spread = (*spread + 2*min(magnitude(difference), most)) / 2
+}
+
+func magnitude(v int64) uint64 { return uint64(max(v, -v)) }
+
+// number returns the models of a value, and whether it is predicted to fall, so that the sign of its difference is inverted.
+func (m *models) number(context int32, k, way int, courses []course, spread uint64) (n *entropy.Number, down bool) {
+	kind := way
+	if courses != nil {
+		c := courses[k]
+		kind, down = kindPrediction+min(bits.Len64(uint64(c.size)+spread), maxSize), c.down
+	} else if way == asPrediction {
+		kind = kindDifference
 	}
-	return m.scalar[kind][context].of(kind, m.delta), down
+	return &m.scalar[int(context)*kinds+kind], down
 }
 
 func (p *part) difference(values, base []uint64, k int) uint64 {

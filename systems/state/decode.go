@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"math/bits"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -74,30 +75,89 @@ type element struct {
 	from, to int // in the decoder's values
 }
 
+// checkpoint is a delta on whose models and rows later deltas may build. It is one of every checkpointEvery deltas with
+// content.
+type checkpoint struct {
+	sequence uint64 // 0: none
+	models   *models
+	rows     []uint32 // of the entities in the delta, ascending
+}
+
+// checkpoints are the last ones, by sequence.
+type checkpoints [checkpointsKept]checkpoint
+
+const (
+	checkpointEvery = 4
+	checkpointsKept = 8
+	backBits        = 5 // of a number in [0, checkpointsKept]
+)
+
+// at returns the place of a checkpoint.
+func (c *checkpoints) at(sequence uint64) *checkpoint {
+	return &c[sequence/checkpointEvery%checkpointsKept]
+}
+
+// newestBefore returns the greatest number of a checkpoint before a delta.
+func newestBefore(sequence uint64) uint64 {
+	return (sequence - 1) / checkpointEvery * checkpointEvery
+}
+
+// keep makes a delta a checkpoint if its number is one of a checkpoint.
+func (c *checkpoints) keep(sequence uint64, schema *schema, m *models) *checkpoint {
+	if sequence%checkpointEvery != 0 {
+		return nil
+	}
+	p := c.at(sequence)
+	if p.models == nil {
+		p.models = newModels(schema)
+	}
+	p.sequence, p.rows = sequence, p.rows[:0]
+	p.models.set(m)
+	return p
+}
+
+func (c *checkpoints) clear() {
+	for i := range c {
+		c[i].sequence = 0
+	}
+}
+
 type decoder struct {
 	entropy.Decoder
-	schema       *schema
-	models       *models
-	elements     []element
-	values       []uint64
-	extrapolated []uint64
-	speeds       []speed
+	schema      *schema
+	models      *models
+	fresh       *models
+	checkpoints checkpoints
+	rows        []uint32 // of the checkpoint
+	moments     moments
+	elements    []element
+	values      []uint64
+	predicted   []uint64
+	courses     []course
+}
+
+func newDecoder(s *schema) decoder {
+	return decoder{schema: s, models: newModels(s), fresh: newModels(s)}
 }
 
 // read parses the content of a delta of tick now.
-func (d *decoder) read(content []byte, now ecs.Tick, store *storage) error {
+func (d *decoder) read(content []byte, sequence uint64, now ecs.Tick, store *storage) error {
 	d.elements, d.values = d.elements[:0], d.values[:0]
 	if len(content) == 0 {
 		return nil
 	}
-	d.models.forget()
 	d.Reset(content)
+	if err := d.start(sequence, now, store); err != nil {
+		return err
+	}
 	for list := range lists {
-		c := coding{}
-		for d.Bit(&d.models.places[list].more) {
-			if err := d.element(list, &c, now, store); err != nil {
+		if list == listEntities {
+			if err := d.again(now, store); err != nil {
 				return err
 			}
+		}
+		if err := d.list(list, now, store); err != nil {
+			return err
 		}
 	}
 	if d.Close() != nil {
@@ -106,24 +166,96 @@ func (d *decoder) read(content []byte, now ecs.Tick, store *storage) error {
 	return nil
 }
 
-func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) error {
-	m := &d.models.places[list]
-	gap := d.Number(&m.gap)
+// start reads the checkpoint and the moments. The client must have accepted a delta of the reference tick.
+func (d *decoder) start(sequence uint64, now ecs.Tick, store *storage) error {
+	from := d.fresh
+	d.rows = nil
+	if back := uint64(d.Bits(backBits)); back > 0 {
+		newest := newestBefore(sequence)
+		at := newest - (back-1)*checkpointEvery
+		if back > checkpointsKept || at == 0 || at > newest {
+			return ErrDelta
+		}
+		p := d.checkpoints.at(at)
+		if p.sequence != at {
+			return ErrBaseline
+		}
+		from, d.rows = p.models, p.rows
+	}
+	d.models.set(from)
+	d.moments.count = int(d.Bits(momentBits))
+	tick := now
+	for i := range d.moments.count {
+		age := d.Number(&d.models.ages[i])
+		if age == 0 || age > uint64(tick) {
+			return ErrDelta
+		}
+		tick -= ecs.Tick(age)
+		d.moments.ticks[i] = tick
+	}
+	if d.moments.count > 0 && !store.accepted.has(d.moments.ticks[0]) {
+		return ErrBaseline
+	}
+	d.moments.prepare(now)
+	return nil
+}
+
+// list reads a list of ascending places.
+func (d *decoder) list(list int, now ecs.Tick, store *storage) error {
+	m, c := &d.models.places[list], coding{}
 	most := uint64(globalRow - 1)
 	if list == listGlobals {
 		most = uint64(d.schema.globals() - 1)
 	}
-	if c.next > most || gap > most-c.next || len(d.elements) == maxElements || d.Exhausted() {
+	for d.Bit(&m.more[0]) {
+		gap := d.Number(&m.gap)
+		if c.next > most || gap > most-c.next {
+			return ErrDelta
+		}
+		c.next += gap + 1
+		if list == listEntities {
+			if _, again := slices.BinarySearch(d.rows, uint32(c.next-1)); again {
+				return ErrDelta
+			}
+		}
+		if err := d.element(list, uint32(c.next-1), &c, now, store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again reads the list of the checkpoint's rows. They are then in no other list of entities.
+func (d *decoder) again(now ecs.Tick, store *storage) error {
+	m, c, last := &d.models.places[listAgain], coding{}, 0
+	if len(d.rows) == 0 || !d.Bit(&m.again) {
+		d.rows = nil
+		return nil
+	}
+	for _, row := range d.rows {
+		if !d.Bit(&m.more[last]) {
+			last = 0
+			continue
+		}
+		last = 1
+		if err := d.element(listAgain, row, &c, now, store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) element(list int, place uint32, c *coding, now ecs.Tick, store *storage) error {
+	if len(d.elements) == maxElements || d.Exhausted() {
 		return ErrDelta
 	}
-	x := element{list: list, place: uint32(c.next + gap), from: len(d.values), to: len(d.values)}
-	c.next += gap + 1
+	x := element{list: list, place: place, from: len(d.values), to: len(d.values)}
 	if list != listGone {
-		way, base, err := d.identity(&x, c, now, store)
+		way, base, courses, err := d.based(&x, c, now, store)
 		if err != nil {
 			return err
 		}
-		if err := d.elementValues(&x, way, base); err != nil {
+		if err := d.elementValues(&x, way, base, courses); err != nil {
 			return err
 		}
 		x.to = len(d.values)
@@ -132,106 +264,101 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) err
 	return nil
 }
 
-// identity reads the entity and components of whole values, or else the baseline.
-func (d *decoder) identity(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, err error) {
+// based reads the way of an element and what it is built on, and returns it. It is valid until the next call.
+func (d *decoder) based(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, courses []course, err error) {
 	m := &d.models.places[x.list]
 	x.entity.Row = x.place
 	if x.list == listGlobals {
 		x.entity = global(int(x.place))
 	}
-	if !d.Bit(&m.whole) {
-		h := store.entities.rows.Get(x.entity.Row)
-		if h == nil {
-			return 0, nil, ErrBaseline
-		}
-		x.entity, x.set = h.entity, h.set
-		return d.based(x.list, c, now, store, h)
+	usual := d.Bit(&m.usual)
+	if !usual && d.Bit(&m.whole) {
+		return asWhole, nil, nil, d.identity(x, c, now)
 	}
-	if x.list == listEntities {
-		age := d.Number(&d.models.born)
-		if age > uint64(now) {
-			return 0, nil, ErrDelta
-		}
-		x.entity.Born = now - ecs.Tick(age)
-		for i := range d.schema.components {
-			if d.Bit(&d.models.has[i][c.set>>i&1]) {
-				x.set |= 1 << i
-			}
-		}
-		c.set = x.set
+	h := store.entities.rows.Get(x.entity.Row)
+	if h == nil {
+		return 0, nil, nil, ErrBaseline
 	}
-	return asWhole, nil, nil
+	x.entity, x.set = h.entity, h.set
+	if !usual && d.Bit(&m.given) {
+		base, err = d.given(m, c, now, h)
+		return asDifference, base, nil, err
+	}
+	known := d.moments.count
+	if !usual {
+		if known = 1; d.Bit(&m.two) {
+			known = 2
+		}
+	}
+	if known == 0 || known > d.moments.count {
+		return 0, nil, nil, ErrDelta
+	}
+	var at [maxMoments][]uint64
+	for i := range known {
+		var ok bool
+		if at[i], ok = h.during(d.moments.ticks[i]); !ok {
+			return 0, nil, nil, ErrBaseline
+		}
+		if x.list == listGlobals || known == 1 {
+			return asPrediction, at[0], nil, nil
+		}
+	}
+	d.predicted, d.courses = d.schema.predict(d.predicted[:0], d.courses[:0], h.set, &at, &d.moments)
+	return asPrediction, d.predicted, d.courses, nil
 }
 
-// based reads which of the values in a history, or which extrapolation of them, is the baseline of an element, and returns
-// it. It is valid until the next call.
-func (d *decoder) based(list int, c *coding, now ecs.Tick, store *storage, h *history) (way int, base []uint64, err error) {
-	m := &d.models.places[list]
-	if d.Bit(&m.given) {
-		if !d.Bit(&m.same) {
-			age := d.Number(&m.age)
-			if age > uint64(now) {
-				return 0, nil, ErrDelta
-			}
-			c.base = now - ecs.Tick(age)
-		}
-		n := h.before(c.base)
-		if n == 0 || h.tick(n-1) != c.base {
-			return 0, nil, ErrBaseline
-		}
-		return asDifference, h.value(n - 1), nil
+// identity reads the birth tick and the components of an entity with whole values.
+func (d *decoder) identity(x *element, c *coding, now ecs.Tick) error {
+	if x.list == listGlobals {
+		return nil
 	}
-	if !c.coded {
-		if err := d.reference(m, c, now, store); err != nil {
-			return 0, nil, err
-		}
-	}
-	n := h.before(c.reference)
-	if n == 0 {
-		return 0, nil, ErrBaseline
-	}
-	base, tick := h.value(n-1), h.tick(n-1)
-	if list != listEntities || !d.Bit(&m.extrapolated[c.recent(tick)]) {
-		return asReference, base, nil
-	}
-	if n = h.before(tick - min(tick, c.span)); n == 0 {
-		return 0, nil, ErrBaseline
-	}
-	d.extrapolated, d.speeds = d.schema.extrapolate(d.extrapolated[:0], d.speeds[:0], h.set, h.value(n-1), base, h.tick(n-1), tick, now)
-	return asExtrapolation, d.extrapolated, nil
-}
-
-// reference reads the reference tick of a list and the span of its extrapolations. The client must have accepted a delta
-// of the reference tick.
-func (d *decoder) reference(m *place, c *coding, now ecs.Tick, store *storage) error {
-	age, span := d.Number(&m.reference), d.Number(&m.reference)
-	if age > uint64(now) || span == 0 || span > uint64(now) {
+	age := d.Number(&d.models.born)
+	if age > uint64(now) {
 		return ErrDelta
 	}
-	c.reference, c.span, c.coded = now-ecs.Tick(age), ecs.Tick(span), true
-	if !store.accepted.has(c.reference) {
-		return ErrBaseline
+	x.entity.Born = now - ecs.Tick(age)
+	for i := range d.schema.components {
+		if d.Bit(&d.models.has[i][c.set>>i&1]) {
+			x.set |= 1 << i
+		}
 	}
+	c.set = x.set
 	return nil
 }
 
-func (d *decoder) elementValues(x *element, way int, base []uint64) error {
-	if x.list == listGlobals {
-		return d.part(d.schema.components+int(x.place), way, base, nil)
+// given reads the tick of a baseline, and returns the values in a history that came in it.
+func (d *decoder) given(m *place, c *coding, now ecs.Tick, h *history) (base []uint64, err error) {
+	if !d.Bit(&m.same) {
+		age := d.Number(&m.age)
+		if age > uint64(now) {
+			return nil, ErrDelta
+		}
+		c.base = now - ecs.Tick(age)
 	}
-	speeds := d.speeds
+	n := h.before(c.base)
+	if n == 0 || h.tick(n-1) != c.base {
+		return nil, ErrBaseline
+	}
+	return h.value(n - 1), nil
+}
+
+func (d *decoder) elementValues(x *element, way int, base []uint64, courses []course) error {
+	spread := uint64(0)
+	if x.list == listGlobals {
+		return d.part(d.schema.components+int(x.place), way, base, nil, &spread)
+	}
 	for set := x.set; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(d.schema.parts[i].context)
 		var from []uint64
-		var at []speed
+		var at []course
 		if way != asWhole {
 			from, base = base[:n], base[n:]
 		}
-		if way == asExtrapolation {
-			at, speeds = speeds[:n], speeds[n:]
+		if courses != nil {
+			at, courses = courses[:n], courses[n:]
 		}
-		if err := d.part(i, way, from, at); err != nil {
+		if err := d.part(i, way, from, at, &spread); err != nil {
 			return err
 		}
 	}
@@ -239,7 +366,7 @@ func (d *decoder) elementValues(x *element, way int, base []uint64) error {
 }
 
 // part reads the differences of the values of a part from base and appends the values; a nil base is all zeros.
-func (d *decoder) part(i, way int, base []uint64, speeds []speed) error {
+func (d *decoder) part(i, way int, base []uint64, courses []course, spread *uint64) error {
 	p, m := &d.schema.parts[i], d.models
 	n, first := len(p.context), len(d.values)
 	if first+n > maxValues {
@@ -258,31 +385,33 @@ func (d *decoder) part(i, way int, base []uint64, speeds []speed) error {
 	}
 	if n <= longPart {
 		for k := range values {
-			d.scalar(p, k, way, values, speeds)
+			d.scalar(p, k, way, values, courses, spread)
 		}
 		return nil
 	}
 	for at := 0; ; at++ {
-		gap := d.Number(m.gap[way][i].of(kindDifference, m.delta))
+		gap := d.Number(&m.gap[way][i])
 		if gap > uint64(n-at) {
 			return ErrDelta
 		}
 		if at += int(gap); at == n {
 			return nil
 		}
-		d.scalar(p, at, way, values, speeds)
+		d.scalar(p, at, way, values, courses, spread)
 	}
 }
 
 // scalar reads the difference of a value and adds it.
-func (d *decoder) scalar(p *part, k, way int, values []uint64, speeds []speed) {
-	n, down := d.models.number(p.context[k], k, way, speeds)
-	switch {
-	case p.pattern[k]:
+func (d *decoder) scalar(p *part, k, way int, values []uint64, courses []course, spread *uint64) {
+	n, down := d.models.number(p.context[k], k, way, courses, *spread)
+	if p.pattern[k] {
 		values[k] ^= d.Number(n)
-	case down:
-		values[k] -= uint64(d.Integer(n))
-	default:
-		values[k] += uint64(d.Integer(n))
+		return
 	}
+	v := d.Integer(n)
+	if down {
+		v = -v
+	}
+	learnSpread(spread, v)
+	values[k] += uint64(v)
 }

@@ -62,7 +62,10 @@ func (s *Sender) awaited(sequence uint64) *sentDelta {
 }
 
 func (s *Sender) arrived(d *sentDelta) {
-	d.open = false
+	d.open, d.arrived = false, true
+	if s.checkpoints.at(d.sequence).sequence == d.sequence {
+		s.learned = max(s.learned, d.sequence)
+	}
 	s.stats.Acked = max(s.stats.Acked, d.tick)
 	for _, e := range d.entries {
 		it := s.items.At(int(e.item))
@@ -120,6 +123,7 @@ func (s *Sender) record(sequence uint64, tick ecs.Tick) *sentDelta {
 	if d.open {
 		s.lost(d)
 	}
+	d.arrived = false
 	d.sequence, d.tick, d.open, d.entries = sequence, tick, true, d.entries[:0]
 	return d
 }

@@ -49,11 +49,10 @@ func FuzzBody(f *testing.F) {
 		w.Step(ecs.TickInputs{})
 		elements, values := slices.Clone(r.decoder.elements), slices.Clone(r.decoder.values)
 		if again := encodeAgain(r, tick, b, elements, values); again != nil {
-			var d decoder
-			d.schema, d.models = r.decoder.schema, newModels(r.decoder.schema)
+			d := newDecoder(r.decoder.schema)
 			h := header{}
 			content, ok := h.read(again)
-			if !ok || d.read(content, r.Tick(), &r.store) != nil || !slices.Equal(d.elements, elements) || !slices.Equal(d.values, values) {
+			if !ok || d.read(content, 1, r.Tick(), &r.store) != nil || !slices.Equal(d.elements, elements) || !slices.Equal(d.values, values) {
 				t.Fatal("what was read, written and read again is not the same")
 			}
 		}
@@ -76,10 +75,10 @@ func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values [
 			e.element(list, &c, x.place)
 			switch list {
 			case listGlobals:
-				e.based(list, &c, asWhole, 0, 0)
-				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil, nil)
+				e.based(list, &c, asWhole, 0, 0, 0, 0)
+				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil, nil, new(uint64))
 			case listEntities:
-				e.based(list, &c, asWhole, 0, 0)
+				e.based(list, &c, asWhole, 0, 0, 0, 0)
 				e.identity(&c, r.Tick(), x.entity.Born, x.set)
 				e.entity(x.set, asWhole, values[x.from:x.to], nil, nil)
 			}

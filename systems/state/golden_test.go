@@ -16,7 +16,7 @@ func TestBytesOfBodiesAreUnchanged(t *testing.T) {
 	for _, b := range deltas {
 		sum.Write(b)
 	}
-	if got, want := sum.Sum32(), uint32(0x3dcc8978); got != want {
+	if got, want := sum.Sum32(), uint32(0xe217ad46); got != want {
 		t.Errorf("sixty deltas have the checksum %#08x, want %#08x", got, want)
 	}
 	if got, want := hex.EncodeToString(acks[len(acks)-1]), "013c00ef65bfbf"; got != want {
@@ -32,12 +32,12 @@ func TestBytesOfBodiesAreUnchanged(t *testing.T) {
 		e.end(listGlobals)
 		e.end(listGone)
 		e.element(listEntities, &c, 3)
-		e.based(listEntities, &c, asWhole, 7, 0)
+		e.based(listEntities, &c, asWhole, 7, 0, 0, 0)
 		e.identity(&c, 7, 5, 1|1<<4)
 		e.entity(1|1<<4, asWhole, []uint64{512, ^uint64(0), 0, 3}, nil, nil)
 		e.end(listEntities)
 	})
-	if got, want := hex.EncodeToString(one), "0300070040d54254544dcd52"; got != want {
+	if got, want := hex.EncodeToString(one), "030007004001ab2a65a271e961"; got != want {
 		t.Errorf("the delta is %s, want %s", got, want)
 	}
 	w := wire.NewWriter(nil, 16)

@@ -42,8 +42,16 @@ func traffic(t testing.TB, ticks int) (g *rig, deltas, acks [][]byte) {
 
 // delta writes a delta by hand.
 func delta(s *schema, sequence, tick uint16, write func(e *encoder)) []byte {
+	return deltaFrom(s, sequence, tick, 0, nil, write)
+}
+
+// deltaFrom is delta with a checkpoint and moments.
+func deltaFrom(s *schema, sequence, tick uint16, back int, ticks []ecs.Tick, write func(e *encoder)) []byte {
 	e := encoder{schema: s, models: newModels(s)}
 	e.Reset(header{sequence: sequence, tick: tick, content: true}.append(nil))
+	m := moments{count: len(ticks)}
+	copy(m.ticks[:], ticks)
+	e.start(back, ecs.Tick(tick), &m)
 	write(&e)
 	return e.Finish()
 }
@@ -68,7 +76,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 			e.end(listGone)
 			c := coding{}
 			e.element(listEntities, &c, row)
-			e.based(listEntities, &c, asWhole, 0, 0)
+			e.based(listEntities, &c, asWhole, 0, 0, 0, 0)
 			e.identity(&c, ecs.Tick(now)+1, 3, set)
 			e.entity(set, asWhole, values, nil, nil)
 			e.end(listEntities)
@@ -79,60 +87,79 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		list[at] = v
 		return list
 	}
-	extrapolated := func(way int, list int, place uint32, base, span ecs.Tick) func(e *encoder) {
-		return func(e *encoder) {
-			c := coding{reference: base, span: span}
+	// predicted is a delta of one element that is built on values at known of some moments.
+	predicted := func(known int, list int, place uint32, ticks ...ecs.Tick) []byte {
+		return deltaFrom(s, 1, now+1, 0, ticks, func(e *encoder) {
+			var c coding
 			for l := range list {
 				e.end(l)
 			}
 			e.element(list, &c, place)
-			e.based(list, &c, way, ecs.Tick(now)+1, base)
+			e.based(list, &c, asPrediction, ecs.Tick(now)+1, 0, known, len(ticks))
 			for range 20 {
-				e.Bit(&e.models.changed[way][0], false)
+				e.Bit(&e.models.changed[asPrediction][0], false)
+			}
+			for l := list; l < lists; l++ {
+				e.end(l)
+			}
+		})
+	}
+	against := func(list int, place uint32, base ecs.Tick) func(e *encoder) {
+		return func(e *encoder) {
+			var c coding
+			for l := range list {
+				e.end(l)
+			}
+			e.element(list, &c, place)
+			e.based(list, &c, asDifference, ecs.Tick(now)+1, base, 0, 0)
+			for range 20 {
+				e.Bit(&e.models.changed[asDifference][0], false)
 			}
 			for l := list; l < lists; l++ {
 				e.end(l)
 			}
 		}
 	}
-	against := func(list int, place uint32, base ecs.Tick) func(e *encoder) {
-		return extrapolated(asDifference, list, place, base, 1)
-	}
+	none := func(*encoder) {}
 	cases := map[string]struct {
 		delta []byte
 		want  error
 	}{
-		"nothing":                                 {nil, ErrDelta},
-		"half a header":                           {[]byte{1, 0, 1, 0}, ErrDelta},
-		"content that is not there":               {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrDelta},
-		"content that is not named":               {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrDelta},
-		"an unknown flag":                         {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrDelta},
-		"a number of deltas too far":              {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrDelta},
-		"a baseline of the future":                {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrDelta},
-		"a baseline never sent":                   {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
-		"an extrapolation from a tick never sent": {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), 1)), ErrBaseline},
-		"an extrapolation from before the start":  {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBaseline},
-		"an extrapolation longer than the match":  {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+2)), ErrDelta},
-		"an extrapolation up to the future":       {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now)+2, 1)), ErrDelta},
-		"values up to a tick not taken":           {delta(s, 1, now+1, extrapolated(asReference, listEntities, some.Row, ecs.Tick(now)-1, 1)), ErrBaseline},
-		"an extrapolation that takes no time":     {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), 0)), ErrDelta},
-		"an unknown row":                          {delta(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
-		"a resource never sent":                   {delta(s, 1, now+1, against(listGlobals, 1, ecs.Tick(now)-1)), ErrBaseline},
-		"a resource that is not":                  {delta(s, 1, now+1, against(listGlobals, 3, ecs.Tick(now))), ErrDelta},
-		"too many steps":                          {delta(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
-		"too few":                                 {delta(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
-		"a boolean that is 2":                     {delta(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
-		"a number not a number":                   {delta(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
-		"a list too long":                         {delta(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
-		"row 0":                                   {delta(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
-		"a row of no owner":                       {delta(s, 1, now+1, whole(nil, 0, globalRow-1)), ErrValues},
-		"a row above all owners":                  {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrDelta},
-		"a row too far up":                        {delta(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
+		"nothing":                              {nil, ErrDelta},
+		"half a header":                        {[]byte{1, 0, 1, 0}, ErrDelta},
+		"content that is not there":            {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrDelta},
+		"content that is not named":            {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrDelta},
+		"an unknown flag":                      {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrDelta},
+		"a number of deltas too far":           {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrDelta},
+		"a baseline of the future":             {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrDelta},
+		"a baseline never sent":                {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
+		"a prediction from before the start":   {predicted(2, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)-1), ErrBaseline},
+		"a prediction from no moment":          {predicted(0, listEntities, some.Row), ErrDelta},
+		"a prediction from a moment not coded": {predicted(2, listEntities, some.Row, ecs.Tick(now)), ErrDelta},
+		"moments in the future":                {predicted(1, listEntities, some.Row, ecs.Tick(now)+2), ErrDelta},
+		"moments before the match":             {predicted(1, listEntities, some.Row, ecs.Tick(now), math.MaxUint64), ErrDelta},
+		"moments at once":                      {predicted(2, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)), ErrDelta},
+		"values at a tick not accepted":        {predicted(1, listEntities, some.Row, ecs.Tick(now)-1), ErrBaseline},
+		"a checkpoint before the first delta":  {deltaFrom(s, 3, now+1, 2, nil, none), ErrDelta},
+		"a checkpoint never sent":              {deltaFrom(s, 99, now+1, 1, nil, none), ErrBaseline},
+		"a checkpoint too old":                 {deltaFrom(s, 99, now+1, checkpointsKept+1, nil, none), ErrDelta},
+		"an unknown row":                       {delta(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
+		"a resource never sent":                {delta(s, 1, now+1, against(listGlobals, 1, ecs.Tick(now)-1)), ErrBaseline},
+		"a resource that is not":               {delta(s, 1, now+1, against(listGlobals, 3, ecs.Tick(now))), ErrDelta},
+		"too many steps":                       {delta(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
+		"too few":                              {delta(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
+		"a boolean that is 2":                  {delta(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
+		"a number not a number":                {delta(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
+		"a list too long":                      {delta(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
+		"row 0":                                {delta(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
+		"a row of no owner":                    {delta(s, 1, now+1, whole(nil, 0, globalRow-1)), ErrValues},
+		"a row above all owners":               {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrDelta},
+		"a row too far up":                     {delta(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
 		"players who cannot be": {delta(s, 1, now+1, func(e *encoder) {
 			c := coding{}
 			e.element(listGlobals, &c, 0)
-			e.based(listGlobals, &c, asWhole, 0, 0)
-			e.part(s.components, asWhole, []uint64{1 << 4}, nil, nil)
+			e.based(listGlobals, &c, asWhole, 0, 0, 0, 0)
+			e.part(s.components, asWhole, []uint64{1 << 4}, nil, nil, new(uint64))
 			for l := range lists {
 				e.end(l)
 			}
@@ -163,6 +190,63 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// An entity is updated once in a delta: a row of the checkpoint is refused in the list of the other entities.
+func TestARowInTwoListsIsRefused(t *testing.T) {
+	g := movingRig(t, 20, true)
+	c := g.join(0, 1100, link{})
+	for range 5 {
+		g.tick()
+	}
+	d := &c.receiver.decoder
+	last := c.receiver.sequence
+	p := d.checkpoints.at(newestBefore(last + 1))
+	if len(p.rows) == 0 {
+		t.Fatal("the checkpoint has no rows")
+	}
+	h := c.receiver.store.entities.rows.Get(p.rows[0])
+	write := func(twice bool) []byte {
+		e := encoder{schema: d.schema, models: newModels(d.schema)}
+		e.Reset(header{sequence: uint16(last + 1), tick: uint16(c.receiver.Tick() + 1), content: true}.append(nil))
+		e.models.set(p.models)
+		m := moments{count: 1}
+		m.ticks[0] = c.receiver.Tick()
+		e.start(1, c.receiver.Tick()+1, &m)
+		e.end(listGlobals)
+		e.end(listGone)
+		var at coding
+		again := &e.models.places[listAgain]
+		e.Bit(&again.again, true)
+		for i := range p.rows {
+			e.Bit(&again.more[btoi(i == 1)], i == 0)
+			if i > 0 {
+				continue
+			}
+			e.based(listAgain, &at, asPrediction, 0, 0, 1, 1)
+			for set := h.set; set != 0; set &= set - 1 {
+				e.Bit(&e.models.changed[asPrediction][bits.TrailingZeros64(uint64(set))], false)
+			}
+		}
+		if twice {
+			e.element(listEntities, &at, p.rows[0])
+		}
+		e.end(listEntities)
+		return e.Finish()
+	}
+	if err := c.receiver.Receive(write(true)); err != ErrDelta {
+		t.Errorf("a row in two lists: %v, want %v", err, ErrDelta)
+	}
+	if err := c.receiver.Receive(write(false)); err != nil || len(d.elements) != 1 {
+		t.Errorf("a row in one list: %v, %d elements", err, len(d.elements))
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // A likely bit costs next to nothing, so a short delta could urgency millions of elements, if they were not counted.
 func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 	g := newRig(t, 5, &scene{})
@@ -186,7 +270,7 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 		c := coding{}
 		for row := range uint32(maxElements) {
 			e.element(listEntities, &c, row+1)
-			e.based(listEntities, &c, asWhole, 0, 0)
+			e.based(listEntities, &c, asWhole, 0, 0, 0, 0)
 			e.identity(&c, 1, 0, 8)
 			e.entity(8, asWhole, make([]uint64, width(s, 8)), nil, nil)
 		}

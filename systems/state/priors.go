@@ -1,38 +1,21 @@
 package state
 
-import (
-	"math"
-	"math/bits"
+import "tendon/systems/internal/entropy"
 
-	"tendon/systems/internal/entropy"
-)
+// maxSize is the greatest size of a prediction, in bits: of how far it goes and how much it bends, with the entity's spread.
+// The error of a prediction grows with them. So each size has models of its own.
+const maxSize = 12
 
-// speed is the distance that a number is extrapolated by: half of its number of bits, with its sign. The error of an
-// extrapolation grows with the distance and mostly has its direction. So each speed has models of its own, and differences
-// count in its direction.
-type speed int8
-
-const maxSpeed = 5
-
-func speedOf(by int64) speed {
-	if by < 0 {
-		return -speedOf(-max(by, -math.MaxInt64))
-	}
-	return min(speed(bits.Len64(uint64(by))+1)/2, maxSpeed)
-}
-
-func (p speed) magnitude() int { return int(max(p, -p)) }
-
-// The kinds of numbers: whole ones, differences from a baseline, and differences from an extrapolation by its speed.
+// The kinds of numbers: whole ones, differences from a baseline, and differences from a prediction by its size.
 const (
 	kindWhole = iota
 	kindDifference
-	kindExtrapolation // with speed 0
-	kinds             = kindExtrapolation + maxSpeed + 1
+	kindPrediction // of size 0
+	kinds          = kindPrediction + maxSize + 1
 )
 
-// expected holds the initial models of each kind. Deltas are short, so initial models that fit save bits. They are
-// rough, so that they adapt quickly to the numbers of a game.
+// expected holds the initial models of each kind. Without a checkpoint, initial models that fit save bits. They are rough, so
+// that they adapt quickly to the numbers of a game.
 var expected = func() (m [kinds]entropy.Number) {
 	w := entropy.Weights{}
 	for n := range w { // large numbers are not rare
@@ -48,18 +31,18 @@ var expected = func() (m [kinds]entropy.Number) {
 		w[n] = uint64(1 + 300>>n)
 	}
 	w[0] = 700
-	m[kindExtrapolation] = entropy.Expect(&w)
-	for p := 1; p <= maxSpeed; p++ { // off by a quarter to all of the distance, smaller errors being rarer
+	m[kindPrediction] = entropy.Expect(&w)
+	for p := 1; p <= maxSize; p++ { // off by a quarter to all of the size, smaller errors being rarer
 		near := 250
-		for n := 2*p - 1; n > 0; n-- {
+		for n := p; n > 0; n-- {
 			w[n] = uint64(20 + near)
 			near = near * 5 / 8
 		}
-		for n := 2 * p; n < len(w); n++ {
-			w[n] = uint64(1 + 250>>(n-2*p+1))
+		for n := p + 1; n < len(w); n++ {
+			w[n] = uint64(1 + 250>>(n-p))
 		}
 		w[0] = 150
-		m[kindExtrapolation+p] = entropy.Expect(&w)
+		m[kindPrediction+p] = entropy.Expect(&w)
 	}
 	return m
 }()

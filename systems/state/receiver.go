@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -44,7 +45,7 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 	}
 	r := &Receiver{world: w}
 	r.store.entities.bound = maxScalars
-	r.decoder = decoder{schema: s, models: newModels(s)}
+	r.decoder = newDecoder(s)
 	return r, nil
 }
 
@@ -54,6 +55,7 @@ func (r *Receiver) Load() {
 	s := &r.replica
 	r.world.Image().Save(s)
 	r.sequence, r.older, r.complete, r.refused = 0, 0, true, 0
+	r.decoder.checkpoints.clear()
 	r.store.entities.clear()
 	r.store.accepted = append(r.store.accepted[:0], r.Tick())
 	values := r.decoder.values
@@ -85,7 +87,7 @@ func (r *Receiver) Receive(delta []byte) error {
 	if sequence <= r.sequence || tick <= r.Tick() {
 		return nil
 	}
-	err := r.decoder.read(content, tick, &r.store)
+	err := r.decoder.read(content, sequence, tick, &r.store)
 	if err == nil {
 		err = r.apply(tick)
 	}
@@ -104,7 +106,7 @@ func (r *Receiver) Receive(delta []byte) error {
 		r.refused = 0 // the server knows by now, or sends it again
 	}
 	r.complete = h.relies != reliesOnBudget && r.older|^uint32(0)<<h.relies == ^uint32(0)
-	r.keep(tick)
+	r.keep(sequence, tick)
 	return nil
 }
 
@@ -125,7 +127,7 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 		switch {
 		case x.list == listGone:
 			w.Image().DropRow(x.place)
-		case x.list == listEntities:
+		case x.list >= listEntities:
 			err = w.Image().PutEntity(x.entity, x.set, d.values[x.from:x.to])
 		case x.place > 0:
 			err = w.Image().PutResource(int(x.place)-1, d.values[x.from:x.to])
@@ -139,7 +141,7 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 }
 
 // keep stores the state in the world, which is of a tick, and the values of its delta.
-func (r *Receiver) keep(tick ecs.Tick) {
+func (r *Receiver) keep(sequence uint64, tick ecs.Tick) {
 	r.world.Image().Save(&r.replica)
 	r.store.accepted.push(tick)
 	d := &r.decoder
@@ -150,6 +152,17 @@ func (r *Receiver) keep(tick ecs.Tick) {
 		} else {
 			r.store.update(x.entity, x.set, d.values[x.from:x.to], tick)
 		}
+	}
+	if len(d.elements) == 0 {
+		return
+	}
+	if p := d.checkpoints.keep(sequence, d.schema, d.models); p != nil {
+		for i := range d.elements {
+			if d.elements[i].list >= listEntities {
+				p.rows = append(p.rows, d.elements[i].place)
+			}
+		}
+		slices.Sort(p.rows)
 	}
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"testing"
+	"unsafe"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -57,5 +58,35 @@ func TestCurrentEntitiesEqualTheServersInIncompleteReplicas(t *testing.T) {
 	}
 	if current < 500 || old < 5000 {
 		t.Errorf("%d current and %d old entities: the test shows nothing", current, old)
+	}
+}
+
+// The memory of checkpoints is bounded: they store models of the game's fields, and the rows of a delta.
+func TestCheckpointsAreBoundedAndSurviveLoss(t *testing.T) {
+	g := movingRig(t, 100, true)
+	g.scene.turn = true
+	c := g.join(0, 1100, link{base: 4, jitter: 2, loss: 0.2})
+	learned := 0
+	for range 300 {
+		g.tick()
+		if s := c.sender; s.learned > 0 && newestBefore(s.sequence+1)-s.learned < checkpointEvery*checkpointsKept {
+			learned++
+		}
+	}
+	g.settle(60)
+	if c.refused > 0 || learned < 270 {
+		t.Errorf("%d deltas were refused, %d began with learned models", c.refused, learned)
+	}
+	for _, list := range []*checkpoints{&c.sender.checkpoints, &c.receiver.decoder.checkpoints} {
+		bytes := 0
+		for i := range list {
+			if m := list[i].models; m != nil {
+				bytes += 4*cap(list[i].rows) + int(unsafe.Sizeof(*m)) + int(unsafe.Sizeof(m.scalar[0]))*len(m.scalar)
+			}
+		}
+		t.Logf("%d bytes", bytes)
+		if bytes > 128<<10 {
+			t.Errorf("checkpoints take %d bytes", bytes)
+		}
 	}
 }

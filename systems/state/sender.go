@@ -26,13 +26,16 @@ type Sender struct {
 	known    uint64                   // the newest delta that was acknowledged; opened, if none was
 	unsure   uint64                   // up to this delta, the client may have accepted some whose acknowledgements were lost
 	sent     rollback.Ring[sentDelta] // by sequence
-	last     ecs.Tick                 // of the last delta
-	stamp    uint32                   // of the running Append
-	rtt      float32                  // ticks from a delta to its acknowledgement, smoothed; 0: unknown
-	ratio    float32                  // bits that entities took / bits that were expected, smoothed
-	interval float32                  // ticks between two deltas, smoothed; 0: unknown
-	room     float32                  // bytes of a delta for entities, smoothed; 0: unknown
-	stats    SenderStats
+	// checkpoints are the last ones that were sent; learned is the number of the newest that was acknowledged, 0 for none.
+	checkpoints checkpoints
+	learned     uint64
+	last        ecs.Tick // of the last delta
+	stamp       uint32   // of the running Append
+	rtt         float32  // ticks from a delta to its acknowledgement, smoothed; 0: unknown
+	ratio       float32  // bits that entities took / bits that were expected, smoothed
+	interval    float32  // ticks between two deltas, smoothed; 0: unknown
+	room        float32  // bytes of a delta for entities, smoothed; 0: unknown
+	stats       SenderStats
 }
 
 // SenderStats counts events since NewSender.
@@ -55,6 +58,7 @@ type sentDelta struct {
 	sequence uint64
 	tick     ecs.Tick
 	open     bool
+	arrived  bool
 	entries  []entry
 }
 
@@ -122,6 +126,8 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 	s.known, s.unsure = s.opened, s.opened
 	s.stats.Acked = state.Tick()
 	s.sent.Clear()
+	s.checkpoints.clear()
+	s.learned = 0
 	for slot := range s.items.Slots() {
 		s.items.At(slot).phase = unused
 	}
@@ -220,33 +226,59 @@ func (s *Sender) certain(it *item) bool {
 // newest acknowledged tick to now. A longer span is more exact, a shorter one more recent.
 func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
 
-// secondBase returns the first point of an extrapolation of an item, 0 if there is none. It is the newest tick early enough
-// whose values the client is known to store.
-func (s *Sender) secondBase(it *item) ecs.Tick {
+// moments returns the ticks that predictions of a delta are made from: the newest acknowledged one, and earlier ones at about
+// equal distances. There are none after the acknowledgements of many deltas were lost, and none after a refused delta.
+func (s *Sender) moments() (m moments) {
+	if s.sequence-s.known >= keptTicks || s.refused > s.known {
+		return m
+	}
+	m.ticks[0], m.sequences[0], m.count = s.stats.Acked, s.known, 1
 	span := s.span()
-	for m := it.older; m != 0; m &= m - 1 {
-		sequence := it.by - 1 - uint64(bits.TrailingZeros32(m))
-		if s.sequence-sequence >= storedValues || sequence <= s.unsure {
-			break
-		}
-		if d, ok := s.sent.At(ecs.Tick(sequence)); ok && d.tick+span <= it.base {
-			return d.tick
+	for q := s.known; q > max(s.unsure, s.opened)+1 && s.sequence-q < storedValues-1 && m.count < maxMoments; {
+		q--
+		if d, ok := s.sent.At(ecs.Tick(q)); ok && d.arrived && d.tick+span <= m.ticks[m.count-1] {
+			m.ticks[m.count], m.sequences[m.count] = d.tick, q
+			m.count++
 		}
 	}
-	return 0
+	m.prepare(s.changes.tick)
+	return m
 }
 
-// extrapolate returns the present values by extrapolation of two that the client stores, nil if there are none.
-func (s *Sender) extrapolate(it *item, h *history, base []uint64) []uint64 {
-	second := s.secondBase(it)
-	if second == 0 {
-		return nil
+// held returns the values of an item at the moments that the client is known to store, whose number is known. The first are
+// the item's baseline. If not all are known, those are that the moments before the missing one have.
+func (s *Sender) held(it *item, h *history, base []uint64, m *moments) (at [maxMoments][]uint64, known int) {
+	at[0] = base
+	for known = 1; known < m.count; known++ {
+		q, ok := m.sequences[known], true
+		if it.by <= q {
+			at[known] = base
+			continue
+		}
+		tick, found := s.olderUpTo(it, q)
+		if !found {
+			return at, known
+		}
+		if at[known], ok = h.during(tick); !ok {
+			return at, known
+		}
 	}
-	from, ok := h.during(second)
+	return at, known
+}
+
+// olderUpTo returns the tick of the last delta up to a number from which the client is known to store values of an item.
+func (s *Sender) olderUpTo(it *item, sequence uint64) (tick ecs.Tick, ok bool) {
+	m := uint64(it.older) >> (it.by - 1 - sequence)
+	if m == 0 {
+		return 0, false
+	}
+	sequence -= uint64(bits.TrailingZeros64(m))
+	if s.sequence-sequence >= storedValues || sequence <= s.unsure {
+		return 0, false
+	}
+	d, ok := s.sent.At(ecs.Tick(sequence))
 	if !ok {
-		return nil
+		return 0, false
 	}
-	w := &s.changes.writer
-	w.extrapolated, w.speeds = s.changes.schema.extrapolate(w.extrapolated[:0], w.speeds[:0], h.set, from, base, second, it.base, s.changes.tick)
-	return w.extrapolated
+	return d.tick, true
 }

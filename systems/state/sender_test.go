@@ -257,9 +257,9 @@ func TestMovingEntitiesTakeFewBytes(t *testing.T) {
 		scene scene
 		most  float64
 	}{
-		{scene{move: true}, 0.6},
+		{scene{move: true}, 0.1},
 		{scene{move: true, turn: true}, 1.5},
-		{scene{move: true, turn: true, bend: true}, 5},
+		{scene{move: true, turn: true, bend: true}, 4},
 		{scene{move: true, sway: true}, 8},
 	} {
 		g := movingRig(t, 50, true)

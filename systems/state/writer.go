@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
-	"tendon/systems/internal/entropy"
 )
 
 // writer writes one delta. It is scratch memory that the senders of a room share.
@@ -28,8 +26,12 @@ type writer struct {
 	chosen       []rowItem   // entities in the delta, ascending by row
 	elements     int
 	values       int
-	extrapolated []uint64
-	speeds       []speed
+	moments      moments
+	rows         []uint32 // of the checkpoint
+	again        bool     // their list is used
+	fresh, saved *models  // saved are those before the entities
+	predicted    []uint64
+	courses      []course
 	relies       uint64    // age in deltas of the oldest delta with values in flight
 	short        bool      // an item that is due is not in the delta
 	ordered      bool      // due is sorted
@@ -51,6 +53,7 @@ func (w *writer) begin(s *Sender) {
 	s.sequence++
 	s.stamp++
 	w.delta = s.record(s.sequence, s.changes.tick)
+	w.moments = s.moments()
 	for i := range s.changes.schema.globals() {
 		it := s.items.At(i)
 		since, _ := s.changes.entities.of(it.entity).newest()
@@ -128,24 +131,18 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 	return true
 }
 
-// best returns the way of coding with the fewest bits, and their approximate number.
+// best returns the way of coding, and roughly the number of bits.
 func (w *writer) best(it *item, h *history, values []uint64) (way, bits int32) {
 	s, schema := w.sender, w.sender.changes.schema
 	base := s.baseline(it, h)
-	if base == nil {
-		return asWhole, int32(schema.cost(h.set, values, nil))
+	way = asDifference
+	switch {
+	case base == nil:
+		way = asWhole
+	case w.moments.count > 0 && s.certain(it):
+		way = asPrediction
 	}
-	way, bits = asDifference, int32(schema.cost(h.set, values, base))
-	if !s.certain(it) {
-		return way, bits
-	}
-	way = asReference
-	if extrapolated := s.extrapolate(it, h, base); extrapolated != nil {
-		if n := int32(schema.cost(h.set, values, extrapolated)); n < bits {
-			way, bits = asExtrapolation, n
-		}
-	}
-	return way, bits
+	return way, int32(schema.cost(h.set, values, base))
 }
 
 // leastPriority replaces lower priorities.
@@ -189,13 +186,14 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	dst = h.append(dst)
 	w.limit = limit - headerBytes
 	if len(w.globals)+len(w.gone)+len(w.due) > 0 {
-		e.models.forget()
 		e.Reset(dst)
+		w.writeStart()
 		w.writeGlobals()
 		w.writeGone()
 		w.writeEntities()
 		if h.content = len(w.delta.entries) > 0; h.content {
 			dst = e.Finish()
+			w.keep()
 		}
 	}
 	h.relies = reliesOnBudget
@@ -206,21 +204,41 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	return dst
 }
 
+// writeStart makes the models those of the newest checkpoint that the client is known to have, and writes the start.
+func (w *writer) writeStart() {
+	s, e := w.sender, &w.encoder
+	from, back := w.fresh, uint64(0)
+	w.rows = w.rows[:0]
+	if newest := newestBefore(s.sequence); s.learned > s.refused && newest-s.learned < checkpointEvery*checkpointsKept {
+		p := s.checkpoints.at(s.learned)
+		from, back = p.models, (newest-s.learned)/checkpointEvery+1
+		w.rows = append(w.rows, p.rows...)
+	}
+	e.models.set(from)
+	e.start(int(back), w.delta.tick, &w.moments)
+}
+
+// keep makes the delta a checkpoint if its number is one of a checkpoint.
+func (w *writer) keep() {
+	s := w.sender
+	if p := s.checkpoints.keep(s.sequence, s.changes.schema, w.encoder.models); p != nil {
+		for _, c := range w.chosen {
+			p.rows = append(p.rows, c.row)
+		}
+	}
+}
+
 // endBytes is the room for the ends of the lists.
-const endBytes = 3
+const endBytes = 4
 
 // fits reports whether the code with one more element is within the limits.
 func (w *writer) fits() bool {
 	return w.encoder.Len()+endBytes <= w.limit && w.elements < maxElements && w.values <= maxValues
 }
 
-// coding returns the state at the start of a list.
-func (w *writer) coding() coding {
-	return coding{reference: w.sender.stats.Acked, span: w.sender.span()}
-}
-
 func (w *writer) writeGlobals() {
-	s, e, c := w.sender, &w.encoder, w.coding()
+	s, e, c := w.sender, &w.encoder, coding{}
+	spread := uint64(0)
 	for _, i := range w.globals {
 		it := s.items.At(int(i))
 		h := w.sender.changes.entities.of(it.entity)
@@ -231,12 +249,12 @@ func (w *writer) writeGlobals() {
 		switch {
 		case base == nil:
 			way = asWhole
-		case s.certain(it):
-			way = asReference
+		case w.moments.count > 0 && s.certain(it):
+			way = asPrediction
 		}
 		e.element(listGlobals, &c, it.row)
-		e.based(listGlobals, &c, way, w.delta.tick, it.base)
-		e.part(w.sender.changes.schema.components+int(it.row), way, values, base, nil)
+		e.based(listGlobals, &c, way, w.delta.tick, it.base, 0, 0)
+		e.part(w.sender.changes.schema.components+int(it.row), way, values, base, nil, &spread)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
 			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
@@ -269,14 +287,15 @@ func (w *writer) writeGone() {
 func (w *writer) writeEntities() {
 	s, e := w.sender, &w.encoder
 	mark := e.Mark()
+	w.saved.set(e.models)
 	if s.room == 0 {
 		s.room = float32(w.limit)
 	}
 	s.room += (float32(w.limit-e.Len()-endBytes) - s.room) / 8
 	due, stuck := w.choose(w.due), 0
-	for len(w.chosen) > 0 && !w.writeChosen() {
+	for !w.writeChosen() {
 		e.Rewind(mark)
-		w.forgetEntities()
+		e.models.set(w.saved)
 		if n := len(w.chosen); n > 1 {
 			w.sort(due)
 			w.take(due, n*7/8) // an eighth fewer
@@ -327,39 +346,114 @@ func (w *writer) take(due []candidate, n int) {
 	slices.SortFunc(w.chosen, byRow)
 }
 
-// writeChosen writes the list of the chosen entities without its end, and reports whether they fit.
+// writeChosen writes the lists of the chosen entities without the last end, and reports whether they fit.
 func (w *writer) writeChosen() bool {
-	s, e, c := w.sender, &w.encoder, w.coding()
-	before, expected, elements, count := e.Len(), 0, w.elements, w.values
-	for _, x := range w.chosen {
-		it := s.items.At(int(x.item))
-		h := w.sender.changes.entities.of(it.entity)
-		_, values := h.newest()
-		var base []uint64
-		if x.way != asWhole {
-			base = s.baseline(it, h)
-		}
-		if x.way == asExtrapolation {
-			base = s.extrapolate(it, h, base)
-		}
-		e.element(listEntities, &c, it.row)
-		e.based(listEntities, &c, int(x.way), w.delta.tick, it.base)
-		if x.way == asWhole {
-			e.identity(&c, w.delta.tick, it.entity.Born, h.set)
-		}
-		e.entity(h.set, int(x.way), values, base, w.speeds)
-		expected += int(x.bits)
-		w.values += len(values)
-		if !w.fits() {
-			w.elements, w.values = elements, count
-			s.ratio = min(s.ratio*1.02, maxRatio)
-			return false
-		}
-		w.elements++
+	s, e := w.sender, &w.encoder
+	before, elements, values := e.Len(), w.elements, w.values
+	if !w.writeAgain() || !w.writeOthers() {
+		w.elements, w.values = elements, values
+		s.ratio = min(s.ratio*1.02, maxRatio)
+		return false
 	}
 	if len(w.chosen) >= minLearned {
+		expected := 0
+		for _, x := range w.chosen {
+			expected += int(x.bits)
+		}
 		s.ratio += (float32(8*(e.Len()-before))/float32(expected) - s.ratio) / 8
 	}
+	return true
+}
+
+// leastAgain is the part of the checkpoint's rows below which their list is not used.
+const leastAgain = 1.0 / 8
+
+// writeAgain writes the list of the checkpoint's rows, and reports whether it fits.
+func (w *writer) writeAgain() bool {
+	e, m, n := &w.encoder, &w.encoder.models.places[listAgain], 0
+	if w.again = false; len(w.rows) == 0 {
+		return true
+	}
+	if len(w.chosen) > 1 { // else a single entity may not fit because of the other rows
+		for _, row := range w.rows {
+			if _, ok := w.find(row); ok {
+				n++
+			}
+		}
+	}
+	w.again = float32(n) > leastAgain*float32(len(w.rows))
+	e.Bit(&m.again, w.again)
+	if !w.again {
+		return true
+	}
+	c, last := coding{}, 0
+	for _, row := range w.rows {
+		at, ok := w.find(row)
+		if e.Bit(&m.more[last], ok); !ok {
+			last = 0
+			continue
+		}
+		last = 1
+		if !w.writeEntity(listAgain, &c, &w.chosen[at]) {
+			return false
+		}
+	}
+	return w.fits()
+}
+
+// find returns the place of a row in chosen.
+func (w *writer) find(row uint32) (at int, ok bool) {
+	return slices.BinarySearchFunc(w.chosen, row, func(x rowItem, row uint32) int { return cmp.Compare(x.row, row) })
+}
+
+// writeOthers writes the list of the chosen entities that are not in the checkpoint's rows, and reports whether it fits.
+func (w *writer) writeOthers() bool {
+	c, rows := coding{}, w.rows
+	for i := range w.chosen {
+		x := &w.chosen[i]
+		for len(rows) > 0 && rows[0] < x.row {
+			rows = rows[1:]
+		}
+		if w.again && len(rows) > 0 && rows[0] == x.row {
+			continue
+		}
+		w.encoder.element(listEntities, &c, x.row)
+		if !w.writeEntity(listEntities, &c, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// writeEntity writes an entity, and reports whether it fits.
+func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
+	s, e := w.sender, &w.encoder
+	it := s.items.At(int(x.item))
+	h := s.changes.entities.of(it.entity)
+	_, values := h.newest()
+	var base []uint64
+	var courses []course
+	known := 0
+	if x.way != asWhole {
+		base = s.baseline(it, h)
+	}
+	if x.way == asPrediction {
+		var at [maxMoments][]uint64
+		if at, known = s.held(it, h, base, &w.moments); known > 1 {
+			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, &at, &w.moments)
+			base, courses = w.predicted, w.courses
+		}
+	}
+	e.based(list, c, int(x.way), w.delta.tick, it.base, known, w.moments.count)
+	if x.way == asWhole {
+		e.identity(c, w.delta.tick, it.entity.Born, h.set)
+	}
+	e.entity(h.set, int(x.way), values, base, courses)
+	w.values += len(values)
+	if !w.fits() {
+		return false
+	}
+	w.elements++
 	return true
 }
 
@@ -368,15 +462,3 @@ const (
 	minLearned = 8
 	maxRatio   = 8
 )
-
-// forgetEntities resets the models that only the list of entities uses.
-func (w *writer) forgetEntities() {
-	m := w.encoder.models
-	m.places[listEntities] = fresh
-	m.born, m.has = expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
-	globals := w.sender.changes.schema.components
-	for way := range ways {
-		clear(m.changed[way][:globals])
-	}
-	m.forgetNumbers()
-}

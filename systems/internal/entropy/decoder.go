@@ -80,23 +80,23 @@ func (d *Decoder) Number(m *Number) uint64 {
 
 // NotZero returns a number that was coded by NotZero.
 func (d *Decoder) NotZero(m *Number) uint64 {
-	node := 1
-	for range lengthBits {
-		bit := 0
-		if d.Bit(&m.length[node]) {
-			bit = 1
-		}
-		node = node<<1 | bit
+	n := 1
+	for n <= longest && d.Bit(&m.longer[n-1]) {
+		n++
 	}
-	length := node - 1<<lengthBits
-	if length == 0 {
+	if n > longest {
+		if n += int(d.Bits(restBits)); n > 64 {
+			d.bad, n = true, 64
+		}
+	}
+	if n == 1 {
 		return 1
 	}
 	v := uint64(2)
 	if d.Bit(&m.second) {
 		v = 3
 	}
-	return v<<(length-1) | d.Bits(length-1)
+	return v<<(n-2) | d.Bits(n-2)
 }
 
 // Integer returns a number that was coded by the same models.

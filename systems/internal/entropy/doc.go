@@ -1,9 +1,9 @@
 // Package entropy is an adaptive binary range coder. Likely values cost a fraction of a bit, and both sides learn the
 // probabilities on the way. It carries the small numbers and the many zeros of state that changes little.
 //
-// A code is one message. Models start again in each, since datagrams may be lost. So models learn fast: after a dozen bits
-// of a kind they are near their final value. They need not start at even odds: [Expect] makes the models of numbers whose
-// distribution both sides know.
+// A code is one message. Both sides must begin it with equal models. Models learn fast: after a dozen bits of a kind they are
+// near their final value. They need not start at even odds: [Expect] makes the models of numbers whose distribution both sides
+// know.
 //
 //	var e entropy.Encoder
 //	e.Reset(dst)

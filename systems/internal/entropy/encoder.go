@@ -67,16 +67,19 @@ func (e *Encoder) Number(m *Number, v uint64) {
 
 // NotZero codes a number that is known not to be 0.
 func (e *Encoder) NotZero(m *Number, v uint64) {
-	length, node := bits.Len64(v)-1, 1
-	for i := lengthBits - 1; i >= 0; i-- {
-		bit := length >> i & 1
-		e.Bit(&m.length[node], bit != 0)
-		node = node<<1 | bit
+	n := bits.Len64(v)
+	for k := 1; k <= longest; k++ {
+		e.Bit(&m.longer[k-1], n > k)
+		if n == k {
+			break
+		}
 	}
-	if length > 0 {
-		length--
-		e.Bit(&m.second, v>>length&1 != 0)
-		e.Bits(v, length)
+	if n > longest {
+		e.Bits(uint64(n-longest-1), restBits)
+	}
+	if n > 1 {
+		e.Bit(&m.second, v>>(n-2)&1 != 0)
+		e.Bits(v, n-2)
 	}
 }
 

@@ -191,7 +191,7 @@ func TestSkewedBitsCostLittleMoreThanTheirEntropy(t *testing.T) {
 func TestNoModelIsEverCertain(t *testing.T) {
 	for start := range 1 << 16 {
 		m := Model(start)
-		if p := m.odds(); p == 0 || m&15 > slowest {
+		if p := m.odds(); p == 0 {
 			continue // not reached by learning
 		}
 		for _, set := range []bool{true, false} {

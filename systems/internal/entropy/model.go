@@ -3,15 +3,15 @@ package entropy
 import "math/bits"
 
 // Model is the probability that a bit is set, learned from the bits that it was used for. The zero Model stands for
-// even odds. The upper 12 bits are the probability in 4096ths, less 2048; the lower 4 count bits up to slowest.
+// even odds. The upper 12 bits are the probability in 4096ths, less 2048; the lower 4 count bits up to learned.
 type Model uint16
 
-// The probability moves by 1/2 of the way at the first bit, by 1/4 at the second, and so on down to 1/16. At first it is near
-// the mean of all bits, and later near that of about the last 16, since codes are short.
+// The probability moves by 1/2 of the way at the first bit, by 1/4 at the next two, by 1/8 at the next four, and so on down to
+// 1/32. At first it is near the mean of all bits, and later near that of about the last 32.
 const (
 	probabilityBits = 12
 	even            = 1 << (probabilityBits - 1)
-	slowest         = 4
+	learned         = 15
 )
 
 // odds returns the probability of a set bit in (0, 4096).
@@ -20,13 +20,13 @@ func (m Model) odds() uint32 { return uint32(m>>4) ^ even }
 // learn returns the model after a bit.
 func (m Model) learn(set bool) Model {
 	p, n := m.odds(), uint32(m&15)
-	rate := min(n+1, slowest)
+	rate := bits.Len32(n + 1)
 	if set {
 		p += (1<<probabilityBits - p) >> rate
 	} else {
 		p -= p >> rate
 	}
-	return Model((p^even)<<4 | min(n+1, slowest))
+	return Model((p^even)<<4 | min(n+1, learned))
 }
 
 // likely returns the model of a bit that is set as often as the weights say.
@@ -40,7 +40,7 @@ func likely(set, unset uint64) Model {
 }
 
 // trusted is for how many bits odds that were given count.
-const trusted = 1
+const trusted = 2
 
 // Number is the models of a number: whether it is 0, and else how many bits it has, and the second of them. The bits
 // below are taken as they come, so a Number suits what is about as large each time.
@@ -48,25 +48,29 @@ type Number struct {
 	some   Model
 	minus  Model
 	second Model
-	length [64]Model // a tree: node 1 is the root
+	longer [longest]Model // whether a number has more than 1, 2, … bits
 }
+
+// longest is the greatest number of bits that models are used for.
+const longest = 15
 
 // Weights says how often numbers of so many bits are expected, relative to each other; no bits: 0.
 type Weights [65]uint64
 
 // Expect returns the models of numbers of which something is known beforehand. Weights are below 2^32.
 func Expect(weights *Weights) (m Number) {
-	var of [2 * len(m.length)]uint64 // by node; the leaves stand behind the tree
-	copy(of[len(m.length):], weights[1:])
-	for node := len(m.length) - 1; node > 0; node-- {
-		unset, set := of[2*node], of[2*node+1]
-		m.length[node], of[node] = likely(set, unset), unset+set
+	above := uint64(0)
+	for n := len(weights) - 1; n > 0; n-- {
+		if n <= longest {
+			m.longer[n-1] = likely(above, weights[n])
+		}
+		above += weights[n]
 	}
-	m.some = likely(of[1], weights[0])
+	m.some = likely(above, weights[0])
 	return m
 }
 
-const lengthBits = 6 // of a length in [1, 64], less 1
+const restBits = 6 // of a length above longest, less longest and 1
 
 // Cost estimates the number of bits of a number in a model that has learned its size.
 func Cost(v uint64) int {
