@@ -9,7 +9,6 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/matchsim"
 	"tendon/net/simnet"
-	"tendon/systems"
 )
 
 // path is the position of one entity by the moment, in ticks.
@@ -315,34 +314,6 @@ func equal(a, b []float64) bool {
 		}
 	}
 	return true
-}
-
-// Messages that are queued between two flushes leave in one packet, with one set of headers.
-func TestHeadersCountOncePerPacket(t *testing.T) {
-	var m meter
-	m.flush(0)
-	if m != (meter{}) {
-		t.Errorf("nothing sent: %+v", m)
-	}
-	m.send(systems.Datagram, 20)
-	m.send(systems.Datagram, 30)
-	m.flush(0)
-	if want := (meter{payload: 50, packets: 1, wire: 28 + 19 + 2 + 2*3 + 50, mostWire: 105, bytes: 105}); m != want {
-		t.Errorf("two datagrams: %+v, want %+v", m, want)
-	}
-	m.begin()
-	m.send(systems.Reliable, 3000) // in three segments, which need three packets
-	m.flush(time.Second)
-	if want := uint64(3*49 + 3*(3+24) + 2 + 3000); m.packets != 3 || m.wire != want {
-		t.Errorf("a reliable message: %+v, want %d bytes", m, want)
-	}
-	m.begin()
-	m.acknowledge(systems.Reliable, 10)
-	m.acknowledge(systems.Datagram, 10)
-	m.flush(2 * time.Second)
-	if m.wire != 49+24 {
-		t.Errorf("an acknowledgement: %+v", m)
-	}
 }
 
 func TestStatistics(t *testing.T) {

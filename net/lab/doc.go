@@ -41,8 +41,7 @@
 //     can have been behind cover and be hit.
 //   - late, substituted: own inputs that arrived after their tick, and those that the server substituted.
 //   - window: predicted ticks, present minus confirmed.
-//   - bandwidth: messages of the session and the strategy, and an estimate of their size on the wire, with the headers of all
-//     layers and acknowledgements, without retransmissions.
+//   - bandwidth: messages of the session and the strategy, and the packets on the wire, with the headers of all layers.
 //   - updates: the longest that an entity which had changed waited for its update, and how many waited for more than a second,
 //     as senders of states count them.
 //   - away: frames of clients that had been live and were not, for a resync or a reconnect. The picture is measured meanwhile.

@@ -205,7 +205,7 @@ type ReadingWork struct {
 	Size        float64 `json:"correction_size"` // of the largest of them
 	Depth       int     `json:"depth"`           // the most ticks that one frame resimulated
 	Stalled     float64 `json:"stalled_ms"`      // time of the ticks that were due and could not be computed, at most readEvery
-	Up          float64 `json:"up_kbps"`         // on the wire, estimated
+	Up          float64 `json:"up_kbps"`         // on the wire
 	Down        float64 `json:"down_kbps"`
 	ServerTick  float64 `json:"server_us"` // in real time
 	ClientFrame float64 `json:"client_us"`

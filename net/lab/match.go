@@ -41,11 +41,6 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m 
 		return nil, err
 	}
 	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Strategies: c.Strategies, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock, Links: true,
-		Ticked: func(now time.Duration) {
-			for _, p := range m.players {
-				p.down.flush(now)
-			}
-		},
 		Room: func(rc *room.Config) {
 			rc.Game = matchsim.AfterSystems(c.Game, m.observe)
 			rc.Sinks = []room.Sink{{Tick: m.take, NeedState: true}}

@@ -59,15 +59,11 @@ func (p *player) joined() bool { return p.FirstLive > 0 }
 func (p *player) measured() bool { return int(p.seat) < p.match.measured }
 
 // traffic counts a message of the client's connection.
-func (p *player) traffic(t matchsim.Transfer, ch systems.Channel, size int) {
-	switch t {
-	case matchsim.SentUp:
-		p.up.send(ch, size)
-		p.down.acknowledge(ch, size)
-	case matchsim.SentDown:
-		p.down.send(ch, size)
-	case matchsim.ReceivedDown:
-		p.up.acknowledge(ch, size)
+func (p *player) traffic(t matchsim.Transfer, _ systems.Channel, size int) {
+	if t == matchsim.SentUp {
+		p.up.payload += uint64(size)
+	} else {
+		p.down.payload += uint64(size)
 	}
 }
 
@@ -84,7 +80,8 @@ func (p *player) frame(_ *matchsim.Client, now time.Duration) {
 		m.costs = append(m.costs, float64(p.Busy-p.paid))
 	}
 	p.paid = p.Busy
-	p.up.flush(m.Net.Now())
+	p.up.look(m.Net.Now(), m.Net.Counters(p.Node, m.Server))
+	p.down.look(m.Net.Now(), m.Net.Counters(m.Server, p.Node))
 	switch {
 	case !p.joined() || !p.measured():
 	case m.live != nil:

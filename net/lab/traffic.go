@@ -3,68 +3,36 @@ package lab
 import (
 	"time"
 
-	"tendon/systems"
+	"tendon/net/simnet"
 )
 
-// meter counts what one end of a connection sends, and estimates its size on the wire. Messages that are queued between
-// two flushes leave in one packet, as in net/link. Retransmissions are not counted.
+// meter counts what one end of a connection sends.
 type meter struct {
 	payload  uint64 // bytes of messages of the session and of the strategy
 	packets  uint64
-	wire     uint64 // bytes, estimated: with all headers and acknowledgements
-	mostWire int    // within one second
+	wire     uint64 // bytes, with all headers
+	mostWire uint64 // within one second
 
-	body   int // bytes of parts since the last flush
+	last   simnet.Counters // of the network, up to the last look
 	second time.Duration
-	bytes  int // on the wire, in the current second
+	bytes  uint64 // on the wire, in the current second
 }
 
-// Sizes of headers, in bytes: see net/wire/STANDARD.md and netcode's.
-const (
-	packetHead    = 28 + 19 + 2 // IPv4 and UDP; netcode's prefix, sequence and tag; the envelope's number
-	partHead      = 3           // of a part of the envelope
-	segmentHead   = 24          // of KCP, also of an acknowledgement
-	streamHead    = 2           // a message's length in KCP's stream
-	segmentRoom   = 1128
-	packetPayload = 1198
-)
-
-func (m *meter) send(ch systems.Channel, n int) {
-	m.payload += uint64(n)
-	if ch == systems.Datagram {
-		m.body += partHead + n
-		return
-	}
-	segments := (n + streamHead + segmentRoom - 1) / segmentRoom
-	m.body += n + streamHead + segments*(partHead+segmentHead)
-}
-
-// acknowledge counts the acknowledgement of a message from the other end. Datagrams have none.
-func (m *meter) acknowledge(ch systems.Channel, n int) {
-	if ch == systems.Reliable {
-		m.body += (n + segmentRoom) / segmentRoom * segmentHead
-	}
-}
-
-// flush sends the queued parts.
-func (m *meter) flush(now time.Duration) {
+// look counts what was sent since the last look.
+func (m *meter) look(now time.Duration, c simnet.Counters) {
 	if second := now / time.Second; second != m.second {
 		m.second, m.bytes = second, 0
 	}
-	if m.body == 0 {
-		return
-	}
-	packets := (m.body + packetPayload - 1) / packetPayload
-	wire := m.body + packets*packetHead
-	m.body = 0
-	m.packets += uint64(packets)
-	m.wire += uint64(wire)
-	m.bytes += wire
+	sent := c.Bytes - m.last.Bytes
+	m.packets += c.Packets - m.last.Packets
+	m.wire += sent
+	m.bytes += sent
 	m.mostWire = max(m.mostWire, m.bytes)
+	m.last = c
 }
 
 // begin resets the counts.
-func (m *meter) begin() { *m = meter{body: m.body, second: m.second} }
+func (m *meter) begin() { *m = meter{second: m.second, last: m.last} }
 
 func (m *meter) add(o *meter) {
 	m.payload, m.packets, m.wire = m.payload+o.payload, m.packets+o.packets, m.wire+o.wire

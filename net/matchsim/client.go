@@ -195,7 +195,6 @@ func (c *Client) receive(_ simnet.NodeID, ch systems.Channel, payload []byte, no
 }
 
 func (c *Client) deliver(ch systems.Channel, payload []byte, now time.Duration) {
-	c.observe(ReceivedDown, ch, payload)
 	begin := c.match.clock()
 	c.Core.Receive(ch, payload, now)
 	c.Busy += c.match.clock() - begin

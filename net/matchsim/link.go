@@ -185,9 +185,8 @@ type Transfer uint8
 
 // The places at which Plan.Traffic observes messages.
 const (
-	SentUp       Transfer = iota // the client sent it
-	SentDown                     // the server sent it to the client
-	ReceivedDown                 // it arrived at the client
+	SentUp   Transfer = iota // the client sent it
+	SentDown                 // the server sent it to the client
 )
 
 func (c *Client) observe(t Transfer, ch systems.Channel, message []byte) {

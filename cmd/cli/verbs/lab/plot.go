@@ -21,8 +21,8 @@ var labBars = []struct {
 	{"jump", "largest jump in the picture", "world units", func(r *lab.Result) float64 { return r.Jumps.Max }},
 	{"corrections", "corrections of a client", "a minute", func(r *lab.Result) float64 { return r.Corrections.PerMinute }},
 	{"stall", "ticks that could not be computed", "%", func(r *lab.Result) float64 { return r.Stall.Percent }},
-	{"down", "to a client, on the wire, estimated", "kbit/s", func(r *lab.Result) float64 { return r.Down.Wire }},
-	{"up", "from a client, on the wire, estimated", "kbit/s", func(r *lab.Result) float64 { return r.Up.Wire }},
+	{"down", "to a client, on the wire", "kbit/s", func(r *lab.Result) float64 { return r.Down.Wire }},
+	{"up", "from a client, on the wire", "kbit/s", func(r *lab.Result) float64 { return r.Up.Wire }},
 	{"server", "server, real time", "µs a tick", func(r *lab.Result) float64 { return r.ServerTick / 1e3 }},
 	{"client", "client, real time", "µs a frame", func(r *lab.Result) float64 { return r.ClientFrame / 1e3 }},
 }

@@ -127,7 +127,7 @@ var labColumns = []struct {
 			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
 		}},
 	}},
-	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, substituted: share of inputs; wait: of a changed entity for its update", []string{"RTT ms", "up (wire, most)", "down (wire, most)"}, []labColumn{
+	{"what it sends", "of one client, in kbit/s; wire: with all headers; late, substituted: share of inputs; wait: of a changed entity for its update", []string{"RTT ms", "up (wire, most)", "down (wire, most)"}, []labColumn{
 		{"RTT ms", func(x *result) string { return fmt.Sprintf("%.0f", x.RTT) }},
 		{"late %", func(x *result) string { return fmt.Sprintf("%.2f", x.Late) }},
 		{"substituted %", func(x *result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
