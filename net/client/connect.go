@@ -42,7 +42,7 @@ func (c *Core) dial(now systems.Time) {
 		return
 	}
 	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Name: c.config.Name}
-	hello.Build, hello.Target = session.BuildOf(c.config.Game)
+	hello.Build, hello.Target = session.ThisBuild()
 	switch {
 	case c.loaded && c.welcome.Match != 0:
 		hello.Match = c.welcome.Match

@@ -26,6 +26,8 @@ type peer struct {
 	resyncs  limit.Limiter[systems.Time]
 	desyncs  uint64 // reported to Sink.Desync
 	excused  uint64 // of the refused inputs of the strategy, those that do not count: see Room.receive
+
+	otherBuild bool // its Hello names another build
 }
 
 // Desync describes a peer whose state differs.
@@ -43,6 +45,9 @@ type Desync struct {
 type Expulsion struct {
 	PeerInfo
 	Cause Cause
+	// OtherBuild is set if the peer has named another build than this one, or if another build began the match. The peer may then
+	// be honest although its checksums differ.
+	OtherBuild bool
 }
 
 // Cause is why a peer was expelled.
@@ -179,6 +184,7 @@ func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte) erro
 
 func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	p := &r.peers[id]
+	p.otherBuild = h.Build != r.session.Build
 	if p.identity.Name == "" {
 		p.identity.Name = h.Name
 	}
@@ -252,7 +258,11 @@ func (r *Room) resyncPeer(id systems.Peer) {
 	}
 	r.desync(id)
 	if r.strategy.PeerStats(id).Expelled || !p.resyncs.Allow(r.now) {
-		p.session.End(session.CodeDesync, "")
+		text := ""
+		if p.otherBuild {
+			text = fmt.Sprintf("server has build %s", r.session.Build)
+		}
+		p.session.End(session.CodeDesync, text)
 		return
 	}
 	r.stats.Resyncs++
@@ -298,7 +308,7 @@ func (r *Room) check(id systems.Peer) {
 		info := r.Peer(id) // the strategy counts nothing of a peer that has left
 		r.leave(id)
 		if cause := causeOf(&info, p.session.Err()); cause != "" {
-			r.expelled(Expulsion{PeerInfo: info, Cause: cause})
+			r.expelled(Expulsion{PeerInfo: info, Cause: cause, OtherBuild: p.otherBuild || r.config.Resume != nil && r.config.Resume.OtherBuild})
 		}
 		p.ended, p.endedAt = true, r.now
 	}

@@ -24,6 +24,7 @@ var restartable = []systems.Strategy{relay.Strategy, lockstep.Strategy}
 
 // The first bytes of messages of net/session.
 const (
+	byteHello    = 1
 	byteWelcome  = 2
 	byteHead     = 4
 	bytePiece    = 5

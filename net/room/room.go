@@ -128,7 +128,8 @@ func New(c Config, now systems.Time) (*Room, error) {
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(&c, from),
 		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
 	r.clock = matchClock{epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), by: Admin, used: make([]int, c.Game.MaxPlayers)}
-	r.session.Build, r.session.Target = session.BuildOf(c.Game)
+	r.session.Build, r.session.Target = session.ThisBuild()
+	r.session.SameBuild = c.Game.Schema().HasFloats()
 	r.played, _ = c.offered(from.Strategy)
 	r.began = from.World.Tick()
 	for i := range r.seats {

@@ -163,16 +163,19 @@ func (t *connTable) banned(client uint64, now time.Time) (Ban, bool) {
 	return b, banned
 }
 
-// expel bans the client of an expelled connection.
-func (w *worker) expel(c *conn, e room.PeerInfo, cause room.Cause) {
-	t := w.table
+// expel bans the client of an expelled connection. A client of another build whose state differs is not banned, but cannot return
+// with its reconnect tokens.
+func (w *worker) expel(c *conn, e room.Expulsion) {
+	t, cause := w.table, e.Cause
 	b := Ban{ClientID: c.client, Until: w.now.UTC(), Cause: cause, Reason: banReasons[cause]}
 	t.mu.Lock()
-	info := t.peerInfo(c, e)
+	info := t.peerInfo(c, e.PeerInfo)
 	b.Evidence = info.Evidence(c.room.name, w.now)
 	t.counts.Expelled++
-	// The state of an honest client may differ if another build began the match.
-	if w.config.BanTime > 0 && !(cause == room.CauseLying && c.room.otherBuild) {
+	switch {
+	case cause == room.CauseLying && e.OtherBuild:
+		t.revoked.add(c.client, c.epoch+1, w.now, w.now)
+	case w.config.BanTime > 0:
 		b.Until = b.Until.Add(w.config.BanTime)
 		t.bans.add(b, w.now)
 	}

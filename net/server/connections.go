@@ -337,14 +337,13 @@ type hostedRoom struct {
 	empty systems.Time // since when count is 0
 
 	// Of the worker.
-	room       *room.Room // nil until the first connection has joined, and after the end
-	match      uint64     // its number
-	otherBuild bool       // another build began the match
-	joining    []*conn    // connections that wait until it is open
-	conns      []*conn    // by peer
-	phase      int
-	gone       func(systems.Peer, error) // ends a connection
-	observer   image.Observer            // of the room; may be nil
+	room     *room.Room // nil until the first connection has joined, and after the end
+	match    uint64     // its number
+	joining  []*conn    // connections that wait until it is open
+	conns    []*conn    // by peer
+	phase    int
+	gone     func(systems.Peer, error) // ends a connection
+	observer image.Observer            // of the room; may be nil
 }
 
 // revoked records which tokens of recent clients are not valid any more although they were not used.

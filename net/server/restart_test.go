@@ -144,10 +144,17 @@ func TestNobodyIsBannedForTheRulesOfAnotherBuild(t *testing.T) {
 				return err
 			}
 		})
-		_, honest := w.expelled(room.CauseLying)
+		tokens, honest := w.expelled(room.CauseLying)
 		if st := w.server.Stats(); st.Bans != 0 || honest.State() != client.Live {
 			t.Errorf("%d bans; the other client is %v", st.Bans, honest.State())
 		}
+		old := w.join(tokens[0])
+		w.pass(time.Second)
+		if st := w.server.Stats(); old.State() != client.Connecting || st.TokensPast == 0 {
+			t.Errorf("with a reconnect token from before, the client is %v", old.State())
+		}
+		updated := w.join(w.mint(w.ticket(66, "duel")))
+		w.until("with a new token, the client plays", 5*time.Second, w.live(updated))
 	})
 }
 

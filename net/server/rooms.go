@@ -158,7 +158,7 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 			h.phase = i
 		}
 	}
-	h.match, h.otherBuild = c.Match, c.Resume != nil && c.Resume.OtherBuild
+	h.match = c.Match
 	defer func() { // every OpenRoom has its CloseRoom
 		switch value := recover(); {
 		case value != nil:
@@ -172,7 +172,7 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 	c.MintToken = func(p systems.Peer, _ room.Identity, seat int, _ systems.Time) []byte {
 		return w.mint(h.conns[p], seat)
 	}
-	c.Sinks = append(c.Sinks, room.Sink{Expelled: func(e room.Expulsion) { w.expel(h.conns[e.Peer], e.PeerInfo, e.Cause) }})
+	c.Sinks = append(c.Sinks, room.Sink{Expelled: func(e room.Expulsion) { w.expel(h.conns[e.Peer], e) }})
 	step := w.grid.last(at)
 	for w.grid.phase(step) != h.phase {
 		step--

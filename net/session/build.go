@@ -3,8 +3,6 @@ package session
 import (
 	"runtime"
 	"runtime/debug"
-
-	"tendon/ecs"
 )
 
 // ThisBuild returns the build of this program and its target, which includes the level of the architecture. Both must be
@@ -29,13 +27,4 @@ func ThisBuild() (build, target string) {
 		}
 	}
 	return Clip(build, MaxBuild), Clip(target, MaxTarget)
-}
-
-// BuildOf returns ThisBuild for a game that computes with floats. It returns empty strings for others, whose peers may have
-// different builds.
-func BuildOf(g *ecs.Game) (build, target string) {
-	if g.Schema().HasFloats() {
-		return ThisBuild()
-	}
-	return "", ""
 }

@@ -57,7 +57,7 @@ const (
 type Hello struct {
 	Version     uint64
 	Fingerprint uint64   // of the game
-	Build       string   // of the program; compared only if the game uses floats
+	Build       string   // of the program: see ThisBuild
 	Target      string   // GOARCH and its level; compared only if the game uses floats
 	Name        string   // of the player; may be empty
 	Match       uint64   // the match of Have

@@ -46,7 +46,8 @@ const (
 // ServerConfig configures a Server.
 type ServerConfig struct {
 	Fingerprint   uint64       // that of the game: a client with another one is refused
-	Build, Target string       // equal to those of the client. Both empty: they are not compared, for games without floats
+	Build, Target string       // of this program: see ThisBuild
+	SameBuild     bool         // a client must have the same build and target, as for games with floats
 	TickRate      int          // that of the game, in ticks per second; the messages of the client are limited to a few per tick
 	ImageRate     int          // budget for images, in bytes per second; 0: 131072
 	Timeout       systems.Time // ends a session whose peer sends nothing; 0: 5 s
@@ -186,13 +187,12 @@ func (s *Server) hello(h *Hello) (Event, error) {
 		return Event{}, errValue
 	}
 	s.phase, s.newcomer = awaitAnswer, h.Match == 0
-	compare := s.config.Build != "" || s.config.Target != ""
 	switch {
 	case h.Version != Version:
 		s.Refuse(CodeVersion, fmt.Sprintf("server has protocol %d", Version))
 	case h.Fingerprint != s.config.Fingerprint:
 		s.Refuse(CodeGame, "")
-	case compare && (h.Build != s.config.Build || h.Target != s.config.Target):
+	case s.config.SameBuild && (h.Build != s.config.Build || h.Target != s.config.Target):
 		s.Refuse(CodeBuild, fmt.Sprintf("server has build %s for %s", s.config.Build, s.config.Target))
 	default:
 		return Event{Kind: EventHello, Hello: h}, nil

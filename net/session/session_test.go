@@ -260,8 +260,8 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 		code   Code
 	}{
 		{"another game", ServerConfig{Fingerprint: 1}, Hello{Fingerprint: 2}, CodeGame},
-		{"another build", ServerConfig{Build: "a"}, Hello{Build: "b"}, CodeBuild},
-		{"another target", ServerConfig{Target: "amd64/v1"}, Hello{Target: "amd64/v3"}, CodeBuild},
+		{"another build", ServerConfig{Build: "a", SameBuild: true}, Hello{Build: "b"}, CodeBuild},
+		{"another target", ServerConfig{SameBuild: true, Target: "amd64/v1"}, Hello{Target: "amd64/v3"}, CodeBuild},
 	} {
 		p := newPair(t, c.server, c.client)
 		p.run(3)
@@ -288,7 +288,7 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 
 // Builds are compared only for games with floats.
 func TestBuildsAreNotComparedWithoutFloats(t *testing.T) {
-	p := newPair(t, ServerConfig{}, Hello{Build: "mine", Target: "arm64/v8.0"})
+	p := newPair(t, ServerConfig{Build: "yours"}, Hello{Build: "mine", Target: "arm64/v8.0"})
 	p.image = imageOf(t, testWorld(t, 1))
 	p.run(10)
 	if !p.server.Open() {
