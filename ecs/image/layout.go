@@ -43,6 +43,8 @@ type field struct {
 	step   int64        // as a fixed.Num; 0 for none
 	half   int64
 	unit   float64 // step
+	// rotation is the number for √½ in the three fields that follow this one, if they are parts of a quaternion; otherwise 0.
+	rotation int64
 }
 
 // listSpan is a List in a plain type. count is the leaf that holds its number of elements; the leaves of the elements
@@ -96,8 +98,11 @@ func (w layoutWalk) refuse(path, problem string) error {
 
 // value appends the leaves of t, which lies at offset.
 func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag string) error {
+	if scale, ok := strings.CutPrefix(tag, "rotation="); ok {
+		return w.rotation(t, path, offset, scale)
+	}
 	if tag != "" && tag != "press" && stepOf(tag) == "" {
-		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, or step= and a size", tag))
+		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, step= and a size, or rotation= and a number", tag))
 	}
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -164,6 +169,25 @@ func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag strin
 		}
 	}
 	return nil
+}
+
+// maxRotation is the greatest number for √½ in a rotation.
+const maxRotation = 1 << 14
+
+// rotation appends the three parts of a quaternion. The leaf before them is the index of the fourth.
+func (w layoutWalk) rotation(t reflect.Type, path string, offset uintptr, scale string) error {
+	n, err := strconv.ParseInt(scale, 10, 64)
+	last := len(w.fields) - 1
+	switch {
+	case err != nil || n <= 0 || n > maxRotation:
+		return w.refuse(path, fmt.Sprintf("has the rotation %q; write the number that stands for √½, from 1 to %d", scale, maxRotation))
+	case t.Kind() != reflect.Array || t.Len() != 3 || t.Elem().Kind() < reflect.Int16 || t.Elem().Kind() > reflect.Int64:
+		return w.refuse(path, "has a rotation, but is "+t.String()+"; use [3]int16, [3]int32 or [3]int64 for the three smallest parts of a quaternion")
+	case last < 0 || w.fields[last].form != reflect.Uint8:
+		return w.refuse(path, "has a rotation, but no uint8 before it; put the index of the part that is left out there")
+	}
+	w.fields[last].rotation = n
+	return w.array(t, path, offset, "")
 }
 
 func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag string) error {
@@ -259,6 +283,9 @@ func (l *layout) hash() uint64 {
 	for i, f := range l.fields {
 		if f.step > 0 {
 			fmt.Fprintf(&d, " step %d %d", i, f.step)
+		}
+		if f.rotation > 0 {
+			fmt.Fprintf(&d, " rotation %d %d", i, f.rotation)
 		}
 	}
 	return d.Sum64()

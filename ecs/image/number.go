@@ -130,6 +130,9 @@ type Scalar struct {
 	// Place reports that SetMotion of the component's Roles writes the number: it is part of the entity's position or
 	// velocity.
 	Place bool
+	// Rotation is not 0 if the next three scalars are the smallest parts of a unit quaternion, and this one is the index of
+	// the other part, which is positive. It is the number for √½ in the three.
+	Rotation int64
 }
 
 // ComponentSet is a set of components: bit i stands for Game.Components[i].

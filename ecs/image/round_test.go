@@ -196,6 +196,56 @@ func TestStepsThatCannotBeAppliedAreRefused(t *testing.T) {
 	}
 }
 
+// A rotation is three integers after the index of the fourth part.
+func TestRotationsThatHaveNoMeaningAreRefused(t *testing.T) {
+	type good struct {
+		Left uint8
+		_    uint8
+		Turn [3]int16 `tendon:"rotation=256"`
+	}
+	l, err := image.LayoutOf("component", "thing", reflect.TypeFor[good]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type other struct {
+		Left uint8
+		_    uint8
+		Turn [3]int16 `tendon:"rotation=128"`
+	}
+	if o, err := image.LayoutOf("component", "thing", reflect.TypeFor[other]()); err != nil || o.Fingerprint() == l.Fingerprint() {
+		t.Errorf("another rotation: %v, fingerprint %x", err, o.Fingerprint())
+	}
+	for _, c := range []struct {
+		typ         reflect.Type
+		field, want string
+	}{
+		{reflect.TypeFor[struct {
+			Turn [3]int16 `tendon:"rotation=256"`
+		}](), "Turn", "uint8 before it"},
+		{reflect.TypeFor[struct {
+			Left uint8
+			Turn [4]int16 `tendon:"rotation=256"`
+		}](), "Turn", "[3]int16"},
+		{reflect.TypeFor[struct {
+			Left uint8
+			Turn int16 `tendon:"rotation=256"`
+		}](), "Turn", "[3]int16"},
+		{reflect.TypeFor[struct {
+			Left uint8
+			Turn [3]int16 `tendon:"rotation=0"`
+		}](), "Turn", "from 1 to"},
+		{reflect.TypeFor[struct {
+			Left uint8
+			Turn [3]int32 `tendon:"rotation=1000000"`
+		}](), "Turn", "from 1 to"},
+	} {
+		_, err := image.LayoutOf("component", "thing", c.typ)
+		if !refuses(err, "component", c.typ, c.field, c.want) {
+			t.Errorf("%v: %v, want field %q and %q", c.typ, err, c.field, c.want)
+		}
+	}
+}
+
 // Two builds that round differently are different games.
 func TestStepsArePartOfTheFingerprint(t *testing.T) {
 	type wide struct {

@@ -193,7 +193,7 @@ func (d *Declaration) Scalars() (list []Scalar) {
 	for i := range d.layout.fields {
 		s := &d.layout.fields[i]
 		isPattern := s.form == reflect.Bool || s.form == reflect.Uint8 || s.form == reflect.Float32 || s.form == reflect.Float64
-		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern})
+		list = append(list, Scalar{Path: s.path, Group: int(s.group), Pattern: isPattern, Rotation: s.rotation})
 	}
 	if d.roles.setMotion == nil {
 		return list

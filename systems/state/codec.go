@@ -209,6 +209,9 @@ func (e *encoder) scalar(p *part, k, way int, values, base []uint64, courses []c
 	v := p.difference(values, base, k)
 	if p.pattern[k] {
 		e.Number(n, v)
+		if p.scale[k] != 0 && courses != nil && v != 0 {
+			rebase(base[k:k+4], p.scale[k], values[k])
+		}
 		return
 	}
 	learnSpread(spread, int64(v))

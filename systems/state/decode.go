@@ -303,7 +303,7 @@ func (d *decoder) based(x *element, c *coding, now ecs.Tick, store *storage) (wa
 			return asPrediction, at[0], nil, nil
 		}
 	}
-	d.predicted, d.courses = d.schema.predict(d.predicted[:0], d.courses[:0], h.set, &at, &d.moments)
+	d.predicted, d.courses = d.schema.predict(d.predicted[:0], d.courses[:0], h.set, at, &d.moments)
 	return asPrediction, d.predicted, d.courses, nil
 }
 
@@ -405,7 +405,11 @@ func (d *decoder) part(i, way int, base []uint64, courses []course, spread *uint
 func (d *decoder) scalar(p *part, k, way int, values []uint64, courses []course, spread *uint64) {
 	n, down := d.models.number(p.context[k], k, way, courses, *spread)
 	if p.pattern[k] {
-		values[k] ^= d.Number(n)
+		v := d.Number(n) ^ values[k]
+		if p.scale[k] != 0 && courses != nil && v != values[k] {
+			rebase(values[k:k+4], p.scale[k], v)
+		}
+		values[k] = v
 		return
 	}
 	v := d.Integer(n)

@@ -20,7 +20,7 @@
 // it and receives whole values. Overtaken deltas are ignored. The first state is an image: [Sender.Open], [Receiver.Load].
 //
 // Even motion takes almost no bytes. Stored values predict the next one, and the difference from the prediction is coded. Its
-// expected size follows from how the values moved before. The coder continues with what it learned up to a delta that the
+// expected size follows from how the values moved before. Declare rotations, see ecs.NewComponent. The coder continues with what it learned up to a delta that the
 // client has acknowledged. Each side stores such models for eight deltas, 36 bytes for each declared field and kind of number:
 // about 4 KiB a delta in a game of six fields.
 //

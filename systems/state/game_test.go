@@ -30,6 +30,12 @@ type tBag struct {
 	Target ecs.Entity
 }
 
+type tSpin struct {
+	Left uint8
+	_    uint8
+	Turn [3]int16 `tendon:"rotation=256"`
+}
+
 type tScore struct{ Points [4]int32 }
 
 type tClock struct{ Left uint32 }
@@ -47,6 +53,7 @@ var (
 	cLook  = ecs.NewComponent[tLook]("look")
 	cBag   = ecs.NewComponent[tBag]("bag")
 	cTag   = ecs.NewComponent[struct{}]("tag")
+	cSpin  = ecs.NewComponent[tSpin]("spin")
 	rScore = ecs.NewResource[tScore]("score")
 	rClock = ecs.NewResource[tClock]("clock")
 	pad    = ecs.NewInput[struct{ X int8 }]()
@@ -66,7 +73,7 @@ type scene struct {
 
 func testGame(s *scene) *ecs.Game {
 	return &ecs.Game{Name: "state", TickRate: 60, MaxPlayers: 4, Input: pad,
-		Components: ecs.Components(cBody, cLife, cLook, cBag, cTag), Resources: ecs.Resources(rScore, rClock),
+		Components: ecs.Components(cBody, cLife, cLook, cBag, cTag, cSpin), Resources: ecs.Resources(rScore, rClock),
 		Systems: ecs.Systems(s.play, s.drift)}
 }
 
@@ -115,6 +122,13 @@ func (s *scene) play(w *ecs.World) {
 		case 14:
 			if l := cLook.Write(w, e); l != nil {
 				l.Hue, l.Angle = l.Hue*1.5, l.Angle+0.37
+			}
+		case 17: // not only rotations
+			cSpin.Add(w, e, tSpin{Left: uint8(r.IntN(5)), Turn: [3]int16{int16(r.IntN(600) - 300), int16(r.IntN(600) - 300), int16(r.Uint64())}})
+		case 18, 19, 20, 21, 22, 23, 24:
+			if b := cSpin.Write(w, e); b != nil {
+				b.Left = uint8(r.IntN(8) * int(b.Left) / 7)
+				b.Turn = [3]int16{b.Turn[0] + int16(r.IntN(20)), b.Turn[1] - 7, b.Turn[2] / 2}
 			}
 		case 15, 16:
 			if b := cBag.Write(w, e); b != nil && !b.Items.Append(uint16(r.IntN(1000))) {

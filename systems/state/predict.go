@@ -37,25 +37,41 @@ type course struct {
 	down bool
 }
 
+func courseOf(by, bend int64) course {
+	const most = 1 << maxSize
+	return course{size: uint32(min(magnitude(by), most) + min(magnitude(bend), most)), down: by < 0}
+}
+
 // predict appends the present values of numbers that continue evenly from the values at the last moments, and their courses.
 // at holds their values at the moments; nil after those that are not known. Patterns stay as they are at the reference. It
 // computes in integers that wrap around, so that server and client get the same result for all values.
-func (s *schema) predict(dst []uint64, courses []course, set image.ComponentSet, at *[maxMoments][]uint64, m *moments) ([]uint64, []course) {
-	k := 0
+func (s *schema) predict(dst []uint64, courses []course, set image.ComponentSet, at [maxMoments][]uint64, m *moments) ([]uint64, []course) {
 	for ; set != 0; set &= set - 1 {
 		p := &s.parts[bits.TrailingZeros64(uint64(set))]
-		for i := range p.context {
+		n := len(dst)
+		for k := range p.context {
 			v, by, bend := at[0][k], int64(0), int64(0)
-			if at[1] != nil && !p.pattern[i] {
+			if !p.pattern[k] {
 				by = scaled(v-at[1][k], m.factors[0])
 				if at[2] != nil {
 					bend = by - scaled(at[1][k]-at[2][k], m.factors[1])
 				}
 			}
-			const most = 1 << maxSize
-			size := min(magnitude(by), most) + min(magnitude(bend), most)
-			dst, courses = append(dst, v+uint64(by)), append(courses, course{size: uint32(size), down: by < 0})
-			k++
+			dst, courses = append(dst, v+uint64(by)), append(courses, courseOf(by, bend))
+		}
+		for _, k := range p.rotations {
+			from := at
+			for i := range from {
+				if from[i] != nil {
+					from[i] = from[i][k : k+4]
+				}
+			}
+			predictRotation(dst[n+k:n+k+4], courses[n+k:n+k+4], p.scale[k], &from, m)
+		}
+		for i := range at {
+			if at[i] != nil {
+				at[i] = at[i][len(p.context):]
+			}
 		}
 	}
 	return dst, courses

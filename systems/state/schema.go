@@ -19,6 +19,9 @@ type part struct {
 	context []int32 // by scalar
 	pattern []bool  // by scalar
 	places  []int   // scalars of an entity's position
+	// rotations are the scalars that are the first of a rotation, and scale is image.Scalar.Rotation by scalar.
+	rotations []int
+	scale     []int64
 }
 
 // newSchema returns the schema of a game. It fails for a game with values that cannot be converted to scalars.
@@ -45,6 +48,10 @@ func (s *schema) add(scalars []image.Scalar) {
 		p.pattern = append(p.pattern, scalar.Pattern)
 		if scalar.Place {
 			p.places = append(p.places, i)
+		}
+		p.scale = append(p.scale, scalar.Rotation)
+		if scalar.Rotation != 0 {
+			p.rotations = append(p.rotations, i)
 		}
 		most = max(most, scalar.Group)
 	}

@@ -440,7 +440,7 @@ func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	if x.way == asPrediction {
 		var at [maxMoments][]uint64
 		if at, known = s.held(it, h, base, &w.moments); known > 1 {
-			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, &at, &w.moments)
+			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, at, &w.moments)
 			base, courses = w.predicted, w.courses
 		}
 	}

@@ -1,0 +1,145 @@
+package state
+
+import "math"
+
+// quaternion is a rotation: w, x, y and z in 1/2^fineBits of the numbers of a field.
+type quaternion [4]int64
+
+const fineBits = 6
+
+// unpack returns the rotation in four scalars: the index of the part that is left out, and the others. scale stands for √½.
+// ok is false for numbers that are no rotation.
+func unpack(values []uint64, scale int64) (q quaternion, ok bool) {
+	left, rest, k := values[0], lengthOf(scale), 1
+	if left >= 4 {
+		return q, false
+	}
+	for i := range q {
+		if i == int(left) {
+			continue
+		}
+		v := int64(values[k])
+		if v > 2*scale || v < -2*scale {
+			return q, false
+		}
+		q[i] = v << fineBits
+		rest -= q[i] * q[i]
+		k++
+	}
+	q[left] = root(max(rest, 0))
+	return q, true
+}
+
+// lengthOf returns the square of the length of a quaternion.
+func lengthOf(scale int64) int64 { return 2 * scale * scale << (2 * fineBits) }
+
+// root returns the square root of a number below 2^52, rounded down. It is the same on every target, since math.Sqrt is
+// exact to the last bit.
+func root(v int64) int64 { return int64(math.Sqrt(float64(v))) }
+
+// pack sets the three scalars of the parts other than left, in the sign that makes left positive.
+func (q *quaternion) pack(values []uint64, left int) {
+	k := 0
+	for i, v := range q {
+		if i == left {
+			continue
+		}
+		if q[left] < 0 {
+			v = -v
+		}
+		values[k] = uint64((v + 1<<(fineBits-1)) >> fineBits)
+		k++
+	}
+}
+
+// rebase changes a rotation in four scalars to one in which another part is left out. It does not set the index.
+func rebase(values []uint64, scale int64, left uint64) {
+	if q, ok := unpack(values, scale); ok && left < 4 {
+		q.pack(values[1:4], int(left))
+	}
+}
+
+func (q *quaternion) dot(p *quaternion) int64 {
+	return q[0]*p[0] + q[1]*p[1] + q[2]*p[2] + q[3]*p[3]
+}
+
+// toward changes the sign of q, which is the same rotation, if that brings it nearer to p.
+func (q *quaternion) toward(p *quaternion) {
+	if q.dot(p) < 0 {
+		for i := range q {
+			q[i] = -q[i]
+		}
+	}
+}
+
+// largest returns the index of the part of the greatest magnitude.
+func (q *quaternion) largest() (at int) {
+	for i, v := range q {
+		if magnitude(v) > magnitude(q[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// ratioBits are the bits behind the point of ratios below.
+const ratioBits = 16
+
+// turnOn returns the rotation that follows if the turn from b to a goes on evenly, for factor times as long. ok is false
+// where that has no meaning.
+func turnOn(a, b *quaternion, factor, length int64) (q quaternion, ok bool) {
+	const one = 1 << ratioBits
+	if factor < 0 || factor > 8*one {
+		return q, false
+	}
+	chord := quaternion{a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]}
+	// On a circle, q is in proportion to a·sin((1 + f)θ) − b·sin(fθ), where θ is nearly the chord.
+	bend := min((one+2*factor)*(chord.dot(&chord)<<ratioBits/length)>>ratioBits/6, one/2)
+	forward := (one + factor) * (one - bend) >> ratioBits
+	for i := range q {
+		q[i] = (a[i]*forward - b[i]*factor) >> ratioBits
+	}
+	n := root(q.dot(&q))
+	if n == 0 {
+		return q, false
+	}
+	for i, unit := 0, root(length); i < len(q); i++ {
+		q[i] = q[i] * unit / n
+	}
+	return q, true
+}
+
+// predictRotation sets a rotation that goes on as at the last moments, and its courses. at are the scalars at the moments.
+func predictRotation(values []uint64, courses []course, scale int64, at *[maxMoments][]uint64, m *moments) {
+	a, ok := unpack(at[0], scale)
+	b, ok2 := unpack(at[1], scale)
+	if !ok || !ok2 {
+		return
+	}
+	b.toward(&a)
+	q, ok := turnOn(&a, &b, m.factors[0]>>(factorBits-ratioBits), lengthOf(scale))
+	if !ok {
+		return
+	}
+	c, ok := quaternion{}, false
+	if at[2] != nil {
+		c, ok = unpack(at[2], scale)
+		c.toward(&b)
+	}
+	left := q.largest()
+	q.pack(values[1:4], left)
+	values[0] = uint64(left)
+	k := 1
+	for i := range q {
+		if i == left {
+			continue
+		}
+		by, bend := (q[i]-a[i])>>fineBits, int64(0)
+		if ok {
+			bend = by - scaled(uint64((b[i]-c[i])>>fineBits), m.factors[1])
+		}
+		courses[k] = courseOf(by, bend)
+		courses[k].down = courses[k].down != (q[left] < 0)
+		k++
+	}
+}
