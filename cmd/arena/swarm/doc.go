@@ -1,6 +1,8 @@
 // Package swarm tests whole matches that are drawn from a seed: the game, the players, their networks and clocks, the
 // joins and leaves, and the faults.
 //
+// Messages are sent over net/link with its congestion control, as between a real client and a real server.
+//
 // A run has two phases. In the first, faults occur. Every state that a client confirms must be the server's. Each press
 // counts at most once. Irreversible events are reported once and in order. Then all links are good again, and within
 // ten seconds each client must be in the match and keep up with the server. A run in which nothing occurred fails.

@@ -131,7 +131,7 @@ type outcome struct {
 func begin(o options, change func(*room.Config)) (*run, error) {
 	r := &run{options: o, state: make([]clientState, len(o.clients))}
 	r.rules, r.probe = game(o.game)
-	h, err := matchsim.New(matchsim.Config{Game: r.rules.Game, Strategy: r.serverStrategy(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
+	h, err := matchsim.New(matchsim.Config{Game: r.rules.Game, Strategy: r.serverStrategy(), Seed: o.seed, Journal: true, Links: true, Room: func(c *room.Config) {
 		c.MaxPeers, c.Sinks = 32, []room.Sink{{Tick: r.take}}
 		if change != nil {
 			change(c)
