@@ -127,14 +127,12 @@ func AppendSwitch(dst []byte, strategy string, params []byte) []byte {
 	return append(append(append(dst, byte(len(strategy))), strategy...), params...)
 }
 
-// ParseSwitch reads the payload of an order of kind OrderSwitch. ok is false if AppendSwitch has not written it. params
-// aliases the payload.
-func ParseSwitch(payload []byte) (strategy string, params []byte, ok bool) {
+// ParseSwitch returns the name in the payload of an order of kind OrderSwitch. ok is false if AppendSwitch has not written it.
+func ParseSwitch(payload []byte) (strategy string, ok bool) {
 	if len(payload) == 0 || len(payload) <= int(payload[0]) || payload[0] == 0 {
-		return "", nil, false
+		return "", false
 	}
-	end := 1 + int(payload[0])
-	return string(payload[1:end]), payload[end:], true
+	return string(payload[1 : 1+int(payload[0])]), true
 }
 
 // TickInputs is everything that enters a world in one tick.

@@ -157,7 +157,7 @@ func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
 	return func(yield func(ecs.Tick, string) bool) {
 		for t := range r.Ticks(r.Start()+1, f) {
 			for i := range t.Orders {
-				if name, _, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch && !yield(t.Tick, name) {
+				if name, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch && !yield(t.Tick, name) {
 					return
 				}
 			}

@@ -124,7 +124,7 @@ func orderOf(o *image.Order) Order {
 		out.Seen = float64(v.Tick) + float64(v.Part)/256
 	}
 	if o.Kind == image.OrderSwitch {
-		out.Strategy, _, _ = image.ParseSwitch(o.Payload)
+		out.Strategy, _ = image.ParseSwitch(o.Payload)
 	}
 	return out
 }

@@ -87,7 +87,7 @@ type strategyChange struct {
 
 func (h *strategyHistory) add(f ecs.Tick, orders []image.Order) {
 	for i := range orders {
-		if name, _, ok := image.ParseSwitch(orders[i].Payload); ok && orders[i].Kind == image.OrderSwitch {
+		if name, ok := image.ParseSwitch(orders[i].Payload); ok && orders[i].Kind == image.OrderSwitch {
 			*h = append(*h, strategyChange{f, name})
 		}
 	}

@@ -263,7 +263,7 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 		}
 		for _, o := range e.Orders {
 			text := fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload)
-			if strategy, _, ok := image.ParseSwitch(o.Payload); ok && o.Kind == image.OrderSwitch {
+			if strategy, ok := image.ParseSwitch(o.Payload); ok && o.Kind == image.OrderSwitch {
 				text = "switch to " + strategy
 			} else if o.Kind == image.OrderPause || o.Kind == image.OrderResume {
 				text = cursor.KindNames[o.Kind] + source(cursor.KindNames[o.Kind], o.OfServer(), o.Player)
