@@ -318,7 +318,7 @@ type conn struct {
 	flooded bool                        // it exceeded both limits
 
 	// Of the worker.
-	link      *link.Link   // nil while the room is being opened, and after the end
+	link      *link.Link   // nil before the worker has the connection, and after the end
 	endBy     systems.Time // when the connection ends at the latest; 0: its room has it
 	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer

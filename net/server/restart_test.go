@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,4 +195,66 @@ func TestAClientThatHasJustLoadedComesBackAfterAKill(t *testing.T) {
 			w.pass(closeLimit) // the old process ends
 		})
 	}
+}
+
+// A client has a reconnect token before its room is open. So it comes back if the server is killed while it waits for the disk.
+func TestAClientThatWaitsForItsRoomComesBackAfterAKill(t *testing.T) {
+	var socket Socket
+	r, opens := newRecord(), make(chan struct{})
+	inBubble(t, "P3", func(c *Config) {
+		opens = make(chan struct{})
+		c.UsedTokens, socket = r, c.Socket
+		c.OpenRoom = func(string, *room.Config) error {
+			<-opens
+			return nil
+		}
+	}, func(w *world) {
+		used := w.mint(w.ticket(1, "duel"))
+		a := w.join(used)
+		w.until("a token", 3*time.Second, func() bool { return a.token != nil })
+		if a.State() != client.Connecting {
+			t.Errorf("the client is %v", a.State())
+		}
+		socket.Close()
+		w.cancel()
+		close(opens)
+		w.ended = make(chan error, 1)
+		r.restart()
+		w.start(r.config)
+		w.until("live", 5*time.Second, w.live(a))
+		again := w.join(used)
+		w.pass(3 * time.Second)
+		if again.State() != client.Connecting || !w.live(a)() {
+			t.Errorf("a used token: %v", again.State())
+		}
+		w.pass(closeLimit) // the old process ends
+	})
+}
+
+// All clients leave while their room is being opened, and another one joins. The room is opened once and not closed.
+func TestARoomIsOpenedOnce(t *testing.T) {
+	var opened, closed atomic.Int64
+	opens := make(chan struct{})
+	inBubble(t, "P1", func(c *Config) {
+		opens = make(chan struct{})
+		c.OpenRoom = func(string, *room.Config) error {
+			opened.Add(1)
+			<-opens
+			return nil
+		}
+		c.CloseRoom = func(string, *room.Room) { closed.Add(1) }
+	}, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a waits", 3*time.Second, func() bool { return opened.Load() == 1 })
+		a.Close()
+		w.players = nil
+		w.until("a has left", 3*time.Second, func() bool { return w.server.Stats().Left == 1 })
+		b := w.join(w.mint(w.ticket(2, "duel")))
+		w.until("b waits", 3*time.Second, func() bool { return b.token != nil })
+		close(opens)
+		w.until("b live", 3*time.Second, w.live(b))
+		if opened.Load() != 1 || closed.Load() != 0 {
+			t.Errorf("opened %d times, closed %d times", opened.Load(), closed.Load())
+		}
+	})
 }

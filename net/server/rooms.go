@@ -16,12 +16,17 @@ import (
 	"tendon/systems"
 )
 
-// join adds a new connection to its room. The first one opens the room, and waits for that.
+// join adds a new connection to its room. The first one opens the room, and waits for that. A client without a reconnect token
+// receives one at once: its token is used, and it could not come back if the server were killed now.
 func (w *worker) join(c *conn, at systems.Time) {
 	h := c.room
+	w.connect(c)
 	if b, banned := w.table.banned(c.client, w.now); banned {
 		w.refuse(c, session.CodeKicked, b.text(w.now), at)
 		return
+	}
+	if !c.pass.Reconnect {
+		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat))) // the link is new
 	}
 	if !w.stopBy.IsZero() {
 		w.refuse(c, w.config.OnStop.code(), "", at)
@@ -31,7 +36,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 		w.enter(c, at)
 		return
 	}
-	if h.joining = append(h.joining, c); len(h.joining) == 1 {
+	if h.joining = append(h.joining, c); !slices.Contains(w.opening, h) {
 		w.open(h, at)
 	}
 }
@@ -45,7 +50,6 @@ func (w *worker) enter(c *conn, at systems.Time) {
 			w.end(c, at)
 		}
 	}()
-	w.connect(c)
 	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
 	if err != nil {
 		w.log.info("client refused", slog.String("room", h.name), slog.Any("error", err))
@@ -55,9 +59,10 @@ func (w *worker) enter(c *conn, at systems.Time) {
 	c.peer = peer
 	h.conns[peer] = c
 	w.log.info("client connected", slog.String("room", h.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
+	w.messages(c, at)
 }
 
-// connect makes the link of a new connection. Before that, its packets are dropped, and the client repeats them.
+// connect makes the link of a new connection.
 func (w *worker) connect(c *conn) {
 	c.link, c.emit = link.New(), func(packet []byte) { w.out.packet(c, packet, 0) }
 }
@@ -68,7 +73,7 @@ func (w *worker) open(h *hostedRoom, at systems.Time) {
 	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
 	settle := workItem{kind: workCall, call: func(w *worker) { w.settle(h) }}
 	c.Wake = func() { w.queue.add(settle) }
-	w.opening++
+	w.opening = append(w.opening, h)
 	if w.config.OpenRoom == nil {
 		w.opened(h, &c, nil, at)
 		return
@@ -99,7 +104,7 @@ var errPanic = errors.New("panic")
 func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Time) {
 	joining := h.joining
 	h.joining = nil
-	w.opening--
+	w.opening = slices.DeleteFunc(w.opening, func(o *hostedRoom) bool { return o == h })
 	if err == nil && (len(joining) == 0 || !w.stopBy.IsZero()) {
 		if err = errStopping; w.config.CloseRoom != nil {
 			w.config.CloseRoom(h.name, nil)
@@ -210,12 +215,13 @@ func (w *worker) mint(c *conn, seat int) []byte {
 
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 	h := c.room
-	if c.link == nil {
-		h.joining = slices.DeleteFunc(h.joining, func(j *conn) bool { return j == c })
-		return
-	}
-	if c.endBy != 0 {
+	if i := slices.Index(h.joining, c); i >= 0 || c.endBy != 0 {
+		if i >= 0 {
+			h.joining = slices.Delete(h.joining, i, i+1)
+		}
 		c.link = nil
+	}
+	if c.link == nil {
 		return
 	}
 	defer w.recovered(h)
@@ -279,11 +285,10 @@ func (w *worker) flood(c *conn) {
 // refuse ends a new connection with a reason. Its token is used, so a client that is to join the next process receives another
 // one.
 func (w *worker) refuse(c *conn, code session.Code, text string, at systems.Time) {
-	w.connect(c)
-	if code == session.CodeRestarting {
+	if code == session.CodeRestarting && c.pass.Reconnect {
 		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat)))
 	}
-	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text)) // the link is new
+	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text)) // at most one message was sent before
 	w.end(c, at)
 }
 
@@ -298,6 +303,7 @@ func (w *worker) refuseOld(c *conn, packet []byte, at systems.Time) {
 		return
 	}
 	c.room.room.Vanish(c.peer, at)
+	w.connect(c)
 	w.refuse(c, session.CodeVersion, fmt.Sprintf("server has protocol %d", session.Version), at)
 	c.emit = func(packet []byte) { w.out.packet(c, packet[1:], 0) }
 }
@@ -321,8 +327,14 @@ func (w *worker) end(c *conn, at systems.Time) {
 	w.ending = append(w.ending, c)
 }
 
-// finish sends the last messages of the connections that end, and has the table end those that have received them.
+// finish sends the messages of connections that wait for their room. It sends the last messages of the connections that end, and has
+// the table end those that have received them.
 func (w *worker) finish(at systems.Time) {
+	for _, h := range w.opening {
+		for _, c := range h.joining {
+			c.link.Flush(at, c.emit)
+		}
+	}
 	w.ending = slices.DeleteFunc(w.ending, func(c *conn) bool {
 		if c.link == nil {
 			return true // the client has ended it
@@ -379,7 +391,7 @@ func (w *worker) stopping() {
 		return
 	}
 	rooms := slices.Concat(w.rooms...)
-	if w.now.Before(w.stopBy) && (len(w.ending) > 0 || w.opening > 0 || slices.ContainsFunc(rooms, func(h *hostedRoom) bool { return !h.room.Closed() })) {
+	if w.now.Before(w.stopBy) && (len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(rooms, func(h *hostedRoom) bool { return !h.room.Closed() })) {
 		return
 	}
 	w.stopped()

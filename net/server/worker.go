@@ -28,10 +28,10 @@ type worker struct {
 	socketIO
 	workItems workItems // a spare buffer for queue
 	out       workItems
-	ending    []*conn   // connections whose last messages are being sent
-	opening   int       // rooms that are being opened
-	stopped   func()    // while the rooms are being closed: to be called when all are
-	stopBy    time.Time // the latest moment of that
+	ending    []*conn       // connections whose last messages are being sent
+	opening   []*hostedRoom // by OpenRoom
+	stopped   func()        // while the rooms are being closed: to be called when all are
+	stopBy    time.Time     // the latest moment of that
 	figures
 	publishAt systems.Time
 	published atomic.Pointer[figures] // of the last second, for other goroutines
@@ -54,9 +54,9 @@ func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limite
 	return w
 }
 
-// busy reports whether there are rooms or ending connections. Then every step reads the socket, even one without rooms of its phase.
+// busy reports whether there are rooms, also those that are being opened, or ending connections. Then every step reads the socket, even one without rooms of its phase.
 func (w *worker) busy() bool {
-	return len(w.ending) > 0 || slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
+	return len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
 }
 
 // run is the goroutine of the worker. It ends when the rooms are closed and stop is.
@@ -137,7 +137,7 @@ func (w *worker) deliver() {
 		case workLost, workLeft:
 			w.leave(item.conn, item.kind == workLeft, item.at)
 		case workFlood:
-			if c := item.conn; c.link != nil && c.endBy == 0 {
+			if c := item.conn; c.link != nil && c.endBy == 0 && c.room.room != nil {
 				w.flood(c)
 			}
 		case workCall:
@@ -149,13 +149,24 @@ func (w *worker) deliver() {
 
 func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	if c.link == nil {
-		return // the connection was refused or has just ended
+		return // the connection has just ended
 	}
 	h := c.room
 	defer w.recovered(h)
 	if c.link.Receive(payload) != nil {
 		w.packets.Malformed++
-		w.refuseOld(c, payload, at)
+		if h.room != nil {
+			w.refuseOld(c, payload, at)
+		}
+		return
+	}
+	w.messages(c, at)
+}
+
+// messages passes the messages of a connection to its room. They wait until it is open.
+func (w *worker) messages(c *conn, at systems.Time) {
+	h := c.room
+	if h.room == nil && c.endBy == 0 {
 		return
 	}
 	for ch, message, ok := c.link.Next(); ok; ch, message, ok = c.link.Next() {
