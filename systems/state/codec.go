@@ -26,12 +26,11 @@ type place struct {
 	more  [2]entropy.Model // by whether the row before was an element, in the list of the checkpoint's rows
 	again entropy.Model    // that list is coded
 	gap   entropy.Number
-	usual entropy.Model // the way is asPrediction with all moments
+	usual entropy.Model // the way is asPrediction from all moments
 	whole entropy.Model
 	given entropy.Model // the tick of the baseline is coded
 	same  entropy.Model // it is that of the element before
 	age   entropy.Number
-	two   entropy.Model // the values at two moments are known, not only those at one
 }
 
 // fresh is a place in the state before the first element.
@@ -128,11 +127,11 @@ func (e *encoder) start(back int, now ecs.Tick, m *moments) {
 	}
 }
 
-// based codes the way of an element in a delta of tick now, and the tick of its baseline. A prediction is from known moments
-// of all that are coded.
-func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick, known, all int) {
+// based codes the way of an element in a delta of tick now, and the tick of its baseline. A prediction is from all
+// moments, or else from the reference alone.
+func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick, all bool) {
 	m := &e.models.places[list]
-	usual := way == asPrediction && known == all
+	usual := way == asPrediction && all
 	if e.Bit(&m.usual, usual); usual {
 		return
 	}
@@ -141,7 +140,6 @@ func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick, known,
 	}
 	e.Bit(&m.given, way == asDifference)
 	if way == asPrediction {
-		e.Bit(&m.two, known == 2)
 		return
 	}
 	e.Bit(&m.same, c.base == base)
@@ -161,7 +159,7 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet
 }
 
 // entity codes the values of an entity. base is nil for whole values; courses are those of a
-// prediction from more than one moment, else nil.
+// prediction from both moments, else nil.
 func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, courses []course) {
 	spread := uint64(0)
 	for ; set != 0; set &= set - 1 {

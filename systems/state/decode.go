@@ -183,7 +183,9 @@ func (d *decoder) start(sequence uint64, now ecs.Tick, store *storage) error {
 		from, d.rows = p.models, p.rows
 	}
 	d.models.set(from)
-	d.moments.count = int(d.Bits(momentBits))
+	if d.moments.count = int(d.Bits(momentBits)); d.moments.count > maxMoments {
+		return ErrDelta
+	}
 	tick := now
 	for i := range d.moments.count {
 		age := d.Number(&d.models.ages[i])
@@ -284,26 +286,21 @@ func (d *decoder) based(x *element, c *coding, now ecs.Tick, store *storage) (wa
 		base, err = d.given(m, c, now, h)
 		return asDifference, base, nil, err
 	}
-	known := d.moments.count
-	if !usual {
-		if known = 1; d.Bit(&m.two) {
-			known = 2
-		}
-	}
-	if known == 0 || known > d.moments.count {
+	if d.moments.count == 0 {
 		return 0, nil, nil, ErrDelta
 	}
-	var at [maxMoments][]uint64
-	for i := range known {
-		var ok bool
-		if at[i], ok = h.during(d.moments.ticks[i]); !ok {
-			return 0, nil, nil, ErrBaseline
-		}
-		if x.list == listGlobals || known == 1 {
-			return asPrediction, at[0], nil, nil
-		}
+	base, ok := h.during(d.moments.ticks[0])
+	if !ok {
+		return 0, nil, nil, ErrBaseline
 	}
-	d.predicted, d.courses = d.schema.predict(d.predicted[:0], d.courses[:0], h.set, at, &d.moments)
+	if !usual || x.list == listGlobals || d.moments.count < maxMoments {
+		return asPrediction, base, nil, nil
+	}
+	from, ok := h.during(d.moments.ticks[1])
+	if !ok {
+		return 0, nil, nil, ErrBaseline
+	}
+	d.predicted, d.courses = d.schema.predict(d.predicted[:0], d.courses[:0], h.set, from, base, d.moments.factor)
 	return asPrediction, d.predicted, d.courses, nil
 }
 

@@ -75,10 +75,10 @@ func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values [
 			e.element(list, &c, x.place)
 			switch list {
 			case listGlobals:
-				e.based(list, &c, asWhole, 0, 0, 0, 0)
+				e.based(list, &c, asWhole, 0, 0, false)
 				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil, nil, new(uint64))
 			case listEntities:
-				e.based(list, &c, asWhole, 0, 0, 0, 0)
+				e.based(list, &c, asWhole, 0, 0, false)
 				e.identity(&c, r.Tick(), x.entity.Born, x.set)
 				e.entity(x.set, asWhole, values[x.from:x.to], nil, nil)
 			}

@@ -16,7 +16,7 @@ func TestBytesOfBodiesAreUnchanged(t *testing.T) {
 	for _, b := range deltas {
 		sum.Write(b)
 	}
-	if got, want := sum.Sum32(), uint32(0x6bbb80f1); got != want {
+	if got, want := sum.Sum32(), uint32(0x9878b517); got != want {
 		t.Errorf("sixty deltas have the checksum %#08x, want %#08x", got, want)
 	}
 	if got, want := hex.EncodeToString(acks[len(acks)-1]), "013c00ef65bfbf"; got != want {
@@ -32,7 +32,7 @@ func TestBytesOfBodiesAreUnchanged(t *testing.T) {
 		e.end(listGlobals)
 		e.end(listGone)
 		e.element(listEntities, &c, 3)
-		e.based(listEntities, &c, asWhole, 7, 0, 0, 0)
+		e.based(listEntities, &c, asWhole, 7, 0, false)
 		e.identity(&c, 7, 5, 1|1<<4)
 		e.entity(1|1<<4, asWhole, []uint64{512, ^uint64(0), 0, 3}, nil, nil)
 		e.end(listEntities)

@@ -76,7 +76,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 			e.end(listGone)
 			c := coding{}
 			e.element(listEntities, &c, row)
-			e.based(listEntities, &c, asWhole, 0, 0, 0, 0)
+			e.based(listEntities, &c, asWhole, 0, 0, false)
 			e.identity(&c, ecs.Tick(now)+1, 3, set)
 			e.entity(set, asWhole, values, nil, nil)
 			e.end(listEntities)
@@ -87,15 +87,15 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		list[at] = v
 		return list
 	}
-	// predicted is a delta of one element that is built on values at known of some moments.
-	predicted := func(known int, list int, place uint32, ticks ...ecs.Tick) []byte {
+	// predicted is a delta of one element that is built on values at some moments.
+	predicted := func(all bool, list int, place uint32, ticks ...ecs.Tick) []byte {
 		return deltaFrom(s, 1, now+1, 0, ticks, func(e *encoder) {
 			var c coding
 			for l := range list {
 				e.end(l)
 			}
 			e.element(list, &c, place)
-			e.based(list, &c, asPrediction, ecs.Tick(now)+1, 0, known, len(ticks))
+			e.based(list, &c, asPrediction, ecs.Tick(now)+1, 0, all)
 			for range 20 {
 				e.Bit(&e.models.changed[asPrediction][0], false)
 			}
@@ -111,7 +111,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 				e.end(l)
 			}
 			e.element(list, &c, place)
-			e.based(list, &c, asDifference, ecs.Tick(now)+1, base, 0, 0)
+			e.based(list, &c, asDifference, ecs.Tick(now)+1, base, false)
 			for range 20 {
 				e.Bit(&e.models.changed[asDifference][0], false)
 			}
@@ -121,44 +121,48 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		}
 	}
 	none := func(*encoder) {}
+	var tooMany encoder
+	tooMany.Reset(header{sequence: 1, tick: now + 1, content: true}.append(nil))
+	tooMany.Bits(0, backBits)
+	tooMany.Bits(maxMoments+1, momentBits)
 	cases := map[string]struct {
 		delta []byte
 		want  error
 	}{
-		"nothing":                              {nil, ErrDelta},
-		"half a header":                        {[]byte{1, 0, 1, 0}, ErrDelta},
-		"content that is not there":            {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrDelta},
-		"content that is not named":            {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrDelta},
-		"an unknown flag":                      {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrDelta},
-		"a number of deltas too far":           {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrDelta},
-		"a baseline of the future":             {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrDelta},
-		"a baseline never sent":                {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
-		"a prediction from before the start":   {predicted(2, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)-1), ErrBaseline},
-		"a prediction from no moment":          {predicted(0, listEntities, some.Row), ErrDelta},
-		"a prediction from a moment not coded": {predicted(2, listEntities, some.Row, ecs.Tick(now)), ErrDelta},
-		"moments in the future":                {predicted(1, listEntities, some.Row, ecs.Tick(now)+2), ErrDelta},
-		"moments before the match":             {predicted(1, listEntities, some.Row, ecs.Tick(now), math.MaxUint64), ErrDelta},
-		"moments at once":                      {predicted(2, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)), ErrDelta},
-		"values at a tick not accepted":        {predicted(1, listEntities, some.Row, ecs.Tick(now)-1), ErrBaseline},
-		"a checkpoint before the first delta":  {deltaFrom(s, 3, now+1, 2, nil, none), ErrDelta},
-		"a checkpoint never sent":              {deltaFrom(s, 99, now+1, 1, nil, none), ErrBaseline},
-		"a checkpoint too old":                 {deltaFrom(s, 99, now+1, checkpointsKept+1, nil, none), ErrDelta},
-		"an unknown row":                       {delta(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
-		"a resource never sent":                {delta(s, 1, now+1, against(listGlobals, 1, ecs.Tick(now)-1)), ErrBaseline},
-		"a resource that is not":               {delta(s, 1, now+1, against(listGlobals, 3, ecs.Tick(now))), ErrDelta},
-		"too many steps":                       {delta(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
-		"too few":                              {delta(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
-		"a boolean that is 2":                  {delta(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
-		"a number not a number":                {delta(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
-		"a list too long":                      {delta(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
-		"row 0":                                {delta(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
-		"a row of no owner":                    {delta(s, 1, now+1, whole(nil, 0, globalRow-1)), ErrValues},
-		"a row above all owners":               {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrDelta},
-		"a row too far up":                     {delta(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
+		"nothing":                             {nil, ErrDelta},
+		"half a header":                       {[]byte{1, 0, 1, 0}, ErrDelta},
+		"content that is not there":           {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrDelta},
+		"content that is not named":           {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrDelta},
+		"an unknown flag":                     {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrDelta},
+		"a number of deltas too far":          {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrDelta},
+		"a baseline of the future":            {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrDelta},
+		"a baseline never sent":               {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
+		"a prediction from before the start":  {predicted(true, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)-1), ErrBaseline},
+		"a prediction from no moment":         {predicted(true, listEntities, some.Row), ErrDelta},
+		"too many moments":                    {tooMany.Finish(), ErrDelta},
+		"moments in the future":               {predicted(false, listEntities, some.Row, ecs.Tick(now)+2), ErrDelta},
+		"moments before the match":            {predicted(false, listEntities, some.Row, ecs.Tick(now), math.MaxUint64), ErrDelta},
+		"moments at once":                     {predicted(true, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)), ErrDelta},
+		"values at a tick not accepted":       {predicted(false, listEntities, some.Row, ecs.Tick(now)-1), ErrBaseline},
+		"a checkpoint before the first delta": {deltaFrom(s, 3, now+1, 2, nil, none), ErrDelta},
+		"a checkpoint never sent":             {deltaFrom(s, 99, now+1, 1, nil, none), ErrBaseline},
+		"a checkpoint too old":                {deltaFrom(s, 99, now+1, checkpointsKept+1, nil, none), ErrDelta},
+		"an unknown row":                      {delta(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
+		"a resource never sent":               {delta(s, 1, now+1, against(listGlobals, 1, ecs.Tick(now)-1)), ErrBaseline},
+		"a resource that is not":              {delta(s, 1, now+1, against(listGlobals, 3, ecs.Tick(now))), ErrDelta},
+		"too many steps":                      {delta(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
+		"too few":                             {delta(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
+		"a boolean that is 2":                 {delta(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
+		"a number not a number":               {delta(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
+		"a list too long":                     {delta(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
+		"row 0":                               {delta(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
+		"a row of no owner":                   {delta(s, 1, now+1, whole(nil, 0, globalRow-1)), ErrValues},
+		"a row above all owners":              {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrDelta},
+		"a row too far up":                    {delta(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
 		"players who cannot be": {delta(s, 1, now+1, func(e *encoder) {
 			c := coding{}
 			e.element(listGlobals, &c, 0)
-			e.based(listGlobals, &c, asWhole, 0, 0, 0, 0)
+			e.based(listGlobals, &c, asWhole, 0, 0, false)
 			e.part(s.components, asWhole, []uint64{1 << 4}, nil, nil, new(uint64))
 			for l := range lists {
 				e.end(l)
@@ -221,7 +225,7 @@ func TestARowInTwoListsIsRefused(t *testing.T) {
 			if i > 0 {
 				continue
 			}
-			e.based(listAgain, &at, asPrediction, 0, 0, 1, 1)
+			e.based(listAgain, &at, asPrediction, 0, 0, true)
 			for set := h.set; set != 0; set &= set - 1 {
 				e.Bit(&e.models.changed[asPrediction][bits.TrailingZeros64(uint64(set))], false)
 			}
@@ -270,7 +274,7 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 		c := coding{}
 		for row := range uint32(maxElements) {
 			e.element(listEntities, &c, row+1)
-			e.based(listEntities, &c, asWhole, 0, 0, 0, 0)
+			e.based(listEntities, &c, asWhole, 0, 0, false)
 			e.identity(&c, 1, 0, 8)
 			e.entity(8, asWhole, make([]uint64, width(s, 8)), nil, nil)
 		}

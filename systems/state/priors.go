@@ -2,8 +2,8 @@ package state
 
 import "tendon/systems/internal/entropy"
 
-// maxSize is the greatest size of a prediction, in bits: of how far it goes and how much it bends, with the entity's spread.
-// The error of a prediction grows with them. So each size has models of its own.
+// maxSize is the greatest size of a prediction, in bits: of how far it goes, with the entity's spread. The error of a prediction
+// grows with both. So each size has models of its own.
 const maxSize = 12
 
 // The kinds of numbers: whole ones, differences from a baseline, and differences from a prediction by its size.

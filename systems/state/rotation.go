@@ -63,15 +63,6 @@ func (q *quaternion) dot(p *quaternion) int64 {
 	return q[0]*p[0] + q[1]*p[1] + q[2]*p[2] + q[3]*p[3]
 }
 
-// toward changes the sign of q, which is the same rotation, if that brings it nearer to p.
-func (q *quaternion) toward(p *quaternion) {
-	if q.dot(p) < 0 {
-		for i := range q {
-			q[i] = -q[i]
-		}
-	}
-}
-
 // largest returns the index of the part of the greatest magnitude.
 func (q *quaternion) largest() (at int) {
 	for i, v := range q {
@@ -92,6 +83,9 @@ func turnOn(a, b *quaternion, factor, length int64) (q quaternion, ok bool) {
 	if factor < 0 || factor > 8*one {
 		return q, false
 	}
+	if a.dot(b) < 0 { // b is the same rotation with the other sign
+		b = &quaternion{-b[0], -b[1], -b[2], -b[3]}
+	}
 	chord := quaternion{a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]}
 	// On a circle, q is in proportion to a·sin((1 + f)θ) − b·sin(fθ), where θ is nearly the chord.
 	bend := min((one+2*factor)*(chord.dot(&chord)<<ratioBits/length)>>ratioBits/6, one/2)
@@ -103,43 +97,33 @@ func turnOn(a, b *quaternion, factor, length int64) (q quaternion, ok bool) {
 	if n == 0 {
 		return q, false
 	}
-	for i, unit := 0, root(length); i < len(q); i++ {
-		q[i] = q[i] * unit / n
+	unit := root(length) << ratioBits / n
+	for i := range q {
+		q[i] = q[i] * unit >> ratioBits
 	}
 	return q, true
 }
 
-// predictRotation sets a rotation that goes on as at the last moments, and its courses. at are the scalars at the moments.
-func predictRotation(values []uint64, courses []course, scale int64, at *[maxMoments][]uint64, m *moments) {
-	a, ok := unpack(at[0], scale)
-	b, ok2 := unpack(at[1], scale)
+// predictRotation sets a rotation that goes on as from one to another, and its courses. All are four scalars.
+func predictRotation(values []uint64, courses []course, scale int64, from, to []uint64, factor int64) {
+	a, ok := unpack(to, scale)
+	b, ok2 := unpack(from, scale)
 	if !ok || !ok2 {
 		return
 	}
-	b.toward(&a)
-	q, ok := turnOn(&a, &b, m.factors[0]>>(factorBits-ratioBits), lengthOf(scale))
+	q, ok := turnOn(&a, &b, factor>>(factorBits-ratioBits), lengthOf(scale))
 	if !ok {
 		return
-	}
-	c, ok := quaternion{}, false
-	if at[2] != nil {
-		c, ok = unpack(at[2], scale)
-		c.toward(&b)
 	}
 	left := q.largest()
 	q.pack(values[1:4], left)
 	values[0] = uint64(left)
 	k := 1
 	for i := range q {
-		if i == left {
-			continue
+		if i != left {
+			courses[k] = courseOf((q[i] - a[i]) >> fineBits)
+			courses[k].down = courses[k].down != (q[left] < 0)
+			k++
 		}
-		by, bend := (q[i]-a[i])>>fineBits, int64(0)
-		if ok {
-			bend = by - scaled(uint64((b[i]-c[i])>>fineBits), m.factors[1])
-		}
-		courses[k] = courseOf(by, bend)
-		courses[k].down = courses[k].down != (q[left] < 0)
-		k++
 	}
 }

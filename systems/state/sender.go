@@ -226,44 +226,40 @@ func (s *Sender) certain(it *item) bool {
 // newest acknowledged tick to now. A longer span is more exact, a shorter one more recent.
 func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
 
-// moments returns the ticks that predictions of a delta are made from: the newest acknowledged one, and earlier ones at about
-// equal distances. There are none after the acknowledgements of many deltas were lost, and none after a refused delta.
+// moments returns the ticks that predictions of a delta are made from. There are none after the acknowledgements of many deltas
+// were lost, and none after a refused delta.
 func (s *Sender) moments() (m moments) {
 	if s.sequence-s.known >= keptTicks || s.refused > s.known {
 		return m
 	}
-	m.ticks[0], m.sequences[0], m.count = s.stats.Acked, s.known, 1
+	m.ticks[0], m.count = s.stats.Acked, 1
 	span := s.span()
-	for q := s.known; q > max(s.unsure, s.opened)+1 && s.sequence-q < storedValues-1 && m.count < maxMoments; {
+	for q := s.known; q > max(s.unsure, s.opened)+1 && s.sequence-q < storedValues-1; {
 		q--
-		if d, ok := s.sent.At(ecs.Tick(q)); ok && d.arrived && d.tick+span <= m.ticks[m.count-1] {
-			m.ticks[m.count], m.sequences[m.count] = d.tick, q
-			m.count++
+		if d, ok := s.sent.At(ecs.Tick(q)); ok && d.arrived && d.tick+span <= s.stats.Acked {
+			m.ticks[1], m.sequence, m.count = d.tick, q, 2
+			break
 		}
 	}
 	m.prepare(s.changes.tick)
 	return m
 }
 
-// held returns the values of an item at the moments that the client is known to store, whose number is known. The first are
-// the item's baseline. If not all are known, those are that the moments before the missing one have.
-func (s *Sender) held(it *item, h *history, base []uint64, m *moments) (at [maxMoments][]uint64, known int) {
-	at[0] = base
-	for known = 1; known < m.count; known++ {
-		q, ok := m.sequences[known], true
-		if it.by <= q {
-			at[known] = base
-			continue
-		}
-		tick, found := s.olderUpTo(it, q)
-		if !found {
-			return at, known
-		}
-		if at[known], ok = h.during(tick); !ok {
-			return at, known
-		}
+// before returns the values of an item at the second moment, nil if it is not known which the client stores. base is the item's
+// baseline.
+func (s *Sender) before(it *item, h *history, base []uint64, m *moments) []uint64 {
+	if m.count < maxMoments {
+		return nil
 	}
-	return at, known
+	if it.by <= m.sequence {
+		return base
+	}
+	tick, ok := s.olderUpTo(it, m.sequence)
+	if !ok {
+		return nil
+	}
+	values, _ := h.during(tick)
+	return values
 }
 
 // olderUpTo returns the tick of the last delta up to a number from which the client is known to store values of an item.

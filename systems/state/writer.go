@@ -253,7 +253,7 @@ func (w *writer) writeGlobals() {
 			way = asPrediction
 		}
 		e.element(listGlobals, &c, it.row)
-		e.based(listGlobals, &c, way, w.delta.tick, it.base, 0, 0)
+		e.based(listGlobals, &c, way, w.delta.tick, it.base, true)
 		e.part(w.sender.changes.schema.components+int(it.row), way, values, base, nil, &spread)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
@@ -375,8 +375,9 @@ func (w *writer) writeAgain() bool {
 		return true
 	}
 	if len(w.chosen) > 1 { // else a single entity may not fit because of the other rows
+		at, is := 0, false
 		for _, row := range w.rows {
-			if _, ok := w.find(row); ok {
+			if at, is = w.skip(at, row); is {
 				n++
 			}
 		}
@@ -386,10 +387,10 @@ func (w *writer) writeAgain() bool {
 	if !w.again {
 		return true
 	}
-	c, last := coding{}, 0
+	c, last, at, is := coding{}, 0, 0, false
 	for _, row := range w.rows {
-		at, ok := w.find(row)
-		if e.Bit(&m.more[last], ok); !ok {
+		at, is = w.skip(at, row)
+		if e.Bit(&m.more[last], is); !is {
 			last = 0
 			continue
 		}
@@ -401,9 +402,12 @@ func (w *writer) writeAgain() bool {
 	return w.fits()
 }
 
-// find returns the place of a row in chosen.
-func (w *writer) find(row uint32) (at int, ok bool) {
-	return slices.BinarySearchFunc(w.chosen, row, func(x rowItem, row uint32) int { return cmp.Compare(x.row, row) })
+// skip returns the first place from at on whose row in chosen is not below row, and whether it is row.
+func (w *writer) skip(at int, row uint32) (next int, is bool) {
+	for at < len(w.chosen) && w.chosen[at].row < row {
+		at++
+	}
+	return at, at < len(w.chosen) && w.chosen[at].row == row
 }
 
 // writeOthers writes the list of the chosen entities that are not in the checkpoint's rows, and reports whether it fits.
@@ -433,18 +437,16 @@ func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	_, values := h.newest()
 	var base []uint64
 	var courses []course
-	known := 0
 	if x.way != asWhole {
 		base = s.baseline(it, h)
 	}
 	if x.way == asPrediction {
-		var at [maxMoments][]uint64
-		if at, known = s.held(it, h, base, &w.moments); known > 1 {
-			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, at, &w.moments)
+		if from := s.before(it, h, base, &w.moments); from != nil {
+			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, from, base, w.moments.factor)
 			base, courses = w.predicted, w.courses
 		}
 	}
-	e.based(list, c, int(x.way), w.delta.tick, it.base, known, w.moments.count)
+	e.based(list, c, int(x.way), w.delta.tick, it.base, courses != nil || w.moments.count < maxMoments)
 	if x.way == asWhole {
 		e.identity(c, w.delta.tick, it.entity.Born, h.set)
 	}
