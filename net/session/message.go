@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
-const Version = 4
+const Version = 5
 
 // kind is the first byte of every message. Its values are part of the wire format (section 4 of STANDARD.md): add new kinds
 // at the end.
