@@ -48,6 +48,7 @@ type Line struct {
 	State      string  `json:"state"`
 	Waiting    bool    `json:"waiting,omitempty"` // live, but nothing arrives from the server
 	Paused     bool    `json:"paused,omitempty"`  // the match is paused
+	WaitsFor   string  `json:"waits_for,omitempty"`
 	Tick       uint64  `json:"tick"`
 	Confirmed  uint64  `json:"confirmed"`
 	Progress   float64 `json:"progress"` // of loading and catching up, in [0, 1]
@@ -70,10 +71,26 @@ func (l *Line) Status() string {
 	if l.Paused && status != client.Reconnecting.String() {
 		status = "paused"
 	}
-	if l.Waiting {
-		status += ", waiting for the server"
+	if l.WaitsFor != "" {
+		status += ", waiting for " + l.WaitsFor
 	}
 	return status
+}
+
+// waitsFor returns the reason why a client is not in the match, or receives nothing in it; empty: it does not wait. refused is the
+// client's Refusal.
+func waitsFor(s client.Stats, refused error) string {
+	switch {
+	case s.Waiting:
+		return "the server"
+	case s.State == client.Connecting && refused != nil:
+		return "a server that accepts it"
+	case s.State == client.Connecting && s.Answered:
+		return "the match: the server has answered"
+	case s.State == client.Connecting:
+		return "an answer of the server"
+	}
+	return ""
 }
 
 // figures describe a client's prediction, and count the comparisons with the server's checksums.
@@ -203,7 +220,7 @@ func (p *Player) publish(now time.Time, all bool) {
 	l := &p.shown
 	l.State, l.Progress = p.Client.State().String(), p.Client.Progress()
 	s := p.Client.Stats()
-	l.Paused, l.Waiting = p.Client.Paused().On, s.Waiting
+	l.Paused, l.Waiting, l.WaitsFor = p.Client.Paused().On, s.Waiting, waitsFor(s, p.Client.Refusal())
 	elapsed := now.Sub(p.published)
 	if !all && elapsed < time.Second {
 		return

@@ -2,6 +2,7 @@ package player
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -57,13 +58,34 @@ func TestALostConnectionComesBeforeThePause(t *testing.T) {
 		want string
 	}{
 		{Line{State: "live"}, "live"},
-		{Line{State: "live", Waiting: true}, "live, waiting for the server"},
+		{Line{State: "live", WaitsFor: "the server"}, "live, waiting for the server"},
 		{Line{State: "live", Paused: true}, "paused"},
 		{Line{State: "catching up", Paused: true}, "paused"},
 		{Line{State: "reconnecting", Paused: true}, "reconnecting"},
 	} {
 		if got := c.line.Status(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// The status of a client that is not in the match names what the client waits for.
+func TestTheStatusNamesWhatAClientWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		stats   client.Stats
+		refused error
+		want    string
+	}{
+		{client.Stats{State: client.Live}, nil, ""},
+		{client.Stats{State: client.Live, Waiting: true}, nil, "the server"},
+		{client.Stats{State: client.Loading, Answered: true}, nil, ""},
+		{client.Stats{State: client.Connecting}, nil, "an answer of the server"},
+		{client.Stats{State: client.Connecting, Answered: true}, nil, "the match: the server has answered"},
+		{client.Stats{State: client.Connecting}, errors.New("refused"), "a server that accepts it"},
+		{client.Stats{State: client.Reconnecting}, nil, ""},
+	} {
+		if got := waitsFor(c.stats, c.refused); got != c.want {
+			t.Errorf("%v: %q, want %q", c.stats.State, got, c.want)
 		}
 	}
 }

@@ -253,7 +253,11 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		if tenths++; tenths%10 == 0 {
 			a.Emit("stats", app.Fields{"client": l})
 		}
-		if tenths%50 == 0 {
+		switch {
+		case tenths%50 != 0:
+		case l.Tick == 0: // it is not in the match
+			a.Logf("%s", l.Status())
+		default:
 			a.Logf("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls · %d of %d predicted events cancelled", l.Status(), l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls, l.Cancelled, l.Predicted)
 		}
 	})
