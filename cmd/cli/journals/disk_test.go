@@ -147,7 +147,7 @@ func (f *smallFile) Sync() error {
 	if f.disk.broken != nil {
 		return f.disk.broken
 	}
-	info, err := os.Stat(f.path)
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,11 @@ func (j *roomJournal) keep() error {
 	if why := j.broken.Load(); why != nil {
 		return errors.Join(*why, j.file.Close())
 	}
-	return errors.Join(j.writer.Flush(), j.drain(), j.file.Sync(), j.file.Close())
+	var away error
+	if why := j.away.Load(); why != nil {
+		away = *why
+	}
+	return errors.Join(away, j.writer.Flush(), j.drain(), j.file.Sync(), j.file.Close())
 }
 
 // end writes the end mark, after which no server recovers the match, and archives the file. It removes the file of a room that no

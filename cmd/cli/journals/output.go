@@ -126,6 +126,9 @@ func (j *roomJournal) progress() error {
 	if err := j.broken.Load(); err != nil {
 		return *err
 	}
+	if err := j.away.Load(); err != nil {
+		return *err
+	}
 	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always
 	accepted, durable, failed := j.out.state()
 	if j.age++; durable >= j.mark {

@@ -87,10 +87,11 @@ func (s *Store) rooms() []*roomJournal {
 // watchInterval is the time between two checks that the files are in their places.
 const watchInterval = 500 * time.Millisecond
 
-// errRemoved is the reason of a match that waits because the system removes its journal when the server ends.
-var errRemoved = errors.New("it was removed or replaced: put it back and start the server again")
+// errRemoved is the reason of a match that waits because the system removes its journal when the server ends. The match continues
+// when the file is back.
+var errRemoved = errors.New("it was removed or replaced: put it back")
 
-// watch checks until Close that the directory and the journals were not removed. dir is the directory at the start.
+// watch checks until Close that the directory and the journals are in their places. dir is the directory at the start.
 func (s *Store) watch(dir fs.FileInfo) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -100,16 +101,21 @@ func (s *Store) watch(dir fs.FileInfo) {
 			return
 		case <-ticker.C:
 		}
-		if !s.lost.Load() && durable.Gone(dir, s.config.Dir) {
-			s.lost.Store(true)
+		if gone := durable.Gone(dir, s.config.Dir); gone != s.lost.Swap(gone) && gone {
 			s.config.Report(Event{Kind: Removed, File: s.config.Dir, Err: errRemoved})
 		}
 		if !s.lost.Load() {
 			s.tokens.check()
 		}
 		for _, j := range s.rooms() {
-			if is, err := j.file.Stat(); err == nil && durable.Gone(is, j.path) { // otherwise it was closed meanwhile
-				j.check(fmt.Errorf("%s: %w", j.path, errRemoved))
+			is, err := j.file.Stat()
+			switch away := j.away.Load(); {
+			case err != nil: // it was closed meanwhile
+			case !durable.Gone(is, j.path):
+				j.away.Store(nil)
+			case away == nil:
+				why := fmt.Errorf("%s: %w", j.path, errRemoved)
+				j.away.Store(&why)
 			}
 		}
 	}

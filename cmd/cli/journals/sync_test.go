@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -128,7 +129,7 @@ func TestClosingAStoreIsBounded(t *testing.T) {
 }
 
 // A server whose journals were removed would lose its matches with its end. It finds that within a second: the matches wait, and
-// no room is opened.
+// no room is opened. When the journals are back, the matches continue, and rooms are opened.
 func TestRemovedJournalsAreNoticedWithinASecond(t *testing.T) {
 	remove := map[string]func(dir, file string) error{
 		"removed":  func(dir, _ string) error { return os.RemoveAll(dir) },
@@ -144,7 +145,7 @@ func TestRemovedJournalsAreNoticedWithinASecond(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer k.Close()
+			defer func() { k.Close() }()
 			c := &room.Config{Match: 1}
 			if err := k.Open("main", c); err != nil {
 				t.Fatal(err)
@@ -168,11 +169,39 @@ func TestRemovedJournalsAreNoticedWithinASecond(t *testing.T) {
 				t.Errorf("%s: the match continues", name)
 			}
 			n, e := l.count(Removed)
-			if broken, _ := l.count(Broken); broken != 1 || (n == 1) != (name != "one file") || n == 1 && e.File != dir {
-				t.Errorf("%s: reported %d times, %d journals are broken", name, n, broken)
+			if failed, _ := l.count(Failed); failed != 1 || (n == 1) != (name != "one file") || n == 1 && e.File != dir {
+				t.Errorf("%s: reported %d times, %d journals failed", name, n, failed)
 			}
 			if err := k.Open("duel", &room.Config{Match: 2}); errors.Is(err, errRemoved) != (name != "one file") {
 				t.Errorf("%s: another room: %v", name, err)
+			}
+			if name == "removed" || name == "one file" {
+				return
+			}
+			if err := errors.Join(os.RemoveAll(dir), os.Rename(dir+".old", dir)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			if err := c.Sinks[0].Commit(); err != nil {
+				t.Errorf("%s: the match waits after: %v", name, err)
+			}
+			if n, _ := l.count(Recovered); n != 1 {
+				t.Errorf("%s: reported %d times that the match continues", name, n)
+			}
+			if err := k.Open("duel", &room.Config{Match: 3}); err != nil {
+				t.Errorf("%s: another room: %v", name, err)
+			}
+			last := k.open["main"].writer.Last()
+			if err := k.Close(); err != nil {
+				t.Error(err)
+			}
+			k, err = Open(Config{Dir: dir, Game: halves.Dots(), Sync: Never, Report: l.add})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := k.Waiting()
+			if !slices.ContainsFunc(list, func(m Match) bool { return m.Journal.Header().Room == "main" && m.Journal.Last().Tick == last }) {
+				t.Errorf("%s: the next server finds %d matches, want that of main to tick %d", name, len(list), last)
 			}
 		})
 	}
