@@ -9,8 +9,7 @@ import (
 )
 
 // serverClock is the clock of the rooms and connections. It skips the time in which the server stood still, because its process
-// was stopped or its host slept. So no seat, session or room has a timeout in that time. Bans, tokens and their expiry are on the
-// clock of the host.
+// was stopped or its host slept. So no seat, session or room has a timeout in that time. Tokens are on wallClock.
 type serverClock struct {
 	epoch time.Time
 

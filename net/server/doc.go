@@ -24,12 +24,12 @@
 //   - bytes that wait for a client: 416 KB, then the session ends
 //   - log lines: 5 per second
 //
-// The server sends each new client a reconnect token before its first state. When the client has joined, it has been sent four,
+// The server sends each new client a reconnect token before its room is open. When the client has joined, it has been sent four,
 // and then receives a new one every 30 s. Each is valid for one connection, which replaces the old one at once, if that still
 // exists.
 //
 // A token is valid for one connection, also after a restart. Config.UsedTokens records the used tokens for the next process.
-// Without it, the server refuses tokens that were issued before New.
+// Without it, the server refuses tokens that were issued before New. Steps of the clock of the host end no match and no ban.
 //
 // # Stopping
 //
