@@ -36,13 +36,11 @@ func (d *Decoder) shift() {
 // Bit returns a bit that was coded by the same model.
 func (d *Decoder) Bit(m *Model) (set bool) {
 	bound := d.width >> probabilityBits * m.odds()
-	if set = d.offset < bound; set {
-		d.width = bound
-	} else {
-		d.offset -= bound
-		d.width -= bound
-	}
-	*m = m.learn(set)
+	set = d.offset < bound
+	bit := number(set) // without a branch, since such bits are often hard to predict
+	d.offset -= bound &^ -bit
+	d.width = bound&-bit + (d.width-bound)&^-bit
+	*m = m.learnBit(bit)
 	for d.width < minWidth {
 		d.shift()
 		d.width <<= 8
@@ -80,10 +78,29 @@ func (d *Decoder) Number(m *Number) uint64 {
 
 // NotZero returns a number that was coded by NotZero.
 func (d *Decoder) NotZero(m *Number) uint64 {
-	n := 1
-	for n <= longest && d.Bit(&m.longer[n-1]) {
+	n, width, offset := 1, d.width, d.offset // as Bit for each length, in local variables
+	for n <= longest {
+		model := m.longer[n-1]
+		bound := width >> probabilityBits * model.odds()
+		more := offset < bound
+		if more {
+			width = bound
+		} else {
+			offset -= bound
+			width -= bound
+		}
+		m.longer[n-1] = model.learn(more)
+		for width < minWidth {
+			d.offset = offset
+			d.shift()
+			offset, width = d.offset, width<<8
+		}
+		if !more {
+			break
+		}
 		n++
 	}
+	d.width, d.offset = width, offset
 	if n > longest {
 		if n += int(d.Bits(restBits)); n > 64 {
 			d.bad, n = true, 64

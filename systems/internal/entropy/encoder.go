@@ -29,14 +29,10 @@ func (e *Encoder) Reset(dst []byte) {
 
 // Bit codes a bit by a model, which learns.
 func (e *Encoder) Bit(m *Model, set bool) {
-	bound := e.width >> probabilityBits * m.odds()
-	if set {
-		e.width = bound
-	} else {
-		e.low += uint64(bound)
-		e.width -= bound
-	}
-	*m = m.learn(set)
+	bound, bit := e.width>>probabilityBits*m.odds(), number(set) // without a branch, as Decoder.Bit
+	e.low += uint64(bound &^ -bit)
+	e.width = bound&-bit + (e.width-bound)&^-bit
+	*m = m.learnBit(bit)
 	for e.width < minWidth {
 		e.shift()
 		e.width <<= 8
@@ -68,12 +64,27 @@ func (e *Encoder) Number(m *Number, v uint64) {
 // NotZero codes a number that is known not to be 0.
 func (e *Encoder) NotZero(m *Number, v uint64) {
 	n := bits.Len64(v)
+	low, width := e.low, e.width // as Bit for each length, in local variables
 	for k := 1; k <= longest; k++ {
-		e.Bit(&m.longer[k-1], n > k)
-		if n == k {
+		model, more := m.longer[k-1], n > k
+		bound := width >> probabilityBits * model.odds()
+		if more {
+			width = bound
+		} else {
+			low += uint64(bound)
+			width -= bound
+		}
+		m.longer[k-1] = model.learn(more)
+		for width < minWidth {
+			e.low = low
+			e.shift()
+			low, width = e.low, width<<8
+		}
+		if !more {
 			break
 		}
 	}
+	e.low, e.width = low, width
 	if n > longest {
 		e.Bits(uint64(n-longest-1), restBits)
 	}

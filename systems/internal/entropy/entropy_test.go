@@ -198,6 +198,9 @@ func TestNoModelIsEverCertain(t *testing.T) {
 			if p := m.learn(set).odds(); p == 0 || p >= 1<<probabilityBits {
 				t.Fatalf("model %x is certain after a bit", start)
 			}
+			if a, b := m.learn(set), m.learnBit(number(set)); a != b {
+				t.Fatalf("model %x becomes %x and %x", start, a, b)
+			}
 		}
 	}
 }

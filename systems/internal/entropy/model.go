@@ -29,6 +29,23 @@ func (m Model) learn(set bool) Model {
 	return Model((p^even)<<4 | min(n+1, learned))
 }
 
+// learnBit is learn without a branch.
+func (m Model) learnBit(bit uint32) Model {
+	n := uint32(m & 15)
+	rate := bits.Len32(n + 1)
+	p, round := int32(m.odds()), int32(1)<<rate-1 // so that the shift of a negative number rounds as learn does
+	p += (round + int32(bit)*(1<<probabilityBits-round) - p) >> rate
+	return Model((uint32(p)^even)<<4 | min(n+1, learned))
+}
+
+// number returns 1 for a bit that is set, else 0.
+func number(set bool) (bit uint32) {
+	if set {
+		bit = 1
+	}
+	return bit
+}
+
 // likely returns the model of a bit that is set as often as the weights say.
 func likely(set, unset uint64) Model {
 	const least = 1 << (probabilityBits - 6) // nothing is so sure beforehand that it may cost more than 6 bits
