@@ -6,6 +6,8 @@ import (
 
 	"tendon/ecs/race"
 	"tendon/net/simnet"
+	"tendon/systems/predict"
+	"tendon/systems/verify"
 )
 
 // Every strategy is measured on the slow profiles. No client loses its connection or its state.
@@ -21,14 +23,29 @@ func TestNoClientIsLostOnTheSlowProfiles(t *testing.T) {
 	}
 }
 
-// The matches have congestion control: on a line that is too narrow for all messages, the queue of a second stays short.
+// tooNarrow is a line with a queue of a second that cannot carry all messages of predict and verify.
+var tooNarrow = simnet.Symmetric("narrow", "narrow", simnet.Path{Delay: 25 * time.Millisecond, Bandwidth: 5000, QueueBytes: 5000})
+
+// The matches have congestion control: on a line that is too narrow for all messages, the queue stays short.
 func TestTheLabHasCongestionControl(t *testing.T) {
-	const bandwidth = 4000 // bytes per second
-	narrow := simnet.Symmetric("narrow", "narrow", simnet.Path{Delay: 25 * time.Millisecond, Bandwidth: bandwidth, QueueBytes: bandwidth})
-	c := Config{Game: testGame(), Strategies: strategies, Profiles: []simnet.Profile{narrow}, For: 4 * time.Second, Settle: 4 * time.Second, script: turns(40), Seed: 5}
+	c := Config{Game: testGame(), Strategies: strategies, Profiles: []simnet.Profile{tooNarrow}, For: 4 * time.Second, Settle: 4 * time.Second, script: turns(40), Seed: 5}
 	for _, r := range mustRun(t, c).Results {
 		if r.RTT > 300 {
 			t.Errorf("%s: round trip of %.0f ms", r.Strategy, r.RTT)
+		}
+	}
+}
+
+// Matches that move to such a line in the page have congestion control, too.
+func TestLiveMatchesHaveCongestionControl(t *testing.T) {
+	w := newLiveTest(t, "P2", entries(predict.Strategy, verify.Strategy)...)
+	if err := w.SetProfile(tooNarrow); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(8 * time.Second)
+	for i := range w.Len() {
+		if r := w.read(i); !r.Joined || r.RTT > 300 {
+			t.Errorf("%s: %+v", w.Strategy(i).Name, r)
 		}
 	}
 }
