@@ -19,6 +19,7 @@ type Input[T any] struct{ *image.InputType }
 // AnyInput is an Input of any type, as Game.Input holds it. Its methods are those of image.InputType.
 type AnyInput interface {
 	Size() int
+	Numbers() []image.InputNumber
 	Clean(in InputBytes) InputBytes
 	Valid(in InputBytes) bool
 	Predict(last InputBytes) InputBytes

@@ -58,9 +58,11 @@ func (t *Timeline) Reset() {
 	t.inputs.Clear()
 	t.own.Clear()
 	t.present, t.furthest, t.received, t.confirmed, t.oldest, t.wrong = f, f, f, f, f, 0
-	inputs := t.inputs.row(f)
-	for p := range inputs {
+	for p, inputs := 0, t.inputs.row(f); p < len(inputs); p++ {
 		inputs[p] = t.world.Image().Input(ecs.Player(p))
+		if f > 0 {
+			t.inputs.row(f - 1)[p] = t.world.Image().LastInput(ecs.Player(p))
+		}
 	}
 	t.orders = OrderLog{}
 	if t.config.Effects != nil {

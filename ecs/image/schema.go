@@ -286,6 +286,7 @@ func (r Roles[T]) erase() roles {
 type InputType struct {
 	declaration *Declaration
 	bits        InputBytes                       // those that an input can have
+	numbers     []InputNumber
 	predict     func(last InputBytes) InputBytes // nil: the last input without its presses
 	mergeLate   func(late, next InputBytes) InputBytes
 }
@@ -304,6 +305,9 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 			in.bits[i] = 0xff
 		}
 		in.bits = in.Clean(in.bits)
+		for _, f := range d.layout.fields {
+			in.numbers = append(in.numbers, InputNumber{int(f.offset), int(f.typ.Size()), f.typ.Kind() == reflect.Bool})
+		}
 	}
 	if in.mergeLate == nil {
 		in.mergeLate = in.mergePresses
@@ -314,6 +318,15 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 // Size returns the bytes of an input that can differ from zero, at most MaxInputBytes. A wire or a recording carries no
 // more.
 func (t *InputType) Size() int { return int(t.declaration.layout.size) }
+
+// InputNumber is one of the numbers of which an input consists, little-endian. A boolean is 0 or 1.
+type InputNumber struct {
+	Offset, Bytes int
+	Bool          bool
+}
+
+// Numbers returns the numbers of an input, ascending by offset. All other bytes of an input are zero.
+func (t *InputType) Numbers() []InputNumber { return t.numbers }
 
 // Clean returns an input without bytes that no Go program could have stored: padding and bytes after the type are zero, and
 // booleans other than 0 are 1. Every input that comes from a wire or a file passes through it.

@@ -70,6 +70,12 @@ func (im *Image) Input(p Player) (in InputBytes) {
 	return in
 }
 
+// LastInput returns p's input of the tick before.
+func (im *Image) LastInput(p Player) (in InputBytes) {
+	copy(in[:], unsafe.Slice((*byte)(im.InputRow(im.schema.MaxPlayers+int(p))), im.schema.Input.Size()))
+	return in
+}
+
 // InputRow returns the memory of an input, which must not be written. Rows [0, MaxPlayers) are this tick's inputs, the next
 // MaxPlayers rows the last tick's.
 func (im *Image) InputRow(i int) unsafe.Pointer {

@@ -51,7 +51,7 @@ func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 	return r
 }
 
-// past returns the ticks of Past that the present strategy made, and the one before them. Those of another strategy may hold
+// past returns the ticks of Past that the present strategy made, and the two before them. Those of another strategy may hold
 // orders that its clients do not accept.
 func (c *Resume) past() iter.Seq[systems.FinalTick] {
 	if c.Past == nil || c.Since == 0 {
@@ -59,7 +59,7 @@ func (c *Resume) past() iter.Seq[systems.FinalTick] {
 	}
 	return func(yield func(systems.FinalTick) bool) {
 		for t := range c.Past {
-			if t.Tick >= c.Since && !yield(t) {
+			if t.Tick+1 >= c.Since && !yield(t) {
 				return
 			}
 		}

@@ -22,6 +22,9 @@ func NewBitWriter(dst []byte, limit int) BitWriter {
 // Bytes returns the slice with everything written so far; the unused bits of its last byte are zero.
 func (w *BitWriter) Bytes() []byte { return w.buf }
 
+// Len returns how many bits are in Bytes, without the unused ones.
+func (w *BitWriter) Len() int { return len(w.buf)*8 - (8-w.used)&7 }
+
 // Err returns [ErrTooLong] after an overflow, else nil.
 func (w *BitWriter) Err() error { return w.err }
 
@@ -65,6 +68,14 @@ func (w *BitWriter) Bool(v bool) {
 	}
 	w.buf[len(w.buf)-1] |= byte(bit << w.used) // the byte was begun, so there is room
 	w.used = (w.used + 1) & 7
+}
+
+// Copy writes the next n bits of r.
+func (w *BitWriter) Copy(r *BitReader, n int) {
+	for ; n > 56; n -= 56 {
+		w.Bits(r.Bits(56), 56)
+	}
+	w.Bits(r.Bits(n), n)
 }
 
 // A BitReader takes values off a byte slice in the order in which a [BitWriter] wrote them. It never reads past the

@@ -297,15 +297,16 @@ func (s *Server[C, P]) Decide(d systems.Decision) {
 	}
 }
 
-// ReadPast passes the ticks of ServerConfig.Past from oldest on to add, each with the inputs of the tick before it. The
-// first of them only serves as the tick before the next, unless it is tick 1. Peers with a state of these ticks can then be
-// opened. ReadPast panics if a tick is missing.
-func (s *Server[C, P]) ReadPast(oldest ecs.Tick, add func(t *systems.FinalTick, before []ecs.InputBytes)) {
+// ReadPast passes the ticks of ServerConfig.Past from oldest on to add, each with the inputs of the two ticks before it. The
+// first two only serve as the ticks before the next, unless they are ticks 1 and 2. Peers with a state of these ticks can
+// then be opened. ReadPast panics if a tick is missing.
+func (s *Server[C, P]) ReadPast(oldest ecs.Tick, add func(t *systems.FinalTick, before, earlier []ecs.InputBytes)) {
 	if s.Config.Past == nil {
 		return
 	}
-	before, inputs := make([]ecs.InputBytes, s.Game.MaxPlayers), make([]ecs.InputBytes, s.Game.MaxPlayers)
-	begun, last := false, ecs.Tick(0)
+	rows := make([]ecs.InputBytes, 3*s.Game.MaxPlayers)
+	inputs, before, earlier := rows[:s.Game.MaxPlayers], rows[s.Game.MaxPlayers:2*s.Game.MaxPlayers], rows[2*s.Game.MaxPlayers:]
+	known, begun, last := 0, false, ecs.Tick(0) // known ticks before
 	for t := range s.Config.Past {
 		if t.Tick < oldest {
 			continue
@@ -316,17 +317,16 @@ func (s *Server[C, P]) ReadPast(oldest ecs.Tick, add func(t *systems.FinalTick, 
 		last = t.Tick
 		clear(inputs)
 		copy(inputs, t.Inputs)
-		if !begun {
-			s.first = t.Tick
-		}
 		if t.Tick == 1 {
-			s.first = 0
+			known, s.first = 2, 0
 		}
-		if begun || t.Tick == 1 {
+		if known == 2 {
 			t.Inputs = inputs
-			add(&t, before)
+			add(&t, before, earlier)
+		} else {
+			known, s.first = known+1, t.Tick
 		}
-		begun, before, inputs = true, inputs, before
+		begun, inputs, before, earlier = true, earlier, inputs, before
 	}
 	if begun && last != s.done {
 		panic(fmt.Sprintf("%s: ServerConfig.Past ends with tick %d, the world is at tick %d", s.config.Name, last, s.done))

@@ -69,7 +69,7 @@ func (f *frame) validate(w *ecs.World, into []ecs.InputBytes) {
 	}
 }
 
-func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.Input.Size()) }
+func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g) }
 
 // append codes the frame: one bit if all is as expected and there are no orders.
 func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {

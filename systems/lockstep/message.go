@@ -76,7 +76,7 @@ func (m *opsMessage) append(dst []byte, game *ecs.Game) (message []byte, written
 			if o.isOrder {
 				appendAction(&bits, o.target, o.payload)
 			} else {
-				code.AppendChange(&bits, &expected, &o.in, game.Input.Size())
+				code.AppendChange(&bits, &expected, &o.in, game)
 				expected = o.in
 			}
 			if bits.Err() != nil {

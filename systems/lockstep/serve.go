@@ -148,7 +148,7 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 		}
 		var zero ecs.InputBytes
 		for p := range inputs {
-			code.AppendChange(&bits, &zero, &inputs[p], s.Game.Input.Size())
+			code.AppendChange(&bits, &zero, &inputs[p], s.Game)
 		}
 	}
 	for f := h.first; f <= h.last(); f++ {

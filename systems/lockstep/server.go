@@ -132,7 +132,7 @@ func newServer(settings Config, c systems.ServerConfig) (systems.Server, error) 
 	return s, nil
 }
 
-func (s *Server) past(t *systems.FinalTick, before []ecs.InputBytes) {
+func (s *Server) past(t *systems.FinalTick, before, _ []ecs.InputBytes) {
 	if s.log.last != t.Tick-1 {
 		s.log.reset(t.Tick - 1)
 	}

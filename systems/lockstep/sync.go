@@ -84,7 +84,7 @@ func (s *stamped) append(dst []byte, game *ecs.Game) []byte {
 		bits.Bits(stampedInput, 2)
 		bits.Bits(uint64(s.player), 6)
 		var zero ecs.InputBytes
-		code.AppendChange(&bits, &zero, &s.in, game.Input.Size())
+		code.AppendChange(&bits, &zero, &s.in, game)
 	} else {
 		appendOrder(&bits, &s.order)
 	}

@@ -263,7 +263,7 @@ func (v *vector) encodeSync(t *testing.T, game *ecs.Game) []byte {
 	if h.key = len(frames) > 0 && strings.HasPrefix(frames[0], "key"); h.key {
 		before, frames = phrase{t, frames[0]}.pads(), frames[1:]
 		for p := range before {
-			code.AppendChange(&bits, &zero, &before[p], game.Input.Size())
+			code.AppendChange(&bits, &zero, &before[p], game)
 		}
 	}
 	for i, part := range frames {

@@ -54,9 +54,10 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 		w.U8(uint8(count))
 		bits := wire.NewBitWriter(w.Bytes(), w.Room())
 		fits := 0
+		var course code.Course
 		for expected := (inputs.Entry{}); fits < count && bits.Err() == nil; fits++ {
 			e := &m.done[fits]
-			code.AppendChange(&bits, &expected.In, &e.In, game.Input.Size())
+			course.Append(&bits, &e.In, game)
 			appendView(&bits, expected.View, e.View)
 			expected = e.Next(game)
 		}
@@ -87,11 +88,13 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	}
 	bits := wire.NewBitReader(r.Rest())
 	m.done = m.done[:0]
+	var course code.Course
 	var e inputs.Entry
 	for range count {
-		if _, ok := code.ReadChange(&bits, &e.In, game); !ok || !readView(&bits, &e.View, near) {
+		if _, ok := course.Read(&bits, game); !ok || !readView(&bits, &e.View, near) {
 			return ErrMessage
 		}
+		e.In = course.Last
 		m.done = append(m.done, e)
 		e = e.Next(game)
 	}

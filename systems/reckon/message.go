@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
 	"tendon/systems/state"
@@ -93,7 +94,7 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 		motion.AppendRow(&w, h.row)
 		w.U8(h.anchor)
 	}
-	return inputs.AppendWindow(w.Bytes(), w.Room(), m.done, game)
+	return inputs.AppendWindow(w.Bytes(), w.Room(), code.Course{}, m.done, game)
 }
 
 // read parses the message into m, whose slices are reused. near is the server's tick, stamp the client's time as far as it
@@ -122,7 +123,7 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, ga
 		return ErrMessage
 	}
 	ok := false
-	if m.done, ok = inputs.ReadWindow(m.done[:0], &r, game); !ok {
+	if m.done, ok = inputs.ReadWindow(m.done[:0], &r, code.Course{}, game); !ok {
 		return ErrMessage
 	}
 	return nil

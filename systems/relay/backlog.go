@@ -141,14 +141,26 @@ func (s *Server) fit(first, last ecs.Tick, room int) int {
 // quarter of a second, those are sent again; after a second, if the peer waits for orders.
 func (s *Server) nextTicks(p *peer) (first, last ecs.Tick) {
 	first, last = max(p.Acked, p.Own.sent)+1, min(s.Done(), p.Acked+inFlight)
+	if p.Own.sent == 0 && !s.repeats(p) {
+		first = max(first, p.Own.confirmed[copies-1]+1)
+	}
 	wait := s.Game.TickRate / 4
 	if p.Own.flight.Bytes > 0 {
 		wait = s.Game.TickRate
 	}
-	if first > last && s.Done()-p.Own.confirmed >= ecs.Tick(wait) {
+	if first > last && s.Done()-p.Own.confirmed[0] >= ecs.Tick(wait) {
 		first = p.Acked + 1
 	}
 	return first, last
+}
+
+// repeats reports whether a peer is sent all ticks that it has not acknowledged. Otherwise, it is sent those that fewer than
+// copies confirmations had.
+func (s *Server) repeats(p *peer) bool {
+	if p.Own.waits > patience {
+		p.Own.repeated = s.Done()
+	}
+	return s.Done() <= p.Own.repeated+ecs.Tick(cautious*s.Game.TickRate)
 }
 
 // sendStamped sends a peer the orders of ticks after p.Own.ordered, in turn, as far as those in flight leave room.

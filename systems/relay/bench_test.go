@@ -35,7 +35,8 @@ func BenchmarkServerTick(b *testing.B) {
 					for f := 1; f <= 8; f++ {
 						message.inputs = append(message.inputs, padInput.Pack(turning(seat, int(message.received)+f)))
 					}
-					scratch = message.append(scratch[:0], l.server.Game)
+					before, _ := l.server.course(message.received, seat)
+					scratch = message.append(scratch[:0], before, l.server.Game)
 					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, l.Net.Now(), l)
 				}
 				l.server.Tick(l.Net.Now())

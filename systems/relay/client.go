@@ -5,6 +5,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/predictor"
 )
@@ -19,7 +20,8 @@ type Client struct {
 	timeline  *rollback.Timeline
 	effects   *rollback.Effects
 	checksums predictor.Checksums
-	ends      rollback.Ring[uint64] // where the code of a received tick ends, in bits, in the row of all codes since the last Load
+	ends      rollback.Ring[uint64] // where the code of a received tick ends, in bits, in the row of all codes that were read
+	endsOwn   bool                  // those codes are without own inputs
 	offsets   predictor.Offsets
 	smooths   bool    // the game's entities can be shown at an offset
 	shown     bool    // in a view since the last rewind
@@ -27,7 +29,7 @@ type Client struct {
 	depth     float64 // of the last rewind, in seconds
 
 	scratch struct {
-		inputs []ecs.InputBytes // of a tick in a confirmation
+		before []code.Course    // by player, of the ticks before one in a confirmation
 		fresh  []finalTick      // the new ticks of a confirmation, without their inputs
 		rows   []ecs.InputBytes // the inputs of fresh, one tick's after the other's
 		window inputMessage     // the message that is written
@@ -64,7 +66,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	cl := &Client{ends: rollback.NewRing[uint64](backlog), effects: rollback.NewEffects(depth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
 	cl.Core, cl.OrderKind = core, kindOrder
 	cl.Start(cl, clientSystems)
-	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
+	cl.scratch.before = make([]code.Course, core.Game.MaxPlayers)
 	cl.offsets.OffsetConfig = predictor.OffsetConfig{Bounded: true, TopSpeed: core.Game.Physics.MoveLimit.Float()}
 	motion, setMotion, _ := core.Game.Schema().HasRoles()
 	cl.smooths = motion && setMotion
@@ -82,7 +84,6 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.timeline.Reset()
 	c.offsets.Clear()
 	c.ends.Clear()
-	c.ends.Put(c.timeline.Received(), 0)
 	c.joining = true
 	c.Begin(now, serverTick, rtt)
 	c.checksums.Begin(c.timeline.Confirmed())
@@ -204,11 +205,21 @@ func (c *Client) sendWindow() {
 	}
 	m := &c.scratch.window
 	m.received, m.inputs = c.timeline.Received(), m.inputs[:0]
+	var before code.Course
 	if !c.Spectates() {
+		before, _ = c.course(m.received, ecs.Player(c.Config.Seat))
 		m.inputs = c.line.Inputs.AppendFrom(m.inputs, m.received+1)
 	}
-	c.Buffer = m.append(c.Buffer[:0], c.Game)
+	c.Buffer = m.append(c.Buffer[:0], before, c.Game)
 	c.Out.Send(0, systems.Datagram, c.Buffer)
+}
+
+// course returns a player's final inputs of tick f and of the tick before; ok is false if they are not kept.
+func (c *Client) course(f ecs.Tick, p ecs.Player) (course code.Course, ok bool) {
+	if course.Last, ok = c.timeline.InputAt(f, p); ok && f > 0 {
+		course.Before, ok = c.timeline.InputAt(f-1, p)
+	}
+	return course, ok
 }
 
 // View returns the two last states and how far between them the display stands.

@@ -32,11 +32,9 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	if head.first > c.timeline.Received()+1 {
 		return nil
 	}
-	before, ok := c.ends.At(head.first - 1)
-	if !ok {
+	if known, ok := c.read(&head, r.Rest()); !known {
 		return nil // a later confirmation starts later
-	}
-	if !c.read(&head, *before, r.Rest()) {
+	} else if !ok {
 		return ErrMessage
 	}
 	c.Answered()
@@ -48,33 +46,68 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	return c.confirm()
 }
 
-// read reports whether the new ticks of a confirmation follow the standard, and keeps them in scratch. So a message that is
-// refused changes nothing. before is where the codes before the first tick end. Ticks that are held are skipped: a tick has
-// the same code in every message.
-func (c *Client) read(head *confirmHead, before uint64, ticks []byte) bool {
+// read decodes the new ticks of a confirmation into scratch, so that a message which is refused changes nothing. known is
+// false if this client lacks inputs against which they are coded, or its own that was left out. ok is false if the message
+// does not follow the standard. Ticks that are held are skipped where the size of their codes is known.
+func (c *Client) read(head *confirmHead, ticks []byte) (known, ok bool) {
 	bits := wire.NewBitReader(ticks)
 	s, received := &c.scratch, c.timeline.Received()
 	s.fresh, s.rows = s.fresh[:0], s.rows[:0]
-	end, _ := c.ends.At(min(head.last(), received))
-	bits.Skip(int(*end - before))
-	for p := range s.inputs {
-		s.inputs[p], _ = c.timeline.InputAt(received, ecs.Player(p))
+	f := head.first
+	begin, hasBegin := c.ends.At(f - 1)
+	end, hasEnd := c.ends.At(min(head.last(), received))
+	at := uint64(0)
+	if hasBegin && hasEnd && c.endsOwn == head.withoutOwn {
+		bits.Skip(int(*end - *begin))
+		f, at = min(head.last(), received)+1, *end
+	} else {
+		c.ends.Clear()
+		c.ends.Put(f-1, 0)
+		c.endsOwn = head.withoutOwn
 	}
-	t, left := finalTick{inputs: s.inputs}, bits.Len()
-	for f := received + 1; f <= head.last(); f++ {
-		if !t.read(&bits, c.Game) || bits.Err() != nil {
-			return false
+	for p := range s.before {
+		if s.before[p], known = c.course(f-1, ecs.Player(p)); !known {
+			return false, false
 		}
-		s.fresh = append(s.fresh, finalTick{altered: t.altered, orders: t.orders})
-		s.rows = append(s.rows, t.inputs...)
-		c.ends.Put(f, *end+uint64(left-bits.Len()))
 	}
-	return bits.Close() == nil
+	own := ownInput{seat: -1}
+	left := bits.Len()
+	for ; f <= head.last(); f++ {
+		if head.withoutOwn {
+			own = c.own(f)
+		}
+		var t finalTick
+		if !t.read(&bits, s.before, c.Game, own) || bits.Err() != nil {
+			return own.seat < 0 || own.given, false
+		}
+		c.ends.Put(f, at+uint64(left-bits.Len()))
+		if f > received {
+			s.fresh = append(s.fresh, t)
+			for p := range s.before {
+				s.rows = append(s.rows, s.before[p].Last)
+			}
+		}
+	}
+	return true, bits.Close() == nil
+}
+
+// own returns this client's input of tick f.
+func (c *Client) own(f ecs.Tick) (own ownInput) {
+	if own.seat = c.Config.Seat; own.seat < 0 {
+		return own
+	}
+	if own.in, own.given = c.timeline.InputAt(f, ecs.Player(own.seat)); own.given {
+		return own
+	}
+	if e, ok := c.line.Inputs.Given(f); ok {
+		own.in, own.given = e.In, true
+	}
+	return own
 }
 
 // confirm gives the ticks that are new to the timeline.
 func (c *Client) confirm() error {
-	players := len(c.scratch.inputs)
+	players := len(c.scratch.before)
 	for i := range c.scratch.fresh {
 		t := &c.scratch.fresh[i]
 		inputs := c.scratch.rows[i*players : (i+1)*players]

@@ -3,6 +3,7 @@ package relay
 import (
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/wire"
 	"tendon/systems/internal/code"
 )
 
@@ -34,4 +35,21 @@ func (m *hashMessage) read(message []byte) (err error) {
 		err = ErrMessage
 	}
 	return err
+}
+
+// to writes an input message of the player in a seat of s.
+func (m *inputMessage) to(s *Server, seat int) []byte {
+	before, _ := s.course(m.received, seat)
+	return m.append(nil, before, s.Game)
+}
+
+// alone writes an input message after ticks without inputs, and readAlone reads it.
+func (m *inputMessage) alone(game *ecs.Game) []byte { return m.append(nil, code.Course{}, game) }
+
+func (m *inputMessage) readAlone(message []byte, near ecs.Tick, game *ecs.Game) error {
+	r := wire.NewReader(message)
+	if err := m.readHead(&r, near); err != nil {
+		return err
+	}
+	return m.readInputs(&r, code.Course{}, game)
 }

@@ -9,6 +9,7 @@ import (
 	"tendon/net/wire/vectors"
 	"tendon/systems"
 	"tendon/systems/authority"
+	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 )
 
@@ -16,19 +17,31 @@ import (
 const near = 1000
 
 // confirmation is a whole confirmation in the clear, for tests: its ticks are coded against zero inputs.
+//
+// Where own inputs are left out, the receiver is player ownSeat and gave the input 1,0 in each tick.
 type confirmation struct {
 	head  confirmHead
 	ticks []finalTick
 }
 
+const ownSeat = 1
+
 func (c *confirmation) append(dst []byte, game *ecs.Game) []byte {
 	w := wire.NewWriter(dst, systems.MaxDatagram)
 	c.head.append(&w)
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
-	before := make([]ecs.InputBytes, game.MaxPlayers)
+	before := make([]code.Course, game.MaxPlayers)
+	ends := make([]uint16, game.MaxPlayers+1)
 	for i := range c.ticks {
-		c.ticks[i].append(&bits, before, game)
-		before = c.ticks[i].inputs
+		t := &c.ticks[i]
+		stored := wire.NewBitWriter(nil, systems.MaxDatagram)
+		t.append(&stored, before, game, ends)
+		stored.Bool(true)
+		if c.head.withoutOwn && stored.Len() > 2 && !t.altered.Has(ownSeat) {
+			code.AppendWithout(&bits, stored.Bytes(), int(ends[ownSeat]), int(ends[ownSeat+1]))
+		} else {
+			code.AppendStored(&bits, stored.Bytes())
+		}
 	}
 	return bits.Bytes()
 }
@@ -39,13 +52,19 @@ func (c *confirmation) read(message []byte, game *ecs.Game) error {
 		return err
 	}
 	bits := wire.NewBitReader(r.Rest())
-	before := make([]ecs.InputBytes, game.MaxPlayers)
+	before := make([]code.Course, game.MaxPlayers)
 	for range c.head.count {
-		t := finalTick{inputs: append([]ecs.InputBytes(nil), before...)}
-		if !t.read(&bits, game) {
+		var t finalTick
+		own := ownInput{seat: -1}
+		if c.head.withoutOwn {
+			own = ownInput{ownSeat, padInput.Pack(pad{DX: 1}), true}
+		}
+		if !t.read(&bits, before, game, own) {
 			return ErrMessage
 		}
-		before = t.inputs
+		for p := range before {
+			t.inputs = append(t.inputs, before[p].Last)
+		}
 		c.ticks = append(c.ticks, t)
 	}
 	return bits.Close()
@@ -65,13 +84,13 @@ func FuzzInput(f *testing.F) {
 	game := testGame()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m inputMessage
-		if m.read(data, near, game) != nil {
+		if m.readAlone(data, near, game) != nil {
 			return
 		}
 		if len(m.inputs) > inputs.MaxWindow || len(m.inputs) > 8*len(data) {
 			t.Fatal(len(m.inputs))
 		}
-		if again := m.append(nil, game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {
+		if again := m.alone(game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {
 			t.Fatalf("%x became %x", data, again)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/authority"
+	"tendon/systems/internal/code"
 	"tendon/systems/predictor"
 )
 
@@ -152,20 +153,16 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 	for i := range 300 {
 		s.Tick(systems.Time(i) * systems.Second / 60)
 	}
-	game := m.Game
 	in := padInput.Pack(pad{DX: 1})
 	input := func(received ecs.Tick, n int) []byte {
 		message := inputMessage{received: received}
 		for range n {
 			message.inputs = append(message.inputs, in)
 		}
-		return message.append(nil, game)
+		return message.to(s, 0)
 	}
 	tooMany := input(200, 180)
-	tooMany[5] = 181
-	dirty := padInput.Pack(pad{Throw: true})
-	dirty[2] = 7
-	dirtyMessage := (&inputMessage{received: 290, inputs: []ecs.InputBytes{dirty}}).append(nil, game)
+	tooMany[3] = 181
 	for name, v := range map[string]struct {
 		peer systems.Peer
 		ch   systems.Channel
@@ -178,7 +175,6 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 		"trailing":               {0, systems.Datagram, append(input(290, 5), 0)},
 		"ahead of the server":    {0, systems.Datagram, input(301, 0)},
 		"too many":               {0, systems.Datagram, tooMany},
-		"input no program makes": {0, systems.Datagram, dirtyMessage},
 		"inputs of a spectator":  {1, systems.Datagram, input(290, 1)},
 		"order of a spectator":   {1, systems.Reliable, appendRequest(nil, ecs.Entity{}, nil)},
 		"order as a datagram":    {0, systems.Datagram, appendRequest(nil, ecs.Entity{}, nil)},
@@ -236,13 +232,12 @@ func TestTheClientRefusesMalformedMessages(t *testing.T) {
 		w := wire.NewWriter(nil, systems.MaxDatagram)
 		h.append(&w)
 		bits := wire.NewBitWriter(w.Bytes(), w.Room())
-		before := make([]ecs.InputBytes, game.MaxPlayers)
+		before := make([]code.Course, game.MaxPlayers)
 		for i := range ticks {
 			if ticks[i].inputs == nil {
 				ticks[i].inputs = make([]ecs.InputBytes, game.MaxPlayers)
 			}
-			ticks[i].append(&bits, before, game)
-			before = ticks[i].inputs
+			ticks[i].append(&bits, before, game, nil)
 		}
 		return bits.Bytes()
 	}
@@ -256,7 +251,7 @@ func TestTheClientRefusesMalformedMessages(t *testing.T) {
 		"much more":         confirm(confirmHead{first: 1, count: 1, more: backlog + 1}, finalTick{}),
 		"nothing differs":   append(confirm(confirmHead{first: 1, count: 1}), 1),
 		"short":             plain[:5],
-		"input message":     (&inputMessage{}).append(nil, game),
+		"input message":     (&inputMessage{}).alone(game),
 		"a player's order":  appendRequest(nil, ecs.Entity{}, nil),
 		"order for tick 0":  (&stampedOrder{}).append(nil),
 		"order of player 4": (&stampedOrder{tick: 3, order: image.Order{Player: 4}}).append(nil),

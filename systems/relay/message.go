@@ -28,6 +28,7 @@ const (
 	maxConfirms      = 255 // ticks in one message
 	maxOrdersPerTick = 255 // the server stamps orders beyond into the next tick
 	headBytes        = 16  // most bytes before the bits of an input message or a confirmation
+	recentTicks      = 256 // whose inputs the server keeps
 )
 
 // checkGame refuses a game of which one tick's inputs may not fit a datagram.
@@ -35,7 +36,7 @@ func checkGame(g *ecs.Game) error { return code.CheckTick("relay", g, headBytes,
 
 // worstTick returns the most bits that a final tick takes.
 func worstTick(g *ecs.Game) int {
-	return 1 + g.MaxPlayers*code.WorstChange(g.Input.Size()) + 1 + g.MaxPlayers + 1 + 32
+	return 1 + 1 + g.MaxPlayers + 1 + 32 + g.MaxPlayers*code.WorstChange(g)
 }
 
 // inputMessage is what a client sends each tick: how far its input sets are final, and its inputs of the ticks that
@@ -45,24 +46,29 @@ type inputMessage struct {
 	inputs   []ecs.InputBytes
 }
 
-// append writes the message with as many of the inputs as fit a datagram, oldest first.
-func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
+// append writes the message with as many of the inputs as fit a datagram, oldest first. before are the client's inputs of
+// received and of the tick before.
+func (m *inputMessage) append(dst []byte, before code.Course, game *ecs.Game) []byte {
 	w := wire.NewWriter(dst, systems.MaxDatagram)
 	w.U8(kindInput)
-	w.U32(uint32(m.received))
-	return inputs.AppendWindow(w.Bytes(), w.Room(), m.inputs, game)
+	w.U16(uint16(m.received))
+	return inputs.AppendWindow(w.Bytes(), w.Room(), before, m.inputs, game)
 }
 
-// read parses an input message into m, whose slice is used again. near is the server's tick.
-func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
-	r := wire.NewReader(message)
+// readHead parses a message up to the inputs. near is the last tick that the sender acknowledged.
+func (m *inputMessage) readHead(r *wire.Reader, near ecs.Tick) error {
 	kind := r.U8()
-	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+	m.received = ecs.Tick(wire.Expand16(uint64(near), r.U16()))
 	if r.Err() != nil || kind != kindInput {
 		return ErrMessage
 	}
+	return nil
+}
+
+// readInputs parses the inputs behind the head into m, whose slice is used again.
+func (m *inputMessage) readInputs(r *wire.Reader, before code.Course, game *ecs.Game) error {
 	var ok bool
-	if m.inputs, ok = inputs.ReadWindow(m.inputs[:0], &r, game); !ok {
+	if m.inputs, ok = inputs.ReadWindow(m.inputs[:0], r, before, game); !ok {
 		return ErrMessage
 	}
 	return nil
@@ -101,37 +107,56 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	return nil
 }
 
-// confirmHead opens a confirmation: the first tick, how many there are, how many more the server has computed, and
-// the margin of one of the receiver's inputs.
+// confirmHead opens a confirmation: the first tick, how many there are, how many more the server has computed, whether
+// inputs that the receiver has sent are left out, and the margin of one of its inputs.
 type confirmHead struct {
-	first     ecs.Tick
-	count     int
-	more      ecs.Tick
-	hasMargin bool
-	margin    inputs.Margin
+	first      ecs.Tick
+	count      int
+	more       ecs.Tick
+	withoutOwn bool
+	hasMargin  bool
+	margin     inputs.Margin
 }
 
 func (h *confirmHead) last() ecs.Tick { return h.first + ecs.Tick(h.count) - 1 }
 
+// The flags of a confirmation.
+const (
+	flagMargin = 1 << iota
+	flagWithoutOwn
+	flagBits = iota
+)
+
 func (h *confirmHead) append(w *wire.Writer) {
 	w.U8(kindConfirm)
-	w.U32(uint32(h.first))
+	w.U16(uint16(h.first))
 	w.U8(uint8(h.count))
-	w.Uvarint(uint64(h.more))
-	w.Bool(h.hasMargin)
+	flags := uint64(h.more) << flagBits
 	if h.hasMargin {
-		h.margin.Append(w)
+		flags |= flagMargin
+	}
+	if h.withoutOwn {
+		flags |= flagWithoutOwn
+	}
+	w.Uvarint(flags)
+	if h.hasMargin {
+		w.Varint(int64(h.margin.Tick - h.first))
+		w.Varint(int64(h.margin.Value))
 	}
 }
 
 // read parses the head; near is the receiver's last final tick.
 func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) error {
 	kind := r.U8()
-	h.first = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+	h.first = ecs.Tick(wire.Expand16(uint64(near), r.U16()))
 	h.count = int(r.U8())
-	h.more = ecs.Tick(r.Uvarint())
-	if h.hasMargin = r.Bool(); h.hasMargin {
-		h.margin = inputs.ReadMargin(r, near)
+	flags := r.Uvarint()
+	h.more, h.hasMargin, h.withoutOwn = ecs.Tick(flags>>flagBits), flags&flagMargin != 0, flags&flagWithoutOwn != 0
+	if h.hasMargin {
+		tick, value := r.Varint(), r.Varint()
+		if h.margin = (inputs.Margin{Tick: h.first + ecs.Tick(tick), Value: int16(value)}); int64(h.margin.Value) != value {
+			return ErrMessage
+		}
 	}
 	if r.Err() != nil || kind != kindConfirm || h.first == 0 || h.count == 0 || h.more > backlog || h.last() < h.first {
 		return ErrMessage
@@ -147,15 +172,21 @@ type finalTick struct {
 	orders  uint32 // digest, 0 for none
 }
 
-// append codes the tick against the one before: one bit if every input was as predicted, nothing was altered and
-// there are no orders.
-func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
-	plain := t.altered == 0 && t.orders == 0 && code.Predicted(before, t.inputs, game)
+// append codes the tick against the ones before, and moves on: one bit if every input was as predicted, nothing was altered
+// and there are no orders. ends receives where the code of each player's input begins, and where the last ends, in bits of
+// w. It is optional.
+func (t *finalTick) append(w *wire.BitWriter, before []code.Course, game *ecs.Game, ends []uint16) {
+	plain := t.altered == 0 && t.orders == 0
+	for p := 0; plain && p < len(before); p++ {
+		plain = t.inputs[p] == game.Input.Predict(before[p].Last)
+	}
 	w.Bool(!plain)
 	if plain {
+		for p := range before {
+			before[p].Next(t.inputs[p])
+		}
 		return
 	}
-	code.AppendInputs(w, before, t.inputs, game)
 	w.Bool(t.altered != 0)
 	if t.altered != 0 {
 		w.Bits(uint64(t.altered), len(t.inputs))
@@ -164,24 +195,37 @@ func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs
 	if t.orders != 0 {
 		w.Bits(uint64(t.orders), 32)
 	}
+	if ends != nil {
+		ends[0] = uint16(w.Len())
+	}
+	for p := range before {
+		before[p].Append(w, &t.inputs[p], game)
+		if ends != nil {
+			ends[p+1] = uint16(w.Len())
+		}
+	}
 }
 
-// read is the inverse of append; t.inputs holds the inputs of the tick before and becomes this tick's. ok is false for bits
-// that append does not write, and may be true where r has failed.
-func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
-	for p := range t.inputs {
-		t.inputs[p] = game.Input.Predict(t.inputs[p])
-	}
+// ownInput is an input that the receiver has sent itself, which the sender left out if it was not altered. A negative seat
+// stands for none. given is false if the receiver does not have it.
+type ownInput struct {
+	seat  int
+	in    ecs.InputBytes
+	given bool
+}
+
+// read is the inverse of append; the inputs are then the last ones of before. ok is false for bits that append does not
+// write, and may be true where r has failed. It is also false where own is left out and not given.
+func (t *finalTick) read(r *wire.BitReader, before []code.Course, game *ecs.Game, own ownInput) (ok bool) {
 	t.altered, t.orders = 0, 0
 	if !r.Bool() {
+		for p := range before {
+			before[p].Next(game.Input.Predict(before[p].Last))
+		}
 		return true
 	}
-	differs, ok := code.ReadInputs(r, t.inputs, game)
-	if !ok {
-		return false
-	}
 	if r.Bool() {
-		if t.altered = image.PlayerSet(r.Bits(len(t.inputs))); t.altered == 0 {
+		if t.altered = image.PlayerSet(r.Bits(len(before))); t.altered == 0 {
 			return false
 		}
 	}
@@ -190,7 +234,24 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 			return false
 		}
 	}
-	return differs || t.altered != 0 || t.orders != 0
+	special := t.altered != 0 || t.orders != 0
+	for p := range before {
+		c := &before[p]
+		if p == own.seat && !t.altered.Has(ecs.Player(p)) {
+			if !own.given {
+				return false
+			}
+			special = special || own.in != game.Input.Predict(c.Last)
+			c.Next(own.in)
+			continue
+		}
+		changed, ok := c.Read(r, game)
+		if !ok {
+			return false
+		}
+		special = special || changed
+	}
+	return special
 }
 
 // codes keeps the last backlog ticks as they stand in a confirmation, as stored codes. A tick is coded against the one
@@ -212,10 +273,10 @@ func newCodes(g *ecs.Game) codes {
 	return codes{Ring: rollback.NewRing[[]byte](backlog), scratch: make([]byte, 0, worstTick(g)/8+1)}
 }
 
-// add codes tick f, whose predecessor's inputs were before.
-func (c *codes) add(f ecs.Tick, t *finalTick, before []ecs.InputBytes, game *ecs.Game) {
+// add codes tick f; before and ends are as in finalTick.append.
+func (c *codes) add(f ecs.Tick, t *finalTick, before []code.Course, game *ecs.Game, ends []uint16) {
 	w := wire.NewBitWriter(c.scratch[:0], cap(c.scratch))
-	t.append(&w, before, game)
+	t.append(&w, before, game, ends)
 	w.Bool(true)
 	slot, _ := c.Slot(f)
 	if n := (len(w.Bytes()) + codeStep - 1) / codeStep * codeStep; cap(*slot) < n {

@@ -76,10 +76,10 @@ func TestAServerWithThePastServesOlderStates(t *testing.T) {
 		way    ecs.Tick // what passes until a peer's first acknowledgement comes: its oldest tick must be kept for so long
 	}{
 		{short, 0, 0, 0},
-		{short, 50, 51, 0}, // the first tick is what the second is coded against
+		{short, 50, 52, 0}, // the first two ticks are what the third is coded against
 		{short, 299, 300, 0},
 		{long, 0, 276, 20},
-		{long, 500, 501, 0},
+		{long, 500, 502, 0},
 	} {
 		done := ecs.Tick(len(c.ticks))
 		s := afterwards(t, game, c.pastMatch, c.from)
@@ -186,7 +186,7 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 	s.Open(0, 0, 80, 0, nil)
 	send := func(now systems.Time) {
 		m := inputMessage{received: s.Done(), inputs: make([]ecs.InputBytes, 3)}
-		if err := s.Receive(0, systems.Datagram, m.append(nil, game), now, nil); err != nil {
+		if err := s.Receive(0, systems.Datagram, m.to(s, 0), now, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

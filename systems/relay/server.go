@@ -14,6 +14,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/authority"
 	"tendon/systems/internal/code"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/vote"
 )
 
@@ -33,7 +34,8 @@ type Server struct {
 	authority.Server[*Server, link]
 	codes     codes
 	older     olderTicks
-	before    []ecs.InputBytes // of the last tick that is in codes
+	before    []code.Course             // by player, up to the last tick that is in codes
+	recent    rollback.Ring[recentTick] // the last recentTicks of them
 	orders    rollback.OrderLog
 	stamped   stampedOrder                  // the last order that was stamped
 	requested []image.Order                 // by players, not stamped yet
@@ -50,7 +52,10 @@ type Server struct {
 // link is what the relay adds to a peer.
 type link struct {
 	sent      ecs.Tick         // where the last confirmation ended, 0 if it reached Done
-	confirmed ecs.Tick         // Done at the last confirmation
+	confirmed [copies]ecs.Tick // Done at the last confirmations, the newest first
+	waits     int              // confirmations since Acked rose last
+	repeated  ecs.Tick         // Done when an acknowledgement was overdue
+	ownAfter  ecs.Tick         // the peer has sent different inputs for ticks up to it, before it loaded an image
 	moved     ecs.Tick         // Done when Acked rose last
 	caughtUp  bool             // Acked was at most backlog/2 ticks behind Done
 	ordered   ecs.Tick         // the orders up to it were sent on the reliable channel
@@ -76,6 +81,9 @@ const (
 	maxAhead      = systems.Second / 2 // how far ahead of Done an order is stamped at most
 	checkEvery    = 60                 // interval of checksum comparisons, in ticks
 	mostRepeated  = 4                  // orders that are sent a peer again at once
+	copies        = 3                  // datagrams that carry a tick, as long as no acknowledgement is overdue
+	patience      = 4                  // confirmations without a new acknowledgement after which one is overdue
+	cautious      = 30                 // seconds during which all ticks are repeated, after an acknowledgement was overdue
 	checksumsKept = 64                 // a client may be 64 seconds behind at 60 ticks per second
 )
 
@@ -93,8 +101,15 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 	}
 	s.codes, s.strikes = newCodes(s.Game), make([]int, s.Game.MaxPlayers)
 	s.older = olderTicks{limit: cmp.Or(c.Backlog, defaultBacklog), wanted: math.MaxUint64}
-	s.before = append(s.before, s.Step.Inputs...)
-	s.ReadPast(s.Done()-min(s.Done(), backlog), s.past)
+	s.recent, s.before = newRecent(s.Game.MaxPlayers), make([]code.Course, s.Game.MaxPlayers)
+	last := make([]ecs.InputBytes, s.Game.MaxPlayers)
+	for p := range last {
+		last[p] = s.World().Image().LastInput(ecs.Player(p))
+		s.before[p] = code.Course{Last: s.Step.Inputs[p], Before: last[p]}
+	}
+	s.keepInputs(s.Done()-1, last)
+	s.keepInputs(s.Done(), s.Step.Inputs)
+	s.ReadPast(s.Done()-min(s.Done(), backlog+1), s.past)
 	if c.Past != nil {
 		s.stamped.tick = s.Done() // the orders up to it are sent to peers that lack them
 	}
@@ -103,16 +118,62 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 
 // past makes a tick of ServerConfig.Past one that can be sent. The set of altered inputs is not recorded; only their senders
 // would use it.
-func (s *Server) past(f *systems.FinalTick, before []ecs.InputBytes) {
+func (s *Server) past(f *systems.FinalTick, before, earlier []ecs.InputBytes) {
 	for _, o := range f.Orders {
 		s.orders.Add(f.Tick, o)
 	}
-	s.codes.add(f.Tick, &finalTick{inputs: f.Inputs, orders: rollback.DigestOrders(f.Orders)}, before, s.Game)
+	s.keepInputs(f.Tick-2, earlier)
+	s.keepInputs(f.Tick-1, before)
+	for p := range s.before {
+		s.before[p] = code.Course{Last: before[p], Before: earlier[p]}
+	}
+	s.codes.add(f.Tick, &finalTick{inputs: f.Inputs, orders: rollback.DigestOrders(f.Orders)}, s.before, s.Game, nil)
+}
+
+// recentTick holds the inputs of a final tick, by player. ends is where the code of each begins in the tick's code, in bits,
+// and where the last one ends.
+type recentTick struct {
+	inputs  []ecs.InputBytes
+	altered image.PlayerSet
+	ends    []uint16
+}
+
+func newRecent(players int) rollback.Ring[recentTick] {
+	r := rollback.NewRing[recentTick](recentTicks)
+	inputs, ends := make([]ecs.InputBytes, recentTicks*players), make([]uint16, recentTicks*(players+1))
+	for f := range recentTicks {
+		t, _ := r.Slot(ecs.Tick(f))
+		t.inputs, t.ends = inputs[f*players:][:players:players], ends[f*(players+1):][:players+1]
+		r.Drop(ecs.Tick(f))
+	}
+	return r
+}
+
+// keepInputs keeps the inputs of a tick, against which later ones are coded.
+func (s *Server) keepInputs(f ecs.Tick, inputs []ecs.InputBytes) *recentTick {
+	t, _ := s.recent.Slot(f)
+	copy(t.inputs, inputs)
+	return t
+}
+
+// course returns the inputs of a seat in tick f and in the tick before; ok is false if they are not kept.
+func (s *Server) course(f ecs.Tick, seat int) (c code.Course, ok bool) {
+	last, ok := s.recent.At(f)
+	if before, held := s.recent.At(f - 1); ok && held {
+		c.Before = before.inputs[seat]
+	} else if !ok || f > 0 {
+		return c, false
+	}
+	c.Last = last.inputs[seat]
+	return c, true
 }
 
 // opened sends a peer the orders that it may lack: those of ticks after its state.
-func (s *Server) opened(p *peer, _ bool) {
-	p.Own = link{moved: s.Done(), ordered: p.Opened}
+func (s *Server) opened(p *peer, again bool) {
+	p.Own = link{moved: s.Done(), ordered: p.Opened, repeated: s.Done()}
+	if again {
+		p.Own.ownAfter = s.Done() + recentTicks
+	}
 	s.sendStamped(p)
 }
 
@@ -192,8 +253,9 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 func (s *Server) encode() {
 	s.retire()
 	t := finalTick{inputs: s.Step.Inputs, altered: s.Step.Late, orders: rollback.DigestOrders(s.Step.Orders)}
-	s.codes.add(s.Done(), &t, s.before, s.Game)
-	copy(s.before, s.Step.Inputs)
+	recent := s.keepInputs(s.Done(), s.Step.Inputs)
+	recent.altered = s.Step.Late
+	s.codes.add(s.Done(), &t, s.before, s.Game, recent.ends)
 	s.orders.DropBefore(s.OldestServable() + 1)
 }
 
@@ -237,12 +299,15 @@ func (s *Server) confirm(p *peer) {
 // confirmation continues where this one ended, so that a peer with a long round trip receives several datagrams of ticks in
 // each. After one that reaches Done, the next starts at the last acknowledged tick.
 func (s *Server) confirmation(p *peer, first, last ecs.Tick) []byte {
-	head := confirmHead{first: first, count: s.fit(first, last, systems.MaxDatagram-headBytes)}
+	head := confirmHead{first: first, count: s.fit(first, last, systems.MaxDatagram-headBytes), withoutOwn: s.hasOwn(p, first)}
 	head.more = min(s.Done()-head.last(), backlog)
-	p.Own.sent, p.Own.confirmed = head.last(), s.Done()
-	if head.more == 0 {
-		p.Own.sent = 0
+	link := &p.Own
+	if link.sent = head.last(); head.more == 0 {
+		link.sent = 0
 	}
+	copy(link.confirmed[1:], link.confirmed[:])
+	link.confirmed[0] = s.Done()
+	link.waits++
 	if p.Seat >= 0 {
 		head.margin, head.hasMargin = s.Seats[p.Seat].PopWorst()
 	}
@@ -250,10 +315,30 @@ func (s *Server) confirmation(p *peer, first, last ecs.Tick) []byte {
 	head.append(&w)
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
 	for f := head.first; f <= head.last(); f++ {
-		code.AppendStored(&bits, s.code(f))
+		if head.withoutOwn {
+			s.appendWithoutOwn(&bits, f, p.Seat)
+		} else {
+			code.AppendStored(&bits, s.code(f))
+		}
 	}
 	s.Sending.Message = bits.Bytes()
 	return s.Sending.Message
+}
+
+// hasOwn reports whether a peer has its own inputs of tick f and later ones: those that this connection gave since its player
+// entered the match, and after its last image.
+func (s *Server) hasOwn(p *peer, f ecs.Tick) bool {
+	return p.Seat >= 0 && f > max(p.Own.ownAfter, s.Seats[p.Seat].Before()) && f+recentTicks > s.Done()
+}
+
+// appendWithoutOwn appends the code of one of the recent ticks without the input of a seat, unless it was altered.
+func (s *Server) appendWithoutOwn(w *wire.BitWriter, f ecs.Tick, seat int) {
+	stored := s.code(f)
+	if t, _ := s.recent.At(f); code.StoredBits(stored) > 1 && !t.altered.Has(ecs.Player(seat)) {
+		code.AppendWithout(w, stored, int(t.ends[seat]), int(t.ends[seat+1]))
+	} else {
+		code.AppendStored(w, stored)
+	}
 }
 
 // sendOrders sends a peer the first orders of tick f, and returns how many bytes they count in flight.
@@ -275,14 +360,15 @@ func (s *Server) receiveInput(m systems.Message) error {
 	if !s.AllowMessage(p) {
 		return nil
 	}
-	if in.read(m.Body, s.Done(), s.Game) != nil || in.received > s.Done() || p.Seat < 0 && len(in.inputs) > 0 {
+	r := wire.NewReader(m.Body)
+	if in.readHead(&r, p.Acked) != nil || in.received > s.Done() || s.readInputs(p, &r) != nil {
 		return ErrMessage
 	}
 	// The last acknowledgement counts, not the newest tick: one that was sent before an image was loaded may arrive after
 	// it. One that was overtaken only makes the next confirmation longer.
 	if in.received >= s.OldestServable() {
 		if in.received > p.Acked {
-			p.Own.moved = s.Done()
+			p.Own.moved, p.Own.waits = s.Done(), 0
 		}
 		p.Acked, p.Stats.Acked = in.received, in.received
 	}
@@ -291,6 +377,32 @@ func (s *Server) receiveInput(m systems.Message) error {
 	}
 	return nil
 }
+
+// readInputs parses the inputs of an input message. Those of a client that is far behind cannot be decoded and are too late.
+// They are only counted, so that they are measured.
+func (s *Server) readInputs(p *peer, r *wire.Reader) error {
+	in := &s.scratch.input
+	var before code.Course
+	if p.Seat >= 0 {
+		var ok bool
+		if before, ok = s.course(in.received, p.Seat); !ok {
+			in.inputs = in.inputs[:0]
+			if count := int(r.U8()); in.received+recentTicks <= s.Done() && count <= inputs.MaxWindow {
+				in.inputs = append(in.inputs, noInputs[:count]...)
+			}
+			if r.Err() != nil {
+				return ErrMessage
+			}
+			return nil
+		}
+	}
+	if in.readInputs(r, before, s.Game) != nil || p.Seat < 0 && len(in.inputs) > 0 {
+		return ErrMessage
+	}
+	return nil
+}
+
+var noInputs [inputs.MaxWindow]ecs.InputBytes
 
 // receiveHash compares a checksum of a peer with the server's.
 func (s *Server) receiveHash(m systems.Message) error {

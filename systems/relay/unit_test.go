@@ -20,7 +20,7 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	s, epoch := l.server, 1000*systems.Second
 	send := func(received ecs.Tick, n int, now systems.Time) {
 		m := inputMessage{received: received, inputs: make([]ecs.InputBytes, n)}
-		if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), now, nil); err != nil {
+		if err := s.Receive(0, systems.Datagram, m.to(s, 0), now, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestAClockThatIsFarOffReceivesTheError(t *testing.T) {
 	}{"two seconds late": {70, 10, -120}, "two seconds early": {200, 120, 120}} {
 		s.Seats[0].PopWorst()
 		m := inputMessage{received: c.received, inputs: make([]ecs.InputBytes, c.count)}
-		if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), systems.TickTime(0, 200, 60), nil); err != nil {
+		if err := s.Receive(0, systems.Datagram, m.to(s, 0), systems.TickTime(0, 200, 60), nil); err != nil {
 			t.Fatal(err)
 		}
 		far := c.received + ecs.Tick(c.count)
@@ -116,7 +116,7 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	for i := range m.inputs {
 		m.inputs[i] = padInput.Pack(pad{DX: 7, Throw: true})
 	}
-	if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), 0, nil); err != nil {
+	if err := s.Receive(0, systems.Datagram, m.to(s, 0), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 8 { // the first of them have come before
@@ -290,9 +290,9 @@ func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
 		}
 		sent.inputs = append(sent.inputs, wideInput.Pack(w))
 	}
-	message := sent.append(nil, game)
+	message := sent.alone(game)
 	var got inputMessage
-	if err := got.read(message, near, game); err != nil || len(message) > systems.MaxDatagram || len(got.inputs) < 25 {
+	if err := got.readAlone(message, near, game); err != nil || len(message) > systems.MaxDatagram || len(got.inputs) < 25 {
 		t.Fatal(err, len(message), len(got.inputs))
 	}
 	for i, in := range got.inputs {
@@ -368,4 +368,90 @@ func TestAPlayerIsRemovedAtTheThirdDesync(t *testing.T) {
 func confirmationOf(s *Server, p *peer) []byte {
 	first, last := s.nextTicks(p)
 	return s.confirmation(p, first, last)
+}
+
+// On a line without losses, three confirmations carry each tick, without the receiver's own inputs. Where one tick's three
+// are lost, all ticks since are repeated, and those of the next half minute too.
+func TestThreeConfirmationsCarryATick(t *testing.T) {
+	l := newLoop(t, testGame(), 2, 3, func(seat, tick int) pad { return pad{DX: int8(tick % 3), DY: int8(tick % (5 + seat))} })
+	lost, sent, own, most := false, map[ecs.Tick]int{}, 0, 0
+	l.Lost = func(toClient bool, seat int, _ systems.Channel, message []byte) bool {
+		if !toClient || seat != 0 || message[0] != kindConfirm {
+			return false
+		}
+		var head confirmHead
+		r := wire.NewReader(message)
+		if err := head.read(&r, l.server.Done()); err != nil {
+			t.Fatal(err)
+		}
+		for f := head.first; f <= head.last(); f++ {
+			sent[f]++
+		}
+		most = max(most, head.count)
+		if !head.withoutOwn {
+			own++
+		}
+		return lost
+	}
+	steps := func(n int) {
+		clear(sent)
+		own, most = 0, 0
+		for range n {
+			l.Step()
+		}
+	}
+	client := l.Peers[0].Half.(*Client)
+	behind := func() ecs.Tick { return l.server.Done() - client.timeline.Received() }
+	steps((cautious + 2) * 60)
+	usual := behind()
+	steps(120)
+	for f := l.server.Done() - 100; f < l.server.Done()-copies; f++ {
+		if sent[f] != copies {
+			t.Fatalf("tick %d was sent %d times", f, sent[f])
+		}
+	}
+	if own > 0 || most != copies {
+		t.Errorf("%d confirmations held the receiver's own inputs, one had %d ticks", own, most)
+	}
+	lost = true
+	steps(copies)
+	lost = false
+	if steps(20); behind() != usual || most <= copies {
+		t.Errorf("%d ticks behind, usually %d; a confirmation had %d ticks", behind(), usual, most)
+	}
+	if steps(60 * (cautious - 2)); sent[l.server.Done()-100] <= copies {
+		t.Errorf("tick %d was sent %d times", l.server.Done()-100, sent[l.server.Done()-100])
+	}
+}
+
+// A confirmation holds the receiver's own inputs where it may have given others: in ticks before its player entered with this
+// connection, and in those that it may have sampled before it loaded an image.
+func TestOwnInputsAreSentWhereTheReceiverMayLackThem(t *testing.T) {
+	l := newLoop(t, testGame(), 2, 1, zigzag)
+	s, p := l.server, &l.server.Peers[0]
+	check := func(when string, want bool) {
+		t.Helper()
+		if got := s.hasOwn(p, s.Done()); got != want {
+			t.Errorf("%s: own inputs are left out: %v", when, got)
+		}
+	}
+	steps := func(n int) {
+		for range n {
+			l.Step()
+		}
+	}
+	steps(120)
+	check("in a match", true)
+	if s.hasOwn(p, 1) {
+		t.Error("own inputs are left out in a tick before the player's")
+	}
+	s.Open(0, 0, s.Done(), l.Now(), l)
+	check("after an image", false)
+	steps(recentTicks)
+	check("at the last tick that may have been sampled twice", false)
+	steps(1)
+	check("later", true)
+	s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, l)
+	steps(60)
+	check("after the player left", false)
 }

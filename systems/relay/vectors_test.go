@@ -48,7 +48,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 	switch v.Kind {
 	case "input":
 		var m inputMessage
-		err := m.read(v.Bytes, near, game)
+		err := m.readAlone(v.Bytes, near, game)
 		return strings.TrimSpace(fmt.Sprintf("received %d: %s", m.received, padsText(m.inputs))), err
 	case "confirm":
 		var c confirmation
@@ -56,6 +56,9 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 			return "", ErrMessage
 		}
 		text := fmt.Sprintf("first %d more %d", c.head.first, c.head.more)
+		if c.head.withoutOwn {
+			text = "without own " + text
+		}
 		if c.head.hasMargin {
 			text += fmt.Sprintf(" margin %d of %d", c.head.margin.Value, c.head.margin.Tick)
 		}
@@ -93,7 +96,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 			t.Fatal(err)
 		}
 		m.inputs = parsePads(t, pads)
-		return m.append(nil, game)
+		return m.alone(game)
 	case "confirm":
 		return v.encodeConfirm(t, game)
 	case "stamped":
@@ -114,6 +117,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
 	var c confirmation
 	parts := strings.Split(v.Meaning, ";")
+	parts[0], c.head.withoutOwn = strings.CutPrefix(parts[0], "without own ")
 	if c.head.hasMargin = strings.Contains(parts[0], "margin"); c.head.hasMargin {
 		if _, err := fmt.Sscanf(parts[0], "first %d more %d margin %d of %d", &c.head.first, &c.head.more, &c.head.margin.Value, &c.head.margin.Tick); err != nil {
 			t.Fatal(err)

@@ -94,6 +94,9 @@ func (b *Buffer) Missing(done, back ecs.Tick) (f ecs.Tick, ok bool) {
 	return 0, false
 }
 
+// Before returns the last tick before those of the player: the seat was vacant, or another connection had it.
+func (b *Buffer) Before() ecs.Tick { return b.before }
+
 // Vacant must be called for every tick f before which the player was not in the match, so that inputs of an earlier
 // player do not continue.
 func (b *Buffer) Vacant(f ecs.Tick) { b.before, b.last, b.hasLate = f, Entry{}, false }

@@ -9,22 +9,19 @@ import (
 // MaxWindow bounds the inputs in one message.
 const MaxWindow = 180
 
-// AppendWindow appends the count of inputs and then each input, coded against the prediction from the one before; the first
-// is coded against zero. It appends as many as fit into limit bytes, oldest first. dst holds the message so far.
-func AppendWindow(dst []byte, limit int, list []ecs.InputBytes, game *ecs.Game) []byte {
+// AppendWindow appends the count of inputs and then each input, coded against the two before it. before precedes the first.
+// It appends as many as fit into limit bytes, oldest first. dst holds the message so far.
+func AppendWindow(dst []byte, limit int, before code.Course, list []ecs.InputBytes, game *ecs.Game) []byte {
 	for count := min(len(list), MaxWindow); ; {
 		w := wire.NewWriter(dst, limit)
 		w.U8(uint8(count))
 		bits := wire.NewBitWriter(w.Bytes(), w.Room())
 		fits := 0
-		var expected ecs.InputBytes
+		course := before
 		for ; fits < count; fits++ {
-			in := &list[fits]
-			code.AppendChange(&bits, &expected, in, game.Input.Size())
-			if bits.Err() != nil {
+			if course.Append(&bits, &list[fits], game); bits.Err() != nil {
 				break
 			}
-			expected = game.Input.Predict(*in)
 		}
 		if fits == count {
 			return bits.Bytes()
@@ -35,19 +32,18 @@ func AppendWindow(dst []byte, limit int, list []ecs.InputBytes, game *ecs.Game) 
 
 // ReadWindow reads the rest of r, which AppendWindow wrote, and appends the inputs to dst. ok is false for bytes that
 // AppendWindow does not write; the list is then invalid.
-func ReadWindow(dst []ecs.InputBytes, r *wire.Reader, game *ecs.Game) (list []ecs.InputBytes, ok bool) {
+func ReadWindow(dst []ecs.InputBytes, r *wire.Reader, before code.Course, game *ecs.Game) (list []ecs.InputBytes, ok bool) {
 	n := int(r.U8())
 	if r.Err() != nil || n > MaxWindow {
 		return dst, false
 	}
 	bits := wire.NewBitReader(r.Rest())
-	var in ecs.InputBytes
+	course := before
 	for range n {
-		if _, ok := code.ReadChange(&bits, &in, game); !ok {
+		if _, ok := course.Read(&bits, game); !ok {
 			return dst, false
 		}
-		dst = append(dst, in)
-		in = game.Input.Predict(in)
+		dst = append(dst, course.Last)
 	}
 	return dst, bits.Close() == nil
 }
