@@ -211,7 +211,7 @@ func (r *Room) recover() {
 	}
 	r.recovery = nil
 	r.resumes()
-	r.postpone(0)
+	r.realign(0)
 	for i := range r.seats { // the player left, and the tick of its OrderLeave was lost
 		if s := &r.seats[i]; s.joined && !s.Held {
 			r.free(i)

@@ -471,6 +471,23 @@ func TestAMatchThatLostTicksContinuesWhenAllPlayersAreBack(t *testing.T) {
 	})
 }
 
+// The ticks that players return do not delay the next one, however many they are.
+func TestAMatchThatLostTenSecondsContinuesAtOnce(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
+		a := n.enter(player(1))
+		n.live()
+		n.seconds(11)
+		n.crash(600)
+		began := n.room.Tick()
+		n.reconnect(a)
+		n.seconds(2)
+		if s := n.room.Stats(); s.Adopted < 590 || n.room.Tick() < began+ecs.Tick(s.Adopted)+60 {
+			t.Errorf("tick %d after %d: %+v", n.room.Tick(), began, s)
+		}
+	})
+}
+
 // The room also waits for a player whose join was lost, and who may have more ticks than the others. It does not wait for one who
 // left again in the lost ticks.
 func TestARoomWaitsForAPlayerWhoJoinedInLostTicks(t *testing.T) {

@@ -249,13 +249,18 @@ func (r *Room) prove() {
 	}
 }
 
-// postpone moves the epoch by whole ticks if the next tick is overdue. The next tick is then due within the tick length
-// that ends now, or the given number of ticks later.
+// postpone moves the epoch if the next tick is overdue: see realign.
 func (r *Room) postpone(ticks systems.Time) {
-	length := systems.Second / systems.Time(r.config.Game.TickRate)
-	if due, now := r.due(r.Tick()+1), r.strategyTime(); now >= due {
-		r.clock.epoch += ((now-due)/length + ticks) * length
+	if r.strategyTime() >= r.due(r.Tick()+1) {
+		r.realign(ticks)
 	}
+}
+
+// realign moves the epoch by whole ticks. The next tick is then due within a tick length from now, or the given number of
+// ticks later.
+func (r *Room) realign(ticks systems.Time) {
+	length := systems.Second / systems.Time(r.config.Game.TickRate)
+	r.clock.epoch += ((r.strategyTime()-r.due(r.Tick()+1))/length + ticks) * length
 }
 
 type outbox Room
