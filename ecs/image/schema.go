@@ -285,7 +285,7 @@ func (r Roles[T]) erase() roles {
 // InputType describes a game's input without its Go type.
 type InputType struct {
 	declaration *Declaration
-	bits        InputBytes                       // those that an input can have
+	bits        InputBytes // those that an input can have
 	numbers     []InputNumber
 	predict     func(last InputBytes) InputBytes // nil: the last input without its presses
 	mergeLate   func(late, next InputBytes) InputBytes
