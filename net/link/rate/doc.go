@@ -14,11 +14,14 @@
 //     of a second drains in about two seconds.
 //   - The rate doubles in each round trip until the first overuse, as in slow start (RFC 5681), while more than half of it is
 //     used. Later it grows while more than 0.8 of it is used: by half below three quarters of the highest delivered rate, and
-//     otherwise by 3 %. An increase of 3 % is limited to 100 to 1200 bytes per second.
-//   - The lowest rate is 0.65 of the highest delivered rate, limited to 2 to 4 KB per second. The queue of a line that carries 1.3
-//     times the need then drains, and enough messages are sent that some arrive.
-//   - A queue that stays for 2.5 s is attributed to other flows. The loss-based controller of section 6 then decides alone, until
-//     the queue has fallen by a quarter. This is the mode switching of Copa (Arun and Balakrishnan, NSDI 2018).
+//     otherwise by 3 %. An increase of 3 % is limited to 100 to 1200 bytes per second. After slow start the rate is at most 1.2
+//     times the highest delivered rate, so that a sudden growth of the messages of a tick fills a short queue only.
+//   - The lowest rate is half of the highest delivered rate, limited to 2 to 4 KB per second. The queue of a line that carries 1.3
+//     times the need then drains within 3 s. While other flows cause loss, the messages of ticks have 0.8 of it, so that some
+//     arrive.
+//   - A queue that stays for 2.5 s is attributed to other flows. Loss then decides alone, until the queue has fallen by a quarter.
+//     This is the mode switching of Copa (Arun and Balakrishnan, NSDI 2018). Above 2 % of loss the rate falls to three quarters in
+//     each round trip. Otherwise it grows by 1200 bytes per second in each, about as TCP does.
 //   - Loss without a queue is no congestion. A loss of 15 % limits the rate to 1.4 times the delivered rate.
 //
 // # Ticks

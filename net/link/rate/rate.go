@@ -18,11 +18,11 @@ type Controller struct {
 
 	rate       float64       // bytes per second
 	slow       bool          // slow start: there was no overuse yet
-	knee       float64       // the highest delivered rate; it falls by a tenth at most with each decrease
+	knee       float64       // the highest delivered rate, averaged; it falls by a tenth at most with each decrease
 	hold       time.Duration // until when the rate does not change, so that its last change has an effect
 	before     float64       // delivered rate at the first decrease since the queue was short
 	short      time.Duration // when the queue was last short
-	longest    time.Duration // queue since then
+	longest    time.Duration // queue since then, or since competing began
 	competing  bool          // other flows fill the queue
 	limited    bool          // the messages of a tick are limited, too
 	debt       float64       // bytes of ticks that the rate has not paid yet
@@ -34,8 +34,8 @@ const (
 	// Header is what a packet takes on the line besides its content: 28 bytes for IPv4 and UDP, the rest for the seal.
 	Header = 50
 
-	lowest    = 2000     // lower limit of the lowest rate, in bytes per second: see least
-	enough    = 4 << 10  // upper limit of the lowest rate: see least
+	lowest    = 2000     // lower limit of the lowest rates, in bytes per second: see least and ticks
+	enough    = 4 << 10  // upper limit of the lowest rates
 	initial   = 32 << 10 // first rate
 	growth    = 0.03     // share of the rate by which it grows in a round trip
 	step      = 1200     // maximum of that growth, in bytes per second
@@ -67,7 +67,7 @@ func (c *Controller) Update(now time.Duration) {
 	elapsed := min(max(now-c.now, 0), time.Second)
 	c.now = now
 	c.peer.update(now)
-	c.debt = max(c.debt-max(ticksShare*c.rate, c.least())*elapsed.Seconds(), -c.rate/20)
+	c.debt = max(c.debt-c.ticks()*elapsed.Seconds(), -c.rate/20)
 	c.unreported += min(elapsed, time.Second/4)
 	if c.arrived {
 		c.arrived = false
@@ -140,8 +140,8 @@ func (c *Controller) adapt() {
 	switch {
 	case l.queue <= target:
 		c.competing, c.short, c.longest, c.before = false, c.now, 0, 0
-	case c.competing && l.queue < c.longest*3/4: // the others have ended
-		c.competing, c.short, c.longest, c.hold = false, c.now, l.queue, c.now
+	case c.competing && c.drains(): // the others have ended
+		c.competing, c.short, c.hold = false, c.now, c.now
 	}
 	switch {
 	case c.now < c.hold:
@@ -165,32 +165,51 @@ func (c *Controller) decrease() {
 		c.before = l.delivered
 	}
 	if c.now-c.short > stubborn {
-		c.competing, c.rate = true, max(c.rate, 0.85*c.before)
+		c.competing, c.longest, c.rate = true, l.queue, max(c.rate, 0.85*c.before)
 		return
 	}
 	factor := 0.85 - 0.45*min(max((l.queue-deep).Seconds()/(full-deep).Seconds(), 0), 1)
-	c.slow, c.knee = false, max(l.delivered, 0.9*c.knee)
+	c.slow, c.knee = false, max(l.steady, 0.9*c.knee)
 	c.rate = max(min(c.rate, factor*l.delivered), c.least())
 }
 
 // compete changes the rate by the loss alone.
 func (c *Controller) compete() {
 	c.hold = c.now + c.line.rtt + delay
-	switch loss := c.line.loss; {
-	case loss > 0.1:
-		c.rate = max(c.rate*(1-loss/2), c.least())
-	case loss < 0.02 && c.binds():
-		c.rate = min(c.rate+max(0.05*c.rate, step), c.most)
+	switch l := &c.line; {
+	case l.loss > 0.02:
+		c.rate = max(min(0.75*c.rate, max(l.delivered, l.steady)), c.least())
+	case c.binds():
+		c.raise(c.rate+step, 1.5)
 	}
 }
 
-// least returns the lowest rate: about two thirds of the knee, from lowest to enough. The queue of a line that carries 1.3 times
-// the need then drains, and messages are sent often enough that some of them arrive.
-func (c *Controller) least() float64 { return min(max(0.65*c.knee, lowest), enough) }
+// drains reports whether the queue has become shorter by a quarter.
+func (c *Controller) drains() bool { return c.line.queue < c.longest*3/4 }
+
+// least returns the lowest rate: half of the knee, from lowest to enough.
+func (c *Controller) least() float64 { return c.share(0.5) }
+
+func (c *Controller) share(of float64) float64 { return min(max(of*c.knee, lowest), enough) }
+
+// ticks returns the bytes per second for the messages of ticks. They have 0.8 of the knee while other flows cause loss, so that
+// some of them arrive. Without reports the loss is not known yet.
+func (c *Controller) ticks() float64 {
+	least := c.least()
+	if !c.drains() && (c.line.loss > 0.02 || c.unreported > 3*delay) {
+		least = c.share(0.8)
+	}
+	return max(ticksShare*c.rate, least)
+}
+
+// raise raises the rate, but not above a multiple of the rate that the line has delivered.
+func (c *Controller) raise(to, multiple float64) {
+	c.rate = max(c.rate, min(to, multiple*max(c.knee, c.line.delivered), c.most))
+}
 
 // increase raises the rate if it is used.
 func (c *Controller) increase() {
-	c.knee = max(c.knee, c.line.delivered)
+	c.knee = max(c.knee, c.line.steady)
 	if !c.binds() {
 		return
 	}
@@ -203,9 +222,9 @@ func (c *Controller) increase() {
 	case c.slow:
 		c.rate *= 2
 	case c.rate < 0.75*c.knee:
-		c.rate *= 1.5
+		c.raise(1.5*c.rate, 1.2)
 	default:
-		c.rate += min(max(growth*c.rate, smallStep), step)
+		c.raise(c.rate+min(max(growth*c.rate, smallStep), step), 1.2)
 	}
 	c.rate = min(c.rate, c.most)
 }

@@ -31,11 +31,13 @@ func (m *match) run(d time.Duration, share float64) {
 	}
 }
 
-// cross sends packets of other traffic, of so many bytes.
+// cross sends packets of other traffic, of so many bytes. They have random sizes: packets of one size would keep to the same places
+// between the ticks, and a run would judge one place.
 func (m *match) cross(bytes float64) {
-	for ; bytes > 1200; bytes -= 1200 {
-		m.line.pass(m.now, 1200)
-		m.owed -= 1200
+	for size := 100 + m.line.random.Float64()*1400; bytes > size; size = 100 + m.line.random.Float64()*1400 {
+		m.line.pass(m.now, int(size))
+		bytes -= size
+		m.owed -= size
 	}
 }
 
@@ -109,7 +111,8 @@ func recovers(rate int, share float64, unpaced bool, seed uint64) (gap time.Dura
 }
 
 // A game beside a TCP flow that fills a queue of a second keeps its ticks, and the flow has three quarters of the line. Beside an
-// image, the flow has at least a tenth of the line, and the game with its image a twentieth.
+// image, the flow has at least a third of the line, and the game with its image a twentieth. On 300 kbit/s the flow has 131 kbit/s,
+// and the game with its image 172.
 func TestNeitherAGameNorTCPStarves(t *testing.T) {
 	for _, rate := range []int{200, 300, 1000, 4000} {
 		for _, image := range []bool{false, true} {
@@ -129,7 +132,7 @@ func TestNeitherAGameNorTCPStarves(t *testing.T) {
 			t.Logf("%d kbit/s, image %v: %d kbit/s beside %d of TCP, gap %v, %v behind", rate, image, ours, theirs, g.gap, g.longest)
 			least := rate * 3 / 4
 			if image {
-				least = rate / 10
+				least = rate / 3
 			}
 			if theirs < least || image && ours < rate/20 || g.gap > time.Second {
 				t.Errorf("one of them starves: TCP wants %d kbit/s", least)

@@ -96,6 +96,7 @@ type line struct {
 	loss      float64 // share of packets, over some 32 of them
 	used      float64 // bytes per second that were sent
 	delivered float64 // bytes per second that arrived
+	steady    float64 // delivered, averaged over a second
 	rtt       time.Duration
 	queue     time.Duration // the shorter of the last two delays in queues
 
@@ -113,8 +114,10 @@ func (l *line) add(s sample, now time.Duration) {
 	l.loss = min(max(l.loss+(s.loss-l.loss)*min(s.packets/32, 1), 0), 1)
 	if s.gap > 0 {
 		weight, used := min(s.gap.Seconds()/0.3, 1), s.bytes/s.gap.Seconds()
+		delivered := used * (1 - s.loss)
 		l.used += (used - l.used) * weight
-		l.delivered += (used*(1-s.loss) - l.delivered) * weight
+		l.delivered += (delivered - l.delivered) * weight
+		l.steady += (delivered - l.steady) * min(s.gap.Seconds(), 1)
 	}
 	if !l.begun {
 		l.begun, l.delay, l.shortest, l.since = true, s.delay, [2]uint16{s.delay, s.delay}, now
