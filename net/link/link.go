@@ -230,14 +230,14 @@ func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 		l.charge(len(packet))
 		l.emit(packet, emit)
 	}
-	if l.rate.ReportDue() {
+	l.reliable.roundTrip = l.rate.RoundTrip()
+	l.reliable.flush(now)
+	if l.rate.ReportDue(len(l.packet)+len(l.reliable.out) == wire.EnvelopeSize) {
 		l.packet = l.rate.AppendReport(append(l.packet, byte(wire.Report), rate.ReportSize))
 	}
 	if len(l.packet) > wire.EnvelopeSize {
 		l.charge(len(l.packet))
 	}
-	l.reliable.roundTrip = l.rate.RoundTrip()
-	l.reliable.flush(now)
 	l.pack(emit)
 }
 

@@ -1,15 +1,16 @@
 // Package rate controls how many bytes per second one end of a connection sends, so that a slow line is not overloaded.
 //
 // A [Controller] numbers the packets that it sends. It counts those that it receives, and reports the counts to the other end
-// ten times a second, in [ReportSize] bytes. From the reports of the other end it computes the delivered rate, the loss and
-// the queue of the line. The queue is the one-way delay above its minimum of the last 10 to 20 s. The clocks of the ends need
+// ten times a second, in [ReportSize] bytes. A report that needs a packet of its own may wait for 200 ms. From the reports of the
+// other end it computes the delivered rate, the loss and the queue of the line. The queue is the one-way delay above its minimum of the last 10 to 20 s. The clocks of the ends need
 // not agree.
 //
 // # Control
 //
 // The controller is Google Congestion Control (draft-ietf-rmcat-gcc-02, sections 5 and 6), with these differences:
 //
-//   - Overuse is a standing queue of more than 80 ms, instead of a rising one. A tick of delay at each end is no overuse.
+//   - Overuse is a standing queue of more than 80 ms, instead of a rising one. A tick of delay at each end is no overuse. While
+//     hardly any ticks are sent, the queue may be longer by a packet: at 8 KB per second one takes 150 ms.
 //   - After overuse the rate is 0.85 of the delivered rate. Above 250 ms of queue the factor falls to 0.4, so that a queue
 //     of a second drains in about two seconds.
 //   - The rate doubles in each round trip until the first overuse, as in slow start (RFC 5681), while more than half of it is
@@ -19,9 +20,9 @@
 //   - The lowest rate is half of the highest delivered rate, limited to 2 to 4 KB per second. The queue of a line that carries 1.3
 //     times the need then drains within 3 s. While other flows cause loss, the messages of ticks have 0.8 of it, so that some
 //     arrive.
-//   - A queue that stays for 2.5 s is attributed to other flows. Loss then decides alone, until the queue has fallen by a quarter.
-//     This is the mode switching of Copa (Arun and Balakrishnan, NSDI 2018). Above 2 % of loss the rate falls to three quarters in
-//     each round trip. Otherwise it grows by 1200 bytes per second in each, about as TCP does.
+//   - A queue that stays for 2.5 s, although the rate is low, is attributed to other flows. Loss then decides alone, until the
+//     queue has fallen by a quarter. This is the mode switching of Copa (Arun and Balakrishnan, NSDI 2018). Above 2 % of loss the
+//     rate falls to three quarters in each round trip. Otherwise it grows by 1200 bytes per second in each, about as TCP does.
 //   - Loss without a queue is no congestion. A loss of 15 % limits the rate to 1.4 times the delivered rate.
 //
 // # Ticks

@@ -52,7 +52,7 @@ type peer struct {
 
 func (p *peer) send(body any, bytes int) {
 	d := datagram{body: body, content: body != nil}
-	if p.ReportDue() && !p.mute {
+	if p.ReportDue(body == nil) && !p.mute {
 		d.report = p.AppendReport(nil)
 		bytes += ReportSize + 2
 	}

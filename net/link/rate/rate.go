@@ -25,6 +25,7 @@ type Controller struct {
 	longest    time.Duration // queue since then, or since competing began
 	competing  bool          // other flows fill the queue
 	limited    bool          // the messages of a tick are limited, too
+	ticked     float64       // bytes per second of datagrams and reports
 	debt       float64       // bytes of ticks that the rate has not paid yet
 	skipped    time.Duration // when Ready last returned false
 	unreported time.Duration // time without a report while packets were sent
@@ -41,9 +42,11 @@ const (
 	step      = 1200     // maximum of that growth, in bytes per second
 	smallStep = 100      // minimum of that growth, in bytes per second
 
-	target = 80 * time.Millisecond  // longest queue that is no overuse
-	deep   = 250 * time.Millisecond // queue above which the factor of a decrease falls
-	full   = time.Second            // queue at which it is lowest
+	target   = 80 * time.Millisecond // longest queue that is no overuse: see allowed
+	fewTicks = 1000                  // bytes per second of reports and probes alone
+
+	deep = 250 * time.Millisecond // queue above which the factor of a decrease falls
+	full = time.Second            // queue at which it is lowest
 
 	shallowLoss = 0.15             // loss above which the rate is at most shallow times the delivered rate
 	shallow     = 1.4              // more than 1/0.75, so that a random loss of 25 % does not lower the rate
@@ -67,6 +70,7 @@ func (c *Controller) Update(now time.Duration) {
 	elapsed := min(max(now-c.now, 0), time.Second)
 	c.now = now
 	c.peer.update(now)
+	c.ticked -= c.ticked * elapsed.Seconds()
 	c.debt = max(c.debt-c.ticks()*elapsed.Seconds(), -c.rate/20)
 	c.unreported += min(elapsed, time.Second/4)
 	if c.arrived {
@@ -104,6 +108,7 @@ func (c *Controller) Ready() bool {
 // Charge counts the bytes of a packet's datagrams, without headers: see Ready.
 func (c *Controller) Charge(bytes int) {
 	c.debt = min(c.debt, mostDebt*c.rate) + float64(bytes+Header)
+	c.ticked += float64(bytes + Header)
 }
 
 // Sent counts a packet of so many bytes, without headers, and returns its number.
@@ -115,12 +120,16 @@ func (c *Controller) Received(number uint16, content bool) { c.peer.add(number, 
 // ReportSize is the size of a report, in bytes.
 const ReportSize = 6
 
-// ReportDue reports whether a report is due.
-func (c *Controller) ReportDue() bool { return c.peer.owed && c.now-c.peer.reported >= delay }
+// ReportDue reports whether a report is due. One that needs a packet of its own waits for up to 200 ms, until four packets have
+// arrived since the last one.
+func (c *Controller) ReportDue(alone bool) bool {
+	since := c.now - c.peer.reported
+	return c.peer.owed > 0 && since >= delay && (!alone || c.peer.owed >= 4 || since >= 2*delay)
+}
 
 // AppendReport appends a report for the peer.
 func (c *Controller) AppendReport(dst []byte) []byte {
-	c.peer.owed, c.peer.reported = false, c.now
+	c.peer.owed, c.peer.reported = 0, c.now
 	r := &c.peer.report
 	dst = binary.LittleEndian.AppendUint16(dst, r.newest)
 	dst = binary.LittleEndian.AppendUint16(dst, r.count)
@@ -138,7 +147,7 @@ func (c *Controller) adapt() {
 	l := &c.line
 	c.longest = max(c.longest, l.queue)
 	switch {
-	case l.queue <= target:
+	case l.queue <= c.allowed():
 		c.competing, c.short, c.longest, c.before = false, c.now, 0, 0
 	case c.competing && c.drains(): // the others have ended
 		c.competing, c.short, c.hold = false, c.now, c.now
@@ -147,12 +156,12 @@ func (c *Controller) adapt() {
 	case c.now < c.hold:
 	case c.competing:
 		c.compete()
-	case l.queue > target:
+	case l.queue > c.allowed():
 		c.decrease()
 	default:
 		c.increase()
 	}
-	if l.queue <= target && c.now-c.skipped > calm {
+	if l.queue <= c.allowed() && c.now-c.skipped > calm {
 		c.limited = false
 	}
 }
@@ -164,7 +173,7 @@ func (c *Controller) decrease() {
 	if c.before == 0 {
 		c.before = l.delivered
 	}
-	if c.now-c.short > stubborn {
+	if c.now-c.short > stubborn && c.rate <= max(0.8*c.knee, c.least()) {
 		c.competing, c.longest, c.rate = true, l.queue, max(c.rate, 0.85*c.before)
 		return
 	}
@@ -178,10 +187,18 @@ func (c *Controller) compete() {
 	c.hold = c.now + c.line.rtt + delay
 	switch l := &c.line; {
 	case l.loss > 0.02:
-		c.rate = max(min(0.75*c.rate, max(l.delivered, l.steady)), c.least())
+		c.rate = max(0.75*min(c.rate, max(l.delivered, l.steady)), c.least())
 	case c.binds():
 		c.raise(c.rate+step, 1.5)
 	}
+}
+
+// allowed returns the longest queue that is no overuse. Without ticks, a packet of bulk data may wait for one before it.
+func (c *Controller) allowed() time.Duration {
+	if c.ticked < fewTicks {
+		return target + c.line.packet
+	}
+	return target
 }
 
 // drains reports whether the queue has become shorter by a quarter.

@@ -14,13 +14,15 @@ type arrivals struct {
 	report
 	begun    bool
 	fresh    bool          // newest has arrived since the last update
-	owed     bool          // content has arrived since the last report
+	owed     int           // packets with content since the last report
 	reported time.Duration // when that was
 }
 
 func (a *arrivals) add(number uint16, content bool) {
 	a.count++
-	a.owed = a.owed || content
+	if content {
+		a.owed++
+	}
 	if !a.begun || int16(number-a.newest) > 0 {
 		a.begun, a.fresh, a.newest = true, true, number
 	}
@@ -63,6 +65,7 @@ type sample struct {
 	packets   float64       // sent
 	loss      float64       // share of them that did not arrive; negative if earlier ones arrived late
 	bytes     float64       // sent
+	newest    float64       // bytes of the newest packet
 	gap       time.Duration // between the arrivals of the newest packets; 0: not known
 	delay     uint16        // difference of both clocks between the newest packet's departure and arrival, in ms
 	roundTrip time.Duration
@@ -82,6 +85,7 @@ func (l *log) match(r report, now time.Duration) (s sample, ok bool) {
 		return s, false
 	}
 	s.packets, s.bytes = float64(n), float64(p.bytes-counted)
+	s.newest = float64(p.bytes - l.packets[(r.newest-1)%kept].bytes)
 	s.loss = min(max(1-float64(r.count-last.count)/s.packets, -1), 1)
 	s.delay = r.arrival - uint16(p.at)
 	s.roundTrip = time.Duration(uint32(now/time.Millisecond)-p.at) * time.Millisecond
@@ -99,6 +103,8 @@ type line struct {
 	steady    float64 // delivered, averaged over a second
 	rtt       time.Duration
 	queue     time.Duration // the shorter of the last two delays in queues
+	newest    float64       // bytes of the newest packet
+	packet    time.Duration // which the larger of the last two newest packets takes on the line
 
 	begun    bool
 	delay    uint16        // the last one
@@ -129,6 +135,8 @@ func (l *line) add(s sample, now time.Duration) {
 	base := shorter(l.shortest[0], l.shortest[1])
 	l.queue = time.Duration(int16(shorter(l.delay, s.delay)-base)) * time.Millisecond
 	l.delay = s.delay
+	l.packet = time.Duration(max(s.newest, l.newest) / max(l.steady, lowest) * float64(time.Second))
+	l.newest = s.newest
 }
 
 // shorter returns the smaller of two numbers modulo 2^16.
