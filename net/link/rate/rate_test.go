@@ -264,6 +264,26 @@ func TestReportsCostLittle(t *testing.T) {
 	}
 }
 
+// A report goes with another packet after 100 ms. It has a packet of its own after 200 ms, or once four packets have arrived.
+func TestAReportWaitsForAPacket(t *testing.T) {
+	for _, c := range []struct {
+		packets int
+		after   time.Duration
+		due     bool
+		alone   bool // it is due without another packet
+	}{{0, time.Second, false, false}, {1, delay - 1, false, false}, {1, delay, true, false}, {3, 2*delay - 1, true, false},
+		{1, 2 * delay, true, true}, {4, delay - 1, false, false}, {4, delay, true, true}} {
+		controller := New(1 << 20)
+		for n := range c.packets {
+			controller.Received(uint16(n), true)
+		}
+		controller.Update(c.after)
+		if due, alone := controller.ReportDue(false), controller.ReportDue(true); due != c.due || alone != c.alone {
+			t.Errorf("%v after %d packets: due %v, alone %v", c.after, c.packets, due, alone)
+		}
+	}
+}
+
 func BenchmarkUpdate(b *testing.B) {
 	m := match{line: newBottleneck(4000, time.Second)}
 	g := m.add(8)
