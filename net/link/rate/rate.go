@@ -213,7 +213,7 @@ func (c *Controller) share(of float64) float64 { return min(max(of*c.knee, lowes
 // some of them arrive. Without reports the loss is not known yet.
 func (c *Controller) ticks() float64 {
 	least := c.least()
-	if !c.drains() && (c.line.loss > 0.02 || c.unreported > 3*delay) {
+	if l := &c.line; !c.drains() && (l.loss > 0.02 && c.now-l.lost < time.Second || c.unreported > 3*delay) {
 		least = c.share(0.8)
 	}
 	return max(ticksShare*c.rate, least)

@@ -97,10 +97,11 @@ func (l *log) match(r report, now time.Duration) (s sample, ok bool) {
 
 // line is what is known of the line to the peer.
 type line struct {
-	loss      float64 // share of packets, over some 32 of them
-	used      float64 // bytes per second that were sent
-	delivered float64 // bytes per second that arrived
-	steady    float64 // delivered, averaged over a second
+	loss      float64       // share of packets, over some 32 of them
+	lost      time.Duration // when the last loss was reported
+	used      float64       // bytes per second that were sent
+	delivered float64       // bytes per second that arrived
+	steady    float64       // delivered, averaged over a second
 	rtt       time.Duration
 	queue     time.Duration // the shorter of the last two delays in queues
 	newest    float64       // bytes of the newest packet
@@ -117,6 +118,9 @@ const interval = 10 * time.Second
 
 func (l *line) add(s sample, now time.Duration) {
 	l.rtt = s.roundTrip
+	if s.loss > 0 {
+		l.lost = now
+	}
 	l.loss = min(max(l.loss+(s.loss-l.loss)*min(s.packets/32, 1), 0), 1)
 	if s.gap > 0 {
 		weight, used := min(s.gap.Seconds()/0.3, 1), s.bytes/s.gap.Seconds()
