@@ -429,6 +429,10 @@ func (w *writer) writeOthers() bool {
 	return true
 }
 
+// A prediction may be expected to take so many bits more than the difference from the reference, since its size chooses models.
+// Above that, the motion has changed.
+const predictionBits = 12
+
 // writeEntity writes an entity, and reports whether it fits.
 func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	s, e := w.sender, &w.encoder
@@ -443,7 +447,9 @@ func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	if x.way == asPrediction {
 		if from := s.before(it, h, base, &w.moments); from != nil {
 			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, from, base, w.moments.factor)
-			base, courses = w.predicted, w.courses
+			if int32(s.changes.schema.cost(h.set, values, w.predicted)) <= x.bits+predictionBits {
+				base, courses = w.predicted, w.courses
+			}
 		}
 	}
 	e.based(list, c, int(x.way), w.delta.tick, it.base, courses != nil || w.moments.count < maxMoments)
