@@ -91,8 +91,8 @@ type banList struct {
 	changed chan struct{} // has a value after a change
 }
 
-// newBanList returns the list of the previous process. host is the clock of the host at now. From then on, steps of that clock do
-// not change the length of a ban. A ban of the future, which was added before the clock was set back, begins again.
+// newBanList returns the list of the previous process. host is the time of the host's clock at now. Later steps of that clock do
+// not change the length of a ban. A ban of the future was added before the clock was set back, and begins again.
 func newBanList(list []Ban, host, now time.Time) banList {
 	l, again := banList{of: map[uint64]Ban{}, changed: make(chan struct{}, 1)}, false
 	for _, b := range list {

@@ -40,8 +40,8 @@
 //
 // A client is expelled if its checksums differ too often, if it sends too many reliable messages or packets, or if it breaks
 // the framing of messages. It is then banned for Config.BanTime: each of its tokens, old or new, is refused with the time that is
-// left. A client that names another build and whose checksums differ is not banned, but needs a new token. An operator can ban
-// clients, too. MaxBans bounds the list. Config.SaveBans and Config.Bans keep it over restarts.
+// left. A client of another build whose checksums differ is not banned, but needs a new token. An operator can ban clients, too.
+// MaxBans bounds the list. Config.SaveBans and Config.Bans keep it over restarts.
 //
 // # Panics
 //

@@ -16,8 +16,8 @@ import (
 	"tendon/systems"
 )
 
-// join adds a new connection to its room. The first one opens the room, and waits for that. A client without a reconnect token
-// receives one at once: its token is used, and it could not come back if the server were killed now.
+// join adds a new connection to its room. The first connection opens the room and waits until it is open. A client without a
+// reconnect token receives one at once. Its own token is used, so it could not return if the server were killed now.
 func (w *worker) join(c *conn, at systems.Time) {
 	h := c.room
 	w.connect(c)
@@ -215,13 +215,12 @@ func (w *worker) mint(c *conn, seat int) []byte {
 
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 	h := c.room
-	if i := slices.Index(h.joining, c); i >= 0 || c.endBy != 0 {
-		if i >= 0 {
-			h.joining = slices.Delete(h.joining, i, i+1)
-		}
-		c.link = nil
+	i := slices.Index(h.joining, c)
+	if i >= 0 {
+		h.joining = slices.Delete(h.joining, i, i+1)
 	}
-	if c.link == nil {
+	if c.link == nil || c.endBy != 0 || i >= 0 { // it is not in the room
+		c.link = nil
 		return
 	}
 	defer w.recovered(h)
@@ -288,7 +287,8 @@ func (w *worker) refuse(c *conn, code session.Code, text string, at systems.Time
 	if code == session.CodeRestarting && c.pass.Reconnect {
 		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat)))
 	}
-	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text)) // at most one message was sent before
+	// The link has room, since at most one message was sent before.
+	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text))
 	w.end(c, at)
 }
 
@@ -327,8 +327,8 @@ func (w *worker) end(c *conn, at systems.Time) {
 	w.ending = append(w.ending, c)
 }
 
-// finish sends the messages of connections that wait for their room. It sends the last messages of the connections that end, and has
-// the table end those that have received them.
+// finish sends the messages of connections that wait for their room, and the last messages of connections that end. The table
+// then ends those that have received them.
 func (w *worker) finish(at systems.Time) {
 	for _, h := range w.opening {
 		for _, c := range h.joining {

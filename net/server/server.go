@@ -60,7 +60,7 @@ type Config struct {
 	// block for long. Optional.
 	Lagged func(Lag)
 
-	// Clock returns the time of the host, by which tokens are issued and expire. Tests replace it. Optional: time.Now.
+	// Clock returns the time of the host, by which tokens are issued and expire. Tests replace it. Default: time.Now.
 	Clock func() time.Time
 
 	MaxRooms int          // the maximum number of rooms; 0: 256. A client for another room is refused
@@ -80,7 +80,7 @@ type UsedTokens interface {
 	Floor() uint64
 	// Record begins to record a token, which expires at a Unix second, and reports whether it is on the disk. No packet of
 	// its connection is sealed before that. Until then the client repeats its response, ten times a second. On an error the
-	// client is denied with session.CodeStorage, and tries again. Tokens that expired before now need no record any more.
+	// client is denied with session.CodeStorage, and tries again. Records of tokens that expired before now may be dropped.
 	Record(token netcode.TokenID, expires uint64, now time.Time) (recorded bool, err error)
 }
 

@@ -29,7 +29,7 @@ type worker struct {
 	workItems workItems // a spare buffer for queue
 	out       workItems
 	ending    []*conn       // connections whose last messages are being sent
-	opening   []*hostedRoom // by OpenRoom
+	opening   []*hostedRoom // rooms that are being opened
 	stopped   func()        // while the rooms are being closed: to be called when all are
 	stopBy    time.Time     // the latest moment of that
 	figures
@@ -54,7 +54,8 @@ func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limite
 	return w
 }
 
-// busy reports whether there are rooms, also those that are being opened, or ending connections. Then every step reads the socket, even one without rooms of its phase.
+// busy reports whether there are rooms, rooms that are being opened, or connections that end. Every step then reads the socket,
+// even one without rooms of its phase.
 func (w *worker) busy() bool {
 	return len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
 }
@@ -163,7 +164,7 @@ func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	w.messages(c, at)
 }
 
-// messages passes the messages of a connection to its room. They wait until it is open.
+// messages passes the messages of a connection to its room. They stay in the link until the room is open.
 func (w *worker) messages(c *conn, at systems.Time) {
 	h := c.room
 	if h.room == nil && c.endBy == 0 {
