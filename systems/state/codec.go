@@ -24,7 +24,7 @@ const (
 // place holds the models of a list's places and baselines.
 type place struct {
 	more  [2]entropy.Model // by whether the row before was an element, in the list of the checkpoint's rows
-	again entropy.Model    // that list is coded
+	again entropy.Model    // that list is used
 	gap   entropy.Number
 	usual entropy.Model // the way is asPrediction from all moments
 	whole entropy.Model
@@ -53,12 +53,12 @@ const (
 	ways
 )
 
-// models holds the adaptive models of the code of a delta. A delta starts with those of a checkpoint, or with fresh ones.
+// models holds the adaptive models of the code of a delta. A delta starts with the models of a checkpoint, or with fresh ones.
 type models struct {
 	places  [lists + 1]place
 	ages    [maxMoments]entropy.Number // of the moments
 	born    entropy.Number
-	has     [image.MaxSetComponents][2]entropy.Model // by whether the whole entity before current it
+	has     [image.MaxSetComponents][2]entropy.Model // by whether the whole entity before has it
 	changed [ways][]entropy.Model                    // by part
 	gap     [ways][]entropy.Number                   // by part
 	scalar  []entropy.Number                         // kinds for each context
@@ -117,7 +117,7 @@ func (e *encoder) element(list int, c *coding, place uint32) {
 
 func (e *encoder) end(list int) { e.Bit(&e.models.places[list].more[0], false) }
 
-// start codes the checkpoint, as its number before the newest possible one and 1, 0 for none; and the moments.
+// start codes the checkpoint and the moments. back counts possible checkpoints from the newest, which is 1; 0 stands for none.
 func (e *encoder) start(back int, now ecs.Tick, m *moments) {
 	e.Bits(uint64(back), backBits)
 	e.Bits(uint64(m.count), momentBits)
@@ -127,8 +127,8 @@ func (e *encoder) start(back int, now ecs.Tick, m *moments) {
 	}
 }
 
-// based codes the way of an element in a delta of tick now, and the tick of its baseline. A prediction is from all
-// moments, or else from the reference alone.
+// based codes the way of an element in a delta of tick now, and the tick of its baseline. all is true for a prediction from all
+// moments, false for one from the reference alone.
 func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick, all bool) {
 	m := &e.models.places[list]
 	usual := way == asPrediction && all
@@ -158,8 +158,8 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet
 	c.set = set
 }
 
-// entity codes the values of an entity. base is nil for whole values; courses are those of a
-// prediction from both moments, else nil.
+// entity codes the values of an entity. base is nil for whole values. courses are those of a prediction from both moments,
+// else nil.
 func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, courses []course) {
 	spread := uint64(0)
 	for ; set != 0; set &= set - 1 {
@@ -219,8 +219,8 @@ func (e *encoder) scalar(p *part, k, way int, values, base []uint64, courses []c
 	e.Integer(n, int64(v))
 }
 
-// The spread of an entity is twice the mean of the last differences that were coded of it. Differences of an entity are often
-// of similar sizes.
+// learnSpread updates the spread of an entity: about twice the mean size of its last coded differences. Differences of one entity
+// often have similar sizes.
 func learnSpread(spread *uint64, difference int64) {
 	const most = 1 << 20
 	*spread = (*spread + 2*min(magnitude(difference), most)) / 2

@@ -70,13 +70,13 @@ func (h *header) read(delta []byte) (content []byte, ok bool) {
 type element struct {
 	list     int
 	place    uint32
-	entity   ecs.Entity // for listEntities, and what stands for a global
+	entity   ecs.Entity // or the one that stands for a global; unset for listGone
 	set      image.ComponentSet
 	from, to int // in the decoder's values
 }
 
-// checkpoint is a delta on whose models and rows later deltas may build. It is one of every checkpointEvery deltas with
-// content.
+// checkpoint is a delta on whose models and rows later deltas may build. A delta with content is one if its number is a multiple
+// of checkpointEvery.
 type checkpoint struct {
 	sequence uint64 // 0: none
 	models   *models
@@ -89,7 +89,7 @@ type checkpoints [checkpointsKept]checkpoint
 const (
 	checkpointEvery = 4
 	checkpointsKept = 8
-	backBits        = 5 // of a number in [0, checkpointsKept]
+	backBits        = 5 // size of a coded number in [0, checkpointsKept]
 )
 
 // at returns the place of a checkpoint.
@@ -102,7 +102,7 @@ func newestBefore(sequence uint64) uint64 {
 	return (sequence - 1) / checkpointEvery * checkpointEvery
 }
 
-// keep makes a delta a checkpoint if its number is one of a checkpoint.
+// keep stores a delta if it is a checkpoint, and returns the place for its rows. Otherwise it returns nil.
 func (c *checkpoints) keep(sequence uint64, schema *schema, m *models) *checkpoint {
 	if sequence%checkpointEvery != 0 {
 		return nil
@@ -266,7 +266,7 @@ func (d *decoder) element(list int, place uint32, c *coding, now ecs.Tick, store
 	return nil
 }
 
-// based reads the way of an element and what it is built on, and returns it. It is valid until the next call.
+// based reads the way of an element, and returns it with the base values and the courses. They are valid until the next call.
 func (d *decoder) based(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, courses []course, err error) {
 	m := &d.models.places[x.list]
 	x.entity.Row = x.place

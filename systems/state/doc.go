@@ -19,10 +19,10 @@
 // tick, the delta names that tick alone; otherwise it names the tick of each value. A client that lacks such values reports
 // it and receives whole values. Overtaken deltas are ignored. The first state is an image: [Sender.Open], [Receiver.Load].
 //
-// Even motion takes almost no bytes. Stored values predict the next one, and the difference from the prediction is coded. Its
-// expected size follows from how the values moved before. Declare rotations, see ecs.NewComponent. The coder continues with what it learned up to a delta that the
-// client has acknowledged. Each side stores such models for eight deltas, 36 bytes for each declared field and kind of number:
-// about 4 KiB a delta in a game of six fields.
+// Even motion takes almost no bytes. Stored values predict the next one, and the difference from the prediction is coded. The
+// course of the prediction and the last differences select the models of the code. Rotations are predicted if they are declared:
+// see ecs.NewComponent. The code continues with the models of a delta that the client has acknowledged. Each side stores models
+// for eight deltas, 36 bytes for each declared field and kind of number. In a game of six fields, those of a delta take about 4 KiB.
 //
 // The package does not choose the relevant entities: Append takes them as an argument. It carries the scalars of
 // [image.Snapshot.AppendScalars]: components, resources and the set of players, without inputs, events and random source. A

@@ -10,7 +10,7 @@ import (
 // maxMoments is the number of moments that a prediction uses.
 const maxMoments = 2
 
-// momentBits is the number of bits of a number of moments.
+// momentBits is the size of a coded number of moments.
 const momentBits = 2
 
 // moments are the ticks that predictions are made from, descending. The first is the reference: the newest acknowledged tick.
@@ -30,19 +30,19 @@ func (m *moments) prepare(now ecs.Tick) {
 	}
 }
 
-// course is how a prediction of a number goes on from the reference.
+// course is the difference of a predicted number from the reference.
 type course struct {
-	size uint32 // of the way
-	down bool
+	size uint32 // magnitude, limited
+	down bool   // it is negative
 }
 
 func courseOf(by int64) course {
 	return course{size: uint32(min(magnitude(by), 1<<maxSize)), down: by < 0}
 }
 
-// predict appends the present values of numbers that continue evenly from those at the second moment and at the reference, and
-// their courses. Patterns stay as they are at the reference. It computes in integers that wrap around, so that server and
-// client get the same result for all values.
+// predict appends values predicted from those at the second moment (from) and at the reference (to), and their courses. It
+// extrapolates linearly. Patterns keep their values at the reference. It computes in integers that wrap around, so server and
+// client compute the same result for all values.
 func (s *schema) predict(dst []uint64, courses []course, set image.ComponentSet, from, to []uint64, factor int64) ([]uint64, []course) {
 	for ; set != 0; set &= set - 1 {
 		p := &s.parts[bits.TrailingZeros64(uint64(set))]

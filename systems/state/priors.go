@@ -2,8 +2,8 @@ package state
 
 import "tendon/systems/internal/entropy"
 
-// maxSize is the greatest size of a prediction, in bits: of how far it goes, with the entity's spread. The error of a prediction
-// grows with both. So each size has models of its own.
+// maxSize is the greatest size of a prediction. The size is the number of bits of the course and the entity's spread together.
+// The error of a prediction grows with both, so each size has models of its own.
 const maxSize = 12
 
 // The kinds of numbers: whole ones, differences from a baseline, and differences from a prediction by its size.
@@ -14,8 +14,8 @@ const (
 	kinds          = kindPrediction + maxSize + 1
 )
 
-// expected holds the initial models of each kind. Without a checkpoint, initial models that fit save bits. They are rough, so
-// that they adapt quickly to the numbers of a game.
+// expected holds the initial models of each kind. They save bits in deltas without a checkpoint. They are rough, so they adapt
+// quickly to the numbers of a game.
 var expected = func() (m [kinds]entropy.Number) {
 	w := entropy.Weights{}
 	for n := range w { // large numbers are not rare

@@ -18,7 +18,7 @@ type Receiver struct {
 	replica  image.Snapshot // empty before Load
 	complete bool           // see Complete
 	sequence uint64         // of the newest accepted delta, 0: none since Load
-	older    uint32         // bit i: the delta i+1 before that was accepted
+	older    uint32         // bit i: the delta with the number sequence − 1 − i was accepted
 	refused  uint64         // the newest delta that was refused, 0: none since
 }
 

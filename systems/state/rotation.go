@@ -7,7 +7,7 @@ type quaternion [4]int64
 
 const fineBits = 6
 
-// unpack returns the rotation in four scalars: the index of the part that is left out, and the others. scale stands for √½.
+// unpack returns the rotation in four scalars: the index of the part that is left out, and the other parts. scale stands for √½.
 // ok is false for numbers that are no rotation.
 func unpack(values []uint64, scale int64) (q quaternion, ok bool) {
 	left, rest, k := values[0], lengthOf(scale), 1
@@ -52,7 +52,7 @@ func (q *quaternion) pack(values []uint64, left int) {
 	}
 }
 
-// rebase changes a rotation in four scalars to one in which another part is left out. It does not set the index.
+// rebase changes the last three of four scalars so that the part with index left is left out. It does not set the index.
 func rebase(values []uint64, scale int64, left uint64) {
 	if q, ok := unpack(values, scale); ok && left < 4 {
 		q.pack(values[1:4], int(left))
@@ -73,11 +73,11 @@ func (q *quaternion) largest() (at int) {
 	return at
 }
 
-// ratioBits are the bits behind the point of ratios below.
+// ratioBits is the number of fractional bits of the ratios below.
 const ratioBits = 16
 
-// turnOn returns the rotation that follows if the turn from b to a goes on evenly, for factor times as long. ok is false
-// where that has no meaning.
+// turnOn continues the rotation from b to a at the same angular speed, for factor times the time between them. ok is false for a
+// factor that is negative or above 8, and where the result has no length.
 func turnOn(a, b *quaternion, factor, length int64) (q quaternion, ok bool) {
 	const one = 1 << ratioBits
 	if factor < 0 || factor > 8*one {
@@ -104,7 +104,8 @@ func turnOn(a, b *quaternion, factor, length int64) (q quaternion, ok bool) {
 	return q, true
 }
 
-// predictRotation sets a rotation that goes on as from one to another, and its courses. All are four scalars.
+// predictRotation sets values to a rotation predicted from those at the second moment (from) and at the reference (to), and
+// courses to its courses. All are four scalars. It sets nothing if one of them is no rotation.
 func predictRotation(values []uint64, courses []course, scale int64, from, to []uint64, factor int64) {
 	a, ok := unpack(to, scale)
 	b, ok2 := unpack(from, scale)

@@ -19,7 +19,7 @@ type part struct {
 	context []int32 // by scalar
 	pattern []bool  // by scalar
 	places  []int   // scalars of an entity's position
-	// rotations are the scalars that are the first of a rotation, and scale is image.Scalar.Rotation by scalar.
+	// rotations are the first scalars of rotations. scale is image.Scalar.Rotation by scalar.
 	rotations []int
 	scale     []int64
 }

@@ -26,7 +26,7 @@ type Sender struct {
 	known    uint64                   // the newest delta that was acknowledged; opened, if none was
 	unsure   uint64                   // up to this delta, the client may have accepted some whose acknowledgements were lost
 	sent     rollback.Ring[sentDelta] // by sequence
-	// checkpoints are the last ones that were sent; learned is the number of the newest that was acknowledged, 0 for none.
+	// checkpoints are the last ones that were sent. learned is the number of the newest acknowledged one, 0 for none.
 	checkpoints checkpoints
 	learned     uint64
 	last        ecs.Tick // of the last delta
@@ -77,7 +77,7 @@ type item struct {
 	based   bool // base is set
 	base    ecs.Tick
 	by      uint64   // the delta that contained base, 0: the state that was loaded
-	older   uint32   // bit i: the delta i+1 before by contained the item, too, and was accepted
+	older   uint32   // bit i: the delta with the number by − 1 − i contained the item, too, and was accepted
 	flight  uint64   // the delta that contains the present values, 0: none is in flight
 	sentAt  ecs.Tick // of that delta
 	serial  uint32   // grows when earlier entries become void
@@ -222,10 +222,6 @@ func (s *Sender) certain(it *item) bool {
 	return s.sequence-s.known < keptTicks && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
 }
 
-// span returns the least number of ticks from the first point of an extrapolation to its second: half of those from the
-// newest acknowledged tick to now. A longer span is more exact, a shorter one more recent.
-func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
-
 // moments returns the ticks that predictions of a delta are made from. There are none after the acknowledgements of many deltas
 // were lost, and none after a refused delta.
 func (s *Sender) moments() (m moments) {
@@ -233,7 +229,8 @@ func (s *Sender) moments() (m moments) {
 		return m
 	}
 	m.ticks[0], m.count = s.stats.Acked, 1
-	span := s.span()
+	// The ticks between the moments are at least half of those to predict. A longer span is more exact, a shorter one more recent.
+	span := max(1, (s.changes.tick-s.stats.Acked)/2)
 	for q := s.known; q > max(s.unsure, s.opened)+1 && s.sequence-q < storedValues-1; {
 		q--
 		if d, ok := s.sent.At(ecs.Tick(q)); ok && d.arrived && d.tick+span <= s.stats.Acked {
@@ -245,7 +242,7 @@ func (s *Sender) moments() (m moments) {
 	return m
 }
 
-// before returns the values of an item at the second moment, nil if it is not known which the client stores. base is the item's
+// before returns the values of an item at the second moment. It returns nil if the client may store others. base is the item's
 // baseline.
 func (s *Sender) before(it *item, h *history, base []uint64, m *moments) []uint64 {
 	if m.count < maxMoments {

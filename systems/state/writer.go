@@ -126,23 +126,21 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 		return true
 	}
 	c := candidate{rowItem: rowItem{row: it.row, item: int32(slot)}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
-	c.way, c.bits = w.best(it, h, values)
+	base := s.baseline(it, h)
+	c.way, c.bits = w.way(it, base), int32(s.changes.schema.cost(h.set, values, base))
 	w.due = append(w.due, c)
 	return true
 }
 
-// best returns the way of coding, and roughly the number of bits.
-func (w *writer) best(it *item, h *history, values []uint64) (way, bits int32) {
-	s, schema := w.sender, w.sender.changes.schema
-	base := s.baseline(it, h)
-	way = asDifference
+// way returns the way of coding an item with a baseline, which is nil for none.
+func (w *writer) way(it *item, base []uint64) int32 {
 	switch {
 	case base == nil:
-		way = asWhole
-	case w.moments.count > 0 && s.certain(it):
-		way = asPrediction
+		return asWhole
+	case w.moments.count > 0 && w.sender.certain(it):
+		return asPrediction
 	}
-	return way, int32(schema.cost(h.set, values, base))
+	return asDifference
 }
 
 // leastPriority replaces lower priorities.
@@ -204,7 +202,7 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	return dst
 }
 
-// writeStart makes the models those of the newest checkpoint that the client is known to have, and writes the start.
+// writeStart sets the models to those of the newest checkpoint that the client is known to have, and writes the start.
 func (w *writer) writeStart() {
 	s, e := w.sender, &w.encoder
 	from, back := w.fresh, uint64(0)
@@ -218,7 +216,7 @@ func (w *writer) writeStart() {
 	e.start(int(back), w.delta.tick, &w.moments)
 }
 
-// keep makes the delta a checkpoint if its number is one of a checkpoint.
+// keep stores the delta with its rows if it is a checkpoint.
 func (w *writer) keep() {
 	s := w.sender
 	if p := s.checkpoints.keep(s.sequence, s.changes.schema, w.encoder.models); p != nil {
@@ -241,20 +239,14 @@ func (w *writer) writeGlobals() {
 	spread := uint64(0)
 	for _, i := range w.globals {
 		it := s.items.At(int(i))
-		h := w.sender.changes.entities.of(it.entity)
+		h := s.changes.entities.of(it.entity)
 		_, values := h.newest()
 		mark, learned, before, count := e.Mark(), e.models.places[listGlobals], c, w.values
 		base := s.baseline(it, h)
-		way := asDifference
-		switch {
-		case base == nil:
-			way = asWhole
-		case w.moments.count > 0 && s.certain(it):
-			way = asPrediction
-		}
+		way := int(w.way(it, base))
 		e.element(listGlobals, &c, it.row)
 		e.based(listGlobals, &c, way, w.delta.tick, it.base, true)
-		e.part(w.sender.changes.schema.components+int(it.row), way, values, base, nil, &spread)
+		e.part(s.changes.schema.components+int(it.row), way, values, base, nil, &spread)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
 			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
@@ -365,32 +357,38 @@ func (w *writer) writeChosen() bool {
 	return true
 }
 
-// leastAgain is the part of the checkpoint's rows below which their list is not used.
+// leastAgain is the share of the checkpoint's rows below which their list is not used.
 const leastAgain = 1.0 / 8
+
+// usesAgain reports whether the list of the checkpoint's rows is used. It is not for a single entity, which may not fit because
+// of the other rows.
+func (w *writer) usesAgain() bool {
+	if len(w.chosen) <= 1 {
+		return false
+	}
+	n, at, found := 0, 0, false
+	for _, row := range w.rows {
+		if at, found = w.skip(at, row); found {
+			n++
+		}
+	}
+	return float32(n) > leastAgain*float32(len(w.rows))
+}
 
 // writeAgain writes the list of the checkpoint's rows, and reports whether it fits.
 func (w *writer) writeAgain() bool {
-	e, m, n := &w.encoder, &w.encoder.models.places[listAgain], 0
-	if w.again = false; len(w.rows) == 0 {
-		return true
+	e, m := &w.encoder, &w.encoder.models.places[listAgain]
+	w.again = w.usesAgain()
+	if len(w.rows) > 0 {
+		e.Bit(&m.again, w.again)
 	}
-	if len(w.chosen) > 1 { // else a single entity may not fit because of the other rows
-		at, is := 0, false
-		for _, row := range w.rows {
-			if at, is = w.skip(at, row); is {
-				n++
-			}
-		}
-	}
-	w.again = float32(n) > leastAgain*float32(len(w.rows))
-	e.Bit(&m.again, w.again)
 	if !w.again {
 		return true
 	}
-	c, last, at, is := coding{}, 0, 0, false
+	c, last, at, found := coding{}, 0, 0, false
 	for _, row := range w.rows {
-		at, is = w.skip(at, row)
-		if e.Bit(&m.more[last], is); !is {
+		at, found = w.skip(at, row)
+		if e.Bit(&m.more[last], found); !found {
 			last = 0
 			continue
 		}
@@ -402,8 +400,8 @@ func (w *writer) writeAgain() bool {
 	return w.fits()
 }
 
-// skip returns the first place from at on whose row in chosen is not below row, and whether it is row.
-func (w *writer) skip(at int, row uint32) (next int, is bool) {
+// skip returns the first place from at on whose row in chosen is not below row, and whether it has that row.
+func (w *writer) skip(at int, row uint32) (next int, found bool) {
 	for at < len(w.chosen) && w.chosen[at].row < row {
 		at++
 	}
@@ -429,8 +427,8 @@ func (w *writer) writeOthers() bool {
 	return true
 }
 
-// A prediction may be expected to take so many bits more than the difference from the reference, since its size chooses models.
-// Above that, the motion has changed.
+// predictionBits is the number of bits by which the expected code of a prediction may exceed that of the difference from the
+// reference, since its size selects models. If it exceeds by more, the motion has changed.
 const predictionBits = 12
 
 // writeEntity writes an entity, and reports whether it fits.
