@@ -154,8 +154,8 @@ func (s *Server) nextTicks(p *peer) (first, last ecs.Tick) {
 	return first, last
 }
 
-// repeats reports whether a peer is sent all ticks that it has not acknowledged. Otherwise, it is sent those that fewer than
-// copies confirmations had.
+// repeats reports whether each confirmation to a peer starts at the first tick that it has not acknowledged. Otherwise, a tick is
+// sent in as many confirmations as copies says.
 func (s *Server) repeats(p *peer) bool {
 	if p.Own.waits > patience {
 		p.Own.repeated = s.Done()

@@ -32,9 +32,10 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	if head.first > c.timeline.Received()+1 {
 		return nil
 	}
-	if known, ok := c.read(&head, r.Rest()); !known {
+	switch known, ok := c.read(&head, r.Rest()); {
+	case !known:
 		return nil // a later confirmation starts later
-	} else if !ok {
+	case !ok:
 		return ErrMessage
 	}
 	c.Answered()
@@ -46,9 +47,9 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	return c.confirm()
 }
 
-// read decodes the new ticks of a confirmation into scratch, so that a message which is refused changes nothing. known is
-// false if this client lacks inputs against which they are coded, or its own that was left out. ok is false if the message
-// does not follow the standard. Ticks that are held are skipped where the size of their codes is known.
+// read decodes the new ticks of a confirmation into scratch, so that a refused message changes no state. known is false if this
+// client lacks inputs against which they are coded, or its own inputs that were left out. ok is false if the message does not
+// follow the standard. Ticks that the client has are skipped if the size of their codes is known.
 func (c *Client) read(head *confirmHead, ticks []byte) (known, ok bool) {
 	bits := wire.NewBitReader(ticks)
 	s, received := &c.scratch, c.timeline.Received()

@@ -107,8 +107,8 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	return nil
 }
 
-// confirmHead opens a confirmation: the first tick, how many there are, how many more the server has computed, whether
-// inputs that the receiver has sent are left out, and the margin of one of its inputs.
+// confirmHead is the head of a confirmation of count ticks. The server has computed more ticks after them. margin is that of one of
+// the receiver's inputs. withoutOwn is set if the receiver's own inputs are left out.
 type confirmHead struct {
 	first      ecs.Tick
 	count      int
@@ -172,9 +172,9 @@ type finalTick struct {
 	orders  uint32 // digest, 0 for none
 }
 
-// append codes the tick against the ones before, and moves on: one bit if every input was as predicted, nothing was altered
-// and there are no orders. ends receives where the code of each player's input begins, and where the last ends, in bits of
-// w. It is optional.
+// append codes the tick against the two before, and advances before. It codes one bit if every input was as predicted, nothing was
+// altered and there are no orders. ends receives where the code of each player's input begins, and where the last ends, in bits of
+// w. Optional.
 func (t *finalTick) append(w *wire.BitWriter, before []code.Course, game *ecs.Game, ends []uint16) {
 	plain := t.altered == 0 && t.orders == 0
 	for p := 0; plain && p < len(before); p++ {
@@ -206,16 +206,16 @@ func (t *finalTick) append(w *wire.BitWriter, before []code.Course, game *ecs.Ga
 	}
 }
 
-// ownInput is an input that the receiver has sent itself, which the sender left out if it was not altered. A negative seat
-// stands for none. given is false if the receiver does not have it.
+// ownInput is an input of the receiver, which the sender left out if it was not altered. A negative seat stands for none. given is
+// false if the receiver does not have it.
 type ownInput struct {
 	seat  int
 	in    ecs.InputBytes
 	given bool
 }
 
-// read is the inverse of append; the inputs are then the last ones of before. ok is false for bits that append does not
-// write, and may be true where r has failed. It is also false where own is left out and not given.
+// read is the inverse of append. The inputs are then the last ones of before. ok is false for bits that append does not write, and
+// where own is left out and not given. It may be true where r has failed.
 func (t *finalTick) read(r *wire.BitReader, before []code.Course, game *ecs.Game, own ownInput) (ok bool) {
 	t.altered, t.orders = 0, 0
 	if !r.Bool() {

@@ -55,7 +55,7 @@ type link struct {
 	confirmed [copies]ecs.Tick // Done at the last confirmations, the newest first
 	waits     int              // confirmations since Acked rose last
 	repeated  ecs.Tick         // Done when an acknowledgement was overdue
-	ownAfter  ecs.Tick         // the peer has sent different inputs for ticks up to it, before it loaded an image
+	ownAfter  ecs.Tick         // the peer may have sent other inputs for ticks up to it, before it loaded an image
 	moved     ecs.Tick         // Done when Acked rose last
 	caughtUp  bool             // Acked was at most backlog/2 ticks behind Done
 	ordered   ecs.Tick         // the orders up to it were sent on the reliable channel
@@ -116,8 +116,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 	return s, nil
 }
 
-// past makes a tick of ServerConfig.Past one that can be sent. The set of altered inputs is not recorded; only their senders
-// would use it.
+// past stores the code of a tick of ServerConfig.Past. The set of altered inputs is not recorded. Only their senders would use it.
 func (s *Server) past(f *systems.FinalTick, before, earlier []ecs.InputBytes) {
 	for _, o := range f.Orders {
 		s.orders.Add(f.Tick, o)
@@ -130,8 +129,8 @@ func (s *Server) past(f *systems.FinalTick, before, earlier []ecs.InputBytes) {
 	s.codes.add(f.Tick, &finalTick{inputs: f.Inputs, orders: rollback.DigestOrders(f.Orders)}, s.before, s.Game, nil)
 }
 
-// recentTick holds the inputs of a final tick, by player. ends is where the code of each begins in the tick's code, in bits,
-// and where the last one ends.
+// recentTick holds the inputs of a final tick, by player. ends are positions in the tick's code, in bits: where the code of each
+// input begins, and where the last one ends.
 type recentTick struct {
 	inputs  []ecs.InputBytes
 	altered image.PlayerSet
@@ -325,8 +324,8 @@ func (s *Server) confirmation(p *peer, first, last ecs.Tick) []byte {
 	return s.Sending.Message
 }
 
-// hasOwn reports whether a peer has its own inputs of tick f and later ones: those that this connection gave since its player
-// entered the match, and after its last image.
+// hasOwn reports whether a peer surely has its own inputs of tick f and later ones. It lacks those from before its player entered
+// the match with this connection, and those from before its last image.
 func (s *Server) hasOwn(p *peer, f ecs.Tick) bool {
 	return p.Seat >= 0 && f > max(p.Own.ownAfter, s.Seats[p.Seat].Before()) && f+recentTicks > s.Done()
 }
@@ -378,8 +377,8 @@ func (s *Server) receiveInput(m systems.Message) error {
 	return nil
 }
 
-// readInputs parses the inputs of an input message. Those of a client that is far behind cannot be decoded and are too late.
-// They are only counted, so that they are measured.
+// readInputs parses the inputs of an input message. Those of a client that is far behind cannot be decoded. They are too late, and
+// readInputs returns as many empty inputs, so that their lateness is measured.
 func (s *Server) readInputs(p *peer, r *wire.Reader) error {
 	in := &s.scratch.input
 	var before code.Course

@@ -424,8 +424,8 @@ func TestThreeConfirmationsCarryATick(t *testing.T) {
 	}
 }
 
-// A confirmation holds the receiver's own inputs where it may have given others: in ticks before its player entered with this
-// connection, and in those that it may have sampled before it loaded an image.
+// A confirmation contains the receiver's own inputs of ticks for which it may have sent others. These are the ticks before its player
+// entered with this connection, and those that it may have sampled before it loaded an image.
 func TestOwnInputsAreSentWhereTheReceiverMayLackThem(t *testing.T) {
 	l := newLoop(t, testGame(), 2, 1, zigzag)
 	s, p := l.server, &l.server.Peers[0]

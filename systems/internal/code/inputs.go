@@ -11,15 +11,15 @@ import (
 	"tendon/systems"
 )
 
-// Course is a player's inputs of the two ticks before one that is coded. Its zero value stands for inputs of zero bytes.
+// Course holds a player's inputs of the two ticks before the one that is coded. Its zero value stands for inputs of zero bytes.
 type Course struct{ Last, Before ecs.InputBytes }
 
-// Next moves on by one tick, whose input is in.
+// Next advances by one tick, whose input is in.
 func (c *Course) Next(in ecs.InputBytes) { c.Before, c.Last = c.Last, in }
 
-// Append codes the next input against the predicted one: one bit if equal, else the difference of each number. The size of
-// a number's last difference selects the code of the next: a Golomb–Rice code whose parameter adapts, as in LOCO-I
-// (Weinberger, Seroussi and Sapiro, 2000). Append then moves on.
+// Append codes the next input against the predicted one, and advances. It codes one bit if they are equal, else the difference of
+// each number. The size of a number's last difference selects its code: a Golomb–Rice code whose parameter adapts, as in LOCO-I
+// (Weinberger, Seroussi and Sapiro, 2000).
 func (c *Course) Append(w *wire.BitWriter, in *ecs.InputBytes, game *ecs.Game) {
 	if expected := game.Input.Predict(c.Last); !appendEqual(w, &expected, in) {
 		var k orders
@@ -42,7 +42,7 @@ func (c *Course) Read(r *wire.BitReader, game *ecs.Game) (changed, ok bool) {
 	return changed, ok || !changed
 }
 
-// AppendChange codes an input against an expected one, without regard to how it moved before.
+// AppendChange codes an input against an expected one, without a Course.
 func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, game *ecs.Game) {
 	if !appendEqual(w, expected, in) {
 		appendNumbers(w, expected, in, game.Input.Numbers(), &orders{})
@@ -58,6 +58,7 @@ func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (changed,
 	return true, readNumbers(r, in, game.Input.Numbers(), &orders{})
 }
 
+// appendEqual codes whether an input is the expected one, and returns it.
 func appendEqual(w *wire.BitWriter, expected, in *ecs.InputBytes) bool {
 	equal := *expected == *in
 	w.Bool(!equal)
@@ -67,8 +68,8 @@ func appendEqual(w *wire.BitWriter, expected, in *ecs.InputBytes) bool {
 // orders holds, by number of an input, 1 + the parameter of its Rice code, or 0 for a number that did not move.
 type orders [image.MaxInputBytes]uint8
 
-// from sets the orders for the input after c. The parameter is between the sizes of the number's own last difference and of
-// the largest of a number of equal width, less one.
+// from sets the orders for the input after c. An order is the mean of two sizes: that of the number's own last difference, and the
+// largest of a number of equal width.
 func (k *orders) from(numbers []image.InputNumber, c *Course) {
 	if c.Last == c.Before {
 		return
@@ -90,19 +91,15 @@ func (k *orders) from(numbers []image.InputNumber, c *Course) {
 // escape is the number of one bits that stand for a difference too large for its Rice code.
 const escape = 4
 
-// appendNumbers codes an input that is not the expected one: first the numbers with an order, then which of the others differ
-// and by how much.
+// appendNumbers codes an input that is not the expected one. First come the numbers with an order, then the others that differ.
 func appendNumbers(w *wire.BitWriter, expected, in *ecs.InputBytes, numbers []image.InputNumber, k *orders) {
-	still, last := 0, -1 // numbers without an order, and the last of them that differs
+	still := 0 // numbers without an order
 	for i, n := range numbers {
-		u := difference(n, expected, in)
 		if k[i] == 0 {
-			if u != 0 {
-				last = still
-			}
 			still++
 			continue
 		}
+		u := difference(n, expected, in)
 		if m := int(k[i]) - 1; u>>m < escape {
 			q := int(u >> m)
 			w.Bits(1<<q-1, q+1)
@@ -112,24 +109,25 @@ func appendNumbers(w *wire.BitWriter, expected, in *ecs.InputBytes, numbers []im
 			appendSized(w, u, n.Bytes)
 		}
 	}
-	at, next := 0, 0 // position among the still numbers, and the first that was not coded
+	flag := still < len(numbers) // else the first one surely differs
+	at, next := 0, 0             // position among the still numbers, and the first that was not coded
 	for i, n := range numbers {
 		if k[i] > 0 {
 			continue
 		}
 		if u := difference(n, expected, in); u != 0 {
-			if next > 0 || still < len(numbers) {
+			if flag {
 				w.Bool(true)
 			}
 			w.Bits(uint64(at-next), bits.Len(uint(still-next-1)))
 			if !n.Bool {
 				appendSized(w, u, n.Bytes)
 			}
-			next = at + 1
+			flag, next = true, at+1
 		}
 		at++
 	}
-	if last+1 < still && (next > 0 || still < len(numbers)) {
+	if flag && next < still {
 		w.Bool(false)
 	}
 }
@@ -178,8 +176,8 @@ func readNumbers(r *wire.BitReader, in *ecs.InputBytes, numbers []image.InputNum
 	return changed && next == still
 }
 
-// readNext returns the next of the still numbers from at on that differs, still if none does. With flag, a bit tells whether
-// one does.
+// readNext returns the position, from at on, of the next still number that differs, or still if none does. With flag, it reads a
+// bit for that first.
 func readNext(r *wire.BitReader, at, still int, flag bool) int {
 	if at == still || flag && !r.Bool() {
 		return still
@@ -187,7 +185,7 @@ func readNext(r *wire.BitReader, at, still int, flag bool) int {
 	return at + int(r.Bits(bits.Len(uint(still-at-1))))
 }
 
-// appendSized codes u ≥ 1 of a number of this width: its length in bits less one, then its bits below the highest.
+// appendSized codes u ≥ 1 of a number of this width in bytes: its length in bits less one, then its bits below the highest.
 func appendSized(w *wire.BitWriter, u uint64, width int) {
 	size := bits.Len64(u) - 1
 	w.Bits(uint64(size), sizeBits(width))
@@ -200,10 +198,10 @@ func readSized(r *wire.BitReader, width int) uint64 {
 	return 1<<size | r.Bits(size)
 }
 
-// sizeBits returns the bits of a length in bits less one, 3 for one byte, 6 for eight.
+// sizeBits returns the size of a coded length: 3 bits for a width of one byte, 6 for eight.
 func sizeBits(width int) int { return 2 + bits.Len(uint(width)) }
 
-// difference returns in − from of a number, folded: 0, −1, 1, −2, … are 0, 1, 2, 3, … . A boolean's is 0 or 1.
+// difference returns in − from of a number, folded: 0, −1, 1, −2, … are 0, 1, 2, 3, … . The difference of booleans is 0 or 1.
 func difference(n image.InputNumber, from, in *ecs.InputBytes) uint64 {
 	if n.Bool {
 		return uint64(from[n.Offset] ^ in[n.Offset])
@@ -251,7 +249,7 @@ func WorstChange(game *ecs.Game) int {
 	numbers := game.Input.Numbers()
 	worst := 1
 	for i, n := range numbers {
-		most := 1 + bits.Len(uint(len(numbers)-i-1)) // to tell that it differs
+		most := 1 + bits.Len(uint(len(numbers)-i-1)) // flag and position
 		if !n.Bool {
 			most = max(most, escape) + sizeBits(n.Bytes) + 8*n.Bytes - 1
 		}

@@ -6,8 +6,8 @@ import "math/bits"
 // even odds. The upper 12 bits are the probability in 4096ths, less 2048; the lower 4 count bits up to learned.
 type Model uint16
 
-// The probability moves by 1/2 of the way at the first bit, by 1/4 at the next two, by 1/8 at the next four, and so on down to
-// 1/32. At first it is near the mean of all bits, and later near that of about the last 32.
+// The first bit moves the probability by 1/2 of the way, the next two by 1/4, the next four by 1/8, and so on down to 1/32. So it
+// is near the mean of all bits at first, and later near that of about the last 32.
 const (
 	probabilityBits = 12
 	even            = 1 << (probabilityBits - 1)
@@ -38,7 +38,7 @@ func (m Model) learnBit(bit uint32) Model {
 	return Model((uint32(p)^even)<<4 | min(n+1, learned))
 }
 
-// number returns 1 for a bit that is set, else 0.
+// number returns 1 for true, else 0.
 func number(set bool) (bit uint32) {
 	if set {
 		bit = 1

@@ -94,7 +94,7 @@ func (b *Buffer) Missing(done, back ecs.Tick) (f ecs.Tick, ok bool) {
 	return 0, false
 }
 
-// Before returns the last tick before those of the player: the seat was vacant, or another connection had it.
+// Before returns the last tick that is not the player's: the seat was vacant, or had another connection.
 func (b *Buffer) Before() ecs.Tick { return b.before }
 
 // Vacant must be called for every tick f before which the player was not in the match, so that inputs of an earlier
