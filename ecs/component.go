@@ -42,9 +42,9 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 // array, list or struct of them. At the end of each tick the field is rounded to a multiple of its step. Fields of
 // resources may have steps too.
 //
-// The tag `tendon:"rotation=256"` tells a wire that a field of type [3]int16, [3]int32 or [3]int64 contains the three smallest
-// parts w, x, y or z of a unit quaternion, in this order. The field before it is a uint8: the index of the largest part, which
-// is left out and positive. In the field, 256 stands for √½. A wire predicts such rotations and needs fewer bytes for them.
+// The tag `tendon:"rotation=256"` declares a rotation in a field of type [3]int16, [3]int32 or [3]int64. The field contains the
+// three smallest parts of a unit quaternion, in the order w, x, y, z. In it, 256 stands for √½. The field before it is a uint8:
+// the index of the largest part, which is left out and positive. A wire predicts rotations and needs fewer bytes for them.
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
 	c := &Component[T]{inner: donburi.NewComponentType[T]()}
 	if len(roles) > 0 {

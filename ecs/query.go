@@ -102,8 +102,8 @@ type Run[SA, SB, SC, SD any] struct {
 	Entities []Entity
 }
 
-// Runs returns the entities of the query a run at a time: the inner loop is an ordinary loop over slices. It is the fastest
-// where rows are full, up to 1.3 times as fast as All. Where most runs have fewer than some twenty rows, All is faster.
+// Runs returns the entities of the query a run at a time: the inner loop is an ordinary loop over slices. It is up to 1.3 times as
+// fast as All where rows are full. All is faster where most runs have fewer than about twenty rows.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.Seq[Run[SA, SB, SC, SD]] {
 	return func(yield func(Run[SA, SB, SC, SD]) bool) {
 		c := image.NewCursor(w.image, &q.plan)

@@ -130,8 +130,8 @@ type Scalar struct {
 	// Place reports that SetMotion of the component's Roles writes the number: it is part of the entity's position or
 	// velocity.
 	Place bool
-	// Rotation is not 0 if the next three scalars are the smallest parts of a unit quaternion, and this one is the index of
-	// the other part, which is positive. It is the number for √½ in the three.
+	// Rotation is not 0 if this scalar and the next three are a unit quaternion. This one is the index of the largest part, which
+	// is positive. The others are the smallest parts, in which Rotation stands for √½.
 	Rotation int64
 }
 

@@ -319,7 +319,7 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 // more.
 func (t *InputType) Size() int { return int(t.declaration.layout.size) }
 
-// InputNumber is one of the numbers of which an input consists, little-endian. A boolean is 0 or 1.
+// InputNumber is the position of a number in an input. Numbers are little-endian. A boolean is 0 or 1.
 type InputNumber struct {
 	Offset, Bytes int
 	Bool          bool

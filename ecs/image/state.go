@@ -70,7 +70,7 @@ func (im *Image) Input(p Player) (in InputBytes) {
 	return in
 }
 
-// LastInput returns p's input of the tick before.
+// LastInput returns p's input of the previous tick.
 func (im *Image) LastInput(p Player) (in InputBytes) {
 	copy(in[:], unsafe.Slice((*byte)(im.InputRow(im.schema.MaxPlayers+int(p))), im.schema.Input.Size()))
 	return in

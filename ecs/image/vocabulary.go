@@ -127,7 +127,7 @@ func AppendSwitch(dst []byte, strategy string, params []byte) []byte {
 	return append(append(append(dst, byte(len(strategy))), strategy...), params...)
 }
 
-// ParseSwitch returns the name in the payload of an order of kind OrderSwitch. ok is false if AppendSwitch has not written it.
+// ParseSwitch returns the strategy in the payload of an order of kind OrderSwitch. ok is false if AppendSwitch has not written it.
 func ParseSwitch(payload []byte) (strategy string, ok bool) {
 	if len(payload) == 0 || len(payload) <= int(payload[0]) || payload[0] == 0 {
 		return "", false

@@ -117,7 +117,7 @@ type Verdict struct {
 	Value float64 `json:"value"`
 	Met   bool    `json:"met"`
 	Known *Miss   `json:"known,omitempty"` // why the gate is not expected to be met; nil: it is
-	// Unjudged is why the gate is neither met nor missed, "" if it is one of both.
+	// Unjudged is the reason why the gate is neither met nor missed, "" if it is met or missed.
 	Unjudged string `json:"unjudged,omitempty"`
 }
 
@@ -127,7 +127,8 @@ const (
 	TooShort = "too short to judge: 60 s needed"
 )
 
-const judgedSeconds = 60 // of a match that can miss a gate
+// judgedSeconds is the shortest length of a match that can miss a gate.
+const judgedSeconds = 60
 
 // Missed reports whether the gate is expected to be met and is not.
 func (v *Verdict) Missed() bool { return !v.Met && v.Unjudged == "" && v.Known == nil }
@@ -146,7 +147,7 @@ func Unjudged(r *Report) string {
 }
 
 // Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged. A match of less than a minute
-// misses no gate: the start has too large a share of its values.
+// misses no gate, because its start has too large a share of the values.
 func Judge(r *Report) (list []Verdict) {
 	if Unjudged(r) != "" {
 		return nil
@@ -190,7 +191,7 @@ var Misses = []Miss{
 	{"arena", "predict", "P3", OthersCorrection, 3.5, pushed},
 	{"arena", "predict", "P3", ShotsOff, 6.05, oldView},
 	{"arena", "predict", "P5", CorrectionRate, 10.6, pushed},
-	{"arena", "predict", "P5", CorrectionSize, 14, pushed + "; half of all corrections are below 0.02, the largest are of players who died or came back elsewhere than they thought"},
+	{"arena", "predict", "P5", CorrectionSize, 14, pushed + "; half of all corrections are below 0.02, the largest are of players who died or came back elsewhere than they predicted"},
 	{"arena", "predict", "P7", SnapRate, 9, slowTrips},
 	{"arena", "reckon", "P7", SnapRate, 5.25, "congestion control takes a varying delay for a queue, and lets a client send 12 packets a second instead of 60"},
 	{"arena", "verify", "P5", BeyondRTTTicks, 1.8, "the changes of a round trip outgrow a datagram, and on the reliable channel a lost packet delays them"},

@@ -59,12 +59,12 @@ func (p *player) joined() bool { return p.FirstLive > 0 }
 func (p *player) measured() bool { return int(p.seat) < p.match.measured }
 
 // traffic counts a message of the client's connection.
-func (p *player) traffic(t matchsim.Transfer, _ systems.Channel, size int) {
-	if t == matchsim.SentUp {
-		p.up.payload += uint64(size)
-	} else {
-		p.down.payload += uint64(size)
+func (p *player) traffic(down bool, _ systems.Channel, size int) {
+	m := &p.up
+	if down {
+		m = &p.down
 	}
+	m.payload += uint64(size)
 }
 
 // frame is one frame of the client.
@@ -80,8 +80,8 @@ func (p *player) frame(_ *matchsim.Client, now time.Duration) {
 		m.costs = append(m.costs, float64(p.Busy-p.paid))
 	}
 	p.paid = p.Busy
-	p.up.look(m.Net.Now(), m.Net.Counters(p.Node, m.Server))
-	p.down.look(m.Net.Now(), m.Net.Counters(m.Server, p.Node))
+	p.up.observe(m.Net.Now(), m.Net.Counters(p.Node, m.Server))
+	p.down.observe(m.Net.Now(), m.Net.Counters(m.Server, p.Node))
 	switch {
 	case !p.joined() || !p.measured():
 	case m.live != nil:

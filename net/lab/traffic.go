@@ -13,13 +13,13 @@ type meter struct {
 	wire     uint64 // bytes, with all headers
 	mostWire uint64 // within one second
 
-	last   simnet.Counters // of the network, up to the last look
+	last   simnet.Counters // of the network, at the last observe
 	second time.Duration
 	bytes  uint64 // on the wire, in the current second
 }
 
-// look counts what was sent since the last look.
-func (m *meter) look(now time.Duration, c simnet.Counters) {
+// observe counts the packets since its last call. c are the counters of the network.
+func (m *meter) observe(now time.Duration, c simnet.Counters) {
 	if second := now / time.Second; second != m.second {
 		m.second, m.bytes = second, 0
 	}

@@ -28,8 +28,8 @@
 // # Time
 //
 // The KCP core reads the monotonic clock of the process, for retransmission only. The budget, the timeout and the round
-// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble. [NewSimulated] has a core of the same
-// behaviour with a given clock, for networks in virtual time.
+// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble. The core of [NewSimulated] behaves the
+// same and reads a given clock, for networks in virtual time.
 //
 // # Tasks
 //

@@ -75,8 +75,8 @@ func New() *Link {
 	return l
 }
 
-// NewSimulated returns a link for a simulated network. Every clock it reads is the given one, in which Flush must be called, too. It
-// sends the same packets as a link of New. All messages must be read with Next after each Receive.
+// NewSimulated returns a link for a simulated network. It sends the same packets as a link of New, and reads the given clock only.
+// The times passed to Flush must be of that clock. All messages must be read with Next after each Receive.
 func NewSimulated(clock func() time.Duration) *Link {
 	l := open()
 	l.reliable.core = newSimulated(clock, l.reliable.output)

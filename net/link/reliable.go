@@ -39,7 +39,7 @@ type reliable struct {
 type flight struct {
 	at    time.Duration // when it was last sent
 	size  uint16        // bytes of data
-	again bool          // it was retransmitted, so that it does not measure the round trip
+	again bool          // it was retransmitted, so its acknowledgement does not measure the round trip
 	acked bool
 }
 

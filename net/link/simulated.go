@@ -26,13 +26,13 @@ type simulated struct {
 	out    []byte
 
 	queue     [][]byte // data that was never sent
-	flying    []flying // sent, in order of their numbers; the first one is not acknowledged
+	flying    []flying // sent, ascending by number from lowest
 	next      uint32   // number of the next new segment
 	window    int      // of the peer
 	trip      int32    // round trip, smoothed
 	variation int32    // of it
 	timeout   uint32   // after which a segment is sent again
-	flushAt   uint32   // when Update flushes next; at once if that is ten seconds away
+	flushAt   uint32   // when Update flushes next; at once if that is ten seconds before or after now
 
 	ready [][]byte          // data received in order
 	want  uint32            // number of the next segment in order
@@ -47,10 +47,10 @@ type flying struct {
 	sent, again  uint32 // when it was sent last, and when it is sent again
 	timeout      uint32
 	skipped      uint32 // acknowledgements of later segments
-	skippedAgain bool   // it was sent again for them, since the last timeout
+	skippedAgain bool   // it was sent again because of them since the last timeout
 }
 
-// arrival is a segment that was received, and when the peer sent it.
+// arrival is a segment that was received, with the time at which the peer sent it.
 type arrival struct{ number, sent uint32 }
 
 const (
@@ -92,7 +92,7 @@ func (s *simulated) Recv(piece []byte) int {
 	return n
 }
 
-// Input processes a part. It is well-formed.
+// Input processes a well-formed part.
 func (s *simulated) Input(part []byte, _ kcp.PacketType, _ bool) int {
 	flush, measured, sent := false, false, uint32(0)
 	for b := part; len(b) > 0; {
@@ -125,7 +125,7 @@ func (s *simulated) Input(part []byte, _ kcp.PacketType, _ bool) int {
 // lowest returns the lowest number that is not acknowledged.
 func (s *simulated) lowest() uint32 { return s.next - uint32(len(s.flying)) }
 
-// acknowledged processes an acknowledgement. It returns true if a segment is then sent again at once.
+// acknowledged processes an acknowledgement. It reports whether a segment is then sent again at once.
 func (s *simulated) acknowledged(number, sent uint32) (again bool) {
 	n := int32(number - s.lowest())
 	if n < 0 || n >= int32(len(s.flying)) {
@@ -141,6 +141,7 @@ func (s *simulated) acknowledged(number, sent uint32) (again bool) {
 	return again
 }
 
+// receive stores the data of a segment and queues its acknowledgement.
 func (s *simulated) receive(number, sent uint32, data []byte) {
 	ahead := int32(number - s.want)
 	if ahead >= window {
@@ -157,7 +158,7 @@ func (s *simulated) receive(number, sent uint32, data []byte) {
 	}
 }
 
-// measure computes the timeout from a round trip, by RFC 6298. One that is much shorter than usual counts less.
+// measure computes the timeout from a round trip, as in RFC 6298. A round trip that is much shorter than usual has less weight.
 func (s *simulated) measure(trip int32) {
 	if s.trip == 0 {
 		s.trip, s.variation = trip, trip/2
@@ -188,7 +189,7 @@ func (s *simulated) Update() {
 	}
 }
 
-// flush sends acknowledgements, new segments as far as the window of the peer allows, and those that seem lost.
+// flush sends acknowledgements, new segments within the window of the peer, and segments that seem lost.
 func (s *simulated) flush() {
 	s.flushAcks()
 	now, old := s.now(), len(s.flying)

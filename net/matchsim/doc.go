@@ -6,7 +6,7 @@
 //	m.Run(5 * time.Second)
 //	fmt.Println(c.Live(), c.Checked, c.Mismatches)
 //
-// The room and the clients are those of production. Below the session is the message layer of net/simnet, or with Config.Links
+// The room and the clients are those of production. Below the session is the message layer of net/simnet. With Config.Links, it is
 // net/link over the datagrams of net/simnet. Sealing and sockets are not simulated.
 //
 // Unless Config.Unchecked is set, every state that a client confirms is compared with the server's state of that tick.

@@ -156,9 +156,9 @@ func (e *end) Send(ch systems.Channel, message []byte) error {
 		return errReplaced
 	case e.ofServer:
 		e.Add(m.Net.Now(), ch, message)
-		c.observe(SentDown, ch, message)
+		c.observe(true, ch, message)
 	default:
-		c.observe(SentUp, ch, message)
+		c.observe(false, ch, message)
 	}
 	if e.link != nil {
 		return e.link.Send(ch, message)
@@ -180,17 +180,8 @@ func (e *end) Ready() bool { return e.link == nil || e.link.Ready() }
 
 var _ session.Transport = (*end)(nil)
 
-// Transfer is the place at which a message was observed.
-type Transfer uint8
-
-// The places at which Plan.Traffic observes messages.
-const (
-	SentUp   Transfer = iota // the client sent it
-	SentDown                 // the server sent it to the client
-)
-
-func (c *Client) observe(t Transfer, ch systems.Channel, message []byte) {
+func (c *Client) observe(down bool, ch systems.Channel, message []byte) {
 	if c.Plan.Traffic != nil {
-		c.Plan.Traffic(t, ch, len(message))
+		c.Plan.Traffic(down, ch, len(message))
 	}
 }

@@ -19,9 +19,9 @@ func slow(rate int) simnet.Profile {
 	return simnet.Profile{Name: "slow", Up: up, Down: down}
 }
 
-// A client joins over a real link of 500 kbit/s. All packets with their heads take at most 1.3 times the bytes of the packed image.
-// The client plays after at most 1.3 times the time that the packed image takes. Both include the ticks that were played
-// meanwhile. They are sent after the image.
+// A client joins over a line of 500 kbit/s. All packets with their headers take at most 1.3 times the bytes of the packed image. The
+// client is live after at most 1.3 times the time that the packed image takes. Both include the ticks that were computed meanwhile,
+// which are sent after the image.
 func TestAClientJoinsALargeWorldOverALink(t *testing.T) {
 	entities, slack := 12_000, time.Second // of the handshake and of the first rate of the link
 	if race.Long {
@@ -33,7 +33,7 @@ func TestAClientJoinsALargeWorldOverALink(t *testing.T) {
 }
 
 // A client also joins a large world over 128 and 64 kbit/s. The queue of these lines is longer than the shortest timeout of the
-// reliable channel. On 64 kbit/s a full packet takes 150 ms. A relay client plays after 1.22 and 1.27 times the time of the image.
+// reliable channel. On 64 kbit/s a full packet takes 150 ms. A relay client is live after 1.22 and 1.27 times the time of the image.
 func TestAClientJoinsALargeWorldOverASlowLink(t *testing.T) {
 	for _, rate := range []int{slowest, slowest / 2} {
 		for _, s := range strategies[:1+(len(strategies)-1)*longer] {
@@ -50,8 +50,8 @@ func joinOverLink(t *testing.T, s systems.Strategy, entities, rate int, slack ti
 	first := m.Join(matchsim.Plan{Profile: profile(t, "P2")})
 	m.Run(10 * time.Second)
 	before, packed := first.Core.Stats().Strategy, 0
-	c := m.Join(matchsim.Plan{Profile: slow(rate), Traffic: func(at matchsim.Transfer, ch systems.Channel, size int) {
-		if at == matchsim.SentDown && ch == systems.Reliable && size > session.MaxMessage/8 {
+	c := m.Join(matchsim.Plan{Profile: slow(rate), Traffic: func(down bool, ch systems.Channel, size int) {
+		if down && ch == systems.Reliable && size > session.MaxMessage/8 {
 			packed += size
 		}
 	}})

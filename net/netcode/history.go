@@ -16,7 +16,7 @@ type usedToken struct {
 
 // history holds the presented tokens in a ring of fixed size. A token may be presented from any address until it has had its
 // connection. A new token replaces one that has expired or was never connected. Without such an entry it is refused. An expired
-// token stays until it is replaced, so that a clock that is set back makes few new tokens older than floor.
+// token stays until it is replaced. So floor stays low, and few new tokens are refused after the clock is set back.
 type history struct {
 	ring     []usedToken
 	next     int
@@ -64,7 +64,7 @@ func (h *history) use(e *usedToken) {
 	h.byClient[e.client]++
 }
 
-// release finds expired tokens among the next entries, so that their clients may use others.
+// release removes expired tokens among the next entries from byClient, so that their clients may use others.
 func (h *history) release(unix uint64) {
 	for range min(historyScan, len(h.ring)) {
 		if e := &h.ring[h.sweep]; e.expires <= unix {
@@ -84,6 +84,7 @@ func (h *history) drop(e *usedToken) {
 	*e = usedToken{}
 }
 
+// uncount removes an entry from byClient, if it is counted there.
 func (h *history) uncount(e *usedToken) {
 	if !e.counted {
 		return

@@ -69,7 +69,7 @@ type ServerConfig struct {
 	// connected clients, and again for the response. It must not call the Server. Nil: Arrival.Standard.
 	Admit func(*Arrival) Action
 
-	// Clock returns the time by which tokens expire, from the time of a call. Nil: the time of the call.
+	// Clock converts the time of a call to the time by which tokens expire. Nil: the same.
 	Clock func(now time.Time) time.Time
 
 	Random io.Reader // source of the challenge key. Nil: crypto/rand. Tests use a fixed source

@@ -45,8 +45,8 @@ type Desync struct {
 type Expulsion struct {
 	PeerInfo
 	Cause Cause
-	// OtherBuild is set if the peer has named another build than this one, or if another build began the match. The peer may then
-	// be honest although its checksums differ.
+	// OtherBuild reports whether the peer named another build than the server's, or another build began the match. The peer may
+	// then be honest although its checksums differ.
 	OtherBuild bool
 }
 

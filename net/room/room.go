@@ -256,8 +256,8 @@ func (r *Room) postpone(ticks systems.Time) {
 	}
 }
 
-// realign moves the epoch by whole ticks. The next tick is then due within a tick length from now, or the given number of
-// ticks later.
+// realign moves the epoch by whole ticks. The next tick is then due within one tick length of now, or the given number of ticks
+// later.
 func (r *Room) realign(ticks systems.Time) {
 	length := systems.Second / systems.Time(r.config.Game.TickRate)
 	r.clock.epoch += ((r.strategyTime()-r.due(r.Tick()+1))/length + ticks) * length

@@ -212,11 +212,10 @@ func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 	return s.serverTick + ecs.Tick(since*systems.Time(s.rate)/systems.Second)
 }
 
-// Frame probes the round trip once a second, and four times until the client is live, unless an image is under way. It ends the
-// session at the timeout.
-// Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy arrives. When nothing
-// arrives, it probes ten times in the next second, so that a server whose strategy sends little is not taken for one that stands
-// still.
+// Frame probes the round trip once a second, and four times a second before the client is live, except while an image arrives. It
+// ends the session at the timeout. Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy
+// arrives. When nothing arrives, it probes ten times in the next second. So a server whose strategy sends little is not taken for
+// one that stands still.
 func (s *Client) Frame(now systems.Time) {
 	every := pingInterval
 	if s.rate != 0 && !s.live && s.sink.decoder == nil {

@@ -47,7 +47,7 @@ const (
 type ServerConfig struct {
 	Fingerprint   uint64       // that of the game: a client with another one is refused
 	Build, Target string       // of this program: see ThisBuild
-	SameBuild     bool         // a client must have the same build and target, as for games with floats
+	SameBuild     bool         // a client with another build or target is refused: for games with floats
 	TickRate      int          // that of the game, in ticks per second; the messages of the client are limited to a few per tick
 	ImageRate     int          // budget for images, in bytes per second; 0: 131072
 	Timeout       systems.Time // ends a session whose peer sends nothing; 0: 5 s

@@ -1,9 +1,9 @@
 // Package simnet is the simulated network: seeded, bounded, and the same to the last bit in every run.
 //
 //   - [Network] carries messages: nodes with clocks of their own, links, and a
-//     model of both channels, in virtual time on one goroutine. The tests of
+//     model of both channels, in virtual time on one goroutine. Tests of
 //     strategies, sessions and rooms use both channels. The lab and the swarm
-//     send the packets of net/link as its datagrams.
+//     use datagrams alone, which contain packets of net/link.
 //   - [DatagramNet] carries datagrams: its [PacketConn] takes the place of a UDP
 //     socket below net/netcode, with real goroutines. Inside a testing/synctest
 //     bubble its time is virtual; outside it is real.

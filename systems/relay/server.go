@@ -324,8 +324,8 @@ func (s *Server) confirmation(p *peer, first, last ecs.Tick) []byte {
 	return s.Sending.Message
 }
 
-// hasOwn reports whether a peer surely has its own inputs of tick f and later ones. It lacks those from before its player entered
-// the match with this connection, and those from before its last image.
+// hasOwn reports whether a peer has its own inputs of tick f and later ones. It may lack those from before its player entered the
+// match with this connection, and those from before its last image.
 func (s *Server) hasOwn(p *peer, f ecs.Tick) bool {
 	return p.Seat >= 0 && f > max(p.Own.ownAfter, s.Seats[p.Seat].Before()) && f+recentTicks > s.Done()
 }

@@ -109,7 +109,7 @@ func appendNumbers(w *wire.BitWriter, expected, in *ecs.InputBytes, numbers []im
 			appendSized(w, u, n.Bytes)
 		}
 	}
-	flag := still < len(numbers) // else the first one surely differs
+	flag := still < len(numbers) // a bit says whether another one differs; otherwise at least one must
 	at, next := 0, 0             // position among the still numbers, and the first that was not coded
 	for i, n := range numbers {
 		if k[i] > 0 {
