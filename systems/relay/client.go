@@ -157,10 +157,10 @@ func (c *Client) run() {
 	c.joining = c.joining && !c.Live()
 }
 
-// mayStep reports whether a frame may compute one more new tick. A client that has loaded a state and is far behind computes
+// mayStep reports whether a frame may compute one more new tick after fresh ones, usually at most most. A client that has loaded a state and is far behind computes
 // more of them, as long as the frame leaves time to draw.
-func (c *Client) mayStep(fresh int) bool {
-	if fresh < c.line.Pacer.Most() {
+func (c *Client) mayStep(fresh, most int) bool {
+	if fresh < most {
 		return true
 	}
 	if !c.joining || c.timeline.Present()+ringDepth > c.timeline.Received() {
@@ -176,11 +176,11 @@ func (c *Client) mayStep(fresh int) bool {
 // ticks of a frame are bounded, and so is the work as a whole; the rest is left to the next frame. A resimulation continues to
 // the tick that was shown before it.
 func (c *Client) step(want, due int) systems.StallReason {
-	fresh, work := 0, 0
+	fresh, most, work := 0, c.line.Pacer.Most(), 0
 	if c.offsets.Pending() {
 		want = max(want, int(c.offsets.Tick()))
 	}
-	for int(c.timeline.Present()) < want && c.mayStep(fresh) && work < ringDepth {
+	for int(c.timeline.Present()) < want && c.mayStep(fresh, most) && work < ringDepth {
 		if c.timeline.Present() >= c.timeline.Furthest() {
 			fresh++
 		}
