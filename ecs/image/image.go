@@ -67,8 +67,8 @@ func New(s *Schema, fingerprint, seed uint64) *Image {
 		c := &im.columns[i]
 		im.rounds = im.rounds || c.rounds
 		im.pools = append(im.pools, c.pool)
-		if c.pool.short != nil {
-			im.pools = append(im.pools, c.pool.short)
+		for p := c.pool.short; p != nil; p = p.short {
+			im.pools = append(im.pools, p)
 		}
 		if c.single {
 			c.regions = make([]region, 1)
@@ -207,7 +207,7 @@ func (im *Image) use(r *region, c *Column, i uint32) {
 // use makes at least the first n bytes part of the page's start.
 func (p *livePage) use(n int) {
 	if n > len(p.mem) {
-		p.mem = p.mem[:cap(p.mem)]
+		p.mem = p.mem[:p.store.pool.least(n).bytes]
 	}
 }
 

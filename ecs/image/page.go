@@ -10,12 +10,12 @@ import (
 )
 
 // pageBytes is the size that pages approach: small, so that a changed entity copies little, and large enough for a short
-// page table. Many owners use only the first rows of a page. A page of which only the first shortBytes were ever used is
-// copied, compared and stored as a short one.
-const (
-	pageBytes  = 4096
-	shortBytes = 512
-)
+// page table.
+const pageBytes = 4096
+
+// shortBytes are the sizes that short pages approach. Many owners use only the first rows of a page. A page of which only the
+// first bytes were ever used is copied, compared and stored as a short one.
+var shortBytes = [...]int{512, 128}
 
 // page is the content of one page at some tick. It does not change while a snapshot holds it, so snapshots share it. refs
 // counts the snapshots that hold it, and the live page whose base it is.
@@ -37,7 +37,7 @@ const maxRowBytes = 16 << 10
 type pool struct {
 	bytes int
 	whole int   // bytes of the content of a page, of which its memory is the start
-	short *pool // of short pages; nil if this is one, or if pages have no short form
+	short *pool // of shorter pages; nil if these are the shortest
 	free  []*page
 	made  int
 }
@@ -89,8 +89,12 @@ func newPool(stride uintptr, shift uint8) *pool {
 	if stride == 0 {
 		return p
 	}
-	if few := rowsShift(shortBytes, stride); few < shift {
-		p.short = &pool{bytes: int(stride) << few, whole: p.whole}
+	last := p
+	for _, size := range shortBytes {
+		if few := rowsShift(size, stride); few < shift {
+			last.short = &pool{bytes: int(stride) << few, whole: p.whole}
+			last, shift = last.short, few
+		}
 	}
 	return p
 }
@@ -102,15 +106,15 @@ func rowsShift(size int, stride uintptr) uint8 {
 
 // least returns the pool of the smallest pages that hold n bytes.
 func (p *pool) least(n int) *pool {
-	if p.short != nil && n <= p.short.bytes {
-		return p.short
+	for p.short != nil && n <= p.short.bytes {
+		p = p.short
 	}
 	return p
 }
 
 // hold returns a page with one reference and a copy of content, which is a whole page.
 func (p *pool) hold(content []byte) *page {
-	if p.short != nil && isZero(content[p.short.bytes:]) {
+	for p.short != nil && isZero(content[p.short.bytes:]) {
 		p = p.short
 	}
 	pg := p.allocate()
