@@ -25,7 +25,7 @@ func (r *Snapshots) Save(w *ecs.World) *image.Snapshot {
 	f := w.Tick()
 	r.newest = max(r.newest, f)
 	s, _ := r.Slot(f)
-	if n := len(r.unused); n > 0 && s.Empty() {
+	if n := len(r.unused); n > 0 && s.Bare() {
 		*s, r.unused = r.unused[n-1], r.unused[:n-1]
 	}
 	w.Image().Save(s)

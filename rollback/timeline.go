@@ -194,8 +194,17 @@ func (t *Timeline) settle() {
 		if t.config.Effects != nil {
 			t.config.Effects.Settle(t.confirmed, t.config.Effects.predicted(t.confirmed))
 		}
+		if old := t.confirmed - min(t.confirmed, denseTicks); old%thinning != 0 {
+			t.snapshots.Release(old)
+		}
 	}
 }
+
+// One in thinning states more than denseTicks before Confirmed is kept. Fork computes the ticks between them again.
+const (
+	denseTicks = 32
+	thinning   = 4
+)
 
 // forget makes the first saved tick ≥ f the oldest one that Rewind reaches. There must be one.
 func (t *Timeline) forget(f ecs.Tick) {

@@ -22,6 +22,9 @@ func (s *Snapshot) Tick() Tick { return s.tick }
 // Empty reports whether s holds no state. A nil Snapshot is empty.
 func (s *Snapshot) Empty() bool { return s == nil || s.image == nil }
 
+// Bare reports whether s has no memory for a page table.
+func (s *Snapshot) Bare() bool { return cap(s.table) == 0 }
+
 // Bytes returns the size of the pages in bytes. Other snapshots may share them.
 func (s *Snapshot) Bytes() (n int) {
 	for _, pg := range s.table {

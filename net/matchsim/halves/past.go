@@ -18,8 +18,12 @@ func (m *Match) CheckPast(p *Peer, r *rand.Rand) (ticks, back int) {
 		return 0, 0
 	}
 	content := m.comparePast(p, kept)
-	f := kept[r.IntN(len(kept))]
+	f := kept[0] + ecs.Tick(r.IntN(int(kept[len(kept)-1]-kept[0])+1)) // perhaps not kept, but computed again
 	fork, ok := half.Fork(f)
+	if !ok {
+		f = kept[r.IntN(len(kept))]
+		fork, ok = half.Fork(f)
+	}
 	if !ok {
 		m.T.Fatalf("client %d keeps [%d, %d] and does not fork tick %d", p.ID, kept[0], kept[len(kept)-1], f)
 	}
