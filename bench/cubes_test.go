@@ -17,10 +17,10 @@ const (
 	cubeLate   = 6 // frames until the acknowledgement of one has come
 )
 
-// cubeBefore are the bytes a frame when each delta began with fresh models and rotations were not declared.
+// cubeBefore is the number of bytes a frame with fresh models in each delta and without declared rotations.
 var cubeBefore = [...]int{cubes.Rolling: 348, cubes.Dense: 624, cubes.Mixed: 475}
 
-// cubeReach limits the bytes, of those of the bit packing.
+// cubeReach is the maximum ratio of the bytes to those of the bit packing.
 var cubeReach = [...]float64{cubes.Rolling: 0.51, cubes.Dense: 0.62, cubes.Mixed: 0.66}
 
 // BenchmarkCubes measures replication of recordings of cubes.
@@ -39,7 +39,7 @@ func BenchmarkCubes(b *testing.B) {
 			}.Report(b, measure.Of(1, float64(ours)/float64(packed)))
 		})
 		b.Run(fmt.Sprint("time/", k), func(b *testing.B) {
-			var times []float64 // of every frame once: frames differ in how much moves
+			var times []float64 // of each frame of the recording once
 			for b.Loop() {
 				times = nil
 				for l := newReel(k, cubeFrames); l.advance(); {

@@ -22,8 +22,8 @@ const (
 	relaySeconds = 60
 )
 
-// BenchmarkRelay measures what the relay strategy sends, headers included, and how long an input takes to the other players.
-// The reference of bytes is 1 KB/s, that of times is a tick.
+// BenchmarkRelay measures the traffic of the relay strategy, with headers, and the time from an input to its confirmation by the
+// other clients.
 func BenchmarkRelay(b *testing.B) {
 	for _, c := range []struct {
 		players int
@@ -55,13 +55,13 @@ func BenchmarkRelay(b *testing.B) {
 
 func quantile(sorted []float64, q float64) float64 { return sorted[int(q*float64(len(sorted)-1))] }
 
-// gamepad is an input of two sticks that are never quite still.
+// gamepad is an input of two sticks that always move.
 type gamepad struct {
 	LX, LY, RX, RY int8
 	Fire           bool
 }
 
-// keyboard is an input of 32 bytes, of which few change.
+// keyboard is an input of 32 bytes. Few of them change.
 type keyboard struct {
 	Aim   [2]int32
 	Keys  [20]bool
@@ -106,8 +106,8 @@ func keys(seed uint64) (ecs.AnyInput, func() ecs.InputBytes) {
 	}
 }
 
-// relayMatch plays a match in virtual time. It returns the KB/s to and from each client, and the ticks from an input that
-// changed to its arrival at the other clients as final, ascending.
+// relayMatch plays a match in virtual time. It returns the KB/s to and from each client, with ten reports a second. waits are the
+// ticks from each changed input to its confirmation at each other client, ascending.
 func relayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs.InputBytes), players int, path simnet.Path) (down, up float64, waits []float64) {
 	game := idle(60)
 	game.Input, _ = player(0)

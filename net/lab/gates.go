@@ -193,7 +193,7 @@ var Misses = []Miss{
 	{"arena", "predict", "P5", CorrectionRate, 10.6, pushed},
 	{"arena", "predict", "P5", CorrectionSize, 14, pushed + "; half of all corrections are below 0.02, the largest are of players who died or came back elsewhere than they predicted"},
 	{"arena", "predict", "P7", SnapRate, 9, slowTrips},
-	{"arena", "reckon", "P7", SnapRate, 5.25, "congestion control takes a varying delay for a queue, and lets a client send 12 packets a second instead of 60"},
+	{"arena", "reckon", "P7", SnapRate, 5.25, "congestion control interprets a varying delay as a queue, and lets a client send 12 packets a second instead of 60"},
 	{"arena", "verify", "P5", BeyondRTTTicks, 1.8, "the changes of a round trip outgrow a datagram, and on the reliable channel a lost packet delays them"},
 	{"runners", "predict", "P3", ShotsOff, 11.7, oldView},
 	{"runners", "predict", "P7", SnapRate, 3.33, slowTrips},

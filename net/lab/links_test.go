@@ -23,7 +23,7 @@ func TestNoClientIsLostOnTheSlowProfiles(t *testing.T) {
 	}
 }
 
-// tooNarrow is a line with a queue of a second that cannot carry all messages of predict and verify.
+// tooNarrow is a line that cannot carry all messages of predict and verify. Its queue holds one second.
 var tooNarrow = simnet.Symmetric("narrow", "narrow", simnet.Path{Delay: 25 * time.Millisecond, Bandwidth: 5000, QueueBytes: 5000})
 
 // The matches have congestion control: on a line that is too narrow for all messages, the queue stays short.
@@ -36,7 +36,7 @@ func TestTheLabHasCongestionControl(t *testing.T) {
 	}
 }
 
-// Matches that move to such a line in the page have congestion control, too.
+// Live matches that change to such a line have congestion control, too.
 func TestLiveMatchesHaveCongestionControl(t *testing.T) {
 	w := newLiveTest(t, "P2", entries(predict.Strategy, verify.Strategy)...)
 	if err := w.SetProfile(tooNarrow); err != nil {

@@ -74,7 +74,7 @@ func pushes(packet []byte, number uint32) bool {
 	return false
 }
 
-// A peer that acknowledges later segments is there: the link waits longer for a segment that is lost again and again.
+// A link does not end while its peer acknowledges later segments, even if one segment is lost again and again.
 func TestALinkWaitsForASegmentThatIsLostOften(t *testing.T) {
 	now, got := time.Duration(0), 0
 	a, b := NewSimulated(func() time.Duration { return now }), NewSimulated(func() time.Duration { return now })

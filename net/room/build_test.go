@@ -16,8 +16,8 @@ func named(hello []byte, build string) []byte {
 	return append(append(append([]byte(nil), hello[:at]...), byte(len(build))), build+string(rest)...)
 }
 
-// The checksums of a client with other rules differ. If it names another build, it receives the server's, and the server learns
-// that it may be honest.
+// The checksums of a client with other rules differ. If it names another build, it receives that of the server, and the expulsion
+// reports that it may be honest.
 func TestAClientOfAnotherBuildIsExpelledWithTheReason(t *testing.T) {
 	const hash = 5 // the kind of a checksum in systems/relay
 	for _, other := range []bool{false, true} {

@@ -471,7 +471,7 @@ func TestAMatchThatLostTicksContinuesWhenAllPlayersAreBack(t *testing.T) {
 	})
 }
 
-// The ticks that players return do not delay the next one, however many they are.
+// The next tick is not delayed by the ticks that players return, however many they are.
 func TestAMatchThatLostTenSecondsContinuesAtOnce(t *testing.T) {
 	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
 		n := newRestartable(nil)

@@ -445,8 +445,8 @@ func FuzzBans(f *testing.F) {
 	})
 }
 
-// A ban of an earlier process lasts as long as its host's clock said at the start, whatever that clock does later. A ban that was
-// added before the clock was set back lasts its whole length again, and not hours.
+// The rest of a ban of an earlier process is computed at the start. Later steps of the clock do not change it. A ban that was added
+// before the clock was set back lasts its whole length again, and not hours.
 func TestABanLastsItsLengthWhenTheClockIsStepped(t *testing.T) {
 	now := time.Now()
 	host := now.Round(0).Add(-7 * time.Hour)

@@ -40,8 +40,8 @@ func (r *record) Record(token netcode.TokenID, _ uint64, _ time.Time) (bool, err
 
 func (r *record) config(c *Config) { c.UsedTokens = r }
 
-// restart ends the server and starts another one, which has read the record.
-func (w *world) restart(r *record, change ...func(*Config)) {
+// restart ends the server and starts another one, for which the tokens of the record are those of an earlier process.
+func (w *world) restart(r *record, change func(*Config)) {
 	w.t.Helper()
 	for _, p := range w.players {
 		p.Close()
@@ -52,12 +52,10 @@ func (w *world) restart(r *record, change ...func(*Config)) {
 	if err := <-w.ended; err != nil {
 		w.t.Errorf("Run: %v", err)
 	}
-	if r == nil {
-		w.start(nil)
-		return
+	if r != nil {
+		r.restart()
 	}
-	r.restart()
-	w.start(append(change, r.config)[0])
+	w.start(change)
 }
 
 // restart makes the recorded tokens those of earlier processes.
@@ -89,7 +87,7 @@ func TestARestartedServerRefusesEarlierTokens(t *testing.T) {
 		a := w.join(used)
 		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
 		reconnect := a.token
-		w.restart(nil)
+		w.restart(nil, nil)
 		w.wantRefused("a used token", used)
 		w.wantRefused("an unused token", unused)
 		w.wantRefused("a reconnect token", reconnect)
@@ -106,16 +104,16 @@ func TestARestartedServerAcceptsUnusedTokensOfItsRecord(t *testing.T) {
 		a := w.join(used)
 		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.token != nil })
 		reconnect := a.token
-		w.restart(r)
+		w.restart(r, r.config)
 		w.wantRefused("a used token", used)
 		b := w.join(reconnect)
 		w.until("b live", 5*time.Second, w.live(b))
 		c := w.join(unused)
 		w.until("c live", 5*time.Second, w.live(c))
-		w.restart(r)
+		w.restart(r, r.config)
 		w.wantRefused("a reconnect token that is used now", reconnect)
 		r.since = time.Now()
-		w.restart(r)
+		w.restart(r, r.config)
 		w.wantRefused("a token from before the record", w.mintAt(w.ticket(3, "duel"), time.Now().Add(-3*time.Second)))
 	})
 }
@@ -160,7 +158,7 @@ func TestAClientReceivesWhyItsTokenIsNotRecorded(t *testing.T) {
 		if a.Refusal() != nil || len(r.now) != 1 {
 			t.Errorf("live: %v; %d tokens recorded", a.Refusal(), len(r.now))
 		}
-		w.restart(r)
+		w.restart(r, r.config)
 		w.wantRefused("the used token", token)
 	})
 }

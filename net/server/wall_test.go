@@ -14,7 +14,7 @@ func (h *host) step(d time.Duration) { h.offset.Add(int64(d)) }
 
 func (h *host) now() time.Time { return time.Now().Round(0).Add(time.Duration(h.offset.Load())) }
 
-// comesBack kills the process of a player and joins with its reconnect token, to the same seat.
+// comesBack kills the process of a player and joins with its reconnect token. The seat must be the same.
 func (w *world) comesBack(what string, p *player) *player {
 	w.t.Helper()
 	seat := p.Seat()
@@ -67,7 +67,7 @@ func TestAStepOfTheClockEndsNoGame(t *testing.T) {
 	}
 }
 
-// A server begins with a clock that is behind the times of its record. It issues reconnect tokens that the record accepts.
+// A server begins with a clock that is earlier than its record. It issues reconnect tokens that the record accepts.
 func TestAClockThatIsSetBackOverARestartEndsNoGame(t *testing.T) {
 	var clock host
 	r := newRecord()
@@ -84,7 +84,7 @@ func TestAClockThatIsSetBackOverARestartEndsNoGame(t *testing.T) {
 		for _, step := range []time.Duration{-7 * time.Hour, time.Hour, 6 * time.Hour} {
 			clock.step(step)
 			token := p.token
-			r.floor = max(r.floor, uint64(time.Now().Unix())) // tokens that expired were dropped
+			r.floor = max(r.floor, uint64(time.Now().Unix())) // expired tokens were dropped
 			w.restart(r, change)
 			p = w.join(token)
 			w.until(fmt.Sprintf("%v: live", step), 5*time.Second, func() bool { return w.live(p)() && p.token != nil })

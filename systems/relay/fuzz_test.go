@@ -18,7 +18,7 @@ const near = 1000
 
 // confirmation is a whole confirmation in the clear, for tests: its ticks are coded against zero inputs.
 //
-// Where own inputs are left out, the receiver is player ownSeat and gave the input 1,0 in each tick.
+// If own inputs are left out, the receiver is player ownSeat and sent the input 1,0 for each tick.
 type confirmation struct {
 	head  confirmHead
 	ticks []finalTick

@@ -370,8 +370,8 @@ func confirmationOf(s *Server, p *peer) []byte {
 	return s.confirmation(p, first, last)
 }
 
-// On a line without losses, three confirmations carry each tick, without the receiver's own inputs. Where one tick's three
-// are lost, all ticks since are repeated, and those of the next half minute too.
+// On a line without losses, three confirmations contain each tick, without the receiver's own inputs. If all three of a tick are
+// lost, all ticks since are repeated, and those of the next half minute, too.
 func TestThreeConfirmationsCarryATick(t *testing.T) {
 	l := newLoop(t, testGame(), 2, 3, func(seat, tick int) pad { return pad{DX: int8(tick % 3), DY: int8(tick % (5 + seat))} })
 	lost, sent, own, most := false, map[ecs.Tick]int{}, 0, 0

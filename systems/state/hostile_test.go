@@ -221,8 +221,11 @@ func TestARowInTwoListsIsRefused(t *testing.T) {
 		again := &e.models.places[listAgain]
 		e.Bit(&again.again, true)
 		for i := range p.rows {
-			e.Bit(&again.more[btoi(i == 1)], i == 0)
-			if i > 0 {
+			last := 0 // 1 if the row before was an element
+			if i == 1 {
+				last = 1
+			}
+			if e.Bit(&again.more[last], i == 0); i > 0 {
 				continue
 			}
 			e.based(listAgain, &at, asPrediction, 0, 0, true)
@@ -242,13 +245,6 @@ func TestARowInTwoListsIsRefused(t *testing.T) {
 	if err := c.receiver.Receive(write(false)); err != nil || len(d.elements) != 1 {
 		t.Errorf("a row in one list: %v, %d elements", err, len(d.elements))
 	}
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // A likely bit costs next to nothing, so a short delta could urgency millions of elements, if they were not counted.

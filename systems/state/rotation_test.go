@@ -25,7 +25,7 @@ func quantised(q [4]float64, scale float64) (values []uint64) {
 	return values
 }
 
-// spinning returns a rotation that turns evenly, after so many ticks.
+// spinning returns a rotation of constant angular speed after a number of ticks.
 func spinning(r *rand.Rand) func(ticks float64) [4]float64 {
 	unit := func() (v [4]float64) {
 		n := 0.0

@@ -19,7 +19,7 @@ const unit = 512
 type Kind int
 
 const (
-	Rolling Kind = iota // the large cube pushes the small ones aside
+	Rolling Kind = iota // the large cube pushes small ones away
 	Dense               // it also pulls them towards itself and jumps
 	Mixed               // as Dense, but it rests for four of six seconds, and so do most small cubes
 )

@@ -37,7 +37,7 @@ type roomJournal struct {
 	dirty   atomic.Bool           // bytes were written since the last sync
 	syncing atomic.Int64          // when the sync of Store.syncEvery that is under way began, in nanoseconds of its own clock; 0: none is
 	broken  atomic.Pointer[error] // an entry was refused or a sync failed: no further tick leaves the room
-	away    atomic.Pointer[error] // the file is not in its place: the match waits until it is
+	away    atomic.Pointer[error] // the file is not in its place: the match waits until it is there again
 }
 
 // checkEvery is the distance of the checksums in a journal, in ticks.

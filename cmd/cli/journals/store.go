@@ -70,7 +70,7 @@ type Config struct {
 	RefuseOthers bool
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
-	// Clock returns the time of the host. Tests replace it. Optional: time.Now.
+	// Clock returns the time of the host. Tests replace it. Default: time.Now.
 	Clock func() time.Time
 	// Disk opens a file for writing, with flags as in os.OpenFile. Tests use a faulty disk. Optional.
 	Disk func(path string, flags int) (File, error)

@@ -41,7 +41,7 @@ type UsedTokens struct {
 	queue   []netcode.TokenID // to be written
 	failed  error             // of the last write
 	begun   time.Time         // when the write that is under way began; zero: none is
-	now     uint64            // latest Unix second that Record received: tokens that expire then or before are dropped
+	now     uint64            // Unix second of the last Record: tokens that expire then or before are dropped
 	written fs.FileInfo       // of the file that was written last
 	removed bool              // it is not in its place, and is to be written again
 
@@ -182,7 +182,7 @@ func (t *UsedTokens) Used(token netcode.TokenID, expires uint64) bool {
 const tokensLimit = time.Second
 
 // Record begins to record a token, and reports whether it is on the disk. After a failed write, it begins again and returns the
-// error of that write. It returns errStalled while a write takes longer than tokensLimit.
+// error of that write. It returns errStalled while a write takes longer than tokensLimit. now is the time by which tokens expire.
 func (t *UsedTokens) Record(token netcode.TokenID, expires uint64, now time.Time) (recorded bool, err error) {
 	t.mu.Lock()
 	t.now = uint64(max(now.Unix(), 0))
@@ -327,8 +327,8 @@ func (t *UsedTokens) check() {
 	}
 }
 
-// content drops the expired tokens and returns the lines of the others, and the size of their file. It encodes them without the lock, which a server
-// takes for each packet that begins a connection.
+// content drops the expired tokens and returns the lines of the others, and the size of their file. It encodes them without the
+// lock, which a server takes for each packet that begins a connection.
 func (t *UsedTokens) content() (content []byte, size int64) {
 	type line struct {
 		token   netcode.TokenID

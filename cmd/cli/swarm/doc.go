@@ -22,7 +22,7 @@
 //	go test ./cmd/cli/swarm -run 'TestSwarm$' -swarm.seeds=1 -swarm.shrink   print the smallest schedule that fails
 //
 // The clock of the server's host is stepped by up to 12 hours, also over a restart. Timeouts are measured with the monotonic clock.
-// Reconnect tokens must survive the steps, except a step forward by hours less than 45 s before a process begins.
+// Reconnect tokens must stay valid after the steps, except after a step forward by hours less than 45 s before a process begins.
 //
 // # Tasks
 //

@@ -81,8 +81,8 @@ const (
 	slow     Kind = "slow"    // 1 Mbit/s with one second of queue, and cross traffic
 )
 
-// kinds are drawn evenly. One of three faults of the disk lasts until the process has ended. When a clock is
-// stepped, the network fails or another process begins.
+// kinds are drawn evenly. One of three faults of the disk lasts until the process has ended. When the clock is stepped, the network
+// fails or another process begins.
 var kinds = []Kind{freeze, overload, stutter, kill, power, stop, update, remove, flip, stall, ioError, full, clock, up, down, both, suspend, rebind, corrupt, narrow, slow}
 
 // ofServer reports whether a fault is one of the server's process.
@@ -150,11 +150,11 @@ func draw(seed uint64) (s Schedule) {
 	return s
 }
 
-// renewal is a time after which each client has a reconnect token by the present clock. Before that, a process that begins with a
-// clock that was set forward by hours finds all tokens expired, as after hours without a server.
+// renewal is the time after which each client has a reconnect token by the present clock. If the clock was set forward by hours, and
+// a process begins earlier, all tokens have expired, as after hours without a server.
 const renewal = 45 * time.Second
 
-// steps draws a step of the server's clock, with a fault across it or after it. Half of the steps are undone later, in the same way.
+// steps draws a step of the server's clock, with a fault during it or after it. Half of the steps are undone later in the same way.
 func steps(r *rand.Rand, at Span, journal bool) (list []Fault) {
 	ms := func(low, high int) Span { return Span(time.Duration(low+r.IntN(high-low)) * time.Millisecond) }
 	step := []Span{ms(500, 30_000), ms(30_000, 900_000), ms(3600_000, 12*3600_000)}[r.IntN(3)] * Span(1-2*r.IntN(2))

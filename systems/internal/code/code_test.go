@@ -39,7 +39,7 @@ func TestAnInputComesBackAgainstAnyExpectedOne(t *testing.T) {
 	}
 }
 
-// There is one way to write an input, and every code that is read is of one that a program can have.
+// Each input has one code. Every code that is read stands for an input that a program can have.
 func TestAnInputIsReadInOneWayOnly(t *testing.T) {
 	game := testGame()
 	random, read := rand.New(rand.NewPCG(1, 1)), 0
@@ -67,8 +67,8 @@ func TestAnInputIsReadInOneWayOnly(t *testing.T) {
 	}
 }
 
-// Numbers of every width come back whatever they were before, in at most the number of bits of the worst case. A number that
-// goes on moving as it did takes fewer bits than one that begins to.
+// Numbers of every width come back whatever they were before, in at most the number of bits of the worst case. A number that moves
+// at the same rate takes fewer bits than one that begins to move.
 func TestMovingNumbersComeBack(t *testing.T) {
 	type sticks struct {
 		A     int8

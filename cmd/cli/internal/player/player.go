@@ -46,9 +46,9 @@ type Player struct {
 type Line struct {
 	Name       string  `json:"name"`
 	State      string  `json:"state"`
-	Waiting    bool    `json:"waiting,omitempty"` // live, but nothing arrives from the server
-	Paused     bool    `json:"paused,omitempty"`  // the match is paused
-	WaitsFor   string  `json:"waits_for,omitempty"`
+	Waiting    bool    `json:"waiting,omitempty"`   // live, but nothing arrives from the server
+	Paused     bool    `json:"paused,omitempty"`    // the match is paused
+	WaitsFor   string  `json:"waits_for,omitempty"` // see waitsFor
 	Tick       uint64  `json:"tick"`
 	Confirmed  uint64  `json:"confirmed"`
 	Progress   float64 `json:"progress"` // of loading and catching up, in [0, 1]
@@ -77,8 +77,8 @@ func (l *Line) Status() string {
 	return status
 }
 
-// waitsFor returns the reason why a client is not in the match, or receives nothing in it; empty: it does not wait. refused is the
-// client's Refusal.
+// waitsFor returns what a client waits for while it is not in the match or receives nothing, "" if it does not wait. refused is
+// the client's Refusal.
 func waitsFor(s client.Stats, refused error) string {
 	switch {
 	case s.Waiting:
@@ -118,7 +118,7 @@ func New(name string, c *client.Client, g *ecs.Game) *Player {
 var ErrDesynced = errors.New("the states differ")
 
 // ErrSilent ends a client that receives no response, as to a token that is not valid.
-var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused, not expired, and minted with the server's key, since its start unless it runs with --journal. If the player of that --client-id was connected, mint a new token")
+var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused, not expired and minted with the server's key. Without --journal, it must be minted after the server's start. If the player of that --client-id was connected, mint a new token")
 
 // unanswered reports whether a client should stop connecting for the first time, because the server does not respond. A server
 // that responds on a connection may wait for other players.

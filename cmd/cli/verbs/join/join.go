@@ -206,7 +206,8 @@ func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
 	return nil
 }
 
-// warnExpired prints that the tokens have expired by the clock of this computer. That clock may be wrong, so the server decides.
+// warnExpired prints a warning if all tokens have expired by the clock of this computer. That clock may be wrong, so the server
+// decides.
 func warnExpired(a *app.App, list [][]byte) {
 	latest := uint64(0)
 	for _, token := range list {
