@@ -47,6 +47,14 @@ func BenchmarkImage(b *testing.B) {
 		measure.Row{What: what + "the most that making it adds to a tick of the room", Reference: "a millisecond", Unit: "tick",
 			Reach: 1, Note: fmt.Sprintf("%d ticks", ticks)}.Report(b, measure.Of(float64(time.Millisecond), longest...))
 	})
+	b.Run("packed", func(b *testing.B) {
+		im := session.NewImage(&state, 0, "relay", nil)
+		for !im.Done() {
+			im.Work(imageBudget)
+		}
+		measure.Row{What: what + "its pieces, compressed", Reference: "1 MB", Reach: 1,
+			Text: fmt.Sprintf("%.2f MB of %.1f", float64(im.Packed())/1e6, float64(len(state.AppendImage(nil)))/1e6)}.Report(b, measure.Of(1e6, float64(im.Packed())))
+	})
 	b.Run("load", func(b *testing.B) {
 		encoded := state.AppendImage(nil)
 		var times []float64

@@ -21,6 +21,7 @@ type Image struct {
 	digest  *xxhash.Digest // until all bytes are summed
 	coder   *zstd.Encoder  // from then on
 	scratch []byte         // a piece
+	ordered []byte         // the same piece, its bytes in the order in which they are compressed
 	pieces  [][]byte       // the compressed ones
 }
 
@@ -29,13 +30,41 @@ const (
 	maxImage       = 64 << 20         // bound of the images that a client accepts, in bytes
 	imagePackedMax = imagePiece + 128 // bound of a compressed piece: zstd adds less to incompressible data
 	sumShare       = 8                // bytes that are summed in the time in which one is compressed
+	imageRow       = 48               // bytes; rows of components of 8, 16, 24 and 48 bytes lie below each other
 )
+
+// order puts the bytes of a piece into the order in which they are compressed: the first byte of every row of imageRow bytes, the
+// second of every row, and so on; then the bytes after the last whole row. dst is as long as raw. Equal bytes of numbers of one
+// kind are then neighbours.
+func order(dst, raw []byte) {
+	at, end := 0, len(raw)/imageRow*imageRow
+	for k := range imageRow {
+		for i := k; i < end; i += imageRow {
+			dst[at] = raw[i]
+			at++
+		}
+	}
+	copy(dst[end:], raw[end:])
+}
+
+// restore is the inverse of order.
+func restore(dst, ordered []byte) {
+	at, end := 0, len(ordered)/imageRow*imageRow
+	for k := range imageRow {
+		for i := k; i < end; i += imageRow {
+			dst[i] = ordered[at]
+			at++
+		}
+	}
+	copy(dst[end:], ordered[end:])
+}
 
 // NewImage returns an image of the state in a snapshot, whose pages it holds until it is done. chain is the hash chain of the
 // match up to its tick, or 0: see record.Chain. The match continues from the image with a strategy of this name, with these
 // params. Image.Work compresses it.
 func NewImage(s *image.Snapshot, chain uint64, strategy string, params []byte) *Image {
-	im := &Image{head: imageHead{tick: s.Tick(), chain: chain, strategy: strategy, params: params}, digest: xxhash.New(), scratch: make([]byte, imagePiece)}
+	im := &Image{head: imageHead{tick: s.Tick(), chain: chain, strategy: strategy, params: params}, digest: xxhash.New(),
+		scratch: make([]byte, imagePiece), ordered: make([]byte, imagePiece)}
 	im.state.Hold(s)
 	im.reader = image.NewReader(&im.state)
 	return im
@@ -61,12 +90,13 @@ func (im *Image) Work(budget int) (worked int) {
 			continue
 		}
 		if n > 0 {
-			im.pieces = append(im.pieces, im.coder.EncodeAll(im.scratch[:n], nil))
+			order(im.ordered[:n], im.scratch[:n])
+			im.pieces = append(im.pieces, im.coder.EncodeAll(im.ordered[:n], nil))
 			worked += n
 		}
 		if n < imagePiece {
 			im.state.Release()
-			im.reader, im.coder, im.scratch = nil, nil, nil
+			im.reader, im.coder, im.scratch, im.ordered = nil, nil, nil, nil
 		}
 	}
 	return worked
@@ -79,6 +109,14 @@ func (im *Image) begin() {
 	// It takes half a megabyte, so it is kept only until the last piece. An error can only be about the options.
 	im.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
+}
+
+// Packed returns the bytes of the pieces that are compressed.
+func (im *Image) Packed() (n int) {
+	for _, p := range im.pieces {
+		n += len(p)
+	}
+	return n
 }
 
 // known reports whether the head is complete, so that the image can be announced.
@@ -130,6 +168,7 @@ func (s *imageSink) add(packed []byte) (encoded []byte, err error) {
 		return nil, errImage
 	}
 	s.raw = append(s.raw, piece...)
+	restore(s.raw[len(s.raw)-want:], piece)
 	if len(s.raw) < s.head.size {
 		return nil, nil
 	}
