@@ -28,8 +28,8 @@ func (w *world) comesBack(what string, p *player) *player {
 	return again
 }
 
-// The clock of the host is stepped while a player is in a match. The player comes back with tokens from before and after each step,
-// and a new player joins with a token of a host whose clock is right. A used token stays used.
+// The clock of the host is stepped while a player is in a match. The player comes back with tokens from before and after each step.
+// A new player joins with a token of a host whose clock is right. A used token stays used.
 func TestAStepOfTheClockEndsNoGame(t *testing.T) {
 	for _, step := range []time.Duration{time.Second, -time.Second, 20 * time.Minute, -20 * time.Minute, 7 * time.Hour, -7 * time.Hour} {
 		for name, r := range map[string]*record{"without a record": nil, "with a record": newRecord()} {

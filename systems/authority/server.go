@@ -297,21 +297,21 @@ func (s *Server[C, P]) Decide(d systems.Decision) {
 	}
 }
 
-// ReadPast passes the ticks of ServerConfig.Past from oldest on to add, each with the inputs of the two ticks before it. The
-// first two only serve as the ticks before the next, unless they are ticks 1 and 2. Peers with a state of these ticks can
-// then be opened. ReadPast panics if a tick is missing.
+// ReadPast passes the ticks of ServerConfig.Past from oldest on to add, each with the inputs of the two ticks before it. It does
+// not pass the first two, unless they are ticks 1 and 2. Peers with a state of these ticks can then be opened. ReadPast panics if a
+// tick is missing.
 func (s *Server[C, P]) ReadPast(oldest ecs.Tick, add func(t *systems.FinalTick, before, earlier []ecs.InputBytes)) {
 	if s.Config.Past == nil {
 		return
 	}
 	rows := make([]ecs.InputBytes, 3*s.Game.MaxPlayers)
 	inputs, before, earlier := rows[:s.Game.MaxPlayers], rows[s.Game.MaxPlayers:2*s.Game.MaxPlayers], rows[2*s.Game.MaxPlayers:]
-	known, begun, last := 0, false, ecs.Tick(0) // known ticks before
+	known, last := 0, ecs.Tick(0) // known counts the ticks before, up to 2
 	for t := range s.Config.Past {
 		if t.Tick < oldest {
 			continue
 		}
-		if begun && t.Tick != last+1 {
+		if known > 0 && t.Tick != last+1 {
 			panic(fmt.Sprintf("%s: ServerConfig.Past yields tick %d after tick %d: it must be without a gap", s.config.Name, t.Tick, last))
 		}
 		last = t.Tick
@@ -326,9 +326,9 @@ func (s *Server[C, P]) ReadPast(oldest ecs.Tick, add func(t *systems.FinalTick, 
 		} else {
 			known, s.first = known+1, t.Tick
 		}
-		begun, inputs, before, earlier = true, earlier, inputs, before
+		inputs, before, earlier = earlier, inputs, before
 	}
-	if begun && last != s.done {
+	if known > 0 && last != s.done {
 		panic(fmt.Sprintf("%s: ServerConfig.Past ends with tick %d, the world is at tick %d", s.config.Name, last, s.done))
 	}
 }

@@ -76,8 +76,8 @@ func (q *quaternion) largest() (at int) {
 // ratioBits is the number of fractional bits of the ratios below.
 const ratioBits = 16
 
-// turnOn continues the rotation from b to a at the same angular speed, for factor times the time between them. ok is false for a
-// factor that is negative or above 8, and where the result has no length.
+// turnOn continues the turn from b to a at the same angular speed, for factor times the time between them. length is lengthOf their
+// scale. ok is false if factor is negative or above 8, or if the result has no length.
 func turnOn(a, b *quaternion, factor, length int64) (q quaternion, ok bool) {
 	const one = 1 << ratioBits
 	if factor < 0 || factor > 8*one {

@@ -427,8 +427,8 @@ func (w *writer) writeOthers() bool {
 	return true
 }
 
-// predictionBits is the number of bits by which the expected code of a prediction may exceed that of the difference from the
-// reference, since its size selects models. If it exceeds by more, the motion has changed.
+// predictionBits is the number of bits by which the cost of a prediction may exceed that of the difference from the reference. Its
+// size selects models, so it may still take fewer bits. If it exceeds by more, the motion has changed.
 const predictionBits = 12
 
 // writeEntity writes an entity, and reports whether it fits.
