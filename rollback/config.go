@@ -15,8 +15,9 @@ type Config struct {
 	// MaxPrediction is the most ticks that may be predicted: Present − Confirmed. Required, at least 1.
 	MaxPrediction int
 	// Depth is the number of ticks up to the furthest one whose states, inputs and orders are kept, rounded up to a power of
-	// two. Of states more than 32 ticks before Confirmed, only every fourth is kept. Each saved one costs the pages that changed since: see image.Image.PageBytes. 0: twice MaxPrediction plus the
-	// interval of a Sparse policy, at least 16.
+	// two. Each saved state costs the pages that changed since: see image.Image.PageBytes. If Policy saves every tick, only every
+	// fourth state more than 32 ticks before Confirmed is kept. Oldest is then up to three ticks later. 0: twice MaxPrediction
+	// plus the interval of a Sparse policy, at least 16.
 	Depth int
 	// History is the number of ticks whose inputs are kept, if that is more than twice Depth. It bounds how far ahead
 	// of the oldest tick ticks are confirmed. A strategy also needs it whose messages are coded against older inputs.

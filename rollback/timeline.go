@@ -194,13 +194,14 @@ func (t *Timeline) settle() {
 		if t.config.Effects != nil {
 			t.config.Effects.Settle(t.confirmed, t.config.Effects.predicted(t.confirmed))
 		}
-		if old := t.confirmed - min(t.confirmed, denseTicks); old%thinning != 0 {
+		if old := t.confirmed - min(t.confirmed, denseTicks); old > t.oldest && old%thinning != 0 && !t.config.Policy.rare {
 			t.snapshots.Release(old)
 		}
 	}
 }
 
-// One in thinning states more than denseTicks before Confirmed is kept. Fork computes the ticks between them again.
+// Of states more than denseTicks before Confirmed, one in thinning is kept, and the oldest. Fork computes the ticks between them
+// again. Policies that do not save every tick save so few that all are kept.
 const (
 	denseTicks = 32
 	thinning   = 4

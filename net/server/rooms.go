@@ -281,8 +281,8 @@ func (w *worker) flood(c *conn) {
 	c.room.room.Expel(c.peer, room.CauseFlooding)
 }
 
-// refuse ends a new connection with a reason. Its token is used, so a client that is to join the next process receives another
-// one.
+// refuse ends a new connection with a reason. A client that joined with a reconnect token and is to join the next process receives
+// another one.
 func (w *worker) refuse(c *conn, code session.Code, text string, at systems.Time) {
 	if code == session.CodeRestarting && c.pass.Reconnect {
 		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat)))

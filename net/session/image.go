@@ -33,9 +33,9 @@ const (
 	imageRow       = 48               // bytes; rows of components of 8, 16, 24 and 48 bytes lie below each other
 )
 
-// order puts the bytes of a piece into the order in which they are compressed: the first byte of every row of imageRow bytes, the
-// second of every row, and so on; then the bytes after the last whole row. dst is as long as raw. Equal bytes of numbers of one
-// kind are then neighbours.
+// order sets dst to the bytes of a piece in the order in which they are compressed. First come the first bytes of all rows of
+// imageRow bytes, then their second bytes, and so on. The bytes after the last whole row come last. dst is as long as raw. The order
+// brings together equal bytes of numbers of one kind.
 func order(dst, raw []byte) {
 	at, end := 0, len(raw)/imageRow*imageRow
 	for k := range imageRow {

@@ -157,8 +157,8 @@ func (c *Client) run() {
 	c.joining = c.joining && !c.Live()
 }
 
-// mayStep reports whether a frame may compute one more new tick after fresh ones, usually at most most. A client that has loaded a state and is far behind computes
-// more of them, as long as the frame leaves time to draw.
+// mayStep reports whether a frame that has computed a number of new ticks (fresh) may compute one more. most is the usual limit. A
+// client that has loaded a state and is far behind computes more, as long as the frame leaves time to draw.
 func (c *Client) mayStep(fresh, most int) bool {
 	if fresh < most {
 		return true
