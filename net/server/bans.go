@@ -84,7 +84,8 @@ func (b *Ban) text(now time.Time) string {
 	return session.Clip(text, session.MaxText)
 }
 
-// banList holds the banned clients. All of it is under the lock of the table.
+// banList holds the banned clients. All of it is under the lock of the table. The times at which bans end have a monotonic
+// reading, so steps of the host's clock do not change the length of a ban.
 type banList struct {
 	of      map[uint64]Ban
 	unsaved bool          // it was not saved since a change
@@ -100,8 +101,7 @@ func newBanList(list []Ban, host, now time.Time) banList {
 		if at := &b.Evidence.At; host.Before(*at) {
 			left, *at, again = b.Until.Sub(*at), now.UTC(), true
 		}
-		b.Until = now.UTC().Add(left)
-		l.add(b, now)
+		l.add(b, left, now)
 	}
 	l.unsaved = again
 	return l
@@ -112,19 +112,21 @@ func (l *banList) find(client uint64, now time.Time) (Ban, bool) {
 	return b, ok && now.Before(b.Until)
 }
 
-// add bans a client until a moment in the future. A ban that the server adds does not shorten one of an operator.
-func (l *banList) add(b Ban, now time.Time) {
+// add bans a client for a time, and returns the ban with its end. A ban that the server adds does not shorten one of an
+// operator.
+func (l *banList) add(b Ban, d time.Duration, now time.Time) Ban {
+	b.Until = now.Add(d)
 	l.unsaved = true
 	select {
 	case l.changed <- struct{}{}:
 	default:
 	}
-	if !now.Before(b.Until) {
-		return
+	if d <= 0 {
+		return b
 	}
 	old, known := l.find(b.ClientID, now)
 	if known && b.Cause != CauseOperator && old.Until.After(b.Until) {
-		return
+		return b
 	}
 	if _, listed := l.of[b.ClientID]; !listed && len(l.of) >= MaxBans {
 		first := b.ClientID
@@ -136,13 +138,15 @@ func (l *banList) add(b Ban, now time.Time) {
 		delete(l.of, first)
 	}
 	l.of[b.ClientID] = b
+	return b
 }
 
-// list removes the bans that are over and returns the others, the first to end first.
+// list removes the bans that are over and returns the others, the first to end first. They end by the host's clock of now.
 func (l *banList) list(now time.Time) []Ban {
 	list := make([]Ban, 0, len(l.of))
 	for client, b := range l.of {
 		if now.Before(b.Until) {
+			b.Until = now.UTC().Add(b.Until.Sub(now))
 			list = append(list, b)
 		} else {
 			delete(l.of, client)
@@ -176,8 +180,7 @@ func (w *worker) expel(c *conn, e room.Expulsion) {
 	case cause == room.CauseLying && e.OtherBuild:
 		t.revoked.add(c.client, c.epoch+1, w.now, w.now)
 	case w.config.BanTime > 0:
-		b.Until = b.Until.Add(w.config.BanTime)
-		t.bans.add(b, w.now)
+		b.Until = t.bans.add(b, w.config.BanTime, w.now).Until.UTC()
 	}
 	t.mu.Unlock()
 	w.log.info("client expelled", slog.String("room", c.room.name), slog.Int("peer", int(e.Peer)), slog.Uint64("client_id", c.client),
@@ -214,7 +217,7 @@ func (s *Server) Ban(clientID uint64, d time.Duration, reason string) (Ban, erro
 	t.mu.Lock()
 	_, banned := t.bans.find(clientID, now)
 	delete(t.bans.of, clientID)
-	t.bans.add(b, now)
+	t.bans.add(b, d, now)
 	t.mu.Unlock()
 	if d == 0 {
 		if !banned {
@@ -227,7 +230,7 @@ func (s *Server) Ban(clientID uint64, d time.Duration, reason string) (Ban, erro
 		t.mu.Lock()
 		info := t.peerInfo(c, p)
 		b.Evidence = info.Evidence(h.name, now)
-		t.bans.add(b, now)
+		t.bans.add(b, d, now)
 		t.mu.Unlock()
 		h.room.Kick(c.peer, b.text(now))
 	})

@@ -234,7 +234,7 @@ func TestABanBetweenConnectionAndRoom(t *testing.T) {
 		w.until("connected", time.Second, func() bool { return w.server.Stats().Joined == 2 })
 		now := time.Now()
 		w.server.conns.mu.Lock()
-		w.server.conns.bans.add(Ban{ClientID: 66, Until: now.Add(time.Hour), Cause: CauseOperator}, now)
+		w.server.conns.bans.add(Ban{ClientID: 66, Cause: CauseOperator}, time.Hour, now)
 		w.server.conns.mu.Unlock()
 		close(release)
 		w.until("the client receives the reason", 2*time.Second, func() bool { return errors.Is(v.Err(), &session.Error{Code: session.CodeKicked}) })
@@ -396,20 +396,20 @@ func TestTheListOfBansIsBounded(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := newBanList(nil, now, now)
 	for i := range MaxBans {
-		l.add(Ban{ClientID: uint64(i), Until: now.Add(time.Hour + time.Duration(i)), Cause: CauseOperator}, now)
+		l.add(Ban{ClientID: uint64(i), Cause: CauseOperator}, time.Hour+time.Duration(i), now)
 	}
-	l.add(Ban{ClientID: 1 << 40, Until: now.Add(time.Minute), Cause: room.CauseLying}, now)
+	l.add(Ban{ClientID: 1 << 40, Cause: room.CauseLying}, time.Minute, now)
 	if _, first := l.find(0, now); len(l.of) != MaxBans || first {
 		t.Errorf("%d bans, and the first to end is there: %v", len(l.of), first)
 	}
 	if _, added := l.find(1<<40, now); !added {
 		t.Error("the new ban is missing")
 	}
-	l.add(Ban{ClientID: 5, Until: now.Add(time.Minute), Cause: room.CauseLying}, now)
+	l.add(Ban{ClientID: 5, Cause: room.CauseLying}, time.Minute, now)
 	if b, _ := l.find(5, now); b.Cause != CauseOperator {
 		t.Error("an expulsion shortened the ban of an operator")
 	}
-	l.add(Ban{ClientID: 5, Until: now.Add(time.Minute), Cause: CauseOperator}, now)
+	l.add(Ban{ClientID: 5, Cause: CauseOperator}, time.Minute, now)
 	if b, _ := l.find(5, now); !b.Until.Equal(now.Add(time.Minute)) {
 		t.Error("an operator cannot shorten a ban")
 	}
@@ -445,6 +445,21 @@ func FuzzBans(f *testing.F) {
 	})
 }
 
+// isSteady reports whether a time has a monotonic reading: comparisons with it do not depend on the clock of the host.
+func isSteady(at time.Time) bool { return at != at.Round(0) }
+
+// A ban has a length, whatever the host's clock does meanwhile. The list shows its end by the host's clock.
+func TestBansEndByTheMonotonicClock(t *testing.T) {
+	now := time.Now()
+	l := newBanList(nil, now, now)
+	if b := l.add(Ban{ClientID: 1}, time.Minute, now); !isSteady(b.Until) || !isSteady(l.of[1].Until) {
+		t.Errorf("the end %v moves with the clock of the host", b.Until)
+	}
+	if list := l.list(now.Add(time.Second)); len(list) != 1 || isSteady(list[0].Until) || list[0].Until.Location() != time.UTC || list[0].Until.Sub(now) != time.Minute {
+		t.Errorf("the list has %+v", list)
+	}
+}
+
 // The rest of a ban of an earlier process is computed at the start. Later steps of the clock do not change it. A ban that was added
 // before the clock was set back lasts its whole length again, and not hours.
 func TestABanLastsItsLengthWhenTheClockIsStepped(t *testing.T) {
@@ -457,6 +472,9 @@ func TestABanLastsItsLengthWhenTheClockIsStepped(t *testing.T) {
 			b.Until = at.Add(left)
 		}
 		l := newBanList([]Ban{b}, host, now)
+		if !isSteady(l.of[1].Until) {
+			t.Errorf("%s: the end moves with the clock of the host", name)
+		}
 		_, before := l.find(1, now.Add(left-time.Second))
 		_, after := l.find(1, now.Add(left))
 		if !before || after || l.unsaved != at.After(host) {
