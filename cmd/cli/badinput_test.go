@@ -84,6 +84,10 @@ func TestJoinWarnsOfAnExpiredToken(t *testing.T) {
 	if !strings.HasPrefix(r.note, "the token expired at ") || !strings.Contains(r.note, "joining") {
 		t.Errorf("got %q", r.note)
 	}
+	r = do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token, "--for", "10ms", "--json")
+	if !strings.Contains(r.out, `"token_expired"`) {
+		t.Errorf("got %q", r.out)
+	}
 }
 
 func TestJoinRefusesATokenForAnotherGame(t *testing.T) {

@@ -217,6 +217,7 @@ func warnExpired(a *app.App, list [][]byte) {
 	}
 	if at := time.Unix(int64(latest), 0); !time.Now().Before(at) {
 		a.Logf("the token expired at %s by the clock of this computer; if no server responds, get a new one", at.UTC().Format(time.RFC3339))
+		a.Emit("token_expired", app.Fields{"expires": at.UTC()})
 	}
 }
 
