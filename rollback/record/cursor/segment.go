@@ -18,27 +18,33 @@ type keyframe struct {
 	states []image.Snapshot
 }
 
-// segment has a keyframe and the ticks that were simulated from it: moments[i] is of the keyframe's tick + i.
+// segment has a keyframe and the ticks that were simulated from it: moments[i] is of the keyframe's tick + i. Where no view looks
+// back, only each stateEvery-th moment has a state. Others are computed again from it.
 type segment struct {
 	key     int // index of the keyframe; -1: it is empty
 	moments []moment
 }
 
+const stateEvery = 16
+
 // moment is a tick that was simulated, or a keyframe.
 type moment struct {
-	state    image.Snapshot
+	state    image.Snapshot // may be empty
 	recorded image.Checksum
 	unproven bool // a view looked back to before the record, so the state may differ from the match's
 	events   []byte
 	costs    []Share
 }
 
-// add adds the tick that a world is in. The moment may be one of an earlier segment, whose buffers are used again.
-func (s *segment) add(w *ecs.World) *moment {
+// add adds the tick that a world is in, with its state if that is asked for. The moment may be one of an earlier segment, whose
+// buffers are used again.
+func (s *segment) add(w *ecs.World, state bool) *moment {
 	n := len(s.moments)
 	s.moments = slices.Grow(s.moments, 1)[:n+1]
 	m := &s.moments[n]
-	w.Image().Save(&m.state)
+	if state || n%stateEvery == 0 {
+		w.Image().Save(&m.state)
+	}
 	m.recorded, m.unproven, m.events, m.costs = 0, false, m.events[:0], m.costs[:0]
 	return m
 }
@@ -102,22 +108,25 @@ func (c *Cursor) begin(i int) (*segment, error) {
 	}
 	s.clear()
 	s.key = i
-	s.add(c.world)
+	s.add(c.world, true)
 	return s, nil
 }
 
 // extend simulates a segment until it has tick f, and returns it. If a view looks back beyond the keyframe, the checksum
 // shows whether the missing state mattered. In that case the segment before is simulated first, and this one again.
 func (c *Cursor) extend(s *segment, f ecs.Tick) (*segment, error) {
-	last := &s.moments[len(s.moments)-1].state
-	if last.Tick() >= f {
+	first := c.keys[s.key].tick
+	last := first + ecs.Tick(len(s.moments)) - 1
+	if last >= f {
+		c.fill(s, int(f-first))
 		return s, nil
 	}
-	c.world.Image().Restore(last)
+	c.fill(s, len(s.moments)-1)
+	c.world.Image().Restore(&s.moments[len(s.moments)-1].state)
 	c.world.Image().SetPast(func(f ecs.Tick) (*image.Snapshot, bool) { return c.past(s, f) })
 	defer c.world.Image().SetPast(nil)
-	for t := range c.record.Ticks(last.Tick()+1, f) {
-		if c.step(s, t) {
+	for t := range c.record.Ticks(last+1, f) {
+		if c.step(s, t, c.record.Reach() > 0 || t.Tick+1 >= f) {
 			continue
 		}
 		i := s.key
@@ -130,12 +139,29 @@ func (c *Cursor) extend(s *segment, f ecs.Tick) (*segment, error) {
 	return s, nil
 }
 
-// step simulates a tick into a segment. It returns false if the tick differs from the recorded one because states before the
-// keyframe are missing that can be simulated.
-func (c *Cursor) step(s *segment, t *record.Tick) bool {
+// fill computes the states of moment i and of the one before it, if they are not kept.
+func (c *Cursor) fill(s *segment, i int) {
+	from := max(i-1, 0)
+	if !s.moments[from].state.Empty() && !s.moments[i].state.Empty() {
+		return
+	}
+	for from%stateEvery != 0 {
+		from--
+	}
+	first := c.keys[s.key].tick
+	c.world.Image().Restore(&s.moments[from].state)
+	for t := range c.record.Ticks(first+ecs.Tick(from)+1, first+ecs.Tick(i)) {
+		c.world.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
+		c.world.Image().Save(&s.moments[t.Tick-first].state)
+	}
+}
+
+// step simulates a tick into a segment, and keeps its state if that is asked for. It returns false if the tick differs from the
+// recorded one because states before the keyframe are missing that can be simulated.
+func (c *Cursor) step(s *segment, t *record.Tick, state bool) bool {
 	c.meter.costs = c.meter.costs[:0] // those since the last tick are of the seek
 	c.world.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
-	m := s.add(c.world)
+	m := s.add(c.world, state)
 	m.recorded = t.Checksum
 	m.events = image.AppendEvents(m.events, c.world.Events(), nil)
 	m.costs = append(m.costs, c.meter.costs...)
@@ -150,9 +176,9 @@ func (c *Cursor) step(s *segment, t *record.Tick) bool {
 
 // past returns the state of tick f for views that look back in a segment.
 func (c *Cursor) past(s *segment, f ecs.Tick) (*image.Snapshot, bool) {
-	if first := s.moments[0].state.Tick(); f >= first {
+	if first := c.keys[s.key].tick; f >= first {
 		if i := f - first; i < ecs.Tick(len(s.moments)) {
-			return &s.moments[i].state, true
+			return &s.moments[i].state, !s.moments[i].state.Empty()
 		}
 		return nil, false
 	}
