@@ -154,13 +154,16 @@ func (s *Server) nextTicks(p *peer) (first, last ecs.Tick) {
 	return first, last
 }
 
-// repeats reports whether each confirmation to a peer starts at the first tick that it has not acknowledged. Otherwise, a tick is
-// sent in as many confirmations as copies says.
+// repeats reports whether the next confirmation to a peer starts at the first tick that it has not acknowledged. Otherwise, a
+// tick is sent in as many confirmations as copies says. Where congestion control skips most confirmations, ticks are repeated
+// only while an acknowledgement is overdue.
 func (s *Server) repeats(p *peer) bool {
 	if p.Own.waits > patience {
 		p.Own.repeated = s.Done()
+		return true
 	}
-	return s.Done() <= p.Own.repeated+ecs.Tick(cautious*s.Game.TickRate)
+	congested := s.Done() > p.Own.confirmed[copies-1]+2*copies
+	return !congested && s.Done() <= p.Own.repeated+ecs.Tick(cautious*s.Game.TickRate)
 }
 
 // sendStamped sends a peer the orders of ticks after p.Own.ordered, in turn, as far as those in flight leave room.

@@ -82,8 +82,8 @@ const (
 	checkEvery    = 60                 // interval of checksum comparisons, in ticks
 	mostRepeated  = 4                  // orders that are sent a peer again at once
 	copies        = 3                  // datagrams that carry a tick, as long as no acknowledgement is overdue
-	patience      = 4                  // confirmations without a new acknowledgement after which one is overdue
-	cautious      = 30                 // seconds during which all ticks are repeated, after an acknowledgement was overdue
+	patience      = 2                  // confirmations without a new acknowledgement after which one is overdue
+	cautious      = 10                 // seconds during which all ticks are repeated, after an acknowledgement was overdue
 	checksumsKept = 64                 // a client may be 64 seconds behind at 60 ticks per second
 )
 

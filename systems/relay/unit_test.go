@@ -371,7 +371,7 @@ func confirmationOf(s *Server, p *peer) []byte {
 }
 
 // On a line without losses, three confirmations contain each tick, without the receiver's own inputs. If all three of a tick are
-// lost, all ticks since are repeated, and those of the next half minute, too.
+// lost, all ticks since are repeated, and those of the next ten seconds, too.
 func TestThreeConfirmationsCarryATick(t *testing.T) {
 	l := newLoop(t, testGame(), 2, 3, func(seat, tick int) pad { return pad{DX: int8(tick % 3), DY: int8(tick % (5 + seat))} })
 	lost, sent, own, most := false, map[ecs.Tick]int{}, 0, 0
@@ -454,4 +454,25 @@ func TestOwnInputsAreSentWhereTheReceiverMayLackThem(t *testing.T) {
 	s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, l)
 	steps(60)
 	check("after the player left", false)
+}
+
+// Where congestion control skips most confirmations, ticks are repeated only while an acknowledgement is overdue: each repeated
+// tick would delay those that follow.
+func TestACongestedLineCarriesFewRepeatedTicks(t *testing.T) {
+	l := newLoop(t, testGame(), 2, 1, zigzag)
+	p := &l.server.Peers[0]
+	done := l.server.Done
+	for range 60 {
+		l.Step()
+	}
+	p.Own.repeated, p.Own.waits = done(), 0
+	if p.Own.confirmed = [copies]ecs.Tick{done(), done() - 1, done() - 2}; !l.server.repeats(p) {
+		t.Error("ticks are not repeated although an acknowledgement was overdue")
+	}
+	if p.Own.confirmed = [copies]ecs.Tick{done(), done() - 4, done() - 8}; l.server.repeats(p) {
+		t.Error("ticks are repeated on a congested line")
+	}
+	if p.Own.waits = patience + 1; !l.server.repeats(p) {
+		t.Error("ticks are not repeated while an acknowledgement is overdue")
+	}
 }
