@@ -138,7 +138,9 @@ const maxKept = 30_000
 // Keep keeps the states of these ticks, as far as they are in States, and releases those of other ticks. Where not all fit
 // ServerConfig.Backlog, it keeps the first ones.
 func (s *Server[C, P]) Keep(states []ecs.Tick) {
-	states = states[:s.affordable(states)]
+	if states = states[:s.affordable(states)]; len(states) > 0 && s.Changes != nil {
+		s.Changes.ObserveAll()
+	}
 	s.kept = slices.DeleteFunc(s.kept, func(k *keptState) bool {
 		drop := k.Tick()+maxKept < s.done || !slices.Contains(states, k.Tick())
 		if drop {

@@ -7,8 +7,9 @@ import (
 	"tendon/ecs/image"
 )
 
-// Changes holds the last values of every entity and global of the server's world, and the tick since which each has had
-// them. One serves all clients of a room: changes are converted into numbers once per tick, and cost what changed.
+// Changes holds the last values of the globals of the server's world and of the entities that are relevant to a client, and
+// the tick since which each has had them. One serves all clients of a room: changes are converted into numbers once per tick, and
+// cost what changed and is relevant.
 //
 // A global is the set of players, which has number 0, or a resource.
 type Changes struct {
@@ -17,6 +18,8 @@ type Changes struct {
 	observed bool                  // a tick was observed
 	entities histories             // and globals
 	values   []uint64              // scratch
+	now      *image.Snapshot       // last observed
+	all      ecs.Tick              // up to this tick, every entity is observed
 	omits    func(ecs.Entity) bool // see OmitPositions; nil: no entity
 	omitted  []uint32              // rows whose positions are omitted
 	writer   writer
@@ -41,14 +44,25 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 }
 
 // Observe records the state of a tick that clients receive. changed must be what differs from the last observed state, or
-// from an empty one at first. It panics if the tick is not later than the last.
+// from an empty one at first. It panics if the tick is not later than the last. now must remain valid until the next call.
 func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 	if c.observed && now.Tick() <= c.tick {
 		panic(fmt.Sprintf("state: Observe of tick %d after tick %d: call it once a tick, and make new Changes after a rewind", now.Tick(), c.tick))
 	}
-	c.tick, c.observed = now.Tick(), true
+	if !c.observed {
+		c.all = now.Tick() + keptTicks
+	}
+	c.tick, c.observed, c.now = now.Tick(), true, now
 	for row := range changed.Rows {
-		c.observeRow(now, row)
+		if c.tick <= c.all {
+			c.observeRow(now, row)
+		} else if h := c.entities.rows.Get(row); h != nil && h.count > 0 {
+			if h.relevant+keptTicks >= c.tick {
+				c.observeRow(now, row)
+			} else {
+				c.entities.drop(row)
+			}
+		}
 	}
 	c.resumePositions(now)
 	for i := range c.schema.globals() {
@@ -59,6 +73,32 @@ func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 			}
 		}
 	}
+}
+
+// ObserveAll makes Observe record all entities for the next keptTicks ticks. Call it while clients load images: they then need
+// no values of what did not change meanwhile.
+func (c *Changes) ObserveAll() {
+	if c.observed && c.tick > c.all {
+		for e := range c.now.Entities {
+			if c.entities.of(e) == nil {
+				c.observeRow(c.now, e.Row)
+			}
+		}
+	}
+	c.all = c.tick + keptTicks
+}
+
+// relevant returns the history of an entity that is relevant to a client, nil if it does not exist.
+func (c *Changes) relevant(e ecs.Entity) *history {
+	h := c.entities.of(e)
+	if h == nil && c.observed && image.ExistsAt(c.now, e) {
+		c.observeRow(c.now, e.Row)
+		h = c.entities.of(e)
+	}
+	if h != nil {
+		h.relevant = c.tick
+	}
+	return h
 }
 
 func (c *Changes) observeRow(now *image.Snapshot, row uint32) {
@@ -97,7 +137,7 @@ func appendGlobal(dst []uint64, s *image.Snapshot, i int) []uint64 {
 
 // Priority returns the priority of an entity's components, 0 if it does not exist: see ecs.Roles.
 func (c *Changes) Priority(e ecs.Entity) float32 {
-	if h := c.entities.of(e); h != nil {
+	if h := c.relevant(e); h != nil {
 		return h.priority
 	}
 	return 0
@@ -106,6 +146,7 @@ func (c *Changes) Priority(e ecs.Entity) float32 {
 // All calls yield for every entity with the priority of its components, until yield returns false. It is the relevance set
 // of a client that receives all entities.
 func (c *Changes) All(yield func(e ecs.Entity, priority float32) bool) {
+	c.ObserveAll()
 	for slot := range c.entities.rows.Slots() {
 		if h := c.entities.rows.At(slot); h.count > 0 && h.entity.Row < globalRow && !yield(h.entity, h.priority) {
 			return

@@ -16,6 +16,7 @@ type history struct {
 	width  int // scalars
 	// priority is that of an entity with this set, on a server.
 	priority float32
+	relevant ecs.Tick   // when it was last relevant to a client, on a server
 	omitted  bool       // its position is omitted, on a server
 	first    int        // slot of the oldest values
 	count    int        // of values

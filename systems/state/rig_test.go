@@ -20,6 +20,7 @@ type rig struct {
 	observation
 	clients []*client
 	predict bool // clients play on in their worlds
+	sparse  bool // Changes learns only of the entities that a client wants
 
 	omits func(e ecs.Entity) bool // entities whose positions are omitted; may be nil
 	last  map[uint32]known        // expected state of everything in the last tick, if positions are omitted
@@ -115,7 +116,15 @@ func (g *rig) load(c *client, seat int) {
 // interest yields what a client wants.
 func (g *rig) interest(c *client) iter.Seq2[ecs.Entity, float32] {
 	return func(yield func(ecs.Entity, float32) bool) {
-		g.changes.All(func(e ecs.Entity, p float32) bool { return !c.wants(e) || yield(e, p) })
+		if !g.sparse {
+			g.changes.All(func(e ecs.Entity, p float32) bool { return !c.wants(e) || yield(e, p) })
+			return
+		}
+		for e := range g.state().Entities {
+			if c.wants(e) && !yield(e, g.changes.Priority(e)) {
+				return
+			}
+		}
 	}
 }
 

@@ -93,3 +93,41 @@ func TestNoDelayMakesAClientRefuseABody(t *testing.T) {
 		}
 	}
 }
+
+// Entities that are relevant to no client cost nothing, and the others are replicated as ever. They come and go for longer than
+// values are stored, and more often.
+func TestOnlyRelevantEntitiesAreObserved(t *testing.T) {
+	for i, l := range []link{{}, {base: 3, jitter: 4}, {loss: 0.3, base: 2}} {
+		g := newRig(t, uint64(i), &scene{busy: true, move: true})
+		g.sparse = true
+		for range 30 {
+			g.tick()
+		}
+		tick := func() uint64 { return uint64(g.world.Tick()) }
+		slow, quick := g.join(0, 1100, l), g.join(1, 1100, l)
+		slow.wants = func(e ecs.Entity) bool { return (uint64(e.Row)+tick()/150)%8 == 0 }
+		quick.wants = func(e ecs.Entity) bool { return (uint64(e.Row)+tick()/20)%16 == 1 }
+		stored, all := 0, 0
+		for range 900 {
+			g.tick()
+			if tick() > 3*keptTicks {
+				stored += g.changes.entities.rows.Len()
+				for range g.state().Entities {
+					all++
+				}
+			}
+		}
+		frozen := tick()
+		slow.wants = func(e ecs.Entity) bool { return (uint64(e.Row)+frozen/150)%8 == 0 }
+		quick.wants = func(e ecs.Entity) bool { return (uint64(e.Row)+frozen/20)%16 == 1 }
+		g.settle(700)
+		if 100*stored > 38*all {
+			t.Errorf("link %d: the values of %d of %d entities are stored", i, stored, all)
+		}
+		for k, c := range g.clients {
+			if c.refused > 0 || c.complete < 5 || c.sender.Stats().Updates < 300 {
+				t.Errorf("link %d, client %d: %d deltas refused, complete %d times: %+v", i, k, c.refused, c.complete, c.sender.Stats())
+			}
+		}
+	}
+}

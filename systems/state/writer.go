@@ -92,8 +92,11 @@ func (w *writer) collectEntities(relevant iter.Seq2[ecs.Entity, float32]) {
 // collectEntity makes an entity relevant to the client. It always returns true.
 func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 	s := w.sender
-	h := s.changes.entities.rows.Get(e.Row)
-	if h == nil || h.entity != e || priority < 0 {
+	if priority < 0 {
+		return true
+	}
+	h := s.changes.relevant(e)
+	if h == nil {
 		return true
 	}
 	slot, ok := s.items.Slot(e.Row)
