@@ -186,7 +186,7 @@ func readView(r *wire.BitReader, v *image.ViewStamp, near ecs.Tick) (ok bool) {
 		off := int64(r.Bits(nearBits)<<(64-nearBits)) >> (64 - nearBits)
 		at := parts(expected) + off
 		*v = image.ViewStamp{Tick: ecs.Tick(at / partUnit), Part: uint8(at % partUnit)}
-		return off != 0 && expected.Tick != 0 && v.Tick != 0
+		return off != 0 && expected.Tick != 0 && at >= partUnit
 	}
 	low, part := uint32(r.Bits(32)), uint8(r.Bits(8))
 	*v = image.ViewStamp{}

@@ -177,12 +177,15 @@ func readNumbers(r *wire.BitReader, in *ecs.InputBytes, numbers []image.InputNum
 }
 
 // readNext returns the position, from at on, of the next still number that differs, or still if none does. With flag, it reads a
-// bit for that first.
+// bit for that first. A code for a number that does not exist gives a position > still.
 func readNext(r *wire.BitReader, at, still int, flag bool) int {
 	if at == still || flag && !r.Bool() {
 		return still
 	}
-	return at + int(r.Bits(bits.Len(uint(still-at-1))))
+	if at += int(r.Bits(bits.Len(uint(still - at - 1)))); at >= still {
+		return still + 1
+	}
+	return at
 }
 
 // appendSized codes u ≥ 1 of a number of this width in bytes: its length in bits less one, then its bits below the highest.

@@ -84,7 +84,7 @@ func Write(path string, token []byte) error {
 // Decode decodes the output of Text.
 func Decode(text string) (token []byte, ok bool) {
 	token, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(token) > netcode.TokenSize {
+	if err != nil || len(token) == 0 || len(token) > netcode.TokenSize {
 		return nil, false
 	}
 	token = append(token, make([]byte, netcode.TokenSize-len(token))...)
