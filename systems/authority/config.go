@@ -31,7 +31,7 @@ type Config[C, P any] struct {
 	OrdersPerTick int
 	// Buffers keeps a buffer of inputs for each seat: see Server.Seats and ChooseInputs.
 	Buffers bool
-	// Events keeps the events of the last 512 ticks, and of those in History: see Server.Events.
+	// Events keeps the events of the last 512 ticks, and older ones up to 64 KiB: see Server.Events.
 	Events bool
 	// Replicates keeps replication for every peer: see Server.Changes, Peer.Sender and Peer.Events. It implies Events.
 	Replicates bool

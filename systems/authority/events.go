@@ -1,32 +1,77 @@
 package authority
 
 import (
+	"iter"
+	"sort"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 )
 
-// eventTicks is the minimum number of ticks whose events are kept. A peer receives the events of the ticks after its state. That
-// state may be older than History, since Keep keeps it.
-const eventTicks = 512
+// Bounds of an eventLog. A peer receives the events of the ticks after its state, which on a slow line is up to maxKept ticks old.
+const (
+	eventTicks = 512      // ticks whose events are kept in any case
+	eventBytes = 64 << 10 // with them, of those and older events
+)
 
 // eventLog stores the encoded events of recent ticks, as image.AppendEvents writes them.
-type eventLog struct{ rollback.Ring[[]byte] }
+type eventLog struct {
+	ticks []eventTick // those with events, ascending
+	first int         // index in ticks of the oldest that is stored
+	bytes []byte
+}
+
+type eventTick struct {
+	tick ecs.Tick
+	end  int // of its events in bytes
+}
+
+// start returns where the events of an index in ticks begin in bytes.
+func (l *eventLog) start(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return l.ticks[i-1].end
+}
 
 // add stores the events of the world's last tick that pass a filter, all without one.
 func (l *eventLog) add(w *ecs.World, filter func(*image.EmittedEvent) bool) {
-	events, _ := l.Slot(w.Tick())
-	*events = image.AppendEvents((*events)[:0], w.Events(), filter)
+	before := len(l.bytes)
+	if l.bytes = image.AppendEvents(l.bytes, w.Events(), filter); len(l.bytes) > before {
+		l.ticks = append(l.ticks, eventTick{w.Tick(), len(l.bytes)})
+	}
+	for l.first < len(l.ticks) {
+		age := w.Tick() - l.ticks[l.first].tick
+		if age <= eventTicks || age <= maxKept && len(l.bytes)-l.start(l.first) <= eventBytes {
+			break
+		}
+		l.first++
+	}
+	if dropped := l.start(l.first); dropped > len(l.bytes)/2 {
+		l.ticks = append(l.ticks[:0], l.ticks[l.first:]...)
+		l.bytes = append(l.bytes[:0], l.bytes[dropped:]...)
+		for i := range l.ticks {
+			l.ticks[i].end -= dropped
+		}
+		l.first = 0
+	}
 }
 
-// Of returns the events of tick f. It is empty if there were none, and for a tick that is not stored.
-func (l *eventLog) Of(f ecs.Tick) []byte {
-	if events, ok := l.At(f); ok {
-		return *events
+// clear makes the log empty.
+func (l *eventLog) clear() { l.ticks, l.first, l.bytes = l.ticks[:0], 0, l.bytes[:0] }
+
+// Between yields the ticks in (after, to] with stored events, ascending, and their events.
+func (l *eventLog) Between(after, to ecs.Tick) iter.Seq2[ecs.Tick, []byte] {
+	return func(yield func(ecs.Tick, []byte) bool) {
+		i := l.first + sort.Search(len(l.ticks)-l.first, func(i int) bool { return l.ticks[l.first+i].tick > after })
+		for ; i < len(l.ticks) && l.ticks[i].tick <= to; i++ {
+			if !yield(l.ticks[i].tick, l.bytes[l.start(i):l.ticks[i].end]) {
+				return
+			}
+		}
 	}
-	return nil
 }
 
 // peerEvents sends the events of final ticks to one peer.
@@ -36,7 +81,7 @@ type peerEvents struct {
 	sent     ecs.Tick
 	newest   ecs.Tick                       // the newest tick ≤ sent with events that were sent since open; 0: none
 	filter   func(*image.EmittedEvent) bool // which events the peer receives; nil: all
-	filtered eventLog                       // events of ticks > opened that pass the filter
+	filtered eventLog                       // events of ticks > opened that pass the filter and were not sent
 	opened   ecs.Tick
 }
 
@@ -44,9 +89,7 @@ type peerEvents struct {
 // ticks in (have, done], and of later ticks those that pass the filter. A nil filter passes all.
 func (s *peerEvents) open(all *eventLog, have, done ecs.Tick, filter func(*image.EmittedEvent) bool) {
 	s.sent, s.newest, s.opened, s.filter = have, 0, done, filter
-	if filter != nil && s.filtered.Depth() != all.Depth() {
-		s.filtered = eventLog{rollback.NewRing[[]byte](all.Depth())}
-	}
+	s.filtered.clear()
 }
 
 // add selects the peer's events of the world's last tick.
@@ -59,21 +102,24 @@ func (s *peerEvents) add(w *ecs.World) {
 // send sends peer id the events of the ticks since the last send, one reliable message of this kind for each tick that has
 // events. Events of ticks that are no longer stored are skipped. The messages are written into scratch.
 func (s *peerEvents) send(id systems.Peer, all *eventLog, done ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) {
-	for f := max(s.sent, done-min(done, ecs.Tick(all.Depth()))) + 1; f <= done; f++ {
-		emitted := all.Of(f)
-		if s.filter != nil && f > s.opened {
-			emitted = s.filtered.Of(f)
-		}
-		if len(emitted) == 0 {
-			continue
-		}
+	if s.filter == nil {
+		s.sendBetween(id, all, s.sent, done, kind, scratch, out)
+	} else {
+		s.sendBetween(id, all, s.sent, min(s.opened, done), kind, scratch, out)
+		s.sendBetween(id, &s.filtered, s.sent, done, kind, scratch, out)
+		s.filtered.clear()
+	}
+	s.sent = done
+}
+
+func (s *peerEvents) sendBetween(id systems.Peer, log *eventLog, after, to ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) {
+	for f, emitted := range log.Between(after, to) {
 		*scratch = code.AppendEvents((*scratch)[:0], kind, emitted)
 		if len(*scratch) > 0 {
 			s.newest = f
 			out.Send(id, systems.Reliable, *scratch)
 		}
 	}
-	s.sent = done
 }
 
 // Since returns 1 + the age in ticks, at tick done, of the newest events that were sent; 0 if none were. It is the

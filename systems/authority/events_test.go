@@ -6,7 +6,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -60,7 +59,7 @@ func (s *sent) ticks(t *testing.T, g *ecs.Game) (list []ecs.Tick) {
 // A peer receives all stored events since the state that it holds, each tick's once. From the tick in which it was
 // opened on it receives only those that pass its filter.
 func TestPeerReceivesEachEventOnceThroughItsFilter(t *testing.T) {
-	w, log := newEventWorld(t), eventLog{rollback.NewRing[[]byte](8)}
+	w, log := newEventWorld(t), eventLog{}
 	var all, choosy peerEvents
 	var scratch []byte
 	var out sent
@@ -92,10 +91,43 @@ func TestPeerReceivesEachEventOnceThroughItsFilter(t *testing.T) {
 		t.Errorf("%v with a filter for even ticks after tick 4", got)
 	}
 	step(20)
-	if got := send(&all); got[0] != 22 || len(got) != 5 {
-		t.Errorf("%v where the last 8 ticks are stored", got)
-	}
 	if all.open(&log, 28, 28, nil); len(send(&all)) != 0 || all.Since(28) != 0 {
 		t.Error("a peer that was opened anew received events of the state that it holds")
+	}
+}
+
+// A log keeps the events of the last ticks, and older ones while they are few.
+func TestTheEventsOfALongTimeAreKept(t *testing.T) {
+	w, log := newEventWorld(t), eventLog{}
+	oldest := func() ecs.Tick {
+		for f, events := range log.Between(0, w.Tick()) {
+			if got, err := w.Game().Schema().ReadEvents(nil, events); err != nil || len(got) != 1 || got[0].Key.Tick != f {
+				t.Fatalf("tick %d: %v, %v", f, got, err)
+			}
+			return f
+		}
+		return 0
+	}
+	for range 4 * eventTicks {
+		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
+		log.add(w, nil)
+	}
+	if oldest() != 1 {
+		t.Errorf("%d ticks with %d bytes of events are stored from tick %d on", w.Tick(), len(log.bytes), oldest())
+	}
+	for range eventBytes / 4 {
+		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
+		log.add(w, nil)
+	}
+	if from, stored := oldest(), len(log.bytes)-log.start(log.first); from < 2*eventTicks || stored > eventBytes || stored < eventBytes/2 || cap(log.bytes) > 4*eventBytes {
+		t.Errorf("%d bytes are stored, from tick %d of %d on, in %d", stored, from, w.Tick(), cap(log.bytes))
+	}
+	none := func(*image.EmittedEvent) bool { return false }
+	for range maxKept {
+		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
+		log.add(w, none)
+	}
+	if f := oldest(); f != 0 && f+maxKept < w.Tick() {
+		t.Errorf("events of tick %d are stored in tick %d", f, w.Tick())
 	}
 }

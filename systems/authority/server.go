@@ -86,9 +86,6 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 	}
 	s.Grid.Tick = systems.Second / systems.Time(s.Game.TickRate)
 	s.States = rollback.NewSnapshots(c.History)
-	if c.Events {
-		s.Events = eventLog{rollback.NewRing[[]byte](max(s.States.Depth(), eventTicks))}
-	}
 	if c.Behind == 0 {
 		s.config.Behind = ecs.Tick(s.States.Depth() - 1)
 	}

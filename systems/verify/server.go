@@ -193,10 +193,8 @@ func (s *Server) state(p *peer, base, to ecs.Tick) []byte {
 		m.answered, m.rejected = s.seats[p.Seat].decided, s.seats[p.Seat].rejected
 	}
 	m.happened = m.happened[:0]
-	for f := base + 1; f <= to; f++ {
-		if emitted := s.Events.Of(f); len(emitted) > 0 {
-			m.happened = append(m.happened, emitted)
-		}
+	for _, emitted := range s.Events.Between(base, to) {
+		m.happened = append(m.happened, emitted)
 	}
 	m.delta = s.delta(base, to)
 	message := m.append(s.Sending.Message[:0])
