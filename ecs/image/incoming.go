@@ -146,6 +146,7 @@ func (in *incoming) checkRows(p *pagePair) error {
 		}
 		present := word>>(i%BlockRows)&1 != 0
 		if present && free {
+			at += (bits.TrailingZeros64(^(word >> (i % BlockRows))) - 1) * stride // to the last row in use
 			continue
 		}
 		row := part(now, at, stride)
@@ -168,7 +169,7 @@ func (in *incoming) checkPresence(p *pagePair) error {
 		if p.owner == OwnedByWorld && k == 0 && w.now&1 != 0 {
 			return errors.New("row 0, which is no entity, is in use")
 		}
-		for i := engineColumns; i < len(columns) && p.column.index == columnIdentity; i++ {
+		for i := engineColumns; i < len(columns) && w.old&^w.now != 0 && p.column.index == columnIdentity; i++ {
 			if c := &columns[i]; !c.single && in.word(c, p.owner, k)&w.old&^w.now != 0 {
 				return fmt.Errorf("an entity of rows %d to %d is removed and has component %q", k*BlockRows, k*BlockRows+BlockRows-1, c.name)
 			}
@@ -195,13 +196,19 @@ func (in *incoming) checkRow(st *store, row []byte, i uint32, present bool) erro
 		}
 		return nil
 	}
+	identity, want, born := st.column.index == columnIdentity, uint32(0), Tick(0)
+	if identity {
+		want, born = uint32(st.owner)<<regionShift|i, Tick(binary.LittleEndian.Uint64(row[8:]))
+		if binary.LittleEndian.Uint64(row) == uint64(want) && born <= in.to { // with the padding
+			return nil
+		}
+	}
 	if err := st.column.layout.check(row); err != nil {
 		return fmt.Errorf("row %d: %w", i, err)
 	}
-	if st.column.index != columnIdentity {
+	if !identity {
 		return nil
 	}
-	want, born := uint32(st.owner)<<regionShift|i, Tick(binary.LittleEndian.Uint64(row[8:]))
 	if got := binary.LittleEndian.Uint32(row); got != want {
 		return fmt.Errorf("row %d has the number %d, want %d", i, got, want)
 	}
