@@ -90,7 +90,7 @@ func (e *effectCheck) effect(n systems.Effect) {
 	if n.Status == ecs.EffectCancelled {
 		e.counts.Replication.Cancelled++
 	}
-	if !n.Event.Irreversible {
+	if !n.Event.Irreversible || n.Verdict != nil { // a verdict is no event of the world
 		return
 	}
 	if n.Status != ecs.EffectConfirmed {
