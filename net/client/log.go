@@ -51,9 +51,7 @@ func (c *Core) finalTick(f systems.FinalTick) {
 // state are kept.
 func (c *Core) startFinal(chain record.Chain) {
 	at := record.PositionOf(c.world, chain)
-	if f, newest, ok := c.tail.Newest(); !ok || f != at.Tick || newest != at.Chain {
-		c.tail.Start(at)
-	}
+	c.tail.Start(at)
 	if c.config.Log != nil {
 		var state image.Snapshot
 		c.world.Image().Save(&state)

@@ -49,12 +49,33 @@ func NewTail(g *ecs.Game, ticks, bytes int) *Tail {
 // proofsAhead bounds the proofs of ticks after the newest. A proof may arrive before its tick is final on the client.
 const proofsAhead = 64
 
-// Start empties the tail, the proofs included. The next tick is the one after this position.
+// Start makes the next tick the one after this position. The tail keeps the ticks that lead to the position, with their proofs,
+// and drops all others.
 func (t *Tail) Start(at Position) {
+	chain, leads := t.Chain(at.Tick)
+	if leads = leads && chain == at.Chain; leads {
+		t.dropAfter(at.Tick)
+	}
 	t.at.set(at, t.codec.players)
+	if leads {
+		return
+	}
 	t.base, t.started, t.proven = at.Tick, true, 0
 	t.proofs.Clear()
 	*t.end(at.Tick) = codeEnd{chain: at.Chain}
+}
+
+// dropAfter drops the proofs of the ticks after f.
+func (t *Tail) dropAfter(f ecs.Tick) {
+	for n := f/t.every + 1; n <= t.at.Tick/t.every+proofsAhead; n++ {
+		t.proofs.Drop(n)
+	}
+	for t.proven = min(t.proven, f/t.every*t.every); t.proven > t.base; t.proven -= t.every {
+		if _, ok := t.proof(t.proven); ok {
+			return
+		}
+	}
+	t.proven = 0
 }
 
 func (t *Tail) end(f ecs.Tick) *codeEnd { return &t.ends[f%ecs.Tick(len(t.ends))] }

@@ -294,6 +294,40 @@ func TestAGapEmptiesATail(t *testing.T) {
 	}
 }
 
+// A client that is set back by a few ticks still has those before, for a server that loses them again. It has no proof of another
+// past.
+func TestATailKeepsTheTicksThatLeadToAStart(t *testing.T) {
+	m, tail := newMatch(t, 36), newTail(200)
+	tail.Start(Position{})
+	for range 40 {
+		tick := m.step()
+		tail.Append(&tick)
+	}
+	tail.Start(m.places[30])
+	other := m.ticks[31]
+	other.Orders = append(slices.Clone(other.Orders), image.Order{Player: 1, Payload: []byte("another past")})
+	if !tail.Tail.Append(&other) || tail.Proven() != 30 {
+		t.Fatalf("tick %d is proven", tail.Proven())
+	}
+	body, next, ok := tail.AppendFrom(nil, 6, MaxTailBytes)
+	if !ok || next != 31 {
+		t.Fatal(next, ok)
+	}
+	offer, err := NewCodec(game()).ReadTail(body, m.places[5], m.prover(5))
+	m.must(err)
+	if !samePosition(offer.Last(), m.places[30]) {
+		t.Fatal("another position")
+	}
+	foreign := newMatch(t, 37)
+	for range 20 {
+		foreign.step()
+	}
+	tail.Start(foreign.places[20])
+	if _, _, ok := tail.AppendFrom(nil, 6, MaxTailBytes); ok || tail.Proven() != 0 {
+		t.Fatal("the ticks of another match are kept")
+	}
+}
+
 func TestATailAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
