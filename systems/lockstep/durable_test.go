@@ -47,3 +47,46 @@ func TestARepeatedSyncPromisesOnlyDurableFrames(t *testing.T) {
 		t.Errorf("%d messages after Send, want the last sync again", n)
 	}
 }
+
+// congested is an outbox to a peer whose line is congested. It passes the messages to the others on.
+type congested struct {
+	systems.Outbox
+	peer systems.Peer
+	sent int // to the peer
+}
+
+func (c *congested) Ready(p systems.Peer) bool { return p != c.peer }
+
+func (c *congested) Send(p systems.Peer, ch systems.Channel, message []byte) {
+	if p == c.peer {
+		c.sent++
+		return
+	}
+	c.Outbox.Send(p, ch, message)
+}
+
+// An operation is not sent by itself on a congested line, where it would wait for those before it. It comes with its frame.
+func TestAnOperationComesWithItsFrameOnACongestedLine(t *testing.T) {
+	game := testGame()
+	l := newLoop(t, Config{Interval: 1, RelayAtOnce: true}, game, 2, 1, func(int, int) pad { return pad{} })
+	for range 100 {
+		l.Step()
+	}
+	s, own := l.server, l.Peers[0].ID
+	out := congested{Outbox: l, peer: l.Peers[1].ID}
+	p := &s.Peers[own]
+	m := opsMessage{received: p.Acked, executed: p.Acked, live: true, first: p.Own.operated + 1, ops: []op{{in: padInput.Pack(pad{DX: 1})}}}
+	message, _ := m.append(nil, game)
+	if err := s.Receive(own, systems.Datagram, message, l.Net.Now(), &out); err != nil || out.sent > 0 || s.running.touched == 0 {
+		t.Fatalf("%v, %d messages", err, out.sent)
+	}
+	frame := s.Done() + 1
+	for range 20 {
+		l.Step()
+	}
+	for i, c := range l.clients {
+		if c.at() < frame || c.at()+5 < s.Done() {
+			t.Errorf("client %d has executed frame %d of %d; the operation is in %d", i, c.at(), s.Done(), frame)
+		}
+	}
+}

@@ -105,11 +105,11 @@ func (s *Server) sendNear(p *peer, out systems.Outbox) {
 	if s.syncs.sync > p.Acked+redundant {
 		first = holds(p) + 1
 	}
-	head := s.head(p, first)
-	s.write(&head, systems.MaxDatagram, link.sent)
+	head, whole := s.head(p, first), max(link.sent, link.whole)
+	s.write(&head, systems.MaxDatagram, whole)
 	if head.ahead > 0 && first <= link.sent {
 		head = s.head(p, link.sent+1)
-		s.write(&head, systems.MaxDatagram, link.sent)
+		s.write(&head, systems.MaxDatagram, whole)
 	}
 	out.Send(p.ID, systems.Datagram, s.Sending.Message)
 	link.synced = s.syncs.sync

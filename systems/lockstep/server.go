@@ -56,6 +56,7 @@ type link struct {
 	sent   ecs.Tick
 	near   bool
 	synced ecs.Tick // end of the last sync that it was sent
+	whole  ecs.Tick // the last frame of which it was not sent all operations by themselves
 	flight authority.Flight
 
 	live     bool         // it has caught up and plays

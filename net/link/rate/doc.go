@@ -23,6 +23,8 @@
 //   - A queue that stays for 2.5 s, although the rate is low, is attributed to other flows. Loss then decides alone, until the
 //     queue has fallen by a quarter. This is the mode switching of Copa (Arun and Balakrishnan, NSDI 2018). Above 2 % of loss the
 //     rate falls to three quarters in each round trip. Otherwise it grows by 1200 bytes per second in each, about as TCP does.
+//   - If loss and queue stay for 2.5 s more, with the lowest rate, the controller has no part in either. The delay is then taken for
+//     that of a longer route: the queue is the delay above it.
 //   - Loss without a queue is no congestion. A loss of 15 % limits the rate to 1.4 times the delivered rate.
 //
 // # Ticks

@@ -24,6 +24,7 @@ type Controller struct {
 	short      time.Duration // when the queue was last short
 	longest    time.Duration // queue since then, or since competing began
 	competing  bool          // other flows fill the queue
+	competes   time.Duration // when competing began
 	limited    bool          // the messages of a tick are limited, too
 	ticked     float64       // bytes per second of datagrams and reports
 	debt       float64       // bytes of ticks that the rate has not paid yet
@@ -174,7 +175,7 @@ func (c *Controller) decrease() {
 		c.before = l.delivered
 	}
 	if c.now-c.short > stubborn && c.rate <= max(0.8*c.knee, c.least()) {
-		c.competing, c.longest, c.rate = true, l.queue, max(c.rate, 0.85*c.before)
+		c.competing, c.competes, c.longest, c.rate = true, c.now, l.queue, max(c.rate, 0.85*c.before)
 		return
 	}
 	factor := 0.85 - 0.45*min(max((l.queue-deep).Seconds()/(full-deep).Seconds(), 0), 1)
@@ -186,6 +187,8 @@ func (c *Controller) decrease() {
 func (c *Controller) compete() {
 	c.hold = c.now + c.line.rtt + delay
 	switch l := &c.line; {
+	case l.loss > 0.02 && c.rate <= c.least() && c.now-c.competes > stubborn:
+		l.restart()
 	case l.loss > 0.02:
 		c.rate = max(0.75*min(c.rate, max(l.delivered, l.steady)), c.least())
 	case c.binds():

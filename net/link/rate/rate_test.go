@@ -298,3 +298,22 @@ func BenchmarkUpdate(b *testing.B) {
 		g.server.Received(uint16(now/tick), true)
 	}
 }
+
+// A route that becomes longer looks like a queue that stays, and random loss like that of a full line. Neither changes while hardly
+// anything is sent. Some seconds later ticks and bulk data are sent as before.
+func TestALongerRouteIsNoQueue(t *testing.T) {
+	for _, loss := range []float64{0, 0.05} {
+		m := match{line: newBottleneck(4000, time.Second)}
+		m.line.loss = loss
+		g := m.add(40)
+		m.run(10*time.Second, 0)
+		m.line.delay += 125 * time.Millisecond
+		m.run(7*time.Second, 0)
+		g.reset()
+		sends := g.server.sends
+		m.run(3*time.Second, 0)
+		if used := kilobits(g.server.sends-sends, 3*time.Second); used < 70 || g.gap > time.Second/2 {
+			t.Errorf("%v loss: %d kbit/s are sent, gap %v: %+v", loss, used, g.gap, g.server.line)
+		}
+	}
+}

@@ -143,6 +143,11 @@ func (l *line) add(s sample, now time.Duration) {
 	l.newest = s.newest
 }
 
+// restart makes the present delay the shortest.
+func (l *line) restart() {
+	l.queue, l.shortest = 0, [2]uint16{l.delay, l.delay}
+}
+
 // shorter returns the smaller of two numbers modulo 2^16.
 func shorter(a, b uint16) uint16 {
 	if int16(a-b) < 0 {
