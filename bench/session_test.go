@@ -124,6 +124,8 @@ type messages struct {
 
 func (m *messages) Ready(systems.Peer) bool { return true }
 
+func (m *messages) Room(systems.Peer) int { return 1 << 20 }
+
 func (m *messages) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 	m.data = append(m.data, message...)
 	m.ends, m.chans = append(m.ends, len(m.data)), append(m.chans, ch)

@@ -40,6 +40,9 @@ type Outbox interface {
 	// Ready reports whether the periodic messages for a peer may be sent now. It is false in some ticks while the line to the
 	// peer is congested. Their messages are not made: the next ones have what they would have had.
 	Ready(to Peer) bool
+	// Room returns how many bytes of reliable messages to a peer can be queued now. It is 0 while a quarter of a second of them
+	// waits to be sent. A message that is sent nevertheless waits behind them.
+	Room(to Peer) int
 }
 
 // Role is what a peer may do in a room.

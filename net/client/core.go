@@ -249,6 +249,14 @@ func (o *outbox) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 // Ready reports whether the strategy may send its periodic messages now.
 func (o *outbox) Ready(systems.Peer) bool { return o.session == nil || o.session.TransportReady() }
 
+// Room returns how many bytes of reliable messages can be queued now.
+func (o *outbox) Room(systems.Peer) int {
+	if o.session == nil {
+		return 0
+	}
+	return o.session.TransportRoom()
+}
+
 func (c *Core) out() systems.Outbox { return (*outbox)(c) }
 
 // View updates the view to a moment and returns it. Before there is a state the view is empty.

@@ -62,7 +62,13 @@ func (l *line) Send(ch systems.Channel, message []byte) error {
 // Ready reports whether no datagram waits.
 func (l *line) Ready() bool { return len(l.datagrams) == 0 }
 
-func (l *line) Room() int { return netlink.QueueBytes - l.queued }
+// Room is 0 while a quarter of a second of reliable messages waits, as that of a link.
+func (l *line) Room() int {
+	if l.rate > 0 && l.queued > l.rate/4 {
+		return 0
+	}
+	return netlink.QueueBytes - l.queued
+}
 
 // pass passes what the bandwidth allows in a step that ends now, and calls receive for the messages that have arrived.
 func (l *line) pass(now, step time.Duration, receive func(systems.Channel, []byte)) {
@@ -283,6 +289,24 @@ func TestVerifyJoinsAWorldThatChangesFasterThanTheLine(t *testing.T) {
 	m.run(2 * time.Minute)
 	if c.State() != client.Live || c.heads != 1 || c.Stats().Resyncs > 0 {
 		t.Errorf("the client is %v, %d images, %d resyncs", c.State(), c.heads, c.Stats().Resyncs)
+	}
+}
+
+// Each State is larger than a datagram, and the line carries fewer than one per tick. The client is behind by the queue of a
+// quarter of a second and the time of two States, 0.1 s each: one on the line and one before it.
+func TestVerifyIsBehindByAShortQueueOnASlowLine(t *testing.T) {
+	m := newLineMatch(t, dustGame(600, 1), verify.Strategy, nil)
+	c := m.join(0)
+	m.until("the client is live", 10*time.Second, func() bool { return c.State() == client.Live })
+	c.down.rate = 20_000
+	m.run(2 * time.Second)
+	most := ecs.Tick(0)
+	for range 300 {
+		m.step()
+		most = max(most, m.room.Tick()-c.Stats().Strategy.Confirmed)
+	}
+	if most > 30 || c.down.sent < 100_000 {
+		t.Errorf("the client was up to %d ticks behind, %d bytes sent", most, c.down.sent)
 	}
 }
 

@@ -281,6 +281,15 @@ func (o *outbox) Ready(to systems.Peer) bool {
 	return !p.open || p.session.TransportReady()
 }
 
+// Room returns how many bytes of reliable messages to a peer can be queued now.
+func (o *outbox) Room(to systems.Peer) int {
+	p := &o.peers[to]
+	if !p.open {
+		return 0
+	}
+	return p.session.TransportRoom()
+}
+
 func (r *Room) out() systems.Outbox { return (*outbox)(r) }
 
 // Notice sends a text to every player, with the seconds until the server stops, or 0.

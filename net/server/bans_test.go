@@ -35,6 +35,8 @@ func (f outbox) Send(to systems.Peer, ch systems.Channel, message []byte) { f(to
 
 func (f outbox) Ready(systems.Peer) bool { return true }
 
+func (f outbox) Room(systems.Peer) int { return 0 }
+
 const hashMessage = 5 // the kind of a checksum in systems/relay
 
 // faults are the ways to be expelled, and the cause that the server records.

@@ -72,6 +72,9 @@ func (c *common) sendStrategy(ch systems.Channel, b []byte) {
 // TransportReady reports whether the periodic messages of the strategy may be sent now: see systems.Outbox.
 func (c *common) TransportReady() bool { return c.transport.Ready() }
 
+// TransportRoom returns how many bytes of reliable messages can be queued now: see systems.Outbox.
+func (c *common) TransportRoom() int { return c.transport.Room() }
+
 func (c *common) received(b []byte, now systems.Time) {
 	if c.stats.Silence > longSilence {
 		c.resumed = now

@@ -37,6 +37,8 @@ type sent [][]byte
 
 func (s *sent) Ready(systems.Peer) bool { return true }
 
+func (s *sent) Room(systems.Peer) int { return 0 }
+
 func (s *sent) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 	if ch == systems.Reliable {
 		*s = append(*s, slices.Clone(message))

@@ -110,6 +110,8 @@ func (o *outbox) Send(to systems.Peer, _ systems.Channel, _ []byte) { o.to = app
 
 func (o *outbox) Ready(to systems.Peer) bool { return o.busy == 0 || to != o.busy }
 
+func (o *outbox) Room(systems.Peer) int { return 0 }
+
 func newHalf(t *testing.T, change func(*authority.Config[*half, link])) *half {
 	t.Helper()
 	w, err := ecs.NewWorld(spotGame(), 1)

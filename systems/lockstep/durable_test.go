@@ -14,6 +14,8 @@ func (c *counted) Send(systems.Peer, systems.Channel, []byte) { *c++ }
 
 func (c *counted) Ready(systems.Peer) bool { return true }
 
+func (c *counted) Room(systems.Peer) int { return 0 }
+
 // A room that cannot write its journal calls Tick and no Send. A match that waits for players repeats its last sync to
 // a peer that asks again. That sync must not promise frames that are not durable.
 func TestARepeatedSyncPromisesOnlyDurableFrames(t *testing.T) {

@@ -39,6 +39,8 @@ type outbox struct{ messages [][]byte }
 
 func (o *outbox) Ready(systems.Peer) bool { return true }
 
+func (o *outbox) Room(systems.Peer) int { return 0 }
+
 func (o *outbox) Send(_ systems.Peer, _ systems.Channel, message []byte) {
 	o.messages = append(o.messages, slices.Clone(message))
 }

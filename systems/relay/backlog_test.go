@@ -98,6 +98,8 @@ func (m *meter) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 
 func (*meter) Ready(systems.Peer) bool { return true }
 
+func (*meter) Room(systems.Peer) int { return 1 << 16 }
+
 // A peer with an old state is sent the orders since then in turn, as it acknowledges ticks.
 func TestAPeerReceivesOldOrdersInTurn(t *testing.T) {
 	s := afterwards(t, testGame(), play(t, testGame(), 300), 0)

@@ -53,8 +53,8 @@ var serverSystems = []systems.System[*Server]{
 }
 
 // The bounds of a peer's unacknowledged States on the reliable channel: bytes, which a single State may exceed, and States.
-// A State beyond them is not sent until there is room, and is then of the newest tick. On a slow channel the display is
-// updated less often, but not later and later.
+// A State beyond them is not sent until there is room, and is then of the newest tick. So it is while a quarter of a second of
+// earlier ones waits to be sent: see systems.Outbox. On a slow channel the display is updated less often, but not later and later.
 const (
 	window    = 64 << 10
 	maxStates = 128
@@ -158,7 +158,7 @@ func (s *Server) sendState(p *peer) {
 			return
 		}
 	}
-	if base >= done || !fresh && done-p.Acked >= ecs.Tick(s.States.Depth()) {
+	if base >= done || s.Sending.Out.Room(p.ID) == 0 || !fresh && done-p.Acked >= ecs.Tick(s.States.Depth()) {
 		return
 	}
 	if base != p.Acked || message == nil {

@@ -43,6 +43,8 @@ func newBench(t *testing.T, limits Config) *bench {
 // Send keeps what is sent to peer 0.
 func (b *bench) Ready(systems.Peer) bool { return true }
 
+func (b *bench) Room(systems.Peer) int { return 1 << 16 }
+
 func (b *bench) Send(to systems.Peer, _ systems.Channel, message []byte) {
 	var m stateMessage
 	if to == 0 {

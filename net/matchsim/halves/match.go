@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/link"
 	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/rollback"
@@ -247,11 +248,17 @@ func (o Outbox) Send(to systems.Peer, ch systems.Channel, message []byte) { o(to
 // Ready reports true.
 func (o Outbox) Ready(systems.Peer) bool { return true }
 
+// Room returns that of an idle link.
+func (o Outbox) Room(systems.Peer) int { return link.QueueBytes }
+
 // Discard is an outbox that drops every message.
 var Discard Outbox = func(systems.Peer, systems.Channel, []byte) {}
 
 // Ready reports true: the simulated network has no congestion control.
 func (m *Match) Ready(systems.Peer) bool { return true }
+
+// Room returns that of an idle link.
+func (m *Match) Room(systems.Peer) int { return link.QueueBytes }
 
 // Send makes the match the server's outbox.
 func (m *Match) Send(to systems.Peer, ch systems.Channel, message []byte) {

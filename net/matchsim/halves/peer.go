@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/link"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -130,6 +131,9 @@ func (p *Peer) Frame(now time.Duration) {
 
 // Ready reports true: the simulated network has no congestion control.
 func (p *Peer) Ready(systems.Peer) bool { return true }
+
+// Room returns that of an idle link.
+func (p *Peer) Room(systems.Peer) int { return link.QueueBytes }
 
 // Send makes the peer the outbox of its half.
 func (p *Peer) Send(_ systems.Peer, ch systems.Channel, message []byte) {
