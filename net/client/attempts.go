@@ -141,7 +141,6 @@ func (k *Client) present() {
 		if a.responded {
 			a.doubtful = a.token
 		}
-		k.tokens = append(slices.DeleteFunc(k.tokens, func(t *token) bool { return t == a.token }), a.token)
 		if a.why = fmt.Errorf("%w (%v)", ErrSilent, a.conn.netcode.State()); a.conn.netcode.State() == netcode.StateDenied {
 			if a.why = k.denied(session.Code(a.conn.netcode.Reason())); k.Core.State() == Ended {
 				return
@@ -203,17 +202,24 @@ func (k *Client) denied(code session.Code) error {
 	return err
 }
 
-// nextToken returns the next token to present, or nil if none is valid. A token that may have been used is presented only if
-// there is no other.
+// nextToken returns the next token to present, or nil if none is valid. The newest is presented every other time, since the older
+// ones may have expired for a server whose clock was set forward. A token that may have been used is presented only if there is no
+// other.
 func (k *Client) nextToken() *token {
 	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t.left(k.at(k.now)) <= 0 })
-	if i := slices.IndexFunc(k.tokens, func(t *token) bool { return t != k.attempts.doubtful }); i >= 0 {
-		return k.tokens[i]
+	a, best := &k.attempts, (*token)(nil)
+	if i := slices.Index(k.tokens, a.token); i > 0 { // an older one was presented: all others come before it again
+		k.tokens = append(slices.Delete(k.tokens, i, i+1), a.token)
 	}
-	if len(k.tokens) > 0 {
-		return k.tokens[0]
+	for _, t := range k.tokens {
+		switch {
+		case t != a.doubtful && t != a.token:
+			return t
+		case best == nil || best == a.doubtful:
+			best = t
+		}
 	}
-	return nil
+	return best
 }
 
 // advance sends a request or the response if it is due. The response waits until replace returns true, because it may replace a

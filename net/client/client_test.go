@@ -209,3 +209,28 @@ func TestTheErrorOfAUsedTokenHasTheReason(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A server whose clock was set forward accepts the newest token only. The client does not present all others before it again.
+func TestTheNewestTokenIsPresentedEveryOtherTime(t *testing.T) {
+	k := &Client{now: time.Unix(0, 0), epoch: time.Unix(0, 0)}
+	for range tokensKept {
+		k.tokens = append(k.tokens, &token{life: systems.Second})
+	}
+	newest, shown := k.tokens[0], map[*token]bool{}
+	for i := range 2 * tokensKept {
+		next := k.nextToken()
+		if (next == newest) != (i%2 == 0) {
+			t.Errorf("attempt %d: the newest token: %v", i, next == newest)
+		}
+		k.attempts.token, shown[next] = next, true
+	}
+	k.attempts.doubtful = newest
+	for range tokensKept {
+		if k.attempts.token = k.nextToken(); k.attempts.token == newest {
+			t.Error("a token that may have been used is presented, and there are others")
+		}
+	}
+	if len(shown) != tokensKept || len(k.tokens) != tokensKept {
+		t.Errorf("%d of %d tokens were presented", len(shown), tokensKept)
+	}
+}
