@@ -92,9 +92,10 @@ var arrows = []struct {
 }{
 	{"ecs/fixed", nil},
 	{"ecs/image", []string{"ecs/fixed"}},
-	{"ecs", []string{"ecs/fixed", "ecs/image"}},
+	{"ecs/internal/workers", nil},
+	{"ecs", []string{"ecs/fixed", "ecs/image", "ecs/internal/workers"}},
 	{"ecs/internal/sample", []string{"ecs", "ecs/fixed"}}, // for tests
-	{"ecs/race", nil},                                     // for tests
+	{"ecs/race", nil}, // for tests
 	{"rollback/record/cursor", []string{"ecs", "ecs/fixed", "rollback", "rollback/record"}},
 	{"rollback/record/bundle", []string{"ecs", "ecs/fixed", "rollback/record", "rollback/record/cursor", "net/wire"}},
 	{"rollback/record", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},

@@ -105,6 +105,7 @@ func newBridge(w *World, view bool) *bridge {
 // Donburi's own order of entities depends on history. A system that walks this world must not depend on the order; Ordered
 // walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
+	w.alone("World.Donburi")
 	w.image.SetUnordered()
 	b := w.bring()
 	b.verifyNext()
@@ -113,6 +114,7 @@ func (w *World) Donburi() donburi.World {
 
 // Entry returns the donburi entry of e, or nil if queries do not yield e. Do not keep it: entries are reused.
 func (w *World) Entry(e Entity) *donburi.Entry {
+	w.alone("World.Entry")
 	b := w.bring()
 	o, k := int(e.Owner()), int(e.Index()/image.BlockRows)
 	if e.Row == 0 || o >= len(b.blocks) || k >= len(b.blocks[o]) || b.blocks[o][k] == nil {

@@ -61,6 +61,9 @@ func (c *Component[T]) Has(w *World, e Entity) bool {
 
 // Read returns e's value. ok is false if e does not exist or has no such component.
 func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
+	if w.scope != nil {
+		w.scope.read(c.declaration)
+	}
 	return valueAt[T](w.image.Row(c.declaration, e))
 }
 
@@ -84,6 +87,7 @@ func (c *Component[T]) ReadAt(s *image.Snapshot, e Entity) (value T, ok bool) {
 // later state has the component, it is the later state's. An entity of p, and any entity for a player without a view stamp,
 // is seen in the present: Seen then equals Read.
 func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
+	w.alone("Component.Seen")
 	return valueAt[T](w.image.Seen(c.declaration, p, e))
 }
 
@@ -94,6 +98,7 @@ func (c *Component[T]) Roles() Roles[T] { return c.roles }
 // or must not be written in this tick; see image.Image.SetPredicted. The pointer is valid in the running system only: keep
 // the Entity instead.
 func (c *Component[T]) Write(w *World, e Entity) *T {
+	w.alone("Component.Write")
 	return (*T)(w.image.WriteRow(c.declaration, e))
 }
 
@@ -110,11 +115,15 @@ func (c *Component[T]) Put(w *World, e Entity, value T) bool {
 // Add gives e the component with this value when the running system has returned. It replaces a value that is there
 // already.
 func (c *Component[T]) Add(w *World, e Entity, value T) {
+	w.alone("Component.Add")
 	w.image.Add(e, c.declaration, unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value)))
 }
 
 // Remove removes the component from e when the running system has returned.
-func (c *Component[T]) Remove(w *World, e Entity) { w.image.Remove(e, c.declaration) }
+func (c *Component[T]) Remove(w *World, e Entity) {
+	w.alone("Component.Remove")
+	w.image.Remove(e, c.declaration)
+}
 
 // Id returns donburi's identifier of the component type.
 func (c *Component[T]) Id() component.ComponentTypeId { return c.inner.Id() }
@@ -190,6 +199,7 @@ func (r *Resource[T]) Read(w *World) T {
 
 // Write returns a pointer to the world's value and marks it as written. The pointer is valid in the running system only.
 func (r *Resource[T]) Write(w *World) *T {
+	w.alone("Resource.Write")
 	return (*T)(w.image.WriteResource(r.declaration))
 }
 

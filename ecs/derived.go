@@ -34,6 +34,7 @@ func (d *Derived[T]) Of(w *World) *T {
 		}
 		value := w.derived[i].(*T)
 		if v := w.image.DerivedVersion(); w.builtAt[i] != v {
+			w.alone("building Derived")
 			w.builtAt[i] = v
 			d.build(w, value)
 		}

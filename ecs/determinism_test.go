@@ -243,6 +243,26 @@ func Example_theOrderOfAMap() {
 	// with a slice, differs: false
 }
 
+func number(w *ecs.World) {
+	n := int32(0)
+	for e := range soldiers.All(w) {
+		n++ // another core begins at 0 too
+		e.A.Ammo = n
+	}
+}
+
+// A parallel system must not depend on the order of rows.
+func Example_parallelSystem() {
+	for _, system := range []func(w *ecs.World){march, number} {
+		g := squad(system)
+		g.Systems[0].Parallel = ecs.Queries(soldiers)
+		fmt.Println(desyncOf(g))
+	}
+	// Output:
+	// <nil>
+	// rollback: desync in tick 2: soldier of entity 0 of player 1 born in tick 2: Ammo is 2 here and 1 there
+}
+
 // desyncOf returns the desync that SyncTest finds in a game, nil if there is none.
 func desyncOf(g *ecs.Game) error {
 	_, err := rollback.SyncTest(rollback.SyncTestConfig{Game: g, Seed: 3})

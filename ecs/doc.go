@@ -28,11 +28,19 @@
 // A client that predicts some entities limits its ticks to them (see [image.Image.SetPredicted]). Systems can read every
 // entity. A query that writes yields only predicted entities, and [Component.Write] returns nil for the others.
 //
+// # Several cores
+//
+// A system that lists its writing queries in Parallel of [System] can run on several cores: once for each share of the rows.
+// It computes each row by itself, so the state is the same on any number of cores. Calls that affect more than the rows of
+// its queries panic, on one core too. Systems run one after the other. The goroutines are those of ecs/internal/workers; ecs
+// and ecs/image start none.
+//
 // # Tasks
 //
 //   - declare data: [NewComponent], [NewResource], [NewInput], [NewEvent], [NewDerived], [List]
 //   - declare a game and check it: [Game], [Game.Check]; check other targets: [Game.Schema], [image.Schema.Portable]
 //   - visit entities: [NewQuery1] to [NewQuery4], with [With] and [Without]; fast loops over slices: [Query.Runs]
+//   - use several cores: Parallel of [System], SplitRows of [Game]
 //   - read or write one entity: [Component.Read], [Component.Write], [Component.Put]
 //   - change structure: [World.Spawn], [World.Despawn], [Component.Add], [Component.Remove]
 //   - draw random numbers: [World.Rand]

@@ -31,6 +31,7 @@ func NewIrreversibleEvent[T any](name string) *Event[T] {
 
 // Emit adds an event to the running tick.
 func (t *Event[T]) Emit(w *World, about Entity, value T) {
+	w.alone("Event.Emit")
 	i := slices.Index(w.image.Schema().Events, t.declaration)
 	if i < 0 {
 		panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", t.declaration.Name()))
@@ -77,7 +78,10 @@ func (w *World) log() *eventLog {
 }
 
 // Events returns the events of the last Step in the order of emission. They are valid until the next Step.
-func (w *World) Events() []image.EmittedEvent { return w.log().list }
+func (w *World) Events() []image.EmittedEvent {
+	w.alone("World.Events")
+	return w.log().list
+}
 
 // Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as predicted and
 // once more as confirmed or cancelled, and an irreversible event only as confirmed.

@@ -28,6 +28,11 @@ type Game struct {
 	Assets     []Asset
 	Systems    []System // run in this order, once a tick
 
+	// SplitRows is the number of rows from which a parallel system runs on several cores: fewer rows take less time than the
+	// cores need to begin. A game whose systems take long for a row chooses a smaller number. The results are the same.
+	// 0: 20,000.
+	SplitRows int
+
 	Setup func(w *World)                                        // builds State(0)
 	Join  func(w *World, p Player)                              // p enters, at the start of a tick
 	Leave func(w *World, p Player)                              // p leaves, at the start of a tick
@@ -141,6 +146,11 @@ func (g *Game) Asset(name string) []byte {
 type System struct {
 	Name string
 	Run  func(w *World)
+	// Parallel lists the queries of the system that write. If there are any, the engine may divide the rows among several
+	// cores: it calls Run once for each share, and the listed queries yield only rows of the share. So Run must not depend on
+	// the order of rows, and must change nothing but the rows that these queries yield. It can read other components of all
+	// rows, resources, inputs and derived data. All other calls panic, also on one core. Optional.
+	Parallel []AnyQuery
 }
 
 // Systems lists a game's systems, named after their functions.
@@ -165,6 +175,7 @@ func (g *Game) Check() error {
 	want(g.Name != "", "Game.Name is empty: name the game")
 	want(g.TickRate >= 1 && g.TickRate <= 1000, "Game.TickRate is %d: choose 1 to 1000 ticks per second", g.TickRate)
 	want(g.MaxPlayers >= 1 && g.MaxPlayers <= image.MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, image.MaxPlayers)
+	want(g.SplitRows >= 0, "Game.SplitRows is %d: choose a number of rows, or 0", g.SplitRows)
 	want(g.Screen.History >= 0 && g.Screen.History <= maxHistory, "Game.Screen.History is %d: choose 0 to %d ticks", g.Screen.History, maxHistory)
 	want(g.Physics.MoveLimit >= 0, "Game.Physics.MoveLimit is %v: choose a speed from 0", g.Physics.MoveLimit)
 	want(g.Physics.BurstLimit == 0 || g.Physics.BurstLimit >= g.Physics.MoveLimit && g.Physics.MoveLimit > 0,
@@ -179,6 +190,9 @@ func (g *Game) Check() error {
 	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {
 		want(s.Run != nil, "Game.Systems[%d].Run is nil", i)
+		for k, q := range s.Parallel {
+			want(q.declared().Writes(), "Game.Systems[%d].Parallel[%d] is a query that only reads: list queries that write", i, k)
+		}
 	}
 	if len(errs) == 0 {
 		return nil

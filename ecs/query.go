@@ -69,7 +69,7 @@ func (r Row[PA, PB, PC, PD]) Entity() Entity { return *r.self }
 // All returns the entities of the query one by one.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.Seq[Row[PA, PB, PC, PD]] {
 	return func(yield func(Row[PA, PB, PC, PD]) bool) {
-		c := image.NewCursor(w.image, &q.plan)
+		c := image.NewCursor(w.image, &q.plan, w.share(&q.plan))
 		for c.Next() {
 			set, self := c.Bits, c.Self
 			baseA, baseB, baseC, baseD := c.Base[0], c.Base[1], c.Base[2], c.Base[3]
@@ -106,7 +106,7 @@ type Run[SA, SB, SC, SD any] struct {
 // fast as All where rows are full. All is faster where most runs have fewer than about twenty rows.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.Seq[Run[SA, SB, SC, SD]] {
 	return func(yield func(Run[SA, SB, SC, SD]) bool) {
-		c := image.NewCursor(w.image, &q.plan)
+		c := image.NewCursor(w.image, &q.plan, w.share(&q.plan))
 		for n := c.NextRun(); n > 0; n = c.NextRun() {
 			if !yield(Run[SA, SB, SC, SD]{
 				slice[A, SA](c.Run[0], n),
@@ -119,6 +119,14 @@ func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.
 			}
 		}
 	}
+}
+
+// share returns the rows that the query may yield in the running system, nil for all.
+func (w *World) share(p *image.Plan) *image.Share {
+	if w.scope == nil {
+		return nil
+	}
+	return w.scope.of(p)
 }
 
 // Access names a component that a query uses, and whether the query reads or writes it. T is the component's type. P is the

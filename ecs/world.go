@@ -11,6 +11,9 @@ type World struct {
 	derived []any    // index = position in Game.Derived
 	builtAt []uint64 // image.Image.DerivedVersion when derived was built
 	bridge  *bridge
+
+	splitter *splitter // of parallel systems; nil before the first
+	scope    *scope    // of the running parallel system; nil outside of one
 }
 
 // NewWorld checks the game and returns a world in State(0). The seed starts the random source. Every peer of a match uses
@@ -30,7 +33,10 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 
 // Image returns the store of the world's state: snapshots, checksums, codecs, and operations for replicas, tools and sync
 // strategies.
-func (w *World) Image() *image.Image { return w.image }
+func (w *World) Image() *image.Image {
+	w.alone("World.Image")
+	return w.image
+}
 
 // Game returns the game that the world runs.
 func (w *World) Game() *Game { return w.game }
@@ -42,7 +48,10 @@ func (w *World) Tick() Tick { return w.image.Tick() }
 func (w *World) Players() image.PlayerSet { return w.image.Players() }
 
 // Rand returns the world's random source and marks it as written.
-func (w *World) Rand() *Rand { return w.image.Rand() }
+func (w *World) Rand() *Rand {
+	w.alone("World.Rand")
+	return w.image.Rand()
+}
 
 // Exists reports whether e is in the world. An entity that the running system spawned exists at once.
 func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
@@ -50,6 +59,7 @@ func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 // Spawn takes the lowest free row of the owner's region and gives it these components, all zero. Write can fill the entity
 // at once. Queries yield it when the running system has returned.
 func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
+	w.alone("World.Spawn")
 	var few [8]*image.Declaration
 	list := few[:0] // on the stack
 	for _, c := range components {
@@ -59,7 +69,10 @@ func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 }
 
 // Despawn removes the entity when the running system has returned. It does nothing if the entity does not exist.
-func (w *World) Despawn(e Entity) { w.image.Despawn(e) }
+func (w *World) Despawn(e Entity) {
+	w.alone("World.Despawn")
+	w.image.Despawn(e)
+}
 
 // Check verifies data that the world keeps beside its state and returns the first difference. Derived data must equal the
 // value that build returns. Each donburi entry must have its entity's components and point at its rows. Check is for tests,
@@ -79,6 +92,7 @@ func (w *World) Check() error {
 // Step computes the next tick: orders in their order, then the game's systems, then the positions in orders of kind
 // image.OrderMotion.
 func (w *World) Step(in TickInputs) {
+	w.alone("World.Step")
 	o := w.image.Observer()
 	image.SectionSimulate.Enter(o)
 	if len(w.derived) > 0 {
@@ -93,7 +107,7 @@ func (w *World) Step(in TickInputs) {
 	systems := w.game.Systems
 	for i := range systems {
 		(image.SectionSystems + image.Section(i)).Enter(o)
-		systems[i].Run(w)
+		w.runSystem(&systems[i])
 		w.image.Flush()
 		(image.SectionSystems + image.Section(i)).Leave(o)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"tendon/ecs"
@@ -67,6 +68,9 @@ const provesAfter = 60
 // data with a new build of it, and the writes of systems with their declarations. For a game that fails, the error is a
 // *DesyncReport.
 //
+// The run without rewinds uses one core. The other divides the rows of every parallel system, however few they are, and
+// visits them in reverse order: see ecs.World.Reverse.
+//
 // In contrast to a sync test that only replays the same inputs, this one also takes the branches of mispredictions.
 func SyncTest(c SyncTestConfig) (SyncReport, error) {
 	if c.Game == nil {
@@ -97,8 +101,8 @@ type syncTest struct {
 	rand       *rand.Rand // delays and predictions
 	sourceRand *rand.Rand // inputs and orders
 	bot        *ecs.Rand
-	straight   *ecs.World // computes each tick once
-	timeline   *Timeline  // computes ticks with wrong inputs first
+	straight   *ecs.World // computes each tick once, on one core
+	timeline   *Timeline  // computes ticks with wrong inputs first, on several cores
 	ticks      Ring[testTick]
 	depth      int // ticks to predict before the next confirmations
 	seen       map[image.Checksum]struct{}
@@ -118,7 +122,9 @@ type testTick struct {
 }
 
 func newSyncTest(c SyncTestConfig) (*syncTest, error) {
-	straight, err := ecs.NewWorld(c.Game, c.Seed)
+	oneCore := *c.Game
+	oneCore.SplitRows = math.MaxInt
+	straight, err := ecs.NewWorld(&oneCore, c.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +132,7 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 	if err != nil {
 		return nil, err
 	}
+	world.Reverse()
 	s := &syncTest{config: c, straight: straight,
 		rand: rand.New(rand.NewPCG(c.Seed, 1)), sourceRand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed),
 		seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}

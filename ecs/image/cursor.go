@@ -1,7 +1,9 @@
 package image
 
 import (
+	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -14,6 +16,15 @@ type Plan struct {
 }
 
 const maxUsed = 4
+
+// Writes reports whether the plan writes a component.
+func (p *Plan) Writes() bool { return slices.Contains(p.Write[:], true) }
+
+// WritesTo reports whether the plan writes this component.
+func (p *Plan) WritesTo(d *Declaration) bool {
+	i := slices.Index(p.Used, d)
+	return i >= 0 && p.Write[i]
+}
 
 // fullBlock is a block in which every row matches.
 const fullBlock = ^uint64(0)
@@ -34,41 +45,138 @@ type Cursor struct {
 	Run     [maxUsed]unsafe.Pointer
 	RunSelf unsafe.Pointer
 
-	limit *RowSet // rows that may be visited; nil: all
+	limit *RowSet       // rows that may be visited; nil: all
+	marks [maxUsed]bool // by used column: its pages are marked
+	walk  uint8         // 0 before the first row
+	words []uint64      // presence of the owner's entities, by block that is visited; none on the way down
+	last  int           // owner that is visited last, and the end of its blocks that are visited
+	end   int
+	share *Share // blocks that are visited; nil: all
+	rest  uint64 // on the way down, rows of the block that are not visited yet
+	left  int    // on the way down, blocks of the share that are not visited yet
 }
 
-// NewCursor returns a cursor before the first row of an image.
-func NewCursor(im *Image, p *Plan) Cursor { return Cursor{image: im, plan: p} }
+// NewCursor returns a cursor before the first row of an image. With a share, it visits only that and marks no pages; see
+// Image.MarkWritten.
+func NewCursor(im *Image, p *Plan, share *Share) Cursor {
+	return Cursor{image: im, plan: p, share: share}
+}
+
+// Share is a range of blocks of an image: blocks [From, To) of those that Image.Blocks counts.
+type Share struct {
+	From, To int
+	Down     bool // visit rows one by one, the highest first
+}
+
+// Blocks returns the number of blocks of all owners' rows that have memory.
+func (im *Image) Blocks() (n int) {
+	identity := im.Identity()
+	for owner := range identity.regions {
+		n += identity.blocks(owner)
+	}
+	return n
+}
+
+// MarkWritten marks the pages that a whole walk of the plan would mark, and returns the number of rows of that walk.
+func (im *Image) MarkWritten(p *Plan) (rows int) {
+	c := NewCursor(im, p, nil)
+	for c.Next() {
+		rows += bits.OnesCount64(c.Bits)
+	}
+	return rows
+}
+
+// locate returns the owner whose blocks contain or end at block n of those that Blocks counts, and the block's number there.
+func (im *Image) locate(n int) (owner, block int) {
+	for identity := im.Identity(); n > identity.blocks(owner); owner++ {
+		n -= identity.blocks(owner)
+	}
+	return owner, n
+}
 
 // Next moves to the next block with matching rows and marks its pages in the columns that are written. It reports false at
 // the end.
 func (c *Cursor) Next() bool {
-	im := c.image
-	if c.used[0] == nil {
-		for i, d := range c.plan.Used {
-			c.used[i] = im.Column(d)
-			if c.plan.Write[i] {
-				c.limit = im.limit.open
-			}
+	if c.walk != walkUp {
+		if c.walk == 0 {
+			c.start()
+		}
+		if c.walk == walkDown {
+			return c.nextDown()
 		}
 	}
-	identity := im.Identity()
-	for ; c.owner < len(identity.regions); c.owner, c.block = c.owner+1, 0 {
-		words := identity.regions[c.owner].words
-		words = words[:min(len(words), identity.blocks(c.owner))] // the pages of presence bits are longer
-		for c.block < len(words) {
+	for {
+		for c.block < len(c.words) {
 			k := c.block
 			c.block++
-			if set := words[k]; set != 0 {
+			if set := c.words[k]; set != 0 {
 				if set = c.match(set, k); set != 0 {
 					c.Bits = set
-					c.enter(identity, k, set)
+					c.enter(k, set)
 					return true
 				}
 			}
 		}
+		if c.owner == c.last {
+			return false
+		}
+		c.owner, c.block = c.owner+1, 0
+		c.setWords()
 	}
-	return false
+}
+
+// The directions of a cursor.
+const (
+	walkUp = 1 + iota
+	walkDown
+)
+
+// start moves the cursor to the first block.
+func (c *Cursor) start() {
+	im := c.image
+	for i, d := range c.plan.Used {
+		c.used[i] = im.Column(d)
+		if c.plan.Write[i] {
+			c.limit, c.marks[i] = im.limit.open, c.share == nil
+		}
+	}
+	c.walk, c.last, c.end = walkUp, len(im.Identity().regions)-1, math.MaxInt
+	if s := c.share; s != nil {
+		c.owner, c.block = im.locate(s.From)
+		c.last, c.end = im.locate(s.To)
+		if s.Down {
+			c.walk, c.left = walkDown, s.To-s.From
+			return
+		}
+	}
+	c.setWords()
+}
+
+// setWords sets words to those of the present owner.
+func (c *Cursor) setWords() {
+	identity := c.image.Identity()
+	words := identity.regions[c.owner].words
+	end := min(len(words), identity.blocks(c.owner)) // the pages of presence bits are longer
+	if c.owner == c.last {
+		end = min(end, c.end)
+	}
+	c.words = words[:end]
+}
+
+// nextDown moves to the next lower matching row of the share.
+func (c *Cursor) nextDown() bool {
+	for c.rest == 0 {
+		if c.left == 0 {
+			return false
+		}
+		c.owner, c.block = c.image.locate(c.share.From + c.left)
+		c.block, c.left = c.block-1, c.left-1
+		c.rest = c.match(c.image.Identity().regions[c.owner].word(c.block), c.block)
+	}
+	c.Bits = 1 << (bits.Len64(c.rest) - 1)
+	c.rest ^= c.Bits
+	c.enter(c.block, c.Bits)
+	return true
 }
 
 // blocks returns the number of blocks of an owner's region that have memory.
@@ -100,13 +208,13 @@ func (r *region) word(k int) uint64 {
 }
 
 // enter points the cursor at block k, of which the rows in set are visited.
-func (c *Cursor) enter(identity *Column, k int, set uint64) {
-	first := uint32(k * BlockRows)
+func (c *Cursor) enter(k int, set uint64) {
+	first, identity := uint32(k*BlockRows), c.image.Identity()
 	c.Self = identity.rowOf(&identity.regions[c.owner], first)
 	for i, col := range c.used[:len(c.plan.Used)] {
 		r := &col.regions[c.owner]
 		c.Base[i] = col.rowOf(r, first)
-		if c.plan.Write[i] {
+		if c.marks[i] {
 			c.image.markBlock(r, col, first, set)
 		}
 	}
@@ -152,10 +260,10 @@ func (c *Cursor) NextRun() int {
 // extend adds following blocks to a run that reaches the end of its block, while all their rows match and memory is
 // adjacent. It marks their pages in the columns that are written and returns the number of rows added.
 func (c *Cursor) extend() int {
-	from, end := c.block, len(c.image.Identity().regions[c.owner].words)
+	from, end := c.block, len(c.words)
 	for c.block < end {
 		// The stretch is at most as long as the run so far: blocks after the end of the run are visited again later.
-		stretch := c.block + max(stretchBlocks, c.block-from)
+		stretch := min(end, c.block+max(stretchBlocks, c.block-from))
 		to := c.follow(c.block, stretch)
 		c.block = to
 		if to < stretch {
@@ -163,8 +271,8 @@ func (c *Cursor) extend() int {
 		}
 	}
 	first, until := uint32(from*BlockRows), uint32(c.block*BlockRows)
-	for i, write := range c.plan.Write {
-		if write && first < until {
+	for i, marks := range c.marks {
+		if marks && first < until {
 			c.image.markRows(&c.used[i].regions[c.owner], c.used[i], first, until)
 		}
 	}

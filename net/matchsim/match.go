@@ -129,6 +129,7 @@ func AfterSystems(g *ecs.Game, f func(*ecs.World)) *ecs.Game {
 			run(w)
 			f(w)
 		}
+		game.Systems[n-1].Parallel = nil // f may change anything
 	}
 	return &game
 }

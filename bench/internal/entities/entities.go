@@ -33,7 +33,8 @@ var (
 	Lives      = ecs.NewComponent[Life]("life")
 	Input      = ecs.NewInput[Pad]()
 
-	moving = ecs.NewQuery2(ecs.Write(Positions), ecs.Read(Velocities))
+	// Moving is the query of Move.
+	Moving = ecs.NewQuery2(ecs.Write(Positions), ecs.Read(Velocities))
 )
 
 // Game returns a game of n entities with these systems.
@@ -70,7 +71,7 @@ func Churned(n int, systems ...func(w *ecs.World)) *ecs.World {
 		if share == 0 {
 			return
 		}
-		for e := range moving.All(w) {
+		for e := range Moving.All(w) {
 			if w.Rand().IntN(share) == 0 {
 				w.Despawn(e.Entity())
 				spawn++
@@ -92,7 +93,7 @@ func Churned(n int, systems ...func(w *ecs.World)) *ecs.World {
 // Matches returns how many entities have position and velocity.
 func Matches(w *ecs.World) int {
 	n := 0
-	for r := range moving.Runs(w) {
+	for r := range Moving.Runs(w) {
 		n += len(r.A)
 	}
 	return n
@@ -101,7 +102,7 @@ func Matches(w *ecs.World) int {
 // Move adds velocities to positions, a run at a time. It copies the slices into variables first, as loops over Runs
 // should. The compiler keeps a slice variable in registers and reads a field of the run from memory at each use.
 func Move(w *ecs.World) {
-	for r := range moving.Runs(w) {
+	for r := range Moving.Runs(w) {
 		positions, velocities := r.A, r.B
 		for i := range positions {
 			positions[i].X += velocities[i].X
@@ -112,7 +113,7 @@ func Move(w *ecs.World) {
 
 // MoveByFields is Move without the variables.
 func MoveByFields(w *ecs.World) {
-	for r := range moving.Runs(w) {
+	for r := range Moving.Runs(w) {
 		for i := range r.A {
 			r.A[i].X += r.B[i].X
 			r.A[i].Y += r.B[i].Y
@@ -122,7 +123,7 @@ func MoveByFields(w *ecs.World) {
 
 // MoveOneByOne adds velocities to positions, an entity at a time.
 func MoveOneByOne(w *ecs.World) {
-	for e := range moving.All(w) {
+	for e := range Moving.All(w) {
 		e.A.X += e.B.X
 		e.A.Y += e.B.Y
 	}
