@@ -34,8 +34,8 @@ type desyncs struct {
 // Desyncs returns the first difference that each of the last resyncs found, newest last.
 func (c *Core) Desyncs() []image.Difference { return c.desyncs.found }
 
-// compare compares an image with the own state of its tick, if the strategy keeps that. It keeps and reports the first
-// difference.
+// compare compares an image with the own state of its tick, if the strategy keeps that or can compute it. It keeps and reports the
+// first difference.
 func (c *Core) compare(encoded []byte) {
 	keeper, keeps := c.strategy.(systems.Keeper)
 	if !keeps {
@@ -46,6 +46,15 @@ func (c *Core) compare(encoded []byte) {
 		return
 	}
 	mine, held := keeper.Kept(w.Tick())
+	if past, ok := c.strategy.(ecs.Past); ok && !held {
+		fork, known := past.Fork(w.Tick())
+		if !known {
+			return
+		}
+		mine, held = new(image.Snapshot), true
+		fork.Image().Save(mine)
+		defer mine.Release()
+	}
 	if !held {
 		return
 	}
