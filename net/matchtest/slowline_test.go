@@ -11,8 +11,10 @@ import (
 	"tendon/ecs/race"
 	"tendon/net/client"
 	netlink "tendon/net/link"
+	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/session"
+	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/relay"
@@ -307,6 +309,25 @@ func TestVerifyIsBehindByAShortQueueOnASlowLine(t *testing.T) {
 	}
 	if most > 30 || c.down.sent < 100_000 {
 		t.Errorf("the client was up to %d ticks behind, %d bytes sent", most, c.down.sent)
+	}
+}
+
+// So it is over net/link, on P10: behind by that queue, two States and a round trip, of which the line's own queue is a part.
+func TestVerifyIsBehindByAShortQueueOverALink(t *testing.T) {
+	m, err := matchsim.New(matchsim.Config{Game: dustGame(600, 1), Strategy: verify.Strategy, Seed: 4, Links: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, _ := simnet.ByName("P10")
+	c := m.Join(matchsim.Plan{Profile: slow})
+	m.RunUntil(8 * time.Second)
+	most := ecs.Tick(0)
+	for range 300 {
+		m.Run(time.Second / 60)
+		most = max(most, m.Room.Tick()-c.Core.Stats().Strategy.Confirmed)
+	}
+	if most > 45 || !c.Live() || c.Sent().Reliable < 100 {
+		t.Errorf("the client is %v and was up to %d ticks behind", c.Core.State(), most)
 	}
 }
 
