@@ -17,7 +17,7 @@
 //
 // Both go in datagrams, one a tick each way, and repeat what was not answered. So a command is executed at most once, and
 // an event arrives once and in order. A State that does not fit a datagram goes on the reliable channel, and so does
-// everything with [Config].Reliable.
+// everything with [Config].Reliable. There no State is added to a queue of more than a quarter of a second.
 //
 // A client whose state is older than [Config].History, or differs from the server's, needs an image. A restarted server
 // does not know which commands the restored ticks contain. It counts all earlier numbers as decided, so that none is
