@@ -28,9 +28,9 @@ type Game struct {
 	Assets     []Asset
 	Systems    []System // run in this order, once a tick
 
-	// SplitRows is the number of rows from which a parallel system runs on several cores: fewer rows take less time than the
-	// cores need to begin. A game whose systems take long for a row chooses a smaller number. The results are the same.
-	// 0: 20,000.
+	// SplitRows is the number of rows from which a parallel system runs on several cores. The rows of its largest query count.
+	// With fewer rows, to begin on another core takes longer than it saves. A game whose systems take long for a row can
+	// choose a smaller number. The state does not depend on it. 0: 20,000.
 	SplitRows int
 
 	Setup func(w *World)                                        // builds State(0)
@@ -146,10 +146,10 @@ func (g *Game) Asset(name string) []byte {
 type System struct {
 	Name string
 	Run  func(w *World)
-	// Parallel lists the queries of the system that write. If there are any, the engine may divide the rows among several
-	// cores: it calls Run once for each share, and the listed queries yield only rows of the share. So Run must not depend on
-	// the order of rows, and must change nothing but the rows that these queries yield. It can read other components of all
-	// rows, resources, inputs and derived data. All other calls panic, also on one core. Optional.
+	// Parallel lists the queries of the system that write. The system can then run on several cores. Run is called once for
+	// each share of the rows, and the listed queries yield only rows of that share. It must compute each row by itself and
+	// change nothing else. It can read components that the system does not write, resources, inputs and derived data. Other
+	// calls panic, on one core too. Optional.
 	Parallel []AnyQuery
 }
 

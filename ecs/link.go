@@ -64,6 +64,8 @@ func entryRow(entry *donburi.Entry, c AnyComponent, write bool) (p unsafe.Pointe
 	l, d := linkOf(entry), c.declared()
 	switch {
 	case l == nil:
+	case l.world.scope != nil:
+		l.world.alone("Get of an entry")
 	case write:
 		p = l.world.image.WriteRow(d, l.entity)
 	default:

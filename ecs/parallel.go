@@ -19,7 +19,7 @@ func Queries(list ...AnyQuery) []AnyQuery { return list }
 // Bounds of a system's shares.
 const (
 	splitRows = 20_000 // default of Game.SplitRows
-	maxShares = 32     // of one system: the last one to finish keeps the others waiting for a 32nd of the work
+	maxShares = 32     // of one system: a core waits for the others for at most a 32nd of the work
 )
 
 // splitter runs a world's parallel systems.
@@ -29,11 +29,12 @@ type splitter struct {
 	reversed bool             // see World.Reverse
 	shares   int              // of the running system
 	blocks   int              // of all its shares
+	whole    scope            // all rows
 	worlds   [maxShares]World // one for each share
 	scopes   [maxShares]scope
 }
 
-// scope is the part of a world that a parallel system may use: Run has a world with a scope.
+// scope is the part of a world that a parallel system may use. Its Run receives a world with a scope.
 type scope struct {
 	system *System
 	share  *image.Share // rows that its queries yield; nil: all
@@ -50,17 +51,18 @@ func (w *World) runSystem(s *System) {
 		w.splitter = &splitter{}
 	}
 	p := w.splitter
-	if p.split(w, s) {
+	p.whole.system = s
+	split := p.split(w, s)
+	w.scope = &p.whole // also while shares run: their systems may have this world from elsewhere
+	if split {
 		workers.Run(p, p.shares)
 	} else {
-		p.scopes[0] = scope{system: s}
-		w.scope = &p.scopes[0]
 		s.Run(w)
-		w.scope = nil
 	}
+	w.scope = nil
 }
 
-// split prepares the shares of a system. It reports false if its queries yield too few rows.
+// split prepares the shares of a system. It reports false if there is one core, or if its queries yield too few rows.
 func (p *splitter) split(w *World, s *System) bool {
 	least := w.game.SplitRows
 	switch {
@@ -70,7 +72,7 @@ func (p *splitter) split(w *World, s *System) bool {
 		least = splitRows
 	}
 	p.world, p.system, p.blocks = w, s, w.image.Blocks()
-	if p.blocks*image.BlockRows < least {
+	if p.blocks*image.BlockRows < least || workers.Cores() == 1 && !p.reversed {
 		return false
 	}
 	most := 0
@@ -95,9 +97,9 @@ func (p *splitter) Part(i int) {
 	p.system.Run(w)
 }
 
-// Reverse makes the world run every parallel system on several cores, from the last share to the first, in each of which
-// queries yield one row at a time, the highest first. The state is the same, unless a system reads or writes
-// other rows than those that its queries yield. SyncTest of package rollback calls it.
+// Reverse makes the world divide the rows of every parallel system, however few they are. The last share runs first, and
+// queries that write yield one row at a time, the highest first. The state is the same, unless a system reads or writes other
+// rows than those that its queries yield. SyncTest of package rollback calls it.
 func (w *World) Reverse() { w.splitter = &splitter{reversed: true} }
 
 // of returns the rows that a query yields in the scope. It panics if the system must not use the query.

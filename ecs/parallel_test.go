@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/yohamta/donburi"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
@@ -150,9 +152,10 @@ func TestParallelSystemsGiveTheBitsOfOneCore(t *testing.T) {
 func TestFewRowsAreNotDivided(t *testing.T) {
 	manyCores(t)
 	for _, c := range []struct {
-		rows, split int
-		divided     bool
-	}{{19_999, 0, false}, {20_000, 0, true}, {999, 1000, false}, {1000, 1000, true}} {
+		cores, rows, split int
+		divided            bool
+	}{{4, 19_999, 0, false}, {4, 20_000, 0, true}, {2, 999, 1000, false}, {2, 1000, 1000, true}, {1, 20_000, 0, false}} {
+		runtime.GOMAXPROCS(c.cores)
 		g, runs := sample.Bare(), atomic.Int32{}
 		g.SplitRows = c.split
 		g.Setup = func(w *ecs.World) {
@@ -169,7 +172,7 @@ func TestFewRowsAreNotDivided(t *testing.T) {
 		}}}
 		sample.NewWorld(t, g).Step(ecs.TickInputs{})
 		if n := runs.Load(); n > 1 != c.divided {
-			t.Errorf("%d rows, SplitRows %d: the system ran %d times", c.rows, c.split, n)
+			t.Errorf("%d cores, %d rows, SplitRows %d: the system ran %d times", c.cores, c.rows, c.split, n)
 		}
 	}
 }
@@ -180,6 +183,7 @@ func TestAParallelSystemMayOnlyWriteRowsOfItsQueries(t *testing.T) {
 	forgotten := ecs.NewQuery1(ecs.Write(sample.Wides))
 	lazy := ecs.NewDerived("lazy", func(*ecs.World, *int) {}, func(a, b *int) bool { return true })
 	one := ecs.Entity{Row: 1}
+	var kept *donburi.Entry
 	for want, call := range map[string]func(w *ecs.World){
 		"World.Spawn":     func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld) },
 		"World.Despawn":   func(w *ecs.World) { w.Despawn(one) },
@@ -189,6 +193,7 @@ func TestAParallelSystemMayOnlyWriteRowsOfItsQueries(t *testing.T) {
 		"World.Donburi":   func(w *ecs.World) { w.Donburi() },
 		"World.Entry":     func(w *ecs.World) { w.Entry(one) },
 		"World.Step":      func(w *ecs.World) { w.Step(ecs.TickInputs{}) },
+		"Get of an entry": func(*ecs.World) { sample.Velocities.Get(kept) },
 		"Component.Write": func(w *ecs.World) { sample.Bags.Put(w, one, sample.Bag{}) },
 		"Component.Add":   func(w *ecs.World) { sample.Bags.Add(w, one, sample.Bag{}) },
 		"Component.Remove in the parallel system move": func(w *ecs.World) { sample.Bags.Remove(w, one) },
@@ -220,6 +225,7 @@ func TestAParallelSystemMayOnlyWriteRowsOfItsQueries(t *testing.T) {
 				sample.Velocities.Add(w, w.Spawn(ecs.OwnedByWorld, sample.Positions), sample.Vel{})
 			}
 			w := sample.NewWorld(t, g)
+			kept = w.Entry(one)
 			if want == "" {
 				w.Step(ecs.TickInputs{})
 				continue

@@ -261,7 +261,7 @@ func (c *Cursor) NextRun() int {
 // adjacent. It marks their pages in the columns that are written and returns the number of rows added.
 func (c *Cursor) extend() int {
 	from, end := c.block, len(c.words)
-	for c.block < end {
+	for c.block < end && c.words[c.block] == fullBlock {
 		// The stretch is at most as long as the run so far: blocks after the end of the run are visited again later.
 		stretch := min(end, c.block+max(stretchBlocks, c.block-from))
 		to := c.follow(c.block, stretch)
@@ -270,9 +270,12 @@ func (c *Cursor) extend() int {
 			break
 		}
 	}
+	if c.block == from {
+		return 0
+	}
 	first, until := uint32(from*BlockRows), uint32(c.block*BlockRows)
 	for i, marks := range c.marks {
-		if marks && first < until {
+		if marks {
 			c.image.markRows(&c.used[i].regions[c.owner], c.used[i], first, until)
 		}
 	}

@@ -19,10 +19,13 @@ type Job interface {
 	Part(i int)
 }
 
-// Run calls Part for each i in [0, parts) and returns when all calls have returned. It uses at most GOMAXPROCS cores, and one
-// if another job is running. If parts panic, Run panics with the value of the first of them in the order of i.
+// Cores returns the number of cores that Run uses at most.
+func Cores() int { return runtime.GOMAXPROCS(0) }
+
+// Run calls Part for each i in [0, parts) and returns when all calls have returned. It uses at most Cores cores, and one if
+// another job is running. If parts panic, Run panics with the value of the first of them in the order of i.
 func Run(job Job, parts int) {
-	helpers := min(parts, runtime.GOMAXPROCS(0)) - 1
+	helpers := min(parts, Cores()) - 1
 	if helpers < 1 || !shared.TryLock() {
 		for i := range parts {
 			job.Part(i)
@@ -56,7 +59,7 @@ const (
 type failure struct {
 	sync.Mutex
 	part  int32
-	value any // nil: none has
+	value any // nil if none has panicked
 }
 
 // started has the channels that wake new helpers. A goroutine that starts in a bubble of testing/synctest would belong to it,
