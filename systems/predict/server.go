@@ -193,6 +193,7 @@ func (s *Server) sendSnapshot(p *peer) {
 	}
 	w := wire.NewWriter(s.Sending.Message[:0], headBytes)
 	head.append(&w)
+	p.Sender.Align(interval)
 	s.Sending.Message = p.Sender.Append(w.Bytes(), systems.MaxDatagram-w.Len(), p.Own.relevant)
 	s.Sending.Out.Send(p.ID, systems.Datagram, s.Sending.Message)
 }

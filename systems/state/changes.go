@@ -88,17 +88,19 @@ func (c *Changes) ObserveAll() {
 	c.all = c.tick + keptTicks
 }
 
-// relevant returns the history of an entity that is relevant to a client, nil if it does not exist.
-func (c *Changes) relevant(e ecs.Entity) *history {
-	h := c.entities.of(e)
-	if h == nil && c.observed && image.ExistsAt(c.now, e) {
-		c.observeRow(c.now, e.Row)
-		h = c.entities.of(e)
+// relevant returns the slot of the history of an entity that is relevant to a client, −1 if it does not exist. slot is where it
+// was last.
+func (c *Changes) relevant(e ecs.Entity, slot int) int {
+	if !c.entities.holds(slot, e) {
+		if slot = c.entities.slot(e); slot < 0 && c.observed && image.ExistsAt(c.now, e) {
+			c.observeRow(c.now, e.Row)
+			slot = c.entities.slot(e)
+		}
 	}
-	if h != nil {
-		h.relevant = c.tick
+	if slot >= 0 {
+		c.entities.rows.At(slot).relevant = c.tick
 	}
-	return h
+	return slot
 }
 
 func (c *Changes) observeRow(now *image.Snapshot, row uint32) {
@@ -137,8 +139,8 @@ func appendGlobal(dst []uint64, s *image.Snapshot, i int) []uint64 {
 
 // Priority returns the priority of an entity's components, 0 if it does not exist: see ecs.Roles.
 func (c *Changes) Priority(e ecs.Entity) float32 {
-	if h := c.relevant(e); h != nil {
-		return h.priority
+	if slot := c.relevant(e, -1); slot >= 0 {
+		return c.entities.rows.At(slot).priority
 	}
 	return 0
 }

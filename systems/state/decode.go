@@ -79,8 +79,15 @@ type element struct {
 // of checkpointEvery.
 type checkpoint struct {
 	sequence uint64 // 0: none
-	models   *models
-	rows     []uint32 // of the entities in the delta, ascending
+	*trained
+}
+
+// trained is the state of the code at the end of a checkpoint. On a server, senders of equal deltas share it.
+type trained struct {
+	models  *models
+	rows    []uint32 // of the entities in the delta, ascending
+	id      uint64   // on a server: different after each use
+	holders int      // on a server: checkpoints with it
 }
 
 // checkpoints are the last ones, by sequence.
@@ -108,8 +115,8 @@ func (c *checkpoints) keep(sequence uint64, schema *schema, m *models) *checkpoi
 		return nil
 	}
 	p := c.at(sequence)
-	if p.models == nil {
-		p.models = newModels(schema)
+	if p.trained == nil {
+		p.trained = &trained{models: newModels(schema)}
 	}
 	p.sequence, p.rows = sequence, p.rows[:0]
 	p.models.set(m)

@@ -24,6 +24,9 @@
 // see ecs.NewComponent. The code continues with the models of a delta that the client has acknowledged. Each side stores models
 // for eight deltas, 36 bytes for each declared field and kind of number. In a game of six fields, those of a delta take about 4 KiB.
 //
+// Senders of a tick whose deltas are equal encode them once: clients with the same baselines, whose deltas have room for all that
+// is due. [Sender.Align] makes the numbers of their deltas agree.
+//
 // The package does not choose the relevant entities: Append takes them as an argument. It carries the scalars of
 // [image.Snapshot.AppendScalars]: components, resources and the set of players, without inputs, events and random source. A
 // replica equals the server's state in fields that are exact or rounded to a step. Declare steps, since every bit of a

@@ -84,10 +84,10 @@ func (h *history) slot(i int) int { return (h.first + i) & (len(h.ticks) - 1) }
 
 func (h *history) tick(i int) ecs.Tick { return h.ticks[h.slot(i)] }
 
-func (h *history) value(i int) []uint64 {
-	slot := h.slot(i)
-	return h.values[slot*h.width : (slot+1)*h.width]
-}
+func (h *history) value(i int) []uint64 { return h.in(h.slot(i)) }
+
+// in returns the values in a slot.
+func (h *history) in(slot int) []uint64 { return h.values[slot*h.width : (slot+1)*h.width] }
 
 // newest returns the newest values and the tick since which they hold. The history must not be empty.
 func (h *history) newest() (since ecs.Tick, values []uint64) {
@@ -107,7 +107,15 @@ func (h *history) before(f ecs.Tick) int {
 	if h.count > 0 && h.tick(h.count-1) <= f {
 		return h.count
 	}
+	if h.count == 0 {
+		return 0
+	}
 	lo, hi := 0, h.count
+	if back := h.tick(h.count-1) - f; back < ecs.Tick(h.count) { // likely values of each tick
+		if i := h.count - 1 - int(back); h.tick(i) == f {
+			return i + 1
+		}
+	}
 	for lo < hi {
 		if mid := (lo + hi) / 2; h.tick(mid) <= f {
 			lo = mid + 1
@@ -125,6 +133,15 @@ func (h *history) during(f ecs.Tick) (values []uint64, ok bool) {
 		return nil, false
 	}
 	return h.value(n - 1), true
+}
+
+// slotOf returns the slot of the values that held in tick f, −1 if they are not stored.
+func (h *history) slotOf(f ecs.Tick) int8 {
+	n := h.before(f)
+	if n == 0 {
+		return -1
+	}
+	return int8(h.slot(n - 1))
 }
 
 // agrees reports whether these values held in tick f.
@@ -162,6 +179,23 @@ func (t *histories) of(e ecs.Entity) *history {
 		return h
 	}
 	return nil
+}
+
+// slot returns the slot of the history of an entity that has values, −1 for none.
+func (t *histories) slot(e ecs.Entity) int {
+	if slot, ok := t.rows.Slot(e.Row); ok && t.holds(slot, e) {
+		return slot
+	}
+	return -1
+}
+
+// holds reports whether a slot has the history of an entity that has values.
+func (t *histories) holds(slot int, e ecs.Entity) bool {
+	if uint(slot) >= uint(t.rows.Slots()) {
+		return false
+	}
+	h := t.rows.At(slot)
+	return h.entity == e && h.count > 0
 }
 
 // begin returns the history of an entity. It begins anew if the row had another entity or the entity another set.

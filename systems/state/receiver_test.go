@@ -80,7 +80,8 @@ func TestCheckpointsAreBoundedAndSurviveLoss(t *testing.T) {
 	for _, list := range []*checkpoints{&c.sender.checkpoints, &c.receiver.decoder.checkpoints} {
 		bytes := 0
 		for i := range list {
-			if m := list[i].models; m != nil {
+			if list[i].trained != nil {
+				m := list[i].models
 				bytes += 4*cap(list[i].rows) + int(unsafe.Sizeof(*m)) + int(unsafe.Sizeof(m.scalar[0]))*len(m.scalar)
 			}
 		}

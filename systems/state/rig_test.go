@@ -136,6 +136,9 @@ func (g *rig) tick() {
 	for _, c := range g.clients {
 		c.expected[g.world.Tick()] = g.expect(c)
 		delete(c.expected, g.world.Tick()-200)
+		if len(g.clients) > 1 {
+			c.sender.Align(uint64(now))
+		}
 		delta := c.sender.Append(nil, c.limit, g.interest(c))
 		if len(delta) > c.limit {
 			g.t.Fatalf("a delta of %d bytes, %d are allowed", len(delta), c.limit)

@@ -71,6 +71,7 @@ type entry struct {
 // item is a global or an entity that the client has or is to receive, or an entity that it is to remove.
 type item struct {
 	row     uint32 // of an entity; the number of a global
+	history int32  // of an entity: its slot in Changes.entities when it was last relevant
 	entity  ecs.Entity
 	phase   phase
 	known   bool // the client may have an entity in the row
@@ -154,7 +155,7 @@ func (s *Sender) hold(e ecs.Entity, p phase, set image.ComponentSet, tick ecs.Ti
 func (s *Sender) add(e ecs.Entity) (slot int) {
 	slot = s.items.Add(e.Row)
 	it := s.items.At(slot)
-	*it = item{row: e.Row &^ globalRow, entity: e, phase: wanted, serial: it.serial + 1}
+	*it = item{row: e.Row &^ globalRow, history: -1, entity: e, phase: wanted, serial: it.serial + 1}
 	return slot
 }
 
@@ -188,6 +189,10 @@ func (s *Sender) Append(dst []byte, limit int, relevant iter.Seq2[ecs.Entity, fl
 	return w.write(dst, limit)
 }
 
+// Align sets the number of the next delta: the least after the last delta's that equals n modulo 16. In a tick, senders whose
+// numbers are so aligned share the code of equal deltas.
+func (s *Sender) Align(n uint64) { s.sequence += (n - s.sequence - 1) % alignedTo }
+
 // minDelta is the least limit of a delta, in bytes.
 const minDelta = 64
 
@@ -203,16 +208,33 @@ func (s *Sender) overdue() ecs.Tick {
 	return ecs.Tick(rtt*1.25) + 2
 }
 
-// baseline returns the values that an item is coded against, nil if it must be sent whole.
-func (s *Sender) baseline(it *item, h *history) []uint64 {
+// source is how an item is coded. Slots are those of its history, −1 for none.
+type source struct {
+	row  uint32 // of an entity; the number of a global
+	way  int8
+	base int8     // slot of the values that it is coded against
+	from int8     // slot of its values at the second moment
+	tick ecs.Tick // asDifference: the tick of the base
+}
+
+// source returns how an item is coded.
+func (s *Sender) source(it *item, h *history, m *moments) source {
+	x := source{row: it.row, way: asWhole, base: -1, from: -1}
 	if !it.based || it.sends-it.atBase >= storedValues {
-		return nil
+		return x
 	}
-	values, ok := h.during(it.base)
-	if !ok {
-		return nil
+	if x.base = h.slotOf(it.base); x.base < 0 {
+		return x
 	}
-	return values
+	if m.count == 0 || !s.certain(it) {
+		x.way, x.tick = asDifference, it.base
+		return x
+	}
+	x.way = asPrediction
+	if it.phase != isGlobal {
+		x.from = s.before(it, h, x.base, m)
+	}
+	return x
 }
 
 // certain reports whether the baseline of an item must be the client's last value of it in the newest acknowledged tick.
@@ -242,21 +264,20 @@ func (s *Sender) moments() (m moments) {
 	return m
 }
 
-// before returns the values of an item at the second moment. It returns nil if the client may store others. base is the item's
-// baseline.
-func (s *Sender) before(it *item, h *history, base []uint64, m *moments) []uint64 {
+// before returns the slot of an item's values at the second moment, −1 if the client may store others. base is that of the
+// item's baseline.
+func (s *Sender) before(it *item, h *history, base int8, m *moments) int8 {
 	if m.count < maxMoments {
-		return nil
+		return -1
 	}
 	if it.by <= m.sequence {
 		return base
 	}
 	tick, ok := s.olderUpTo(it, m.sequence)
 	if !ok {
-		return nil
+		return -1
 	}
-	values, _ := h.during(tick)
-	return values
+	return h.slotOf(tick)
 }
 
 // olderUpTo returns the tick of the last delta up to a number from which the client is known to store values of an item.

@@ -20,14 +20,20 @@ type writer struct {
 	// visit is collectEntity as a function value, which is made once because it allocates.
 	visit func(ecs.Entity, float32) bool
 
-	globals      []int32     // slots of those that are due
+	globals      []rowItem   // those that are due
 	gone         []rowItem   // ascending by row
 	due          []candidate // entities
 	chosen       []rowItem   // entities in the delta, ascending by row
+	hint         int         // slot of the item that is likely the next
+	base         *trained    // of the checkpoint that the delta builds on, nil for none
+	back         uint64      // its coded number
+	others       int         // bytes before the entities
+	ratio        float32     // see Sender.ratio; 0: too few entities to learn from
+	sharing      sharing
 	elements     int
 	values       int
 	moments      moments
-	rows         []uint32 // of the checkpoint
+	rows         []uint32 // of base
 	again        bool     // their list is used
 	fresh, saved *models  // saved are those before the entities
 	predicted    []uint64
@@ -38,27 +44,26 @@ type writer struct {
 	demand       []float32 // bits, by the number of later deltas in which they would still be in time
 }
 
-// rowItem is the slot of an item with its row.
+// rowItem is an item that is due.
 type rowItem struct {
-	row  uint32
-	item int32
-	way  int32 // of an entity: how it is coded
-	bits int32 // expected size
+	source
+	item int32 // its slot
+	bits int32 // of an entity: expected size
 }
 
 func (w *writer) begin(s *Sender) {
 	w.sender, w.overdue = s, s.overdue()
 	w.globals, w.gone, w.due, w.chosen = w.globals[:0], w.gone[:0], w.due[:0], w.chosen[:0]
-	w.elements, w.values, w.relies, w.short, w.ordered = 0, 0, 0, false, false
+	w.elements, w.values, w.relies, w.short, w.ordered, w.ratio, w.hint = 0, 0, 0, false, false, 0, s.changes.schema.globals()
 	s.sequence++
 	s.stamp++
 	w.delta = s.record(s.sequence, s.changes.tick)
 	w.moments = s.moments()
 	for i := range s.changes.schema.globals() {
 		it := s.items.At(i)
-		since, _ := s.changes.entities.of(it.entity).newest()
-		if w.dueOrRelied(it, since) {
-			w.globals = append(w.globals, int32(i))
+		h := s.changes.entities.of(it.entity)
+		if since, _ := h.newest(); w.dueOrRelied(it, since) {
+			w.globals = append(w.globals, rowItem{source: s.source(it, h, &w.moments), item: int32(i)})
 		}
 	}
 }
@@ -95,19 +100,28 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 	if priority < 0 {
 		return true
 	}
-	h := s.changes.relevant(e)
-	if h == nil {
+	slot, at := w.hint, -1
+	if slot < s.items.Slots() && s.items.At(slot).entity == e && s.items.At(slot).phase == wanted {
+		at = int(s.items.At(slot).history)
+	} else {
+		slot = -1
+	}
+	if at = s.changes.relevant(e, at); at < 0 {
 		return true
 	}
-	slot, ok := s.items.Slot(e.Row)
-	if !ok {
-		if s.items.Len() >= maxEntities-maxElements {
-			w.short = true
-			return true
+	if slot < 0 {
+		ok := false
+		if slot, ok = s.items.Slot(e.Row); !ok {
+			if s.items.Len() >= maxEntities-maxElements {
+				w.short = true
+				return true
+			}
+			slot = s.add(e)
 		}
-		slot = s.add(e)
 	}
-	it := s.items.At(slot)
+	w.hint = slot + 1
+	it, h := s.items.At(slot), s.changes.entities.rows.At(at)
+	it.history = int32(at)
 	if it.phase == leaving || it.entity != e { // the client may have removed it or not
 		it.phase, it.entity = wanted, e
 		it.serial++
@@ -118,7 +132,7 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 		return true // a repetition
 	}
 	it.stamp = s.stamp
-	since, values := h.newest()
+	since := h.tick(h.count - 1)
 	due := w.dueOrRelied(it, since)
 	if due && since <= w.before {
 		priority *= restPriority
@@ -128,22 +142,24 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 		it.waiting = false
 		return true
 	}
-	c := candidate{rowItem: rowItem{row: it.row, item: int32(slot)}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
-	base := s.baseline(it, h)
-	c.way, c.bits = w.way(it, base), int32(s.changes.schema.cost(h.set, values, base))
-	w.due = append(w.due, c)
+	x := rowItem{source: s.source(it, h, &w.moments), item: int32(slot)}
+	w.due = append(w.due, candidate{rowItem: x, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)})
 	return true
 }
 
-// way returns the way of coding an item with a baseline, which is nil for none.
-func (w *writer) way(it *item, base []uint64) int32 {
-	switch {
-	case base == nil:
-		return asWhole
-	case w.moments.count > 0 && w.sender.certain(it):
-		return asPrediction
+// estimate sets the expected sizes of the entities that are due.
+func (w *writer) estimate() {
+	s := w.sender
+	for i := range w.due {
+		x := &w.due[i].rowItem
+		h := s.changes.entities.rows.At(int(s.items.At(int(x.item)).history))
+		_, values := h.newest()
+		base := []uint64(nil)
+		if x.base >= 0 {
+			base = h.in(int(x.base))
+		}
+		x.bits = int32(s.changes.schema.cost(h.set, values, base))
 	}
-	return asDifference
 }
 
 // leastPriority replaces lower priorities.
@@ -168,7 +184,7 @@ func (w *writer) collectGone() {
 			it.unbase()
 		}
 		if it.phase == leaving && w.dueOrRelied(it, 0) {
-			w.gone = append(w.gone, rowItem{row: it.row, item: int32(slot)})
+			w.gone = append(w.gone, rowItem{source: source{row: it.row}, item: int32(slot)})
 		}
 	}
 	slices.SortFunc(w.gone, byRow)
@@ -187,14 +203,20 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	dst = h.append(dst)
 	w.limit = limit - headerBytes
 	if len(w.globals)+len(w.gone)+len(w.due) > 0 {
-		e.Reset(dst)
-		w.writeStart()
-		w.writeGlobals()
-		w.writeGone()
-		w.writeEntities()
-		if h.content = len(w.delta.entries) > 0; h.content {
-			dst = e.Finish()
-			w.keep()
+		w.chooseBase()
+		if b := w.findBody(); b != nil {
+			dst, h.content = w.useBody(dst, b), true
+		} else {
+			e.Reset(dst)
+			w.writeStart()
+			w.writeGlobals()
+			w.writeGone()
+			w.estimate()
+			w.writeEntities()
+			if h.content = len(w.delta.entries) > 0; h.content {
+				dst = e.Finish()
+				w.keepBody(dst[start+headerBytes:], w.keep())
+			}
 		}
 	}
 	h.relies = reliesOnBudget
@@ -205,28 +227,29 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	return dst
 }
 
-// writeStart sets the models to those of the newest checkpoint that the client is known to have, and writes the start.
+// writeStart sets the models to those of base and writes the start.
 func (w *writer) writeStart() {
-	s, e := w.sender, &w.encoder
-	from, back := w.fresh, uint64(0)
-	w.rows = w.rows[:0]
-	if newest := newestBefore(s.sequence); s.learned > s.refused && newest-s.learned < checkpointEvery*checkpointsKept {
-		p := s.checkpoints.at(s.learned)
-		from, back = p.models, (newest-s.learned)/checkpointEvery+1
-		w.rows = append(w.rows, p.rows...)
+	from, e := w.fresh, &w.encoder
+	w.rows = nil
+	if w.base != nil {
+		from, w.rows = w.base.models, w.base.rows
 	}
 	e.models.set(from)
-	e.start(int(back), w.delta.tick, &w.moments)
+	e.start(int(w.back), w.delta.tick, &w.moments)
 }
 
-// keep stores the delta with its rows if it is a checkpoint.
-func (w *writer) keep() {
-	s := w.sender
-	if p := s.checkpoints.keep(s.sequence, s.changes.schema, w.encoder.models); p != nil {
-		for _, c := range w.chosen {
-			p.rows = append(p.rows, c.row)
-		}
+// keep stores the state of the code if the delta is a checkpoint, and returns it, else nil.
+func (w *writer) keep() *trained {
+	if w.sender.sequence%checkpointEvery != 0 {
+		return nil
 	}
+	t := w.sharing.newTrained(w.sender.changes.schema)
+	t.models.set(w.encoder.models)
+	for _, c := range w.chosen {
+		t.rows = append(t.rows, c.row)
+	}
+	w.hold(t)
+	return t
 }
 
 // endBytes is the room for the ends of the lists.
@@ -240,16 +263,18 @@ func (w *writer) fits() bool {
 func (w *writer) writeGlobals() {
 	s, e, c := w.sender, &w.encoder, coding{}
 	spread := uint64(0)
-	for _, i := range w.globals {
-		it := s.items.At(int(i))
-		h := s.changes.entities.of(it.entity)
+	for i := range w.globals {
+		x := &w.globals[i]
+		h := s.changes.entities.of(global(int(x.row)))
 		_, values := h.newest()
 		mark, learned, before, count := e.Mark(), e.models.places[listGlobals], c, w.values
-		base := s.baseline(it, h)
-		way := int(w.way(it, base))
-		e.element(listGlobals, &c, it.row)
-		e.based(listGlobals, &c, way, w.delta.tick, it.base, true)
-		e.part(s.changes.schema.components+int(it.row), way, values, base, nil, &spread)
+		base := []uint64(nil)
+		if x.base >= 0 {
+			base = h.in(int(x.base))
+		}
+		e.element(listGlobals, &c, x.row)
+		e.based(listGlobals, &c, int(x.way), w.delta.tick, x.tick, true)
+		e.part(s.changes.schema.components+int(x.row), int(x.way), values, base, nil, &spread)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
 			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
@@ -257,7 +282,7 @@ func (w *writer) writeGlobals() {
 			continue
 		}
 		w.elements++
-		s.note(w.delta, i)
+		s.note(w.delta, x.item)
 	}
 	e.end(listGlobals)
 }
@@ -283,10 +308,8 @@ func (w *writer) writeEntities() {
 	s, e := w.sender, &w.encoder
 	mark := e.Mark()
 	w.saved.set(e.models)
-	if s.room == 0 {
-		s.room = float32(w.limit)
-	}
-	s.room += (float32(w.limit-e.Len()-endBytes) - s.room) / 8
+	w.others = e.Len()
+	w.learnRoom(w.others)
 	due, stuck := w.choose(w.due), 0
 	for !w.writeChosen() {
 		e.Rewind(mark)
@@ -355,10 +378,22 @@ func (w *writer) writeChosen() bool {
 		for _, x := range w.chosen {
 			expected += int(x.bits)
 		}
-		s.ratio += (float32(8*(e.Len()-before))/float32(expected) - s.ratio) / 8
+		w.ratio = float32(8*(e.Len()-before)) / float32(expected)
+		w.learnRatio(w.ratio)
 	}
 	return true
 }
+
+// learnRoom updates the sender's room after so many bytes of other lists.
+func (w *writer) learnRoom(others int) {
+	s, room := w.sender, float32(w.limit-others-endBytes)
+	if s.room == 0 {
+		s.room = float32(w.limit)
+	}
+	s.room += (room - s.room) / 8
+}
+
+func (w *writer) learnRatio(ratio float32) { w.sender.ratio += (ratio - w.sender.ratio) / 8 }
 
 // leastAgain is the share of the checkpoint's rows below which their list is not used.
 const leastAgain = 1.0 / 8
@@ -437,25 +472,22 @@ const predictionBits = 12
 // writeEntity writes an entity, and reports whether it fits.
 func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	s, e := w.sender, &w.encoder
-	it := s.items.At(int(x.item))
-	h := s.changes.entities.of(it.entity)
+	h := s.changes.entities.rows.At(int(s.items.At(int(x.item)).history))
 	_, values := h.newest()
 	var base []uint64
 	var courses []course
-	if x.way != asWhole {
-		base = s.baseline(it, h)
+	if x.base >= 0 {
+		base = h.in(int(x.base))
 	}
-	if x.way == asPrediction {
-		if from := s.before(it, h, base, &w.moments); from != nil {
-			w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, from, base, w.moments.factor)
-			if int32(s.changes.schema.cost(h.set, values, w.predicted)) <= x.bits+predictionBits {
-				base, courses = w.predicted, w.courses
-			}
+	if x.from >= 0 {
+		w.predicted, w.courses = s.changes.schema.predict(w.predicted[:0], w.courses[:0], h.set, h.in(int(x.from)), base, w.moments.factor)
+		if int32(s.changes.schema.cost(h.set, values, w.predicted)) <= x.bits+predictionBits {
+			base, courses = w.predicted, w.courses
 		}
 	}
-	e.based(list, c, int(x.way), w.delta.tick, it.base, courses != nil || w.moments.count < maxMoments)
+	e.based(list, c, int(x.way), w.delta.tick, x.tick, courses != nil || w.moments.count < maxMoments)
 	if x.way == asWhole {
-		e.identity(c, w.delta.tick, it.entity.Born, h.set)
+		e.identity(c, w.delta.tick, h.entity.Born, h.set)
 	}
 	e.entity(h.set, int(x.way), values, base, courses)
 	w.values += len(values)
