@@ -1,0 +1,55 @@
+// Command tendon makes the module of a new game.
+//
+//	go run ./cmd/tendon new ../mygame              in a clone of the engine: the module uses the clone
+//	go run tendon/cmd/tendon@VERSION new mygame    the module requires this version
+//	cd ../mygame && go run . play --net P3         play it over a typical network
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+type verbs struct {
+	New newVerb `cmd:"" help:"Make the module of a new game that builds, runs and is tested."`
+}
+
+type newVerb struct {
+	Dir    string `arg:"" help:"Folder of the module. It is made, or must be empty."`
+	Module string `help:"Path of the module. Default: the name of the folder."`
+}
+
+// Help follows the first line of the verb's help.
+func (newVerb) Help() string {
+	return `In a clone of the engine, or in a module that uses one, the new module uses that
+clone. Otherwise it requires the version of this program.
+
+Examples:
+
+    new ../mygame
+    new ../mygame --module example.com/mygame`
+}
+
+func main() {
+	var v verbs
+	parser := kong.Must(&v, kong.Name("tendon"), kong.Description("Make networked games with Tendon."))
+	args := os.Args[1:]
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	if _, err := parser.Parse(args); err != nil {
+		fmt.Fprintf(os.Stderr, "tendon: %v; see tendon --help\n", err)
+		os.Exit(exitUsage)
+	}
+	if err := v.New.run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "tendon:", err)
+		os.Exit(exitFailed)
+	}
+}
