@@ -7,8 +7,8 @@
 // event to a view once, however often its tick is simulated.
 //
 // [SyncTest] tests whether a game is deterministic. It predicts wrong inputs for a random number of ticks, confirms the
-// right ones, and compares every tick with a run without rewinds. A difference is returned as a [DesyncReport], which
-// names tick, component, entity and field with both values.
+// right ones, and compares every tick with a run without rewinds on one core. A difference is returned as a [DesyncReport],
+// which names tick, component, entity and field with both values.
 //
 // The package is not a strategy: which ticks to confirm, how far to predict and what to send is decided in
 // tendon/systems. Recordings and journals are in tendon/rollback/record.
