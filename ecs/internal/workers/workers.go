@@ -1,5 +1,5 @@
 // Package workers runs the parts of a job on several cores. It is the only package of the simulation with goroutines: its
-// helpers. They belong to the process. They are started for the first job that can use them, and block between jobs.
+// helpers. They are started for a job, and end a tenth of a millisecond after the last one.
 //
 // The order of the parts, and the core of each part, differ from call to call. So parts must be independent: none may write
 // memory that another one reads or writes.
@@ -42,10 +42,10 @@ type team struct {
 	sync.Mutex
 	job    Job
 	parts  int32
-	next   atomic.Int32    // first part that has not begun
-	state  atomic.Int32    // open or waiting, plus the number of helpers at work
-	wakes  []chan struct{} // by helper
-	done   chan struct{}   // the last helper at work sends to it if waiting is set
+	next   atomic.Int32  // first part that has not begun
+	state  atomic.Int32  // open or waiting, plus the number of helpers at work
+	alive  atomic.Int32  // helpers
+	done   chan struct{} // the last helper at work sends to it if waiting is set
 	failed failure
 }
 
@@ -62,33 +62,14 @@ type failure struct {
 	value any // nil if none has panicked
 }
 
-// started has the channels that wake new helpers. A goroutine that starts in a bubble of testing/synctest would belong to it,
-// so helpers are started by a goroutine of the package.
-var started = make(chan chan struct{})
-
-func init() {
-	go func() {
-		for {
-			wake := make(chan struct{}, 1)
-			started <- wake
-			go shared.help(wake)
-		}
-	}()
-}
-
 func (t *team) run(job Job, parts, helpers int) {
-	for len(t.wakes) < helpers {
-		t.wakes = append(t.wakes, <-started)
-	}
 	t.job, t.parts, t.failed.value = job, int32(parts), nil
 	t.next.Store(0)
 	t.state.Store(open)
 	defer t.end()
-	for _, wake := range t.wakes[:helpers] {
-		select {
-		case wake <- struct{}{}:
-		default: // it has not begun to wait since the last job
-		}
+	for range helpers - int(t.alive.Load()) {
+		t.alive.Add(1)
+		go help()
 	}
 	t.work(false)
 }
@@ -108,19 +89,18 @@ func (t *team) end() {
 	}
 }
 
-// help takes part in jobs. Where a part ends the goroutine, another one continues.
-func (t *team) help(wake chan struct{}) {
-	defer func() { go t.help(wake) }()
-	for range wake {
-		for t.poll(func(s int32) bool { return s >= open }) {
-			if s := t.state.Load(); s >= open && t.state.CompareAndSwap(s, s+1) {
-				t.work(true)
-			}
+// help takes part in the jobs of a goroutine. It has no arguments, since go would allocate memory for them.
+func help() {
+	t := &shared
+	defer t.alive.Add(-1)
+	for t.poll(func(s int32) bool { return s >= open }) {
+		if s := t.state.Load(); s >= open && t.state.CompareAndSwap(s, s+1) {
+			t.work(true)
 		}
 	}
 }
 
-// polls is how often a goroutine looks at state before it blocks, about a tenth of a millisecond. To wake a core takes longer
+// polls is how often a goroutine looks at state before it blocks or ends, about a tenth of a millisecond. To wake a core takes longer
 // than most systems, and the systems of ticks that are resimulated follow each other closely.
 const (
 	polls       = 300
