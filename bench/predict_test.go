@@ -86,7 +86,7 @@ func BenchmarkPredict(b *testing.B) {
 			}
 			l.Run(120)
 			lossy = c.loss > 0
-			l.Run(300)
+			l.Run(900)
 			var times []float64
 			bytes, sent = 0, 0
 			for b.Loop() {

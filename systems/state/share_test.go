@@ -19,6 +19,16 @@ func TestEqualDeltasAreEncodedOnce(t *testing.T) {
 	if n := distinct(100); n != 100 {
 		t.Errorf("%d deltas of 100 ticks were encoded", n)
 	}
+	for slot, it := range g.clients[2].sender.items.All {
+		if it.phase == wanted {
+			g.clients[2].sender.items.At(slot).unbase()
+			break
+		}
+	}
+	if n := distinct(1); n != 2 {
+		t.Errorf("%d deltas were encoded, one of two with another baseline", n)
+	}
+	distinct(20)
 	g.clients[1].down.loss = 1
 	distinct(6)
 	g.clients[1].down.loss = 0

@@ -202,7 +202,8 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	start := len(dst)
 	dst = h.append(dst)
 	w.limit = limit - headerBytes
-	if len(w.globals)+len(w.gone)+len(w.due) > 0 {
+	if n := len(w.globals) + len(w.gone) + len(w.due); n > 0 {
+		w.delta.entries = slices.Grow(w.delta.entries, min(n, maxElements))
 		w.chooseBase()
 		if b := w.findBody(); b != nil {
 			dst, h.content = w.useBody(dst, b), true
