@@ -218,6 +218,7 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 		if !c.build(w) {
 			return
 		}
+		c.welcome.Seat, c.welcome.Strategy, c.welcome.Params = w.Seat, w.Strategy, bytes.Clone(w.Params)
 		if !w.Image && c.world.Tick() == 0 { // the state in Hello was that of the old strategy; without one, the server sends an image
 			c.session.End(session.CodeInternal, "")
 			c.retry(errors.New("client: the seat has changed, so the kept state cannot be used"), now)
