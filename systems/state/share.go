@@ -40,9 +40,10 @@ type body struct {
 
 // Lost deltas make the checkpoints of clients with the same baselines differ, and each delta that builds on a different checkpoint
 // differs. To share again, checkpoints of these clients build on an older one that all have. If there is none, they begin with
-// fresh models, once in renewEvery deltas.
+// fresh models, once in renewEvery deltas, where many deltas of a tick differ.
 const (
 	rejoinFor  = checkpointEvery * checkpointsKept // deltas
+	renewLeast = 4                                 // deltas of a tick that differ: fewer are not worth the bytes
 	renewEvery = 256                               // deltas
 	renewFor   = alignedTo                         // deltas
 	alignedTo  = 16                                // see Align
@@ -124,7 +125,9 @@ func (w *writer) split(b *body) {
 		}
 	}
 	if common == 0 {
-		p.strange = p.tick
+		if p.used >= renewLeast {
+			p.strange = p.tick
+		}
 	} else if len(p.rejoins) < maxRejoins {
 		p.rejoins = append(p.rejoins, rejoin{common, p.tick})
 	}

@@ -32,7 +32,10 @@ func TestEqualDeltasAreEncodedOnce(t *testing.T) {
 	g.clients[1].down.loss = 1
 	distinct(6)
 	g.clients[1].down.loss = 0
-	g.join(-1, 1<<12, link{base: 3})
+	for range renewLeast {
+		g.join(-1, 1<<12, link{base: 3})
+		distinct(checkpointEvery)
+	}
 	if n := distinct(2 * rejoinFor); n < 2*rejoinFor+10 {
 		t.Errorf("%d deltas of %d ticks were encoded: the test shows nothing", n, 2*rejoinFor)
 	}
