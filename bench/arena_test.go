@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,21 +12,27 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
+	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 )
 
 // arenaDelay is the delay of messages in a match of the arena, in ticks each way. A relay client then rolls back seven ticks.
 const arenaDelay = 3
 
-// newBotLoop returns a match of the arena between bots.
-func newBotLoop(t testing.TB, s systems.Strategy, players int) *loop {
+// newBotLoop returns a match of the arena between bots over a path, by default one with [arenaDelay].
+func newBotLoop(t testing.TB, s systems.Strategy, players int, path simnet.Profile) *loop {
 	game := rules.Game()
 	game.MaxPlayers = max(game.MaxPlayers, players)
 	l := &loop{Loop: halves.NewLoop(t, halves.Config{Game: game, Strategy: s, Seed: 1}, arenaDelay, arenaDelay)}
 	dice := image.NewRand(1)
-	l.AddPlayers(players, func(seat, _ int) ecs.InputBytes { return game.Bot(l.Server.World(), ecs.Player(seat), dice) })
+	for seat := range players {
+		l.Add(halves.Plan{Path: path, Config: systems.ClientConfig{Seat: seat}, Input: func(int) ecs.InputBytes {
+			return game.Bot(l.Server.World(), ecs.Player(seat), dice)
+		}}).Enter()
+	}
 	return l
 }
 
@@ -36,7 +43,7 @@ func BenchmarkArena(b *testing.B) {
 		reach   time.Duration
 	}{{2, 45}, {4, 75}, {8, 140}, {16, 260}} {
 		b.Run(fmt.Sprintf("client/%d", c.players), func(b *testing.B) {
-			l := newBotLoop(b, relay.Strategy, c.players)
+			l := newBotLoop(b, relay.Strategy, c.players, simnet.Profile{})
 			l.Run(600)
 			l.hold()
 			before, began := l.Peers[0].Half.Stats(), l.Tick
@@ -62,6 +69,40 @@ func BenchmarkArena(b *testing.B) {
 		})
 	}
 	for _, c := range []struct {
+		name     string
+		strategy systems.Strategy
+	}{{"predict", predict.Strategy}, {"reckon", reckon.Strategy}} {
+		b.Run("mean/"+c.name, func(b *testing.B) {
+			l := newBotLoop(b, c.strategy, 8, halves.Profile(b, "P3"))
+			l.Run(600)
+			var times, means []float64
+			for b.Loop() {
+				times, means = nil, nil
+				for range 5 {
+					total := 0.0
+					for range 1200 {
+						l.Next()
+						l.Serve()
+						for _, p := range l.Peers[1:] {
+							p.Frame(p.Now())
+						}
+						from := time.Now()
+						l.Peers[0].Frame(l.Peers[0].Now())
+						frame := float64(time.Since(from))
+						times, total = append(times, frame), total+frame
+					}
+					means = append(means, total/1200)
+				}
+			}
+			slices.Sort(times)
+			measure.Row{
+				What:      "arena, mean frame of a " + c.name + " client, 8 players on P3, corrections included",
+				Reference: "the median of the same frames", Unit: "frame", Reach: 1.5,
+				Note: fmt.Sprintf("99 %% of the frames within %.0f µs", times[len(times)*99/100]/1000),
+			}.Report(b, measure.Of(times[len(times)/2], means...))
+		})
+	}
+	for _, c := range []struct {
 		name, what string
 		strategy   systems.Strategy
 		players    int
@@ -75,7 +116,7 @@ func BenchmarkArena(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var bytes float64
 			for b.Loop() {
-				l := newBotLoop(b, c.strategy, c.players)
+				l := newBotLoop(b, c.strategy, c.players, simnet.Profile{})
 				l.Run(1800)
 				l.Net, l.Peers[0].Effects = nil, nil // of the harness
 				with := heap()

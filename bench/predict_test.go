@@ -77,7 +77,7 @@ func BenchmarkPredict(b *testing.B) {
 					down = 4 + seat*7%(c.spread+1) - up
 				}
 				path := simnet.Profile{Name: "town", Title: "town", Up: simnet.Path{Delay: time.Duration(up) * l.Length}, Down: simnet.Path{Delay: time.Duration(down) * l.Length}}
-				l.Match.Add(halves.Plan{Path: path, Config: systems.ClientConfig{Seat: seat}, Input: func(int) ecs.InputBytes {
+				l.Add(halves.Plan{Path: path, Config: systems.ClientConfig{Seat: seat}, Input: func(int) ecs.InputBytes {
 					if p := &pads[seat]; dice.Chance(1, 12) {
 						p.DX, p.DY = int8(dice.IntN(11)-5), int8(dice.IntN(11)-5)
 					}

@@ -27,9 +27,11 @@ func NewLoop(t testing.TB, c Config, up, down int) *Loop {
 	return l
 }
 
-// Add adds a client without a state.
+// Add adds a client without a state. Its path is the loop's, unless the plan has one.
 func (l *Loop) Add(plan Plan) *Peer {
-	plan.Path = l.path
+	if plan.Path.Name == "" {
+		plan.Path = l.path
+	}
 	return l.Match.Add(plan)
 }
 
