@@ -17,6 +17,7 @@ import (
 // value. It must not change after NewWorld has used it.
 type Game struct {
 	Name       string // required; part of the handshake
+	Version    string // of the rules; part of the handshake: peers with different ones refuse each other. Optional.
 	TickRate   int    // ticks per second, in [1, 1000]; required
 	MaxPlayers int    // in [1, 64]; required
 
@@ -221,12 +222,15 @@ func declarations[T any](list []T, of func(T) *image.Declaration) (declared []*i
 	return declared
 }
 
-// Fingerprint is a hash of everything in which two peers must be equal. That is the game's name, tick rate, number of
+// Fingerprint is a hash of everything in which two peers must be equal. That is the game's name, version, tick rate, number of
 // players, all layouts, the order of systems, and the assets' contents.
 func (g *Game) Fingerprint() uint64 {
 	var d xxhash.Digest
 	d.Reset()
 	fmt.Fprintf(&d, "%q %d %d", g.Name, g.TickRate, g.MaxPlayers)
+	if g.Version != "" {
+		fmt.Fprintf(&d, " version %q", g.Version)
+	}
 	d.Write(g.Schema().Describe(nil))
 	for _, s := range g.Systems {
 		fmt.Fprintf(&d, " system %q", s.Name)

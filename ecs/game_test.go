@@ -75,6 +75,7 @@ func TestFingerprintChangesWithEachIngredient(t *testing.T) {
 	}
 	changes := map[string]func(g *ecs.Game){
 		"name":            func(g *ecs.Game) { g.Name = "u" },
+		"version":         func(g *ecs.Game) { g.Version = "2" },
 		"tick rate":       func(g *ecs.Game) { g.TickRate = 30 },
 		"players":         func(g *ecs.Game) { g.MaxPlayers = 5 },
 		"component order": func(g *ecs.Game) { g.Components[0], g.Components[1] = g.Components[1], g.Components[0] },

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
-	"tendon/cmd/cli/internal/host"
 	"tendon/rollback/record"
 )
 
@@ -50,10 +50,7 @@ func leftBy(t *testing.T, flags []string) (dir string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	build, err := host.JournalBuild()
-	if err != nil {
-		t.Fatal(err)
-	}
+	build := app.Build()
 	game := crumbs.Game()
 	h := record.HeaderOf(game, 1, build)
 	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.Name, f.CommandLine(), s.Params, "main", 1

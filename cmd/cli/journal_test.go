@@ -18,7 +18,6 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
-	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -535,10 +534,7 @@ func (c *group) shorten() {
 // left makes the directory of a server that was killed after one tick, with its journal.
 func left(t *testing.T, g *ecs.Game, change func(*record.Header)) (dir, path string) {
 	t.Helper()
-	build, err := host.JournalBuild()
-	if err != nil {
-		t.Fatal(err)
-	}
+	build := app.Build()
 	dir = t.TempDir()
 	path = filepath.Join(dir, "main-0000000000000001.journal")
 	f, err := os.Create(path)

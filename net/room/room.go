@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -126,7 +127,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 	}
 	r := &Room{config: c, now: now, peers: make([]peer, c.MaxPeers),
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(&c, from),
-		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
+		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), Game: strings.TrimSpace(c.Game.Name + " " + c.Game.Version), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
 	r.clock = matchClock{epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), by: Admin, used: make([]int, c.Game.MaxPlayers)}
 	r.session.Build, r.session.Target = session.ThisBuild()
 	r.session.SameBuild = c.Game.Schema().HasFloats()

@@ -89,6 +89,9 @@ func TestARefusedClientReceivesTheReason(t *testing.T) {
 		v := g.enter(player(1), func(c *client.Config) { c.Game = &other })
 		g.steps(5)
 		why := ended(t, v, session.CodeGame)
+		if want := "server has " + other.Name; why.Text != want {
+			t.Errorf("the refusal says %q, want %q", why.Text, want)
+		}
 		if why.Ours == why.Theirs || why.Ours != other.Fingerprint() && why.Theirs != other.Fingerprint() {
 			t.Errorf("fingerprints %x and %x, the client's game has %x", why.Ours, why.Theirs, other.Fingerprint())
 		}

@@ -28,7 +28,7 @@ func (w *wires) Send(channel systems.Channel, message []byte) error {
 // A client with another version of the game is refused with a remedy.
 func ExampleServer_Receive() {
 	var up, down wires
-	server, err := session.NewServer(session.ServerConfig{Fingerprint: 1, TickRate: 60}, &down, 0)
+	server, err := session.NewServer(session.ServerConfig{Fingerprint: 1, Game: "arena 2", TickRate: 60}, &down, 0)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,5 +43,5 @@ func ExampleServer_Receive() {
 	}
 	fmt.Println(client.Err())
 	// Output:
-	// session: the server runs another version of the game: install the same version on both sides (here 0000000000000002, there 0000000000000001)
+	// session: the server runs another version of the game: install the same version on both sides (here 0000000000000002, there 0000000000000001) (server has arena 2)
 }

@@ -46,6 +46,7 @@ const (
 // ServerConfig configures a Server.
 type ServerConfig struct {
 	Fingerprint   uint64       // that of the game: a client with another one is refused
+	Game          string       // name and version of the game, for the text of that refusal
 	Build, Target string       // of this program: see ThisBuild
 	SameBuild     bool         // a client with another build or target is refused: for games with floats
 	TickRate      int          // that of the game, in ticks per second; the messages of the client are limited to a few per tick
@@ -191,7 +192,7 @@ func (s *Server) hello(h *Hello) (Event, error) {
 	case h.Version != Version:
 		s.Refuse(CodeVersion, fmt.Sprintf("server has protocol %d", Version))
 	case h.Fingerprint != s.config.Fingerprint:
-		s.Refuse(CodeGame, "")
+		s.Refuse(CodeGame, "server has "+s.config.Game)
 	case s.config.SameBuild && (h.Build != s.config.Build || h.Target != s.config.Target):
 		s.Refuse(CodeBuild, fmt.Sprintf("server has build %s for %s", s.config.Build, s.config.Target))
 	default:

@@ -17,13 +17,10 @@ import (
 	"tendon/net/session"
 )
 
-// Build returns the name of the build: the module's revision or version, the compiler and the target.
+// Build returns the name of the build, with the compiler and the target.
 func Build() string {
-	revision, target := session.ThisBuild()
-	if revision == "" || revision == "(devel)" {
-		revision = "unversioned"
-	}
-	return revision + " " + runtime.Version() + " " + runtime.GOOS + "/" + target
+	build, target := session.ThisBuild()
+	return build + " " + runtime.Version() + " " + runtime.GOOS + "/" + target
 }
 
 // Program returns the command that starts this program again, as a shell accepts it. It is the name by which the program was

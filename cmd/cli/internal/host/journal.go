@@ -10,25 +10,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cespare/xxhash/v2"
-
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/journals"
 	"tendon/ecs"
 	"tendon/net/netcode"
 	"tendon/net/server"
-	"tendon/net/session"
 )
 
 // OpenJournals sets Journals: it opens a directory of journals and recovers the matches in it. It sets Game, Strategy, Params, Flags
-// and Report of j, and sets Build to JournalBuild if it is empty. The operator receives the events. Without keys it sets the key
+// and Report of j, and sets Build to that of this program if it is empty. The operator receives the events. Without keys it sets the key
 // that is stored with the journals, so that tokens outlive the server.
-func (c *Config) OpenJournals(a *app.App, j journals.Config) (err error) {
+func (c *Config) OpenJournals(a *app.App, j journals.Config) error {
 	if j.Build == "" {
-		j.Build, err = JournalBuild()
-	}
-	if err != nil {
-		return fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
+		j.Build = app.Build()
 	}
 	if _, err := os.Stat(j.Dir); err == nil && !app.IsDirectory(j.Dir) {
 		return fmt.Errorf("--journal %s is not a directory: choose another --journal", j.Dir)
@@ -152,24 +146,4 @@ func reportJournal(a *app.App, n journals.Event) {
 		a.Logf("%s", strings.NewReplacer("ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))
 	}
 	a.Emit(kind.name, f)
-}
-
-// JournalBuild returns the name of the build in journals, with a hash of the executable if sources may have changed without
-// a new revision.
-func JournalBuild() (string, error) {
-	revision, _ := session.ThisBuild()
-	if revision != "" && revision != "(devel)" && !strings.HasSuffix(revision, "+modified") && !strings.HasSuffix(revision, "+dirty") {
-		return app.Build(), nil
-	}
-	path := "/proc/self/exe" // the running executable, even if the file was replaced
-	if _, err := os.Stat(path); err != nil {
-		if path, err = os.Executable(); err != nil {
-			return "", err
-		}
-	}
-	program, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s, executable %016x", app.Build(), xxhash.Sum64(program)), nil
 }
