@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -61,9 +62,9 @@ func BenchmarkImage(b *testing.B) {
 		for b.Loop() {
 			times = nil
 			for range imageRounds {
-				v := entities.World(0, entities.Move)
+				v, received := entities.World(0, entities.Move), bytes.Clone(encoded)
 				from := time.Now()
-				if err := v.Image().Load(encoded); err != nil {
+				if err := v.Image().LoadOwned(received); err != nil {
 					b.Fatal(err)
 				}
 				times = append(times, float64(time.Since(from)))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 )
 
 // An encoded image is the whole state as bytes, for late join, checkpoints and recordings. Equal states have equal bytes,
@@ -40,10 +41,25 @@ var (
 // compress the bytes before they are sent.
 func (s *Snapshot) AppendImage(dst []byte) []byte {
 	r := NewReader(s)
+	dst = slices.Grow(dst, s.mostImageBytes())
 	for b := r.next(); b != nil; b = r.next() {
 		dst = append(dst, b...)
 	}
 	return dst
+}
+
+// mostImageBytes returns the size of the encoded image, and more if pages were emptied.
+func (s *Snapshot) mostImageBytes() int {
+	n := imageHeaderBytes
+	for _, st := range s.image.stores {
+		n += binary.MaxVarintLen16 + (len(st.pages)+7)/8
+	}
+	for number, pg := range s.table {
+		if pg != nil {
+			n += s.image.live[number].store.pool.bytes
+		}
+	}
+	return n
 }
 
 // Reader reads a state as the bytes of AppendImage, without an allocation for the whole.
@@ -141,9 +157,15 @@ func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 
 // Load replaces the state by the one that AppendImage encoded, in a world of the same game. All of data is checked before
 // the state changes: after an error the state is as before. Call it between ticks.
-func (im *Image) Load(data []byte) error {
+func (im *Image) Load(data []byte) error { return im.load(data, nil) }
+
+// LoadOwned is Load for data that the caller does not use again. If most of data is new, its memory becomes that of pages, so
+// that no other memory is needed for them. After an error it is not kept.
+func (im *Image) LoadOwned(data []byte) error { return im.load(data, data) }
+
+func (im *Image) load(data, owned []byte) error {
 	in := &im.incoming
-	in.image, in.whole = im, true
+	in.image, in.whole, in.owned = im, true, owned
 	defer in.release()
 	if err := in.readImage(data); err != nil {
 		return err
@@ -157,7 +179,7 @@ func (im *Image) Copy(s *Snapshot) error {
 	if s.Empty() {
 		return fmt.Errorf("%w: the snapshot is empty", ErrImage)
 	}
-	if err := im.Load(s.AppendImage(nil)); err != nil {
+	if err := im.LoadOwned(s.AppendImage(nil)); err != nil {
 		return err
 	}
 	im.sight.past, im.sight.saved = s.image.sight.past, s.image.sight.saved
@@ -218,14 +240,18 @@ func (in *incoming) readStore(st *store) error {
 			}
 			mem := in.rest[:st.pool.bytes]
 			in.rest = in.rest[st.pool.bytes:]
-			if isZero(mem) {
+			long := st.pool.isLong(mem)
+			if (!long || st.pool.short == nil) && isZero(mem) {
 				return errors.New("a stored page is zero")
 			}
 			p.now = base
 			if base != nil && isContent(base.mem, mem) {
 				base.refs++
 			} else {
-				p.now = &page{mem: mem} // publish copies it
+				p.now = &page{mem: mem} // publish copies or moves it
+				if long {
+					in.long += len(mem)
+				}
 			}
 			in.added += len(mem)
 		} else if base == nil {

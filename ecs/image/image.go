@@ -143,8 +143,9 @@ func (im *Image) growBits(r *region, i uint32) {
 // slabPagesMax bounds the pages that are allocated together: a growing region wastes at most 256 KiB.
 const slabPagesMax = 64
 
-// growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with the
-// region. Runs of rows stay long, and no page ever moves. A slab's pages join the image as they are needed.
+// growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that are large enough
+// for the row and grow with the region. Runs of rows stay long, and no page ever moves. A slab's pages join the image as they
+// are needed.
 func (im *Image) growData(r *region, c *Column, i uint32) {
 	if c.stride == 0 {
 		return
@@ -153,9 +154,10 @@ func (im *Image) growData(r *region, c *Column, i uint32) {
 	if c.single {
 		blockPages = 1
 	}
-	for have := len(r.data.pages); have<<c.shift <= int(i); have += blockPages {
+	need := (int(i)>>c.shift/blockPages + 1) * blockPages
+	for have := len(r.data.pages); have < need; have += blockPages {
 		if have == r.slabEnd {
-			pages := min(max(blockPages, have), max(blockPages, slabPagesMax))
+			pages := max(need-have, min(have, slabPagesMax))
 			r.slab, r.slabEnd = wordBytes(make([]uint64, (pages*c.pool.bytes+7)/8)), have+pages
 		}
 		for range blockPages {

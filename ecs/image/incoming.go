@@ -33,7 +33,10 @@ func (r *reader) uvarint(most uint64) uint64 {
 type incoming struct {
 	reader
 	image    *Image
-	whole    bool // an encoded image
+	whole    bool   // an encoded image
+	owned    []byte // the memory of the encoded image, if pages may keep it
+	moved    int    // bytes of owned that pages keep
+	long     int    // bytes of pages of an encoded image that the world does not have and that have no short form
 	from, to Tick
 	checksum Checksum
 	pages    []pagePair // ascending by store and index, each with a reference to the new page; those of an image have no old page
@@ -149,6 +152,10 @@ func (in *incoming) checkRows(p *pagePair) error {
 			at += (bits.TrailingZeros64(^(word >> (i % BlockRows))) - 1) * stride // to the last row in use
 			continue
 		}
+		if n := in.entities(p, now[min(at, len(now)):], i, word>>(i%BlockRows)); n > 0 {
+			at += (n - 1) * stride
+			continue
+		}
 		row := part(now, at, stride)
 		if !in.whole && bytes.Equal(part(old, at, stride), row) {
 			continue
@@ -158,6 +165,22 @@ func (in *incoming) checkRows(p *pagePair) error {
 		}
 	}
 	return nil
+}
+
+// entities returns how many of the rows from row i on are correct entities, if p is a page of the identity column. content
+// begins with row i. present has a bit for each row of its block from row i on.
+func (in *incoming) entities(p *pagePair, content []byte, i uint32, present uint64) (n int) {
+	if p.column.index != columnIdentity {
+		return 0
+	}
+	want := uint64(p.owner)<<regionShift | uint64(i)
+	most := bits.TrailingZeros64(^present)
+	for ; n < most && len(content) >= 16; n, content = n+1, content[16:] {
+		if binary.LittleEndian.Uint64(content) != want+uint64(n) || Tick(binary.LittleEndian.Uint64(content[8:])) > in.to {
+			break // checkRow reports it
+		}
+	}
+	return n
 }
 
 func (in *incoming) checkPresence(p *pagePair) error {
@@ -240,15 +263,15 @@ func (in *incoming) last(st *store) *int {
 // lists reports whether page i of a store is in pages. Its position is then that of last.
 func (in *incoming) lists(st *store, i int) (found bool) {
 	last := in.last(st)
-	if n := *last; n < len(in.pages) && in.pages[n].store == st && in.pages[n].index == i {
-		return true
+	for n := *last; n < min(*last+2, len(in.pages)); n++ { // or the next one
+		if in.pages[n].store == st && in.pages[n].index == i {
+			*last = n
+			return true
+		}
 	}
-	n, found := slices.BinarySearchFunc(in.pages, pagePair{store: st, index: i}, func(a, b pagePair) int {
+	*last, found = slices.BinarySearchFunc(in.pages, pagePair{store: st, index: i}, func(a, b pagePair) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.index, b.index))
 	})
-	if found {
-		*last = n
-	}
 	return found
 }
 
@@ -269,20 +292,28 @@ func (in *incoming) growth() (total int) {
 	if in.whole {
 		held = func(*store) int { return 0 }
 	}
-	var last *store
-	for i := len(in.pages) - 1; i >= 0; i-- { // the last page with rows in use of each store counts
-		p := &in.pages[i]
-		top, ok := p.top()
-		if !ok || p.store == last {
-			continue
-		}
-		last = p.store
+	for p, top := range in.tops {
 		total += max(0, p.index+1-held(p.store)) * p.pool.bytes
 		if c := p.column; c.stride > 0 {
 			total += max(0, int(top>>c.shift)+1-held(&c.regions[p.owner].data)) * c.pool.bytes
 		}
 	}
 	return total
+}
+
+// tops yields the highest row in use of each store of presence bits, and its page.
+func (in *incoming) tops(yield func(p *pagePair, row uint32) bool) {
+	var last *store
+	for i := range slices.Backward(in.pages) {
+		p := &in.pages[i]
+		top, ok := p.top()
+		if !ok || p.store == last {
+			continue
+		}
+		if last = p.store; !yield(p, top) {
+			return
+		}
+	}
 }
 
 // top returns the highest row in use by a page of presence bits. ok is false if there is none, or if it is a page of rows.
@@ -319,14 +350,41 @@ func (c *Column) pageMask(i uint32) uint64 {
 	return (1<<perPage - 1) << (i % BlockRows &^ (perPage - 1))
 }
 
+// keep moves a page of an encoded image to the front of the image's memory, behind the pages that were moved there before. It
+// reports false if that is not possible.
+func (in *incoming) keep(p *pagePair) bool {
+	pg := p.now
+	if in.owned == nil || pg.pool != nil || !p.pool.isLong(pg.mem) {
+		return false
+	}
+	from, to := cap(in.owned)-cap(pg.mem), in.moved
+	to += int(-uintptr(unsafe.Pointer(&in.owned[to])) % 8) // rows are aligned
+	if to > from {
+		return false
+	}
+	in.moved = to + copy(in.owned[to:], pg.mem)
+	pg.mem, pg.pool, pg.refs = in.owned[to:in.moved:in.moved], p.pool, 1
+	p.pool.made++
+	return true
+}
+
 // publish makes the new state the image's. As after a save, each new page becomes the base of its live page.
 func (in *incoming) publish() {
+	if in.long < cap(in.owned)-cap(in.owned)/8 { // a single page would keep all of it
+		in.owned = nil
+	}
+	for p, top := range in.tops { // all of a region's memory at once
+		in.image.makeRoom(&p.column.regions[p.owner], p.column, top)
+	}
 	for i := range in.pages {
 		p := &in.pages[i]
 		if p.isBits {
 			in.useRows(p)
 		}
-		if p.now != nil && len(p.now.mem) == p.pool.bytes && (p.now.pool == nil || p.pool.short != nil) {
+		if p.index < len(p.pages) && p.now == in.image.live[p.pages[p.index]].base {
+			continue
+		}
+		if p.now != nil && len(p.now.mem) == p.pool.bytes && (p.now.pool == nil || p.pool.short != nil) && !in.keep(p) {
 			read := p.now
 			p.now = p.pool.hold(read.mem)
 			p.now.hashed, p.now.term = read.hashed, read.term

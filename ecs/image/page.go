@@ -112,9 +112,14 @@ func (p *pool) least(n int) *pool {
 	return p
 }
 
+// isLong reports whether content, which is a whole page, has no shorter form.
+func (p *pool) isLong(content []byte) bool {
+	return p.short == nil || !isZero(content[p.short.bytes:])
+}
+
 // hold returns a page with one reference and a copy of content, which is a whole page.
 func (p *pool) hold(content []byte) *page {
-	for p.short != nil && isZero(content[p.short.bytes:]) {
+	for !p.isLong(content) {
 		p = p.short
 	}
 	pg := p.allocate()

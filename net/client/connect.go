@@ -317,7 +317,6 @@ func (c *Core) receiveImage(e *session.Event, now systems.Time) {
 		p.until = now + switchWait
 	}
 	if !c.load(p, now) {
-		p.image = slices.Clone(p.image)
 		c.pending = p
 	}
 }
@@ -349,7 +348,7 @@ func (c *Core) load(p pendingImage, now systems.Time) bool {
 	case c.joined():
 		c.stats.Resyncs++
 	}
-	if err := c.world.Image().Load(p.image); err != nil {
+	if err := c.world.Image().LoadOwned(p.image); err != nil {
 		c.session.End(session.CodeProtocol, "")
 		c.end(err)
 		return true

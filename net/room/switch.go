@@ -128,7 +128,7 @@ func (r *Room) halfAt(s systems.Strategy, w *ecs.World, o image.Observer) (syste
 	var state image.Snapshot
 	w.Image().Save(&state)
 	defer state.Release()
-	if err := world.Image().Load(state.AppendImage(nil)); err != nil {
+	if err := world.Image().LoadOwned(state.AppendImage(nil)); err != nil {
 		return systems.FullServer{}, err
 	}
 	return r.newHalf(s, &Resume{World: world}, o)

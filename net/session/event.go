@@ -5,7 +5,8 @@ import (
 	"tendon/systems"
 )
 
-// Event is the meaning of a message for the owner of a session. Its contents are valid until the next call of Receive.
+// Event is the meaning of a message for the owner of a session. Its contents are valid until the next call of Receive. The
+// image of an EventImage belongs to the receiver of the event.
 type Event struct {
 	Kind    EventKind
 	Channel systems.Channel   // of EventStrategy

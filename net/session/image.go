@@ -167,6 +167,9 @@ func (s *imageSink) add(packed []byte) (encoded []byte, err error) {
 		s.close()
 		return nil, errImage
 	}
+	if n := len(s.raw) + want; n > cap(s.raw) {
+		s.raw = append(make([]byte, 0, min(2*n, s.head.size)), s.raw...)
+	}
 	s.raw = append(s.raw, piece...)
 	restore(s.raw[len(s.raw)-want:], piece)
 	if len(s.raw) < s.head.size {

@@ -278,7 +278,7 @@ func (r *Record) LoadImage(w *ecs.World, f ecs.Tick) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Image().Load(data); err != nil {
+	if err := w.Image().LoadOwned(data); err != nil {
 		return fmt.Errorf("%w: the image of tick %d: %w", ErrCorrupt, f, err)
 	}
 	if w.Tick() != f {
