@@ -94,22 +94,22 @@ func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
 // Roles returns the roles that the component was declared with, for code that works with any component.
 func (c *Component[T]) Roles() Roles[T] { return c.roles }
 
-// Write returns a pointer to e's value and marks it as written. It returns nil if e does not exist, has no such component,
-// or must not be written in this tick; see image.Image.SetPredicted. The pointer is valid in the running system only: keep
-// the Entity instead.
+// Write returns a pointer to e's value and marks it as written. It returns nil if e does not exist or has no such
+// component. In a tick that must not write e, it returns a copy, whose changes are discarded: see World.MayWrite. The pointer is
+// valid in the running system only: keep the Entity instead.
 func (c *Component[T]) Write(w *World, e Entity) *T {
 	w.alone("Component.Write")
 	return (*T)(w.image.WriteRow(c.declaration, e))
 }
 
-// Put stores a value in e. It reports false if Write would return nil.
+// Put stores a value in e. It reports false if e does not exist or has no such component, and in a tick that must not write e.
 func (c *Component[T]) Put(w *World, e Entity, value T) bool {
 	p := c.Write(w, e)
 	if p == nil {
 		return false
 	}
 	*p = value
-	return true
+	return w.image.MayWrite(e)
 }
 
 // Add gives e the component with this value when the running system has returned. It replaces a value that is there
@@ -134,8 +134,8 @@ func (c *Component[T]) Typ() reflect.Type { return c.inner.Typ() }
 // New returns nil: an entry's value is a row of its world, set when the bridge creates the entity.
 func (c *Component[T]) New() unsafe.Pointer { return nil }
 
-// Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write the
-// entity; see image.Image.SetPredicted.
+// Get returns a pointer to the entry's value and marks it as written. In a tick that must not write the entity,
+// it returns a copy, whose changes are discarded: see World.MayWrite. Use GetValue to read.
 func (c *Component[T]) Get(entry *donburi.Entry) *T {
 	return (*T)(entryRow(entry, c, true))
 }

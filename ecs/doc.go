@@ -26,7 +26,8 @@
 // Queries visit rows upwards, so their order follows from the state alone.
 //
 // A client that predicts some entities limits its ticks to them (see [image.Image.SetPredicted]). Systems can read every
-// entity. A query that writes yields only predicted entities, and [Component.Write] returns nil for the others.
+// entity. A query that writes yields only predicted entities, and changes that [Component.Write] makes to the others
+// are discarded. [World.MayWrite] distinguishes them, and [World.DiscardedWrites] counts the changes.
 //
 // # Several cores
 //

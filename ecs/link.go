@@ -58,38 +58,36 @@ func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 	return l.entity, true
 }
 
-// entryRow returns the entry's live row of component c, and marks it if write is set. It returns nil if the running tick
-// must not write the row. It panics if the entry has no such component.
+// entryRow returns the entry's live row of component c, or with write what image.WriteRow returns. It panics if the entry has no
+// such component.
 func entryRow(entry *donburi.Entry, c AnyComponent, write bool) (p unsafe.Pointer) {
 	l, d := linkOf(entry), c.declared()
 	switch {
 	case l == nil:
 	case l.world.scope != nil:
 		l.world.alone("Get of an entry")
-	case write:
-		p = l.world.image.WriteRow(d, l.entity)
 	default:
 		p = l.world.image.Row(d, l.entity)
 	}
 	if p == nil || !entry.HasComponent(c) || entry.Component(c) != p {
-		mustBeReadOnly(entry, l, c, d, write)
-		return nil
+		panic(entryFault(entry, l, c, d))
+	}
+	if write {
+		return l.world.image.WriteRow(d, l.entity)
 	}
 	return p
 }
 
-// mustBeReadOnly panics unless the entry has a row of component c that the running tick must not write.
-func mustBeReadOnly(entry *donburi.Entry, l *link, c AnyComponent, d *image.Declaration, write bool) {
+// entryFault describes an entry without a row of component c.
+func entryFault(entry *donburi.Entry, l *link, c AnyComponent, d *image.Declaration) string {
 	if l == nil {
-		panic(fmt.Sprintf("ecs: Get of component %q with an entry that is not valid or not of the engine: take entries from World.Donburi, World.Entry or a View in every tick", d.Name()))
+		return fmt.Sprintf("ecs: Get of component %q with an entry that is not valid or not of the engine: take entries from World.Donburi, World.Entry or a View in every tick", d.Name())
 	}
-	p, e := l.world.image.Row(d, l.entity), l.entity
-	if p == nil || !entry.HasComponent(c) {
-		panic(fmt.Sprintf("ecs: entity %d born in tick %d does not exist or has no component %q: check World.Exists or Entry.HasComponent first, and take entries in every tick", e.Row, e.Born, d.Name()))
+	e := l.entity
+	if l.world.image.Row(d, e) == nil || !entry.HasComponent(c) {
+		return fmt.Sprintf("ecs: entity %d born in tick %d does not exist or has no component %q: check World.Exists or Entry.HasComponent first, and take entries in every tick", e.Row, e.Born, d.Name())
 	}
-	if entry.Component(c) != p || !write {
-		panic(outOfStep(e, "component "+d.Name()+" points outside the world").Error())
-	}
+	return outOfStep(e, "component "+d.Name()+" points outside the world").Error()
 }
 
 // onCreate connects an entity that the bridge creates with its row, before any callback of a game receives it. It panics

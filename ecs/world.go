@@ -56,6 +56,30 @@ func (w *World) Rand() *Rand {
 // Exists reports whether e is in the world. An entity that the running system spawned exists at once.
 func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 
+// MayWrite reports whether e exists and the running tick may change it. On a client that predicts some entities that is false for
+// the others, and changes of them are discarded. Everywhere else a tick may change every entity.
+func (w *World) MayWrite(e Entity) bool { return w.image.MayWrite(e) }
+
+// DiscardedWrites returns the writes of all ticks to entities that they must not change, counted by system and component. The
+// name of the system is empty for orders and hooks. See MayWrite.
+func (w *World) DiscardedWrites() (list []DiscardedWrites) {
+	for _, x := range w.image.DiscardedWrites() {
+		system := ""
+		if x.System >= 0 {
+			system = w.game.Systems[x.System].Name
+		}
+		list = append(list, DiscardedWrites{system, x.Component.Name(), x.Writes})
+	}
+	return list
+}
+
+// DiscardedWrites counts writes that were discarded.
+type DiscardedWrites struct {
+	System    string `json:"system"`
+	Component string `json:"component"`
+	Writes    uint64 `json:"writes"`
+}
+
 // Spawn takes the lowest free row of the owner's region and gives it these components, all zero. Write can fill the entity
 // at once. Queries yield it when the running system has returned.
 func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
@@ -107,6 +131,7 @@ func (w *World) Step(in TickInputs) {
 	systems := w.game.Systems
 	for i := range systems {
 		(image.SectionSystems + image.Section(i)).Enter(o)
+		w.image.RunSystem(i)
 		w.runSystem(&systems[i])
 		w.image.Flush()
 		(image.SectionSystems + image.Section(i)).Leave(o)

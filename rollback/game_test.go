@@ -44,6 +44,7 @@ var (
 
 	skSteered = ecs.NewQuery2(ecs.Write(skBodies), ecs.Read(skSeats))
 	skMoving  = ecs.NewQuery1(ecs.Write(skBodies))
+	touched   = ecs.NewQuery1(ecs.Read(skBodies))
 	skFlying  = ecs.NewQuery2(ecs.Write(skRockets), ecs.Read(skBodies))
 )
 

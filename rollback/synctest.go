@@ -47,12 +47,20 @@ type SyncReport struct {
 	Stats                      // of the run with rewinds
 	StructuralChanges uint64   `json:"structural_changes"` // ticks in rewound windows in which an entity came or went
 	DistinctChecksums int      `json:"distinct_checksums"` // of the game's own data, without the first
+	LimitedTicks      int      `json:"limited_ticks"`      // simulated as by a client that predicts only its own entities
+
+	// DiscardedWrites counts writes of limited ticks to other entities. They are no error: see ecs.World.MayWrite.
+	DiscardedWrites []ecs.DiscardedWrites `json:"discarded_writes"`
 }
 
 // String returns one line.
 func (r SyncReport) String() string {
-	return fmt.Sprintf("seed %d: ticks %d, rewinds %d (deepest %d), ticks resimulated %d, states saved %d, wrong inputs %d, structural changes rewound %d, distinct checksums %d",
-		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.Saved, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
+	line := fmt.Sprintf("seed %d: ticks %d, rewinds %d (deepest %d), ticks resimulated %d, states saved %d, wrong inputs %d, structural changes rewound %d, distinct checksums %d, limited ticks %d",
+		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.Saved, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums, r.LimitedTicks)
+	for _, d := range r.DiscardedWrites {
+		line += fmt.Sprintf(", discarded writes of system %q to %q %d", d.System, d.Component, d.Writes)
+	}
+	return line
 }
 
 // ErrProvesNothing is wrapped by the error of a SyncTest that saw no rewinds, wrong inputs or changes.
@@ -70,6 +78,9 @@ const provesAfter = 60
 //
 // The run without rewinds uses one core. The other divides the rows of every parallel system, however few they are, and
 // visits them in reverse order: see ecs.World.Reverse.
+//
+// Some ticks are also simulated as by a client of the strategies predict and reckon, which may change only the entities of its
+// player. They must not panic. The report counts the writes to other entities.
 //
 // In contrast to a sync test that only replays the same inputs, this one also takes the branches of mispredictions.
 func SyncTest(c SyncTestConfig) (SyncReport, error) {
@@ -103,6 +114,8 @@ type syncTest struct {
 	bot        *ecs.Rand
 	straight   *ecs.World // computes each tick once, on one core
 	timeline   *Timeline  // computes ticks with wrong inputs first, on several cores
+	limited    *ecs.World // computes some ticks as a client that predicts only its player's entities
+	rows       image.RowSet
 	ticks      Ring[testTick]
 	depth      int // ticks to predict before the next confirmations
 	seen       map[image.Checksum]struct{}
@@ -133,7 +146,11 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	world.Reverse()
-	s := &syncTest{config: c, straight: straight,
+	limited, err := ecs.NewWorld(c.Game, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	s := &syncTest{config: c, straight: straight, limited: limited,
 		rand: rand.New(rand.NewPCG(c.Seed, 1)), sourceRand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed),
 		seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
@@ -197,12 +214,42 @@ func (s *syncTest) compute(f ecs.Tick) error {
 		t.inputs[p] = s.inputOf(f, ecs.Player(p), last[p])
 	}
 	t.orders = s.ordersOf(f)
+	if f%limitedEvery == 0 {
+		if err := s.computeLimited(f, t.inputs); err != nil {
+			return err
+		}
+	}
 	s.straight.Step(ecs.TickInputs{Players: t.inputs, Orders: t.orders})
 	t.walked = s.straight.Image().Unordered()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
 		return err
 	}
 	s.save(t)
+	return nil
+}
+
+// limitedEvery is the number of ticks from one limited tick to the next.
+const limitedEvery = 8
+
+// computeLimited computes tick f as a client that predicts only the entities of one player, and knows only that player's input.
+func (s *syncTest) computeLimited(f ecs.Tick, inputs []ecs.InputBytes) error {
+	p := ecs.Player(f / limitedEvery % ecs.Tick(len(inputs)))
+	im := s.limited.Image()
+	im.SetPredicted(nil)
+	if err := im.Copy(&s.at(f - 1).state); err != nil {
+		return err
+	}
+	s.rows.Clear()
+	s.rows.AddOwner(ecs.OwnedBy(p))
+	im.SetPredicted(&s.rows)
+	own := make([]ecs.InputBytes, len(inputs))
+	own[p] = inputs[p]
+	s.limited.Step(ecs.TickInputs{Players: own})
+	s.report.LimitedTicks++
+	s.report.DiscardedWrites = s.limited.DiscardedWrites()
+	if err := s.limited.Check(); err != nil {
+		return s.fill(&DesyncReport{Tick: f, Derived: err})
+	}
 	return nil
 }
 

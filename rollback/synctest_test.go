@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -383,5 +384,25 @@ func TestSyncTestFindsRowsThatDependOnEachOther(t *testing.T) {
 		} else if found && (report.Tick > 3 || !strings.Contains(report.Error(), "body of entity")) {
 			t.Errorf("%s: %v", name, report)
 		}
+	}
+}
+
+// A system that writes every entity, as donburi code does, runs on a client that predicts only its own entities.
+func TestSyncTestRunsLimitedTicks(t *testing.T) {
+	g := skirmish()
+	g.Systems = append(g.Systems, ecs.System{Name: "touch", Run: func(w *ecs.World) {
+		for e := range touched.All(w) {
+			skBodies.Write(w, e.Entity()).X++
+		}
+	}})
+	report, err := SyncTest(SyncTestConfig{Game: g, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.LimitedTicks < 70 {
+		t.Errorf("%d ticks were limited, want at least 70", report.LimitedTicks)
+	}
+	if !slices.ContainsFunc(report.DiscardedWrites, func(d ecs.DiscardedWrites) bool { return d.System == "touch" && d.Writes > 100 }) {
+		t.Errorf("discarded writes: %v, want some of system touch", report.DiscardedWrites)
 	}
 }

@@ -1,6 +1,9 @@
 package image
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // limit restricts a tick to the rows that a client predicts. Between ticks open is nil, and the content of the buffers is
 // not used.
@@ -9,13 +12,24 @@ type limit struct {
 	open      *RowSet // rows while a tick runs, nil if every row may be written
 	core      core    // before the tick
 	resources []byte  // before the tick, one after the other
+
+	scratch   []uint64 // memory of rows that systems of this tick received instead of rows that they may not write
+	system    int      // that runs, -1 while orders are executed
+	discarded []DiscardedWrites
+}
+
+// DiscardedWrites counts the writes of a system to rows of a component that the ticks were not allowed to write.
+type DiscardedWrites struct {
+	System    int // index of the system, -1 for orders and hooks
+	Component *Declaration
+	Writes    uint64
 }
 
 // SetPredicted makes ticks write only these rows. nil, the default, allows every row. The other rows belong to the server's
 // state, and Overlay updates them. Inside World.Step:
 //
 //   - a query that writes a component yields only rows of the set; a query that only reads yields all;
-//   - Component.Write and Get of an entry return nil for other rows, and Put reports false;
+//   - Component.Write and Get of an entry return a copy of any other row, whose changes are discarded; Put changes nothing;
 //   - Add, Remove and Despawn of other entities do nothing;
 //   - Spawn for an owner whose region is in the set adds the row to the set. For any other owner it returns an entity that
 //     can be filled, and that is removed when the running system has returned;
@@ -33,6 +47,43 @@ func (im *Image) writable(e Entity) bool {
 	return im.limit.open.Has(e.Row) || !im.Identity().regions[e.Owner()].has(e.Row%regionRows)
 }
 
+// MayWrite reports whether e exists and the running tick may write it.
+func (im *Image) MayWrite(e Entity) bool {
+	return im.Exists(e) && (im.limit.open == nil || im.writable(e))
+}
+
+// RunSystem notes the index of the system that runs next, for DiscardedWrites.
+func (im *Image) RunSystem(index int) { im.limit.system = index }
+
+// DiscardedWrites returns the counts of all ticks, in the order of the first writes. Ticks that were simulated again count
+// again. The result is valid until the next tick.
+func (im *Image) DiscardedWrites() []DiscardedWrites { return im.limit.discarded }
+
+// discard counts a write to a row of d that this tick must not write.
+func (im *Image) discard(d *Declaration) {
+	l := &im.limit
+	i := slices.IndexFunc(l.discarded, func(x DiscardedWrites) bool { return x.System == l.system && x.Component == d })
+	if i < 0 {
+		i = len(l.discarded)
+		l.discarded = append(l.discarded, DiscardedWrites{System: l.system, Component: d})
+	}
+	l.discarded[i].Writes++
+}
+
+// copyRow returns a copy of a row, for a system that must not write the row itself. It is valid until the next tick.
+func (im *Image) copyRow(row unsafe.Pointer, size uintptr) unsafe.Pointer {
+	l := &im.limit
+	n := len(l.scratch)
+	words := int(size+7) / 8
+	if n+words > cap(l.scratch) {
+		l.scratch, n = make([]uint64, 0, max(64, 2*cap(l.scratch), words)), 0 // pointers into the old memory stay valid
+	}
+	l.scratch = l.scratch[:n+words]
+	p := unsafe.Pointer(&l.scratch[n])
+	copy(unsafe.Slice((*byte)(p), size), unsafe.Slice((*byte)(row), size))
+	return p
+}
+
 // changeable reports whether the structure of e may be changed. It is true for an entity that does not exist, which Flush
 // ignores.
 func (im *Image) changeable(e Entity) bool {
@@ -42,7 +93,7 @@ func (im *Image) changeable(e Entity) bool {
 // beginLimit saves the parts of the state that the tick may change and must not keep.
 func (im *Image) beginLimit() {
 	l := &im.limit
-	l.open, l.core, l.resources = l.rows, *im.core(), l.resources[:0]
+	l.open, l.core, l.resources, l.scratch, l.system = l.rows, *im.core(), l.resources[:0], l.scratch[:0], -1
 	for _, c := range im.resources() {
 		l.resources = append(l.resources, c.singleRow()...)
 	}

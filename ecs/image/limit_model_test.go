@@ -80,9 +80,16 @@ func act(t *rapid.T, w *ecs.World, m *limitedModel, all *[]ecs.Entity) {
 	switch rapid.IntRange(0, 7).Draw(t, "action") {
 	case 0, 1:
 		_, has := m.pos[e]
-		if want := has && m.may(e); sample.Positions.Put(w, e, pos) != want || (sample.Positions.Write(w, e) != nil) != want {
+		want := has && m.may(e)
+		if sample.Positions.Put(w, e, pos) != want || w.MayWrite(e) != (m.exists[e] && m.may(e)) {
 			t.Fatalf("writing %v is not %t", e, want)
-		} else if want {
+		}
+		if p := sample.Positions.Write(w, e); (p != nil) != has {
+			t.Fatalf("Write of %v returns %v", e, p)
+		} else if has {
+			*p = pos
+		}
+		if want {
 			m.pos[e] = pos
 		}
 	case 2:

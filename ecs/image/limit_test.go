@@ -193,7 +193,7 @@ func TestALimitedQueryMarksOnlyPagesOfTheSet(t *testing.T) {
 	}
 }
 
-// Donburi code in systems is limited too: Get returns nil, Set stores nothing.
+// Donburi code in systems is limited too: changes through Get and Set are discarded and counted.
 func TestEntriesAreLimitedToo(t *testing.T) {
 	g := sample.Bare()
 	var mine, other, fresh ecs.Entity
@@ -201,8 +201,10 @@ func TestEntriesAreLimitedToo(t *testing.T) {
 		mine, other = w.Spawn(ecs.OwnedBy(0), sample.Positions), w.Spawn(ecs.OwnedBy(1), sample.Positions)
 	}
 	g.Systems = []ecs.System{{Name: "write", Run: func(w *ecs.World) {
-		if p := sample.Positions.Get(w.Entry(other)); p != nil {
-			t.Error("Get lets another's row be written")
+		a, b := sample.Positions.Get(w.Entry(other)), sample.Positions.Get(w.Entry(other))
+		a.X, b.X = 1, 2
+		if a.X != 1 {
+			t.Error("two discarded rows share memory")
 		}
 		sample.Positions.Set(w.Entry(other), &sample.Pos{X: 3})
 		sample.Positions.SetValue(w.Entry(other), sample.Pos{X: 3})
@@ -226,6 +228,9 @@ func TestEntriesAreLimitedToo(t *testing.T) {
 	}
 	if err := w.Check(); err != nil {
 		t.Error(err)
+	}
+	if want := []ecs.DiscardedWrites{{System: "write", Component: "pos", Writes: 4}}; !slices.Equal(w.DiscardedWrites(), want) {
+		t.Errorf("discarded writes %v, want %v", w.DiscardedWrites(), want)
 	}
 	sample.Positions.SetValue(w.Entry(other), sample.Pos{X: 9}) // outside Step nothing is limited
 	if got, _ := sample.Positions.Read(w, other); got.X != 9 {

@@ -146,11 +146,11 @@ func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 	return c.rowOf(r, i)
 }
 
-// WriteRow returns the memory of e's component and marks it as written. It returns nil if e does not exist, has no such
-// component, or must not be written in this tick; see SetPredicted.
+// WriteRow returns the memory of e's component and marks it as written. It returns nil if e does not exist or has no such
+// component, and a copy of the row if this tick must not write it; see SetPredicted.
 func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	c := im.Column(d)
-	if !im.Exists(e) || im.limit.open != nil && !im.writable(e) {
+	if !im.Exists(e) {
 		return nil
 	}
 	r, i := &c.regions[e.Owner()], e.Row%regionRows
@@ -159,6 +159,10 @@ func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	}
 	if c.stride == 0 {
 		return unsafe.Pointer(&nothing)
+	}
+	if im.limit.open != nil && !im.writable(e) {
+		im.discard(d)
+		return im.copyRow(c.rowOf(r, i), c.stride)
 	}
 	k := i >> c.shift
 	im.mark(r.data.pages[k])

@@ -54,10 +54,10 @@ var spawnDistance = fixed.FromInt(12) // metres, the wanted distance of a spawn 
 // hurt adds damage to target for this tick. It does nothing for the zero Entity and for a target that this peer may not
 // write.
 func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
-	h := health.Write(w, target)
-	if h == nil || damage == 0 || dead.Has(w, target) {
+	if !w.MayWrite(target) || damage == 0 || dead.Has(w, target) {
 		return
 	}
+	h := health.Write(w, target)
 	h.Wound += damage
 	h.By = uint8(by) + 1
 	Hits.Emit(w, target, Hit{Damage: damage, By: by})
@@ -67,13 +67,10 @@ func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
 func judge(w *ecs.World) {
 	for e := range patients.All(w) {
 		heals := pressed(w, e.B.Player).Kit && e.A.Kits > 0 && e.A.HP-e.A.Wound < fullHP
-		if e.A.Wound == 0 && !heals {
+		if e.A.Wound == 0 && !heals || !w.MayWrite(e.Entity()) {
 			continue
 		}
 		h := health.Write(w, e.Entity())
-		if h == nil {
-			continue
-		}
 		h.HP, h.Wound = h.HP-h.Wound, 0
 		if heals {
 			h.Kits--
@@ -116,6 +113,9 @@ func respawn(w *ecs.World) {
 
 // revive gives a player's entity the state of a new life.
 func revive(w *ecs.World, e ecs.Entity, at fixed.Vec2) {
+	if !w.MayWrite(e) {
+		return
+	}
 	toMiddle := metres(level.Columns, level.Rows).Sub(at) // a square is 2 m
 	body.Put(w, e, Body{Pos: lifted(at, 0), Radius: bodyRadius})
 	look.Put(w, e, Look{Dir: toMiddle.Normalize()})
@@ -175,8 +175,8 @@ func takeKits(w *ecs.World) {
 			if !ok || h.HP == 0 || h.Kits >= kitsCarried || at.Dist(flat(t.Pos)) > kitReach {
 				continue
 			}
-			if mine := health.Write(w, t.Entity); mine != nil {
-				mine.Kits++
+			if w.MayWrite(t.Entity) {
+				health.Write(w, t.Entity).Kits++
 			}
 			kitTimes.Write(w).Ready[e.A.Place] = w.Tick() + kitTicks
 			Pickups.Emit(w, t.Entity, Pickup{Place: e.A.Place})

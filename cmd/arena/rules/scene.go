@@ -219,8 +219,8 @@ func slideDoors(w *ecs.World) {
 			}
 		}
 		if open := (e.A.Open + step).Clamp(0, fixed.One); open != e.A.Open {
-			if d := door.Write(w, e.Entity()); d != nil {
-				d.Open = open
+			if w.MayWrite(e.Entity()) {
+				door.Write(w, e.Entity()).Open = open
 			}
 		}
 	}

@@ -49,7 +49,8 @@ func fire(w *ecs.World) {
 			far, hit = scene.Of(w).Cast(r, shooter)
 		}
 		end := flat(r.From).Add(r.Dir.Scale(far))
-		if a := arms.Write(w, shooter); a != nil {
+		if w.MayWrite(shooter) {
+			a := arms.Write(w, shooter)
 			a.Rifle, a.Struck = w.Tick()+rifleTicks, end
 		}
 		Shots.Emit(w, shooter, Shot{From: r.From, To: lifted(end, r.From.Z)})
@@ -91,8 +92,8 @@ func launch(w *ecs.World) {
 		if !pressed(w, p).Rocket || w.Tick() < e.A.Rocket {
 			continue
 		}
-		if a := arms.Write(w, e.Entity()); a != nil {
-			a.Rocket = w.Tick() + rocketCooldown
+		if w.MayWrite(e.Entity()) {
+			arms.Write(w, e.Entity()).Rocket = w.Tick() + rocketCooldown
 		}
 		at := e.B.Pos
 		at.Z += rocketHeight
@@ -159,7 +160,8 @@ func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 			continue
 		}
 		share := fixed.One - dist.Div(blastRadius)
-		if b := body.Write(w, t.Entity); b != nil {
+		if w.MayWrite(t.Entity) {
+			b := body.Write(w, t.Entity)
 			b.push(flat(b.Vel).Add(ray.Dir.Scale(blastPush.Mul(share))).Limit(dashSpeed))
 			b.Vel.Z = max(b.Vel.Z, blastLift.Mul(share))
 		}

@@ -33,7 +33,10 @@ type Player struct {
 	Ledger *cost.Ledger          // optional
 	// Verdict receives every verdict on a match. Optional.
 	Verdict func(*image.Verdict)
+	// Discarded receives each system and component whose writes were discarded, once. Optional.
+	Discarded func(ecs.DiscardedWrites)
 
+	discards  discards
 	compared  ecs.Tick                // last tick whose checksum was compared
 	cost      *hdrhistogram.Histogram // of a Frame, in µs
 	published time.Time               // time of the last rates
@@ -163,6 +166,9 @@ func (p *Player) frame(now time.Time) error {
 		}
 	})
 	p.compare()
+	if p.Discarded != nil {
+		p.discards.report(p.Client.Core.World(), p.Discarded)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -271,6 +277,7 @@ func Notices(a *app.App) (notice func(seconds int, text string), notices <-chan 
 func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error, notices <-chan string, next func()) error {
 	defer c.Close()
 	text, until := "", time.Time{} // a verdict or a notice, and its end
+	discarded := discards(0)
 	err := window.Run(window.Config{
 		Pause: func() { c.Pause(!c.Paused().On) },
 		Title: title, Game: a.Game, Next: next,
@@ -286,6 +293,7 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, l
 				return cmp.Or(c.Refusal(), ErrSilent)
 			}
 			c.SetInput(in)
+			defer discarded.report(c.Core.World(), func(d ecs.DiscardedWrites) { ShowDiscarded(a, d) })
 			return c.Frame(now)
 		},
 		View: func(now time.Time) *ecs.View {
@@ -384,6 +392,31 @@ func ShowVerdict(a *app.App, v *image.Verdict) {
 	a.Logf("the match ended in tick %d: %s", v.Tick, VerdictText(v))
 	a.Emit("verdict", app.Fields{"tick": v.Tick, "result": string(v.Result), "verdict": v.How, "registered": seats(v.Registered),
 		"voted": seats(v.Voted), "dissented": seats(v.Dissented)})
+}
+
+// discards is the number of systems and components whose discarded writes were reported.
+type discards int
+
+// report calls f for each system and component of which the world has discarded writes since.
+func (n *discards) report(w *ecs.World, f func(ecs.DiscardedWrites)) {
+	if w == nil || len(w.Image().DiscardedWrites()) == int(*n) {
+		return
+	}
+	list := w.DiscardedWrites()
+	for _, d := range list[min(int(*n), len(list)):] {
+		f(d)
+	}
+	*n = discards(len(list))
+}
+
+// ShowDiscarded prints that writes of a system are discarded.
+func ShowDiscarded(a *app.App, d ecs.DiscardedWrites) {
+	by := "an order or a hook"
+	if d.System != "" {
+		by = "system " + d.System
+	}
+	a.Logf("%s writes component %s of entities that this client does not predict: these writes are discarded; test World.MayWrite first, or use GetValue to read", by, d.Component)
+	a.Emit("discarded_writes", app.Fields{"system": d.System, "component": d.Component})
 }
 
 // PlayError adds advice to the error that ended a client. Leaving is no error.

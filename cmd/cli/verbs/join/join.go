@@ -225,6 +225,7 @@ func warnExpired(a *app.App, list [][]byte) {
 func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error {
 	p := player.New(v.Name, c, a.Game)
 	p.Bot, p.Verdict = v.Bot, func(d *image.Verdict) { player.ShowVerdict(a, d) }
+	p.Discarded = func(d ecs.DiscardedWrites) { player.ShowDiscarded(a, d) }
 	bar := app.NewProgress(a, 100, "% of the match loaded")
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
