@@ -9,6 +9,11 @@ import (
 	"tendon/ecs/race"
 	"tendon/net/matchsim/halves"
 	"tendon/rollback"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // withSystem returns Dots with one more system.
@@ -34,6 +39,23 @@ func TestACorrectGamePasses(t *testing.T) {
 	Match(t, halves.Dots(), "P3")
 	if race.Long {
 		Match(t, halves.Dots(), "P5")
+	}
+}
+
+// The same game passes with every strategy, also with a system that writes what a client may not predict.
+func TestAGamePassesWithEveryStrategy(t *testing.T) {
+	read := ecs.NewQuery1(ecs.Read(halves.Bodies))
+	g := withSystem(func(w *ecs.World) {
+		for e := range read.All(w) {
+			halves.Bodies.Write(w, e.Entity())
+		}
+	})
+	discarded, err := match(g, "P3", predict.Strategy)
+	if err != nil || len(discarded) != 1 || discarded[0].Component != "dot" {
+		t.Errorf("predict: %v, discarded writes %v, want some to dot", err, discarded)
+	}
+	if race.Long {
+		Match(t, g, "P3", lockstep.Strategy, verify.Strategy, reckon.Strategy)
 	}
 }
 
@@ -70,7 +92,7 @@ func TestSyncTestRefusesALayoutThatDependsOnTheTarget(t *testing.T) {
 
 // A difference between two peers need not be one between two runs in one process. The match finds it and names the place.
 func TestMatchFindsPeersThatDiffer(t *testing.T) {
-	err := match(withSystem(countCalls), "P3")
+	_, err := match(withSystem(countCalls), "P3", relay.Strategy)
 	if err == nil || !strings.Contains(err.Error(), "differed from the server") || !strings.Contains(err.Error(), "dot tally") {
 		t.Errorf("the report of a game that counts its calls: %v", err)
 	}
@@ -79,7 +101,7 @@ func TestMatchFindsPeersThatDiffer(t *testing.T) {
 func TestARunThatProvesNothingFails(t *testing.T) {
 	static := halves.Dots()
 	static.Systems = ecs.Systems(func(*ecs.World) {})
-	if err := match(static, "P3"); err == nil || !strings.Contains(err.Error(), "proves nothing: the game's own state") {
+	if _, err := match(static, "P3", relay.Strategy); err == nil || !strings.Contains(err.Error(), "proves nothing: the game's own state") {
 		t.Errorf("a game in which nothing happens: %v", err)
 	}
 	static.Join, static.Leave = nil, nil
@@ -88,10 +110,10 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 	}
 	idle := halves.Dots()
 	idle.Bot = func(*ecs.World, ecs.Player, *ecs.Rand) ecs.InputBytes { return ecs.InputBytes{} }
-	if err := match(idle, "P3"); err == nil || !strings.Contains(err.Error(), "no client was rewound") {
+	if _, err := match(idle, "P3", relay.Strategy); err == nil || !strings.Contains(err.Error(), "no client was rewound") {
 		t.Errorf("bots that do nothing: %v", err)
 	}
-	if err := match(halves.Dots(), "P77"); err == nil || !strings.Contains(err.Error(), "P77") {
+	if _, err := match(halves.Dots(), "P77", relay.Strategy); err == nil || !strings.Contains(err.Error(), "P77") {
 		t.Errorf("an unknown profile: %v", err)
 	}
 }
