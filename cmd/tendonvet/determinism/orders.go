@@ -95,9 +95,13 @@ func (p *unit) isIdentity(e ast.Expr) bool {
 		return true
 	}
 	switch x := e.(type) {
-	case *ast.Ident:
-		return true
-	case *ast.IndexExpr:
+	case *ast.Ident: // a parameter of the comparison
+		v := p.variable(x)
+		if owner := p.owners[v]; owner != nil {
+			_, ok := owner.params[v]
+			return ok
+		}
+	case *ast.IndexExpr: // list[i]
 		return true
 	case *ast.SelectorExpr:
 		return isNamed(p.info.TypeOf(x.X), "ecs/image", "Entity")

@@ -178,7 +178,7 @@ func (p *unit) rootsInCall(n *ast.CallExpr) {
 	}
 	if !declares(fn.Pkg()) {
 		if fn.Pkg() != p.pass.Pkg && !Skipped(fn.Pkg().Path()) {
-			p.rootArgs(n, fn, p.summaryOf(fn).Roots)
+			p.rootArgs(fn.Name(), n, fn, p.summaryOf(fn).Roots)
 		}
 		return
 	}
@@ -210,11 +210,11 @@ func (p *unit) rootMethods(n *ast.CallExpr) {
 }
 
 // rootArgs marks the arguments whose parameters run in a tick.
-func (p *unit) rootArgs(n *ast.CallExpr, fn *types.Func, which uint64) {
+func (p *unit) rootArgs(name string, n *ast.CallExpr, fn *types.Func, which uint64) {
 	last := fn.Signature().Params().Len()
 	for i, arg := range n.Args {
 		if which>>min(i+1, last)&1 != 0 {
-			p.root(fn.Name(), tick, arg)
+			p.root(name, tick, arg)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func (p *unit) root(name string, kinds runs, value ast.Expr) {
 		n.rootParams |= 1 << i
 		for _, site := range p.sites[n.fn] {
 			if !p.nodeInTest(site) {
-				p.rootArgs(site, n.fn, 1<<i)
+				p.rootArgs(name, site, n.fn, 1<<i)
 			}
 		}
 		return true
@@ -274,10 +274,46 @@ func (p *unit) boundReceiver(name string, t target, value ast.Expr) {
 	if writes&1 == 0 {
 		return
 	}
+	pos := value.Pos()
+	if t.node != nil {
+		pos = fn.Pos()
+	}
 	f := writeFault(fmt.Sprintf("%s, given as %s, writes to its receiver, which is not rewound", fn.Name(), name))
-	p.rootFaults = append(p.rootFaults, located{f, value.Pos()})
+	p.rootFaults = append(p.rootFaults, located{f, pos})
 }
 
 func (p *unit) nodeInTest(n ast.Node) bool {
 	return strings.HasSuffix(p.pass.Fset.Position(n.Pos()).Filename, "_test.go")
+}
+
+// Unlisted returns the function fields and functions with function parameters of package ecs, and of the types that it takes from
+// ecs/image, that are not in hooks and receive no *World. A hook that receives one counts without a row.
+func Unlisted(ecs *types.Package) (list []string) {
+	missing := func(name string, t types.Type) {
+		if _, ok := hooks[name]; !ok && funcIn(t) != nil && !takesWorld(funcIn(t)) {
+			list = append(list, name)
+		}
+	}
+	for _, name := range ecs.Scope().Names() {
+		o := ecs.Scope().Lookup(name)
+		switch {
+		case !o.Exported():
+		case o.Type() == nil:
+		default:
+			if fn, ok := o.(*types.Func); ok {
+				for v := range fn.Signature().Params().Variables() {
+					missing(name, v.Type())
+				}
+				continue
+			}
+			if fields, ok := o.Type().Underlying().(*types.Struct); ok {
+				for f := range fields.Fields() {
+					if f.Exported() {
+						missing(name+"."+f.Name(), f.Type())
+					}
+				}
+			}
+		}
+	}
+	return list
 }

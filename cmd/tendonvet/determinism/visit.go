@@ -265,17 +265,19 @@ func (p *unit) visitCall(n *node, x *ast.CallExpr) {
 	switch {
 	case isStandard(path):
 		pass.writes, pass.name = standardWrites(path, fn), path+"."+funcName(fn)
-		p.visitStandardArgs(n, x, fn)
 		p.visitSort(n, x, path, fn)
 	case !Skipped(path) && fn.Pkg() != p.pass.Pkg:
 		pass.writes, pass.name = p.summaryOf(fn).Writes, fn.Pkg().Name()+"."+funcName(fn)
 	}
 	n.passes = append(n.passes, pass)
+	if fn.Pkg() != p.pass.Pkg {
+		p.visitInterfaceArgs(n, x, fn)
+	}
 }
 
-// visitStandardArgs follows methods of values that the standard library calls, such as Less of a sort.Interface, and finds
+// visitInterfaceArgs follows the methods of values that another package calls, such as Less of a sort.Interface, and finds
 // addresses in texts.
-func (p *unit) visitStandardArgs(n *node, x *ast.CallExpr, fn *types.Func) {
+func (p *unit) visitInterfaceArgs(n *node, x *ast.CallExpr, fn *types.Func) {
 	params := fn.Signature().Params()
 	for i, arg := range x.Args {
 		at := min(i, params.Len()-1)

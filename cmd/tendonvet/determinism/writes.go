@@ -223,7 +223,7 @@ func (p *unit) writeThrough(n *node, e ast.Expr, pos token.Pos, by string) {
 		}
 		what := s.read + " is declared as read, and a save misses the write"
 		if by != "" {
-			what = by + " writes to " + what
+			what = by + " writes to " + s.read + ", which is declared as read, and a save misses the write"
 		}
 		n.faults = append(n.faults, located{fault{Rule: "access", What: what, Advice: "declare it with ecs.Write in the query, or write with Component.Write"}, pos})
 	}
