@@ -1,8 +1,9 @@
-// Command tendon makes the module of a new game.
+// Command tendon makes the module of a new game and checks its rules.
 //
 //	go run ./cmd/tendon new ../mygame              in a clone of the engine: the module uses the clone
 //	go run tendon/cmd/tendon@VERSION new mygame    the module requires this version
 //	cd ../mygame && go run . play --net P3         play it over a typical network
+//	go run tendon/cmd/tendon vet ./...             in the module: report rules that are not deterministic
 package main
 
 import (
@@ -14,11 +15,12 @@ import (
 
 const (
 	exitFailed = 1
-	exitUsage  = 2
+	exitUsage  = 2 // or an environment in which the verb cannot run
 )
 
 type verbs struct {
 	New newVerb `cmd:"" help:"Make the module of a new game that builds, runs and is tested."`
+	Vet vetVerb `cmd:"" help:"Report rules that are not deterministic."`
 }
 
 type newVerb struct {
@@ -44,12 +46,21 @@ func main() {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	if _, err := parser.Parse(args); err != nil {
+	verb, err := parser.Parse(args)
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "tendon: %v; see tendon --help\n", err)
 		os.Exit(exitUsage)
 	}
-	if err := v.New.run(os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "tendon:", err)
-		os.Exit(exitFailed)
+	code, failed := 0, exitFailed
+	if verb.Selected().Name == "vet" {
+		failed = exitUsage
+		code, err = v.Vet.run(os.Stdout, os.Stderr)
+	} else {
+		err = v.New.run(os.Stdout)
 	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tendon:", err)
+		code = failed
+	}
+	os.Exit(code)
 }

@@ -148,7 +148,7 @@ func check(tags string, packages []string) ([]finding, error) {
 	cmd.Stderr = &text
 	output, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, strings.TrimSpace(text.String()))
+		return nil, fmt.Errorf("go vet: %s", cmp.Or(strings.TrimSpace(text.String()), err.Error()))
 	}
 	return parse(output)
 }

@@ -1,18 +1,20 @@
 package determinism
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 )
 
 // Analyzer reports code that runs in a tick and whose result does not follow from the world alone. The category of a
-// diagnostic is its rule.
+// diagnostic is the name of its rule.
 var Analyzer = &analysis.Analyzer{
 	Name:      "determinism",
 	Doc:       "report code of a Tendon game that runs in a tick and is not deterministic",
@@ -76,15 +78,15 @@ func (p *unit) report() {
 	if p.callSeen(reached) {
 		reached = p.reach(append(p.roots[inTick], p.roots[inSeen]...))
 	}
-	p.reportAll(p.faultsOf(reached, -1))
-	p.reportAll(p.changesOf(p.reach(p.roots[readOnly]), -1))
-	p.reportAll(p.rootFaults)
+	list := slices.Concat(p.faultsOf(reached, -1), p.changesOf(p.reach(p.roots[readOnly]), -1), p.rootFaults)
+	slices.SortStableFunc(list, func(a, b located) int { return cmp.Compare(a.pos, b.pos) })
+	p.reportAll(list)
 	for _, c := range p.unreasoned {
 		p.pass.Report(analysis.Diagnostic{Pos: c, Category: "allow", Message: "tendon:allow without a reason: write //tendon:allow and why this line is deterministic"})
 	}
 }
 
-// reportAll prints each fault once. Two faults of one rule in one line are one.
+// reportAll prints each fault of a line once.
 func (p *unit) reportAll(list []located) {
 	for _, f := range list {
 		at := p.pass.Fset.Position(f.pos)
