@@ -19,8 +19,8 @@ type Unit struct {
 	_       uint32
 }
 
-// Tally is a count for each player, derived from the state.
-type Tally struct{ Of [4]int32 }
+// Counts are the units of each player, derived from the state.
+type Counts struct{ Of [4]int32 }
 
 // Keys are all that a player can do in one tick.
 type Keys struct {
@@ -29,17 +29,17 @@ type Keys struct {
 }
 
 var (
-	unit  = ecs.NewComponent[Unit]("unit")
-	seat  = ecs.NewComponent[ecs.Seat]("seat")
-	keys  = ecs.NewInput[Keys]()
-	tally = ecs.NewDerived("tally", count, func(a, b *Tally) bool { return *a == *b })
+	unit    = ecs.NewComponent[Unit]("unit")
+	seat    = ecs.NewComponent[ecs.Seat]("seat")
+	keys    = ecs.NewInput[Keys]()
+	numbers = ecs.NewDerived("numbers", count, func(a, b *Counts) bool { return *a == *b })
 
 	units   = ecs.NewQuery2(ecs.Write(unit), ecs.Read(seat))
 	watched = ecs.NewQuery2(ecs.Read(unit), ecs.Read(seat))
 )
 
-func count(w *ecs.World, into *Tally) {
-	*into = Tally{}
+func count(w *ecs.World, into *Counts) {
+	*into = Counts{}
 	for e := range watched.All(w) {
 		into.Of[e.B.Player]++
 	}
@@ -85,14 +85,14 @@ func store(w *ecs.World, n int32) {
 // All returns the faults in the order of the table.
 func All() []Fault {
 	derived := squad(stale)
-	derived.Derived = []ecs.AnyDerived{tally}
+	derived.Derived = []ecs.AnyDerived{numbers}
 	parallel := squad(number)
 	parallel.Systems[1].Parallel = ecs.Queries(units)
 	order := squad()
 	order.Orders = []ecs.OrderType{{Prefix: "shop", MaxBytes: 4, Validate: haggle}}
 	order.Order = func(*ecs.World, ecs.Player, ecs.Entity, []byte) {}
 	bot := squad()
-	bot.Bot = greedy
+	bot.Bot = cheat
 	valid := squad()
 	valid.Validate = punish
 	return []Fault{
@@ -103,7 +103,7 @@ func All() []Fault {
 		{"environment", squad(environment)}, {"print", squad(print)}, {"file", squad(file)}, {"cores", squad(cores)}, {"address", squad(address)},
 		{"packageVariable", squad(packageVariable)}, {"capturedVariable", squad(capturedVariable())}, {"receiver", squad(new(counter).receiver)},
 		{"writingHelper", squad(writingHelper)}, {"aliasedVariable", squad(aliasedVariable)}, {"counterElsewhere", squad(counterElsewhere)},
-		{"haggle", order}, {"greedy", bot}, {"punish", valid},
+		{"haggle", order}, {"cheat", bot}, {"punish", valid},
 		{"fused", squad(fused)}, {"fusedLater", squad(fusedLater)}, {"sine", squad(sine)}, {"fromFloat", squad(fromFloat)},
 		{"donburiWalk", squad(donburiWalk)},
 		{"readRun", squad(readRun)}, {"readRunElsewhere", squad(readRunElsewhere)}, {"lostWrite", squad(lostWrite)},

@@ -57,8 +57,8 @@ func haggle(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) bool {
 	return w.Rand().Chance(1, 2) // want `World.Rand changes the world in a hook that only reads: read with Component.Read`
 }
 
-// greedy is a bot. Only the peer of the bot calls it.
-func greedy(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
+// cheat is a bot. Only the peer of the bot calls it.
+func cheat(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 	for e := range units.All(w) {
 		if e.B.Player == p {
 			e.A.Count += 100 // want `a write through a query changes the world in a hook that only reads`
@@ -104,7 +104,7 @@ func lostWrite(w *ecs.World) {
 
 // stale reads derived data that no rule updates.
 func stale(w *ecs.World) {
-	store(w, tally.Of(w).Of[0])
+	store(w, numbers.Of(w).Of[0])
 }
 
 // number is a parallel system whose rows depend on each other.

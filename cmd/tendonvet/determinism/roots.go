@@ -286,8 +286,8 @@ func (p *unit) nodeInTest(n ast.Node) bool {
 	return strings.HasSuffix(p.pass.Fset.Position(n.Pos()).Filename, "_test.go")
 }
 
-// Unlisted returns the function fields and functions with function parameters of package ecs, and of the types that it takes from
-// ecs/image, that are not in hooks and receive no *World. A hook that receives one counts without a row.
+// Unlisted returns the hooks of package ecs, and of types that it takes from ecs/image, that have no row in hooks and receive no
+// *World. A hook that receives one needs no row.
 func Unlisted(ecs *types.Package) (list []string) {
 	missing := func(name string, t types.Type) {
 		if _, ok := hooks[name]; !ok && funcIn(t) != nil && !takesWorld(funcIn(t)) {

@@ -28,7 +28,7 @@ type Unit struct {
 // Keys are all that a player can do in one tick.
 type Keys struct{ Move int8 }
 
-// Predict lets go of all keys.
+// Predict returns no keys.
 func (k Keys) Predict() Keys { return Keys{} }
 
 var (
