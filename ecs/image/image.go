@@ -23,8 +23,9 @@ type Image struct {
 	sight     sight
 	placings  []placing // of the last tick
 	incoming  incoming
-	running   bool   // a tick or Setup is running
-	unordered bool   // see Unordered
+	running   bool // a tick or Setup is running
+	unordered bool // see Unordered
+	predicted ComponentSet
 	derived   uint64 // see DerivedVersion
 	states    uint64 // see StateVersion
 }
@@ -57,7 +58,7 @@ type livePage struct {
 // New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the fingerprint,
 // which is the game's. The seed starts the random source. Every peer of a match uses the same.
 func New(s *Schema, fingerprint, seed uint64) *Image {
-	im := &Image{schema: s, fingerprint: fingerprint, columns: newColumns(s)}
+	im := &Image{schema: s, fingerprint: fingerprint, columns: newColumns(s), predicted: s.Predicted()}
 	owners := s.MaxPlayers + 1
 	im.structure.reserved.words, im.structure.hint = make([][]uint64, owners), make([]uint32, owners)
 	bits := newPool(8, rowsShift(bitsPageWords*8, 8))

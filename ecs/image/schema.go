@@ -125,6 +125,16 @@ func (s *Schema) Priority(set ComponentSet) float32 {
 	return cmp.Or(most, 1)
 }
 
+// Predicted returns the components with the role Predicted.
+func (s *Schema) Predicted() (set ComponentSet) {
+	for i, d := range s.Components {
+		if d.roles.predicted {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
 // Portable reports every component, resource, event and input whose bytes lie elsewhere on a target of the other word size.
 // The error names the first such field of each and the padding that it needs. On a 32-bit target NewWorld refuses such a
 // game; a test that calls Portable fails on every target.
@@ -243,6 +253,9 @@ type Roles[T any] struct {
 	Priority float32
 	// ConfirmedOnly components are shown with their values in the last confirmed tick, never predicted.
 	ConfirmedOnly bool
+	// Predicted entities, those with such a component, are shared: every client of the strategy predict simulates them ahead, with
+	// the entities of its own player. A ball that all players hit is shared. A client corrects it when another player has hit it.
+	Predicted bool
 }
 
 // Motion is a position and a velocity in three dimensions, in world units and world units per second.
@@ -260,10 +273,11 @@ type roles struct {
 	tolerance     fixed.Num
 	priority      float32
 	confirmedOnly bool
+	predicted     bool
 }
 
 func (r Roles[T]) erase() roles {
-	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly}
+	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly, predicted: r.Predicted}
 	if r.Lerp != nil {
 		e.lerp = func(dst, a, b unsafe.Pointer, t float64) { *(*T)(dst) = r.Lerp(*(*T)(a), *(*T)(b), t) }
 	}

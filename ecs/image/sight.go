@@ -2,6 +2,7 @@ package image
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"tendon/ecs/fixed"
@@ -94,13 +95,27 @@ func (im *Image) SetView(p Player, payload []byte) {
 	}
 }
 
-// viewOf returns p's view of e in the running tick. ok is false if it is the present. Entities of p are always in the present,
-// because p predicts them.
+// viewOf returns p's view of e in the running tick. ok is false if it is the present. Entities of p, and those with the role
+// Predicted, are always in the present, because p predicts them.
 func (im *Image) viewOf(p Player, e Entity) (v view, ok bool) {
-	if _, ok = im.ViewOf(p); !ok || e.Owner() == OwnedBy(p) {
+	if _, ok = im.ViewOf(p); !ok || e.Owner() == OwnedBy(p) || im.shared(e) {
 		return v, false
 	}
 	return im.sight.views[p], true
+}
+
+// shared reports whether every client predicts e.
+func (im *Image) shared(e Entity) bool {
+	if im.predicted == 0 || !im.Exists(e) {
+		return false
+	}
+	for set := im.predicted; set != 0; set &= set - 1 {
+		c := &im.components()[bits.TrailingZeros64(uint64(set))]
+		if c.regions[e.Owner()].has(e.Row % regionRows) {
+			return true
+		}
+	}
+	return false
 }
 
 // Seen returns the memory of e's component as player p saw it when giving the inputs of the running tick, until the next call.

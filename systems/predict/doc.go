@@ -1,7 +1,8 @@
 // Package predict is client-side prediction and server reconciliation.
 //
 // The server simulates everything and is authoritative. A client simulates its own player's entities at once, from the
-// player's inputs. It shows all other entities as they were a short time ago, interpolated between two received states.
+// player's inputs. It also simulates shared entities ahead, which have a component with the role Predicted, such as a ball. It
+// shows all other entities as they were a short time ago, interpolated between two received states.
 //
 // A client sends its inputs of each tick until the server has consumed them. The server uses exactly one input of each
 // player per tick, so a fast clock gains nothing. It substitutes an input that is missing. At the snapshot rate it sends

@@ -24,6 +24,7 @@ type presentation struct {
 	changed  image.Changed     // rows that differ between the two newest states received
 	offsets  predictor.Offsets // of predicted entities, and of those that switch timelines
 	switched []timelineSwitch
+	shared   image.ComponentSet // components with the role Predicted
 }
 
 // track is the motion of a remote entity. Its slot is detached when the entity is gone.
@@ -38,11 +39,11 @@ type track struct {
 }
 
 func (p *presentation) init(c *Client) {
-	p.client = c
+	p.client, p.shared = c, c.Game.Schema().Predicted()
 	rate := c.Game.TickRate
 	p.playback = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()})
 	p.remote = interp.RemoteConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float(), Smoothing: c.limits.Smoothing}
-	p.offsets.OffsetConfig = predictor.OffsetConfig{Smoothing: p.remote.Smoothing, Rows: &c.Predicted}
+	p.offsets.OffsetConfig = predictor.OffsetConfig{Smoothing: p.remote.Smoothing, Rows: &c.Predicted, Shared: p.shared}
 	if floor := c.Game.Physics.Floor; floor != nil {
 		p.remote.Floor = func(at interp.Vec) float64 { return floor(fixed.FromFloat(at.X), fixed.FromFloat(at.Y)).Float() }
 	}
@@ -56,6 +57,11 @@ func (p *presentation) reset() {
 	p.newest = p.client.Tick
 	p.restoreDefaults(func(timelineSwitch) bool { return true })
 	p.offsets.Clear()
+	if s := p.client.Receiver.State(); p.shared != 0 {
+		for e := range s.Entities {
+			p.share(s, e.Row)
+		}
+	}
 }
 
 // delay returns how long after their states arrive remote entities are shown, in ticks.
@@ -90,6 +96,7 @@ func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	}
 	p.changed.Find(base, replica)
 	for row := range p.changed.Rows {
+		p.share(replica, row)
 		if !p.client.Predicted.Has(row) {
 			p.updateTrack(row, base, replica)
 		}

@@ -141,7 +141,7 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 	}
 	image.SectionResimulate.Leave(c.Config.Observer)
 	previous, current, _, alpha := c.View(now)
-	c.show.offsets.After(previous, current, alpha, 0)
+	c.show.offsets.After(previous, current, alpha, float64(until-f)/float64(c.Game.TickRate))
 }
 
 func (c *Client) step(in ecs.InputBytes) {

@@ -36,8 +36,8 @@ type timelineSwitch struct {
 
 // Switch puts an entity on another timeline from now on. A vehicle that the player enters is predicted, for example, and
 // a ball that another player has caught is interpolated. blend is the shortest time in which the shown position moves to
-// the new timeline, in nanoseconds; 0: it jumps. The default timeline is Predicted for the player's own entities, and
-// Interpolated for all others.
+// the new timeline, in nanoseconds; 0: it jumps. The default timeline is Predicted for the player's own entities and for those
+// with a component of the role Predicted, and Interpolated for all others.
 func (c *Client) Switch(e ecs.Entity, to Timeline, blend systems.Time) error {
 	p, now, from := &c.show, c.Showing.Now, c.Timeline(e)
 	switch {
@@ -91,13 +91,35 @@ func (p *presentation) setPredicted(e ecs.Entity, yes bool) {
 	}
 }
 
+// predicts reports whether the default timeline of an entity in a state is Predicted.
+func (p *presentation) predicts(s *image.Snapshot, e ecs.Entity) bool {
+	if player, ok := e.Owner().Player(); ok && int(player) == p.client.Config.Seat {
+		return true
+	}
+	return p.shared != 0 && !p.client.Spectates() && s.Components(e)&p.shared != 0
+}
+
+// share puts a row on the default timeline of the entity that a state has in it. Rows of the player's own stay, and those of
+// entities that were switched.
+func (p *presentation) share(s *image.Snapshot, row uint32) {
+	if p.shared == 0 || p.client.Predicted.HasOwner(ecs.Entity{Row: row}.Owner()) {
+		return
+	}
+	e := s.EntityAt(row)
+	if slices.ContainsFunc(p.switched, func(t timelineSwitch) bool { return t.entity == e }) {
+		return
+	}
+	if predicted := p.predicts(s, e); predicted != p.client.Predicted.Has(row) {
+		p.setPredicted(ecs.Entity{Row: row}, predicted)
+	}
+}
+
 // restoreDefaults puts the switched entities that which selects back on their default timelines.
 func (p *presentation) restoreDefaults(which func(timelineSwitch) bool) {
 	p.switched = slices.DeleteFunc(p.switched, func(s timelineSwitch) bool {
 		yes := which(s)
 		if yes {
-			player, ok := s.entity.Owner().Player()
-			p.setPredicted(s.entity, ok && int(player) == p.client.Config.Seat)
+			p.setPredicted(s.entity, p.predicts(p.client.Receiver.State(), s.entity))
 		}
 		return yes
 	})

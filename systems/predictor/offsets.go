@@ -36,6 +36,8 @@ type OffsetConfig struct {
 	// more than that speed in the resimulated time. An offset of more than 2 m jumps if it is longer than a second of top
 	// speed. So no offset lasts longer than 6 s, and most end in a fraction of a second.
 	Bounded bool
+	// Shared are components whose entities are treated as with Bounded. Optional.
+	Shared image.ComponentSet
 	// TopSpeed is the speed that any entity may have, in world units per second, ≥ 0. Only for Bounded.
 	TopSpeed float64
 }
@@ -51,8 +53,9 @@ type entityOffset struct {
 	entity ecs.Entity
 	offset interp.Offset
 	speed  float64    // largest speed of the offset, in world units per second; 0: as it decays
-	top    float64    // Bounded: largest speed of the entity
-	at     interp.Vec // Bounded: its position in the last frame, without the offset
+	bound  bool       // as OffsetConfig.Bounded says
+	top    float64    // bound: largest speed of the entity
+	at     interp.Vec // bound: its position in the last frame, without the offset
 }
 
 // Before keeps the states that are shown, before a resimulation. A resimulation that is under way continues.
@@ -101,7 +104,7 @@ func sameKind(a, b image.ComponentSet) bool { return a&b == a || a&b == b }
 
 // correct adds the correction of an entity.
 func (o *Offsets) correct(e ecs.Entity, by interp.Vec, current *image.Snapshot, seconds float64) {
-	if !o.Bounded {
+	if !o.Bounded && current.Components(e)&o.Shared == 0 {
 		o.Add(e, by)
 		return
 	}
@@ -112,7 +115,7 @@ func (o *Offsets) correct(e ecs.Entity, by interp.Vec, current *image.Snapshot, 
 	if x == nil {
 		shown, _ := Between(e, &o.previous, &o.current, o.alpha)
 		x = o.put(e, interp.Gliding)
-		x.at = shown
+		x.at, x.bound = shown, true
 	}
 	x.top, x.at = max(x.top, top), x.at.Sub(by)
 	x.offset.Add(by)
@@ -203,7 +206,7 @@ func (o *Offsets) Show(v *ecs.View, since systems.Time) {
 	o.alpha = v.Alpha
 	for slot, x := range o.entities.All {
 		m, ok := v.Sim.Image().Motion(x.entity)
-		if ok && o.Bounded {
+		if ok && x.bound {
 			x.glide(m, seconds)
 		} else if ok {
 			x.offset.Fade(seconds, x.speed*seconds)

@@ -11,8 +11,9 @@ type schema struct {
 	game       *ecs.Game
 	image      *image.Schema
 	parts      []part
-	components int // number of components, which are the first parts
-	contexts   int // of all parts
+	components int                // number of components, which are the first parts
+	contexts   int                // of all parts
+	shared     image.ComponentSet // those with the role Predicted
 }
 
 type part struct {
@@ -29,7 +30,7 @@ func newSchema(g *ecs.Game) (*schema, error) {
 	if err := g.Schema().CheckScalars(); err != nil {
 		return nil, err
 	}
-	s := &schema{game: g, image: g.Schema(), components: len(g.Components)}
+	s := &schema{game: g, image: g.Schema(), components: len(g.Components), shared: g.Schema().Predicted()}
 	for i := range g.Components {
 		s.add(s.image.Components[i].Scalars())
 	}

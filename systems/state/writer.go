@@ -143,7 +143,7 @@ func (w *writer) collectEntity(e ecs.Entity, priority float32) bool {
 		return true
 	}
 	x := rowItem{source: s.source(it, h, &w.moments), item: int32(slot)}
-	w.due = append(w.due, candidate{rowItem: x, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)})
+	w.due = append(w.due, candidate{rowItem: x, own: e.Owner() == s.first || h.set&s.changes.schema.shared != 0, urgency: it.urgency, waited: w.wait(it)})
 	return true
 }
 
