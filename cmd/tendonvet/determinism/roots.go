@@ -41,6 +41,8 @@ var hooks = map[string]runs{
 	"Game.Validate":      reads,
 	"Game.Result":        reads,
 	"OrderType.Validate": reads,
+	"Order.Do":           tick,
+	"OrderRule.If":       reads,
 	"Physics.MoveCost":   reads,
 	"Physics.Floor":      reads,
 	"Physics.Blocked":    reads,
@@ -111,7 +113,7 @@ func isNamed(t types.Type, pkg string, names ...string) bool {
 
 // declares reports whether a package declares hooks.
 func declares(pkg *types.Package) bool {
-	return pkg != nil && (pkg.Path() == enginePath+"/ecs" || pkg.Path() == enginePath+"/ecs/image")
+	return pkg != nil && (pkg.Path() == enginePath+"/ecs" || strings.HasPrefix(pkg.Path(), enginePath+"/ecs/"))
 }
 
 // findRoots finds the functions that the package gives to the engine.
@@ -187,9 +189,9 @@ func (p *unit) rootsInCall(n *ast.CallExpr) {
 	}
 	params := fn.Signature().Params()
 	for i, arg := range n.Args {
-		if at := min(i, params.Len()-1); at >= 0 && fn.Signature().Recv() == nil {
+		if at := min(i, params.Len()-1); at >= 0 {
 			if t := params.At(at).Type(); funcIn(t) != nil {
-				p.root(fn.Name(), runsOf(fn.Name(), t), arg)
+				p.root(funcName(fn), runsOf(funcName(fn), t), arg)
 			}
 		}
 	}

@@ -316,6 +316,10 @@ func (p *unit) visitBuiltin(n *node, x *ast.CallExpr) {
 	switch id.Name {
 	case "copy", "clear", "delete":
 		p.writeThrough(n, x.Args[0], x.Pos(), "")
+	case "append":
+		if s, ok := ast.Unparen(x.Args[0]).(*ast.SliceExpr); ok { // it writes behind the part that it keeps
+			p.writeThrough(n, s, x.Pos(), "")
+		}
 	case "print", "println":
 		p.fault(n, x, "io", id.Name+" prints again with each resimulation", adviceEvent)
 	case "close":

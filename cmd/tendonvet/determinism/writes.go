@@ -235,11 +235,7 @@ func (p *unit) writeTo(n *node, v *types.Var, through bool, pos token.Pos, by st
 		if isEngineType(v.Type()) {
 			return
 		}
-		what := fmt.Sprintf("the package variable %s is not rewound", v.Name())
-		if by != "" {
-			what = fmt.Sprintf("%s writes to the package variable %s, which is not rewound", by, v.Name())
-		}
-		n.faults = append(n.faults, located{writeFault(what), pos})
+		n.faults = append(n.faults, located{writeFault(unsaved("package", v, by)), pos})
 		return
 	}
 	owner := p.owners[v.Origin()]
@@ -247,13 +243,20 @@ func (p *unit) writeTo(n *node, v *types.Var, through bool, pos token.Pos, by st
 		return
 	}
 	if owner != n {
-		what := fmt.Sprintf("the captured variable %s is not rewound", v.Name())
-		n.captures = append(n.captures, capture{located{writeFault(what), pos}, owner})
+		n.captures = append(n.captures, capture{located{writeFault(unsaved("captured", v, by)), pos}, owner})
 	}
 	if i, ok := owner.params[v.Origin()]; ok && through && i < 64 && owner.writes>>i&1 == 0 {
 		owner.writes |= 1 << i
 		p.unsettled = true
 	}
+}
+
+// unsaved describes a write to a variable outside the world.
+func unsaved(kind string, v *types.Var, by string) string {
+	if by == "" {
+		return fmt.Sprintf("the %s variable %s is not rewound", kind, v.Name())
+	}
+	return fmt.Sprintf("%s writes to the %s variable %s, which is not rewound", by, kind, v.Name())
 }
 
 func (p *unit) isAround(outer, n *node) bool {
