@@ -321,7 +321,7 @@ func (p *unit) lostWrites(n *node) {
 
 func (p *unit) lostWrite(n *node, statement ast.Node, left ast.Expr) {
 	root, column, deep := p.copyOf(left)
-	if root == nil || !deep {
+	if root == nil || !deep || root.Pos() < n.body.Pos() || p.hasAddress(n, root) { // a result, or a variable of an outer function
 		return
 	}
 	scope := ast.Node(n.body)
@@ -355,6 +355,28 @@ func (p *unit) lostWrite(n *node, statement ast.Node, left ast.Expr) {
 		name += "." + column
 	}
 	p.fault(n, statement, "access", name+" is a copy, and the write to it is lost", "use ecs.Write in the query, Component.Write, or Component.Put the changed value")
+}
+
+// hasAddress reports whether a function takes the address of a variable.
+func (p *unit) hasAddress(n *node, v *types.Var) (taken bool) {
+	ast.Inspect(n.body, func(x ast.Node) bool {
+		if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			for e := ast.Unparen(u.X); e != nil; {
+				switch x := e.(type) {
+				case *ast.Ident:
+					taken, e = taken || p.info.ObjectOf(x) == types.Object(v), nil
+				case *ast.SelectorExpr:
+					e = ast.Unparen(x.X)
+				case *ast.IndexExpr:
+					e = ast.Unparen(x.X)
+				default:
+					e = nil
+				}
+			}
+		}
+		return true
+	})
+	return taken
 }
 
 // isTarget reports whether an identifier is only written: it is the root of the left side of a plain assignment.

@@ -145,7 +145,7 @@ func throughSlice(w *ecs.World) { time.Now() } // want `time.Now`
 func makeGame() *ecs.Game {
 	g := &ecs.Game{
 		Name: "reached", TickRate: 60, MaxPlayers: 4, Input: keys, Components: ecs.Components(unit), Derived: []ecs.AnyDerived{ages},
-		Systems: []ecs.System{{Name: "field", Run: throughField}, {"position", throughPosition, nil}},
+		Systems: []ecs.System{{Name: "field", Run: throughField}, {Name: "literal", Run: throughLiteral}},
 		Join:    func(*ecs.World, ecs.Player) { time.Now() }, // want `time.Now`
 	}
 	g.Setup = throughAssignment
@@ -158,7 +158,7 @@ func makeGame() *ecs.Game {
 	return g
 }
 
-func throughPosition(*ecs.World) { time.Now() } // want `time.Now`
+func throughLiteral(*ecs.World) { time.Now() } // want `time.Now`
 
 // Game is the game of the rules.
 var Game = makeGame()

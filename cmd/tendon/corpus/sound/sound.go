@@ -164,6 +164,23 @@ func memory(w *ecs.World) {
 	}
 }
 
+// moved returns a changed copy.
+func moved(w *ecs.World, e ecs.Entity) (u Unit) {
+	u, _ = unit.Read(w, e)
+	u.Count++
+	return
+}
+
+func copies(w *ecs.World) {
+	for e := range units.All(w) {
+		u := moved(w, e.Entity())
+		v, _ := unit.Read(w, e.Entity())
+		p := &v
+		v.Count += u.Count
+		unit.Put(w, e.Entity(), *p)
+	}
+}
+
 func each(f func(i int32)) {
 	for i := range int32(3) {
 		f(i)
@@ -198,7 +215,7 @@ func report() string {
 // Game is the game of the rules.
 var Game = &ecs.Game{
 	Name: "sound", TickRate: 60, MaxPlayers: 4, Input: keys, Components: ecs.Components(unit, seat), Resources: ecs.Resources(board),
-	Systems: ecs.Systems(tables, floats, sorts, memory, traced, every(2, floats)),
+	Systems: ecs.Systems(tables, floats, sorts, memory, copies, traced, every(2, floats)),
 	Bot: func(_ *ecs.World, _ ecs.Player, r *ecs.Rand) ecs.InputBytes {
 		trace++ // a bot's result is an input
 		return keys.Pack(Keys{Move: int8(r.IntN(3))})
