@@ -51,6 +51,9 @@ func (e *Effects) Predicted(f ecs.Tick, events []image.EmittedEvent) {
 	if f <= e.settled {
 		return
 	}
+	if row, held := e.rows.At(f); len(events) == 0 && (!held || len(row.events) == 0) {
+		return // most ticks
+	}
 	row, held := e.rows.Slot(f)
 	if !held {
 		row.events = row.events[:0]

@@ -321,7 +321,7 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 	if f <= t.received {
 		return row
 	}
-	last, game, joined := t.inputs.row(f-1), t.world.Game(), t.world.Players()
+	last, input, joined := t.inputs.row(f-1), t.world.Image().Schema().Input, t.world.Players()
 	for p := range row {
 		if !joined.Has(ecs.Player(p)) {
 			row[p] = ecs.InputBytes{}
@@ -333,7 +333,7 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 				continue
 			}
 		}
-		row[p] = game.Input.Predict(last[p])
+		row[p] = input.Predict(last[p])
 		if t.predict != nil {
 			row[p] = t.predict(f, row[p])
 		}

@@ -303,6 +303,7 @@ type InputType struct {
 	numbers     []InputNumber
 	predict     func(last InputBytes) InputBytes // nil: the last input without its presses
 	mergeLate   func(late, next InputBytes) InputBytes
+	holds       bool // the predicted input is the last one
 }
 
 // DeclareInput describes an input of type T. predict and mergeLate replace the rules for fields tagged `tendon:"press"`.
@@ -322,6 +323,7 @@ func DeclareInput[T any](predict func(InputBytes) InputBytes, mergeLate func(lat
 		for _, f := range d.layout.fields {
 			in.numbers = append(in.numbers, InputNumber{int(f.offset), int(f.typ.Size()), f.typ.Kind() == reflect.Bool})
 		}
+		in.holds = predict == nil && len(d.layout.presses) == 0
 	}
 	if in.mergeLate == nil {
 		in.mergeLate = in.mergePresses
@@ -365,6 +367,13 @@ func (t *InputType) Valid(in InputBytes) bool {
 
 // Predict returns the predicted input of the tick after the one in which the player's input was last.
 func (t *InputType) Predict(last InputBytes) InputBytes {
+	if !t.holds {
+		last = t.follow(last)
+	}
+	return last
+}
+
+func (t *InputType) follow(last InputBytes) InputBytes {
 	if t.predict != nil {
 		return t.predict(last)
 	}

@@ -235,10 +235,11 @@ func (im *Image) takeInputs(players []InputBytes) {
 	rows, size := im.writeInputs(), im.schema.Input.Size()
 	half := size * im.schema.MaxPlayers
 	copy(rows[half:], rows[:half])
-	clear(rows[:half])
-	for p := range min(len(players), im.schema.MaxPlayers) {
+	n := min(len(players), im.schema.MaxPlayers)
+	for p := range n {
 		copy(rows[p*size:(p+1)*size], players[p][:])
 	}
+	clear(rows[n*size : half])
 }
 
 // writeInputs returns the memory of all inputs and marks it as written.
