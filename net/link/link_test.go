@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -473,4 +474,55 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// countedCore counts the calls of a KCP core that read its memory.
+type countedCore struct {
+	core
+	calls int
+}
+
+func (c *countedCore) Update() {
+	c.calls++
+	c.core.Update()
+}
+
+func (c *countedCore) PeekSize() int {
+	c.calls++
+	return c.core.PeekSize()
+}
+
+// A link whose reliable channel is idle does not touch the KCP core while datagrams pass. The channel works again afterwards.
+func TestAnIdleReliableChannelCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		var cores [2]*countedCore
+		for i, l := range p.ends {
+			cores[i] = &countedCore{core: l.reliable.core}
+			l.reliable.core = cores[i]
+		}
+		for round := range 2 {
+			must(t, p.ends[0].Send(wire.Reliable, []byte{byte(round + 1)}))
+			for range 60 {
+				p.step()
+			}
+			got := slices.DeleteFunc(p.received[1], func(m message) bool { return m.channel != wire.Reliable })
+			if p.received[1] = got; len(got) != round+1 || p.ends[0].Pending() > 0 {
+				t.Fatalf("%d messages, %d bytes are not acknowledged", len(got), p.ends[0].Pending())
+			}
+			before := cores[0].calls + cores[1].calls
+			for range 60 {
+				p.pass(false)
+				for _, l := range p.ends {
+					must(t, l.Send(wire.Datagram, []byte{1, 2, 3}))
+					for ok := true; ok; {
+						_, _, ok = l.Next()
+					}
+				}
+			}
+			if calls := cores[0].calls + cores[1].calls - before; calls > 0 {
+				t.Errorf("%d calls of the core in 60 ticks with datagrams alone", calls)
+			}
+		}
+	})
 }

@@ -27,6 +27,9 @@ type reliable struct {
 	unacked          int            // bytes in queue and flight
 	progressed       bool           // a segment was acknowledged since the link last set it to false
 	now              time.Duration  // of the last flush
+	used             bool           // the core has received or returned data since the last flush
+	usedAt           time.Duration  // the flush after that
+	readable         bool           // the core may have received data
 
 	roundTrip time.Duration // newest round trip of the line; 0: not known
 	newest    uint32        // number of the acknowledged segment that was sent last
@@ -69,7 +72,12 @@ func (r *reliable) flush(now time.Duration) {
 		}
 	}
 	r.feed()
-	r.core.Update()
+	if r.used {
+		r.used, r.usedAt = false, now
+	}
+	if r.unacked > 0 || now-r.usedAt <= idleAfter { // otherwise the core has nothing to send
+		r.core.Update()
+	}
 }
 
 func (r *reliable) feed() {
@@ -162,6 +170,7 @@ func (r *reliable) input(part []byte) {
 		b = b[s.size:]
 	}
 	r.core.Input(part, kcp.IKCP_PACKET_REGULAR, false)
+	r.used, r.readable = true, true
 	for waiting := uint32(r.core.WaitSnd()); r.fed-r.acked > waiting; r.acked++ {
 		if r.acked == r.sent {
 			r.sent++ // a forged acknowledgement: the segment was never sent, and is lost to the peer
@@ -187,11 +196,16 @@ func (r *reliable) next() (message []byte, ok bool, err error) {
 		if ok || err != nil {
 			return message, ok, err
 		}
+		if !r.readable {
+			return nil, false, nil
+		}
 		n := r.core.PeekSize()
 		if n <= 0 {
+			r.readable = false
 			r.stream.drop()
 			return nil, false, nil
 		}
+		r.used = true // the window of the peer may open
 		r.stream.Grow(n)
 		piece := r.stream.AvailableBuffer()[:n]
 		r.core.Recv(piece)
