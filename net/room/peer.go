@@ -115,7 +115,8 @@ func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (system
 	if r.closed != 0 {
 		return refuse(r.closed, "the room is closed")
 	}
-	for i := range r.peers {
+	for i := range r.config.MaxPeers {
+		r.peers = r.peers[:max(len(r.peers), i+1)]
 		p := &r.peers[i]
 		if p.session != nil {
 			continue
@@ -136,10 +137,10 @@ func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (system
 
 // Receive processes a message from a peer.
 func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) {
-	p := &r.peers[id]
-	if !p.live() {
+	if !r.entered(id) || r.peers[id].ended {
 		return
 	}
+	p := &r.peers[id]
 	image.SectionReceive.Enter(r.config.Observer)
 	defer image.SectionReceive.Leave(r.config.Observer)
 	r.now = max(r.now, now)
@@ -316,15 +317,27 @@ func (r *Room) check(id systems.Peer) {
 
 // Vanish reports that the connection of a peer is lost. Its place is free at once; its seat is kept for KeepSeat.
 func (r *Room) Vanish(id systems.Peer, now systems.Time) {
-	p := &r.peers[id]
-	if p.session == nil {
+	if !r.entered(id) {
 		return
 	}
 	r.now = max(r.now, now)
-	if !p.ended {
+	if !r.peers[id].ended {
 		r.leave(id)
 	}
-	*p = peer{}
+	r.remove(id)
+}
+
+// entered reports whether the place of a peer is taken.
+func (r *Room) entered(id systems.Peer) bool {
+	return int(id) < len(r.peers) && r.peers[id].session != nil
+}
+
+// remove frees the place of a peer.
+func (r *Room) remove(id systems.Peer) {
+	r.peers[id] = peer{}
+	for n := len(r.peers); n > 0 && r.peers[n-1].session == nil; n-- {
+		r.peers = r.peers[:n-1]
+	}
 }
 
 // Kick ends the session of a peer. A player leaves the match at once.
@@ -343,8 +356,8 @@ func (r *Room) Expel(id systems.Peer, cause Cause) {
 }
 
 func (r *Room) end(id systems.Peer, code session.Code, text string) {
-	if p := &r.peers[id]; p.live() {
-		p.session.End(code, text)
+	if r.entered(id) && !r.peers[id].ended {
+		r.peers[id].session.End(code, text)
 		r.check(id)
 	}
 }
@@ -352,10 +365,10 @@ func (r *Room) end(id systems.Peer, code session.Code, text string) {
 // Gone calls f for each peer whose session has ended and whose last messages had time to arrive, and removes the peer.
 // Close the connection in f: afterwards the number may be that of another connection.
 func (r *Room) Gone(f func(p systems.Peer, why error)) {
-	for i := range r.peers {
+	for i := 0; i < len(r.peers); i++ {
 		if p := &r.peers[i]; p.session != nil && p.lingered(r.now) {
 			why := p.session.Err()
-			*p = peer{}
+			r.remove(systems.Peer(i))
 			f(systems.Peer(i), why)
 		}
 	}

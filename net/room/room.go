@@ -88,7 +88,7 @@ type Room struct {
 	began    ecs.Tick         // of the state with which the half began
 	change   *change          // of the strategy; nil if none is under way
 	now      systems.Time
-	peers    []peer
+	peers    []peer // up to the last place that is taken
 	seats    []seat
 	closed   session.Code // sent by Close or Suspend; 0 while the room is open
 	run      uint8        // the last session epoch that was used
@@ -125,7 +125,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 			return nil, err
 		}
 	}
-	r := &Room{config: c, now: now, peers: make([]peer, c.MaxPeers),
+	r := &Room{config: c, now: now, peers: make([]peer, 0, c.MaxPeers),
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(&c, from),
 		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), Game: strings.TrimSpace(c.Game.Name + " " + c.Game.Version), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
 	r.clock = matchClock{epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), by: Admin, used: make([]int, c.Game.MaxPlayers)}

@@ -342,3 +342,25 @@ func TestABadConfigNamesTheField(t *testing.T) {
 		}
 	}
 }
+
+// The number of a peer that has vanished has no effect, and is that of the next peer.
+func TestAPeerThatHasVanishedIsIgnored(t *testing.T) {
+	g := newRig(t, nil)
+	a, b := g.enter(player(1), nil), g.enter(player(2), nil)
+	g.steps(60)
+	for range 2 {
+		g.room.Vanish(b.peer, g.now)
+	}
+	g.room.Receive(b.peer, systems.Datagram, []byte{1}, g.now)
+	g.room.Kick(b.peer, "")
+	b.in = false
+	if c := g.enter(player(3), nil); c.peer != b.peer || c.refused != nil {
+		t.Errorf("the next peer has number %d, want %d: %v", c.peer, b.peer, c.refused)
+	}
+	g.room.Vanish(a.peer, g.now)
+	a.in = false
+	g.steps(30)
+	if n := len(g.room.AppendPeers(nil)); n != 1 {
+		t.Errorf("%d peers, want 1", n)
+	}
+}

@@ -50,6 +50,7 @@ func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
 // that cannot be served.
 func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
 	s.checkOpen(seat, have)
+	s.Peers = s.Peers[:max(len(s.Peers), int(id)+1)]
 	p := &s.Peers[id]
 	again := p.Open && p.Seat == seat
 	if !p.Open {
@@ -78,22 +79,31 @@ func (s *Server[C, P]) checkOpen(seat int, have ecs.Tick) {
 	}
 }
 
+func (s *Server[C, P]) isOpen(id systems.Peer) bool {
+	return int(id) < len(s.Peers) && s.Peers[id].Open
+}
+
 // Close stops serving a peer.
 func (s *Server[C, P]) Close(id systems.Peer) {
-	p := &s.Peers[id]
-	old := *p
-	*p = Peer[P]{ID: id}
-	if old.Open && s.config.Closed != nil {
+	if !s.isOpen(id) {
+		return
+	}
+	old := s.Peers[id]
+	s.Peers[id] = Peer[P]{ID: id}
+	for n := len(s.Peers); n > 0 && !s.Peers[n-1].Open; n-- {
+		s.Peers = s.Peers[:n-1]
+	}
+	if s.config.Closed != nil {
 		s.config.Closed(&old)
 	}
 }
 
 // Receive passes a message from an open peer to the system that accepts its kind.
 func (s *Server[C, P]) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time, out systems.Outbox) error {
-	p := &s.Peers[id]
-	if !p.Open {
+	if !s.isOpen(id) {
 		return s.config.Malformed
 	}
+	p := &s.Peers[id]
 	known, err := s.schedule.Receive(s.config.Context, systems.Message{From: id, Channel: ch, Body: message, Now: now, Out: out})
 	if !known {
 		err = s.config.Malformed
@@ -133,7 +143,7 @@ func (s *Server[C, P]) PeerOf(p ecs.Player) *Peer[P] {
 // of different peers begin in different ticks, so that the work of a server is spread evenly.
 func (s *Server[C, P]) Interval(p *Peer[P], rate int) uint64 {
 	ticks := uint64(s.Game.TickRate)
-	return (uint64(s.done)*uint64(rate)+uint64(p.ID)*ticks/uint64(len(s.Peers)))/ticks + 1
+	return (uint64(s.done)*uint64(rate)+uint64(p.ID)*ticks/uint64(cap(s.Peers)))/ticks + 1
 }
 
 // Desynced calls f for each peer that needs an image and was not reported since it was opened.
@@ -148,9 +158,12 @@ func (s *Server[C, P]) Desynced(f func(systems.Peer)) {
 
 // PeerStats returns the counters of an open peer.
 func (s *Server[C, P]) PeerStats(id systems.Peer) systems.PeerStats {
+	if !s.isOpen(id) {
+		return systems.PeerStats{}
+	}
 	p := &s.Peers[id]
 	st := p.Stats
-	if p.Open && p.Seat >= 0 && s.config.Buffers {
+	if p.Seat >= 0 && s.config.Buffers {
 		seat := &s.Seats[p.Seat]
 		st.Substituted, st.Late, st.Margin = seat.Substituted, seat.Late, seat.MeanMargin()
 	}

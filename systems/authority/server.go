@@ -22,7 +22,7 @@ import (
 type Server[C, P any] struct {
 	Config  systems.ServerConfig // as Init was given it
 	Game    *ecs.Game
-	Peers   []Peer[P] // by systems.Peer
+	Peers   []Peer[P] // by systems.Peer, up to the last one that is open
 	Seats   []Seat    // by player; empty without Config.Buffers
 	Step    Step
 	Grid    inputs.Grid // up to tick Done
@@ -75,6 +75,7 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 	for id := range s.Peers {
 		s.Peers[id].ID = systems.Peer(id)
 	}
+	s.Peers = s.Peers[:0]
 	s.budgets = slices.Repeat([]limit.Limiter[ecs.Tick]{limit.New(ecs.Tick(s.Game.TickRate), OrderBurst)}, s.Game.MaxPlayers)
 	s.Step.Inputs = make([]ecs.InputBytes, s.Game.MaxPlayers)
 	for p := range s.Step.Inputs {

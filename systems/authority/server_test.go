@@ -357,8 +357,8 @@ func TestIntervalsOfPeersAreSpread(t *testing.T) {
 	begins := map[ecs.Tick]int{}
 	var last [3]uint64
 	for range 60 {
-		for i := range h.Peers {
-			if n := h.Interval(&h.Peers[i], 20); n != last[i] {
+		for i := range last {
+			if n := h.Interval(&h.Peers[:len(last)][i], 20); n != last[i] {
 				last[i] = n
 				begins[h.Done()%3]++
 			}
@@ -475,5 +475,32 @@ func TestKeptStatesAreBounded(t *testing.T) {
 		if !slices.Equal(kept, c.want) {
 			t.Errorf("%d bytes: ticks %d are kept, want %d; a state has %d bytes", c.backlog, kept, c.want, size)
 		}
+	}
+}
+
+// Places after the last open peer are not visited. A peer that is not open may be closed, asked for and received from.
+func TestPlacesWithoutPeersAreNotVisited(t *testing.T) {
+	h, out := newHalf(t, nil), &outbox{}
+	most := cap(h.Peers)
+	visited := func(want int) {
+		t.Helper()
+		if len(h.Peers) != want || cap(h.Peers) != most {
+			t.Errorf("%d of %d places are visited, want %d of %d", len(h.Peers), cap(h.Peers), want, most)
+		}
+	}
+	visited(0)
+	h.Open(2, -1, 0, 0, out)
+	h.Open(0, -1, 0, 0, out)
+	visited(3)
+	h.Close(1)
+	h.Close(2)
+	h.Close(2)
+	visited(1)
+	if err := h.Receive(2, systems.Datagram, []byte{kindInput}, 0, out); err != errBad || h.PeerStats(2) != (systems.PeerStats{}) {
+		t.Errorf("a peer that was closed: %v, %+v", err, h.PeerStats(2))
+	}
+	h.Open(2, -1, 0, 0, out)
+	if h.Peers[1].ID != 1 || h.Peers[2].ID != 2 {
+		t.Errorf("peers %d and %d have the numbers of others", h.Peers[1].ID, h.Peers[2].ID)
 	}
 }

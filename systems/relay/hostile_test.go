@@ -183,11 +183,11 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 		"checksum, trailing":     {0, systems.Reliable, append((&hashMessage{60, 1}).append(nil), 0)},
 		"from nobody":            {5, systems.Datagram, input(290, 1)},
 	} {
-		before := s.Peers[v.peer]
+		before := s.Peers[:cap(s.Peers)][v.peer]
 		if err := s.Receive(v.peer, v.ch, v.m, 0, nil); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		after := s.Peers[v.peer]
+		after := s.Peers[:cap(s.Peers)][v.peer]
 		if after.Acked != before.Acked || after.Resync != before.Resync || len(s.requested) != 0 {
 			t.Errorf("%s: changed the server", name)
 		}

@@ -208,6 +208,9 @@ func (s *Server) state(p *peer, base, to ecs.Tick) []byte {
 // counts as checked. Refused counts messages that could not be used and commands of the seat that were rejected.
 func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 	st := s.Server.PeerStats(id)
+	if int(id) >= len(s.Peers) {
+		return st
+	}
 	if p := &s.Peers[id]; p.Open && p.Seat >= 0 {
 		st.Refused += s.seats[p.Seat].rejects
 	}

@@ -256,11 +256,11 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 		"uvarint that is padded":  {0, []byte{1, 34, 1, 0, 0, 0, 0x81, 0, 0, 0}},
 		"more commands than said": {0, append(slices.Clone(fine), fine[9:]...)},
 	} {
-		before, seat := b.s.Peers[v.peer], b.s.seats[0]
+		before, seat := b.s.Peers[:cap(b.s.Peers)][v.peer], b.s.seats[0]
 		if err := b.s.Receive(v.peer, systems.Datagram, v.m, 0, b); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		after := b.s.Peers[v.peer]
+		after := b.s.Peers[:cap(b.s.Peers)][v.peer]
 		if after.Acked != before.Acked || after.Resync != before.Resync || len(b.s.queue) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
 			t.Errorf("%s: changed the server", name)
 		}
