@@ -672,3 +672,26 @@ func TestTheChallengeIdentifiesAnotherProcess(t *testing.T) {
 		t.Error("a connection to another address counts as ended")
 	}
 }
+
+// Update sends keep-alives to all clients and visits no slot after the last one, in whatever order clients come and go.
+func TestUpdateVisitsTheSlotsInUse(t *testing.T) {
+	w := newWorld(t, 100)
+	for n, gone := range []int{0, 2, 1} {
+		for i := range 3 {
+			w.connected(addr(10*n+i), w.token(uint64(10*n+i+1)))
+		}
+		w.server.Disconnect(&w.out, gone, w.now)
+		w.out.Reset()
+		w.now = w.now.Add(200 * time.Millisecond)
+		w.server.Update(&w.out, w.now, nil)
+		if used := []int{3, 2, 3}[n]; w.out.Len() != 2 || w.server.used != used {
+			t.Errorf("without slot %d: %d keep-alives, %d slots visited; want 2, %d", gone, w.out.Len(), w.server.used, used)
+		}
+		for slot := range 3 {
+			w.server.Disconnect(&w.out, slot, w.now)
+		}
+		if w.server.used != 0 {
+			t.Errorf("%d slots visited without clients", w.server.used)
+		}
+	}
+}

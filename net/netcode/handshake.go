@@ -241,6 +241,7 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 		path:    path{proven: from, moves: limit.New(moveInterval, movesBurst)},
 		channel: channel{peer: from, seal: newAEAD(&p.serverToClient), open: open, sequence: p.first, lastReceive: at},
 	}
+	s.used = max(s.used, i+1)
 	s.slots[i].window.mark(h.sequence)
 	s.byAddr[from], s.byClient[clientID] = int32(i), int32(i)
 	s.index(int32(i), h.sequence>>blockBits)

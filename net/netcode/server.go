@@ -101,6 +101,7 @@ type Server struct {
 	challenges uint64 // challenge tokens made; the sequence of the next one
 	global     uint64 // sequence of the next challenge or denial packet
 	slots      []slot
+	used       int // the slots from here on are free
 	byAddr     map[netip.AddrPort]int32
 	byClient   map[uint64]int32
 	byBlock    map[uint64]int32 // by blocks of sequence numbers
@@ -251,7 +252,7 @@ func (s *Server) Update(out *Outbox, now time.Time, events []Event) []Event {
 	if s.updated = at; gap < frozen {
 		gap = 0
 	}
-	for i := range s.slots {
+	for i := range s.used {
 		c := &s.slots[i]
 		if !c.connected {
 			continue
@@ -303,6 +304,9 @@ func (s *Server) free(i int) {
 	delete(s.byClient, c.clientID)
 	s.unindex(int32(i))
 	*c = slot{}
+	for s.used > 0 && !s.slots[s.used-1].connected {
+		s.used--
+	}
 }
 
 // Clients returns the number of connected clients.
