@@ -115,3 +115,15 @@ func TestAClientTriesAgainWhileARoomCannotBeOpened(t *testing.T) {
 		}
 	})
 }
+
+// A message counts as received when it arrived, also if the clock of the host was set meanwhile.
+func TestArrivalsFollowTheClockOfTheServer(t *testing.T) {
+	c := connTable{read: 10 * systems.Second}
+	for _, v := range []struct{ age, want time.Duration }{
+		{0, 11 * time.Second}, {300 * time.Millisecond, 10700 * time.Millisecond}, {time.Hour, 10 * time.Second}, {-time.Hour, 11 * time.Second},
+	} {
+		if got := c.arrived(11*systems.Second, v.age); got != v.want {
+			t.Errorf("a datagram that was in the socket for %v arrived at %v, want %v", v.age, got, v.want)
+		}
+	}
+}

@@ -32,8 +32,9 @@ type connTable struct {
 	rooms   map[string]*hostedRoom
 	revoked revoked
 	bans    banList
-	known   time.Time // tokens that were issued before may have been used with an earlier process
-	now     time.Time // of the batch of datagrams that is processed
+	known   time.Time    // tokens that were issued before may have been used with an earlier process
+	now     time.Time    // of the batch of datagrams that is processed
+	read    systems.Time // when the last batch was read
 	stage   stage
 
 	polled  atomic.Int64                // systems.Time at which a worker last read the socket
@@ -93,11 +94,11 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 				t.packets.PacketsFlood++
 				if c.floods++; !c.excess.Allow(at) && !c.flooded {
 					c.flooded = true
-					c.room.worker.queue.add(workItem{kind: workFlood, conn: c})
+					c.room.queue.add(workItem{kind: workFlood, conn: c})
 				}
 				continue
 			}
-			c.room.worker.queue.packet(c, e.Payload, at)
+			c.room.queue.packet(c, e.Payload, t.arrived(at, a.ages[i]))
 		case netcode.Connected:
 			t.join(e, now)
 		case netcode.Disconnected:
@@ -105,6 +106,13 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 			t.end(t.conns[e.Slot], workLeft, now)
 		}
 	}
+	t.read = at
+}
+
+// arrived returns when a datagram arrived that was in the socket for so long. The clock of the host, which measured that, may have
+// been set meanwhile. The result is not before the last batch, and not after this one.
+func (t *connTable) arrived(at systems.Time, age time.Duration) systems.Time {
+	return max(at-max(age, 0), t.read)
 }
 
 // admit decides about a client with a valid token. netcode calls it under the lock of the table.
@@ -216,9 +224,8 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 	}
 	h := t.rooms[pass.Room]
 	if h == nil {
-		idlest := slices.MinFunc(t.workers, func(a, b *worker) int { return a.assigned - b.assigned })
-		idlest.assigned++
-		h = &hostedRoom{name: pass.Room, worker: idlest, conns: make([]*conn, t.config.Room.MaxPeers)}
+		h = &hostedRoom{name: pass.Room, conns: make([]*conn, t.config.Room.MaxPeers)}
+		h.assign(t.workers)
 		t.rooms[pass.Room] = h
 	}
 	client := t.netcode.ClientID(e.Slot)
@@ -229,13 +236,13 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 	t.conns[e.Slot] = c
 	h.count++
 	t.counts.Joined++
-	h.worker.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
+	h.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
 }
 
 // end removes a connection, which netcode has removed, and queues its end for its worker.
 func (t *connTable) end(c *conn, how workKind, now time.Time) {
 	t.remove(c, now)
-	c.room.worker.queue.add(workItem{kind: how, conn: c, at: t.at(now)})
+	c.room.queue.add(workItem{kind: how, conn: c, at: t.at(now)})
 }
 
 func (t *connTable) remove(c *conn, now time.Time) {
@@ -284,8 +291,8 @@ func (t *connTable) update(out *netcode.Outbox, now time.Time) int {
 	for name, h := range t.rooms {
 		if h.count == 0 && at-h.empty >= t.config.emptyRoom() {
 			delete(t.rooms, name)
-			h.worker.assigned--
-			h.worker.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(h) }})
+			h.worker.assigned[h.phase]--
+			h.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(h) }})
 		}
 	}
 	return len(t.rooms)
@@ -331,19 +338,38 @@ type conn struct {
 type hostedRoom struct {
 	name   string
 	worker *worker
+	queue  *queue // of its phase
+	phase  int
 
 	// Under the lock of the table.
 	count int          // connections
 	empty systems.Time // since when count is 0
 
 	// Of the worker.
-	room     *room.Room // nil until the first connection has joined, and after the end
-	match    uint64     // its number
-	joining  []*conn    // connections that wait until it is open
-	conns    []*conn    // by peer
-	phase    int
+	room     *room.Room                // nil until the first connection has joined, and after the end
+	match    uint64                    // its number
+	joining  []*conn                   // connections that wait until it is open
+	conns    []*conn                   // by peer
 	gone     func(systems.Peer, error) // ends a connection
 	observer image.Observer            // of the room; may be nil
+}
+
+// assign gives a room to the worker with the fewest rooms, in the phase with the fewest. The caller holds the lock of the table.
+func (h *hostedRoom) assign(workers []*worker) {
+	rooms := func(w *worker) (n int) {
+		for _, phase := range w.assigned {
+			n += phase
+		}
+		return n
+	}
+	h.worker = slices.MinFunc(workers, func(a, b *worker) int { return rooms(a) - rooms(b) })
+	for i, n := range h.worker.assigned {
+		if n < h.worker.assigned[h.phase] {
+			h.phase = i
+		}
+	}
+	h.worker.assigned[h.phase]++
+	h.queue = &h.worker.queues[h.phase]
 }
 
 // revoked records which tokens of recent clients are not valid any more although they were not used.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 )
 
 // Closing the socket ends its reader, for which Run waits.
@@ -59,5 +60,30 @@ func TestAPollSocketCarriesDatagrams(t *testing.T) {
 	}
 	if newDatagrams(socket).poll(&a); a.count != 0 || !a.pause {
 		t.Errorf("an empty socket has %d datagrams, pause %v", a.count, a.pause)
+	}
+}
+
+// Datagrams have the time of their arrival, not of the call that reads them. A worker reads the socket about sixty times a second.
+func TestDatagramsHaveTheTimeOfTheirArrival(t *testing.T) {
+	socket, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	var a arrivals
+	d := newDatagrams(socket)
+	for range 2 { // the memory of the first batch is used again
+		before := time.Now()
+		if lost := d.send(outboxOf(t, addrPortOf(socket), 3)); lost != 0 {
+			t.Fatalf("%d datagrams were lost", lost)
+		}
+		if d.poll(&a); a.count != 3 {
+			t.Fatalf("%d datagrams of 3 arrived", a.count)
+		}
+		for i, age := range a.ages[:a.count] {
+			if age <= 0 || age > time.Since(before) || i > 0 && age > a.ages[i-1] {
+				t.Errorf("the ages of datagrams that were sent one after the other are %v", a.ages[:a.count])
+			}
+		}
 	}
 }

@@ -72,7 +72,7 @@ func (w *worker) open(h *hostedRoom, at systems.Time) {
 	c := w.config.Room
 	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
 	settle := workItem{kind: workCall, call: func(w *worker) { w.settle(h) }}
-	c.Wake = func() { w.queue.add(settle) }
+	c.Wake = func() { h.queue.add(settle) }
 	w.opening = append(w.opening, h)
 	if w.config.OpenRoom == nil {
 		w.opened(h, &c, nil, at)
@@ -80,7 +80,7 @@ func (w *worker) open(h *hostedRoom, at systems.Time) {
 	}
 	go func() {
 		err := openRoom(w.config, h.name, &c)
-		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.opened(h, &c, err, w.table.at(w.now)) }})
+		h.queue.add(workItem{kind: workCall, call: func(w *worker) { w.opened(h, &c, err, w.table.at(w.now)) }})
 	}()
 }
 
@@ -158,11 +158,6 @@ func (w *worker) refusal(err error) session.Code {
 
 // make makes a room. Its State(0) is at the last step of its phase.
 func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error) {
-	for i := range w.rooms {
-		if len(w.rooms[i]) < len(w.rooms[h.phase]) {
-			h.phase = i
-		}
-	}
 	h.match = c.Match
 	defer func() { // every OpenRoom has its CloseRoom
 		switch value := recover(); {

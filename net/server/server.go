@@ -172,8 +172,8 @@ const (
 	// readPause follows a batch that was not full, so that many packets are read at a time. No tick waits for it.
 	readPause      = 4 * time.Millisecond
 	pollTrust      = 2 * stepTime // for so long after a read by a worker, the reading goroutine sleeps for pollRest
-	pollRest       = 40 * time.Millisecond
-	updateInterval = 20 * time.Millisecond // of the checks of keep-alives and timeouts
+	pollRest       = 100 * time.Millisecond
+	updateInterval = 40 * time.Millisecond // of the checks of keep-alives and timeouts
 	closeLimit     = 2 * time.Second       // in which rooms and ending connections send their last messages
 )
 
@@ -258,7 +258,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.conns.refuse(closing)
 	rooms.Add(len(s.workers))
 	for _, w := range s.workers {
-		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
+		w.queues[0].add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
 	}
 	go func() {
 		rooms.Wait()
@@ -359,7 +359,7 @@ func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *h
 		return ErrNoRoom
 	}
 	answer := make(chan error, 1)
-	h.worker.queue.add(workItem{kind: workCall, call: func(w *worker) {
+	h.queue.add(workItem{kind: workCall, call: func(w *worker) {
 		if h.room == nil {
 			answer <- ErrNoRoom
 			return

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+	"time"
 
 	"tendon/net/netcode"
 )
@@ -34,6 +35,7 @@ type arrivals struct {
 	pause  bool // the socket has no more: the reader should wait for some to arrive
 	from   [batchSize]netip.AddrPort
 	sizes  [batchSize]int
+	ages   [batchSize]time.Duration // how long each was in the socket; 0 where the system does not tell
 	buffer [batchSize][arrivalLimit]byte
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,13 @@ type batch struct {
 	socket  *pollSocket
 	wide    bool // the socket is an IPv6 one
 	in, out rows
+	stamps  [batchSize]stamp // of in
+}
+
+// stamp is a control message of the system with the wall-clock time at which a datagram arrived.
+type stamp struct {
+	head unix.Cmsghdr
+	at   unix.Timespec
 }
 
 func newDatagrams(socket endpoint) datagrams {
@@ -79,6 +87,8 @@ func (b *batch) take(a *arrivals) (done bool, err error) {
 		b.in.headers[i].message.Namelen = unix.SizeofSockaddrInet6
 		b.in.vectors[i].Base = &a.buffer[i][0]
 		b.in.vectors[i].SetLen(arrivalLimit)
+		b.in.headers[i].message.Control = (*byte)(unsafe.Pointer(&b.stamps[i]))
+		b.in.headers[i].message.SetControllen(int(unsafe.Sizeof(stamp{})))
 	}
 	if !b.socket.lock() {
 		return true, net.ErrClosed
@@ -92,9 +102,13 @@ func (b *batch) take(a *arrivals) (done bool, err error) {
 		case unix.EAGAIN:
 			return false, nil
 		case 0:
+			now := time.Now().UnixNano()
 			for i := range n {
 				a.from[i] = addrPort(&b.in.addresses[i])
 				a.sizes[i] = int(b.in.headers[i].length)
+				if a.ages[i] = 0; b.in.headers[i].message.Controllen > 0 {
+					a.ages[i] = time.Duration(now - b.stamps[i].at.Nano())
+				}
 			}
 			a.count, a.pause = int(n), n < batchSize
 			return true, nil
@@ -184,6 +198,7 @@ func withoutPoller(conn *net.UDPConn) endpoint {
 	if err != nil || failed != nil {
 		return conn
 	}
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) // without it, datagrams count as arrived when they are read
 	s := &pollSocket{fd: fd, addr: conn.LocalAddr()}
 	s.waiting[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 	conn.Close() // fd keeps the socket open

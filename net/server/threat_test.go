@@ -240,24 +240,24 @@ func TestAPeerThatAcknowledgesNothingIsDropped(t *testing.T) {
 
 // The packets that wait for a worker are bounded. Ends of connections are kept beyond the bound.
 func TestAQueueIsBounded(t *testing.T) {
-	b := queue{wake: make(chan struct{}, 1)}
+	b := queue{limit: queueBytes, wake: make(chan struct{}, 1)}
 	payload := make([]byte, netcode.MaxPayload)
 	const sent = 2 * queueBytes / netcode.MaxPayload
 	for range sent {
 		b.packet(nil, payload, 0)
 	}
 	b.add(workItem{kind: workLost})
-	filled, lost := b.swap(workItems{})
+	filled, lost := b.swap(workItems{}, true)
 	if n := len(filled.list); len(filled.bytes) > queueBytes || n-1+int(lost) != sent || filled.list[n-1].kind != workLost || len(b.wake) != 1 {
 		t.Errorf("%d bytes in %d items, %d dropped", len(filled.bytes), n, lost)
 	}
-	if filled, lost = b.swap(filled); len(filled.list) != 0 || lost != 0 {
+	if filled, lost = b.swap(filled, true); len(filled.list) != 0 || lost != 0 {
 		t.Errorf("%d items, %d dropped after the swap", len(filled.list), lost)
 	}
 	for range queueBytes { // the entries of small packets are larger than the packets
 		b.packet(nil, payload[:1], 0)
 	}
-	if filled, lost = b.swap(filled); len(filled.list) != queueBytes/(itemSize+1) || len(filled.list)+int(lost) != queueBytes {
+	if filled, lost = b.swap(filled, true); len(filled.list) != queueBytes/(itemSize+1) || len(filled.list)+int(lost) != queueBytes {
 		t.Errorf("%d small packets are kept, %d dropped", len(filled.list), lost)
 	}
 }
