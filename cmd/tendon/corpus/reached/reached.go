@@ -27,6 +27,8 @@ var (
 	unit = ecs.NewComponent("unit", ecs.Roles[Unit]{
 		Lerp: func(a, b Unit, t float64) Unit {
 			a.Pos.X = fixed.Num(time.Now().Second()) // want `time.Now`
+			a.Pos.Y = fixed.FromFloat(t)
+			a.Pos.Y += fixed.FromFloat(t * t) // want `fixed.FromFloat of a float` `some processors fuse`
 			return a
 		},
 		Quantise: func(u *Unit) {
@@ -126,6 +128,27 @@ func throughScratch(w *ecs.World) {
 	slices.Reverse(scratch) // want `slices.Reverse writes to the package variable scratch`
 }
 
+func throughUnsorted(w *ecs.World) {
+	var list []int
+	for k := range map[int]bool{1: true, 2: true} { // want `the order of a map`
+		list = append(list, k)
+	}
+	units.All(w)
+	_ = list
+}
+
+type spell struct{ cast func(*ecs.World) }
+
+func cast(*ecs.World) { time.Now() } // want `time.Now`
+
+var spells = []spell{{cast: cast}}
+
+func throughStruct(w *ecs.World) {
+	for _, s := range spells {
+		s.cast(w)
+	}
+}
+
 type match struct{ score map[ecs.Player]int }
 
 func (m *match) count(p ecs.Player) { m.score[p]++ }
@@ -150,7 +173,7 @@ func makeGame() *ecs.Game {
 	}
 	g.Setup = throughAssignment
 	list := []func(*ecs.World){throughVariable, throughInterface, throughTable, throughGeneric, throughDefer, throughEmbedded,
-		every(3, throughResult), throughSort, throughLibrary, throughSeen, throughScratch, newRules(new(match))}
+		every(3, throughResult), throughSort, throughLibrary, throughSeen, throughScratch, throughUnsorted, throughStruct, newRules(new(match))}
 	list = append(list, throughSlice)
 	g.Systems = append(g.Systems, ecs.Systems(list...)...)
 	g.Validate = func(*ecs.World, ecs.Player, ecs.InputBytes) bool { return time.Now().Second() > 3 } // want `time.Now`

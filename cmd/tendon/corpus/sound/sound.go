@@ -181,6 +181,17 @@ func copies(w *ecs.World) {
 	}
 }
 
+// ordered calls f in order. report calls it with another function, outside of ticks.
+func ordered(list []int32, f func(a int32) float64) {
+	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(f(a), f(b)) })
+}
+
+func captures(w *ecs.World) {
+	list := []int32{3, 1}
+	ordered(list, func(a int32) float64 { return -float64(a) })
+	fill(w, list[0])
+}
+
 func each(f func(i int32)) {
 	for i := range int32(3) {
 		f(i)
@@ -209,13 +220,14 @@ func every(n ecs.Tick, f func(*ecs.World)) func(*ecs.World) {
 func report() string {
 	seconds := 0.0
 	each(func(i int32) { seconds += time.Since(started).Seconds()*float64(i) + math.Sin(1) })
+	ordered([]int32{1, 2}, func(a int32) float64 { return math.Sin(float64(a)) })
 	return fmt.Sprint(seconds)
 }
 
 // Game is the game of the rules.
 var Game = &ecs.Game{
 	Name: "sound", TickRate: 60, MaxPlayers: 4, Input: keys, Components: ecs.Components(unit, seat), Resources: ecs.Resources(board),
-	Systems: ecs.Systems(tables, floats, sorts, memory, copies, traced, every(2, floats)),
+	Systems: ecs.Systems(tables, floats, sorts, memory, copies, captures, traced, every(2, floats)),
 	Bot: func(_ *ecs.World, _ ecs.Player, r *ecs.Rand) ecs.InputBytes {
 		trace++ // a bot's result is an input
 		return keys.Pack(Keys{Move: int8(r.IntN(3))})
