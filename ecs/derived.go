@@ -9,11 +9,13 @@ type Derived[T any] struct {
 	name  string
 	build func(w *World, into *T)
 	equal func(a, b *T) bool
+	each  bool // see EachTick
 }
 
 // AnyDerived is a Derived of any type, as Game.Derived lists them.
 type AnyDerived interface {
 	ensure(w *World)
+	follow(w *World, i int)
 	check(w *World, kept any) error
 }
 
@@ -23,7 +25,16 @@ func NewDerived[T any](name string, build func(w *World, into *T), equal func(a,
 	return &Derived[T]{name: name, build: build, equal: equal}
 }
 
-// Of returns the value for the world's present state. A system that changes the state it was built from must update it.
+// EachTick makes World.Step build the value again at the end of every tick, so no system has to update it. In a tick, the value is
+// then that of the state before. build receives the value of the tick before in into, and can do only what changed. EachTick
+// returns d.
+func (d *Derived[T]) EachTick() *Derived[T] {
+	d.each = true
+	return d
+}
+
+// Of returns the value for the world's present state. A system that changes the state it was built from must update it, unless
+// the data is of EachTick.
 func (d *Derived[T]) Of(w *World) *T {
 	for i, other := range w.game.Derived {
 		if other != AnyDerived(d) {
@@ -44,6 +55,13 @@ func (d *Derived[T]) Of(w *World) *T {
 }
 
 func (d *Derived[T]) ensure(w *World) { d.Of(w) }
+
+// follow builds the value again at the end of a tick, unless it is stale anyway. i is the position of d in Game.Derived.
+func (d *Derived[T]) follow(w *World, i int) {
+	if d.each && w.builtAt[i] == w.image.DerivedVersion() {
+		d.build(w, w.derived[i].(*T))
+	}
+}
 
 // buildStale builds derived data that a restore invalidated, before a tick changes the state. After an order of the tick,
 // the result could differ from the value that a world without the restore has kept.

@@ -55,6 +55,38 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 	}
 }
 
+// Derived data of EachTick follows the state without a system, and a tick uses that of the state before.
+func TestDerivedDataOfEachTickFollowsTheState(t *testing.T) {
+	sum := ecs.NewDerived("sum", func(w *ecs.World, into *int) {
+		*into = 0
+		for e := range sample.Placed.All(w) {
+			*into += int(e.A.X)
+		}
+	}, func(a, b *int) bool { return *a == *b }).EachTick()
+	g := sample.Bare()
+	g.Derived = []ecs.AnyDerived{sum}
+	var used []int
+	g.Systems = ecs.Systems(func(w *ecs.World) {
+		used = append(used, *sum.Of(w))
+		sample.Positions.Put(w, w.Spawn(ecs.OwnedByWorld, sample.Positions), sample.Pos{X: 3})
+		used = append(used, *sum.Of(w))
+	})
+	w := sample.NewWorld(t, g)
+	for tick := range 3 {
+		s := sample.Saved(w)
+		w.Step(ecs.TickInputs{})
+		if used[2*tick] != 3*tick || used[2*tick+1] != 3*tick || *sum.Of(w) != 3*tick+3 || w.Check() != nil {
+			t.Fatalf("tick %d used %v and left %d, %v", tick+1, used, *sum.Of(w), w.Check())
+		}
+		w.Image().Restore(s)
+		w.Step(ecs.TickInputs{})
+		if used[len(used)-1] != 3*tick || *sum.Of(w) != 3*tick+3 {
+			t.Fatalf("tick %d after a restore used %v and left %d", tick+1, used, *sum.Of(w))
+		}
+		used = used[:2*tick+2]
+	}
+}
+
 // Stale derived data is a desync that checksums do not show; SyncTest calls Check.
 func TestCheckNamesStaleDerivedData(t *testing.T) {
 	builds := 0

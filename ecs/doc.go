@@ -44,6 +44,7 @@
 //   - use several cores: Parallel of [System], SplitRows of [Game]
 //   - read or write one entity: [Component.Read], [Component.Write], [Component.Put]
 //   - change structure: [World.Spawn], [World.Despawn], [Component.Add], [Component.Remove]
+//   - find shapes that overlap and entities that are near: package ecs/space
 //   - draw random numbers: [World.Rand]
 //   - report something to views: [Event.Emit], [World.Events]
 //   - run a tick: [NewWorld], [World.Step]

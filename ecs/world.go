@@ -137,6 +137,9 @@ func (w *World) Step(in TickInputs) {
 		(image.SectionSystems + image.Section(i)).Leave(o)
 	}
 	w.image.End()
+	for i, d := range w.game.Derived {
+		d.follow(w, i)
+	}
 	image.SectionSimulate.Leave(o)
 }
 
