@@ -94,6 +94,7 @@ var arrows = []struct {
 	{"ecs/image", []string{"ecs/fixed"}},
 	{"ecs/internal/workers", nil},
 	{"ecs", []string{"ecs/fixed", "ecs/image", "ecs/internal/workers"}},
+	{"ecs/space", []string{"ecs", "ecs/fixed"}},
 	{"ecs/internal/sample", []string{"ecs", "ecs/fixed"}}, // for tests
 	{"ecs/race", nil}, // for tests
 	{"rollback/record/cursor", []string{"ecs", "ecs/fixed", "rollback", "rollback/record"}},
@@ -103,7 +104,7 @@ var arrows = []struct {
 	{"net/wire", []string{"ecs", "ecs/fixed"}},
 	{"net/wire/vectors", nil}, // for tests
 	{"net/limit", nil},        // rate limiters without a clock, for both sides of the core
-	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire", "net/limit"}},
+	{"systems/...", []string{"ecs", "ecs/fixed", "ecs/space", "rollback", "net/wire", "net/limit"}},
 	// Transport is independent of worlds and strategies.
 	{"net/netcode", []string{"net/wire", "net/limit"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},

@@ -87,6 +87,10 @@ func balls(count int, check func(w *ecs.World, area space.Bounds)) *ecs.Game {
 	change := func(w *ecs.World) {
 		r := w.Rand()
 		for e := range moving.All(w) {
+			if e.Entity().Owner() != ecs.OwnedByWorld && r.Chance(1, 20) {
+				w.Despawn(e.Entity())
+				continue
+			}
 			switch r.IntN(100) {
 			case 0:
 				w.Despawn(e.Entity())

@@ -156,7 +156,7 @@ func (h *hull) subtract(b, a *Shape) {
 		}
 	}
 	h.count = 0
-	i, fromB, fromA, last := 0, 0, 0, u
+	i, fromB, fromA := 0, 0, 0
 	for fromB < len(bp) || fromA < len(ap) {
 		nb, na := bn[i], an[j].Neg()
 		takeB, takeA := fromB < len(bp), fromA < len(ap)
@@ -166,22 +166,17 @@ func (h *hull) subtract(b, a *Shape) {
 				takeA = false
 			case turn < 0:
 				takeB = false
-			case nb.Dot(na) < 0: // opposite: the next one is nearer to the last
-				takeB = last.Dot(nb) >= 0
-				takeA = !takeB
+			case nb.Dot(na) < 0: // opposite: of equal edges, that of b was first
+				takeA = false
 			}
 		}
 		h.points[h.count] = bp[i].Sub(ap[j])
+		h.normals[h.count] = na
 		if takeB {
-			last = nb
-		} else {
-			last = na
-		}
-		h.normals[h.count] = last
-		h.count++
-		if takeB {
+			h.normals[h.count] = nb
 			i, fromB = (i+1)%len(bp), fromB+1
 		}
+		h.count++
 		if takeA {
 			j, fromA = (j+1)%len(ap), fromA+1
 		}

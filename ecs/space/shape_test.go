@@ -22,51 +22,83 @@ const (
 	tolerance = 1.0/(1<<28) + 64.0/(1<<30) + 1e-9
 )
 
+// checkPair compares all results for two shapes with the reference. It reports whether they overlap.
+func checkPair(t *testing.T, i int, a, b Shape) bool {
+	t.Helper()
+	want := refGap(ref(&a), ref(&b))
+	if got := Overlap(&a, &b); got != (want < 0) && math.Abs(want) > tolerance {
+		t.Fatalf("%d: overlap of %+v and %+v is %t, the gap is %v", i, a, b, got, want)
+	}
+	if Overlap(&a, &b) != Overlap(&b, &a) && math.Abs(want) > tolerance {
+		t.Fatalf("%d: overlap depends on the order", i)
+	}
+	if got := Distance(&a, &b).Float(); math.Abs(got-max(want, 0)) > tolerance {
+		t.Fatalf("%d: distance of %+v and %+v is %v, want %v", i, a, b, got, want)
+	}
+	c, ok := Touch(&a, &b)
+	if ok != Overlap(&a, &b) {
+		t.Fatalf("%d: Touch says %t, Overlap says %t", i, ok, !ok)
+	}
+	if !ok {
+		return false
+	}
+	if math.Abs(c.Depth.Float()+want) > tolerance {
+		t.Fatalf("%d: %+v and %+v overlap by %v, want %v", i, a, b, c.Depth, -want)
+	}
+	if l := real2(c.Normal).len(); math.Abs(l-1) > 1e-9 {
+		t.Fatalf("%d: the normal %v has length %v", i, c.Normal, l)
+	}
+	// The push ends the overlap and no more.
+	after := a.At(c.Push(), 0)
+	if gap := refGap(ref(&after), ref(&b)); math.Abs(gap) > tolerance {
+		t.Fatalf("%d: after the push of %+v out of %+v by %+v the gap is %v", i, a, b, c, gap)
+	}
+	point := Circle(c.Point, 0)
+	if far := refGap(ref(&point), ref(&b)); math.Abs(far) > tolerance {
+		t.Fatalf("%d: the point of contact of %+v and %+v is %v off the boundary", i, a, b, far)
+	}
+	if far := refGap(ref(&point), ref(&after)); math.Abs(far) > tolerance {
+		t.Fatalf("%d: the point of contact of %+v and %+v is %v off the shape that was pushed", i, a, b, far)
+	}
+	return true
+}
+
 // Shapes overlap, are apart and have contacts as their definition says.
 func TestOverlapDistanceAndContactAgreeWithTheReference(t *testing.T) {
 	d := dice{1}
 	overlaps := 0
 	for i := range rounds {
-		a, b := d.shape(bound), d.shape(bound)
-		want := refGap(ref(&a), ref(&b))
-		if got := Overlap(&a, &b); got != (want < 0) && math.Abs(want) > tolerance {
-			t.Fatalf("%d: overlap of %+v and %+v is %t, the gap is %v", i, a, b, got, want)
-		}
-		if Overlap(&a, &b) != Overlap(&b, &a) && math.Abs(want) > tolerance {
-			t.Fatalf("%d: overlap depends on the order", i)
-		}
-		if got := Distance(&a, &b).Float(); math.Abs(got-max(want, 0)) > tolerance {
-			t.Fatalf("%d: distance of %+v and %+v is %v, want %v", i, a, b, got, want)
-		}
-		c, ok := Touch(&a, &b)
-		if ok != Overlap(&a, &b) {
-			t.Fatalf("%d: Touch says %t, Overlap says %t", i, ok, !ok)
-		}
-		if !ok {
-			continue
-		}
-		overlaps++
-		if math.Abs(c.Depth.Float()+want) > tolerance {
-			t.Fatalf("%d: %+v and %+v overlap by %v, want %v", i, a, b, c.Depth, -want)
-		}
-		if l := real2(c.Normal).len(); math.Abs(l-1) > 1e-9 {
-			t.Fatalf("%d: the normal %v has length %v", i, c.Normal, l)
-		}
-		// The push ends the overlap and no more.
-		after := a.At(c.Push(), 0)
-		if gap := refGap(ref(&after), ref(&b)); math.Abs(gap) > tolerance {
-			t.Fatalf("%d: after the push of %+v out of %+v by %+v the gap is %v", i, a, b, c, gap)
-		}
-		point := Circle(c.Point, 0)
-		if far := refGap(ref(&point), ref(&b)); math.Abs(far) > tolerance {
-			t.Fatalf("%d: the point of contact of %+v and %+v is %v off the boundary", i, a, b, far)
-		}
-		if far := refGap(ref(&point), ref(&after)); math.Abs(far) > tolerance {
-			t.Fatalf("%d: the point of contact of %+v and %+v is %v off the shape that was pushed", i, a, b, far)
+		if checkPair(t, i, d.shape(bound), d.shape(bound)) {
+			overlaps++
 		}
 	}
 	if overlaps < rounds/4 || overlaps > rounds*9/10 {
 		t.Errorf("%d of %d pairs overlap: the test proves little", overlaps, rounds)
+	}
+}
+
+// Edges of two shapes that are parallel but for roundings are the worst case of a polygon with the edges of both.
+func TestShapesWithParallelEdgesAgreeWithTheReference(t *testing.T) {
+	d := dice{6}
+	for i := range rounds {
+		angle := fixed.Num(d.bits() % uint64(fixed.Tau))
+		if d.below(4) == 0 {
+			angle = 0
+		}
+		flat := func() Shape {
+			long, wide := d.num(bound).Abs()+fixed.Half, d.num(bound).Abs()+fixed.Half
+			s := Box(fixed.Vec2{X: -long, Y: -wide}, fixed.Vec2{X: long, Y: wide})
+			if d.below(2) == 0 {
+				s = Capsule(fixed.Vec2{X: -long}, fixed.Vec2{X: long}, wide*fixed.Num(d.below(2)))
+			}
+			// A little turned, or end to end.
+			place := d.vec(bound).Rotate(angle)
+			if d.below(2) == 0 {
+				place = fixed.Vec2{X: d.num(2 * bound)}.Rotate(angle)
+			}
+			return s.At(place, angle+fixed.HalfPi*fixed.Num(d.below(4))+fixed.Num(d.below(9)-4))
+		}
+		checkPair(t, i, flat(), flat())
 	}
 }
 
@@ -225,5 +257,17 @@ func TestPolygonRefusesHullsThatItCannotHold(t *testing.T) {
 	s, err := Polygon(v(1, 1), v(0, 0), v(2, 0), v(2, 2), v(0, 2), v(1, 0))
 	if err != nil || s.extra != 3 || s.bounds != (Bounds{v(0, 0), v(2, 2)}) {
 		t.Errorf("the hull of a square with points inside and on its edges is %+v, %v", s, err)
+	}
+}
+
+// A point deep inside, below the corner between two edges that are parallel but for a rounding, is not outside.
+func TestAPointBelowACornerOfParallelEdgesIsInside(t *testing.T) {
+	v := func(x, y int) fixed.Vec2 { return fixed.Vec2{X: fixed.FromInt(x), Y: fixed.FromInt(y)} }
+	points := []fixed.Vec2{v(2, 0), v(0, 0), v(-2, 0), v(-2, -8), v(2, -8)}
+	normals := []fixed.Vec2{v(0, 1), v(0, 1), v(-1, 0), v(0, -1), v(1, 0)}
+	normals[1].X = fixed.Epsilon
+	deep := -3 * fixed.Half
+	if g := nearest(points, normals, fixed.Vec2{X: -fixed.Epsilon, Y: deep}); g.dist != deep {
+		t.Errorf("the place is %+v, want a distance of %v", g, deep)
 	}
 }
