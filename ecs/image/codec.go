@@ -159,8 +159,8 @@ func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 // the state changes: after an error the state is as before. Call it between ticks.
 func (im *Image) Load(data []byte) error { return im.load(data, nil) }
 
-// LoadOwned is Load for data that the caller does not use again. If most of data is new, its memory becomes that of pages, so
-// that no other memory is needed for them. After an error it is not kept.
+// LoadOwned is Load for data that the caller does not use again. If most of data is new, its memory becomes that of pages,
+// unless the image has unused pages. After an error it is not kept.
 func (im *Image) LoadOwned(data []byte) error { return im.load(data, data) }
 
 func (im *Image) load(data, owned []byte) error {

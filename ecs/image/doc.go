@@ -19,7 +19,8 @@
 //
 //   - go back and compare: [Image.Save], [Image.Restore], [Snapshot.Checksum], [FirstDifference], [Changed]
 //   - take the state of another world: [Image.Copy]
-//   - send or store a state: [Snapshot.AppendImage], [Image.Load]; its changes: [Snapshot.AppendDelta], [Image.ApplyDelta]
+//   - send or store a state: [Snapshot.AppendImage], [Image.Load], [Image.LoadOwned]; its changes:
+//     [Snapshot.AppendDelta], [Image.ApplyDelta]
 //   - replicate entities: [Snapshot.AppendScalars], [Image.PutEntity], [Image.DropRow], [Image.PutResource]
 //   - predict some rows: [Image.SetPredicted], [Image.Overlay], [Deviation]
 //   - read one entity: [Snapshot.EntityAt], [Snapshot.Motion], [Snapshot.Describe], [Schema.FindField]

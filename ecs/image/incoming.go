@@ -350,6 +350,16 @@ func (c *Column) pageMask(i uint32) uint64 {
 	return (1<<perPage - 1) << (i % BlockRows &^ (perPage - 1))
 }
 
+// keeps reports whether pages may keep the memory of an encoded image. A single page would keep all of it. So most of it must
+// be theirs, and the pools must not have as many unused pages.
+func (in *incoming) keeps() bool {
+	unused := 0
+	for _, p := range in.image.pools {
+		unused += len(p.free) * p.bytes
+	}
+	return in.long-unused >= cap(in.owned)-cap(in.owned)/8
+}
+
 // keep moves a page of an encoded image to the front of the image's memory, behind the pages that were moved there before. It
 // reports false if that is not possible.
 func (in *incoming) keep(p *pagePair) bool {
@@ -370,7 +380,7 @@ func (in *incoming) keep(p *pagePair) bool {
 
 // publish makes the new state the image's. As after a save, each new page becomes the base of its live page.
 func (in *incoming) publish() {
-	if in.long < cap(in.owned)-cap(in.owned)/8 { // a single page would keep all of it
+	if !in.keeps() {
 		in.owned = nil
 	}
 	for p, top := range in.tops { // all of a region's memory at once
