@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -69,6 +70,9 @@ func (e engine) buildChecker() (string, error) {
 	id := sha256.Sum256([]byte(e.folder + "\n" + e.version))
 	dir := filepath.Join(cache, "tendon", fmt.Sprintf("%x", id[:8]))
 	checker := filepath.Join(dir, "tendonvet")
+	if runtime.GOOS == "windows" {
+		checker += ".exe"
+	}
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", checker, ".")
 	cmd.Dir = filepath.Join(e.folder, filepath.FromSlash(checkerFolder))
 	if e.folder == "" {

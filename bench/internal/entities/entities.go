@@ -67,14 +67,14 @@ func Churned(n int, systems ...func(w *ecs.World)) *ecs.World {
 			e := w.Spawn(ecs.OwnedByWorld, Positions, Velocities, Bodies, Lives)
 			Velocities.Put(w, e, Velocity{1, 1})
 		}
-		spawn = 0
+		spawn = 0 //tendon:allow no benchmark rewinds these ticks
 		if share == 0 {
 			return
 		}
 		for e := range Moving.All(w) {
 			if w.Rand().IntN(share) == 0 {
 				w.Despawn(e.Entity())
-				spawn++
+				spawn++ //tendon:allow no benchmark rewinds these ticks
 			}
 		}
 	}
