@@ -29,7 +29,7 @@ var (
 )
 
 // hooks are the function fields of package ecs and ecs/image, and the functions that have function parameters. A field or function
-// that is not listed runs in a tick if its function receives a *World.
+// that is not listed runs in a tick if its function receives a *World. In other packages below ecs, all of them run in ticks.
 var hooks = map[string]runs{
 	"System.Run":         tick,
 	"Systems":            tick,
@@ -62,12 +62,13 @@ var hooks = map[string]runs{
 	"Screen.Undress":     never,
 }
 
-// runsOf returns the kinds of a hook by its name and the type of its function.
-func runsOf(name string, t types.Type) runs {
-	if kinds, ok := hooks[name]; ok {
+// runsOf returns the kinds of a hook by its package, its name and the type of its function.
+func runsOf(pkg *types.Package, name string, t types.Type) runs {
+	inCore := pkg.Path() == enginePath+"/ecs" || pkg.Path() == enginePath+"/ecs/image"
+	if kinds, ok := hooks[name]; ok && inCore {
 		return kinds
 	}
-	if f := funcIn(t); f != nil && takesWorld(f) {
+	if !inCore || takesWorld(funcIn(t)) {
 		return tick
 	}
 	return never
@@ -169,7 +170,7 @@ func (p *unit) rootField(typ types.Type, field *types.Var, value ast.Expr) {
 	}
 	if named, ok := typ.(*types.Named); ok && declares(named.Obj().Pkg()) && funcIn(field.Type()) != nil {
 		name := named.Obj().Name() + "." + field.Name()
-		p.root(name, runsOf(name, field.Type()), value)
+		p.root(name, runsOf(named.Obj().Pkg(), name, field.Type()), value)
 	}
 }
 
@@ -191,7 +192,7 @@ func (p *unit) rootsInCall(n *ast.CallExpr) {
 	for i, arg := range n.Args {
 		if at := min(i, params.Len()-1); at >= 0 {
 			if t := params.At(at).Type(); funcIn(t) != nil {
-				p.root(funcName(fn), runsOf(funcName(fn), t), arg)
+				p.root(funcName(fn), runsOf(fn.Pkg(), funcName(fn), t), arg)
 			}
 		}
 	}

@@ -185,7 +185,7 @@ func (p *unit) useEngine(n *node, id *ast.Ident, fn *types.Func) {
 		p.fault(n, id, "views", name+" is for views, whose values differ between peers", adviceView)
 	case path == "ecs" && (name == "Component.Iter" || name == "Component.First"):
 		p.fault(n, id, "order", name+" visits entities in donburi's order, which depends on history", "use a query of ecs, or ecs.Ordered for a donburi query")
-	case path == "ecs" && name == "Component.Seen":
+	case name == "Component.Seen", name == "Grid.SeenIn", path == "systems/lagcomp":
 		n.seen = true
 	case path == "ecs" && worldChanges[name]:
 		n.changes = append(n.changes, located{fault{Rule: "hooks", What: name + " changes the world in a hook that only reads",

@@ -9,6 +9,7 @@ import (
 	"tendon/cmd/tendon/corpus/lib"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // Unit has a position.
@@ -44,6 +45,16 @@ var (
 		}
 	}, func(a, b *int32) bool { return *a == *b })
 )
+
+var grid = space.NewGrid(unit, space.GridConfig[Unit]{Cell: fixed.One, Bounds: func(u Unit) space.Bounds {
+	time.Now() // want `time.Now`
+	return space.Bounds{Min: u.Pos, Max: u.Pos}
+}})
+
+func throughGrid(w *ecs.World) {
+	for range grid.SeenIn(w, 0, space.Bounds{}) {
+	}
+}
 
 var now = func() int { return time.Now().Second() } // want `time.Now`
 
@@ -114,12 +125,6 @@ type rain2 struct{}
 
 func (rain2) Apply() int32 { return int32(time.Now().Second()) } // want `time.Now`
 
-func throughSeen(w *ecs.World) {
-	for e := range units.All(w) {
-		unit.Seen(w, 0, e.Entity())
-	}
-}
-
 var scratch []ecs.Entity
 
 func throughScratch(w *ecs.World) {
@@ -167,13 +172,13 @@ func throughSlice(w *ecs.World) { time.Now() } // want `time.Now`
 
 func makeGame() *ecs.Game {
 	g := &ecs.Game{
-		Name: "reached", TickRate: 60, MaxPlayers: 4, Input: keys, Components: ecs.Components(unit), Derived: []ecs.AnyDerived{ages},
+		Name: "reached", TickRate: 60, MaxPlayers: 4, Input: keys, Components: ecs.Components(unit), Derived: []ecs.AnyDerived{ages, grid.Derived()},
 		Systems: []ecs.System{{Name: "field", Run: throughField}, {Name: "literal", Run: throughLiteral}},
 		Join:    func(*ecs.World, ecs.Player) { time.Now() }, // want `time.Now`
 	}
 	g.Setup = throughAssignment
 	list := []func(*ecs.World){throughVariable, throughInterface, throughTable, throughGeneric, throughDefer, throughEmbedded,
-		every(3, throughResult), throughSort, throughLibrary, throughSeen, throughScratch, throughUnsorted, throughStruct, newRules(new(match))}
+		every(3, throughResult), throughSort, throughLibrary, throughGrid, throughScratch, throughUnsorted, throughStruct, newRules(new(match))}
 	list = append(list, throughSlice)
 	g.Systems = append(g.Systems, ecs.Systems(list...)...)
 	g.Validate = func(*ecs.World, ecs.Player, ecs.InputBytes) bool { return time.Now().Second() > 3 } // want `time.Now`
