@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/format"
 	"go/token"
 	"io"
 	"os"
@@ -75,7 +76,13 @@ func writeFiles(dir string, data any) error {
 		if err := t.Execute(&content, data); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, file), content.Bytes(), 0o666); err != nil {
+		text := content.Bytes()
+		if path.Ext(file) == ".go" {
+			if text, err = format.Source(text); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), text, 0o666); err != nil {
 			return err
 		}
 	}

@@ -49,8 +49,8 @@ func TestANewModuleUsesTheClone(t *testing.T) {
 	if got := list("-deps", "-f", "{{.ImportPath}}", "."); !strings.Contains(got, "tendon/cmd/cli") {
 		t.Error("the game does not use the verbs")
 	}
-	for _, file := range []string{"main.go", "rules.go", "rules_test.go", "README.md", ".gitignore", "go.mod", "go.sum"} {
-		if content, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(content) == 0 || bytes.Contains(content, []byte("{{")) {
+	for _, file := range []string{"main.go", "rules.go", "level.txt", "rules_test.go", "README.md", ".gitignore", "go.mod", "go.sum"} {
+		if content, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(content) == 0 || bytes.Contains(content, []byte("{{.")) {
 			t.Errorf("%s: %v\n%s", file, err, content)
 		}
 	}
