@@ -70,8 +70,8 @@ func BenchmarkImage(b *testing.B) {
 				times = append(times, float64(time.Since(from)))
 			}
 		}
-		measure.Row{What: what + "loading it into a new world, which keeps its memory", Reference: "three milliseconds", Reach: 1,
-			Missed: "half of it is new memory for the pages of the live state",
+		measure.Row{What: what + "loading it into a new world that keeps its bytes", Reference: "three milliseconds", Reach: 1,
+			Missed: "half of it is page faults in new memory for the live state",
 			Note:   fmt.Sprintf("%.1f MB", float64(len(encoded))/1e6)}.Report(b, measure.Of(float64(3*time.Millisecond), times...))
 	})
 }
