@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/space"
 )
 
 // arena is a match that a test steps, with counts of its events.
@@ -155,22 +156,14 @@ func (a *arena) inspect() {
 		if b.Pos.Z < 0 {
 			a.t.Fatalf("tick %d: player %d is %v below the floor", a.w.Tick(), who.Player, b.Pos.Z)
 		}
-		for i := range level.Walls {
-			if x := &level.Walls[i]; x.Top > b.Pos.Z && x.overlaps(flat(b.Pos), b.Radius-slack) {
-				a.t.Fatalf("tick %d: player %d at %v is inside wall %v", a.w.Tick(), who.Player, b.Pos, *x)
-			}
-		}
-		for i := range s.doors[:s.doorCount] {
-			if s.doors[i].overlaps(flat(b.Pos), b.Radius-slack) {
-				a.t.Fatalf("tick %d: player %d at %v is inside door %v", a.w.Tick(), who.Player, b.Pos, s.doors[i])
-			}
+		b.Radius -= slack
+		if c, ok := s.touch(&b); ok {
+			a.t.Fatalf("tick %d: player %d at %v is inside a wall or a door: %+v", a.w.Tick(), who.Player, b.Pos, c)
 		}
 	}
 	for e := range flying.All(a.w) {
-		for i := range level.Walls {
-			if x := &level.Walls[i]; x.Top > e.A.Pos.Z && x.overlaps(flat(e.A.Pos), fixed.Epsilon) {
-				a.t.Fatalf("tick %d: a rocket at %v is inside wall %v", a.w.Tick(), e.A.Pos, *x)
-			}
+		if dot := space.Circle(flat(e.A.Pos), fixed.Epsilon); level.tiles.Overlap(&dot, solidAt(e.A.Pos.Z)) {
+			a.t.Fatalf("tick %d: a rocket at %v is inside a wall", a.w.Tick(), e.A.Pos)
 		}
 	}
 	if err := a.w.Check(); err != nil {

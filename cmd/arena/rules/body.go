@@ -3,6 +3,7 @@ package rules
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // Body is a position and a velocity, in metres and metres per second. Z is height above the floor. After
@@ -109,16 +110,19 @@ func (b *Body) fall(floor fixed.Num) {
 	}
 }
 
-// floorUnder returns the height of the floor or of the low wall below b.
+// floorUnder returns the height of the floor or of the wall below b.
 func floorUnder(b *Body) fixed.Num {
-	floor := fixed.Num(0)
-	for i := range level.Walls {
-		wall := &level.Walls[i]
-		if wall.Top <= b.Pos.Z && wall.Top > floor && wall.overlaps(flat(b.Pos), b.Radius) {
-			floor = wall.Top
-		}
+	if b.Pos.Z < lowTop {
+		return 0
 	}
-	return floor
+	circle := space.Circle(flat(b.Pos), b.Radius)
+	switch {
+	case b.Pos.Z >= wallTop && level.tiles.Overlap(&circle, highTiles):
+		return wallTop
+	case level.tiles.Overlap(&circle, space.Of(lowTile)):
+		return lowTop
+	}
+	return 0
 }
 
 // floorAt returns the height of the floor or of the low wall at a place.
@@ -133,58 +137,28 @@ func (s *Scene) slide(b *Body, by fixed.Vec2) {
 	step := by.Scale(fixed.FromRatio(1, int64(steps)))
 	for range steps {
 		b.Pos.X, b.Pos.Y = b.Pos.X+step.X, b.Pos.Y+step.Y
-		for range 2 { // a second time, since in a corner one wall may push into another
-			for i := range level.Walls {
-				level.Walls[i].expel(b)
+		for range 4 { // more than once, since in a corner one wall may push into another
+			c, ok := s.touch(b)
+			if !ok {
+				break
 			}
-			for i := range s.doors[:s.doorCount] {
-				s.doors[i].expel(b)
-			}
+			p := c.Point.Add(c.Normal.Scale(b.Radius))
+			b.Pos.X, b.Pos.Y = p.X, p.Y
+			b.push(space.Bounce(flat(b.Vel), c.Normal, 0))
 		}
 	}
 }
 
-func (x *Box) nearest(p fixed.Vec2) fixed.Vec2 {
-	return fixed.Vec2{X: p.X.Clamp(x.Min.X, x.Max.X), Y: p.Y.Clamp(x.Min.Y, x.Max.Y)}
-}
-
-func (x *Box) overlaps(middle fixed.Vec2, radius fixed.Num) bool {
-	if middle.X+radius <= x.Min.X || middle.X-radius >= x.Max.X || middle.Y+radius <= x.Min.Y || middle.Y-radius >= x.Max.Y {
-		return false
+// touch returns the deepest contact of a body with walls and doors.
+func (s *Scene) touch(b *Body) (deepest space.Contact, ok bool) {
+	circle := space.Circle(flat(b.Pos), b.Radius)
+	deepest, ok = level.tiles.Touch(&circle, solidAt(b.Pos.Z))
+	for i := range s.doors[:s.doorCount] {
+		if c, hit := space.Touch(&circle, &s.doors[i]); hit && c.Depth > deepest.Depth && b.Pos.Z < wallTop {
+			deepest, ok = c, true
+		}
 	}
-	return middle.Dist(x.nearest(middle)) < radius
-}
-
-// expel pushes a body out of the box by the shortest way.
-func (x *Box) expel(b *Body) {
-	p := flat(b.Pos)
-	if b.Pos.Z >= x.Top || !x.overlaps(p, b.Radius) {
-		return
-	}
-	edge := x.nearest(p)
-	out := p.Sub(edge).Normalize()
-	if edge == p { // the middle is inside: leave through the nearest side
-		out, edge = x.exit(p)
-	}
-	p = edge.Add(out.Scale(b.Radius))
-	b.Pos.X, b.Pos.Y = p.X, p.Y
-	if in := flat(b.Vel).Dot(out); in < 0 {
-		b.push(flat(b.Vel).Sub(out.Scale(in)))
-	}
-}
-
-// exit returns the side of the box nearest to p, which is inside: its normal and its point.
-func (x *Box) exit(p fixed.Vec2) (normal, edge fixed.Vec2) {
-	left, right, up, down := p.X-x.Min.X, x.Max.X-p.X, p.Y-x.Min.Y, x.Max.Y-p.Y
-	switch min(left, right, up, down) {
-	case left:
-		return fixed.Vec2{X: -fixed.One}, fixed.Vec2{X: x.Min.X, Y: p.Y}
-	case right:
-		return fixed.Vec2{X: fixed.One}, fixed.Vec2{X: x.Max.X, Y: p.Y}
-	case up:
-		return fixed.Vec2{Y: -fixed.One}, fixed.Vec2{X: p.X, Y: x.Min.Y}
-	}
-	return fixed.Vec2{Y: fixed.One}, fixed.Vec2{X: p.X, Y: x.Max.Y}
+	return deepest, ok
 }
 
 // Dash is a short burst of speed in one direction: it lasts until tick Until and can be used again from tick Ready on.

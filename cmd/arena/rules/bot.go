@@ -63,8 +63,8 @@ func (m *botTurn) look() {
 		if m.inSight && dist >= m.foeDist {
 			continue
 		}
-		ray := Ray{From: m.body.Pos, Dir: to.Normalize(), Length: dist}
-		ray.From.Z += gunHeight // it sees the targets that it can hit
+		ray := rayFrom(m.body.Pos, to.Normalize(), dist)
+		ray.Z += gunHeight // it sees the targets that it can hit
 		seen := dist < rifleRange && m.s.Clear(ray) == dist
 		if seen || !m.inSight && dist < m.foeDist {
 			m.foe, m.foeDist, m.inSight = t, dist, seen

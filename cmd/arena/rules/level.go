@@ -6,14 +6,16 @@ import (
 	"strings"
 
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // Level is the arena: read once from the level file, never written. Positions are metres, the origin is the upper left
 // corner, y points down.
 type Level struct {
-	Columns, Rows int   // in squares of squareSize
-	Walls         []Box // the high ones first
-	high          int   // number of high walls
+	Columns, Rows int         // in squares of squareSize
+	Walls         []Box       // the high ones first
+	high          int         // number of high walls
+	tiles         space.Tiles // the walls as squares, for collisions
 	Doors         []Doorway
 	Spawns, Kits  []fixed.Vec2
 
@@ -22,8 +24,30 @@ type Level struct {
 
 // Box is an upright block from the floor to Top, with sides along the axes.
 type Box struct {
-	Min, Max fixed.Vec2
-	Top      fixed.Num
+	space.Bounds
+	Top fixed.Num
+}
+
+// The kinds of tiles; 0 is free.
+const (
+	lowTile  = 1
+	highTile = 2
+)
+
+var (
+	highTiles = space.Of(highTile)
+	allTiles  = space.Of(lowTile, highTile)
+)
+
+// solidAt returns the tiles that are obstacles at a height above the floor.
+func solidAt(z fixed.Num) space.Solid {
+	switch {
+	case z >= wallTop:
+		return 0
+	case z >= lowTop:
+		return highTiles
+	}
+	return allTiles
 }
 
 // Doorway is a place in a wall that a door fills. The door opens towards Min along the wall.
@@ -68,11 +92,13 @@ func parseLevel(text string) (*Level, error) {
 		return nil, fmt.Errorf("rules: the level has %d rows, want 1 to %d", len(rows), maxRows)
 	}
 	l := &Level{Columns: len(rows[0]), Rows: len(rows)}
+	l.tiles = space.Tiles{Size: square, Columns: l.Columns}
 	for y, row := range rows {
 		if len(row) != l.Columns {
 			return nil, fmt.Errorf("rules: row %d of the level has %d squares, the first has %d", y+1, len(row), l.Columns)
 		}
 		for x := range row {
+			l.tiles.Kinds = append(l.tiles.Kinds, uint8(strings.IndexByte("-#", row[x])+1))
 			if err := l.place(x, y, row[x]); err != nil {
 				return nil, err
 			}
@@ -103,7 +129,7 @@ func (l *Level) place(x, y int, what byte) error {
 		if what == 'V' {
 			half = fixed.Vec2{X: half.Y, Y: half.X}
 		}
-		l.Doors = append(l.Doors, Doorway{Upright: what == 'V', Box: Box{Min: middle.Sub(half), Max: middle.Add(half), Top: wallTop}})
+		l.Doors = append(l.Doors, Doorway{Upright: what == 'V', Box: Box{space.Bounds{Min: middle.Sub(half), Max: middle.Add(half)}, wallTop}})
 	default:
 		return fmt.Errorf("rules: the level has %q in row %d, column %d", what, y+1, x+1)
 	}
@@ -136,7 +162,7 @@ func (l *Level) build(rows []string, what byte, top fixed.Num) {
 					done[j*l.Columns+i] = true
 				}
 			}
-			l.Walls = append(l.Walls, Box{Min: metres(x*squareSize, y*squareSize), Max: metres(right*squareSize, down*squareSize), Top: top})
+			l.Walls = append(l.Walls, Box{space.Bounds{Min: metres(x*squareSize, y*squareSize), Max: metres(right*squareSize, down*squareSize)}, top})
 		}
 	}
 }

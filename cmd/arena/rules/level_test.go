@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // A bot must get from everywhere to everywhere, or a match may stand still.
@@ -15,10 +16,8 @@ func TestEveryPlaceCanBeReachedFromEverySpawnPoint(t *testing.T) {
 			at, steps := from, 0
 			for ; at != goal && steps < level.Columns*level.Rows; steps++ {
 				next := level.Toward(at, goal)
-				for i := range level.Walls {
-					if level.Walls[i].overlaps(next, bodyRadius) {
-						t.Fatalf("the way from %v to %v leads into a wall at %v", from, goal, next)
-					}
+				if circle := space.Circle(next, bodyRadius); level.tiles.Overlap(&circle, allTiles) {
+					t.Fatalf("the way from %v to %v leads into a wall at %v", from, goal, next)
 				}
 				if next.Dist(at) > 2*square {
 					t.Fatalf("no way is known from %v to %v", at, goal)

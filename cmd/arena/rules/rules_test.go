@@ -177,9 +177,9 @@ func TestARiflePassesUnderAJumperAndOverALowWall(t *testing.T) {
 
 	wall := lowWall(t)
 	at := fixed.Vec2{X: wall.Min.X + fixed.One, Y: wall.Min.Y - fixed.One}
-	over := Ray{From: lifted(at, gunHeight), Dir: fixed.Vec2{Y: fixed.One}, Length: 3 * fixed.One}
+	over := rayFrom(lifted(at, gunHeight), fixed.Vec2{Y: fixed.One}, 3*fixed.One)
 	under := over
-	under.From.Z = lowTop / 2
+	under.Z = lowTop / 2
 	s := scene.Of(a.w)
 	if s.Clear(over) != over.Length || s.Clear(under) != fixed.One {
 		t.Errorf("a ray over a low wall gets %v m, one below its top %v m; want 3 and 1", s.Clear(over), s.Clear(under))
@@ -306,7 +306,8 @@ func TestAJumpClearsARocket(t *testing.T) {
 	jumper := body.Write(a.w, avatar(a.w, 1))
 	jumper.Pos.Z = rocketHeight + rocketRadius + fixed.FromRatio(1, 10)
 	survey(a.w)
-	r := Ray{From: lifted(flat(a.body(0).Pos), rocketHeight), Dir: fixed.Vec2{X: fixed.One}, Radius: rocketRadius, Length: 6 * fixed.One}
+	r := rayFrom(lifted(flat(a.body(0).Pos), rocketHeight), fixed.Vec2{X: fixed.One}, 6*fixed.One)
+	r.Radius = rocketRadius
 	if far, hit := scene.Of(a.w).Cast(r, avatar(a.w, 0)); !hit.IsZero() || far != r.Length {
 		t.Errorf("a rocket under a jumper hit %v after %v m", hit, far)
 	}

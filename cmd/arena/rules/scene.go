@@ -3,6 +3,7 @@ package rules
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 	"tendon/systems/lagcomp"
 )
 
@@ -10,7 +11,7 @@ import (
 // stand in. It follows from the state, so it is derived, not saved. survey updates it at the end of a tick, so all queries
 // of one tick use the state that the players saw.
 type Scene struct {
-	doors     [maxDoors]Box
+	doors     [maxDoors]space.Shape
 	doorCount int
 	targets   [maxPlayers]Target
 	bands     [maxRows + 1]uint8 // targets[bands[y]:bands[y+1]] stand in row y
@@ -38,7 +39,7 @@ func survey(w *ecs.World) { buildScene(w, scene.Of(w)) }
 func buildScene(w *ecs.World, into *Scene) {
 	*into = Scene{}
 	for e := range leaves.All(w) {
-		into.doors[into.doorCount] = e.A.Box()
+		into.doors[into.doorCount] = e.A.shape()
 		into.doorCount++
 	}
 	for e := range alive.All(w) {
@@ -67,92 +68,59 @@ func (s *Scene) All() []Target { return s.targets[:s.bands[maxRows]] }
 
 // Ray is a straight path at constant height.
 type Ray struct {
-	From   fixed.Vec3
-	Dir    fixed.Vec2 // of length 1
-	Radius fixed.Num
-	Length fixed.Num
+	space.Ray
+	Z fixed.Num
+}
+
+// rayFrom returns the ray from a position in a direction of length 1.
+func rayFrom(from fixed.Vec3, dir fixed.Vec2, length fixed.Num) Ray {
+	return Ray{space.NewRay(flat(from), dir, length), from.Z}
 }
 
 // Cast returns the distance until the ray touches a wall, a door or a player other than shooter, and that player's entity.
 func (s *Scene) Cast(r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
-	far = s.Clear(r)
-	end := r.From.Y + r.Dir.Y.Mul(far)
-	reach := r.Radius + bodyRadius
-	targets := s.Between(min(r.From.Y, end)-reach, max(r.From.Y, end)+reach)
-	for i := range targets {
+	r.Length = s.Clear(r)
+	area := r.Bounds().Grow(bodyRadius)
+	for i, targets := 0, s.Between(area.Min.Y, area.Max.Y); i < len(targets); i++ {
 		t := &targets[i]
 		if t.Entity == shooter {
 			continue
 		}
-		if d, ok := r.strikes(&t.Pos); ok && d < far {
-			far, hit = d, t.Entity
+		if d, ok := r.strikes(&t.Pos); ok {
+			r.Length, hit = d, t.Entity
 		}
 	}
-	return far, hit
+	return r.Length, hit
 }
 
-// strikes returns where the ray enters the body of a player at pos, if its middle line can reach it; 0 if it starts inside.
+// strikes returns where the ray enters the body of a player at pos; 0 if it starts inside.
 func (r *Ray) strikes(pos *fixed.Vec3) (far fixed.Num, ok bool) {
-	if r.From.Z+r.Radius < pos.Z || r.From.Z-r.Radius > pos.Z+bodyHeight {
+	if r.Z+r.Radius < pos.Z || r.Z-r.Radius > pos.Z+bodyHeight {
 		return 0, false
 	}
-	to, radius := flat(*pos).Sub(flat(r.From)), r.Radius+bodyRadius
-	along, across := to.Dot(r.Dir), to.Cross(r.Dir).Abs()
-	if across >= radius || along <= -radius {
-		return 0, false
-	}
-	half := (radius.Mul(radius) - across.Mul(across)).Sqrt()
-	if along+half < 0 {
-		return 0, false
-	}
-	return max(along-half, 0), true
+	circle := space.Circle(flat(*pos), bodyRadius)
+	hit, ok := r.Ray.Cast(&circle)
+	return hit.Dist, ok
 }
 
 // Clear returns how far the ray gets before it touches a wall or a door.
 func (s *Scene) Clear(r Ray) fixed.Num {
-	inverse := fixed.Vec2{X: fixed.One.Div(r.Dir.X), Y: fixed.One.Div(r.Dir.Y)}
-	far := r.Length
-	for i := range level.Walls {
-		far = r.stop(&level.Walls[i], inverse, far)
+	if hit, ok := level.tiles.CastRay(&r.Ray, solidAt(r.Z)); ok {
+		r.Length = hit.Dist
 	}
 	for i := range s.doors[:s.doorCount] {
-		far = r.stop(&s.doors[i], inverse, far)
+		if hit, ok := r.Ray.Cast(&s.doors[i]); ok && r.Z < wallTop {
+			r.Length = hit.Dist
+		}
 	}
-	return far
+	return r.Length
 }
 
 // wallBetween reports whether a wall is between two positions.
 func wallBetween(from, to fixed.Vec3) bool {
-	way := flat(to.Sub(from))
-	r := Ray{From: from, Dir: way.Normalize(), Length: way.Len()}
-	return new(Scene).Clear(r) < r.Length
-}
-
-// stop returns where the ray enters b, or far if it does not before that. It is the slab method: on each axis the ray
-// is between the box's sides from one distance to another; it is inside where both intervals overlap. The box is widened
-// by the ray's radius, corners too. inverse is 1/Dir; that of 0 saturates, which puts the sides out of reach.
-func (r *Ray) stop(b *Box, inverse fixed.Vec2, far fixed.Num) fixed.Num {
-	if b.Top <= r.From.Z {
-		return far
-	}
-	x0, x1 := (b.Min.X - r.Radius - r.From.X), (b.Max.X + r.Radius - r.From.X)
-	y0, y1 := (b.Min.Y - r.Radius - r.From.Y), (b.Max.Y + r.Radius - r.From.Y)
-	if r.Dir.X == 0 && (x0 >= 0 || x1 <= 0) || r.Dir.Y == 0 && (y0 >= 0 || y1 <= 0) {
-		return far
-	}
-	enter, leave := fixed.Min, fixed.Max
-	if r.Dir.X != 0 {
-		a, b := x0.Mul(inverse.X), x1.Mul(inverse.X)
-		enter, leave = min(a, b), max(a, b)
-	}
-	if r.Dir.Y != 0 {
-		a, b := y0.Mul(inverse.Y), y1.Mul(inverse.Y)
-		enter, leave = max(enter, min(a, b)), min(leave, max(a, b))
-	}
-	if enter >= leave || leave <= 0 || enter >= far {
-		return far
-	}
-	return max(enter, 0)
+	r := space.Line(flat(from), flat(to))
+	_, hit := level.tiles.CastRay(&r, solidAt(from.Z))
+	return hit
 }
 
 func flat(v fixed.Vec3) fixed.Vec2 { return fixed.Vec2{X: v.X, Y: v.Y} }
@@ -169,25 +137,23 @@ func castSeen(w *ecs.World, p ecs.Player, r Ray, shooter ecs.Entity) (far fixed.
 	var seen Scene
 	for e := range leaves.All(w) {
 		if d, ok := door.Seen(w, p, e.Entity()); ok {
-			seen.doors[seen.doorCount] = d.Box()
+			seen.doors[seen.doorCount] = d.shape()
 			seen.doorCount++
 		}
 	}
-	far = seen.Clear(r)
-	from, to := flat(r.From), flat(r.From).Add(r.Dir.Scale(far))
-	lo := fixed.Vec2{X: min(from.X, to.X) - r.Radius, Y: min(from.Y, to.Y) - r.Radius}
-	hi := fixed.Vec2{X: max(from.X, to.X) + r.Radius, Y: max(from.Y, to.Y) + r.Radius}
-	for target, b := range reach.Near(w, p, lo, hi) {
+	r.Length = seen.Clear(r)
+	area := r.Bounds()
+	for target, b := range reach.Near(w, p, area.Min, area.Max) {
 		if target == shooter || !seat.Has(w, target) {
 			continue
 		}
-		if d, ok := r.strikes(&b.Pos); ok && d < far {
+		if d, ok := r.strikes(&b.Pos); ok {
 			if _, wasDead := dead.Seen(w, p, target); !wasDead {
-				far, hit = d, target
+				r.Length, hit = d, target
 			}
 		}
 	}
-	return far, hit
+	return r.Length, hit
 }
 
 // Door fills one of the level's doorways, but for the part that is open.
@@ -214,7 +180,7 @@ func slideDoors(w *ecs.World) {
 	for e := range leaves.All(w) {
 		way, step := &level.Doors[e.A.Place], -doorStep
 		for _, who := range s.Between(way.Min.Y-doorReach, way.Max.Y+doorReach) {
-			if way.nearest(flat(who.Pos)).Dist(flat(who.Pos)) < doorReach {
+			if way.Nearest(flat(who.Pos)).Dist(flat(who.Pos)) < doorReach {
 				step = doorStep
 			}
 		}
@@ -236,4 +202,10 @@ func (d Door) Box() Box {
 		b.Max.X = b.Max.X.Lerp(b.Min.X, d.Open)
 	}
 	return b
+}
+
+// shape returns the floor plan of the door. An open door has none.
+func (d Door) shape() space.Shape {
+	b := d.Box()
+	return space.Box(b.Min, b.Max)
 }

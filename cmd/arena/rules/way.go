@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // ways are the shortest paths around the high walls. Such a path bends only at corners of walls.
@@ -54,23 +55,15 @@ func (l *Level) free(p fixed.Vec2) bool {
 	if p.X <= 0 || p.Y <= 0 || p.X >= fixed.FromInt(l.Columns*squareSize) || p.Y >= fixed.FromInt(l.Rows*squareSize) {
 		return false
 	}
-	for i := range l.Walls[:l.high] {
-		if l.Walls[i].overlaps(p, 1) {
-			return false
-		}
-	}
-	return true
+	dot := space.Circle(p, fixed.Epsilon)
+	return !l.tiles.Overlap(&dot, highTiles)
 }
 
 // straight returns the distance between two points, fixed.Max if a high wall is between them.
 func (l *Level) straight(from, to fixed.Vec2) fixed.Num {
-	way := to.Sub(from)
-	r := Ray{From: lifted(from, 0), Dir: way.Normalize(), Length: way.Len()}
-	for i, far := 0, r.Length; i < l.high; i++ {
-		inverse := fixed.Vec2{X: fixed.One.Div(r.Dir.X), Y: fixed.One.Div(r.Dir.Y)}
-		if far = r.stop(&l.Walls[i], inverse, far); far < r.Length {
-			return fixed.Max
-		}
+	r := space.Line(from, to)
+	if _, hit := l.tiles.CastRay(&r, highTiles); hit {
+		return fixed.Max
 	}
 	return r.Length
 }

@@ -40,20 +40,20 @@ func fire(w *ecs.World) {
 			continue
 		}
 		shooter := e.Entity()
-		r := Ray{From: e.B.Pos, Dir: e.C.Dir, Length: rifleRange}
-		r.From.Z += gunHeight
+		r := rayFrom(e.B.Pos, e.C.Dir, rifleRange)
+		r.Z += gunHeight
 		far, hit := fixed.Num(0), ecs.Entity{}
 		if _, late := w.Image().ViewOf(e.D.Player); late {
 			far, hit = castSeen(w, e.D.Player, r, shooter)
 		} else {
 			far, hit = scene.Of(w).Cast(r, shooter)
 		}
-		end := flat(r.From).Add(r.Dir.Scale(far))
+		end := r.At(far)
 		if w.MayWrite(shooter) {
 			a := arms.Write(w, shooter)
 			a.Rifle, a.Struck = w.Tick()+rifleTicks, end
 		}
-		Shots.Emit(w, shooter, Shot{From: r.From, To: lifted(end, r.From.Z)})
+		Shots.Emit(w, shooter, Shot{From: lifted(r.From, r.Z), To: lifted(end, r.Z)})
 		hurt(w, hit, rifleDamage, e.D.Player)
 	}
 }
@@ -108,7 +108,8 @@ func fly(w *ecs.World) {
 	s := scene.Of(w)
 	for e := range flying.All(w) {
 		b := e.A
-		r := Ray{From: b.Pos, Dir: flat(b.Vel).Normalize(), Radius: b.Radius, Length: rocketSpeed.Mul(tickTime)}
+		r := rayFrom(b.Pos, flat(b.Vel).Normalize(), rocketSpeed.Mul(tickTime))
+		r.Radius = b.Radius
 		far, _ := s.Cast(r, e.B.From)
 		step := r.Dir.Scale(far)
 		b.Pos.X, b.Pos.Y = b.Pos.X+step.X, b.Pos.Y+step.Y
@@ -155,7 +156,7 @@ func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 		if dist >= blastRadius {
 			continue
 		}
-		ray := Ray{From: at, Dir: flat(away).Normalize(), Length: flat(away).Len()}
+		ray := rayFrom(at, flat(away).Normalize(), flat(away).Len())
 		if s.Clear(ray) < ray.Length {
 			continue
 		}
