@@ -204,7 +204,7 @@ func sessionRelay(b *testing.B) {
 		Run:     func() { l.play(0) },
 	})
 	sessionRow("the same with the relay client around it: clock, messages both ways, checksums, effects",
-		"half of it are the eight steps with their saves, and a quarter is messages both ways",
+		"half of it is eight steps with their saves, and a quarter is messages both ways",
 		l.Peers[0].Half.Stats().Resimulated-before.Resimulated, uint64(l.Tick-began)).Report(b, r)
 }
 
