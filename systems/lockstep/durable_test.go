@@ -54,10 +54,18 @@ func TestARepeatedSyncPromisesOnlyDurableFrames(t *testing.T) {
 type congested struct {
 	systems.Outbox
 	peer systems.Peer
-	sent int // to the peer
+	full bool // messages wait in the queue of the reliable channel; else the line is congested
+	sent int  // to the peer
 }
 
-func (c *congested) Ready(p systems.Peer) bool { return p != c.peer }
+func (c *congested) Ready(p systems.Peer) bool { return p != c.peer || c.full }
+
+func (c *congested) Room(p systems.Peer) int {
+	if p == c.peer && c.full {
+		return 0
+	}
+	return c.Outbox.Room(p)
+}
 
 func (c *congested) Send(p systems.Peer, ch systems.Channel, message []byte) {
 	if p == c.peer {
@@ -67,15 +75,21 @@ func (c *congested) Send(p systems.Peer, ch systems.Channel, message []byte) {
 	c.Outbox.Send(p, ch, message)
 }
 
-// An operation is not sent by itself on a congested line, where it would wait for those before it. It comes with its frame.
+// An operation is not sent by itself where it would wait for those before it: on a congested line, or behind a long queue. It comes
+// with its frame.
 func TestAnOperationComesWithItsFrameOnACongestedLine(t *testing.T) {
+	t.Run("congested", func(t *testing.T) { operationComesWithItsFrame(t, false) })
+	t.Run("long queue", func(t *testing.T) { operationComesWithItsFrame(t, true) })
+}
+
+func operationComesWithItsFrame(t *testing.T, full bool) {
 	game := testGame()
 	l := newLoop(t, Config{Interval: 1, RelayAtOnce: true}, game, 2, 1, func(int, int) pad { return pad{} })
 	for range 100 {
 		l.Step()
 	}
 	s, own := l.server, l.Peers[0].ID
-	out := congested{Outbox: l, peer: l.Peers[1].ID}
+	out := congested{Outbox: l, peer: l.Peers[1].ID, full: full}
 	p := &s.Peers[own]
 	m := opsMessage{received: p.Acked, executed: p.Acked, live: true, first: p.Own.operated + 1, ops: []op{{in: padInput.Pack(pad{DX: 1})}}}
 	message, _ := m.append(nil, game)

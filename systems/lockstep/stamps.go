@@ -122,15 +122,15 @@ func (s *Server) mayStamp(o *image.Order) bool {
 }
 
 // relay sends a stamped operation to the peers that are near, and where everything is sent over the reliable channel, to
-// those that were sent all frames before. A peer whose line is congested receives it in a sync instead: on the reliable channel,
-// operations could wait for long.
+// those that were sent all frames before. A peer whose line is congested, or for which messages wait, receives it in a sync
+// instead: on the reliable channel, operations could wait for long.
 func (s *Server) relay(o *stamped, out systems.Outbox) {
 	s.Sending.Message = o.append(s.Sending.Message[:0], s.Game)
 	for i := range s.Peers {
 		p := &s.Peers[i]
 		switch {
 		case !p.Open || !p.Own.near && (!s.settings.Reliable || p.Own.sent < s.syncs.sync):
-		case p.Own.near && !out.Ready(p.ID):
+		case p.Own.near && (!out.Ready(p.ID) || out.Room(p.ID) == 0):
 			p.Own.whole = o.tick
 		default:
 			out.Send(p.ID, systems.Reliable, s.Sending.Message)
