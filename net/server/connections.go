@@ -35,6 +35,7 @@ type connTable struct {
 	known   time.Time    // tokens that were issued before may have been used with an earlier process
 	now     time.Time    // of the batch of datagrams that is processed
 	read    systems.Time // when the last batch was read
+	updated systems.Time // when update last did
 	stage   stage
 
 	polled  atomic.Int64                // systems.Time at which a worker last read the socket
@@ -277,12 +278,16 @@ func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
 	}
 }
 
-// update sends keep-alives, ends connections at their timeout, and closes rooms that have been empty for emptyRoom. It returns
-// the number of the remaining rooms.
+// update sends keep-alives, ends connections at their timeout, and closes rooms that have been empty for emptyRoom, once in
+// updateInterval. It returns the number of the remaining rooms.
 func (t *connTable) update(out *netcode.Outbox, now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.at(now)
+	if at-t.updated < systems.Time(updateInterval) {
+		return len(t.rooms)
+	}
+	t.updated = at
 	t.events = t.netcode.Update(out, now, t.events[:0])
 	for _, e := range t.events {
 		t.counts.TimedOut++

@@ -10,7 +10,7 @@
 // in turn, on a grid of about 16 ms, and seals and sends the packets of the rooms that were due. It also reads the socket
 // right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more than
 // processing it. Messages have the time at which the system received their datagram. Late ticks are computed late and never
-// skipped. The goroutine of Run keeps connections alive.
+// skipped. Workers keep connections alive while they read the socket, and the goroutine of Run does otherwise.
 //
 // All connections are in one table, because only that detects a token that is used from two addresses. Its lock is held for
 // up to 64 packets at a time, never during a system call or a tick.

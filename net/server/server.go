@@ -171,8 +171,8 @@ var ErrStopped = errors.New("server: stopped")
 const (
 	// readPause follows a batch that was not full, so that many packets are read at a time. No tick waits for it.
 	readPause      = 4 * time.Millisecond
-	pollTrust      = 2 * stepTime // for so long after a read by a worker, the reading goroutine sleeps for pollRest
-	pollRest       = 100 * time.Millisecond
+	pollTrust      = 2 * stepTime // for so long after a read by a worker, the goroutines that read and update sleep for pollRest
+	pollRest       = 200 * time.Millisecond
 	updateInterval = 40 * time.Millisecond // of the checks of keep-alives and timeouts
 	closeLimit     = 2 * time.Second       // in which rooms and ending connections send their last messages
 )
@@ -232,20 +232,23 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 
 	sock := socketIO{datagrams: newDatagrams(s.socket)}
-	ticker := time.NewTicker(updateInterval)
-	defer ticker.Stop()
+	timer := time.NewTimer(updateInterval)
+	defer timer.Stop()
 	var lag lagReport
 	update := func(until <-chan struct{}) {
 		for {
 			select {
 			case <-until:
 				return
-			case now := <-ticker.C:
+			case now := <-timer.C:
 				if s.conns.update(&sock.sealed, now) == 0 && s.config.OnStop == Finish && ctx.Err() != nil {
 					s.end()
 				}
 				sock.flush()
 				lag.update(s, now)
+				if timer.Reset(updateInterval); s.polled(now) {
+					timer.Reset(pollRest)
+				}
 			}
 		}
 	}
@@ -275,11 +278,16 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
+// polled reports whether workers read the socket at each step, and update the connections.
+func (s *Server) polled(now time.Time) bool {
+	return s.conns.at(now)-systems.Time(s.conns.polled.Load()) < systems.Time(pollTrust)
+}
+
 // read reads the socket until it is closed. While workers read it at each step, it only checks whether they still do.
 func (s *Server) read() {
 	sock := socketIO{datagrams: newDatagrams(s.socket)}
 	for {
-		if s.conns.at(time.Now())-systems.Time(s.conns.polled.Load()) < systems.Time(pollTrust) {
+		if s.polled(time.Now()) {
 			time.Sleep(pollRest)
 			continue
 		}

@@ -107,7 +107,7 @@ func (w *worker) turn(now time.Time) {
 }
 
 // poll reads the socket right before the ticks, so that they use every message that has arrived. The reading goroutine
-// reads what is beyond 16 batches.
+// reads what is beyond 16 batches. While there are rooms, poll also updates the connections, so that no other goroutine wakes for that.
 func (w *worker) poll() {
 	for range 16 {
 		if !w.datagrams.poll(&w.arrivals) {
@@ -122,8 +122,9 @@ func (w *worker) poll() {
 	}
 	if w.busy() {
 		w.table.polled.Store(int64(w.table.at(w.now)))
+		w.table.update(&w.sealed, w.now)
 	}
-	if w.sealed.Len() > 0 { // answers of handshakes
+	if w.sealed.Len() > 0 { // answers of handshakes, and keep-alives
 		w.packets.PacketsUnsent += uint64(w.flush())
 	}
 }
