@@ -96,7 +96,8 @@ var arrows = []struct {
 	{"ecs", []string{"ecs/fixed", "ecs/image", "ecs/internal/workers"}},
 	{"ecs/space", []string{"ecs", "ecs/fixed"}},
 	{"ecs/internal/sample", []string{"ecs", "ecs/fixed"}}, // for tests
-	{"ecs/race", nil}, // for tests
+	{"ecs/race", nil},                 // for tests
+	{"ecs/raworder", []string{"ecs"}}, // for tests
 	{"rollback/record/cursor", []string{"ecs", "ecs/fixed", "rollback", "rollback/record"}},
 	{"rollback/record/bundle", []string{"ecs", "ecs/fixed", "rollback/record", "rollback/record/cursor", "net/wire"}},
 	{"rollback/record", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},

@@ -48,7 +48,9 @@
 //   - draw random numbers: [World.Rand]
 //   - report something to views: [Event.Emit], [World.Events]
 //   - run a tick: [NewWorld], [World.Step]
-//   - declare and validate orders: [OrderType], Orders of [Game]; report the result of a match: Result of [Game]
+//   - declare orders: [NewOrder], [Order.Do], [OrderRule.If], Orders of [Game]; give them: [Order.Give]; find those that a
+//     tick refused: [World.Refusals]
+//   - report the result of a match: Result of [Game]
 //   - rewind and compare states: [World.Image], [image.Image.Save], [image.Image.Restore], [image.FirstDifference]
 //   - simulate a past state in a second world: [View.Past]; keep more of them: History of [Screen]
 //   - read an older state: [Component.ReadAt]; hit what a player saw (lag compensation): [Component.Seen], [image.Image.Targets]

@@ -59,14 +59,15 @@ func (t *Event[T]) Decode(g *Game, e image.EmittedEvent) (value T, ok bool) {
 	return value, true
 }
 
-// eventLog collects the events of the running tick.
+// eventLog collects the events of the running tick, and the orders that it refused.
 type eventLog struct {
-	list   []image.EmittedEvent
-	values []byte
-	state  uint64 // image.Image.StateVersion of the tick
+	list     []image.EmittedEvent
+	values   []byte
+	refusals []Refusal
+	state    uint64 // image.Image.StateVersion of the tick
 }
 
-func (l *eventLog) reset() { l.list, l.values = l.list[:0], l.values[:0] }
+func (l *eventLog) reset() { l.list, l.values, l.refusals = l.list[:0], l.values[:0], l.refusals[:0] }
 
 // log returns the events of the last Step. A restore removes them.
 func (w *World) log() *eventLog {

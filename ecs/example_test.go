@@ -191,3 +191,48 @@ func ExampleWorld_Rand() {
 	fmt.Println(r.IntN(6)+1, r.IntN(6)+1, r.IntN(6)+1)
 	// Output: 2 1 3
 }
+
+type Drop struct{ Kind, Count uint16 }
+
+var drop = ecs.NewOrder[Drop]("drop")
+
+// An order with a condition. The server refuses it before it is stamped, and every peer when it is executed.
+func ExampleNewOrder() {
+	dropItems := func(w *ecs.World, p ecs.Player, target ecs.Entity, d Drop) {
+		b := bag.Write(w, target)
+		for b.Items.Len() > 0 && d.Count > 0 {
+			b.Items.RemoveAt(0)
+			d.Count--
+		}
+	}
+	hasItems := func(w *ecs.World, p ecs.Player, target ecs.Entity, d Drop) string {
+		if b, ok := bag.Read(w, target); !ok || b.Items.Len() < int(d.Count) {
+			return "there are not so many items"
+		}
+		return ""
+	}
+	game := *dots
+	game.Orders = ecs.Orders(drop.Do(dropItems).If(hasItems))
+	w, err := ecs.NewWorld(&game, 1)
+	if err != nil {
+		panic(err)
+	}
+	mine := w.Spawn(ecs.OwnedBy(0), bag)
+	bag.Write(w, mine).Items.Append(Item{Kind: 1})
+	orders := ecs.NewOrderQueue(&game) // a client has one: see View.Orders, and Controls
+	drop.Give(orders, mine, Drop{Kind: 1, Count: 1})
+	drop.Give(orders, mine, Drop{Kind: 1, Count: 5})
+	var in ecs.TickInputs
+	orders.Drain(func(target ecs.Entity, payload []byte) {
+		in.Orders = append(in.Orders, image.Order{Kind: image.OrderGame, Entity: target, Payload: payload})
+	})
+	w.Step(in)
+	b, _ := bag.Read(w, mine)
+	fmt.Println(b.Items.Len(), "items left")
+	for _, r := range w.Refusals() {
+		fmt.Printf("order %d was refused: %s\n", r.Order, r.Reason)
+	}
+	// Output:
+	// 0 items left
+	// order 1 was refused: there are not so many items
+}

@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -34,18 +35,19 @@ type Game struct {
 	// choose a smaller number. The state does not depend on it. 0: 20,000.
 	SplitRows int
 
-	Setup func(w *World)                                        // builds State(0)
-	Join  func(w *World, p Player)                              // p enters, at the start of a tick
-	Leave func(w *World, p Player)                              // p leaves, at the start of a tick
-	Order func(w *World, p Player, target Entity, order []byte) // p's order takes effect, at the start of a tick
+	Setup func(w *World)           // builds State(0)
+	Join  func(w *World, p Player) // p enters, at the start of a tick
+	Leave func(w *World, p Player) // p leaves, at the start of a tick
 
 	// Orders are the types of orders that players may give. Servers, and World.Step on every peer, refuse all others.
-	// Required with Order.
-	Orders []OrderType
+	Orders      []AnyOrder
+	OrderBudget OrderBudget // of each player
 
 	// Bot returns the input of a computer player. It only reads the world, and draws from r instead of World.Rand.
 	// Optional.
 	Bot func(w *World, p Player, r *Rand) InputBytes
+	// BotOrders gives the orders of a computer player. It is called after Bot, under the same conditions. Optional.
+	BotOrders func(w *World, p Player, r *Rand, orders *OrderQueue)
 	// Screen holds the hooks that only a client with a view calls.
 	Screen Screen
 	// Validate reports whether p may give this input, by the state before the tick. Optional: every input is valid.
@@ -95,36 +97,31 @@ type Physics struct {
 	Path func(path uint32, along fixed.Num) (at, direction fixed.Vec3, ok bool)
 }
 
-// OrderType declares a type of orders: those whose payload begins with Prefix. If several types match, the first in Game.Orders
-// applies. Like the hooks, order types are no part of Game.Fingerprint.
-type OrderType struct {
-	Prefix   string // empty: any payload
-	MaxBytes int    // most bytes of a payload, Prefix included, in [0, image.MaxOrderBytes]
-	// Validate reports whether p's order may take effect, by the world's state. It only reads. A server calls it before it
-	// stamps the order. World.Step calls it again, after the tick's orders before it, and skips an order that it refuses, on
-	// every peer alike. Optional: every order of the type takes effect.
-	Validate func(w *World, p Player, target Entity, order []byte) bool
+// Budget returns OrderBudget with its defaults.
+func (g *Game) Budget() OrderBudget {
+	return OrderBudget{cmp.Or(g.OrderBudget.PerSecond, 10), cmp.Or(g.OrderBudget.Burst, 20)}
 }
 
-// orderType returns the type of an order, or nil.
-func (g *Game) orderType(payload []byte) *OrderType {
-	for i := range g.Orders {
-		if t := &g.Orders[i]; len(payload) >= len(t.Prefix) && string(payload[:len(t.Prefix)]) == t.Prefix {
-			return t
+// checkOrders calls want for each condition on Orders and OrderBudget.
+func (g *Game) checkOrders(want func(ok bool, format string, args ...any)) {
+	b := g.Budget()
+	want(min(b.PerSecond, b.Burst) > 0 && max(b.PerSecond, b.Burst) <= maxBudget, "Game.OrderBudget is %+v: choose 1 to %d for both fields, or 0 for the default", g.OrderBudget, maxBudget)
+	for i, o := range g.Orders {
+		want(o.complete(), "Game.Orders[%d], %q, has no code: pass a function to Do", i, o.declared().Name())
+		if o.declared().Valid() {
+			cost := b.Cost(1 + o.declared().Size())
+			want(cost <= b.Burst, "order %q costs %d, more than the Burst of Game.OrderBudget, %d: choose a larger one", o.declared().Name(), cost, b.Burst)
 		}
 	}
-	return nil
 }
 
-// CheckOrder returns an error if the payload is of no declared type, or has more bytes than its type allows.
-func (g *Game) CheckOrder(payload []byte) error {
-	switch t := g.orderType(payload); {
-	case t == nil:
-		return fmt.Errorf("an order of %d bytes is of no declared type: declare its type in Game.Orders", len(payload))
-	case len(payload) > t.MaxBytes:
-		return fmt.Errorf("an order with the prefix %q has %d bytes, want at most its OrderType.MaxBytes, %d", t.Prefix, len(payload), t.MaxBytes)
+// Think calls Bot and BotOrders for the player. It returns the input, and adds the orders to a queue, which may be nil.
+func (g *Game) Think(w *World, p Player, r *Rand, orders *OrderQueue) InputBytes {
+	in := g.Bot(w, p, r)
+	if g.BotOrders != nil {
+		g.BotOrders(w, p, r, orders)
 	}
-	return nil
+	return in
 }
 
 // Asset is static data that must be equal on every peer: a level, a tuning table. It is only read.
@@ -164,8 +161,8 @@ func Systems(list ...func(w *World)) []System {
 	return systems
 }
 
-// Check reports everything that is missing or wrong in the declaration, with the name of each field, component or input
-// type.
+// Check reports everything that is missing or wrong in the declaration, with the name of each field, component, order or
+// input type.
 func (g *Game) Check() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -184,10 +181,7 @@ func (g *Game) Check() error {
 	want(g.Physics.Gravity >= 0 && g.Physics.Gravity <= 1024*fixed.One, "Game.Physics.Gravity is %v: choose an acceleration in [0, 1024]", g.Physics.Gravity)
 	want(g.Physics.Track == nil || g.Physics.Path != nil, "Game.Physics.Track needs Game.Physics.Path")
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
-	want(g.Order == nil || len(g.Orders) > 0, "Game.Order needs Game.Orders: declare the types of orders with their sizes")
-	for i, t := range g.Orders {
-		want(t.MaxBytes >= len(t.Prefix) && t.MaxBytes <= image.MaxOrderBytes, "Game.Orders[%d].MaxBytes is %d: choose %d to %d", i, t.MaxBytes, len(t.Prefix), image.MaxOrderBytes)
-	}
+	g.checkOrders(want)
 	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {
 		want(s.Run != nil, "Game.Systems[%d].Run is nil", i)
@@ -207,6 +201,7 @@ func (g *Game) Schema() *image.Schema {
 		Resources:  declarations(g.Resources, AnyResource.resource),
 		Components: declarations(g.Components, AnyComponent.declared),
 		Events:     declarations(g.Events, AnyEvent.event),
+		Orders:     declarations(g.Orders, AnyOrder.declared),
 		MaxPlayers: g.MaxPlayers,
 	}
 	if g.Input != nil {

@@ -2,6 +2,7 @@ package ecs_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
+	"tendon/ecs/raworder"
 )
 
 // For a forgotten field an author gets an error with its name, not a panic.
@@ -166,8 +168,7 @@ func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	var log []string
 	g.Join = func(w *ecs.World, p ecs.Player) { log = append(log, "join"+string('0'+rune(p))) }
 	g.Leave = func(w *ecs.World, p ecs.Player) { log = append(log, "leave"+string('0'+rune(p))) }
-	g.Orders = []ecs.OrderType{{MaxBytes: 8}}
-	g.Order = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) { log = append(log, string(order)) }
+	g.Orders = raworder.Orders(func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) { log = append(log, string(order)) })
 	w := sample.NewWorld(t, g)
 	w.Step(ecs.TickInputs{Orders: []image.Order{
 		{Kind: image.OrderJoin, Player: 1}, {Kind: image.OrderJoin, Player: 1}, // the second is no news
@@ -198,39 +199,55 @@ func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 // cannot refuse the engine's own orders.
 func TestARefusedOrderIsSkipped(t *testing.T) {
 	g := sample.Bare()
-	g.Orders = []ecs.OrderType{{MaxBytes: 8}}
-	g.Order = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) {
-		sample.Scores.Write(w).Points[p] += int32(order[0])
-	}
-	g.Orders[0].Validate = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) bool {
-		return len(order) == 1 && e.Row == 5 && sample.Scores.Read(w).Points[p]+int32(order[0]) <= 10
-	}
+	gift := ecs.NewOrder[uint8]("gift")
+	g.Orders = ecs.Orders(gift.Do(func(w *ecs.World, p ecs.Player, e ecs.Entity, n uint8) {
+		sample.Scores.Write(w).Points[p] += int32(n)
+	}).If(func(w *ecs.World, p ecs.Player, e ecs.Entity, n uint8) string {
+		switch {
+		case e.Row != 5:
+			return "another entity"
+		case sample.Scores.Read(w).Points[p]+int32(n) > 10:
+			return "too many points"
+		}
+		return ""
+	}))
 	w := sample.NewWorld(t, g)
 	buy := func(p ecs.Player, n byte) image.Order {
-		return image.Order{Player: p, Entity: ecs.Entity{Row: 5}, Payload: []byte{n}}
+		return image.Order{Player: p, Entity: ecs.Entity{Row: 5}, Payload: gift.Pack(g, n)}
 	}
-	orders := []image.Order{{Kind: image.OrderJoin, Player: 2}, buy(1, 7), buy(1, 4), buy(2, 4), buy(1, 3), buy(1, 1), {Player: 3, Payload: []byte{1}}, {Player: 3}}
+	orders := []image.Order{{Kind: image.OrderJoin, Player: 2}, buy(1, 7), buy(1, 4), buy(2, 4), buy(1, 3), buy(1, 1), {Player: 3, Payload: []byte{0, 1}}, {Player: 3}}
 	w.Step(ecs.TickInputs{Orders: orders})
 	if got := sample.Scores.Read(w).Points; got != [4]int32{0, 10, 4, 0} || !w.Players().Has(2) {
 		t.Error(got, w.Players())
 	}
-	g.Order = nil // then there is nothing to ask for
-	g.Orders[0].Validate = func(*ecs.World, ecs.Player, ecs.Entity, []byte) bool {
-		t.Error("asked of an order without effect")
-		return true
+	want := []ecs.Refusal{{2, "too many points"}, {5, "too many points"}, {6, "another entity"}, {7, image.ReasonUnknown}}
+	if got := w.Refusals(); !slices.Equal(got, want) {
+		t.Errorf("refused %v, want %v", got, want)
 	}
-	w.Step(ecs.TickInputs{Orders: orders})
+	if reason := w.RefuseOrder(&orders[3]); reason != "" {
+		t.Errorf("an order that is valid: %s", reason)
+	}
+	w.Step(ecs.TickInputs{})
+	if len(w.Refusals()) > 0 {
+		t.Error("refusals of an earlier tick")
+	}
 }
 
-// Hooks are code. A game with other rules for its orders has the same layouts, so its fingerprint and older
-// recordings stay valid.
+// Hooks are code. A game with other rules has the same layouts, so its fingerprint and older recordings stay valid. The names
+// and the fields of orders are layouts.
 func TestHooksAreNoPartOfTheFingerprint(t *testing.T) {
 	g := sample.Busy()
 	before := g.Fingerprint()
 	g.Result = func(*ecs.World) []byte { return nil }
-	g.Orders = []ecs.OrderType{{Prefix: "buy", MaxBytes: 8, Validate: func(*ecs.World, ecs.Player, ecs.Entity, []byte) bool { return true }}}
+	g.Orders = ecs.Orders(sample.Buys.Do(func(*ecs.World, ecs.Player, ecs.Entity, sample.Purchase) {}))
 	if g.Fingerprint() != before {
 		t.Error("a hook changes the fingerprint")
+	}
+	for _, other := range []ecs.AnyOrder{ecs.NewOrder[sample.Purchase]("sell").Do(func(*ecs.World, ecs.Player, ecs.Entity, sample.Purchase) {}),
+		ecs.NewOrder[sample.Item]("buy").Do(func(*ecs.World, ecs.Player, ecs.Entity, sample.Item) {})} {
+		if g.Orders = ecs.Orders(other); g.Fingerprint() == before {
+			t.Error("another order does not change the fingerprint")
+		}
 	}
 }
 

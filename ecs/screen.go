@@ -38,6 +38,9 @@ type Canvas interface {
 	Text(x, y, size float64, align int, text string, c Color)
 	// Image paints the asset of that name into the rectangle.
 	Image(name string, x, y, width, height float64)
+	// Clicked reports where a mouse button was pressed since the last picture, in world units of this canvas. ok is false if it
+	// was not. Buttons: "mouse1", "mouse2". A canvas without a pointer reports no press.
+	Clicked(button string) (x, y float64, ok bool)
 	// Aspect returns the picture's width divided by its height.
 	Aspect() float64
 	// Hud returns a canvas whose camera is fixed: (0, 0) to (16·Aspect, 16), unaffected by Camera.
@@ -52,6 +55,10 @@ type Controls interface {
 	// Down reports whether a key is held. Names: "a".."z", "0".."9", "left", "right", "up", "down", "space", "shift",
 	// "enter", "tab", "mouse1", "mouse2".
 	Down(key string) bool
+	// Pressed reports whether a key went down since the last call of Screen.Controls.
+	Pressed(key string) bool
 	// Pointer returns where the pointer is in world units.
 	Pointer() (x, y float64)
+	// Orders takes the orders that the player gives. The client sends them after the frame.
+	Orders() *OrderQueue
 }

@@ -21,6 +21,9 @@ type View struct {
 	Names []string      // of the players, by seat; "" or missing: not known
 	Past  Past          // of the match; nil where the client does not simulate it
 
+	// Orders takes the orders that the player gives in Screen.Draw. The client sends them after the frame.
+	Orders *OrderQueue
+
 	Picture *image.Picture // the image of Sim, for showing single entities on other timelines
 }
 
@@ -45,7 +48,7 @@ func NewView(g *Game) (*View, error) {
 	}
 	w.game = g
 	w.bridge = newBridge(w, true)
-	v := &View{Seat: -1, Sim: w, World: w.Donburi(), Picture: image.NewPicture(w.image)}
+	v := &View{Seat: -1, Sim: w, World: w.Donburi(), Picture: image.NewPicture(w.image), Orders: NewOrderQueue(g)}
 	if undress := g.Screen.Undress; undress != nil {
 		w.bridge.leave = func(entry *donburi.Entry) { undress(v, entry) }
 	}

@@ -125,7 +125,7 @@ func (w *World) Step(in TickInputs) {
 	w.log().reset()
 	w.image.Begin(in.Players)
 	for i := range in.Orders {
-		w.execute(&in.Orders[i])
+		w.execute(i, &in.Orders[i])
 		w.image.Flush()
 	}
 	systems := w.game.Systems
@@ -143,7 +143,8 @@ func (w *World) Step(in TickInputs) {
 	image.SectionSimulate.Leave(o)
 }
 
-func (w *World) execute(o *image.Order) {
+// execute executes order i of the tick.
+func (w *World) execute(i int, o *image.Order) {
 	if int(o.Player) >= w.game.MaxPlayers {
 		return
 	}
@@ -162,15 +163,8 @@ func (w *World) execute(o *image.Order) {
 	case image.OrderMotion:
 		w.image.Plan(o.Entity, o.Payload)
 	case image.OrderGame:
-		if g.Order != nil && w.ValidOrder(o) {
-			g.Order(w, o.Player, o.Entity, o.Payload)
+		if reason := w.order(o, true); reason != "" {
+			w.events.refusals = append(w.events.refusals, Refusal{i, reason})
 		}
 	}
-}
-
-// ValidOrder reports whether an order of kind image.OrderGame may take effect in the present state: the game declares it,
-// and OrderType.Validate accepts it. It only reads. World.Step skips an order that is not valid.
-func (w *World) ValidOrder(o *image.Order) bool {
-	t := w.game.orderType(o.Payload)
-	return t != nil && len(o.Payload) <= t.MaxBytes && (t.Validate == nil || t.Validate(w, o.Player, o.Entity, o.Payload))
 }

@@ -23,7 +23,7 @@
 //   - compare a confirmed tick with a peer: Timeline.Snapshot, then Checksum
 //   - start from a received image: image.Image.Load, then Timeline.Reset
 //   - report events to a view: NewEffects, Effects.Drain
-//   - compare the orders of two peers: DigestOrders
+//   - compare the orders of two peers: DigestOrders; give random ones in a test: RandomOrder
 //   - store past states without predicting: NewSnapshots
 //   - store a value per tick: NewRing
 //   - test a game: SyncTest

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 )
 
 // skirmish is the game of these tests. Players steer, join and leave, and fire rockets that spawn and despawn within a
@@ -104,12 +105,11 @@ func skirmish() *ecs.Game {
 				}
 			}
 		},
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
-		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
+		Orders: raworder.Orders(func(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
 			skScores.Write(w).Gifts = skScores.Read(w).Gifts*31 + uint32(p) + uint32(len(order))
 			e := w.Spawn(ecs.OwnedByWorld, skBodies, skRockets)
 			skRockets.Put(w, e, skRocket{Life: int16(len(order)%7 + 1), By: p})
-		},
+		}),
 	}
 }
 

@@ -32,6 +32,7 @@ type DesyncReport struct {
 	// Inputs and Orders are those of the tick; nil where they are not known. An input has InputSize bytes.
 	Inputs    []ecs.InputBytes
 	Orders    []image.Order
+	Schema    *image.Schema // describes Orders; nil: they are shown as bytes
 	InputSize int
 	// Seed is the seed that repeats the run; 0 if there is none.
 	Seed uint64
@@ -109,6 +110,10 @@ func (r *DesyncReport) String() string {
 		fmt.Fprintf(&b, "  input of player %d: % x\n", p, in[:min(r.InputSize, len(in))])
 	}
 	for _, o := range r.Orders {
+		if r.Schema != nil && o.Kind == image.OrderGame {
+			fmt.Fprintf(&b, "  order of player %d, %s\n", o.Player, r.Schema.OrderText(o.Payload))
+			continue
+		}
 		fmt.Fprintf(&b, "  order of player %d, kind %d, %d bytes: % x\n", o.Player, o.Kind, len(o.Payload), o.Payload)
 	}
 	if r.Seed != 0 {

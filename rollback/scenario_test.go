@@ -13,6 +13,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 )
 
 //go:embed testdata/*.txt
@@ -102,10 +103,9 @@ func counterGame(p *player) *ecs.Game {
 	}
 	return &ecs.Game{Name: "counter", TickRate: 60, MaxPlayers: 2, Input: skInput,
 		Systems: []ecs.System{{Name: "step", Run: step}},
-		Orders:  []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
-		Order: func(w *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) {
+		Orders: raworder.Orders(func(w *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) {
 			fmt.Fprintf(&p.trace, "order %s\n", order)
-		}}
+		})}
 }
 
 func playScenario(t *testing.T, text string) []byte {

@@ -28,7 +28,8 @@ type SyncTestConfig struct {
 	// the default is the game's Bot, or random inputs that are held for a few ticks if there is none.
 	Input func(f ecs.Tick, p ecs.Player) ecs.InputBytes
 	// Orders returns the orders of tick f. It is called like Input. Optional: by default all players join in the first
-	// ticks, and later one leaves or comes back in about every 20th tick.
+	// ticks, and later one leaves or comes back in about every 20th tick. Players also give the orders of Game.BotOrders, and in
+	// about every third tick random orders, valid and invalid: see RandomOrder.
 	Orders func(f ecs.Tick) []image.Order
 	// AllowStatic accepts a game in which nothing spawns or despawns.
 	AllowStatic bool
@@ -51,6 +52,9 @@ type SyncReport struct {
 
 	// DiscardedWrites counts writes of limited ticks to other entities. They are no error: see ecs.World.MayWrite.
 	DiscardedWrites []ecs.DiscardedWrites `json:"discarded_writes"`
+
+	// Orders counts the game's orders in the run without rewinds; nil if the game has none.
+	Orders OrderCounts `json:"orders,omitempty"`
 }
 
 // String returns one line.
@@ -59,6 +63,9 @@ func (r SyncReport) String() string {
 		r.Seed, r.Ticks, r.Rewinds, r.DeepestTick, r.Resimulated, r.Saved, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums, r.LimitedTicks)
 	for _, d := range r.DiscardedWrites {
 		line += fmt.Sprintf(", discarded writes of system %q to %q %d", d.System, d.Component, d.Writes)
+	}
+	if orders := r.Orders.String(); orders != "" {
+		line += ", orders: " + orders
 	}
 	return line
 }
@@ -112,9 +119,12 @@ type syncTest struct {
 	rand       *rand.Rand // delays and predictions
 	sourceRand *rand.Rand // inputs and orders
 	bot        *ecs.Rand
-	straight   *ecs.World // computes each tick once, on one core
-	timeline   *Timeline  // computes ticks with wrong inputs first, on several cores
-	limited    *ecs.World // computes some ticks as a client that predicts only its player's entities
+	orders     *ecs.Rand       // random orders
+	given      *ecs.OrderQueue // by Game.BotOrders
+	botOrders  []image.Order   // of the tick that is computed
+	straight   *ecs.World      // computes each tick once, on one core
+	timeline   *Timeline       // computes ticks with wrong inputs first, on several cores
+	limited    *ecs.World      // computes some ticks as a client that predicts only its player's entities
 	rows       image.RowSet
 	ticks      Ring[testTick]
 	depth      int // ticks to predict before the next confirmations
@@ -151,7 +161,7 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	s := &syncTest{config: c, straight: straight, limited: limited,
-		rand: rand.New(rand.NewPCG(c.Seed, 1)), sourceRand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed),
+		rand: rand.New(rand.NewPCG(c.Seed, 1)), sourceRand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed), orders: image.NewRand(c.Seed + 1), given: ecs.NewOrderQueue(c.Game),
 		seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
 	if err != nil {
@@ -219,7 +229,15 @@ func (s *syncTest) compute(f ecs.Tick) error {
 			return err
 		}
 	}
+	for i := range t.orders {
+		if t.orders[i].Kind == image.OrderGame {
+			s.straight.RefuseOrder(&t.orders[i]) // as a server does; a condition that writes is found in this tick
+		}
+	}
 	s.straight.Step(ecs.TickInputs{Players: t.inputs, Orders: t.orders})
+	if schema := s.straight.Image().Schema(); len(schema.Orders) > 0 {
+		s.report.Orders.Add(schema, t.orders, s.straight.Refusals())
+	}
 	t.walked = s.straight.Image().Unordered()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
 		return err
@@ -340,7 +358,7 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 // fill adds the inputs and orders of a report's tick to it.
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
 	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, s.at(r.Tick).inputs...), s.config.Game.Input.Size(), s.config.Seed
-	r.Orders = append(r.Orders, s.at(r.Tick).orders...)
+	r.Orders, r.Schema = append(r.Orders, s.at(r.Tick).orders...), s.straight.Image().Schema()
 	return r
 }
 

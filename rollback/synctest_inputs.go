@@ -15,19 +15,39 @@ func (s *syncTest) inputOf(f ecs.Tick, p ecs.Player, last ecs.InputBytes) ecs.In
 	case s.config.Input != nil:
 		return game.Input.Clean(s.config.Input(f, p))
 	case game.Bot != nil:
-		return game.Input.Clean(game.Bot(s.straight, p, s.bot))
+		in := game.Think(s.straight, p, s.bot, s.given)
+		s.given.Drain(func(target ecs.Entity, payload []byte) {
+			if s.straight.Players().Has(p) {
+				s.botOrders = append(s.botOrders, image.Order{Kind: image.OrderGame, Player: p, Entity: target, Payload: payload})
+			}
+		})
+		return game.Input.Clean(in)
 	case s.sourceRand.IntN(4) > 0:
 		return last
 	}
 	return randomInput(game, s.sourceRand)
 }
 
-// ordersOf returns the orders of tick f. By default, players join in the first ticks, and in about every 20th tick one
-// leaves or comes back.
+// ordersOf returns the orders of tick f: see SyncTestConfig.Orders.
 func (s *syncTest) ordersOf(f ecs.Tick) []image.Order {
 	if s.config.Orders != nil {
+		s.botOrders = s.botOrders[:0]
 		return slices.Clone(s.config.Orders(f))
 	}
+	orders := append(s.membership(f), s.botOrders...)
+	s.botOrders = s.botOrders[:0]
+	if schema := s.straight.Image().Schema(); len(schema.Orders) > 0 && s.orders.Chance(1, 3) {
+		for p := range s.straight.Players().All() {
+			if s.orders.Chance(1, 2) {
+				orders = append(orders, RandomOrder(schema, p, &s.at(f-1).state, s.orders))
+			}
+		}
+	}
+	return orders
+}
+
+// membership returns the default orders with which players join and leave in tick f.
+func (s *syncTest) membership(f ecs.Tick) []image.Order {
 	joined, players := s.straight.Players(), s.config.Game.MaxPlayers
 	p := ecs.Player(s.sourceRand.IntN(players))
 	churn := s.sourceRand.IntN(20) == 0

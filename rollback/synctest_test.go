@@ -212,9 +212,9 @@ func TestPlantedBugsAreNamed(t *testing.T) {
 func TestARunThatProvesNothingFails(t *testing.T) {
 	still := func(ecs.Tick, ecs.Player) ecs.InputBytes { return ecs.InputBytes{} }
 	empty := skirmish()
-	empty.Systems, empty.Join, empty.Leave = nil, nil, nil
+	empty.Systems, empty.Join, empty.Leave, empty.Orders = nil, nil, nil, nil
 	counting := skirmish()
-	counting.Join, counting.Leave = nil, nil
+	counting.Join, counting.Leave, counting.Orders = nil, nil, nil
 	counting.Systems = []ecs.System{{Name: "count", Run: func(w *ecs.World) {
 		skScores.Write(w).Gifts += uint32(skInput.Of(w, 0).DX)
 	}}}

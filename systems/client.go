@@ -16,8 +16,8 @@ type Client interface {
 	Receive(ch Channel, message []byte, now Time) error
 	// SetInput sets the local player's input from now on.
 	SetInput(in ecs.InputBytes)
-	// Order asks the server to stamp an order of the local player.
-	Order(target ecs.Entity, payload []byte, out Outbox) error
+	// Order asks the server to stamp an order of the local player. A refusal names its number, which is not 0.
+	Order(number uint64, target ecs.Entity, payload []byte, out Outbox) error
 	// Frame computes the ticks that are due.
 	Frame(now Time)
 	// Send sends the messages that are due.
@@ -75,6 +75,9 @@ type ClientConfig struct {
 	// Taken receives every tick, in turn and once, when its inputs and orders are final here. World and State are nil. The
 	// slices are valid during the call. Optional.
 	Taken func(FinalTick)
+	// Refused receives the refusals of orders that the half itself finds, where it executes the orders that the server stamps: in
+	// lockstep. Other halves leave them to the server. Optional.
+	Refused func(Refusal)
 	// Elapsed returns how long the running Frame has taken, so that catching up leaves time to draw. Optional: without it,
 	// catching up computes a fixed number of ticks in each Frame.
 	Elapsed func() Time

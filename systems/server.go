@@ -142,8 +142,19 @@ type ServerConfig struct {
 	// States requests the state of every tick for Taken. Otherwise FinalTick.State is nil in most ticks, which saves the
 	// time of saving it.
 	States bool
+	// Refused receives the refusals of orders, during Send: when the ticks on which they depend are durable. There are no more of
+	// a player than Game.OrderBudget allows orders. Optional.
+	Refused func(Refusal)
 	// Decided receives the decision on every match that has a result. The slices are valid during the call. Optional.
 	Decided func(Decision)
+}
+
+// Refusal is an order of a player that the server refused, either before it stamped the order or when it executed it.
+type Refusal struct {
+	Player ecs.Player
+	Number uint64 // as Client.Order was given it
+	Type   int    // position in Game.Orders, or beyond it for an order of no type
+	Reason string // at most image.MaxReasonBytes
 }
 
 // FinalTick is a tick that will not change.

@@ -11,7 +11,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// FieldValue is one value of a component, resource, event or input, for plots, inspectors and reports.
+// FieldValue is one value of a component, resource, event, order or input, for plots, inspectors and reports.
 type FieldValue struct {
 	// Path is the field in its type, as in Difference.Field: "Pos.X", "Slots[2].Kind". It is empty if the type itself is a
 	// number.
@@ -23,7 +23,7 @@ type FieldValue struct {
 	Number *float64 `json:"number"`
 }
 
-// Record is one component, resource, event or input with its values.
+// Record is one component, resource, event, order or input with its values.
 type Record struct {
 	Name   string       `json:"name"`
 	Fields []FieldValue `json:"fields"` // in the order of declaration; of a list, the elements that it has

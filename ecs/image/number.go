@@ -267,7 +267,7 @@ func (w layoutWalk) giveStep(f *field, tag string) error {
 	}
 	step, ok := parseStep(text)
 	switch {
-	case w.what == "input" || w.what == "event":
+	case w.what == "input" || w.what == "event" || w.what == "order":
 		return w.refuse(path, "has a step; only state is rounded: round a value before it becomes part of an "+w.what)
 	case !ok:
 		return w.refuse(path, fmt.Sprintf("has the step %q; write a positive ratio or decimal, as in `tendon:\"step=1/512\"`", text))

@@ -13,12 +13,13 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Schema describes the state of a game: its columns in their order, its input, its events and its number of players. It
-// does not change.
+// Schema describes the state of a game: its columns in their order, its input, its events, its orders and its number of
+// players. It does not change.
 type Schema struct {
 	Resources  []*Declaration
 	Components []*Declaration
 	Events     []*Declaration
+	Orders     []*Declaration // at most MaxOrderTypes
 	Input      *InputType
 	MaxPlayers int // in [1, 64]
 }
@@ -37,14 +38,14 @@ var engineNames = [engineColumns]string{columnCore: "tick", columnInputs: "input
 func (s *Schema) declared() []*Declaration { return slices.Concat(s.Resources, s.Components) }
 
 func (s *Schema) all() []*Declaration {
-	list := slices.Concat(s.Resources, s.Components, s.Events)
+	list := slices.Concat(s.Resources, s.Components, s.Events, s.Orders)
 	if s.Input != nil {
 		list = append(list, s.Input.declaration)
 	}
 	return list
 }
 
-// Check returns every error in the declarations, each with the name of its component, resource, event or input type.
+// Check returns every error in the declarations, each with the name of its component, resource, event, order or input type.
 func (s *Schema) Check() (errs []error) {
 	want := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -73,6 +74,12 @@ func (s *Schema) Check() (errs []error) {
 		want(!events[d.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", d.name)
 		events[d.name] = true
 	}
+	orders := map[string]bool{"": true}
+	for _, d := range s.Orders {
+		want(!orders[d.name], "the order name %q is empty or declared twice: give each order a name of its own and list it once", d.name)
+		orders[d.name] = true
+	}
+	want(len(s.Orders) <= MaxOrderTypes, "there are %d orders: list at most %d", len(s.Orders), MaxOrderTypes)
 	want(binary.NativeEndian.Uint16([]byte{1, 0}) == 1, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
 	return errs
 }
@@ -85,7 +92,11 @@ func (s *Schema) Describe(dst []byte) []byte {
 	for _, t := range s.Events {
 		dst = fmt.Appendf(dst, " event %q %x %t", t.name, t.layout.fingerprint, t.irreversible)
 	}
-	return fmt.Appendf(dst, " input %x", s.Input.declaration.layout.fingerprint)
+	dst = fmt.Appendf(dst, " input %x", s.Input.declaration.layout.fingerprint)
+	for _, d := range s.Orders {
+		dst = fmt.Appendf(dst, " order %q %x", d.name, d.layout.fingerprint)
+	}
+	return dst
 }
 
 // Columns returns the names of the columns in the order of Snapshot.ComponentChecksums: the engine's own "tick", "inputs"
@@ -98,10 +109,11 @@ func (s *Schema) Columns() []string {
 	return names
 }
 
-// HasFloats reports whether simulated state or input holds floating-point numbers. Peers of such a game must run the same
+// HasFloats reports whether simulated state, input or orders hold floating-point numbers. Peers of such a game must run the same
 // build for the same architecture, because float results differ between targets.
 func (s *Schema) HasFloats() bool {
-	return s.Input.declaration.layout.floats || slices.ContainsFunc(s.declared(), func(d *Declaration) bool { return d.layout.floats })
+	floats := func(d *Declaration) bool { return d.layout.floats }
+	return floats(s.Input.declaration) || slices.ContainsFunc(s.declared(), floats) || slices.ContainsFunc(s.Orders, floats)
 }
 
 // HasRoles reports which of the roles Motion, SetMotion and Lerp a component has. SetMotion implies Motion: see Check.
@@ -135,7 +147,7 @@ func (s *Schema) Predicted() (set ComponentSet) {
 	return set
 }
 
-// Portable reports every component, resource, event and input whose bytes lie elsewhere on a target of the other word size.
+// Portable reports every component, resource, event, order and input whose bytes lie elsewhere on a target of the other word size.
 // The error names the first such field of each and the padding that it needs. On a 32-bit target NewWorld refuses such a
 // game; a test that calls Portable fails on every target.
 func (s *Schema) Portable() error {
@@ -150,10 +162,10 @@ func (s *Schema) Portable() error {
 	return errors.Join(errs...)
 }
 
-// Declaration describes a component, resource, event or input without its Go type. Package ecs makes one for each, and it
+// Declaration describes a component, resource, event, order or input without its Go type. Package ecs makes one for each, and it
 // never changes afterwards. A type that is not plain data is reported by Schema.Check.
 type Declaration struct {
-	kind         string // "component", "resource", "event" or "input"
+	kind         string // "component", "resource", "event", "order" or "input"
 	name         string
 	id           int // position among the declarations of the process; never part of a state
 	layout       *layout

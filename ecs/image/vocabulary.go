@@ -66,7 +66,7 @@ type OrderKind uint8
 
 // The kinds of orders. Kinds other than OrderGame belong to the engine.
 const (
-	OrderGame   OrderKind = iota // the game's own action, passed to Game.Order
+	OrderGame   OrderKind = iota // of a type in Game.Orders: see Schema.ReadOrder
 	OrderJoin                    // the player enters the match: Game.Join runs
 	OrderLeave                   // the player leaves the match: Game.Leave runs
 	OrderView                    // the moment that the player saw in this tick: see ViewStamp
@@ -108,6 +108,9 @@ type Order struct {
 	Player  Player
 	Entity  Entity // the entity that it addresses, or zero
 	Payload []byte // at most MaxOrderBytes, not for OrderJoin and OrderLeave
+	// Number is the giver's number of a game order, which a refusal names. Only the server that received the order from the
+	// giver has it. It is not part of a record or of a message to clients. 0: not known.
+	Number uint64
 }
 
 // PauseOrder returns an order of kind OrderPause or OrderResume that a player requested. Its payload is the byte 1. The payload

@@ -30,11 +30,25 @@ type Config struct {
 	Log           Log                            // stores the final ticks for a later process. Optional
 	Chat          func(session.ChatLine)         // receives the chat messages of the players. Optional
 	Notice        func(seconds int, text string) // receives texts of the server, with the seconds until it stops, or 0. Optional
-	Switched      func(strategy string)          // receives the name when the strategy changes in the running match. Optional
-	Desynced      func(Desync)                   // receives the differences that a resync finds. Without it nothing is kept for it. Optional
-	Observer      image.Observer                 // receives the start and end of the phases and systems. Optional
+	// Refused receives the refusals of the player's orders, with the server's reason or an error of Core.Order. Optional.
+	Refused  func(Refusal)
+	Switched func(strategy string) // receives the name when the strategy changes in the running match. Optional
+	Desynced func(Desync)          // receives the differences that a resync finds. Without it nothing is kept for it. Optional
+	Observer image.Observer        // receives the start and end of the phases and systems. Optional
 
 	elapsed func() systems.Time // how long the running Frame has taken, so that catching up leaves time to draw; may be nil
+}
+
+// Refusal is an order of the player that was refused.
+type Refusal struct {
+	Number uint64 // as Core.Order returned it; of an order from a queue, 0 if it was not sent
+	Order  string // the name of its type, "" for none
+	Reason string
+}
+
+// String returns a sentence for the player.
+func (r Refusal) String() string {
+	return fmt.Sprintf("the order %q was refused: %s", r.Order, r.Reason)
 }
 
 // ErrConfig is wrapped by every error about a Config.

@@ -287,7 +287,7 @@ func (c *Core) tryBuild(w *session.Welcome) error {
 	}
 	world.Image().SetObserver(c.config.Observer)
 	strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: cmp.Or(c.config.InputDelay, w.Delay),
-		MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.finalTick, Elapsed: c.config.elapsed, Observer: c.config.Observer})
+		MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.finalTick, Refused: c.refusedHere, Elapsed: c.config.elapsed, Observer: c.config.Observer})
 	if err != nil {
 		return err
 	}

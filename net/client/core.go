@@ -31,7 +31,8 @@ type Core struct {
 	effects  effects
 	pause    pause
 	desyncs  desyncs
-	stats    Stats // Reconnects, Resyncs, Switches, and Session and Strategy of the earlier ones
+	ordered  uint64 // orders that were given
+	stats    Stats  // Reconnects, Resyncs, Switches, and Session and Strategy of the earlier ones
 }
 
 type retries struct {
@@ -124,6 +125,7 @@ func (c *Core) frame(now systems.Time) error {
 		return c.err
 	}
 	c.await(now)
+	c.giveOrders()
 	if c.session == nil && now >= c.retries.at {
 		c.dial(now)
 	}
@@ -155,7 +157,7 @@ func (c *Core) fail(value any, s image.Section) error {
 func (c *Core) play(now systems.Time) {
 	if c.config.Bot && c.welcome.Seat >= 0 {
 		image.SectionThink.Enter(c.config.Observer)
-		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
+		c.input = c.config.Game.Think(c.world, ecs.Player(c.welcome.Seat), c.bot, c.view.Orders)
 		image.SectionThink.Leave(c.config.Observer)
 	}
 	if !c.pause.last.On {
@@ -224,6 +226,8 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		if e.Line.Seat < len(c.view.Names) {
 			c.view.Names[e.Line.Seat] = e.Line.Name
 		}
+	case session.EventRefused:
+		c.refuse(e.Refused.Number, e.Refused.Type, e.Refused.Reason)
 	case session.EventVerdict:
 		c.effects.verdict(e.Verdict)
 	case session.EventNotice:
@@ -296,17 +300,46 @@ func (c *Core) Effects(f func(systems.Effect)) {
 	}
 }
 
-// Order requests an order of the player, of a type in Game.Orders. The server stamps it if it is valid. It is executed at most
-// once.
+// Order requests an order of the player, whose payload ecs.Order.Pack returns. The server stamps it if it is valid. It is executed at
+// most once.
 //
-// No error means only that the order was sent. An order that is not stamped when the connection is lost, or when a resync
-// replaces the state, may be lost. Only verify repeats it, for as long as its Config says, and reports the result. To make
-// sure of an order, send it again if its effect does not show, and identify it by its payload.
-func (c *Core) Order(target ecs.Entity, payload []byte) error {
+// No error means only that the order was sent. If the server refuses it, before it is stamped or when it is executed,
+// Config.Refused receives its number. An order that is not stamped when the connection is lost, or when a resync replaces the
+// state, may be lost, and so may a refusal. Only verify repeats orders, for as long as its Config says, and reports the result.
+// To make sure of an order, send it again if its effect does not show, and identify it by its data.
+func (c *Core) Order(target ecs.Entity, payload []byte) (number uint64, err error) {
 	if c.state != Live || c.welcome.Seat < 0 {
-		return ErrNotLive
+		return 0, ErrNotLive
 	}
-	return c.strategy.Order(target, payload, c.out())
+	c.ordered++
+	return c.ordered, c.strategy.Order(c.ordered, target, payload, c.out())
+}
+
+// Orders returns a queue of orders that the next Frame sends: that of the view. Config.Refused receives those that cannot be sent.
+func (c *Core) Orders() *ecs.OrderQueue { return c.view.Orders }
+
+// giveOrders sends the orders of the queue.
+func (c *Core) giveOrders() {
+	c.view.Orders.Drain(func(target ecs.Entity, payload []byte) {
+		if _, err := c.Order(target, payload); err != nil {
+			c.refuse(0, int(payload[0]), err.Error())
+		}
+	})
+}
+
+// refusedHere receives the refusals that the strategy finds.
+func (c *Core) refusedHere(r systems.Refusal) { c.refuse(r.Number, r.Type, r.Reason) }
+
+// refuse passes the refusal of an order of a type in Game.Orders, or of none, to Config.Refused.
+func (c *Core) refuse(number uint64, kind int, reason string) {
+	if c.config.Refused == nil {
+		return
+	}
+	r := Refusal{Number: number, Reason: reason}
+	if types := c.view.Sim.Image().Schema().Orders; kind < len(types) {
+		r.Order = types[kind].Name()
+	}
+	c.config.Refused(r)
 }
 
 // Chat sends a chat message to all players. Before the Welcome it does nothing.

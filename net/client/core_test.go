@@ -124,7 +124,7 @@ func TestAViewIsEmptyBeforeTheState(t *testing.T) {
 			t.Fatalf("%v: the view shows %d tiles, seat %d", c.Core.State(), n, c.Core.View(0).Seat)
 		}
 		c.Core.Effects(func(systems.Effect) { t.Error("an effect before there is a state") })
-		if err := c.Core.Order(ecs.Entity{}, nil); !errors.Is(err, client.ErrNotLive) {
+		if _, err := c.Core.Order(ecs.Entity{}, nil); !errors.Is(err, client.ErrNotLive) {
 			t.Errorf("an order while %v: %v", c.Core.State(), err)
 		}
 		c.Core.Chat("hello?")
@@ -145,7 +145,7 @@ func TestAViewIsEmptyBeforeTheState(t *testing.T) {
 	if len(seats) != 3 || !seats[-1] {
 		t.Errorf("seats %v of two players and a spectator", seats)
 	}
-	if err := watcher.Core.Order(ecs.Entity{}, nil); !errors.Is(err, client.ErrNotLive) {
+	if _, err := watcher.Core.Order(ecs.Entity{}, nil); !errors.Is(err, client.ErrNotLive) {
 		t.Errorf("a spectator's order: %v", err)
 	}
 }

@@ -27,6 +27,6 @@
 //
 //   - connect over UDP with a token: [Dial], [DialConfig], [Client]
 //   - play: [NewCore], [Core.SetInput], [Core.Frame], [Core.View], [Core.Effects]
-//   - send a reliable order: [Core.Order]; chat: [Core.Chat]; pause: [Core.Pause]; leave: [Core.Leave]
+//   - send a reliable order: [Core.Order], [Core.Orders]; learn that it was refused: Refused of [Config]; chat: [Core.Chat]; pause: [Core.Pause]; leave: [Core.Leave]
 //   - show the state of the client: [Core.State], [Core.Progress], [Core.Err], [Core.Stats], [Core.Desyncs]
 package client

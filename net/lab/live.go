@@ -139,6 +139,13 @@ func (l *Live) Input(in ecs.InputBytes, mark uint64) {
 	l.input, l.mark, l.bot = in, mark, false
 }
 
+// Order gives an order of player 0 in every match. It passes what ecs.OrderQueue.Drain yields.
+func (l *Live) Order(target ecs.Entity, payload []byte) {
+	for _, w := range l.matches {
+		_, _ = w.own.Core.Order(target, payload) // a match that is not live takes none
+	}
+}
+
 // Autoplay lets the game's bot play for player 0, until the next Input.
 func (l *Live) Autoplay() { l.bot = true }
 

@@ -94,7 +94,7 @@ func (w *liveMatch) input(p *player) ecs.InputBytes {
 	world, d := w.Room.World(), &w.bots[p.seat]
 	if f := world.Tick(); f != d.tick { // the same tick of every match has the same random numbers
 		d.tick = f
-		in := w.config.Game.Bot(world, p.seat, image.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
+		in := w.config.Game.Think(world, p.seat, image.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)), p.Core.Orders())
 		if in != world.Image().Input(p.seat) { // the server may not have the newest input yet
 			d.input = in
 		}

@@ -63,7 +63,7 @@ func (m *match) input(p *player) ecs.InputBytes {
 	case m.live != nil:
 		return m.live.input(p)
 	case c.Bots:
-		return c.Game.Bot(p.Core.World(), p.seat, p.random)
+		return c.Game.Think(p.Core.World(), p.seat, p.random, p.Core.Orders())
 	}
 	return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
 }

@@ -42,11 +42,16 @@ func record(g *ecs.Game, players int, seed uint64) (script, error) {
 		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	w.Step(ecs.TickInputs{Players: now, Orders: orders})
+	orders = orders[:0]
+	given := ecs.NewOrderQueue(g)
 	for f := range s {
 		for p := range random {
 			switch {
 			case g.Bot != nil:
-				now[p] = g.Bot(w, ecs.Player(p), random[p])
+				now[p] = g.Think(w, ecs.Player(p), random[p], given)
+				given.Drain(func(target ecs.Entity, payload []byte) {
+					orders = append(orders, image.Order{Kind: image.OrderGame, Player: ecs.Player(p), Entity: target, Payload: payload})
+				})
 			case (f+1)%noiseHeld == p%noiseHeld: // players change in different ticks
 				for i := range g.Input.Size() {
 					now[p][i] = byte(noise.Uint64())
@@ -55,7 +60,8 @@ func record(g *ecs.Game, players int, seed uint64) (script, error) {
 			}
 		}
 		if g.Bot != nil {
-			w.Step(ecs.TickInputs{Players: now})
+			w.Step(ecs.TickInputs{Players: now, Orders: orders})
+			orders = orders[:0]
 		}
 		s[f] = slices.Clone(now[:players])
 	}

@@ -10,6 +10,8 @@
 //
 //	func TestConformance(t *testing.T) { matchtest.Conformance(t, mine.Strategy) }
 //
+// In a game with orders, both tests of a game give random orders, valid and invalid.
+//
 // Tests that need more control use package matchsim directly.
 //
 // # Tasks

@@ -123,7 +123,7 @@ func mangledMatch(t *testing.T, s systems.Strategy, script []byte) {
 		}
 	}, Play: func(c *matchsim.Client, now time.Duration) ecs.InputBytes {
 		if begun && m.Room.Tick()%16 == 0 {
-			_ = c.Core.Order(ecs.Entity{}, []byte{1})
+			_, _ = c.Core.Order(ecs.Entity{}, []byte{1})
 		}
 		return halves.PadInput.Pack(bot())
 	}})

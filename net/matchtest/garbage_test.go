@@ -6,7 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/client"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
@@ -17,8 +17,13 @@ import (
 // garbageMatch returns a match of one honest client and 30 clients of which the given number send garbage.
 func garbageMatch(t *testing.T, s systems.Strategy, senders int) (m *matchsim.Match, orders *int) {
 	game := halves.Dots()
-	game.MaxPlayers, game.Orders = 32, []ecs.OrderType{{MaxBytes: 2}}
-	game.Orders[0].Validate = func(_ *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) bool { return string(order) == "go" }
+	game.MaxPlayers = 32
+	game.Orders = raworder.Conditional(func(*ecs.World, ecs.Player, ecs.Entity, []byte) {}, func(_ *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) string {
+		if string(order) != "go" {
+			return "not go"
+		}
+		return ""
+	})
 	orders = new(int)
 	m, err := matchsim.New(matchsim.Config{Game: game, Strategy: s, Seed: 7, Unchecked: true, Room: func(c *room.Config) {
 		c.Sinks = []room.Sink{{Tick: func(f systems.FinalTick) { *orders += count(f.Orders, image.OrderGame) }}}
@@ -30,17 +35,10 @@ func garbageMatch(t *testing.T, s systems.Strategy, senders int) (m *matchsim.Ma
 		calls, garbage := 0, i > 0 && i <= senders
 		p := matchsim.Plan{Profile: profile(t, "P3"), Play: func(c *matchsim.Client, _ time.Duration) ecs.InputBytes {
 			if calls++; garbage && calls%3 == 0 {
-				_ = c.Core.Order(ecs.Entity{}, [][]byte{make([]byte, image.MaxOrderBytes), []byte("no")}[calls%2])
+				_, _ = c.Core.Order(ecs.Entity{}, [][]byte{raworder.Bytes(raworder.MaxBytes), []byte("no")}[calls%2])
 			}
 			return ecs.InputBytes{}
 		}}
-		if garbage {
-			p.Change = func(c *client.Config) { // a program that was changed to send any order
-				changed := *c.Game
-				changed.Orders = halves.Dots().Orders
-				c.Game = &changed
-			}
-		}
 		m.Join(p)
 	}
 	return m, orders
@@ -50,9 +48,12 @@ func garbageMatch(t *testing.T, s systems.Strategy, senders int) (m *matchsim.Ma
 func TestAnOrderIsValidatedAgainWhenItIsExecuted(t *testing.T) {
 	for i, s := range append(strategies[:len(strategies):len(strategies)], lockstep.New(lockstep.Config{OnDemand: true})) {
 		game := halves.Dots()
-		game.Orders[0].Validate = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) bool {
-			return len(order) == 1 && halves.Tallies.Read(w).Paid+uint32(order[0]) <= 10
-		}
+		game.Orders = halves.PayOrders(func(w *ecs.World, _ ecs.Player, _ ecs.Entity, order []byte) string {
+			if halves.Tallies.Read(w).Paid+uint32(order[0]) > 10 {
+				return "more than 10"
+			}
+			return ""
+		})
 		stamped := 0
 		m, err := matchsim.New(matchsim.Config{Game: game, Strategy: s, Seed: 8, Unchecked: i == len(strategies), Room: func(c *room.Config) {
 			c.Sinks = []room.Sink{{Tick: func(f systems.FinalTick) { stamped += count(f.Orders, image.OrderGame) }}}
@@ -65,7 +66,7 @@ func TestAnOrderIsValidatedAgainWhenItIsExecuted(t *testing.T) {
 		}
 		m.Run(2 * time.Second)
 		for _, c := range m.Clients {
-			if err := c.Core.Order(ecs.Entity{}, []byte{10}); err != nil {
+			if _, err := c.Core.Order(ecs.Entity{}, []byte{10}); err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
@@ -59,17 +60,22 @@ var syncDepths = []int{7, 1, 2, 30}
 // A match that proves nothing fails too: no client was rewound, no tick was compared, or the state never changed. The
 // rewind is not required of a single player, on P0, or where clients do not predict the whole state.
 //
-// The bots are Game.Bot's. A game without a Bot is played with random inputs. A failure prints the command that repeats it. Writes
-// to entities that a client does not predict are logged: see ecs.World.MayWrite.
+// The bots are Game.Bot's. A game without a Bot is played with random inputs. In a game with orders, each player also gives two
+// random orders a second, valid and invalid: see rollback.RandomOrder. Match logs how many were executed and how many were refused.
+// It fails if an order was neither. A failure prints the command that repeats it. Writes to entities that a client does not predict
+// are logged: see ecs.World.MayWrite.
 func Match(t testing.TB, game *ecs.Game, profile string, strategies ...systems.Strategy) {
 	t.Helper()
 	if len(strategies) == 0 {
 		strategies = []systems.Strategy{relay.Strategy}
 	}
 	for _, s := range strategies {
-		discarded, err := match(game, profile, s)
-		for _, d := range discarded {
+		played, err := match(game, profile, s)
+		for _, d := range played.discarded {
 			t.Logf("%s: system %q writes component %q of entities that its client does not predict; these writes were discarded", s.Name, d.System, d.Component)
+		}
+		if played.orders != nil {
+			t.Logf("%s: %v", s.Name, played.orders)
 		}
 		if err != nil {
 			t.Errorf("%s on %s: %v\nto repeat it: go test -count=1 -run '^%s$'", s.Name, profile, err, strings.ReplaceAll(t.Name(), "/", "$/^"))
@@ -77,16 +83,58 @@ func Match(t testing.TB, game *ecs.Game, profile string, strategies ...systems.S
 	}
 }
 
+// ordersOfMatch are the orders that clients gave, and what became of them.
+type ordersOfMatch struct {
+	given    int                  // to clients, random ones
+	unsent   int                  // refused by clients, which send only what ecs.Order.Pack returns
+	refused  int                  // refusals that clients received
+	executed rollback.OrderCounts // on the server
+}
+
+// String returns a sentence.
+func (o *ordersOfMatch) String() string {
+	executed, _ := o.executed.Sum()
+	return fmt.Sprintf("%d orders: %d executed, %d refused by the server, %d refused by the client (%v)", o.given, executed, o.refused, o.unsent, o.executed)
+}
+
+// give has a client give random orders until the last seconds of the match.
+func (o *ordersOfMatch) give(m *matchsim.Match, c *matchsim.Client) {
+	r := image.NewRand(uint64(c.Number) + 7)
+	m.Net.Every(c.Node, 0, ordersPerSecond, func(int64, simnet.Time) {
+		if !c.Live() || c.Core.Seat() < 0 || !c.Core.World().Players().Has(ecs.Player(c.Core.Seat())) || m.Net.Now() > matchTime-orderTime {
+			return
+		}
+		_, now, _, _ := c.Core.Snapshots(systems.Time(m.Net.LocalNow(c.Node)))
+		random := rollback.RandomOrder(c.Core.World().Image().Schema(), 0, now, r)
+		o.given++
+		if _, err := c.Core.Order(random.Entity, random.Payload); err != nil {
+			o.unsent++
+		}
+	})
+}
+
+const (
+	ordersPerSecond = 2
+	orderTime       = 3 * time.Second // in which every order is executed or refused
+)
+
 const (
 	matchBots = 4
 	matchTime = 20 * time.Second
 )
 
-func match(game *ecs.Game, profile string, s systems.Strategy) (discarded []ecs.DiscardedWrites, err error) {
+// matchResult is what Match logs.
+type matchResult struct {
+	discarded []ecs.DiscardedWrites
+	orders    *ordersOfMatch // nil for a game without orders
+}
+
+func match(game *ecs.Game, profile string, s systems.Strategy) (played matchResult, err error) {
 	p, ok := simnet.ByName(profile)
 	if !ok {
-		return nil, fmt.Errorf("matchtest: no profile is named %q: want P0 to P12", profile)
+		return played, fmt.Errorf("matchtest: no profile is named %q: want P0 to P12", profile)
 	}
+	var orders *ordersOfMatch
 	states := map[image.Checksum]bool{}
 	var parts []image.Checksum
 	m, err := matchsim.New(matchsim.Config{Game: game, Strategy: s, Seed: 1, Room: func(c *room.Config) {
@@ -97,13 +145,28 @@ func match(game *ecs.Game, profile string, s systems.Strategy) (discarded []ecs.
 				own += sum
 			}
 			states[own] = true
+			if orders != nil {
+				orders.executed.Add(f.World.Image().Schema(), f.Orders, f.World.Refusals())
+			}
 		}}}
 	}})
 	if err != nil {
-		return nil, err
+		return played, err
+	}
+	if len(game.Orders) > 0 {
+		orders = &ordersOfMatch{}
 	}
 	for range min(matchBots, game.MaxPlayers) {
-		m.Join(matchsim.Plan{Profile: p})
+		c := m.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) {
+			c.Refused = func(client.Refusal) {
+				if orders != nil {
+					orders.refused++
+				}
+			}
+		}})
+		if orders != nil {
+			orders.give(m, c)
+		}
 	}
 	m.RunUntil(matchTime)
 	errs, rewinds := []error{m.Err()}, uint64(0)
@@ -117,8 +180,8 @@ func match(game *ecs.Game, profile string, s systems.Strategy) (discarded []ecs.
 		case c.Checked == 0:
 			errs = append(errs, fmt.Errorf("matchtest: the match proves nothing: no tick of client %d was compared", i))
 		}
-		if len(discarded) == 0 && c.Core.World() != nil {
-			discarded = c.Core.World().DiscardedWrites()
+		if len(played.discarded) == 0 && c.Core.World() != nil {
+			played.discarded = c.Core.World().DiscardedWrites()
 		}
 		rewinds += c.Core.Stats().Strategy.Rollbacks
 	}
@@ -129,5 +192,11 @@ func match(game *ecs.Game, profile string, s systems.Strategy) (discarded []ecs.
 	if len(states) < matchBots*4 {
 		errs = append(errs, fmt.Errorf("matchtest: the match on %s proves nothing: the game's own state had %d values in %d ticks", p.Name, len(states), m.Room.Tick()))
 	}
-	return discarded, errors.Join(errs...)
+	if orders != nil {
+		if executed, _ := orders.executed.Sum(); game.BotOrders == nil && orders.given != orders.unsent+orders.refused+executed {
+			errs = append(errs, fmt.Errorf("matchtest: an order was neither executed nor refused: %v", orders))
+		}
+	}
+	played.orders = orders
+	return played, errors.Join(errs...)
 }

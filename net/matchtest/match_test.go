@@ -50,7 +50,8 @@ func TestAGamePassesWithEveryStrategy(t *testing.T) {
 			halves.Bodies.Write(w, e.Entity())
 		}
 	})
-	discarded, err := match(g, "P3", predict.Strategy)
+	played, err := match(g, "P3", predict.Strategy)
+	discarded := played.discarded
 	if err != nil || len(discarded) != 1 || discarded[0].Component != "dot" {
 		t.Errorf("predict: %v, discarded writes %v, want some to dot", err, discarded)
 	}
@@ -100,7 +101,7 @@ func TestMatchFindsPeersThatDiffer(t *testing.T) {
 
 func TestARunThatProvesNothingFails(t *testing.T) {
 	static := halves.Dots()
-	static.Systems = ecs.Systems(func(*ecs.World) {})
+	static.Systems, static.Orders = ecs.Systems(func(*ecs.World) {}), nil
 	if _, err := match(static, "P3", relay.Strategy); err == nil || !strings.Contains(err.Error(), "proves nothing: the game's own state") {
 		t.Errorf("a game in which nothing happens: %v", err)
 	}
@@ -109,6 +110,7 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 		t.Errorf("the sync test of a game in which nothing happens: %v", err)
 	}
 	idle := halves.Dots()
+	idle.Orders = nil
 	idle.Bot = func(*ecs.World, ecs.Player, *ecs.Rand) ecs.InputBytes { return ecs.InputBytes{} }
 	if _, err := match(idle, "P3", relay.Strategy); err == nil || !strings.Contains(err.Error(), "no client was rewound") {
 		t.Errorf("bots that do nothing: %v", err)

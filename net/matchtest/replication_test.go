@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/systems"
@@ -33,7 +34,7 @@ func tagGame() *ecs.Game {
 	game := halves.Dots()
 	game.Components = append(game.Components, tags)
 	game.Events = append(game.Events, tagged)
-	game.Order = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) {
+	game.Orders = raworder.Orders(func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) {
 		switch string(order) {
 		case orderTag:
 			m, _ := tags.Read(w, target)
@@ -46,7 +47,7 @@ func tagGame() *ecs.Game {
 		case orderDespawn:
 			w.Despawn(target)
 		}
-	}
+	})
 	return game
 }
 
@@ -76,7 +77,7 @@ func reachEveryPeer(t *testing.T, s systems.Strategy) {
 	m.Run(6 * time.Second)
 	order := func(c int, target ecs.Entity, what string) {
 		t.Helper()
-		if err := m.Clients[c].Core.Order(target, []byte(what)); err != nil {
+		if _, err := m.Clients[c].Core.Order(target, []byte(what)); err != nil {
 			t.Fatal(err)
 		}
 		m.Run(3 * time.Second)

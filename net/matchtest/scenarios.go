@@ -141,7 +141,7 @@ func spectate(s *stage) *matchsim.Client {
 	}
 	s.checkImage(c, since)
 	c.Core.SetInput(halves.PadInput.Pack(halves.Pad{DX: 1, Throw: true})) // must have no effect
-	if err := c.Core.Order(ecs.Entity{}, []byte{1}); !errors.Is(err, client.ErrNotLive) {
+	if _, err := c.Core.Order(ecs.Entity{}, []byte{1}); !errors.Is(err, client.ErrNotLive) {
 		s.fail("a spectator's order: %v", err)
 	}
 	s.settles(c, 0, 0)

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/race"
+	"tendon/ecs/raworder"
 	"tendon/net/client"
 	netlink "tendon/net/link"
 	"tendon/net/matchsim"
@@ -340,11 +341,14 @@ func TestAClientJoinsWhilePlayersGiveOrders(t *testing.T) {
 			return !slices.ContainsFunc(players, func(c *lineClient) bool { return c.State() != client.Live })
 		}
 		m.until("the first clients are live", time.Minute, live)
-		c, order := m.join(15_000), make([]byte, 400)
+		c, order := m.join(15_000), raworder.Bytes(400)
 		ordered := 0
 		m.until("the client is live", 10*time.Minute, func() bool {
 			for _, p := range players {
-				if m.room.Tick()%60 == 0 && p.Order(ecs.Entity{}, order) == nil {
+				if m.room.Tick()%60 != 0 {
+					continue
+				}
+				if _, err := p.Order(ecs.Entity{}, order); err == nil {
 					ordered += len(order)
 				}
 			}

@@ -134,7 +134,7 @@ func (s *switching) change(to string, within time.Duration) {
 // pay has the first client give an order.
 func (s *switching) pay(amount byte) {
 	s.t.Helper()
-	if err := s.Clients[0].Core.Order(ecs.Entity{}, []byte{amount}); err != nil {
+	if _, err := s.Clients[0].Core.Order(ecs.Entity{}, []byte{amount}); err != nil {
 		s.t.Error(err)
 	}
 }

@@ -108,7 +108,7 @@ func TestARefusedClientReceivesTheReason(t *testing.T) {
 type orderingSpectator struct{ systems.Client }
 
 func (g orderingSpectator) Send(now systems.Time, out systems.Outbox) {
-	_ = g.Client.Order(ecs.Entity{}, []byte{9}, out)
+	_ = g.Client.Order(1, ecs.Entity{}, []byte{9}, out)
 	g.Client.Send(now, out)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/session"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -63,6 +64,15 @@ func (r *Room) decision(d systems.Decision) {
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Decision != nil {
 			s.Decision(d)
+		}
+	}
+}
+
+// refused reports to the giver of an order that it was refused.
+func (r *Room) refused(o systems.Refusal) {
+	for _, p := range r.present() {
+		if p.seat == int(o.Player) {
+			p.session.SendRefused(session.Refused{Number: o.Number, Type: o.Type, Reason: o.Reason})
 		}
 	}
 }

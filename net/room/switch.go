@@ -111,7 +111,7 @@ func (r *Room) Switch(name string) error {
 func (r *Room) newHalf(s systems.Strategy, from *Resume, o image.Observer) (systems.FullServer, error) {
 	from.World.Image().SetObserver(o)
 	half, err := s.NewServer(systems.ServerConfig{World: from.World, Peers: r.config.MaxPeers, Backlog: r.config.Backlog, Observer: o, Past: from.past(),
-		Taken: r.finalTick, States: slices.ContainsFunc(r.config.Sinks, func(s Sink) bool { return s.NeedState }), Decided: r.decision})
+		Taken: r.finalTick, States: slices.ContainsFunc(r.config.Sinks, func(s Sink) bool { return s.NeedState }), Decided: r.decision, Refused: r.refused})
 	if err != nil {
 		return systems.FullServer{}, err
 	}

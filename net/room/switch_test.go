@@ -99,7 +99,7 @@ func TestAClientCannotChangeTheStrategy(t *testing.T) {
 		})
 		a := g.enter(player(1), hasAll)
 		g.live()
-		if err := a.core.Order(ecs.Entity{}, image.AppendSwitch(nil, "lockstep", nil)); err != nil {
+		if _, err := a.core.Order(ecs.Entity{}, image.AppendSwitch(nil, "lockstep", nil)); err != nil {
 			t.Fatal(err)
 		}
 		g.steps(60)

@@ -92,6 +92,8 @@ func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		return Event{Kind: EventName, Line: m.line}, nil
 	case kindVerdict:
 		return Event{Kind: EventVerdict, Verdict: m.verdict}, nil
+	case kindRefused:
+		return Event{Kind: EventRefused, Refused: m.refused}, nil
 	case kindPing, kindPong:
 		if s.current(m) {
 			s.probe(m, now, 0)

@@ -23,6 +23,7 @@ type Event struct {
 	On      bool              // EventPause: true requests a pause, false its end
 	Paused  *Paused           // of EventPaused
 	Verdict *systems.Decision // of EventVerdict: without Doubled, Silent, Votes and Replays
+	Refused *Refused          // of EventRefused
 }
 
 // EventKind is the kind of an Event.
@@ -47,6 +48,7 @@ const (
 	EventPause              // server: the client requests a pause, or its end
 	EventPaused             // client: the match is paused or continues
 	EventVerdict            // client: a match in the room was decided
+	EventRefused            // client: the server refused an order of the player
 	EventName               // client: Line has a seat and the name of its player, without Text
 )
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
-const Version = 5
+const Version = 6
 
 // kind is the first byte of every message. Its values are part of the wire format (section 4 of STANDARD.md): add new kinds
 // at the end.
@@ -37,6 +37,7 @@ const (
 	kindPaused
 	kindVerdict
 	kindName
+	kindRefused
 )
 
 // Bounds of the fields of messages, in bytes.
@@ -95,6 +96,13 @@ type Paused struct {
 	Seconds int      // until the match continues by itself, at most; 0 when it continues
 }
 
+// Refused reports to a player that an order of theirs was refused.
+type Refused struct {
+	Number uint64 // the client's number of the order
+	Type   int    // position in Game.Orders, or beyond it for an order of no type
+	Reason string // at most image.MaxReasonBytes
+}
+
 // imageHead describes an image.
 type imageHead struct {
 	tick     ecs.Tick
@@ -123,6 +131,7 @@ type message struct {
 	line    *ChatLine
 	paused  *Paused
 	verdict *systems.Decision
+	refused *Refused
 }
 
 // fields codes the fields of the kind of m, in the order of the wire.
@@ -202,6 +211,8 @@ func (m *message) structs(c *coder) {
 		c.check(line.Seat >= 0)
 	case kindPaused:
 		field(&m.paused).fields(c)
+	case kindRefused:
+		field(&m.refused).fields(c)
 	case kindVerdict:
 		codeVerdict(c, field(&m.verdict))
 	default:
@@ -223,6 +234,15 @@ func (p *Paused) fields(c *coder) {
 	c.tick(&p.Tick)
 	c.integer(&p.Seconds, 0, 1<<31)
 	c.check(p.On || p.Seconds == 0)
+}
+
+func (o *Refused) fields(c *coder) {
+	c.uvarint(&o.Number)
+	kind := uint8(o.Type)
+	c.u8(&kind)
+	o.Type = int(kind)
+	c.text(&o.Reason, image.MaxReasonBytes)
+	c.check(o.Number > 0)
 }
 
 // codeVerdict codes the part of a decision that clients receive.

@@ -332,6 +332,13 @@ func (s *Server) SendName(seat int, name string) {
 	}
 }
 
+// SendRefused reports to the player that an order of theirs was refused.
+func (s *Server) SendRefused(o Refused) {
+	if s.err == nil && s.phase >= awaitReady {
+		s.send(systems.Reliable, message{kind: kindRefused, refused: &o})
+	}
+}
+
 // SendVerdict sends the verdict on a match in the room.
 func (s *Server) SendVerdict(d *systems.Decision) {
 	if s.err == nil && s.phase >= awaitReady {

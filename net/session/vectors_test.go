@@ -68,6 +68,8 @@ func describe(m message) string {
 	case kindVerdict:
 		m := m.verdict
 		return fmt.Sprintf("verdict tick=%d how=%v result=%q registered=%x voted=%x dissented=%x", m.Tick, m.How, m.Result, m.Registered, m.Voted, m.Dissented)
+	case kindRefused:
+		return fmt.Sprintf("refused number=%d type=%d reason=%q", m.refused.Number, m.refused.Type, m.refused.Reason)
 	case kindEnd:
 		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text)
 	}
@@ -109,6 +111,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(encoded(message{kind: kindChatLine, line: &ChatLine{Seat: -1, Text: "hi"}}))
 	f.Add(encoded(message{kind: kindEnd, epoch: 1, code: CodeLeft}))
 	f.Add(encoded(message{kind: kindProof, epoch: 1, tick: 6, data: make([]byte, record.ProofBytes)}))
+	f.Add(encoded(message{kind: kindRefused, refused: &Refused{Number: 300, Type: 2, Reason: "too dear"}}))
 	f.Add(encoded(message{kind: kindPaused, paused: &Paused{On: true, Seat: 1, Tick: 6, Seconds: 60}}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {

@@ -78,10 +78,13 @@ func game() *ecs.Game {
 		Join: func(w *ecs.World, p ecs.Player) {
 			seats.Put(w, w.Spawn(ecs.OwnedBy(p), bodies, seats, sights), ecs.Seat{Player: p})
 		},
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
-		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
-			scores.Write(w).Gifts += uint32(len(order)) << p
-		}}
+		Orders: ecs.Orders(gift.Do(give))}
+}
+
+var gift = ecs.NewOrder[[50]byte]("gift")
+
+func give(w *ecs.World, p ecs.Player, _ ecs.Entity, sent [50]byte) {
+	scores.Write(w).Gifts += (uint32(sent[0]) + 1) << p
 }
 
 const build = "a1b2c3"
@@ -136,8 +139,7 @@ func (m *match) step() Tick {
 		tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(f - 1)})
 	}
 	if m.random.IntN(30) == 0 {
-		payload := make([]byte, 1+m.random.IntN(50))
-		payload[0] = byte(f)
+		payload := append(make([]byte, 1+m.random.IntN(49), 51), byte(f|1)) // of gift
 		tick.Late = image.PlayerSet(m.random.IntN(8))
 		tick.Orders = append(tick.Orders, image.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: payload})
 	}

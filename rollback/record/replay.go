@@ -129,7 +129,7 @@ func (r *Record) compare(w *ecs.World, to ecs.Tick, images []storedImage) (Resul
 			report = &rollback.DesyncReport{Tick: t.Tick, Here: t.Checksum, There: got}
 		}
 		if report != nil {
-			return diverged(report, t, r.header.InputSize)
+			return diverged(report, t, r)
 		}
 		if stored {
 			result.Images++
@@ -153,8 +153,8 @@ func (r *Record) compare(w *ecs.World, to ecs.Tick, images []storedImage) (Resul
 }
 
 // diverged returns the error of a tick that differs, with its inputs and orders.
-func diverged(report *rollback.DesyncReport, t *Tick, inputSize int) error {
-	report.Inputs, report.InputSize = slices.Clone(t.Inputs), inputSize
+func diverged(report *rollback.DesyncReport, t *Tick, r *Record) error {
+	report.Inputs, report.InputSize, report.Schema = slices.Clone(t.Inputs), r.header.InputSize, r.game.Schema()
 	for _, o := range t.Orders {
 		o.Payload = slices.Clone(o.Payload)
 		report.Orders = append(report.Orders, o)

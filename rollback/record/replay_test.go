@@ -110,7 +110,7 @@ func TestARecoveryThatDivergesIsRefusedWithTheTick(t *testing.T) {
 	// Rules that changed while the build string did not.
 	_, f := journal(t, 9, 100)
 	other := game()
-	other.Order = func(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) { scores.Write(w).Gifts++ }
+	other.Orders = ecs.Orders(gift.Do(func(w *ecs.World, p ecs.Player, _ ecs.Entity, _ [50]byte) { scores.Write(w).Gifts += 9 }))
 	r, err := Open(f.Bytes(), other)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@
 // # Tasks
 //
 //   - describe a half: [Config], [Hooks], [Server.Init]
-//   - accept a message: [Server.AllowMessage], [Server.ReceiveInputs], [Server.ReceiveOrder], [Server.MayStamp]
+//   - accept a message: [Server.AllowMessage], [Server.ReceiveInputs], [Server.ReceiveOrder], [Server.RefuseOrder], [Server.Refuse]
 //   - make a tick: [Server.NextOrders], [Server.ChooseInputs]
 //   - use its changes: [Server.FindChanges], [Server.Replicate], [Server.FilterEvents]
 //   - compare states: [Server.ClaimedChecksum], [Peer.Compare]

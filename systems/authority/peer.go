@@ -118,6 +118,7 @@ func (s *Server[C, P]) Receive(id systems.Peer, ch systems.Channel, message []by
 func (s *Server[C, P]) Send(now systems.Time, out systems.Outbox) {
 	s.Sending.Now, s.Sending.Out = now, out
 	s.schedule.Run(systems.Send, s.config.Context)
+	s.sendRefusals()
 }
 
 // Serve calls f for every open peer to which messages may be sent in this tick, ascending. It is for systems of phase Send.

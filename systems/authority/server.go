@@ -7,7 +7,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/limit"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
@@ -31,13 +30,15 @@ type Server[C, P any] struct {
 	Changed image.Changed  // of the last tick, once FindChanges has run
 	Changes *state.Changes // nil without Config.Replicates
 	Sending Sending
+	Stamped ecs.Tick // of the last order that was stamped
 
 	config   Config[C, P]
 	schedule systems.Schedule[C]
-	waiting  []image.Order             // orders of the next ticks
-	kept     []*keptState              // see Keep
-	budgets  []limit.Limiter[ecs.Tick] // by player, for orders; the time is OrdersPerSecond × the tick
-	first    ecs.Tick                  // oldest tick whose state can be served
+	waiting  []image.Order     // orders of the next ticks
+	kept     []*keptState      // see Keep
+	budgets  []budget          // by player
+	refused  []systems.Refusal // not reported yet
+	first    ecs.Tick          // oldest tick whose state can be served
 	done     ecs.Tick
 }
 
@@ -76,7 +77,7 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 		s.Peers[id].ID = systems.Peer(id)
 	}
 	s.Peers = s.Peers[:0]
-	s.budgets = slices.Repeat([]limit.Limiter[ecs.Tick]{limit.New(ecs.Tick(s.Game.TickRate), OrderBurst)}, s.Game.MaxPlayers)
+	s.budgets = slices.Repeat([]budget{newBudget(s.Game)}, s.Game.MaxPlayers)
 	s.Step.Inputs = make([]ecs.InputBytes, s.Game.MaxPlayers)
 	for p := range s.Step.Inputs {
 		s.Step.Inputs[p] = world.Image().Input(ecs.Player(p))
@@ -271,6 +272,9 @@ func (s *Server[C, P]) finish() {
 func (s *Server[C, P]) simulate() {
 	world := s.World()
 	world.Step(ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
+	for _, r := range world.Refusals() {
+		s.Refuse(&s.Step.Orders[r.Order], r.Reason)
+	}
 	if s.config.Events {
 		s.Events.add(world, nil)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/authority"
@@ -31,7 +32,7 @@ var (
 func spotGame() *ecs.Game {
 	movers := ecs.NewQuery2(ecs.Read(seatComp), ecs.Write(spotComp))
 	return &ecs.Game{Name: "spots", TickRate: 60, MaxPlayers: 2, Input: padInput, Components: ecs.Components(seatComp, spotComp),
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
+		Orders: raworder.Ignored(),
 		Join: func(w *ecs.World, p ecs.Player) {
 			e := w.Spawn(ecs.OwnedBy(p), seatComp, spotComp)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
@@ -248,7 +249,7 @@ func TestChangesAreFoundOncePerTick(t *testing.T) {
 
 func TestAMessageThatNoSystemAcceptsIsRefused(t *testing.T) {
 	h := joined(t, nil)
-	order := code.AppendRequest(nil, kindOrder, ecs.Entity{}, []byte("go"))
+	order := code.AppendRequest(nil, kindOrder, 1, ecs.Entity{}, []byte("go"))
 	h.Open(1, -1, 0, 0, nil)
 	for name, c := range map[string]struct {
 		from systems.Peer
@@ -294,7 +295,7 @@ func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
 			h.Tick(0)
 		}
 	}
-	if m, o := use(); m != authority.MaxMessages || o != authority.OrderBurst {
+	if m, o := use(); m != authority.MaxMessages || o != orderBurst {
 		t.Errorf("%d messages and %d orders at first", m, o)
 	}
 	ticks(1)
@@ -306,7 +307,7 @@ func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
 		t.Errorf("%d orders after a tenth of a second", o)
 	}
 	ticks(300)
-	if m, o := use(); m != authority.MaxMessages || o != authority.OrderBurst {
+	if m, o := use(); m != authority.MaxMessages || o != orderBurst {
 		t.Errorf("%d messages and %d orders after a pause", m, o)
 	}
 }
@@ -314,11 +315,12 @@ func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
 // A long order takes more of the budget, and so does one that is refused.
 func TestAnOrderCostsItsSize(t *testing.T) {
 	h := joined(t, nil)
-	long := image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes)}
-	if !h.MayStamp(&long) || h.MayStamp(&long) {
-		t.Error("1 KiB has not the cost of 17 orders")
+	long := image.Order{Kind: image.OrderGame, Payload: raworder.Bytes(raworder.MaxBytes)}
+	refuse := func(o *image.Order) string { return h.RefuseOrder(o, 3, false) }
+	if refuse(&long) != "" || refuse(&long) != image.ReasonTooMany {
+		t.Error("1 KiB has not the cost of 16 orders")
 	}
-	for range authority.OrderBurst - 17 {
+	for range orderBurst - 16 {
 		if !h.AllowOrder(0, nil) {
 			t.Error("a short order has not the cost of one")
 		}
@@ -327,7 +329,7 @@ func TestAnOrderCostsItsSize(t *testing.T) {
 		t.Error("the budget is not that of one player")
 	}
 	undeclared := image.Order{Kind: image.OrderGame, Player: 1, Payload: make([]byte, image.MaxOrderBytes+1)}
-	if h.MayStamp(&undeclared) || h.AllowOrder(1, make([]byte, 3*64)) {
+	if refuse(&undeclared) == "" || h.AllowOrder(1, make([]byte, 3*64)) {
 		t.Error("an order that is not declared costs nothing")
 	}
 }
@@ -436,7 +438,7 @@ func TestAMistakeOfTheCallerPanics(t *testing.T) {
 		{"a tick again", adopt(20), true},
 		{"a gap", adopt(22), true},
 		{"the tick that follows", adopt(21), false},
-		{"an order", stamp(image.Order{Kind: image.OrderGame, Player: 1, Payload: make([]byte, image.MaxOrderBytes)}), false},
+		{"an order", stamp(image.Order{Kind: image.OrderGame, Player: 1, Payload: raworder.Bytes(raworder.MaxBytes)}), false},
 		{"an order without a player", stamp(image.Order{Kind: image.OrderGame, Player: 2}), true},
 		{"an order that is long", stamp(image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes+1)}), true},
 		{"an order of a strategy's", stamp(image.Order{Kind: image.OrderView}), true},
@@ -504,3 +506,5 @@ func TestPlacesWithoutPeersAreNotVisited(t *testing.T) {
 		t.Errorf("peers %d and %d have the numbers of others", h.Peers[1].ID, h.Peers[2].ID)
 	}
 }
+
+const orderBurst = 20 // of ecs.OrderBudget

@@ -83,12 +83,12 @@ func TestEachServerRepeatsTheInputOfAnAdoptedTick(t *testing.T) {
 func TestEachServerRefusesToAdoptAnUndeclaredOrder(t *testing.T) {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy} {
 		game := halves.Dots()
-		game.Orders = []ecs.OrderType{{Prefix: "pay", MaxBytes: 4}}
+		game.Orders = ecs.Orders(ecs.NewOrder[struct{ Gift, Wrapped bool }]("pay").Do(func(*ecs.World, ecs.Player, ecs.Entity, struct{ Gift, Wrapped bool }) {}))
 		half, err := s.NewServer(systems.ServerConfig{World: halves.NewWorld(t, game, 1), Peers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for payload, fine := range map[string]bool{"buy": false, "": false, "pay 10": false, "pay1": true} {
+		for payload, fine := range map[string]bool{"\x01": false, "": false, "\x00\x01\x01\x01": false, "\x00\x01\x00": false, "\x00\x02": false, "\x00": true, "\x00\x01": true, "\x00\x00\x01": true} {
 			done := half.Done()
 			tick := rollback.FinalTick{Tick: done + 1, Inputs: make([]ecs.InputBytes, game.MaxPlayers),
 				Orders: []image.Order{{Kind: image.OrderGame, Payload: []byte(payload)}}}

@@ -86,6 +86,7 @@ func avatarOf(w *ecs.World, p ecs.Player) ecs.Entity {
 
 func gallery(rate int) *ecs.Game {
 	return &ecs.Game{Name: "gallery", TickRate: rate, MaxPlayers: 4, Input: pads,
+		Orders:     ecs.Orders(run.Do(func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ struct{}) { ordered(w) })),
 		Components: ecs.Components(spot, life, seat), Resources: ecs.Resources(cover),
 		Derived: []ecs.AnyDerived{reach.Derived()}, Systems: ecs.Systems(moveAll, shoot),
 		Setup: func(w *ecs.World) { cover.Write(w).From = fixed.Max },
@@ -126,6 +127,17 @@ func newStand(t *testing.T, rate int, c Config) *stand {
 	s.step()
 	return s
 }
+
+// order has an order run f in the next tick.
+func (s *stand) order(f func(*ecs.World)) {
+	ordered = f
+	s.orders = append(s.orders, image.Order{Kind: image.OrderGame, Payload: []byte{0}})
+}
+
+var (
+	ordered func(*ecs.World) // by the order
+	run     = ecs.NewOrder[struct{}]("run")
+)
 
 // step computes a tick from the prepared inputs.
 func (s *stand) step() {

@@ -266,19 +266,14 @@ func TestNoEntityIsHitBeforeItsSpawnOrAfterItsEnd(t *testing.T) {
 		} else {
 			s.view(0, v)
 		}
-		s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
-		s.w.Game().Orders = []ecs.OrderType{{}}
-		s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) {
-			part, seen[view] = judged(w, 0, e)
-		}
+		s.order(func(w *ecs.World) { part, seen[view] = judged(w, 0, e) })
 		s.step()
 	}
 	if seen[19] || seen[20] || !seen[21] || !seen[25] || !seen[0] || part.Pos.X != 0 {
 		t.Errorf("spawned in tick 21, met by shots of views %v, in the last at %v", seen, part.Pos.X)
 	}
 	s.view(0, image.ViewStamp{Tick: 30})
-	s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
-	s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) { w.Despawn(e) }
+	s.order(func(w *ecs.World) { w.Despawn(e) })
 	s.w.Game().Systems = ecs.Systems(func(w *ecs.World) {
 		if _, ok := judged(w, 0, e); ok {
 			t.Error("somebody who is gone is met")

@@ -254,7 +254,7 @@ func TestLS12TwoOperationsOfOneFrameAreBothCarriedOutInOrder(t *testing.T) {
 			c.peer.Between = func(now systems.Time) {
 				if r.Net.Now() == orders {
 					for _, payload := range []string{"first", "second"} {
-						if err := c.Order(ecs.Entity{}, []byte(payload), c.peer); err != nil {
+						if err := c.Order(1, ecs.Entity{}, []byte(payload), c.peer); err != nil {
 							t.Error(err)
 						}
 					}

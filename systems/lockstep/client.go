@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -39,6 +40,7 @@ type Client struct {
 	effects   rollback.Effects // every event is final when it is received
 	checksums predictor.Checksums
 	claims    []resultMessage // that were not sent yet
+	given     []op            // orders of the local player that were not executed, the oldest first
 
 	valid []ecs.InputBytes // scratch: inputs of the frame that is executed
 	code  []byte           // scratch: of the frame that is gathered
@@ -120,7 +122,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 func (c *Client) SetInput(in ecs.InputBytes) { c.input.Set(in, c.Live(), c.Game) }
 
 // Order requests the server to stamp an order of the local player.
-func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
+func (c *Client) Order(number uint64, target ecs.Entity, payload []byte, _ systems.Outbox) error {
 	err := c.CheckOrder(payload)
 	switch {
 	case err != nil:
@@ -130,7 +132,12 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	case len(c.own.list) >= maxQueue:
 		return fmt.Errorf("lockstep: the server has not answered %d operations: try again later", maxQueue)
 	}
-	c.own.list = append(c.own.list, op{isOrder: true, target: target, payload: bytes.Clone(payload)})
+	o := op{isOrder: true, number: number, target: target, payload: bytes.Clone(payload)}
+	c.own.list = append(c.own.list, o)
+	if len(c.given) == maxQueue {
+		c.given = slices.Delete(c.given, 0, 1)
+	}
+	c.given = append(c.given, o)
 	c.Timer.Pending = true
 	return nil
 }
@@ -237,6 +244,7 @@ func (c *Client) execute() {
 	e := &c.executed
 	c.step(e, c.World())
 	recent := e.at+ecs.Tick(c.Game.TickRate) >= c.announced
+	c.reportRefusals(e.orders)
 	for _, event := range c.World().Events() {
 		if c.Live() || recent && event.Irreversible {
 			c.effects.Confirm(event)
@@ -254,6 +262,33 @@ func (c *Client) execute() {
 		}
 	}
 	c.log.dropThrough(e.at - min(e.at, ecs.Tick(c.ring.Depth())))
+}
+
+// reportRefusals reports the orders of the local player that were refused in the frame that was executed. Stamped orders have no
+// number. A player's orders are executed in the order in which they were given, so each is the first in given with its data.
+func (c *Client) reportRefusals(orders []image.Order) {
+	if len(c.given) == 0 {
+		return
+	}
+	refusals := c.World().Refusals()
+	for i := range orders {
+		o, reason := &orders[i], ""
+		if len(refusals) > 0 && refusals[0].Order == i {
+			reason, refusals = refusals[0].Reason, refusals[1:]
+		}
+		if o.Kind != image.OrderGame || int(o.Player) != c.Config.Seat {
+			continue
+		}
+		at := slices.IndexFunc(c.given, func(g op) bool { return g.target == o.Entity && bytes.Equal(g.payload, o.Payload) })
+		if at < 0 {
+			continue
+		}
+		number := c.given[at].number
+		c.given = slices.Delete(c.given, 0, at+1)
+		if reason != "" && c.Config.Refused != nil {
+			c.Config.Refused(systems.Refusal{Player: o.Player, Number: number, Type: int(o.Payload[0]), Reason: reason})
+		}
+	}
 }
 
 // step executes the frame after a cursor's in a world.

@@ -15,7 +15,7 @@ const near = 1000
 
 func seedOps(f *testing.F, game *ecs.Game) {
 	for _, m := range []opsMessage{{}, {received: 1010, executed: 1001, live: true, lead: 9, stalled: 300},
-		{received: 990, executed: 990, first: 77, ops: []op{{in: padInput.Pack(pad{DX: 1, Throw: true})}, {isOrder: true, target: ecs.Entity{Row: 8, Born: 900}, payload: []byte("buy")}, {}}}} {
+		{received: 990, executed: 990, first: 77, ops: []op{{in: padInput.Pack(pad{DX: 1, Throw: true})}, {isOrder: true, number: 1, target: ecs.Entity{Row: 8, Born: 900}, payload: []byte("buy")}, {}}}} {
 		message, _ := m.append(nil, game)
 		f.Add(message)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -29,7 +30,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	l := newRunning(t, Config{})
 	game := l.server.Game
 	good, _ := (&opsMessage{received: 100, executed: 90, live: true, lead: 3, stalled: 7, first: 900, ops: []op{{in: padInput.Pack(pad{DX: 1})},
-		{isOrder: true, target: ecs.Entity{Row: 9, Born: 300}, payload: []byte("x")}}}).append(nil, game)
+		{isOrder: true, number: 1, target: ecs.Entity{Row: 9, Born: 300}, payload: []byte("x")}}}).append(nil, game)
 	ahead, _ := (&opsMessage{received: l.server.syncs.sync + 1, executed: 3}).append(nil, game)
 	early, _ := (&opsMessage{received: 2, executed: 3}).append(nil, game)
 	many, _ := (&opsMessage{received: 100, executed: 90, stalled: shares + 1}).append(nil, game)
@@ -101,7 +102,7 @@ func TestAFloodIsBounded(t *testing.T) {
 			for range 40 {
 				m := opsMessage{received: l.server.syncs.sync, executed: l.server.syncs.sync, first: number, live: true}
 				for i := range 20 {
-					m.ops = append(m.ops, op{in: padInput.Pack(pad{DX: int8(i), DY: int8(number)})}, op{isOrder: true, payload: make([]byte, 20)})
+					m.ops = append(m.ops, op{in: padInput.Pack(pad{DX: int8(i), DY: int8(number)})}, op{isOrder: true, number: uint64(i + 1), payload: raworder.Bytes(20)})
 				}
 				number += 40
 				message, _ := m.append(nil, l.server.Game)

@@ -37,6 +37,7 @@ func checkGame(g *ecs.Game) error {
 type op struct {
 	isOrder bool
 	in      ecs.InputBytes
+	number  uint64 // of an order: see systems.Refusal
 	target  ecs.Entity
 	payload []byte
 	sent    systems.Time // on a client: when it was sent first, 0: not yet
@@ -74,6 +75,7 @@ func (m *opsMessage) append(dst []byte, game *ecs.Game) (message []byte, written
 			o := &m.ops[fits]
 			bits.Bool(o.isOrder)
 			if o.isOrder {
+				appendNumber(&bits, o.number)
 				appendAction(&bits, o.target, o.payload)
 			} else {
 				code.AppendChange(&bits, &expected, &o.in, game)
@@ -112,6 +114,9 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	for range count {
 		o, ok := op{isOrder: bits.Bool()}, false
 		if o.isOrder {
+			if o.number, ok = readNumber(&bits); !ok || o.number == 0 {
+				return ErrMessage
+			}
 			o.target, o.payload, ok = readAction(&bits)
 		} else {
 			_, ok = code.ReadChange(&bits, &in, game)

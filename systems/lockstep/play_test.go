@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/race"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -63,7 +64,7 @@ func shop(m *match) {
 	for i, c := range m.clients {
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
 			if p.Live() && p.peer.Frames%(70+i) == 0 && len(p.own.list) < maxQueue {
-				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.peer.Frames*37%1025), p.peer); err != nil {
+				if err := p.Order(1, ecs.Entity{Row: 3, Born: 1}, raworder.Bytes(1+p.peer.Frames*37%raworder.MaxBytes), p.peer); err != nil {
 					m.T.Error(err)
 				}
 			}
@@ -220,7 +221,7 @@ func TestSeveralOperationsOfOneFrameAreAllKept(t *testing.T) {
 	p.own.list = append(p.own.list, op{in: padInput.Pack(pad{DX: 1, Throw: true})})
 	p.own.list = append(p.own.list, op{in: padInput.Pack(pad{DX: -1})})
 	for _, payload := range []string{"a", "bb"} {
-		if err := p.Order(ecs.Entity{}, []byte(payload), out); err != nil {
+		if err := p.Order(1, ecs.Entity{}, []byte(payload), out); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -246,7 +246,7 @@ func TestOperationsAroundAReconnectAreCarriedOutOnce(t *testing.T) {
 			for k, when := range []simnet.Time{2 * time.Second, 2990 * ms, 4 * time.Second} {
 				if d := r.Net.Now() - when; d >= 0 && d < time.Second/60 {
 					text := fmt.Sprint("order ", k)
-					if err := c.Order(ecs.Entity{}, []byte(text), c.peer); err != nil {
+					if err := c.Order(1, ecs.Entity{}, []byte(text), c.peer); err != nil {
 						t.Error(err)
 					}
 					ordered = append(ordered, text)

@@ -10,6 +10,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/net/wire"
@@ -82,14 +83,13 @@ func newGame(end ecs.Tick) *ecs.Game {
 				}
 			}
 		},
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
-		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
+		Orders: raworder.Orders(func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
 			s := story.Write(w)
 			s.Orders++
 			for _, b := range payload {
 				s.Sum = s.Sum*1099511628211 + uint64(p)<<8 + uint64(b)
 			}
-		},
+		}),
 	}
 	if end > 0 {
 		g.Result = func(w *ecs.World) []byte {
@@ -512,7 +512,7 @@ func (c *client) busy(seed uint64) {
 	c.peer.Between = func(time.Duration) {
 		if c.Live() && rand.Chance(1, 60) {
 			payload := []byte{byte(c.peer.Config.Seat), byte(rand.IntN(256)), byte(c.peer.Frames)}
-			_ = c.Order(ecs.Entity{}, payload, c.peer) // refused while too many are pending
+			_ = c.Order(1, ecs.Entity{}, payload, c.peer) // refused while too many are pending
 		}
 	}
 }

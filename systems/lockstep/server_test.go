@@ -10,6 +10,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/rollback"
@@ -134,7 +135,7 @@ func TestASpectatorFollowsAndItsOperationsAreRefused(t *testing.T) {
 		m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, wander(1))
 		c := m.join(profile(t, "P3"), simnet.Clock{}, -1, 60, wander(2))
 		m.Net.RunUntil(5 * time.Second)
-		if err := c.Order(ecs.Entity{}, nil, c.peer); err == nil {
+		if err := c.Order(1, ecs.Entity{}, nil, c.peer); err == nil {
 			t.Error("a spectator gave an order")
 		}
 		if !c.Live() || c.at()+20 < m.server.Done() || len(c.own.list) > 0 {
@@ -450,14 +451,12 @@ func TestASeatStartsCleanAndWaitsForTheJoin(t *testing.T) {
 
 // Orders beyond what one frame takes go into the next ones, in their order.
 func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
-	for _, size := range []int{0, image.MaxOrderBytes} {
+	for _, size := range []int{1, raworder.MaxBytes} {
 		s, l := newServerHalf(t, Config{})
-		perFrame, last := min(maxOrders, maxOrderPayload/max(size, 1)), ecs.Tick(0)
+		perFrame, last := min(maxOrders, maxOrderPayload/size), ecs.Tick(0)
 		for i := range 200 {
-			payload := make([]byte, size)
-			if size > 0 {
-				payload[0] = byte(i)
-			}
+			payload := raworder.Bytes(size)
+			payload[0] = byte(i)
 			last = s.Stamp(image.Order{Kind: image.OrderGame, Payload: payload}, l)
 			if want := ecs.Tick(1 + i/perFrame); last != want {
 				t.Fatalf("order %d of %d bytes goes into frame %d, want %d", i, size, last, want)
@@ -470,7 +469,7 @@ func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
 			c.seek(s.log, s.Done()-1)
 			c.next(s.log)
 			for _, o := range c.orders {
-				if size > 0 && o.Payload[0] != byte(n) {
+				if o.Payload[0] != byte(n) {
 					t.Fatalf("frame %d: order %d stands where %d should", s.Done(), o.Payload[0], n)
 				}
 				n++
@@ -491,7 +490,7 @@ func TestALargeFrameGoesOverTheReliableChannel(t *testing.T) {
 		}
 		m.Net.RunUntil(3 * time.Second)
 		for range 5 {
-			m.server.Stamp(image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes)}, m)
+			m.server.Stamp(image.Order{Kind: image.OrderGame, Payload: raworder.Bytes(raworder.MaxBytes)}, m)
 		}
 		f, sent := m.server.Done()+1, m.Down.Reliable
 		m.Net.RunUntil(5 * time.Second)

@@ -32,7 +32,7 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 		next = placed{tick: next.tick + 1}
 	}
 	next.count, next.bytes = next.count+1, next.bytes+len(o.Payload)
-	s.stamped = next
+	s.stamped, s.Stamped = next, next.tick
 	s.orders.Add(next.tick, o)
 	if s.settings.RelayAtOnce && !rare(o.Kind) {
 		number := next.count - 1
@@ -90,9 +90,11 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 	member := s.members.Has(player)
 	switch {
 	case o.isOrder:
-		order := image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload}
-		if !member || s.stamped.tick > s.Done()+ecs.Tick(s.Game.TickRate) || !s.mayStamp(&order) {
+		order := image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload, Number: o.number}
+		// While a world on demand is behind, the conditions of orders are left to the execution on every peer.
+		if reason := s.RefuseOrder(&order, s.members, s.World().Tick() != s.Done()); reason != "" {
 			p.Stats.Refused++
+			s.Refuse(&order, reason)
 			return
 		}
 		s.Stamp(order, out)
@@ -111,14 +113,6 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 		}
 		s.idle[player] = in
 	}
-}
-
-// mayStamp is MayStamp. While a world on demand is behind, it leaves OrderType.Validate to the execution on every peer.
-func (s *Server) mayStamp(o *image.Order) bool {
-	if s.World().Tick() == s.Done() {
-		return s.MayStamp(o)
-	}
-	return s.AllowOrder(o.Player, o.Payload) && s.Game.CheckOrder(o.Payload) == nil
 }
 
 // relay sends a stamped operation to the peers that are near, and where everything is sent over the reliable channel, to

@@ -108,7 +108,7 @@ func (v *vector) decode(game *ecs.Game) (text string, err error) {
 		text = fmt.Sprintf("received %d executed %d live %t lead %d stalled %d first %d", m.received, m.executed, m.live, m.lead, m.stalled, m.first)
 		for i := range m.ops {
 			if o := &m.ops[i]; o.isOrder {
-				text += "; order " + actionText(o.target, o.payload)
+				text += fmt.Sprintf("; order number %d ", o.number) + actionText(o.target, o.payload)
 			} else {
 				text += "; pad " + padText(o.in)
 			}
@@ -214,7 +214,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 		for _, part := range parts[1:] {
 			o := op{isOrder: strings.HasPrefix(part, "order")}
 			if p := (phrase{t, part}); o.isOrder {
-				p.scan("order row %d born %d payload %x", &o.target.Row, &o.target.Born, &o.payload)
+				p.scan("order number %d row %d born %d payload %x", &o.number, &o.target.Row, &o.target.Born, &o.payload)
 			} else {
 				o.in = p.pads()[0]
 			}

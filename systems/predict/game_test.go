@@ -5,7 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
-	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 )
 
 // The test game: each player has a figure that walks a step for each press, or while a direction is held. It shoots rockets
@@ -139,14 +139,13 @@ func (r *rules) game(rate int) *ecs.Game {
 				}
 			}
 		},
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}},
-		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
+		Orders: raworder.Orders(func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
 			for e := range r.figures.All(w) {
 				if e.B.Player == p {
 					e.A.Pos.X += fixed.FromInt(len(payload))
 				}
 			}
-		},
+		}),
 		Validate: func(w *ecs.World, p ecs.Player, in ecs.InputBytes) bool {
 			return r.wall == nil || !r.wall(w, p, padInput.Unpack(in))
 		},

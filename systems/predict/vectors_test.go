@@ -108,8 +108,8 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		}
 		return strings.TrimSuffix(text, "; "), nil
 	case "order":
-		target, payload, err := readRequest(v.Bytes)
-		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
+		n, target, payload, err := readRequest(v.Bytes)
+		return fmt.Sprintf("number %d row %d born %d payload %x", n, target.Row, target.Born, payload), err
 	case "params":
 		c, _ := Config{}.withDefaults()
 		if c.takeParams(v.Bytes) != nil {
@@ -175,8 +175,9 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	}
 	var target ecs.Entity
 	var payload []byte
-	scan(v.Meaning, "row %d born %d payload %x", &target.Row, &target.Born, &payload)
-	return appendRequest(nil, target, payload)
+	var n uint64
+	scan(v.Meaning, "number %d row %d born %d payload %x", &n, &target.Row, &target.Born, &payload)
+	return appendRequest(nil, n, target, payload)
 }
 
 // The vectors are the standard: messages are encoded and decoded as written there, and refused where they are.
@@ -260,8 +261,8 @@ func FuzzEvents(f *testing.F) {
 func FuzzOrder(f *testing.F) {
 	seeds(f, "order")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if target, payload, err := readRequest(data); err == nil {
-			if again := appendRequest(nil, target, payload); !bytes.Equal(again, data) {
+		if n, target, payload, err := readRequest(data); err == nil {
+			if again := appendRequest(nil, n, target, payload); !bytes.Equal(again, data) {
 				t.Fatalf("%x became %x", data, again)
 			}
 		}
@@ -305,7 +306,7 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.Now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.Waiting() > authority.OrderBurst+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+30 {
+		if c := r.clients[1]; r.server.Waiting() > orderBurst+2 || c.World().Tick() != c.Tick || c.Tick > c.Received+30 {
 			t.Fatal(r.server.Waiting(), c.World().Tick(), c.Tick, c.Received)
 		}
 	})
@@ -373,9 +374,9 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		t.Errorf("%d messages of a flood were refused", r.server.Peers[0].Stats.Refused)
 	}
 	for range 100 {
-		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.Now(), r)
+		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, 1, ecs.Entity{}, []byte{1}), r.Now(), r)
 	}
-	if r.server.Waiting() > authority.OrderBurst {
+	if r.server.Waiting() > orderBurst {
 		t.Errorf("%d orders of one second were accepted", r.server.Waiting())
 	}
 }
@@ -391,3 +392,5 @@ func TestAHelplessClientIsSentAnImage(t *testing.T) {
 		t.Errorf("%d images, live %v, %+v", p.peer.Loads, p.Live(), m.server.PeerStats(0))
 	}
 }
+
+const orderBurst = 20 // of ecs.OrderBudget

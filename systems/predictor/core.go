@@ -125,18 +125,18 @@ func (c *Core) CheckOrder(payload []byte) error {
 	if c.Spectates() {
 		return fmt.Errorf("%s: a spectator gives no orders", c.name)
 	}
-	if err := c.Game.CheckOrder(payload); err != nil {
+	if err := c.world.Image().Schema().CheckOrder(payload); err != nil {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	return nil
 }
 
 // Order requests an order of the local player, in a message of kind OrderKind on the reliable channel.
-func (c *Core) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
+func (c *Core) Order(number uint64, target ecs.Entity, payload []byte, out systems.Outbox) error {
 	if err := c.CheckOrder(payload); err != nil {
 		return err
 	}
-	c.Buffer = code.AppendRequest(c.Buffer[:0], c.OrderKind, target, payload)
+	c.Buffer = code.AppendRequest(c.Buffer[:0], c.OrderKind, number, target, payload)
 	out.Send(0, systems.Reliable, c.Buffer)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 	"tendon/systems"
 )
 
@@ -18,7 +19,7 @@ var errMalformed = errors.New("test: malformed message")
 func newWorld(t *testing.T) *ecs.World {
 	t.Helper()
 	w, err := ecs.NewWorld(&ecs.Game{Name: "predictor", TickRate: 50, MaxPlayers: 2, Input: ecs.NewInput[pad](), Systems: ecs.Systems(func(*ecs.World) {}),
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}}}, 1)
+		Orders: raworder.Ignored()}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,13 +175,13 @@ func orderingCore(t *testing.T, seat int) *Core {
 // A spectator has no orders, and an order leaves as a message of its kind.
 func TestOrdersAreOfPlayers(t *testing.T) {
 	var out outbox
-	if err := orderingCore(t, -1).Order(ecs.Entity{}, nil, &out); err == nil || len(out.messages) > 0 {
+	if err := orderingCore(t, -1).Order(1, ecs.Entity{}, nil, &out); err == nil || len(out.messages) > 0 {
 		t.Errorf("%v, %d messages of a spectator", err, len(out.messages))
 	}
-	if err := orderingCore(t, 1).Order(ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
+	if err := orderingCore(t, 1).Order(1, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
 		t.Errorf("%v, %d messages of an order that is too long", err, len(out.messages))
 	}
-	if err := orderingCore(t, 1).Order(ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
+	if err := orderingCore(t, 1).Order(1, ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
 		t.Errorf("%v, %v", err, out.messages)
 	}
 }
@@ -197,7 +198,7 @@ func TestAnErrorNamesTheField(t *testing.T) {
 	}
 	order := func(seat, bytes int) error {
 		core, _ := NewCore("some", errMalformed, systems.ClientConfig{World: w, Seat: seat})
-		return core.CheckOrder(make([]byte, bytes))
+		return core.CheckOrder(raworder.Bytes(bytes))
 	}
 	for field, err := range map[string]error{
 		"ClientConfig.World":      all(systems.ClientConfig{}),
@@ -207,15 +208,15 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		"InputDelay is -1":        all(systems.ClientConfig{World: w, InputDelay: -1}),
 		"MaxPrediction is 41":     all(systems.ClientConfig{World: w, MaxPrediction: 41}),
 		"MaxPrediction is -1":     all(systems.ClientConfig{World: w, MaxPrediction: -1}),
-		"has 1025 bytes":          order(0, image.MaxOrderBytes+1),
-		"a spectator":             order(-1, 0),
+		"an order of 1025 bytes":  order(0, image.MaxOrderBytes+1),
+		"a spectator":             order(-1, 1),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), "some: ") || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
 	for _, c := range []systems.ClientConfig{{World: w, Seat: -1, MaxPrediction: 1}, {World: w, Seat: 1, InputDelay: maxInputDelay, MaxPrediction: 40}} {
-		if err := errors.Join(all(c), order(0, image.MaxOrderBytes)); err != nil {
+		if err := errors.Join(all(c), order(0, raworder.MaxBytes)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -133,7 +133,7 @@ func TestASpectatorBecomesLive(t *testing.T) {
 func TestAnOrderIsExecuted(t *testing.T) {
 	each(t, func(t *testing.T, s systems.Strategy) {
 		b := newTable(t, s)
-		if err := b.client.Order(ecs.Entity{}, []byte{1}, b.Peers[0]); err != nil {
+		if err := b.client.Order(1, ecs.Entity{}, []byte{1}, b.Peers[0]); err != nil {
 			t.Fatal(err)
 		}
 		if b.Run(60); b.orders != 1 {

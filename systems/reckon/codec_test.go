@@ -5,14 +5,14 @@ import (
 	"tendon/systems/internal/code"
 )
 
-func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
-	return code.AppendRequest(dst, kindOrder, target, payload)
+func appendRequest(dst []byte, number uint64, target ecs.Entity, payload []byte) []byte {
+	return code.AppendRequest(dst, kindOrder, number, target, payload)
 }
 
-func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
-	target, payload, ok := code.ReadRequest(message, kindOrder)
+func readRequest(message []byte) (number uint64, target ecs.Entity, payload []byte, err error) {
+	number, target, payload, ok := code.ReadRequest(message, kindOrder)
 	if !ok {
 		err = ErrMessage
 	}
-	return target, payload, err
+	return number, target, payload, err
 }

@@ -264,7 +264,7 @@ func TestFloodsAreDropped(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := r.server.Receive(0, systems.Reliable, appendRequest(nil, e, nil), r.Now(), r); err != nil {
+		if err := r.server.Receive(0, systems.Reliable, appendRequest(nil, 1, e, nil), r.Now(), r); err != nil {
 			t.Fatal(err)
 		}
 		r.Step()
@@ -293,7 +293,7 @@ func TestForgedMessagesAreRefused(t *testing.T) {
 	for name, m := range map[string][]byte{
 		"nothing": {}, "kind": {77}, "cut": b[:len(b)-1], "longer": append(slices.Clone(b), 0), "a tick to come": ahead.append(nil, r.Game),
 		"bodies never sent": bodies.append(nil, r.Game), "a relative claim": relative.append(nil, r.Game), "anchor 0": none.append(nil, r.Game),
-		"clock": {0xC1, 0}, "an order as a datagram": appendRequest(nil, ecs.Entity{}, nil),
+		"clock": {0xC1, 0}, "an order as a datagram": appendRequest(nil, 1, ecs.Entity{}, nil),
 	} {
 		if err := r.server.Receive(0, systems.Datagram, m, r.Now(), r); err == nil {
 			t.Errorf("%s: accepted", name)

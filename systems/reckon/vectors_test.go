@@ -130,8 +130,8 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 		}
 		return n.String(), again, err
 	case "order":
-		target, payload, err := readRequest(b)
-		return fmt.Sprintf("to %d@%d:%x", target.Row, target.Born, payload), appendRequest(nil, target, payload), err
+		n, target, payload, err := readRequest(b)
+		return fmt.Sprintf("%d to %d@%d:%x", n, target.Row, target.Born, payload), appendRequest(nil, n, target, payload), err
 	case "events":
 		list, ok := code.ReadEvents(nil, b, kindEvents, testGame(false).Schema())
 		if !ok {
@@ -208,8 +208,8 @@ func samples() map[string][]byte {
 		"news/snap":          news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady, snaps: []claim{{4, stop}}}}),
 		"news/records":       news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady}, records: []motion.Record{at, near, rides, path, fall}}),
 		"news/body":          news(wholeUpdate{head: updateHead{tick: nearTick, flags: headReady | headBody}, records: []motion.Record{near}, body: []byte{1, 2, 3}}),
-		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
-		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
+		"order/nothing":      appendRequest(nil, 1, ecs.Entity{}, nil),
+		"order/of-an-entity": appendRequest(nil, 1, e, []byte{7, 8}),
 		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),
 		"params/limited":     limited.params(),
 		"params/trusting":    trusting.params(),

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -105,7 +106,7 @@ func TestAPeerReceivesOldOrdersInTurn(t *testing.T) {
 	s := afterwards(t, testGame(), play(t, testGame(), 300), 0)
 	const orders, bytes = 800, 1000
 	for range orders {
-		s.Stamp(image.Order{Kind: image.OrderGame, Payload: make([]byte, bytes)}, halves.Discard)
+		s.Stamp(image.Order{Kind: image.OrderGame, Payload: raworder.Bytes(bytes)}, halves.Discard)
 		s.Keep([]ecs.Tick{300})
 		s.Tick(0)
 	}

@@ -8,7 +8,6 @@ import (
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 	"tendon/systems"
-	"tendon/systems/authority"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 )
@@ -124,8 +123,8 @@ func FuzzStamped(f *testing.F) {
 				t.Fatalf("%x became %x", data, again)
 			}
 		}
-		if target, payload, err := readRequest(data); err == nil {
-			if again := appendRequest(nil, target, payload); !bytes.Equal(again, data) {
+		if n, target, payload, err := readRequest(data); err == nil {
+			if again := appendRequest(nil, n, target, payload); !bytes.Equal(again, data) {
 				t.Fatalf("%x became %x", data, again)
 			}
 		}
@@ -159,8 +158,10 @@ func FuzzReceive(f *testing.F) {
 			_ = l.server.Receive(0, ch, data, 0, l)
 			_ = l.clients[1].Receive(ch, data, 0)
 		}
-		if len(l.server.requested) > authority.OrderBurst {
+		if len(l.server.requested) > orderBurst {
 			t.Fatal(len(l.server.requested))
 		}
 	})
 }
+
+const orderBurst = 20 // of ecs.OrderBudget

@@ -11,7 +11,6 @@ import (
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
-	"tendon/systems/authority"
 	"tendon/systems/internal/code"
 	"tendon/systems/predictor"
 )
@@ -176,9 +175,9 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 		"ahead of the server":    {0, systems.Datagram, input(301, 0)},
 		"too many":               {0, systems.Datagram, tooMany},
 		"inputs of a spectator":  {1, systems.Datagram, input(290, 1)},
-		"order of a spectator":   {1, systems.Reliable, appendRequest(nil, ecs.Entity{}, nil)},
-		"order as a datagram":    {0, systems.Datagram, appendRequest(nil, ecs.Entity{}, nil)},
-		"order too long":         {0, systems.Reliable, appendRequest(nil, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1))},
+		"order of a spectator":   {1, systems.Reliable, appendRequest(nil, 1, ecs.Entity{}, nil)},
+		"order as a datagram":    {0, systems.Datagram, appendRequest(nil, 1, ecs.Entity{}, nil)},
+		"order too long":         {0, systems.Reliable, appendRequest(nil, 1, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1))},
 		"checksum as a datagram": {0, systems.Datagram, (&hashMessage{60, 1}).append(nil)},
 		"checksum, trailing":     {0, systems.Reliable, append((&hashMessage{60, 1}).append(nil), 0)},
 		"from nobody":            {5, systems.Datagram, input(290, 1)},
@@ -207,11 +206,11 @@ func TestTheServerRefusesMalformedMessages(t *testing.T) {
 	}
 	// Orders beyond the budget are counted.
 	for range 50 {
-		if err := s.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), 0, nil); err != nil {
+		if err := s.Receive(0, systems.Reliable, appendRequest(nil, 1, ecs.Entity{}, []byte{1}), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.requested) != authority.OrderBurst {
+	if len(s.requested) != orderBurst {
 		t.Errorf("%d orders of 50 wait", len(s.requested))
 	}
 }
@@ -252,7 +251,7 @@ func TestTheClientRefusesMalformedMessages(t *testing.T) {
 		"nothing differs":   append(confirm(confirmHead{first: 1, count: 1}), 1),
 		"short":             plain[:5],
 		"input message":     (&inputMessage{}).alone(game),
-		"a player's order":  appendRequest(nil, ecs.Entity{}, nil),
+		"a player's order":  appendRequest(nil, 1, ecs.Entity{}, nil),
 		"order for tick 0":  (&stampedOrder{}).append(nil),
 		"order of player 4": (&stampedOrder{tick: 3, order: image.Order{Player: 4}}).append(nil),
 		"order of no kind":  (&stampedOrder{tick: 3, order: image.Order{Kind: 77}}).append(nil),

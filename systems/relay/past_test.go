@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 	"tendon/net/matchsim/halves"
 	"tendon/rollback"
 	"tendon/systems"
@@ -43,7 +44,7 @@ func play(t testing.TB, game *ecs.Game, ticks int) *pastMatch {
 	l.server.Config.States, l.server.Config.Taken = true, c.taken
 	for i := range ticks {
 		if i%31 == 30 {
-			l.server.Stamp(image.Order{Player: 1, Payload: make([]byte, i%5)}, l)
+			l.server.Stamp(image.Order{Player: 1, Payload: raworder.Bytes(1 + i%5)}, l)
 			l.server.Stamp(image.Order{Player: 0, Payload: []byte("b")}, l)
 		}
 		l.Step()

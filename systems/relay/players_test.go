@@ -1,12 +1,12 @@
 package relay
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -34,7 +34,7 @@ func TestAOneBitFaultIsFoundNamedAndHealed(t *testing.T) {
 	sick := m.clients[2]
 	for i := range 60 {
 		m.Net.At(time.Duration(i)*100*ms+3*time.Second, func() {
-			if err := m.clients[i%2].Order(ecs.Entity{}, []byte{byte(i)}, m.clients[i%2].peer); err != nil {
+			if err := m.clients[i%2].Order(1, ecs.Entity{}, []byte{byte(i)}, m.clients[i%2].peer); err != nil {
 				t.Error(err)
 			}
 		})
@@ -207,7 +207,7 @@ func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 	for i := range 60 {
 		m.Net.At(3*time.Second+time.Duration(r.IntN(6000))*ms, func() {
 			c := m.clients[i%4]
-			if err := c.Order(ecs.Entity{}, bytes.Repeat([]byte{1}, i), c.peer); err != nil {
+			if err := c.Order(1, ecs.Entity{}, raworder.Bytes(1+i), c.peer); err != nil {
 				t.Error(err)
 			}
 		})
@@ -236,7 +236,7 @@ func TestASpectatorFollows(t *testing.T) {
 	if !c.Live() || percentile(c.ws, 0.99) > 4 || c.checked < 500 {
 		t.Errorf("W p99 %d, %d compared, %+v", percentile(c.ws, 0.99), c.checked, c.Stats())
 	}
-	if c.Order(ecs.Entity{}, nil, nil) == nil {
+	if c.Order(1, ecs.Entity{}, nil, nil) == nil {
 		t.Error("a spectator gave an order")
 	}
 	if st := m.server.PeerStats(c.peer.ID); st.Refused != 0 || st.Desyncs != 0 || st.Checked == 0 {

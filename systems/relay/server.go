@@ -187,7 +187,7 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	if next.number == maxOrdersPerTick {
 		next.tick, next.number = next.tick+1, 0
 	}
-	s.stamped = next
+	s.stamped, s.Stamped = next, next.tick
 	s.stamped.order.Payload = nil // the caller's
 	s.orders.Add(next.tick, o)
 	s.Sending.Message = next.append(s.Sending.Message[:0])

@@ -71,8 +71,8 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		err := s.read(v.Bytes, game)
 		return fmt.Sprintf("tick %d number %d kind %d player %d row %d born %d payload %x", s.tick, s.number, s.order.Kind, s.order.Player, s.order.Entity.Row, s.order.Entity.Born, s.order.Payload), err
 	case "order":
-		target, payload, err := readRequest(v.Bytes)
-		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
+		n, target, payload, err := readRequest(v.Bytes)
+		return fmt.Sprintf("number %d row %d born %d payload %x", n, target.Row, target.Born, payload), err
 	case "hash":
 		var m hashMessage
 		err := m.read(v.Bytes)
@@ -106,8 +106,9 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	case "order":
 		var target ecs.Entity
 		var payload []byte
-		scan("row %d born %d payload %x", &target.Row, &target.Born, &payload)
-		return appendRequest(nil, target, payload)
+		var n uint64
+		scan("number %d row %d born %d payload %x", &n, &target.Row, &target.Born, &payload)
+		return appendRequest(nil, n, target, payload)
 	}
 	var m hashMessage
 	scan("tick %d sum %x", &m.tick, (*uint64)(&m.sum))

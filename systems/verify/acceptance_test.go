@@ -250,7 +250,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 					if id%7 == 0 {
 						price = 5000 // too much
 					}
-					if err := p.Order(ecs.Entity{}, purchase(price, id), nil); err != nil {
+					if err := p.Order(1, ecs.Entity{}, purchase(price, id), nil); err != nil {
 						t.Error(err)
 					}
 				}
@@ -274,7 +274,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 		}
 		carriedOut := map[uint32]int{}
 		for _, o := range m.orders() {
-			carriedOut[binary.LittleEndian.Uint32(o.Payload[4:])]++
+			carriedOut[orderOf(o.Payload).ID]++
 		}
 		for _, p := range m.clients {
 			answered, presses, invalid := map[uint64]int{}, 0, 0
@@ -286,7 +286,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 					}
 					continue
 				}
-				price, id := binary.LittleEndian.Uint32(a.Command.Order), binary.LittleEndian.Uint32(a.Command.Order[4:])
+				price, id := uint32(orderOf(a.Command.Order).Price), orderOf(a.Command.Order).ID
 				want := 1
 				if a.Reason != Accepted {
 					want = 0
@@ -329,7 +329,7 @@ func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 					return pad{DX: 1}
 				}
 				if f%80 == 0 {
-					if err := p.Order(ecs.Entity{}, purchase(5000, 1), nil); err != nil {
+					if err := p.Order(1, ecs.Entity{}, purchase(5000, 1), nil); err != nil {
 						t.Error(err)
 					}
 				}

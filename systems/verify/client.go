@@ -182,8 +182,8 @@ func (c *Client) restore(f ecs.Tick) bool {
 // not lost, and not doubled.
 func (c *Client) SetInput(in ecs.InputBytes) { c.own.Set(in, true, c.Game) }
 
-// Order requests an order of the local player from the server. Its number is the last of Pending.
-func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
+// Order requests an order of the local player from the server. It is the last command of Pending.
+func (c *Client) Order(number uint64, target ecs.Entity, payload []byte, _ systems.Outbox) error {
 	err := c.CheckOrder(payload)
 	switch {
 	case err != nil:
@@ -193,7 +193,7 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	case len(c.commands.list) >= c.limits.MaxOutstanding:
 		return ErrOutstanding
 	}
-	c.commands.add(Command{Kind: CommandOrder, Target: target, Order: payload, Sent: c.Now})
+	c.commands.add(Command{Kind: CommandOrder, Given: number, Target: target, Order: payload, Sent: c.Now})
 	return nil
 }
 

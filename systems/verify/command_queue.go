@@ -14,6 +14,7 @@ type Command struct {
 	Number uint64
 	Kind   CommandKind
 	Input  ecs.InputBytes // of an input
+	Given  uint64         // of an order: its number in a systems.Refusal
 	Target ecs.Entity     // of an order
 	Order  []byte         // of an order
 	Sent   systems.Time   // when it was given
@@ -34,7 +35,7 @@ type Reason uint8
 // The reasons. Those from ReasonInvalid to ReasonAbsent are the server's.
 const (
 	Accepted       Reason = iota // it took effect
-	ReasonInvalid                // the game does not declare it, or Game.Validate or OrderType.Validate refused it
+	ReasonInvalid                // the game does not declare it, or Game.Validate or its OrderRule refused it
 	ReasonRate                   // there were too many of its kind
 	ReasonAbsent                 // the player was not in the match
 	ReasonTimedOut               // no answer came, or will come: its result is unknown

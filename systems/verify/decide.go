@@ -46,15 +46,19 @@ func (s *Server) decide(q *queued, present image.PlayerSet) {
 		why = s.decideInput(seat, q.player, c.Input)
 	case len(s.Step.Orders) >= maxOrders || !s.AllowOrder(q.player, c.Order):
 		why = ReasonRate
-	case s.Game.CheckOrder(c.Order) != nil:
+	case s.DeclaredOrder(c.Order) != nil:
 		why = ReasonInvalid
 	default:
-		s.Step.Orders = append(s.Step.Orders, image.Order{Kind: image.OrderGame, Player: q.player, Entity: c.Target, Payload: c.Order})
+		s.Step.Orders = append(s.Step.Orders, c.order(q.player))
 		s.scratch.numbers = append(s.scratch.numbers, c.Number)
 	}
 	seat.waiting--
 	if why != Accepted {
 		seat.reject(c.Number, why)
+		if c.Kind == CommandOrder {
+			o := c.order(q.player)
+			s.Refuse(&o, reasonText[why])
+		}
 	}
 }
 
@@ -92,22 +96,22 @@ func (s *Server) input(p ecs.Player) ecs.InputBytes {
 // checkOrders rejects the commands that the game refuses.
 func (s *Server) checkOrders() {
 	isCommand := func(number uint64) bool { return number > 0 }
-	validates := func(t ecs.OrderType) bool { return t.Validate != nil }
-	if s.Game.Order == nil || !slices.ContainsFunc(s.Game.Orders, validates) || !slices.ContainsFunc(s.scratch.numbers, isCommand) {
+	if !s.Game.ConditionalOrders() || !slices.ContainsFunc(s.scratch.numbers, isCommand) {
 		return
 	}
 	if s.rehearsal == nil {
 		s.rehearsal = newRehearsal(s.Game)
 	}
 	state, _ := s.States.At(s.Done())
-	verdict := s.rehearsal.of(state, ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
+	refusals := s.rehearsal.of(state, ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
 	kept := s.Step.Orders[:0]
 	for i, o := range s.Step.Orders {
-		if o.Kind == image.OrderGame {
-			ok := verdict[0]
-			verdict = verdict[1:]
-			if number := s.scratch.numbers[i]; !ok && number > 0 {
+		if len(refusals) > 0 && refusals[0].Order == i {
+			reason := refusals[0].Reason
+			refusals = refusals[1:]
+			if number := s.scratch.numbers[i]; number > 0 {
 				s.seats[o.Player].reject(number, ReasonInvalid)
+				s.Refuse(&o, reason)
 				continue
 			}
 		}
@@ -116,47 +120,41 @@ func (s *Server) checkOrders() {
 	s.Step.Orders = kept
 }
 
-// rehearsal finds the orders of a tick that will take effect. Each order is validated in the state that those before
+// order returns the order of a command of kind CommandOrder.
+func (c *Command) order(p ecs.Player) image.Order {
+	return image.Order{Kind: image.OrderGame, Player: p, Entity: c.Target, Payload: c.Order, Number: c.Given}
+}
+
+var reasonText = [...]string{ReasonInvalid: image.ReasonDamaged, ReasonRate: image.ReasonTooMany, ReasonAbsent: image.ReasonAbsent}
+
+// rehearsal finds the orders of a tick that will take effect. Each order is checked in the state that those before
 // it have left. So it executes them in a copy of the match whose systems do nothing. The tick itself then holds no
 // ineffective order, and the player of each rejected one receives an answer.
 type rehearsal struct {
-	world   *ecs.World
-	verdict []bool // of the game's orders of the tick, in turn
-	image   []byte
+	world *ecs.World
+	image []byte
 }
 
 func newRehearsal(game *ecs.Game) *rehearsal {
-	r := &rehearsal{}
 	bare := *game
 	bare.Setup = nil
 	bare.Systems = slices.Clone(game.Systems) // with their names: the copy takes images of the match
 	for i := range bare.Systems {
 		bare.Systems[i].Run = func(*ecs.World) {}
 	}
-	bare.Orders = slices.Clone(game.Orders)
-	for i, t := range game.Orders {
-		bare.Orders[i].Validate = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) bool {
-			ok := t.Validate == nil || t.Validate(w, p, target, order)
-			r.verdict = append(r.verdict, ok)
-			return ok
-		}
-	}
 	world, err := ecs.NewWorld(&bare, 0)
 	if err != nil {
 		panic(fmt.Sprintf("verify: the game was changed after its world was made: %v", err))
 	}
-	r.world = world
-	return r
+	return &rehearsal{world: world}
 }
 
-// of returns, for each of the game's orders of the tick that follows a state, whether it takes effect. It is valid until
-// the next call.
-func (r *rehearsal) of(state *image.Snapshot, tick ecs.TickInputs) []bool {
+// of returns the orders that the tick after a state refuses. They are valid until the next call.
+func (r *rehearsal) of(state *image.Snapshot, tick ecs.TickInputs) []ecs.Refusal {
 	r.image = state.AppendImage(r.image[:0])
 	if err := r.world.Image().Load(r.image); err != nil {
 		panic(fmt.Sprintf("verify: a copy of the match does not take its state: %v", err))
 	}
-	r.verdict = r.verdict[:0]
 	r.world.Step(tick)
-	return r.verdict
+	return r.world.Refusals()
 }

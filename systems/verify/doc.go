@@ -9,7 +9,7 @@
 // reports it. Events are reported when they arrive, before the display reaches their tick.
 //
 // A command is an order, or a change of the player's input, which holds until the next. The server checks commands in the
-// order in which they arrive, each against the state before its next tick (Game.Validate, OrderType.Validate). A command
+// order in which they arrive, each against the state before its next tick (Game.Validate, ecs.OrderRule.If). A command
 // takes effect in that tick, or is rejected with a [Reason] and changes nothing.
 //
 //	client   Ask:   newest state held, oldest unanswered command, and the commands from there

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"encoding/binary"
 	"slices"
 	"testing"
 	"time"
@@ -35,7 +34,7 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 			m.join(path, simnet.Clock{}, s, 60, 0, func(p *player, f int) pad {
 				if f > 240 && f%30 == s && f < 900 {
 					id++
-					if err := p.Order(ecs.Entity{}, purchase(1, id), nil); err != nil {
+					if err := p.Order(1, ecs.Entity{}, purchase(1, id), nil); err != nil {
 						t.Error(err)
 					}
 				}
@@ -46,7 +45,7 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 		m.wantSound(30)
 		last := map[ecs.Player]uint32{}
 		for _, o := range m.orders() {
-			id := binary.LittleEndian.Uint32(o.Payload[4:])
+			id := orderOf(o.Payload).ID
 			if id <= last[o.Player] {
 				t.Errorf("player %d: purchase %d after %d", o.Player, id, last[o.Player])
 			}
@@ -132,14 +131,14 @@ func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 23)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(p *player, f int) pad {
 			if f >= 120 && f < 240 && f%2 == 0 {
-				_ = p.Order(ecs.Entity{}, purchase(1, uint32(f)), nil) // some find no room
+				_ = p.Order(1, ecs.Entity{}, purchase(1, uint32(f)), nil) // some find no room
 			}
 			return pad{}
 		})
 		play := wander(3)
 		q := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, func(p *player, f int) pad {
 			if f == 150 || f == 210 {
-				_ = p.Order(ecs.Entity{}, purchase(1, uint32(f)), nil)
+				_ = p.Order(1, ecs.Entity{}, purchase(1, uint32(f)), nil)
 			}
 			return play(p, f)
 		})
@@ -223,7 +222,7 @@ func TestACommandOfAPlayerWhoDiedOnTheWayIsRejected(t *testing.T) {
 				if bodyOf(p.World(), 0).Dead {
 					t.Error("he knows already")
 				}
-				if err := p.Order(ecs.Entity{}, purchase(7, 1), nil); err != nil {
+				if err := p.Order(1, ecs.Entity{}, purchase(7, 1), nil); err != nil {
 					t.Error(err)
 				}
 				return pad{DX: 1}
@@ -233,7 +232,7 @@ func TestACommandOfAPlayerWhoDiedOnTheWayIsRejected(t *testing.T) {
 		play := wander(1)
 		m.join(round(200*ms), simnet.Clock{}, 1, 60, 0, func(p *player, f int) pad {
 			if f == 123 {
-				if err := p.Order(ecs.Entity{}, purchase(1, killing), nil); err != nil {
+				if err := p.Order(1, ecs.Entity{}, purchase(1, killing), nil); err != nil {
 					t.Error(err)
 				}
 			}
@@ -262,7 +261,7 @@ func TestOrdersOfOneTickAreCheckedOneAfterTheOther(t *testing.T) {
 		p := m.join(round(100*ms), simnet.Clock{}, 0, 60, 0, func(p *player, f int) pad {
 			if f == 120 {
 				for id := range uint32(3) {
-					if err := p.Order(ecs.Entity{}, purchase(startGold/2, id+1), nil); err != nil {
+					if err := p.Order(1, ecs.Entity{}, purchase(startGold/2, id+1), nil); err != nil {
 						t.Error(err)
 					}
 				}
@@ -292,7 +291,7 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 		m.Net.RunUntil(4 * time.Second)
 		before := p.commands.next()
 		p.restart()
-		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNoMessage {
+		if p.Order(1, ecs.Entity{}, purchase(1, 1), nil) != ErrNoMessage {
 			t.Error("an order before the first message of the server")
 		}
 		m.Net.RunUntil(10 * time.Second)
@@ -362,7 +361,7 @@ func TestASpectatorWatches(t *testing.T) {
 		m.Net.RunUntil(8 * time.Second)
 		m.wantSound(300)
 		p.wantEvents(20)
-		if err := p.Order(ecs.Entity{}, nil, nil); err == nil || len(p.Pending(nil)) > 0 || len(p.answers) > 0 {
+		if err := p.Order(1, ecs.Entity{}, nil, nil); err == nil || len(p.Pending(nil)) > 0 || len(p.answers) > 0 {
 			t.Errorf("a spectator's order: %v", err)
 		}
 	})

@@ -1,10 +1,7 @@
 package verify
 
 import (
-	"encoding/binary"
-
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
 // The test game: each player walks in the plane and fires. A shot that hits hurts its target, and a player hurt three
@@ -111,10 +108,20 @@ func walletOf(w *ecs.World, p ecs.Player) (b wallet) {
 	return b
 }
 
-// purchase is an order: a price and a number that names it.
-func purchase(price int32, id uint32) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(price))
-	return binary.LittleEndian.AppendUint32(b, id)
+// offer is the data of an order: a price and a number that names it.
+type offer struct {
+	Price int32
+	ID    uint32
+}
+
+var buy = ecs.NewOrder[offer]("buy")
+
+// purchase returns the payload of an order.
+func purchase(price int32, id uint32) []byte { return buy.Pack(testGame(60), offer{price, id}) }
+
+func orderOf(payload []byte) offer {
+	o, _ := buy.Unpack(testGame(60), payload)
+	return o
 }
 
 func testGame(rate int) *ecs.Game {
@@ -134,28 +141,36 @@ func testGame(rate int) *ecs.Game {
 				}
 			}
 		},
-		Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes, // purchases have 8 bytes
-			Validate: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) bool {
-				return len(payload) == 8 && walletOf(w, p).Gold >= int32(binary.LittleEndian.Uint32(payload)) && !bodyOf(w, p).Dead
-			}}},
-		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
-			if id := binary.LittleEndian.Uint32(payload[4:]); id >= killing {
-				for e := range bodies.All(w) {
-					if uint32(e.B.Player) == id-killing {
-						e.A.Dead, e.A.Awakes = true, w.Tick()+60
-					}
-				}
-			}
-			for e := range wallets.All(w) {
-				if e.B.Player == p {
-					e.A.Gold -= int32(binary.LittleEndian.Uint32(payload))
-					e.A.Bought++
-					boughtNews.Emit(w, e.Entity(), bought{p, binary.LittleEndian.Uint32(payload[4:])})
-				}
-			}
-		},
+		Orders: ecs.Orders(buy.Do(buys).If(mayBuy)),
 		Validate: func(w *ecs.World, p ecs.Player, in ecs.InputBytes) bool {
 			return in == (ecs.InputBytes{}) || padInput.Unpack(in).DX != forbidden && !bodyOf(w, p).Dead
 		},
+	}
+}
+
+func mayBuy(w *ecs.World, p ecs.Player, _ ecs.Entity, o offer) string {
+	switch {
+	case bodyOf(w, p).Dead:
+		return "the dead buy nothing"
+	case walletOf(w, p).Gold < o.Price:
+		return "too dear"
+	}
+	return ""
+}
+
+func buys(w *ecs.World, p ecs.Player, _ ecs.Entity, o offer) {
+	if id := o.ID; id >= killing {
+		for e := range bodies.All(w) {
+			if uint32(e.B.Player) == id-killing {
+				e.A.Dead, e.A.Awakes = true, w.Tick()+60
+			}
+		}
+	}
+	for e := range wallets.All(w) {
+		if e.B.Player == p {
+			e.A.Gold -= o.Price
+			e.A.Bought++
+			boughtNews.Emit(w, e.Entity(), bought{p, o.ID})
+		}
 	}
 }

@@ -93,6 +93,7 @@ func (c *Command) append(w *wire.Writer, game *ecs.Game) {
 		w.Raw(c.Input[:game.Input.Size()])
 		return
 	}
+	w.Uvarint(c.Given)
 	code.AppendAction(w, c.Target, c.Order)
 }
 
@@ -104,6 +105,9 @@ func (c *Command) read(r *wire.Reader, game *ecs.Game) error {
 			r.Fail(ErrMessage)
 		}
 	case CommandOrder:
+		if c.Given = r.Uvarint(); c.Given == 0 {
+			r.Fail(ErrMessage)
+		}
 		c.Target, c.Order = code.ReadAction(r)
 	default:
 		r.Fail(ErrMessage)

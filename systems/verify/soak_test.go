@@ -48,7 +48,7 @@ func TestOnlyTheServersStatesAreShown(t *testing.T) {
 			m.join(path, simnet.Clock{DriftPPM: int64(r.IntN(200)) - 100}, s-s/3*4, 30<<r.IntN(3), simnet.Time(r.IntN(1e7)), func(p *player, f int) pad {
 				if f%40 == 0 && p.Config.Seat >= 0 {
 					id++
-					_ = p.Order(ecs.Entity{}, purchase(int32(r.IntN(400)), id), nil)
+					_ = p.Order(1, ecs.Entity{}, purchase(int32(r.IntN(400)), id), nil)
 				}
 				return play(p, f)
 			})

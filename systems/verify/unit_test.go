@@ -77,7 +77,7 @@ func (b *bench) last() *stateMessage { return &b.sent[len(b.sent)-1] }
 func input(p pad) Command { return Command{Kind: CommandInput, Input: padInput.Pack(p)} }
 
 func order(price int32, id uint32) Command {
-	return Command{Kind: CommandOrder, Order: purchase(price, id)}
+	return Command{Kind: CommandOrder, Given: 1, Order: purchase(price, id)}
 }
 
 // A command that arrives again is answered as before, and not carried out again. Every State repeats the answer until
@@ -177,7 +177,7 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	b.tick(1)
 	var ids []byte
 	for _, o := range b.orders() {
-		ids = append(ids, o.Payload[4])
+		ids = append(ids, byte(orderOf(o.Payload).ID))
 	}
 	if !slices.Equal(ids, []byte{11, 1, 12}) {
 		t.Errorf("carried out %v", ids)
@@ -278,7 +278,7 @@ func TestAFloodIsBounded(t *testing.T) {
 	for range 2000 {
 		var many []Command
 		for i := range 64 {
-			many = append(many, Command{Kind: CommandOrder, Order: make([]byte, image.MaxOrderBytes), Number: uint64(i)})
+			many = append(many, Command{Kind: CommandOrder, Given: 1, Order: make([]byte, image.MaxOrderBytes), Number: uint64(i)})
 		}
 		if err := b.ask(0, first, many[:16]...); err != nil {
 			t.Fatal(err)
@@ -502,7 +502,7 @@ func TestCommandsWithoutRoomWaitOrAreRefused(t *testing.T) {
 	c := l.clients[0]
 	var errs []error
 	for id := range uint32(6) {
-		errs = append(errs, c.Order(ecs.Entity{Row: 5}, purchase(1, id), nil))
+		errs = append(errs, c.Order(1, ecs.Entity{Row: 5}, purchase(1, id), nil))
 	}
 	pending := c.Pending(nil)
 	if len(pending) != 4 || errs[3] != nil || errs[4] != ErrOutstanding || errs[5] != ErrOutstanding {
@@ -513,7 +513,7 @@ func TestCommandsWithoutRoomWaitOrAreRefused(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if c.Order(ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), nil) == nil {
+	if c.Order(1, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), nil) == nil {
 		t.Error("an order that is too long")
 	}
 	down = true
@@ -750,7 +750,7 @@ func TestAClientKeepsAsManyStatesAsAreUnderWay(t *testing.T) {
 // Orders of a game without orders are ignored, even if it validates them.
 func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
 	game := testGame(60)
-	game.Order = nil
+	game.Orders = nil
 	half, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, game, 1), Peers: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ type vector vectors.Vector
 
 func commandText(c *Command) string {
 	if c.Kind == CommandOrder {
-		return strings.TrimSpace(fmt.Sprintf("row %d born %d payload %x", c.Target.Row, c.Target.Born, c.Order))
+		return strings.TrimSpace(fmt.Sprintf("number %d row %d born %d payload %x", c.Given, c.Target.Row, c.Target.Born, c.Order))
 	}
 	p := padInput.Unpack(c.Input)
 	text := fmt.Sprintf("pad %d %d", p.DX, p.DY)
@@ -79,9 +79,9 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 		scan(parts[0], "held %d lost %t first %d skip %d", &m.held, &m.lost, &m.first, &m.skip)
 		for _, part := range parts[1:] {
 			c := Command{}
-			if strings.HasPrefix(part, "row") {
+			if strings.HasPrefix(part, "number") {
 				c.Kind = CommandOrder
-				scan(part, "row %d born %d payload %x", &c.Target.Row, &c.Target.Born, &c.Order)
+				scan(part, "number %d row %d born %d payload %x", &c.Given, &c.Target.Row, &c.Target.Born, &c.Order)
 			} else {
 				var p pad
 				scan(part, "pad %d %d", &p.DX, &p.DY)

@@ -170,3 +170,5 @@ func (a *arena) inspect() {
 		a.t.Fatalf("tick %d: %v", a.w.Tick(), err)
 	}
 }
+
+var surrendering = Surrender.Pack(Game(), struct{}{})

@@ -33,6 +33,7 @@ func (s *sketch) Line(x0, y0, x1, y1, width float64, c ecs.Color)    { s.shapes[
 func (s *sketch) Polygon(points []ecs.Point, c ecs.Color)            { s.shapes[c]++ }
 func (s *sketch) Image(string, float64, float64, float64, float64)   {}
 func (s *sketch) Aspect() float64                                    { return s.aspect }
+func (s *sketch) Clicked(string) (x, y float64, ok bool)             { return 0, 0, false }
 
 func (s *sketch) Text(x, y, size float64, align int, text string, _ ecs.Color) {
 	s.texts[text]++
@@ -362,12 +363,29 @@ func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
 
 // hands hold keys.
 type hands struct {
-	keys map[string]bool
-	x, y float64
+	keys  map[string]bool
+	x, y  float64
+	given *ecs.OrderQueue
 }
 
 func (h hands) Down(key string) bool    { return h.keys[key] }
+func (h hands) Pressed(key string) bool { return h.keys[key] }
 func (h hands) Pointer() (x, y float64) { return h.x, h.y }
+func (h hands) Orders() *ecs.OrderQueue { return h.given }
+
+// The key of the surrender gives one order when it goes down. Without a queue, it gives none.
+func TestAKeyGivesTheOrderToSurrender(t *testing.T) {
+	g := Game()
+	h := hands{keys: map[string]bool{"k": true}}
+	g.Screen.Controls(h)
+	h.given = ecs.NewOrderQueue(g)
+	g.Screen.Controls(h)
+	var given [][]byte
+	h.given.Drain(func(_ ecs.Entity, payload []byte) { given = append(given, payload) })
+	if len(given) != 1 || string(given[0]) != string(surrendering) {
+		t.Errorf("given: %v", given)
+	}
+}
 
 func TestKeysAndMouseMakeAPad(t *testing.T) {
 	h := hands{keys: map[string]bool{"w": true, "right": true, "mouse1": true, "e": true, "q": true}, x: 10.25, y: 3}

@@ -24,8 +24,8 @@ func Game() *ecs.Game {
 			startDashes, move, slideDoors, // motion
 			keepTime, survey,
 		),
-		Setup: setup, Join: join, Leave: leave, Order: order, Result: result,
-		Orders: []ecs.OrderType{{Prefix: surrender, MaxBytes: len(surrender), Validate: validateOrder}},
+		Setup: setup, Join: join, Leave: leave, Result: result,
+		Orders: ecs.Orders(Surrender.Do(surrender).If(maySurrender)),
 		Bot:    bot, Screen: ecs.Screen{History: history, Controls: controls, Draw: draw, Effect: showEffect, Dress: dress},
 	}
 }
@@ -50,18 +50,18 @@ func join(w *ecs.World, p ecs.Player) {
 // leave removes the player's entity. Rockets on their way fly on.
 func leave(w *ecs.World, p ecs.Player) { w.Despawn(avatar(w, p)) }
 
-const surrender = "surrender"
-
 // Surrender is the game's one order: the player dies at once and loses a point.
-var Surrender = []byte(surrender)
+var Surrender = ecs.NewOrder[struct{}]("surrender")
 
-// validateOrder refuses the surrender of a player who is not alive.
-func validateOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, _ []byte) bool {
-	who := avatar(w, p)
-	return !who.IsZero() && !dead.Has(w, who)
+// maySurrender refuses the surrender of a player who is not alive.
+func maySurrender(w *ecs.World, p ecs.Player, _ ecs.Entity, _ struct{}) string {
+	if who := avatar(w, p); who.IsZero() || dead.Has(w, who) {
+		return "only the living can surrender"
+	}
+	return ""
 }
 
-func order(w *ecs.World, p ecs.Player, _ ecs.Entity, _ []byte) {
+func surrender(w *ecs.World, p ecs.Player, _ ecs.Entity, _ struct{}) {
 	hurt(w, avatar(w, p), 2*fullHP, p) // more than a kit can mend
 }
 

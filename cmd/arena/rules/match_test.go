@@ -84,7 +84,7 @@ func playBots(t *testing.T, ticks int) (r played) {
 		p := ecs.Player(tick / 97 % 6)
 		switch tick % 97 {
 		case 20:
-			in.Orders = []image.Order{{Player: p, Payload: Surrender}, {Player: p, Payload: []byte("no such order")}}
+			in.Orders = []image.Order{{Player: p, Payload: surrendering}, {Player: p, Payload: []byte("no such order")}}
 		case 40:
 			in.Orders = []image.Order{{Kind: image.OrderLeave, Player: p}}
 		case 60: // one leaves and another comes in the same tick

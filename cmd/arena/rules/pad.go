@@ -62,13 +62,16 @@ func pressed(w *ecs.World, p ecs.Player) Pad {
 }
 
 // controls maps keys and mouse to a pad. WASD or the arrows walk, and the mouse aims and fires. The right button or E sends
-// a rocket, space jumps, shift dashes, and Q uses a kit.
+// a rocket, space jumps, shift dashes, and Q uses a kit. K surrenders.
 func controls(c ecs.Controls) ecs.InputBytes {
 	down := func(key, or string) int {
 		if c.Down(key) || c.Down(or) {
 			return 1
 		}
 		return 0
+	}
+	if c.Pressed("k") {
+		Surrender.Give(c.Orders(), ecs.Entity{}, struct{}{})
 	}
 	x, y := c.Pointer()
 	in := Pad{

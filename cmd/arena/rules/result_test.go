@@ -86,17 +86,17 @@ func TestTheLongestResultFits(t *testing.T) {
 func TestOnlyTheLivingMaySurrender(t *testing.T) {
 	a := newArena(t, 2, 1)
 	may := func(p ecs.Player, what string) bool {
-		return a.w.ValidOrder(&image.Order{Player: p, Payload: []byte(what)})
+		return a.w.RefuseOrder(&image.Order{Player: p, Payload: []byte(what)}) == ""
 	}
-	if !may(0, "surrender") || may(0, "surrender!") || may(0, "") || may(2, "surrender") {
+	if !may(0, "\x00") || may(0, "\x00!") || may(0, "") || may(2, "\x00") {
 		t.Error("of the living")
 	}
-	a.step(image.Order{Player: 0, Payload: Surrender})
-	if may(0, "surrender") || !may(1, "surrender") {
+	a.step(image.Order{Player: 0, Payload: surrendering})
+	if may(0, "\x00") || !may(1, "\x00") {
 		t.Error("of the dead")
 	}
 	a.run(respawnTicks)
-	if !may(0, "surrender") {
+	if !may(0, "\x00") {
 		t.Error("of the risen")
 	}
 }

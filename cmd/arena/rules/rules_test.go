@@ -370,11 +370,11 @@ func TestADeathCountsAndEndsWithARespawn(t *testing.T) {
 func TestSurrenderIsADeathThatCostsAPoint(t *testing.T) {
 	a := duel(t)
 	a.hold(0, Pad{Kit: true})
-	a.step(image.Order{Player: 0, Payload: []byte("no such order")}, image.Order{Player: 0, Payload: Surrender})
+	a.step(image.Order{Player: 0, Payload: []byte("no such order")}, image.Order{Player: 0, Payload: surrendering})
 	if got := scores.Read(a.w).Of[0]; got != (Score{Points: -1, Deaths: 1}) || a.happened.deaths != 1 {
 		t.Errorf("a surrender left %+v after %d deaths", got, a.happened.deaths)
 	}
-	a.step(image.Order{Player: 0, Payload: Surrender}) // the dead have nothing left to lose
+	a.step(image.Order{Player: 0, Payload: surrendering}) // the dead have nothing left to lose
 	if got, wound := scores.Read(a.w).Of[0].Points, a.health(0).Wound; got != -1 || wound != 0 || a.happened.hits != 1 {
 		t.Errorf("a second surrender left %d points, a wound of %d and %d hits", got, wound, a.happened.hits)
 	}

@@ -128,7 +128,7 @@ func TestTheDeadAreJudgedAsSeenAndSufferNoMore(t *testing.T) {
 	a.run(1)
 	ring.Save(a.w)
 	alive := a.w.Tick()
-	a.step(image.Order{Player: 1, Payload: Surrender})
+	a.step(image.Order{Player: 1, Payload: surrendering})
 	ring.Save(a.w)
 	a.run(1)
 	ring.Save(a.w)

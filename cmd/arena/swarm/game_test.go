@@ -45,7 +45,7 @@ func game(name string) (g played, p *probe) {
 	p = &probe{seen: map[*ecs.World]*[256]mark{}}
 	var structure func(*ecs.World) uint64
 	if name == "arena" {
-		g, structure = played{rules.Game(), rules.Surrender, arenaFlip, arenaPress}, arenaStructure
+		g, structure = played{rules.Game(), rules.Surrender.Pack(rules.Game(), struct{}{}), arenaFlip, arenaPress}, arenaStructure
 	} else {
 		g, structure = played{halves.Dots(), []byte{7}, dotsFlip, dotsPress}, dotsStructure
 	}

@@ -217,7 +217,7 @@ func (r *run) join(i int) {
 			}
 			r.sit(i)
 			if k%3 == 0 {
-				if err := c.Core.Order(ecs.Entity{}, r.rules.order); err != nil && r.sync.Predicts { // other strategies may be catching up
+				if _, err := c.Core.Order(ecs.Entity{}, r.rules.order); err != nil && r.sync.Predicts { // other strategies may be catching up
 					r.fail("client %d: Order while live: %v", i, err)
 				}
 			}

@@ -11,9 +11,11 @@ import (
 // controls are the viewer's keys, by the names of ecs.Controls, and pointer, in world units.
 type controls struct {
 	held    []string
+	before  []string // held in the last call of Screen.Controls
 	x, y    float64
 	pointed bool // there is a pointer; otherwise it is ahead of the avatar
 	heading [2]float64
+	orders  *ecs.OrderQueue
 }
 
 var _ ecs.Controls = (*controls)(nil)
@@ -62,6 +64,12 @@ func (h *controls) aim(x, y float64, ok bool) {
 }
 
 const aimAhead = 6 // how far ahead of the avatar keys aim, in world units
+
+// Pressed reports whether a key is held that was not before.
+func (h *controls) Pressed(key string) bool { return h.Down(key) && !slices.Contains(h.before, key) }
+
+// Orders returns the queue of the viewer's orders.
+func (h *controls) Orders() *ecs.OrderQueue { return h.orders }
 
 // Down reports whether a key is held.
 func (h *controls) Down(key string) bool { return slices.Contains(h.held, key) }

@@ -117,6 +117,9 @@ func TestKeysAimAheadOfTheAvatar(t *testing.T) {
 			t.Errorf("keys %v aim at %s, want %s", step.keys, got, step.want)
 		}
 	}
+	if h.before = append(h.before, "a"); h.Pressed("a") || !h.Pressed("down") {
+		t.Error("a key that was held before is pressed, or one that was not is not")
+	}
 	h.set([]string{"rm -rf", "left", "F", strings.Repeat("a", 99)}, 1, 2, true)
 	h.aim(10, 20, true)
 	if x, y := h.Pointer(); x != 1 || y != 2 || len(h.held) != 1 {

@@ -202,7 +202,12 @@ func (s *viewer) play() {
 		return
 	}
 	s.controls.aim(avatar(s.live.View(0)))
+	if s.controls.orders == nil {
+		s.controls.orders = ecs.NewOrderQueue(s.config.Game)
+	}
 	s.live.Input(input(&s.controls), s.press)
+	s.controls.before = append(s.controls.before[:0], s.controls.held...)
+	s.controls.orders.Drain(s.live.Order)
 }
 
 // avatar returns the position of player 0's avatar in a view. ok is false if there is none.

@@ -174,6 +174,9 @@ func (l *layer) Image(name string, x, y, width, height float64) {
 	p.lengths(x, y, width, height)
 }
 
+// Clicked reports no press: a recorded picture has no pointer.
+func (l *layer) Clicked(string) (x, y float64, ok bool) { return 0, 0, false }
+
 // Aspect returns the picture's width divided by its height.
 func (l *layer) Aspect() float64 { return l.picture.aspect }
 

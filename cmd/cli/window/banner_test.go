@@ -20,3 +20,22 @@ func TestTheBannerIsPaintedOnlyWithAText(t *testing.T) {
 		}
 	}
 }
+
+// A press of a mouse button is reported where it was in the world and on the HUD, by the camera of each.
+func TestAClickIsReportedInWorldUnits(t *testing.T) {
+	clicks := new([2]click)
+	c := &canvas{originX: 10, originY: -20, scale: 4, clicks: clicks, hud: &canvas{scale: 50, clicks: clicks}}
+	if _, _, ok := c.Clicked("mouse1"); ok {
+		t.Error("a press before there was one")
+	}
+	clicks[1] = click{pressed: true, x: 100, y: 200}
+	if x, y, ok := c.Clicked("mouse2"); !ok || x != 35 || y != 30 {
+		t.Error(x, y, ok)
+	}
+	if x, y, ok := c.Hud().Clicked("mouse2"); !ok || x != 2 || y != 4 {
+		t.Error(x, y, ok)
+	}
+	if _, _, ok := c.Clicked("mouse1"); ok {
+		t.Error("the other button was pressed")
+	}
+}

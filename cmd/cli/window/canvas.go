@@ -24,6 +24,13 @@ type canvas struct {
 	images           map[string]*ebiten.Image // decoded assets; nil: not a PNG
 	path             vector.Path              // scratch of the polygon that is drawn
 	hud              *canvas                  // the canvas of Hud; nil on that itself
+	clicks           *[2]click                // since the last picture; shared with the HUD
+}
+
+// click is a press of a mouse button at a pixel.
+type click struct {
+	pressed bool
+	x, y    int
 }
 
 var _ ecs.Canvas = (*canvas)(nil)
@@ -46,6 +53,20 @@ func (c *canvas) Camera(x, y, height float64) {
 	c.scale = float64(c.dst.Bounds().Dy()) / height
 	c.originX, c.originY = x-c.Aspect()*height/2, y-height/2
 }
+
+// Clicked returns where a mouse button was pressed since the last picture.
+func (c *canvas) Clicked(button string) (x, y float64, ok bool) {
+	for i, name := range mouseButtons {
+		if p := c.clicks[i]; p.pressed && name == button {
+			x, y = c.world(p.x, p.y)
+			return x, y, true
+		}
+	}
+	return 0, 0, false
+}
+
+// mouseButtons are the names of the mouse buttons, left and right.
+var mouseButtons = [...]string{"mouse1", "mouse2"}
 
 // Hud returns the canvas with a fixed camera.
 func (c *canvas) Hud() ecs.Canvas {

@@ -23,6 +23,7 @@ type screen struct {
 	config  Config
 	canvas  canvas
 	started bool
+	orders  *ecs.OrderQueue // of the last view; nil before the first
 }
 
 // Check returns an error if no window can be opened on this machine.
@@ -41,7 +42,7 @@ func Run(c Config) (err error) {
 	if c.Game.Screen.Draw == nil || c.Game.Screen.Controls == nil {
 		return fmt.Errorf("window: the game has no Draw or no Controls; set them in ecs.Game")
 	}
-	s := &screen{config: c, canvas: canvas{game: c.Game, images: map[string]*ebiten.Image{}}}
+	s := &screen{config: c, canvas: canvas{game: c.Game, images: map[string]*ebiten.Image{}, clicks: new([2]click)}}
 	if s.canvas.font, err = text.NewGoTextFaceSource(bytes.NewReader(gomedium.TTF)); err != nil {
 		return fmt.Errorf("window: font: %w", err)
 	}
@@ -77,7 +78,14 @@ func (s *screen) Update() error {
 	if s.config.Pause != nil && inpututil.IsKeyJustPressed(ebiten.KeyF3) {
 		s.config.Pause()
 	}
-	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(controls{&s.canvas}))
+	held := controls{&s.canvas, s.orders}
+	for i, button := range mouseButtons {
+		if held.Pressed(button) {
+			x, y := ebiten.CursorPosition()
+			s.canvas.clicks[i] = click{true, x, y}
+		}
+	}
+	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(held))
 }
 
 // Draw paints the current view.
@@ -89,6 +97,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 		return
 	}
 	s.config.Game.Screen.Draw(&s.canvas, view)
+	s.orders, *s.canvas.clicks = view.Orders, [2]click{}
 	if s.config.Banner != nil {
 		paintBanner(s.canvas.hud, s.config.Banner(time.Now()))
 	}
@@ -112,7 +121,10 @@ func (s *screen) Layout(width, height int) (int, int) {
 }
 
 // controls reads keyboard and pointer. The pointer is in world units of the last camera.
-type controls struct{ canvas *canvas }
+type controls struct {
+	canvas *canvas
+	orders *ecs.OrderQueue
+}
 
 var _ ecs.Controls = controls{}
 
@@ -124,19 +136,32 @@ var named = map[string]ebiten.Key{
 
 // Down reports whether a key or button is held.
 func (c controls) Down(key string) bool {
+	return lookup(key, ebiten.IsMouseButtonPressed, ebiten.IsKeyPressed)
+}
+
+// Pressed reports whether a key or button went down since the last picture.
+func (c controls) Pressed(key string) bool {
+	return lookup(key, inpututil.IsMouseButtonJustPressed, inpututil.IsKeyJustPressed)
+}
+
+// lookup asks for the button or the key of a name.
+func lookup(key string, button func(ebiten.MouseButton) bool, pressed func(ebiten.Key) bool) bool {
 	switch {
 	case key == "mouse1":
-		return ebiten.IsMouseButtonPressed(ebiten.MouseButtonLeft)
+		return button(ebiten.MouseButtonLeft)
 	case key == "mouse2":
-		return ebiten.IsMouseButtonPressed(ebiten.MouseButtonRight)
+		return button(ebiten.MouseButtonRight)
 	case len(key) == 1 && key[0] >= 'a' && key[0] <= 'z':
-		return ebiten.IsKeyPressed(ebiten.KeyA + ebiten.Key(key[0]-'a'))
+		return pressed(ebiten.KeyA + ebiten.Key(key[0]-'a'))
 	case len(key) == 1 && key[0] >= '0' && key[0] <= '9':
-		return ebiten.IsKeyPressed(ebiten.KeyDigit0 + ebiten.Key(key[0]-'0'))
+		return pressed(ebiten.KeyDigit0 + ebiten.Key(key[0]-'0'))
 	}
 	k, known := named[key]
-	return known && ebiten.IsKeyPressed(k)
+	return known && pressed(k)
 }
+
+// Orders returns the queue of the view, nil before the first picture.
+func (c controls) Orders() *ecs.OrderQueue { return c.orders }
 
 // Pointer returns the position of the pointer in world units.
 func (c controls) Pointer() (x, y float64) { return c.canvas.world(ebiten.CursorPosition()) }

@@ -32,6 +32,7 @@ var (
 	unit    = ecs.NewComponent[Unit]("unit")
 	seat    = ecs.NewComponent[ecs.Seat]("seat")
 	keys    = ecs.NewInput[Keys]()
+	buying  = ecs.NewOrder[struct{}]("shop")
 	numbers = ecs.NewDerived("numbers", count, func(a, b *Counts) bool { return *a == *b })
 
 	units   = ecs.NewQuery2(ecs.Write(unit), ecs.Read(seat))
@@ -89,8 +90,7 @@ func All() []Fault {
 	parallel := squad(number)
 	parallel.Systems[1].Parallel = ecs.Queries(units)
 	order := squad()
-	order.Orders = []ecs.OrderType{{Prefix: "shop", MaxBytes: 4, Validate: haggle}}
-	order.Order = func(*ecs.World, ecs.Player, ecs.Entity, []byte) {}
+	order.Orders = ecs.Orders(buying.Do(func(*ecs.World, ecs.Player, ecs.Entity, struct{}) {}).If(haggle))
 	bot := squad()
 	bot.Bot = cheat
 	valid := squad()

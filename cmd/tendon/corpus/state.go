@@ -52,9 +52,12 @@ func counterElsewhere(w *ecs.World) {
 	store(w, lib.Next()) // want `at lib/lib.go:15: the package variable next is not rewound`
 }
 
-// haggle validates an order. Only the server and peers that receive the order call it.
-func haggle(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) bool {
-	return w.Rand().Chance(1, 2) // want `World.Rand changes the world in a hook that only reads: read with Component.Read`
+// haggle is the condition of an order. Only the server and peers that execute the order call it.
+func haggle(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ struct{}) string {
+	if w.Rand().Chance(1, 2) { // want `World.Rand changes the world in a hook that only reads: read with Component.Read`
+		return "another time"
+	}
+	return ""
 }
 
 // cheat is a bot. Only the peer of the bot calls it.

@@ -55,6 +55,14 @@ type Pad struct {
 	Aim    uint32
 }
 
+type Purchase struct {
+	Amount uint8
+	Gift   bool
+	_      uint32
+	For    ecs.Entity
+	Items  Items
+}
+
 type Hit struct {
 	Damage uint16
 	_      uint32
@@ -74,6 +82,7 @@ var (
 	Hits       = ecs.NewEvent[Hit]("hit")
 	Deaths     = ecs.NewIrreversibleEvent[uint32]("death")
 	Pads       = ecs.NewInput[Pad]()
+	Buys       = ecs.NewOrder[Purchase]("buy")
 
 	Moving   = ecs.NewQuery2(ecs.Write(Positions), ecs.Read(Velocities))
 	Placed   = ecs.NewQuery1(ecs.Read(Positions))
@@ -114,11 +123,19 @@ func Busy() *ecs.Game {
 			}
 		}
 	}
-	g.Orders = []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}}
-	g.Order = func(w *ecs.World, p ecs.Player, target ecs.Entity, order []byte) {
-		Scores.Write(w).Points[p] += int32(len(order))
-	}
+	g.Orders = ecs.Orders(Buys.Do(buy).If(mayBuy))
 	return g
+}
+
+func buy(w *ecs.World, p ecs.Player, _ ecs.Entity, bought Purchase) {
+	Scores.Write(w).Points[p] += int32(bought.Amount)
+}
+
+func mayBuy(_ *ecs.World, _ ecs.Player, _ ecs.Entity, bought Purchase) string {
+	if bought.Amount > 100 {
+		return "too dear"
+	}
+	return ""
 }
 
 func steer(w *ecs.World) {
@@ -184,7 +201,7 @@ func Inputs(f ecs.Tick) (in ecs.TickInputs) {
 	case f >= 1 && f <= 4:
 		in.Orders = []image.Order{{Kind: image.OrderJoin, Player: ecs.Player(f - 1)}}
 	case f%97 == 0:
-		in.Orders = []image.Order{{Kind: image.OrderLeave, Player: 2}, {Kind: image.OrderGame, Player: 1, Payload: []byte("buy")}}
+		in.Orders = []image.Order{{Kind: image.OrderLeave, Player: 2}, {Kind: image.OrderGame, Player: 1, Payload: []byte{0, 3}}}
 	case f%97 == 20:
 		in.Orders = []image.Order{{Kind: image.OrderJoin, Player: 2}}
 	}

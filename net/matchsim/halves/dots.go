@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/raworder"
 )
 
 // Pad is the input of Dots.
@@ -59,7 +60,7 @@ func Dots() *ecs.Game {
 	return &ecs.Game{Name: "dots", TickRate: dotRate, MaxPlayers: 8, Input: PadInput,
 		Components: ecs.Components(Bodies, Seats, Sparks), Resources: ecs.Resources(Tallies),
 		Events: ecs.Events(dotThrown, dotPaid), Systems: ecs.Systems(dotSteer, dotFly),
-		Join: dotJoin, Leave: dotLeave, Orders: []ecs.OrderType{{MaxBytes: image.MaxOrderBytes}}, Order: dotOrder, Bot: dotBot}
+		Join: dotJoin, Leave: dotLeave, Orders: raworder.Orders(dotOrder), Bot: dotBot}
 }
 
 func (b *Body) move() {
@@ -100,12 +101,15 @@ func dotJoin(w *ecs.World, p ecs.Player) {
 
 func dotLeave(w *ecs.World, p ecs.Player) { w.Despawn(Dot(w, p)) }
 
+// PayOrders returns the orders of Dots with a condition.
+func PayOrders(allow func(w *ecs.World, p ecs.Player, target ecs.Entity, payload []byte) string) []ecs.AnyOrder {
+	return raworder.Conditional(dotOrder, allow)
+}
+
 // dotOrder pays the amount in the order's first byte.
 func dotOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
-	if len(order) > 0 {
-		Tallies.Write(w).Paid += uint32(order[0])
-		dotPaid.Emit(w, ecs.Entity{}, ecs.Seat{Player: p})
-	}
+	Tallies.Write(w).Paid += uint32(order[0])
+	dotPaid.Emit(w, ecs.Entity{}, ecs.Seat{Player: p})
 }
 
 // Dot returns the entity of a player, zero if there is none.

@@ -45,8 +45,12 @@ type Player struct {
 type Order struct {
 	Kind    string     `json:"kind"` // see KindNames
 	Player  ecs.Player `json:"player"`
-	Entity  string     `json:"entity,omitempty"` // addressee, see EntityName
-	Payload []byte     `json:"payload,omitempty"`
+	Entity  string     `json:"entity,omitempty"`  // addressee, see EntityName
+	Payload []byte     `json:"payload,omitempty"` // of a kind without other fields
+	// Name and Fields are those of a game order, and Refused is why it was not executed.
+	Name    string             `json:"name,omitempty"`
+	Fields  []image.FieldValue `json:"fields,omitempty"`
+	Refused string             `json:"refused,omitempty"`
 	// Seen is the moment that the player saw, in ticks, for a "view": 118.5 is half-way from tick 118 to 119.
 	Seen float64 `json:"seen,omitempty"`
 	// Strategy is the sync strategy with which the match continues, for a "switch".
@@ -96,10 +100,13 @@ func (c *Cursor) Frame() *Frame {
 			}
 		}
 		for i := range t.Orders {
-			f.Orders = append(f.Orders, orderOf(&t.Orders[i]))
+			f.Orders = append(f.Orders, c.orderOf(&t.Orders[i]))
 		}
 	}
 	m := c.moment()
+	for _, r := range m.refusals {
+		f.Orders[r.Order].Refused = r.Reason
+	}
 	f.Events, f.Costs = c.events(m), slices.Clone(m.costs)
 	if m.recorded != 0 {
 		f.Recorded = m.recorded.Hex()
@@ -115,10 +122,13 @@ func (c *Cursor) Frame() *Frame {
 	return f
 }
 
-func orderOf(o *image.Order) Order {
+func (c *Cursor) orderOf(o *image.Order) Order {
 	out := Order{Kind: KindNames[o.Kind], Player: o.Player, Entity: EntityName(o.Entity), Payload: append([]byte(nil), o.Payload...), Operator: o.OfServer()}
 	if o.Kind == image.OrderPause || o.Kind == image.OrderResume {
 		out.Payload = nil // Operator has its meaning
+	}
+	if r, ok := c.world.Image().Schema().DescribeOrder(o.Payload); ok && o.Kind == image.OrderGame {
+		out.Name, out.Fields, out.Payload = r.Name, r.Fields, nil
 	}
 	if v, ok := image.ParseViewStamp(o.Payload); ok && o.Kind == image.OrderView {
 		out.Seen = float64(v.Tick) + float64(v.Part)/256

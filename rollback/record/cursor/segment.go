@@ -33,6 +33,7 @@ type moment struct {
 	recorded image.Checksum
 	unproven bool // a view looked back to before the record, so the state may differ from the match's
 	events   []byte
+	refusals []ecs.Refusal
 	costs    []Share
 }
 
@@ -164,6 +165,7 @@ func (c *Cursor) step(s *segment, t *record.Tick, state bool) bool {
 	m := s.add(c.world, state)
 	m.recorded = t.Checksum
 	m.events = image.AppendEvents(m.events, c.world.Events(), nil)
+	m.refusals = append(m.refusals, c.world.Refusals()...)
 	m.costs = append(m.costs, c.meter.costs...)
 	k := &c.keys[s.key]
 	blind := len(k.states) == 0 && t.Tick-record.LookBack(t.Tick, t.Orders) < k.tick

@@ -33,20 +33,22 @@ func ReadAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
 	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(image.MaxOrderBytes)
 }
 
-// AppendRequest writes a player's request for an order.
-func AppendRequest(dst []byte, kind uint8, target ecs.Entity, payload []byte) []byte {
+// AppendRequest writes a player's request for an order: kind (1 byte), the number that a refusal names (uvarint), the action.
+func AppendRequest(dst []byte, kind uint8, number uint64, target ecs.Entity, payload []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)
 	w.U8(kind)
+	w.Uvarint(number)
 	AppendAction(&w, target, payload)
 	return w.Bytes()
 }
 
 // ReadRequest is the inverse of AppendRequest; the payload aliases the message.
-func ReadRequest(message []byte, kind uint8) (target ecs.Entity, payload []byte, ok bool) {
+func ReadRequest(message []byte, kind uint8) (number uint64, target ecs.Entity, payload []byte, ok bool) {
 	r := wire.NewReader(message)
 	got := r.U8()
+	number = r.Uvarint()
 	target, payload = ReadAction(&r)
-	return target, payload, r.Close() == nil && got == kind
+	return number, target, payload, r.Close() == nil && got == kind && number > 0
 }
 
 // AppendChecksum writes the checksum of a client's state of a tick: kind (1 byte), tick (uvarint), checksum (8 bytes).

@@ -69,7 +69,7 @@ func (l *Load) join(c Config, i int) error {
 		Phase: time.Second / displayRate * time.Duration(2*i+1) / time.Duration(2*c.Players), // frames of clients do not coincide
 		Frame: func(p *matchsim.Client, now systems.Time) {
 			if p.Live() { // the bot's own work is outside of Core.Frame, so that it is not accounted
-				p.Core.SetInput(c.Game.Bot(p.Core.World(), ecs.Player(i), random))
+				p.Core.SetInput(c.Game.Think(p.Core.World(), ecs.Player(i), random, p.Core.Orders()))
 			}
 			p.Frame(now)
 			p.Core.View(now)

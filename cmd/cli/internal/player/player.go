@@ -272,6 +272,11 @@ func Notices(a *app.App) (notice func(seconds int, text string), notices <-chan 
 	}, shown
 }
 
+// Refused returns a client.Config.Refused that passes each refusal to a Notice as a sentence.
+func Refused(notice func(seconds int, text string)) func(client.Refusal) {
+	return func(r client.Refusal) { notice(0, r.String()) }
+}
+
 // InWindow plays in a window. An error from lost ends it early. It shows the texts from notices. next changes the strategy of
 // the match when its key is pressed. All three are optional.
 func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error, notices <-chan string, next func()) error {

@@ -123,3 +123,13 @@ func TestANoticeIsLoggedAndShown(t *testing.T) {
 		}
 	}
 }
+
+// A refused order is a sentence in the log, with --headless too, and in the window.
+func TestARefusedOrderIsLoggedAndShown(t *testing.T) {
+	var note bytes.Buffer
+	notice, notices := Notices(app.New(t.Context(), nil, &bytes.Buffer{}, &note))
+	Refused(notice)(client.Refusal{Number: 4, Order: "move", Reason: "there is a wall"})
+	if got, want := <-notices, `the order "move" was refused: there is a wall`; got != want || !strings.Contains(note.String(), want) {
+		t.Errorf("shown %q, logged %q", got, note.String())
+	}
+}

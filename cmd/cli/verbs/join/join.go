@@ -122,6 +122,7 @@ func (v *Verb) Run(a *app.App) error {
 func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) error {
 	var notices <-chan string
 	config.Notice, notices = player.Notices(a)
+	config.Refused = player.Refused(config.Notice)
 	c, err := client.Dial(config)
 	if err != nil {
 		return err

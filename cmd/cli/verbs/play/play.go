@@ -116,7 +116,7 @@ func (v *Verb) start(a *app.App) (m *match, err error) {
 	m.ledger = host.NewLedger(a.Game, "client", m.host.Recorder)
 	var notice func(int, string)
 	notice, m.notices = player.Notices(a)
-	m.you, err = m.host.Dial(m.network.Public[0], roomName, 0, client.Config{Name: v.Name, Observer: m.ledger, Notice: notice})
+	m.you, err = m.host.Dial(m.network.Public[0], roomName, 0, client.Config{Name: v.Name, Observer: m.ledger, Notice: notice, Refused: player.Refused(notice)})
 	return m, err
 }
 

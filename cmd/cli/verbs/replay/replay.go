@@ -242,7 +242,7 @@ func (v *Verb) show(a *app.App, r *record.Record, to ecs.Tick) error {
 
 // dump prints the inputs and orders of each tick.
 func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
-	size := a.Game.Input.Size()
+	size, schema := a.Game.Input.Size(), a.Game.Schema()
 	last := make([]ecs.InputBytes, a.Game.MaxPlayers)
 	for e := range r.Ticks(r.Start()+1, to) {
 		if a.Ctx.Err() != nil {
@@ -265,6 +265,8 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 			text := fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload)
 			if strategy, ok := image.ParseSwitch(o.Payload); ok && o.Kind == image.OrderSwitch {
 				text = "switch to " + strategy
+			} else if o.Kind == image.OrderGame {
+				text = fmt.Sprintf("order of player %d, %s", o.Player, schema.OrderText(o.Payload))
 			} else if o.Kind == image.OrderPause || o.Kind == image.OrderResume {
 				text = cursor.KindNames[o.Kind] + source(cursor.KindNames[o.Kind], o.OfServer(), o.Player)
 			}

@@ -32,11 +32,16 @@ func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Enti
 			fmt.Fprintf(&b, ": the match continues with %s", o.Strategy)
 		case o.Seen > 0:
 			fmt.Fprintf(&b, ": saw tick %.2f", o.Seen)
+		case o.Name != "":
+			fmt.Fprintf(&b, ", %s", strings.TrimSuffix(o.Name+": "+fieldsText(o.Fields), ": "))
 		case len(o.Payload) > 0:
 			fmt.Fprintf(&b, ": %q", o.Payload)
 		}
 		if o.Entity != "" {
 			fmt.Fprintf(&b, " to %s", o.Entity)
+		}
+		if o.Refused != "" {
+			fmt.Fprintf(&b, "; refused: %s", o.Refused)
 		}
 		b.WriteByte('\n')
 	}
