@@ -18,7 +18,7 @@ type serverClock struct {
 	skipped systems.Time
 }
 
-// maxGap is the longest time between two readings of the clock that counts in full. The server reads it every updateInterval.
+// maxGap is the longest time between two readings of the clock that counts in full. The server reads it every pollRest at least.
 const maxGap = systems.Second / 2
 
 // at returns the time of the server at now. It never goes back.

@@ -173,7 +173,7 @@ const (
 	readPause      = 4 * time.Millisecond
 	pollTrust      = 2 * stepTime // for so long after a read by a worker, the goroutines that read and update sleep for pollRest
 	pollRest       = 200 * time.Millisecond
-	updateInterval = 40 * time.Millisecond // of the checks of keep-alives and timeouts
+	updateInterval = 30 * time.Millisecond // of the checks of keep-alives and timeouts
 	closeLimit     = 2 * time.Second       // in which rooms and ending connections send their last messages
 )
 
