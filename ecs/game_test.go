@@ -48,6 +48,16 @@ func TestCheckNamesEachMissingField(t *testing.T) {
 		{"Game.Physics.MoveLimit is -1", func(g *ecs.Game) { g.Physics.MoveLimit = -fixed.One }},
 		{"Game.Physics.BurstLimit is 1", func(g *ecs.Game) { g.Physics.MoveLimit, g.Physics.BurstLimit = 2*fixed.One, fixed.One }},
 		{"MoveLimit, which is 0", func(g *ecs.Game) { g.Physics.BurstLimit = fixed.One }},
+		{"is a press in component int32", func(g *ecs.Game) {
+			g.Components = append(g.Components, ecs.NewComponent[struct {
+				Held int32 `tendon:"press"`
+			}]("held"))
+		}},
+		{"is a press in input int8", func(g *ecs.Game) {
+			g.Input = ecs.NewInput[struct {
+				DX int8 `tendon:"press"`
+			}]()
+		}},
 		{`the tag "stpe=1/2" is not valid`, func(g *ecs.Game) {
 			g.Components = append(g.Components, ecs.NewComponent[struct {
 				X fixed.Num `tendon:"stpe=1/2"`

@@ -8,7 +8,8 @@ import (
 
 // Input is a game's input type: at most image.MaxInputBytes of plain data per player and tick.
 //
-// A boolean field tagged `tendon:"press"` is a press, which lasts one tick. A predicted input repeats the last one without
+// A boolean field tagged `tendon:"press"` is a press, which lasts one tick. In a window of the engine a key that is held is one
+// press; see Begin of image.InputType. A predicted input repeats the last one without
 // its presses. The presses of an input that arrives too late are merged into the next input. A type may replace both rules
 // by methods:
 //
@@ -22,6 +23,7 @@ type AnyInput interface {
 	Numbers() []image.InputNumber
 	Clean(in InputBytes) InputBytes
 	Valid(in InputBytes) bool
+	Begin(last, now InputBytes) InputBytes
 	Predict(last InputBytes) InputBytes
 	MergeLate(late, next InputBytes) InputBytes
 	Describe(in InputBytes) []image.FieldValue

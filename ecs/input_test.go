@@ -67,6 +67,24 @@ func TestCleanReturnsOnlyBytesThatPackMakes(t *testing.T) {
 	}
 }
 
+// A key that is held is one press.
+func TestAPressBeginsOnce(t *testing.T) {
+	var last ecs.InputBytes
+	presses := 0
+	for f := range 10 {
+		now := sample.Pads.Pack(sample.Pad{DX: 1, Fire: f%5 != 4})
+		if in := sample.Pads.Unpack(sample.Pads.Begin(last, now)); in.Fire {
+			presses++
+		} else if in.DX != 1 {
+			t.Error("what lasts is not held")
+		}
+		last = now
+	}
+	if presses != 2 {
+		t.Errorf("%d presses, want 2", presses)
+	}
+}
+
 // A press must not fire twice when it is repeated, and must not be lost when it is late.
 func TestPressesAreClearedWhenRepeatedAndKeptWhenLate(t *testing.T) {
 	g := sample.Bare()

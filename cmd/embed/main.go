@@ -34,6 +34,7 @@ type Game struct {
 	match  *match // in this process; empty if it is elsewhere
 	drawn  time.Time
 	since  time.Time // when it began to connect
+	down   ecs.InputBytes
 }
 
 // patience is the longest time until a server answers for the first time.
@@ -42,7 +43,9 @@ const patience = 10 * time.Second
 // Update is called sixty times a second. It passes the player's input to the client and advances the match.
 func (g *Game) Update() error {
 	g.match.frame(time.Now())
-	g.client.SetInput(pad.Pack(readKeys()))
+	before := g.down
+	g.down = pad.Pack(readKeys())
+	g.client.SetInput(pad.Begin(before, g.down)) // a key that is held is one press
 	err := g.client.Frame(time.Now())
 	follow(g.client.Core)
 	if err == nil && g.client.State() == client.Connecting && time.Since(g.since) > patience {

@@ -104,6 +104,9 @@ func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag strin
 	if tag != "" && tag != "press" && stepOf(tag) == "" {
 		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, step= and a size, or rotation= and a number", tag))
 	}
+	if tag == "press" && t.Kind() != reflect.Array && (w.what != "input" || t.Kind() != reflect.Bool) {
+		return w.refuse(path, fmt.Sprintf("is a press in %s %s; only a bool of an input is one", w.what, t))
+	}
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:

@@ -110,7 +110,7 @@ func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
 			F bool
 			_ uint32
 		}]()} {
-		l, err := image.LayoutOf("component", "c", typ)
+		l, err := image.LayoutOf("input", "c", typ)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestLayoutFingerprintDistinguishesFields(t *testing.T) {
 			A bool `tendon:"press"`
 		}](),
 	} {
-		l, err := image.LayoutOf("component", "c", typ)
+		l, err := image.LayoutOf("input", "c", typ)
 		if err != nil {
 			t.Fatal(err)
 		}

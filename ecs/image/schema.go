@@ -395,6 +395,15 @@ func (t *InputType) follow(last InputBytes) InputBytes {
 	return last
 }
 
+// Begin returns the input of a player whose keys were down as in last, and are down as in now: a press that last has, too, is held
+// and does not begin again.
+func (t *InputType) Begin(last, now InputBytes) InputBytes {
+	for _, o := range t.declaration.layout.presses {
+		now[o] &^= last[o]
+	}
+	return now
+}
+
 // MergeLate returns next with the presses of an input that arrived after its own tick.
 func (t *InputType) MergeLate(late, next InputBytes) InputBytes { return t.mergeLate(late, next) }
 

@@ -23,6 +23,7 @@ type screen struct {
 	config  Config
 	canvas  canvas
 	started bool
+	down    ecs.InputBytes  // input for the keys that are down
 	orders  *ecs.OrderQueue // of the last view; nil before the first
 }
 
@@ -85,7 +86,9 @@ func (s *screen) Update() error {
 			s.canvas.clicks[i] = click{true, x, y}
 		}
 	}
-	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(held))
+	before := s.down
+	s.down = s.config.Game.Screen.Controls(held)
+	return s.config.Frame(time.Now(), s.config.Game.Input.Begin(before, s.down))
 }
 
 // Draw paints the current view.
