@@ -41,11 +41,14 @@
 //   - declare data: [NewComponent], [NewResource], [NewInput], [NewEvent], [NewDerived], [List]
 //   - declare a game and check it: [Game], [Game.Check]; check other targets: [Game.Schema], [image.Schema.Portable]
 //   - visit entities: [NewQuery1] to [NewQuery4], with [With] and [Without]; fast loops over slices: [Query.Runs]
+//   - visit entities by more than four components: [JoinQueries]
 //   - use several cores: Parallel of [System], SplitRows of [Game]
 //   - read or write one entity: [Component.Read], [Component.Write], [Component.Put]
 //   - change structure: [World.Spawn], [World.Despawn], [Component.Add], [Component.Remove]
+//   - tie children to a parent, with which they are removed: [NewHierarchy]
+//   - wait a number of ticks: [World.Timer], [World.Every]
 //   - find shapes that overlap and entities that are near: package ecs/space
-//   - draw random numbers: [World.Rand]
+//   - draw random numbers, choices with weights and random orders: [World.Rand]
 //   - report something to views: [Event.Emit], [World.Events]
 //   - run a tick: [NewWorld], [World.Step]
 //   - declare orders: [NewOrder], [Order.Do], [OrderRule.If], Orders of [Game]; give them: [Order.Give]; find those that a

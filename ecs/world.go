@@ -12,6 +12,8 @@ type World struct {
 	builtAt []uint64 // image.Image.DerivedVersion when derived was built
 	bridge  *bridge
 
+	hierarchies []*Hierarchy // of Game.Components
+
 	splitter *splitter // of parallel systems; nil before the first
 	scope    *scope    // of the running parallel system; nil outside of one
 }
@@ -25,6 +27,11 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 	w := &World{game: g, image: image.New(g.Schema(), g.Fingerprint(), seed)}
 	w.derived = make([]any, len(g.Derived))
 	w.builtAt = make([]uint64, len(g.Derived))
+	for _, c := range g.Components {
+		if h, ok := c.(*Hierarchy); ok {
+			w.hierarchies = append(w.hierarchies, h)
+		}
+	}
 	if g.Setup != nil {
 		w.image.Setup(func() { g.Setup(w) })
 	}
@@ -126,14 +133,14 @@ func (w *World) Step(in TickInputs) {
 	w.image.Begin(in.Players)
 	for i := range in.Orders {
 		w.execute(i, &in.Orders[i])
-		w.image.Flush()
+		w.flush()
 	}
 	systems := w.game.Systems
 	for i := range systems {
 		(image.SectionSystems + image.Section(i)).Enter(o)
 		w.image.RunSystem(i)
 		w.runSystem(&systems[i])
-		w.image.Flush()
+		w.flush()
 		(image.SectionSystems + image.Section(i)).Leave(o)
 	}
 	w.image.End()

@@ -131,6 +131,16 @@ const (
 	walkDown
 )
 
+// Follow points the cursor at the block and the rows at which o is, which walks upwards, instead of Next. All these rows must have the plan's
+// components. It marks their pages in the columns that are written.
+func (c *Cursor) Follow(o *Cursor) {
+	if c.walk == 0 {
+		c.start()
+	}
+	c.owner, c.Bits = o.owner, o.Bits
+	c.enter(o.block-1, o.Bits)
+}
+
 // start moves the cursor to the first block.
 func (c *Cursor) start() {
 	im := c.image

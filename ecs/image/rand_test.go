@@ -23,6 +23,15 @@ func TestRandDrawsThePinnedSequence(t *testing.T) {
 			t.Errorf("throw %d is %d, pinned %d", i, got, x)
 		}
 	}
+	for i, x := range []int{3, 2, 3, 2, 2, 2, 3, 2} {
+		if got := s.Weighted(1, 0, 5, 3); got != x {
+			t.Errorf("choice %d is %d, pinned %d", i, got, x)
+		}
+	}
+	cards := [6]int{0, 1, 2, 3, 4, 5}
+	if s.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] }); cards != [6]int{0, 4, 3, 5, 1, 2} {
+		t.Errorf("the cards are %d", cards)
+	}
 	if image.NewRand(1).Uint64() == image.NewRand(2).Uint64() {
 		t.Error("two seeds give one sequence")
 	}
@@ -79,4 +88,52 @@ func TestIntNIsEven(t *testing.T) {
 		t.Error("one choice")
 	}
 	sample.MustPanic(t, "n ≥ 1", func() { r.IntN(0) })
+}
+
+// Bounds are 5 σ.
+func TestChoicesFollowTheirWeights(t *testing.T) {
+	r := image.NewRand(8)
+	weights := []int{3, 0, 1, math.MaxInt32, math.MaxInt32 / 2, 0}
+	sum, counts := 0.0, make([]int, len(weights))
+	for _, weight := range weights {
+		sum += float64(weight)
+	}
+	const draws = 30000
+	for range draws {
+		counts[r.Weighted(weights...)]++
+	}
+	for i, n := range counts {
+		p := float64(weights[i]) / sum
+		if off := math.Abs(float64(n) - draws*p); off > 5*math.Sqrt(draws*p*(1-p)) {
+			t.Errorf("choice %d of weight %d was drawn %d times, want about %v", i, weights[i], n, draws*p)
+		}
+	}
+	for _, wrong := range [][]int{{}, {0, 0}, {1, -1}} {
+		sample.MustPanic(t, "Rand.Weighted", func() { r.Weighted(wrong...) })
+	}
+	list := weights[:3]
+	if n := testing.AllocsPerRun(100, func() { r.Weighted(list...); r.Weighted(1, 2, 3) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestShuffleYieldsEveryOrderAlike(t *testing.T) {
+	r := image.NewRand(9)
+	counts := map[[4]int]int{}
+	const draws = 24000
+	for range draws {
+		cards := [4]int{0, 1, 2, 3}
+		r.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
+		counts[cards]++
+	}
+	if len(counts) != 24 {
+		t.Fatalf("%d orders, want 24", len(counts))
+	}
+	for cards, n := range counts {
+		if off := math.Abs(float64(n) - draws/24); off > 5*math.Sqrt(draws/24) {
+			t.Errorf("the order %d came %d times, want about %d", cards, n, draws/24)
+		}
+	}
+	r.Shuffle(0, nil)
+	sample.MustPanic(t, "Rand.Shuffle", func() { r.Shuffle(-1, nil) })
 }

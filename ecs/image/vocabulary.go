@@ -1,7 +1,9 @@
 package image
 
 import (
+	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -184,21 +186,56 @@ func NewRand(seed uint64) *Rand {
 // Uint64 returns a number uniform in [0, 2^64).
 func (r *Rand) Uint64() uint64 { return r.pcg.Uint64() }
 
-// IntN returns a number uniform in [0, n). It panics if n ≤ 0. It rejects the few draws that would be biased (Lemire, "Fast
-// Random Integer Generation in an Interval", 2019).
+// IntN returns a number uniform in [0, n). It panics if n ≤ 0.
 func (r *Rand) IntN(n int) int {
 	if n <= 0 {
 		panic("ecs: Rand.IntN wants n ≥ 1: pass the number of choices")
 	}
-	bound := uint64(n)
+	return int(r.below(uint64(n)))
+}
+
+// below returns a number uniform in [0, bound). It rejects the few draws that would be biased (Lemire, "Fast Random Integer
+// Generation in an Interval", 2019).
+func (r *Rand) below(bound uint64) uint64 {
 	hi, lo := bits.Mul64(r.Uint64(), bound)
 	if lo < bound {
 		for threshold := -bound % bound; lo < threshold; {
 			hi, lo = bits.Mul64(r.Uint64(), bound)
 		}
 	}
-	return int(hi)
+	return hi
 }
 
 // Chance reports true with probability of/in.
 func (r *Rand) Chance(of, in int) bool { return r.IntN(in) < of }
+
+// Weighted returns the index of one of the weights. The probability of an index is its weight divided by the sum of all. It panics if
+// a weight is negative or above 2^31-1, or if all are 0.
+func (r *Rand) Weighted(weights ...int) int {
+	sum := uint64(0)
+	for _, weight := range weights {
+		if weight < 0 || weight > math.MaxInt32 {
+			panic(fmt.Sprintf("ecs: Rand.Weighted has a weight of %d, want [0, 2^31)", weight))
+		}
+		sum += uint64(weight)
+	}
+	if sum == 0 {
+		panic("ecs: Rand.Weighted wants a weight above 0: give one of the choices a weight")
+	}
+	rest, i := r.below(sum), 0
+	for ; rest >= uint64(weights[i]); i++ {
+		rest -= uint64(weights[i])
+	}
+	return i
+}
+
+// Shuffle brings n elements into a random order; every order is equally likely. swap exchanges the elements i and j. It is the
+// algorithm of R. A. Fisher and F. Yates in the form of R. Durstenfeld, 1964. It panics if n < 0.
+func (r *Rand) Shuffle(n int, swap func(i, j int)) {
+	if n < 0 {
+		panic("ecs: Rand.Shuffle wants n ≥ 0: pass the number of elements")
+	}
+	for i := n - 1; i > 0; i-- {
+		swap(i, r.IntN(i+1))
+	}
+}
