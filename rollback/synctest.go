@@ -29,7 +29,7 @@ type SyncTestConfig struct {
 	Input func(f ecs.Tick, p ecs.Player) ecs.InputBytes
 	// Orders returns the orders of tick f. It is called like Input. Optional: by default all players join in the first
 	// ticks, and later one leaves or comes back in about every 20th tick. Players also give the orders of Game.BotOrders, and in
-	// about every third tick random orders, valid and invalid: see RandomOrder.
+	// about every eighth tick one or two random orders, valid and invalid: see RandomOrder.
 	Orders func(f ecs.Tick) []image.Order
 	// AllowStatic accepts a game in which nothing spawns or despawns.
 	AllowStatic bool
@@ -319,7 +319,11 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 func (s *syncTest) addOrders(k ecs.Tick, all bool) error {
 	straight := s.at(k)
 	for _, o := range straight.orders[straight.added:] {
-		if !all && s.rand.IntN(2) == 0 {
+		later := s.rand.IntN
+		if o.Kind == image.OrderGame {
+			later = s.orders.IntN
+		}
+		if !all && later(2) == 0 {
 			return nil
 		}
 		if err := s.timeline.AddOrder(k, o); err != nil {

@@ -36,11 +36,13 @@ func (s *syncTest) ordersOf(f ecs.Tick) []image.Order {
 	}
 	orders := append(s.membership(f), s.botOrders...)
 	s.botOrders = s.botOrders[:0]
-	if schema := s.straight.Image().Schema(); len(schema.Orders) > 0 && s.orders.Chance(1, 3) {
-		for p := range s.straight.Players().All() {
-			if s.orders.Chance(1, 2) {
-				orders = append(orders, RandomOrder(schema, p, &s.at(f-1).state, s.orders))
-			}
+	schema, joined := s.straight.Image().Schema(), s.straight.Players()
+	if len(schema.Orders) == 0 || !s.orders.Chance(1, 8) {
+		return orders
+	}
+	for range 1 + s.orders.IntN(2) {
+		if p := ecs.Player(s.orders.IntN(s.config.Game.MaxPlayers)); joined.Has(p) {
+			orders = append(orders, RandomOrder(schema, p, &s.at(f-1).state, s.orders))
 		}
 	}
 	return orders

@@ -60,8 +60,8 @@ var syncDepths = []int{7, 1, 2, 30}
 // A match that proves nothing fails too: no client was rewound, no tick was compared, or the state never changed. The
 // rewind is not required of a single player, on P0, or where clients do not predict the whole state.
 //
-// The bots are Game.Bot's. A game without a Bot is played with random inputs. In a game with orders, each player also gives two
-// random orders a second, valid and invalid: see rollback.RandomOrder. Match logs how many were executed and how many were refused.
+// The bots are Game.Bot's. A game without a Bot is played with random inputs. In a game with orders, each player also gives a
+// random order about every two seconds, valid or invalid: see rollback.RandomOrder. Match logs how many were executed and how many were refused.
 // It fails if an order was neither. A failure prints the command that repeats it. Writes to entities that a client does not predict
 // are logged: see ecs.World.MayWrite.
 func Match(t testing.TB, game *ecs.Game, profile string, strategies ...systems.Strategy) {
@@ -100,8 +100,8 @@ func (o *ordersOfMatch) String() string {
 // give has a client give random orders until the last seconds of the match.
 func (o *ordersOfMatch) give(m *matchsim.Match, c *matchsim.Client) {
 	r := image.NewRand(uint64(c.Number) + 7)
-	m.Net.Every(c.Node, 0, ordersPerSecond, func(int64, simnet.Time) {
-		if !c.Live() || c.Core.Seat() < 0 || !c.Core.World().Players().Has(ecs.Player(c.Core.Seat())) || m.Net.Now() > matchTime-orderTime {
+	m.Net.Every(c.Node, 0, 1, func(int64, simnet.Time) {
+		if !r.Chance(1, 2) || !c.Live() || c.Core.Seat() < 0 || !c.Core.World().Players().Has(ecs.Player(c.Core.Seat())) || m.Net.Now() > matchTime-orderTime {
 			return
 		}
 		_, now, _, _ := c.Core.Snapshots(systems.Time(m.Net.LocalNow(c.Node)))
@@ -113,10 +113,7 @@ func (o *ordersOfMatch) give(m *matchsim.Match, c *matchsim.Client) {
 	})
 }
 
-const (
-	ordersPerSecond = 2
-	orderTime       = 3 * time.Second // in which every order is executed or refused
-)
+const orderTime = 3 * time.Second // in which every order is executed or refused
 
 const (
 	matchBots = 4
