@@ -395,7 +395,7 @@ func (t *InputType) follow(last InputBytes) InputBytes {
 	return last
 }
 
-// Begin returns the input of a player whose keys were down as in last, and are down as in now: a press that last has, too, is held
+// Begin returns the input of a player whose keys were down as in last, and are down as in now. A press that last has, too, is held
 // and does not begin again.
 func (t *InputType) Begin(last, now InputBytes) InputBytes {
 	for _, o := range t.declaration.layout.presses {

@@ -41,9 +41,8 @@ func payGame() *ecs.Game {
 	return game
 }
 
-// A refusal reaches the giver alone, with the number and the reason: of an order that is refused before it is stamped, of one
-// that is not valid any more when it is executed, and of those beyond the budget. There are no more refusals than the budget
-// allows orders.
+// A refusal reaches the giver alone, with the number and the reason. An order can be refused before it is stamped, when it is
+// executed, and beyond the budget. There are no more refusals than the budget allows orders.
 func TestARefusalReachesItsGiver(t *testing.T) {
 	for i, s := range append(strategies[:len(strategies):len(strategies)], lockstep.New(lockstep.Config{OnDemand: true})) {
 		t.Run(fmt.Sprintf("%s %d", s.Name, i), func(t *testing.T) {

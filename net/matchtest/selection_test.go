@@ -88,8 +88,8 @@ func selection(v *ecs.View, p ecs.Player) (m march) {
 	return m
 }
 
-// A player selects a hundred units in the view and orders them to a place, with one order that names the units, or with one that
-// names the place where they stand. Units of others are refused.
+// A player selects a hundred units in the view and orders them to a place. The order names the units, or the place where they
+// stand. Units of others are refused.
 func TestAHundredUnitsAreOrderedByASelection(t *testing.T) {
 	for _, s := range strategies {
 		game := marchGame()

@@ -35,7 +35,7 @@ type arrivals struct {
 	pause  bool // the socket has no more: the reader should wait for some to arrive
 	from   [batchSize]netip.AddrPort
 	sizes  [batchSize]int
-	ages   [batchSize]time.Duration // how long each was in the socket; 0 where the system does not tell
+	ages   [batchSize]time.Duration // how long each was in the socket; 0 where it is not known
 	buffer [batchSize][arrivalLimit]byte
 }
 

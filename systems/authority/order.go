@@ -65,8 +65,8 @@ func (s *Server[C, P]) AllowOrder(p ecs.Player, payload []byte) bool {
 	return s.Stamped <= s.done+ecs.Tick(orderQueue*s.Game.TickRate) && s.budgets[p].orders.AllowN(ecs.Tick(b.PerSecond)*s.done, b.Cost(len(payload)))
 }
 
-// RefuseOrder returns why an order may not be stamped, and otherwise "": its player is in the match and within the budget, and
-// the order is valid in the state of World. With unseen, the conditions of Game.Orders are left to the execution.
+// RefuseOrder returns why an order may not be stamped, or "". The player must be in the match and within the budget, and the order
+// must be valid in the state of World. With unseen, the conditions of Game.Orders are left to the execution.
 func (s *Server[C, P]) RefuseOrder(o *image.Order, in image.PlayerSet, unseen bool) (reason string) {
 	switch {
 	case !in.Has(o.Player):

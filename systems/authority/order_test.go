@@ -11,8 +11,8 @@ import (
 	"tendon/systems/internal/code"
 )
 
-// A flood of orders leads to no more refusals than the budget has orders, and they leave with the next Send. What is refused
-// when it is executed is reported too, once.
+// A flood of orders leads to no more refusals than the budget has orders, and they leave with the next Send. An order that
+// is refused when it is executed is reported too, once.
 func TestRefusalsAreBoundedAndLeaveWithSend(t *testing.T) {
 	var refused []systems.Refusal
 	h := joined(t, func(c *authority.Config[*half, link]) {
@@ -39,7 +39,7 @@ func TestRefusalsAreBoundedAndLeaveWithSend(t *testing.T) {
 		h.Tick(0)
 	}
 	h.Stamp(image.Order{Kind: image.OrderGame, Payload: []byte{1}, Number: 9}, nil)
-	h.Stamp(image.Order{Kind: image.OrderGame, Payload: []byte{1}}, nil) // of an earlier process: nobody waits for an answer
+	h.Stamp(image.Order{Kind: image.OrderGame, Payload: []byte{1}}, nil) // of an earlier process, which receives no answer
 	h.Tick(0)
 	h.Tick(0)
 	h.Send(0, &outbox{})

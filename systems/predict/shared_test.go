@@ -81,7 +81,7 @@ func TestASharedEntityIsSimulatedAheadWithThePlayer(t *testing.T) {
 			}
 		}
 		if server == 0 {
-			t.Fatalf("%s: nobody struck the puck", c.name)
+			t.Fatalf("%s: the puck was not struck", c.name)
 		}
 		if c.shared != (own == server) {
 			t.Errorf("%s: the puck moves in tick %d on the client, in tick %d on the server", c.name, own, server)
