@@ -14,8 +14,7 @@ type Derived[T any] struct {
 
 // AnyDerived is a Derived of any type, as Game.Derived lists them.
 type AnyDerived interface {
-	ensure(w *World)
-	follow(w *World, i int)
+	ensure(w *World, i int)
 	check(w *World, kept any) error
 }
 
@@ -25,9 +24,9 @@ func NewDerived[T any](name string, build func(w *World, into *T), equal func(a,
 	return &Derived[T]{name: name, build: build, equal: equal}
 }
 
-// EachTick makes World.Step build the value again at the end of every tick, so no system has to update it. In a tick, the value is
-// then that of the state before. build receives the value of the tick before in into, and can do only what changed. EachTick
-// returns d.
+// EachTick makes World.Step build the value again at the start of every tick, so no system has to update it. In a tick, the value
+// is then that of the state before. Between ticks, Of builds it when it is first used. build receives the older value in into,
+// and can do only what changed. EachTick returns d.
 func (d *Derived[T]) EachTick() *Derived[T] {
 	d.each = true
 	return d
@@ -44,9 +43,10 @@ func (d *Derived[T]) Of(w *World) *T {
 			w.derived[i] = new(T)
 		}
 		value := w.derived[i].(*T)
-		if v := w.image.DerivedVersion(); w.builtAt[i] != v {
+		now := built{w.image.DerivedVersion(), w.image.Tick()}
+		if at := &w.builtAt[i]; at.version != now.version || d.each && !w.stepping && at.tick != now.tick {
 			w.alone("building Derived")
-			w.builtAt[i] = v
+			*at = now
 			d.build(w, value)
 		}
 		return value
@@ -54,23 +54,25 @@ func (d *Derived[T]) Of(w *World) *T {
 	panic(fmt.Sprintf("ecs: derived %q is used but not listed: add it to Game.Derived", d.name))
 }
 
-func (d *Derived[T]) ensure(w *World) { d.Of(w) }
-
-// follow builds the value again at the end of a tick, unless it is stale anyway. i is the position of d in Game.Derived.
-func (d *Derived[T]) follow(w *World, i int) {
-	if d.each && w.builtAt[i] == w.image.DerivedVersion() {
-		d.build(w, w.derived[i].(*T))
-	}
+// built is when derived data was built: image.Image.DerivedVersion and the tick.
+type built struct {
+	version uint64
+	tick    Tick
 }
 
-// buildStale builds derived data that a restore invalidated, before a tick changes the state. After an order of the tick,
-// the result could differ from the value that a world without the restore has kept.
+// ensure builds the value if it is stale, and that of EachTick in any case. i is the position of d in Game.Derived.
+func (d *Derived[T]) ensure(w *World, i int) {
+	if d.each {
+		w.builtAt[i] = built{}
+	}
+	d.Of(w)
+}
+
+// buildStale builds derived data that a restore invalidated, and that of EachTick, before a tick changes the state. After an order
+// of the tick, the result could differ from the value that a world without the restore has kept.
 func (w *World) buildStale() {
-	v := w.image.DerivedVersion()
 	for i, d := range w.game.Derived {
-		if w.builtAt[i] != v {
-			d.ensure(w)
-		}
+		d.ensure(w, i)
 	}
 }
 

@@ -85,6 +85,11 @@ func TestDerivedDataOfEachTickFollowsTheState(t *testing.T) {
 		}
 		used = used[:2*tick+2]
 	}
+	// It also follows a change from outside, which only tests make.
+	sample.Positions.Put(w, ecs.Entity{Row: 1, Born: 1}, sample.Pos{X: 100})
+	if w.Step(ecs.TickInputs{}); used[6] != 3*2+100 || w.Check() != nil {
+		t.Fatalf("the tick used %v, %v", used, w.Check())
+	}
 }
 
 // Stale derived data is a desync that checksums do not show; SyncTest calls Check.

@@ -5,12 +5,13 @@ import "tendon/ecs/image"
 // World is one copy of a match: its image, and data that can be rebuilt from it. Systems may read the state in the image
 // and the inputs of the tick, nothing else. A World is not safe for concurrent use; different worlds are.
 type World struct {
-	game    *Game
-	image   *image.Image
-	events  eventLog
-	derived []any    // index = position in Game.Derived
-	builtAt []uint64 // image.Image.DerivedVersion when derived was built
-	bridge  *bridge
+	game     *Game
+	image    *image.Image
+	events   eventLog
+	derived  []any   // index = position in Game.Derived
+	builtAt  []built // index = position in Game.Derived
+	stepping bool    // a tick runs
+	bridge   *bridge
 
 	hierarchies []*Hierarchy // of Game.Components
 
@@ -26,7 +27,7 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 	}
 	w := &World{game: g, image: image.New(g.Schema(), g.Fingerprint(), seed)}
 	w.derived = make([]any, len(g.Derived))
-	w.builtAt = make([]uint64, len(g.Derived))
+	w.builtAt = make([]built, len(g.Derived))
 	for _, c := range g.Components {
 		if h, ok := c.(*Hierarchy); ok {
 			w.hierarchies = append(w.hierarchies, h)
@@ -110,9 +111,10 @@ func (w *World) Despawn(e Entity) {
 // because it builds all derived data again.
 func (w *World) Check() error {
 	for i, d := range w.game.Derived {
-		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {
+		if w.derived[i] == nil || w.builtAt[i].version != w.image.DerivedVersion() {
 			continue
 		}
+		d.ensure(w, i)
 		if err := d.check(w, w.derived[i]); err != nil {
 			return err
 		}
@@ -129,6 +131,7 @@ func (w *World) Step(in TickInputs) {
 	if len(w.derived) > 0 {
 		w.buildStale()
 	}
+	w.stepping = true
 	w.log().reset()
 	w.image.Begin(in.Players)
 	for i := range in.Orders {
@@ -144,9 +147,7 @@ func (w *World) Step(in TickInputs) {
 		(image.SectionSystems + image.Section(i)).Leave(o)
 	}
 	w.image.End()
-	for i, d := range w.game.Derived {
-		d.follow(w, i)
-	}
+	w.stepping = false
 	image.SectionSimulate.Leave(o)
 }
 
