@@ -143,22 +143,29 @@ func (a *arena) checksum() image.Checksum {
 	return sum
 }
 
+// survey makes derived data follow a state that a test has changed.
+func survey(w *ecs.World) {
+	if err := w.Check(); err != nil {
+		panic(err)
+	}
+}
+
 // inspect fails the test if an invariant of every tick does not hold.
 func (a *arena) inspect() {
 	a.t.Helper()
 	const slack = fixed.One >> 20 // roundings of a push against a corner
 	s := scene.Of(a.w)
-	for _, who := range s.All() {
-		b, _ := body.Read(a.w, who.Entity)
+	for who := range alive.All(a.w) {
+		b := who.A
 		if speed := flat(b.Vel).Len(); speed > dashSpeed {
-			a.t.Fatalf("tick %d: player %d moves at %v m/s, above the dash speed %v", a.w.Tick(), who.Player, speed, dashSpeed)
+			a.t.Fatalf("tick %d: player %d moves at %v m/s, above the dash speed %v", a.w.Tick(), who.B.Player, speed, dashSpeed)
 		}
 		if b.Pos.Z < 0 {
-			a.t.Fatalf("tick %d: player %d is %v below the floor", a.w.Tick(), who.Player, b.Pos.Z)
+			a.t.Fatalf("tick %d: player %d is %v below the floor", a.w.Tick(), who.B.Player, b.Pos.Z)
 		}
 		b.Radius -= slack
 		if c, ok := s.touch(&b); ok {
-			a.t.Fatalf("tick %d: player %d at %v is inside a wall or a door: %+v", a.w.Tick(), who.Player, b.Pos, c)
+			a.t.Fatalf("tick %d: player %d at %v is inside a wall or a door: %+v", a.w.Tick(), who.B.Player, b.Pos, c)
 		}
 	}
 	for e := range flying.All(a.w) {

@@ -17,8 +17,8 @@ type botTurn struct {
 	here   fixed.Vec2
 	health Health
 
-	foe     Target // nearest enemy in sight, or else nearest
-	foeVel  fixed.Vec2
+	foe     ecs.Entity // nearest enemy in sight, or else nearest
+	foeBody Body
 	foeDist fixed.Num
 	inSight bool
 }
@@ -54,8 +54,8 @@ func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
 
 func (m *botTurn) look() {
 	m.foeDist = fixed.Max
-	for _, t := range m.s.All() {
-		if t.Entity == m.me {
+	for e, t := range players.In(m.w, level.tiles.Bounds()) {
+		if e == m.me {
 			continue
 		}
 		to := flat(t.Pos.Sub(m.body.Pos))
@@ -67,11 +67,8 @@ func (m *botTurn) look() {
 		ray.Z += gunHeight // it sees the targets that it can hit
 		seen := dist < rifleRange && m.s.Clear(ray) == dist
 		if seen || !m.inSight && dist < m.foeDist {
-			m.foe, m.foeDist, m.inSight = t, dist, seen
+			m.foe, m.foeBody, m.foeDist, m.inSight = e, t, dist, seen
 		}
-	}
-	if b, ok := body.Read(m.w, m.foe.Entity); ok {
-		m.foeVel = flat(b.Vel)
 	}
 }
 
@@ -80,9 +77,9 @@ func (m *botTurn) walk(in Pad) Pad {
 	if at, ok := m.wantedKit(); ok {
 		return in.WithWalk(m.way(at).Add(m.strafe().Scale(fixed.FromRatio(1, 4))))
 	}
-	foe := flat(m.foe.Pos)
+	foe := flat(m.foeBody.Pos)
 	switch {
-	case m.foe.Entity.IsZero():
+	case m.foe.IsZero():
 		return in
 	case !m.inSight:
 		in.Dash = m.dice.Chance(1, 100)
@@ -102,7 +99,7 @@ func (m *botTurn) way(goal fixed.Vec2) fixed.Vec2 {
 
 // strafe returns the direction across the line to the foe, to a side that changes with time.
 func (m *botTurn) strafe() fixed.Vec2 {
-	to := flat(m.foe.Pos).Sub(m.here).Normalize()
+	to := flat(m.foeBody.Pos).Sub(m.here).Normalize()
 	if (uint64(m.w.Tick())/37*7+uint64(m.player)*5)%3 == 0 {
 		return fixed.Vec2{X: to.Y, Y: -to.X}
 	}
@@ -132,11 +129,11 @@ func (m *botTurn) shoot(in Pad) Pad {
 		return in.WithPoint(m.here.Add(in.Walk().Scale(keepFrom)))
 	}
 	swing := fixed.Sin(fixed.Tau.Mul(fixed.FromRatio(int64(m.w.Tick()%wobbleTicks), wobbleTicks)) + fixed.FromInt(int(m.player)))
-	at := flat(m.foe.Pos).Add(m.strafe().Scale(swing.Mul(wobble).Mul(m.foeDist)))
+	at := flat(m.foeBody.Pos).Add(m.strafe().Scale(swing.Mul(wobble).Mul(m.foeDist)))
 	in.Fire = true
 	if m.foeDist > blastRadius && m.dice.Chance(1, 30) {
 		in.Rocket = true
-		at = at.Add(m.foeVel.Scale(m.foeDist.Div(rocketSpeed)))
+		at = at.Add(flat(m.foeBody.Vel).Scale(m.foeDist.Div(rocketSpeed)))
 	}
 	return in.WithPoint(at)
 }

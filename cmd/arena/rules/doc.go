@@ -11,7 +11,7 @@
 // # How a tick goes
 //
 // [Game] lists the systems in three groups. Actions come first and use the scene that the last tick left, which the players
-// saw. Their results follow. Then bodies and doors move. keepTime ends and starts rounds, and survey updates the [Scene].
+// saw. Their results follow. Then bodies and doors move, and keepTime ends and starts rounds.
 //
 // Under a strategy that shows remote players late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly
 // in the present. Some strategies let a client write only the rows that it predicts: Write returns nil for the others.

@@ -16,13 +16,13 @@ func Game() *ecs.Game {
 		Resources:  ecs.Resources(clock, scores, kitTimes),
 		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
 		Input:      pad,
-		Derived:    []ecs.AnyDerived{scene, reach.Derived()},
+		Derived:    []ecs.AnyDerived{scene, players.Derived(), reach.Derived()},
 		Assets:     []ecs.Asset{{Name: "level", Data: levelText}},
 		Systems: ecs.Systems(
 			face, fire, launch, fly, fade, takeKits, layKits, // actions, in the scene that the players saw
 			judge, respawn, // their results
-			startDashes, move, slideDoors, // motion
-			keepTime, survey,
+			startDashes, slideDoors, move, // motion; doors open for the players of the state before
+			keepTime,
 		),
 		Setup: setup, Join: join, Leave: leave, Result: result,
 		Orders: ecs.Orders(Surrender.Do(surrender).If(maySurrender)),

@@ -3,6 +3,7 @@ package rules
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // Health is a player's hit points. Damage adds up in Wound during the tick and is applied once, after the kit that the
@@ -127,12 +128,12 @@ func revive(w *ecs.World, e ecs.Entity, at fixed.Vec2) {
 // freeSpawn returns a spawn point away from all living players: the first that is far enough, counted from a random one, or
 // else the farthest.
 func freeSpawn(w *ecs.World) fixed.Vec2 {
-	s, n := scene.Of(w), len(level.Spawns)
+	n := len(level.Spawns)
 	start := w.Rand().IntN(n)
 	best, bestDist := level.Spawns[start], fixed.Num(-1)
 	for i := range n {
 		at, dist := level.Spawns[(start+i)%n], fixed.Max
-		for _, t := range s.All() {
+		for _, t := range players.In(w, level.tiles.Bounds()) {
 			dist = min(dist, at.Dist(flat(t.Pos)))
 		}
 		if dist >= spawnDistance {
@@ -167,19 +168,18 @@ const kitTicks = 480 // until a new kit lies where one was taken
 
 // takeKits gives kits to those who stand on them and can carry one more.
 func takeKits(w *ecs.World) {
-	s := scene.Of(w)
 	for e := range lying.All(w) {
 		at := flat(e.B.Pos)
-		for _, t := range s.Between(at.Y-kitReach, at.Y+kitReach) {
-			h, ok := health.Read(w, t.Entity)
+		for who, t := range players.In(w, space.Around(at, kitReach)) {
+			h, ok := health.Read(w, who)
 			if !ok || h.HP == 0 || h.Kits >= kitsCarried || at.Dist(flat(t.Pos)) > kitReach {
 				continue
 			}
-			if w.MayWrite(t.Entity) {
-				health.Write(w, t.Entity).Kits++
+			if w.MayWrite(who) {
+				health.Write(w, who).Kits++
 			}
 			kitTimes.Write(w).Ready[e.A.Place] = w.Tick() + kitTicks
-			Pickups.Emit(w, t.Entity, Pickup{Place: e.A.Place})
+			Pickups.Emit(w, who, Pickup{Place: e.A.Place})
 			w.Despawn(e.Entity())
 			break
 		}

@@ -59,6 +59,7 @@ type Doorway struct {
 const (
 	squareSize = 2  // metres; the middle of a square is 1 m from its sides
 	maxDoors   = 8  // what Scene holds
+	maxRows    = 32 // of squares
 	maxKits    = 16 // what KitTimes holds
 )
 

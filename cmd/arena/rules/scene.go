@@ -7,34 +7,25 @@ import (
 	"tendon/systems/lagcomp"
 )
 
-// Scene holds the obstacles beside the level's walls: the doors, and the living players sorted by the row of squares they
-// stand in. It follows from the state, so it is derived, not saved. survey updates it at the end of a tick, so all queries
-// of one tick use the state that the players saw.
+// Scene holds the obstacles beside the level's walls: the doors. It follows from the state, so it is derived, not saved. In a tick
+// it is that of the state before, which the players saw.
 type Scene struct {
 	doors     [maxDoors]space.Shape
 	doorCount int
-	targets   [maxPlayers]Target
-	bands     [maxRows + 1]uint8 // targets[bands[y]:bands[y+1]] stand in row y
 }
-
-// Target is a living player.
-type Target struct {
-	Entity ecs.Entity
-	Pos    fixed.Vec3
-	Player ecs.Player
-}
-
-// maxRows bounds the rows of squares in a level.
-const maxRows = 32
 
 var (
-	scene  = ecs.NewDerived("scene", buildScene, func(a, b *Scene) bool { return *a == *b })
+	scene  = ecs.NewDerived("scene", buildScene, func(a, b *Scene) bool { return *a == *b }).EachTick()
 	alive  = ecs.NewQuery2(ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
 	leaves = ecs.NewQuery1(ecs.Read(door)) // the doors, of which the level has the doorways
-)
 
-// survey updates the scene at the end of a tick.
-func survey(w *ecs.World) { buildScene(w, scene.Of(w)) }
+	// players finds the living players in an area. The fastest covers 0.3 m in a tick, and a wall pushes it by no more.
+	players = space.NewGrid(body, space.GridConfig[Body]{
+		Bounds: func(b Body) space.Bounds { return space.Around(flat(b.Pos), b.Radius) },
+		Cell:   2 * square,
+		Speed:  fixed.One,
+	}, ecs.With(seat), ecs.Without(dead))
+)
 
 func buildScene(w *ecs.World, into *Scene) {
 	*into = Scene{}
@@ -42,29 +33,7 @@ func buildScene(w *ecs.World, into *Scene) {
 		into.doors[into.doorCount] = e.A.shape()
 		into.doorCount++
 	}
-	for e := range alive.All(w) {
-		into.bands[band(e.A.Pos.Y)+1]++
-	}
-	for y := range maxRows {
-		into.bands[y+1] += into.bands[y]
-	}
-	next := into.bands
-	for e := range alive.All(w) {
-		at := &next[band(e.A.Pos.Y)]
-		into.targets[*at] = Target{Entity: e.Entity(), Pos: e.A.Pos, Player: e.B.Player}
-		*at++
-	}
 }
-
-func band(y fixed.Num) int { return min(max(y.Int()/squareSize, 0), maxRows-1) }
-
-// Between returns the players whose rows of squares touch [lo, hi], in the same order on every machine.
-func (s *Scene) Between(lo, hi fixed.Num) []Target {
-	return s.targets[s.bands[band(lo)]:s.bands[band(hi)+1]]
-}
-
-// All returns the living players.
-func (s *Scene) All() []Target { return s.targets[:s.bands[maxRows]] }
 
 // Ray is a straight path at constant height.
 type Ray struct {
@@ -78,16 +47,14 @@ func rayFrom(from fixed.Vec3, dir fixed.Vec2, length fixed.Num) Ray {
 }
 
 // Cast returns the distance until the ray touches a wall, a door or a player other than shooter, and that player's entity.
-func (s *Scene) Cast(r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
+func (s *Scene) Cast(w *ecs.World, r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
 	r.Length = s.Clear(r)
-	area := r.Bounds().Grow(bodyRadius)
-	for i, targets := 0, s.Between(area.Min.Y, area.Max.Y); i < len(targets); i++ {
-		t := &targets[i]
-		if t.Entity == shooter {
+	for e, b := range players.In(w, r.Bounds()) {
+		if e == shooter {
 			continue
 		}
-		if d, ok := r.strikes(&t.Pos); ok {
-			r.Length, hit = d, t.Entity
+		if d, ok := r.strikes(&b.Pos); ok {
+			r.Length, hit = d, e
 		}
 	}
 	return r.Length, hit
@@ -176,11 +143,10 @@ var (
 )
 
 func slideDoors(w *ecs.World) {
-	s := scene.Of(w)
 	for e := range leaves.All(w) {
 		way, step := &level.Doors[e.A.Place], -doorStep
-		for _, who := range s.Between(way.Min.Y-doorReach, way.Max.Y+doorReach) {
-			if way.Nearest(flat(who.Pos)).Dist(flat(who.Pos)) < doorReach {
+		for _, b := range players.In(w, way.Grow(doorReach)) {
+			if way.Nearest(flat(b.Pos)).Dist(flat(b.Pos)) < doorReach {
 				step = doorStep
 			}
 		}

@@ -3,6 +3,7 @@ package rules
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
 // Arms holds the tick from which each weapon can be used again, and the end of the last rifle shot.
@@ -46,7 +47,7 @@ func fire(w *ecs.World) {
 		if _, late := w.Image().ViewOf(e.D.Player); late {
 			far, hit = castSeen(w, e.D.Player, r, shooter)
 		} else {
-			far, hit = scene.Of(w).Cast(r, shooter)
+			far, hit = scene.Of(w).Cast(w, r, shooter)
 		}
 		end := r.At(far)
 		if w.MayWrite(shooter) {
@@ -110,7 +111,7 @@ func fly(w *ecs.World) {
 		b := e.A
 		r := rayFrom(b.Pos, flat(b.Vel).Normalize(), rocketSpeed.Mul(tickTime))
 		r.Radius = b.Radius
-		far, _ := s.Cast(r, e.B.From)
+		far, _ := s.Cast(w, r, e.B.From)
 		step := r.Dir.Scale(far)
 		b.Pos.X, b.Pos.Y = b.Pos.X+step.X, b.Pos.Y+step.Y
 		if far < r.Length || w.Tick() >= e.B.Until {
@@ -149,7 +150,7 @@ func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 	blast.Put(w, flash, Blast{Until: w.Tick() + blastTicks})
 	Explosions.Emit(w, flash, Explosion{At: at})
 
-	for _, t := range s.Between(at.Y-blastRadius, at.Y+blastRadius) {
+	for target, t := range players.In(w, space.Around(flat(at), blastRadius)) {
 		away := t.Pos.Sub(at)
 		away.Z += bodyHeight / 2
 		dist := max(away.Len()-bodyRadius, 0)
@@ -161,16 +162,16 @@ func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 			continue
 		}
 		share := fixed.One - dist.Div(blastRadius)
-		if w.MayWrite(t.Entity) {
-			b := body.Write(w, t.Entity)
+		if w.MayWrite(target) {
+			b := body.Write(w, target)
 			b.push(flat(b.Vel).Add(ray.Dir.Scale(blastPush.Mul(share))).Limit(dashSpeed))
 			b.Vel.Z = max(b.Vel.Z, blastLift.Mul(share))
 		}
 		damage := (blastDamage * share).Ceil().Int()
-		if t.Player == by {
+		if who, _ := seat.Read(w, target); who.Player == by {
 			damage /= 2
 		}
-		hurt(w, t.Entity, int32(damage), by)
+		hurt(w, target, int32(damage), by)
 	}
 }
 
