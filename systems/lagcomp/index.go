@@ -3,42 +3,23 @@ package lagcomp
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/space"
 )
 
-// box is a rectangle of the plane with its edges. The zero box is a point; nowhere is empty.
-type box struct{ lo, hi fixed.Vec2 }
-
+// nowhere are the bounds of no place, and anywhere those of every place.
 var (
-	nowhere  = box{fixed.Vec2{X: fixed.Max, Y: fixed.Max}, fixed.Vec2{X: fixed.Min, Y: fixed.Min}}
-	anywhere = box{nowhere.hi, nowhere.lo}
+	nowhere  = space.Bounds{Min: fixed.Vec2{X: fixed.Max, Y: fixed.Max}, Max: fixed.Vec2{X: fixed.Min, Y: fixed.Min}}
+	anywhere = space.Bounds{Min: nowhere.Max, Max: nowhere.Min}
 )
-
-func around(at fixed.Vec3, radius fixed.Num) box {
-	return box{fixed.Vec2{X: at.X - radius, Y: at.Y - radius}, fixed.Vec2{X: at.X + radius, Y: at.Y + radius}}
-}
-
-func (b box) with(o box) box {
-	return box{
-		fixed.Vec2{X: min(b.lo.X, o.lo.X), Y: min(b.lo.Y, o.lo.Y)},
-		fixed.Vec2{X: max(b.hi.X, o.hi.X), Y: max(b.hi.Y, o.hi.Y)},
-	}
-}
-
-func (b *box) touches(o *box) bool {
-	return b.lo.X <= o.hi.X && b.hi.X >= o.lo.X && b.lo.Y <= o.hi.Y && b.hi.Y >= o.lo.Y
-}
 
 // trail holds the boxes of an entity's places before and since the sweep's last turn.
 type trail struct {
 	entity        ecs.Entity
-	before, since box
+	before, since space.Bounds
 }
 
 // touches compares the box of both, since an entity that moved from one to the other was between them, too.
-func (t *trail) touches(o *box) bool {
-	all := t.before.with(t.since)
-	return all.touches(o)
-}
+func (t *trail) touches(o space.Bounds) bool { return t.before.With(t.since).Touches(o) }
 
 // index holds the boxes of a world for a Sweep. They hold every place of the ticks [from, last]. Places of ticks before turn
 // are in trail.before, the others in trail.since. When since holds a window of ticks it becomes before. So the boxes always
@@ -120,7 +101,7 @@ func (s *Sweep[T]) extend(x *index[T], w *ecs.World, f ecs.Tick) {
 			t.before, t.since = t.since, nowhere
 		}
 		if value, ok := s.component.ReadAt(past, t.entity); ok {
-			t.since = t.since.with(s.place(x, value))
+			t.since = t.since.With(s.place(x, value))
 		}
 	}
 	x.cost.Swept += uint64(len(x.trails))

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/ecs/space"
 )
 
 // Sweep finds the possible targets of a shot in the world that the shooter saw, without reading the past of all entities. For
@@ -75,10 +76,10 @@ func (s *Sweep[T]) Cost(w *ecs.World) Cost { return s.derived.Of(w).cost }
 // An entity that has teleported since, or was not there throughout, has its present value. Without a stamp all values are
 // of the present.
 func (s *Sweep[T]) Near(w *ecs.World, p ecs.Player, lo, hi fixed.Vec2) iter.Seq2[ecs.Entity, T] {
-	return func(yield func(ecs.Entity, T) bool) { s.near(w, p, box{lo, hi}, yield) }
+	return func(yield func(ecs.Entity, T) bool) { s.near(w, p, space.Bounds{Min: lo, Max: hi}, yield) }
 }
 
-func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area box, yield func(ecs.Entity, T) bool) {
+func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area space.Bounds, yield func(ecs.Entity, T) bool) {
 	x := s.derived.Of(w)
 	view, late := w.Image().ViewOf(p)
 	if late {
@@ -89,15 +90,15 @@ func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area box, yield func(ecs.Ent
 		e := row.Entity()
 		x.cost.Looked++
 		now := s.place(x, row.A)
-		value, there := row.A, now.touches(&area)
+		value, there := row.A, now.Touches(area)
 		if late && e.Owner() != ecs.OwnedBy(p) {
 			t := x.trailOf(e, &next)
-			if !there && t != nil && view.Tick >= x.from && !t.touches(&area) {
+			if !there && t != nil && view.Tick >= x.from && !t.touches(area) {
 				continue
 			}
 			if value, there = s.judged(x, w, p, e, row.A, view); there {
 				now = s.place(x, value)
-				there = now.touches(&area)
+				there = now.Touches(area)
 			}
 		}
 		if there && !yield(e, value) {
@@ -138,7 +139,8 @@ func (s *Sweep[T]) steady(x *index[T], w *ecs.World, e ecs.Entity, now T, view i
 	return true
 }
 
-func (s *Sweep[T]) place(x *index[T], value T) box {
+func (s *Sweep[T]) place(x *index[T], value T) space.Bounds {
 	x.row = value
-	return around(s.motion(&x.row).Pos, s.bounds(&x.row))
+	at := s.motion(&x.row).Pos
+	return space.Around(fixed.Vec2{X: at.X, Y: at.Y}, s.bounds(&x.row))
 }

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
+	"tendon/ecs/space"
 	"tendon/rollback"
 )
 
@@ -174,22 +175,23 @@ func TestLC08OnlyCandidatesAreRewound(t *testing.T) {
 	c.look = func(w *ecs.World) {
 		for range 10 {
 			at := c.somewhere()
-			area := box{at, at.Add(fixed.Vec2{X: fixed.FromInt(4), Y: fixed.FromInt(4)})}
+			area := space.Bounds{Min: at, Max: at.Add(fixed.Vec2{X: fixed.FromInt(4), Y: fixed.FromInt(4)})}
+			x := &index[gSpot]{}
 			possible := uint64(0) // entities near at any time since the view
 			for row := range spots.All(w) {
-				all := around(reach.motion(&row.A).Pos, row.A.Radius)
+				all := reach.place(x, row.A)
 				for f := w.Tick() - 40; f < w.Tick(); f++ { // two windows: what the boxes hold at most
 					past, _ := c.ring.At(f)
 					if v, ok := spot.ReadAt(past, row.Entity()); ok {
-						all = all.with(around(reach.motion(&v).Pos, v.Radius))
+						all = all.With(reach.place(x, v))
 					}
 				}
-				if row.Entity().Owner() != ecs.OwnedBy(1) && all.touches(&area) {
+				if row.Entity().Owner() != ecs.OwnedBy(1) && all.Touches(area) {
 					possible++
 				}
 			}
 			before := reach.Cost(w)
-			for range reach.Near(w, 1, area.lo, area.hi) {
+			for range reach.Near(w, 1, area.Min, area.Max) {
 			}
 			after := reach.Cost(w)
 			if got := after.Rewound - before.Rewound; got > possible {
