@@ -9,7 +9,7 @@
 // Only direct hits are compensated. A projectile such as a rocket flies in the present, where all players can see it. The
 // game applies damage at the end of the tick, unless its rules let the server's state override the hit.
 //
-// The package sends nothing and does nothing on a client. It does not trace: a game has its own shapes. The caller filters
+// The package sends nothing and does nothing on a client. It does not trace: see package ecs/space. The caller filters
 // entities that interest management hides.
 //
 // # Example
