@@ -29,13 +29,14 @@ func TestTheArenaMissesOnlyTheGatesThatItIsKnownToMiss(t *testing.T) {
 	for _, x := range []struct {
 		strategy systems.Strategy
 		nets     []string
-	}{{predict.Strategy, []string{"P3", "P5", "P7"}}, {verify.Strategy, []string{"P5"}}, {reckon.Strategy, []string{"P7"}}} {
+		seeds    uint64 // the remote error on P7 varies by a quarter from seed to seed
+	}{{predict.Strategy, []string{"P3", "P5", "P7"}, 3}, {verify.Strategy, []string{"P5"}, 3}, {reckon.Strategy, []string{"P7"}, 12}} {
 		c := lab.Config{Game: rules.Game(), Strategies: []systems.Strategy{x.strategy}, For: 30 * time.Second, Jobs: 3, Judged: true}
 		for _, name := range x.nets {
 			p, _ := simnet.ByName(name)
 			c.Profiles = append(c.Profiles, p)
 		}
-		for c.Seed = 1; c.Seed <= 3; c.Seed++ {
+		for c.Seed = 1; c.Seed <= x.seeds; c.Seed++ {
 			r, err := lab.Run(c)
 			if err != nil {
 				t.Fatal(err)
