@@ -190,7 +190,13 @@ func (c *Client) sendWindow() {
 	first := c.oldestWanted()
 	m.back = uint8(c.Received + 1 - first)
 	for f := first; f <= c.line.Inputs.Sampled() && len(m.done) < inputs.MaxWindow; f++ {
-		e, _ := c.line.Inputs.Given(f)
+		e, ok := c.line.Inputs.Given(f)
+		if !ok { // it was skipped, and the ring has an input of long ago in its place
+			e = &inputs.Entry{}
+			if n := len(m.done); n > 0 {
+				e.In = c.Game.Input.Predict(m.done[n-1].In)
+			}
+		}
 		m.done = append(m.done, *e)
 	}
 	c.Buffer = m.append(c.Buffer[:0], c.Game)

@@ -212,7 +212,7 @@ func (c *Client) sendMove() {
 	m.anchors = c.remotes.appendAcks(m.anchors[:0])
 	m.done = m.done[:0]
 	if !c.Spectates() && c.inputs.Sampled() < m.received+2*inputs.Window {
-		m.done = c.inputs.AppendFrom(m.done, m.received+1)
+		m.done = c.inputs.AppendFrom(m.done, m.received+1, ecs.InputBytes{}, c.Game)
 	}
 	m.claims = m.claims[:0]
 	for i := range c.avatars {

@@ -208,7 +208,7 @@ func (c *Client) sendWindow() {
 	var before code.Course
 	if !c.Spectates() {
 		before, _ = c.course(m.received, ecs.Player(c.Config.Seat))
-		m.inputs = c.line.Inputs.AppendFrom(m.inputs, m.received+1)
+		m.inputs = c.line.Inputs.AppendFrom(m.inputs, m.received+1, before.Last, c.Game)
 	}
 	c.Buffer = m.append(c.Buffer[:0], before, c.Game)
 	c.Out.Send(0, systems.Datagram, c.Buffer)

@@ -89,10 +89,16 @@ func (o *Own) SkipTo(f ecs.Tick, game *ecs.Game) {
 	}
 }
 
-// AppendFrom appends the inputs of ticks f … Sampled to dst, until dst holds MaxWindow.
-func (o *Own) AppendFrom(dst []ecs.InputBytes, f ecs.Tick) []ecs.InputBytes {
+// AppendFrom appends the inputs of ticks f … Sampled to dst, until dst holds MaxWindow. before is the input of tick f − 1. A tick
+// that was skipped has the input that the server would predict.
+func (o *Own) AppendFrom(dst []ecs.InputBytes, f ecs.Tick, before ecs.InputBytes, game *ecs.Game) []ecs.InputBytes {
 	for ; f <= o.sampled && len(dst) < MaxWindow; f++ {
-		dst = append(dst, o.At(f))
+		if e, ok := o.inputs.At(f); ok {
+			before = e.In
+		} else {
+			before = game.Input.Predict(before)
+		}
+		dst = append(dst, before)
 	}
 	return dst
 }
