@@ -42,6 +42,9 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 // array, list or struct of them. At the end of each tick the field is rounded to a multiple of its step. Fields of
 // resources may have steps too.
 //
+// The tag `tendon:"private"` makes a field private: see Game.See. It may be before another tag: `tendon:"private,step=1/512"`.
+// Private fields of resources are known to no client.
+//
 // The tag `tendon:"rotation=256"` declares a rotation in a field of type [3]int16, [3]int32 or [3]int64. The field contains the
 // three smallest parts of a unit quaternion, in the order w, x, y, z. In it, 256 stands for √½. The field before it is a uint8:
 // the index of the largest part, which is left out and positive. A wire predicts rotations and needs fewer bytes for them.

@@ -29,6 +29,40 @@
 // entity. A query that writes yields only predicted entities, and changes that [Component.Write] makes to the others
 // are discarded. [World.MayWrite] distinguishes them, and [World.DiscardedWrites] counts the changes.
 //
+// # Hidden information
+//
+// A component with Roles.Private has values that only some players may know. So have fields with the tag
+// `tendon:"private"`. Game.See decides who may know the private values of an entity. Without it, that is its owner alone.
+// Private fields of resources are known to nobody but the server, such as the order of a deck. A private event reaches
+// only the players who see the entity that it is about: see Event.Private. Spectators see nothing private.
+//
+//	type Hand struct{ Cards ecs.List[uint8, [10]uint8] }
+//	type Deck struct {
+//		Left  uint8                         // public
+//		Cards ecs.List[uint8, [52]uint8] `tendon:"private"`
+//	}
+//
+//	var hand = ecs.NewComponent("hand", ecs.Roles[Hand]{Private: true}) // its owner sees it
+//	var deck = ecs.NewResource[Deck]("deck")
+//	var drew = ecs.NewEvent[Drew]("drew").Private()
+//
+// The strategies verify, predict and reckon never send such values to other clients: in images, states, events or
+// recordings. There, zero takes their place. Inputs and orders of the other players are not sent, and neither is the
+// random source, from which the next numbers follow. Relay and lockstep compute the whole match on each client, so
+// they refuse such a game.
+//
+// The rest is public: which entities exist, their owners, births and components, and all other values. A hand whose number of cards is
+// hidden has that number in a private field; the game can publish it in another one. Hide entities as such by interest
+// management, and let the world own them. The length of a message may show that something has changed. The reason of a
+// refused order and Game.Result are public.
+//
+// A client's own copy of the match has zero for what its player must not know, so its rules run with zeros. Test rules
+// for that: a hand of zeros may not be a valid one. What a client computes from hidden values or random numbers is a prediction that the
+// server corrects. A rule that needs them is best an order, which is never predicted.
+//
+// World.Rand is fast but not cryptographic: who sees many of its numbers can compute the next ones. Do not publish
+// numbers as they were drawn.
+//
 // # Several cores
 //
 // A system that lists its writing queries in Parallel of [System] can run on several cores: once for each share of the rows.
@@ -49,6 +83,7 @@
 //   - wait a number of ticks: [World.Timer], [World.Every]
 //   - find shapes that overlap and entities that are near: package ecs/space
 //   - draw random numbers, choices with weights and random orders: [World.Rand]
+//   - hide cards, roles and other values from players: Private of Roles, Game.See
 //   - report something to views: [Event.Emit], [World.Events]
 //   - run a tick: [NewWorld], [World.Step]
 //   - declare orders: [NewOrder], [Order.Do], [OrderRule.If], Orders of [Game]; give them: [Order.Give]; find those that a

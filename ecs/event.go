@@ -29,6 +29,16 @@ func NewIrreversibleEvent[T any](name string) *Event[T] {
 	return &Event[T]{image.DeclareEvent[T](name, true)}
 }
 
+// Private makes the event type private, and returns it. Only players for whom Game.See returns true receive such an event.
+// See is called when the event is emitted, with the entity that it is about. An event about no entity then has no receiver,
+// unless See accepts the zero Entity. Spectators receive no private event.
+//
+//	var drew = ecs.NewEvent[Drew]("drew").Private()
+func (t *Event[T]) Private() *Event[T] {
+	t.declaration.MakePrivate()
+	return t
+}
+
 // Emit adds an event to the running tick.
 func (t *Event[T]) Emit(w *World, about Entity, value T) {
 	w.alone("Event.Emit")
@@ -38,16 +48,19 @@ func (t *Event[T]) Emit(w *World, about Entity, value T) {
 	}
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value))
 	t.declaration.Scrub(raw)
-	key := image.EventKey{Tick: w.Tick(), Type: uint16(i), Entity: about}
 	log := w.log()
-	for i := range log.list {
-		if k := &log.list[i].Key; k.Type == key.Type && k.Entity == about {
-			key.Ordinal++
+	key := image.EventKey{Tick: w.Tick(), Type: uint16(i), Entity: about, Ordinal: image.OrdinalAfter(log.list, uint16(i), about)}
+	to := image.PlayerSet(0)
+	if t.declaration.Private() {
+		for p := range Player(w.game.MaxPlayers) {
+			if w.Sees(int(p), about) {
+				to = to.With(p)
+			}
 		}
 	}
 	log.values = append(log.values, raw...)
 	bytes := log.values[len(log.values)-len(raw) : len(log.values) : len(log.values)]
-	log.list = append(log.list, image.EmittedEvent{Key: key, Irreversible: t.declaration.Irreversible(), Value: bytes})
+	log.list = append(log.list, image.EmittedEvent{Key: key, Irreversible: t.declaration.Irreversible(), Private: t.declaration.Private(), To: to, Value: bytes})
 }
 
 // Decode returns the value of an event that was emitted as this type. ok is false for an event of another type.

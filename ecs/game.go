@@ -52,6 +52,11 @@ type Game struct {
 	Screen Screen
 	// Validate reports whether p may give this input, by the state before the tick. Optional: every input is valid.
 	Validate func(w *World, p Player, in InputBytes) bool
+	// See reports whether a player may know the private values of an entity: see Hidden information in the package
+	// documentation. It is called for entities with private values in every tick, for each seat, in the match or not. It only
+	// reads, and depends on the state alone. It should depend only on values that viewer may know: a client calls it too, with
+	// zeros for all others. Optional: the owner alone sees an entity.
+	See func(w *World, viewer Player, e Entity) bool
 	// Physics is what extrapolation may assume of the systems. Optional.
 	Physics Physics
 	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every other
@@ -182,7 +187,10 @@ func (g *Game) Check() error {
 	want(g.Physics.Track == nil || g.Physics.Path != nil, "Game.Physics.Track needs Game.Physics.Path")
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
 	g.checkOrders(want)
-	errs = append(errs, g.Schema().Check()...)
+	schema := g.Schema()
+	declared := schema.Check()
+	errs = append(errs, declared...)
+	want(g.See == nil || len(declared) > 0 || schema.HasPrivate(), "Game.See is set, but nothing is private: mark a component with Roles.Private, a field with the tag `tendon:\"private\"`, or an event with Private")
 	for i, s := range g.Systems {
 		want(s.Run != nil, "Game.Systems[%d].Run is nil", i)
 		for k, q := range s.Parallel {

@@ -68,6 +68,18 @@ func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 // the others, and changes of them are discarded. Everywhere else a tick may change every entity.
 func (w *World) MayWrite(e Entity) bool { return w.image.MayWrite(e) }
 
+// Sees reports whether a viewer may know the private values of an entity. viewer is a seat, or −1 for a spectator, who sees
+// none. See Game.See.
+func (w *World) Sees(viewer int, e Entity) bool {
+	switch {
+	case viewer < 0:
+		return false
+	case w.game.See == nil:
+		return e.Owner() == OwnedBy(Player(viewer))
+	}
+	return w.game.See(w, Player(viewer), e)
+}
+
 // DiscardedWrites returns the writes of all ticks to entities that they must not change, counted by system and component. The
 // name of the system is empty for orders and hooks. See MayWrite.
 func (w *World) DiscardedWrites() (list []DiscardedWrites) {

@@ -19,7 +19,33 @@ type EventKey struct {
 type EmittedEvent struct {
 	Key          EventKey
 	Irreversible bool
+	Private      bool      // only the players in To receive it
+	To           PlayerSet // set by World.Step: a client that received the event does not know it
 	Value        []byte
+}
+
+// KnownEvents appends to dst the events that a viewer receives, a seat or −1 for a spectator, and returns the extended slice. Their
+// ordinals count only these events.
+func KnownEvents(dst, events []EmittedEvent, viewer int) []EmittedEvent {
+	from := len(dst)
+	for _, e := range events {
+		if e.Private && (viewer < 0 || !e.To.Has(Player(viewer))) {
+			continue
+		}
+		e.Key.Ordinal = OrdinalAfter(dst[from:], e.Key.Type, e.Key.Entity)
+		dst = append(dst, e)
+	}
+	return dst
+}
+
+// OrdinalAfter returns the ordinal of an event of a type about an entity that follows these events of its tick.
+func OrdinalAfter(events []EmittedEvent, kind uint16, about Entity) (n uint16) {
+	for i := range events {
+		if k := &events[i].Key; k.Type == kind && k.Entity == about {
+			n++
+		}
+	}
+	return n
 }
 
 // DescribeEvent returns an event's name and fields; ok is false for an event that is not one of the game's.
@@ -104,7 +130,7 @@ func (s *Schema) readEvent(r *reader, tick Tick) (e EmittedEvent, err error) {
 	if e.Key.Entity.Row = uint32(r.uvarint(math.MaxUint32)); e.Key.Entity.Row != 0 {
 		e.Key.Entity.Born = tick - Tick(r.uvarint(math.MaxUint64))
 	}
-	e.Key.Ordinal, e.Irreversible = uint16(r.uvarint(math.MaxUint16)), t.irreversible
+	e.Key.Ordinal, e.Irreversible, e.Private = uint16(r.uvarint(math.MaxUint16)), t.irreversible, t.private
 	size := int(t.layout.size)
 	if r.failed || len(r.rest) < size {
 		return e, fmt.Errorf("%q is cut off", t.name)

@@ -24,9 +24,10 @@ type layout struct {
 	bools   []int     // positions in fields
 	presses []uintptr // booleans tagged `tendon:"press"`
 	lists   []listSpan
-	steps   bool // a field has a step
+	private []span // values of fields tagged `tendon:"private"`, or of the whole row: ascending, disjoint
+	steps   bool   // a field has a step
 	floats  bool
-	// fingerprint is a hash of every leaf's path, kind and offset, of the presses, and of the steps.
+	// fingerprint is a hash of every leaf's path, kind and offset, of the presses, of the steps, and of private.
 	fingerprint uint64
 }
 
@@ -90,6 +91,7 @@ type layoutWalk struct {
 	what, name string
 	group      string // the declared vector around the present field
 	groups     map[string]int32
+	private    bool // the present field, or one around it, is private
 }
 
 func (w layoutWalk) refuse(path, problem string) error {
@@ -102,7 +104,7 @@ func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag strin
 		return w.rotation(t, path, offset, scale)
 	}
 	if tag != "" && tag != "press" && stepOf(tag) == "" {
-		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, step= and a size, or rotation= and a number", tag))
+		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, private, step= and a size, or rotation= and a number", tag))
 	}
 	if tag == "press" && t.Kind() != reflect.Array && (w.what != "input" || t.Kind() != reflect.Bool) {
 		return w.refuse(path, fmt.Sprintf("is a press in %s %s; only a bool of an input is one", w.what, t))
@@ -146,7 +148,28 @@ func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag string
 		return err
 	}
 	w.fields = append(w.fields, f)
+	if w.private {
+		w.hide(span{offset, offset + t.Size()})
+	}
 	return nil
+}
+
+// hide adds a span to private. It lies after those before.
+func (l *layout) hide(s span) {
+	if n := len(l.private); n > 0 && l.private[n-1].to == s.from {
+		l.private[n-1].to = s.to
+		return
+	}
+	l.private = append(l.private, s)
+}
+
+// cutPrivate returns a tag without the part "private", and whether it had that part.
+func cutPrivate(tag string) (rest string, private bool) {
+	first, rest, _ := strings.Cut(tag, ",")
+	if first != "private" {
+		return tag, false
+	}
+	return rest, true
 }
 
 // withoutIndexes returns a path without its parts in brackets.
@@ -199,7 +222,11 @@ func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag s
 	}
 	for i := range t.NumField() {
 		f, into := t.Field(i), w
-		own := f.Tag.Get("tendon")
+		own, private := cutPrivate(f.Tag.Get("tendon"))
+		if private && w.what != "component" && w.what != "resource" {
+			return w.refuse(joinPath(path, f.Name), "is private in "+article(w.what)+"; only fields of components and resources can be")
+		}
+		into.private = w.private || private
 		if stepOf(tag) != "" && stepOf(own) == "" {
 			own = tag
 		}
@@ -229,6 +256,14 @@ func (w layoutWalk) list(t, elem reflect.Type, path string, offset uintptr, tag 
 	err := w.array(items.Type, path, offset+items.Offset, tag)
 	w.lists[at].each = (len(w.fields) - first) / n
 	return err
+}
+
+// article returns a noun with its article.
+func article(noun string) string {
+	if strings.ContainsRune("aeio", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // discarding returns a walk that checks a part of the type without adding leaves.
@@ -290,6 +325,9 @@ func (l *layout) hash() uint64 {
 		if f.rotation > 0 {
 			fmt.Fprintf(&d, " rotation %d %d", i, f.rotation)
 		}
+	}
+	if len(l.private) > 0 {
+		fmt.Fprintf(&d, " private %d", l.private)
 	}
 	return d.Sum64()
 }

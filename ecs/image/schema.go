@@ -67,6 +67,7 @@ func (s *Schema) Check() (errs []error) {
 		p := d.roles.priority
 		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
 		want(d.roles.tolerance >= 0, "Roles.Tolerance of %q is %v: choose a distance from 0", d.name, d.roles.tolerance)
+		want(len(d.hidden()) == 0 || d.roles.motion == nil, "component %q has private values and a Motion role: where an entity is may be public only, so move the private values to another component", d.name)
 		want(d.roles.motion != nil || d.roles.setMotion == nil && d.roles.tolerance == 0, "Roles of %q have SetMotion or Tolerance and no Motion: say where the entity is", d.name)
 	}
 	events := map[string]bool{"": true}
@@ -91,6 +92,9 @@ func (s *Schema) Describe(dst []byte) []byte {
 	}
 	for _, t := range s.Events {
 		dst = fmt.Appendf(dst, " event %q %x %t", t.name, t.layout.fingerprint, t.irreversible)
+		if t.private {
+			dst = append(dst, " private"...)
+		}
 	}
 	dst = fmt.Appendf(dst, " input %x", s.Input.declaration.layout.fingerprint)
 	for _, d := range s.Orders {
@@ -114,6 +118,12 @@ func (s *Schema) Columns() []string {
 func (s *Schema) HasFloats() bool {
 	floats := func(d *Declaration) bool { return d.layout.floats }
 	return floats(s.Input.declaration) || slices.ContainsFunc(s.declared(), floats) || slices.ContainsFunc(s.Orders, floats)
+}
+
+// HasPrivate reports whether a component, resource or event has private values: see Roles.Private.
+func (s *Schema) HasPrivate() bool {
+	private := func(d *Declaration) bool { return d.private || len(d.hidden()) > 0 }
+	return slices.ContainsFunc(s.declared(), private) || slices.ContainsFunc(s.Events, private)
 }
 
 // HasRoles reports which of the roles Motion, SetMotion and Lerp a component has. SetMotion implies Motion: see Check.
@@ -172,6 +182,7 @@ type Declaration struct {
 	err          error
 	roles        roles // of a component
 	irreversible bool  // of an event
+	private      bool  // of an event
 }
 
 // declarations counts the declarations of the process.
@@ -188,6 +199,10 @@ func declare[T any](kind, name string) *Declaration {
 func DeclareComponent[T any](name string, r Roles[T]) *Declaration {
 	d := declare[T]("component", name)
 	d.roles = r.erase()
+	if r.Private && d.layout != nil && d.layout.size > 0 {
+		d.layout.private = []span{{0, d.layout.size}}
+		d.layout.fingerprint = d.layout.hash()
+	}
 	return d
 }
 
@@ -200,6 +215,20 @@ func DeclareEvent[T any](name string, irreversible bool) *Declaration {
 	d.irreversible = irreversible
 	return d
 }
+
+// hidden returns the private bytes of a row.
+func (d *Declaration) hidden() []span {
+	if d.layout == nil { // its type was refused
+		return nil
+	}
+	return d.layout.private
+}
+
+// MakePrivate makes an event reach only the players who see the entity that it is about.
+func (d *Declaration) MakePrivate() { d.private = true }
+
+// Private reports whether an event is private.
+func (d *Declaration) Private() bool { return d.private }
 
 // Name returns the declared name.
 func (d *Declaration) Name() string { return d.name }
@@ -243,7 +272,7 @@ var probes = [...]Motion{
 }
 
 // Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in which no
-// component has it, and names the role. Roles are not part of the fingerprint of a game (Schema.Describe).
+// component has it, and names the role. Of the roles, only Private is part of the fingerprint of a game (Schema.Describe).
 type Roles[T any] struct {
 	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
 	Lerp func(a, b T, t float64) T
@@ -268,6 +297,9 @@ type Roles[T any] struct {
 	// Predicted entities, those with such a component, are shared: every client of the strategy predict simulates them ahead, with
 	// the entities of its own player. A ball that all players hit is shared. A client corrects it when another player has hit it.
 	Predicted bool
+	// Private components have values that only some players may know. Game.See of package ecs decides who. A component with a
+	// Motion role must not be private.
+	Private bool
 }
 
 // Motion is a position and a velocity in three dimensions, in world units and world units per second.
