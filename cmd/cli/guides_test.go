@@ -167,7 +167,7 @@ func TestEveryCommandOfTheGuidesIsValid(t *testing.T) {
 
 func TestEveryExampleOfTheHelpIsValid(t *testing.T) {
 	for _, verb := range everyVerb {
-		_, examples, _ := strings.Cut(do(t, crumbs.Game(), verb, "--help").out, "Examples:\n\n")
+		_, examples, _ := strings.Cut(do(t, crumbs.Game(), verb, "--help").out, "Examples, after "+app.Program()+":\n\n")
 		examples, _, _ = strings.Cut(examples, "\n\n")
 		for _, words := range commands(examples) {
 			valid(t, verb+" --help", words)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -26,6 +27,7 @@ var dotsBinary string
 const asCrumbs = "CLI_TEST_AS_CRUMBS"
 
 func TestMain(m *testing.M) {
+	os.Setenv(app.ProgramVariable, "crumbs") // the path of the test would not fit the tables
 	switch os.Getenv(asCrumbs) {
 	case "wider":
 		Main(*widerGame())

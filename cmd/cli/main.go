@@ -141,11 +141,14 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 		}
 	}()
 	var v verbs
-	parser, err := kong.New(&v, kong.Name(a.Game.Name), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
+	parser, err := kong.New(&v, kong.Name(a.Program), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
 		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.Vars{"version": version(a, args)},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
 		panic(fmt.Sprintf("cli: the grammar is wrong: %v", err))
+	}
+	for _, verb := range parser.Model.Leaves(false) {
+		verb.Detail = strings.Replace(verb.Detail, "\nExamples:\n", "\nExamples, after "+a.Program+":\n", 1)
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -189,14 +192,20 @@ func verbName(command *kong.Context, err error) string {
 	return " " + command.Selected().Name
 }
 
-// checkPaths refuses an empty file or directory, such as an unset variable of the shell. For kong it is the same as a
+// checkPaths refuses an empty file, directory or network profile, such as an unset variable of the shell. For kong it is the same as a
 // flag that was left out.
 func checkPaths(command *kong.Context, args []string) error {
 	for _, f := range command.Flags() {
 		flag := "--" + f.Name
 		i := slices.Index(args, flag)
-		if f.Tag.Type == "path" && (slices.Contains(args, flag+"=") || i >= 0 && i+1 < len(args) && args[i+1] == "") {
+		if !slices.Contains(args, flag+"=") && (i < 0 || i+1 == len(args) || args[i+1] != "") {
+			continue
+		}
+		switch {
+		case f.Tag.Type == "path":
 			return fmt.Errorf("%s is empty: name a file or directory, or leave it out", flag)
+		case f.Name == "net":
+			return fmt.Errorf("%s is empty: name a profile from P0 to P12, or leave it out", flag)
 		}
 	}
 	return nil

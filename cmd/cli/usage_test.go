@@ -36,8 +36,20 @@ func TestThePackageDocumentsEveryVerb(t *testing.T) {
 func TestTheHelpOfEveryVerbHasExamples(t *testing.T) {
 	for _, verb := range everyVerb {
 		r := do(t, crumbs.Game(), verb, "--help")
-		if r.code != app.ExitFine || !strings.Contains(r.out, "Examples:\n\n    "+verb) || r.note != "" {
+		if r.code != app.ExitFine || !strings.Contains(r.out, "Examples, after "+app.Program()+":\n\n    "+verb) || !strings.HasPrefix(r.out, "Usage: "+app.Program()+" "+verb) || r.note != "" {
 			t.Errorf("%s --help: exit code %d, note %q, out:\n%s", verb, r.code, r.note, r.out)
+		}
+	}
+}
+
+// Every verb that plays has the same flags for the network.
+func TestEveryVerbThatPlaysTakesANetwork(t *testing.T) {
+	for _, verb := range []string{"play", "join", "bots", "demo", "lab", "profile"} {
+		r := do(t, crumbs.Game(), verb, "--help")
+		for _, flag := range []string{"--net=", "--rtt=", "--jitter=", "--loss="} {
+			if !strings.Contains(r.out, "\n      "+flag) {
+				t.Errorf("%s has no %s:\n%s", verb, flag, r.out)
+			}
 		}
 	}
 }

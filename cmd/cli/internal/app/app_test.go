@@ -3,6 +3,8 @@ package app
 import (
 	"encoding/json"
 	"io"
+	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -58,5 +60,32 @@ func TestNumbersAreCountedWithTheirNoun(t *testing.T) {
 		if got := Counted(n, "match", "matches"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A program that go run started is named by its package, as a path from the working directory. Its executable is temporary, or
+// in a build cache at any path.
+func TestAProgramOfGoRunIsNamedByItsPackage(t *testing.T) {
+	for path, want := range map[string]bool{"/tmp/go-build3672183019/b001/exe/main": true, "/x/y/f3/" + strings.Repeat("0a", 32) + "-d/a": true,
+		"/home/ann/go-build/arena": false, "/usr/local/bin/arena": false} {
+		if goRun.MatchString(path) != want {
+			t.Errorf("%s: want %t", path, want)
+		}
+	}
+	arena := debug.BuildInfo{Path: "m/cmd/arena", Main: debug.Module{Path: "m", Version: "(devel)"}}
+	files, module := arena, arena
+	files.Path = "command-line-arguments"
+	module.Main = debug.Module{Path: "m", Version: "v1.2.3", Sum: "h1:"}
+	for _, c := range []struct {
+		info            *debug.BuildInfo
+		directory, want string
+	}{{&arena, "/m", "./cmd/arena"}, {&arena, "/m/cmd/arena", "."}, {&arena, "/m/cmd/arena/deep", ".."}, {&arena, "/m/cmd/dots", "../arena"},
+		{&files, "/m/cmd/arena", "./main.go"}, {&files, "/m", "./cmd/arena/main.go"}, {&module, "/m", "m/cmd/arena@v1.2.3"}} {
+		if got := packageOf(c.info, filepath.FromSlash("/m/cmd/arena/main.go"), filepath.FromSlash(c.directory)); got != c.want {
+			t.Errorf("in %s: %s, want %s", c.directory, got, c.want)
+		}
+	}
+	if got := packageOf(&arena, "", "/m"); got != "m/cmd/arena" {
+		t.Errorf("without a file: %s", got)
 	}
 }

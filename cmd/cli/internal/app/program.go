@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pkg/profile"
@@ -23,16 +25,70 @@ func Build() string {
 	return build + " " + runtime.Version() + " " + runtime.GOOS + "/" + target
 }
 
+// ProgramVariable is the environment variable by which a process that starts this program again passes on the command that
+// the user typed.
+const ProgramVariable = "TENDON_PROGRAM"
+
 // Program returns the command that starts this program again, as a shell accepts it. It is the name by which the program was
-// called, or go run if the executable is a temporary one.
-func Program() string {
+// called, or go run with the build's tags and its package, as a path from the working directory.
+func Program() string { return program() }
+
+var program = sync.OnceValue(func() string {
+	if typed := os.Getenv(ProgramVariable); typed != "" {
+		return typed
+	}
 	info, ok := debug.ReadBuildInfo()
 	executable, err := os.Executable()
-	temporary := err == nil && strings.Contains(filepath.ToSlash(executable), "/go-build")
-	if ok && temporary && info.Main.Path != "" && strings.HasPrefix(info.Path, info.Main.Path) {
-		return "go run " + Quoted(info.Path)
+	if !ok || err != nil || !goRun.MatchString(filepath.ToSlash(executable)) {
+		return Quoted(os.Args[0])
 	}
-	return Quoted(os.Args[0])
+	words := []string{"go run"}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "-race":
+			words = append(words, "-race")
+		case s.Key == "-tags":
+			words = append(words, "-tags "+Quoted(s.Value))
+		}
+	}
+	here, _ := os.Getwd()
+	return strings.Join(append(words, Quoted(packageOf(info, mainFile(), here))), " ")
+})
+
+// goRun matches the executable of go run: a file of a build that was just made, or one of the build cache.
+var goRun = regexp.MustCompile(`/go-build[0-9]+/b[0-9]+/exe/|/[0-9a-f]{2}/[0-9a-f]{64}-d/`)
+
+// packageOf returns the package of a program as an argument of go run in a directory. file has its main function, "" if unknown.
+func packageOf(info *debug.BuildInfo, file, directory string) string {
+	if info.Main.Sum != "" { // it is in the module cache
+		return info.Path + "@" + info.Main.Version
+	}
+	if info.Path != "command-line-arguments" {
+		file = filepath.Dir(file)
+	}
+	path, err := filepath.Rel(directory, file)
+	switch path = filepath.ToSlash(path); {
+	case err != nil:
+		return info.Path
+	case path == "." || path == ".." || strings.HasPrefix(path, "../"):
+		return path
+	}
+	return "./" + path
+}
+
+// mainFile returns the file with the program's main function, "" on another goroutine than the first or with -trimpath.
+func mainFile() string {
+	callers := make([]uintptr, 64)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		f, more := frames.Next()
+		if f.Function == "main.main" && filepath.IsAbs(f.File) {
+			return f.File
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // Quoted returns a word as a shell accepts it.

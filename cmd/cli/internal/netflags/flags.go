@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tendon/cmd/cli/internal/app"
+	"tendon/net/client"
 	"tendon/net/simnet"
 )
 
@@ -69,6 +70,59 @@ func RTT(p simnet.Profile) time.Duration {
 
 // Loss returns the packets lost on the way to the server, in percent.
 func Loss(p simnet.Profile) float64 { return math.Round(p.Up.Loss*1e8) / 1e6 }
+
+// Given reports whether a flag is given.
+func (f *NetFlags) Given() bool {
+	return f.Net != "" || f.RTT != nil || f.Jitter != nil || f.Loss != nil
+}
+
+// Listen returns the function client.DialConfig.Listen of a client that reaches a server over the network of the flags. It
+// is nil without flags: such a client uses a socket of the system.
+func (f *NetFlags) Listen(server netip.AddrPort, seed uint64) (func() (client.Socket, error), error) {
+	profile, err := f.Profile(simnet.Path{})
+	if err != nil || !f.Given() {
+		return nil, err
+	}
+	return func() (client.Socket, error) {
+		socket, err := net.ListenUDP("udp", nil)
+		if err != nil {
+			return nil, err
+		}
+		proxy, err := simnet.NewProxy(server, profile, seed)
+		if err != nil {
+			return nil, errors.Join(err, socket.Close())
+		}
+		seed++
+		return &routed{UDPConn: socket, proxy: proxy, server: server}, nil
+	}, nil
+}
+
+// routed is a socket whose packets to and from a server pass a simulated network.
+type routed struct {
+	*net.UDPConn
+	proxy  *simnet.Proxy
+	server netip.AddrPort
+}
+
+// WriteToUDPAddrPort sends a packet, to the server through the network.
+func (r *routed) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	if to == r.server {
+		to = r.proxy.Addr()
+	}
+	return r.UDPConn.WriteToUDPAddrPort(b, to)
+}
+
+// ReadFromUDPAddrPort receives a packet. One of the network is the server's.
+func (r *routed) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error) {
+	n, from, err = r.UDPConn.ReadFromUDPAddrPort(b)
+	if netip.AddrPortFrom(from.Addr().Unmap(), from.Port()) == r.proxy.Addr() {
+		from = r.server
+	}
+	return n, from, err
+}
+
+// Close closes the socket and the network.
+func (r *routed) Close() error { return errors.Join(r.UDPConn.Close(), r.proxy.Close()) }
 
 // Network is a simulated network on the loopback interface, in front of a server that is started later.
 type Network struct {

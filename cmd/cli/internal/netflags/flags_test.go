@@ -1,6 +1,7 @@
 package netflags
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -54,5 +55,41 @@ func TestEveryPlayerHasAnAddress(t *testing.T) {
 	}
 	if len(seen) != 4 {
 		t.Errorf("the addresses are %v", seen)
+	}
+}
+
+// A client with a network reaches the server's address through it, and packets that come back are from that address.
+func TestASocketPassesTheNetwork(t *testing.T) {
+	server, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	addr := server.LocalAddr().(*net.UDPAddr).AddrPort()
+	listen, err := (&NetFlags{Net: "P1"}).Listen(addr, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.WriteToUDPAddrPort([]byte("ping"), addr); err != nil {
+		t.Fatal(err)
+	}
+	var b [16]byte
+	n, from, err := server.ReadFromUDPAddrPort(b[:])
+	if err != nil || string(b[:n]) != "ping" || from.Port() == client.(*routed).LocalAddr().(*net.UDPAddr).AddrPort().Port() {
+		t.Fatalf("%q from %v: %v", b[:n], from, err)
+	}
+	if _, err := server.WriteToUDPAddrPort([]byte("pong"), from); err != nil {
+		t.Fatal(err)
+	}
+	if n, from, err = client.ReadFromUDPAddrPort(b[:]); err != nil || string(b[:n]) != "pong" || from != addr {
+		t.Fatalf("%q from %v: %v", b[:n], from, err)
+	}
+	if listen, err := (&NetFlags{}).Listen(addr, 1); err != nil || listen != nil {
+		t.Error("without flags the socket is not that of the system")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/player"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/internal/tokens"
@@ -32,16 +33,20 @@ type Verb struct {
 	Players int            `default:"2" help:"Number of bots in each room."`
 	For     *time.Duration `help:"Duration. Default: until Ctrl-C."`
 	Seed    uint64         `help:"Seed of the inputs. Default: a random one, which is printed."`
+
+	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
 	return `Every bot is a whole client with a socket and a copy of the match. One goroutine runs all of them, spread over the tick,
 so that a process with GOMAXPROCS=1 on a core of its own loads a server on another core. The exit code is 1 if a bot did not
-get into its match or was removed, 0 otherwise. It ends early if no bot plays or tries to connect any longer.
+get into its match or was removed, 0 otherwise. --net, or --rtt, --jitter and --loss, add a simulated network between each
+bot and the server. It ends early if no bot plays or tries to connect any longer.
 
 Examples:
   bots 127.0.0.1:7777 --key-file server.key --rooms 50 --players 4 --for 30s
+  bots 127.0.0.1:7777 --key-file server.key --net P3
   bots 127.0.0.1:7777 --key-file server.key --rooms 200 --json`
 }
 
@@ -96,7 +101,11 @@ func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup
 		if err != nil {
 			return c, err
 		}
-		k, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.Game, Strategies: syncflags.All,
+		listen, err := v.Listen(addr, v.Seed+uint64(i)<<32)
+		if err != nil {
+			return c, err
+		}
+		k, err := client.Dial(client.DialConfig{Token: token, Listen: listen, Config: client.Config{Game: a.Game, Strategies: syncflags.All,
 			Name: fmt.Sprintf("bot %d", i%v.Players), Bot: true, BotSeed: v.Seed + uint64(i), Observer: c.ledger}})
 		if err != nil {
 			return c, err

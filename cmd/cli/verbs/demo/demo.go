@@ -204,7 +204,7 @@ func (v *Verb) page(a *app.App) error {
 		return errors.New("--for: the page stays until Ctrl-C: leave --for or --page out")
 	}
 	s := labpage.Usual(app.ChooseSeed(v.Seed))
-	s.Net, s.RTT, s.Jitter, s.Loss = v.network.Name, netflags.RTT(v.network).Seconds()*1e3, v.network.Up.Jitter.Size.Seconds()*1e3, netflags.Loss(v.network)
+	lab.SetNetwork(&s, v.network)
 	s.Players = v.Bots + 1
 	s.Sync = []string{"lockstep", v.Sync}
 	if v.Sync == "lockstep" {

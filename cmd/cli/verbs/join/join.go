@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/matchlog"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/player"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/internal/tokens"
@@ -37,12 +39,14 @@ type Verb struct {
 	InputDelay           int            `help:"Ticks between an input and its effect, at most 30. Default: the server's suggestion."`
 	For                  *time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
+	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
+
 	ledger *cost.Ledger
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
-	return `The client reconnects by itself. In a window, F3 pauses the match, or continues it, if the server runs with --pause
+	return `--net, or --rtt, --jitter and --loss, add a simulated network before the server. The client reconnects by itself. In a window, F3 pauses the match, or continues it, if the server runs with --pause
 players. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends the match.
 
 The contents of --log FILE depend on the server's strategy. With relay and lockstep it holds every confirmed tick: another
@@ -59,6 +63,7 @@ connection, and for --keep-seat and two minutes after the server sent it. FILE.l
 Examples:
   join 127.0.0.1:7777 --token @token.txt
   join game.example.net:7777 --token @token.txt --bot --for 10m
+  join game.example.net:7777 --token @token.txt --net P5
   join game.example.net:7777 --token @token.txt --log match.log
   join game.example.net:7777 --log match.log    return after a crash`
 }
@@ -72,6 +77,14 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	if v.Bot && a.Game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
+	}
+	addr, err := tokens.Address(v.Addr)
+	if err != nil {
+		return err
+	}
+	listen, err := v.Listen(addr, app.ChooseSeed(0))
+	if err != nil {
+		return err
 	}
 	d, err := v.Diagnostics(a, systems.Strategy{})
 	if err != nil {
@@ -100,12 +113,12 @@ func (v *Verb) Run(a *app.App) error {
 		defer log.Close()
 		store = log.TokenStore()
 	}
-	tokens, err := v.tokens(a, store)
+	usable, err := v.tokens(a, addr, store)
 	if err != nil {
 		return err
 	}
-	warnExpired(a, tokens)
-	dial := client.DialConfig{Token: tokens[0], Spare: tokens[1:], Config: config}
+	warnExpired(a, usable)
+	dial := client.DialConfig{Token: usable[0], Spare: usable[1:], Config: config, Listen: listen}
 	if log != nil {
 		if dial.Resume, err = log.Open(); err != nil {
 			return err
@@ -147,12 +160,12 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 
 // tokens returns the tokens to join with, in order: the stored reconnect tokens, unless the command line has a new token. store
 // is nil without --log.
-func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) {
+func (v *Verb) tokens(a *app.App, addr netip.AddrPort, store *matchlog.TokenStore) ([][]byte, error) {
 	var unreadable error
 	if store != nil {
 		unreadable = store.Load()
 	}
-	check := func(token []byte) error { return v.checkToken(a.Game, token) }
+	check := func(token []byte) error { return checkToken(a.Game, addr, token) }
 	switch {
 	case v.Token == "" && store == nil:
 		return nil, errors.New("--token is missing or empty, and that is not a connect token: copy the whole text that serve or token printed, or give @FILE")
@@ -190,11 +203,7 @@ func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) 
 }
 
 // checkToken refuses a token that the server would not respond to.
-func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
-	addr, err := tokens.Address(v.Addr)
-	if err != nil {
-		return err
-	}
+func checkToken(g *ecs.Game, addr netip.AddrPort, token []byte) error {
 	parsed, err := netcode.ParseConnectToken(token)
 	switch {
 	case err != nil:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/net/lab"
 	"tendon/net/simnet"
@@ -23,7 +24,6 @@ import (
 // Verb measures sync strategies against each other.
 type Verb struct {
 	Sync     string        `default:"all" help:"Strategies to measure, with commas between, or all."`
-	Net      string        `name:"net" default:"P0..P12" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
 	Players  int           `help:"Number of clients. Default: 4, or the game's maximum if that is less."`
 	For      time.Duration `default:"60s" help:"Measured virtual time of each match."`
 	Settle   time.Duration `default:"5s" help:"Virtual time between the join of the last client and the measurement."`
@@ -35,15 +35,17 @@ type Verb struct {
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
 
-	app.TableFlags `embed:""`
-	PageFlags      `embed:""`
+	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
+	app.TableFlags    `embed:""`
+	PageFlags         `embed:""`
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
 	return `Every strategy plays the same inputs on every network profile, in a simulated network and in virtual time, as fast as
 the machine allows. Each client shows 60 frames a second, which are compared with the states of the server. Times are in
-milliseconds and lengths in world units. Rates are of one client. The same seed gives the same table, except for the costs
+milliseconds and lengths in world units. --net takes several profiles with commas between, ranges such as P0..P5, and all,
+which is the default. Rates are of one client. The same seed gives the same table, except for the costs
 in real time.
 
 The inputs are those of the game's bots, recorded without a network; for a game without bots they are random. Ctrl-C ends
@@ -54,6 +56,7 @@ players who follow the script, with the default --snap. Other runs have no gates
 Examples:
   lab
   lab --sync relay,lockstep --net P3,P5 --for 20s
+  lab --rtt 250ms --loss 10
   lab --net P0..P5 --out figures --markdown lab.md
   lab --net P3,P5,P7 --seed 1 --gates
   lab --net bad --bots --json
@@ -144,7 +147,7 @@ func (v *Verb) config(a *app.App) (c lab.Config, err error) {
 	if c.Strategies, err = chosenStrategies(v.Sync); err != nil {
 		return c, err
 	}
-	c.Profiles, err = chosenProfiles(v.Net)
+	c.Profiles, err = v.profiles()
 	return c, err
 }
 
@@ -185,6 +188,22 @@ func chosenStrategies(names string) ([]systems.Strategy, error) {
 		}
 		return 0, 0, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose from %s", names, name, known)
 	})
+}
+
+// own is the name of the network that --rtt, --jitter and --loss describe.
+const own = "own"
+
+// profiles returns the networks of the flags, all standard ones without flags.
+func (v *Verb) profiles() ([]simnet.Profile, error) {
+	if !v.Given() {
+		return simnet.Profiles(), nil
+	}
+	if v.RTT == nil && v.Jitter == nil && v.Loss == nil {
+		return chosenProfiles(v.Net)
+	}
+	p, err := v.Profile(simnet.Path{})
+	p.Name, p.Title = own, netflags.Text(p)
+	return []simnet.Profile{p}, err
 }
 
 // chosenProfiles returns the profiles that --net names.

@@ -13,6 +13,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/net/lab"
 )
@@ -98,7 +99,7 @@ func TestNetworksAndStrategiesAreSelectedByName(t *testing.T) {
 // A machine with more than 64 cores plays 64 matches at once.
 func TestTheDefaultOfJobsIsAllowed(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(100))
-	v := Verb{Sync: "relay", Net: "P3", For: time.Minute, Snap: 2}
+	v := Verb{Sync: "relay", NetFlags: netflags.NetFlags{Net: "P3"}, For: time.Minute, Snap: 2}
 	if c, err := v.config(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)); err != nil || c.Jobs != 64 {
 		t.Errorf("%d jobs: %v", c.Jobs, err)
 	}

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
+	"tendon/net/simnet"
 )
 
 // PageFlags open the lab in a browser.
@@ -51,15 +53,23 @@ func (v *Verb) page(a *app.App) error {
 			s.Sync = append(s.Sync, c.Name)
 		}
 	}
-	if v.Net != "P0..P12" {
-		chosen, err := chosenProfiles(v.Net)
+	if v.Given() {
+		chosen, err := v.profiles()
 		if err != nil {
 			return err
 		}
 		if len(chosen) != 1 {
 			return fmt.Errorf("--net %s: the page begins with one network: name one", v.Net)
 		}
-		s.Net = chosen[0].Name
+		SetNetwork(&s, chosen[0])
 	}
 	return v.PageFlags.Serve(a, s)
+}
+
+// SetNetwork sets the network with which the page begins.
+func SetNetwork(s *labpage.Settings, p simnet.Profile) {
+	s.RTT, s.Jitter, s.Loss = netflags.RTT(p).Seconds()*1e3, p.Up.Jitter.Size.Seconds()*1e3, netflags.Loss(p)
+	if s.Net = ""; p.Name != own {
+		s.Net = p.Name
+	}
 }

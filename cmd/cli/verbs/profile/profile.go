@@ -18,6 +18,7 @@ import (
 	"tendon/cmd/cli/internal/load"
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
+	"tendon/net/simnet"
 )
 
 // Verb measures the costs of ticks under a repeatable load, and compares two such measurements.
@@ -25,7 +26,6 @@ type Verb struct {
 	syncflags.Flags `embed:""`
 
 	Players int           `help:"Number of bots. Default: 8, or the game's maximum if that is less."`
-	Net     string        `name:"net" default:"P3" help:"Network profile: P0 to P12, or a title such as typical."`
 	For     time.Duration `default:"30s" help:"Measured virtual time of each run."`
 	Seed    uint64        `default:"1" help:"Seed of the match and of the network."`
 	Runs    int           `default:"3" help:"Number of runs of the same match. For each part of the match, --compare uses the fastest run."`
@@ -35,13 +35,14 @@ type Verb struct {
 	Worse   string        `default:"10%" help:"Increase of the cost of a system at which --compare fails."`
 	Files   []string      `arg:"" optional:"" type:"path" help:"OLD.json and NEW.json, with --compare."`
 
-	app.TableFlags `embed:""`
+	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
+	app.TableFlags    `embed:""`
 }
 
 // Help explains the verb.
 func (Verb) Help() string {
 	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed gives the
-same match. The table shows the costs of each phase of the engine and each system of the game, on the server and on a client
+same match. Without --net, --rtt, --jitter and --loss, the network is P3. The table shows the costs of each phase of the engine and each system of the game, on the server and on a client
 (the mean of all). Systems that are resimulated after a misprediction have their own rows. The costs include the display of
 a client, and not the sealing of packets and the sockets. The match is played --runs times. The self time and the share of a
 row come, for each part of the match, from the fastest run of that part. Other figures come from the run that was fastest in
@@ -77,7 +78,7 @@ func (v *Verb) Run(a *app.App) error {
 			return fmt.Errorf("--out: %w; choose another directory", err)
 		}
 	}
-	load := costs.Load{Game: a.Game.Name, TickRate: a.Game.TickRate, Sync: strings.TrimPrefix(v.CommandLine(), "--sync "), Net: c.Profile.Name, Players: c.Players, Seconds: v.For.Seconds(), Seed: v.Seed}
+	load := costs.Load{Game: a.Game.Name, TickRate: a.Game.TickRate, Sync: strings.TrimPrefix(v.CommandLine(), "--sync "), Net: cmp.Or(c.Profile.Name, netflags.Text(c.Profile)), Players: c.Players, Seconds: v.For.Seconds(), Seed: v.Seed}
 	a.Logf("%s · %s · %d players on %s · %v · seed %d", load.Game, load.Sync, load.Players, load.Net, v.For, v.Seed)
 	a.Emit("start", app.Fields{"load": load})
 	f, err := v.measure(a, c)
@@ -99,7 +100,10 @@ func (v *Verb) config(a *app.App) (c load.Config, err error) {
 	if len(v.Files) > 0 {
 		return c, fmt.Errorf("%s: unexpected file; to compare two files, add --compare", v.Files[0])
 	}
-	network, err := netflags.Named(v.Net)
+	if !v.Given() {
+		v.Net = "P3"
+	}
+	network, err := v.Profile(simnet.Path{})
 	err = cmp.Or(err, a.NeedBot(), app.InRange("--players", v.Players, 1, a.Game.MaxPlayers), app.InRange("--for", v.For, 5*time.Second, time.Hour),
 		app.InRange("--runs", v.Runs, 1, 100)) // with --for 5s, a slice has a tick or two
 	if err != nil {
