@@ -43,6 +43,22 @@ func give(w *ecs.World, p ecs.Player, _ ecs.Entity, g gift) {
 	skScores.Write(w).Gifts = skScores.Read(w).Gifts*31 + uint32(p) + uint32(g.Amount) + uint32(g.Others.Len())
 }
 
+// A game of orders alone has an empty input, which cannot be wrong.
+func TestAGameOfOrdersAloneIsTested(t *testing.T) {
+	type nothing struct{}
+	total := ecs.NewResource[gift]("total")
+	thing := ecs.NewComponent[gift]("thing")
+	game := &ecs.Game{Name: "orders alone", TickRate: 60, MaxPlayers: 2, Input: ecs.NewInput[nothing](), Components: ecs.Components(thing), Resources: ecs.Resources(total),
+		Orders: ecs.Orders(giftOrder.Do(func(w *ecs.World, _ ecs.Player, _ ecs.Entity, g gift) {
+			total.Write(w).Amount += g.Amount
+			w.Spawn(ecs.OwnedByWorld, thing)
+		}))}
+	report, err := SyncTest(SyncTestConfig{Game: game, Seed: 1, Ticks: 300})
+	if err != nil || report.Orders[0].Executed < 10 || report.WrongInputs > 0 {
+		t.Error(report, err)
+	}
+}
+
 // A sync test gives valid and invalid orders of every type, and counts them.
 func TestASyncTestGivesOrdersOfEveryType(t *testing.T) {
 	report, err := SyncTest(SyncTestConfig{Game: giving(give), Seed: 2, Ticks: 1200, SkipDeclarations: true})

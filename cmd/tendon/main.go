@@ -26,6 +26,8 @@ type verbs struct {
 type newVerb struct {
 	Dir    string `arg:"" help:"Folder of the module. It is made, or must be empty."`
 	Module string `help:"Path of the module. Default: the name of the folder."`
+
+	Template string `enum:"action,orders" default:"action" help:"Game to begin with. action: air hockey, where each tick has an input. orders: armies that follow typed orders."`
 }
 
 // Help follows the first line of the verb's help.
@@ -36,6 +38,7 @@ clone. Otherwise it requires the version of this program.
 Examples:
 
     new ../mygame
+    new ../mygame --template orders
     new ../mygame --module example.com/mygame`
 }
 

@@ -19,7 +19,7 @@ import (
 	"text/template"
 )
 
-//go:embed action
+//go:embed common action orders
 var templates embed.FS
 
 // modulePath matches the paths of modules that can be built.
@@ -48,7 +48,7 @@ func (v *newVerb) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(dir, struct{ Module, Name string }{module, name}); err != nil {
+	if err := writeFiles(dir, v.Template, struct{ Module, Name string }{module, name}); err != nil {
 		return err
 	}
 	if err := e.require(dir, module); err != nil {
@@ -58,9 +58,9 @@ func (v *newVerb) run(out io.Writer) error {
 	return nil
 }
 
-// writeFiles writes the files of the template.
-func writeFiles(dir string, data any) error {
-	all, err := template.ParseFS(templates, "action/*.tmpl")
+// writeFiles writes the files of a template, and those that all templates have.
+func writeFiles(dir, name string, data any) error {
+	all, err := template.ParseFS(templates, "common/*.tmpl", name+"/*.tmpl")
 	if err != nil {
 		return err
 	}

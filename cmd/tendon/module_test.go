@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,6 +16,9 @@ import (
 
 // make runs the verb, and returns its folder.
 func (v newVerb) make(t *testing.T, name string) string {
+	if v.Template == "" {
+		v.Template = "action"
+	}
 	v.Dir = filepath.Join(t.TempDir(), name)
 	var out bytes.Buffer
 	if err := v.run(&out); err != nil {
@@ -56,20 +62,94 @@ func TestANewModuleUsesTheClone(t *testing.T) {
 	}
 }
 
-// The game is formatted, its tests pass, and it builds without a window.
+// judged are the templates, each with a fault: in rules.go, old is replaced by new. The tests of the module then fail, and name
+// the component.
+var judged = []struct{ template, old, new, component string }{
+	{"action", "e.A.Vel = e.A.Vel.Lerp(want", "calls++\n\t\te.A.Vel.X += fixed.Num(calls)\n\t\te.A.Vel = e.A.Vel.Lerp(want", "body"},
+	{"orders", "for i, e := range m.Soldiers.All() {", "calls++\n\tm.To.X += fixed.Num(calls)\n\tfor i, e := range m.Soldiers.All() {", "soldier"},
+}
+
+// The game of every template is formatted, has no finding of the checker, passes its tests, and plays without a window. A
+// fault in its rules fails its tests.
 func TestANewGameWorks(t *testing.T) {
 	if !race.Long {
-		t.Skip("it compiles another program")
+		t.Skip("it compiles other programs")
 	}
-	dir := newVerb{}.make(t, "stars")
-	for _, args := range [][]string{{"gofmt", "-l", "."}, {"go", "vet", "-tags", "headless", "./..."}, {"go", "test", "-tags", "headless", "./..."},
-		{"go", "build", "-tags", "headless"}, {"./stars", "demo", "--for", "3s"}} {
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
-		output, err := cmd.CombinedOutput()
-		if err != nil || args[0] == "gofmt" && len(output) > 0 {
-			t.Errorf("%v: %v\n%s", args, err, output)
-		}
+	tendon := filepath.Join(t.TempDir(), "tendon")
+	build(t, ".", tendon, ".")
+	for _, game := range judged {
+		t.Run(game.template, func(t *testing.T) {
+			dir := newVerb{Template: game.template}.make(t, "stars")
+			for _, args := range [][]string{{"gofmt", "-l", "."}, {"go", "vet", "-tags", "headless", "./..."}, {tendon, "vet", "--tags", "headless", "./..."},
+				{"go", "test", "-tags", "headless", "./..."}, {"go", "build", "-tags", "headless"}, {"./stars", "demo", "--for", "3s"},
+				{"./stars", "lab", "--net", "P3", "--for", "2s", "--settle", "1s"}} {
+				if output, err := in(dir, args...); err != nil || args[0] == "gofmt" && len(output) > 0 {
+					t.Errorf("%v: %v\n%s", args, err, output)
+				}
+			}
+			if runtime.GOOS != "windows" {
+				loadServer(t, dir)
+			}
+			fault(t, dir, game.old, game.new)
+			if output, err := in(dir, "go", "test", "-tags", "headless", "./..."); err == nil || !strings.Contains(string(output), game.component+" of entity") {
+				t.Errorf("the fault is not found in %q: %v\n%s", game.component, err, output)
+			}
+		})
+	}
+}
+
+// loadServer runs a server of the game in dir, and bots that play on it.
+func loadServer(t *testing.T, dir string) {
+	key := filepath.Join(t.TempDir(), "server.key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("./stars", "serve", "--listen", "127.0.0.1:0", "--key-file", key, "--json")
+	server.Dir = dir
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Signal(os.Interrupt)
+	var event struct{ Public string }
+	if err := json.NewDecoder(out).Decode(&event); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out)
+	if output, err := in(dir, "./stars", "bots", event.Public, "--key-file", key, "--rooms", "2", "--for", "3s"); err != nil {
+		t.Errorf("bots: %v\n%s", err, output)
+	}
+}
+
+// fault plants a fault in the rules: code that counts its calls outside the state.
+func fault(t *testing.T, dir, old, new string) {
+	file := filepath.Join(dir, "rules.go")
+	content, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(content), old) != 1 {
+		t.Fatalf("%v, %d places for the fault", err, strings.Count(string(content), old))
+	}
+	text := strings.Replace(string(content), old, new, 1) + "\nvar calls int64\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// in runs a command in a folder.
+func in(dir string, args ...string) (output []byte, err error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	return cmd.CombinedOutput()
+}
+
+// build builds a package in a folder.
+func build(t *testing.T, dir, program, path string) {
+	t.Helper()
+	if output, err := in(dir, "go", "build", "-o", program, path); err != nil {
+		t.Fatalf("%v\n%s", err, output)
 	}
 }
 

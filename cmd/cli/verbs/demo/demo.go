@@ -17,6 +17,7 @@ import (
 	"tendon/cmd/cli/internal/player"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/verbs/lab"
+	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/server"
@@ -44,7 +45,7 @@ func (Verb) Help() string {
 	return `A server and its bots exchange packets over real UDP sockets of the loopback interface, with a bad network in between.
 The table shows for each client its connection, its rollbacks, and whether its confirmed states equal the server's. The
 run ends at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the given length
-proved nothing: no state compared, nothing changed, or, with relay, no rollback.
+proved nothing: no state compared, nothing changed, or, with relay in a game with inputs, no rollback.
 
 The last line shows the effect of the network. With relay and predict it is the number of rollbacks. With lockstep it is the
 number of stalls, and the delay of the display behind the server at the end of the run. With verify and reckon it is that
@@ -119,6 +120,11 @@ func (v *Verb) Run(a *app.App) error {
 	return v.verdict(a, m)
 }
 
+// needsRollbacks reports whether a run without a rollback proves nothing. A game of orders alone may have none in a short run.
+func (v *Verb) needsRollbacks(s systems.Strategy, g *ecs.Game) bool {
+	return netflags.RTT(v.network) > 0 && v.Bots > 1 && s.Predicts && s.Needs.Exact && g.Input.Size() > 0
+}
+
 // verdict returns nil if the run showed that every state was equal, else a failed check.
 func (v *Verb) verdict(a *app.App, m *match) error {
 	var equal, different, rollbacks, stalls uint64
@@ -145,7 +151,7 @@ func (v *Verb) verdict(a *app.App, m *match) error {
 		return nil
 	case idle != "":
 		return fmt.Errorf("%w: the run proved nothing, since no state of %s was compared: run it longer", app.ErrFailed, idle)
-	case changes == 0 || rollbacks == 0 && netflags.RTT(v.network) > 0 && v.Bots > 1 && m.strategy.Predicts && m.strategy.Needs.Exact:
+	case changes == 0 || rollbacks == 0 && v.needsRollbacks(m.strategy, a.Game):
 		return fmt.Errorf("%w: the run proved nothing: %s; run it longer, with bots that do something", app.ErrFailed, shown)
 	}
 	a.Logf("%d confirmed states of %d clients equal the server's, %s", equal, v.Bots, cost)

@@ -3,9 +3,14 @@ package demo
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/player"
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems/lockstep"
+	"tendon/systems/relay"
 )
 
 // The live table fits a terminal, whatever its numbers are, and --wide shows all columns.
@@ -26,5 +31,14 @@ func TestTheTableFitsATerminal(t *testing.T) {
 	}
 	if text := renderLines(title, []player.Line{line}, true); !strings.Contains(text, "frame µs (p99)") || strings.Contains(text, "--wide") {
 		t.Errorf("--wide:\n%s", text)
+	}
+}
+
+// A game of orders alone needs no rollback: its empty inputs are always predicted right.
+func TestAGameOfOrdersAloneNeedsNoRollback(t *testing.T) {
+	v := Verb{Bots: 2, network: simnet.Profile{Up: simnet.Path{Delay: time.Millisecond}}}
+	inputs, orders := &ecs.Game{Input: ecs.NewInput[uint8]()}, &ecs.Game{Input: ecs.NewInput[struct{}]()}
+	if !v.needsRollbacks(relay.Strategy, inputs) || v.needsRollbacks(relay.Strategy, orders) || v.needsRollbacks(lockstep.Strategy, inputs) {
+		t.Error("the wrong games need a rollback")
 	}
 }
