@@ -39,7 +39,7 @@ func town() *ecs.Game {
 			e.A.Vel = fixed.Vec2{X: fixed.FromInt(int(in.DX)), Y: fixed.FromInt(int(in.DY))}
 		}
 	}), walk...)
-	g.Join = func(w *ecs.World, p ecs.Player) {
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		e := w.Spawn(ecs.OwnedBy(p), walkers, vitalSign, townSeat)
 		walkers.Put(w, e, walker{Pos: fixed.Vec2{X: fixed.FromInt(int(p)), Y: fixed.FromInt(int(p))}})
 		vitalSign.Put(w, e, vitals{Health: 100})

@@ -49,7 +49,7 @@ func crowd() *ecs.Game {
 			put(w, ecs.OwnedByWorld)
 		}
 	}
-	g.Join = func(w *ecs.World, p ecs.Player) { put(w, ecs.OwnedBy(p)) }
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) { put(w, ecs.OwnedBy(p)) }
 	g.Systems = ecs.Systems(func(w *ecs.World) {
 		side := fixed.FromInt(sightSide)
 		for r := range moving.Runs(w) {

@@ -34,7 +34,7 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 			}},
 		},
 		Setup: func(w *ecs.World) { count.Of(w); w.Spawn(ecs.OwnedByWorld, thing) },
-		Join:  func(w *ecs.World, p ecs.Player) { w.Spawn(ecs.OwnedBy(p), thing) },
+		Join:  func(w *ecs.World, p ecs.Player, _ ecs.Card) { w.Spawn(ecs.OwnedBy(p), thing) },
 	}
 	w, err := ecs.NewWorld(g, 1)
 	if err != nil {

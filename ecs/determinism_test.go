@@ -55,7 +55,7 @@ func squad(systems ...func(w *ecs.World)) *ecs.Game {
 	return &ecs.Game{
 		Name: "squad", TickRate: 60, MaxPlayers: 4, Input: hands, Components: ecs.Components(soldier, owner),
 		Events: ecs.Events(shot, fallen), Derived: []ecs.AnyDerived{crew}, Systems: ecs.Systems(systems...),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), soldier, owner)
 			owner.Put(w, e, ecs.Seat{Player: p})
 			soldier.Put(w, e, Soldier{Ammo: 30})

@@ -36,7 +36,7 @@ var dots = &ecs.Game{
 	Components: ecs.Components(body, seat, bag), Input: pad,
 	Events:  ecs.Events(hit),
 	Systems: ecs.Systems(move),
-	Join: func(w *ecs.World, p ecs.Player) {
+	Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat, bag), ecs.Seat{Player: p})
 	},
 }

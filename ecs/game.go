@@ -35,9 +35,9 @@ type Game struct {
 	// choose a smaller number. The state does not depend on it. 0: 20,000.
 	SplitRows int
 
-	Setup func(w *World)           // builds State(0)
-	Join  func(w *World, p Player) // p enters, at the start of a tick
-	Leave func(w *World, p Player) // p leaves, at the start of a tick
+	Setup func(w *World)                      // builds State(0)
+	Join  func(w *World, p Player, card Card) // p enters, at the start of a tick: see Card
+	Leave func(w *World, p Player)            // p leaves, at the start of a tick
 
 	// Orders are the types of orders that players may give. Servers, and World.Step on every peer, refuse all others.
 	Orders      []AnyOrder

@@ -176,7 +176,7 @@ func (r *recorder) Name(image.Section, string, string) {}
 func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	g := sample.Bare()
 	var log []string
-	g.Join = func(w *ecs.World, p ecs.Player) { log = append(log, "join"+string('0'+rune(p))) }
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) { log = append(log, "join"+string('0'+rune(p))) }
 	g.Leave = func(w *ecs.World, p ecs.Player) { log = append(log, "leave"+string('0'+rune(p))) }
 	g.Orders = raworder.Orders(func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) { log = append(log, string(order)) })
 	w := sample.NewWorld(t, g)
@@ -272,7 +272,11 @@ func TestOrdersSeeEffectsOfEarlierOrders(t *testing.T) {
 		}
 		seen = append(seen, n)
 	}
-	g.Join = func(w *ecs.World, p ecs.Player) { count(w); w.Spawn(ecs.OwnedBy(p), sample.Positions); count(w) }
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
+		count(w)
+		w.Spawn(ecs.OwnedBy(p), sample.Positions)
+		count(w)
+	}
 	g.Systems = ecs.Systems(count)
 	w := sample.NewWorld(t, g)
 	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}}})

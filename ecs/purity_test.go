@@ -32,6 +32,7 @@ var pureExceptions = []struct{ dir, name, reason string }{
 	{"ecs", "github.com/yohamta/donburi", "a component is a donburi component type"},
 	{"ecs", "github.com/yohamta/donburi/component", "a component is a donburi component type"},
 	{"ecs", "github.com/yohamta/donburi/filter", "Ordered walks a donburi query with a copy of its filter"},
+	{"net/wire", "unicode", "names of players have no invisible characters; no tick depends on it"},
 	{"rollback/record", "crypto/hmac", "servers prove ticks to their next process"},
 	{"rollback/record", "crypto/sha256", "servers prove ticks to their next process"},
 	{"rollback/record", "github.com/klauspost/compress/zstd", "images in records are compressed"},

@@ -8,6 +8,8 @@ type (
 	Tick = image.Tick
 	// Player is a seat in a match, in [0, Game.MaxPlayers).
 	Player = image.Player
+	// Card is what a player brings into the match: see image.Card.
+	Card = image.Card
 	// Entity is a row and the tick in which the row was taken. The zero Entity is no entity.
 	Entity = image.Entity
 	// InputBytes is one player's input of one tick in its packed form.

@@ -172,7 +172,8 @@ func (w *World) execute(i int, o *image.Order) {
 	switch o.Kind {
 	case image.OrderJoin:
 		if w.image.SetPlayer(o.Player, true) && g.Join != nil {
-			g.Join(w, o.Player)
+			card, _ := image.ParseCard(o.Payload) // peers send no other
+			g.Join(w, o.Player, card)
 		}
 	case image.OrderLeave:
 		if w.image.SetPlayer(o.Player, false) && g.Leave != nil {

@@ -28,7 +28,7 @@ func stroll() *ecs.Game {
 	return &ecs.Game{
 		Name: "stroll", TickRate: 60, MaxPlayers: 1, Input: input,
 		Components: ecs.Components(walkers), Systems: ecs.Systems(walk),
-		Join: func(w *ecs.World, p ecs.Player) { w.Spawn(ecs.OwnedBy(p), walkers) },
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) { w.Spawn(ecs.OwnedBy(p), walkers) },
 	}
 }
 

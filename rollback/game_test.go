@@ -93,7 +93,7 @@ func skirmish() *ecs.Game {
 		Name: "skirmish", TickRate: 60, MaxPlayers: 4, Input: skInput,
 		Components: ecs.Components(skBodies, skRockets, skSeats), Resources: ecs.Resources(skScores),
 		Events: ecs.Events(skShot, skDeath), Systems: ecs.Systems(skSteer, skMove, skBurn),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), skAvatar...)
 			skSeats.Put(w, e, ecs.Seat{Player: p})
 			skBodies.Put(w, e, skBody{X: int32(w.Rand().IntN(100)), Y: int32(p)})

@@ -1,6 +1,7 @@
 package rollback
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -60,11 +61,21 @@ func (s *syncTest) membership(f ecs.Tick) []image.Order {
 	case !churn:
 		return nil
 	case !joined.Has(p):
-		return []image.Order{{Kind: image.OrderJoin, Player: p}}
+		return []image.Order{{Kind: image.OrderJoin, Player: p, Payload: image.AppendCard(nil, randomCard(f))}}
 	case joined.Len() > 1 || players == 1:
 		return []image.Order{{Kind: image.OrderLeave, Player: p}}
 	}
 	return nil
+}
+
+// randomCard returns the card of a player who joins in tick f.
+func randomCard(f ecs.Tick) image.Card {
+	r := image.NewRand(uint64(f))
+	c := image.Card{Name: fmt.Sprintf("player %d", r.IntN(100)), Data: make([]byte, r.IntN(image.MaxCardData+1))}
+	for i := range c.Data {
+		c.Data[i] = byte(r.Uint64())
+	}
+	return c
 }
 
 // randomInput returns a random input among all that a peer could send.

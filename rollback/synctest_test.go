@@ -116,11 +116,11 @@ var bugs = []struct {
 	{"an undeclared write in a hook", func(g *ecs.Game) {
 		quiet(g)
 		join := g.Join
-		g.Join = func(w *ecs.World, p ecs.Player) {
+		g.Join = func(w *ecs.World, p ecs.Player, card ecs.Card) {
 			for run := range bugReading.Runs(w) {
 				run.A[0].X++
 			}
-			join(w, p)
+			join(w, p, card)
 		}
 	}, func(r *DesyncReport) bool { return r.System == "orders" && firstDiffers("quiet", "X")(r) }},
 	{"derived data that is not kept in step", func(g *ecs.Game) {
@@ -320,7 +320,7 @@ var (
 func crowd(system func(w *ecs.World)) *ecs.Game {
 	return &ecs.Game{Name: "crowd", TickRate: 60, MaxPlayers: 2, Input: skInput, Components: ecs.Components(crowdBodies),
 		Systems: []ecs.System{{Name: "crowd", Run: system, Parallel: ecs.Queries(crowdMoving)}},
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			for i := range 20 {
 				e := w.Spawn(ecs.OwnedBy(p), crowdBodies)
 				crowdBodies.Put(w, e, crowdBody{X: int32(i), V: int32(p) + 1})

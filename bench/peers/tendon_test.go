@@ -35,7 +35,7 @@ func walk(w *ecs.World) {
 func game() *ecs.Game {
 	return &ecs.Game{Name: "rooms", TickRate: roomRate, MaxPlayers: 2, Input: padIn,
 		Components: ecs.Components(walkers, seats), Systems: ecs.Systems(walk),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), walkers, seats)
 			seats.Put(w, e, ecs.Seat{Player: p})
 		},

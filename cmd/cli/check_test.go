@@ -109,4 +109,10 @@ func TestTokensAreDecodedAndTheirKeyFileIsPrivateAndStays(t *testing.T) {
 	if r := do(t, crumbs.Game(), mint...); r.code != app.ExitFine {
 		t.Errorf("%+v", r)
 	}
+	card := write(t, filepath.Join(t.TempDir(), "card"), make([]byte, 161), 0o600)
+	refused(t, do(t, crumbs.Game(), append(mint, "--card", "@"+card)...), "data for the player's card", "at most 160")
+	refused(t, do(t, crumbs.Game(), append(mint, "--card", "@"+card+".none")...), "--card @")
+	if r := do(t, crumbs.Game(), append(mint, "--card", strings.Repeat("c", 160), "--name", strings.Repeat("n", 32), "--room", strings.Repeat("r", 32))...); r.code != app.ExitFine {
+		t.Errorf("the largest card: %+v", r)
+	}
 }

@@ -26,7 +26,7 @@ func ExampleMain() {
 	cli.Main(ecs.Game{
 		Name: "steps", TickRate: 60, MaxPlayers: 4, Input: steps,
 		Components: ecs.Components(marks, seats), Systems: ecs.Systems(move),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			seats.Put(w, w.Spawn(ecs.OwnedBy(p), marks, seats), ecs.Seat{Player: p})
 		},
 	})

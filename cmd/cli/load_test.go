@@ -24,7 +24,7 @@ func randomGame() *ecs.Game {
 			e.A.Left = int32(w.Rand().IntN(100))
 		}
 	}})
-	g.Join = func(w *ecs.World, p ecs.Player) {
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), crumbs.Bodies, crumbs.Seats, crumbs.Wears), ecs.Seat{Player: p})
 	}
 	return g

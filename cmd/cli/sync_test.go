@@ -111,7 +111,7 @@ func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
 	defer taken.Close()
 	bare := crumbs.Game()
 	bare.Components, bare.Systems, bare.Leave = ecs.Components(crumbs.Seats), nil, nil
-	bare.Join = func(w *ecs.World, p ecs.Player) {
+	bare.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), crumbs.Seats), ecs.Seat{Player: p})
 	}
 	says := []string{`--sync reckon: no component of the game "crumbs" has a Motion role: give one to`, "or choose another strategy"}

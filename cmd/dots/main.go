@@ -115,7 +115,7 @@ func fade(w *ecs.World) {
 // bot returns the input of a computer player. It reads the world of the machine on which it runs and has a random source
 // of its own. The verbs demo, synctest, lab and bots play the game with it.
 
-func join(w *ecs.World, p ecs.Player) {
+func join(w *ecs.World, p ecs.Player, _ ecs.Card) {
 	seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat), ecs.Seat{Player: p})
 }
 

@@ -39,7 +39,7 @@ func TestStateOfARuleBelongsInAComponent(t *testing.T) {
 	g := game
 	g.Components = ecs.Components(body, seat, seed, tired)
 	g.Systems = ecs.Systems(steer, fade, wear)
-	g.Join = func(w *ecs.World, p ecs.Player) {
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat, tired), ecs.Seat{Player: p})
 	}
 	matchtest.SyncTest(t, &g)

@@ -140,7 +140,7 @@ func rise(w *ecs.World) {
 	}
 }
 
-func join(w *ecs.World, p ecs.Player) {
+func join(w *ecs.World, p ecs.Player, _ ecs.Card) {
 	e := w.Spawn(ecs.OwnedBy(p), body, seat)
 	seat.Put(w, e, ecs.Seat{Player: p})
 	body.Put(w, e, Body{Pos: fixed.Vec2{X: fixed.FromInt(5 + 3*int(p)), Y: pondHeight / 2}})

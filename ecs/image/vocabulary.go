@@ -69,7 +69,7 @@ type OrderKind uint8
 // The kinds of orders. Kinds other than OrderGame belong to the engine.
 const (
 	OrderGame   OrderKind = iota // of a type in Game.Orders: see Schema.ReadOrder
-	OrderJoin                    // the player enters the match: Game.Join runs
+	OrderJoin                    // the player enters the match: Game.Join runs. See AppendCard
 	OrderLeave                   // the player leaves the match: Game.Leave runs
 	OrderView                    // the moment that the player saw in this tick: see ViewStamp
 	OrderMotion                  // position of one of the player's entities at the end of this tick: see Placement
@@ -109,7 +109,7 @@ type Order struct {
 	Kind    OrderKind
 	Player  Player
 	Entity  Entity // the entity that it addresses, or zero
-	Payload []byte // at most MaxOrderBytes, not for OrderJoin and OrderLeave
+	Payload []byte // at most MaxOrderBytes, not for OrderLeave
 	// Number is the giver's number of a game order, which a refusal names. Only the server that received the order from the
 	// giver has it. It is not part of a record or of a message to clients. 0: not known.
 	Number uint64

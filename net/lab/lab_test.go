@@ -294,7 +294,9 @@ func TestAnInvalidConfigNamesTheField(t *testing.T) {
 func TestAStrategyThatRefusesTheGameHasAReason(t *testing.T) {
 	g := testGame()
 	g.Components, g.Systems, g.Leave = ecs.Components(seats), nil, nil
-	g.Join = func(w *ecs.World, p ecs.Player) { seats.Put(w, w.Spawn(ecs.OwnedBy(p), seats), ecs.Seat{Player: p}) }
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
+		seats.Put(w, w.Spawn(ecs.OwnedBy(p), seats), ecs.Seat{Player: p})
+	}
 	r, err := Run(Config{Game: g, Strategies: []systems.Strategy{reckon.Strategy, verify.Strategy}, Profiles: profiles(t, "P0"), For: time.Second, Settle: -1, script: turns(50)})
 	if err != nil || len(r.Results) != 2 || r.Results[0].Failed != reckon.Strategy.Check(g).Error() || r.Results[1].Failed != "" {
 		t.Errorf("%v: %+v", err, r.Results)

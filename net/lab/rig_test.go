@@ -40,7 +40,7 @@ func testGame() *ecs.Game {
 				e.A.Pos = e.A.Pos.Add(e.A.Vel.Scale(fixed.FromRatio(1, 60)))
 			}
 		}}},
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			seats.Put(w, w.Spawn(ecs.OwnedBy(p), runners, seats), ecs.Seat{Player: p})
 		},
 		Leave: func(w *ecs.World, p ecs.Player) {

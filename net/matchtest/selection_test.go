@@ -39,7 +39,7 @@ func marchGame() *ecs.Game {
 	game := halves.Dots()
 	game.Components = append(game.Components, goals)
 	game.OrderBudget = ecs.OrderBudget{PerSecond: 30, Burst: 60}
-	game.Join = func(w *ecs.World, p ecs.Player) {
+	game.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		for i := range squad {
 			e := w.Spawn(ecs.OwnedBy(p), halves.Bodies, goals)
 			at := fixed.Vec2{X: fixed.FromInt(i % 10), Y: fixed.FromInt(10*int(p) + i/10)}

@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/limit"
 	"tendon/net/session"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -87,6 +88,7 @@ type Identity struct {
 	Role     systems.Role
 	ClientID uint64 // identifies the client that comes back to its seat; 0: it cannot come back
 	Name     string // shown to other players; empty: the name in the client's Hello
+	Data     []byte // of the player's card: see image.Card. No message changes it. Optional
 }
 
 const (
@@ -154,7 +156,7 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 		p.holding, p.have = true, e.Tick
 		r.open(id)
 	case session.EventLive:
-		r.join(p.seat)
+		r.join(p)
 	case session.EventChat:
 		for _, to := range r.present() {
 			to.session.SendChat(session.ChatLine{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
@@ -188,6 +190,15 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	p.otherBuild = h.Build != r.session.Build
 	if p.identity.Name == "" {
 		p.identity.Name = h.Name
+	}
+	if card := r.config.Card; card != nil {
+		c := card(p.identity)
+		p.identity.Name, p.identity.Data = c.Name, c.Data
+	}
+	if p.identity.Name = wire.Clip(p.identity.Name, image.MaxCardName); len(p.identity.Data) > image.MaxCardData {
+		r.stats.Refused++
+		p.session.Refuse(session.CodeInternal, fmt.Sprintf("the server's card has %d bytes of data, want at most %d", len(p.identity.Data), image.MaxCardData))
+		return
 	}
 	if p.identity.Role == systems.RolePlayer {
 		if code := r.sit(id); code != 0 {

@@ -34,8 +34,12 @@ type Config struct {
 	HistoryKey []byte
 	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
-	Pause     PauseRule // who may pause the match
-	Sinks     []Sink    // receive what happens in the room, in this order
+	// Card returns the name and the card of a client that enters, for example from a lobby in this process. The name of the
+	// argument is then that of the client's Hello, unless its Identity has one. Card must not block. Optional: the client has
+	// the card of its Identity.
+	Card  func(Identity) ecs.Card
+	Pause PauseRule // who may pause the match
+	Sinks []Sink    // receive what happens in the room, in this order
 	// Wake is called by a sink when a commit for which it returned ErrPending has ended. It must arrange a call of Settle on the
 	// room's goroutine, and must not block. Any goroutine may call it. Optional: without it, the next Frame continues the commit.
 	Wake     func()

@@ -102,6 +102,16 @@ func TestARefusedClientReceivesTheReason(t *testing.T) {
 			t.Errorf("Enter: %v", v.refused)
 		}
 	})
+	t.Run("a card that is too large", func(t *testing.T) {
+		g := newRig(t, func(c *room.Config) {
+			c.Card = func(room.Identity) ecs.Card { return ecs.Card{Data: make([]byte, image.MaxCardData+1)} }
+		})
+		v := g.enter(player(1), nil)
+		g.steps(5)
+		if why := ended(t, v, session.CodeInternal); !strings.Contains(why.Text, "at most 160") {
+			t.Errorf("the refusal is %q", why.Text)
+		}
+	})
 }
 
 // orderingSpectator is a client that acts as the player of seat 0 and sends an order every tick.

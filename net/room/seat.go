@@ -76,13 +76,14 @@ func (r *Room) seatFor(id Identity) int {
 	return free
 }
 
-// join stamps the OrderJoin of a seat, if its player is not in the match yet.
-func (r *Room) join(number int) {
-	if number == none || r.seats[number].joined {
+// join stamps the OrderJoin of a peer's seat with its card, if its player is not in the match yet.
+func (r *Room) join(p *peer) {
+	if p.seat == none || r.seats[p.seat].joined {
 		return
 	}
-	r.seats[number].joined = true
-	r.strategy.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(number)}, r.out())
+	r.seats[p.seat].joined = true
+	card := image.AppendCard(nil, image.Card{Name: p.identity.Name, Data: p.identity.Data})
+	r.strategy.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(p.seat), Payload: card}, r.out())
 }
 
 // leave removes a peer from the match. Its seat is kept if the client may come back.

@@ -12,6 +12,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/net/session"
+	"tendon/net/wire"
 )
 
 // Ban bans a client from the server until a moment: every token of the client is refused.
@@ -67,7 +68,7 @@ var banReasons = map[room.Cause]string{
 
 // CheckReason returns what is wrong with a text for a player, or nil. The error wraps ErrBan.
 func CheckReason(text string) error {
-	if session.Clip(text, session.MaxText) != text {
+	if wire.Clip(text, session.MaxText) != text {
 		return fmt.Errorf("%w: the reason: use at most %d bytes of UTF-8 without control or invisible characters", ErrBan, session.MaxText)
 	}
 	return nil
@@ -81,7 +82,7 @@ func (b *Ban) text(now time.Time) string {
 	if b.Reason != "" {
 		text += ": " + b.Reason
 	}
-	return session.Clip(text, session.MaxText)
+	return wire.Clip(text, session.MaxText)
 }
 
 // banList holds the banned clients. All of it is under the lock of the table. The times at which bans end have a monotonic
@@ -192,7 +193,7 @@ func (w *worker) expel(c *conn, e room.Expulsion) {
 
 // Evidence returns what the server counted about the connection.
 func (p *PeerInfo) Evidence(roomName string, now time.Time) Evidence {
-	e := Evidence{At: now.UTC(), Room: roomName, Name: session.Clip(p.Identity.Name, session.MaxName), Seat: p.Seat, Seconds: now.Sub(p.Since).Seconds(),
+	e := Evidence{At: now.UTC(), Room: roomName, Name: wire.Clip(p.Identity.Name, session.MaxName), Seat: p.Seat, Seconds: now.Sub(p.Since).Seconds(),
 		RefusedInputs: p.Strategy.Refused, Malformed: p.Link.Malformed + p.Session.Malformed, Limited: p.Session.Dropped, Floods: p.Floods,
 		Desyncs: p.Strategy.Desyncs, DesyncTick: p.Strategy.Differed, Claim: p.Strategy.Claim, Own: p.Strategy.Own}
 	if e.Seconds > 0 {

@@ -69,11 +69,14 @@ func run(w *ecs.World) {
 	}
 }
 
+const ahead = 1 << 30 // how far a runner begins ahead for each byte of data in the player's card
+
 func raceGame(rate int) *ecs.Game {
 	return &ecs.Game{Name: "race", TickRate: rate, MaxPlayers: 4, Input: padInput,
 		Components: ecs.Components(runners, seats), Systems: ecs.Systems(run),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, card ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), runners, seats)
+			runners.Put(w, e, runner{X: int64(len(card.Data)) * ahead})
 			seats.Put(w, e, ecs.Seat{Player: p})
 		},
 		Leave: func(w *ecs.World, p ecs.Player) {

@@ -41,3 +41,26 @@ func TestTwoPlayersPlayAMatchOverALossyNetwork(t *testing.T) {
 		}
 	})
 }
+
+// The data of a player's card comes from the sealed token.
+func TestATokenBringsTheDataOfACard(t *testing.T) {
+	inBubble(t, "P2", nil, func(w *world) {
+		with := w.ticket(1, "duel")
+		with.Pass.Seat, with.Pass.Name, with.Pass.Data = 0, "ann", []byte("red")
+		without := w.ticket(2, "duel")
+		without.Pass.Seat = 1
+		a, b := w.join(w.mint(with)), w.join(w.mint(without))
+		w.until("both live", 10*time.Second, w.live(a, b))
+		w.pass(time.Second)
+		for seat, want := range []int64{3, 0} {
+			w.do("duel", func(r *room.Room) {
+				if x, ok := runnerOf(r.World(), seat); !ok || (x.X+ahead/2)/ahead != want {
+					t.Errorf("seat %d begins %d ahead, want %d", seat, (x.X+ahead/2)/ahead, want)
+				}
+			})
+			if x, ok := runnerOf(a.World(), seat); !ok || (x.X+ahead/2)/ahead != want {
+				t.Errorf("the client has seat %d %d ahead, want %d", seat, (x.X+ahead/2)/ahead, want)
+			}
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"tendon/ecs/image"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/session"
@@ -32,6 +33,8 @@ type Pass struct {
 	// Name is shown to other players, at most session.MaxName bytes without control characters. Empty: the name that the
 	// client chooses.
 	Name string
+	// Data is of the player's card, which Game.Join receives, at most image.MaxCardData bytes. Optional.
+	Data []byte
 }
 
 // AnySeat lets the room choose the seat.
@@ -44,7 +47,7 @@ const (
 	passMagic   = "tendon"
 	passVersion = 1
 	passSeats   = 254
-	passSize    = len(passMagic) + 1 + 1 + 1 + 1 + 4 + 8 + 1 + MaxRoomName + 1 + session.MaxName
+	passSize    = len(passMagic) + 1 + 1 + 1 + 1 + 4 + 8 + 1 + MaxRoomName + 1 + session.MaxName + 2 + image.MaxCardData
 
 	passLatest = 1 << 53 // milliseconds since 1970 that a floating-point number of every language holds
 )
@@ -65,8 +68,10 @@ func (p *Pass) Validate() error {
 		return fmt.Errorf("%w: a spectator has no seat; use -1", ErrPass)
 	case p.Issued.UnixMilli() < 0 || p.Issued.UnixMilli() > passLatest:
 		return fmt.Errorf("%w: issued at %v: use a time from 1970 on", ErrPass, p.Issued)
-	case session.Clip(p.Name, session.MaxName) != p.Name:
+	case wire.Clip(p.Name, session.MaxName) != p.Name:
 		return fmt.Errorf("%w: name %q: use at most %d bytes of UTF-8 without control or invisible characters", ErrPass, p.Name, session.MaxName)
+	case len(p.Data) > image.MaxCardData:
+		return fmt.Errorf("%w: %d bytes of data for the player's card: use at most %d", ErrPass, len(p.Data), image.MaxCardData)
 	}
 	return nil
 }
@@ -89,6 +94,7 @@ func (p *Pass) Append(dst []byte) ([]byte, error) {
 	w.U64(uint64(p.Issued.UnixMilli()))
 	w.Blob([]byte(p.Room))
 	w.Blob([]byte(p.Name))
+	w.Blob(p.Data)
 	return w.Bytes(), nil
 }
 
@@ -107,6 +113,7 @@ func ParsePass(b *[netcode.UserDataSize]byte) (Pass, error) {
 	}
 	millis := r.U64()
 	p.Room, p.Name = string(r.Blob(MaxRoomName)), string(r.Blob(session.MaxName))
+	p.Data = append([]byte(nil), r.Blob(image.MaxCardData)...)
 	if padding := r.Rest(); r.Err() != nil || millis > passLatest || len(bytes.Trim(padding, "\x00")) > 0 {
 		return Pass{}, fmt.Errorf("%w: a field is outside its interval, or bytes follow the last one", ErrPass)
 	}

@@ -2,9 +2,11 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,7 @@ var passes = map[string]Pass{
 	"any":       {Room: "duel-7", Seat: AnySeat, Issued: time.UnixMilli(1_700_000_000_123), Name: "Ann"},
 	"spectator": {Room: "hall_2.east", Seat: AnySeat, Role: systems.RoleSpectator, Issued: time.UnixMilli(1_700_000_000_123)},
 	"reconnect": {Room: "duel-7", Seat: 253, Epoch: 0x01020304, Reconnect: true, Issued: time.UnixMilli(1_700_000_000_123), Name: "Zoë"},
-	"longest":   {Room: strings.Repeat("r", 32), Seat: 1, Issued: time.UnixMilli(1 << 53), Name: strings.Repeat("n", 32)},
+	"longest":   {Room: strings.Repeat("r", 32), Seat: 1, Issued: time.UnixMilli(1 << 53), Name: strings.Repeat("n", 32), Data: bytes.Repeat([]byte{0xda}, 160)},
 }
 
 // The passes are encoded as in testdata/vectors.txt, which other implementations can use.
@@ -52,7 +54,7 @@ func TestPassesAreTheVectors(t *testing.T) {
 			t.Errorf("%s: read back: %v, %v", name, back, err)
 		}
 		back.Issued = p.Issued
-		if back != p {
+		if !reflect.DeepEqual(back, p) {
 			t.Errorf("%s: read back %+v", name, back)
 		}
 	}
@@ -100,6 +102,7 @@ func TestInvalidPassesAreRefused(t *testing.T) {
 		"a time before 1970":       func(p *Pass) { p.Issued = time.UnixMilli(-1) },
 		"a long name":              func(p *Pass) { p.Name = strings.Repeat("n", 33) },
 		"a name with a newline":    func(p *Pass) { p.Name = "a\nb" },
+		"too much data":            func(p *Pass) { p.Data = make([]byte, 161) },
 		"a name that is not UTF-8": func(p *Pass) { p.Name = "\xff" },
 	} {
 		p := good

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
+
+	"tendon/net/wire"
 )
 
 // ThisBuild returns the build of this program and its target, which includes the level of the architecture. Both must be
@@ -48,7 +50,7 @@ var thisBuild = sync.OnceValues(func() (build, target string) {
 			build = fmt.Sprintf("process %s, %s", rand.Text(), build)
 		}
 	}
-	return Clip(build, MaxBuild), Clip(target, MaxTarget)
+	return wire.Clip(build, MaxBuild), wire.Clip(target, MaxTarget)
 })
 
 // executable returns the content of the running executable, even if its file was replaced.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"tendon/ecs"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -180,7 +181,7 @@ func (s *Client) Live() {
 
 // Chat sends a chat message, of which MaxChat bytes are used. The server forwards one message per second and five at once.
 func (s *Client) Chat(text string) {
-	if s.err == nil && s.rate != 0 && Clip(text, MaxChat) != "" {
+	if s.err == nil && s.rate != 0 && wire.Clip(text, MaxChat) != "" {
 		s.send(systems.Reliable, message{kind: kindChat, text: text})
 	}
 }

@@ -2,9 +2,6 @@ package session
 
 import (
 	"errors"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -92,26 +89,10 @@ func (c *coder) rest(v *[]byte) {
 // text clips a text that is encoded, and refuses one that is not clean.
 func (c *coder) text(v *string, limit int) {
 	if !c.decodes {
-		c.w.Blob([]byte(Clip(*v, limit)))
+		c.w.Blob([]byte(wire.Clip(*v, limit)))
 		return
 	}
 	b := c.r.Blob(limit)
-	*v = Clip(string(b), limit)
+	*v = wire.Clip(string(b), limit)
 	c.check(len(*v) == len(b))
-}
-
-// Clip removes bytes that are not UTF-8, U+FFFD, and the characters of the Unicode categories Cc, Cf, Zl and Zp. These are
-// controls, line breaks, characters without width, and those that change the direction of writing. Clip returns the longest
-// beginning of the rest that has at most limit bytes.
-func Clip(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return -1
-		}
-		return r
-	}, s)
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "")
-	}
-	return s
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"tendon/ecs"
 	"tendon/net/limit"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -117,7 +118,7 @@ func (c *common) End(code Code, text string) {
 	m := message{kind: kindEnd, epoch: c.epoch, code: code, text: text}
 	c.send(systems.Datagram, m)
 	c.send(systems.Reliable, m)
-	c.err = &Error{Code: code, Text: Clip(text, MaxText)}
+	c.err = &Error{Code: code, Text: wire.Clip(text, MaxText)}
 }
 
 // frame probes the round trip and ends the session at the timeout. pingEvery 0 sends no probes.

@@ -42,7 +42,7 @@ const (
 
 // Bounds of the fields of messages, in bytes.
 const (
-	MaxName     = 32                  // a player's name
+	MaxName     = image.MaxCardName   // a player's name
 	MaxBuild    = 64                  // a build string
 	MaxTarget   = 32                  // a target, such as "amd64/v1"
 	MaxStrategy = 32                  // a strategy's name

@@ -12,6 +12,7 @@
 //   - decode a list without trusting its count: [Reader.Count]
 //   - encode under a limit: [NewWriter]
 //   - code flags and deltas bit by bit: [NewBitWriter], [NewBitReader]
+//   - remove invisible characters from a text: [Clip]
 //   - widen a short wire tick to 64 bits: [Expand16], [Expand32]
 //   - build a packet: [AppendEnvelope], [AppendPart], [PartSize]
 //   - take a packet apart: [OpenEnvelope], [Parts.Next]

@@ -25,12 +25,9 @@ const (
 type Seat struct {
 	Player ecs.Player
 	Client uint64 // identity of the client
-	Name   string // at most maxNameBytes
+	Name   string // at most image.MaxCardName bytes
 	Held   bool   // the client holds the seat; otherwise it has left
 }
-
-// maxNameBytes bounds the name of a seat.
-const maxNameBytes = 32
 
 // storedImage is an image as it lies in the file.
 type storedImage struct {
@@ -61,7 +58,7 @@ func newEntries(c *Codec, at Position) entries {
 func (e *entries) next(r *wire.Reader) kind {
 	switch first := r.U8(); kind(first) {
 	case kindSeat:
-		e.seat = Seat{Held: r.Bool(), Player: ecs.Player(r.U8()), Client: r.U64(), Name: string(r.Blob(maxNameBytes))}
+		e.seat = Seat{Held: r.Bool(), Player: ecs.Player(r.U8()), Client: r.U64(), Name: string(r.Blob(image.MaxCardName))}
 		if int(e.seat.Player) >= e.codec.players {
 			r.Fail(errors.New("a seat that the game does not have"))
 		}

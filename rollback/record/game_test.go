@@ -75,7 +75,7 @@ func game() *ecs.Game {
 	return &ecs.Game{Name: "range", TickRate: 20, MaxPlayers: 3, Input: pads,
 		Components: ecs.Components(bodies, seats, sights), Resources: ecs.Resources(scores), Systems: ecs.Systems(steer, fly, look),
 		Setup: func(w *ecs.World) { scores.Write(w).Gifts = uint32(w.Rand().IntN(1000)) },
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			seats.Put(w, w.Spawn(ecs.OwnedBy(p), bodies, seats, sights), ecs.Seat{Player: p})
 		},
 		Orders: ecs.Orders(gift.Do(give))}

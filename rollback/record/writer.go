@@ -117,8 +117,8 @@ func (w *Writer) Seat(s Seat) error {
 	if err := w.takes(); err != nil {
 		return err
 	}
-	if int(s.Player) >= w.codec.players || len(s.Name) > maxNameBytes {
-		return fmt.Errorf("%w: Seat of player %d with a name of %d bytes, there are %d players and at most %d bytes", ErrUse, s.Player, len(s.Name), w.codec.players, maxNameBytes)
+	if int(s.Player) >= w.codec.players || len(s.Name) > image.MaxCardName {
+		return fmt.Errorf("%w: Seat of player %d with a name of %d bytes, there are %d players and at most %d bytes", ErrUse, s.Player, len(s.Name), w.codec.players, image.MaxCardName)
 	}
 	held := byte(0)
 	if s.Held {

@@ -25,18 +25,21 @@ func (s *Server[C, P]) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 
 // CheckOrder panics on an order that no peer would accept.
 func (s *Server[C, P]) CheckOrder(o *image.Order) {
-	if !o.Kind.Shared() || int(o.Player) >= s.Game.MaxPlayers || o.Kind == image.OrderGame && s.DeclaredOrder(o.Payload) != nil {
+	if !code.ValidOrder(o, s.Game) || o.Kind == image.OrderGame && s.DeclaredOrder(o.Payload) != nil {
 		panic(fmt.Sprintf("%s: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", s.config.Name, o.Kind, o.Player, len(o.Payload)))
 	}
 }
 
-// CheckTick returns an error for a tick to adopt with an order that the game does not declare. No server stamps one.
+// CheckTick returns an error for a tick to adopt with an order that no server stamps.
 func (s *Server[C, P]) CheckTick(t systems.FinalTick) error {
 	for i := range t.Orders {
-		if o := &t.Orders[i]; o.Kind == image.OrderGame {
+		switch o := &t.Orders[i]; {
+		case o.Kind == image.OrderGame:
 			if err := s.DeclaredOrder(o.Payload); err != nil {
 				return fmt.Errorf("%s: tick %d: %w", s.config.Name, t.Tick, err)
 			}
+		case o.Kind.Shared() && !code.ValidOrder(o, s.Game):
+			return fmt.Errorf("%s: tick %d has an order of kind %d for player %d with %d bytes, which no server stamps", s.config.Name, t.Tick, o.Kind, o.Player, len(o.Payload))
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func spotGame() *ecs.Game {
 	movers := ecs.NewQuery2(ecs.Read(seatComp), ecs.Write(spotComp))
 	return &ecs.Game{Name: "spots", TickRate: 60, MaxPlayers: 2, Input: padInput, Components: ecs.Components(seatComp, spotComp),
 		Orders: raworder.Ignored(),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), seatComp, spotComp)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
 		},

@@ -90,7 +90,7 @@ func gallery(rate int) *ecs.Game {
 		Components: ecs.Components(spot, life, seat), Resources: ecs.Resources(cover),
 		Derived: []ecs.AnyDerived{reach.Derived()}, Systems: ecs.Systems(moveAll, shoot),
 		Setup: func(w *ecs.World) { cover.Write(w).From = fixed.Max },
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), seat, spot, life)
 			seat.Put(w, e, ecs.Seat{Player: p})
 			spot.Put(w, e, gSpot{Pos: fixed.Vec2{Y: fixed.FromInt(100)}})

@@ -125,7 +125,7 @@ const rareKind = 3 // replaces a kind that does not fit two bits: the kind then 
 func rare(k image.OrderKind) bool { return k >= rareKind }
 
 // hasAction reports whether orders of a kind have an entity and a payload.
-func hasAction(k image.OrderKind) bool { return k == image.OrderGame || rare(k) }
+func hasAction(k image.OrderKind) bool { return k != image.OrderLeave }
 
 func appendOrder(w *wire.BitWriter, o *image.Order) {
 	w.Bits(min(uint64(o.Kind), rareKind), 2)
@@ -146,11 +146,10 @@ func readOrder(r *wire.BitReader, head uint64, game *ecs.Game) (o image.Order, o
 			return o, false
 		}
 	}
-	ok = o.Kind.Shared() && int(o.Player) < game.MaxPlayers
-	if ok && hasAction(o.Kind) {
+	if ok = true; hasAction(o.Kind) {
 		o.Entity, o.Payload, ok = readAction(r)
 	}
-	return o, ok
+	return o, ok && code.ValidOrder(&o, game)
 }
 
 func appendAction(w *wire.BitWriter, target ecs.Entity, payload []byte) {

@@ -72,7 +72,7 @@ func walk(w *ecs.World) {
 func newGame(end ecs.Tick) *ecs.Game {
 	g := &ecs.Game{Name: "walkers", TickRate: 60, MaxPlayers: 4, Input: padInput,
 		Components: ecs.Components(walkerComp, holderComp), Resources: ecs.Resources(story), Systems: ecs.Systems(walk),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), walkerComp, holderComp)
 			holderComp.Put(w, e, ecs.Seat{Player: p})
 		},

@@ -207,9 +207,8 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	bytes := 0
 	for i := range t.Orders {
 		o := &t.Orders[i]
-		if !o.Kind.Shared() || !hasAction(o.Kind) && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
-			return fmt.Errorf("lockstep: tick %d has an order of kind %d with an entity or %d bytes, which clients do not receive",
-				t.Tick, o.Kind, len(o.Payload))
+		if !o.Kind.Shared() {
+			return fmt.Errorf("lockstep: tick %d has an order of kind %d, which no client accepts", t.Tick, o.Kind)
 		}
 		bytes += len(o.Payload)
 	}

@@ -1,8 +1,6 @@
 package lockstep
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/systems"
@@ -19,12 +17,6 @@ type placed struct {
 // would accept.
 func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
-	if !hasAction(o.Kind) { // clients receive its kind and player only
-		o.Entity = ecs.Entity{}
-		if len(o.Payload) > 0 {
-			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes, which clients do not receive", o.Kind, len(o.Payload)))
-		}
-	}
 	next := s.stamped
 	if next.tick <= s.Done() {
 		next = placed{tick: s.Done() + 1}

@@ -93,7 +93,7 @@ func actionText(target ecs.Entity, payload []byte) string {
 
 func orderText(o *image.Order) string {
 	text := fmt.Sprintf("order kind %d player %d", o.Kind, o.Player)
-	if o.Kind == image.OrderGame {
+	if hasAction(o.Kind) {
 		text += " " + actionText(o.Entity, o.Payload)
 	}
 	return text
@@ -197,7 +197,7 @@ func (p phrase) pads() (inputs []ecs.InputBytes) {
 
 func (p phrase) order() (o image.Order) {
 	p.scan("order kind %d player %d", &o.Kind, &o.Player)
-	if o.Kind == image.OrderGame {
+	if hasAction(o.Kind) {
 		p.scan("order kind %d player %d row %d born %d payload %x", &o.Kind, &o.Player, &o.Entity.Row, &o.Entity.Born, &o.Payload)
 	}
 	return o

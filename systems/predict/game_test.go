@@ -126,7 +126,7 @@ func (r *rules) game(rate int) *ecs.Game {
 		Components: ecs.Components(r.bodies, seatComp, hpComp, deadComp, rockets), Resources: ecs.Resources(scores),
 		Events:  ecs.Events(stepped, fired, died),
 		Systems: []ecs.System{{Name: "walk", Run: r.walk}, {Name: "fly", Run: r.fly}, {Name: "suffer", Run: r.suffer}, {Name: "hook", Run: hook}},
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), r.bodies, seatComp, hpComp, deadComp)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
 			r.bodies.Put(w, e, body{Pos: fixed.Vec3{X: fixed.FromInt(10), Y: fixed.FromInt(int(p) * 5)}})

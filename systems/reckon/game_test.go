@@ -123,7 +123,7 @@ func testGame(cheats bool) *ecs.Game {
 	return &ecs.Game{Name: "walkers", TickRate: gameRate, MaxPlayers: 8, Input: padInput, Physics: ecs.Physics{MoveLimit: top * fixed.One},
 		Components: ecs.Components(bodies, seatComp, lives, bolts), Resources: ecs.Resources(scores), Events: ecs.Events(shots, deaths),
 		Systems: []ecs.System{{Name: "walk", Run: walking(cheats)}, {Name: "fly", Run: fly}},
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), bodies, seatComp, lives)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
 			bodies.Put(w, e, body{Pos: fixed.Vec3{Y: fixed.FromInt(3 * int(p))}})

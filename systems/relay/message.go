@@ -100,8 +100,7 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	s.tick, s.number = ecs.Tick(r.Uvarint()), int(r.U8())
 	s.order.Kind, s.order.Player = image.OrderKind(r.U8()), ecs.Player(r.U8())
 	s.order.Entity, s.order.Payload = code.ReadAction(&r)
-	if r.Close() != nil || kind != kindStamped || s.tick == 0 || s.number >= maxOrdersPerTick ||
-		!s.order.Kind.Shared() || int(s.order.Player) >= game.MaxPlayers {
+	if r.Close() != nil || kind != kindStamped || s.tick == 0 || s.number >= maxOrdersPerTick || !code.ValidOrder(&s.order, game) {
 		return ErrMessage
 	}
 	return nil

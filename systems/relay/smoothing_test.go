@@ -78,7 +78,7 @@ func puckGame() *ecs.Game {
 	return &ecs.Game{Name: "puck", TickRate: 60, MaxPlayers: 4, Input: padInput,
 		Components: ecs.Components(puckBodies, puckSeats), Events: ecs.Events(puckHits), Systems: ecs.Systems(slideMallets, slidePuck),
 		Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, puckBodies) },
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), puckBodies, puckSeats)
 			puckBodies.Put(w, e, puckBody{Pos: fixed.Vec2{X: fixed.FromInt(2*int(p) - 3)}})
 			puckSeats.Put(w, e, ecs.Seat{Player: p})

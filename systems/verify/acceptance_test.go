@@ -42,7 +42,7 @@ func lineGame() *ecs.Game {
 				}
 			}
 		}),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), spotComp, seatComp)
 			spotComp.Put(w, e, spot{10})
 			seatComp.Put(w, e, ecs.Seat{Player: p})

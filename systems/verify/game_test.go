@@ -128,7 +128,7 @@ func testGame(rate int) *ecs.Game {
 	return &ecs.Game{Name: "market", TickRate: rate, MaxPlayers: 4, Input: padInput,
 		Components: ecs.Components(bodyComp, walletComp, seatComp, shotComp), Events: ecs.Events(firedNews, boughtNews, deathNews),
 		Systems: ecs.Systems(walk, fly),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), bodyComp, walletComp, seatComp)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
 			bodyComp.Put(w, e, body{X: float64(p) * 5})

@@ -40,7 +40,7 @@ func setup(w *ecs.World) {
 	*clock.Write(w) = Clock{Ends: playTicks, Round: 1, Playing: true}
 }
 
-func join(w *ecs.World, p ecs.Player) {
+func join(w *ecs.World, p ecs.Player, _ ecs.Card) {
 	e := w.Spawn(ecs.OwnedBy(p), seat, body, look, dash, arms, health)
 	seat.Put(w, e, ecs.Seat{Player: p})
 	revive(w, e, freeSpawn(w))

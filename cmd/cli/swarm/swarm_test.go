@@ -319,6 +319,6 @@ func TestAServerWithOtherRulesRefusesTheClients(t *testing.T) {
 // otherRules returns the game of the swarm with one other rule and the same schema.
 func otherRules() *ecs.Game {
 	g := halves.Dots()
-	g.Join = func(w *ecs.World, p ecs.Player) {}
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {}
 	return g
 }

@@ -61,7 +61,7 @@ func squad(systems ...func(*ecs.World)) *ecs.Game {
 	}
 }
 
-func join(w *ecs.World, p ecs.Player) {
+func join(w *ecs.World, p ecs.Player, _ ecs.Card) {
 	for range 3 {
 		e := w.Spawn(ecs.OwnedBy(p), unit, seat)
 		seat.Put(w, e, ecs.Seat{Player: p})

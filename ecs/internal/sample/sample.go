@@ -112,7 +112,7 @@ func Busy() *ecs.Game {
 		}
 		*Clocks.Write(w) = Clock{Left: 3600}
 	}
-	g.Join = func(w *ecs.World, p ecs.Player) {
+	g.Join = func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		e := w.Spawn(ecs.OwnedBy(p), Positions, Velocities, Seats, Bags)
 		Seats.Put(w, e, ecs.Seat{Player: p})
 	}

@@ -93,7 +93,7 @@ func dotFly(w *ecs.World) {
 	}
 }
 
-func dotJoin(w *ecs.World, p ecs.Player) {
+func dotJoin(w *ecs.World, p ecs.Player, _ ecs.Card) {
 	e := w.Spawn(ecs.OwnedBy(p), Bodies, Seats)
 	Bodies.Put(w, e, Body{Pos: fixed.Vec2{X: fixed.FromInt(3 * int(p))}})
 	Seats.Put(w, e, ecs.Seat{Player: p})

@@ -79,7 +79,7 @@ const rate = 20
 
 var walk = &ecs.Game{Name: "walk", TickRate: rate, MaxPlayers: 3, Input: pads, Events: ecs.Events(fired),
 	Components: ecs.Components(bodies, seats), Resources: ecs.Resources(scores), Systems: ecs.Systems(steer, fly),
-	Join: func(w *ecs.World, p ecs.Player) {
+	Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 		seats.Put(w, w.Spawn(ecs.OwnedBy(p), bodies, seats), ecs.Seat{Player: p})
 	}}
 

@@ -33,6 +33,22 @@ func ReadAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
 	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(image.MaxOrderBytes)
 }
 
+// ValidOrder reports whether the server of a game may stamp an order, as far as the order itself tells. It does not check the type of
+// an order of the game.
+func ValidOrder(o *image.Order, g *ecs.Game) bool {
+	if !o.Kind.Shared() || int(o.Player) >= g.MaxPlayers {
+		return false
+	}
+	switch o.Kind {
+	case image.OrderJoin:
+		card, ok := image.ParseCard(o.Payload)
+		return ok && o.Entity.IsZero() && wire.Clip(card.Name, image.MaxCardName) == card.Name
+	case image.OrderLeave:
+		return len(o.Payload) == 0 && o.Entity.IsZero()
+	}
+	return true
+}
+
 // AppendRequest writes a player's request for an order: kind (1 byte), the number that a refusal names (uvarint), the action.
 func AppendRequest(dst []byte, kind uint8, number uint64, target ecs.Entity, payload []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)

@@ -38,7 +38,7 @@ func Game() *ecs.Game {
 	return &ecs.Game{
 		Name: "crumbs", TickRate: 60, MaxPlayers: 4, Input: Pads, Components: ecs.Components(Bodies, Seats, Wears),
 		Systems: []ecs.System{{Name: "walk", Run: Walk(1)}, {Name: "wear", Run: wear}},
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			Seats.Put(w, w.Spawn(ecs.OwnedBy(p), Bodies, Seats), ecs.Seat{Player: p})
 		},
 		Leave: func(w *ecs.World, p ecs.Player) {

@@ -4,15 +4,18 @@ package token
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/tokens"
+	"tendon/ecs/image"
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/systems"
@@ -30,6 +33,7 @@ type Verb struct {
 	ClientID uint64        `help:"Number of the player: a connection with the same number takes over its seat. 0 or none: a random one, which is printed."`
 	Out      string        `type:"path" help:"Write the token to this new file, which only you may read, instead of printing it."`
 	Name     string        `help:"Name that other players see, at most 32 bytes."`
+	Card     string        `help:"Data of the player's card, which the game's Join receives: at most 160 bytes of text, or @FILE."`
 }
 
 // Help explains the verb.
@@ -45,6 +49,7 @@ Examples:
   token 203.0.113.7:7777 --key-file server.key --new-key
   token 203.0.113.7:7777 --key-file server.key --room duel-17 --seat 0
   token 203.0.113.7:7777 --key-file server.key --out ann.token
+  token 203.0.113.7:7777 --key-file server.key --name ann --card red
   token 203.0.113.7:7777 --key-file server.key --role spectator`
 }
 
@@ -62,9 +67,15 @@ func (v *Verb) Run(a *app.App) error {
 	if v.Seat < server.AnySeat || v.Seat >= a.Game.MaxPlayers {
 		return fmt.Errorf("--seat %d: give 0 to %d, or -1 for any free seat", v.Seat, a.Game.MaxPlayers-1)
 	}
+	card := []byte(v.Card)
+	if file, ok := strings.CutPrefix(v.Card, "@"); ok {
+		if card, err = readCard(file); err != nil {
+			return err
+		}
+	}
 	ticket := server.Ticket{
 		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: cmp.Or(v.ClientID, rand.Uint64(), 1), Addresses: []netip.AddrPort{addr},
-		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name}, Lifetime: v.Life,
+		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name, Data: card}, Lifetime: v.Life,
 	}
 	// A token that cannot be minted must not leave a new key file behind, so it is minted with any key first.
 	if _, err := server.Mint(ticket, time.Now()); err != nil {
@@ -116,4 +127,18 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	a.Emit("token", fields)
 	return nil
+}
+
+// readCard reads the data of a card from a file. It reads no more than a card holds.
+func readCard(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--card @%s: %w", name, err)
+	}
+	defer f.Close()
+	card, err := io.ReadAll(io.LimitReader(f, image.MaxCardData+1))
+	if err != nil {
+		return nil, fmt.Errorf("--card @%s: %w", name, err)
+	}
+	return card, nil
 }

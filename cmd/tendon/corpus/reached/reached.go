@@ -174,7 +174,7 @@ func makeGame() *ecs.Game {
 	g := &ecs.Game{
 		Name: "reached", TickRate: 60, MaxPlayers: 4, Input: keys, Components: ecs.Components(unit), Derived: []ecs.AnyDerived{ages, grid.Derived()},
 		Systems: []ecs.System{{Name: "field", Run: throughField}, {Name: "literal", Run: throughLiteral}},
-		Join:    func(*ecs.World, ecs.Player) { time.Now() }, // want `time.Now`
+		Join:    func(*ecs.World, ecs.Player, ecs.Card) { time.Now() }, // want `time.Now`
 	}
 	g.Setup = throughAssignment
 	list := []func(*ecs.World){throughVariable, throughInterface, throughTable, throughGeneric, throughDefer, throughEmbedded,
