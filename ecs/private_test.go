@@ -29,7 +29,7 @@ func ExampleGame_See() {
 	game := ecs.Game{
 		Name: "cards", TickRate: 10, MaxPlayers: 4, Input: ecs.NewInput[struct{ Draw bool }](),
 		Components: ecs.Components(hand, down), Resources: ecs.Resources(deck), Events: ecs.Events(drew),
-		Join: func(w *ecs.World, p ecs.Player) {
+		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			e := w.Spawn(ecs.OwnedBy(p), hand)
 			drew.Emit(w, e, drawn{Card: 7}) // only p receives it
 		},
