@@ -22,6 +22,28 @@ func (o *Outbox) At(i int) (to netip.AddrPort, packet []byte) {
 	return o.to[i], o.buf[start:o.ends[i]:o.ends[i]]
 }
 
+// Divert passes the datagrams for which of returns true to write, and removes them. It returns the number of errors.
+func (o *Outbox) Divert(of func(netip.AddrPort) bool, write func([]byte, netip.AddrPort) (int, error)) (failed int) {
+	kept, start, end := 0, 0, 0 // end: of the bytes that are kept
+	for i, to := range o.to {
+		packet := o.buf[start:o.ends[i]]
+		start = o.ends[i]
+		if of(to) {
+			if _, err := write(packet, to); err != nil {
+				failed++
+			}
+			continue
+		}
+		if end += len(packet); end != start {
+			copy(o.buf[end-len(packet):], packet)
+		}
+		o.to[kept], o.ends[kept] = to, end
+		kept++
+	}
+	o.to, o.ends, o.buf = o.to[:kept], o.ends[:kept], o.buf[:end]
+	return failed
+}
+
 // Bytes returns the sum of the sizes of the datagrams.
 func (o *Outbox) Bytes() int { return len(o.buf) }
 

@@ -13,6 +13,7 @@ import (
 	"tendon/net/client"
 	"tendon/net/netcode"
 	"tendon/net/room"
+	"tendon/net/web"
 	"tendon/systems"
 	"tendon/systems/relay"
 )
@@ -21,56 +22,87 @@ import (
 func TestTwoClientsPlayOverRealUDP(t *testing.T) {
 	for _, network := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(network, func(t *testing.T) {
-			game := raceGame(60)
-			s, err := New(Config{Room: room.Config{Game: game, Strategy: relay.Strategy}, Address: network, Keys: []netcode.Key{testKey}})
-			if err != nil {
-				if strings.HasPrefix(network, "[") {
-					t.Skipf("no IPv6 here: %v", err)
-				}
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			ended := make(chan error)
-			go func() { ended <- s.Run(ctx) }()
-			var clients []*client.Client
-			for id := range 2 {
-				token, err := Mint(Ticket{ProtocolID: ProtocolID(game.Name), Key: testKey, ClientID: uint64(id + 1),
-					Addresses: []netip.AddrPort{netip.MustParseAddrPort(s.Addr().String())}, Pass: Pass{Room: "real", Seat: AnySeat}}, time.Now())
-				if err != nil {
-					t.Fatal(err)
-				}
-				c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: game, Strategies: []systems.Strategy{relay.Strategy}, Bot: true}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				clients = append(clients, c)
-			}
-			frames := time.NewTicker(5 * time.Millisecond)
-			defer frames.Stop()
-			limit := time.NewTimer(15 * time.Second)
-			defer limit.Stop()
-			for done := false; !done; {
-				select {
-				case now := <-frames.C:
-					done = true
-					for _, c := range clients {
-						if err := c.Frame(now); err != nil {
-							t.Fatal(err)
-						}
-						done = done && c.State() == client.Live && c.Stats().Strategy.Confirmed > 30
-					}
-				case <-limit.C:
-					t.Fatalf("not playing after 15 s: %v and %v, server %+v", clients[0].State(), clients[1].State(), s.Stats())
-				}
-			}
-			for _, c := range clients {
-				c.Close()
-			}
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			playOnLoopback(t, Config{Address: network}, make([]func() (client.Socket, error), 2))
 		})
+	}
+}
+
+// A client with a UDP socket, one of WebTransport and one of WebSocket play in one room.
+func TestClientsOfAllTransportsPlayInOneRoom(t *testing.T) {
+	certificates, err := web.SelfSigned(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := web.Listen(web.Config{Address: "127.0.0.1:0", Certificates: certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sockets := []func() (client.Socket, error){nil}
+	for _, scheme := range []string{"https", "ws"} {
+		sockets = append(sockets, func() (client.Socket, error) {
+			return web.Dial(web.Target{URL: fmt.Sprintf("%s://%s%s", scheme, listener.LocalAddr(), web.Path), Hashes: certificates.Hashes()})
+		})
+	}
+	playOnLoopback(t, Config{Address: "127.0.0.1:0", Web: listener}, sockets)
+	if s := listener.Stats(); s.Opened < 2 || s.Sockets < 1 || s.Sessions > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// playOnLoopback plays until each client has confirmed 30 ticks. There is a client for each way of opening a socket; nil: UDP.
+func playOnLoopback(t *testing.T, config Config, sockets []func() (client.Socket, error)) {
+	game := raceGame(60)
+	config.Room, config.Keys = room.Config{Game: game, Strategy: relay.Strategy}, []netcode.Key{testKey}
+	s, err := New(config)
+	if err != nil {
+		if strings.HasPrefix(config.Address, "[") {
+			t.Skipf("no IPv6 here: %v", err)
+		}
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	var clients []*client.Client
+	for id, listen := range sockets {
+		token, err := Mint(Ticket{ProtocolID: ProtocolID(game.Name), Key: testKey, ClientID: uint64(id + 1),
+			Addresses: []netip.AddrPort{netip.MustParseAddrPort(s.Addr().String())}, Pass: Pass{Room: "real", Seat: AnySeat}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := client.Dial(client.DialConfig{Token: token, Listen: listen, Config: client.Config{Game: game, Strategies: []systems.Strategy{relay.Strategy}, Bot: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	frames := time.NewTicker(5 * time.Millisecond)
+	defer frames.Stop()
+	limit := time.NewTimer(15 * time.Second)
+	defer limit.Stop()
+	for done := false; !done; {
+		select {
+		case now := <-frames.C:
+			done = true
+			for _, c := range clients {
+				if err := c.Frame(now); err != nil {
+					t.Fatal(err)
+				}
+				done = done && c.State() == client.Live && c.Stats().Strategy.Confirmed > 30
+			}
+		case <-limit.C:
+			for i, c := range clients {
+				t.Errorf("after 15 s client %d is %v", i, c.State())
+			}
+			t.Fatalf("server %+v", s.Stats())
+		}
+	}
+	for _, c := range clients {
+		c.Close()
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -34,6 +34,8 @@ type Config struct {
 
 	Address string // the address to listen on, as host:port or :port. Required unless Socket is set
 	Socket  Socket // replaces the socket of the server. The server closes it. Optional
+	// Web is a second socket, of clients that do not use UDP, such as a Listener of net/web. The server closes it. Optional.
+	Web Sessions
 	// Public are the addresses of the server in connect tokens. A token without any of them is refused. Empty: the address
 	// of the socket, which must then be that of a single host.
 	Public []netip.AddrPort
@@ -205,7 +207,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	for i := range c.Workers {
-		s.workers = append(s.workers, newWorker(i, &s.config, s.conns, s.socket, s.log))
+		s.workers = append(s.workers, newWorker(i, &s.config, s.conns, s.datagrams(), s.log))
 	}
 	s.conns.workers = s.workers
 	return s, nil
@@ -225,13 +227,16 @@ func (s *Server) Run(ctx context.Context) error {
 	var reading, working, rooms, saving sync.WaitGroup
 	closed := make(chan struct{}) // when every worker has sent the last messages
 	reading.Go(s.read)
+	if s.config.Web != nil {
+		reading.Go(s.readWeb)
+	}
 	saved := make(chan struct{}) // when no room can expel a client any more
 	saving.Go(func() { s.keepBans(saved) })
 	for _, w := range s.workers {
 		working.Go(func() { w.run(closed) })
 	}
 
-	sock := socketIO{datagrams: newDatagrams(s.socket)}
+	sock := socketIO{datagrams: s.datagrams()}
 	timer := time.NewTimer(updateInterval)
 	defer timer.Stop()
 	var lag lagReport
@@ -274,8 +279,36 @@ func (s *Server) Run(ctx context.Context) error {
 	close(saved)
 	saving.Wait()
 	err := s.socket.Close()
+	if s.config.Web != nil {
+		err = errors.Join(err, s.config.Web.Close())
+	}
 	reading.Wait()
 	return err
+}
+
+// datagrams returns the sockets for one goroutine.
+func (s *Server) datagrams() datagrams {
+	d := newDatagrams(s.socket)
+	if s.config.Web != nil {
+		return routed{d, s.config.Web}
+	}
+	return d
+}
+
+// readWeb reads the sessions of Config.Web until it is closed.
+func (s *Server) readWeb() {
+	sock := socketIO{datagrams: s.datagrams()}
+	web := plainSocket{s.config.Web}
+	for {
+		err := web.receive(&sock.arrivals)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			s.conns.receive(&sock.arrivals, &sock.sealed, time.Now())
+			sock.flush()
+		}
+	}
 }
 
 // polled reports whether workers read the socket at each step, and update the connections.
@@ -285,7 +318,7 @@ func (s *Server) polled(now time.Time) bool {
 
 // read reads the socket until it is closed. While workers read it at each step, it only checks whether they still do.
 func (s *Server) read() {
-	sock := socketIO{datagrams: newDatagrams(s.socket)}
+	sock := socketIO{datagrams: s.datagrams()}
 	for {
 		if s.polled(time.Now()) {
 			time.Sleep(pollRest)

@@ -92,6 +92,45 @@ func (s plainSocket) send(out *netcode.Outbox) (lost int) {
 	return lost
 }
 
+// Sessions is a further socket, with clients that do not use UDP: see Listener of net/web.
+type Sessions interface {
+	Socket
+	// Serves reports whether an address is one that the sessions use. No datagram of another socket is accepted from it.
+	Serves(netip.AddrPort) bool
+}
+
+// routed is a socket beside sessions. It sends each packet with the one that its address belongs to.
+type routed struct {
+	datagrams
+	sessions Sessions
+}
+
+func (r routed) receive(a *arrivals) error {
+	err := r.datagrams.receive(a)
+	r.clear(a)
+	return err
+}
+
+func (r routed) poll(a *arrivals) bool {
+	supported := r.datagrams.poll(a)
+	r.clear(a)
+	return supported
+}
+
+// clear empties the datagrams that claim to come from a session. netcode ignores empty ones.
+func (r routed) clear(a *arrivals) {
+	for i := range a.count {
+		if r.sessions.Serves(a.from[i]) {
+			a.sizes[i] = 0
+		}
+	}
+}
+
+func (r routed) send(out *netcode.Outbox) (lost int) {
+	lost = out.Divert(r.sessions.Serves, r.sessions.WriteToUDPAddrPort)
+	return lost + r.datagrams.send(out)
+}
+
 // socketBuffer is each buffer of the socket, in bytes. It holds a burst of ten thousand packets. The system may grant less.
 const socketBuffer = 4 << 20
 

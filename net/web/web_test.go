@@ -1,0 +1,176 @@
+//go:build !js
+
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// listen returns a listener on a loopback address, and the URL of each transport.
+func listen(t *testing.T, c Config) (l *Listener, urls map[string]string) {
+	t.Helper()
+	certificates, err := SelfSigned(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Address, c.Certificates = "127.0.0.1:0", certificates
+	if l, err = Listen(c); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l, map[string]string{"WebTransport": fmt.Sprintf("https://%s%s", l.LocalAddr(), Path), "WebSocket": fmt.Sprintf("ws://%s%s", l.LocalAddr(), Path)}
+}
+
+// Packets of every size cross both transports, each session has an address of its own, and its end is seen by the other side.
+func TestPacketsCrossBothTransports(t *testing.T) {
+	l, urls := listen(t, Config{})
+	server := netip.MustParseAddrPort("192.0.2.1:7777")
+	for name, url := range urls {
+		t.Run(name, func(t *testing.T) {
+			client, err := Dial(Target{URL: url, Hashes: l.config.Certificates.Hashes()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			buffer, answer := make([]byte, 2048), make([]byte, 2048)
+			for _, size := range []int{1, 100, MaxPacket} {
+				sent := bytes.Repeat([]byte{byte(size)}, size)
+				var address netip.AddrPort
+				exchange(t, func() {
+					if _, err := client.WriteToUDPAddrPort(sent, server); err != nil {
+						t.Fatal(err)
+					}
+				}, func() {
+					n, from, err := l.ReadFromUDPAddrPort(buffer)
+					if err != nil || !bytes.Equal(buffer[:n], sent) || !Prefix.Contains(from.Addr()) {
+						t.Fatalf("%d bytes from %v, %v", n, from, err)
+					}
+					address = from
+				})
+				exchange(t, func() {
+					if _, err := l.WriteToUDPAddrPort(sent, address); err != nil {
+						t.Fatal(err)
+					}
+				}, func() {
+					n, from, err := client.ReadFromUDPAddrPort(answer)
+					if err != nil || !bytes.Equal(answer[:n], sent) || from != server {
+						t.Fatalf("%d bytes from %v, %v", n, from, err)
+					}
+				})
+				if remote, ok := l.Remote(address); !ok || !remote.Addr().IsLoopback() {
+					t.Errorf("the client is %v", remote)
+				}
+			}
+		})
+	}
+	if s := l.Stats(); s.Opened != 2 || s.Sockets != 1 || s.Oversized+s.Flood+s.Overflow > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// exchange repeats a send until the packet was received: both transports may lose one.
+func exchange(t *testing.T, send, receive func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		for {
+			send()
+			select {
+			case <-done:
+				return
+			case <-time.After(5 * time.Second):
+			}
+		}
+	})
+	receive()
+	close(done)
+	sending.Wait()
+}
+
+// A client refuses a server whose certificate the invitation does not name, and Read returns the reason once.
+func TestTheHashOfTheCertificateIsVerified(t *testing.T) {
+	_, urls := listen(t, Config{})
+	client, err := Dial(Target{URL: urls["WebTransport"], Hashes: []Hash{{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, _, err := client.ReadFromUDPAddrPort(nil); !errors.Is(err, ErrDial) || !strings.Contains(err.Error(), "invitation") {
+		t.Errorf("connecting fails with %v", err)
+	}
+	if _, _, err := client.ReadFromUDPAddrPort(nil); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("then reading fails with %v", err)
+	}
+}
+
+// Pages of other origins are refused unless the config lists them.
+func TestOrigins(t *testing.T) {
+	for _, c := range []struct {
+		origins []string
+		origin  string
+		want    bool
+	}{
+		{nil, "", true},
+		{nil, "http://game.example:7778", true},
+		{nil, "https://other.example", false},
+		{nil, "null", false},
+		{[]string{"https://other.example"}, "https://other.example", true},
+		{[]string{"https://other.example"}, "https://other.example.evil.example", false},
+		{[]string{"*"}, "https://other.example", true},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://game.example:7778"+Path, nil)
+		r.Header.Set("Origin", c.origin)
+		if got := (&Listener{config: Config{Origins: c.origins}}).allows(r); got != c.want {
+			t.Errorf("%+v: allowed %t", c, got)
+		}
+	}
+}
+
+func TestPagesAreServed(t *testing.T) {
+	l, _ := listen(t, Config{Pages: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "page of ", r.URL.Path) })})
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(fmt.Sprintf("http://%s/lab", l.LocalAddr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var body bytes.Buffer
+	body.ReadFrom(answer.Body)
+	if body.String() != "page of /lab" {
+		t.Errorf("the page is %q", body.String())
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	certificates, err := SelfSigned(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Config{{Certificates: certificates}, {Address: ":0"}, {Address: ":0", Certificates: certificates, MaxSessions: -1},
+		{Address: ":0", Certificates: certificates, Origins: []string{"example.com"}}, {Address: ":0", Certificates: certificates, Origins: []string{"https://example.com/"}}} {
+		if l, err := Listen(c); !errors.Is(err, ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+			if err == nil {
+				l.Close()
+			}
+		}
+	}
+	if _, err := Dial(Target{URL: "http://localhost" + Path}); !errors.Is(err, ErrDial) {
+		t.Error(err)
+	}
+}
