@@ -17,7 +17,7 @@ type segment struct {
 // Constants of segments, from section 3 of STANDARD.md.
 const (
 	conversation = 0x646e6574 // "tend": every connection has one conversation
-	segmentMTU   = 1152       // bytes of a full segment
+	segmentMTU   = 1104       // bytes of a full segment
 	segmentHead  = 24         // bytes
 	segmentLimit = segmentMTU - segmentHead
 	window       = 128 // segments; a power of two

@@ -23,7 +23,7 @@ func exchange(t *testing.T, simulated bool, network func(*pair)) (packets []byte
 		}
 		network(p)
 		p.emitted = func(packet []byte) { packets = append(packets, packet...) }
-		sizes := []int{4, 200, 1127, 1128, 1129, 20_000, 5, MaxMessage, 4000}
+		sizes := []int{4, 200, 1079, 1080, 1081, 20_000, 5, MaxMessage, 4000}
 		for n := range 60 * 20 {
 			for i, l := range p.ends {
 				if n%(20+i) == 0 {
