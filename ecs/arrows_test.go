@@ -146,7 +146,8 @@ var libraries = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "packages without a clock measure no times"},
 	{"golang.org/x/perf", []string{"cmd/cli/internal/costs", "bench/..."}, "only measuring packages compare figures"},
-	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks origins and tokens"},
+	{"github.com/coder/websocket", []string{"cmd/cli/page", "net/web"}, "pages of tools and players of games: each checks origins in one place"},
+	{"github.com/quic-go", []string{"net/web"}, "UDP clients do not need QUIC"},
 	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
 	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core returns bytes; packages that store or send them compress"},
 }
