@@ -79,16 +79,22 @@ func (r *Snapshots) Fork(g *ecs.Game, f ecs.Tick) (w *ecs.World, ok bool) {
 	return w, true
 }
 
-// dropAfter releases all snapshots of ticks > f.
+// dropAfter drops all snapshots of ticks > f. They keep their pages until the next Save in their slot, or until vacate. Save
+// then counts no references of pages that both states have.
 func (r *Snapshots) dropAfter(f ecs.Tick) {
 	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
-		if s, ok := r.At(k); ok {
-			s.Release()
-			r.Drop(k)
-		}
+		r.Drop(k)
 	}
 	if s, ok := r.Floor(f); ok {
 		r.newest = s.Tick()
+	}
+}
+
+// vacate releases the pages that a dropped snapshot of tick f has kept.
+func (r *Snapshots) vacate(f ecs.Tick) {
+	if _, held := r.tickAt(f); !held {
+		s, _ := r.Ring.At(f)
+		s.Release()
 	}
 }
 

@@ -307,6 +307,8 @@ func (t *Timeline) Step() bool {
 	if t.wantsSave(f, again) {
 		t.Stats.Saved++
 		t.snapshots.Save(t.world)
+	} else {
+		t.snapshots.vacate(f)
 	}
 	if depth := ecs.Tick(t.snapshots.Depth()); f >= t.oldest+depth {
 		t.forget(f + 1 - depth)
@@ -322,20 +324,18 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 		return row
 	}
 	last, input, joined := t.inputs.row(f-1), t.world.Image().Schema().Input, t.world.Players()
+	own, given := t.own.At(f)
 	for p := range row {
-		if !joined.Has(ecs.Player(p)) {
+		switch {
+		case !joined.Has(ecs.Player(p)):
 			row[p] = ecs.InputBytes{}
-			continue
-		}
-		if p == t.config.Local {
-			if own, ok := t.own.At(f); ok {
-				row[p] = *own
-				continue
+		case p == t.config.Local && given:
+			row[p] = *own
+		default:
+			row[p] = input.Predict(last[p])
+			if t.predict != nil {
+				row[p] = t.predict(f, row[p])
 			}
-		}
-		row[p] = input.Predict(last[p])
-		if t.predict != nil {
-			row[p] = t.predict(f, row[p])
 		}
 	}
 	return row

@@ -454,3 +454,31 @@ func TestOrdersThatWaitAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// States that a rewind has dropped keep no pages once their ticks are computed again, also under policies that do not save these
+// ticks again.
+func TestDroppedStatesAreReleasedWhenTheirTicksAreComputedAgain(t *testing.T) {
+	for _, policy := range policies {
+		tl, empty := seated(t, Config{Policy: policy}), 0
+		for f := ecs.Tick(2); f < 60; f++ {
+			step(t, tl, int(f+6-tl.Present()))
+			confirm(t, tl, f, skPad{}, skPad{DX: int8(f)}) // player 1 is always mispredicted
+			tl.Rewind(tl.Present())
+			for tl.Present() < tl.Furthest() {
+				step(t, tl, 1)
+			}
+			for k := range tl.snapshots.slots {
+				slot := &tl.snapshots.slots[k]
+				if slot.after == 0 && !slot.value.Empty() {
+					t.Fatalf("policy %v: tick %d is dropped and keeps its pages", policy, slot.value.Tick())
+				}
+				if slot.after == 0 {
+					empty++
+				}
+			}
+		}
+		if policy.rare && empty == 0 {
+			t.Errorf("policy %v: proves nothing", policy)
+		}
+	}
+}

@@ -53,6 +53,7 @@ type livePage struct {
 	store  *store
 	index  uint32 // position in its store
 	marked bool
+	padded bool // its rows have padding
 }
 
 // New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the fingerprint,
@@ -102,7 +103,8 @@ func (im *Image) addPage(s *store, mem []byte) {
 	im.bytes += len(mem)
 	s.pages = append(s.pages, uint32(len(im.live)))
 	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
-	im.live = append(im.live, livePage{mem: mem[:s.pool.least(0).bytes:len(mem)], salt: s.salt(int(index)), store: s, index: index})
+	im.live = append(im.live, livePage{mem: mem[:s.pool.least(0).bytes:len(mem)], salt: s.salt(int(index)), store: s, index: index,
+		padded: !s.isBits && len(s.column.layout.padding) > 0})
 }
 
 // salt distinguishes page i of the store from all others in checksums.
@@ -233,12 +235,9 @@ func (c *Column) clearRow(im *Image, r *region, i uint32) {
 	}
 }
 
-// scrubPage zeroes the padding of a marked page, so that it can be compared.
-func (im *Image) scrubPage(p *livePage) {
+// scrub zeroes the padding of a marked page, so that it can be compared.
+func (p *livePage) scrub() {
 	c := p.store.column
-	if p.store.isBits || len(c.layout.padding) == 0 {
-		return
-	}
 	for at := 0; at < len(p.mem); at += int(c.stride) {
 		c.layout.scrub(p.mem[at:])
 	}

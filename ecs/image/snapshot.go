@@ -2,7 +2,6 @@ package image
 
 import (
 	"fmt"
-	"slices"
 	"unsafe"
 )
 
@@ -40,8 +39,8 @@ func (s *Snapshot) Release() {
 	if s.image == nil {
 		return
 	}
-	for _, pg := range slices.Backward(s.table) { // pools then allocate pages in the order of the table
-		pg.release()
+	for i := len(s.table) - 1; i >= 0; i-- { // pools then allocate pages in the order of the table
+		s.table[i].release()
 	}
 	s.image, s.table = nil, s.table[:0]
 }
@@ -73,15 +72,21 @@ func (im *Image) Save(s *Snapshot) {
 		im.mark(im.nextChecked)
 	}
 	im.saveDirty()
-	s.Release()
-	s.image, s.tick = im, im.Tick()
-	for i := range im.live {
-		base := im.live[i].base
+	for len(s.table) < len(im.live) {
+		s.table = append(s.table, nil)
+	}
+	for i := len(s.table) - 1; i >= 0; i-- { // pools then allocate pages in the order of the table
+		base, old := im.live[i].base, s.table[i]
+		if base == old {
+			continue
+		}
 		if base != nil {
 			base.refs++
 		}
-		s.table = append(s.table, base)
+		old.release()
+		s.table[i] = base
 	}
+	s.image, s.tick = im, im.Tick()
 	SectionSave.Leave(im.observer)
 }
 
@@ -104,7 +109,9 @@ func (im *Image) saveDirty() {
 
 // saveMarked gives a marked page a base that equals it.
 func (im *Image) saveMarked(p *livePage) {
-	im.scrubPage(p)
+	if p.padded {
+		p.scrub()
+	}
 	p.marked = false
 	if !p.changed() {
 		return

@@ -99,14 +99,14 @@ func (im *Image) StateVersion() uint64 { return im.states }
 // StructureVersion grows when an entity or its set of components may have changed.
 func (im *Image) StructureVersion() uint64 { return im.structure.changes }
 
+// core returns the engine's own resource, whose page is the first one.
 func (im *Image) core() *core {
-	return (*core)(im.columns[columnCore].regions[0].data.mem[0])
+	return (*core)(unsafe.Pointer(unsafe.SliceData(im.live[columnCore].mem)))
 }
 
 func (im *Image) writeCore() *core {
-	data := &im.columns[columnCore].regions[0].data
-	im.mark(data.pages[0])
-	return (*core)(data.mem[0])
+	im.mark(columnCore)
+	return im.core()
 }
 
 // Identity returns the column that holds the entity of every row.
