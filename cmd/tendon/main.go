@@ -27,7 +27,7 @@ type newVerb struct {
 	Dir    string `arg:"" help:"Folder of the module. It is made, or must be empty."`
 	Module string `help:"Path of the module. Default: the name of the folder."`
 
-	Template string `enum:"action,orders" default:"action" help:"Game to begin with. action: air hockey, where each tick has an input. orders: armies that follow typed orders."`
+	Template string `enum:"action,orders,turns" default:"action" help:"Game to begin with. action: air hockey, where each tick has an input. orders: armies that follow typed orders. turns: cards with hidden hands."`
 }
 
 // Help follows the first line of the verb's help.

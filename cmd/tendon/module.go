@@ -19,7 +19,7 @@ import (
 	"text/template"
 )
 
-//go:embed common action orders
+//go:embed common action orders turns
 var templates embed.FS
 
 // modulePath matches the paths of modules that can be built.
