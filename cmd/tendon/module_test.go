@@ -67,6 +67,7 @@ func TestANewModuleUsesTheClone(t *testing.T) {
 var judged = []struct{ template, old, new, component string }{
 	{"action", "e.A.Vel = e.A.Vel.Lerp(want", "calls++\n\t\te.A.Vel.X += fixed.Num(calls)\n\t\te.A.Vel = e.A.Vel.Lerp(want", "body"},
 	{"orders", "for i, e := range m.Soldiers.All() {", "calls++\n\tm.To.X += fixed.Num(calls)\n\tfor i, e := range m.Soldiers.All() {", "soldier"},
+	{"turns", "own.Cards--", "calls++\n\town.Points += uint32(calls)\n\town.Cards--", "place"},
 }
 
 // The game of every template is formatted, has no finding of the checker, passes its tests, and plays without a window. A
