@@ -25,9 +25,6 @@ import (
 	"github.com/quic-go/webtransport-go"
 )
 
-// ErrDial is wrapped by every error of Dial.
-var ErrDial = errors.New("web: connecting")
-
 // Socket is the client's end of a session. It implements Socket of net/client. Packets of the server appear to come from the address
 // to which the newest packet was sent.
 type Socket struct {
@@ -137,6 +134,16 @@ func openWebSocket(ctx context.Context, t *Target) (*clientSession, error) {
 		_, data, err := conn.Read(context.Background()) // close ends it
 		return data, err
 	}}, nil
+}
+
+// opens reports whether the session is open, or may still open.
+func (s *Socket) opens() bool {
+	select {
+	case <-s.opened:
+		return s.err == nil
+	default:
+		return true
+	}
 }
 
 // ReadFromUDPAddrPort waits for the next packet of the server. It returns net.ErrClosed after the end of the session.

@@ -118,6 +118,23 @@ func TestTheHashOfTheCertificateIsVerified(t *testing.T) {
 	}
 }
 
+// A dialer uses the next target if the first one cannot be opened, and stays with it.
+func TestADialerFallsBack(t *testing.T) {
+	_, urls := listen(t, Config{})
+	d := Dialer{Targets: []Target{{URL: "ws://127.0.0.1:1" + Path}, {URL: urls["WebSocket"]}}}
+	for attempt, want := range []bool{false, true, true} {
+		s, err := d.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-s.opened
+		if got := s.err == nil; got != want {
+			t.Errorf("attempt %d: %v", attempt, s.err)
+		}
+		s.Close()
+	}
+}
+
 // Pages of other origins are refused unless the config lists them.
 func TestOrigins(t *testing.T) {
 	for _, c := range []struct {
