@@ -72,7 +72,7 @@
 //
 // # Tasks
 //
-//   - declare data: [NewComponent], [NewResource], [NewInput], [NewEvent], [NewDerived], [List]
+//   - declare data: [NewComponent], [NewResource], [NewInput], [NewEvent], [NewOwnEvent], [NewDerived], [List]
 //   - declare a game and check it: [Game], [Game.Check]; check other targets: [Game.Schema], [image.Schema.Portable]
 //   - visit entities: [NewQuery1] to [NewQuery4], with [With] and [Without]; fast loops over slices: [Query.Runs]
 //   - visit entities by more than four components: [JoinQueries]

@@ -21,12 +21,20 @@ func (t *Event[T]) event() *image.Declaration { return t.declaration }
 func Events(list ...AnyEvent) []AnyEvent { return list }
 
 // NewEvent declares an event that a view may show as predicted and cancel later.
-func NewEvent[T any](name string) *Event[T] { return &Event[T]{image.DeclareEvent[T](name, false)} }
+func NewEvent[T any](name string) *Event[T] {
+	return &Event[T]{image.DeclareEvent[T](name, image.Reversible)}
+}
+
+// NewOwnEvent declares an event that only the player predicts who owns its entity: a hit, a shot. The views of all others
+// receive the event when its tick is confirmed, because it depends on inputs that their clients do not have yet.
+func NewOwnEvent[T any](name string) *Event[T] {
+	return &Event[T]{image.DeclareEvent[T](name, image.Own)}
+}
 
 // NewIrreversibleEvent declares an event that a view receives only when its tick is confirmed: a death, a score, the end of
 // a match.
 func NewIrreversibleEvent[T any](name string) *Event[T] {
-	return &Event[T]{image.DeclareEvent[T](name, true)}
+	return &Event[T]{image.DeclareEvent[T](name, image.Irreversible)}
 }
 
 // Private makes the event type private, and returns it. Only players for whom Game.See returns true receive such an event.
@@ -100,12 +108,17 @@ func (w *World) Events() []image.EmittedEvent {
 // Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as predicted and
 // once more as confirmed or cancelled, and an irreversible event only as confirmed.
 //
+// A correction may move an event of an entity to another tick, at most 8 from the one that was predicted first, and change its
+// fixed-point and floating-point fields. Such an event is neither cancelled nor predicted again. When it is confirmed, its Event
+// has the right tick and value. An event that differs in any other field is another event.
+//
 // Event.Value is valid during the call that passes the effect. Age is the number of ticks since the event.
 //
 // An effect with a Verdict reports no event, but the verdict on a match that has ended. It is confirmed, and its Event has no
 // type, so Event.Decode reports false.
 type Effect struct {
 	Event   image.EmittedEvent
+	ID      uint64         // of the event: the effects of one event have the same; 0 with a Verdict
 	Verdict *image.Verdict // on the result of a match; nil in the effect of an event
 	Status  EffectStatus
 	First   bool // true for the first effect of this event: one that is confirmed and First was not predicted here

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
 	"tendon/ecs/race"
@@ -50,6 +51,56 @@ func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
 }
 
 // Events from a wire or another build may be malformed; Decode then returns false.
+// Two events may be one that a correction has moved if they differ in nothing but the tick and numbers with fractions.
+func TestSameEventComparesDiscreteFields(t *testing.T) {
+	type impact struct {
+		By    ecs.Player
+		Kind  [2]uint8
+		Hard  bool
+		Speed fixed.Num
+		Spin  float64
+		At    fixed.Vec2
+		Of    ecs.Entity
+	}
+	impacts, others := ecs.NewEvent[impact]("impact"), ecs.NewEvent[impact]("other")
+	g := sample.Bare()
+	g.Events = ecs.Events(impacts, others)
+	w := sample.NewWorld(t, g)
+	base := impact{By: 1, Kind: [2]uint8{3, 4}, Speed: 5, Of: ecs.Entity{Row: 6}}
+	list := []struct {
+		want bool
+		make func(*impact)
+	}{
+		{true, func(*impact) {}},
+		{true, func(i *impact) { i.Speed, i.Spin, i.At.Y = 1, 2, 3 }},
+		{false, func(i *impact) { i.By = 2 }},
+		{false, func(i *impact) { i.Kind[1] = 2 }},
+		{false, func(i *impact) { i.Hard = true }},
+		{false, func(i *impact) { i.Of.Row = 2 }},
+	}
+	sample.InSystem(w, func() {
+		a, b := w.Spawn(ecs.OwnedByWorld), w.Spawn(ecs.OwnedByWorld)
+		for _, c := range list {
+			value := base
+			c.make(&value)
+			impacts.Emit(w, a, value)
+		}
+		impacts.Emit(w, b, base)
+		others.Emit(w, a, base)
+		impacts.Emit(w, ecs.Entity{}, base)
+	})
+	s, events := w.Image().Schema(), w.Events()
+	for i := range events {
+		want := i < len(list) && list[i].want
+		if s.SameEvent(&events[0], &events[i]) != want {
+			t.Errorf("event %d is the same: %t", i, !want)
+		}
+	}
+	if last := &events[len(events)-1]; s.SameEvent(last, last) {
+		t.Error("an event without an entity is the same as another")
+	}
+}
+
 func TestDecodeRefusesOtherEvents(t *testing.T) {
 	g := sample.Bare()
 	for _, e := range []image.EmittedEvent{{}, {Key: image.EventKey{Type: 9}}, {Value: make([]byte, 99)}, {Key: image.EventKey{Type: 1}, Value: make([]byte, 16)}} {

@@ -15,7 +15,8 @@ func TestATickAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, policy := range policies {
-		client := seated(t, Config{Policy: policy, MaxPrediction: 9, Local: 0, Effects: NewEffects(64)})
+		w := newWorld(t, skirmish())
+		client := seated(t, Config{World: w, Policy: policy, MaxPrediction: 9, Local: 0, Effects: NewEffects(w.Image().Schema(), 64, 0)})
 		inputs, f := packed(skPad{}, skPad{}, skPad{}, skPad{}), ecs.Tick(1)
 		step(t, client, 8)
 		tick := func() {

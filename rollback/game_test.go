@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/ecs/raworder"
 )
@@ -32,7 +33,7 @@ type skScore struct {
 	Target ecs.Entity
 }
 
-type skHit struct{ Damage int32 }
+type skHit struct{ At fixed.Num }
 
 var (
 	skInput   = ecs.NewInput[skPad]()
@@ -59,7 +60,7 @@ func skSteer(w *ecs.World) {
 		rocket := w.Spawn(ecs.OwnedBy(e.B.Player), skBodies, skRockets)
 		skBodies.Put(w, rocket, skBody{X: e.A.X, Y: e.A.Y, VX: 2*int32(in.DX) + 1, VY: 2 * int32(in.DY)})
 		skRockets.Put(w, rocket, skRocket{Life: int16(2 + w.Rand().IntN(6)), By: e.B.Player})
-		skShot.Emit(w, e.Entity(), skHit{e.A.X})
+		skShot.Emit(w, e.Entity(), skHit{fixed.FromInt(int(e.A.X))})
 	}
 }
 
@@ -81,7 +82,7 @@ func skBurn(w *ecs.World) {
 		score := skScores.Write(w)
 		score.Points[e.A.By] += uint32(w.Rand().IntN(10)) + uint32(e.B.X&3)
 		score.Target = e.Entity()
-		skDeath.Emit(w, e.Entity(), skHit{e.B.Y})
+		skDeath.Emit(w, e.Entity(), skHit{fixed.FromInt(int(e.B.Y))})
 		w.Despawn(e.Entity())
 	}
 }

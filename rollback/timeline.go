@@ -192,7 +192,7 @@ func (t *Timeline) settle() {
 	for t.confirmed < until {
 		t.confirmed++
 		if t.config.Effects != nil {
-			t.config.Effects.Settle(t.confirmed, t.config.Effects.predicted(t.confirmed))
+			t.config.Effects.settleAsPredicted(t.confirmed)
 		}
 		if old := t.confirmed - min(t.confirmed, denseTicks); old > t.oldest && old%thinning != 0 && !t.config.Policy.rare {
 			t.snapshots.Release(old)

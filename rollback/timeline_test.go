@@ -430,7 +430,7 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 		"MaxPrediction": {World: w},
 		"Depth":         {World: w, MaxPrediction: 8, Depth: 9},
 		"Local":         {World: w, MaxPrediction: 8, Local: 4},
-		"Effects":       {World: w, MaxPrediction: 8, Depth: 17, Effects: NewEffects(16)},
+		"Effects":       {World: w, MaxPrediction: 8, Depth: 17, Effects: NewEffects(w.Image().Schema(), 16, 0)},
 	} {
 		_, err := New(c)
 		if err == nil || !contains(err.Error(), "Config."+field) {

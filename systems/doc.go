@@ -23,7 +23,11 @@
 // # Events
 //
 // An irreversible event is shown only when the inputs and orders of its tick are final, in the order of ticks. The server
-// decides that an event is final, under every strategy. Verify sends all events only when they are final.
+// decides that an event is final, under every strategy. Verify sends all events only when they are final. An event of
+// ecs.NewOwnEvent is predicted on the client of the player who owns its entity, and shown to all others when it is final.
+//
+// The strategies that predict cancel an event that a correction removes, and report one that it adds. An event that a correction
+// moves by at most 8 ticks is neither: see rollback.Effects.
 //
 // # Requirements of a game
 //

@@ -60,6 +60,30 @@ func (s *Schema) DescribeEvent(e EmittedEvent) (r Record, ok bool) {
 	return Record{t.name, t.layout.values(e.Value)}, true
 }
 
+// SameEvent reports whether two events may be one event that a correction has moved to another tick. They have the same type
+// and the same entity, and all their fields are equal except fixed-point and floating-point numbers. An event without an entity
+// is never the same as another.
+func (s *Schema) SameEvent(a, b *EmittedEvent) bool {
+	if a.Key.Type != b.Key.Type || a.Key.Entity != b.Key.Entity || a.Key.Entity == (Entity{}) || len(a.Value) != len(b.Value) {
+		return false
+	}
+	for _, x := range s.Events[a.Key.Type].identity {
+		if string(a.Value[x.from:x.to]) != string(b.Value[x.from:x.to]) {
+			return false
+		}
+	}
+	return true
+}
+
+// PredictsEvent reports whether the view of the player with this seat receives an event before its tick is confirmed.
+func (s *Schema) PredictsEvent(e *EmittedEvent, seat int) bool {
+	if e.Irreversible || int(e.Key.Type) >= len(s.Events) || s.Events[e.Key.Type].event != Own {
+		return !e.Irreversible
+	}
+	p, ok := e.Key.Entity.Owner().Player()
+	return ok && int(p) == seat
+}
+
 // The events of a tick as bytes, for clients that did not simulate it. A tick without events has no bytes:
 //
 //	tick       uvarint
@@ -130,7 +154,7 @@ func (s *Schema) readEvent(r *reader, tick Tick) (e EmittedEvent, err error) {
 	if e.Key.Entity.Row = uint32(r.uvarint(math.MaxUint32)); e.Key.Entity.Row != 0 {
 		e.Key.Entity.Born = tick - Tick(r.uvarint(math.MaxUint64))
 	}
-	e.Key.Ordinal, e.Irreversible, e.Private = uint16(r.uvarint(math.MaxUint16)), t.irreversible, t.private
+	e.Key.Ordinal, e.Irreversible, e.Private = uint16(r.uvarint(math.MaxUint16)), t.Irreversible(), t.private
 	size := int(t.layout.size)
 	if r.failed || len(r.rest) < size {
 		return e, fmt.Errorf("%q is cut off", t.name)

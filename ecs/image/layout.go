@@ -298,6 +298,23 @@ func notPlain(t reflect.Type) string {
 	return "a " + t.Kind().String() + " is not plain data; use booleans, sized numbers, arrays and structs of them"
 }
 
+// identity returns the places of all leaves but fixed-point and floating-point numbers.
+func (l *layout) identity() (list []span) {
+	for i := range l.fields {
+		f := &l.fields[i]
+		if f.typ == reflect.TypeFor[fixed.Num]() || f.typ.Kind() == reflect.Float32 || f.typ.Kind() == reflect.Float64 {
+			continue
+		}
+		from, to := f.offset, f.offset+f.typ.Size()
+		if n := len(list); n > 0 && list[n-1].to == from {
+			list[n-1].to = to
+		} else {
+			list = append(list, span{from, to})
+		}
+	}
+	return list
+}
+
 func (l *layout) findPadding() {
 	at := uintptr(0)
 	for _, f := range l.fields {

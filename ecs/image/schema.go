@@ -91,7 +91,7 @@ func (s *Schema) Describe(dst []byte) []byte {
 		dst = fmt.Appendf(dst, " %s %q %x", d.kind, d.name, d.layout.fingerprint)
 	}
 	for _, t := range s.Events {
-		dst = fmt.Appendf(dst, " event %q %x %t", t.name, t.layout.fingerprint, t.irreversible)
+		dst = fmt.Appendf(dst, " event %q %x %t", t.name, t.layout.fingerprint, t.Irreversible())
 		if t.private {
 			dst = append(dst, " private"...)
 		}
@@ -175,14 +175,15 @@ func (s *Schema) Portable() error {
 // Declaration describes a component, resource, event, order or input without its Go type. Package ecs makes one for each, and it
 // never changes afterwards. A type that is not plain data is reported by Schema.Check.
 type Declaration struct {
-	kind         string // "component", "resource", "event", "order" or "input"
-	name         string
-	id           int // position among the declarations of the process; never part of a state
-	layout       *layout
-	err          error
-	roles        roles // of a component
-	irreversible bool  // of an event
-	private      bool  // of an event
+	kind     string // "component", "resource", "event", "order" or "input"
+	name     string
+	id       int // position among the declarations of the process; never part of a state
+	layout   *layout
+	err      error
+	roles    roles // of a component
+	event    EventKind
+	identity []span // of an event: the bytes that SameEvent compares
+	private  bool   // of an event
 }
 
 // declarations counts the declarations of the process.
@@ -209,10 +210,23 @@ func DeclareComponent[T any](name string, r Roles[T]) *Declaration {
 // DeclareResource describes a resource of type T.
 func DeclareResource[T any](name string) *Declaration { return declare[T]("resource", name) }
 
-// DeclareEvent describes an event of type T. An irreversible event is shown only when its tick is confirmed.
-func DeclareEvent[T any](name string, irreversible bool) *Declaration {
+// EventKind says which views receive an event before its tick is confirmed.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Reversible   EventKind = iota // every view
+	Own                           // the view of the player who owns the entity of the event
+	Irreversible                  // none
+)
+
+// DeclareEvent describes an event of type T.
+func DeclareEvent[T any](name string, kind EventKind) *Declaration {
 	d := declare[T]("event", name)
-	d.irreversible = irreversible
+	d.event = kind
+	if d.err == nil {
+		d.identity = d.layout.identity()
+	}
 	return d
 }
 
@@ -234,7 +248,7 @@ func (d *Declaration) Private() bool { return d.private }
 func (d *Declaration) Name() string { return d.name }
 
 // Irreversible reports whether an event is shown only when its tick is confirmed.
-func (d *Declaration) Irreversible() bool { return d.irreversible }
+func (d *Declaration) Irreversible() bool { return d.event == Irreversible }
 
 // Scrub zeroes the padding of a value.
 func (d *Declaration) Scrub(value []byte) { d.layout.scrub(value) }

@@ -298,12 +298,12 @@ func everyPressCountsOnce(t *testing.T, c Config, seed uint64) (mispredicted boo
 		t.Errorf("seed %d: %d presses, %d were used, the figure is at %v", seed, pressed, m.used[0], x)
 	}
 	counts := map[ecs.EffectStatus]int{}
-	for key, effects := range p.effects {
+	for _, effects := range p.effects {
 		last := effects[len(effects)-1]
-		counts[last]++
-		predicted := len(effects) == 2 && effects[0] == ecs.EffectPredicted
-		if !predicted && (len(effects) != 1 || last != ecs.EffectConfirmed) || m.events[key] != (last == ecs.EffectConfirmed) {
-			t.Errorf("seed %d: event %v has effects %v; it happened: %v", seed, key, effects, m.events[key])
+		counts[last.Status]++
+		predicted := len(effects) == 2 && effects[0].Status == ecs.EffectPredicted
+		if !predicted && (len(effects) != 1 || last.Status != ecs.EffectConfirmed) || m.events[last.Event.Key] != (last.Status == ecs.EffectConfirmed) {
+			t.Errorf("seed %d: an event has effects %v; it happened: %v", seed, effects, m.events[last.Event.Key])
 		}
 	}
 	if counts[ecs.EffectConfirmed] != pressed {

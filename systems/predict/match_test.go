@@ -39,7 +39,7 @@ type player struct {
 	loads    int // of the peer, when next and seen were reset
 	compared int
 	next     ecs.Tick
-	effects  map[image.EventKey][]ecs.EffectStatus
+	effects  map[uint64][]systems.Effect // of each event, by ID
 	onFrame  func(p *player)
 	sampled  int // frames that sampled an input, while the client played
 	lateShow int // of them, those whose picture did not show the input of the input delay before
@@ -79,7 +79,7 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 	if err != nil {
 		m.T.Fatal(err)
 	}
-	p := &player{match: m, play: play, view: view, effects: map[image.EventKey][]ecs.EffectStatus{}}
+	p := &player{match: m, play: play, view: view, effects: map[uint64][]systems.Effect{}}
 	p.peer = m.Match.Join(halves.Plan{Path: path, Clock: clock, Config: c, Hz: hz, FromOpen: true, Display: p.display,
 		Input: func(f int) ecs.InputBytes { p.lastIn = p.play(p, f); return padInput.Pack(p.lastIn) }})
 	p.Client = p.peer.Half.(*Client)
@@ -91,7 +91,7 @@ func (p *player) display(now time.Duration) {
 	before := p.line.Inputs.Sampled()
 	p.peer.Frame(now)
 	for _, e := range p.peer.Effects {
-		p.effects[e.Event.Key] = append(p.effects[e.Event.Key], e.Status)
+		p.effects[e.ID] = append(p.effects[e.ID], e)
 	}
 	p.peer.Effects = p.peer.Effects[:0]
 	if p.loads != p.peer.Loads {

@@ -21,7 +21,7 @@ func TestPredictedEventIsCancelledWhenAllEventsHaveArrived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Mirror[int]{effects: rollback.NewEffects(8)}
+	m := &Mirror[int]{effects: rollback.NewEffects(w.Image().Schema(), 8, 0)}
 	m.world, m.malformed = w, errMalformed
 	m.effects.Begin(0)
 	m.effects.Predicted(3, []image.EmittedEvent{{Key: image.EventKey{Tick: 3, Ordinal: 5}}})

@@ -48,7 +48,7 @@ const (
 // Init sets the systems and the context that they run over. history is the number of ticks of states to keep, effects the
 // number of ticks whose predicted events wait for the server's.
 func (m *Mirror[C]) Init(self C, core Core, list []systems.System[C], history, effects int) (err error) {
-	m.Core, m.History, m.effects = core, rollback.NewSnapshots(history), rollback.NewEffects(effects)
+	m.Core, m.History, m.effects = core, rollback.NewSnapshots(history), rollback.NewEffects(core.Game.Schema(), effects, core.Config.Seat)
 	m.inputs = make([]ecs.InputBytes, m.Game.MaxPlayers)
 	m.Start(self, list)
 	m.world.Image().SetPredicted(&m.Predicted)

@@ -500,46 +500,39 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 	m.Net.RunUntil(soakTime())
 	cancelled := 0
 	for _, c := range m.clients {
-		started, ended := map[image.EventKey]int{}, map[image.EventKey]ecs.EffectStatus{}
+		ended := map[uint64]systems.Effect{} // the last effect of each event, by ID
 		for _, e := range c.peer.Effects {
-			key := e.Event.Key
-			if e.First {
-				started[key]++
+			if was, ok := ended[e.ID]; e.First == ok || was.Status != ecs.EffectPredicted {
+				t.Fatalf("client %d: %+v after %+v", c.peer.ID, e, was)
 			}
 			if e.Event.Irreversible && e.Status != ecs.EffectConfirmed {
 				t.Fatalf("client %d: %+v", c.peer.ID, e)
 			}
 			if e.Status == ecs.EffectCancelled {
 				cancelled++
-				started[key]-- // it may start again, if a later correction brings it back
 			}
-			ended[key] = e.Status
+			ended[e.ID] = e
 		}
-		for key, n := range started {
-			if n > 1 {
-				t.Fatalf("client %d: %+v started %d times", c.peer.ID, key, n)
+		confirmed, last := map[image.EventKey]bool{}, c.next-1 // when its last frame ran
+		for _, e := range ended {
+			if e.Event.Key.Tick+8 <= last && e.Status == ecs.EffectPredicted {
+				t.Fatalf("client %d: %+v is neither confirmed nor cancelled", c.peer.ID, e.Event.Key)
 			}
-		}
-		confirmed, last := 0, c.next-1 // when its last frame ran
-		for key, status := range ended {
-			if key.Tick <= last && status == ecs.EffectPredicted {
-				t.Fatalf("client %d: %+v neither confirmed nor cancelled", c.peer.ID, key)
-			}
-			if status == ecs.EffectConfirmed {
-				confirmed++
+			if e.Status == ecs.EffectConfirmed {
+				confirmed[e.Event.Key] = true
 			}
 		}
 		want := 0
 		for _, tick := range m.Ticks[:last+1] {
 			want += len(tick.Events)
 			for _, key := range tick.Events {
-				if status, ok := ended[key]; !ok || status != ecs.EffectConfirmed {
-					t.Fatalf("client %d: %+v happened, is reported as %v", c.peer.ID, key, status)
+				if !confirmed[key] {
+					t.Fatalf("client %d: %+v happened and was not confirmed", c.peer.ID, key)
 				}
 			}
 		}
-		if confirmed != want || want < 30 {
-			t.Errorf("client %d: %d confirmed, %d happened", c.peer.ID, confirmed, want)
+		if len(confirmed) != want || want < 30 {
+			t.Errorf("client %d: %d confirmed, %d happened", c.peer.ID, len(confirmed), want)
 		}
 	}
 	if cancelled == 0 {

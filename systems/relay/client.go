@@ -63,7 +63,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 		return nil, err
 	}
 	depth := max(ringDepth, core.Game.Screen.History)
-	cl := &Client{ends: rollback.NewRing[uint64](backlog), effects: rollback.NewEffects(depth), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
+	cl := &Client{ends: rollback.NewRing[uint64](backlog), effects: rollback.NewEffects(core.Game.Schema(), depth, core.Config.Seat), checksums: predictor.Checksums{Kind: kindHash, Every: checkEvery}}
 	cl.Core, cl.OrderKind = core, kindOrder
 	cl.Start(cl, clientSystems)
 	cl.scratch.before = make([]code.Course, core.Game.MaxPlayers)

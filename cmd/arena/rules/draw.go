@@ -229,7 +229,7 @@ func paintEffects(c ecs.Canvas, p *Picture, now float64) {
 			continue
 		}
 		age /= sparkTicks
-		turn := float64(int(s.key.Tick)*5+int(s.key.Ordinal)) * 0.7
+		turn := float64(s.event%64) * 3.5
 		for i := range 7 {
 			sin, cos := math.Sincos(turn + float64(i)*2*math.Pi/7)
 			near, far := 0.3+s.size*age, 0.3+s.size*math.Sqrt(age)

@@ -10,7 +10,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
-	"tendon/ecs/image"
 )
 
 // The components of this file belong to a view alone. They hold any Go type, and they stay while their entity is shown,
@@ -44,7 +43,7 @@ type feedLine struct {
 
 // effect shows an event: as a spark or, if it has a text, as a note that rises from its place.
 type effect struct {
-	key         image.EventKey
+	event       uint64 // its ID
 	x, y, begin float64
 	size        float64 // of a spark
 	text        string
@@ -134,7 +133,7 @@ func showEffect(v *ecs.View, e ecs.Effect) {
 	b, ok := body.Read(v.Sim, key.Entity)
 	switch {
 	case e.Status == ecs.EffectCancelled:
-		p.effects = slices.DeleteFunc(p.effects, func(x effect) bool { return x.key == key })
+		p.effects = slices.DeleteFunc(p.effects, func(x effect) bool { return x.event == e.ID })
 		return
 	case !e.First || e.Age > staleTicks || !ok:
 		return
@@ -142,11 +141,11 @@ func showEffect(v *ecs.View, e ecs.Effect) {
 	x, y := raised(b.Pos)
 	note := func(text string, color ecs.Color) {
 		side := 0.35 * float64(int(key.Tick/rifleTicks%3)-1) // the numbers of one burst stand side by side
-		p.effects = append(p.effects, effect{key: key, x: x + side, y: y - 1.9, begin: now, text: text, color: color})
+		p.effects = append(p.effects, effect{event: e.ID, x: x + side, y: y - 1.9, begin: now, text: text, color: color})
 	}
 	local := key.Entity == watcher(v)
 	if h, ok := Hits.Decode(g, e.Event); ok {
-		p.effects = append(p.effects, effect{key: key, x: x, y: y, begin: now, size: 0.6 + float64(h.Damage)/50})
+		p.effects = append(p.effects, effect{event: e.ID, x: x, y: y, begin: now, size: 0.6 + float64(h.Damage)/50})
 		if p := kept(v, pose, key.Entity); p != nil {
 			p.struck = now
 		}

@@ -72,7 +72,7 @@ var worldChanges = set(`World.Spawn World.Despawn World.Rand Component.Write Com
 	Component.Get Component.Set Component.SetValue Resource.Write Event.Emit World.Step`)
 
 // declarations are the functions of package ecs that number their results.
-var declarations = set(`NewComponent NewResource NewInput NewEvent NewIrreversibleEvent NewOrder`)
+var declarations = set(`NewComponent NewResource NewInput NewEvent NewOwnEvent NewIrreversibleEvent NewOrder`)
 
 // localImage are the functions of package ecs/image whose results or effects depend on the rewinds or on the role of a peer.
 var localImage = set(`Image.Save Image.Restore Image.Load Image.Copy Image.ApplyDelta Image.Overlay Image.PutEntity Image.DropRow
