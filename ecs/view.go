@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"time"
+
 	"github.com/yohamta/donburi"
 
 	"tendon/ecs/image"
@@ -13,18 +15,34 @@ import (
 // Screen.Dress adds to entries of World stay as long as the entity is shown, also across rewinds. Use a View on the
 // goroutine of the world whose snapshots it shows.
 type View struct {
-	World donburi.World // the copies as donburi entities, and further entities that the game creates to draw
-	Sim   *World        // the copies as a world: read it, do not step, save or restore it
-	Tick  Tick          // of the state that Alpha leads to
-	Alpha float64       // fraction of the way from the state before Tick to Tick, in [0, 1]
-	Seat  int           // player who watches, −1 for a spectator
-	Names []string      // of the players, by seat; "" or missing: not known
-	Past  Past          // of the match; nil where the client does not simulate it
+	World  donburi.World // the copies as donburi entities, and further entities that the game creates to draw
+	Sim    *World        // the copies as a world: read it, do not step, save or restore it
+	Tick   Tick          // of the state that Alpha leads to
+	Alpha  float64       // fraction of the way from the state before Tick to Tick, in [0, 1]
+	Seat   int           // player who watches, −1 for a spectator
+	Roster []Seated      // the players by seat; the slice may be shorter than Game.MaxPlayers: see Seated
+	Past   Past          // of the match; nil where the client does not simulate it
 
 	// Orders takes the orders that the player gives in Screen.Draw. The client sends them after the frame.
 	Orders *OrderQueue
 
 	Picture *image.Picture // the image of Sim, for showing single entities on other timelines
+}
+
+// Seated describes the player in a seat, as the server reports it. The zero Seated is an empty seat, or not known.
+type Seated struct {
+	Name      string        // "": the player has none
+	Ping      time.Duration // round trip that the server measured; 0: not known
+	Connected bool          // false: the connection is lost, and the seat is kept for the player
+	Bot       bool          // the connect token says that a program plays
+}
+
+// Seated returns the player in a seat.
+func (v *View) Seated(p Player) (s Seated) {
+	if int(p) < len(v.Roster) {
+		s = v.Roster[p]
+	}
+	return s
 }
 
 // Past is the confirmed past of a match. A second world simulates it again, for example for a kill cam. Screen.History sets

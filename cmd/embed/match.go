@@ -57,7 +57,7 @@ func hostMatch(rules *ecs.Game, sync string) (*match, error) {
 	m.stop = stop
 	go func() { m.ended <- s.Run(ctx) }()
 	for i := range botCount {
-		b, err := m.join(client.Config{Bot: true, BotSeed: uint64(i)})
+		b, err := m.join(client.Config{Name: fmt.Sprintf("bot %d", i+1), Bot: true, BotSeed: uint64(i)})
 		if err != nil {
 			m.close()
 			return nil, err

@@ -283,7 +283,7 @@ func (c *Core) tryBuild(w *session.Welcome) error {
 		if view, err = ecs.NewView(c.config.Game); err != nil {
 			return err
 		}
-		view.Names = c.view.Names
+		view.Roster = c.view.Roster
 	}
 	world.Image().SetObserver(c.config.Observer)
 	strategy, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: cmp.Or(c.config.InputDelay, w.Delay),

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -83,7 +84,7 @@ func NewCore(c Config) (*Core, error) {
 	if core.view, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}
-	core.view.Names = make([]string, c.Game.MaxPlayers)
+	core.view.Roster = make([]ecs.Seated, c.Game.MaxPlayers)
 	if c.Desynced != nil {
 		core.desyncs.recent = record.NewHistory(c.Game, core.header(), recentTicks)
 	}
@@ -197,7 +198,7 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	}()
 	switch e := c.session.Receive(ch, message, now); e.Kind {
 	case session.EventWelcome:
-		clear(c.view.Names)
+		clear(c.view.Roster)
 		c.enter(e.Welcome, now)
 	case session.EventTailAsk:
 		c.offer(e.Tick)
@@ -222,9 +223,13 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		if c.config.Notice != nil {
 			c.config.Notice(0, pauseText(e.Paused))
 		}
-	case session.EventName:
-		if e.Line.Seat < len(c.view.Names) {
-			c.view.Names[e.Line.Seat] = e.Line.Name
+	case session.EventSeat:
+		if s := e.Seat; s.Seat < len(c.view.Roster) {
+			c.view.Roster[s.Seat] = ecs.Seated{Name: s.Name, Connected: s.Connected, Bot: s.Bot}
+		}
+	case session.EventPings:
+		for seat := range c.view.Roster {
+			c.view.Roster[seat].Ping = time.Duration(e.Pings[seat]) * time.Millisecond
 		}
 	case session.EventRefused:
 		c.refuse(e.Refused.Number, e.Refused.Type, e.Refused.Reason)

@@ -88,6 +88,7 @@ type Identity struct {
 	Role     systems.Role
 	ClientID uint64 // identifies the client that comes back to its seat; 0: it cannot come back
 	Name     string // shown to other players; empty: the name in the client's Hello
+	Bot      bool   // a program plays: other players see it
 	Data     []byte // of the player's card: see image.Card. No message changes it. Optional
 }
 
@@ -226,8 +227,8 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 		p.session.SendPaused(r.paused())
 	}
 	for i := range r.seats {
-		if name := r.seats[i].Name; name != "" {
-			p.session.SendName(i, name)
+		if s := &r.seats[i]; s.Held {
+			p.session.SendSeat(s.seated())
 		}
 	}
 	if warm {

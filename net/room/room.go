@@ -102,6 +102,8 @@ type Room struct {
 	chains   *chainHistory
 	stats    Stats
 	commits  commits
+	pings    session.Pings      // that were sent last
+	pingsAt  systems.Time       // when they are sent again
 	resumed  ecs.Tick           // the tick after which a resumed match continued
 	recovery *recovery          // nil when a resumed match has continued, and in a new match
 	resync   func(systems.Peer) // r.resyncPeer, bound once
@@ -181,6 +183,7 @@ func (r *Room) Frame(now systems.Time) {
 		r.framePause()
 		r.noticeLag()
 		r.sendVerdicts()
+		r.sendPings()
 		if !r.uncommitted() { // an image may be of an uncommitted tick
 			r.swap()
 			r.images.compress(imageWork)

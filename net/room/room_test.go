@@ -374,3 +374,31 @@ func TestAPeerThatHasVanishedIsIgnored(t *testing.T) {
 		t.Errorf("%d peers, want 1", n)
 	}
 }
+
+// Clients show a player whose connection is lost until the seat is free, and who is a bot.
+func TestClientsShowWhoIsConnected(t *testing.T) {
+	const keep = systems.Second
+	g := newRig(t, func(c *room.Config) { c.KeepSeat = keep })
+	watcher := g.enter(player(1), nil)
+	bot := player(2)
+	bot.Bot, bot.Name = true, "hal"
+	other := g.enter(bot, nil)
+	g.live()
+	expect := func(when string, want ecs.Seated) {
+		t.Helper()
+		g.steps(5)
+		got := watcher.core.View(g.now).Roster[other.core.Seat()]
+		if got.Ping = 0; got != want {
+			t.Errorf("%s: %+v, want %+v", when, got, want)
+		}
+	}
+	expect("in the match", ecs.Seated{Name: "hal", Connected: true, Bot: true})
+	other.cut = true
+	g.room.Vanish(other.peer, g.now)
+	expect("the connection is lost", ecs.Seated{Name: "hal", Bot: true})
+	again := g.enter(bot, nil)
+	g.live()
+	expect("back", ecs.Seated{Name: "hal", Connected: true, Bot: true})
+	again.core.Leave()
+	expect("left", ecs.Seated{})
+}

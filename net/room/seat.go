@@ -2,6 +2,7 @@ package room
 
 import (
 	"errors"
+	"math"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -19,6 +20,7 @@ type seat struct {
 	joined bool         // an OrderJoin was stamped, and no OrderLeave after it
 	lost   systems.Time // when the connection was lost
 	left   bool         // the player leaves as soon as orders can be stamped
+	bot    bool         // Identity.Bot of the holder
 }
 
 func freeSeat(number int) seat {
@@ -45,15 +47,13 @@ func (r *Room) sit(id systems.Peer) session.Code {
 		r.peers[old].session.End(session.CodeReplaced, "")
 		r.check(systems.Peer(old))
 	}
-	taken, renamed := !s.Held, s.Name != p.identity.Name
-	s.Held, s.left, s.peer, s.Client, s.Name = true, false, int(id), p.identity.ClientID, p.identity.Name
+	taken := !s.Held
+	s.Held, s.left, s.peer, s.Client, s.Name, s.bot = true, false, int(id), p.identity.ClientID, p.identity.Name, p.identity.Bot
 	p.seat = number
 	if taken {
 		r.seatChanged(s.Seat)
 	}
-	if renamed {
-		r.sendName(number)
-	}
+	r.sendSeat(number)
 	return 0
 }
 
@@ -108,7 +108,9 @@ func (r *Room) leave(id systems.Peer) {
 		s.left = final
 	} else if final || !s.joined {
 		r.free(number)
+		return
 	}
+	r.sendSeat(number)
 }
 
 func (r *Room) free(number int) {
@@ -116,18 +118,49 @@ func (r *Room) free(number int) {
 	if s.joined && r.closed == 0 {
 		r.strategy.Stamp(image.Order{Kind: image.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
-	named := s.Name != ""
 	*s = freeSeat(number)
 	r.seatChanged(s.Seat)
-	if named && r.closed == 0 {
-		r.sendName(number)
+	r.sendSeat(number)
+}
+
+// seated returns the player in a seat as clients are sent it.
+func (s *seat) seated() session.Seat {
+	return session.Seat{Seat: int(s.Player), Name: s.Name, Connected: s.peer != none, Bot: s.bot}
+}
+
+// sendSeat sends the player in a seat to every client.
+func (r *Room) sendSeat(number int) {
+	if r.closed != 0 {
+		return
+	}
+	for _, to := range r.present() {
+		to.session.SendSeat(r.seats[number].seated())
 	}
 }
 
-// sendName sends the name in a seat to every client.
-func (r *Room) sendName(number int) {
+// pingInterval is how often the round trips of the players are sent.
+const pingInterval = systems.Second
+
+// sendPings sends the round trips of all players that were measured to every client.
+func (r *Room) sendPings() {
+	if r.now < r.pingsAt {
+		return
+	}
+	r.pingsAt = r.now + pingInterval
+	known := false
+	for i := range r.seats {
+		r.pings[i] = 0
+		if peer := r.seats[i].peer; peer != none {
+			if rtt, ok := r.peers[peer].session.RTT(); ok {
+				r.pings[i], known = uint16(min(max(rtt/(systems.Second/1000), 1), math.MaxUint16)), true
+			}
+		}
+	}
+	if !known {
+		return
+	}
 	for _, to := range r.present() {
-		to.session.SendName(number, r.seats[number].Name)
+		to.session.SendPings(&r.pings)
 	}
 }
 

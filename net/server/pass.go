@@ -29,6 +29,7 @@ type Pass struct {
 	Role      systems.Role // what the client may do
 	Epoch     uint32       // the number of the connection on which a reconnect token was sent. It is 0 in a token of a backend
 	Reconnect bool         // marks a reconnect token, which the server made
+	Bot       bool         // a program plays: other players see it
 	Issued    time.Time    // when the token was made, to the millisecond
 	// Name is shown to other players, at most session.MaxName bytes without control characters. Empty: the name that the
 	// client chooses.
@@ -48,6 +49,9 @@ const (
 	passVersion = 1
 	passSeats   = 254
 	passSize    = len(passMagic) + 1 + 1 + 1 + 1 + 4 + 8 + 1 + MaxRoomName + 1 + session.MaxName + 2 + image.MaxCardData
+
+	passReconnect = 1 // the flags
+	passBot       = 2
 
 	passLatest = 1 << 53 // milliseconds since 1970 that a floating-point number of every language holds
 )
@@ -89,13 +93,20 @@ func (p *Pass) Append(dst []byte) ([]byte, error) {
 	w.U8(passVersion)
 	w.U8(uint8(p.Role))
 	w.U8(uint8(p.Seat)) // AnySeat is 255
-	w.Bool(p.Reconnect)
+	w.U8(flagOf(p.Reconnect, passReconnect) | flagOf(p.Bot, passBot))
 	w.U32(p.Epoch)
 	w.U64(uint64(p.Issued.UnixMilli()))
 	w.Blob([]byte(p.Room))
 	w.Blob([]byte(p.Name))
 	w.Blob(p.Data)
 	return w.Bytes(), nil
+}
+
+func flagOf(set bool, flag uint8) uint8 {
+	if set {
+		return flag
+	}
+	return 0
 }
 
 // ParsePass decodes the user data of a token. Its error wraps ErrPass.
@@ -107,14 +118,16 @@ func ParsePass(b *[netcode.UserDataSize]byte) (Pass, error) {
 	if version := r.U8(); version != passVersion {
 		return Pass{}, fmt.Errorf("%w: version %d, this build reads %d", ErrPass, version, passVersion)
 	}
-	p := Pass{Role: systems.Role(r.U8()), Seat: int(r.U8()), Reconnect: r.Bool(), Epoch: r.U32()}
+	p := Pass{Role: systems.Role(r.U8()), Seat: int(r.U8())}
+	flags := r.U8()
+	p.Reconnect, p.Bot, p.Epoch = flags&passReconnect != 0, flags&passBot != 0, r.U32()
 	if p.Seat == 255 {
 		p.Seat = AnySeat
 	}
 	millis := r.U64()
 	p.Room, p.Name = string(r.Blob(MaxRoomName)), string(r.Blob(session.MaxName))
 	p.Data = append([]byte(nil), r.Blob(image.MaxCardData)...)
-	if padding := r.Rest(); r.Err() != nil || millis > passLatest || len(bytes.Trim(padding, "\x00")) > 0 {
+	if padding := r.Rest(); r.Err() != nil || flags > passReconnect|passBot || millis > passLatest || len(bytes.Trim(padding, "\x00")) > 0 {
 		return Pass{}, fmt.Errorf("%w: a field is outside its interval, or bytes follow the last one", ErrPass)
 	}
 	p.Issued = time.UnixMilli(int64(millis))

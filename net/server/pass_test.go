@@ -21,6 +21,7 @@ var passes = map[string]Pass{
 	"any":       {Room: "duel-7", Seat: AnySeat, Issued: time.UnixMilli(1_700_000_000_123), Name: "Ann"},
 	"spectator": {Room: "hall_2.east", Seat: AnySeat, Role: systems.RoleSpectator, Issued: time.UnixMilli(1_700_000_000_123)},
 	"reconnect": {Room: "duel-7", Seat: 253, Epoch: 0x01020304, Reconnect: true, Issued: time.UnixMilli(1_700_000_000_123), Name: "Zoë"},
+	"bot":       {Room: "duel-7", Seat: 2, Issued: time.UnixMilli(1_700_000_000_123), Name: "bot 2", Bot: true},
 	"longest":   {Room: strings.Repeat("r", 32), Seat: 1, Issued: time.UnixMilli(1 << 53), Name: strings.Repeat("n", 32), Data: bytes.Repeat([]byte{0xda}, 160)},
 }
 

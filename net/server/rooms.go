@@ -50,7 +50,7 @@ func (w *worker) enter(c *conn, at systems.Time) {
 			w.end(c, at)
 		}
 	}()
-	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name, Data: c.pass.Data}, at)
+	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name, Data: c.pass.Data, Bot: c.pass.Bot}, at)
 	if err != nil {
 		w.log.info("client refused", slog.String("room", h.name), slog.Any("error", err))
 		w.end(c, at)

@@ -89,8 +89,10 @@ func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		return Event{Kind: EventNotice, Text: m.text, Seconds: m.seconds}, nil
 	case kindPaused:
 		return Event{Kind: EventPaused, Paused: m.paused}, nil
-	case kindName:
-		return Event{Kind: EventName, Line: m.line}, nil
+	case kindSeat:
+		return Event{Kind: EventSeat, Seat: m.seat}, nil
+	case kindPings:
+		return Event{Kind: EventPings, Pings: m.pings}, nil
 	case kindVerdict:
 		return Event{Kind: EventVerdict, Verdict: m.verdict}, nil
 	case kindRefused:

@@ -41,6 +41,7 @@ func code[T any](c *coder, v *T, write func(*wire.Writer, T), read func(*wire.Re
 }
 
 func (c *coder) u8(v *uint8)       { code(c, v, (*wire.Writer).U8, (*wire.Reader).U8) }
+func (c *coder) u16(v *uint16)     { code(c, v, (*wire.Writer).U16, (*wire.Reader).U16) }
 func (c *coder) u32(v *uint32)     { code(c, v, (*wire.Writer).U32, (*wire.Reader).U32) }
 func (c *coder) u64(v *uint64)     { code(c, v, (*wire.Writer).U64, (*wire.Reader).U64) }
 func (c *coder) uvarint(v *uint64) { code(c, v, (*wire.Writer).Uvarint, (*wire.Reader).Uvarint) }

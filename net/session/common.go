@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"tendon/ecs"
 	"tendon/net/limit"
 	"tendon/net/wire"
@@ -16,6 +18,7 @@ type common struct {
 	now       systems.Time
 	timeout   systems.Time
 	nextPing  systems.Time
+	asked     []uint32     // stamps of the last pings without an answer, at most maxAsked
 	sampled   bool         // stats.RTT is measured
 	resumed   systems.Time // when a message arrived after a long silence
 	faults    limit.Limiter[systems.Time]
@@ -135,6 +138,10 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	}
 	if pingEvery > 0 && now >= c.nextPing {
 		c.nextPing = now + pingEvery
+		if len(c.asked) == maxAsked {
+			c.asked = slices.Delete(c.asked, 0, 1)
+		}
+		c.asked = append(c.asked, stampOf(now))
 		c.send(systems.Datagram, message{kind: kindPing, epoch: c.epoch, stamp: stampOf(now)})
 	}
 }
@@ -147,23 +154,33 @@ func (c *common) current(m message) bool {
 	return m.epoch == c.epoch
 }
 
-// probe processes a ping or pong of the current epoch. A ping is answered with the tick of the server, 0 from a client.
-func (c *common) probe(m message, now systems.Time, tick ecs.Tick) {
+// probe processes a ping or pong of the current epoch. A ping is answered with the tick of the server, 0 from a client. ok is false
+// for a pong that answers no ping: a peer that answers in advance would seem to be nearer than it is.
+func (c *common) probe(m message, now systems.Time, tick ecs.Tick) (ok bool) {
 	if m.kind == kindPing {
 		m.kind, m.tick = kindPong, tick
 		c.send(systems.Datagram, m)
-		return
+		return true
 	}
+	i := slices.Index(c.asked, m.stamp)
+	if i < 0 {
+		return false
+	}
+	c.asked = slices.Delete(c.asked, i, i+1)
 	rtt := systems.Time(stampOf(now)-m.stamp) * 1000
 	switch {
-	case rtt > maxRoundTrip: // a stamp of the future, or forged
+	case rtt > maxRoundTrip: // the clock of this host was changed
 	case rtt > now-c.resumed: // the ping waited while the peer, or this host, stood still
 	case !c.sampled:
 		c.stats.RTT, c.sampled = rtt, true
 	default:
 		c.stats.RTT += (rtt - c.stats.RTT) / 8
 	}
+	return true
 }
+
+// maxAsked bounds the pings that wait for an answer. The answer to an older one counts as one that answers no ping.
+const maxAsked = 32
 
 // longSilence is the silence of a peer that probably stands still.
 const longSilence = systems.Second / 2
@@ -184,7 +201,7 @@ func (c *common) ended(ch systems.Channel, m message) {
 // allowedOn reports whether messages of kind k may be sent on channel ch.
 func (k kind) allowedOn(ch systems.Channel) bool {
 	switch k {
-	case kindPing, kindPong, kindProof:
+	case kindPing, kindPong, kindProof, kindPings:
 		return ch == systems.Datagram
 	case kindEnd, kindStrategy, kindReady, kindLive:
 		return true

@@ -19,11 +19,13 @@ type Event struct {
 	Seconds int               // EventNotice: time until the server stops, 0: not known
 	Hello   *Hello            // of EventHello
 	Welcome *Welcome          // of EventWelcome
-	Line    *ChatLine         // of EventChatLine and EventName
+	Line    *ChatLine         // of EventChatLine
 	On      bool              // EventPause: true requests a pause, false its end
 	Paused  *Paused           // of EventPaused
 	Verdict *systems.Decision // of EventVerdict: without Doubled, Silent, Votes and Replays
 	Refused *Refused          // of EventRefused
+	Seat    *Seat             // of EventSeat
+	Pings   *Pings            // of EventPings
 }
 
 // EventKind is the kind of an Event.
@@ -49,7 +51,8 @@ const (
 	EventPaused             // client: the match is paused or continues
 	EventVerdict            // client: a match in the room was decided
 	EventRefused            // client: the server refused an order of the player
-	EventName               // client: Line has a seat and the name of its player, without Text
+	EventSeat               // client: the player in a seat has changed
+	EventPings              // client: the server measured the round trips again
 )
 
 // Stats counts what a session did since it was made.

@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
-const Version = 6
+const Version = 7
 
 // kind is the first byte of every message. Its values are part of the wire format (section 4 of STANDARD.md): add new kinds
 // at the end.
@@ -36,8 +36,9 @@ const (
 	kindPause
 	kindPaused
 	kindVerdict
-	kindName
+	kindSeat
 	kindRefused
+	kindPings
 )
 
 // Bounds of the fields of messages, in bytes.
@@ -88,6 +89,17 @@ type ChatLine struct {
 	Text string
 }
 
+// Seat describes the player in a seat, or an empty seat.
+type Seat struct {
+	Seat      int
+	Name      string // at most MaxName bytes; "": none
+	Connected bool   // false: the seat is empty, or kept for a player whose connection is lost
+	Bot       bool   // the token of the player says that a program plays
+}
+
+// Pings are the round trip times of the players, by seat, in milliseconds; 0: not known.
+type Pings [image.MaxPlayers]uint16
+
 // Paused reports that the match is paused or continues.
 type Paused struct {
 	On      bool     // false: the match continues
@@ -132,6 +144,8 @@ type message struct {
 	paused  *Paused
 	verdict *systems.Decision
 	refused *Refused
+	seat    *Seat
+	pings   *Pings
 }
 
 // fields codes the fields of the kind of m, in the order of the wire.
@@ -204,11 +218,10 @@ func (m *message) structs(c *coder) {
 		c.u64(&m.image.sum)
 	case kindChatLine:
 		field(&m.line).fields(c)
-	case kindName:
-		line := field(&m.line)
-		c.seat(&line.Seat)
-		c.text(&line.Name, MaxName)
-		c.check(line.Seat >= 0)
+	case kindSeat:
+		field(&m.seat).fields(c)
+	case kindPings:
+		field(&m.pings).fields(c)
 	case kindPaused:
 		field(&m.paused).fields(c)
 	case kindRefused:
@@ -226,6 +239,29 @@ func field[T any](at **T) *T {
 		*at = new(T)
 	}
 	return *at
+}
+
+func (s *Seat) fields(c *coder) {
+	c.seat(&s.Seat)
+	c.flag(&s.Connected)
+	c.flag(&s.Bot)
+	c.text(&s.Name, MaxName)
+	c.check(s.Seat >= 0)
+}
+
+func (p *Pings) fields(c *coder) {
+	var known image.PlayerSet
+	for seat, ping := range p {
+		if ping != 0 {
+			known = known.With(ecs.Player(seat))
+		}
+	}
+	c.uvarint((*uint64)(&known))
+	c.check(known != 0)
+	for seat := range known.All() {
+		c.u16(&p[seat])
+		c.check(p[seat] != 0)
+	}
 }
 
 func (p *Paused) fields(c *coder) {

@@ -161,7 +161,9 @@ func (s *Server) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		s.stats.Dropped++
 	case kindPing, kindPong:
 		if s.current(m) {
-			s.probe(m, now, s.tick)
+			if !s.probe(m, now, s.tick) {
+				return Event{}, errValue
+			}
 		}
 	case kindEnd:
 		s.ended(ch, m)
@@ -325,10 +327,17 @@ func (s *Server) SendPaused(p Paused) {
 	}
 }
 
-// SendName sends the name of the player in a seat, at most MaxName bytes; "": none.
-func (s *Server) SendName(seat int, name string) {
+// SendSeat sends the player in a seat. A client assumes empty seats until it receives others.
+func (s *Server) SendSeat(seat Seat) {
 	if s.err == nil && s.phase >= awaitReady {
-		s.send(systems.Reliable, message{kind: kindName, line: &ChatLine{Seat: seat, Name: name}})
+		s.send(systems.Reliable, message{kind: kindSeat, seat: &seat})
+	}
+}
+
+// SendPings sends the round trip times of the players, at least one.
+func (s *Server) SendPings(p *Pings) {
+	if s.err == nil && s.phase >= awaitReady {
+		s.send(systems.Datagram, message{kind: kindPings, pings: p})
 	}
 }
 

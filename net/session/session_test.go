@@ -630,6 +630,7 @@ func TestAPongOfAnotherEpochDoesNotMoveTheServersTick(t *testing.T) {
 	tick, before := p.client.ServerTick(p.now), p.client.Stats()
 	pong := func(epoch uint8) {
 		m := message{kind: kindPong, epoch: epoch, stamp: stampOf(p.now - systems.Second), tick: tick + 1000}
+		p.client.asked = append(p.client.asked, m.stamp)
 		if e := p.client.Receive(systems.Datagram, encoded(m), p.now); e.Kind != EventNone {
 			t.Errorf("event %d", e.Kind)
 		}
@@ -643,6 +644,31 @@ func TestAPongOfAnotherEpochDoesNotMoveTheServersTick(t *testing.T) {
 	pong(p.epoch)
 	if now := p.client.ServerTick(p.now); now != tick+1000 || p.client.Stats().RTT <= before.RTT {
 		t.Errorf("a pong of the current epoch: the server's tick %d became %d, %+v", tick, now, p.client.Stats())
+	}
+}
+
+// A client cannot make its ping smaller: the server accepts one pong for each ping, after it was sent.
+func TestAPongAnswersOnePing(t *testing.T) {
+	p := newPair(t, ServerConfig{}, Hello{})
+	p.image = imageOf(t, testWorld(t, 10))
+	p.run(60)
+	before := p.server.Stats()
+	if before.RTT == 0 {
+		t.Fatal("the server has measured nothing")
+	}
+	for _, stamp := range []uint32{stampOf(p.now), stampOf(p.now) + 1000, stampOf(p.now - systems.Second/4)} {
+		p.server.Receive(systems.Datagram, encoded(message{kind: kindPong, epoch: p.epoch, stamp: stamp}), p.now)
+	}
+	if st := p.server.Stats(); st.RTT != before.RTT || st.Malformed != before.Malformed+3 {
+		t.Errorf("%+v became %+v", before, st)
+	}
+	for range 100 * 60 { // pings that nobody answers
+		p.server.frame(p.now, pingInterval)
+		p.now += systems.Second / 60
+		p.server.stats.Silence = 0
+	}
+	if n := len(p.server.asked); n != maxAsked {
+		t.Errorf("%d pings wait for an answer, want %d", n, maxAsked)
 	}
 }
 

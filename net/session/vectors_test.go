@@ -63,8 +63,16 @@ func describe(m message) string {
 		return fmt.Sprintf("pause on=%t", m.on)
 	case kindPaused:
 		return fmt.Sprintf("paused on=%t seat=%d tick=%d seconds=%d", m.paused.On, m.paused.Seat, m.paused.Tick, m.paused.Seconds)
-	case kindName:
-		return fmt.Sprintf("name seat=%d name=%q", m.line.Seat, m.line.Name)
+	case kindSeat:
+		return fmt.Sprintf("seat %d name=%q connected=%t bot=%t", m.seat.Seat, m.seat.Name, m.seat.Connected, m.seat.Bot)
+	case kindPings:
+		text := "pings"
+		for seat, ms := range m.pings {
+			if ms != 0 {
+				text += fmt.Sprintf(" %d:%d", seat, ms)
+			}
+		}
+		return text
 	case kindVerdict:
 		m := m.verdict
 		return fmt.Sprintf("verdict tick=%d how=%v result=%q registered=%x voted=%x dissented=%x", m.Tick, m.How, m.Result, m.Registered, m.Voted, m.Dissented)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -405,9 +406,9 @@ func TestThePictureShowsNames(t *testing.T) {
 	for range 30 {
 		c.play()
 	}
-	c.view.Names = []string{"ann", "", "Rumpelstiltskin"}
+	c.view.Roster = []ecs.Seated{{Name: "ann", Connected: true, Ping: 48 * time.Millisecond}, {}, {Name: "Rumpelstiltskin", Connected: true}}
 	texts := c.paint(1.6).hud.texts
-	for text, want := range map[string]bool{"ann": true, "P1": true, "Rumpels…": true, "P0": false, "P2": false, "Rumpelstiltskin": false} {
+	for text, want := range map[string]bool{"ann": true, "P1": true, "Rumpels…": true, "P0": false, "P2": false, "Rumpelstiltskin": false, "48 ms": true, "away": true} {
 		if (texts[text] > 0) != want {
 			t.Errorf("%q is in the picture %d times", text, texts[text])
 		}

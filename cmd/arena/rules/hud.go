@@ -49,15 +49,23 @@ func paintTable(c ecs.Canvas, v *ecs.View) {
 			c.Rectangle(left, y, 0.09, row, playerColors[p])
 		}
 		c.Rectangle(left+0.25, y+0.16, 0.3, 0.3, playerColors[p])
-		c.Text(left+0.75, y+0.05, 0.44, -1, shortLabel(v, p), white)
+		name, ping := white, ""
+		switch s := v.Seated(p); {
+		case s.Ping > 0:
+			ping = fmt.Sprintf("%d ms", s.Ping.Milliseconds())
+		case len(v.Roster) > 0 && !s.Connected:
+			name, ping = dim, "away"
+		}
+		c.Text(left+0.75, y+0.05, 0.44, -1, shortLabel(v, p), name)
+		c.Text(right-0.95, y+0.12, 0.3, 1, ping, dim)
 		c.Text(right-0.25, y+0.05, 0.44, 1, fmt.Sprint(table[p].Points), white)
 	}
 }
 
 // label returns the name that the picture shows for a player: the chosen one, or the number of the seat.
 func label(v *ecs.View, p ecs.Player) string {
-	if int(p) < len(v.Names) && v.Names[p] != "" {
-		return v.Names[p]
+	if name := v.Seated(p).Name; name != "" {
+		return name
 	}
 	return fmt.Sprintf("P%d", p)
 }

@@ -124,6 +124,7 @@ func (p *pane) show(q *goRequest, selected string) tickView {
 	p.picture.Reset(q.Aspect)
 	if draw := p.record.Game().Screen.Draw; draw != nil {
 		p.view.Update(p.at.StateBefore(), p.at.State(), p.at.State(), 1)
+		p.view.Roster = p.at.Roster(p.view.Roster[:0])
 		draw(p.picture, p.view)
 	}
 	out.Picture = p.picture.Append(nil)

@@ -159,7 +159,7 @@ func (w *world) join(plan Client) {
 	n := len(w.clients) + 1
 	p := &player{plan: plan, host: netip.AddrFrom4([4]byte{10, 1, 0, byte(n)}), next: time.Now()}
 	w.route(p, nil)
-	token, err := w.process.Token(serverAddr, fmt.Sprintf("room%d", plan.Room), server.AnySeat)
+	token, err := w.process.Token(serverAddr, server.Pass{Room: fmt.Sprintf("room%d", plan.Room), Seat: server.AnySeat})
 	must(err)
 	p.Client, err = client.Dial(client.DialConfig{Token: token,
 		Config: client.Config{Game: w.app.Game, Strategies: syncflags.All, Bot: true, BotSeed: w.schedule.Seed + uint64(n), Name: fmt.Sprintf("player %d", n),

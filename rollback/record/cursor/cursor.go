@@ -25,6 +25,7 @@ type Cursor struct {
 	held    [2]segment
 	current *segment // one of held; nil before the first seek
 	tick    ecs.Tick
+	joins   []join // of the whole record; nil until Roster reads them
 }
 
 // segmentSeconds is the maximum length of a segment. It matters if a record has no image for longer.

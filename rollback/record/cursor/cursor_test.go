@@ -3,6 +3,7 @@ package cursor_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -184,5 +185,32 @@ func TestAFailedSeekGoesToTheFirstTick(t *testing.T) {
 	}
 	if failed == 0 || failed == 50 {
 		t.Errorf("%d seeks of 50 failed, want those that look back", failed)
+	}
+}
+
+// The names of the players come from the cards of their joins, up to the tick of the cursor.
+func TestTheRosterIsThatOfTheTick(t *testing.T) {
+	m := recipe{ticks: 10, seed: 3}.play(t)
+	c := m.cursor(t)
+	for _, at := range []ecs.Tick{2, 9, 0} {
+		if err := c.Seek(at); err != nil {
+			t.Fatal(err)
+		}
+		got := c.Roster(nil)
+		for p, s := range got {
+			want := ecs.Seated{}
+			if ecs.Tick(p) < at {
+				want = ecs.Seated{Name: fmt.Sprint("player ", p), Connected: true}
+			}
+			if s != want || len(got) != 3 {
+				t.Errorf("tick %d: %+v", at, got)
+			}
+		}
+	}
+	if err := c.Seek(1); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.Frame().Orders[0]; o.Joined != "player 0" || string(o.Payload) != "\x07" {
+		t.Errorf("the order is %+v", o)
 	}
 }

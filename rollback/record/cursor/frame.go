@@ -53,6 +53,8 @@ type Order struct {
 	Refused string             `json:"refused,omitempty"`
 	// Seen is the moment that the player saw, in ticks, for a "view": 118.5 is half-way from tick 118 to 119.
 	Seen float64 `json:"seen,omitempty"`
+	// Joined is the name in the card of a player, for a "join". Payload is then the data of the card.
+	Joined string `json:"joined,omitempty"`
 	// Strategy is the sync strategy with which the match continues, for a "switch".
 	Strategy string `json:"strategy,omitempty"`
 	Operator bool   `json:"operator,omitempty"` // of the operator or the server: Player has no meaning
@@ -132,6 +134,10 @@ func (c *Cursor) orderOf(o *image.Order) Order {
 	}
 	if v, ok := image.ParseViewStamp(o.Payload); ok && o.Kind == image.OrderView {
 		out.Seen = float64(v.Tick) + float64(v.Part)/256
+	}
+	if o.Kind == image.OrderJoin {
+		card, _ := image.ParseCard(o.Payload)
+		out.Joined, out.Payload = card.Name, append([]byte(nil), card.Data...)
 	}
 	if o.Kind == image.OrderSwitch {
 		out.Strategy, _ = image.ParseSwitch(o.Payload)

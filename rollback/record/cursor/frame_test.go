@@ -215,7 +215,7 @@ func TestAFrameIsWrittenAsTheTagsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ = json.Marshal(c.Frame())
-	if !strings.Contains(string(text), `"orders":[{"kind":"join","player":0}]`) {
+	if !strings.Contains(string(text), `"orders":[{"kind":"join","player":0,"payload":"Bw==","joined":"player 0"}]`) {
 		t.Errorf("the first join is missing in %s", text)
 	}
 	if err := c.Seek(0); err != nil {

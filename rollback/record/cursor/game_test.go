@@ -2,6 +2,7 @@ package cursor_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -140,7 +141,8 @@ func (p recipe) play(t testing.TB) match {
 		for i := range inputs {
 			inputs[i] = pads.Pack(pad{DX: int8(r.IntN(5) - 2), Fire: r.IntN(8) == 0})
 			if f == ecs.Tick(i)+1 {
-				e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(i)})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(i),
+					Payload: image.AppendCard(nil, image.Card{Name: fmt.Sprint("player ", i), Data: []byte{7}})})
 			}
 			if p.views > 0 && f > p.views+1 {
 				stamp := image.AppendViewStamp(nil, image.ViewStamp{Tick: f - p.views})

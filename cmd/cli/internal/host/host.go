@@ -382,13 +382,13 @@ func (h *Host) Stop() error {
 }
 
 // Token mints a token of a day for this host. to is the address of the server or of a proxy before it.
-func (h *Host) Token(to netip.AddrPort, room string, seat int) ([]byte, error) {
-	return tokens.Mint(h.app.Game.Name, h.config.Keys[0], to, server.Pass{Room: room, Seat: seat}, 24*time.Hour)
+func (h *Host) Token(to netip.AddrPort, p server.Pass) ([]byte, error) {
+	return tokens.Mint(h.app.Game.Name, h.config.Keys[0], to, p, 24*time.Hour)
 }
 
 // Dial returns a client for a seat of a room of this host.
 func (h *Host) Dial(to netip.AddrPort, room string, seat int, c client.Config) (*client.Client, error) {
-	token, err := h.Token(to, room, seat)
+	token, err := h.Token(to, server.Pass{Room: room, Seat: seat, Bot: c.Bot})
 	if err != nil {
 		return nil, err
 	}

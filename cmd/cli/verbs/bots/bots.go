@@ -97,7 +97,7 @@ func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup
 	c := &botGroup{players: v.Players, ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3),
 		failed: make([]error, v.Rooms*v.Players)}
 	for i := range c.failed {
-		token, err := tokens.Mint(a.Game.Name, key, addr, server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}, time.Hour)
+		token, err := tokens.Mint(a.Game.Name, key, addr, server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players, Bot: true}, time.Hour)
 		if err != nil {
 			return c, err
 		}

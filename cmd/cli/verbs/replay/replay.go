@@ -265,6 +265,11 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 			text := fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload)
 			if strategy, ok := image.ParseSwitch(o.Payload); ok && o.Kind == image.OrderSwitch {
 				text = "switch to " + strategy
+			} else if card, ok := image.ParseCard(o.Payload); ok && o.Kind == image.OrderJoin {
+				text = strings.TrimSuffix(fmt.Sprintf("join of player %d, %s", o.Player, card.Name), ", ")
+				if len(card.Data) > 0 {
+					text += fmt.Sprintf(" %q", card.Data)
+				}
 			} else if o.Kind == image.OrderGame {
 				text = fmt.Sprintf("order of player %d, %s", o.Player, schema.OrderText(o.Payload))
 			} else if o.Kind == image.OrderPause || o.Kind == image.OrderResume {

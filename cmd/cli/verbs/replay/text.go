@@ -34,7 +34,10 @@ func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Enti
 			fmt.Fprintf(&b, ": saw tick %.2f", o.Seen)
 		case o.Name != "":
 			fmt.Fprintf(&b, ", %s", strings.TrimSuffix(o.Name+": "+fieldsText(o.Fields), ": "))
-		case len(o.Payload) > 0:
+		case o.Joined != "":
+			fmt.Fprintf(&b, ", %s", o.Joined)
+		}
+		if len(o.Payload) > 0 && o.Strategy == "" && o.Seen == 0 {
 			fmt.Fprintf(&b, ": %q", o.Payload)
 		}
 		if o.Entity != "" {

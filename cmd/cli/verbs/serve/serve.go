@@ -276,7 +276,7 @@ func (v *Verb) announce(a *app.App, h *host.Host) error {
 // invite prints a command that joins a development server. Its token is in a file that only its owner may read, since other
 // users can see arguments. Without a directory for the file, the command has an environment variable.
 func (v *Verb) invite(a *app.App, h *host.Host) error {
-	token, err := h.Token(h.PublicAddr, "main", server.AnySeat)
+	token, err := h.Token(h.PublicAddr, server.Pass{Room: "main", Seat: server.AnySeat})
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 )
+
+func namesOf(roster []ecs.Seated) (names []string) {
+	for _, s := range roster {
+		names = append(names, s.Name)
+	}
+	return names
+}
 
 // Every client shows the names of the players who are in their seats: of those before it, after it and of itself. A name that
 // a client brings along after a restart replaces the one before. A player who has left has none.
@@ -38,8 +46,8 @@ func TestClientsShowTheNamesOfThePlayers(t *testing.T) {
 			want[seat] = names[i]
 		}
 		for i, c := range all {
-			if got := c.Core.View(h.Net.LocalNow(c.Node)).Names; !slices.Equal(got, want) {
-				t.Errorf("%s: client %d shows %q, want %q", when, i, got, want)
+			if got := c.Core.View(h.Net.LocalNow(c.Node)).Roster; !slices.Equal(namesOf(got), want) {
+				t.Errorf("%s: client %d shows %+v, want %q", when, i, got, want)
 			}
 		}
 	}
@@ -56,4 +64,27 @@ func TestClientsShowTheNamesOfThePlayers(t *testing.T) {
 	second.Leave()
 	all = []*matchsim.Client{first, third, watcher}
 	expect("after one has left", "anna", "", "")
+}
+
+// Every client shows the pings that the server measured, also its own.
+func TestTheRosterHasPingsAndConnections(t *testing.T) {
+	h, p := match(t, nil)
+	far := p
+	far.Up.Delay, far.Down.Delay = 150*time.Millisecond, 150*time.Millisecond
+	first, second := h.Join(matchsim.Plan{Profile: p}), h.Join(matchsim.Plan{Profile: far})
+	watcher := h.Join(matchsim.Plan{Profile: p, Spectator: true})
+	until(t, h, func() bool { return first.Live() && second.Live() && watcher.Live() })
+	h.Run(6 * time.Second)
+	a, b := first.Seat(), second.Seat()
+	for i, c := range h.Clients {
+		r := c.Core.View(h.Net.LocalNow(c.Node)).Roster
+		if len(r) != h.Game.MaxPlayers || !r[a].Connected || !r[b].Connected || r[a].Ping <= 0 || r[a].Ping > 250*time.Millisecond || r[b].Ping < 300*time.Millisecond || r[b].Ping > 400*time.Millisecond {
+			t.Errorf("client %d shows %+v", i, r)
+		}
+		for seat, s := range r {
+			if seat != a && seat != b && s != (ecs.Seated{}) {
+				t.Errorf("client %d shows %+v in the empty seat %d", i, s, seat)
+			}
+		}
+	}
 }
