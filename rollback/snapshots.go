@@ -22,13 +22,18 @@ func NewSnapshots(depth int) *Snapshots { return &Snapshots{Ring: NewRing[image.
 // Save stores the world's state under its tick, in place of the one that is Depth ticks older, and returns the
 // snapshot.
 func (r *Snapshots) Save(w *ecs.World) *image.Snapshot {
-	f := w.Tick()
+	s := r.Next(w.Tick())
+	w.Image().Save(s)
+	return s
+}
+
+// Next returns the snapshot of tick f, which the caller fills, in place of the one that is Depth ticks older.
+func (r *Snapshots) Next(f ecs.Tick) *image.Snapshot {
 	r.newest = max(r.newest, f)
 	s, _ := r.Slot(f)
 	if n := len(r.unused); n > 0 && s.Bare() {
 		*s, r.unused = r.unused[n-1], r.unused[:n-1]
 	}
-	w.Image().Save(s)
 	return s
 }
 

@@ -73,6 +73,13 @@ type Voter interface {
 	Conclude()
 }
 
+// Redactor is a Server that serves games with private data: see ecs.Game.See.
+type Redactor interface {
+	// Known returns State(Done) as the holder of a seat may know it, −1 for a spectator. It returns nil if nothing is private. The
+	// state is valid until the next Tick.
+	Known(seat int) *image.Snapshot
+}
+
 // Queuer is a Server that keeps orders from Stamp until their tick.
 type Queuer interface {
 	// Unexecuted appends the orders of ticks after Done to dst, in the order of their execution, and returns the extended
@@ -89,11 +96,12 @@ type FullServer struct {
 	Waiter
 	Voter
 	Queuer
+	Redactor
 }
 
 // Full returns a half with every capability. A half without history can only serve State(Done), and adopts no tick.
 func Full(s Server) FullServer {
-	return FullServer{s, capability[Historian](s), capability[Monitor](s), capability[Waiter](s), capability[Voter](s), capability[Queuer](s)}
+	return FullServer{s, capability[Historian](s), capability[Monitor](s), capability[Waiter](s), capability[Voter](s), capability[Queuer](s), capability[Redactor](s)}
 }
 
 // capability returns a capability of a half, or one without effect.
@@ -116,6 +124,8 @@ func (incapable) Desynced(func(Peer))          {}
 func (incapable) PeerStats(Peer) (s PeerStats) { return s }
 func (incapable) Hold(Time) bool               { return false }
 func (incapable) Conclude()                    {}
+
+func (incapable) Known(int) *image.Snapshot { return nil }
 
 func (incapable) Unexecuted(dst []image.Order) []image.Order { return dst }
 

@@ -19,6 +19,9 @@ type Strategy struct {
 	// Predicts reports that clients run ahead of the last final tick. If they compute the whole state (Needs.Exact), a match
 	// without any misprediction proves nothing.
 	Predicts bool
+	// Hides reports that clients receive nothing that their player must not know: see ecs.Game.See. Other strategies refuse games
+	// with private data.
+	Hides bool
 	// Needs is what the strategy requires of a game: see Check.
 	Needs Needs
 	// NewServer returns the server half for a world in State(0).
@@ -37,9 +40,12 @@ type Needs struct {
 	Exact bool
 }
 
-// Check returns an error if the game, which is complete, lacks a role that the strategy needs. It names the role and the
-// component to add it to.
+// Check returns an error if the strategy does not suit the game, which is complete. It names a missing role and the component to
+// add it to, or the strategies that hide private data.
 func (s Strategy) Check(g *ecs.Game) error {
+	if !s.Hides && g.Schema().HasPrivate() {
+		return fmt.Errorf("%s: the game %q has private data, and with this strategy each client computes the whole match: choose verify, predict or reckon", s.Name, g.Name)
+	}
 	role, do := "", ""
 	motion, setMotion, lerp := g.Schema().HasRoles()
 	switch {

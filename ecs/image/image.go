@@ -41,6 +41,7 @@ type pageTable struct {
 	rounds      bool     // a column has rows that are rounded
 	bytes       int      // of live pages
 	scratch     []uint64 // see scratchRows
+	redacted    []uint64 // scratch: a page of Snapshot.Redact
 	now         Snapshot // see present
 }
 

@@ -59,12 +59,12 @@ func (p *player) joined() bool { return p.FirstLive > 0 }
 func (p *player) measured() bool { return int(p.seat) < p.match.measured }
 
 // traffic counts a message of the client's connection.
-func (p *player) traffic(down bool, _ systems.Channel, size int) {
+func (p *player) traffic(down bool, _ systems.Channel, message []byte) {
 	m := &p.up
 	if down {
 		m = &p.down
 	}
-	m.payload += uint64(size)
+	m.payload += uint64(len(message))
 }
 
 // frame is one frame of the client.

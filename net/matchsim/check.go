@@ -47,7 +47,17 @@ func (m *Match) record(f systems.FinalTick) {
 	old, sum := m.sums[f.Tick], f.State.Checksum()
 	m.sums[f.Tick] = sum
 	if !m.Room.Strategy().Needs.Exact && f.World.Tick() == f.Tick {
-		m.states.Save(f.World)
+		if f.World != m.world { // a switch has made another
+			m.world = f.World
+			m.states.Clear()
+			for _, known := range m.known {
+				known.Clear()
+			}
+		}
+		whole := m.states.Save(f.World)
+		for i, known := range m.known {
+			known.Next(f.Tick).Redact(whole, nil, i-1, func(e ecs.Entity) bool { return f.World.Sees(i-1, e) })
+		}
 	}
 	if old == 0 || old == sum {
 		return
@@ -68,6 +78,26 @@ func (m *Match) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 	return m.sums[f], true
 }
 
+// knownState returns the server's state of tick f as the holder of a seat may know it, −1 for a spectator.
+func (m *Match) knownState(seat int, f ecs.Tick) (*image.Snapshot, bool) {
+	if m.known == nil {
+		return m.states.At(f)
+	}
+	return m.known[seat+1].At(f)
+}
+
+// knownChecksum returns the checksum of knownState.
+func (m *Match) knownChecksum(seat int, f ecs.Tick) (image.Checksum, bool) {
+	if m.known == nil {
+		return m.Checksum(f)
+	}
+	s, ok := m.known[seat+1].At(f)
+	if !ok {
+		return 0, false
+	}
+	return s.Checksum(), true
+}
+
 // compare compares the newly confirmed states with the server's.
 func (c *Client) compare(now time.Duration) {
 	if half, ok := c.Core.Strategy().(systems.Replicated); ok {
@@ -85,7 +115,7 @@ func (c *Client) compare(now time.Duration) {
 	c.furthest, c.next = max(c.furthest, c.Core.Stats().Proven), min(c.next, until+1) // a resync may move the confirmed tick back
 	for f := max(c.next, 1); f <= until; f++ {
 		s, held := state(f)
-		if want, known := c.match.Checksum(f); held && known {
+		if want, known := c.match.knownChecksum(c.Seat(), f); held && known {
 			c.count(f, s.Checksum() == want)
 		}
 	}
@@ -101,7 +131,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 	}
 	f := s.Tick()
 	c.furthest, c.next = max(c.furthest, f), f+1
-	want, ok := c.match.states.At(f)
+	want, ok := c.match.knownState(c.Seat(), f)
 	if !ok {
 		return
 	}

@@ -58,8 +58,8 @@ type Plan struct {
 	// Frame replaces the whole frame: it sets the input and calls Client.Frame. Play and Effects are then unused, and
 	// states are not compared. Optional.
 	Frame func(c *Client, now time.Duration)
-	// Traffic receives the size in bytes of each message that is sent to the client (down) or by it. Optional.
-	Traffic func(down bool, ch systems.Channel, size int)
+	// Traffic receives each message that is sent to the client (down) or by it. A message is valid during the call. Optional.
+	Traffic func(down bool, ch systems.Channel, message []byte)
 	// Change changes the client's Config before each of its processes starts. Optional.
 	Change func(*client.Config)
 }

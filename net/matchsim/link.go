@@ -182,6 +182,6 @@ var _ session.Transport = (*end)(nil)
 
 func (c *Client) observe(down bool, ch systems.Channel, message []byte) {
 	if c.Plan.Traffic != nil {
-		c.Plan.Traffic(down, ch, len(message))
+		c.Plan.Traffic(down, ch, message)
 	}
 }

@@ -36,6 +36,8 @@ type Match struct {
 	byPeer  map[systems.Peer]*end // without the peers that the room has removed
 	sums    []image.Checksum      // of the server's states, by tick
 	states  *rollback.Snapshots   // the server's newest, for clients that receive states
+	world   *ecs.World            // of states
+	known   []*rollback.Snapshots // by seat + 1: the same as its holder may know them; nil if nothing is private
 	faults  map[*ecs.World]fault
 	gone    func(systems.Peer, error)
 	started bool
@@ -112,7 +114,12 @@ func (m *Match) open(resume *room.Resume) error {
 	r, err := room.New(rc, m.Net.LocalNow(m.Server))
 	if err == nil {
 		m.Room = r
-		m.states = rollback.NewSnapshots(statesKept)
+		m.states, m.known = rollback.NewSnapshots(statesKept), nil
+		for range m.Game.MaxPlayers + 1 {
+			if m.Game.Schema().HasPrivate() {
+				m.known = append(m.known, rollback.NewSnapshots(statesKept))
+			}
+		}
 	}
 	return err
 }

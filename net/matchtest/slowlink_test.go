@@ -50,8 +50,8 @@ func joinOverLink(t *testing.T, s systems.Strategy, entities, rate int, slack ti
 	first := m.Join(matchsim.Plan{Profile: profile(t, "P2")})
 	m.Run(10 * time.Second)
 	before, packed := first.Core.Stats().Strategy, 0
-	c := m.Join(matchsim.Plan{Profile: slow(rate), Traffic: func(down bool, ch systems.Channel, size int) {
-		if down && ch == systems.Reliable && size > session.MaxMessage/8 {
+	c := m.Join(matchsim.Plan{Profile: slow(rate), Traffic: func(down bool, ch systems.Channel, message []byte) {
+		if size := len(message); down && ch == systems.Reliable && size > session.MaxMessage/8 {
 			packed += size
 		}
 	}})

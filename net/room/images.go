@@ -14,9 +14,9 @@ import (
 
 // images makes images of the match and compresses them in small steps, one per Frame. A new peer gets an image that is
 // at most half a second old, or one that is still being compressed. If the memory of Config.Backlog is used up, the image may be
-// older.
+// older. In a game with private data, each seat has images of its own, and spectators have their own.
 type images struct {
-	latest *session.Image
+	latest []*session.Image // by seat + 1; one for all if nothing is private
 	bytes  int              // of the state of latest, in memory
 	queue  []*session.Image // to be compressed, oldest first
 	state  image.Snapshot   // scratch
@@ -33,8 +33,10 @@ func (r *Room) keepStates() {
 			im.held = append(im.held, f)
 		}
 	}
-	if im.latest != nil && r.recent(im.latest) && !slices.Contains(im.held, im.latest.Tick()) {
-		im.held = append(im.held, im.latest.Tick())
+	for _, latest := range im.latest {
+		if latest != nil && r.recent(latest) && !slices.Contains(im.held, latest.Tick()) {
+			im.held = append(im.held, latest.Tick())
+		}
 	}
 	r.strategy.Keep(im.held)
 }
@@ -51,28 +53,41 @@ func (r *Room) recent(im *session.Image) bool {
 	return !im.Done() || im.Tick()+ecs.Tick(r.config.Game.TickRate/2) >= r.Tick() || r.full()
 }
 
-func (r *Room) image() *session.Image {
-	im := r.images.latest
+// latestImage returns the place of the latest image for a seat, −1 for spectators.
+func (r *Room) latestImage(seat int) **session.Image {
+	if !r.private {
+		seat = none
+	}
+	return &r.images.latest[seat+1]
+}
+
+// image returns an image for the holder of a seat, or for a spectator.
+func (r *Room) image(seat int) *session.Image {
+	im := *r.latestImage(seat)
 	if im == nil || r.clock.on || !r.recent(im) || !r.strategy.Serves(im.Tick()) {
-		return r.presentImage()
+		return r.presentImage(seat)
 	}
 	return im
 }
 
-// presentImage returns an image of the present state, or the latest image while full.
-func (r *Room) presentImage() *session.Image {
-	im, world := &r.images, r.strategy.World()
-	if im.latest != nil && (im.latest.Tick() == world.Tick() || r.full() && !r.clock.on && r.strategy.Serves(im.latest.Tick())) {
-		return im.latest
+// presentImage returns an image of the present state for the holder of a seat, or the latest image while full.
+func (r *Room) presentImage(seat int) *session.Image {
+	im, world, latest := &r.images, r.strategy.World(), r.latestImage(seat)
+	if *latest != nil && ((*latest).Tick() == world.Tick() || r.full() && !r.clock.on && r.strategy.Serves((*latest).Tick())) {
+		return *latest
 	}
-	world.Image().Save(&im.state)
-	im.bytes = im.state.Bytes()
-	chain, _ := r.chains.at(world.Tick())
-	im.latest = session.NewImage(&im.state, uint64(chain), r.played.Name, r.played.Params)
+	state, chain := r.strategy.Known(seat), record.Chain(0)
+	if state == nil {
+		state = &im.state
+		world.Image().Save(state)
+		chain, _ = r.chains.at(world.Tick())
+	}
+	im.bytes = state.Bytes()
+	*latest = session.NewImage(state, uint64(chain), r.played.Name, r.played.Params)
 	im.state.Release()
-	im.queue = append(im.queue, im.latest)
+	im.queue = append(im.queue, *latest)
 	r.stats.Images++
-	return im.latest
+	return *latest
 }
 
 // compress compresses at most budget bytes of images, and at least one piece if there is any.

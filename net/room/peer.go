@@ -237,7 +237,7 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 		return
 	}
 	p.tries = 1
-	p.session.SendImage(r.image(), w.Epoch, r.now)
+	p.session.SendImage(r.image(p.seat), w.Epoch, r.now)
 }
 
 // open lets the strategy serve a peer that holds a state, or sends another image if that state is too old by now. While
@@ -254,7 +254,7 @@ func (r *Room) open(id systems.Peer) {
 			p.session.End(session.CodeSlow, "every image was too old when it was loaded")
 			return
 		}
-		p.session.SendImage(r.image(), r.nextRun(p), r.now)
+		p.session.SendImage(r.image(p.seat), r.nextRun(p), r.now)
 		return
 	}
 	p.session.Opened()
@@ -280,7 +280,7 @@ func (r *Room) resyncPeer(id systems.Peer) {
 	}
 	r.stats.Resyncs++
 	p.tries++
-	p.session.SendImage(r.presentImage(), r.nextRun(p), r.now)
+	p.session.SendImage(r.presentImage(p.seat), r.nextRun(p), r.now)
 }
 
 // nextRun returns the session epoch for the next state of a peer.

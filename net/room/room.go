@@ -86,6 +86,7 @@ func (c Config) withDefaults() (Config, error) {
 // Room is one match with its peers. Tick f is due at clock.epoch + f/TickRate. The strategy serves a peer if peer.open is set.
 type Room struct {
 	config   Config
+	private  bool                 // the game has private data
 	session  session.ServerConfig // of every peer, but for MintToken
 	strategy systems.FullServer
 	played   systems.Strategy // of that half
@@ -131,10 +132,14 @@ func New(c Config, now systems.Time) (*Room, error) {
 			return nil, err
 		}
 	}
-	r := &Room{config: c, now: now, peers: make([]peer, 0, c.MaxPeers),
+	r := &Room{config: c, private: c.Game.Schema().HasPrivate(), now: now, peers: make([]peer, 0, c.MaxPeers),
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(&c, from),
 		session: session.ServerConfig{Fingerprint: c.Game.Fingerprint(), Game: strings.TrimSpace(c.Game.Name + " " + c.Game.Version), TickRate: c.Game.TickRate, ImageRate: c.ImageRate, Timeout: c.Timeout}}
 	r.clock = matchClock{epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), by: Admin, used: make([]int, c.Game.MaxPlayers)}
+	r.images.latest = make([]*session.Image, 1)
+	if r.private {
+		r.images.latest = make([]*session.Image, c.Game.MaxPlayers+1)
+	}
 	r.session.Build, r.session.Target = session.ThisBuild()
 	r.session.SameBuild = c.Game.Schema().HasFloats()
 	r.played, _ = c.offered(from.Strategy)

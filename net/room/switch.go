@@ -163,7 +163,8 @@ func (r *Room) swap() {
 	for id := range r.peers {
 		r.shut(systems.Peer(id))
 	}
-	r.strategy, r.played, r.began, r.images.latest = half, to, half.Done(), nil
+	r.strategy, r.played, r.began = half, to, half.Done()
+	clear(r.images.latest)
 	for _, o := range orders {
 		half.Stamp(o, r.out())
 	}
@@ -171,7 +172,7 @@ func (r *Room) swap() {
 	for _, p := range r.present() {
 		if p.session.Welcomed() {
 			p.holding, p.tries, p.desyncs = false, 1, 0
-			p.session.SendImage(r.presentImage(), p.unused(r.run), r.now)
+			p.session.SendImage(r.presentImage(p.seat), p.unused(r.run), r.now)
 		}
 	}
 }

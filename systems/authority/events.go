@@ -36,14 +36,14 @@ func (l *eventLog) start(i int) int {
 	return l.ticks[i-1].end
 }
 
-// add stores the events of the world's last tick that pass a filter, all without one.
-func (l *eventLog) add(w *ecs.World, filter func(*image.EmittedEvent) bool) {
+// add stores the events of tick now that pass a filter, all without one.
+func (l *eventLog) add(now ecs.Tick, events []image.EmittedEvent, filter func(*image.EmittedEvent) bool) {
 	before := len(l.bytes)
-	if l.bytes = image.AppendEvents(l.bytes, w.Events(), filter); len(l.bytes) > before {
-		l.ticks = append(l.ticks, eventTick{w.Tick(), len(l.bytes)})
+	if l.bytes = image.AppendEvents(l.bytes, events, filter); len(l.bytes) > before {
+		l.ticks = append(l.ticks, eventTick{now, len(l.bytes)})
 	}
 	for l.first < len(l.ticks) {
-		age := w.Tick() - l.ticks[l.first].tick
+		age := now - l.ticks[l.first].tick
 		if age <= eventTicks || age <= maxKept && len(l.bytes)-l.start(l.first) <= eventBytes {
 			break
 		}
@@ -85,17 +85,17 @@ type peerEvents struct {
 	opened   ecs.Tick
 }
 
-// open starts with a peer that holds the state of tick have. The last tick of the log is done. The peer receives all events of
+// open starts with a peer that holds the state of tick have. The last tick of the log of all events is done. The peer receives all events of
 // ticks in (have, done], and of later ticks those that pass the filter. A nil filter passes all.
-func (s *peerEvents) open(all *eventLog, have, done ecs.Tick, filter func(*image.EmittedEvent) bool) {
+func (s *peerEvents) open(have, done ecs.Tick, filter func(*image.EmittedEvent) bool) {
 	s.sent, s.newest, s.opened, s.filter = have, 0, done, filter
 	s.filtered.clear()
 }
 
-// add selects the peer's events of the world's last tick.
-func (s *peerEvents) add(w *ecs.World) {
+// add selects the peer's events of tick now.
+func (s *peerEvents) add(now ecs.Tick, events []image.EmittedEvent) {
 	if s.filter != nil {
-		s.filtered.add(w, s.filter)
+		s.filtered.add(now, events, s.filter)
 	}
 }
 

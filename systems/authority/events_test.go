@@ -73,14 +73,14 @@ func TestPeerReceivesEachEventOnceThroughItsFilter(t *testing.T) {
 	step := func(n int) {
 		for range n {
 			w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
-			log.add(w, nil)
-			all.add(w)
-			choosy.add(w)
+			log.add(w.Tick(), w.Events(), nil)
+			all.add(w.Tick(), w.Events())
+			choosy.add(w.Tick(), w.Events())
 		}
 	}
 	step(4)
-	all.open(&log, 1, w.Tick(), nil)
-	choosy.open(&log, 1, w.Tick(), func(e *image.EmittedEvent) bool { return e.Key.Tick%2 == 0 })
+	all.open(1, w.Tick(), nil)
+	choosy.open(1, w.Tick(), func(e *image.EmittedEvent) bool { return e.Key.Tick%2 == 0 })
 	if got := send(&all); !slices.Equal(got, []ecs.Tick{2, 4}) || all.Since(w.Tick()) != 1 {
 		t.Errorf("%v from tick 2 to 4, the last %d ticks ago", got, all.Since(w.Tick()))
 	}
@@ -93,7 +93,7 @@ func TestPeerReceivesEachEventOnceThroughItsFilter(t *testing.T) {
 		t.Errorf("%v with a filter for even ticks after tick 4", got)
 	}
 	step(20)
-	if all.open(&log, 28, 28, nil); len(send(&all)) != 0 || all.Since(28) != 0 {
+	if all.open(28, 28, nil); len(send(&all)) != 0 || all.Since(28) != 0 {
 		t.Error("a peer that was opened anew received events of the state that it holds")
 	}
 }
@@ -112,14 +112,14 @@ func TestTheEventsOfALongTimeAreKept(t *testing.T) {
 	}
 	for range 4 * eventTicks {
 		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
-		log.add(w, nil)
+		log.add(w.Tick(), w.Events(), nil)
 	}
 	if oldest() != 1 {
 		t.Errorf("%d ticks with %d bytes of events are stored from tick %d on", w.Tick(), len(log.bytes), oldest())
 	}
 	for range eventBytes / 4 {
 		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
-		log.add(w, nil)
+		log.add(w.Tick(), w.Events(), nil)
 	}
 	if from, stored := oldest(), len(log.bytes)-log.start(log.first); from < 2*eventTicks || stored > eventBytes || stored < eventBytes/2 || cap(log.bytes) > 4*eventBytes {
 		t.Errorf("%d bytes are stored, from tick %d of %d on, in %d", stored, from, w.Tick(), cap(log.bytes))
@@ -127,7 +127,7 @@ func TestTheEventsOfALongTimeAreKept(t *testing.T) {
 	none := func(*image.EmittedEvent) bool { return false }
 	for range maxKept {
 		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
-		log.add(w, none)
+		log.add(w.Tick(), w.Events(), none)
 	}
 	if f := oldest(); f != 0 && f+maxKept < w.Tick() {
 		t.Errorf("events of tick %d are stored in tick %d", f, w.Tick())

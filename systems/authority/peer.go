@@ -20,6 +20,7 @@ type Peer[P any] struct {
 	Opened ecs.Tick // tick of the state that it held when it was opened
 	Stats  systems.PeerStats
 	Resync Resync
+	Sight  *Sight        // the match as the peer may know it
 	Sender *state.Sender // nil without Config.Replicates
 	Events peerEvents    // unused without Config.Replicates
 	Own    P
@@ -61,9 +62,11 @@ func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now system
 	}
 	p.Open, p.Seat, p.Acked, p.Opened, p.Resync = true, seat, have, have, InSync
 	p.Stats.Acked = have
+	sight := s.sightOf(seat)
 	if s.Changes != nil {
-		s.openReplication(p)
+		s.openReplication(p, sight)
 	}
+	p.Sight = sight
 	if s.config.Opened != nil {
 		s.Sending.Now, s.Sending.Out = now, out
 		s.config.Opened(p, again)

@@ -10,7 +10,6 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
-	"tendon/systems/state"
 )
 
 // Server is the part of a server half that strategies share. A strategy embeds it in its own half and calls Init. It
@@ -19,23 +18,20 @@ import (
 // World is in State(Done), unless Hooks.Simulate computes on demand. States holds the states of the last ticks up to Done,
 // and Events their events.
 type Server[C, P any] struct {
+	Sight                        // of the match itself
 	Config  systems.ServerConfig // as Init was given it
 	Game    *ecs.Game
 	Peers   []Peer[P] // by systems.Peer, up to the last one that is open
 	Seats   []Seat    // by player; empty without Config.Buffers
 	Step    Step
 	Grid    inputs.Grid // up to tick Done
-	States  *rollback.Snapshots
-	Events  eventLog       // empty without Config.Events
-	Changed image.Changed  // of the last tick, once FindChanges has run
-	Changes *state.Changes // nil without Config.Replicates
 	Sending Sending
 	Stamped ecs.Tick // of the last order that was stamped
 
 	config   Config[C, P]
 	schedule systems.Schedule[C]
 	waiting  []image.Order     // orders of the next ticks
-	kept     []*keptState      // see Keep
+	sights   []*Sight          // by seat + 1; nil if nothing is private
 	budgets  []budget          // by player
 	refused  []systems.Refusal // not reported yet
 	first    ecs.Tick          // oldest tick whose state can be served
@@ -87,17 +83,18 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 		s.useInputs()
 	}
 	s.Grid.Tick = systems.Second / systems.Time(s.Game.TickRate)
-	s.States = rollback.NewSnapshots(c.History)
+	if s.Sight, err = newSight(&c, world); err == nil {
+		err = s.makeSights(&c)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
 	if c.Behind == 0 {
 		s.config.Behind = ecs.Tick(s.States.Depth() - 1)
 	}
 	if c.SaveEvery == 1 {
 		s.Step.State = s.States.Save(world)
-	}
-	if c.Replicates {
-		if s.Changes, err = state.NewChanges(s.Game); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
+		s.redact()
 	}
 	s.schedule = systems.NewSchedule(c.Server.Observer, s.Game, c.Systems)
 	return nil
@@ -138,25 +135,9 @@ const maxKept = 30_000
 // ServerConfig.Backlog, it keeps the first ones.
 func (s *Server[C, P]) Keep(states []ecs.Tick) {
 	if states = states[:s.affordable(states)]; len(states) > 0 && s.Changes != nil {
-		s.Changes.ObserveAll()
+		s.EachSight(func(v *Sight) { v.Changes.ObserveAll() })
 	}
-	s.kept = slices.DeleteFunc(s.kept, func(k *keptState) bool {
-		drop := k.Tick()+maxKept < s.done || !slices.Contains(states, k.Tick())
-		if drop {
-			k.Release()
-		}
-		return drop
-	})
-	for _, f := range states {
-		if _, ok := s.keptState(f); ok {
-			continue
-		}
-		if state, ok := s.States.At(f); ok {
-			k := &keptState{bytes: state.Bytes()}
-			k.Hold(state)
-			s.kept = append(s.kept, k)
-		}
-	}
+	s.EachSight(func(v *Sight) { v.keep(states, s.done-min(s.done, maxKept)) })
 }
 
 // affordable returns how many of the states fit ServerConfig.Backlog, at least one.
@@ -177,46 +158,9 @@ func (s *Server[C, P]) affordable(states []ecs.Tick) int {
 // Release releases the states before tick f, except for those of Keep. Peers with a released state are no longer served.
 func (s *Server[C, P]) Release(f ecs.Tick) {
 	for k := s.Recent(); k < f; k++ {
-		s.States.Release(k)
+		s.EachSight(func(v *Sight) { v.States.Release(k) })
 	}
 	s.first = max(s.first, f)
-}
-
-// keptState is a state of Keep. Bytes visits all pages, so bytes is computed once.
-type keptState struct {
-	image.Snapshot
-	bytes int
-}
-
-// bytesAt returns the bytes of StateAt(f).
-func (s *Server[C, P]) bytesAt(f ecs.Tick) (bytes int, ok bool) {
-	if k, ok := s.keptState(f); ok {
-		return k.bytes, true
-	}
-	if state, ok := s.States.At(f); ok {
-		return state.Bytes(), true
-	}
-	return 0, false
-}
-
-func (s *Server[C, P]) keptState(f ecs.Tick) (state *keptState, ok bool) {
-	for _, k := range s.kept {
-		if k.Tick() == f {
-			return k, true
-		}
-	}
-	return nil, false
-}
-
-// StateAt returns the state of tick f, of one of the last ticks or kept by Keep.
-func (s *Server[C, P]) StateAt(f ecs.Tick) (state *image.Snapshot, ok bool) {
-	if state, ok = s.States.At(f); ok {
-		return state, true
-	}
-	if k, ok := s.keptState(f); ok {
-		return &k.Snapshot, true
-	}
-	return nil, false
 }
 
 // Fork returns a second world in the state of tick f, with memory of its own: neither world changes the other. Stepped
@@ -276,11 +220,12 @@ func (s *Server[C, P]) simulate() {
 		s.Refuse(&s.Step.Orders[r.Order], r.Reason)
 	}
 	if s.config.Events {
-		s.Events.add(world, nil)
+		s.EachSight(func(v *Sight) { v.addEvents(world) })
 	}
 	s.Step.State = nil
 	if s.Config.States || (s.done+1)%s.config.SaveEvery == 0 {
 		s.Step.State = s.States.Save(world)
+		s.redact()
 	}
 }
 

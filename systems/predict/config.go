@@ -49,7 +49,7 @@ var Strategy = New(Config{})
 // New returns prediction and reconciliation with other settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
 	c, err := c.withDefaults()
-	s := systems.Strategy{Name: "predict", Predicts: true, Needs: systems.Needs{Between: true}}
+	s := systems.Strategy{Name: "predict", Predicts: true, Hides: true, Needs: systems.Needs{Between: true}}
 	s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) { return nil, err }
 	s.NewClient = func(cc systems.ClientConfig) (systems.Client, error) { return nil, err }
 	if err == nil {

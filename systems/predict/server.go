@@ -19,11 +19,10 @@ import (
 // snapshots of its relevance set.
 type Server struct {
 	authority.Server[*Server, link]
-	settings   Config
-	judge      *lagcomp.Judge  // nil: the server's present counts for everything
-	sets       *relevance.Sets // nil: every entity is relevant to every peer
-	avatars    []ecs.Entity    // by player: the entity that stands for the player's place
-	everything iter.Seq2[ecs.Entity, float32]
+	settings Config
+	judge    *lagcomp.Judge  // nil: the server's present counts for everything
+	sets     *relevance.Sets // nil: every entity is relevant to every peer
+	avatars  []ecs.Entity    // by player: the entity that stands for the player's place
 
 	scratch struct {
 		stamps []byte // payloads of the views in Step.Orders
@@ -66,12 +65,11 @@ var _ systems.Server = (*Server)(nil)
 func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
 	s := &Server{settings: settings}
 	err := s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, OrdersPerTick: maxOrders, Buffers: true, Replicates: true,
+		History: settings.History, OrdersPerTick: maxOrders, Buffers: true, Replicates: true, Hides: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
 	}
-	s.everything = s.Changes.All
 	if settings.Interest > 0 {
 		near := interest.Config{Radius: settings.Interest, Rate: s.Game.TickRate, PairList: settings.PairList}
 		if s.sets, err = relevance.New(near, 2, s.Changes, s.Game); err != nil {
@@ -90,7 +88,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 }
 
 func (s *Server) opened(p *peer, _ bool) {
-	p.Own.interval, p.Own.waits, p.Own.relevant = 0, p.Seat >= 0, s.everything
+	p.Own.interval, p.Own.waits, p.Own.relevant = 0, p.Seat >= 0, p.Sight.Changes.All
 	if s.sets != nil && p.Seat >= 0 {
 		p.Own.relevant = func(yield func(ecs.Entity, float32) bool) { s.sets.Each(int(p.ID), p.Player(), yield) }
 	}

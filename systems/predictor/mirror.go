@@ -32,8 +32,9 @@ type Mirror[C any] struct {
 	arrived   ecs.Tick             // the newest tick whose events have arrived
 	emitted   []image.EmittedEvent // scratch
 
-	inputs  []ecs.InputBytes // of a simulated tick, by player; only the local player's is set
-	altered uint64           // ticks with a substituted input, by the newest message
+	sees    func(ecs.Entity) bool // whether the player sees an entity; nil if nothing is private
+	inputs  []ecs.InputBytes      // of a simulated tick, by player; only the local player's is set
+	altered uint64                // ticks with a substituted input, by the newest message
 }
 
 var _ systems.Presenter = (*Mirror[int])(nil)
@@ -52,6 +53,9 @@ func (m *Mirror[C]) Init(self C, core Core, list []systems.System[C], history, e
 	m.inputs = make([]ecs.InputBytes, m.Game.MaxPlayers)
 	m.Start(self, list)
 	m.world.Image().SetPredicted(&m.Predicted)
+	if m.world.Image().Schema().HasPrivate() {
+		m.sees = func(e ecs.Entity) bool { return m.world.Sees(m.Config.Seat, e) }
+	}
 	if m.Receiver, err = state.NewReceiver(m.world); err != nil {
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
@@ -178,15 +182,26 @@ func (m *Mirror[C]) Agree() {
 	m.History.Save(m.world)
 }
 
-// Simulate computes the tick after the world's with an input of the local player.
+// Simulate computes the tick after the world's with an input of the local player. Private values that the player does not see
+// remain zero, as in the states of the server.
 func (m *Mirror[C]) Simulate(in ecs.InputBytes) {
 	m.inputs[m.Config.Seat] = in
 	m.world.Step(ecs.TickInputs{Players: m.inputs})
 	m.Tick = m.world.Tick()
+	if m.sees != nil {
+		m.world.Image().RedactRows(&m.Predicted, m.sees)
+	}
 }
 
 // PredictEvents notes the events of the tick that Simulate computed as predictions.
-func (m *Mirror[C]) PredictEvents() { m.effects.Predicted(m.Tick, m.world.Events()) }
+func (m *Mirror[C]) PredictEvents() {
+	events := m.world.Events()
+	if m.sees != nil {
+		m.emitted = image.KnownEvents(m.emitted[:0], events, m.Config.Seat)
+		events = m.emitted
+	}
+	m.effects.Predicted(m.Tick, events)
+}
 
 // CountReplay counts a resimulation of the ticks from f + 1 to Tick.
 func (m *Mirror[C]) CountReplay(f ecs.Tick) {

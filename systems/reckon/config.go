@@ -58,7 +58,7 @@ var Strategy = New(Config{})
 
 // New returns dead reckoning with other settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
-	s := systems.Strategy{Name: "reckon", Needs: systems.Needs{Motion: true},
+	s := systems.Strategy{Name: "reckon", Hides: true, Needs: systems.Needs{Motion: true},
 		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
 		NewClient: func(cc systems.ClientConfig) (systems.Client, error) { return newClient(cc, c) },
 	}

@@ -88,7 +88,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s.settings = settings
 	err = s.Init(authority.Config[*Server, link]{Name: "reckon", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, OrdersPerTick: maxOrders, Buffers: true, Replicates: true,
+		History: settings.History, OrdersPerTick: maxOrders, Buffers: true, Replicates: true, Hides: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Closed: s.closed, Filter: s.eventFilter}})
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	s.motion.server = s
 	s.FindChanges()
 	s.motion.observe()
-	s.Changes.OmitPositions(s.motion.replicates)
+	s.EachSight(func(v *authority.Sight) { v.Changes.OmitPositions(s.motion.replicates) })
 	s.Replicate()
 	s.updateAvatars()
 	s.updateInterest()
@@ -120,12 +120,10 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 // opened starts with the clock and the avatars of a peer anew.
 func (s *Server) opened(p *peer, again bool) {
 	link := &p.Own
-	if link.relevant == nil {
-		if s.settings.Assumed == 0 {
-			link.clock.exchange = clock.NewAnswerer()
-		}
-		link.relevant = s.relevanceOf(p)
+	if link.relevant == nil && s.settings.Assumed == 0 {
+		link.clock.exchange = clock.NewAnswerer()
 	}
+	link.relevant = s.relevanceOf(p)
 	link.interval, link.body, link.update, link.clock.near, link.introduced, link.repeats = 0, 0, 0, 0, false, repeats{}
 	link.placed = link.placed && again
 	clear(link.anchors)
@@ -153,7 +151,7 @@ func (s *Server) closed(old *peer) {
 // observe takes the motion of the last tick, and whether clients must be sent a body of state at once.
 func (s *Server) observe() {
 	for _, e := range s.World().Events() {
-		if e.Irreversible {
+		if e.Irreversible && !e.Private { // other peers must not see that one happened
 			s.urgent = s.Done()
 		}
 	}
@@ -252,14 +250,14 @@ func (s *Server) followAvatar(p *peer) {
 // every entity.
 func (s *Server) relevanceOf(p *peer) iter.Seq2[ecs.Entity, float32] {
 	if s.sets == nil {
-		return s.Changes.All
+		return p.Sight.Changes.All
 	}
 	return func(yield func(ecs.Entity, float32) bool) {
 		if p.Own.placed {
 			s.sets.Each(int(p.ID), p.Player(), yield)
 			return
 		}
-		for e, priority := range s.Changes.All {
+		for e, priority := range p.Sight.Changes.All {
 			if !yield(e, 2*priority) {
 				return
 			}

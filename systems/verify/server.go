@@ -67,7 +67,7 @@ func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) 
 	}
 	s := &Server{settings: settings}
 	err = s.Init(authority.Config[*Server, link]{Name: "verify", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
-		History: settings.History, OrdersPerTick: maxOrders, Events: true,
+		History: settings.History, OrdersPerTick: maxOrders, Events: true, Hides: true,
 		Hooks: authority.Hooks[link]{Opened: func(p *peer, _ bool) { p.Own = link{} }}})
 	if err != nil {
 		return nil, err
@@ -193,10 +193,10 @@ func (s *Server) state(p *peer, base, to ecs.Tick) []byte {
 		m.answered, m.rejected = s.seats[p.Seat].decided, s.seats[p.Seat].rejected
 	}
 	m.happened = m.happened[:0]
-	for _, emitted := range s.Events.Between(base, to) {
+	for _, emitted := range p.Sight.Events.Between(base, to) {
 		m.happened = append(m.happened, emitted)
 	}
-	m.delta = s.delta(base, to)
+	m.delta = s.delta(p.Sight, base, to)
 	message := m.append(s.Sending.Message[:0])
 	if message != nil {
 		s.Sending.Message = message
@@ -220,29 +220,36 @@ func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 // deltas caches the deltas from older states to one state. Each is made once for all peers that hold the older state.
 type deltas struct {
 	tick  ecs.Tick // of the state that they lead to
-	bases []ecs.Tick
+	bases []deltaBase
 	ends  []int // by base: where its delta ends in bytes
 	bytes []byte
 }
 
-// delta returns the delta from State(base) to State(to). Both must be kept. It is valid until the next call.
-func (s *Server) delta(base, to ecs.Tick) []byte {
+// deltaBase is an older state, as some peers may know it.
+type deltaBase struct {
+	sight *authority.Sight
+	tick  ecs.Tick
+}
+
+// delta returns the delta from State(base) to State(to), as peers with this Sight may know them. Both must be kept. It is valid
+// until the next call.
+func (s *Server) delta(sight *authority.Sight, base, to ecs.Tick) []byte {
 	d, from := &s.deltas, 0
 	if d.tick != to {
 		d.tick, d.bases, d.ends, d.bytes = to, d.bases[:0], d.ends[:0], d.bytes[:0]
 	}
 	for i, end := range d.ends {
-		if d.bases[i] == base {
+		if d.bases[i] == (deltaBase{sight, base}) {
 			return d.bytes[from:end]
 		}
 		from = end
 	}
-	old, ok := s.StateAt(base)
-	now, ok2 := s.StateAt(to)
+	old, ok := sight.StateAt(base)
+	now, ok2 := sight.StateAt(to)
 	if !ok || !ok2 {
 		panic("verify: a delta between states that are not kept: check Serves first")
 	}
 	d.bytes = now.AppendDelta(d.bytes, old)
-	d.bases, d.ends = append(d.bases, base), append(d.ends, len(d.bytes))
+	d.bases, d.ends = append(d.bases, deltaBase{sight, base}), append(d.ends, len(d.bytes))
 	return d.bytes[from:]
 }

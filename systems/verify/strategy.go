@@ -33,7 +33,7 @@ var Strategy = New(Config{})
 
 // New returns verify sync with other limits. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
-	s := systems.Strategy{Name: "verify",
+	s := systems.Strategy{Name: "verify", Hides: true,
 		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
 		NewClient: func(cc systems.ClientConfig) (systems.Client, error) { return newClient(cc, c) },
 	}
