@@ -184,6 +184,7 @@ type Declaration struct {
 	event    EventKind
 	identity []span // of an event: the bytes that SameEvent compares
 	private  bool   // of an event
+	types    []string // of the fields, if the declaration was read from a layout
 }
 
 // declarations counts the declarations of the process.
