@@ -18,18 +18,27 @@ import (
 // AppendLayout appends the layout of the state, as text, and returns the extended slice. Another version of the game reads it
 // to carry a state over: see NewMigration. The first line is the number of players. A line follows for each resource,
 // component, input and order, with its kind, its quoted name and its bytes. The lines of its fields follow it, indented, with
-// quoted path, type, offset, bytes, and the slots of the List whose length it is, else 0. A type of package fixed has its own
-// name, any other that of its kind.
+// quoted path, type, offset, bytes, the slots of the List whose length it is, else 0, and the number of fields: elements of an
+// array that follow each other share the line of the first. A type of package fixed has its own name, any other that of its kind.
 func (s *Schema) AppendLayout(dst []byte) []byte {
 	dst = fmt.Appendf(dst, "players %d\n", s.MaxPlayers)
 	for _, d := range slices.Concat(s.declared(), []*Declaration{s.Input.declaration}, s.Orders) {
 		dst = fmt.Appendf(dst, "%s %q %d\n", d.kind, d.name, d.layout.size)
-		for i := range d.layout.fields {
-			f := &d.layout.fields[i]
-			dst = fmt.Appendf(dst, " %q %s %d %d %d\n", f.path, typeName(f.typ), f.offset, f.typ.Size(), f.most)
+		for list := d.layout.fields; len(list) > 0; {
+			f, n := &list[0], run(list)
+			dst = fmt.Appendf(dst, " %q %s %d %d %d %d\n", f.path, typeName(f.typ), f.offset, f.typ.Size(), f.most, n)
+			list = list[n:]
 		}
 	}
 	return dst
+}
+
+// run returns how many fields at the start of a list are the elements of one array, at least 1.
+func run(list []field) (n int) {
+	array, first := strings.CutSuffix(list[0].path, "[0]")
+	for n = 1; first && n < len(list) && list[n].path == fmt.Sprintf("%s[%d]", array, n) && list[n].typ == list[0].typ; n++ {
+	}
+	return n
 }
 
 // typeName returns the type of a field in a layout.
@@ -98,10 +107,14 @@ func newMove(old, now *Declaration) (m move, err error) {
 	if old.kind != now.kind {
 		return m, fmt.Errorf("%q was a %s and is a %s: give it another name", now.name, old.kind, now.kind)
 	}
+	paths := map[string]int{}
+	for i := range old.layout.fields {
+		paths[old.layout.fields[i].path] = i
+	}
 	for i := range now.layout.fields {
 		f := &now.layout.fields[i]
-		at := slices.IndexFunc(old.layout.fields, func(o field) bool { return o.path == f.path })
-		if at < 0 {
+		at, known := paths[f.path]
+		if !known {
 			continue
 		}
 		o := &old.layout.fields[at]
@@ -118,6 +131,9 @@ func (m *move) copy(dst, src []byte) {
 		copy(dst[f.to:f.to+f.size], src[f.from:])
 	}
 }
+
+// From returns the schema of the old version. Its types are not known.
+func (m *Migration) From() *Schema { return m.from }
 
 // Input returns an input of the old version as one of the new.
 func (m *Migration) Input(in InputBytes) (out InputBytes) {
@@ -215,7 +231,7 @@ func (m *Migration) row(c *Column, row []byte, n int, before []byte) {
 // The bounds of a layout that is read.
 const (
 	maxLayoutTypes  = 1024
-	maxLayoutFields = 1 << 20
+	maxLayoutFields = 1 << 18
 )
 
 // readLayout returns a schema with the columns of a layout. Its declarations have no Go types.
@@ -231,9 +247,8 @@ func readLayout(text string) (*Schema, error) {
 			if err == nil && (s.MaxPlayers < 1 || s.MaxPlayers > MaxPlayers) {
 				err = errors.New("not a number of players")
 			}
-		case strings.HasPrefix(line, " ") && open != nil && fields < maxLayoutFields:
-			fields++
-			err = open.readField(line)
+		case strings.HasPrefix(line, " ") && open != nil:
+			err = open.readField(line, &fields)
 		default:
 			open = &Declaration{layout: &layout{}}
 			if _, err = fmt.Sscanf(line, "%s %q %d", &open.kind, &open.name, &open.layout.size); err == nil {
@@ -281,26 +296,38 @@ func (s *Schema) add(d *Declaration) error {
 	return nil
 }
 
-// readField reads the line of a field.
-func (d *Declaration) readField(line string) error {
-	l, f, name, size := d.layout, field{}, "", uintptr(0)
-	if _, err := fmt.Sscanf(line, " %q %s %d %d %d", &f.path, &name, &f.offset, &size, &f.most); err != nil {
+// readField reads the line of a field, or of the elements of an array. all counts the fields of the layout.
+func (d *Declaration) readField(line string, all *int) error {
+	l, f, name, size, n := d.layout, field{}, "", uintptr(0), 0
+	if _, err := fmt.Sscanf(line, " %q %s %d %d %d %d", &f.path, &name, &f.offset, &size, &f.most, &n); err != nil {
 		return err
 	}
 	end := uintptr(0)
-	if n := len(l.fields); n > 0 {
-		end = l.fields[n-1].offset + l.fields[n-1].typ.Size()
+	if last := len(l.fields) - 1; last >= 0 {
+		end = l.fields[last].offset + l.fields[last].typ.Size()
 	}
-	if f.offset < end || size < 1 || size > 8 || f.offset > l.size || f.offset+size > l.size || f.most > 0 && size != 4 || f.most > maxRowBytes || name == "bool" && size != 1 {
-		return errors.New("its bytes are not those of a field")
-	}
-	f.typ = reflect.ArrayOf(int(size), reflect.TypeFor[byte]())
+	array, isArray := strings.CutSuffix(f.path, "[0]")
 	switch {
-	case name == "bool":
-		l.bools = append(l.bools, len(l.fields))
+	case n < 1 || n > maxLayoutFields-*all || n > 1 && !isArray:
+		return errors.New("not a number of fields, or too many")
+	case f.offset < end || f.offset > l.size || size < 1 || size > 8 || uintptr(n)*size > l.size-f.offset || name == "bool" && size != 1:
+		return errors.New("its bytes are not those of a field")
+	case f.most > 0 && (size != 4 || n > 1 || f.most > maxRowBytes):
+		return errors.New("not the length of a list")
 	case f.most > 0:
 		l.lists = append(l.lists, listSpan{count: len(l.fields), offset: f.offset, most: uint32(f.most)})
 	}
-	l.fields, d.types = append(l.fields, f), append(d.types, name)
+	*all += n
+	f.typ = reflect.ArrayOf(int(size), reflect.TypeFor[byte]())
+	for i := range n {
+		if name == "bool" {
+			l.bools = append(l.bools, len(l.fields))
+		}
+		if n > 1 {
+			f.path = fmt.Sprintf("%s[%d]", array, i)
+		}
+		l.fields, d.types = append(l.fields, f), append(d.types, name)
+		f.offset += size
+	}
 	return nil
 }

@@ -12,12 +12,14 @@ import (
 
 type (
 	oldBody struct {
-		Pos  fixed.Vec2
-		Life int32
-		Old  bool
-		Bag  ecs.List[int16, [4]int16]
+		Pos    fixed.Vec2
+		Life   int32
+		Old    bool
+		Scores [5]int16
+		Bag    ecs.List[int16, [4]int16]
 	}
 	newBody struct {
+		Scores [3]int16
 		Armour uint8 // added
 		Life   int32 // moved
 		Bag    ecs.List[int16, [2]int16]
@@ -57,7 +59,7 @@ func TestAStateIsCarriedOverByTheNamesOfItsFields(t *testing.T) {
 	}
 	e := w.Spawn(ecs.OwnedBy(1), body, gone)
 	other := w.Spawn(ecs.OwnedByWorld, gone)
-	b := oldBody{Pos: fixed.Vec2{X: fixed.FromInt(3), Y: fixed.FromInt(-4)}, Life: 12, Old: true}
+	b := oldBody{Pos: fixed.Vec2{X: fixed.FromInt(3), Y: fixed.FromInt(-4)}, Life: 12, Old: true, Scores: [5]int16{1, 2, 3, 4, 5}}
 	for i := range 3 {
 		b.Bag.Append(int16(i + 5))
 	}
@@ -80,7 +82,7 @@ func TestAStateIsCarriedOverByTheNamesOfItsFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ok := body2.Read(now, e)
-	if !ok || got.Pos != b.Pos || got.Life != 12 || got.Armour != 0 || got.Bag.Len() != 2 || got.Bag.At(1) != 6 {
+	if !ok || got.Pos != b.Pos || got.Life != 12 || got.Scores != [3]int16{1, 2, 3} || got.Armour != 0 || got.Bag.Len() != 2 || got.Bag.At(1) != 6 {
 		t.Errorf("%v: %+v", ok, got)
 	}
 	if !now.Image().Exists(other) || now.Tick() != 1 || now.Players() != w.Players() || *now.Image().Rand() != *w.Image().Rand() {
@@ -101,7 +103,7 @@ func TestAFieldOfAnotherTypeIsRefused(t *testing.T) {
 	layout := before.Schema().AppendLayout(nil)
 	for want, g := range map[string]ecs.Game{
 		`component "body": field Life was int32 and is int64`: func() ecs.Game { g, _, _ := version[retyped, oldPad, clock](2); return g }(),
-		`MaxPlayers is 1 and was 2`:                                   func() ecs.Game { g, _, _ := version[oldBody, oldPad, clock](1); return g }(),
+		`MaxPlayers is 1 and was 2`:                           func() ecs.Game { g, _, _ := version[oldBody, oldPad, clock](1); return g }(),
 		`"clock" was a resource and is a component`: func() ecs.Game {
 			g, _, _ := version[oldBody, oldPad, clock](2, ecs.NewComponent[clock]("clock"))
 			g.Resources = nil
@@ -119,8 +121,8 @@ func FuzzLayouts(f *testing.F) {
 	g, _, _ := version[newBody, newPad, clock](2)
 	schema := g.Schema()
 	f.Add(string(schema.AppendLayout(nil)))
-	for _, text := range []string{"", "players 65\n", "players 2\n", "players 2\ncomponent \"a\" 9999999\n", "players 2\ninput \"p\" 4\n \"X\" int32 2 4 0\n",
-		"players 2\n \"X\" int32 0 4 0\n", "players 2\ninput \"p\" 4\ninput \"q\" 4\n"} {
+	for _, text := range []string{"", "players 65\n", "players 2\n", "players 2\ncomponent \"a\" 9999999\n", "players 2\ninput \"p\" 4\n \"X\" int32 2 4 0 1\n",
+		"players 2\n \"X\" int32 0 4 0 1\n", "players 2\ninput \"p\" 4\ninput \"q\" 4\n"} {
 		f.Add(text)
 		if _, err := image.NewMigration([]byte(text), schema); !errors.Is(err, image.ErrLayout) {
 			f.Errorf("%q: %v", text, err)

@@ -182,8 +182,8 @@ type Declaration struct {
 	err      error
 	roles    roles // of a component
 	event    EventKind
-	identity []span // of an event: the bytes that SameEvent compares
-	private  bool   // of an event
+	identity []span   // of an event: the bytes that SameEvent compares
+	private  bool     // of an event
 	types    []string // of the fields, if the declaration was read from a layout
 }
 

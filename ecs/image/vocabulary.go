@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math"
@@ -76,6 +77,7 @@ const (
 	OrderSwitch                  // the match continues with another sync strategy after this tick: see AppendSwitch. No state changes
 	OrderPause                   // the last tick before a pause: the server's clock stops until the match continues. No state changes. See PauseOrder
 	OrderResume                  // the match has continued. No state changes. See PauseOrder
+	OrderRules                   // another build computes the match from this tick on. No state changes. See AppendRules
 	orderKinds
 )
 
@@ -123,7 +125,7 @@ func PauseOrder(kind OrderKind, p Player) Order {
 
 // OfServer reports whether the order is of the server or its operator. Player has no meaning then.
 func (o *Order) OfServer() bool {
-	return o.Kind == OrderSwitch || (o.Kind == OrderPause || o.Kind == OrderResume) && len(o.Payload) == 0
+	return o.Kind == OrderSwitch || o.Kind == OrderRules || (o.Kind == OrderPause || o.Kind == OrderResume) && len(o.Payload) == 0
 }
 
 // AppendSwitch appends the payload of an order of kind OrderSwitch: the length of the strategy's name as one byte, the name,
@@ -138,6 +140,21 @@ func ParseSwitch(payload []byte) (strategy string, ok bool) {
 		return "", false
 	}
 	return string(payload[1 : 1+int(payload[0])]), true
+}
+
+// AppendRules appends the payload of an order of kind OrderRules: the fingerprints of the game before and after the change, 8
+// bytes each, lowest first, and the build that computed the ticks before, for people. The build is cut to fit an order.
+func AppendRules(dst []byte, before, after uint64, build string) []byte {
+	dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, before), after)
+	return append(dst, build[:min(len(build), MaxOrderBytes-16)]...)
+}
+
+// ParseRules returns the parts of the payload of an order of kind OrderRules. ok is false if AppendRules has not written it.
+func ParseRules(payload []byte) (before, after uint64, build string, ok bool) {
+	if len(payload) < 16 {
+		return 0, 0, "", false
+	}
+	return binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:]), string(payload[16:]), true
 }
 
 // TickInputs is everything that enters a world in one tick.

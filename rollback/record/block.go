@@ -15,7 +15,7 @@ import (
 // magic opens every record; version follows it.
 const (
 	magic   = "TENDONRD"
-	version = 1
+	version = 2
 	// oldRecording and oldJournal open files of the formats before this one.
 	oldRecording = "TENDONRC"
 	oldJournal   = "TENDONJL"

@@ -103,7 +103,7 @@ func Example_journal() {
 	}
 	fmt.Println(w.Flush(), w.Last())
 	// Output:
-	// record: the end was cut off while it was written: a block is not complete at byte 1071; the last 7 bytes are left out, ticks to 99 are whole
+	// record: the end was cut off while it was written: a block is not complete at byte 1158; the last 7 bytes are left out, ticks to 99 are whole
 	// room park in tick 99 at 198
 	// <nil> 100
 }

@@ -25,6 +25,8 @@ type Header struct {
 	TickRate    int    // per second
 	Players     int    // Game.MaxPlayers
 	InputSize   int    // bytes, Game.Input.Size
+	// Layout is the layout of the game's state, as image.Schema.AppendLayout writes it. See Migrate.
+	Layout string
 	// Start is the position before the first tick. Zero: State(0), which Setup builds. A record with a later start has an
 	// image of Start.Tick before its first tick.
 	Start Position
@@ -34,7 +36,7 @@ type Header struct {
 // and Match.
 func HeaderOf(g *ecs.Game, seed uint64, build string) Header {
 	return Header{Game: g.Name, Fingerprint: g.Fingerprint(), Build: build, Seed: seed, TickRate: g.TickRate,
-		Players: g.MaxPlayers, InputSize: g.Input.Size()}
+		Players: g.MaxPlayers, InputSize: g.Input.Size(), Layout: string(g.Schema().AppendLayout(nil))}
 }
 
 // Errors about the match of a record.
@@ -48,6 +50,7 @@ var (
 const (
 	maxTextBytes   = 1024
 	maxParamsBytes = 64 << 10
+	maxLayoutBytes = 1 << 20
 )
 
 // Check reports whether the record is of this game. If not, the error wraps ErrOther and names both sides.
@@ -90,6 +93,8 @@ func (h *Header) fault(g *ecs.Game) string {
 		return "Game, Fingerprint, TickRate, Players or InputSize is not the game's: use HeaderOf"
 	case len(h.Params) > maxParamsBytes:
 		return fmt.Sprintf("Params has %d bytes, want at most %d", len(h.Params), maxParamsBytes)
+	case len(h.Layout) > maxLayoutBytes:
+		return fmt.Sprintf("Layout has %d bytes, want at most %d", len(h.Layout), maxLayoutBytes)
 	case h.Start.Tick > maxTick:
 		return fmt.Sprintf("Start.Tick is %d, want at most %d", h.Start.Tick, maxTick)
 	}
@@ -110,6 +115,7 @@ func (h *Header) append(b []byte) []byte {
 		b = appendBlob(b, *text)
 	}
 	b = appendBlob(b, h.Params)
+	b = appendBlob(b, h.Layout)
 	for _, n := range []uint64{h.Fingerprint, h.Match, h.Seed, uint64(h.Start.Chain)} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
@@ -129,6 +135,7 @@ func parseHeader(payload []byte) (h Header, err error) {
 		*text = string(r.Blob(maxTextBytes))
 	}
 	h.Params = slices.Clone(r.Blob(maxParamsBytes))
+	h.Layout = string(r.Blob(maxLayoutBytes))
 	h.Fingerprint, h.Match, h.Seed, h.Start.Chain = r.U64(), r.U64(), r.U64(), Chain(r.U64())
 	h.TickRate, h.Players, h.InputSize = r.Count(1000, 0), r.Count(image.MaxPlayers, 0), r.Count(image.MaxInputBytes, 0)
 	h.Start.Tick = ecs.Tick(r.Uvarint())

@@ -63,7 +63,15 @@ func Open(data []byte, g *ecs.Game) (*Record, error) {
 		return nil, err
 	}
 	r := &Record{game: g, codec: NewCodec(g), header: h}
-	read := newEntries(r.codec, h.Start)
+	if err := r.scan(data, at); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// scan reads the blocks of a file from an offset.
+func (r *Record) scan(data []byte, at int) error {
+	read := newEntries(r.codec, r.header.Start)
 	for at < len(data) {
 		payload, next, fault := nextBlock(data, at)
 		if fault != "" {
@@ -71,18 +79,18 @@ func Open(data []byte, g *ecs.Game) (*Record, error) {
 			r.torn.Last = read.at.Tick
 			if r.torn.Kind == ErrCorrupt || r.ended {
 				r.torn.Kind = ErrCorrupt
-				return nil, r.torn
+				return r.torn
 			}
 			break
 		}
 		last := read.at.Tick
 		if why := r.addBlock(&read, payload, next); why != nil {
-			return nil, &DamageError{Kind: ErrCorrupt, Offset: at, Bytes: len(data) - at, Last: last, Why: why.Error()}
+			return &DamageError{Kind: ErrCorrupt, Offset: at, Bytes: len(data) - at, Last: last, Why: why.Error()}
 		}
 		at = next
 	}
 	r.data, r.last = data[:at:at], read.at
-	return r, nil
+	return nil
 }
 
 // addBlock adds the entries of a block that ends at an offset of the file.

@@ -27,14 +27,15 @@ const maxTick ecs.Tick = 1 << 62
 // Codec codes the ticks of one game. The code of a tick is canonical: it follows from the inputs of the tick before and
 // from the tick's own inputs and orders. Servers and clients therefore compute equal hash chains.
 type Codec struct {
-	game      *ecs.Game
+	input     interface{ Valid(ecs.InputBytes) bool }
+	rate      int // ticks per second
 	players   int
 	inputSize int
 }
 
 // NewCodec returns the codec for a game.
 func NewCodec(g *ecs.Game) *Codec {
-	return &Codec{game: g, players: g.MaxPlayers, inputSize: g.Input.Size()}
+	return &Codec{input: g.Input, rate: g.TickRate, players: g.MaxPlayers, inputSize: g.Input.Size()}
 }
 
 // The flags of a tick. The code of a tick has the first two only; in a file, the late players and the checksum follow it.
@@ -79,7 +80,7 @@ func (c *Codec) check(before []ecs.InputBytes, t *Tick) (players uint64, err err
 	}
 	players = c.changed(before, t.Inputs)
 	for rest := players; rest != 0; rest &= rest - 1 {
-		if p := bits.TrailingZeros64(rest); !c.game.Input.Valid(*inputOf(t.Inputs, p)) {
+		if p := bits.TrailingZeros64(rest); !c.input.Valid(*inputOf(t.Inputs, p)) {
 			return 0, fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Input.Clean", ErrUse, t.Tick, p)
 		}
 	}
@@ -192,7 +193,7 @@ func (c *Codec) readInputs(r *wire.Reader, inputs []ecs.InputBytes) {
 			}
 			in[i] = now
 		}
-		if !c.game.Input.Valid(*in) {
+		if !c.input.Valid(*in) {
 			r.Fail(errors.New("an input with padding that is set or a boolean above 1"))
 			return
 		}

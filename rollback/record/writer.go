@@ -135,7 +135,7 @@ func (w *Writer) ImageDue(seconds int) bool {
 	if !w.images && w.start > 0 {
 		return true
 	}
-	return w.at.Tick-max(w.image, w.start) >= ecs.Tick(seconds*w.codec.game.TickRate)
+	return w.at.Tick-max(w.image, w.start) >= ecs.Tick(seconds*w.codec.rate)
 }
 
 // Image appends the state of the last tick.

@@ -86,7 +86,7 @@ type Entity struct {
 
 // KindNames are the names of the kinds of orders.
 var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion",
-	image.OrderSwitch: "switch", image.OrderPause: "pause", image.OrderResume: "resume"}
+	image.OrderSwitch: "switch", image.OrderPause: "pause", image.OrderResume: "resume", image.OrderRules: "rules"}
 
 // Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
 func (c *Cursor) Frame() *Frame {
