@@ -77,7 +77,7 @@ const (
 	OrderSwitch                  // the match continues with another sync strategy after this tick: see AppendSwitch. No state changes
 	OrderPause                   // the last tick before a pause: the server's clock stops until the match continues. No state changes. See PauseOrder
 	OrderResume                  // the match has continued. No state changes. See PauseOrder
-	OrderRules                   // another build computes the match from this tick on. No state changes. See AppendRules
+	OrderRules                   // another build computes the match, from this tick or the one before. No state changes. See AppendRules
 	orderKinds
 )
 

@@ -30,6 +30,9 @@ type Resume struct {
 	// OtherBuild is set if another build began the match. A peer whose checksums differ may then be of that build, and is not
 	// banned.
 	OtherBuild bool
+	// Rules is the payload of an order of kind image.OrderRules, which is stamped into one of the next two ticks: this build
+	// computes the match by other rules. Optional.
+	Rules []byte
 	// Wait is how long the match waits at most; 0: ResumeWait. It continues earlier when the players of all seats are back and
 	// have sent their ticks. The seats are those that were held, and those that were taken in the lost ticks.
 	Wait systems.Time
@@ -210,6 +213,9 @@ func (r *Room) recover() {
 		return
 	}
 	r.recovery = nil
+	if rules := r.config.Resume.Rules; rules != nil {
+		r.strategy.Stamp(image.Order{Kind: image.OrderRules, Payload: rules}, r.out())
+	}
 	r.resumes()
 	r.realign(0)
 	for i := range r.seats { // the player left, and the tick of its OrderLeave was lost

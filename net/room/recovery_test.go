@@ -1042,3 +1042,38 @@ func TestAMatchOfAnotherGameIsNotResumed(t *testing.T) {
 		}
 	}
 }
+
+// One of the first two ticks that another build computes has the order of the change, and no player leaves.
+func TestAChangeOfTheRulesIsAnOrder(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		rules := image.AppendRules(nil, 1, 2, "the build before")
+		var at []ecs.Tick
+		n := newRestartable(func(c *room.Config) {
+			if c.Resume != nil {
+				c.Resume.Rules = rules
+			}
+			c.Sinks = append(c.Sinks, room.Sink{Tick: func(f systems.FinalTick) {
+				for _, o := range f.Orders {
+					if o.Kind == image.OrderRules && string(o.Payload) == string(rules) && o.OfServer() {
+						at = append(at, f.Tick)
+					}
+				}
+			}})
+		})
+		a := n.enter(player(1))
+		n.live()
+		n.steps(100)
+		n.crash(0)
+		last := n.room.Tick()
+		n.reconnect(a)
+		n.live()
+		n.seconds(1)
+		n.mustFollow(a)
+		if len(at) != 1 || at[0] < last+1 || at[0] > last+2 || n.count(image.OrderJoin) != 1 || n.count(image.OrderLeave) != 0 {
+			t.Errorf("the order is in %d, after %d; orders %v", at, last, n.orders)
+		}
+		if before, after, build, ok := image.ParseRules(rules); !ok || before != 1 || after != 2 || build != "the build before" {
+			t.Errorf("%d, %d, %q, %v", before, after, build, ok)
+		}
+	})
+}

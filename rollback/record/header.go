@@ -153,6 +153,12 @@ func parseHeader(payload []byte) (h Header, err error) {
 	return h, nil
 }
 
+// ReadHeader returns the header of a record of any game.
+func ReadHeader(data []byte) (Header, error) {
+	h, _, err := readHeader(data)
+	return h, err
+}
+
 // readHeader returns the header and the offset of the block behind it.
 func readHeader(data []byte) (h Header, next int, err error) {
 	switch opening := string(data[:min(len(data), len(magic))]); {

@@ -11,8 +11,8 @@ import (
 )
 
 // Migrate returns the ticks of a record after tick from as a record of g, another version of the game that wrote it. The match
-// begins with the last image up to from, or with the first one after it. All images and inputs are carried over by the names of
-// their fields, as image.NewMigration describes. The new record has the match, room, strategy and seats of the old one, its
+// begins with the last image up to from, or with the first one after it, and with the strategy at that tick. All images and inputs are carried over by the names of
+// their fields, as image.NewMigration describes. The new record has the match, room and seats of the old one, its
 // hash chain at the first image, and no checksums, because g may compute other states.
 //
 // Orders of the game are dropped if the two versions have different orders. The error wraps ErrOther if a field has changed its
@@ -59,6 +59,9 @@ func (r *Record) migrate(m *image.Migration, g *ecs.Game, build string, from ecs
 	h := HeaderOf(g, r.header.Seed, build)
 	h.Strategy, h.Flags, h.Params, h.Room, h.Match = r.header.Strategy, r.header.Flags, r.header.Params, r.header.Room, r.header.Match
 	start, _ := r.position(images[0].tick)
+	for _, strategy := range r.Switches(start.Tick) {
+		h.Strategy = strategy
+	}
 	h.Start = Position{Tick: start.Tick, Chain: start.Chain, Inputs: migrated(m, start.Inputs)}
 	var to bytes.Buffer
 	w, err := NewWriter(&to, g, h)

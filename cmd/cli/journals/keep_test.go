@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
 	"tendon/rollback/record"
@@ -268,5 +269,41 @@ func TestTheJournalOfARoomThatNobodyEnteredIsRemoved(t *testing.T) {
 			t.Errorf("%s: reported %d times: %+v", name, n, e)
 		}
 		_ = k.Close()
+	}
+}
+
+// With ChangeRules, a match of another build continues from its last state. The ticks before stay in a file of their own.
+func TestAMatchContinuesWithTheRulesOfAnotherBuild(t *testing.T) {
+	p := kept(t)
+	before, last := p.read(-1), p.Room.Tick()
+	var seen events
+	if err := p.reopen(func(c *Config) { c.ChangeRules, c.Build, c.Report = true, "the next build", seen.add }); err != nil {
+		t.Fatal(err)
+	}
+	count, changed := seen.count(Changed)
+	if count != 1 || changed.Tick != last || changed.Room != "main" {
+		t.Fatalf("%d, %+v", count, changed)
+	}
+	if old, err := record.Open(contents(t, changed.File), p.game); err != nil || old.Last().Tick != last || old.Header().Build != before.Header().Build {
+		t.Errorf("the file of the ticks before: %v", err)
+	}
+	c := room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
+	if err := p.store.Open("main", &c); err != nil || c.Resume == nil {
+		t.Fatal(err)
+	}
+	h := before.Header()
+	if c.Match != h.Match || c.Resume.World.Tick() != last || c.Resume.Chain != before.Last().Chain || len(c.Resume.Seats) != 2 || !c.Resume.OtherBuild {
+		t.Errorf("%+v", c.Resume)
+	}
+	if was, is, build, ok := image.ParseRules(c.Resume.Rules); !ok || was != h.Fingerprint || is != h.Fingerprint || build != h.Build {
+		t.Errorf("%x %x %q %v", was, is, build, ok)
+	}
+	<-p.store.Keep("main", c.Resume.World)
+	if err := p.reopen(func(c *Config) { c.ChangeRules, c.Build = true, "the next build" }); err != nil { // nothing has changed
+		t.Fatal(err)
+	}
+	c = room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
+	if err := p.store.Open("main", &c); err != nil || c.Resume == nil || c.Resume.Rules != nil || c.Resume.World.Tick() != last {
+		t.Errorf("%v, %+v", err, c.Resume)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"tendon/cmd/cli/durable"
+	"tendon/ecs"
 	"tendon/rollback/record"
 )
 
@@ -66,12 +69,33 @@ func (s *Store) repair(m *Match) error {
 		s.config.Report(Event{Kind: Empty, File: m.File, Err: m.empty})
 	case m.Journal.Ended():
 		s.archive(Event{Kind: Ended, Room: m.Journal.Header().Room, File: m.File, Tick: m.Journal.Last().Tick}, nil)
+	case m.before != nil:
+		return s.change(m)
 	case m.Journal.Torn() != nil:
 		if err := s.cut(m.File, len(m.Journal.Bytes())); err != nil {
 			return err
 		}
 		s.config.Report(Event{Kind: Torn, Room: m.Journal.Header().Room, File: m.File, Tick: m.world.Tick(), Err: m.Journal.Torn()})
 	}
+	return nil
+}
+
+// change replaces the journal of another build by that of this one, and keeps it beside.
+func (s *Store) change(m *Match) error {
+	name, tick := m.File+".new", m.Journal.Start()
+	f, err := s.config.Disk(name, os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(m.Journal.Bytes())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	past := endedPath(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(m.File, suffix), tick, suffix))
+	if err := cmp.Or(durable.Rename(m.File, past), durable.Rename(name, m.File)); err != nil {
+		return err
+	}
+	s.config.Report(Event{Kind: Changed, Room: m.Journal.Header().Room, File: past, Tick: tick})
 	return nil
 }
 
@@ -205,8 +229,14 @@ func (s *Store) read(path string) (m *Match, err error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := record.Open(data, s.config.Game)
-	m = &Match{Journal: j, File: path, Ended: endedPath(path), Written: info.ModTime()}
+	m = &Match{File: path, Ended: endedPath(path), Written: info.ModTime()}
+	open := func() (*record.Record, error) { return record.Open(data, s.config.Game) }
+	if h, err := record.ReadHeader(data); err == nil && s.config.ChangeRules && h.Build != s.config.Build {
+		m.before = &h
+		open = func() (*record.Record, error) { return record.Migrate(data, s.config.Game, s.config.Build, maxTick) }
+	}
+	j, err := open()
+	m.Journal = j
 	switch {
 	case errors.Is(err, record.ErrTorn):
 		m.empty = err
@@ -221,7 +251,7 @@ func (s *Store) read(path string) (m *Match, err error) {
 	if other != nil && s.config.Game.Schema().HasFloats() {
 		return nil, other
 	}
-	if err := s.checkStrategy(&h); err != nil {
+	if err := s.checkStrategy(&h); err != nil && !s.config.ChangeRules {
 		return nil, err
 	}
 	if m.world, err = j.WorldAt(j.Last().Tick); err == nil && other != nil {
@@ -232,6 +262,9 @@ func (s *Store) read(path string) (m *Match, err error) {
 	}
 	return m, err
 }
+
+// maxTick is above every tick of a journal.
+const maxTick ecs.Tick = math.MaxInt64
 
 // sampleTicks is how many ticks before the last state in a journal are simulated to compare the rules of another build.
 const sampleTicks = 2 * checkEvery

@@ -15,6 +15,7 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/record"
 )
@@ -68,6 +69,9 @@ type Config struct {
 	// RefuseOthers opens the directory although there are journals that this build cannot continue. Their rooms are then refused
 	// with ErrOtherBuild, and the files stay as they are. Otherwise Open fails.
 	RefuseOthers bool
+	// ChangeRules continues every match that another build began, with the rules of this one: see record.Migrate. The journal of
+	// the ticks before stays beside the new one, as ROOM-MATCH-TICK.ended.journal.
+	ChangeRules bool
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
 	// Clock returns the time of the host. Tests replace it. Default: time.Now.
@@ -106,6 +110,7 @@ const (
 	Refused                    // a journal cannot be made, so its room is not; reported once until one can
 	TokensFailed               // used tokens cannot be recorded, so no client can connect; reported once until one can
 	NotKept                    // the last state of a match that is kept cannot be written: it continues where the journal ends
+	Changed                    // another build began the match: it continues from Tick with the rules of this one, and File has the ticks before
 	OtherBuild                 // this build cannot continue the match, so its room is refused: see Config.RefuseOthers
 	TokensLost                 // the record of used tokens is damaged and begins anew, so tokens that were issued before are refused
 	TokensRemoved              // the record of used tokens was removed or replaced while the server runs, and is written again
@@ -194,8 +199,9 @@ type Match struct {
 	Ended   string         // path of the journal when the match is over
 	Written time.Time      // time of the last write of the process before
 
-	world *ecs.World // in the state of the last tick
-	empty error      // why the file has no whole header; then only File is set
+	world  *ecs.World     // in the state of the last tick
+	before *record.Header // of the build that computed the ticks so far, if this one continues them by other rules
+	empty  error          // why the file has no whole header; then only File is set
 }
 
 // Waiting returns the recovered matches whose players have not come back, by room.
@@ -304,7 +310,13 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	default:
 		h := m.Journal.Header()
 		c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
-		c.Resume.OtherBuild = h.Build != s.config.Build
+		c.Resume.OtherBuild = h.Build != s.config.Build || m.before != nil
+		if s.config.ChangeRules {
+			c.Resume.Strategy = cmp.Or(c.Resume.Strategy, h.Strategy)
+		}
+		if b := m.before; b != nil {
+			c.Resume.Rules = image.AppendRules(nil, b.Fingerprint, h.Fingerprint, b.Build)
+		}
 	}
 	return j, nil
 }

@@ -116,6 +116,7 @@ var journalTexts = map[journals.Kind]struct {
 	journals.NotKept:        {name: "journal_failed", flag: "final", value: true, text: "the last state of room ROOM cannot be written: ERROR; its match continues where the journal ends"},
 	journals.TokensFailed:   {name: "tokens_failed", text: "used tokens cannot be recorded in FILE: ERROR; until they can, no client can connect, clients try again, and matches that run are not affected"},
 	journals.TokensRemoved:  {name: "tokens_removed", text: "FILE was removed or replaced: it is written again, with all tokens that this server knows"},
+	journals.Changed:        {name: "journal_changed", text: "room ROOM continues from tick TICK with the rules of this build; the ticks before are in FILE"},
 	journals.OtherBuild:     {name: "journal_refused", text: "FILE: ERROR; clients of room ROOM are refused until the file is moved away or the build that wrote it is started"},
 	journals.Slow:           {name: "journal_slow", text: "the disk is slow: ERROR"},
 	journals.TokensLost:     {name: "tokens_lost", text: "FILE cannot be used: ERROR; tokens that were issued before this start may have been used and are refused: mint new ones"},

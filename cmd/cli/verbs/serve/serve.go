@@ -61,7 +61,10 @@ With --journal, clients receive a tick only after it is written to the journal, 
 continues every match, after a stop (Ctrl-C, SIGTERM) and after a crash (kill -9). Clients reconnect by themselves if it is
 back within --keep-seat and a minute and a half. Another build can continue the matches of a game without floats if it computes
 the same states. Otherwise
-it does not start, and names the journal; with --other-build refuse, it refuses the clients of these rooms. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
+it does not start, and names the journal; with --other-build refuse, it refuses the clients of these rooms. With --other-build change, every match of another build
+continues with the rules of this one. Its state is carried over by the names of components and fields. Added ones are zero,
+removed ones are dropped, and a field with another type is refused. The change is an order in one of the next two ticks, and the ticks
+before stay in ROOM-MATCH-TICK.ended.journal. The verb dev does this when a file is saved. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
 power cut can lose:
   always  Nothing that a client received. Clients receive no tick before it
           is on the disk.
@@ -93,7 +96,7 @@ A journal that is damaged, or a file that is no journal, is moved to DIR/quarant
 resume. Its match is over. A build or strategy that fits none of the journals is an error, and no file is changed. With
 --quarantine=false, each journal that cannot be recovered is such an error.
 
-With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_quarantined,
+With --json, the events about journals are recovered, journal, journal_changed, journal_torn, journal_removed, journal_quarantined,
 journal_skipped, journal_failed, journal_recovered, journal_slow, journal_ended, journal_refused, journal_removed_directory, tokens_failed, tokens_lost and key_lost. The event waiting names the players for whom
 a continued match waits, until a time. The events stopping and kept are those of a stop. The event lag
 reports that matches paused because the server stood still or is too slow. The event token_refused reports the first token that an
@@ -144,7 +147,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 	}
 	defer func() { err = errors.Join(err, endWatch()) }()
 	if v.Journal != "" {
-		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse"}); err != nil {
+		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse", ChangeRules: v.OtherBuild == "change"}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()

@@ -19,7 +19,7 @@ type journalFlags struct {
 	Fsync      journals.Sync  `default:"100ms" help:"Journal data that a power cut may lose. always: none that a client received. 1ms to 10s: the data of that time. never: all data that the system had not written."`
 	Quarantine bool           `default:"true" help:"Move a journal that cannot be recovered into the folder quarantine of --journal, and resume the other matches. --quarantine=false: such a journal stops the start."`
 	OnStop     *server.OnStop `placeholder:"keep|finish|end" help:"Running matches when the server is stopped. keep: they continue in the next server, with --journal. finish: the server ends after them. end: they end. Default: keep with --journal, else end."`
-	OtherBuild string         `enum:"stop,refuse" default:"stop" help:"Journals that this build cannot continue, if none is of this build. stop: the server does not start. refuse: it starts, refuses the clients of their rooms, and leaves the files."`
+	OtherBuild string         `enum:"stop,refuse,change" default:"stop" help:"Journals of another build. stop: if this build computes other states and no journal is of this build, the server does not start. refuse: it starts, refuses the clients of these rooms, and leaves the files. change: the matches continue with the rules of this build."`
 }
 
 // onStop checks the flags, and returns what a stop does with running matches.
