@@ -1,4 +1,4 @@
-// Package play is the verb that runs a server, bots and a window in one process.
+// Package play is the verb that runs a server, bots and a window in one process, and further windows in others.
 package play
 
 import (
@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,7 +19,9 @@ import (
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/player"
 	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/window"
+	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/room"
@@ -29,9 +34,10 @@ import (
 type Verb struct {
 	host.Flags `embed:""`
 
-	Bots int    `default:"3" help:"Number of bots."`
-	Name string `default:"you" help:"Name that you have in the match, at most 32 bytes."`
-	Seed uint64 `help:"Seed of the match and of the network. Default: a random one."`
+	Bots    *int   `help:"Number of bots. Default: 3, or fewer if the game has no room for them."`
+	Windows int    `default:"1" help:"Number of windows, each with a player behind a simulated network of their own. The first is yours; when it closes, the others close too."`
+	Name    string `default:"you" help:"Name that you have in the match, at most 32 bytes."`
+	Seed    uint64 `help:"Seed of the match and of the network. Default: a random one."`
 
 	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
 }
@@ -44,6 +50,7 @@ the next sync strategy. F3 pauses the match, or continues it.
 Examples:
   play
   play --bots 7
+  play --windows 2 --net P3                 two players on a typical network
   play --rtt 150ms --jitter 20ms --loss 2
   play --net P5 --sync predict              prediction on bad Wi-Fi
   play --record recordings`
@@ -62,13 +69,34 @@ func (v *Verb) Run(a *app.App) (err error) {
 	return player.InWindow(m.ctx, a, m.you, a.Game.Name, m.lost, m.notices, func() { m.next(a) })
 }
 
+// count returns the number of bots, or an error if the game does not take all players.
+func (v *Verb) count(g *ecs.Game) (bots int, err error) {
+	room := g.MaxPlayers - v.Windows
+	if v.Windows < 1 || room < 0 {
+		return 0, fmt.Errorf("--windows %d: give 1 to %d, which is the number of players of the game", v.Windows, g.MaxPlayers)
+	}
+	if v.Bots == nil {
+		if g.Bot != nil {
+			bots = min(3, room)
+		}
+		return bots, nil
+	}
+	switch bots = *v.Bots; {
+	case bots < 0 || bots > room:
+		return 0, fmt.Errorf("--bots %d: the game takes %d players, you included: give at most %d", bots, g.MaxPlayers, room)
+	case bots > 0 && g.Bot == nil:
+		return 0, errors.New("the game has no bot: use --bots 0")
+	}
+	return bots, nil
+}
+
 // match is a running match: the server, the network, the bots and the player's client. finish closes all but the client.
 type match struct {
-	ctx     context.Context // of the bots
+	ctx     context.Context // of the others
 	stop    func()
 	network *netflags.Network
 	host    *host.Host
-	bots    sync.WaitGroup
+	others  sync.WaitGroup // bots and windows
 	lost    chan error     // error of a bot
 	you     *client.Client // of the window
 	notices <-chan string  // to you
@@ -77,11 +105,9 @@ type match struct {
 
 // start opens the match and runs the bots.
 func (v *Verb) start(a *app.App) (m *match, err error) {
-	switch {
-	case v.Bots < 0 || v.Bots > a.Game.MaxPlayers-1:
-		return nil, fmt.Errorf("--bots %d: the game takes %d players, you included: give at most %d", v.Bots, a.Game.MaxPlayers, a.Game.MaxPlayers-1)
-	case v.Bots > 0 && a.Game.Bot == nil:
-		return nil, errors.New("the game has no bot: use --bots 0")
+	bots, err := v.count(a.Game)
+	if err != nil {
+		return nil, err
 	}
 	strategy, err := v.ServerStrategy(a.Game)
 	profile, bad := v.NetFlags.Profile(simnet.Path{})
@@ -89,7 +115,7 @@ func (v *Verb) start(a *app.App) (m *match, err error) {
 		return nil, err
 	}
 	v.Seed = app.ChooseSeed(v.Seed)
-	m = &match{lost: make(chan error, v.Bots)}
+	m = &match{lost: make(chan error, bots)}
 	m.ctx, m.stop = context.WithCancel(a.Ctx)
 	defer func() {
 		if err != nil {
@@ -97,7 +123,7 @@ func (v *Verb) start(a *app.App) (m *match, err error) {
 			m = nil
 		}
 	}()
-	if m.network, err = netflags.Open(profile, v.Bots+1, v.Seed); err != nil {
+	if m.network, err = netflags.Open(profile, v.Windows+bots, v.Seed); err != nil {
 		return m, err
 	}
 	m.host, err = host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Crash: m.stop,
@@ -107,9 +133,14 @@ func (v *Verb) start(a *app.App) (m *match, err error) {
 		m.network.Socket.Close() // the second time, if the server was started
 		return m, err
 	}
-	a.Logf("%s with %d bots, strategy %s, %s, at %v, seed %d", a.Game.Name, v.Bots, v.Sync, netflags.Text(profile), m.host.PublicAddr, v.Seed)
-	for i := 1; i <= v.Bots; i++ {
-		if err = m.playBot(a, i); err != nil {
+	a.Logf("%s with %d bots, strategy %s, %s, at %v, seed %d", a.Game.Name, bots, v.Sync, netflags.Text(profile), m.host.PublicAddr, v.Seed)
+	for i := 1; i < v.Windows+bots; i++ {
+		if i < v.Windows {
+			err = m.openWindow(a, i)
+		} else {
+			err = m.playBot(a, i)
+		}
+		if err != nil {
 			return m, err
 		}
 	}
@@ -139,6 +170,40 @@ func (m *match) next(a *app.App) {
 
 const roomName = "play"
 
+// openWindow starts this program again, with the window of the player in a seat.
+func (m *match) openWindow(a *app.App, seat int) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	to := m.network.Public[seat]
+	token, err := m.host.Token(to, roomName, seat)
+	if err != nil {
+		return err
+	}
+	args := []string{"join", to.String(), "--name", fmt.Sprintf("player %d", seat+1)}
+	if a.Common.TickRate > 0 {
+		args = append(args, "--tick-rate", strconv.Itoa(a.Common.TickRate))
+	}
+	if a.Common.JSON {
+		args = append(args, "--json")
+	}
+	window := exec.CommandContext(m.ctx, program, args...)
+	window.Env = append(os.Environ(), "TENDON_TOKEN="+tokens.Text(token), app.ProgramVariable+"="+a.Program)
+	window.Stdout, window.Stderr = os.Stdout, os.Stderr
+	window.Cancel = func() error { return window.Process.Signal(os.Interrupt) }
+	window.WaitDelay = 5 * time.Second
+	if err := window.Start(); err != nil {
+		return err
+	}
+	m.others.Go(func() {
+		if err := window.Wait(); err != nil && m.ctx.Err() == nil {
+			a.Logf("window %d: %v", seat+1, err)
+		}
+	})
+	return nil
+}
+
 // playBot runs a bot in a seat.
 func (m *match) playBot(a *app.App, seat int) error {
 	name := fmt.Sprintf("bot %d", seat)
@@ -147,7 +212,7 @@ func (m *match) playBot(a *app.App, seat int) error {
 	if err != nil {
 		return err
 	}
-	m.bots.Go(func() {
+	m.others.Go(func() {
 		if err := player.New("", c, a.Game).Run(m.ctx); err != nil {
 			m.lost <- fmt.Errorf("%s: %w", name, err)
 		}
@@ -155,10 +220,10 @@ func (m *match) playBot(a *app.App, seat int) error {
 	return nil
 }
 
-// finish ends the bots, the server and the network, and prints the costs. The player's client must be closed.
+// finish ends the others, the server and the network, and prints the costs. The player's client must be closed.
 func (m *match) finish(a *app.App) (err error) {
 	m.stop()
-	m.bots.Wait()
+	m.others.Wait()
 	if m.host != nil {
 		err = m.host.Stop() // all clients have left
 		_, past := m.host.Costs()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/player"
 	"tendon/cmd/cli/internal/syncflags"
+	"tendon/ecs"
 	"tendon/net/client"
 )
 
@@ -22,7 +24,7 @@ func TestThePlayerIsBehindTheNetworkOfTheFlags(t *testing.T) {
 		t.Skip("plays in real time")
 	}
 	rtt := 150 * time.Millisecond
-	v := &Verb{Flags: host.Flags{Flags: syncflags.Flags{Sync: "predict"}}, Bots: 1, Name: "ann", NetFlags: netflags.NetFlags{RTT: &rtt}}
+	v := &Verb{Flags: host.Flags{Flags: syncflags.Flags{Sync: "predict"}}, Bots: new(1), Windows: 1, Name: "ann", NetFlags: netflags.NetFlags{RTT: &rtt}}
 	v.Audits, v.Closing, v.Smoothing = 20, "optimistic", "decaying" // the defaults
 	a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
 	m, err := v.start(a)
@@ -48,7 +50,7 @@ func TestTheKeyChangesTheStrategy(t *testing.T) {
 	if os.Getenv("TENDON_LONG") == "" {
 		t.Skip("plays in real time")
 	}
-	v := &Verb{Flags: host.Flags{Flags: syncflags.Flags{Sync: "relay"}}, Bots: 1, Name: "ann"}
+	v := &Verb{Flags: host.Flags{Flags: syncflags.Flags{Sync: "relay"}}, Bots: new(1), Windows: 1, Name: "ann"}
 	v.Audits, v.Closing, v.Smoothing = 20, "optimistic", "decaying"
 	a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
 	m, err := v.start(a)
@@ -69,4 +71,32 @@ func TestTheKeyChangesTheStrategy(t *testing.T) {
 	until(func() bool { return m.you.State() == client.Live && m.you.World().Tick() > 5 })
 	m.next(a)
 	until(func() bool { return m.you.State() == client.Live && m.you.Playing() == "lockstep" })
+}
+
+// The bots are those that the game has room for beside the windows.
+func TestWindowsAndBotsFitTheGame(t *testing.T) {
+	bot := func(*ecs.World, ecs.Player, *ecs.Rand) ecs.InputBytes { return ecs.InputBytes{} }
+	for _, c := range []struct {
+		windows int
+		bots    *int
+		game    ecs.Game
+		want    int
+		problem string
+	}{
+		{1, nil, ecs.Game{MaxPlayers: 8, Bot: bot}, 3, ""},
+		{2, nil, ecs.Game{MaxPlayers: 4, Bot: bot}, 2, ""},
+		{2, nil, ecs.Game{MaxPlayers: 2, Bot: bot}, 0, ""},
+		{1, nil, ecs.Game{MaxPlayers: 8}, 0, ""},
+		{2, new(6), ecs.Game{MaxPlayers: 8, Bot: bot}, 6, ""},
+		{2, new(7), ecs.Game{MaxPlayers: 8, Bot: bot}, 0, "give at most 6"},
+		{1, new(-1), ecs.Game{MaxPlayers: 8, Bot: bot}, 0, "give at most 7"},
+		{1, new(1), ecs.Game{MaxPlayers: 8}, 0, "the game has no bot"},
+		{0, nil, ecs.Game{MaxPlayers: 8, Bot: bot}, 0, "give 1 to 8"},
+		{9, nil, ecs.Game{MaxPlayers: 8, Bot: bot}, 0, "give 1 to 8"},
+	} {
+		got, err := (&Verb{Windows: c.windows, Bots: c.bots}).count(&c.game)
+		if got != c.want && c.problem == "" || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%+v: %d bots, %v", c, got, err)
+		}
+	}
 }
