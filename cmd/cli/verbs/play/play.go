@@ -177,7 +177,7 @@ func (m *match) openWindow(a *app.App, seat int) error {
 		return err
 	}
 	to := m.network.Public[seat]
-	token, err := m.host.Token(to, roomName, seat)
+	token, err := m.host.Token(to, server.Pass{Room: roomName, Seat: seat})
 	if err != nil {
 		return err
 	}
