@@ -244,9 +244,11 @@ func (im *Image) takeInputs(players []InputBytes) {
 
 // writeInputs returns the memory of all inputs and marks it as written.
 func (im *Image) writeInputs() []byte {
-	c := &im.columns[columnInputs]
-	im.markRow(&c.regions[0], c, 0)
-	return c.singleRow()
+	if im.schema.Input.Size() == 0 {
+		return nil
+	}
+	im.mark(columnInputs) // its page is the second one
+	return im.live[columnInputs].mem
 }
 
 func (im *Image) invalidate() { im.derived++ }
