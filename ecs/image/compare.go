@@ -15,6 +15,7 @@ type pagePair struct {
 	*store
 	index    int
 	old, now *page // nil for zeros
+	copied   bool  // the live page has the content of now already
 }
 
 // apart returns the pages that two states of one schema do not share, ascending by store and index. stores are those of the
@@ -28,7 +29,7 @@ func apart(old, now *Snapshot, stores []*store) iter.Seq[pagePair] {
 			}
 			for i := range count {
 				was, is := old.pageOf(st.number, i), now.pageOf(st.number, i)
-				if was != is && !yield(pagePair{st, i, was, is}) {
+				if was != is && !yield(pagePair{store: st, index: i, old: was, now: is}) {
 					return
 				}
 			}

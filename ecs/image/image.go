@@ -154,11 +154,8 @@ func (im *Image) growData(r *region, c *Column, i uint32) {
 	if c.stride == 0 {
 		return
 	}
-	blockPages := max(1, BlockRows>>c.shift)
-	if c.single {
-		blockPages = 1
-	}
-	need := (int(i)>>c.shift/blockPages + 1) * blockPages
+	blockPages := c.blockPages()
+	need := c.pagesFor(i)
 	for have := len(r.data.pages); have < need; have += blockPages {
 		if have == r.slabEnd {
 			pages := max(need-have, min(have, slabPagesMax))
@@ -171,6 +168,17 @@ func (im *Image) growData(r *region, c *Column, i uint32) {
 		}
 	}
 }
+
+// blockPages returns the number of pages that are added to a region at once.
+func (c *Column) blockPages() int {
+	if c.single {
+		return 1
+	}
+	return max(1, BlockRows>>c.shift)
+}
+
+// pagesFor returns the number of pages of a region with row i.
+func (c *Column) pagesFor(i uint32) int { return (int(i)>>c.shift/c.blockPages() + 1) * c.blockPages() }
 
 func wordBytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)

@@ -378,12 +378,37 @@ func (in *incoming) keep(p *pagePair) bool {
 	return true
 }
 
+// copyRegion gives a region without memory that of a copy of its pages, if an encoded image lists all up to row top. So new memory
+// is not zeroed first.
+func (in *incoming) copyRegion(r *region, c *Column, top uint32) {
+	need := c.pagesFor(top)
+	if !in.whole || len(r.data.pages) > 0 || !in.lists(&r.data, 0) {
+		return
+	}
+	first := *in.last(&r.data)
+	if first+need > len(in.pages) {
+		return
+	}
+	list := in.pages[first : first+need]
+	for i := range list {
+		if p := &list[i]; p.store != &r.data || p.index != i || p.now == nil || p.now.pool != nil {
+			return
+		}
+	}
+	start, size := list[0].now.mem, need*c.pool.bytes // pages of an encoded image that are listed in a row are adjacent
+	r.slab, r.slabEnd = bytes.Clone(start[:size:size]), need
+	for i := range list {
+		list[i].copied = true
+	}
+}
+
 // publish makes the new state the image's. As after a save, each new page becomes the base of its live page.
 func (in *incoming) publish() {
 	if !in.keeps() {
 		in.owned = nil
 	}
 	for p, top := range in.tops { // all of a region's memory at once
+		in.copyRegion(&p.column.regions[p.owner], p.column, top)
 		in.image.makeRoom(&p.column.regions[p.owner], p.column, top)
 	}
 	for i := range in.pages {
@@ -403,7 +428,9 @@ func (in *incoming) publish() {
 			}
 		}
 		live := &in.image.live[p.pages[p.index]]
-		live.fill(p.now.content())
+		if !p.copied {
+			live.fill(p.now.content())
+		}
 		live.base, p.now = p.now, live.base // release frees the page that was the base
 	}
 }
