@@ -6,7 +6,8 @@ import "iter"
 type Parent struct{ Of Entity }
 
 // Hierarchy is a component that makes an entity the child of another: a wheel of a car, a shield of a ship. A child is removed
-// together with its parent, and so are the children of the child. The tie is part of the state.
+// together with its parent, and so are the children of the child. The tie is part of the state. A client that predicts some
+// entities leaves a child to the server if it does not predict the parent, which it may not receive.
 //
 // It is a Component: list it in Game.Components, and spawn children with it. Put changes the parent, and a zero Parent ends the
 // tie. Several hierarchies are independent of each other.
@@ -41,7 +42,7 @@ func (w *World) flush() {
 		before = w.image.StructureVersion()
 		for _, h := range w.hierarchies {
 			for e := range h.all.All(w) {
-				if !e.A.Of.IsZero() && !w.image.Exists(e.A.Of) {
+				if !e.A.Of.IsZero() && w.image.Removed(e.A.Of) {
 					w.image.Despawn(e.Entity())
 				}
 			}

@@ -52,6 +52,12 @@ func (im *Image) MayWrite(e Entity) bool {
 	return im.Exists(e) && (im.limit.open == nil || im.writable(e))
 }
 
+// Removed reports whether an entity has been removed. A limited tick knows that only for entities in the set: others may exist on
+// the server.
+func (im *Image) Removed(e Entity) bool {
+	return !im.Exists(e) && (im.limit.open == nil || im.limit.open.Has(e.Row))
+}
+
 // RunSystem notes the index of the system that runs next, for DiscardedWrites.
 func (im *Image) RunSystem(index int) { im.limit.system = index }
 

@@ -129,3 +129,45 @@ func TestPriorityDependsOnComponentsAndDistance(t *testing.T) {
 		t.Error("the client does not hold its relevance set")
 	}
 }
+
+var towed = ecs.NewHierarchy("towed")
+
+// A player's own child of an entity that the player does not receive is predicted like any other. It is removed when the server
+// removes its parent.
+func TestAChildOfAnIrrelevantParentIsPredicted(t *testing.T) {
+	game := newRules(exactBody).game(60)
+	game.Components = append(game.Components, towed)
+	r := newRig(t, game, 2, 4, 4, Config{Interest: fixed.FromInt(30)}, systems.ClientConfig{})
+	c, parent := r.clients[0], figure(r.server.World(), 1)
+	var child ecs.Entity
+	hooks[r.server.World()] = func(w *ecs.World) {
+		if child.IsZero() {
+			child = w.Spawn(ecs.OwnedBy(0), towed)
+			towed.Put(w, child, ecs.Parent{Of: parent})
+		}
+	}
+	r.Run(10)
+	r.pads[1].DX = 1
+	r.Run(46)
+	r.pads[1].DX = 0
+	r.Run(100)
+	if c.World().Exists(parent) || !c.World().Exists(child) {
+		t.Fatalf("the client has the parent: %t, the child: %t", c.World().Exists(parent), c.World().Exists(child))
+	}
+	r.forget()
+	r.press[0].Fire = true // its rockets are structural changes, in which children without a parent are removed
+	for range 60 {
+		r.Step()
+		if !c.World().Exists(child) {
+			t.Fatalf("the client removed the child in tick %d", c.Tick)
+		}
+	}
+	if c.counts.Corrections > 0 {
+		t.Errorf("%d corrections", c.counts.Corrections)
+	}
+	hooks[r.server.World()] = func(w *ecs.World) { w.Despawn(parent) }
+	r.Run(30)
+	if r.server.World().Exists(child) || c.World().Exists(child) {
+		t.Error("the child is left")
+	}
+}
