@@ -142,7 +142,7 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	}()
 	var v verbs
 	parser, err := kong.New(&v, kong.Name(a.Program), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
-		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars, kong.Vars{"version": version(a, args)},
+		kong.Exit(func(code int) { panic(exit(code)) }), syncflags.Vars(a.Game), kong.Vars{"version": version(a, args)},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
 		panic(fmt.Sprintf("cli: the grammar is wrong: %v", err))

@@ -124,10 +124,26 @@ func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// A verb plays a game with private data with a strategy that hides it, and refuses the others.
+func TestAGameWithPrivateDataIsPlayedWithAStrategyThatHidesIt(t *testing.T) {
+	g := *crumbs.Game()
+	g.Events = append(slices.Clone(g.Events), ecs.NewEvent[struct{ Card uint8 }]("drew").Private())
+	refused(t, do(t, &g, "serve", "--sync", "relay"), "--sync relay: the game", "choose verify, predict or reckon")
+	if r := do(t, &g, "serve", "--help"); !strings.Contains(r.out, `--sync="predict"`) {
+		t.Errorf("the help: %s", r.out)
+	}
+	if r := do(t, &g, "serve", "--listen", "127.0.0.1:0", "--for", "1ms"); r.code != app.ExitFine {
+		t.Errorf("serve without --sync: %+v", r)
+	}
+	if list := syncflags.For(&g); len(list) != 3 {
+		t.Errorf("%d strategies can play the game", len(list))
+	}
+}
+
 // syncFlagsOf parses a command line of syncflags.Flags.
 func syncFlagsOf(t *testing.T, args string) (f syncflags.Flags) {
 	t.Helper()
-	parser, err := kong.New(&f, syncflags.Vars)
+	parser, err := kong.New(&f, syncflags.Vars(crumbs.Game()))
 	if err == nil {
 		_, err = parser.Parse(strings.Fields(args))
 	}

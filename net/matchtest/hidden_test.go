@@ -3,17 +3,17 @@ package matchtest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/race"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/systems"
-	"tendon/systems/predict"
-	"tendon/systems/reckon"
-	"tendon/systems/verify"
+	"tendon/systems/relay"
 )
 
 // The parts of a game of cards. A hand is known to its owner, and to all while it is shown. A card face down is known to nobody,
@@ -177,7 +177,7 @@ type dealt struct {
 func deal(t *testing.T, s systems.Strategy, salt uint64) *dealt {
 	t.Helper()
 	d := &dealt{t: t, salt: salt}
-	m, err := matchsim.New(matchsim.Config{Game: secretCards(salt), Strategy: s, Strategies: hiding, Seed: 11, Journal: true, FixedSeats: true})
+	m, err := matchsim.New(matchsim.Config{Game: secretCards(salt), Strategy: s, Strategies: hiding(secretCards(0)), Seed: 11, Journal: true, FixedSeats: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +186,6 @@ func deal(t *testing.T, s systems.Strategy, salt uint64) *dealt {
 	d.join(matchsim.Plan{})
 	return d
 }
-
-var hiding = []systems.Strategy{predict.Strategy, reckon.Strategy, verify.Strategy}
 
 func (d *dealt) join(p matchsim.Plan) *matchsim.Client {
 	i, seen := len(d.sent), map[string]int{}
@@ -288,7 +286,7 @@ func (d *dealt) whole() {
 	d.Run(2 * time.Second)
 	d.Clients[1].Reconnect()
 	d.untilLive()
-	for _, s := range hiding {
+	for _, s := range hiding(secretCards(0)) {
 		if s.Name == d.Room.Strategy().Name {
 			continue
 		}
@@ -317,7 +315,7 @@ func (d *dealt) whole() {
 
 // Two matches differ only in what player 0 keeps secret. Each byte that the others are sent is the same in both, at the same time.
 func TestAClientIsSentNothingThatDependsOnWhatIsHiddenFromIt(t *testing.T) {
-	for _, s := range hiding {
+	for _, s := range hiding(secretCards(0)) {
 		t.Run(s.Name, func(t *testing.T) {
 			a, b := deal(t, s, 2), deal(t, s, 0x5eed0b5c0de5eed)
 			a.whole()
@@ -367,4 +365,22 @@ func firstDifference(a, b []byte) (at int, differ bool) {
 		at++
 	}
 	return at, at < max(len(a), len(b))
+}
+
+func TestMatchPlaysAGameWithPrivateDataWithTheStrategiesThatHideIt(t *testing.T) {
+	game := secretCards(3)
+	game.Bot = nil
+	if err := relay.Strategy.Check(game); err == nil || !strings.Contains(err.Error(), "choose verify, predict or reckon") {
+		t.Errorf("relay: %v", err)
+	}
+	var played []string
+	for _, s := range hiding(game) {
+		played = append(played, s.Name)
+	}
+	if got := strings.Join(played, " "); got != "verify predict reckon" {
+		t.Errorf("played with %s", got)
+	}
+	if race.Long {
+		Match(t, game, "P3")
+	}
 }

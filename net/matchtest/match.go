@@ -3,6 +3,7 @@ package matchtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,10 @@ import (
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // SyncTest fails t unless the game computes the same in every run and on every target. It plays the game with wrong
@@ -54,7 +58,8 @@ func syncTest(game *ecs.Game) error {
 var syncDepths = []int{7, 1, 2, 30}
 
 // Match fails t unless bots stay in step for 20 s of virtual time, four or as many as the game takes. Their links have
-// the named profile of net/simnet, "P0" to "P12". They play one match with each strategy, by default with relay. Every tick that a
+// the named profile of net/simnet, "P0" to "P12". They play one match with each strategy, by default with relay. Games with private data are played with
+// each of verify, predict and reckon for which they have the roles. Every tick that a
 // client confirms must equal the server's.
 //
 // A match that proves nothing fails too: no client was rewound, no tick was compared, or the state never changed. The
@@ -68,6 +73,9 @@ func Match(t testing.TB, game *ecs.Game, profile string, strategies ...systems.S
 	t.Helper()
 	if len(strategies) == 0 {
 		strategies = []systems.Strategy{relay.Strategy}
+		if game.Schema().HasPrivate() {
+			strategies = hiding(game)
+		}
 	}
 	for _, s := range strategies {
 		played, err := match(game, profile, s)
@@ -81,6 +89,11 @@ func Match(t testing.TB, game *ecs.Game, profile string, strategies ...systems.S
 			t.Errorf("%s on %s: %v\nto repeat it: go test -count=1 -run '^%s$'", s.Name, profile, err, strings.ReplaceAll(t.Name(), "/", "$/^"))
 		}
 	}
+}
+
+// hiding returns the strategies that hide private data and have all that they need of a game.
+func hiding(game *ecs.Game) []systems.Strategy {
+	return slices.DeleteFunc([]systems.Strategy{verify.Strategy, predict.Strategy, reckon.Strategy}, func(s systems.Strategy) bool { return s.Check(game) != nil })
 }
 
 // ordersOfMatch are the orders that clients gave, and what became of them.

@@ -45,8 +45,6 @@ var (
 	// All are the sync strategies that --sync accepts, as a client uses them: the server's settings reach the client
 	// in the handshake.
 	All []systems.Strategy
-	// Vars are the variables in the help of Flags.
-	Vars kong.Vars
 
 	names []string // of All
 
@@ -58,19 +56,37 @@ var (
 )
 
 func init() {
+	for _, r := range registered {
+		All, names = append(All, r.Strategy), append(names, r.Name)
+	}
+}
+
+// For returns the strategies that can play a game: those that hide its private data, or all if it has none. A game may lack what one
+// of them needs: see CheckGame.
+func For(g *ecs.Game) []systems.Strategy {
+	return slices.DeleteFunc(slices.Clone(All), func(s systems.Strategy) bool { return !s.Hides && g.Schema().HasPrivate() })
+}
+
+// Vars returns the variables in the help and in the defaults of Flags, for a game. The default strategy is the first that can play
+// it.
+func Vars(g *ecs.Game) kong.Vars {
 	var list []string
 	for _, r := range registered {
-		All, names, list = append(All, r.Strategy), append(names, r.Name), append(list, r.Name+r.method)
+		list = append(list, r.Name+r.method)
 	}
 	last := len(list) - 1
-	Vars = kong.Vars{"strategies": strings.Join(list[:last], ", ") + " or " + list[last]}
+	sync := names[0]
+	if i := slices.IndexFunc(All, func(s systems.Strategy) bool { return s.Check(g) == nil }); i >= 0 {
+		sync = names[i]
+	}
+	return kong.Vars{"strategies": strings.Join(list[:last], ", ") + " or " + list[last], "sync": sync}
 }
 
 // Flags choose the sync strategy of a server and configure it. The struct is the one table of these flags. Its tags
 // give the help, the check of flags that a strategy does not accept, and the text stored in a recording. The help of a flag
 // begins with the strategies that accept it.
 type Flags struct {
-	Sync string `default:"relay" help:"Sync strategy: ${strategies}."`
+	Sync string `default:"${sync}" help:"Sync strategy: ${strategies}."`
 	FrameFlags
 	ReplicationFlags
 }

@@ -144,8 +144,10 @@ func (v *Verb) config(a *app.App) (c lab.Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Strategies, err = chosenStrategies(v.Sync); err != nil {
-		return c, err
+	if c.Strategies = syncflags.For(a.Game); v.Sync != everything {
+		if c.Strategies, err = chosenStrategies(v.Sync); err != nil {
+			return c, err
+		}
 	}
 	c.Profiles, err = v.profiles()
 	return c, err

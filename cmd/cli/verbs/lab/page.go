@@ -25,7 +25,7 @@ func (v *PageFlags) Check() error { return v.BrowseFlags.Check(v.Page) }
 // Serve serves the page until Ctrl-C.
 func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 	return v.BrowseFlags.Serve(a, "The lab", page.Config{Streams: labpage.Streams}, func(s *page.Server) error {
-		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.All, Begin: begin})
+		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.For(a.Game), Begin: begin})
 	}, app.Fields{"seed": app.ID(begin.Seed)})
 }
 
