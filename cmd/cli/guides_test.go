@@ -119,7 +119,7 @@ var continued = regexp.MustCompile(`\\\n\s*`)
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
 // ours matches a game's program in a guide: go run ./cmd/arena, ./arena, /usr/local/bin/arena.
-var ours = regexp.MustCompile(`(^|[/=])(arena|dots)$`)
+var ours = regexp.MustCompile(`(^|[/=])(arena|dots|bunnymark)$`)
 
 // arguments returns the arguments of a game's program; ok is false if a command runs another program or builds one.
 func arguments(words []string) (args []string, ok bool) {
