@@ -62,6 +62,18 @@ func TestANewModuleUsesTheClone(t *testing.T) {
 	}
 }
 
+// The game of every template compiles. It is not part of the engine's own build.
+func TestEveryTemplateCompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the compiler")
+	}
+	for _, game := range judged {
+		if output, err := in(newVerb{Template: game.template}.make(t, "stars"), "go", "vet", "./..."); err != nil {
+			t.Errorf("%s: %v\n%s", game.template, err, output)
+		}
+	}
+}
+
 // judged are the templates, each with a fault: in rules.go, old is replaced by new. The tests of the module then fail, and name
 // the component.
 var judged = []struct{ template, old, new, component string }{
