@@ -1,10 +1,6 @@
 package link
 
-import (
-	"time"
-
-	"github.com/xtaci/kcp-go/v5"
-)
+import "time"
 
 // reliable is the reliable channel. It cuts framed messages into segments as the budget allows, and passes them to the KCP
 // core, which retransmits lost ones. It collects the segments that the core sends until the next Flush, and reassembles
@@ -48,16 +44,6 @@ type flight struct {
 
 // outSlack is room in out beside one burst: acknowledgements of a full window.
 const outSlack = 4 << 10
-
-// newCore returns a KCP core that reads the clock of the process.
-func newCore(output func(segments []byte, size int)) core {
-	c := kcp.NewKCP(conversation, output)
-	// No-delay mode, retransmission after two later acknowledgements, no congestion window.
-	c.NoDelay(1, interval, fastResend, 1)
-	c.WndSize(window, window)
-	c.SetMtu(segmentMTU)
-	return c
-}
 
 // flush feeds the core and has it send, at most once in 10 ms.
 func (r *reliable) flush(now time.Duration) {
@@ -169,7 +155,7 @@ func (r *reliable) input(part []byte) {
 		}
 		b = b[s.size:]
 	}
-	r.core.Input(part, kcp.IKCP_PACKET_REGULAR, false)
+	r.core.Input(part)
 	r.used, r.readable = true, true
 	for waiting := uint32(r.core.WaitSnd()); r.fed-r.acked > waiting; r.acked++ {
 		if r.acked == r.sent {

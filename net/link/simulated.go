@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"time"
-
-	"github.com/xtaci/kcp-go/v5"
 )
 
 // core is the part of kcp.KCP that a link uses.
@@ -13,7 +11,7 @@ type core interface {
 	Send(data []byte) int
 	Recv(piece []byte) int
 	PeekSize() int
-	Input(part []byte, kind kcp.PacketType, ackNoDelay bool) int
+	Input(part []byte)
 	Update()
 	WaitSnd() int
 }
@@ -54,10 +52,12 @@ type flying struct {
 type arrival struct{ number, sent uint32 }
 
 const (
-	interval     = 10  // of flushes
-	fastResend   = 2   // acknowledgements of later segments, after which a segment is sent again
-	firstTimeout = 200 // before a round trip is known
-	firstWindow  = 32  // of a peer that has not sent anything
+	interval        = 10     // of flushes
+	fastResend      = 2      // acknowledgements of later segments, after which a segment is sent again
+	firstTimeout    = 200    // before a round trip is known
+	shortestTimeout = 30     // of a retransmission
+	longestTimeout  = 60_000 // of a retransmission
+	firstWindow     = 32     // of a peer that has not sent anything
 )
 
 func newSimulated(clock func() time.Duration, output func(segments []byte, size int)) *simulated {
@@ -93,7 +93,7 @@ func (s *simulated) Recv(piece []byte) int {
 }
 
 // Input processes a well-formed part.
-func (s *simulated) Input(part []byte, _ kcp.PacketType, _ bool) int {
+func (s *simulated) Input(part []byte) {
 	flush, measured, sent := false, false, uint32(0)
 	for b := part; len(b) > 0; {
 		x, _ := firstSegment(b)
@@ -119,7 +119,6 @@ func (s *simulated) Input(part []byte, _ kcp.PacketType, _ bool) int {
 	} else if len(s.acks) >= segmentMTU/segmentHead {
 		s.flushAcks()
 	}
-	return 0
 }
 
 // lowest returns the lowest number that is not acknowledged.
@@ -171,7 +170,7 @@ func (s *simulated) measure(trip int32) {
 		}
 		s.variation += (max(off, -off) - s.variation) >> weight
 	}
-	s.timeout = min(max(uint32(s.trip)+max(interval, uint32(s.variation)*4), kcp.IKCP_RTO_NDL), kcp.IKCP_RTO_MAX)
+	s.timeout = min(max(uint32(s.trip)+max(interval, uint32(s.variation)*4), shortestTimeout), longestTimeout)
 }
 
 // Update flushes, if an interval has passed.

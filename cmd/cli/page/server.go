@@ -1,3 +1,5 @@
+//go:build !js
+
 package page
 
 import (
@@ -34,6 +36,7 @@ type Server struct {
 	stop     context.CancelFunc
 	streams  sync.WaitGroup
 	open     atomic.Int64 // streams
+	files    []file       // of all pages
 }
 
 // writeTimeout bounds how long a visitor may take to accept a response or a message, and to send a request. A profile may
@@ -137,6 +140,7 @@ func (s *Server) Page(at string, files fs.FS, dir string) {
 			return fmt.Errorf("%s has an unknown extension", name)
 		}
 		sum, pattern := sha256.Sum256(content), at+strings.TrimPrefix(name, dir+"/")
+		s.files = append(s.files, file{pattern, content})
 		if pattern == at+"index.html" {
 			pattern = at + "{$}"
 		}

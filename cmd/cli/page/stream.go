@@ -1,8 +1,9 @@
+//go:build !js
+
 package page
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,26 +12,19 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Conn is a stream's connection to one page: text messages, both ways. At most two messages wait for sending, and at most
-// sixteen received ones; then the connection is not read.
-type Conn struct {
-	socket   *websocket.Conn
-	ctx      context.Context // done when the stream ends; waiting messages may still be sent
-	wire     context.Context // done when the connection is over
-	cut      context.CancelFunc
-	messages chan []byte
-	free     chan []byte // unused buffers
-	out      chan []byte // buffers to send
-	timeout  time.Duration
+// wire is the WebSocket of a Conn.
+type wire struct {
+	socket  *websocket.Conn
+	over    context.Context // done when the connection is over
+	cut     context.CancelFunc
+	timeout time.Duration
 }
 
 const (
-	inboxMessages = 16
-	outMessages   = 2
-	messageBytes  = 16 << 10 // of a page; a longer one ends the stream with code 1009
-	pingInterval  = 20 * time.Second
-	closeLimit    = time.Second // for a page's close frame
-	maxReason     = 123         // bytes of a reason in a close frame
+	messageBytes = 16 << 10 // of a page; a longer one ends the stream with code 1009
+	pingInterval = 20 * time.Second
+	closeLimit   = time.Second // for a page's close frame
+	maxReason    = 123         // bytes of a reason in a close frame
 )
 
 // Stream registers a handler that exchanges messages with a page over a WebSocket. Each page has its own call of f on its own
@@ -54,13 +48,9 @@ func (s *Server) Stream(path string, f func(ctx context.Context, c *Conn) error)
 
 func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn) error) {
 	socket.SetReadLimit(messageBytes)
-	wire, cut := context.WithCancel(context.Background())
+	over, cut := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &Conn{socket: socket, ctx: ctx, wire: wire, cut: cut, messages: make(chan []byte, inboxMessages), timeout: s.http.WriteTimeout,
-		free: make(chan []byte, outMessages), out: make(chan []byte, outMessages)}
-	for range outMessages {
-		c.free <- nil
-	}
+	c := newConn(ctx, wire{socket: socket, over: over, cut: cut, timeout: s.http.WriteTimeout})
 	var work sync.WaitGroup
 	for _, part := range []func(){c.read, c.write, c.ping} {
 		work.Go(func() {
@@ -83,7 +73,7 @@ func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn
 	for range outMessages { // until all messages are sent, or cannot be
 		select {
 		case <-c.free:
-		case <-wire.Done():
+		case <-over.Done():
 		}
 	}
 	_ = socket.Close(code, why)
@@ -93,40 +83,11 @@ func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn
 	work.Wait()
 }
 
-// Messages returns the page's messages in order. The channel is closed when the page is closed.
-func (c *Conn) Messages() <-chan []byte { return c.messages }
-
-// Offer sends a message unless the page is behind, and reports whether it did. It never waits, and copies the message. It is
-// for messages that the next one replaces: pictures, figures.
-func (c *Conn) Offer(message []byte) bool {
-	select {
-	case b := <-c.free:
-		c.out <- append(b[:0], message...)
-		return true
-	default:
-		return false
-	}
-}
-
-// ErrGone is returned by Send when the page is closed.
-var ErrGone = errors.New("page: the page is closed")
-
-// Send sends a message. It waits while the page is behind, at most until the page times out.
-func (c *Conn) Send(message []byte) error {
-	select {
-	case b := <-c.free:
-		c.out <- append(b[:0], message...)
-		return nil
-	case <-c.ctx.Done():
-		return ErrGone
-	}
-}
-
 // read receives the page's messages until the page is closed. It also answers pings.
 func (c *Conn) read() {
 	defer close(c.messages)
 	for {
-		kind, message, err := c.socket.Read(c.wire)
+		kind, message, err := c.socket.Read(c.over)
 		if err != nil {
 			c.cut()
 			return
@@ -152,7 +113,7 @@ func (c *Conn) write() {
 				return
 			}
 			c.free <- b
-		case <-c.wire.Done():
+		case <-c.over.Done():
 			return
 		}
 	}
@@ -175,7 +136,7 @@ func (c *Conn) ping() {
 }
 
 func (c *Conn) limited(f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(c.wire, c.timeout)
+	ctx, cancel := context.WithTimeout(c.over, c.timeout)
 	defer cancel()
 	return f(ctx)
 }

@@ -1,8 +1,9 @@
-// A WebSocket of this server that reconnects by itself.
+// Messages of a page with the program: over a WebSocket of this server, which reconnects by itself, or with a worker that runs
+// the program, where the page is exported.
 //
 //   const s = stream("/live", {
 //     message(value) {},          // each message, parsed from JSON
-//     state(name, reason) {},     // "connecting", "open", "lost"; the reason is often ""
+//     state(name, reason) {},     // "connecting", "open", "lost"; the reason is often "", or "40 %" of a program that loads
 //   });
 //   s.send({ rtt: 120 });         // false if it is not connected
 //   s.close();
@@ -10,19 +11,54 @@
 const firstWait = 500, longestWait = 8000; // ms
 
 export function stream(path, { message = () => {}, state = () => {} } = {}) {
+  const exported = document.querySelector("meta[name=tendon-worker]");
+  return exported ? worker(exported.content, path, message, state) : socket(path, message, state);
+}
+
+function worker(script, path, message, state) {
+  const program = new Worker(script, { name: path });
+  let open = false;
+  state("connecting", "");
+  program.onmessage = ({ data }) => {
+    if (data.text !== undefined) {
+      message(JSON.parse(data.text));
+      program.postMessage({ done: true }); // the next one may follow
+    } else if (data.progress !== undefined) {
+      state("connecting", `${Math.round(100 * data.progress)} %`);
+    } else if (data.open) {
+      open = true;
+      state("open", "");
+    } else {
+      open = false;
+      state("lost", data.ended);
+    }
+  };
+  program.onerror = (e) => state("lost", e.message ?? "the program cannot be loaded");
+  return {
+    send(value) {
+      if (open) program.postMessage({ text: JSON.stringify(value) });
+      return open;
+    },
+    close() {
+      program.terminate();
+    },
+  };
+}
+
+function socket(path, message, state) {
   const address = new URL(path, location.href);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
-  let socket, timer, wait = firstWait, over = false, away = false;
+  let line, timer, wait = firstWait, over = false, away = false;
 
   const connect = () => {
     let opened = false;
     const own = new WebSocket(address);
-    socket = own;
+    line = own;
     state("connecting", "");
     own.onopen = () => { opened = true; wait = firstWait; state("open", ""); };
     own.onmessage = (e) => message(JSON.parse(e.data));
     own.onclose = (e) => {
-      if (over || own !== socket) return;
+      if (over || own !== line) return;
       state("lost", e.reason);
       if (!opened) refused(own);
       if (away) return;
@@ -35,14 +71,14 @@ export function stream(path, { message = () => {}, state = () => {} } = {}) {
     try {
       const answer = await fetch(path);
       const reason = answer.status === 503 ? (await answer.text()).trim() : "";
-      if (reason && !over && of === socket) state("lost", reason);
+      if (reason && !over && of === line) state("lost", reason);
     } catch { /* no response */ }
   };
   // A browser may keep a page that was left, with its connection, which counts against the limit of the server.
   addEventListener("pagehide", () => {
     away = true;
     clearTimeout(timer);
-    socket.close();
+    line.close();
   });
   addEventListener("pageshow", () => {
     if (!away || over) return;
@@ -53,14 +89,14 @@ export function stream(path, { message = () => {}, state = () => {} } = {}) {
 
   return {
     send(value) {
-      if (socket.readyState !== WebSocket.OPEN) return false;
-      socket.send(JSON.stringify(value));
+      if (line.readyState !== WebSocket.OPEN) return false;
+      line.send(JSON.stringify(value));
       return true;
     },
     close() {
       over = true;
       clearTimeout(timer);
-      socket.close();
+      line.close();
     },
   };
 }

@@ -1,0 +1,51 @@
+// Package wasm compiles the running program for browsers.
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"tendon/cmd/cli/page"
+)
+
+// Build compiles the program that runs for GOOS=js, with further build tags. It needs the go command, and the program's source: the
+// present folder must be in the module that requires it.
+func Build(ctx context.Context, tags ...string) (page.Program, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Path == "" || info.Path == "command-line-arguments" {
+		return page.Program{}, errors.New("this program does not know its package: build it with go build or go run of a folder, not of files")
+	}
+	return build(ctx, info.Path, tags)
+}
+
+func build(ctx context.Context, program string, tags []string) (p page.Program, err error) {
+	dir, err := os.MkdirTemp("", "tendon-wasm-*")
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "program.wasm")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "-trimpath", "-ldflags", "-s -w", "-tags", strings.Join(tags, ","), program)
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return p, errors.New("the program cannot be compiled for browsers: the go command is not found; install Go")
+		}
+		return p, fmt.Errorf("the program cannot be compiled for browsers; run this in the folder of its module: %w\n%s", err, output)
+	}
+	if p.Wasm, err = os.ReadFile(file); err != nil {
+		return p, err
+	}
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return p, fmt.Errorf("go env GOROOT: %w", err)
+	}
+	p.Runtime, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	return p, err
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"context"
+
+	"tendon/cmd/cli/labpage"
+	"tendon/cmd/cli/page"
+	"tendon/ecs"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
+)
+
+// Main runs the game in a browser. In a worker of an exported page it serves that page.
+func Main(game ecs.Game) {
+	if s := page.NewWorker(); s != nil {
+		config := labpage.Config{Game: &game, Begin: labpage.Usual(1),
+			Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}}
+		if err := labpage.Register(s, config); err != nil {
+			panic(err)
+		}
+		s.Serve(context.Background())
+	}
+}

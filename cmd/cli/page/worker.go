@@ -1,0 +1,112 @@
+//go:build js
+
+package page
+
+import (
+	"context"
+	"io/fs"
+	"sync"
+	"syscall/js"
+)
+
+// Server serves the streams of one page in a browser, where the program runs in a worker of that page: see Export. Its methods
+// are those of a Server that listens, as far as a page needs them.
+type Server struct {
+	streams map[string]func(ctx context.Context, c *Conn) error
+}
+
+// wire counts the messages that the page has processed.
+type wire struct{ done chan struct{} }
+
+// NewWorker returns the server of the page that runs this program. It returns nil if no page runs it in a worker.
+func NewWorker() *Server {
+	if js.Global().Get("tendonPage").IsUndefined() {
+		return nil
+	}
+	return &Server{map[string]func(ctx context.Context, c *Conn) error{}}
+}
+
+// Page does nothing: the files of the page are beside the program.
+func (*Server) Page(string, fs.FS, string) {}
+
+// Stream registers a handler that exchanges messages with the page. An error is sent to the page as the reason of the end.
+func (s *Server) Stream(path string, f func(ctx context.Context, c *Conn) error) { s.streams[path] = f }
+
+// Serve serves the stream that the page has opened, until it returns.
+func (s *Server) Serve(ctx context.Context) {
+	scope := js.Global()
+	path := scope.Get("tendonPage").String()
+	stream := s.streams[path]
+	if stream == nil {
+		scope.Call("postMessage", map[string]any{"ended": "this program has no page " + path})
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := newConn(ctx, wire{make(chan struct{}, outMessages)})
+	var received [][]byte // that wait for the channel
+	var mu sync.Mutex
+	more := make(chan struct{}, 1)
+	scope.Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		data := args[0].Get("data")
+		if text := data.Get("text"); text.Type() == js.TypeString {
+			mu.Lock()
+			received = append(received, []byte(text.String()))
+			mu.Unlock()
+			select {
+			case more <- struct{}{}:
+			default:
+			}
+			return nil
+		}
+		select {
+		case c.done <- struct{}{}:
+		default:
+		}
+		return nil
+	}))
+	var work sync.WaitGroup
+	work.Go(func() { // received messages wait in the page's own queue as well, so their number is not limited here
+		for {
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return
+			}
+			mu.Lock()
+			list := received
+			received = nil
+			mu.Unlock()
+			for _, m := range list {
+				select {
+				case c.messages <- m:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	})
+	work.Go(func() {
+		for {
+			select {
+			case b := <-c.out:
+				scope.Call("postMessage", map[string]any{"text": string(b)})
+				select {
+				case <-c.done:
+				case <-ctx.Done():
+					return
+				}
+				c.free <- b
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	scope.Call("postMessage", map[string]any{"open": true})
+	reason := ""
+	if err := stream(ctx, c); err != nil {
+		reason = err.Error()
+	}
+	scope.Call("postMessage", map[string]any{"ended": reason})
+	cancel()
+	work.Wait()
+}
