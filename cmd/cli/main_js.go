@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
@@ -17,7 +18,9 @@ import (
 // Main runs the game in a browser. In a worker of an exported page it serves that page.
 func Main(game ecs.Game) {
 	if s := page.NewWorker(); s != nil {
-		config := labpage.Config{Game: &game, Begin: labpage.Usual(1),
+		begin := labpage.Usual(1)
+		_ = json.Unmarshal(s.Begin(), &begin) // without settings, those of Usual
+		config := labpage.Config{Game: &game, Begin: begin,
 			Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}}
 		if err := labpage.Register(s, config); err != nil {
 			panic(err)

@@ -3,7 +3,6 @@ package labpage
 import (
 	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"tendon/ecs"
 	"tendon/systems"
 )
-
-//go:embed web
-var web embed.FS
 
 // Config describes the page.
 type Config struct {

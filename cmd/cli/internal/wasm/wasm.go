@@ -14,24 +14,25 @@ import (
 	"tendon/cmd/cli/page"
 )
 
-// Build compiles the program that runs for GOOS=js, with further build tags. It needs the go command, and the program's source: the
-// present folder must be in the module that requires it.
-func Build(ctx context.Context, tags ...string) (page.Program, error) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Path == "" || info.Path == "command-line-arguments" {
-		return page.Program{}, errors.New("this program does not know its package: build it with go build or go run of a folder, not of files")
+// Build compiles a program for GOOS=js, with further build tags. program is the path of its package; "": the program that runs. It
+// needs the go command, and the present folder must be in the program's module.
+func Build(ctx context.Context, program string, tags ...string) (p page.Program, err error) {
+	if program == "" {
+		info, ok := debug.ReadBuildInfo()
+		if !ok || info.Path == "" || info.Path == "command-line-arguments" {
+			return p, errors.New("this program does not know its package: build it with go build or go run of a folder, not of files")
+		}
+		program = info.Path
 	}
-	return build(ctx, info.Path, tags)
-}
-
-func build(ctx context.Context, program string, tags []string) (p page.Program, err error) {
 	dir, err := os.MkdirTemp("", "tendon-wasm-*")
 	if err != nil {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, "program.wasm")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "-trimpath", "-ldflags", "-s -w", "-tags", strings.Join(tags, ","), program)
+	// Functions of the standard library and of packages that are not hot are not inlined: the compressed program is 6 % smaller.
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "-trimpath", "-ldflags", "-s -w", "-gcflags=std=-l", "-gcflags=tendon/net/...=-l",
+		"-gcflags=tendon/cmd/cli/...=-l", "-gcflags=github.com/klauspost/...=-l", "-tags", strings.Join(tags, ","), program)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {

@@ -35,9 +35,13 @@ type Verb struct {
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
 
+	Export string `type:"path" placeholder:"DIR" group:"The page" help:"Write the page into this directory, as files for any static web server. It needs the go command and the source of the game."`
+
 	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
 	app.TableFlags    `embed:""`
 	PageFlags         `embed:""`
+
+	exported string // the package that --export compiles; "": of the running program
 }
 
 // Help explains the verb.
@@ -60,12 +64,13 @@ Examples:
   lab --net P0..P5 --out figures --markdown lab.md
   lab --net P3,P5,P7 --seed 1 --gates
   lab --net bad --bots --json
-  lab --page                    play with two strategies side by side`
+  lab --page                    play with two strategies side by side
+  lab --export site --net P5    the same page for a web server, as files`
 }
 
 // Run plays the matches and reports the measurements, or serves the page.
 func (v *Verb) Run(a *app.App) error {
-	if v.Page {
+	if v.Page || v.Export != "" {
 		return v.page(a)
 	}
 	if err := v.PageFlags.Check(); err != nil {

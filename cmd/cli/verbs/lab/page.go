@@ -2,12 +2,15 @@ package lab
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/internal/wasm"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
 	"tendon/net/simnet"
@@ -29,13 +32,19 @@ func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 	}, app.Fields{"seed": app.ID(begin.Seed)})
 }
 
+// The defaults of --for and --settle.
+const (
+	defaultFor    = time.Minute
+	defaultSettle = 5 * time.Second
+)
+
 // page serves the lab's page, which begins as the flags say.
 func (v *Verb) page(a *app.App) error {
 	// Flags that are not at their defaults are refused.
-	for flag, given := range map[string]bool{"--for": v.For != time.Minute, "--settle": v.Settle != 5*time.Second, "--markdown": v.Markdown != "",
+	for flag, given := range map[string]bool{"--for": v.For != defaultFor, "--settle": v.Settle != defaultSettle, "--markdown": v.Markdown != "",
 		"--out": v.Out != "", "--bots": v.Bots} {
 		if given {
-			return fmt.Errorf("%s is for the tables: leave it out, or leave --page out", flag)
+			return fmt.Errorf("%s is for the tables: leave it out, or leave --page and --export out", flag)
 		}
 	}
 	s := labpage.Usual(app.ChooseSeed(v.Seed))
@@ -63,7 +72,37 @@ func (v *Verb) page(a *app.App) error {
 		}
 		SetNetwork(&s, chosen[0])
 	}
+	if v.Export != "" {
+		return v.export(a, s)
+	}
 	return v.PageFlags.Serve(a, s)
+}
+
+// export compiles the game for browsers, and writes the page.
+func (v *Verb) export(a *app.App, begin labpage.Settings) error {
+	if v.Page {
+		return errors.New("--export writes the page as files: leave --page out")
+	}
+	if err := v.PageFlags.Check(); err != nil {
+		return err
+	}
+	a.Logf("compiling %s for browsers", a.Game.Name)
+	program, err := wasm.Build(a.Ctx, v.exported, "headless")
+	if err != nil {
+		return err
+	}
+	if program.Begin, err = json.Marshal(begin); err != nil {
+		return err
+	}
+	size, err := page.Export(v.Export, program, func(s *page.Server) error {
+		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.All, Begin: begin})
+	})
+	if err != nil {
+		return fmt.Errorf("--export: %w", err)
+	}
+	a.Print(fmt.Sprintf("%s has the lab as files: %.2f MB are loaded. Serve the directory, for example with\n  python3 -m http.server --directory %s\n", v.Export, float64(size)/1e6, app.Quoted(v.Export)))
+	a.Emit("exported", app.Fields{"directory": v.Export, "bytes": size, "seed": app.ID(begin.Seed)})
+	return nil
 }
 
 // SetNetwork sets the network with which the page begins.

@@ -1,5 +1,3 @@
-//go:build js
-
 package page
 
 import (
@@ -24,6 +22,15 @@ func NewWorker() *Server {
 		return nil
 	}
 	return &Server{map[string]func(ctx context.Context, c *Conn) error{}}
+}
+
+// Begin returns Begin of the Program that was exported.
+func (*Server) Begin() []byte {
+	begin := js.Global().Get("tendonBegin")
+	if begin.Type() != js.TypeString {
+		return nil
+	}
+	return []byte(begin.String())
 }
 
 // Page does nothing: the files of the page are beside the program.
