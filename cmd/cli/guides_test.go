@@ -266,7 +266,9 @@ var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 // The Go code of a guide is copied from files that are compiled and tested. A line of // … stands for omitted lines.
 func TestTheGoCodeOfEveryGuideIsFromAFile(t *testing.T) {
 	var sources []string
-	each(t, ".go", func(_, text string) { sources = append(sources, bare(text)) })
+	for _, suffix := range []string{".go", ".go.tmpl"} { // tests of cmd/tendon compile and run the templates
+		each(t, suffix, func(_, text string) { sources = append(sources, bare(text)) })
+	}
 	for _, g := range guides(t) {
 		for _, b := range g.blocks {
 			if b.language == "go" && !slices.ContainsFunc(sources, func(source string) bool { return holds(source, b.text) }) {
