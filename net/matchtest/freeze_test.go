@@ -145,7 +145,7 @@ func TestAFrozenServerIsAPauseAndNotARush(t *testing.T) {
 					t.Errorf("%s: client %d is %v a second after %v", s.Name, i, c.Core.State(), frozen)
 				}
 			}
-			soon, most := f.altered, 0
+			soon, most := f.altered, 18/4 // the network substitutes as many at any time
 			f.Run(4 * time.Second)
 			for i, c := range f.Clients {
 				if c.Core.Stats().Reconnects > 0 { // it goes on with the present of the server in one step

@@ -139,8 +139,8 @@ func TestClientsJoinAtOneSnapshotPerSecond(t *testing.T) {
 			j.waitFor(6*time.Second, j.hasPlayer)
 			before := j.Clients[0].Core.Stats().Session.MessagesReceived
 			j.Run(10 * time.Second)
-			// One snapshot and two probes per second, the other client's join, and the snapshots in flight when the client became live.
-			if n := j.Clients[0].Core.Stats().Session.MessagesReceived - before; n > 110 {
+			// One snapshot, two probes and the pings per second, the other client's join, and the snapshots in flight when the client became live.
+			if n := j.Clients[0].Core.Stats().Session.MessagesReceived - before; n > 120 {
 				t.Errorf("%s, seed %d: a live client received %d messages in ten seconds", profile, seed, n)
 			}
 		}
