@@ -110,6 +110,7 @@ var arrows = []struct {
 	{"net/netcode", []string{"net/wire", "net/limit"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},
 	{"net/web", []string{"net/limit"}},
+	{"net/lan", []string{"net/wire", "net/limit"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
 	{"net/session/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/..."}},
 	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
