@@ -14,7 +14,8 @@ import (
 // Found is a server that answered.
 type Found struct {
 	Description
-	Address netip.AddrPort // that answered: for Join
+	Address netip.AddrPort // that answered: for Join. Of several addresses of a server, the first one that is not of this host
+	server  uint64
 }
 
 // MaxFound bounds the servers that Find returns.
@@ -53,10 +54,14 @@ func Find(ctx context.Context, s Socket, to []netip.AddrPort, wait time.Duration
 		return nil, err // no network
 	}
 	receive(ctx, s, wait, send, func(p received) bool {
-		d, err := readFound(p.packet, binary.LittleEndian.Uint64(number[:]))
-		known := slices.ContainsFunc(list, func(f Found) bool { return f.Address == p.from })
-		if err == nil && !known && len(list) < MaxFound {
-			list = append(list, Found{d, p.from})
+		server, d, err := readFound(p.packet, binary.LittleEndian.Uint64(number[:]))
+		known := slices.IndexFunc(list, func(f Found) bool { return f.server == server })
+		switch {
+		case err != nil:
+		case known < 0 && len(list) < MaxFound:
+			list = append(list, Found{d, p.from, server})
+		case known >= 0 && list[known].Address.Addr().IsLoopback():
+			list[known].Address = p.from
 		}
 		return false
 	})

@@ -193,14 +193,14 @@ func TestVectors(t *testing.T) {
 		bytes[v.Name] = v.Bytes
 		switch v.Kind {
 		case "found":
-			d, err := readFound(v.Bytes, 0x0807060504030201)
+			server, d, err := readFound(v.Bytes, 0x0807060504030201)
 			if v.Meaning == vectors.Refused {
 				if !errors.Is(err, ErrPacket) {
 					t.Errorf("%s: %+v, %v", v.Name, d, err)
 				}
 			} else if got := fmt.Sprintf("%+v", d); err != nil || got != v.Meaning {
 				t.Errorf("%s: %s, %v, want %s", v.Name, got, err, v.Meaning)
-			} else if again := appendFound(nil, 0x0807060504030201, d); string(again) != string(v.Bytes) {
+			} else if again := appendFound(nil, 0x0807060504030201, server, d); string(again) != string(v.Bytes) {
 				t.Errorf("%s: encoded again % x", v.Name, again)
 			}
 		case "request":
@@ -246,6 +246,42 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// A server that answers from several addresses is one server, and the address of another host is better than a loopback one.
+func TestAServerIsFoundOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := simnet.NewDatagramNet(simnet.Config{Seed: 5})
+		loop := netip.MustParseAddrPort("127.0.0.1:47777")
+		number := newHouse(t).number
+		var sockets []*simnet.PacketConn
+		ended := make(chan bool)
+		for _, at := range []netip.AddrPort{loop, home} {
+			if err := network.Route(guest.Addr(), at.Addr(), simnet.Profile{}); err != nil {
+				t.Fatal(err)
+			}
+			s, err := network.Listen(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sockets = append(sockets, s)
+			h := newHouse(t) // one server cannot read two sockets
+			h.number = number
+			go func() { h.Serve(s); ended <- true }()
+		}
+		s, err := network.Listen(guest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := Find(context.Background(), s, []netip.AddrPort{loop, home}, time.Second); err != nil || len(list) != 1 || list[0].Address != home {
+			t.Errorf("%+v, %v", list, err)
+		}
+		for _, s := range sockets {
+			s.Close()
+			<-ended
+		}
+		network.Close()
+	})
+}
+
 // Servers are found and joined over a network that loses packets.
 func TestFindAndJoinOverANetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -265,7 +301,7 @@ func TestFindAndJoinOverANetwork(t *testing.T) {
 		}
 		h, socket, ended := newHouse(t), listen(home), make(chan bool)
 		go func() { h.Serve(socket); close(ended) }()
-		list, err := Find(context.Background(), listen(guest), []netip.AddrPort{home}, 2*time.Second)
+		list, err := Find(context.Background(), listen(guest), []netip.AddrPort{home, home}, 2*time.Second)
 		if err != nil || len(list) != 1 || list[0].Address != home || list[0].Game != "dots 2" || list[0].Players != 2 {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -308,7 +344,7 @@ func FuzzClient(f *testing.F) {
 		f.Add(v.Bytes)
 	}
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		if d, err := readFound(packet, 0x0807060504030201); err == nil && !bytes.Equal(appendFound(nil, 0x0807060504030201, d), packet) {
+		if server, d, err := readFound(packet, 0x0807060504030201); err == nil && !bytes.Equal(appendFound(nil, 0x0807060504030201, server, d), packet) {
 			t.Errorf("%+v is encoded differently", d)
 		}
 		x := newExchange(t)

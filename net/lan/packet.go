@@ -84,12 +84,13 @@ const (
 	maxName     = 32
 	maxGame     = 64
 	maxStrategy = 32
-	foundSize   = headSize + idSize + 8 + 2 + 2 + 3 + maxName + maxGame + maxStrategy
+	foundSize   = headSize + idSize + 8 + 8 + 2 + 2 + 3 + maxName + maxGame + maxStrategy
 )
 
-func appendFound(dst []byte, number uint64, d Description) []byte {
+func appendFound(dst []byte, number, server uint64, d Description) []byte {
 	w := begin(dst, kindFound, foundSize)
 	w.U64(number)
+	w.U64(server)
 	w.U64(d.Fingerprint)
 	w.U16(uint16(min(max(d.Players, 0), 1<<16-1)))
 	w.U16(uint16(min(max(d.Places, 0), 1<<16-1)))
@@ -99,10 +100,11 @@ func appendFound(dst []byte, number uint64, d Description) []byte {
 	return w.Bytes()
 }
 
-// readFound reads a server's answer to the Find of a number.
-func readFound(packet []byte, number uint64) (d Description, err error) {
+// readFound reads a server's answer to the Find of a number. server is its own number.
+func readFound(packet []byte, number uint64) (server uint64, d Description, err error) {
 	k, r, ok := open(packet)
 	echo := r.U64()
+	server = r.U64()
 	d.Fingerprint, d.Players, d.Places = r.U64(), int(r.U16()), int(r.U16())
 	for _, text := range []struct {
 		to   *string
@@ -112,7 +114,7 @@ func readFound(packet []byte, number uint64) (d Description, err error) {
 		*text.to, ok = b, ok && wire.Clip(b, text.most) == b
 	}
 	if r.Close() != nil || !ok || k != kindFound || echo != number {
-		return Description{}, ErrPacket
+		return 0, Description{}, ErrPacket
 	}
-	return d, nil
+	return server, d, nil
 }

@@ -19,7 +19,7 @@ import (
 
 // ServerConfig describes a Server.
 type ServerConfig struct {
-	// Describe returns what clients see in their list. It must not block. Required.
+	// Describe returns what clients see in their list. It is called once a second at most, and must not block. Required.
 	Describe func() Description
 	// Mint returns a connect token for a client at an address, at most MaxToken bytes without the zeros at its end. Required.
 	Mint func(client netip.AddrPort) ([]byte, error)
@@ -32,13 +32,16 @@ type Server struct {
 	config  ServerConfig
 	key     *ecdh.PrivateKey
 	secret  [32]byte // of nonces
+	number  uint64   // of this server
 	seed    maphash.Seed
 	sources [256]limit.Limiter[time.Duration] // by hash of the address
 	offers  limit.Limiter[time.Duration]
 	tokens  limit.Limiter[time.Duration]
 	began   time.Time
-	last    transcript // of the newest token
-	sealed  []byte     // the answer with it
+	shown   Description   // as Describe returned it
+	until   time.Duration // when it is called again
+	last    transcript    // of the newest token
+	sealed  []byte        // the answer with it
 }
 
 const nonceLife = 8 * time.Second // a nonce is valid for this to twice this time
@@ -54,6 +57,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 	}
 	s := &Server{config: c, key: key, seed: maphash.MakeSeed(), offers: limit.New(time.Second/50, 100), tokens: limit.New(time.Second, 8)}
 	rand.Read(s.secret[:]) // never fails
+	s.number = binary.LittleEndian.Uint64(s.key.PublicKey().Bytes())
 	for i := range s.sources {
 		s.sources[i] = limit.New(time.Second/10, 30)
 	}
@@ -98,7 +102,10 @@ func (s *Server) Answer(dst, packet []byte, from netip.AddrPort, now time.Time) 
 	switch k {
 	case kindFind:
 		if number := r.U64(); padded(packet, k, &r) {
-			return appendFound(dst, number, s.config.Describe())
+			if at >= s.until {
+				s.shown, s.until = s.config.Describe(), at+time.Second
+			}
+			return appendFound(dst, number, s.number, s.shown)
 		}
 	case kindAsk:
 		if c := r.Bytes(keySize); padded(packet, k, &r) && s.offers.Allow(at) {

@@ -29,8 +29,10 @@ import (
 
 // Verb joins a server.
 type Verb struct {
-	Addr                 string `arg:"" help:"The server, as host:port, one of those in the token."`
+	Addr                 string `arg:"" optional:"" help:"The server, as host:port, one of those in the token. Default, without --token: a server of the local network that runs with --lan."`
 	Token                string `env:"TENDON_TOKEN" help:"Connect token, @FILE, or - for standard input. Other users of the machine can read a token on the command line, and must not be able to read FILE. With --log it may be left out to return to the match of the log."`
+	Server               string `help:"Name or address of the server to join, if several of the local network answer."`
+	LANAddress           string `name:"lan-address" help:"Where to look for servers of the local network, as host:port. Default: broadcast on port 47777."`
 	Log                  string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, hardly more than the reconnect tokens is of use; see above."`
 	Bot                  bool   `help:"Let the game's bot play, without a window."`
 	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
@@ -49,6 +51,10 @@ func (Verb) Help() string {
 	return `--net, or --rtt, --jitter and --loss, add a simulated network before the server. The client reconnects by itself. In a window, F3 pauses the match, or continues it, if the server runs with --pause
 players. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends the match.
 
+Without an address and a token, join looks for servers of the local network that run with --lan. Such a server is open to
+everybody on the network. It joins the only one, or that of --server. Both sides print code words: if they differ, another host is
+between the two and can play in your place. The exit code is 1 if no server answers.
+
 The contents of --log FILE depend on the server's strategy. With relay and lockstep it holds every confirmed tick: another
 run resumes at the last of them and receives the ticks since. Predicted ticks are not stored. With predict, reckon and
 verify, clients receive states and not inputs. Then the file holds one tick, the state from when the match was loaded,
@@ -61,6 +67,8 @@ In each case FILE.token, beside it, holds the reconnect tokens; keep it as priva
 connection, and for --keep-seat and two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
 
 Examples:
+  join                                          a server with --lan
+  join --server attic --name ann
   join 127.0.0.1:7777 --token @token.txt
   join game.example.net:7777 --token @token.txt --bot --for 10m
   join game.example.net:7777 --token @token.txt --net P5
@@ -77,6 +85,13 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	if v.Bot && a.Game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
+	}
+	if v.Addr == "" {
+		if err := v.findServer(a); err != nil {
+			return err
+		}
+	} else if v.Server != "" || v.LANAddress != "" {
+		return fmt.Errorf("--server and --lan-address are for servers of the local network: leave out %s, or the flags", v.Addr)
 	}
 	addr, err := tokens.Address(v.Addr)
 	if err != nil {

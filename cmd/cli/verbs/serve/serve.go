@@ -33,6 +33,8 @@ type Verb struct {
 	journalFlags `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
+	LAN        bool           `name:"lan" help:"Open to everybody on the local network: the verb join finds the server and needs no token. See above."`
+	LANAddress string         `name:"lan-address" default:":47777" help:"Address on which --lan answers; join then needs the same --lan-address."`
 	Public     []string       `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
 	KeyFile    string         `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
 	OldKeyFile string         `type:"path" help:"Previous key, accepted while its tokens are in use."`
@@ -119,11 +121,16 @@ whose computers sleep, keeps idle players in the match.
 A pause stops the ticks of one match. The operator begins it with the verb pause; with --pause players, every player can
 too. It ends with resume or after --pause-time. Players can end each other's pauses, but not one of the operator.
 
+With --lan, everybody on the local network may join without a token: run join there without an address. Requests from other networks
+are ignored. The server prints code words for each client that receives a token, and so does the client. If they differ,
+another host is between the two and can play in place of that client.
+
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
 ends with exit code 1 if no other room is open.
 
 Examples:
   serve
+  serve --lan
   serve --public game.example.net:7777 --key-file server.key --max-rooms 500
   serve --record recordings --matches matches.db
   serve --admin 127.0.0.1:9090
@@ -183,6 +190,13 @@ func (v *Verb) Run(a *app.App) (err error) {
 			source.Quarantined = c.Journals.Quarantined()
 		}
 		watch.Ready(source)
+	}
+	if v.LAN {
+		closeLAN, err := v.openLAN(a, h, c.Public)
+		if err != nil {
+			return errors.Join(err, h.Stop())
+		}
+		defer closeLAN()
 	}
 	if err = v.announce(a, h); err == nil && a.LostResults() != nil { // the command that joins is lost
 		return h.Stop()
@@ -249,7 +263,10 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 	case listen.Port == 0:
 		return errors.New("--listen without a host and with port 0 has no address to put into tokens: add --public, or listen on 127.0.0.1:0")
 	default:
-		c.Public = []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port))}
+		if v.LAN {
+			c.Public = lanAddresses(uint16(listen.Port))
+		}
+		c.Public = append(c.Public, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port)))
 	}
 	for _, path := range []string{v.KeyFile, v.OldKeyFile} {
 		if path != "" {
