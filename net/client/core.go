@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -33,7 +34,14 @@ type Core struct {
 	pause    pause
 	desyncs  desyncs
 	ordered  uint64 // orders that were given
-	stats    Stats  // Reconnects, Resyncs, Switches, and Session and Strategy of the earlier ones
+	refusals refusals
+	stats    Stats // Reconnects, Resyncs, Switches, and Session and Strategy of the earlier ones
+}
+
+// refusals are the numbers of the last orders that the server refused, a ring.
+type refusals struct {
+	numbers [32]uint64
+	count   int
 }
 
 type retries struct {
@@ -232,7 +240,9 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 			c.view.Roster[seat].Ping = time.Duration(e.Pings[seat]) * time.Millisecond
 		}
 	case session.EventRefused:
-		c.refuse(e.Refused.Number, e.Refused.Type, e.Refused.Reason)
+		if c.isNewRefusal(e.Refused.Number) {
+			c.refuse(e.Refused.Number, e.Refused.Type, e.Refused.Reason)
+		}
 	case session.EventVerdict:
 		c.effects.verdict(e.Verdict)
 	case session.EventNotice:
@@ -309,9 +319,10 @@ func (c *Core) Effects(f func(systems.Effect)) {
 // most once.
 //
 // No error means only that the order was sent. If the server refuses it, before it is stamped or when it is executed,
-// Config.Refused receives its number. An order that is not stamped when the connection is lost, or when a resync replaces the
-// state, may be lost, and so may a refusal. Only verify repeats orders, for as long as its Config says, and reports the result.
-// To make sure of an order, send it again if its effect does not show, and identify it by its data.
+// Config.Refused receives its number, once. A refusal that is lost with the connection is sent again after a reconnect. An order
+// that is not stamped when the connection is lost, or when a resync replaces the state, may be lost. Only verify repeats orders,
+// for as long as its Config says, and reports the result. To make sure of an order, send it again if its effect does not show, and
+// identify it by its data.
 func (c *Core) Order(target ecs.Entity, payload []byte) (number uint64, err error) {
 	if c.state != Live || c.welcome.Seat < 0 {
 		return 0, ErrNotLive
@@ -334,6 +345,18 @@ func (c *Core) giveOrders() {
 
 // refusedHere receives the refusals that the strategy finds.
 func (c *Core) refusedHere(r systems.Refusal) { c.refuse(r.Number, r.Type, r.Reason) }
+
+// isNewRefusal reports whether the server refuses an order for the first time. After a reconnect it repeats refusals, perhaps those
+// of a process before this one.
+func (c *Core) isNewRefusal(number uint64) bool {
+	r := &c.refusals
+	if number > c.ordered || slices.Contains(r.numbers[:], number) {
+		return false
+	}
+	r.numbers[r.count%len(r.numbers)] = number
+	r.count++
+	return true
+}
 
 // refuse passes the refusal of an order of a type in Game.Orders, or of none, to Config.Refused.
 func (c *Core) refuse(number uint64, kind int, reason string) {

@@ -99,6 +99,56 @@ func TestARefusalReachesItsGiver(t *testing.T) {
 	}
 }
 
+// A refusal that is lost with the connection is sent again on the next one, and each refusal is reported once. A new process of
+// the client receives none of the orders of the last one.
+func TestARefusalSurvivesAReconnect(t *testing.T) {
+	for _, s := range strategies {
+		t.Run(s.Name, func(t *testing.T) {
+			game := payGame()
+			m, err := matchsim.New(matchsim.Config{Game: game, Strategy: s, Seed: 8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var refused []uint64
+			c := m.Join(matchsim.Plan{Profile: profile(t, "P3"), Change: func(c *client.Config) {
+				c.Refused = func(r client.Refusal) { refused = append(refused, r.Number) }
+			}})
+			m.Join(matchsim.Plan{})
+			m.Run(4 * time.Second)
+			give := func() {
+				if _, err := c.Core.Order(ecs.Entity{}, pay.Pack(game, payment{Amount: 11})); err != nil {
+					t.Error(err)
+				}
+			}
+			give()
+			m.Run(2 * time.Second)
+			give()
+			m.Run(80 * time.Millisecond) // the server has refused it, and the refusal has not arrived
+			if len(refused) != 1 {
+				t.Fatalf("refused: %v", refused)
+			}
+			for range 2 {
+				c.Reconnect()
+				m.Run(4 * time.Second)
+				if !c.Live() || !slices.Equal(refused, []uint64{1, 2}) {
+					t.Fatalf("live %t, refused: %v, want 1 and 2", c.Live(), refused)
+				}
+			}
+			if err := c.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			m.Run(4 * time.Second)
+			give()
+			m.Run(2 * time.Second)
+			c.Reconnect()
+			m.Run(4 * time.Second)
+			if !slices.Equal(refused, []uint64{1, 2, 1}) {
+				t.Errorf("after a restart: %v, want 1, 2 and 1", refused)
+			}
+		})
+	}
+}
+
 // Orders come from the queue of the view and from Game.BotOrders. The budget is the game's.
 func TestOrdersAreGivenThroughTheQueue(t *testing.T) {
 	for _, s := range strategies {

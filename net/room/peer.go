@@ -231,6 +231,7 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 			p.session.SendSeat(s.seated())
 		}
 	}
+	r.repeatRefusals(p, h)
 	if warm {
 		p.holding, p.have = true, h.Have
 		r.open(id)

@@ -21,6 +21,14 @@ type seat struct {
 	lost   systems.Time // when the connection was lost
 	left   bool         // the player leaves as soon as orders can be stamped
 	bot    bool         // Identity.Bot of the holder
+
+	refusals []refusal // of the player's orders, the newest last: see Room.refused
+}
+
+// refusal is the refusal of an order, kept until the client has certainly received it.
+type refusal struct {
+	session.Refused
+	at systems.Time
 }
 
 func freeSeat(number int) seat {

@@ -2,6 +2,7 @@ package room
 
 import (
 	"bytes"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -68,11 +69,41 @@ func (r *Room) decision(d systems.Decision) {
 	}
 }
 
+// The refusals that a player is sent again after a reconnect.
+const (
+	maxRefusals = 16                  // the newest. A client remembers at least as many numbers
+	refusalTime = 30 * systems.Second // a connection that did not deliver one for so long is lost
+)
+
 // refused reports to the giver of an order that it was refused.
 func (r *Room) refused(o systems.Refusal) {
-	for _, p := range r.present() {
-		if p.seat == int(o.Player) {
-			p.session.SendRefused(session.Refused{Number: o.Number, Type: o.Type, Reason: o.Reason})
+	s := &r.seats[o.Player]
+	if !s.Held {
+		return
+	}
+	if len(s.refusals) == maxRefusals {
+		s.refusals = slices.Delete(s.refusals, 0, 1)
+	}
+	m := session.Refused{Number: o.Number, Type: o.Type, Reason: o.Reason}
+	s.refusals = append(s.refusals, refusal{m, r.now})
+	if s.peer != none {
+		r.peers[s.peer].session.SendRefused(m)
+	}
+}
+
+// repeatRefusals sends a player who comes back the refusals that the last connection may not have delivered. A client that was not
+// in the match has given none of these orders.
+func (r *Room) repeatRefusals(p *peer, h *session.Hello) {
+	if p.seat == none {
+		return
+	}
+	s := &r.seats[p.seat]
+	if h.Match != r.config.Match {
+		s.refusals = nil
+	}
+	for _, o := range s.refusals {
+		if r.now-o.at < refusalTime {
+			p.session.SendRefused(o.Refused)
 		}
 	}
 }
