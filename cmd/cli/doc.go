@@ -5,6 +5,7 @@
 //	serve      runs a server
 //	join       joins a server: in a window, as a bot, or without either
 //	play       serves, adds bots, and plays in a window
+//	dev        plays, and continues the match with a new build when a file is saved
 //	bots       loads a server with rooms of bots
 //	lab        compares sync strategies on simulated networks
 //	token      mints a connect token

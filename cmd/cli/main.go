@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/verbs/bots"
 	"tendon/cmd/cli/verbs/demo"
+	"tendon/cmd/cli/verbs/dev"
 	"tendon/cmd/cli/verbs/join"
 	"tendon/cmd/cli/verbs/lab"
 	"tendon/cmd/cli/verbs/matches"
@@ -37,8 +37,7 @@ import (
 // Main runs the game's command line and exits. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
 // and SIGHUP end a verb in order; a second one ends the process at once.
 func Main(game ecs.Game) {
-	ctx, stop := signal.NotifyContext(context.Background(), app.EndSignals...)
-	context.AfterFunc(ctx, stop)
+	ctx, stop := app.EndContext()
 	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -49,6 +48,7 @@ type verbs struct {
 	Serve    serve.Verb       `cmd:"" help:"Run a server."`
 	Join     join.Verb        `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
 	Play     play.Verb        `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
+	Dev      dev.Verb         `cmd:"" help:"Play, and continue the match with a new build when a file is saved."`
 	Bots     bots.Verb        `cmd:"" help:"Load a server with rooms of bots."`
 	Token    token.Verb       `cmd:"" help:"Mint a connect token."`
 	Players  moderate.Players `cmd:"" help:"List the players and banned clients of a running server, with evidence."`
@@ -72,6 +72,7 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 		return app.ExitUsage
 	}
 	a := app.New(ctx, game, out, note)
+	a.Args = args
 	code := runVerb(a, args)
 	if err := a.LostResults(); err != nil {
 		a.Write(a.Note, fmt.Sprintf("%s: %v\n", a.Game.Name, err))
@@ -237,6 +238,7 @@ func description(a *app.App) string {
 Examples:
   %[4]s demo --for 20s          a match of bots on a bad network, checked for desyncs
   %[4]s play                    play against bots
+  %[4]s dev                     change the rules while you play
   %[4]s serve                   run a server; it prints the line that joins it
   %[4]s matches                 list what serve --matches matches.db recorded
   %[4]s synctest --ticks 6000   find what is not deterministic`, a.Game.Name, a.Game.MaxPlayers, a.Game.TickRate, a.Program)

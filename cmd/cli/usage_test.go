@@ -15,7 +15,7 @@ import (
 	"tendon/cmd/cli/internal/crumbs"
 )
 
-var everyVerb = []string{"profile", "demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
+var everyVerb = []string{"profile", "demo", "serve", "join", "play", "dev", "bots", "lab", "token", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
 
 // The package documentation lists every verb.
 func TestThePackageDocumentsEveryVerb(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTheHelpOfEveryVerbHasExamples(t *testing.T) {
 
 // Every verb that plays has the same flags for the network.
 func TestEveryVerbThatPlaysTakesANetwork(t *testing.T) {
-	for _, verb := range []string{"play", "join", "bots", "demo", "lab", "profile"} {
+	for _, verb := range []string{"play", "join", "dev", "bots", "demo", "lab", "profile"} {
 		r := do(t, crumbs.Game(), verb, "--help")
 		for _, flag := range []string{"--net=", "--rtt=", "--jitter=", "--loss="} {
 			if !strings.Contains(r.out, "\n      "+flag) {

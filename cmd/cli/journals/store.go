@@ -189,6 +189,9 @@ func Open(c Config) (*Store, error) {
 	return s, nil
 }
 
+// ChangesRules reports whether the next build may continue a match by other rules: see Config.ChangeRules.
+func (s *Store) ChangesRules() bool { return s.config.ChangeRules }
+
 // UsedTokens returns the record of used tokens.
 func (s *Store) UsedTokens() *UsedTokens { return s.tokens }
 

@@ -15,6 +15,9 @@ import (
 type Config struct {
 	// Title is the title of the window.
 	Title string
+	// Place is a file with the position and the size of the window of an earlier process, which is written when they change.
+	// Optional.
+	Place string
 	// Game paints and reads the controls: its Draw and Controls are required.
 	Game *ecs.Game
 	// Frame is called before each picture with the current input. An error closes the window; ErrClosed is not returned by Run.

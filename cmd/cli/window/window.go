@@ -23,6 +23,7 @@ type screen struct {
 	config  Config
 	canvas  canvas
 	started bool
+	place   place           // of the last picture
 	down    ecs.InputBytes  // input for the keys that are down
 	orders  *ecs.OrderQueue // of the last view; nil before the first
 }
@@ -51,6 +52,7 @@ func Run(c Config) (err error) {
 	s.canvas.hud = &hud
 	ebiten.SetWindowTitle(c.Title)
 	ebiten.SetWindowSize(1280, 800)
+	restore(c.Place)
 	ebiten.SetWindowResizingMode(ebiten.WindowResizingModeEnabled)
 	ebiten.SetTPS(ebiten.SyncWithFPS)
 	ebiten.SetRunnableOnUnfocused(true)
@@ -70,6 +72,35 @@ func Run(c Config) (err error) {
 	return err
 }
 
+// place is the position and the size of a window.
+type place struct{ x, y, width, height int }
+
+// restore puts the window at the place in a file, if there is one.
+func restore(file string) {
+	var p place
+	text, err := os.ReadFile(file)
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &p.x, &p.y, &p.width, &p.height)
+	}
+	if file != "" && err == nil && p.width > 0 && p.height > 0 {
+		ebiten.SetWindowPosition(p.x, p.y)
+		ebiten.SetWindowSize(p.width, p.height)
+	}
+}
+
+// save writes the place into a file after the window was moved.
+func (p *place) save(file string) {
+	now := place{}
+	if file == "" {
+		return
+	}
+	now.x, now.y = ebiten.WindowPosition()
+	if now.width, now.height = ebiten.WindowSize(); now != *p {
+		*p = now
+		_ = os.WriteFile(file, fmt.Appendln(nil, p.x, p.y, p.width, p.height), 0o600) // otherwise the next window is in the usual place
+	}
+}
+
 // Update reads the controls and calls Frame.
 func (s *screen) Update() error {
 	s.started = true
@@ -86,6 +117,7 @@ func (s *screen) Update() error {
 			s.canvas.clicks[i] = click{true, x, y}
 		}
 	}
+	s.place.save(s.config.Place)
 	before := s.down
 	s.down = s.config.Game.Screen.Controls(held)
 	return s.config.Frame(time.Now(), s.config.Game.Input.Begin(before, s.down))

@@ -25,6 +25,7 @@ type Cursor struct {
 	held    [2]segment
 	current *segment // one of held; nil before the first seek
 	tick    ecs.Tick
+	stored  bool   // the record has an image of every tick, and none is simulated
 	joins   []join // of the whole record; nil until Roster reads them
 }
 
@@ -33,6 +34,9 @@ const segmentSeconds = record.RecordingImages
 
 // New returns a Cursor at the record's first tick. now is the clock that measures the ticks that are simulated. Optional.
 // The error wraps record.ErrNoState if the record has no first state.
+//
+// A record with an image of every tick is shown without a simulation, because another version of the game may have computed it.
+// Its ticks have no events and no costs.
 func New(r *record.Record, now func() time.Time) (*Cursor, error) {
 	c := &Cursor{record: r, game: r.Game(), meter: meter{game: r.Game(), now: now}, last: r.Last().Tick, held: [2]segment{{key: -1}, {key: -1}}}
 	var err error
@@ -53,6 +57,12 @@ func New(r *record.Record, now func() time.Time) (*Cursor, error) {
 // its views need.
 func (c *Cursor) placeKeyframes() error {
 	images, longest := c.record.Images(), ecs.Tick(segmentSeconds*c.game.TickRate)
+	if c.stored = len(images) > 1 && ecs.Tick(len(images)) == c.last-c.First()+1; c.stored {
+		for _, f := range images {
+			c.keys = append(c.keys, keyframe{tick: f, stored: true})
+		}
+		return nil
+	}
 	if len(images) == 0 || images[0] != c.First() {
 		if c.First() > 0 {
 			return fmt.Errorf("%w: the image of tick %d is missing", record.ErrNoState, c.First())
@@ -92,6 +102,9 @@ func (c *Cursor) State() *image.Snapshot { return &c.moment().state }
 // StateBefore returns the state of the tick before, for views that interpolate between the two; at First it is State. It is
 // valid until the next seek.
 func (c *Cursor) StateBefore() *image.Snapshot {
+	if c.stored {
+		return c.State()
+	}
 	return &c.current.moments[max(c.tick, c.First()+1)-1-c.keys[c.current.key].tick].state
 }
 
@@ -106,6 +119,9 @@ func (c *Cursor) Seek(f ecs.Tick) error {
 	}
 	// Tick f belongs to the last keyframe before it, so that its events and costs are known; the first tick has none.
 	at := max(sort.Search(len(c.keys), func(i int) bool { return c.keys[i].tick >= f })-1, 0)
+	if c.stored {
+		at = int(f - c.First())
+	}
 	s, err := c.segment(at, f)
 	if err != nil && f > c.First() {
 		_ = c.Seek(c.First()) // New has loaded that state

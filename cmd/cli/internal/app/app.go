@@ -12,6 +12,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,26 @@ var ErrInterrupted = errors.New("interrupted before the end, so nothing is prove
 // EndSignals end a verb in order.
 var EndSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
+// ChildVariable is set in the environment of a process that the verb dev starts. The process ends in order when its standard
+// input ends, and ignores EndSignals, which a terminal sends to its parent too.
+const ChildVariable = "TENDON_CHILD"
+
+// EndContext returns a context that is done when the process is to end in order. A second signal ends the process at once.
+func EndContext() (context.Context, context.CancelFunc) {
+	if os.Getenv(ChildVariable) == "" {
+		ctx, stop := signal.NotifyContext(context.Background(), EndSignals...)
+		context.AfterFunc(ctx, stop)
+		return ctx, stop
+	}
+	signal.Ignore(EndSignals...)
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	return ctx, stop
+}
+
 // Common are the flags of every verb.
 type Common struct {
 	JSON       bool   `name:"json" help:"Print JSON, one object a line, instead of text."`
@@ -57,6 +78,7 @@ type App struct {
 	Ctx     context.Context
 	Game    *ecs.Game
 	Program string // command that started this process
+	Args    []string
 	Common  Common
 
 	printing sync.Mutex

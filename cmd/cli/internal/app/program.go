@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/pkg/profile"
 
 	"tendon/net/cost"
@@ -42,18 +43,50 @@ var program = sync.OnceValue(func() string {
 	if !ok || err != nil || !goRun.MatchString(filepath.ToSlash(executable)) {
 		return Quoted(os.Args[0])
 	}
-	words := []string{"go run"}
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "-race":
-			words = append(words, "-race")
-		case s.Key == "-tags":
-			words = append(words, "-tags "+Quoted(s.Value))
+	words := []string{"go", "run"}
+	for _, word := range append(BuildFlags(), directoryPackage(info)) {
+		words = append(words, Quoted(word))
+	}
+	return strings.Join(words, " ")
+})
+
+// BuildFlags returns the flags with which go build makes this program again.
+func BuildFlags() (flags []string) {
+	info, _ := debug.ReadBuildInfo()
+	for i := 0; info != nil && i < len(info.Settings); i++ {
+		switch s := info.Settings[i]; s.Key {
+		case "-race":
+			flags = append(flags, "-race")
+		case "-tags":
+			flags = append(flags, "-tags", s.Value)
 		}
 	}
+	return flags
+}
+
+// Package returns the package of this program as an argument of go build.
+func Package() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Path == "" {
+		return "", errors.New("this program does not contain its package: build it with go build or go run in its module")
+	}
+	return directoryPackage(info), nil
+}
+
+// directoryPackage returns the package of a program as an argument of go run in the working directory.
+func directoryPackage(info *debug.BuildInfo) string {
 	here, _ := os.Getwd()
-	return strings.Join(append(words, Quoted(packageOf(info, mainFile(), here))), " ")
-})
+	return packageOf(info, mainFile(), here)
+}
+
+// BuildFile returns the name of the file in which the verb dev keeps a build.
+func BuildFile(build string) string {
+	name := fmt.Sprintf("%016x", xxhash.Sum64String(build))
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return name
+}
 
 // goRun matches the executable of go run: a file of a build that was just made, or one of the build cache.
 var goRun = regexp.MustCompile(`/go-build[0-9]+/b[0-9]+/exe/|/[0-9a-f]{2}/[0-9a-f]{64}-d/`)

@@ -98,6 +98,7 @@ type hostedRoom struct {
 	recent    *record.History // last seconds, for the operator and for desync bundles; optional
 	recording *recorder       // optional
 	resumed   bool            // the match was begun by an earlier process
+	panicked  bool            // its rules have panicked
 }
 
 const recentSeconds = 10 // the length of the history of a room
@@ -185,6 +186,9 @@ func (h *Host) crashed(c server.Crash) {
 		text += fmt.Sprintf("; its journal is %s", f["journal"])
 	}
 	h.mu.Lock()
+	if r := h.rooms[c.Room]; r != nil {
+		r.panicked = true
+	}
 	if r := h.rooms[c.Room]; r != nil && r.recording != nil {
 		f["recording"] = r.recording.file.name
 		text += fmt.Sprintf("; its recording is %s", f["recording"])
@@ -282,6 +286,8 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 		switch {
 		case closed != nil && closed.Suspended():
 			keep(closed.World())
+		case r.panicked && h.config.Journals.ChangesRules(): // the rules of the next build may not panic
+			keep(nil)
 		case closed == nil && r.resumed: // no client waits for the room, or the server stops
 			keep(nil)
 		default:

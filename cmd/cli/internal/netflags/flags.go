@@ -71,6 +71,22 @@ func RTT(p simnet.Profile) time.Duration {
 // Loss returns the packets lost on the way to the server, in percent.
 func Loss(p simnet.Profile) float64 { return math.Round(p.Up.Loss*1e8) / 1e6 }
 
+// Arguments returns the flags that are given, for another command line.
+func (f *NetFlags) Arguments() (args []string) {
+	if f.Net != "" {
+		args = append(args, "--net", f.Net)
+	}
+	for name, d := range map[string]*time.Duration{"--rtt": f.RTT, "--jitter": f.Jitter} {
+		if d != nil {
+			args = append(args, name, d.String())
+		}
+	}
+	if f.Loss != nil {
+		args = append(args, "--loss", fmt.Sprint(*f.Loss))
+	}
+	return args
+}
+
 // Given reports whether a flag is given.
 func (f *NetFlags) Given() bool {
 	return f.Net != "" || f.RTT != nil || f.Jitter != nil || f.Loss != nil

@@ -278,14 +278,14 @@ func Refused(notice func(seconds int, text string)) func(client.Refusal) {
 }
 
 // InWindow plays in a window. An error from lost ends it early. It shows the texts from notices. next changes the strategy of
-// the match when its key is pressed. All three are optional.
-func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error, notices <-chan string, next func()) error {
+// the match when its key is pressed. place is the file of window.Config.Place. All four are optional.
+func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error, notices <-chan string, next func(), place string) error {
 	defer c.Close()
 	text, until := "", time.Time{} // a verdict or a notice, and its end
 	discarded := discards(0)
 	err := window.Run(window.Config{
 		Pause: func() { c.Pause(!c.Paused().On) },
-		Title: title, Game: a.Game, Next: next,
+		Title: title, Game: a.Game, Next: next, Place: place,
 		Frame: func(now time.Time, in ecs.InputBytes) error {
 			select {
 			case <-ctx.Done():

@@ -38,6 +38,7 @@ type Verb struct {
 	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
 	Name                 string `help:"Name that other players see, at most 32 bytes."`
 	host.DiagnosticFlags `embed:""`
+	Place                string         `type:"path" hidden:"" help:"File with the place of the window, which is written at the end."`
 	InputDelay           int            `help:"Ticks between an input and its effect, at most 30. Default: the server's suggestion."`
 	For                  *time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
@@ -166,7 +167,7 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 	if v.Bot || v.Headless {
 		return v.headless(ctx, a, c)
 	}
-	err = player.InWindow(ctx, a, c, a.Game.Name+" · "+v.Addr, nil, notices, nil)
+	err = player.InWindow(ctx, a, c, a.Game.Name+" · "+v.Addr, nil, notices, nil, v.Place)
 	if c.Core.World() != nil {
 		host.PrintCosts(a, v.ledger.Report())
 	}

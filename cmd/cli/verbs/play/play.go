@@ -66,7 +66,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.finish(a)) }()
-	return player.InWindow(m.ctx, a, m.you, a.Game.Name, m.lost, m.notices, func() { m.next(a) })
+	return player.InWindow(m.ctx, a, m.you, a.Game.Name, m.lost, m.notices, func() { m.next(a) }, "")
 }
 
 // count returns the number of bots, or an error if the game does not take all players.

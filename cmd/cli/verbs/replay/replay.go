@@ -37,6 +37,10 @@ type Verb struct {
 	From   uint64  `help:"With --field: the first tick. Default: the first of the recording."`
 	Page   bool    `group:"The page" help:"Show the recording in a browser: play, step, scrub, select entities, plot fields. Two recordings stop at the first tick that differs. This is the default on a terminal."`
 
+	Builds    string `group:"Other builds" type:"path" help:"Directory of builds that dev keeps. A recording of another build is played by that build, if it is there."`
+	Redo      bool   `group:"Other builds" help:"Play the last 10 s again with the rules of this build, and show the first tick that differs; with --page, both beside each other in a browser. Needs --builds."`
+	StateFile string `name:"states" hidden:"" type:"path" help:"Write the last 10 s with the state of each tick into this file."`
+
 	app.BrowseFlags
 }
 
@@ -49,6 +53,10 @@ image of that tick; the exit code is then 1. A recording that was cut off is rep
 On a terminal it is then shown in a browser, on a page that no other computer can open. Of a desync bundle the page shows
 the stored states of both sides beside each other. A link leads to the ticks before, as this build replays them.
 
+A recording has the ticks of one build. With --builds, a recording of another build is played by that build, so that all
+recordings of dev can be played. With --redo too, this build plays the last 10 s again, with the inputs of the recording and
+from the same state, which is carried over by the names of the fields. The old states are those of the old build.
+
 Examples:
   replay recordings/main-20261121T101500-000000000000002a.tendonrec
   replay FILE --page                        show it in a browser
@@ -59,7 +67,9 @@ Examples:
   replay FILE --at 600 --entity p0:3@590    one entity with all its fields
   replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
   replay FILE OTHER                         exit code 0: equal, 1: they differ
-  replay FILE OTHER --page                  both, at the first difference`
+  replay FILE OTHER --page                  both, at the first difference
+  replay FILE --builds .tendon/builds       by the build that recorded it
+  replay FILE --builds .tendon/builds --redo --page`
 }
 
 // Run plays the recording.
@@ -67,7 +77,7 @@ func (v *Verb) Run(a *app.App) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	v.Page = v.Page || !v.selects() && v.Second == "" && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
+	v.Page = v.Page || !v.selects() && !v.Redo && v.StateFile == "" && v.Second == "" && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
 	if err := v.BrowseFlags.Check(v.Page); err != nil {
 		return err
 	}
@@ -78,11 +88,18 @@ func (v *Verb) Run(a *app.App) error {
 	if bundle.Is(data) {
 		return v.openBundle(a, data)
 	}
+	if v.Builds != "" {
+		if other, err := v.otherBuild(a, data); other || err != nil {
+			return err
+		}
+	}
 	r, err := openRecording(a, v.File, data)
 	if err != nil {
 		return err
 	}
 	switch {
+	case v.StateFile != "":
+		return v.states(r)
 	case v.Second != "":
 		return v.compare(a, r)
 	case v.Field != "":
@@ -113,6 +130,8 @@ func (v *Verb) Run(a *app.App) error {
 func (v *Verb) check() error {
 	played := v.Verify || v.Dump || v.To > 0
 	switch {
+	case v.Redo && (v.Builds == "" || v.Second != "" || v.selects()):
+		return errors.New("--redo compares a recording with the rules of this build: add --builds, and leave out the other flags but --page")
 	case v.Page && v.selects():
 		return errors.New("--page shows everything: leave the other flags out")
 	case v.Second != "" && v.selects():
