@@ -89,7 +89,17 @@ func (p *process) gone() bool {
 
 // change builds the program and continues the match with it. The present match goes on if the build is not used.
 func (s *session) change(ctx context.Context) error {
+	listed := make(chan files, 1)
+	go func() { // the program may have other packages
+		if list, err := s.source.list(ctx); err == nil {
+			listed <- list
+		}
+		close(listed)
+	}()
 	b, err := s.build(ctx)
+	if list, ok := <-listed; ok {
+		s.watch(list)
+	}
 	switch {
 	case errors.Is(err, errBuild):
 		s.app.Logf("%v", err)
@@ -116,17 +126,19 @@ func (s *session) change(ctx context.Context) error {
 	if recording != "" {
 		s.app.Logf("the last 10 s again with these rules: %s replay %s --builds %s --redo", s.app.Program, app.Quoted(recording), app.Quoted(s.builds))
 	}
-	if list, err := s.source.list(ctx); err == nil { // the packages may be others
-		s.files = list
-		present := list.state()
-		for path, at := range present {
-			if _, known := s.seen[path]; !known {
-				s.seen[path] = at
-			}
-		}
-		maps.DeleteFunc(s.seen, func(path string, _ stamp) bool { _, ok := present[path]; return !ok })
-	}
 	return err
+}
+
+// watch replaces the list of files. It keeps the stamps that the build has seen.
+func (s *session) watch(list files) {
+	s.files = list
+	present := list.state()
+	for path := range present {
+		if at, known := s.seen[path]; known {
+			present[path] = at
+		}
+	}
+	s.seen = present
 }
 
 // halt stops the server, which keeps the match, and then the clients. They cannot leave the match any more.
