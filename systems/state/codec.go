@@ -203,7 +203,7 @@ func (e *encoder) part(i, way int, values, base []uint64, courses []course, spre
 }
 
 func (e *encoder) scalar(p *part, k, way int, values, base []uint64, courses []course, spread *uint64) {
-	n, down := e.models.number(p.context[k], k, way, courses, *spread)
+	n, sign := e.models.number(p.context[k], k, way, courses, *spread)
 	v := p.difference(values, base, k)
 	if p.pattern[k] {
 		e.Number(n, v)
@@ -213,10 +213,7 @@ func (e *encoder) scalar(p *part, k, way int, values, base []uint64, courses []c
 		return
 	}
 	learnSpread(spread, int64(v))
-	if down {
-		v = -v
-	}
-	e.Integer(n, int64(v))
+	e.Integer(n, int64(v)*sign)
 }
 
 // learnSpread updates the spread of an entity: about twice the mean size of its last coded differences. Differences of one entity
@@ -228,16 +225,17 @@ func learnSpread(spread *uint64, difference int64) {
 
 func magnitude(v int64) uint64 { return uint64(max(v, -v)) }
 
-// number returns the models of a value, and whether it is predicted to fall, so that the sign of its difference is inverted.
-func (m *models) number(context int32, k, way int, courses []course, spread uint64) (n *entropy.Number, down bool) {
+// number returns the models of a value, and the sign of its difference in the code: −1 if it is predicted to fall, else 1.
+func (m *models) number(context int32, k, way int, courses []course, spread uint64) (n *entropy.Number, sign int64) {
 	kind := way
+	sign = 1
 	if courses != nil {
 		c := courses[k]
-		kind, down = kindPrediction+min(bits.Len64(uint64(c.size)+spread), maxSize), c.down
+		kind, sign = kindPrediction+min(bits.Len64(uint64(c.size)+spread), maxSize), int64(c.sign)
 	} else if way == asPrediction {
 		kind = kindDifference
 	}
-	return &m.scalar[int(context)*kinds+kind], down
+	return &m.scalar[int(context)*kinds+kind], sign
 }
 
 func (p *part) difference(values, base []uint64, k int) uint64 {
@@ -276,8 +274,8 @@ func (s *schema) cost(set image.ComponentSet, values, base []uint64) (cost int) 
 		n := len(p.context)
 		for k := range n {
 			v := p.difference(values, base, k)
-			if !p.pattern[k] && int64(v) < 0 {
-				v = -v
+			if !p.pattern[k] {
+				v = magnitude(int64(v))
 			}
 			cost += entropy.Cost(v)
 		}

@@ -407,7 +407,7 @@ func (d *decoder) part(i, way int, base []uint64, courses []course, spread *uint
 
 // scalar reads the difference of a value and adds it.
 func (d *decoder) scalar(p *part, k, way int, values []uint64, courses []course, spread *uint64) {
-	n, down := d.models.number(p.context[k], k, way, courses, *spread)
+	n, sign := d.models.number(p.context[k], k, way, courses, *spread)
 	if p.pattern[k] {
 		v := d.Number(n) ^ values[k]
 		if p.scale[k] != 0 && courses != nil && v != values[k] {
@@ -416,10 +416,7 @@ func (d *decoder) scalar(p *part, k, way int, values []uint64, courses []course,
 		values[k] = v
 		return
 	}
-	v := d.Integer(n)
-	if down {
-		v = -v
-	}
+	v := d.Integer(n) * sign
 	learnSpread(spread, v)
 	values[k] += uint64(v)
 }

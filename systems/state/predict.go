@@ -33,12 +33,14 @@ func (m *moments) prepare(now ecs.Tick) {
 // course is the difference of a predicted number from the reference.
 type course struct {
 	size uint32 // magnitude, limited
-	down bool   // it is negative
+	sign int32  // −1 if it is negative, else 1
 }
 
 func courseOf(by int64) course {
-	return course{size: uint32(min(magnitude(by), 1<<maxSize)), down: by < 0}
+	return course{size: uint32(min(magnitude(by), 1<<maxSize)), sign: signOf(by)}
 }
+
+func signOf(v int64) int32 { return int32(v>>63) | 1 }
 
 // predict appends values predicted from those at the second moment (from) and at the reference (to), and their courses. It
 // extrapolates linearly. Patterns keep their values at the reference. It computes in integers that wrap around, so server and
@@ -49,7 +51,7 @@ func (s *schema) predict(dst []uint64, courses []course, set image.ComponentSet,
 		n, first := len(p.context), len(dst)
 		for k, v := range to[:n] {
 			by := int64(0)
-			if v != from[k] && !p.pattern[k] {
+			if !p.pattern[k] {
 				by = (int64(v-from[k])*factor + 1<<(factorBits-1)) >> factorBits
 			}
 			dst, courses = append(dst, v+uint64(by)), append(courses, courseOf(by))

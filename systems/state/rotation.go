@@ -10,21 +10,18 @@ const fineBits = 6
 // unpack returns the rotation in four scalars: the index of the part that is left out, and the other parts. scale stands for √½.
 // ok is false for numbers that are no rotation.
 func unpack(values []uint64, scale int64) (q quaternion, ok bool) {
-	left, rest, k := values[0], lengthOf(scale), 1
+	left, rest := values[0], lengthOf(scale)
 	if left >= 4 {
 		return q, false
 	}
-	for i := range q {
-		if i == int(left) {
-			continue
-		}
-		v := int64(values[k])
+	for k, value := range values[1:4] {
+		v := int64(value)
 		if v > 2*scale || v < -2*scale {
 			return q, false
 		}
-		q[i] = v << fineBits
-		rest -= q[i] * q[i]
-		k++
+		v <<= fineBits
+		q[partOf(k, int(left))] = v
+		rest -= v * v
 	}
 	q[left] = root(max(rest, 0))
 	return q, true
@@ -37,18 +34,16 @@ func lengthOf(scale int64) int64 { return 2 * scale * scale << (2 * fineBits) }
 // exact to the last bit.
 func root(v int64) int64 { return int64(math.Sqrt(float64(v))) }
 
+// partOf returns the index of the part in scalar 1 + k of a rotation without part left, k in [0, 3). It has no branch, since it
+// would be hard to predict.
+func partOf(k, left int) int { return (k + int(uint64(left-k-1)>>63)) & 3 }
+
 // pack sets the three scalars of the parts other than left, in the sign that makes left positive.
 func (q *quaternion) pack(values []uint64, left int) {
-	k := 0
-	for i, v := range q {
-		if i == left {
-			continue
-		}
-		if q[left] < 0 {
-			v = -v
-		}
-		values[k] = uint64((v + 1<<(fineBits-1)) >> fineBits)
-		k++
+	minus := q[left] >> 63
+	for k := range 3 {
+		v := q[partOf(k, left)]
+		values[k] = uint64((v ^ minus - minus + 1<<(fineBits-1)) >> fineBits)
 	}
 }
 
@@ -119,12 +114,9 @@ func predictRotation(values []uint64, courses []course, scale int64, from, to []
 	left := q.largest()
 	q.pack(values[1:4], left)
 	values[0] = uint64(left)
-	k := 1
-	for i := range q {
-		if i != left {
-			courses[k] = courseOf((q[i] - a[i]) >> fineBits)
-			courses[k].down = courses[k].down != (q[left] < 0)
-			k++
-		}
+	for k := range 3 {
+		i := partOf(k, left)
+		courses[1+k] = courseOf((q[i] - a[i]) >> fineBits)
+		courses[1+k].sign *= signOf(q[left])
 	}
 }

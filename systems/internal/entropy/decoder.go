@@ -121,12 +121,8 @@ func (d *Decoder) Integer(m *Number) int64 {
 	if !d.Bit(&m.some) {
 		return 0
 	}
-	minus := d.Bit(&m.minus)
-	v := int64(d.NotZero(m))
-	if minus {
-		return -v
-	}
-	return v
+	minus := -int64(number(d.Bit(&m.minus)))
+	return int64(d.NotZero(m)) ^ minus - minus
 }
 
 // Exhausted reports whether more was decoded than the code can hold: what follows are made-up values.

@@ -101,10 +101,7 @@ func (e *Encoder) Integer(m *Number, v int64) {
 		return
 	}
 	e.Bit(&m.minus, v < 0)
-	if v < 0 {
-		v = -v
-	}
-	e.NotZero(m, uint64(v))
+	e.NotZero(m, uint64(max(v, -v)))
 }
 
 // shift moves the highest byte of low out of the interval.

@@ -91,8 +91,6 @@ const restBits = 6 // of a length above longest, less longest and 1
 
 // Cost estimates the number of bits of a number in a model that has learned its size.
 func Cost(v uint64) int {
-	if v == 0 {
-		return 0
-	}
-	return bits.Len64(v) + 2
+	n := bits.Len64(v)
+	return n + (n+63)>>6<<1 // without a branch
 }
