@@ -88,7 +88,7 @@ const provesAfter = 60
 // visits them in reverse order: see ecs.World.Reverse.
 //
 // Some ticks are also simulated as by a client of the strategies predict and reckon, which may change only the entities of its
-// player. They must not panic. The report counts the writes to other entities.
+// player, and has zero for what its player must not know: see ecs.Game.See. They must not panic. The report counts the writes to other entities.
 //
 // In contrast to a sync test that only replays the same inputs, this one also takes the branches of mispredictions.
 func SyncTest(c SyncTestConfig) (SyncReport, error) {
@@ -125,6 +125,7 @@ type syncTest struct {
 	botOrders  []image.Order   // of the tick that is computed
 	straight   *ecs.World      // computes each tick once, on one core
 	timeline   *Timeline       // computes ticks with wrong inputs first, on several cores
+	known      image.Snapshot  // scratch: a state as one player may know it
 	limited    *ecs.World      // computes some ticks as a client that predicts only its player's entities
 	rows       image.RowSet
 	ticks      Ring[testTick]
@@ -250,12 +251,18 @@ func (s *syncTest) compute(f ecs.Tick) error {
 // limitedEvery is the number of ticks from one limited tick to the next.
 const limitedEvery = 8
 
-// computeLimited computes tick f as a client that predicts only the entities of one player, and knows only that player's input.
+// computeLimited computes tick f as a client that predicts only the entities of one player. The client knows only that player's
+// input and the private values that they see. The straight run is in tick f − 1.
 func (s *syncTest) computeLimited(f ecs.Tick, inputs []ecs.InputBytes) error {
 	p := ecs.Player(f / limitedEvery % ecs.Tick(len(inputs)))
 	im := s.limited.Image()
 	im.SetPredicted(nil)
-	if err := im.Copy(&s.at(f - 1).state); err != nil {
+	state := &s.at(f - 1).state
+	if im.Schema().HasPrivate() {
+		s.known.Redact(state, nil, int(p), func(e ecs.Entity) bool { return s.straight.Sees(int(p), e) })
+		state = &s.known
+	}
+	if err := im.Copy(state); err != nil {
 		return err
 	}
 	s.rows.Clear()

@@ -61,7 +61,7 @@ func (c *Config) offered(name string) (s systems.Strategy, ok bool) {
 
 // exact reports whether clients may have final ticks under one of the strategies.
 func (c *Config) exact() bool {
-	return slices.ContainsFunc(c.Strategies, func(s systems.Strategy) bool { return s.Needs.Exact })
+	return !c.Game.Schema().HasPrivate() && slices.ContainsFunc(c.Strategies, func(s systems.Strategy) bool { return s.Needs.Exact })
 }
 
 // Strategy returns the sync strategy of the match at present.
