@@ -18,7 +18,7 @@ type common struct {
 	now       systems.Time
 	timeout   systems.Time
 	nextPing  systems.Time
-	asked     []uint32     // stamps of the last pings without an answer, at most maxAsked
+	asked     []asked      // the last pings, at most maxAsked
 	sampled   bool         // stats.RTT is measured
 	resumed   systems.Time // when a message arrived after a long silence
 	faults    limit.Limiter[systems.Time]
@@ -141,7 +141,7 @@ func (c *common) frame(now, pingEvery systems.Time) {
 		if len(c.asked) == maxAsked {
 			c.asked = slices.Delete(c.asked, 0, 1)
 		}
-		c.asked = append(c.asked, stampOf(now))
+		c.asked = append(c.asked, asked{stamp: stampOf(now)})
 		c.send(systems.Datagram, message{kind: kindPing, epoch: c.epoch, stamp: stampOf(now)})
 	}
 }
@@ -162,11 +162,15 @@ func (c *common) probe(m message, now systems.Time, tick ecs.Tick) (ok bool) {
 		c.send(systems.Datagram, m)
 		return true
 	}
-	i := slices.Index(c.asked, m.stamp)
+	i := slices.IndexFunc(c.asked, func(a asked) bool { return a.stamp == m.stamp })
 	if i < 0 {
 		return false
 	}
-	c.asked = slices.Delete(c.asked, i, i+1)
+	if c.asked[i].answered { // the network duplicated the ping or the pong
+		c.stats.Stale++
+		return true
+	}
+	c.asked[i].answered = true
 	rtt := systems.Time(stampOf(now)-m.stamp) * 1000
 	switch {
 	case rtt > maxRoundTrip: // the clock of this host was changed
@@ -179,7 +183,13 @@ func (c *common) probe(m message, now systems.Time, tick ecs.Tick) (ok bool) {
 	return true
 }
 
-// maxAsked bounds the pings that wait for an answer. The answer to an older one counts as one that answers no ping.
+// asked is a ping that was sent.
+type asked struct {
+	stamp    uint32
+	answered bool
+}
+
+// maxAsked is how many pings are remembered. The answer to an older one counts as one that answers no ping.
 const maxAsked = 32
 
 // longSilence is the silence of a peer that probably stands still.

@@ -630,7 +630,7 @@ func TestAPongOfAnotherEpochDoesNotMoveTheServersTick(t *testing.T) {
 	tick, before := p.client.ServerTick(p.now), p.client.Stats()
 	pong := func(epoch uint8) {
 		m := message{kind: kindPong, epoch: epoch, stamp: stampOf(p.now - systems.Second), tick: tick + 1000}
-		p.client.asked = append(p.client.asked, m.stamp)
+		p.client.asked = append(p.client.asked, asked{stamp: m.stamp})
 		if e := p.client.Receive(systems.Datagram, encoded(m), p.now); e.Kind != EventNone {
 			t.Errorf("event %d", e.Kind)
 		}
@@ -666,6 +666,14 @@ func TestAPongAnswersOnePing(t *testing.T) {
 		p.server.frame(p.now, pingInterval)
 		p.now += systems.Second / 60
 		p.server.stats.Silence = 0
+	}
+	stamp := p.server.asked[len(p.server.asked)-1].stamp
+	pong := encoded(message{kind: kindPong, epoch: p.epoch, stamp: stamp})
+	p.server.Receive(systems.Datagram, pong, p.now)
+	before = p.server.Stats()
+	p.server.Receive(systems.Datagram, pong, p.now+systems.Second) // a duplicate counts once, and is no fault
+	if st := p.server.Stats(); st.RTT != before.RTT || st.Malformed != before.Malformed || st.Stale != before.Stale+1 {
+		t.Errorf("after a duplicate %+v became %+v", before, st)
 	}
 	if n := len(p.server.asked); n != maxAsked {
 		t.Errorf("%d pings wait for an answer, want %d", n, maxAsked)

@@ -161,7 +161,7 @@ func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Repor
 func player(p, before server.PeerInfo, roomName string, passed time.Duration) playerRow {
 	row := playerRow{Player: playerOf(p, roomName, time.Now()), Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, Loss: -1,
 		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted}
-	if before.State == "" || before.Identity.ClientID != p.Identity.ClientID || p.Newest < before.Newest {
+	if before.State == "" || before.Identity.ClientID != p.Identity.ClientID || before.Identity.Name != p.Identity.Name || p.Newest < before.Newest {
 		return row
 	}
 	row.In, row.Out = kbits(p.Link.BytesReceived, before.Link.BytesReceived, passed), kbits(p.Link.BytesSent, before.Link.BytesSent, passed)
