@@ -55,7 +55,7 @@ func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
 func (m *botTurn) look() {
 	m.foeDist = fixed.Max
 	for e, t := range players.In(m.w, level.tiles.Bounds()) {
-		if e == m.me {
+		if s, _ := seat.Read(m.w, e); e == m.me || allied(m.w, s.Player, m.player) {
 			continue
 		}
 		to := flat(t.Pos.Sub(m.body.Pos))

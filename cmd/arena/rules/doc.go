@@ -16,13 +16,16 @@
 // Under a strategy that shows remote players late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly
 // in the present. Some strategies let a client write only the rows that it predicts: Write returns nil for the others.
 //
+// Players can be in a team: red or blue by their card, or by the key T. A team has one colour, and its players do not hurt each other. Points
+// and rounds are of each player.
+//
 // A kill cam shows a killed player the last 2 s from the killer's side, under relay and lockstep. Under other strategies there
 // is none, since their clients do not simulate the match.
 //
 // # Tasks
 //
-//   - inputs: pad.go; from a bot: bot.go; the one order: [Surrender]
-//   - moving: body.go; weapons: weapons.go; life and med kits: health.go
+//   - inputs: pad.go; from a bot: bot.go; orders: [Surrender], [NextTeam]
+//   - moving: body.go; weapons: weapons.go; life and med kits: health.go; teams: teams.go
 //   - the place: level.go; obstacles, doors and lag compensation: scene.go; rounds and results: match.go
 //   - drawing: draw.go, hud.go; the view's own components, effects and camera: view.go; the kill cam: replay.go
 //

@@ -39,12 +39,21 @@ var (
 		rgb(0x4cc2ff), rgb(0xff6b6b), rgb(0x7ee081), rgb(0xffc857), rgb(0xc792ea), rgb(0xff9ff3), rgb(0x5eead4), rgb(0xf4a261),
 		rgb(0x90a8ff), rgb(0xd4e157), rgb(0xff8fab), rgb(0x26c6da), rgb(0xbcaaa4), rgb(0x81c784), rgb(0xffab91), rgb(0xe0e0e0),
 	}
+	teamColors = [teamCount]ecs.Color{Red: rgb(0xff3030), Blue: rgb(0x2f6bff)}
 )
 
 const (
 	heightShift = 0.5  // screen metres up per metre of height
 	wallShift   = 0.17 // the same for walls, which would hide too much otherwise
 )
+
+// colorOf returns the colour of a player: that of the team, or else of the seat.
+func colorOf(v *ecs.View, p ecs.Player) ecs.Color {
+	if t := teams.Read(v.Sim).Of[p]; t != NoTeam {
+		return teamColors[t%teamCount]
+	}
+	return playerColors[p]
+}
 
 // draw draws the level and its entities, of the present or of a replay, and the HUD of the present.
 func draw(c ecs.Canvas, v *ecs.View) {
@@ -124,7 +133,7 @@ func paintFloorItems(c ecs.Canvas, v *ecs.View) {
 	}
 	for entry := range ecs.Ordered(v.Sim, deadAvatars) {
 		x, y := at(flat(body.GetValue(entry).Pos))
-		paintCross(c, x, y, 0.35, 0.16, fade8(playerColors[seat.GetValue(entry).Player], 0.6))
+		paintCross(c, x, y, 0.35, 0.16, fade8(colorOf(v, seat.GetValue(entry).Player), 0.6))
 	}
 }
 
@@ -134,7 +143,7 @@ func paintAvatars(c ecs.Canvas, v *ecs.View, living []*donburi.Entry) {
 		if d := dash.GetValue(entry); v.Tick < d.Until {
 			x, y := raised(body.GetValue(entry).Pos)
 			dx, dy := at(d.Dir)
-			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[seat.GetValue(entry).Player], 0.3))
+			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(colorOf(v, seat.GetValue(entry).Player), 0.3))
 		}
 	}
 	for _, entry := range living {
@@ -147,7 +156,7 @@ func paintAvatars(c ecs.Canvas, v *ecs.View, living []*donburi.Entry) {
 			paintRing(c, gx, gy, 0.68, 0.78, you)
 		}
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
-		c.Circle(x, y, 0.5, playerColors[player])
+		c.Circle(x, y, 0.5, colorOf(v, player))
 		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
 		if age := (moment(v) - pose.Get(entry).struck) / struckTicks; age >= 0 && age < 1 {
 			c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
@@ -206,7 +215,7 @@ func paintFire(c ecs.Canvas, v *ecs.View, living []*donburi.Entry) {
 			c.Circle(t.points[i].X, t.points[i].Y, 0.21-0.03*float64(i), fade8(flame, 0.64-0.1*float64(i)))
 		}
 		dx, dy := at(flat(b.Vel).Normalize())
-		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[rocket.GetValue(entry).Shooter])
+		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, colorOf(v, rocket.GetValue(entry).Shooter))
 		c.Circle(x+0.25*dx, y+0.25*dy, 0.11, white)
 	}
 	for entry := range ecs.Ordered(v.Sim, burningBlasts) {

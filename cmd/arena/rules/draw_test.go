@@ -374,17 +374,33 @@ func (h hands) Pressed(key string) bool { return h.keys[key] }
 func (h hands) Pointer() (x, y float64) { return h.x, h.y }
 func (h hands) Orders() *ecs.OrderQueue { return h.given }
 
-// The key of the surrender gives one order when it goes down. Without a queue, it gives none.
-func TestAKeyGivesTheOrderToSurrender(t *testing.T) {
+// The keys of orders give one order when they go down. Without a queue, they give none.
+func TestKeysGiveOrders(t *testing.T) {
 	g := Game()
-	h := hands{keys: map[string]bool{"k": true}}
-	g.Screen.Controls(h)
-	h.given = ecs.NewOrderQueue(g)
-	g.Screen.Controls(h)
-	var given [][]byte
-	h.given.Drain(func(_ ecs.Entity, payload []byte) { given = append(given, payload) })
-	if len(given) != 1 || string(given[0]) != string(surrendering) {
-		t.Errorf("given: %v", given)
+	for key, order := range map[string][]byte{"k": surrendering, "t": nextTeam} {
+		h := hands{keys: map[string]bool{key: true}}
+		g.Screen.Controls(h)
+		h.given = ecs.NewOrderQueue(g)
+		g.Screen.Controls(h)
+		var given [][]byte
+		h.given.Drain(func(_ ecs.Entity, payload []byte) { given = append(given, payload) })
+		if len(given) != 1 || string(given[0]) != string(order) {
+			t.Errorf("%s gives %v", key, given)
+		}
+	}
+}
+
+// A team has one colour in the picture and in the table.
+func TestATeamHasOneColour(t *testing.T) {
+	c := newViewedArena(t, 3, 0, 4)
+	teams.Write(c.w).Of = [maxPlayers]Team{0: Blue, 2: Blue}
+	for range 30 {
+		c.play()
+	}
+	s := c.paint(1.6)
+	if s.hud.shapes[teamColors[Blue]] < 3 || s.hud.shapes[playerColors[2]] > 0 || s.hud.shapes[playerColors[1]] == 0 || s.hud.shapes[teamColors[Red]] > 0 {
+		t.Errorf("the table has %d blue, %d red, and %d, %d, %d of the seats", s.hud.shapes[teamColors[Blue]], s.hud.shapes[teamColors[Red]],
+			s.hud.shapes[playerColors[0]], s.hud.shapes[playerColors[1]], s.hud.shapes[playerColors[2]])
 	}
 }
 

@@ -13,7 +13,7 @@ func Game() *ecs.Game {
 		Physics: ecs.Physics{MoveLimit: runSpeed, BurstLimit: dashSpeed, MoveCost: moveCost, Gravity: gravity, Floor: floorAt,
 			Blocked: wallBetween},
 		Components: ecs.Components(seat, body, look, dash, arms, health, dead, rocket, blast, kit, door),
-		Resources:  ecs.Resources(clock, scores, kitTimes),
+		Resources:  ecs.Resources(clock, scores, kitTimes, teams),
 		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
 		Input:      pad,
 		Derived:    []ecs.AnyDerived{scene, players.Derived(), reach.Derived()},
@@ -25,7 +25,7 @@ func Game() *ecs.Game {
 			keepTime,
 		),
 		Setup: setup, Join: join, Leave: leave, Result: result,
-		Orders: ecs.Orders(Surrender.Do(surrender).If(maySurrender)),
+		Orders: ecs.Orders(Surrender.Do(surrender).If(maySurrender), NextTeam.Do(changeTeam).If(mayChangeTeam)),
 		Bot:    bot, Screen: ecs.Screen{History: history, Controls: controls, Draw: draw, Effect: showEffect, Dress: dress},
 	}
 }
@@ -40,17 +40,19 @@ func setup(w *ecs.World) {
 	*clock.Write(w) = Clock{Ends: playTicks, Round: 1, Playing: true}
 }
 
-func join(w *ecs.World, p ecs.Player, _ ecs.Card) {
+// join lets a player in, in the team that their card names: "red" or "blue".
+func join(w *ecs.World, p ecs.Player, card ecs.Card) {
 	e := w.Spawn(ecs.OwnedBy(p), seat, body, look, dash, arms, health)
 	seat.Put(w, e, ecs.Seat{Player: p})
 	revive(w, e, freeSpawn(w))
 	scores.Write(w).Of[p] = Score{}
+	teams.Write(w).Of[p] = teamOf(card)
 }
 
 // leave removes the player's entity. Rockets on their way fly on.
 func leave(w *ecs.World, p ecs.Player) { w.Despawn(avatar(w, p)) }
 
-// Surrender is the game's one order: the player dies at once and loses a point.
+// Surrender is an order: the player dies at once and loses a point.
 var Surrender = ecs.NewOrder[struct{}]("surrender")
 
 // maySurrender refuses the surrender of a player who is not alive.

@@ -53,9 +53,12 @@ const (
 var spawnDistance = fixed.FromInt(12) // metres, the wanted distance of a spawn point from all living players
 
 // hurt adds damage to target for this tick. It does nothing for the zero Entity and for a target that this peer may not
-// write.
+// write, and for another player of the same team.
 func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
 	if !w.MayWrite(target) || damage == 0 || dead.Has(w, target) {
+		return
+	}
+	if s, _ := seat.Read(w, target); allied(w, s.Player, by) {
 		return
 	}
 	h := health.Write(w, target)

@@ -46,9 +46,9 @@ func paintTable(c ecs.Canvas, v *ecs.View) {
 		y := 1.95 + row*float64(i)
 		if int(p) == v.Seat {
 			c.Rectangle(left, y, right-left, row, highlight)
-			c.Rectangle(left, y, 0.09, row, playerColors[p])
+			c.Rectangle(left, y, 0.09, row, colorOf(v, p))
 		}
-		c.Rectangle(left+0.25, y+0.16, 0.3, 0.3, playerColors[p])
+		c.Rectangle(left+0.25, y+0.16, 0.3, 0.3, colorOf(v, p))
 		name, ping := white, ""
 		switch s := v.Seated(p); {
 		case s.Ping > 0:
@@ -103,7 +103,7 @@ func paintFeed(c ecs.Canvas, v *ecs.View, p *Picture) {
 
 // paintName draws a player's colour and label, nameWidth wide.
 func paintName(c ecs.Canvas, v *ecs.View, x, y float64, p ecs.Player, shown float64) {
-	c.Rectangle(x, y+0.16, 0.28, 0.28, fade8(playerColors[p], shown))
+	c.Rectangle(x, y+0.16, 0.28, 0.28, fade8(colorOf(v, p), shown))
 	c.Text(x+0.4, y+0.06, 0.4, -1, shortLabel(v, p), fade8(white, shown))
 }
 
@@ -119,9 +119,9 @@ func paintBanner(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
 	case !m.Playing && m.Winner == 0:
 		text = "the round is a draw"
 	case !m.Playing && int(m.Winner)-1 == v.Seat:
-		text, color = "you win the round", playerColors[m.Winner-1]
+		text, color = "you win the round", colorOf(v, ecs.Player(m.Winner-1))
 	case !m.Playing:
-		text, color = label(v, ecs.Player(m.Winner-1))+" wins the round", playerColors[m.Winner-1]
+		text, color = label(v, ecs.Player(m.Winner-1))+" wins the round", colorOf(v, ecs.Player(m.Winner-1))
 	case ok && d.Until > v.Tick:
 		text = fmt.Sprintf("back in %d", (d.Until-v.Tick+tickRate-1)/tickRate)
 	default:

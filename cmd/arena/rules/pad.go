@@ -62,7 +62,8 @@ func pressed(w *ecs.World, p ecs.Player) Pad {
 }
 
 // controls maps keys and mouse to a pad. WASD or the arrows walk, and the mouse aims and fires. The right button or E sends
-// a rocket, space jumps, shift dashes, and Q uses a kit. K surrenders.
+// a rocket, space jumps, shift dashes, and Q uses a kit. K surrenders, and T changes
+// the team.
 func controls(c ecs.Controls) ecs.InputBytes {
 	down := func(key, or string) int {
 		if c.Down(key) || c.Down(or) {
@@ -72,6 +73,9 @@ func controls(c ecs.Controls) ecs.InputBytes {
 	}
 	if c.Pressed("k") {
 		Surrender.Give(c.Orders(), ecs.Entity{}, struct{}{})
+	}
+	if c.Pressed("t") {
+		NextTeam.Give(c.Orders(), ecs.Entity{}, struct{}{})
 	}
 	x, y := c.Pointer()
 	in := Pad{

@@ -99,5 +99,5 @@ func paintReplay(c ecs.Canvas, v, past *ecs.View) {
 	killer := ecs.Player(past.Seat)
 	middle := hudHeight * c.Aspect() / 2
 	c.Rectangle(middle-2.6, 4, 5.2, 0.9, panel)
-	c.Text(middle, 4.1, 0.6, 0, "kill cam: "+label(v, killer), playerColors[killer])
+	c.Text(middle, 4.1, 0.6, 0, "kill cam: "+label(v, killer), colorOf(v, killer))
 }
