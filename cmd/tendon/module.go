@@ -54,7 +54,7 @@ func (v *newVerb) run(out io.Writer) error {
 	if err := e.require(dir, module); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s is the module of a game. Next:\n\n    cd %s\n    go run . play --net P3    # in a window, over a typical network\n    go test ./...\n", v.Dir, v.Dir)
+	fmt.Fprintf(out, "%s is the module of a game. Next:\n\n    cd %s\n    go run . play --net P3    # in a window, over a typical network\n    go run . dev              # save a file, and the match goes on with the new rules\n    go test ./...\n", v.Dir, v.Dir)
 	return nil
 }
 

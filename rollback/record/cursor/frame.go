@@ -57,6 +57,8 @@ type Order struct {
 	Joined string `json:"joined,omitempty"`
 	// Strategy is the sync strategy with which the match continues, for a "switch".
 	Strategy string `json:"strategy,omitempty"`
+	// Build computed the ticks before, for "rules".
+	Build    string `json:"build,omitempty"`
 	Operator bool   `json:"operator,omitempty"` // of the operator or the server: Player has no meaning
 }
 
@@ -138,6 +140,9 @@ func (c *Cursor) orderOf(o *image.Order) Order {
 	if o.Kind == image.OrderJoin {
 		card, _ := image.ParseCard(o.Payload)
 		out.Joined, out.Payload = card.Name, append([]byte(nil), card.Data...)
+	}
+	if _, _, build, ok := image.ParseRules(o.Payload); ok && o.Kind == image.OrderRules {
+		out.Build, out.Payload = build, nil
 	}
 	if o.Kind == image.OrderSwitch {
 		out.Strategy, _ = image.ParseSwitch(o.Payload)

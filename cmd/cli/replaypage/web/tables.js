@@ -100,7 +100,7 @@ const fieldsOf = (list) => list.map((f) => `${f.path} ${f.text}`).join(", ");
 
 export function listEvents(box, none, frame) {
   const lines = [
-    ...frame.orders.map((o) => o.strategy ? `switch to ${o.strategy}` : `${o.kind}${o.operator ? (o.kind === "pause" ? " of the operator" : "") : ` of player ${o.player}`}${o.entity ? ` to ${o.entity}` : ""}${o.seen ? `, who saw tick ${o.seen.toFixed(2)}` : ""}${o.name ? `, ${o.name} ${fieldsOf(o.fields || [])}` : ""}${o.payload ? `: ${o.payload}` : ""}${o.refused ? `; refused: ${o.refused}` : ""}`),
+    ...frame.orders.map((o) => o.strategy ? `switch to ${o.strategy}` : o.build ? `change of the rules, after build ${o.build}` : `${o.kind}${o.operator ? (o.kind === "pause" ? " of the operator" : "") : ` of player ${o.player}`}${o.entity ? ` to ${o.entity}` : ""}${o.seen ? `, who saw tick ${o.seen.toFixed(2)}` : ""}${o.name ? `, ${o.name} ${fieldsOf(o.fields || [])}` : ""}${o.payload ? `: ${o.payload}` : ""}${o.refused ? `; refused: ${o.refused}` : ""}`),
     ...frame.events.map((e) => `${e.name}${e.irreversible ? " (irreversible)" : ""}${e.entity ? ` of ${e.entity}` : ""} ${fieldsOf(e.fields)}`),
   ];
   box.replaceChildren(...lines.map((l) => element("li", l)));

@@ -257,7 +257,7 @@ func TestAMatchContinuesWhileItsProgramChanges(t *testing.T) {
 		if strings.Contains(dump, `"leave of player`) && i+1 < len(parts) {
 			t.Errorf("a player left in the ticks %d to %d", p.first, p.last)
 		}
-		if rules := strings.Count(dump, `"rules of player`); rules != min(i, 1) && p.last > p.first+10 {
+		if rules := strings.Count(dump, `"change of the rules`); rules != min(i, 1) && p.last > p.first+10 {
 			t.Errorf("ticks %d to %d have %d orders of a change", p.first, p.last, rules)
 		}
 		if i == 0 {

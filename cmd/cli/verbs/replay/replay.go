@@ -216,7 +216,9 @@ func openRecording(a *app.App, file string, data []byte) (*record.Record, error)
 // refusal adds the remedy to the error of a file that cannot be replayed.
 func refusal(file string, err error) error {
 	switch {
-	case errors.Is(err, record.ErrOther), errors.Is(err, record.ErrVersion): // these name the remedy
+	case errors.Is(err, record.ErrOther):
+		return fmt.Errorf("%s cannot be replayed: %w; --builds starts one that dev keeps", file, err)
+	case errors.Is(err, record.ErrVersion): // it names the remedy
 		return fmt.Errorf("%s cannot be replayed: %w", file, err)
 	case errors.Is(err, record.ErrNotRecord):
 		return fmt.Errorf("%s is not a recording: name a file that --record of serve or demo wrote", file)
@@ -230,7 +232,11 @@ func (v *Verb) verify(a *app.App, r *record.Record, to ecs.Tick) error {
 	if desync := (*rollback.DesyncReport)(nil); errors.As(err, &desync) {
 		a.Emit("desync", app.Fields{"report": desync})
 		a.Print(desync.String() + "\n")
-		return fmt.Errorf("%w: tick %d differs from the recorded one", app.ErrFailed, desync.Tick)
+		why := ""
+		if b := r.Header().Build; b != app.Build() {
+			why = fmt.Sprintf("; build %q made the recording, and --builds plays it with a build that dev keeps", b)
+		}
+		return fmt.Errorf("%w: tick %d differs from the recorded one%s", app.ErrFailed, desync.Tick, why)
 	}
 	if err != nil {
 		return err
@@ -291,6 +297,8 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 				}
 			} else if o.Kind == image.OrderGame {
 				text = fmt.Sprintf("order of player %d, %s", o.Player, schema.OrderText(o.Payload))
+			} else if _, _, build, ok := image.ParseRules(o.Payload); ok && o.Kind == image.OrderRules {
+				text = "change of the rules, after build " + build
 			} else if o.Kind == image.OrderPause || o.Kind == image.OrderResume {
 				text = cursor.KindNames[o.Kind] + source(cursor.KindNames[o.Kind], o.OfServer(), o.Player)
 			}

@@ -30,6 +30,8 @@ func frameText(f *cursor.Frame, resources []image.Record, entities []cursor.Enti
 		switch {
 		case o.Strategy != "":
 			fmt.Fprintf(&b, ": the match continues with %s", o.Strategy)
+		case o.Build != "":
+			fmt.Fprintf(&b, ": the ticks before are of build %s", o.Build)
 		case o.Seen > 0:
 			fmt.Fprintf(&b, ": saw tick %.2f", o.Seen)
 		case o.Name != "":
