@@ -21,14 +21,12 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/session"
-	"tendon/rollback"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -111,8 +109,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 	}
 	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, past: NewLedger(a.Game, "server", nil)}
 	if c.Compare {
-		h.Checksums = &ChecksumHistory{engine: len(a.Game.Schema().Columns()) - len(a.Game.Components) - len(a.Game.Resources),
-			sums: rollback.NewRing[[]image.Checksum](1024)}
+		h.Checksums = newChecksumHistory(a.Game)
 	}
 	var err error
 	if h.Diagnostics, err = c.Flags.Diagnostics(a, c.Strategy); err != nil {

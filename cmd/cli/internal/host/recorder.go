@@ -114,16 +114,30 @@ func (r *recorder) close() {
 }
 
 // ChecksumHistory keeps the server's checksums of recent ticks, one for each component. Clients in the same process compare
-// theirs with them.
+// theirs with them. In a game with private data, each seat has checksums of its own, of the state that its player may know.
 type ChecksumHistory struct {
 	engine int // columns of the engine, such as the tick, which change in every tick
 
 	mu      sync.Mutex
 	sums    rollback.Ring[[]image.Checksum]
-	changes uint64 // ticks in which a component or resource of the game changed
+	known   []rollback.Ring[[]image.Checksum] // by 1 + seat, 0 for spectators; nil for a game without private data
+	changes uint64                            // ticks in which a component or resource of the game changed
 }
 
-// sink returns the checksums as a sink of a room. 1024 ticks are kept.
+const checksumTicks = 1024 // for which checksums are kept
+
+func newChecksumHistory(g *ecs.Game) *ChecksumHistory {
+	schema := g.Schema()
+	t := &ChecksumHistory{engine: len(schema.Columns()) - len(g.Components) - len(g.Resources), sums: rollback.NewRing[[]image.Checksum](checksumTicks)}
+	if schema.HasPrivate() {
+		for range 1 + g.MaxPlayers {
+			t.known = append(t.known, rollback.NewRing[[]image.Checksum](checksumTicks))
+		}
+	}
+	return t
+}
+
+// sink returns the checksums as a sink of a room.
 func (t *ChecksumHistory) sink() room.Sink {
 	return room.Sink{NeedState: true, Tick: func(f systems.FinalTick) {
 		t.mu.Lock()
@@ -133,14 +147,26 @@ func (t *ChecksumHistory) sink() room.Sink {
 		if before, ok := t.sums.At(f.Tick - 1); f.Tick > 1 && ok && !slices.Equal((*sums)[t.engine:], (*before)[t.engine:]) {
 			t.changes++
 		}
+		for i := range t.known {
+			var redacted image.Snapshot
+			redacted.Redact(f.State, nil, i-1, func(e ecs.Entity) bool { return f.World.Sees(i-1, e) })
+			sums, _ := t.known[i].Slot(f.Tick)
+			*sums = redacted.ComponentChecksums((*sums)[:0])
+			redacted.Release()
+		}
 	}}
 }
 
-// At returns the server's checksums of a tick; nil if they are not kept.
-func (t *ChecksumHistory) At(f ecs.Tick) []image.Checksum {
+// At returns the server's checksums of a tick, of the state that a client with the seat may know, −1 for a spectator. It returns nil if
+// they are not kept.
+func (t *ChecksumHistory) At(f ecs.Tick, seat int) []image.Checksum {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if kept, ok := t.sums.At(f); ok {
+	sums := &t.sums
+	if t.known != nil {
+		sums = &t.known[1+seat]
+	}
+	if kept, ok := sums.At(f); ok {
 		return slices.Clone(*kept)
 	}
 	return nil

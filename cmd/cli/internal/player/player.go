@@ -191,7 +191,7 @@ func (p *Player) compare() {
 	if confirmed.Empty() || confirmed.Tick() <= p.compared {
 		return
 	}
-	want := p.Server.At(confirmed.Tick())
+	want := p.Server.At(confirmed.Tick(), p.Client.Core.Seat())
 	if want == nil {
 		return
 	}
