@@ -1,7 +1,7 @@
 // Command tendon makes the module of a new game and checks its rules.
 //
 //	go run ./cmd/tendon new ../mygame              in a clone of the engine: the module uses the clone
-//	go run tendon/cmd/tendon@VERSION new mygame    the module requires this version
+//	go run tendon/cmd/tendon new ../mygame         in a module that uses a version of the engine: the new one uses it too
 //	cd ../mygame && go run . play --net P3         play it over a typical network
 //	go run tendon/cmd/tendon vet ./...             in the module: report rules that are not deterministic
 package main
@@ -32,8 +32,8 @@ type newVerb struct {
 
 // Help follows the first line of the verb's help.
 func (newVerb) Help() string {
-	return `In a clone of the engine, or in a module that uses one, the new module uses that
-clone. Otherwise it requires the version of this program.
+	return `In a clone of the engine, the new module uses that clone. In a module that uses
+a clone or a version of the engine, the new module uses the same.
 
 Examples:
 

@@ -14,7 +14,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 	"text/template"
 )
@@ -89,45 +88,37 @@ func writeFiles(dir, name string, data any) error {
 	return nil
 }
 
-// engine is where the new module finds the engine: in a folder, or at a version.
+// engine is the engine that the new module uses: the clone in folder, or the version of the module path, which is in folder too.
 type engine struct {
-	folder  string
-	version string
+	folder        string
+	path, version string // empty for a clone
 }
 
-// findEngine returns the clone that the present folder belongs to or uses, else the version of this program.
+// findEngine returns the engine that the module of the present folder is or uses. The engine's path has no host, so a module
+// that uses it has a replacement: a folder, or a path with a version.
 func findEngine() (engine, error) {
 	output, err := exec.Command("go", "list", "-m", "-json", "tendon").Output()
 	var m struct {
 		Dir     string
 		Main    bool
-		Replace *struct{ Dir string }
+		Replace *struct{ Path, Version, Dir string }
 	}
 	if err == nil && json.Unmarshal(output, &m) == nil {
 		switch {
 		case m.Main:
 			return engine{folder: m.Dir}, nil
+		case m.Replace != nil && m.Replace.Version != "":
+			return engine{folder: m.Replace.Dir, path: m.Replace.Path, version: m.Replace.Version}, nil
 		case m.Replace != nil:
 			return engine{folder: m.Replace.Dir}, nil
 		}
 	}
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Path == "tendon" && strings.HasPrefix(b.Main.Version, "v") && !strings.Contains(b.Main.Version, "+") {
-		return engine{version: b.Main.Version}, nil
-	}
-	return engine{}, errors.New("the engine is not found: run this command in a clone of it, or with a version, as in go run tendon/cmd/tendon@latest")
+	return engine{}, errors.New("the engine is not found: run this command in a clone of it, or in a module that uses it; guides/YOUR_MODULE.md shows both")
 }
 
-// require writes the go.mod and go.sum of a module. With a clone, both have the contents of the clone's. So the module builds without
-// a download that the clone did not need.
+// require writes the go.mod and go.sum of a module. Both have the contents of the engine's. So the module builds without a download
+// that the engine did not need.
 func (e engine) require(dir, module string) error {
-	file := filepath.Join(dir, "go.mod")
-	if e.folder == "" {
-		content := fmt.Sprintf("module %s\n\ngo 1.26.0\n\nrequire tendon %s\n", module, e.version)
-		if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
-			return err
-		}
-		return command(dir, "go", "mod", "tidy")
-	}
 	mod, err := os.ReadFile(filepath.Join(e.folder, "go.mod"))
 	if err != nil {
 		return err
@@ -136,19 +127,27 @@ func (e engine) require(dir, module string) error {
 	if err != nil {
 		return err
 	}
-	folder, err := filepath.Rel(dir, e.folder)
-	if err != nil {
-		folder = e.folder
+	by := e.path + " " + e.version
+	if e.version == "" {
+		folder, err := filepath.Rel(dir, e.folder)
+		if err != nil {
+			folder = e.folder
+		}
+		by = filepath.ToSlash(folder)
 	}
 	var content strings.Builder
-	fmt.Fprintf(&content, "module %s\n\ngo 1.26.0\n\nrequire tendon v0.0.0\n\nreplace tendon => %s\n\nrequire (\n", module, filepath.ToSlash(folder))
+	fmt.Fprintf(&content, "module %s\n\ngo 1.26.0\n\nrequire tendon v0.0.0\n\nreplace tendon => %s\n\nrequire (\n", module, by)
 	for line := range strings.Lines(string(mod)) {
 		if requirement := strings.Fields(line); strings.HasPrefix(line, "\t") && len(requirement) > 1 {
 			fmt.Fprintf(&content, "\t%s %s // indirect\n", requirement[0], requirement[1])
 		}
 	}
 	content.WriteString(")\n")
-	return errors.Join(os.WriteFile(file, []byte(content.String()), 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666))
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), []byte(content.String()), 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666))
+	if err == nil && e.version != "" {
+		err = command(dir, "go", "mod", "tidy") // adds the sum of the engine
+	}
+	return err
 }
 
 // command runs a command in a folder. The error contains its output.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +62,72 @@ func TestANewModuleUsesTheClone(t *testing.T) {
 		if content, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(content) == 0 || bytes.Contains(content, []byte("{{.")) {
 			t.Errorf("%s: %v\n%s", file, err, content)
 		}
+	}
+}
+
+// A module that uses a version of the engine makes modules that use the same version. A proxy in a folder serves it.
+func TestANewModuleUsesAVersion(t *testing.T) {
+	if !race.Long {
+		t.Skip("it unpacks all libraries")
+	}
+	const path, version = "example.com/engine/tendon", "v0.1.0"
+	output, err := in("../..", "go", "env", "GOMODCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := t.TempDir()
+	publish(t, filepath.Join(proxy, filepath.FromSlash(path), "@v", version), path+"@"+version)
+	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(strings.TrimSpace(string(output)))+"/cache/download")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Setenv("GOFLAGS", "-modcacherw")
+	t.Setenv("GOSUMDB", "off")
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"go", "mod", "init", "tools"}, {"go", "mod", "edit", "-require", "tendon@v0.0.0", "-replace", "tendon=" + path + "@" + version},
+		{"go", "get", "tendon/cmd/tendon"}} {
+		if output, err := in(".", args...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, output)
+		}
+	}
+	dir := newVerb{}.make(t, "stars")
+	if output, err := in(dir, "go", "list", "-m", "-f", "{{.Replace}}", "tendon"); err != nil || strings.TrimSpace(string(output)) != path+" "+version {
+		t.Errorf("%v\n%s", err, output)
+	}
+	if output, err := in(dir, "go", "list", "-deps", "-test", "-tags", "headless", "./..."); err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
+
+// publish writes the files of a proxy for this clone of the engine.
+func publish(t *testing.T, name, prefix string) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content bytes.Buffer
+	z := zip.NewWriter(&content)
+	err = filepath.WalkDir("../..", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			if _, nested := os.Stat(filepath.Join(file, "go.mod")); err == nil && file != "../.." && (nested == nil || strings.HasPrefix(entry.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(prefix + "/" + strings.TrimPrefix(filepath.ToSlash(file), "../../"))
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	})
+	if err = errors.Join(err, z.Close(), os.WriteFile(name+".zip", content.Bytes(), 0o666), os.WriteFile(name+".mod", mod, 0o666),
+		os.WriteFile(name+".info", []byte(`{"Version":"`+filepath.Base(name)+`"}`), 0o666)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -34,8 +34,8 @@ Examples:
 Exit codes: 0 no findings, 1 findings, 2 wrong use or packages that do not build.`
 }
 
-// checkerModule is the path of the checker's module, which is in this folder of the engine.
-const checkerModule, checkerFolder = "tendon/cmd/tendonvet", "cmd/tendonvet"
+// checkerFolder is the folder of the checker's module in a clone of the engine.
+const checkerFolder = "cmd/tendonvet"
 
 // run builds the checker if it has changed, and runs it. The result is the exit code of the checker.
 func (v *vetVerb) run(out, errs io.Writer) (code int, err error) {
@@ -67,7 +67,7 @@ func (e engine) buildChecker() (string, error) {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	id := sha256.Sum256([]byte(e.folder + "\n" + e.version))
+	id := sha256.Sum256([]byte(e.folder))
 	dir := filepath.Join(cache, "tendon", fmt.Sprintf("%x", id[:8]))
 	checker := filepath.Join(dir, "tendonvet")
 	if runtime.GOOS == "windows" {
@@ -75,12 +75,7 @@ func (e engine) buildChecker() (string, error) {
 	}
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", checker, ".")
 	cmd.Dir = filepath.Join(e.folder, filepath.FromSlash(checkerFolder))
-	if e.folder == "" {
-		if _, err := os.Stat(checker); err == nil {
-			return checker, nil
-		}
-		cmd = exec.Command("go", "install", "-trimpath", checkerModule+"@"+e.version)
-	} else if _, err := os.Stat(cmd.Dir); err != nil {
+	if _, err := os.Stat(cmd.Dir); err != nil {
 		return "", fmt.Errorf("the engine in %s has no %s: use a clone of its repository", e.folder, checkerFolder)
 	}
 	for _, variable := range os.Environ() { // the checker runs here, also for a game of another target
@@ -88,7 +83,7 @@ func (e engine) buildChecker() (string, error) {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	cmd.Env = append(cmd.Env, "GOWORK=off", "GOBIN="+dir)
+	cmd.Env = append(cmd.Env, "GOWORK=off")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the checker cannot be built, and its libraries may have to be downloaded once: %s: %w\n%s", strings.Join(cmd.Args, " "), err, output)
 	}
