@@ -31,36 +31,39 @@
 //
 // # Hidden information
 //
-// A component with Roles.Private has values that only some players may know. So have fields with the tag
-// `tendon:"private"`. Game.See decides who may know the private values of an entity. Without it, that is its owner alone.
-// Private fields of resources are known to nobody but the server, such as the order of a deck. A private event reaches
-// only the players who see the entity that it is about: see Event.Private. Spectators see nothing private.
+// A component with the role Private has values that only some players may know (see [Roles]). So have fields with the tag
+// `tendon:"private"`. See of [Game] decides which players see the private values of an entity. Without See, that is its owner
+// alone. Private fields of resources are known to the server alone, such as the order of a deck. A private event reaches only
+// the players who see the entity that it is about: [Event.Private]. Spectators see nothing private.
 //
 //	type Hand struct{ Cards ecs.List[uint8, [10]uint8] }
 //	type Deck struct {
-//		Left  uint8                         // public
-//		Cards ecs.List[uint8, [52]uint8] `tendon:"private"`
+//		Left  uint8 // public
+//		Cards [52]uint8 `tendon:"private"`
 //	}
 //
 //	var hand = ecs.NewComponent("hand", ecs.Roles[Hand]{Private: true}) // its owner sees it
 //	var deck = ecs.NewResource[Deck]("deck")
 //	var drew = ecs.NewEvent[Drew]("drew").Private()
 //
-// The strategies verify, predict and reckon never send such values to other clients: in images, states, events or
-// recordings. There, zero takes their place. Inputs and orders of the other players are not sent, and neither is the
-// random source, from which the next numbers follow. Relay and lockstep compute the whole match on each client, so
-// they refuse such a game.
+// The strategies verify, predict and reckon never send such values to other clients: not in images, states or events, and so
+// not for recordings of players. Zero takes their place. The inputs and orders of other players are not sent either. Neither is the random
+// source, from which the next numbers follow. Relay and lockstep compute the whole match on each client, so they refuse such a
+// game.
 //
-// The rest is public: which entities exist, their owners, births and components, and all other values. A hand whose number of cards is
-// hidden has that number in a private field; the game can publish it in another one. Hide entities as such by interest
-// management, and let the world own them. The length of a message may show that something has changed. The reason of a
-// refused order and Game.Result are public.
+// All else is public: which entities exist, their owners, births and components, and all other values. A private hand hides its
+// number of cards too. Publish the number in a field that is not private, if players may know it. To hide that an entity
+// exists, use interest management, and let the world own it. Reasons of refused orders and results of matches are public. The
+// length of a message may show that a public or an own value has changed.
 //
-// A client's own copy of the match has zero for what its player must not know, so its rules run with zeros. Test rules
-// for that: a hand of zeros may not be a valid one. What a client computes from hidden values or random numbers is a prediction that the
-// server corrects. A rule that needs them is best an order, which is never predicted.
+// A client computes rules with zeros in place of hidden values, and with random numbers of its own. The results are
+// predictions, which the server corrects. So a hand of zeros must not make a rule panic; SyncTest of package rollback tests that. A
+// rule that needs hidden values or random numbers is best an order. Orders are never predicted.
 //
-// World.Rand is fast but not cryptographic: who sees many of its numbers can compute the next ones. Do not publish
+// The server keeps a state for each seat. In each tick, it copies and compares the pages with private values for each seat. It
+// calls See for each seat and each row with private values other than zero.
+//
+// [World.Rand] is fast but not cryptographic. From many of its numbers, a program can compute the next ones. So do not publish
 // numbers as they were drawn.
 //
 // # Several cores
@@ -83,7 +86,7 @@
 //   - wait a number of ticks: [World.Timer], [World.Every]
 //   - find shapes that overlap and entities that are near: package ecs/space
 //   - draw random numbers, choices with weights and random orders: [World.Rand]
-//   - hide cards, roles and other values from players: Private of Roles, Game.See
+//   - hide cards, roles and other values from players: Private of [Roles], See of [Game], [Event.Private], [World.Sees]
 //   - report something to views: [Event.Emit], [World.Events]
 //   - run a tick: [NewWorld], [World.Step]
 //   - declare orders: [NewOrder], [Order.Do], [OrderRule.If], Orders of [Game]; give them: [Order.Give]; find those that a

@@ -8,7 +8,7 @@ import (
 	"tendon/ecs/image"
 )
 
-type tally struct {
+type score struct {
 	Count  uint16
 	Secret uint16 `tendon:"private"`
 	Public uint16
@@ -18,19 +18,19 @@ type tally struct {
 type hiding struct {
 	ecs.Game
 	hand  *ecs.Component[holding]
-	tally *ecs.Component[tally]
+	score *ecs.Component[score]
 	deck  *ecs.Resource[pile]
-	all   *ecs.Query2[holding, *holding, tally, *tally]
+	all   *ecs.Query2[holding, *holding, score, *score]
 }
 
 func newHiding() *hiding {
-	g := &hiding{hand: ecs.NewComponent("hand", ecs.Roles[holding]{Private: true}), tally: ecs.NewComponent[tally]("tally"), deck: ecs.NewResource[pile]("deck")}
-	g.all = ecs.NewQuery2(ecs.Write(g.hand), ecs.Write(g.tally))
+	g := &hiding{hand: ecs.NewComponent("hand", ecs.Roles[holding]{Private: true}), score: ecs.NewComponent[score]("score"), deck: ecs.NewResource[pile]("deck")}
+	g.all = ecs.NewQuery2(ecs.Write(g.hand), ecs.Write(g.score))
 	g.Game = ecs.Game{Name: "hiding", TickRate: 10, MaxPlayers: 3, Input: ecs.NewInput[uint16](),
-		Components: ecs.Components(g.hand, g.tally), Resources: ecs.Resources(g.deck), Systems: ecs.Systems(g.draw),
+		Components: ecs.Components(g.hand, g.score), Resources: ecs.Resources(g.deck), Systems: ecs.Systems(g.draw),
 		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			for range 40 { // several pages, short and long ones
-				w.Spawn(ecs.OwnedBy(p), g.hand, g.tally)
+				w.Spawn(ecs.OwnedBy(p), g.hand, g.score)
 			}
 		},
 	}
@@ -43,7 +43,7 @@ func (g *hiding) draw(w *ecs.World) {
 	for e := range g.all.All(w) {
 		if i := e.Entity().Index(); i%5 == uint32(w.Tick()%5) {
 			e.A.Cards[i%4] = uint8(w.Rand().Uint64()) | 1
-			*e.B = tally{uint16(w.Tick()), uint16(w.Rand().Uint64()) | 1, uint16(i)}
+			*e.B = score{uint16(w.Tick()), uint16(w.Rand().Uint64()) | 1, uint16(i)}
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestARedactedStateHasWhatItsViewerSees(t *testing.T) {
 	for e := range whole.Entities {
 		mine, _ := g.hand.ReadAt(&whole, e)
 		theirs, _ := g.hand.Read(other, e)
-		own, got := e.Owner() == ecs.OwnedBy(1), g.tally
+		own, got := e.Owner() == ecs.OwnedBy(1), g.score
 		count, _ := got.Read(other, e)
 		want, _ := got.ReadAt(&whole, e)
 		switch {
@@ -176,9 +176,9 @@ func TestRedactRowsClearsWhatAClientComputed(t *testing.T) {
 	}
 	for e := range state.Entities {
 		h, _ := g.hand.ReadAt(&state, e)
-		x, _ := g.tally.ReadAt(&state, e)
+		x, _ := g.score.ReadAt(&state, e)
 		if own := e.Owner() == ecs.OwnedBy(1); own != (h != holding{}) || own != (x.Secret != 0) || x.Count == 0 {
-			t.Fatalf("entity %v: hand %v, tally %v", e, h, x)
+			t.Fatalf("entity %v: hand %v, score %v", e, h, x)
 		}
 	}
 }

@@ -14,7 +14,7 @@
 // for a message that it cannot use, and is otherwise unchanged.
 //
 // [Server] and [Client] are the interfaces of the halves. Packages authority and predictor contain the common parts. Callers
-// find optional capabilities by type assertion: [Historian], [Monitor], [Waiter] and [Voter] of servers, [Keeper], [Replicated],
+// find optional capabilities by type assertion: [Historian], [Monitor], [Waiter], [Voter] and [Redactor] of servers, [Keeper], [Replicated],
 // [Presenter] and [ecs.Past] of clients.
 //
 // A strategy is a value of [Strategy]. To offer it as --sync and in the lab page, add it to the list in
@@ -28,6 +28,12 @@
 //
 // The strategies that predict cancel an event that a correction removes, and report one that it adds. An event that a correction
 // moves by at most 8 ticks is neither: see rollback.Effects.
+//
+// # Hidden information
+//
+// In a game with private data, a strategy with [Strategy.Hides] sends each client states that are redacted for its seat. All messages
+// to a client follow from these: see authority.Sight. Private events reach their receivers alone. Clients have no hash chain of
+// the ticks, and load an image whenever they connect. Other strategies refuse such a game.
 //
 // # Requirements of a game
 //

@@ -7,8 +7,8 @@ import (
 )
 
 // A redacted state is a state as one viewer may know it. Its private values are zero where the viewer does not see the entity,
-// and in resources. So are the random source and the inputs of other players. Everything that is derived from a redacted state,
-// such as images, deltas and checksums, contains nothing else.
+// and in resources. So are the random source and the inputs of other players. Images, deltas and checksums of redacted states
+// depend on nothing else, because equal states have equal bytes.
 
 // Redact makes s the state in of, redacted for a viewer, which is a seat or −1 for a spectator. sees reports whether the viewer
 // sees an entity of the state. Pages that are equal are shared with of or with before, which is an older state that was redacted for
@@ -106,8 +106,8 @@ func (l *layout) clearPrivate(row []byte) {
 	}
 }
 
-// RedactRows redacts the entities of the rows for a viewer who sees what sees reports. A client calls it between ticks, since it may
-// have computed other values than zero for what it must not know.
+// RedactRows redacts the entities of the rows. sees reports whether the viewer sees an entity. A client calls it between ticks,
+// because its rules may have stored values in place of the zeros.
 func (im *Image) RedactRows(rows *RowSet, sees func(Entity) bool) {
 	columns := im.components()
 	for n := range columns {

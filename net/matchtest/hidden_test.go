@@ -18,8 +18,8 @@ import (
 	"tendon/systems/relay"
 )
 
-// The parts of a game of cards. A hand is known to its owner, and to all while it is shown. A card face down is known to nobody,
-// not even to its owner. Nobody knows the deck and the dealer's thought.
+// The parts of a game of cards. A hand is known to its owner, and to all while it is shown. No player knows a card face down,
+// not even its owner, nor the stock and the dealer's thought.
 type (
 	hand    struct{ Cards ecs.List[uint64, [8]uint64] }
 	hidden  struct{ Value uint64 }
@@ -254,7 +254,11 @@ func (d *dealt) check(c *matchsim.Client) {
 		word, _ := whispered.Read(w, e)
 		think, _ := thoughts.Read(w, e)
 		own := seat >= 0 && e.Owner() == ecs.OwnedBy(ecs.Player(seat))
-		if down.Value != 0 || think.Card != 0 || !own && !isShown.Has(w, e) && (cards.Cards.Len() > 0 || word.Value != 0) {
+		sees := own || seat >= 0 && isShown.Has(w, e)
+		if sees && !own && cards.Cards.Len() > 0 {
+			d.seen[c.Number]["a shown hand"]++
+		}
+		if down.Value != 0 || think.Card != 0 || !sees && (cards.Cards.Len() > 0 || word.Value != 0) {
 			d.t.Errorf("%s: client %d of seat %d knows %v %v %v %v of entity %v", c.Core.Playing(), c.Number, seat, cards, down, word, think, e)
 		}
 	}
@@ -315,7 +319,7 @@ func (d *dealt) whole() {
 	}
 }
 
-// Two matches differ only in what player 0 keeps secret. Each byte that the others are sent is the same in both, at the same time.
+// Two matches differ only in the secrets of player 0. Each byte that the others are sent is the same in both, at the same time.
 func TestAClientIsSentNothingThatDependsOnWhatIsHiddenFromIt(t *testing.T) {
 	played := hiding(secretCards(0))
 	if race.Long {
@@ -348,6 +352,9 @@ func TestAClientIsSentNothingThatDependsOnWhatIsHiddenFromIt(t *testing.T) {
 				}
 				if private := a.seen[i]["drew"] > 0; private != (c.Core.Seat() >= 0) || a.seen[i]["played"] == 0 {
 					t.Errorf("client %d of seat %d: effects %v", i, c.Core.Seat(), a.seen[i])
+				}
+				if glimpsed := a.seen[i]["a shown hand"] > 0; glimpsed != (i == 0 || i == 2) {
+					t.Errorf("client %d saw the hand of player 1: %v", i, glimpsed)
 				}
 				if i > 0 && a.seen[i]["kept"] > 0 || i == 0 && b.seen[i]["kept"] == 0 {
 					t.Errorf("client %d: effects %v and %v", i, a.seen[i], b.seen[i])

@@ -26,5 +26,6 @@
 //   - use its changes: [Server.FindChanges], [Server.Replicate], [Server.FilterEvents]
 //   - compare states: [Server.ClaimedChecksum], [Peer.Compare]
 //   - serve states from before a restart: [Server.ReadPast]
+//   - send only what a peer may know: [Peer.Sight], [Server.EachSight]
 //   - send to peers: [Server.Serve], [Server.Sending], [Server.Interval]
 package authority
