@@ -32,9 +32,10 @@ func (s *sketch) Rectangle(x, y, width, height float64, c ecs.Color) { s.shapes[
 func (s *sketch) Circle(x, y, radius float64, c ecs.Color)           { s.shapes[c]++ }
 func (s *sketch) Line(x0, y0, x1, y1, width float64, c ecs.Color)    { s.shapes[c]++ }
 func (s *sketch) Polygon(points []ecs.Point, c ecs.Color)            { s.shapes[c]++ }
-func (s *sketch) Image(string, float64, float64, float64, float64)   {}
-func (s *sketch) Aspect() float64                                    { return s.aspect }
-func (s *sketch) Clicked(string) (x, y float64, ok bool)             { return 0, 0, false }
+func (s *sketch) Image(string, float64, float64, float64, float64, ecs.ImageOptions) {
+}
+func (s *sketch) Aspect() float64                        { return s.aspect }
+func (s *sketch) Clicked(string) (x, y float64, ok bool) { return 0, 0, false }
 
 func (s *sketch) Text(x, y, size float64, align int, text string, _ ecs.Color) {
 	s.texts[text]++
@@ -364,9 +365,10 @@ func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
 
 // hands hold keys.
 type hands struct {
-	keys  map[string]bool
-	x, y  float64
-	given *ecs.OrderQueue
+	ecs.Controls // unused
+	keys         map[string]bool
+	x, y         float64
+	given        *ecs.OrderQueue
 }
 
 func (h hands) Down(key string) bool    { return h.keys[key] }

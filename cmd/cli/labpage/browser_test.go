@@ -193,7 +193,7 @@ func TestKeysReachTheGameAfterAClickOnAControl(t *testing.T) {
 		tab.Eval(`(() => {
 			window.sent = 0;
 			window.old ??= WebSocket.prototype.send;
-			WebSocket.prototype.send = function (x) { if (x.includes('"hands"') && x.includes('"right"')) window.sent++; return window.old.call(this, x); };
+			WebSocket.prototype.send = function (x) { if (x.includes('"hands"') && x.includes('"arrowright"')) window.sent++; return window.old.call(this, x); };
 		})()`, nil)
 		tab.Click(control)
 		if control == "#net" {

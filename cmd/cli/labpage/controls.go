@@ -2,9 +2,9 @@ package labpage
 
 import (
 	"math"
-	"regexp"
 	"slices"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/ecs"
 )
 
@@ -16,27 +16,66 @@ type controls struct {
 	pointed bool // there is a pointer; otherwise it is ahead of the avatar
 	heading [2]float64
 	orders  *ecs.OrderQueue
+
+	names   keys.Reader
+	axes    [len(keys.Axes)]float64
+	wheel   [2]float64 // since the last call of Screen.Controls
+	touches []ecs.Touch
+	size    [2]int
 }
 
 var _ ecs.Controls = (*controls)(nil)
 
-// keyNames matches the keys that are accepted from a page.
-var keyNames = regexp.MustCompile("^([a-z0-9]|left|right|up|down|space|shift|enter|tab|mouse[12])$")
-
 // maxHeld bounds the keys that are held at once.
 const maxHeld = 12
 
-// set sets the held keys and the pointer.
-func (h *controls) set(keys []string, x, y float64, pointed bool) {
+// maxTouches bounds the fingers.
+const maxTouches = 10
+
+// hands are the devices of the viewer as the page sends them.
+type hands struct {
+	Keys    []string             `json:"keys"`
+	X       float64              `json:"x"`
+	Y       float64              `json:"y"`
+	Pointed bool                 `json:"pointed"`
+	Axes    []float64            `json:"axes"`
+	Wheel   [2]float64           `json:"wheel"` // turned since the last message
+	Touches []ecs.Touch          `json:"touches"`
+	Size    [2]int               `json:"size"`
+	Clicks  map[string]ecs.Point `json:"clicks"` // see page.Picture
+}
+
+func usable(x, y float64) bool { return !math.IsNaN(x+y) && math.Abs(x) < 1e9 && math.Abs(y) < 1e9 }
+
+// set sets the devices.
+func (h *controls) set(from *hands) {
 	h.held = h.held[:0]
-	for _, k := range keys {
-		if keyNames.MatchString(k) && len(h.held) < maxHeld {
+	for _, k := range from.Keys {
+		if keys.Valid(k) && len(h.held) < maxHeld {
 			h.held = append(h.held, k)
 		}
 	}
-	h.pointed = pointed && !math.IsNaN(x+y) && math.Abs(x) < 1e9 && math.Abs(y) < 1e9
+	h.pointed = from.Pointed && usable(from.X, from.Y)
 	if h.pointed {
-		h.x, h.y = x, y
+		h.x, h.y = from.X, from.Y
+	}
+	h.axes = [len(keys.Axes)]float64{}
+	for i, x := range from.Axes[:min(len(from.Axes), len(h.axes))] {
+		if max(x, -x) > keys.DeadZone {
+			h.axes[i] = min(max(x, -1), 1)
+		}
+	}
+	for i, turned := range from.Wheel {
+		h.wheel[i] = min(max(h.wheel[i]+turned, -100), 100)
+	}
+	h.touches = h.touches[:0]
+	for _, t := range from.Touches {
+		if len(h.touches) < maxTouches && usable(t.X, t.Y) {
+			h.touches = append(h.touches, t)
+		}
+	}
+	for i, pixels := range from.Size {
+		h.size[i] = min(max(pixels, 0), 1<<16)
 	}
 }
 
@@ -65,14 +104,40 @@ func (h *controls) aim(x, y float64, ok bool) {
 
 const aimAhead = 6 // how far ahead of the avatar keys aim, in world units
 
+// seen ends a call of Screen.Controls: all that is held was.
+func (h *controls) seen() {
+	h.before, h.wheel = append(h.before[:0], h.held...), [2]float64{}
+}
+
 // Pressed reports whether a key is held that was not before.
-func (h *controls) Pressed(key string) bool { return h.Down(key) && !slices.Contains(h.before, key) }
+func (h *controls) Pressed(key string) bool {
+	return h.Down(key) && !keys.Holds(func(k string) bool { return slices.Contains(h.before, k) }, h.names.Find(key))
+}
 
 // Orders returns the queue of the viewer's orders.
 func (h *controls) Orders() *ecs.OrderQueue { return h.orders }
 
 // Down reports whether a key is held.
-func (h *controls) Down(key string) bool { return slices.Contains(h.held, key) }
+func (h *controls) Down(key string) bool {
+	return keys.Holds(func(k string) bool { return slices.Contains(h.held, k) }, h.names.Find(key))
+}
 
 // Pointer returns where the pointer is.
 func (h *controls) Pointer() (x, y float64) { return h.x, h.y }
+
+// Wheel returns how far the wheel turned since the last call of Screen.Controls.
+func (h *controls) Wheel() (x, y float64) { return h.wheel[0], h.wheel[1] }
+
+// Axis returns the position of a stick.
+func (h *controls) Axis(name string) float64 {
+	if i := h.names.Axis(name); i >= 0 {
+		return h.axes[i]
+	}
+	return 0
+}
+
+// Touches returns the fingers on the picture.
+func (h *controls) Touches() []ecs.Touch { return h.touches }
+
+// Size returns the size of a picture in pixels.
+func (h *controls) Size() (width, height int) { return h.size[0], h.size[1] }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tendon/cmd/arena/rules"
+	"tendon/ecs"
 	"tendon/net/simnet"
 	"tendon/net/wire/vectors"
 )
@@ -32,7 +33,9 @@ func FuzzReceive(f *testing.F) {
 	for i, s := range []*Settings{&usual, &wide, {}} {
 		seed(request{Kind: "set", Number: i}, s)
 	}
-	seed(request{Kind: "hands", Keys: []string{"a", "left", "mouse1", "F1"}, X: 3, Y: -4e8, Pointed: true, Press: math.MaxUint64}, nil)
+	seed(request{Kind: "hands", Press: math.MaxUint64, hands: hands{Keys: []string{"a", "arrowleft", "mouse1", "F1"}, X: 3, Y: -4e8, Pointed: true,
+		Axes: []float64{2, -0.5, 0, 0, 9}, Wheel: [2]float64{0, 1e300}, Touches: []ecs.Touch{{ID: 1, X: 2, Y: -1e300}}, Size: [2]int{-1, 1 << 40},
+		Clicks: map[string]ecs.Point{"mouse2": {X: 1, Y: 1e300}, "other": {}}}}, nil)
 	for _, kind := range []string{"auto", "again", "pause", "desync", "none"} {
 		seed(request{Kind: kind, On: true}, nil)
 	}

@@ -26,7 +26,9 @@ type ghost struct {
 var _ ecs.Canvas = (*ghost)(nil)
 
 func newGhost() *ghost {
-	return &ghost{Picture: page.NewPicture(), seen: map[string]int{}, dropped: page.NewPicture()}
+	g := &ghost{Picture: page.NewPicture(), seen: map[string]int{}, dropped: page.NewPicture()}
+	g.Clicks = map[string]ecs.Point{}
+	return g
 }
 
 const aspect = 1.6 // width of a picture by its height
@@ -119,10 +121,18 @@ func (g *ghost) Text(x, y, size float64, align int, text string, c ecs.Color) {
 }
 
 // Image paints an asset, which has no ghost: it cannot be made pale.
-func (g *ghost) Image(name string, x, y, width, height float64) {
+func (g *ghost) Image(name string, x, y, width, height float64, o ecs.ImageOptions) {
 	if !g.server {
-		g.Picture.Image(name, x, y, width, height)
+		g.Picture.Image(name, x, y, width, height, o)
 	}
+}
+
+// Clicked reports no press to the server's state, which takes no orders.
+func (g *ghost) Clicked(button string) (x, y float64, ok bool) {
+	if g.server {
+		return 0, 0, false
+	}
+	return g.Picture.Clicked(button)
 }
 
 // Hud returns the picture's HUD. Ghosts have none.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
 	"tendon/systems"
@@ -41,7 +42,13 @@ func Register(s *page.Server, c Config) error {
 	c.Strategies = slices.SortedStableFunc(slices.Values(c.Strategies), func(a, b systems.Strategy) int {
 		return cmp.Compare(uint(slices.Index(usual, a.Name)), uint(slices.Index(usual, b.Name)))
 	})
+	if c.Game.Screen.Controls != nil {
+		if err := keys.Check(c.Game); err != nil {
+			return fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
 	s.Page("/", web, "web")
+	s.Images(c.Game)
 	s.Stream("/lab", func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) })
 	return nil
 }

@@ -105,14 +105,14 @@ func TestGhostsAreTheShapesThatThePictureLacks(t *testing.T) {
 func TestKeysAimAheadOfTheAvatar(t *testing.T) {
 	var h controls
 	at := func(keys ...string) string {
-		h.set(keys, 0, 0, false)
+		h.set(&hands{Keys: keys})
 		h.aim(10, 20, true)
 		return fmt.Sprint(h.Pointer())
 	}
 	for _, step := range []struct {
 		keys []string
 		want string
-	}{{nil, "16 20"}, {[]string{"up"}, "10 14"}, {nil, "10 14"}, {[]string{"a", "down"}, "4 26"}} {
+	}{{nil, "16 20"}, {[]string{"arrowup"}, "10 14"}, {nil, "10 14"}, {[]string{"a", "arrowdown"}, "4 26"}} {
 		if got := at(step.keys...); got != step.want {
 			t.Errorf("keys %v aim at %s, want %s", step.keys, got, step.want)
 		}
@@ -120,14 +120,36 @@ func TestKeysAimAheadOfTheAvatar(t *testing.T) {
 	if h.before = append(h.before, "a"); h.Pressed("a") || !h.Pressed("down") {
 		t.Error("a key that was held before is pressed, or one that was not is not")
 	}
-	h.set([]string{"rm -rf", "left", "F", strings.Repeat("a", 99)}, 1, 2, true)
+	h.set(&hands{Keys: []string{"rm -rf", "arrowleft", "F", strings.Repeat("a", 99)}, X: 1, Y: 2, Pointed: true})
 	h.aim(10, 20, true)
 	if x, y := h.Pointer(); x != 1 || y != 2 || len(h.held) != 1 {
 		t.Errorf("the pointer is at %v %v, held are %q", x, y, h.held)
 	}
-	h.set(slices.Repeat([]string{"left"}, 99), math.NaN(), 0, true)
+	h.set(&hands{Keys: slices.Repeat([]string{"arrowleft"}, 99), X: math.NaN(), Pointed: true})
 	if len(h.held) > maxHeld || h.pointed {
 		t.Errorf("%d keys are held, pointed %v", len(h.held), h.pointed)
+	}
+}
+
+// A page's devices are clamped. The wheel counts until the game has read it.
+func TestThePagesDevicesAreClamped(t *testing.T) {
+	var h controls
+	h.set(&hands{Keys: []string{"shiftright"}, Axes: []float64{0.1, -7, 0, 0, 9}, Wheel: [2]float64{1e300, -1}, Size: [2]int{-5, 640}, Touches: []ecs.Touch{{ID: 3, X: 1, Y: 2}, {X: math.Inf(1)}}})
+	h.set(&hands{Keys: []string{"shiftright"}, Axes: []float64{0.1, -7}, Wheel: [2]float64{0, -1}, Size: [2]int{-5, 640}, Touches: []ecs.Touch{{ID: 3, X: 1, Y: 2}}})
+	wx, wy := h.Wheel()
+	width, height := h.Size()
+	if !h.Down("Shift") || h.Down("ShiftLeft") || h.Axis("LeftStickHorizontal") != 0 || h.Axis("leftstickvertical") != -1 || wx != 100 || wy != -2 ||
+		width != 0 || height != 640 || len(h.Touches()) != 1 || h.names.Err != nil {
+		t.Errorf("%+v", h)
+	}
+	if h.seen(); h.Pressed("shift") {
+		t.Error("a key that was held before is pressed")
+	}
+	if _, y := h.Wheel(); y != 0 {
+		t.Errorf("the wheel is still turned by %v", y)
+	}
+	if h.Down("Schift"); h.names.Err == nil {
+		t.Error("the key Schift exists")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
 	"tendon/net/lab"
@@ -75,12 +76,9 @@ type request struct {
 	Kind     string          `json:"k"`
 	Settings json.RawMessage `json:"settings"`
 	Number   int             `json:"number"` // of the settings, by the page's count
-	Keys     []string        `json:"keys"`
-	X        float64         `json:"x"`
-	Y        float64         `json:"y"`
-	Pointed  bool            `json:"pointed"`
-	Press    uint64          `json:"press"`
-	On       bool            `json:"on"`
+	hands
+	Press uint64 `json:"press"`
+	On    bool   `json:"on"`
 }
 
 // receive carries out a message from the page. A malformed message is ignored.
@@ -97,7 +95,8 @@ func (s *viewer) receive(message []byte) {
 			s.want, s.ready, s.number = want.clamped(&s.config), true, m.Number
 		}
 	case "hands":
-		s.controls.set(m.Keys, m.X, m.Y, m.Pointed)
+		s.controls.set(&m.hands)
+		s.click(m.Clicks)
 		s.press, s.manual = min(max(s.press, m.Press), maxSeed), true
 	case "auto":
 		s.manual = false
@@ -110,6 +109,15 @@ func (s *viewer) receive(message []byte) {
 	case "desync":
 		if s.live != nil {
 			s.live.Desync()
+		}
+	}
+}
+
+// click keeps the presses of the mouse buttons for the next pictures.
+func (s *viewer) click(at map[string]ecs.Point) {
+	for _, button := range keys.Mouse {
+		if p, ok := at[button]; ok && usable(p.X, p.Y) {
+			s.ghost.Clicks[button] = p
 		}
 	}
 }
@@ -130,6 +138,7 @@ func (s *viewer) step(now time.Time) error {
 		return s.send(map[string]any{"k": "note", "text": broken(err)})
 	}
 	message, readings := s.pictures()
+	clear(s.ghost.Clicks)
 	text, err := json.Marshal(message)
 	if err != nil {
 		return err
@@ -206,7 +215,7 @@ func (s *viewer) play() {
 		s.controls.orders = ecs.NewOrderQueue(s.config.Game)
 	}
 	s.live.Input(input(&s.controls), s.press)
-	s.controls.before = append(s.controls.before[:0], s.controls.held...)
+	s.controls.seen()
 	s.controls.orders.Drain(s.live.Order)
 }
 

@@ -15,11 +15,15 @@ import (
 //
 //	0 camera x y height            4 polygon n x y … colour
 //	1 rectangle x y w h colour     5 text x y size align "text" colour
-//	2 circle x y radius colour     6 image "name" x y w h
+//	2 circle x y radius colour     6 image "name" x y w h px py pw ph frames frame rotation mirrored colour
 //	3 line x0 y0 x1 y1 w colour    7 layer: 0 through the camera, 1 the HUD
 //
-// Lengths are in world units rounded to 1/1000; a colour is R<<24 | G<<16 | B<<8 | A.
+// The arguments of an image after its rectangle are those of ecs.ImageOptions. Lengths are in world units rounded to 1/1000; a colour is R<<24 | G<<16 | B<<8 | A.
 type Picture struct {
+	// Clicks are the presses of mouse buttons that Clicked reports, by the name of the button: x and y from the top left
+	// corner, in heights of the picture.
+	Clicks map[string]ecs.Point
+
 	layer
 	aspect  float64
 	record  []byte
@@ -29,7 +33,8 @@ type Picture struct {
 
 type layer struct {
 	picture *Picture
-	number  uint32 // 0: through the camera, 1: the HUD
+	number  uint32     // 0: through the camera, 1: the HUD
+	camera  [3]float64 // x, y, height; height is 0 before Camera was called
 }
 
 var _ ecs.Canvas = (*Picture)(nil)
@@ -48,14 +53,14 @@ const (
 // NewPicture returns an empty square picture.
 func NewPicture() *Picture {
 	p := &Picture{}
-	p.layer.picture, p.hud = p, layer{p, 1}
+	p.layer.picture, p.hud = p, layer{picture: p, number: 1}
 	p.Reset(1)
 	return p
 }
 
 // Reset begins a new picture. aspect is its width divided by its height.
 func (p *Picture) Reset(aspect float64) {
-	p.aspect, p.record, p.current = aspect, append(p.record[:0], '['), 0
+	p.aspect, p.record, p.current, p.camera = aspect, append(p.record[:0], '['), 0, [3]float64{}
 }
 
 // Append appends the picture to b, as JSON.
@@ -126,6 +131,7 @@ func (p *Picture) text(s string) {
 // Camera centers the world point (x, y) and shows height world units from top to bottom. The HUD's camera is fixed.
 func (l *layer) Camera(x, y, height float64) {
 	if l.number == 0 {
+		l.camera = [3]float64{x, y, height}
 		l.command(cameraCommand, x, y, height)
 	}
 }
@@ -167,15 +173,33 @@ func (l *layer) Text(x, y, size float64, align int, text string, c ecs.Color) {
 	}
 }
 
-// Image draws the asset of that name, which the page must provide.
-func (l *layer) Image(name string, x, y, width, height float64) {
+// Image draws the asset of that name, which Server.Images must provide.
+func (l *layer) Image(name string, x, y, width, height float64, o ecs.ImageOptions) {
 	p := l.command(imageCommand)
 	p.text(name)
-	p.lengths(x, y, width, height)
+	mirrored := 0.0
+	if o.Mirrored {
+		mirrored = 1
+	}
+	part := [4]float64{float64(o.Part.X), float64(o.Part.Y), float64(o.Part.Width), float64(o.Part.Height)}
+	p.lengths(x, y, width, height, part[0], part[1], part[2], part[3], float64(o.Frames), float64(o.Frame), o.Rotation, mirrored)
+	p.color(o.Tint)
 }
 
-// Clicked reports no press: a recorded picture has no pointer.
-func (l *layer) Clicked(string) (x, y float64, ok bool) { return 0, 0, false }
+// hudHeight is the height of the HUD in its units.
+const hudHeight = 16
+
+// Clicked returns where a mouse button was pressed, in Picture.Clicks.
+func (l *layer) Clicked(button string) (x, y float64, ok bool) {
+	at, ok := l.picture.Clicks[button]
+	if !ok {
+		return 0, 0, false
+	}
+	if height := l.camera[2]; height != 0 {
+		return l.camera[0] + (at.X-l.picture.aspect/2)*height, l.camera[1] + (at.Y-0.5)*height, true
+	}
+	return at.X * hudHeight, at.Y * hudHeight, true
+}
 
 // Aspect returns the picture's width divided by its height.
 func (l *layer) Aspect() float64 { return l.picture.aspect }

@@ -23,10 +23,10 @@ func TestPictureIsCommandsInOneFlatArray(t *testing.T) {
 	p.Polygon([]ecs.Point{{X: 1, Y: 2}, {X: 3, Y: 4}, {X: 5, Y: 6}}, c)
 	p.Polygon([]ecs.Point{{X: 1, Y: 2}, {X: 3, Y: 4}}, c) // draws nothing
 	p.Text(1, 1, 1, 0, "", c)                             // draws nothing
-	p.Image("ship", 1, 2, 3, 4)
+	p.Image("ship", 1, 2, 3, 4, ecs.ImageOptions{Part: ecs.Part{X: 5, Y: 6, Width: 7, Height: 8}, Frames: 3, Frame: -1, Rotation: 0.5, Mirrored: true, Tint: c})
 	const color = "4278321924"
 	want := `>[0,1.5,-2,10,1,0,0,1,2.001,` + color + `,7,1,5,1,2,0.5,1,"a\"\\\u000a界` + "\uFFFD" + `",` + color +
-		`,7,0,2,-0.25,100,3,0,3,1,2,3,4,5,` + color + `,4,3,1,2,3,4,5,6,` + color + `,6,"ship",1,2,3,4]`
+		`,7,0,2,-0.25,100,3,0,3,1,2,3,4,5,` + color + `,4,3,1,2,3,4,5,6,` + color + `,6,"ship",1,2,3,4,5,6,7,8,3,-1,0.5,1,` + color + `]`
 	if got := string(p.Append([]byte(">"))); got != want {
 		t.Errorf("\n%s, want\n%s", got, want)
 	}
@@ -84,12 +84,32 @@ func TestPictureAllocatesNothingOnceWarm(t *testing.T) {
 			c.Line(1, 2, 3, 4, 5, ecs.Color{})
 			c.Polygon(points, ecs.Color{})
 			c.Hud().Text(1, 2, 3, -1, "points", ecs.Color{})
-			c.Image("ship", 1, 2, 3, 4)
+			c.Image("ship", 1, 2, 3, 4, ecs.ImageOptions{})
 		}
 		out = p.Append(out[:0])
 	}
 	draw()
 	if n := testing.AllocsPerRun(100, draw); n != 0 {
 		t.Errorf("%v allocations a picture", n)
+	}
+}
+
+// A press of a mouse button is reported in the units of each canvas.
+func TestClicksAreReportedInWorldUnits(t *testing.T) {
+	p := NewPicture()
+	p.Reset(1.5)
+	p.Clicks = map[string]ecs.Point{"mouse1": {X: 0.75, Y: 0.25}}
+	if x, y, ok := p.Clicked("mouse1"); !ok || x != 12 || y != 4 {
+		t.Errorf("before Camera: %v %v %v", x, y, ok)
+	}
+	p.Camera(10, 20, 40)
+	if x, y, ok := p.Clicked("mouse1"); !ok || x != 10 || y != 10 {
+		t.Errorf("through the camera: %v %v %v", x, y, ok)
+	}
+	if x, y, ok := p.Hud().Clicked("mouse1"); !ok || x != 12 || y != 4 {
+		t.Errorf("on the HUD: %v %v %v", x, y, ok)
+	}
+	if _, _, ok := p.Clicked("mouse2"); ok {
+		t.Error("the other button was pressed")
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tendon/ecs"
 )
 
 // Server serves pages. Call New, then Handle and Page, then Serve once. Handlers must not be added while it serves.
@@ -166,6 +168,20 @@ var kinds = map[string]string{
 	".png":  "image/png",
 	".svg":  "image/svg+xml",
 	"":      "text/plain; charset=utf-8", // LICENSE
+}
+
+// Images serves the images among the assets of a game, for painter.js.
+func (s *Server) Images(g *ecs.Game) {
+	s.Handle("/image/{name...}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data := g.Asset(r.PathValue("name"))
+		kind := http.DetectContentType(data)
+		if kind != "image/png" && kind != "image/jpeg" {
+			refuse(w, http.StatusNotFound, "there is no such image among the assets of the game")
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(data)
+	}))
 }
 
 // Serve serves until the context is done. Then it ends every stream, waits a moment for responses in progress and returns

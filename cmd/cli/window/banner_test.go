@@ -23,7 +23,7 @@ func TestTheBannerIsPaintedOnlyWithAText(t *testing.T) {
 
 // A press of a mouse button is reported where it was in the world and on the HUD, by the camera of each.
 func TestAClickIsReportedInWorldUnits(t *testing.T) {
-	clicks := new([2]click)
+	clicks := new(clicks)
 	c := &canvas{originX: 10, originY: -20, scale: 4, clicks: clicks, hud: &canvas{scale: 50, clicks: clicks}}
 	if _, _, ok := c.Clicked("mouse1"); ok {
 		t.Error("a press before there was one")

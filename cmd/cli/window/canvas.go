@@ -3,29 +3,32 @@
 package window
 
 import (
-	"bytes"
 	"image/color"
-	"image/png"
+	"slices"
 
 	"github.com/hajimehoshi/ebiten/v2"
 	"github.com/hajimehoshi/ebiten/v2/text/v2"
 	"github.com/hajimehoshi/ebiten/v2/vector"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/ecs"
 )
 
 // canvas paints on the window's picture. A world point p lies at pixel (p − origin) · scale.
 type canvas struct {
 	dst              *ebiten.Image
+	width, height    int // of dst
 	originX, originY float64
 	scale            float64 // pixels per world unit
-	font             *text.GoTextFaceSource
-	game             *ecs.Game                // for its assets
-	images           map[string]*ebiten.Image // decoded assets; nil: not a PNG
-	path             vector.Path              // scratch of the polygon that is drawn
-	hud              *canvas                  // the canvas of Hud; nil on that itself
-	clicks           *[2]click                // since the last picture; shared with the HUD
+	fonts            *fonts
+	images           *images
+	path             vector.Path // scratch of the polygon that is drawn
+	hud              *canvas     // the canvas of Hud; nil on that itself
+	clicks           *clicks     // since the last picture; shared with the HUD
 }
+
+// clicks are the presses of the mouse buttons, in the order of keys.Mouse.
+type clicks [len(keys.Mouse)]click
 
 // click is a press of a mouse button at a pixel.
 type click struct {
@@ -39,6 +42,7 @@ var _ ecs.Canvas = (*canvas)(nil)
 func (c *canvas) begin(dst *ebiten.Image) {
 	dst.Fill(color.RGBA{R: 18, G: 20, B: 26, A: 255})
 	c.dst, c.hud.dst = dst, dst
+	c.width, c.height = dst.Bounds().Dx(), dst.Bounds().Dy()
 	c.hud.originX, c.hud.originY, c.hud.scale = 0, 0, float64(dst.Bounds().Dy())/16
 	c.originX, c.originY, c.scale = 0, 0, c.hud.scale
 }
@@ -56,17 +60,13 @@ func (c *canvas) Camera(x, y, height float64) {
 
 // Clicked returns where a mouse button was pressed since the last picture.
 func (c *canvas) Clicked(button string) (x, y float64, ok bool) {
-	for i, name := range mouseButtons {
-		if p := c.clicks[i]; p.pressed && name == button {
-			x, y = c.world(p.x, p.y)
-			return x, y, true
-		}
+	i := slices.Index(keys.Mouse[:], button)
+	if i < 0 || !c.clicks[i].pressed {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	x, y = c.world(c.clicks[i].x, c.clicks[i].y)
+	return x, y, true
 }
-
-// mouseButtons are the names of the mouse buttons, left and right.
-var mouseButtons = [...]string{"mouse1", "mouse2"}
 
 // Hud returns the canvas with a fixed camera.
 func (c *canvas) Hud() ecs.Canvas {
@@ -135,23 +135,7 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	o.GeoM.Translate((x-c.originX)*c.scale, (y-c.originY)*c.scale)
 	o.ColorScale.ScaleWithColor(paint(col))
 	o.PrimaryAlign = text.Align(min(max(align, -1), 1) + 1)
-	text.Draw(c.dst, words, &text.GoTextFace{Source: c.font, Size: size * c.scale}, o)
-}
-
-// Image paints the PNG asset of that name. An asset that is not a PNG is not painted.
-func (c *canvas) Image(name string, x, y, width, height float64) {
-	img, known := c.images[name]
-	if !known {
-		if decoded, err := png.Decode(bytes.NewReader(c.game.Asset(name))); err == nil {
-			img = ebiten.NewImageFromImage(decoded)
-		}
-		c.images[name] = img
+	if face, err := c.fonts.of(size * c.scale); err == nil {
+		text.Draw(c.dst, words, face, o)
 	}
-	if img == nil {
-		return
-	}
-	o := &ebiten.DrawImageOptions{Filter: ebiten.FilterLinear}
-	o.GeoM.Scale(width*c.scale/float64(img.Bounds().Dx()), height*c.scale/float64(img.Bounds().Dy()))
-	o.GeoM.Translate((x-c.originX)*c.scale, (y-c.originY)*c.scale)
-	c.dst.DrawImage(img, o)
 }

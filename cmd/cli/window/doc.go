@@ -28,6 +28,8 @@ type Config struct {
 	Status func() string
 	// Banner returns a line of text that is drawn over the match; "": none. Optional.
 	Banner func(now time.Time) string
+	// Report receives errors that do not close the window, each once: an asset that is missing or broken. Optional.
+	Report func(error)
 	// Pause is called when PauseKey is pressed. Optional.
 	Pause func()
 	// Next is called when NextKey is pressed. Optional.

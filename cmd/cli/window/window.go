@@ -3,7 +3,6 @@
 package window
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,9 +11,8 @@ import (
 
 	"github.com/hajimehoshi/ebiten/v2"
 	"github.com/hajimehoshi/ebiten/v2/inpututil"
-	"github.com/hajimehoshi/ebiten/v2/text/v2"
-	"golang.org/x/image/font/gofont/gomedium"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/ecs"
 )
 
@@ -22,10 +20,10 @@ import (
 type screen struct {
 	config  Config
 	canvas  canvas
+	devices devices
 	started bool
-	place   place           // of the last picture
-	down    ecs.InputBytes  // input for the keys that are down
-	orders  *ecs.OrderQueue // of the last view; nil before the first
+	place   place          // of the last picture
+	down    ecs.InputBytes // input for the keys that are down
 }
 
 // Check returns an error if no window can be opened on this machine.
@@ -44,12 +42,13 @@ func Run(c Config) (err error) {
 	if c.Game.Screen.Draw == nil || c.Game.Screen.Controls == nil {
 		return fmt.Errorf("window: the game has no Draw or no Controls; set them in ecs.Game")
 	}
-	s := &screen{config: c, canvas: canvas{game: c.Game, images: map[string]*ebiten.Image{}, clicks: new([2]click)}}
-	if s.canvas.font, err = text.NewGoTextFaceSource(bytes.NewReader(gomedium.TTF)); err != nil {
-		return fmt.Errorf("window: font: %w", err)
+	if err := keys.Check(c.Game); err != nil {
+		return err
 	}
-	hud := s.canvas
-	s.canvas.hud = &hud
+	s, err := newScreen(c)
+	if err != nil {
+		return err
+	}
 	ebiten.SetWindowTitle(c.Title)
 	ebiten.SetWindowSize(1280, 800)
 	restore(c.Place)
@@ -101,6 +100,24 @@ func (p *place) save(file string) {
 	}
 }
 
+// newScreen returns the loop of a window.
+func newScreen(c Config) (*screen, error) {
+	fonts, err := newFonts(c.Game)
+	if err != nil {
+		return nil, err
+	}
+	report := func(err error) {
+		if c.Report != nil {
+			c.Report(err)
+		}
+	}
+	s := &screen{config: c, canvas: canvas{fonts: fonts, images: &images{game: c.Game, report: report, list: map[string]*ebiten.Image{}}, clicks: new(clicks)}}
+	s.devices = devices{canvas: &s.canvas, names: keys.Reader{Chat: c.Game.Screen.Chat}}
+	hud := s.canvas
+	s.canvas.hud = &hud
+	return s, nil
+}
+
 // Update reads the controls and calls Frame.
 func (s *screen) Update() error {
 	s.started = true
@@ -110,16 +127,13 @@ func (s *screen) Update() error {
 	if s.config.Pause != nil && inpututil.IsKeyJustPressed(ebiten.KeyF3) {
 		s.config.Pause()
 	}
-	held := controls{&s.canvas, s.orders}
-	for i, button := range mouseButtons {
-		if held.Pressed(button) {
-			x, y := ebiten.CursorPosition()
-			s.canvas.clicks[i] = click{true, x, y}
-		}
-	}
 	s.place.save(s.config.Place)
+	s.devices.read()
 	before := s.down
-	s.down = s.config.Game.Screen.Controls(held)
+	s.down = s.config.Game.Screen.Controls(&s.devices)
+	if err := s.devices.names.Err; err != nil {
+		return err
+	}
 	return s.config.Frame(time.Now(), s.config.Game.Input.Begin(before, s.down))
 }
 
@@ -132,7 +146,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 		return
 	}
 	s.config.Game.Screen.Draw(&s.canvas, view)
-	s.orders, *s.canvas.clicks = view.Orders, [2]click{}
+	s.devices.orders, *s.canvas.clicks = view.Orders, clicks{}
 	if s.config.Banner != nil {
 		paintBanner(s.canvas.hud, s.config.Banner(time.Now()))
 	}
@@ -154,49 +168,3 @@ func (s *screen) Layout(width, height int) (int, int) {
 	scale := ebiten.Monitor().DeviceScaleFactor()
 	return int(float64(width) * scale), int(float64(height) * scale)
 }
-
-// controls reads keyboard and pointer. The pointer is in world units of the last camera.
-type controls struct {
-	canvas *canvas
-	orders *ecs.OrderQueue
-}
-
-var _ ecs.Controls = controls{}
-
-// named are the keys that are neither letters nor digits.
-var named = map[string]ebiten.Key{
-	"left": ebiten.KeyArrowLeft, "right": ebiten.KeyArrowRight, "up": ebiten.KeyArrowUp, "down": ebiten.KeyArrowDown,
-	"space": ebiten.KeySpace, "shift": ebiten.KeyShift, "enter": ebiten.KeyEnter, "tab": ebiten.KeyTab,
-}
-
-// Down reports whether a key or button is held.
-func (c controls) Down(key string) bool {
-	return lookup(key, ebiten.IsMouseButtonPressed, ebiten.IsKeyPressed)
-}
-
-// Pressed reports whether a key or button went down since the last picture.
-func (c controls) Pressed(key string) bool {
-	return lookup(key, inpututil.IsMouseButtonJustPressed, inpututil.IsKeyJustPressed)
-}
-
-// lookup asks for the button or the key of a name.
-func lookup(key string, button func(ebiten.MouseButton) bool, pressed func(ebiten.Key) bool) bool {
-	switch {
-	case key == "mouse1":
-		return button(ebiten.MouseButtonLeft)
-	case key == "mouse2":
-		return button(ebiten.MouseButtonRight)
-	case len(key) == 1 && key[0] >= 'a' && key[0] <= 'z':
-		return pressed(ebiten.KeyA + ebiten.Key(key[0]-'a'))
-	case len(key) == 1 && key[0] >= '0' && key[0] <= '9':
-		return pressed(ebiten.KeyDigit0 + ebiten.Key(key[0]-'0'))
-	}
-	k, known := named[key]
-	return known && pressed(k)
-}
-
-// Orders returns the queue of the view, nil before the first picture.
-func (c controls) Orders() *ecs.OrderQueue { return c.orders }
-
-// Pointer returns the position of the pointer in world units.
-func (c controls) Pointer() (x, y float64) { return c.canvas.world(ebiten.CursorPosition()) }

@@ -1,7 +1,10 @@
-// The input of the viewer: keys, mouse and touch buttons, under the names that the game uses.
+// The input of the viewer: keys, mouse, touch and gamepads, under the names that the game uses.
 
-const names = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", " ": "space", Shift: "shift", Enter: "enter" };
-const moved = ["left", "right", "up", "down", "space"]; // what the page would scroll by
+const moved = ["arrowleft", "arrowright", "arrowup", "arrowdown", "space", "pageup", "pagedown", "home", "end"]; // the page would scroll by them
+const own = ["tab", "escape", "f1", "f2", "f3", "f5", "f11", "f12"]; // of the page and the browser
+const buttons = ["rightbottom", "rightright", "rightleft", "righttop", "fronttopleft", "fronttopright", "frontbottomleft", "frontbottomright",
+  "centerleft", "centerright", "leftstick", "rightstick", "lefttop", "leftbottom", "leftleft", "leftright", "centercenter"];
+const mouse = ["mouse1", "mouse3", "mouse2"]; // by the browser's number
 const most = 33; // ms between two messages of the pointer alone
 
 export class Hands {
@@ -14,6 +17,10 @@ export class Hands {
     this.at = null; // the last event of the pointer over a picture
     this.told = "";
     this.last = 0;
+    this.axes = [0, 0, 0, 0];
+    this.wheel = [0, 0]; // turned since the last message
+    this.clicks = {}; // pressed since the last message
+    this.touching = new Map(); // the events of fingers over a picture
     addEventListener("pointerdown", () => { this.clicked = true; }, true);
     addEventListener("keydown", (e) => { if (e.key === "Tab") this.clicked = false; }, true);
     addEventListener("keydown", (e) => this.key(e, true));
@@ -23,6 +30,7 @@ export class Hands {
     panels.addEventListener("pointerdown", (e) => this.button(e, true));
     addEventListener("pointerup", (e) => this.button(e, false));
     addEventListener("pointercancel", (e) => this.button(e, false));
+    panels.addEventListener("wheel", (e) => this.turn(e), { passive: true });
     panels.addEventListener("contextmenu", (e) => { if (e.target.matches(".stage")) e.preventDefault(); });
     for (const b of pad.querySelectorAll("button")) {
       b.addEventListener("pointerdown", (e) => {
@@ -41,13 +49,28 @@ export class Hands {
     this.held.clear();
     this.at = null;
     this.told = "";
+    this.touching.clear();
+  }
+
+  turn(e) {
+    if (!e.target.matches(".stage")) return;
+    const notch = e.deltaMode === 0 ? 100 : 3; // pixels or lines
+    this.wheel[0] -= e.deltaX / notch;
+    this.wheel[1] -= e.deltaY / notch;
+  }
+
+  // pads reads the gamepads with the standard layout.
+  pads() {
+    const pads = [...(navigator.getGamepads?.() ?? [])].filter((p) => p?.mapping === "standard");
+    this.axes = [0, 1, 2, 3].map((i) => Math.round(100 * pads.reduce((x, p) => (Math.abs(p.axes[i]) > Math.abs(x) ? p.axes[i] : x), 0)) / 100);
+    buttons.forEach((name, i) => this.hold(`gamepad${name}`, pads.some((p) => p.buttons[i]?.pressed)));
   }
 
   key(e, down) {
     if (down && e.key === "Escape" && document.activeElement !== document.body) document.activeElement.blur();
     const focus = document.activeElement, bare = focus === null || focus === document.body || focus.matches(".stage");
-    const name = names[e.key] ?? (/^[a-z0-9]$/i.test(e.key) ? e.key.toLowerCase() : "");
-    if (!name || (down && (!(bare || this.released(focus)) || e.ctrlKey || e.altKey || e.metaKey))) return;
+    const name = (e.code || e.key).replace(/^Key/, "").toLowerCase();
+    if (!name || own.includes(name) || (down && (!(bare || this.released(focus)) || e.ctrlKey || e.altKey || e.metaKey))) return;
     if (down && (!bare || moved.includes(name))) e.preventDefault();
     if (down && !bare) focus.blur();
     if (e.repeat) return;
@@ -70,6 +93,7 @@ export class Hands {
   }
 
   move(e) {
+    if (this.touching.has(e.pointerId)) this.touching.set(e.pointerId, e);
     this.at = e.target.matches(".stage") && e.pointerType !== "touch" ? e : null;
   }
 
@@ -80,21 +104,43 @@ export class Hands {
       e.target.focus({ preventScroll: true });
       if (e.pointerType !== "touch") this.at = e;
     }
-    if (e.pointerType === "mouse" || e.pointerType === "pen") this.hold(e.button === 2 ? "mouse2" : "mouse1", down);
+    if (e.pointerType === "touch") {
+      if (down) this.touching.set(e.pointerId, e);
+      else this.touching.delete(e.pointerId);
+      return;
+    }
+    const name = mouse[e.button];
+    if (!name) return;
+    if (down) {
+      const box = e.target.getBoundingClientRect();
+      this.clicks[name] = { X: (e.clientX - box.left) / box.height, Y: (e.clientY - box.top) / box.height };
+    }
+    this.hold(name, down);
   }
 
   // follow sends where the pointer is in the world of the panel that it is over, whose camera moves.
   follow(panels, place) {
+    this.pads();
+    this.touches = [...this.touching].flatMap(([id, e]) => {
+      const panel = panels.find((p) => p.canvas === e.target);
+      if (!panel?.picture) return [];
+      const at = place(e, panel.canvas, panel.picture);
+      return [{ ID: id, X: at.x, Y: at.y }];
+    });
+    this.size = panels[0] ? [panels[0].canvas.width, panels[0].canvas.height] : [0, 0];
     const panel = this.at && panels.find((p) => p.canvas === this.at.target);
     this.point = panel?.picture ? place(this.at, panel.canvas, panel.picture) : null;
-    if (this.point && (this.number > 0 || this.told)) this.tell(false);
+    const moves = this.point || this.touches.length || this.axes.some((x) => Math.abs(x) > 0.15) || this.wheel.some((x) => x);
+    if (moves && (this.number > 0 || this.told)) this.tell(false);
   }
 
   tell(now) {
     const p = this.point, at = p ? { x: Math.round(p.x * 100) / 100, y: Math.round(p.y * 100) / 100, pointed: true } : { pointed: false };
-    const message = { keys: [...this.held], ...at, press: this.number }, text = JSON.stringify(message);
+    const message = { keys: [...this.held], ...at, press: this.number, axes: this.axes, wheel: this.wheel, clicks: this.clicks, touches: this.touches ?? [], size: this.size ?? [0, 0] }, text = JSON.stringify(message);
     if (text === this.told || (!now && performance.now() - this.last < most)) return;
     this.told = text;
+    this.wheel = [0, 0];
+    this.clicks = {};
     this.last = performance.now();
     this.send(message);
   }

@@ -30,9 +30,78 @@ function style(color) {
 
 const aligns = ["left", "center", "right"];
 
+const pictures = new Map(); // of assets, by name
+
+// asset returns the image of an asset: undefined while it is loaded, null if it cannot be.
+function asset(name) {
+  let image = pictures.get(name);
+  if (!image) {
+    image = new Image();
+    image.src = `/image/${encodeURIComponent(name)}`;
+    pictures.set(name, image);
+  }
+  if (!image.complete) return undefined;
+  return image.naturalWidth > 0 ? image : null;
+}
+
+const tinted = new Map(); // images with a tint, by name and colour
+
+// tint returns an image whose colours are multiplied by those of the tint.
+function tint(image, name, color) {
+  if (color >>> 8 === 0xffffff) return image;
+  const key = `${color >>> 8} ${name}`;
+  let result = tinted.get(key);
+  if (!result) {
+    if (tinted.size > 256) tinted.clear();
+    result = document.createElement("canvas");
+    result.width = image.naturalWidth;
+    result.height = image.naturalHeight;
+    const c = result.getContext("2d");
+    c.drawImage(image, 0, 0);
+    c.globalCompositeOperation = "multiply";
+    c.fillStyle = style((color | 255) >>> 0);
+    c.fillRect(0, 0, result.width, result.height);
+    c.globalCompositeOperation = "destination-in"; // the opacity of the image
+    c.drawImage(image, 0, 0);
+    tinted.set(key, result);
+  }
+  return result;
+}
+
+// source returns the part of an image to paint, as ecs.ImageOptions does.
+function source({ width, height }, [px, py, pw, ph], frames, frame) {
+  if (!px && !py && !pw && !ph) [pw, ph] = [width, height];
+  if (frames > 1) {
+    pw = Math.floor(pw / frames);
+    px += pw * (((frame % frames) + frames) % frames);
+  }
+  const x = Math.max(px, 0), y = Math.max(py, 0);
+  return [x, y, Math.max(Math.min(px + pw, width) - x, 0), Math.max(Math.min(py + ph, height) - y, 0)];
+}
+
+// sprite paints an image into the rectangle. Without an image it paints a marker.
+function sprite(c, image, name, [x, y, w, h], part, [frames, frame, rotation, mirrored], color) {
+  c.save();
+  c.translate(x + w / 2, y + h / 2);
+  c.rotate(rotation);
+  if (mirrored) c.scale(-1, 1);
+  if (image) {
+    const cut = source({ width: image.naturalWidth, height: image.naturalHeight }, part, frames, frame);
+    if (color) c.globalAlpha *= (color & 255) / 255;
+    if (cut[2] && cut[3]) c.drawImage(color ? tint(image, name, color) : image, ...cut, -w / 2, -h / 2, w, h);
+  } else {
+    c.fillStyle = "#ff00dc";
+    c.fillRect(-w / 2, -h / 2, w, h);
+    c.fillStyle = "#000";
+    c.fillRect(0, -h / 2, w / 2, h / 2);
+    c.fillRect(-w / 2, 0, w / 2, h / 2);
+  }
+  c.restore();
+}
+
 // paint draws the commands into width × height pixels, on a background if one is given. images returns the image of a name,
-// or null. alpha is the opacity.
-export function paint(context, commands, { width, height, alpha = 1, background = "", images = () => null, layers = [0, 1] }) {
+// null if there is none, or undefined if it is not loaded yet. alpha is the opacity.
+export function paint(context, commands, { width, height, alpha = 1, background = "", images = asset, layers = [0, 1] }) {
   const c = context;
   c.save();
   c.setTransform(1, 0, 0, 1, 0, 0);
@@ -102,8 +171,9 @@ export function paint(context, commands, { width, height, alpha = 1, background 
         break;
       }
       case 6: {
-        const image = images(next()), x = px(next()), y = py(next()), w = next() * view.scale, h = next() * view.scale;
-        if (shown && image) c.drawImage(image, x, y, w, h);
+        const name = next(), image = images(name), box = [px(next()), py(next()), next() * view.scale, next() * view.scale];
+        const part = [next(), next(), next(), next()], options = [next(), next(), next(), next()], color = next();
+        if (shown && image !== undefined) sprite(c, image, name, box, part, options, color);
         break;
       }
       case 7: {
@@ -134,7 +204,7 @@ export function place(event, canvas, commands) {
   return { x: camera[0] + x - (box.width * scale) / 2, y: camera[1] + y - camera[2] / 2 };
 }
 
-const lengths = [4, 6, 5, 7, 0, 7, 6, 2]; // of each command with its number; a polygon contains its own
+const lengths = [4, 6, 5, 7, 0, 7, 15, 2]; // of each command with its number; a polygon contains its own
 
 // walk calls camera with the index of each camera command.
 function walk(commands, camera) {
