@@ -8,6 +8,7 @@
 //	dev        plays, and continues the match with a new build when a file is saved
 //	bots       loads a server with rooms of bots
 //	lab        compares sync strategies on simulated networks
+//	web        compiles the game for browsers, and serves it
 //	token      mints a connect token
 //	players    lists players and banned clients of a running server, with evidence
 //	kick       removes a player from a running server

@@ -30,6 +30,7 @@ import (
 	"tendon/cmd/cli/verbs/serve"
 	"tendon/cmd/cli/verbs/synctest"
 	"tendon/cmd/cli/verbs/token"
+	"tendon/cmd/cli/verbs/web"
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
@@ -59,6 +60,7 @@ type verbs struct {
 	Resume   moderate.Resume  `cmd:"" help:"Let a paused match continue."`
 	Lab      lab.Verb         `cmd:"" help:"Compare sync strategies on simulated networks."`
 	SyncTest synctest.Verb    `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
+	Web      web.Verb         `cmd:"" help:"Compile the game for browsers, and serve it."`
 	Matches  matches.Verb     `cmd:"" help:"List decided matches, also while the server runs."`
 	Replay   replay.Verb      `cmd:"" help:"Play a recording again and check it tick by tick."`
 	Profile  profile.Verb     `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`

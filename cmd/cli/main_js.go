@@ -1,30 +1,11 @@
+//go:build !headless
+
 package cli
 
 import (
-	"context"
-	"encoding/json"
-
-	"tendon/cmd/cli/labpage"
-	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/playpage"
 	"tendon/ecs"
-	"tendon/systems"
-	"tendon/systems/lockstep"
-	"tendon/systems/predict"
-	"tendon/systems/reckon"
-	"tendon/systems/relay"
-	"tendon/systems/verify"
 )
 
-// Main runs the game in a browser. In a worker of an exported page it serves that page.
-func Main(game ecs.Game) {
-	if s := page.NewWorker(); s != nil {
-		begin := labpage.Usual(1)
-		_ = json.Unmarshal(s.Begin(), &begin) // without settings, those of Usual
-		config := labpage.Config{Game: &game, Begin: begin,
-			Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}}
-		if err := labpage.Register(s, config); err != nil {
-			panic(err)
-		}
-		s.Serve(context.Background())
-	}
-}
+// Main runs the game on a page: it joins the match of the page's invitation. See the verb web.
+func Main(game ecs.Game) { playpage.Play(&game) }

@@ -1,4 +1,4 @@
-//go:build !js || !headless
+//go:build !js
 
 package link
 

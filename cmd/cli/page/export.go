@@ -20,6 +20,9 @@ import (
 //go:embed static
 var static embed.FS
 
+// Compressed returns Wasm, compressed with gzip.
+func (p *Program) Compressed() []byte { return compressed(p.Wasm) }
+
 // file is a file of a page, by the path of its URL.
 type file struct {
 	at      string
@@ -35,7 +38,7 @@ type Program struct {
 
 // Export writes pages as files that any static server can serve, from any path. register adds the pages, as to a Server that listens.
 // Each page runs the program in a worker, which serves its streams. The folder is made if it does not exist; files of the same
-// names are replaced. size is the sum of the files in bytes, as servers send them with gzip.
+// names are replaced. size is that of Write.
 func Export(dir string, p Program, register func(s *Server) error) (size int, err error) {
 	s := &Server{mux: http.NewServeMux(), public: map[string]bool{}, controls: map[string]bool{}}
 	s.Page(assetsPath, assets, "assets")
@@ -46,18 +49,30 @@ func Export(dir string, p Program, register func(s *Server) error) (size int, er
 	if err != nil {
 		return 0, err
 	}
-	files := append(s.files, file{"/program.wasm.gz", compressed(p.Wasm)}, file{"/wasm_exec.js", p.Runtime},
-		file{"/worker.js", fmt.Appendf(worker, "globalThis.tendonBegin = %s;\n", strconv.Quote(string(p.Begin)))})
-	for _, f := range files {
+	files := map[string][]byte{"program.wasm.gz": p.Compressed(), "wasm_exec.js": p.Runtime,
+		"worker.js": fmt.Appendf(worker, "globalThis.tendonBegin = %s;\n", strconv.Quote(string(p.Begin)))}
+	for _, f := range s.files {
 		at := strings.TrimSuffix(f.at, "{$}")
 		if strings.HasSuffix(at, "/") {
 			at += "index.html"
 		}
-		name := filepath.Join(dir, filepath.FromSlash(at))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, relative(at, f.content), 0o666)); err != nil {
+		files[at[1:]] = relative(at, f.content)
+	}
+	return Write(dir, files)
+}
+
+// Write writes files with slashes in their names into a folder, which is made if it does not exist. size is the sum of the files in
+// bytes, as servers send them with gzip.
+func Write(dir string, files map[string][]byte) (size int, err error) {
+	for name, content := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, content, 0o666)); err != nil {
 			return 0, fmt.Errorf("page: %w", err)
 		}
-		size += compressedSize(f)
+		if !strings.HasSuffix(name, ".gz") {
+			content = compressed(content)
+		}
+		size += len(content)
 	}
 	return size, nil
 }
@@ -69,13 +84,6 @@ func compressed(content []byte) []byte {
 	_, _ = z.Write(content)
 	_ = z.Close()
 	return out.Bytes()
-}
-
-func compressedSize(f file) int {
-	if strings.HasSuffix(f.at, ".gz") {
-		return len(f.content)
-	}
-	return len(compressed(f.content))
 }
 
 // reference matches the reference of a page or module to another file of the server.

@@ -16,11 +16,8 @@ type Server struct {
 // wire counts the messages that the page has processed.
 type wire struct{ done chan struct{} }
 
-// NewWorker returns the server of the page that runs this program. It returns nil if no page runs it in a worker.
+// NewWorker returns the server of the page that runs this program in a worker.
 func NewWorker() *Server {
-	if js.Global().Get("tendonPage").IsUndefined() {
-		return nil
-	}
 	return &Server{map[string]func(ctx context.Context, c *Conn) error{}}
 }
 

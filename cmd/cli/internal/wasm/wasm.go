@@ -32,7 +32,7 @@ func Build(ctx context.Context, program string, tags ...string) (p page.Program,
 	file := filepath.Join(dir, "program.wasm")
 	// Functions of the standard library and of packages that are not hot are not inlined: the compressed program is 6 % smaller.
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "-trimpath", "-ldflags", "-s -w", "-gcflags=std=-l", "-gcflags=tendon/net/...=-l",
-		"-gcflags=tendon/cmd/cli/...=-l", "-gcflags=github.com/klauspost/...=-l", "-tags", strings.Join(tags, ","), program)
+		"-gcflags=tendon/cmd/cli/...=-l", "-gcflags=github.com/...=-l", "-gcflags=golang.org/...=-l", "-tags", strings.Join(tags, ","), program)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {

@@ -31,6 +31,7 @@ type Verb struct {
 	host.Flags   `embed:""`
 	adminFlags   `embed:""`
 	journalFlags `embed:""`
+	webFlags     `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
 	LAN        bool           `name:"lan" help:"Open to everybody on the local network: the verb join finds the server and needs no token. See above."`
@@ -137,6 +138,8 @@ Examples:
   serve --admin :9090 --admin-token-file admin.token
   serve --key-file server.key --journal journals
   serve --key-file server.key --journal journals --fsync always
+  serve --web :7778 --web-pages site    browsers play, too; web --out site writes
+                                        the pages
   serve --key-file server.key --on-stop finish`
 }
 
@@ -153,6 +156,12 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, endWatch()) }()
+	if err := v.startWeb(a, v.Journal); err != nil {
+		return err
+	}
+	if v.listener != nil {
+		c.Web = v.listener
+	}
 	if v.Journal != "" {
 		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse", ChangeRules: v.OtherBuild == "change"}); err != nil {
 			return err
@@ -313,8 +322,26 @@ func (v *Verb) invite(a *app.App, h *host.Host) error {
 		line = fmt.Sprintf("%s join %v --token %s", a.Program, h.PublicAddr, app.Quoted("@"+file))
 	}
 	a.Print("join with\n  " + line + "\n")
-	a.Emit("join", app.Fields{"join": line, "token": tokens.Text(token)})
+	fields := app.Fields{"join": line, "token": tokens.Text(token)}
+	if v.listener != nil && v.WebPages != "" {
+		link, err := v.link(h)
+		if err != nil {
+			return err
+		}
+		a.Print("or in a browser, at\n  " + link + "\n")
+		fields["link"] = link
+	}
+	a.Emit("join", fields)
 	return nil
+}
+
+// link returns an invitation for a browser, with a token of its own.
+func (v *Verb) link(h *host.Host) (string, error) {
+	token, err := h.Token(h.PublicAddr, server.Pass{Room: "main", Seat: server.AnySeat})
+	if err != nil {
+		return "", err
+	}
+	return v.invitation(token), nil
 }
 
 // report prints statistics until the context is done. After each use of the last command to join, it prints a new one.

@@ -1,0 +1,64 @@
+package playpage
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tendon/net/netcode"
+	"tendon/net/web"
+)
+
+// Invitation is all that a browser needs to join a match.
+type Invitation struct {
+	Token  []byte   `json:"token"`            // the connect token
+	URLs   []string `json:"urls"`             // of the server: see Target of net/web. The preferred one first
+	Hashes [][]byte `json:"hashes,omitempty"` // of the server's certificates, if they are self-signed
+	Bot    bool     `json:"bot,omitempty"`    // a bot plays
+}
+
+// Text returns the invitation as text for a link.
+func (i *Invitation) Text() string {
+	text, _ := json.Marshal(i) // strings and bytes cannot fail
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// maxInvitation bounds the text of an invitation, in bytes.
+const maxInvitation = 16 << 10
+
+// ParseInvitation is the inverse of Text. It checks all sizes.
+func ParseInvitation(text string) (i Invitation, err error) {
+	if len(text) > maxInvitation {
+		return i, errors.New("the link is too long to be an invitation")
+	}
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, &i)
+	}
+	switch {
+	case err != nil:
+		return i, fmt.Errorf("the link is not a whole invitation: %w", err)
+	case len(i.Token) != netcode.TokenSize || len(i.URLs) == 0:
+		return i, errors.New("the link is not a whole invitation: ask for another one")
+	}
+	for _, h := range i.Hashes {
+		if len(h) != len(web.Hash{}) {
+			return i, errors.New("the link has a hash of a wrong size: ask for another one")
+		}
+	}
+	return i, nil
+}
+
+// Dialer returns the way to the server.
+func (i *Invitation) Dialer() *web.Dialer {
+	d := &web.Dialer{}
+	for _, u := range i.URLs {
+		t := web.Target{URL: u}
+		for _, h := range i.Hashes {
+			t.Hashes = append(t.Hashes, web.Hash(h))
+		}
+		d.Targets = append(d.Targets, t)
+	}
+	return d
+}

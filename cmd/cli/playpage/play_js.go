@@ -1,0 +1,179 @@
+//go:build !headless
+
+package playpage
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall/js"
+	"time"
+
+	"tendon/cmd/cli/window"
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/netcode"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
+)
+
+const (
+	hiddenAfter = 500 * time.Millisecond // without a picture, the page is hidden
+	hiddenFrame = 250 * time.Millisecond // interval of the frames then; browsers make it a second
+)
+
+// Play joins by the invitation of the page, and plays in its canvas until the match ends.
+func Play(game *ecs.Game) {
+	if err := play(game); err != nil {
+		show(err.Error(), true)
+	}
+}
+
+// strategies are those that a server may use.
+var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
+
+// show shows a line on the page instead of the game.
+func show(text string, bad bool) { js.Global().Call("tendonState", text, js.Undefined(), bad) }
+
+func play(game *ecs.Game) error {
+	invitation, err := ParseInvitation(js.Global().Get("tendonJoin").String())
+	if err != nil {
+		return err
+	}
+	store := js.Global().Get("sessionStorage")
+	dialer := invitation.Dialer()
+	tokens := append(storedTokens(store), invitation.Token)
+	config := client.DialConfig{Token: tokens[0], Spare: tokens[1:],
+		StoreTokens: func(tokens [][]byte) { storeTokens(store, tokens) },
+		Listen:      func() (client.Socket, error) { return dialer.Dial() },
+		Config:      client.Config{Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano())}}
+	c, err := client.Dial(config)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p := &player{game: game, client: c, scope: js.Global()}
+	go p.whileHidden()
+	return p.run()
+}
+
+// player is a client with the canvas of the page.
+type player struct {
+	game   *ecs.Game
+	client *client.Client
+	scope  js.Value
+
+	mu      sync.Mutex // of all below, and of the client
+	last    time.Time  // of the last Frame
+	started bool       // the game is shown
+	ended   bool
+}
+
+// frame advances the client.
+func (p *player) frame(now time.Time) error {
+	p.last = now
+	return p.client.Frame(now)
+}
+
+// whileHidden calls frame while the browser paints no pictures, so that the connection stays open.
+func (p *player) whileHidden() {
+	for range time.Tick(hiddenFrame) {
+		p.mu.Lock()
+		if p.ended {
+			p.mu.Unlock()
+			return
+		}
+		if now := time.Now(); !p.last.IsZero() && now.Sub(p.last) >= hiddenAfter {
+			_ = p.frame(now) // the next picture's frame returns the error again
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (p *player) run() error {
+	err := window.Run(window.Config{
+		Title: p.game.Name, Game: p.game,
+		Frame: func(now time.Time, in ecs.InputBytes) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.client.SetInput(in)
+			return p.frame(now)
+		},
+		View: func(now time.Time) *ecs.View {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.report()
+			if p.client.Core.World() == nil {
+				return nil
+			}
+			view := p.client.View(now)
+			p.client.Effects(func(e systems.Effect) {
+				if p.game.Screen.Effect != nil && e.Verdict == nil {
+					p.game.Screen.Effect(view, e)
+				}
+			})
+			return view
+		},
+		Status: func() string {
+			s := p.client.Stats()
+			if s.State != client.Live {
+				return s.State.String() + "…"
+			}
+			return fmt.Sprintf("%s · RTT %d ms · %d ticks ahead", p.client.Playing(), s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed)
+		},
+		Banner: func(now time.Time) string {
+			if p.client.State() == client.Reconnecting {
+				return fmt.Sprintf("connection lost; reconnecting, %d s left", (p.client.Left(now)+time.Second-1)/time.Second)
+			}
+			return ""
+		},
+	})
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	if errors.Is(err, client.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// report shows the game once it can be played, and publishes the client's figures for the page as tendonStats.
+func (p *player) report() {
+	s := p.client.Stats()
+	if !p.started && p.client.Core.World() != nil {
+		p.started = true
+		show("", false)
+	}
+	p.scope.Set("tendonStats", map[string]any{"state": s.State.String(), "tick": float64(s.Strategy.Present), "confirmed": float64(s.Strategy.Confirmed),
+		"rollbacks": float64(s.Strategy.Rollbacks), "resyncs": float64(s.Resyncs), "reconnects": float64(s.Reconnects), "rtt": float64(s.RTT) / 1e6, "strategy": p.client.Playing()})
+}
+
+const tokensKey = "tendon-tokens"
+
+// storedTokens returns the reconnect tokens that an earlier run of the page has stored.
+func storedTokens(store js.Value) (tokens [][]byte) {
+	text := store.Call("getItem", tokensKey)
+	if text.Type() != js.TypeString {
+		return nil
+	}
+	for one := range strings.FieldsSeq(text.String()) {
+		if token, err := base64.StdEncoding.DecodeString(one); err == nil && len(token) == netcode.TokenSize {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+func storeTokens(store js.Value, tokens [][]byte) {
+	text := make([]string, len(tokens))
+	for i, token := range tokens {
+		text[i] = base64.StdEncoding.EncodeToString(token)
+	}
+	store.Call("setItem", tokensKey, strings.Join(text, " "))
+}

@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/playpage"
+	"tendon/net/web"
+)
+
+type webFlags struct {
+	Web       string   `group:"Browsers" placeholder:"ADDR" help:"Also accept browsers at this address, as host:port: WebTransport by UDP, and WebSocket and pages by TCP."`
+	WebPublic string   `group:"Browsers" placeholder:"HOST:PORT" help:"Address of --web as browsers see it, in invitations. Default: that of --web, or the loopback interface."`
+	WebCert   string   `group:"Browsers" type:"path" help:"File with the certificates of --web, in PEM. Default: self-signed ones, which browsers accept by their hashes in the invitation."`
+	WebKey    string   `group:"Browsers" type:"path" help:"File with the key of --web-cert, in PEM."`
+	WebOrigin []string `group:"Browsers" placeholder:"ORIGIN" help:"Origin of a page on another server that may connect, such as https://example.com; may be given several times. *: every page."`
+	WebPages  string   `group:"Browsers" type:"existingdir" placeholder:"DIR" help:"Serve the files of this directory at --web: those that the verb web --out wrote."`
+
+	listener     *web.Listener
+	certificates *web.Certificates
+}
+
+// startWeb opens the sockets of --web, if it is given. The server closes them.
+func (f *webFlags) startWeb(a *app.App, journal string) (err error) {
+	if f.Web == "" {
+		if f.WebPublic+f.WebCert+f.WebKey+f.WebPages != "" || len(f.WebOrigin) > 0 {
+			return errors.New("--web-public, --web-cert, --web-key, --web-origin and --web-pages go with --web: add an address, such as --web :7778")
+		}
+		return nil
+	}
+	if (f.WebCert == "") != (f.WebKey == "") {
+		return errors.New("--web-cert and --web-key go together: give both, or neither for a self-signed certificate")
+	}
+	if f.WebCert != "" {
+		f.certificates, err = web.LoadCertificates(f.WebCert, f.WebKey)
+	} else {
+		var dir string
+		if dir, err = certificateDir(a, journal); err == nil {
+			f.certificates, err = web.SelfSigned(dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c := web.Config{Address: f.Web, Certificates: f.certificates, Origins: f.WebOrigin}
+	if f.WebPages != "" {
+		c.Pages = http.FileServer(http.Dir(f.WebPages))
+	}
+	f.listener, err = web.Listen(c)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("--web %s is in use: choose another port", f.Web)
+	case err != nil:
+		return fmt.Errorf("--web: %w", err)
+	}
+	return nil
+}
+
+// certificateDir returns the folder of self-signed certificates: beside the journals, or in the user's cache.
+func certificateDir(a *app.App, journal string) (string, error) {
+	if journal != "" {
+		return filepath.Join(journal, "certificates"), nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no folder for a self-signed certificate: %w; give --web-cert and --web-key", err)
+	}
+	return filepath.Join(cache, "tendon", a.Game.Name, "certificates"), nil
+}
+
+// invitation returns the link for one player with a token.
+func (f *webFlags) invitation(token []byte) string {
+	address := f.WebPublic
+	if address == "" {
+		at := netip.MustParseAddrPort(f.listener.LocalAddr().String())
+		if at.Addr().IsUnspecified() {
+			at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+		}
+		address = at.String()
+	}
+	page, socket := "https", "wss"
+	if f.listener.Plain() {
+		page, socket = "http", "ws"
+	}
+	i := playpage.Invitation{Token: token, URLs: []string{"https://" + address + web.Path, socket + "://" + address + web.Path}}
+	for _, h := range f.certificates.Hashes() {
+		i.Hashes = append(i.Hashes, h[:])
+	}
+	return page + "://" + address + "/#join=" + i.Text()
+}
