@@ -138,8 +138,7 @@ Examples:
   serve --admin :9090 --admin-token-file admin.token
   serve --key-file server.key --journal journals
   serve --key-file server.key --journal journals --fsync always
-  serve --web :7778 --web-pages site    browsers play, too; web --out site writes
-                                        the pages
+  serve --web :7778 --web-pages site    browsers play, too
   serve --key-file server.key --on-stop finish`
 }
 

@@ -20,7 +20,7 @@ type webFlags struct {
 	WebCert   string   `group:"Browsers" type:"path" help:"File with the certificates of --web, in PEM. Default: self-signed ones, which browsers accept by their hashes in the invitation."`
 	WebKey    string   `group:"Browsers" type:"path" help:"File with the key of --web-cert, in PEM."`
 	WebOrigin []string `group:"Browsers" placeholder:"ORIGIN" help:"Origin of a page on another server that may connect, such as https://example.com; may be given several times. *: every page."`
-	WebPages  string   `group:"Browsers" type:"existingdir" placeholder:"DIR" help:"Serve the files of this directory at --web: those that the verb web --out wrote."`
+	WebPages  string   `group:"Browsers" type:"path" placeholder:"DIR" help:"Serve the files of this directory at --web: those that the verb web --out wrote."`
 
 	listener     *web.Listener
 	certificates *web.Certificates
@@ -50,6 +50,9 @@ func (f *webFlags) startWeb(a *app.App, journal string) (err error) {
 	}
 	c := web.Config{Address: f.Web, Certificates: f.certificates, Origins: f.WebOrigin}
 	if f.WebPages != "" {
+		if _, err := os.Stat(filepath.Join(f.WebPages, "index.html")); err != nil {
+			return fmt.Errorf("--web-pages: %w; the verb web --out writes the files", err)
+		}
 		c.Pages = http.FileServer(http.Dir(f.WebPages))
 	}
 	f.listener, err = web.Listen(c)
