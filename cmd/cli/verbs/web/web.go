@@ -35,7 +35,7 @@ need a page with a trusted certificate: one of a static web server, or of --web-
 Examples:
   web
   web --out site
-  web --web :7778 --web-public game.example.net:7778 --web-cert fullchain.pem --web-key key.pem`
+  web --web :7778 --web-cert fullchain.pem --web-key key.pem`
 }
 
 // Run compiles, and writes or serves.
