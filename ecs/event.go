@@ -108,7 +108,7 @@ func (w *World) Events() []image.EmittedEvent {
 // Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as predicted and
 // once more as confirmed or cancelled, and an irreversible event only as confirmed.
 //
-// A correction may move an event of an entity to another tick, at most 8 from the one that was predicted first, and change its
+// A correction may move an event of an entity to another tick, at most 8 from the one that was predicted first. It may also change
 // fixed-point and floating-point fields. Such an event is neither cancelled nor predicted again. When it is confirmed, its Event
 // has the right tick and value. An event that differs in any other field is another event.
 //

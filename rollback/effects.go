@@ -12,9 +12,9 @@ import (
 // reported when they are confirmed, and so are other players' events of ecs.NewOwnEvent.
 //
 // A correction may move an event: it removes the event, and adds the same one in another tick. Events are the same for which
-// image.Schema.SameEvent is true. An event that is moved between two calls of Drain, to a tick at most 8 from the one that was
-// reported first, is neither cancelled nor predicted again. Its effects have the same ID. An event that a simulation emits again
-// with the same key is the same event, whatever its value.
+// image.Schema.SameEvent is true. A move counts if both happen between two calls of Drain, and if the new tick is at most 8 from
+// the one that was reported first. The event is then neither cancelled nor predicted again, and its effects have the same ID. An
+// event that a simulation emits again with the same key is the same event, whatever its value.
 //
 // A Timeline feeds its own Effects. A client without a timeline, which cannot find out by itself which events a tick
 // really had, calls Begin, Predicted and Settle. Depth must then reach from the last settled tick to the present: an
