@@ -40,6 +40,7 @@ var hooks = map[string]runs{
 	"Game.BotOrders":   inputs,
 	"Game.Validate":    reads,
 	"Game.Result":      reads,
+	"Game.See":         reads,
 	"Order.Do":         tick,
 	"OrderRule.If":     reads,
 	"Physics.MoveCost": reads,
