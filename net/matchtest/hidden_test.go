@@ -16,6 +16,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/predict"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // The parts of a game of cards. A hand is known to its owner, and to all while it is shown. No player knows a card face down,
@@ -395,5 +396,27 @@ func TestMatchPlaysAGameWithPrivateDataWithTheStrategiesThatHideIt(t *testing.T)
 	}
 	if race.Long {
 		Match(t, game, "P3")
+	}
+}
+
+func TestTheImageOfAResyncHidesTheSameAsTheFirst(t *testing.T) {
+	var sent [2][]byte
+	for i, salt := range []uint64{2, 0x5eed0b5c0de5eed} {
+		d := deal(t, verify.Strategy, salt)
+		c := d.Clients[1]
+		if err := d.Net.SetProfile(c.Node, d.Server, profile(t, "P0")); err != nil { // the world is then at the base of the next delta
+			t.Fatal(err)
+		}
+		d.untilLive()
+		d.Run(time.Second)
+		tableOf.Write(c.Core.World()).Drawn += 100 // the next delta then leads to a wrong checksum
+		d.Run(2 * time.Second)
+		if n := c.Core.Stats().Resyncs; n != 1 || !c.Live() || tableOf.Read(c.Core.World()).Drawn >= 100 {
+			t.Fatalf("%d resyncs, %v", n, c.Core.State())
+		}
+		sent[i] = d.sent[1]
+	}
+	if at, differ := firstDifference(sent[0], sent[1]); differ {
+		t.Errorf("client 1 was sent other bytes from byte %d of %d", at, len(sent[0]))
 	}
 }
