@@ -236,3 +236,31 @@ func ExampleNewOrder() {
 	// 0 items left
 	// order 1 was refused: there are not so many items
 }
+
+// A player's team comes from the card, which a lobby or a backend put into the connect token. Join accepts any data.
+func ExampleCard() {
+	type Team struct {
+		Name [16]byte
+		Red  bool
+	}
+	team := ecs.NewComponent[Team]("team")
+	teams := ecs.NewQuery1(ecs.Read(team))
+	game := &ecs.Game{
+		Name: "teams", TickRate: 60, MaxPlayers: 2, Components: ecs.Components(team), Input: pad,
+		Join: func(w *ecs.World, p ecs.Player, card ecs.Card) {
+			t := Team{Red: string(card.Data) == "red"}
+			copy(t.Name[:], card.Name)
+			team.Put(w, w.Spawn(ecs.OwnedBy(p), team), t)
+		},
+	}
+	w, err := ecs.NewWorld(game, 1)
+	if err != nil {
+		panic(err)
+	}
+	card := image.AppendCard(nil, ecs.Card{Name: "ann", Data: []byte("red")}) // the server does this
+	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0, Payload: card}}})
+	for e := range teams.All(w) {
+		fmt.Printf("%s, red: %v\n", e.A.Name[:3], e.A.Red)
+	}
+	// Output: ann, red: true
+}

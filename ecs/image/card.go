@@ -1,7 +1,7 @@
 package image
 
 // Card is what a player brings into the match: Game.Join receives it. Every peer that computes the tick receives the same card,
-// and so does a replay.
+// and so does a replay. So under relay and lockstep, every client receives it.
 type Card struct {
 	// Name is the name that other players see, at most MaxCardName bytes without control or invisible characters. A player
 	// without a name has "".

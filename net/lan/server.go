@@ -129,8 +129,8 @@ func (s *Server) offer(dst []byte, c [keySize]byte, from netip.AddrPort, at time
 	return w.Bytes()
 }
 
-// nonce returns the server's nonce for a commitment. It is new to everybody who has not asked with that commitment in this period. So the
-// server keeps nothing of an exchange.
+// nonce returns the server's nonce for a commitment in a period. Only an Offer for that commitment contains it, so a server keeps nothing
+// of an exchange.
 func (s *Server) nonce(c [keySize]byte, from netip.AddrPort, period time.Duration) (nonce [nonceSize]byte) {
 	h := hmac.New(sha256.New, s.secret[:])
 	h.Write(c[:])

@@ -115,6 +115,8 @@ func encoded(m message) []byte { return new(coder).encode(nil, m) }
 func FuzzMessage(f *testing.F) {
 	f.Add(encoded(message{kind: kindHello, hello: &Hello{Version: Version, Name: "ada"}}))
 	f.Add(encoded(message{kind: kindWelcome, welcome: &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}}))
+	f.Add(encoded(message{kind: kindSeat, seat: &Seat{Seat: 2, Name: "ada", Connected: true}}))
+	f.Add(encoded(message{kind: kindPings, pings: &Pings{1: 30, 63: 1}}))
 	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
 	f.Add(encoded(message{kind: kindChatLine, line: &ChatLine{Seat: -1, Text: "hi"}}))
 	f.Add(encoded(message{kind: kindEnd, epoch: 1, code: CodeLeft}))
