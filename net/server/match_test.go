@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -51,6 +52,17 @@ func TestATokenBringsTheDataOfACard(t *testing.T) {
 		without.Pass.Seat = 1
 		a, b := w.join(w.mint(with)), w.join(w.mint(without))
 		w.until("both live", 10*time.Second, w.live(a, b))
+		w.pass(time.Second)
+		first := bytes.Clone(a.token) // the reconnect token has the card too
+		w.pass(time.Second)
+		a.Close()
+		w.until("the player has left", 10*time.Second, func() bool {
+			left := false
+			w.do("duel", func(r *room.Room) { left = !r.World().Players().Has(0) })
+			return left
+		})
+		a = w.join(first)
+		w.until("live again", 10*time.Second, w.live(a, b))
 		w.pass(time.Second)
 		for seat, want := range []int64{3, 0} {
 			w.do("duel", func(r *room.Room) {
