@@ -5,6 +5,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 
 	"github.com/yohamta/donburi"
@@ -14,6 +15,9 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
+
+//go:embed bunny.png
+var picture []byte
 
 // Position is in pixels.
 type Position struct{ X, Y fixed.Num }
@@ -109,7 +113,7 @@ func draw(c ecs.Canvas, v *ecs.View) {
 	n := 0
 	for entry := range bunnies.Iter(v.World) { // in a picture, any order will do
 		p := position.GetValue(entry)
-		c.Circle(p.X.Float(), p.Y.Float(), 8, sprite.Get(entry).Color)
+		c.Image("bunny", p.X.Float()-12, p.Y.Float()-32, 24, 32, ecs.ImageOptions{Tint: sprite.Get(entry).Color})
 		n++
 	}
 	c.Text(width.Float()/2, 0, 24, 0, fmt.Sprintf("%d bunnies; space adds more", n), ecs.Color{R: 235, G: 240, B: 250, A: 255})
@@ -123,7 +127,7 @@ func bot(_ *ecs.World, _ ecs.Player, r *ecs.Rand) ecs.InputBytes {
 
 var game = ecs.Game{
 	Name: "bunnymark", TickRate: 60, MaxPlayers: 4, Input: pad, Components: ecs.Components(position, velocity),
-	Systems: ecs.Systems(spawn, fall, move), Leave: leave, Bot: bot,
+	Assets: []ecs.Asset{{Name: "bunny", Data: picture}}, Systems: ecs.Systems(spawn, fall, move), Leave: leave, Bot: bot,
 	Screen: ecs.Screen{Controls: keys, Draw: draw, Dress: dress},
 }
 
