@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/ecs/race"
 	"tendon/net/client"
 	"tendon/net/matchsim"
@@ -418,5 +419,30 @@ func TestTheImageOfAResyncHidesTheSameAsTheFirst(t *testing.T) {
 	}
 	if at, differ := firstDifference(sent[0], sent[1]); differ {
 		t.Errorf("client 1 was sent other bytes from byte %d of %d", at, len(sent[0]))
+	}
+}
+
+func TestATickOfAGameWithPrivateDataAllocatesNothing(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, s := range hiding(secretCards(0)) {
+		w, err := ecs.NewWorld(secretCards(3), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		half, err := s.NewServer(systems.ServerConfig{World: w, Peers: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := range ecs.Player(4) {
+			half.Stamp(image.Order{Kind: image.OrderJoin, Player: p}, nil)
+		}
+		for range 600 {
+			half.Tick(0)
+		}
+		if n := testing.AllocsPerRun(300, func() { half.Tick(0) }); n != 0 {
+			t.Errorf("%s: %v allocations", s.Name, n)
+		}
 	}
 }
