@@ -127,7 +127,7 @@ var arrows = []struct {
 	// Pages show data that is passed to them. Their server imports no match, and no page imports the program.
 	{"cmd/cli/page/...", []string{"ecs"}},
 	{"cmd/cli/replaypage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
-	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "cmd/cli/page"}},
+	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "cmd/cli/page", "cmd/cli/internal/keys"}},
 	{"cmd/cli/admin", []string{"ecs", "rollback/record", "rollback/record/cursor", "systems", "net/cost", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/replaypage"}},
 	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},
 	{"bench/...", []string{"ecs/...", "rollback/...", "systems/...", "net/...", "cmd/..."}},
