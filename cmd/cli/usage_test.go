@@ -115,6 +115,9 @@ func TestFlagsWithoutAnEffectAreRefused(t *testing.T) {
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--pauses", "3"), "--pauses 3 is for --pause players")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--workers", "1025"), "--workers 1025: give 1 to 1024")
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--max-rooms", "65537"), "--max-rooms 65537: give 1 to 65536")
+	refused(t, do(t, crumbs.Game(), "replay", "FILE", "--redo"), "--redo", "add --builds")
+	refused(t, do(t, crumbs.Game(), "dev", "--headless", "--windows", "9"), "--windows 9 --bots 1: give 1 to ")
+	refused(t, do(t, crumbs.Game(), "dev", "--headless", "--relay-only", "--sync", "lockstep"), "--relay-only is for serve")
 	refused(t, do(t, crumbs.Game(), "serve", "--on-stop", "hope"), "choose keep, finish or end", "serve --help")
 }
 

@@ -47,8 +47,8 @@ func version[B, P, C any](players int, extra ...ecs.AnyComponent) (ecs.Game, *ec
 	return g, body, times
 }
 
-// A state of another version of the game is carried over by the names of its fields: added ones are zero, removed ones are
-// dropped, and entities, inputs, resources and the random source stay.
+// A state of another version of the game is carried over by the names of its fields. Added ones are zero, and removed ones are
+// dropped. Entities, inputs, resources and the random source stay.
 func TestAStateIsCarriedOverByTheNamesOfItsFields(t *testing.T) {
 	gone, added := ecs.NewComponent[clock]("gone"), ecs.NewComponent[clock]("added")
 	before, body, times := version[oldBody, oldPad, clock](2, gone)
@@ -116,7 +116,7 @@ func TestAFieldOfAnotherTypeIsRefused(t *testing.T) {
 	}
 }
 
-// A layout comes from a file. A text that is none is an error.
+// A layout comes from a file. Any other text is refused.
 func FuzzLayouts(f *testing.F) {
 	g, _, _ := version[newBody, newPad, clock](2)
 	schema := g.Schema()

@@ -33,8 +33,8 @@ func counts[T, P any](step int32, count func(*T) *int32, right func(P) bool) (*e
 		}}}}, total, in
 }
 
-// A record of another version of the game continues from its last image, with the same match, seats and hash chain, and its
-// later ticks play by the new rules.
+// A record of another version of the game continues from its last image, with the same match, seats and hash chain.
+// Its later ticks play by the new rules.
 func TestARecordIsCarriedOverToAnotherVersionOfTheGame(t *testing.T) {
 	g, total, pad := counts(1, func(v *early) *int32 { return &v.Count }, func(p padOld) bool { return p.Right })
 	h := HeaderOf(g, 3, "the first build")

@@ -44,7 +44,7 @@ ones are zero, and removed ones are dropped. A field with another type is refuse
 the old build. The change is an order in the match. A file of DIR/recordings has the ticks of one build, and DIR/builds has
 the last ten builds, with which replay plays both sides of a change:
   replay DIR/recordings/FILE --builds DIR/builds
-  replay DIR/recordings/FILE --builds DIR/builds --redo
+  replay DIR/recordings/FILE --builds DIR/builds --redo --page
                                 the last 10 s again with the present rules,
                                 beside the old ones, in a browser
 

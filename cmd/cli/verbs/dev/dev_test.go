@@ -181,8 +181,8 @@ func newRig(t *testing.T) (*rig, func()) {
 	}
 }
 
-// A match continues over changes of a constant, of fields and of rules that panic: it keeps its number, its players and its
-// state, and each part of it can be replayed. A field with another type and a program that does not compile are refused, and
+// A match continues over changes of a constant, of fields and of rules that panic. It keeps its number, its players and its
+// state, and each part of it can be replayed. A field with another type is refused, and so is a program that does not compile:
 // the match goes on.
 func TestAMatchContinuesWhileItsProgramChanges(t *testing.T) {
 	if !race.Long {

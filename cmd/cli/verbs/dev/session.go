@@ -124,7 +124,7 @@ func (s *session) change(ctx context.Context) error {
 		return s.start(ctx, s.addr)
 	}
 	if recording != "" {
-		s.app.Logf("the last 10 s again with these rules: %s replay %s --builds %s --redo", s.app.Program, app.Quoted(recording), app.Quoted(s.builds))
+		s.app.Logf("the last 10 s again with these rules: %s replay %s --builds %s --redo --page", s.app.Program, app.Quoted(recording), app.Quoted(s.builds))
 	}
 	return err
 }
