@@ -19,7 +19,8 @@ import (
 // to carry a state over: see NewMigration. The first line is the number of players. A line follows for each resource,
 // component, input and order, with its kind, its quoted name and its bytes. The lines of its fields follow it, indented. Each
 // has the quoted path, the type, the offset, the bytes, the slots of a List whose length it is, and the number of fields.
-// Elements of an array that follow each other share the line of the first. A type of package fixed has its own name, any other that of its kind.
+// Elements of an array that follow each other share the line of the first. A type of package fixed has its own name,
+// any other that of its kind.
 func (s *Schema) AppendLayout(dst []byte) []byte {
 	dst = fmt.Appendf(dst, "players %d\n", s.MaxPlayers)
 	for _, d := range slices.Concat(s.declared(), []*Declaration{s.Input.declaration}, s.Orders) {

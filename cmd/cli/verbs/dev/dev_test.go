@@ -217,6 +217,9 @@ func TestAMatchContinuesWhileItsProgramChanges(t *testing.T) {
 	r.await("ended")
 	changed("Z int16; X int32", "e.A.X += 7")
 	stop()
+	if n := r.events["unchanged"]; n > 0 {
+		t.Errorf("%d builds of files that had not changed", n)
+	}
 
 	files, err := filepath.Glob(filepath.Join(started.Recordings, "*"))
 	if err != nil || len(files) != 6 {

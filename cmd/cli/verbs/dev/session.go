@@ -41,13 +41,15 @@ type session struct {
 	changed   time.Time // when the processes of the present build were started; zero: the match continues
 }
 
-// pollEvery is the time between two looks at the files.
-const pollEvery = 200 * time.Millisecond
+// pollEvery is the time between two looks at the files. A build begins when two of them in a row see the same change, because
+// an editor may write a file in pieces.
+const pollEvery = 100 * time.Millisecond
 
 // play rebuilds when a file is saved, until the context is done or the last window is closed.
 func (s *session) play(ctx context.Context) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
+	last := s.seen
 	for {
 		select {
 		case <-ctx.Done():
@@ -57,7 +59,9 @@ func (s *session) play(ctx context.Context) error {
 				return nil
 			}
 		case <-poll.C:
-			if now := s.files.state(); !maps.Equal(now, s.seen) {
+			now := s.files.state()
+			settled := maps.Equal(now, last)
+			if last = now; settled && !maps.Equal(now, s.seen) {
 				s.seen = now
 				if err := s.change(ctx); err != nil && ctx.Err() == nil {
 					return err
