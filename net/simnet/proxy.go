@@ -43,11 +43,7 @@ func NewProxy(target netip.AddrPort, profile Profile, seed uint64) (*Proxy, erro
 		return nil, fmt.Errorf("simnet: the target of a proxy is %v; name the server's address and port", target)
 	}
 	p := &Proxy{route: NewDatagramNet(Config{Seed: seed}), target: target}
-	err := profile.Validate()
-	if err == nil {
-		profile.Up, profile.Down = quarter(profile.Up), quarter(profile.Down)
-		err = p.route.Route(nearClient.Addr(), nearServer.Addr(), profile)
-	}
+	err := p.SetProfile(profile)
 	if err == nil {
 		p.front, err = net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	}
@@ -66,6 +62,15 @@ func NewProxy(target netip.AddrPort, profile Profile, seed uint64) (*Proxy, erro
 		}
 	})
 	return p, nil
+}
+
+// SetProfile changes the route while packets are on it.
+func (p *Proxy) SetProfile(profile Profile) error {
+	if err := profile.Validate(); err != nil {
+		return err
+	}
+	profile.Up, profile.Down = quarter(profile.Up), quarter(profile.Down)
+	return p.route.Route(nearClient.Addr(), nearServer.Addr(), profile)
 }
 
 // quarter returns the part of a path's Line that one of four clients has.

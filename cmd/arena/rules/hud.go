@@ -70,6 +70,9 @@ func label(v *ecs.View, p ecs.Player) string {
 	return fmt.Sprintf("P%d", p)
 }
 
+// scoreText is the score of a player in the window's table.
+func scoreText(v *ecs.View, p ecs.Player) string { return fmt.Sprint(scores.Read(v.Sim).Of[p].Points) }
+
 // shortLabel is the beginning of the label, at most nameWidth wide.
 func shortLabel(v *ecs.View, p ecs.Player) string {
 	const most = 8

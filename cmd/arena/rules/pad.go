@@ -61,6 +61,13 @@ func pressed(w *ecs.World, p ecs.Player) Pad {
 	return in
 }
 
+// keyHelp describes the keys of controls.
+var keyHelp = []ecs.KeyHelp{
+	{Key: "WASD, arrows", Meaning: "walk"}, {Key: "mouse", Meaning: "aim"}, {Key: "left button", Meaning: "fire"},
+	{Key: "right button, E", Meaning: "rocket"}, {Key: "Space", Meaning: "jump"}, {Key: "Shift", Meaning: "dash"},
+	{Key: "Q", Meaning: "use a med kit"}, {Key: "K", Meaning: "surrender"},
+}
+
 // controls maps keys and mouse to a pad. WASD or the arrows walk, and the mouse aims and fires. The right button or E sends
 // a rocket, space jumps, shift dashes, and Q uses a kit. K surrenders, and T changes
 // the team.

@@ -43,13 +43,14 @@ func (c *canvas) begin(dst *ebiten.Image) {
 	dst.Fill(color.RGBA{R: 18, G: 20, B: 26, A: 255})
 	c.dst, c.hud.dst = dst, dst
 	c.width, c.height = dst.Bounds().Dx(), dst.Bounds().Dy()
+	c.hud.width, c.hud.height = c.width, c.height
 	c.hud.originX, c.hud.originY, c.hud.scale = 0, 0, float64(dst.Bounds().Dy())/16
 	c.originX, c.originY, c.scale = 0, 0, c.hud.scale
 }
 
 // Aspect returns the picture's width divided by its height.
 func (c *canvas) Aspect() float64 {
-	return float64(c.dst.Bounds().Dx()) / float64(c.dst.Bounds().Dy())
+	return float64(max(c.width, 1)) / float64(max(c.height, 1))
 }
 
 // Camera centers (x, y) and shows height world units from top to bottom.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/client"
 )
 
 // Config describes a window.
@@ -30,18 +31,18 @@ type Config struct {
 	Banner func(now time.Time) string
 	// Report receives errors that do not close the window, each once: an asset that is missing or broken. Optional.
 	Report func(error)
-	// Pause is called when PauseKey is pressed. Optional.
+	// Pause pauses or resumes the match. Optional, like all fields below; the menu has only what is set.
 	Pause func()
-	// Next is called when NextKey is pressed. Optional.
+	// Next continues the match with the next strategy.
 	Next func()
+	// Network changes the simulated network to the next one and returns its name.
+	Network func() string
+	// Stats returns the figures for the net graph.
+	Stats func() client.Stats
+	// Say sends a line of the chat, and Chat has the lines to show. They are used if the game sets Screen.Chat.
+	Say  func(text string)
+	Chat <-chan string
 }
-
-// NextKey and PauseKey are the names of the keys of Config.Next and Config.Pause. A game never receives them: see
-// [ecs.Controls].
-const (
-	NextKey  = "F2"
-	PauseKey = "F3"
-)
 
 // ErrClosed is returned by a Frame that closes the window without an error.
 var ErrClosed = errors.New("window: closed")

@@ -21,6 +21,8 @@ type screen struct {
 	config  Config
 	canvas  canvas
 	devices devices
+	overlay overlay
+	typed   []rune
 	started bool
 	place   place          // of the last picture
 	down    ecs.InputBytes // input for the keys that are down
@@ -113,6 +115,7 @@ func newScreen(c Config) (*screen, error) {
 	}
 	s := &screen{config: c, canvas: canvas{fonts: fonts, images: &images{game: c.Game, report: report, list: map[string]*ebiten.Image{}}, clicks: new(clicks)}}
 	s.devices = devices{canvas: &s.canvas, names: keys.Reader{Chat: c.Game.Screen.Chat}}
+	s.overlay = overlay{config: &s.config, fullscreen: func() { ebiten.SetFullscreen(!ebiten.IsFullscreen()) }}
 	hud := s.canvas
 	s.canvas.hud = &hud
 	return s, nil
@@ -121,12 +124,11 @@ func newScreen(c Config) (*screen, error) {
 // Update reads the controls and calls Frame.
 func (s *screen) Update() error {
 	s.started = true
-	if s.config.Next != nil && inpututil.IsKeyJustPressed(ebiten.KeyF2) {
-		s.config.Next()
+	now := time.Now()
+	if err := s.overlay.update(now, s.canvas.Aspect(), s.presses()); err != nil {
+		return err
 	}
-	if s.config.Pause != nil && inpututil.IsKeyJustPressed(ebiten.KeyF3) {
-		s.config.Pause()
-	}
+	s.devices.muted = s.overlay.muted()
 	s.place.save(s.config.Place)
 	s.devices.read()
 	before := s.down
@@ -134,7 +136,19 @@ func (s *screen) Update() error {
 	if err := s.devices.names.Err; err != nil {
 		return err
 	}
-	return s.config.Frame(time.Now(), s.config.Game.Input.Begin(before, s.down))
+	return s.config.Frame(now, s.config.Game.Input.Begin(before, s.down))
+}
+
+// presses reads the keys for the overlay.
+func (s *screen) presses() presses {
+	s.typed = ebiten.AppendInputChars(s.typed[:0])
+	p := presses{typed: s.typed, tab: ebiten.IsKeyPressed(ebiten.KeyTab), click: inpututil.IsMouseButtonJustPressed(ebiten.MouseButtonLeft)}
+	p.x, p.y = s.canvas.hud.world(ebiten.CursorPosition())
+	p.key = func(k ebiten.Key) bool {
+		held := inpututil.KeyPressDuration(k)
+		return inpututil.IsKeyJustPressed(k) || k == ebiten.KeyBackspace && held > 30 && held%3 == 0
+	}
+	return p
 }
 
 // Draw paints the current view.
@@ -143,6 +157,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 	view, status := s.config.View(time.Now()), s.config.Status()
 	if view == nil {
 		s.canvas.hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
+		s.overlay.paint(s.canvas.hud, nil, time.Now())
 		return
 	}
 	s.config.Game.Screen.Draw(&s.canvas, view)
@@ -151,6 +166,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 		paintBanner(s.canvas.hud, s.config.Banner(time.Now()))
 	}
 	s.canvas.hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
+	s.overlay.paint(s.canvas.hud, view, time.Now())
 }
 
 // paintBanner paints a line of text on a bar, in the upper third of a canvas of height 16.

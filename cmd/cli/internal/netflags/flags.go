@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
@@ -146,6 +147,7 @@ type Network struct {
 	Public []netip.AddrPort // the address at which each player reaches the server
 
 	proxies []*simnet.Proxy
+	profile int // index in simnet.Profiles of that which Next chose
 }
 
 // Open opens a network for a number of players. It opens the addresses in Public before the server starts, because tokens
@@ -155,7 +157,7 @@ func Open(profile simnet.Profile, players int, seed uint64) (*Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no socket on the loopback interface: %w", err)
 	}
-	n := &Network{Socket: socket}
+	n := &Network{Socket: socket, profile: slices.IndexFunc(simnet.Profiles(), func(p simnet.Profile) bool { return p.Name == profile.Name })}
 	for i := range players {
 		p, err := simnet.NewProxy(socket.LocalAddr().(*net.UDPAddr).AddrPort(), profile, seed+uint64(i))
 		if err != nil {
@@ -166,6 +168,19 @@ func Open(profile simnet.Profile, players int, seed uint64) (*Network, error) {
 		n.proxies, n.Public = append(n.proxies, p), append(n.Public, p.Addr())
 	}
 	return n, nil
+}
+
+// Next changes the network of all players to the standard profile after the last one, and returns its name.
+func (n *Network) Next() string {
+	list := simnet.Profiles()
+	n.profile = (n.profile + 1) % len(list)
+	for _, p := range n.proxies {
+		if err := p.SetProfile(list[n.profile]); err != nil {
+			return err.Error()
+		}
+	}
+	p := list[n.profile]
+	return fmt.Sprintf("%s, %v RTT, %g %% loss", Text(p), RTT(p), Loss(p))
 }
 
 // Close ends the network and leaves the server's socket open.

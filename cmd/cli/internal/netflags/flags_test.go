@@ -93,3 +93,19 @@ func TestASocketPassesTheNetwork(t *testing.T) {
 		t.Error("without flags the socket is not that of the system")
 	}
 }
+
+// Next goes through the standard profiles and begins again after the last one.
+func TestNextGoesThroughTheProfiles(t *testing.T) {
+	n, err := Open(simnet.Profile{}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Socket.Close()
+	defer n.Close()
+	for i := range len(simnet.Profiles()) + 1 {
+		want := simnet.Profiles()[i%len(simnet.Profiles())].Name + " "
+		if got := n.Next(); !strings.HasPrefix(got, want) {
+			t.Errorf("step %d chose %s, want %s", i, got, want)
+		}
+	}
+}

@@ -277,76 +277,85 @@ func Refused(notice func(seconds int, text string)) func(client.Refusal) {
 	return func(r client.Refusal) { notice(0, r.String()) }
 }
 
-// InWindow plays in a window. An error from lost ends it early. It shows the texts from notices. next changes the strategy of
-// the match when its key is pressed. place is the file of window.Config.Place. All four are optional.
-func InWindow(ctx context.Context, a *app.App, c *client.Client, title string, lost <-chan error, notices <-chan string, next func(), place string) error {
+// Chat returns a client.Config.Chat, which logs the lines of the chat. The channel receives those that a window shows.
+func Chat(a *app.App) (receive func(session.ChatLine), lines <-chan string) {
+	shown := make(chan string, 8)
+	return func(l session.ChatLine) {
+		text := app.Printable(l.Name) + ": " + app.Printable(l.Text)
+		a.Logf("%s", text)
+		select {
+		case shown <- text:
+		default: // nothing is drawn
+		}
+	}, shown
+}
+
+// InWindow plays in a window. with has the title, and what this window offers besides the match of the client: Place, Next,
+// Network and Chat. An error from lost ends it early. It shows the texts from notices. Both are optional.
+func InWindow(ctx context.Context, a *app.App, c *client.Client, with window.Config, lost <-chan error, notices <-chan string) error {
 	defer c.Close()
 	text, until := "", time.Time{} // a verdict or a notice, and its end
 	discarded := discards(0)
-	err := window.Run(window.Config{
-		Pause: func() { c.Pause(!c.Paused().On) },
-		Title: title, Game: a.Game, Next: next, Place: place,
-		Frame: func(now time.Time, in ecs.InputBytes) error {
-			select {
-			case <-ctx.Done():
-				return window.ErrClosed
-			case err := <-lost:
-				return err
-			default:
+	with.Game, with.Stats, with.Say = a.Game, c.Stats, c.Chat
+	with.Pause = func() { c.Pause(!c.Paused().On) }
+	with.Report = func(err error) { a.Logf("%v", err) }
+	with.Frame = func(now time.Time, in ecs.InputBytes) error {
+		select {
+		case <-ctx.Done():
+			return window.ErrClosed
+		case err := <-lost:
+			return err
+		default:
+		}
+		if unanswered(c.Stats()) {
+			return cmp.Or(c.Refusal(), ErrSilent)
+		}
+		c.SetInput(in)
+		defer discarded.report(c.Core.World(), func(d ecs.DiscardedWrites) { ShowDiscarded(a, d) })
+		return c.Frame(now)
+	}
+	with.View = func(now time.Time) *ecs.View {
+		if c.Core.World() == nil {
+			return nil
+		}
+		view := c.View(now)
+		c.Effects(func(e systems.Effect) {
+			if e.Verdict != nil {
+				ShowVerdict(a, e.Verdict)
+				text, until = VerdictText(e.Verdict), now.Add(verdictTime)
 			}
-			if unanswered(c.Stats()) {
-				return cmp.Or(c.Refusal(), ErrSilent)
+			if a.Game.Screen.Effect != nil {
+				a.Game.Screen.Effect(view, e)
 			}
-			c.SetInput(in)
-			defer discarded.report(c.Core.World(), func(d ecs.DiscardedWrites) { ShowDiscarded(a, d) })
-			return c.Frame(now)
-		},
-		View: func(now time.Time) *ecs.View {
-			if c.Core.World() == nil {
-				return nil
-			}
-			view := c.View(now)
-			c.Effects(func(e systems.Effect) {
-				if e.Verdict != nil {
-					ShowVerdict(a, e.Verdict)
-					text, until = VerdictText(e.Verdict), now.Add(verdictTime)
-				}
-				if a.Game.Screen.Effect != nil {
-					a.Game.Screen.Effect(view, e)
-				}
-			})
-			return view
-		},
-		Banner: func(now time.Time) string {
-			select {
-			case text = <-notices:
-				until = now.Add(noticeTime)
-			default:
-			}
-			if !now.Before(until) {
-				text = ""
-			}
-			return bannerText(c.Stats(), c.Left(now), text, c.Paused().On)
-		},
-		Status: func() string {
-			s := c.Stats()
-			switch s.State {
-			case client.Live:
-				text := fmt.Sprintf("%s · RTT %d ms · %d ticks ahead · input delay %d", c.Playing(), s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
-				if next != nil {
-					text += " · " + window.NextKey + ": next strategy"
-				}
-				return text
-			case client.Loading, client.CatchingUp:
-				return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
-			}
-			if s.State == client.Connecting && s.Answered {
-				return "connected; waiting for the match…"
-			}
-			return s.State.String() + "…"
-		},
-	})
-	return PlayError(err)
+		})
+		return view
+	}
+	with.Banner = func(now time.Time) string {
+		select {
+		case text = <-notices:
+			until = now.Add(noticeTime)
+		default:
+		}
+		if !now.Before(until) {
+			text = ""
+		}
+		return bannerText(c.Stats(), c.Left(now), text, c.Paused().On)
+	}
+	with.Status = func() string {
+		s := c.Stats()
+		switch s.State {
+		case client.Live:
+			text := fmt.Sprintf("%s · RTT %d ms · %d ticks ahead · input delay %d", c.Playing(), s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
+			return text + " · Esc: menu"
+		case client.Loading, client.CatchingUp:
+			return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
+		}
+		if s.State == client.Connecting && s.Answered {
+			return "connected; waiting for the match…"
+		}
+		return s.State.String() + "…"
+	}
+	return PlayError(window.Run(with))
 }
 
 // bannerText returns the banner of a client, "" for none: a lost connection with the seconds that are left, else the text, else
@@ -363,7 +372,7 @@ func bannerText(s client.Stats, left time.Duration, text string, paused bool) st
 	case text != "":
 		return text
 	case paused:
-		return "paused; press " + window.PauseKey + " to continue"
+		return "paused; the menu (Esc) resumes the match"
 	}
 	return ""
 }

@@ -102,7 +102,7 @@ func TestTheBannerShowsATextOfTheServer(t *testing.T) {
 	}{
 		{live, refused, false, refused},
 		{live, refused, true, refused},
-		{live, "", true, "paused; press F3 to continue"},
+		{live, "", true, "paused; the menu (Esc) resumes the match"},
 		{lost, refused, true, "connection lost; reconnecting, 1 s left"},
 	} {
 		if got := bannerText(c.stats, time.Second, c.text, c.paused); got != c.want {

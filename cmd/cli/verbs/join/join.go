@@ -23,7 +23,6 @@ import (
 	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/server"
-	"tendon/net/session"
 	"tendon/systems"
 )
 
@@ -49,7 +48,7 @@ type Verb struct {
 
 // Help explains the verb.
 func (Verb) Help() string {
-	return `--net, or --rtt, --jitter and --loss, add a simulated network before the server. The client reconnects by itself. In a window, F3 pauses the match, or continues it, if the server runs with --pause
+	return `--net, or --rtt, --jitter and --loss, add a simulated network before the server. The client reconnects by itself. In a window, F1 shows the keys. The menu (Esc) pauses the match, or continues it, if the server runs with --pause
 players. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends the match.
 
 Without an address and a token, join looks for servers of the local network that run with --lan. Such a server is open to
@@ -110,7 +109,6 @@ func (v *Verb) Run(a *app.App) error {
 	v.ledger = host.NewLedger(a.Game, "client", d.Recorder)
 	config := client.Config{Game: a.Game, Strategies: syncflags.All, Name: v.Name, Observer: v.ledger, Desynced: d.Desynced,
 		Bot: v.Bot, BotSeed: app.ChooseSeed(0), InputDelay: v.InputDelay,
-		Chat: func(line session.ChatLine) { a.Logf("%s: %s", line.Name, line.Text) },
 		Switched: func(strategy string) {
 			a.Logf("the match continues with the sync strategy %s", strategy)
 			a.Emit("switched", app.Fields{"strategy": strategy})
@@ -152,6 +150,8 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 	var notices <-chan string
 	config.Notice, notices = player.Notices(a)
 	config.Refused = player.Refused(config.Notice)
+	var chat <-chan string
+	config.Chat, chat = player.Chat(a)
 	c, err := client.Dial(config)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 	if v.Bot || v.Headless {
 		return v.headless(ctx, a, c)
 	}
-	err = player.InWindow(ctx, a, c, a.Game.Name+" · "+v.Addr, nil, notices, nil, v.Place)
+	err = player.InWindow(ctx, a, c, window.Config{Title: a.Game.Name + " · " + v.Addr, Place: v.Place, Chat: chat}, nil, notices)
 	if c.Core.World() != nil {
 		host.PrintCosts(a, v.ledger.Report())
 	}

@@ -26,6 +26,7 @@ import (
 	"tendon/net/cost"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -44,8 +45,9 @@ type Verb struct {
 
 // Help explains the verb.
 func (Verb) Help() string {
-	return `You and the bots reach the server through a simulated network, by default one without delay. F2 continues the match with
-the next sync strategy. F3 pauses the match, or continues it.
+	return `You and the bots reach the server through a simulated network, by default one without delay. F1 shows the keys, F2 changes
+the network to the next of P0 to P12, F3 shows the net graph, and Tab the players. The menu (Esc) pauses the match and changes
+its sync strategy.
 
 Examples:
   play
@@ -66,7 +68,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.finish(a)) }()
-	return player.InWindow(m.ctx, a, m.you, a.Game.Name, m.lost, m.notices, func() { m.next(a) }, "")
+	return player.InWindow(m.ctx, a, m.you, window.Config{Title: a.Game.Name, Next: func() { m.next(a) }, Network: m.network.Next, Chat: m.chat}, m.lost, m.notices)
 }
 
 // count returns the number of bots, or an error if the game does not take all players.
@@ -100,6 +102,7 @@ type match struct {
 	lost    chan error     // error of a bot
 	you     *client.Client // of the window
 	notices <-chan string  // to you
+	chat    <-chan string  // lines of the chat, for you
 	ledger  *cost.Ledger   // of you
 }
 
@@ -147,7 +150,9 @@ func (v *Verb) start(a *app.App) (m *match, err error) {
 	m.ledger = host.NewLedger(a.Game, "client", m.host.Recorder)
 	var notice func(int, string)
 	notice, m.notices = player.Notices(a)
-	m.you, err = m.host.Dial(m.network.Public[0], roomName, 0, client.Config{Name: v.Name, Observer: m.ledger, Notice: notice, Refused: player.Refused(notice)})
+	var receive func(session.ChatLine)
+	receive, m.chat = player.Chat(a)
+	m.you, err = m.host.Dial(m.network.Public[0], roomName, 0, client.Config{Name: v.Name, Observer: m.ledger, Notice: notice, Refused: player.Refused(notice), Chat: receive})
 	return m, err
 }
 
