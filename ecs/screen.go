@@ -17,6 +17,9 @@ type Screen struct {
 	// Font is the name of the asset, a TrueType or OpenType font, that Canvas.Text uses first. A window has glyphs for Latin,
 	// Greek, Cyrillic and CJK of its own.
 	Font string
+	// Sound returns the sound of an event, of which e is the first effect: predicted, or confirmed if it was not predicted
+	// here. The sound of an event that is cancelled fades out. The zero Sound is silent. Pages are silent.
+	Sound func(v *View, e Effect) Sound
 	// Score returns the text for a player in the last column of a window's table of players, for example "12".
 	Score func(v *View, p Player) string
 	// Chat shows the chat in a window. Enter then opens its line, and no key reaches the game until it is closed.
@@ -36,6 +39,13 @@ type Color struct{ R, G, B, A uint8 }
 
 // KeyHelp is a key or a group of keys and its meaning: {"WASD", "walk"}.
 type KeyHelp struct{ Key, Meaning string }
+
+// Sound is a sound asset and how it is played.
+type Sound struct {
+	Asset  string  // name of the asset, a WAV or Ogg Vorbis file; "": silent
+	Volume float64 // in [0, 1]; 0: 1
+	Pan    float64 // −1 is left, 1 is right
+}
 
 // Canvas is what a game paints on: a window or a browser page. Coordinates are world units through the camera, y pointing
 // down.

@@ -23,8 +23,8 @@ type Config struct {
 	Game *ecs.Game
 	// Frame is called before each picture with the current input. An error closes the window; ErrClosed is not returned by Run.
 	Frame func(now time.Time, in ecs.InputBytes) error
-	// View returns the view to paint; nil: there is none yet.
-	View func(now time.Time) *ecs.View
+	// View returns the view to paint; nil: there is none yet. It passes the effects to show to effect.
+	View func(now time.Time, effect func(*ecs.View, ecs.Effect)) *ecs.View
 	// Status returns a line of text: in the middle while there is no view, else at the bottom.
 	Status func() string
 	// Banner returns a line of text that is drawn over the match; "": none. Optional.

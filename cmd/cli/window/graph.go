@@ -60,7 +60,7 @@ func (s *samples) rates() (r rates) {
 
 // paint paints the graph: the figures, and the round trip and the lead over the last pictures.
 func (s *samples) paint(c ecs.Canvas, tickRate int) {
-	const left, top, width, height = 0.2, 8.6, 10.5, 5.4
+	const left, top, width, height = 0.2, 8.6, 6.5, 5.4
 	c.Rectangle(left, top, width, height, panelColor)
 	now, r := s.at(0).stats, s.rates()
 	lead := func(x *client.Stats) float64 {
@@ -75,8 +75,8 @@ func (s *samples) paint(c ecs.Canvas, tickRate int) {
 		{"traffic", fmt.Sprintf("%.0f up, %.0f down kbit/s", r.up, r.down)},
 	} {
 		y := top + 0.25 + 0.62*float64(i)
-		c.Text(left+0.3, y, 0.42, -1, row.name, dimColor)
-		c.Text(left+3.2, y, 0.42, -1, row.value, textColor)
+		c.Text(left+0.3, y, 0.36, -1, row.name, dimColor)
+		c.Text(left+2.5, y, 0.36, -1, row.value, textColor)
 	}
 	s.plot(c, left+0.3, top+height-0.3, width-0.6, 1.5, rtt, lineColor)
 	s.plot(c, left+0.3, top+height-0.3, width-0.6, 1.5, lead, rowColor)

@@ -285,7 +285,7 @@ func (o *overlay) paintPlayers(c ecs.Canvas, v *ecs.View, middle float64) {
 			name = fmt.Sprintf("P%d", p)
 		}
 		switch {
-		case s.Bot:
+		case s.Bot && s.Ping == 0:
 			ping = "bot"
 		case !s.Connected:
 			ping = "reconnecting"

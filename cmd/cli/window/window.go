@@ -22,6 +22,7 @@ type screen struct {
 	canvas  canvas
 	devices devices
 	overlay overlay
+	sounds  *sounds
 	typed   []rune
 	started bool
 	place   place          // of the last picture
@@ -116,6 +117,7 @@ func newScreen(c Config) (*screen, error) {
 	s := &screen{config: c, canvas: canvas{fonts: fonts, images: &images{game: c.Game, report: report, list: map[string]*ebiten.Image{}}, clicks: new(clicks)}}
 	s.devices = devices{canvas: &s.canvas, names: keys.Reader{Chat: c.Game.Screen.Chat}}
 	s.overlay = overlay{config: &s.config, fullscreen: func() { ebiten.SetFullscreen(!ebiten.IsFullscreen()) }}
+	s.sounds = newSounds(c.Game, report)
 	hud := s.canvas
 	s.canvas.hud = &hud
 	return s, nil
@@ -139,6 +141,14 @@ func (s *screen) Update() error {
 	return s.config.Frame(now, s.config.Game.Input.Begin(before, s.down))
 }
 
+// effect passes an effect to the game and plays its sound.
+func (s *screen) effect(v *ecs.View, e ecs.Effect) {
+	if show := s.config.Game.Screen.Effect; show != nil {
+		show(v, e)
+	}
+	s.sounds.effect(time.Now(), v, e)
+}
+
 // presses reads the keys for the overlay.
 func (s *screen) presses() presses {
 	s.typed = ebiten.AppendInputChars(s.typed[:0])
@@ -154,7 +164,9 @@ func (s *screen) presses() presses {
 // Draw paints the current view.
 func (s *screen) Draw(dst *ebiten.Image) {
 	s.canvas.begin(dst)
-	view, status := s.config.View(time.Now()), s.config.Status()
+	now := time.Now()
+	view, status := s.config.View(now, s.effect), s.config.Status()
+	s.sounds.update(now)
 	if view == nil {
 		s.canvas.hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
 		s.overlay.paint(s.canvas.hud, nil, time.Now())

@@ -126,7 +126,7 @@ func watchWindow() {
 			}
 			return nil
 		},
-		View: func(time.Time) *ecs.View { return view },
+		View: func(time.Time, func(*ecs.View, ecs.Effect)) *ecs.View { return view },
 	})
 }
 

@@ -314,7 +314,7 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, with window.Con
 		defer discarded.report(c.Core.World(), func(d ecs.DiscardedWrites) { ShowDiscarded(a, d) })
 		return c.Frame(now)
 	}
-	with.View = func(now time.Time) *ecs.View {
+	with.View = func(now time.Time, effect func(*ecs.View, ecs.Effect)) *ecs.View {
 		if c.Core.World() == nil {
 			return nil
 		}
@@ -324,9 +324,7 @@ func InWindow(ctx context.Context, a *app.App, c *client.Client, with window.Con
 				ShowVerdict(a, e.Verdict)
 				text, until = VerdictText(e.Verdict), now.Add(verdictTime)
 			}
-			if a.Game.Screen.Effect != nil {
-				a.Game.Screen.Effect(view, e)
-			}
+			effect(view, e)
 		})
 		return view
 	}
