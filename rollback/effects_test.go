@@ -15,7 +15,7 @@ import (
 var eventSchema = &image.Schema{Events: []*image.Declaration{image.DeclareEvent[hit]("hit", image.Reversible), image.DeclareEvent[[5]byte]("death", image.Irreversible)}}
 
 type hit struct {
-	By    uint32
+	By    uint64
 	Speed fixed.Num
 }
 
