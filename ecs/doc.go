@@ -31,8 +31,8 @@
 //
 // # Hidden information
 //
-// A component with the role Private has values that only some players may know (see [Roles]). So have fields with the tag
-// `tendon:"private"`. See of [Game] decides which players see the private values of an entity. Without See, that is its owner
+// A component with the role Private has values that only some players may know (see [Roles]). Fields with the tag
+// `tendon:"private"` are private too. See of [Game] decides which players see the private values of an entity. Without See, that is its owner
 // alone. Private fields of resources are known to the server alone, such as the order of a deck. A private event reaches only
 // the players who see the entity that it is about: [Event.Private]. Spectators see nothing private.
 //
@@ -46,8 +46,8 @@
 //	var deck = ecs.NewResource[Deck]("deck")
 //	var drew = ecs.NewEvent[Drew]("drew").Private()
 //
-// The strategies verify, predict and reckon never send such values to other clients: not in images, states or events, and so
-// not for recordings of players. Zero takes their place. The inputs and orders of other players are not sent either. Neither is the random
+// The strategies verify, predict and reckon never send such values to other clients, in images, states or events. So recordings
+// of players do not contain them either. Clients have zero in their place. The inputs and orders of other players are not sent either. Neither is the random
 // source, from which the next numbers follow. Relay and lockstep compute the whole match on each client, so they refuse such a
 // game.
 //

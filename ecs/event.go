@@ -25,7 +25,7 @@ func NewEvent[T any](name string) *Event[T] {
 	return &Event[T]{image.DeclareEvent[T](name, image.Reversible)}
 }
 
-// NewOwnEvent declares an event that only the player predicts who owns its entity: a hit, a shot. The views of all others
+// NewOwnEvent declares an event that is predicted only for the player who owns its entity: a hit, a shot. The views of all others
 // receive the event when its tick is confirmed, because it depends on inputs that their clients do not have yet.
 func NewOwnEvent[T any](name string) *Event[T] {
 	return &Event[T]{image.DeclareEvent[T](name, image.Own)}

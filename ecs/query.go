@@ -66,8 +66,8 @@ type rest[PC, PD any] struct {
 // Entity returns the entity of the row.
 func (r Row[PA, PB, PC, PD]) Entity() Entity { return *r.self }
 
-// All returns the entities of the query one by one. It is the fastest loop over scattered rows: it walks a bit mask of each
-// block of 64 rows, and the compiler puts the body of the loop into it.
+// All returns the entities of the query one by one. It is the fastest loop over scattered rows. It walks a bit mask of each
+// block of 64 rows, and the compiler inlines the body of the loop.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.Seq[Row[PA, PB, PC, PD]] {
 	return func(yield func(Row[PA, PB, PC, PD]) bool) {
 		c := image.NewCursor(w.image, &q.plan, w.share(&q.plan))

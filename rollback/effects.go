@@ -11,7 +11,7 @@ import (
 // its tick first emits it. Later it is confirmed, or cancelled if a correction removes it. Irreversible events are only
 // reported when they are confirmed, and so are other players' events of ecs.NewOwnEvent.
 //
-// A correction may move an event: it removes the event, and adds the same one in another tick. Events are the same for which
+// A correction may move an event: it removes the event, and adds the same one in another tick. Two events are the same if
 // image.Schema.SameEvent is true. A move counts if both happen between two calls of Drain, and if the new tick is at most 8 from
 // the one that was reported first. The event is then neither cancelled nor predicted again, and its effects have the same ID. An
 // event that a simulation emits again with the same key is the same event, whatever its value.

@@ -87,8 +87,8 @@ const provesAfter = 60
 // The run without rewinds uses one core. The other divides the rows of every parallel system, however few they are, and
 // visits them in reverse order: see ecs.World.Reverse.
 //
-// Some ticks are also simulated as by a client of the strategies predict and reckon, which may change only the entities of its
-// player, and has zero for what its player must not know: see ecs.Game.See. They must not panic. The report counts the writes to other entities.
+// Some ticks are also simulated as a client of predict or reckon computes them. Such a client may change only the entities of
+// its player. It has zero for values that the player must not know: see ecs.Game.See. These ticks must not panic. The report counts the writes to other entities.
 //
 // In contrast to a sync test that only replays the same inputs, this one also takes the branches of mispredictions.
 func SyncTest(c SyncTestConfig) (SyncReport, error) {

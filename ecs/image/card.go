@@ -6,7 +6,7 @@ type Card struct {
 	// Name is the name that other players see, at most MaxCardName bytes without control or invisible characters. A player
 	// without a name has "".
 	Name string
-	// Data is of the game, such as a team or a character, at most MaxCardData bytes. It comes from the player's connect token or
+	// Data belongs to the game, such as a team or a character, at most MaxCardData bytes. It comes from the player's connect token or
 	// from the server's own lobby. A client cannot choose it. It is empty for a player without any, and valid during the call of
 	// Game.Join. Game.Join must accept any bytes.
 	Data []byte

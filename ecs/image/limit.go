@@ -52,8 +52,8 @@ func (im *Image) MayWrite(e Entity) bool {
 	return im.Exists(e) && (im.limit.open == nil || im.writable(e))
 }
 
-// Removed reports whether an entity has been removed. A limited tick knows that only for entities in the set: others may exist on
-// the server.
+// Removed reports whether an entity has been removed. In a limited tick, that is certain only for entities in the set: others may exist
+// on the server.
 func (im *Image) Removed(e Entity) bool {
 	return !im.Exists(e) && (im.limit.open == nil || im.limit.open.Has(e.Row))
 }

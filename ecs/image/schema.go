@@ -67,7 +67,7 @@ func (s *Schema) Check() (errs []error) {
 		p := d.roles.priority
 		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
 		want(d.roles.tolerance >= 0, "Roles.Tolerance of %q is %v: choose a distance from 0", d.name, d.roles.tolerance)
-		want(len(d.hidden()) == 0 || d.roles.motion == nil, "component %q has private values and a Motion role: where an entity is may be public only, so move the private values to another component", d.name)
+		want(len(d.hidden()) == 0 || d.roles.motion == nil, "component %q has private values and a Motion role: positions are public, so move the private values to another component", d.name)
 		want(d.roles.motion != nil || d.roles.setMotion == nil && d.roles.tolerance == 0, "Roles of %q have SetMotion or Tolerance and no Motion: say where the entity is", d.name)
 	}
 	events := map[string]bool{"": true}
@@ -211,7 +211,7 @@ func DeclareComponent[T any](name string, r Roles[T]) *Declaration {
 // DeclareResource describes a resource of type T.
 func DeclareResource[T any](name string) *Declaration { return declare[T]("resource", name) }
 
-// EventKind says which views receive an event before its tick is confirmed.
+// EventKind selects the views that receive an event before its tick is confirmed.
 type EventKind uint8
 
 // The kinds of events.

@@ -142,8 +142,8 @@ func ParseSwitch(payload []byte) (strategy string, ok bool) {
 	return string(payload[1 : 1+int(payload[0])]), true
 }
 
-// AppendRules appends the payload of an order of kind OrderRules: the fingerprints of the game before and after the change, 8
-// bytes each, lowest first, and the build that computed the ticks before, for people. The build is cut to fit an order.
+// AppendRules appends the payload of an order of kind OrderRules. It has the fingerprints of the game before and after the
+// change, 8 bytes each, lowest first. The name of the build that computed the ticks before follows, cut to fit an order.
 func AppendRules(dst []byte, before, after uint64, build string) []byte {
 	dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, before), after)
 	return append(dst, build[:min(len(build), MaxOrderBytes-16)]...)

@@ -7,9 +7,9 @@
 //	s, err := lan.NewServer(lan.ServerConfig{Describe: describe, Mint: mint})
 //	go s.Serve(socket) // a UDP socket on Port
 //
-// The token is sealed with a key that only the two sides can compute, so a third host cannot read it. A host that passes messages
-// on between them and replaces keys can. It makes their [Words] differ: people compare them, for example by voice. STANDARD.md has the
-// messages and the reasons.
+// The token is sealed with a key that only the two sides can compute, so a third host cannot read it. A host between
+// the two sides that replaces the keys can. Their [Words] then differ, so people compare them, for example by voice. STANDARD.md has
+// the messages and the reasons.
 //
 // The exchange protects the token of one client from the other hosts. It does not identify clients.
 //

@@ -176,7 +176,7 @@ func findOf(number uint64) []byte {
 	return request(w, kindFind)
 }
 
-// A server of one local network is silent to all others.
+// A server answers only addresses of a local network or of its host.
 func TestOtherNetworksHaveNoAnswer(t *testing.T) {
 	for from, want := range map[string]bool{"10.1.2.3:9": true, "192.168.0.9:9": true, "127.0.0.1:9": true, "169.254.1.1:9": true, "[fe80::1]:9": true,
 		"8.8.8.8:9": false, "[2001:db8::1]:9": false, "100.64.0.1:9": false} {
@@ -352,7 +352,7 @@ func FuzzClient(f *testing.F) {
 		for range 2 {
 			copy(packet[min(len(packet), headSize):], x.commitment[:idSize])
 			if _, done, _ := x.Receive(packet); done {
-				t.Error("a token of nobody")
+				t.Error("a token without the key of the server")
 			}
 			x.offered = true
 		}

@@ -14,7 +14,7 @@ const Port = 47777
 type kind uint8
 
 const (
-	kindFind   kind = iota + 1 // client → all: who is there?
+	kindFind   kind = iota + 1 // client → all: asks for servers
 	kindFound                  // server → client
 	kindAsk                    // client → server: begins an exchange
 	kindOffer                  // server → client
@@ -70,14 +70,14 @@ func padded(packet []byte, k kind, r *wire.Reader) bool {
 	return r.Err() == nil && len(packet) == requestSizes[k] && len(bytes.Trim(r.Rest(), "\x00")) == 0
 }
 
-// Description is what a server says about itself. Texts are cut to their bounds.
+// Description describes a server in its answers. Texts are cut to their bounds.
 type Description struct {
 	Name        string // of the server, at most 32 bytes
 	Game        string // name and version, at most 64 bytes
 	Fingerprint uint64 // ecs.Game.Fingerprint
 	Strategy    string // at most 32 bytes
-	Players     int    // who play now
-	Places      int    // most players
+	Players     int    // in the match now
+	Places      int    // the maximum number of players
 }
 
 const (

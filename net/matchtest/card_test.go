@@ -15,7 +15,7 @@ import (
 	"tendon/net/room"
 )
 
-// badge is the card of a player, and by whom it was brought.
+// badge is the card of a player, with the player.
 type badge struct {
 	Player ecs.Player
 	Name   [image.MaxCardName]byte

@@ -272,8 +272,8 @@ func (r *Room) absent() bool {
 }
 
 // continues reports whether the state that a client holds is of this match. It may be of ticks that were lost in a
-// restart; then its hash chain differs. In a game with private data, the state may be that of another seat, and clients have
-// no hash chain, from which they could guess inputs of others: they always load an image.
+// restart; then its hash chain differs. In a game with private data, clients always load an image: their state may be that
+// of another seat. They have no hash chain, because it would reveal inputs of other players.
 func (r *Room) continues(h *session.Hello) bool {
 	if r.private || h.Have == 0 || r.config.Match == 0 || h.Match != r.config.Match || h.Have > r.Tick() {
 		return false

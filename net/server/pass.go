@@ -34,7 +34,7 @@ type Pass struct {
 	// Name is shown to other players, at most session.MaxName bytes without control characters. Empty: the name that the
 	// client chooses.
 	Name string
-	// Data is of the player's card, which Game.Join receives, at most image.MaxCardData bytes. Optional.
+	// Data is the data of the player's card, which Game.Join receives, at most image.MaxCardData bytes. Optional.
 	Data []byte
 }
 

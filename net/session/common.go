@@ -155,7 +155,7 @@ func (c *common) current(m message) bool {
 }
 
 // probe processes a ping or pong of the current epoch. A ping is answered with the tick of the server, 0 from a client. ok is false
-// for a pong that answers no ping: a peer that answers in advance would seem to be nearer than it is.
+// for a pong that answers no ping: a peer that answers in advance would report a shorter round trip than it has.
 func (c *common) probe(m message, now systems.Time, tick ecs.Tick) (ok bool) {
 	if m.kind == kindPing {
 		m.kind, m.tick = kindPong, tick
@@ -189,7 +189,7 @@ type asked struct {
 	answered bool
 }
 
-// maxAsked is how many pings are remembered. The answer to an older one counts as one that answers no ping.
+// maxAsked is how many pings are kept. The answer to an older one counts as one that answers no ping.
 const maxAsked = 32
 
 // longSilence is the silence of a peer that probably stands still.

@@ -662,7 +662,7 @@ func TestAPongAnswersOnePing(t *testing.T) {
 	if st := p.server.Stats(); st.RTT != before.RTT || st.Malformed != before.Malformed+3 {
 		t.Errorf("%+v became %+v", before, st)
 	}
-	for range 100 * 60 { // pings that nobody answers
+	for range 100 * 60 { // pings without an answer
 		p.server.frame(p.now, pingInterval)
 		p.now += systems.Second / 60
 		p.server.stats.Silence = 0

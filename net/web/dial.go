@@ -45,8 +45,8 @@ type clientSession struct {
 	read func() ([]byte, error)
 }
 
-// Dial begins to open a session, and does not wait for it: a WebTransport session for a URL of the scheme https, a WebSocket
-// for the schemes ws and wss. Packets that are sent before it is open wait like all others. If it cannot be opened,
+// Dial begins to open a session, and does not wait for it. It uses WebTransport for a URL of the scheme https, and a WebSocket
+// for the schemes ws and wss. Packets that are sent before the session is open are queued. If it cannot be opened,
 // reading returns an error that wraps ErrDial, and then net.ErrClosed.
 func Dial(t Target) (*Socket, error) {
 	u, err := url.Parse(t.URL)

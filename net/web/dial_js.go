@@ -28,8 +28,8 @@ type Socket struct {
 	release  []js.Func
 }
 
-// Dial begins to open a session of the browser, and does not wait for it: a WebTransport session for a URL of the scheme https,
-// a WebSocket for the schemes ws and wss. The page must have run Script. If the session cannot be opened, reading
+// Dial begins to open a session of the browser, and does not wait for it. It uses WebTransport for a URL of the scheme
+// https, and a WebSocket for the schemes ws and wss. The page must have run Script. If the session cannot be opened, reading
 // returns an error that wraps ErrDial, and then net.ErrClosed.
 func Dial(t Target) (*Socket, error) {
 	open := js.Global().Get("tendonOpen")

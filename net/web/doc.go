@@ -22,8 +22,8 @@
 //
 // # Limits
 //
-// A client proves its token with its first packets; before that it is anybody. A session to which the server sends nothing for 5 s is
-// closed, and the number of sessions that the server has not answered yet is limited, for each network and in all. QUIC
+// A client proves its token with its first packets, and is not authenticated before. A session to which the server sends nothing
+// for 5 s is closed. The number of sessions without an answer of the server is limited, for each network and in all. QUIC
 // verifies the addresses of new connections while many arrive. Requests have small headers and short timeouts. Each session sends
 // at most packetsPerSecond. Packets of a session wait in a queue of bounded size; those that wait longer than lateAfter are dropped
 // instead of sent. So a WebSocket whose line is congested loses packets, as UDP does, instead of delaying all that follow.

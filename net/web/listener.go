@@ -39,7 +39,7 @@ const (
 	requestTimeout     = 5 * time.Second
 	idleTimeout        = 15 * time.Second
 	sweepInterval      = time.Second
-	socketSendBuffer   = 32 << 10 // of a WebSocket: what the system holds cannot be dropped any more
+	socketSendBuffer   = 32 << 10 // of a WebSocket: packets in the buffer of the system can no longer be dropped
 )
 
 // ErrConfig is wrapped by every error about a Config.

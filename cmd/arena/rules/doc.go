@@ -16,8 +16,8 @@
 // Under a strategy that shows remote players late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly
 // in the present. Some strategies let a client write only the rows that it predicts: Write returns nil for the others.
 //
-// Players can be in a team: red or blue by their card, or by the key T. A team has one colour, and its players do not hurt each other. Points
-// and rounds are of each player.
+// Players can be in a team: red or blue by their card, or by the key T. A team has one colour, and its players do not hurt each other. Each
+// player has points and rounds of their own.
 //
 // A kill cam shows a killed player the last 2 s from the killer's side, under relay and lockstep. Under other strategies there
 // is none, since their clients do not simulate the match.

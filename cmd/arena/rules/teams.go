@@ -5,7 +5,7 @@ import "tendon/ecs"
 // Team is the side of a player. Players of one team do not hurt each other and have one colour. Each player has points of their own.
 type Team uint8
 
-// The teams. A player without a team plays against everybody.
+// The teams. A player without a team plays against all others.
 const (
 	NoTeam Team = iota
 	Red

@@ -80,7 +80,7 @@ func (s *Store) repair(m *Match) error {
 	return nil
 }
 
-// change replaces the journal of another build by that of this one, and keeps it beside.
+// change replaces the journal of another build by one of this build. It keeps the old file under another name.
 func (s *Store) change(m *Match) error {
 	name, tick := m.File+".new", m.Journal.Start()
 	f, err := s.config.Disk(name, os.O_CREATE|os.O_TRUNC)

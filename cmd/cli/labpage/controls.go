@@ -104,7 +104,7 @@ func (h *controls) aim(x, y float64, ok bool) {
 
 const aimAhead = 6 // how far ahead of the avatar keys aim, in world units
 
-// seen ends a call of Screen.Controls: all that is held was.
+// seen ends a call of Screen.Controls: Pressed no longer reports the keys that are held.
 func (h *controls) seen() {
 	h.before, h.wheel = append(h.before[:0], h.held...), [2]float64{}
 }

@@ -20,8 +20,8 @@ import (
 //
 // The arguments of an image after its rectangle are those of ecs.ImageOptions. Lengths are in world units rounded to 1/1000; a colour is R<<24 | G<<16 | B<<8 | A.
 type Picture struct {
-	// Clicks are the presses of mouse buttons that Clicked reports, by the name of the button: x and y from the top left
-	// corner, in heights of the picture.
+	// Clicks are the presses of mouse buttons that Clicked reports, by the name of the button. x and y count from the
+	// top left corner, in heights of the picture.
 	Clicks map[string]ecs.Point
 
 	layer

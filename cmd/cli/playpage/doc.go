@@ -1,5 +1,5 @@
-// Package playpage has the page on which a browser plays: the program, compiled for browsers, with a progress bar while it loads, a
-// sentence where the browser lacks something, and buttons for fingers.
+// Package playpage provides the page on which a browser plays. The page runs the program, compiled for browsers. It has a progress
+// bar for the time of loading, a message for a browser that lacks a feature, and buttons for touch screens.
 //
 // The link of an invitation is the address of the page with #join= and an Invitation. Browsers do not send the part after #, and
 // the page removes it from its address at once.

@@ -33,7 +33,7 @@ func ReadAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
 	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(image.MaxOrderBytes)
 }
 
-// ValidOrder reports whether the server of a game may stamp an order, as far as the order itself tells. It does not check the type of
+// ValidOrder reports whether the server of a game may stamp an order, by the fields of the order alone. It does not check the type of
 // an order of the game.
 func ValidOrder(o *image.Order, g *ecs.Game) bool {
 	if !o.Kind.Shared() || int(o.Player) >= g.MaxPlayers {

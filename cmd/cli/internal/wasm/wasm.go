@@ -20,7 +20,7 @@ func Build(ctx context.Context, program string, tags ...string) (p page.Program,
 	if program == "" {
 		info, ok := debug.ReadBuildInfo()
 		if !ok || info.Path == "" || info.Path == "command-line-arguments" {
-			return p, errors.New("this program does not know its package: build it with go build or go run of a folder, not of files")
+			return p, errors.New("the package of this program is not known: build it with go build or go run of a folder, not of files")
 		}
 		program = info.Path
 	}

@@ -52,7 +52,7 @@ func (Verb) Help() string {
 players. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends the match.
 
 Without an address and a token, join looks for servers of the local network that run with --lan. Such a server is open to
-everybody on the network. It joins the only one, or that of --server. Both sides print code words: if they differ, another host is
+every client on the network. Join uses the only one, or that of --server. Both sides print code words: if they differ, another host is
 between the two and can play in your place. The exit code is 1 if no server answers.
 
 The contents of --log FILE depend on the server's strategy. With relay and lockstep it holds every confirmed tick: another

@@ -55,7 +55,7 @@ func (v *Verb) findServer(a *app.App) error {
 
 // serverTable returns the table of the servers that answered, and emits them.
 func serverTable(a *app.App, list []lan.Found) string {
-	t := app.NewTable("servers of this network, open to everybody on it", "server", "address", "game", "players", "strategy", "rules")
+	t := app.NewTable("servers of this network, open to every client on it", "server", "address", "game", "players", "strategy", "rules")
 	t.Configs = []table.ColumnConfig{{Name: "server", WidthMax: 12}, {Name: "game", WidthMax: 13}}
 	for _, f := range list {
 		rules := "same"
@@ -118,10 +118,10 @@ func (v *Verb) admit(a *app.App, f lan.Found) error {
 	token = append(token, make([]byte, netcode.TokenSize-len(token))...)
 	parsed, err := netcode.ParseConnectToken(token)
 	if err != nil {
-		return failed("%s at %v gives a token that is none: %v; try another server", f.Name, f.Address, err)
+		return failed("%s at %v gives a token that is not valid: %v; try another server", f.Name, f.Address, err)
 	}
 	v.Addr, v.Token = parsed.Servers()[0].String(), tokens.Text(token)
-	a.Print(fmt.Sprintf("%s is open to everybody on this network; code words: %v, as on the server\n", f.Name, words))
+	a.Print(fmt.Sprintf("%s is open to every client on this network; code words: %v, as on the server\n", f.Name, words))
 	a.Emit("lan_joining", app.Fields{"server": f.Name, "address": v.Addr, "words": words.String()})
 	return nil
 }

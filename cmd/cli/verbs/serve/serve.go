@@ -34,7 +34,7 @@ type Verb struct {
 	webFlags     `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
-	LAN        bool           `name:"lan" help:"Open to everybody on the local network: the verb join finds the server and needs no token. See above."`
+	LAN        bool           `name:"lan" help:"Accept every client on the local network: the verb join finds the server and needs no token. See above."`
 	LANAddress string         `name:"lan-address" default:":47777" help:"Address on which --lan answers; join then needs the same --lan-address."`
 	Public     []string       `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
 	KeyFile    string         `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
@@ -122,7 +122,7 @@ whose computers sleep, keeps idle players in the match.
 A pause stops the ticks of one match. The operator begins it with the verb pause; with --pause players, every player can
 too. It ends with resume or after --pause-time. Players can end each other's pauses, but not one of the operator.
 
-With --lan, everybody on the local network may join without a token: run join there without an address. Requests from other networks
+With --lan, every client on the local network may join without a token: run join there without an address. Requests from other networks
 are ignored. The server prints code words for each client that receives a token, and so does the client. If they differ,
 another host is between the two and can play in place of that client.
 
