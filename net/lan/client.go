@@ -146,14 +146,18 @@ func receive(ctx context.Context, s Socket, wait time.Duration, repeat func(), f
 func Broadcast() []netip.AddrPort {
 	list := []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), Port)}
 	for _, p := range Networks() {
-		ip, bits := p.Addr().As4(), p.Bits()
-		all := binary.BigEndian.Uint32(ip[:]) | 1<<(32-bits) - 1
-		binary.BigEndian.PutUint32(ip[:], all)
-		if at := netip.AddrPortFrom(netip.AddrFrom4(ip), Port); !slices.Contains(list, at) {
+		if at := netip.AddrPortFrom(broadcastOf(p), Port); !slices.Contains(list, at) {
 			list = append(list, at)
 		}
 	}
 	return list
+}
+
+// broadcastOf returns the address that reaches every host of an IPv4 network.
+func broadcastOf(p netip.Prefix) netip.Addr {
+	ip := p.Addr().As4()
+	binary.BigEndian.PutUint32(ip[:], binary.BigEndian.Uint32(ip[:])|(1<<(32-p.Bits())-1))
+	return netip.AddrFrom4(ip)
 }
 
 // Networks returns the IPv4 address of this host in each local network, with the bits of the network.

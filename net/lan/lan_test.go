@@ -186,6 +186,16 @@ func TestOtherNetworksHaveNoAnswer(t *testing.T) {
 	}
 }
 
+// Requests reach the hosts of a network whose number has an odd last byte, too.
+func TestBroadcastAddressesHaveAllBitsOfHosts(t *testing.T) {
+	for network, want := range map[string]string{"192.168.1.37/24": "192.168.1.255", "192.168.0.37/24": "192.168.0.255", "10.0.3.9/8": "10.255.255.255",
+		"172.16.5.4/20": "172.16.15.255", "10.0.0.6/31": "10.0.0.7", "10.0.0.7/32": "10.0.0.7"} {
+		if got := broadcastOf(netip.MustParsePrefix(network)).String(); got != want {
+			t.Errorf("%s: %s, want %s", network, got, want)
+		}
+	}
+}
+
 // The layouts and hashes of STANDARD.md.
 func TestVectors(t *testing.T) {
 	bytes := map[string][]byte{}
