@@ -100,13 +100,14 @@ func (l *lines) Write(b []byte) (int, error) {
 // stopTime is how long a process may take to end in order.
 const stopTime = 10 * time.Second
 
-// stop ends processes in order, and waits.
-func (s *session) stop(list ...*process) {
+// stop ends processes in order, and waits. It kills those that take longer than stopTime.
+func (s *session) stop(list ...*process) { s.stopBy(time.After(stopTime), list) }
+
+func (s *session) stopBy(limit <-chan time.Time, list []*process) {
 	for _, p := range list {
 		p.over = true
 		_ = p.stdin.Close() // it has ended already
 	}
-	limit := time.After(stopTime)
 	for _, p := range list {
 		for done := false; !done; {
 			select {
@@ -115,7 +116,9 @@ func (s *session) stop(list ...*process) {
 			case e := <-s.events:
 				s.handle(e)
 			case <-limit:
-				_ = p.cmd.Process.Kill()
+				for _, late := range list {
+					_ = late.cmd.Process.Kill() // some have ended
+				}
 				limit = nil
 			}
 		}

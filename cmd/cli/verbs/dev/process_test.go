@@ -1,0 +1,50 @@
+package dev
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// deaf is set in a process that ignores the end of its standard input.
+const deaf = "TENDON_TEST_IGNORES_STOP"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(deaf) != "" {
+		for {
+			time.Sleep(time.Hour)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// All processes that do not end in order are killed, and not only the first.
+func TestStopKillsEveryProcessThatDoesNotEnd(t *testing.T) {
+	var list []*process
+	for range 2 {
+		p := &process{cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
+		p.cmd.Env = append(os.Environ(), deaf+"=1")
+		var err error
+		if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+			err = p.cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			p.failed = p.cmd.Wait()
+			close(p.ended)
+		}()
+		list = append(list, p)
+	}
+	over := make(chan time.Time, 1)
+	over <- time.Time{}
+	(&session{}).stopBy(over, list)
+	for _, p := range list {
+		if p.failed == nil {
+			t.Error("a process ended in order")
+		}
+	}
+}
+
