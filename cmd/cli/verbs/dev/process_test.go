@@ -45,4 +45,3 @@ func TestStopKillsEveryProcessThatDoesNotEnd(t *testing.T) {
 		}
 	}
 }
-
