@@ -204,9 +204,10 @@ func (l *Listener) upgradeQUIC(w http.ResponseWriter, r *http.Request) {
 		_ = of.conn.CloseWithError(0, "refused")
 		return
 	}
-	s := l.table.open(addrPort(of.conn.RemoteAddr()), &quicSession{ws, of.conn}, time.Now())
+	transport := &quicSession{ws, of.conn}
+	s := l.table.open(addrPort(of.conn.RemoteAddr()), transport, time.Now())
 	if s == nil {
-		_ = ws.CloseWithError(1, "full")
+		transport.close()
 		return
 	}
 	l.running.Go(func() {

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/webtransport-go"
 	"go.uber.org/goleak"
 )
 
@@ -33,6 +36,31 @@ func listen(t *testing.T, c Config) (l *Listener, urls map[string]string) {
 	}
 	t.Cleanup(func() { l.Close() })
 	return l, map[string]string{"WebTransport": fmt.Sprintf("https://%s%s", l.LocalAddr(), Path), "WebSocket": fmt.Sprintf("ws://%s%s", l.LocalAddr(), Path)}
+}
+
+// A client whose session is refused cannot keep its connection.
+func TestTheConnectionOfARefusedSessionIsClosed(t *testing.T) {
+	l, urls := listen(t, Config{MaxSessions: 1})
+	l.table.open(remote("192.0.2.1"), newLine(), time.Now())
+	target := Target{Hashes: l.config.Certificates.Hashes()}
+	config := target.tls()
+	config.NextProtos = []string{http3.NextProtoH3}
+	conn, err := quic.DialAddr(t.Context(), l.LocalAddr().String(), config, &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true, KeepAlivePeriod: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseWithError(0, "")
+	dialer := &webtransport.Transport{}
+	client, err := dialer.NewClientConn(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialer.Close()
+	_, _, _ = client.Dial(t.Context(), urls["WebTransport"], nil) // may be refused before or after the answer
+	<-conn.Context().Done()
+	if s := l.Stats(); s.Refused != 1 {
+		t.Errorf("%+v", s)
+	}
 }
 
 // Packets of every size cross both transports, each session has an address of its own, and its end is seen by the other side.
