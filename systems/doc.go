@@ -27,7 +27,7 @@
 // ecs.NewOwnEvent is predicted on the client of the player who owns its entity, and shown to all others when it is final.
 //
 // The strategies that predict cancel an event that a correction removes, and report one that it adds. An event that a correction
-// moves by at most 8 ticks is neither: see rollback.Effects.
+// moves by at most 8 ticks is neither cancelled nor reported again: see rollback.Effects.
 //
 // # Hidden information
 //

@@ -114,7 +114,7 @@ func receive(ctx context.Context, s Socket, wait time.Duration, repeat func(), f
 			n, from, err := s.ReadFromUDPAddrPort(buffer)
 			if errors.Is(err, net.ErrClosed) {
 				return
-			} else if err != nil { // such as a message that a request could not be delivered
+			} else if err != nil { // such as an ICMP error about an earlier request
 				n = 0
 			}
 			select {

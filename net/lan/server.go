@@ -72,7 +72,7 @@ func (s *Server) Serve(socket Socket) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		} else if err != nil {
-			time.Sleep(time.Second / 100) // such as a message that an earlier answer could not be delivered
+			time.Sleep(time.Second / 100) // such as an ICMP error about an earlier answer
 			continue
 		}
 		at := netip.AddrPortFrom(from.Addr().Unmap(), from.Port())

@@ -71,7 +71,7 @@ func (r *Room) decision(d systems.Decision) {
 
 // The refusals that a player is sent again after a reconnect.
 const (
-	maxRefusals = 16                  // the newest. A client remembers at least as many numbers
+	maxRefusals = 16                  // the newest. A client keeps at least as many numbers
 	refusalTime = 30 * systems.Second // a connection that did not deliver one for so long is lost
 )
 

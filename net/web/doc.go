@@ -8,7 +8,7 @@
 //	listener, err := web.Listen(web.Config{Address: ":7778", Certificates: certificates})
 //	s, err := server.New(server.Config{Address: ":7777", Web: listener, …})
 //
-// Dial connects a program that is not a browser in the same ways, for tests and bots. In a browser it uses the browser's.
+// Dial connects a program that is not a browser in the same ways, for tests and bots. In a browser it uses the functions of the browser.
 //
 // # Certificates
 //

@@ -35,7 +35,7 @@ type Config[C, P any] struct {
 	Events bool
 	// Replicates keeps replication for every peer: see Server.Changes, Peer.Sender and Peer.Events. It implies Events.
 	Replicates bool
-	// Hides reports that peers are sent nothing of the state but what their Sight contains. Without it, Init refuses games with
+	// Hides reports that the strategy sends each peer only the state in its Sight. Without it, Init refuses games with
 	// private data.
 	Hides bool
 	// Votes reports that the strategy decides matches itself. Otherwise the server decides each in the tick in which it ends.

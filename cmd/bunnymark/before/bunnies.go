@@ -1,5 +1,5 @@
-// Package before is bunnymark as a donburi program for one machine, before the port to Tendon in the folder above. Bunnies fall,
-// bounce and become more.
+// Package before is bunnymark as a donburi program for one machine, before the port to Tendon in the folder above. Bunnies fall
+// and bounce, and more are added.
 package before
 
 import (

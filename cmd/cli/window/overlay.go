@@ -12,8 +12,8 @@ import (
 	"tendon/net/session"
 )
 
-// overlay is what a window shows over a game, by its own keys: F1 the keys, F2 the next simulated network, F3 the net graph,
-// Tab the players, Escape the menu, F11 the full screen, Enter the chat. It paints on the HUD.
+// overlay paints the window's own lists and menus over a game, on the HUD. F1 shows the keys, F3 the net graph, Tab the players,
+// Escape the menu and Enter the chat. F2 changes to the next simulated network, and F11 to the full screen.
 type overlay struct {
 	config     *Config
 	fullscreen func()

@@ -125,7 +125,7 @@ type build struct {
 // maxBuilds is how many builds are kept for replay.
 const maxBuilds = 10
 
-// errBuild is wrapped by the errors of the game's programmer, which the present match survives.
+// errBuild is wrapped by errors in the program of the game. The present match continues after them.
 var errBuild = errors.New("the new build is not used")
 
 // build builds the program and checks that it can continue the present match.

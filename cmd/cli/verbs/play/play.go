@@ -94,11 +94,11 @@ func (v *Verb) count(g *ecs.Game) (bots int, err error) {
 
 // match is a running match: the server, the network, the bots and the player's client. finish closes all but the client.
 type match struct {
-	ctx     context.Context // of the others
+	ctx     context.Context // of clients
 	stop    func()
 	network *netflags.Network
 	host    *host.Host
-	others  sync.WaitGroup // bots and windows
+	clients sync.WaitGroup // bots and further windows
 	lost    chan error     // error of a bot
 	you     *client.Client // of the window
 	notices <-chan string  // to you
@@ -201,7 +201,7 @@ func (m *match) openWindow(a *app.App, seat int) error {
 	if err := window.Start(); err != nil {
 		return err
 	}
-	m.others.Go(func() {
+	m.clients.Go(func() {
 		if err := window.Wait(); err != nil && m.ctx.Err() == nil {
 			a.Logf("window %d: %v", seat+1, err)
 		}
@@ -217,7 +217,7 @@ func (m *match) playBot(a *app.App, seat int) error {
 	if err != nil {
 		return err
 	}
-	m.others.Go(func() {
+	m.clients.Go(func() {
 		if err := player.New("", c, a.Game).Run(m.ctx); err != nil {
 			m.lost <- fmt.Errorf("%s: %w", name, err)
 		}
@@ -225,10 +225,10 @@ func (m *match) playBot(a *app.App, seat int) error {
 	return nil
 }
 
-// finish ends the others, the server and the network, and prints the costs. The player's client must be closed.
+// finish ends the other clients, the server and the network, and prints the costs. The player's client must be closed.
 func (m *match) finish(a *app.App) (err error) {
 	m.stop()
-	m.others.Wait()
+	m.clients.Wait()
 	if m.host != nil {
 		err = m.host.Stop() // all clients have left
 		_, past := m.host.Costs()

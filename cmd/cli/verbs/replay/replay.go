@@ -38,7 +38,7 @@ type Verb struct {
 	Page   bool    `group:"The page" help:"Show the recording in a browser: play, step, scrub, select entities, plot fields. Two recordings stop at the first tick that differs. This is the default on a terminal."`
 
 	Builds    string `group:"Other builds" type:"path" help:"Directory of builds that dev keeps. A recording of another build is played by that build, if it is there."`
-	Redo      bool   `group:"Other builds" help:"Play the last 10 s again with the rules of this build, and show the first tick that differs; with --page, both beside each other in a browser. Needs --builds."`
+	Redo      bool   `group:"Other builds" help:"Play the last 10 s again with the rules of this build, and show the first tick that differs. With --page, show both side by side in a browser. Needs --builds."`
 	StateFile string `name:"states" hidden:"" type:"path" help:"Write the last 10 s with the state of each tick into this file."`
 
 	app.BrowseFlags
