@@ -172,16 +172,28 @@ var kinds = map[string]string{
 
 // Images serves the images among the assets of a game, for painter.js.
 func (s *Server) Images(g *ecs.Game) {
-	s.Handle("/image/{name...}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	for _, a := range g.Assets {
+		if isImage(a.Data) {
+			s.files = append(s.files, file{imagesPath + a.Name, a.Data})
+		}
+	}
+	s.Handle(imagesPath+"{name...}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data := g.Asset(r.PathValue("name"))
-		kind := http.DetectContentType(data)
-		if kind != "image/png" && kind != "image/jpeg" {
+		if !isImage(data) {
 			refuse(w, http.StatusNotFound, "there is no such image among the assets of the game")
 			return
 		}
-		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Content-Type", http.DetectContentType(data))
 		_, _ = w.Write(data)
 	}))
+}
+
+const imagesPath = "/image/"
+
+// isImage reports whether the data of an asset is an image that a page shows.
+func isImage(data []byte) bool {
+	kind := http.DetectContentType(data)
+	return kind == "image/png" || kind == "image/jpeg"
 }
 
 // Serve serves until the context is done. Then it ends every stream, waits a moment for responses in progress and returns

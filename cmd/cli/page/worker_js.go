@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"sync"
 	"syscall/js"
+
+	"tendon/ecs"
 )
 
 // Server serves the streams of one page in a browser, where the program runs in a worker of that page: see Export. Its methods
@@ -32,6 +34,9 @@ func (*Server) Begin() []byte {
 
 // Page does nothing: the files of the page are beside the program.
 func (*Server) Page(string, fs.FS, string) {}
+
+// Images does nothing: the images are beside the program.
+func (*Server) Images(*ecs.Game) {}
 
 // Stream registers a handler that exchanges messages with the page. An error is sent to the page as the reason of the end.
 func (s *Server) Stream(path string, f func(ctx context.Context, c *Conn) error) { s.streams[path] = f }

@@ -37,7 +37,7 @@ function asset(name) {
   let image = pictures.get(name);
   if (!image) {
     image = new Image();
-    image.src = `/image/${encodeURIComponent(name)}`;
+    image.src = new URL(`../image/${encodeURIComponent(name)}`, import.meta.url);
     pictures.set(name, image);
   }
   if (!image.complete) return undefined;
