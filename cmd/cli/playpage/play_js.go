@@ -15,6 +15,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/netcode"
+	"tendon/net/session"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -24,6 +25,7 @@ import (
 )
 
 const (
+	chatLines   = 16                     // lines of the chat that wait to be shown
 	hiddenAfter = 500 * time.Millisecond // without a picture, the page is hidden
 	hiddenFrame = 250 * time.Millisecond // interval of the frames then; browsers make it a second
 )
@@ -49,16 +51,23 @@ func play(game *ecs.Game) error {
 	store := js.Global().Get("sessionStorage")
 	dialer := invitation.Dialer()
 	tokens := append(storedTokens(store), invitation.Token)
+	chat := make(chan string, chatLines)
 	config := client.DialConfig{Token: tokens[0], Spare: tokens[1:],
 		StoreTokens: func(tokens [][]byte) { storeTokens(store, tokens) },
 		Listen:      func() (client.Socket, error) { return dialer.Dial() },
-		Config:      client.Config{Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano())}}
+		Config: client.Config{Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano()),
+			Chat: func(line session.ChatLine) {
+				select {
+				case chat <- line.Name + ": " + line.Text:
+				default: // nothing is drawn
+				}
+			}}}
 	c, err := client.Dial(config)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	p := &player{game: game, client: c, scope: js.Global()}
+	p := &player{game: game, client: c, chat: chat, scope: js.Global()}
 	go p.whileHidden()
 	return p.run()
 }
@@ -67,6 +76,7 @@ func play(game *ecs.Game) error {
 type player struct {
 	game   *ecs.Game
 	client *client.Client
+	chat   <-chan string
 	scope  js.Value
 
 	mu      sync.Mutex // of all below, and of the client
@@ -105,7 +115,9 @@ func (p *player) run() error {
 			p.client.SetInput(in)
 			return p.frame(now)
 		},
-		View: func(now time.Time) *ecs.View {
+		Stats: p.client.Stats, Say: p.client.Chat, Chat: p.chat,
+		Report: func(err error) { p.scope.Get("console").Call("warn", err.Error()) },
+		View: func(now time.Time, effect func(*ecs.View, ecs.Effect)) *ecs.View {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.report()
@@ -114,9 +126,7 @@ func (p *player) run() error {
 			}
 			view := p.client.View(now)
 			p.client.Effects(func(e systems.Effect) {
-				if p.game.Screen.Effect != nil && e.Verdict == nil {
-					p.game.Screen.Effect(view, e)
-				}
+				effect(view, e)
 			})
 			return view
 		},
