@@ -4,20 +4,14 @@ package window
 
 import (
 	"bytes"
-	"compress/gzip"
-	_ "embed"
 	"fmt"
+	"io"
 
 	"github.com/hajimehoshi/ebiten/v2/text/v2"
 	"golang.org/x/image/font/gofont/gomedium"
 
 	"tendon/ecs"
 )
-
-// cjk is Droid Sans Fallback by Google, under the Apache licence 2.0: Chinese, Japanese and Korean.
-//
-//go:embed font/DroidSansFallback.ttf.gz
-var cjk []byte
 
 // fonts are the sources of glyphs, in the order in which they are asked for one.
 type fonts struct {
@@ -40,16 +34,18 @@ func newFonts(g *ecs.Game) (*fonts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("window: font: %w", err)
 	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(cjk))
+	f.sources = append(f.sources, latin)
+	return f, f.addCJK()
+}
+
+// add appends the glyphs of a font.
+func (f *fonts) add(font io.Reader) error {
+	source, err := text.NewGoTextFaceSource(font)
 	if err != nil {
-		return nil, fmt.Errorf("window: font: %w", err)
+		return fmt.Errorf("window: font: %w", err)
 	}
-	wide, err := text.NewGoTextFaceSource(unpacked)
-	if err != nil {
-		return nil, fmt.Errorf("window: font: %w", err)
-	}
-	f.sources = append(f.sources, latin, wide)
-	return f, nil
+	f.sources, f.face = append(f.sources, source), nil
+	return nil
 }
 
 // of returns the face of a size in pixels.

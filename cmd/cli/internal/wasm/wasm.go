@@ -50,3 +50,12 @@ func Build(ctx context.Context, program string, tags ...string) (p page.Program,
 	p.Runtime, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
 	return p, err
 }
+
+// Font returns the font that the page of a game loads after the program: see package window.
+func Font(ctx context.Context) ([]byte, error) {
+	dir, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "tendon/cmd/cli/window").Output()
+	if err != nil {
+		return nil, fmt.Errorf("the source of the engine is not found; run this in the folder of the game's module: %w", err)
+	}
+	return os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "font", "DroidSansFallback.ttf.gz"))
+}

@@ -48,7 +48,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if err != nil {
 		return err
 	}
-	files, err := playpage.Files(a.Game.Name, program)
+	font, err := wasm.Font(a.Ctx)
+	if err != nil {
+		return err
+	}
+	files, err := playpage.Files(a.Game.Name, program, font)
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return err
 	}
 	if v.Out != "" {
-		a.Print(fmt.Sprintf("%s has the game for browsers: %.1f MB are loaded. Players open it with the links that serve --web prints.\n", v.Out, float64(size)/1e6))
+		a.Print(fmt.Sprintf("%s has the game for browsers: %.1f MB are loaded, and a font of %.1f MB in the background. Players open it with the links that serve --web prints.\n", v.Out, float64(size-len(font))/1e6, float64(len(font))/1e6))
 		a.Emit("exported", app.Fields{"directory": v.Out, "bytes": size})
 		return nil
 	}

@@ -16,21 +16,25 @@ import (
 	"tendon/cmd/cli/playpage"
 )
 
-// A browser joins a room by a link and plays. It is at most 6 MB, as servers send it.
+// A browser joins a room by a link and plays. It loads at most 6 MB before the game begins, as servers send them.
 func TestABrowserPlays(t *testing.T) {
 	pagetest.Chromium(t)
 	program, err := wasm.Build(t.Context(), "tendon/cmd/arena")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := playpage.Files("arena", program)
+	font, err := wasm.Font(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := playpage.Files("arena", program, font)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "site")
 	size, err := page.Write(dir, files)
-	if err != nil || size > 6e6 {
-		t.Errorf("the files have %d bytes (%v), want at most 6 MB", size, err)
+	if err != nil || size-len(font) > 6e6 {
+		t.Errorf("the files but the font have %d bytes (%v), want at most 6 MB", size-len(font), err)
 	}
 	server := filepath.Join(t.TempDir(), "arena")
 	if output, err := exec.Command("go", "build", "-tags", "headless", "-o", server, "tendon/cmd/arena").CombinedOutput(); err != nil {
