@@ -37,7 +37,7 @@ func NewIrreversibleEvent[T any](name string) *Event[T] {
 	return &Event[T]{image.DeclareEvent[T](name, image.Irreversible)}
 }
 
-// Private makes the event type private, and returns it. Only players for whom Game.See returns true receive such an event.
+// Private makes the event type private, and returns it. Game.See decides which players receive such an event.
 // See is called when the event is emitted, with the entity that it is about. An event about no entity then has no receiver,
 // unless See accepts the zero Entity. Spectators receive no private event.
 //

@@ -76,7 +76,7 @@ func (c *Changes) Observe(now *image.Snapshot, changed *image.Changed) {
 }
 
 // ObserveAll makes Observe record all entities for the next keptTicks ticks. Call it while clients load images: they then need
-// no values of what did not change meanwhile.
+// only the values that changed meanwhile.
 func (c *Changes) ObserveAll() {
 	if c.observed && c.tick > c.all {
 		for e := range c.now.Entities {

@@ -22,7 +22,7 @@ const redoSeconds = 10
 
 // otherBuild plays a recording of another build with that build, or again with this one. It returns false if this build made
 // the recording.
-func (v *Verb) otherBuild(a *app.App, data []byte) (other bool, err error) {
+func (v *Verb) otherBuild(a *app.App, data []byte) (played bool, err error) {
 	h, err := record.ReadHeader(data)
 	switch {
 	case err != nil:
