@@ -125,7 +125,7 @@ func (d dialed) send(packet []byte) error { return d.SendDatagram(packet) }
 func (d dialed) close()                   { _ = d.CloseWithError(0, "") }
 
 func openWebSocket(ctx context.Context, t *Target) (*clientSession, error) {
-	conn, _, err := websocket.Dial(ctx, t.URL, &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls()}}})
+	conn, _, err := websocket.Dial(ctx, t.URL, &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls(), DisableKeepAlives: true}}})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,6 @@ type Socket struct {
 	err      error
 	open     atomic.Bool
 	failed   atomic.Bool // err was returned
-	release  []js.Func
 }
 
 // Dial begins to open a session of the browser, and does not wait for it. It uses WebTransport for a URL of the scheme
@@ -45,8 +44,14 @@ func Dial(t Target) (*Socket, error) {
 	}
 	opened := js.FuncOf(func(js.Value, []js.Value) any { s.open.Store(true); return nil })
 	receive := js.FuncOf(func(_ js.Value, args []js.Value) any { s.receive(args[0]); return nil })
-	ended := js.FuncOf(func(_ js.Value, args []js.Value) any { s.finish(errors.New(args[0].String())); return nil })
-	s.release = []js.Func{opened, receive, ended}
+	var ended js.Func
+	ended = js.FuncOf(func(_ js.Value, args []js.Value) any { // the script calls nothing after it
+		s.finish(errors.New(args[0].String()))
+		opened.Release()
+		receive.Release()
+		ended.Release()
+		return nil
+	})
 	s.session = open.Invoke(t.URL, hashes, MaxPacket, opened, receive, ended)
 	return s, nil
 }

@@ -38,6 +38,7 @@ const (
 	headerLimit        = 8 << 10
 	requestTimeout     = 5 * time.Second
 	idleTimeout        = 15 * time.Second
+	downloadTimeout    = 5 * time.Minute // of a page; a WebSocket has none
 	sweepInterval      = time.Second
 	socketSendBuffer   = 32 << 10 // of a WebSocket: packets in the buffer of the system can no longer be dropped
 )
@@ -243,7 +244,7 @@ func (q *quicSession) close() {
 
 // serveHTTP starts WebSocket and pages.
 func (l *Listener) serveHTTP(tcp net.Listener) {
-	l.http = &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: requestTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerLimit,
+	l.http = &http.Server{Handler: http.HandlerFunc(l.serve), ReadTimeout: requestTimeout, WriteTimeout: downloadTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerLimit,
 		ErrorLog: log.New(io.Discard, "", 0)}
 	var listener net.Listener = &guarded{tcp, &l.hosts}
 	if !l.Plain() {

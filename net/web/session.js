@@ -14,8 +14,8 @@ globalThis.tendonOpen = (url, hashes, maxPacket, opened, receive, ended) => {
   const webSocket = () => {
     const socket = new WebSocket(url);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => opened();
-    socket.onmessage = (e) => { if (e.data instanceof ArrayBuffer) receive(new Uint8Array(e.data)); };
+    socket.onopen = () => { if (!over) opened(); };
+    socket.onmessage = (e) => { if (!over && e.data instanceof ArrayBuffer) receive(new Uint8Array(e.data)); };
     socket.onerror = () => end("the WebSocket failed");
     socket.onclose = (e) => end(e.reason);
     return {
@@ -38,10 +38,11 @@ globalThis.tendonOpen = (url, hashes, maxPacket, opened, receive, ended) => {
       writer = (datagrams.createWritable ? datagrams.createWritable() : datagrams.writable).getWriter();
       writer.closed.catch(() => {});
       const reader = datagrams.readable.getReader();
+      if (over) return;
       opened();
       for (;;) {
         const { value, done } = await reader.read();
-        if (done) break;
+        if (done || over) break;
         receive(value);
       }
       end("closed");

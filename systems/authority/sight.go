@@ -86,7 +86,10 @@ func (s *Server[C, P]) Known(seat int) *image.Snapshot {
 	if s.sights == nil {
 		return nil
 	}
-	known, _ := s.sights[seat+1].States.At(s.done)
+	known, ok := s.sights[seat+1].States.At(s.done)
+	if !ok {
+		panic("authority: the state as a peer may know it is missing: a strategy that hides data saves every tick")
+	}
 	return known
 }
 
