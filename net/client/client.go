@@ -92,6 +92,15 @@ func Dial(c DialConfig) (*Client, error) {
 // errConnecting is returned by connect while the attempts have made no connection.
 var errConnecting = fmt.Errorf("%w yet", ErrSilent)
 
+// Stats returns the counters of the client.
+func (k *Client) Stats() Stats {
+	s := k.Core.Stats()
+	if k.conn != nil {
+		s.Link = k.conn.link.Stats()
+	}
+	return s
+}
+
 // connect returns the connection that the attempts have made. It closes a connection whose session has ended.
 func (k *Client) connect() (session.Transport, error) {
 	if k.conn != nil && !k.conn.used {

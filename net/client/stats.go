@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"tendon/ecs"
+	"tendon/net/link"
 	"tendon/net/session"
 	"tendon/systems"
 )
@@ -21,6 +22,7 @@ type Stats struct {
 	Proven     ecs.Tick     // newest final tick that a server which lost it would accept from this client; 0: none
 	Session    session.Stats
 	Strategy   systems.ClientStats
+	Link       link.Stats // of the present connection; zero in those of a Core
 }
 
 // Stats returns the counters of the client.

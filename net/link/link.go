@@ -296,16 +296,22 @@ func (l *Link) Err() error { return l.err }
 
 // Stats counts since the link was made.
 type Stats struct {
-	PacketsSent, BytesSent         uint64 // passed to emit
-	PacketsReceived, BytesReceived uint64 // passed to Receive, malformed ones included
-	Retransmits                    uint64 // segments sent again
-	Withheld                       uint64 // segments above the budget; the core sends them later
-	Malformed                      uint64 // packets refused
-	Dropped                        uint64 // datagrams dropped because the inbox was full
+	PacketsSent, BytesSent         uint64  // passed to emit
+	PacketsReceived, BytesReceived uint64  // passed to Receive, malformed ones included
+	PacketsExpected                uint64  // sent by the peer, from the first that arrived to the newest
+	Loss                           float64 // share of the last 32 packets or so that the peer did not receive
+	Retransmits                    uint64  // segments sent again
+	Withheld                       uint64  // segments above the budget; the core sends them later
+	Malformed                      uint64  // packets refused
+	Dropped                        uint64  // datagrams dropped because the inbox was full
 	// RTT is the smoothed round trip time of reliable segments, 0 before the first measurement. It contains whole ticks of
 	// both ends; net/session measures it more exactly.
 	RTT time.Duration
 }
 
 // Stats returns the counters.
-func (l *Link) Stats() Stats { return l.stats }
+func (l *Link) Stats() Stats {
+	s := l.stats
+	s.PacketsExpected, s.Loss = l.rate.PeerSent(), l.rate.Loss()
+	return s
+}

@@ -526,3 +526,26 @@ func TestAnIdleReliableChannelCostsNothing(t *testing.T) {
 		}
 	})
 }
+
+// Each end knows the share of its packets that were lost, and how many the peer has sent.
+func TestStatsShowTheLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		p.loss = 0.25
+		for range 3000 {
+			for _, l := range p.ends {
+				_ = l.Send(wire.Datagram, []byte("tick"))
+			}
+			p.step()
+		}
+		for i, l := range p.ends {
+			s, peer := l.Stats(), p.ends[1-i].Stats()
+			if got := float64(s.PacketsReceived) / float64(s.PacketsExpected); got < 0.7 || got > 0.8 || s.PacketsExpected > peer.PacketsSent || s.PacketsExpected+100 < peer.PacketsSent {
+				t.Errorf("end %d received %d of %d packets; %d were sent", i, s.PacketsReceived, s.PacketsExpected, peer.PacketsSent)
+			}
+			if s.Loss < 0.05 || s.Loss > 0.5 {
+				t.Errorf("end %d knows a loss of %.2f, want about 0.25", i, s.Loss)
+			}
+		}
+	})
+}

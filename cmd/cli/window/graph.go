@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
+	"tendon/net/link/rate"
 )
 
 // samples are the figures of a client at the last pictures, oldest first.
@@ -35,7 +36,9 @@ func (s *samples) len() int { return min(s.count, graphSamples) }
 
 // rates are what a client did in the last second.
 type rates struct {
-	rollbacks, depth, corrections, up, down float64 // depth is the mean of the rollbacks in ticks; up and down are in kbit/s
+	rollbacks, depth, corrections float64 // depth is the mean of the rollbacks in ticks
+	up, down                      float64 // in kbit/s, with the headers of IPv4 and UDP
+	lost                          float64 // share of the packets of the server
 }
 
 // rates compares the newest sample with that of a second before.
@@ -54,13 +57,19 @@ func (s *samples) rates() (r rates) {
 	if r.rollbacks > 0 {
 		r.depth = per(a.Strategy.Resimulated, b.Strategy.Resimulated) / r.rollbacks
 	}
-	r.up, r.down = per(a.Session.BytesSent, b.Session.BytesSent)*8/1000, per(a.Session.BytesReceived, b.Session.BytesReceived)*8/1000
+	l, m := &a.Link, &b.Link
+	wire := func(bytes, packets float64) float64 { return (bytes + rate.Header*packets) * 8 / 1000 }
+	r.up = wire(per(l.BytesSent, m.BytesSent), per(l.PacketsSent, m.PacketsSent))
+	r.down = wire(per(l.BytesReceived, m.BytesReceived), per(l.PacketsReceived, m.PacketsReceived))
+	if sent := per(l.PacketsExpected, m.PacketsExpected); sent > 0 {
+		r.lost = max(1-per(l.PacketsReceived, m.PacketsReceived)/sent, 0)
+	}
 	return r
 }
 
 // paint paints the graph: the figures, and the round trip and the lead over the last pictures.
 func (s *samples) paint(c ecs.Canvas, tickRate int) {
-	const left, top, width, height = 0.2, 8.6, 6.5, 5.4
+	const left, top, width, height = 0.2, 8, 6.5, 6
 	c.Rectangle(left, top, width, height, panelColor)
 	now, r := s.at(0).stats, s.rates()
 	lead := func(x *client.Stats) float64 {
@@ -69,6 +78,7 @@ func (s *samples) paint(c ecs.Canvas, tickRate int) {
 	rtt := func(x *client.Stats) float64 { return float64(x.RTT) / 1e6 }
 	for i, row := range []struct{ name, value string }{
 		{"RTT", fmt.Sprintf("%.0f ms", rtt(&now))},
+		{"loss", fmt.Sprintf("%.0f %% up, %.0f %% down", 100*now.Link.Loss, 100*r.lost)},
 		{"lead", fmt.Sprintf("%.0f ticks, %.0f ms", lead(&now), lead(&now)*1000/float64(tickRate))},
 		{"rollbacks", fmt.Sprintf("%.0f/s, %.1f ticks deep", r.rollbacks, r.depth)},
 		{"corrections", fmt.Sprintf("%.0f/s", r.corrections)},

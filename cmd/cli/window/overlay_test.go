@@ -147,11 +147,12 @@ func TestTheNetGraphShowsTheLastSecond(t *testing.T) {
 		x := client.Stats{Strategy: systems.ClientStats{}}
 		if i >= 390 {
 			n := uint64(i - 389)
-			x.Strategy.Rollbacks, x.Strategy.Resimulated, x.Strategy.Corrections, x.Session.BytesSent = n, 4*n, 2*n, 1000*n
+			x.Strategy.Rollbacks, x.Strategy.Resimulated, x.Strategy.Corrections = n, 4*n, 2*n
+			x.Link.BytesSent, x.Link.PacketsSent, x.Link.PacketsExpected, x.Link.PacketsReceived = 950*n, n, 4*n, 3*n
 		}
 		s.add(time.Unix(0, int64(i)*1e8), x)
 	}
-	if r := s.rates(); r != (rates{rollbacks: 10, depth: 4, corrections: 20, up: 80}) {
+	if r := s.rates(); r != (rates{rollbacks: 10, depth: 4, corrections: 20, up: 80, down: 12, lost: 0.25}) {
 		t.Errorf("%+v", r)
 	}
 }

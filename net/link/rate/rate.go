@@ -97,6 +97,12 @@ func (c *Controller) Rate() int { return int(c.rate) }
 // RoundTrip returns the newest round trip time, which includes the queue of the line. It is 0 before the first report.
 func (c *Controller) RoundTrip() time.Duration { return c.line.rtt }
 
+// Loss returns the share of the last 32 packets or so that the peer did not receive.
+func (c *Controller) Loss() float64 { return c.line.loss }
+
+// PeerSent returns the number of packets that the peer has sent, from the first one that arrived to the newest.
+func (c *Controller) PeerSent() uint64 { return c.peer.sent }
+
 // Ready reports whether the messages of a tick may be sent. They may always be sent while there is no congestion.
 func (c *Controller) Ready() bool {
 	if c.limited && c.debt > 0 {

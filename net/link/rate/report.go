@@ -13,6 +13,7 @@ type report struct {
 type arrivals struct {
 	report
 	begun    bool
+	sent     uint64        // packets of the peer up to newest
 	fresh    bool          // newest has arrived since the last update
 	owed     int           // packets with content since the last report
 	reported time.Duration // when that was
@@ -24,6 +25,9 @@ func (a *arrivals) add(number uint16, content bool) {
 		a.owed++
 	}
 	if !a.begun || int16(number-a.newest) > 0 {
+		if a.sent++; a.begun {
+			a.sent += uint64(number - a.newest - 1)
+		}
 		a.begun, a.fresh, a.newest = true, true, number
 	}
 }
