@@ -17,6 +17,7 @@ import (
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/net/lab"
 )
 
 // placedGame is crumbs.Game without crumbs, at three units per second.
@@ -220,5 +221,21 @@ func TestLabRefusesWrongFlags(t *testing.T) {
 	g.Bot = nil
 	if r := do(t, g, "lab", "--bots"); r.code != app.ExitUsage || !strings.Contains(r.note, "Bot") {
 		t.Errorf("--bots without bots: exit code %d: %s", r.code, r.note)
+	}
+}
+
+// The gates of a game replace those of the engine, and one that cannot be judged is named.
+func TestAGameHasItsOwnGates(t *testing.T) {
+	play := func(gates ...lab.Gate) (code int, out, note string) {
+		var o, n bytes.Buffer
+		code = run(t.Context(), placedGame(), []string{"lab", "--net", "P0", "--for", "1s", "--settle", "0s", "--sync", "relay", "--players", "4", "--json"}, &o, &n, gates...)
+		return code, o.String(), n.String()
+	}
+	code, out, note := play(lab.Gate{Strategy: "relay", Profile: "P0", Measure: lab.WindowTicks, Most: 1e6})
+	if code != app.ExitFine || strings.Count(out, `"most":1000000`) != 1 || strings.Contains(out, `"most":9,`) {
+		t.Errorf("exit code %d, %s\n%s", code, out, note)
+	}
+	if code, out, note := play(lab.Gate{Strategy: "relay", Profile: "P99", Measure: lab.WindowTicks}); code != app.ExitUsage || !strings.Contains(out+note, "P99") {
+		t.Errorf("exit code %d, %s%s", code, out, note)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"tendon/cmd/cli/verbs/demo"
 	"tendon/cmd/cli/verbs/dev"
 	"tendon/cmd/cli/verbs/join"
-	"tendon/cmd/cli/verbs/lab"
+	labverb "tendon/cmd/cli/verbs/lab"
 	"tendon/cmd/cli/verbs/matches"
 	"tendon/cmd/cli/verbs/moderate"
 	"tendon/cmd/cli/verbs/play"
@@ -33,13 +33,15 @@ import (
 	"tendon/cmd/cli/verbs/web"
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/lab"
 )
 
-// Main runs the game's command line and exits. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
+// Main runs the game's command line and exits. The gates are the bounds that the verb lab compares the game with; none: those of
+// lab.Gates. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
 // and SIGHUP end a verb in order; a second one ends the process at once.
-func Main(game ecs.Game) {
+func Main(game ecs.Game, gates ...lab.Gate) {
 	ctx, stop := app.EndContext()
-	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr)
+	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr, gates...)
 	stop()
 	os.Exit(code)
 }
@@ -58,7 +60,7 @@ type verbs struct {
 	Switch   moderate.Switch  `cmd:"" help:"Change the sync strategy of a room of a running server."`
 	Pause    moderate.Pause   `cmd:"" help:"Pause the match of a room of a running server."`
 	Resume   moderate.Resume  `cmd:"" help:"Let a paused match continue."`
-	Lab      lab.Verb         `cmd:"" help:"Compare sync strategies on simulated networks."`
+	Lab      labverb.Verb     `cmd:"" help:"Compare sync strategies on simulated networks."`
 	SyncTest synctest.Verb    `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
 	Web      web.Verb         `cmd:"" help:"Compile the game for browsers, and serve it."`
 	Matches  matches.Verb     `cmd:"" help:"List decided matches, also while the server runs."`
@@ -68,12 +70,13 @@ type verbs struct {
 	app.Common `embed:"" group:"Everywhere"`
 }
 
-func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) int {
+func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer, gates ...lab.Gate) int {
 	if err := checkGame(game); err != nil {
 		fmt.Fprintln(note, err)
 		return app.ExitUsage
 	}
 	a := app.New(ctx, game, out, note)
+	a.Gates = gates
 	a.Args = args
 	code := runVerb(a, args)
 	if err := a.LostResults(); err != nil {

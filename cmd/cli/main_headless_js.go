@@ -9,6 +9,7 @@ import (
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/net/lab"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -18,7 +19,7 @@ import (
 )
 
 // Main serves an exported page, of which this program is the worker. See lab --export.
-func Main(game ecs.Game) {
+func Main(game ecs.Game, _ ...lab.Gate) {
 	s := page.NewWorker()
 	begin := labpage.Usual(1)
 	_ = json.Unmarshal(s.Begin(), &begin) // without settings, those of Usual

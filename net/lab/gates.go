@@ -1,6 +1,12 @@
 package lab
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"tendon/net/simnet"
+	"tendon/systems"
+)
 
 // Gate is a bound that a strategy must keep on a profile, with its default settings.
 type Gate struct {
@@ -73,7 +79,7 @@ var (
 	}}
 )
 
-// Gates are the bounds of the strategies, for four players and default settings.
+// Gates are the bounds of the strategies, for four players and default settings. A game can have its own: see Judge.
 var Gates = []Gate{
 	{"lockstep", "P3", DisplayMs, 210},
 	{"lockstep", "P3", StallPercent, 0.1},
@@ -146,13 +152,32 @@ func Unjudged(r *Report) string {
 	return ""
 }
 
-// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged. A match of less than a minute
-// misses no gate, because its start has too large a share of the values.
-func Judge(r *Report) (list []Verdict) {
+// CheckGates returns an error that names the first gate of a strategy or profile that does not exist, or without a measure.
+func CheckGates(gates []Gate, strategies []systems.Strategy) error {
+	for _, g := range gates {
+		_, known := simnet.ByName(g.Profile)
+		switch {
+		case !slices.ContainsFunc(strategies, func(s systems.Strategy) bool { return s.Name == g.Strategy }):
+			return fmt.Errorf("%w: a gate is of the strategy %q, which does not exist", ErrConfig, g.Strategy)
+		case !known:
+			return fmt.Errorf("%w: a gate is of the network profile %q, which does not exist", ErrConfig, g.Profile)
+		case g.Measure == nil:
+			return fmt.Errorf("%w: a gate of %s on %s has no Measure", ErrConfig, g.Strategy, g.Profile)
+		}
+	}
+	return nil
+}
+
+// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged. The gates are those given, or
+// Gates. A match of less than a minute misses no gate, because its start has too large a share of the values.
+func Judge(r *Report, gates ...Gate) (list []Verdict) {
 	if Unjudged(r) != "" {
 		return nil
 	}
-	for _, g := range Gates {
+	if len(gates) == 0 {
+		gates = Gates
+	}
+	for _, g := range gates {
 		for n := range r.Results {
 			of := r.Results[n]
 			of.ticks = float64(r.Rate) / 1e3

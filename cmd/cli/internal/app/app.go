@@ -24,6 +24,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"tendon/ecs"
+	"tendon/net/lab"
 	"tendon/net/session"
 )
 
@@ -79,6 +80,7 @@ type App struct {
 	Game    *ecs.Game
 	Program string // command that started this process
 	Args    []string
+	Gates   []lab.Gate // of the game; empty: those of package lab
 	Common  Common
 
 	printing sync.Mutex

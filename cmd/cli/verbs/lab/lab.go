@@ -54,8 +54,9 @@ in real time.
 
 The inputs are those of the game's bots, recorded without a network; for a game without bots they are random. Ctrl-C ends
 the run with the matches that are finished. The exit code is 1 if a confirmed state differed, if a match failed, or if no
-match could be measured. With --gates it is also 1 if a gate is missed without a known reason. The gates hold for four
-players who follow the script, with the default --snap. Other runs have no gates. A match of less than 60 s misses no gate.
+match could be measured. With --gates it is also 1 if a gate is missed without a known reason. The gates are those that the
+program gives to cli.Main, or those of the engine. They hold for
+four players who follow the script, with the default --snap. Other runs have no gates. A match of less than 60 s misses no gate.
 
 Examples:
   lab
@@ -138,6 +139,9 @@ func (v *Verb) prepare() error {
 func (v *Verb) config(a *app.App) (c lab.Config, err error) {
 	v.Seed, v.Jobs = app.ChooseSeed(v.Seed), cmp.Or(v.Jobs, min(runtime.GOMAXPROCS(0), 64))
 	c = lab.Config{Game: a.Game, Players: v.Players, For: v.For, Settle: cmp.Or(v.Settle, -1), Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Judged: v.Gates, Jobs: v.Jobs}
+	if err := lab.CheckGates(a.Gates, syncflags.All); err != nil {
+		return c, err
+	}
 	switch {
 	case v.Bots && a.Game.Bot == nil:
 		return c, errors.New("--bots: the game has no Bot: leave --bots out, or set ecs.Game.Bot")
@@ -237,7 +241,7 @@ func chosenProfiles(names string) ([]simnet.Profile, error) {
 
 // show prints, writes and emits a report.
 func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) error {
-	verdicts := lab.Judge(r)
+	verdicts := lab.Judge(r, a.Gates...)
 	page := fmt.Sprintf("# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n",
 		a.Game.Name, r.Players, r.Seconds, a.Game.TickRate, r.Script, r.Seed)
 	for _, t := range labTables(r, verdicts) {
