@@ -24,32 +24,69 @@ globalThis.tendonOpen = (url, hashes, maxPacket, opened, receive, ended) => {
     };
   };
 
+  // A worker owns the WebTransport. It sends the packets that have arrived in one message when the page has processed those before.
+  // A busy page would otherwise receive one packet in each turn of its event loop.
   const webTransport = () => {
     if (typeof WebTransport === "undefined") throw new Error("this browser has no WebTransport");
-    const options = { congestionControl: "low-latency", requireUnreliable: true };
-    if (hashes.length) options.serverCertificateHashes = hashes.map((value) => ({ algorithm: "sha-256", value }));
-    const transport = new WebTransport(url, options);
-    let writer;
-    transport.closed.then(() => end("closed"), end);
-    transport.ready.then(async () => {
+    const source = URL.createObjectURL(new Blob([`(${inWorker})()`], { type: "text/javascript" }));
+    const worker = new Worker(source);
+    URL.revokeObjectURL(source);
+    const stop = (reason) => { worker.terminate(); end(reason); };
+    worker.onerror = (e) => stop(e.message);
+    worker.onmessage = ({ data }) => {
+      if (over) return;
+      if (data.opened) opened();
+      if (data.ended !== undefined) stop(data.ended);
+      if (!data.packets) return;
+      for (const packet of data.packets) if (!over) receive(packet);
+      worker.postMessage({ more: true });
+    };
+    worker.postMessage({ url, hashes, maxPacket, lateAfter });
+    return {
+      send: (bytes) => worker.postMessage({ bytes }, [bytes.buffer]),
+      close: () => stop("closed"),
+    };
+  };
+
+  const inWorker = () => {
+    const mostWaiting = 512; // received packets that wait for the page
+    let writer, waiting = [], asked = true;
+    const deliver = () => {
+      if (!asked || !waiting.length) return;
+      asked = false;
+      postMessage({ packets: waiting }, waiting.map((packet) => packet.buffer));
+      waiting = [];
+    };
+    const open = async ({ url, hashes, maxPacket, lateAfter }) => {
+      const options = { congestionControl: "low-latency", requireUnreliable: true };
+      if (hashes.length) options.serverCertificateHashes = hashes.map((value) => ({ algorithm: "sha-256", value }));
+      const transport = new WebTransport(url, options);
+      transport.closed.catch(() => {}); // reading ends, too
+      await transport.ready;
       const datagrams = transport.datagrams;
       if (datagrams.maxDatagramSize < maxPacket) throw new Error(`datagrams of this browser have at most ${datagrams.maxDatagramSize} bytes`);
       datagrams.outgoingMaxAge = lateAfter;
+      datagrams.incomingHighWaterMark = mostWaiting;
       writer = (datagrams.createWritable ? datagrams.createWritable() : datagrams.writable).getWriter();
       writer.closed.catch(() => {});
       const reader = datagrams.readable.getReader();
-      if (over) return;
-      opened();
+      postMessage({ opened: true });
       for (;;) {
         const { value, done } = await reader.read();
-        if (done || over) break;
-        receive(value);
+        if (done) return;
+        if (waiting.length < mostWaiting) waiting.push(value.slice());
+        deliver();
       }
-      end("closed");
-    }).catch((error) => { end(error); transport.close(); });
-    return {
-      send: (bytes) => { if (writer && writer.desiredSize > -64) writer.write(bytes).catch(() => {}); },
-      close: () => { try { transport.close(); } catch { /* it is not open yet */ } end("closed"); },
+    };
+    onmessage = ({ data }) => {
+      if (data.bytes) {
+        if (writer && writer.desiredSize > -64) writer.write(data.bytes).catch(() => {});
+      } else if (data.more) {
+        asked = true;
+        deliver();
+      } else {
+        open(data).then(() => postMessage({ ended: "closed" }), (error) => postMessage({ ended: String(error.message || error) }));
+      }
     };
   };
 
