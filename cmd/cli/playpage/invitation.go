@@ -1,10 +1,13 @@
 package playpage
 
 import (
+	"bytes"
+	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"tendon/net/netcode"
 	"tendon/net/web"
@@ -20,8 +23,11 @@ type Invitation struct {
 
 // Text returns the invitation as text for a link.
 func (i *Invitation) Text() string {
-	text, _ := json.Marshal(i) // strings and bytes cannot fail
-	return base64.RawURLEncoding.EncodeToString(text)
+	var out bytes.Buffer
+	z, _ := flate.NewWriter(&out, flate.BestCompression) // the level is valid, and a buffer cannot fail
+	_ = json.NewEncoder(z).Encode(i)
+	_ = z.Close()
+	return base64.RawURLEncoding.EncodeToString(out.Bytes())
 }
 
 // maxInvitation bounds the text of an invitation, in bytes.
@@ -34,7 +40,7 @@ func ParseInvitation(text string) (i Invitation, err error) {
 	}
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		err = json.Unmarshal(data, &i)
+		err = json.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(data)), maxInvitation)).Decode(&i)
 	}
 	switch {
 	case err != nil:

@@ -38,7 +38,7 @@ func Build(ctx context.Context, program string, tags ...string) (p page.Program,
 		if errors.Is(err, exec.ErrNotFound) {
 			return p, errors.New("the program cannot be compiled for browsers: the go command is not found; install Go")
 		}
-		return p, fmt.Errorf("the program cannot be compiled for browsers; run this in the folder of its module: %w\n%s", err, output)
+		return p, fmt.Errorf("the program cannot be compiled for browsers: %w\n%s", err, output)
 	}
 	if p.Wasm, err = os.ReadFile(file); err != nil {
 		return p, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
@@ -71,7 +72,16 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	defer cancel()
 	s := &session{app: a, verb: v, events: make(chan event, 64)}
-	if err := s.prepare(ctx); err != nil {
+	defer func() {
+		if s.unlock != nil {
+			_ = s.unlock() // the system releases the lock in any case
+		}
+	}()
+	err = s.prepare(ctx)
+	if ctx.Err() != nil && err != nil { // Ctrl-C has ended a command of the preparation
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	defer s.end()
@@ -125,6 +135,15 @@ func check(a *app.App) error {
 func (s *session) prepare(ctx context.Context) (err error) {
 	s.builds, s.journals = filepath.Join(s.verb.Dir, "builds"), filepath.Join(s.verb.Dir, "journals")
 	s.clientDir, s.recordings = filepath.Join(s.verb.Dir, "clients"), filepath.Join(s.verb.Dir, "recordings")
+	if err = os.MkdirAll(s.verb.Dir, 0o700); err == nil {
+		s.unlock, err = durable.Lock(filepath.Join(s.verb.Dir, "lock"))
+	}
+	if errors.Is(err, durable.ErrLocked) {
+		return fmt.Errorf("another dev runs with the directory %s: stop it, or give another --dir", s.verb.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--dir: %w; choose another directory", err)
+	}
 	err = errors.Join(os.RemoveAll(s.journals), os.RemoveAll(s.clientDir))
 	for _, dir := range []string{s.builds, s.journals, s.clientDir} {
 		err = errors.Join(err, os.MkdirAll(dir, 0o700))

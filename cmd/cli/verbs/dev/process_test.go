@@ -3,8 +3,12 @@ package dev
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"tendon/cmd/cli/durable"
 )
 
 // deaf is set in a process that ignores the end of its standard input.
@@ -43,5 +47,22 @@ func TestStopKillsEveryProcessThatDoesNotEnd(t *testing.T) {
 		if p.failed == nil {
 			t.Error("a process ended in order")
 		}
+	}
+}
+
+// Two of the verb in one directory would remove each other's journals.
+func TestASecondDevInADirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	release, err := durable.Lock(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	s := &session{verb: &Verb{Dir: dir}}
+	if err := s.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "--dir") {
+		t.Errorf("the second one begins: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "journals")); err == nil {
+		t.Error("it has changed the directory")
 	}
 }

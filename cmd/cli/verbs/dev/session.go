@@ -32,6 +32,7 @@ type session struct {
 	seen    map[string]stamp // at the last build
 	current *build
 
+	unlock    func() error // releases the directory; nil before it is locked
 	events    chan event
 	server    *process // nil: it has ended by itself
 	clients   []*process
@@ -105,6 +106,8 @@ func (s *session) change(ctx context.Context) error {
 		s.watch(list)
 	}
 	switch {
+	case ctx.Err() != nil: // Ctrl-C has ended the build
+		return nil
 	case errors.Is(err, errBuild):
 		s.app.Logf("%v", err)
 		s.app.Emit("refused", app.Fields{"error": err.Error()})
@@ -112,6 +115,7 @@ func (s *session) change(ctx context.Context) error {
 	case err != nil:
 		return err
 	case b.Build == s.current.Build && s.server != nil:
+		s.app.Logf("this build already runs")
 		s.app.Emit("unchanged", app.Fields{"build": b.Build})
 		return nil
 	}

@@ -134,7 +134,10 @@ func (s *session) build(ctx context.Context) (*build, error) {
 	path := filepath.Join(s.builds, "next"+filepath.Ext(app.BuildFile("")))
 	args := append(append([]string{"build", "-buildvcs=false", "-o", path}, s.source.flags...), s.source.pkg)
 	if out, err := command(ctx, "go", args...); err != nil {
-		return nil, fmt.Errorf("%w: %w\n%s", errBuild, err, bytes.TrimSpace(out))
+		if len(out) == 0 { // otherwise the compiler says more
+			return nil, fmt.Errorf("%w: %w", errBuild, err)
+		}
+		return nil, fmt.Errorf("%w:\n%s", errBuild, bytes.TrimSpace(out))
 	}
 	b := &build{took: time.Since(begun)}
 	probe := exec.CommandContext(ctx, path, "dev", "--check", "--json")
