@@ -13,10 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-const (
-	exitFailed = 1
-	exitUsage  = 2 // or an environment in which the verb cannot run
-)
+// exitUsage is the exit code of wrong use, and of an environment in which the verb cannot run.
+const exitUsage = 2
 
 type verbs struct {
 	New newVerb `cmd:"" help:"Make the module of a new game that builds, runs and is tested."`
@@ -54,16 +52,15 @@ func main() {
 		fmt.Fprintf(os.Stderr, "tendon: %v; see tendon --help\n", err)
 		os.Exit(exitUsage)
 	}
-	code, failed := 0, exitFailed
+	code := 0
 	if verb.Selected().Name == "vet" {
-		failed = exitUsage
 		code, err = v.Vet.run(os.Stdout, os.Stderr)
 	} else {
 		err = v.New.run(os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tendon:", err)
-		code = failed
+		code = exitUsage
 	}
 	os.Exit(code)
 }

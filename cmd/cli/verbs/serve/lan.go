@@ -81,7 +81,11 @@ func (v *Verb) openLAN(a *app.App, h *host.Host, public []netip.AddrPort) (stop 
 	}
 	done := make(chan struct{})
 	go func() { s.Serve(socket); close(done) }()
-	a.Print("open to every client on this network: no token is needed; join with\n  " + a.Program + " join" + v.lanFlag(socket.LocalAddr()) + "\n")
+	who := "on this network"
+	if netip.MustParseAddrPort(h.Addr().String()).Addr().IsLoopback() {
+		who = "on this computer alone, since --listen is a loopback address"
+	}
+	a.Print("open to every client " + who + ": no token is needed; join with\n  " + a.Program + " join" + v.lanFlag(socket.LocalAddr()) + "\n")
 	a.Emit("lan", app.Fields{"address": socket.LocalAddr().String()})
 	return func() { socket.Close(); <-done }, nil
 }
