@@ -1,6 +1,8 @@
 package dev
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,5 +66,29 @@ func TestASecondDevInADirectoryIsRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "journals")); err == nil {
 		t.Error("it has changed the directory")
+	}
+}
+
+// The build that runs stays, however many were made after it and are not used.
+func TestTheRunningBuildIsKept(t *testing.T) {
+	s := &session{builds: t.TempDir(), current: &build{path: "running"}}
+	begin := time.Now().Add(-time.Hour)
+	names := []string{"running"}
+	for i := range maxBuilds + 3 {
+		names = append(names, fmt.Sprint("build", i))
+	}
+	for i, name := range names {
+		path := filepath.Join(s.builds, name)
+		at := begin.Add(time.Duration(i) * time.Second)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.prune()
+	if left, err := os.ReadDir(s.builds); err != nil || len(left) != maxBuilds+1 {
+		t.Errorf("%d builds are left (%v)", len(left), err)
+	}
+	if _, err := os.Stat(filepath.Join(s.builds, "running")); err != nil {
+		t.Error(err)
 	}
 }

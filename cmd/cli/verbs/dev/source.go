@@ -168,7 +168,7 @@ func (s *session) build(ctx context.Context) (*build, error) {
 	return b, nil
 }
 
-// prune removes all builds but the newest.
+// prune removes all builds but the newest and the one that runs.
 func (s *session) prune() {
 	entries, _ := os.ReadDir(s.builds)
 	slices.SortFunc(entries, func(x, y os.DirEntry) int {
@@ -180,7 +180,7 @@ func (s *session) prune() {
 		return b.ModTime().Compare(a.ModTime())
 	})
 	for i, e := range entries {
-		if i >= maxBuilds {
+		if i >= maxBuilds && (s.current == nil || e.Name() != filepath.Base(s.current.path)) {
 			_ = os.Remove(filepath.Join(s.builds, e.Name())) // the next build tries it again
 		}
 	}
