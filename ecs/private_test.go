@@ -83,7 +83,7 @@ func TestCheckRefusesPrivateValuesThatCannotBeHidden(t *testing.T) {
 	}
 	type place struct {
 		At     fixed.Vec2
-		Secret uint8 `tendon:"private"`
+		Secret uint64 `tendon:"private"`
 	}
 	at := func(*place) ecs.Motion { return ecs.Motion{} }
 	for name, c := range map[string]struct {

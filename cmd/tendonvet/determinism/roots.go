@@ -60,6 +60,8 @@ var hooks = map[string]runs{
 	"Screen.Effect":    never,
 	"Screen.Dress":     never,
 	"Screen.Undress":   never,
+	"Screen.Sound":     never,
+	"Screen.Score":     never,
 }
 
 // runsOf returns the kinds of a hook by its package, its name and the type of its function.
