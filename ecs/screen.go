@@ -12,6 +12,10 @@ type Screen struct {
 	Controls func(c Controls) InputBytes
 	// Keys are the keys of Controls with their meaning, in the order in which a window lists them.
 	Keys []KeyHelp
+	// Touch lists the controls of a touch screen, in order of display. {"Space", "jump"} is a button that holds the key or button
+	// of Controls while a finger touches it. {"LeftStick", "walk"} is a stick with the axes of that gamepad stick. "RightStick" is
+	// the other one. Pages show the Meaning, and screen readers read it. Optional.
+	Touch []KeyHelp
 	// Draw paints a view. Required for a window of the engine.
 	Draw func(c Canvas, v *View)
 	// Font is the name of the asset, a TrueType or OpenType font, that Canvas.Text uses first. A window has glyphs for Latin,

@@ -59,10 +59,14 @@ func (s *Snapshot) Hold(of *Snapshot) {
 	s.tick, s.image, s.table = of.tick, of.image, append(s.table, of.table...)
 }
 
-// Save stores the state in s, which must be empty or have been saved from this image. Pages without a mark are shared;
+// Save stores the state in s and releases the previous content of s. That content may belong to another image, such as the image
+// before a change of the strategy. Pages without a mark are shared;
 // marked pages are compared with their base and copied if they differ. Call it between ticks.
 func (im *Image) Save(s *Snapshot) {
 	SectionSave.Enter(im.observer)
+	if s.image != im {
+		s.Release()
+	}
 	// One unmarked page per save is compared, in rotation. A page that differs was written without a mark.
 	if im.nextChecked++; int(im.nextChecked) >= len(im.live) {
 		im.nextChecked = 0

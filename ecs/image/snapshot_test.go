@@ -266,3 +266,19 @@ func TestATickAllocatesNothingOnceWarm(t *testing.T) {
 		t.Error("nothing was spawned or died: the test shows nothing")
 	}
 }
+
+// Another image can save its state into a snapshot of a larger state. This happens when a match changes its strategy.
+func TestASnapshotIsSavedFromAnotherImage(t *testing.T) {
+	large, small := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
+	sample.Play(large, 300)
+	sample.Play(small, 1)
+	var s image.Snapshot
+	for _, w := range []*ecs.World{large, small, large} {
+		w.Image().Save(&s)
+		want := sample.Saved(w)
+		if s.Image() != w.Image() || !bytes.Equal(s.AppendImage(nil), want.AppendImage(nil)) {
+			t.Error("the snapshot differs from the state")
+		}
+		want.Release()
+	}
+}

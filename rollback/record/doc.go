@@ -38,6 +38,7 @@
 //   - offer lost ticks, and accept them: NewTail, Tail.AppendFrom, NewProver, Codec.ReadTail, Offer.Ticks
 //   - keep the last seconds of a match: NewHistory, History.Record
 //   - make a record in memory: Collect
+//   - write ticks for a reader that has the state before them: NewTicksWriter, OpenTicks
 //
 // The format is in STANDARD.md, with vectors in testdata.
 package record

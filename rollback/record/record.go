@@ -29,6 +29,7 @@ type Record struct {
 	reach  ecs.Tick // the farthest that a player's view looks back, in ticks
 	torn   *DamageError
 	ended  bool
+	bare   bool // it may lack an image before its first tick
 }
 
 // point is a place in a block at which reading can begin, with the position there.
@@ -54,7 +55,12 @@ var (
 //
 // A record whose last block is not whole was torn while it was written. It is opened without that block, see Torn. The
 // error wraps ErrCorrupt if the record is damaged, ErrTorn if its header is not whole, or it is that of Header.Check.
-func Open(data []byte, g *ecs.Game) (*Record, error) {
+func Open(data []byte, g *ecs.Game) (*Record, error) { return openRecord(data, g, false) }
+
+// OpenTicks is Open for a record that NewTicksWriter wrote.
+func OpenTicks(data []byte, g *ecs.Game) (*Record, error) { return openRecord(data, g, true) }
+
+func openRecord(data []byte, g *ecs.Game, bare bool) (*Record, error) {
 	h, at, err := readHeader(data)
 	if err != nil {
 		return nil, err
@@ -62,7 +68,7 @@ func Open(data []byte, g *ecs.Game) (*Record, error) {
 	if err := h.Check(g); err != nil {
 		return nil, err
 	}
-	r := &Record{game: g, codec: NewCodec(g), header: h}
+	r := &Record{game: g, codec: NewCodec(g), header: h, bare: bare}
 	if err := r.scan(data, at); err != nil {
 		return nil, err
 	}
@@ -105,7 +111,7 @@ func (r *Record) addBlock(read *entries, payload []byte, to int) error {
 		}
 		switch read.next(&p) {
 		case kindTick:
-			if r.header.Start.Tick > 0 && len(r.images) == 0 {
+			if r.header.Start.Tick > 0 && len(r.images) == 0 && !r.bare {
 				p.Fail(errors.New("a tick before the image to start from"))
 			}
 			r.reach = max(r.reach, LookBack(read.tick.Tick, read.tick.Orders))

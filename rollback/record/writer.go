@@ -24,6 +24,7 @@ type Writer struct {
 	image  ecs.Tick // tick of the last image
 	images bool     // there is one
 	ended  bool
+	bare   bool // ticks may precede the first image
 
 	open   []byte // entries of the block that is still open
 	sealed []byte // blocks
@@ -65,6 +66,26 @@ func NewWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
 	return w, nil
 }
 
+// Reset begins another record with the memory of w, which may be the zero Writer.
+func (w *Writer) Reset(to io.Writer, g *ecs.Game, h Header) error {
+	next, err := NewWriter(to, g, h)
+	if err == nil {
+		next.zip, next.raw, next.packed, next.open = w.zip, w.raw, w.packed, w.open[:0]
+		*w = *next
+	}
+	return err
+}
+
+// NewTicksWriter returns a writer of a record that may have ticks and no image: the reader has the state of h.Start.
+// OpenTicks opens it.
+func NewTicksWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
+	w, err := NewWriter(to, g, h)
+	if err == nil {
+		w.bare = true
+	}
+	return w, err
+}
+
 func newWriter(to io.Writer, c *Codec, at Position) *Writer {
 	w := &Writer{to: to, codec: c}
 	w.at.set(at, c.players)
@@ -99,7 +120,7 @@ func (w *Writer) Tick(t Tick) error {
 	if t.Tick != w.at.Tick+1 {
 		return fmt.Errorf("%w: tick %d does not follow %d", ErrUse, t.Tick, w.at.Tick)
 	}
-	if w.start > 0 && !w.images {
+	if w.start > 0 && !w.images && !w.bare {
 		return fmt.Errorf("%w: a record from tick %d begins with its Image", ErrUse, w.start)
 	}
 	players, err := w.codec.check(w.at.Inputs, &t)

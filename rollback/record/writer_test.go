@@ -318,3 +318,48 @@ func TestMissingInputsCountAsZero(t *testing.T) {
 		}
 	}
 }
+
+// A record that begins with the memory of another one has the same bytes as one of a new writer.
+func TestAResetWriterWritesTheSameRecord(t *testing.T) {
+	_, want := journal(t, 5, 40, 12, 30)
+	var w Writer
+	for range 2 {
+		m, to := newMatch(t, 5), &file{}
+		m.must(w.Reset(to, game(), header(5)))
+		m.drive(&w, 40, 12, 30)
+		if !bytes.Equal(to.Bytes(), want.Bytes()) {
+			t.Errorf("%d bytes, want %d", to.Len(), want.Len())
+		}
+	}
+	if err := w.Reset(&file{}, game(), Header{}); !errors.Is(err, ErrUse) {
+		t.Error(err)
+	}
+}
+
+// A record of ticks without an image is opened by OpenTicks alone. It has no state.
+func TestARecordOfTicksNeedsNoImage(t *testing.T) {
+	m := newMatch(t, 6)
+	for range 10 {
+		m.step()
+	}
+	h := header(6)
+	h.Start = m.places[10]
+	to := &file{}
+	w, err := NewTicksWriter(to, game(), h)
+	m.must(err)
+	for range 5 {
+		m.must(w.Tick(m.step()))
+	}
+	m.must(w.End())
+	if _, err := Open(to.Bytes(), game()); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+	r, err := OpenTicks(to.Bytes(), game())
+	m.must(err)
+	if r.Start() != 10 || r.Last().Tick != 15 || r.Last().Chain != m.places[15].Chain {
+		t.Errorf("ticks %d to %d", r.Start(), r.Last().Tick)
+	}
+	if _, err := r.WorldAt(12); !errors.Is(err, ErrNoState) {
+		t.Error(err)
+	}
+}

@@ -100,26 +100,29 @@ func (s *peerEvents) add(now ecs.Tick, events []image.EmittedEvent) {
 }
 
 // send sends peer id the events of the ticks since the last send, one reliable message of this kind for each tick that has
-// events. Events of ticks that are no longer stored are skipped. The messages are written into scratch.
-func (s *peerEvents) send(id systems.Peer, all *eventLog, done ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) {
+// events. Events of ticks that are no longer stored are skipped. The messages are written into scratch. bytes is their size.
+func (s *peerEvents) send(id systems.Peer, all *eventLog, done ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) (bytes int) {
 	if s.filter == nil {
-		s.sendBetween(id, all, s.sent, done, kind, scratch, out)
+		bytes = s.sendBetween(id, all, s.sent, done, kind, scratch, out)
 	} else {
-		s.sendBetween(id, all, s.sent, min(s.opened, done), kind, scratch, out)
-		s.sendBetween(id, &s.filtered, s.sent, done, kind, scratch, out)
+		bytes = s.sendBetween(id, all, s.sent, min(s.opened, done), kind, scratch, out)
+		bytes += s.sendBetween(id, &s.filtered, s.sent, done, kind, scratch, out)
 		s.filtered.clear()
 	}
 	s.sent = done
+	return bytes
 }
 
-func (s *peerEvents) sendBetween(id systems.Peer, log *eventLog, after, to ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) {
+func (s *peerEvents) sendBetween(id systems.Peer, log *eventLog, after, to ecs.Tick, kind uint8, scratch *[]byte, out systems.Outbox) (bytes int) {
 	for f, emitted := range log.Between(after, to) {
 		*scratch = code.AppendEvents((*scratch)[:0], kind, emitted)
 		if len(*scratch) > 0 {
 			s.newest = f
 			out.Send(id, systems.Reliable, *scratch)
+			bytes += len(*scratch)
 		}
 	}
+	return bytes
 }
 
 // Since returns 1 + the age in ticks, at tick done, of the newest events that were sent; 0 if none were. It is the

@@ -28,6 +28,7 @@ type Server[C, P any] struct {
 	Sending Sending
 	Stamped ecs.Tick // of the last order that was stamped
 
+	spender  image.ByteObserver // nil unless bytes are accounted
 	config   Config[C, P]
 	schedule systems.Schedule[C]
 	waiting  []image.Order     // orders of the next ticks
@@ -96,8 +97,21 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 		s.Step.State = s.States.Save(world)
 		s.redact()
 	}
+	if s.spender = image.ByteObserverOf(c.Server.Observer); s.spender != nil && c.Replicates {
+		s.EachSight(func(v *Sight) { v.Changes.Account(s.spender) })
+	}
 	s.schedule = systems.NewSchedule(c.Server.Observer, s.Game, c.Systems)
 	return nil
+}
+
+// Spender returns the observer that counts bytes, or nil if bytes are not counted.
+func (s *Server[C, P]) Spender() image.ByteObserver { return s.spender }
+
+// Spend counts bytes of a message that belong to no entity: see image.ByteObserver.
+func (s *Server[C, P]) Spend(column, bytes int) {
+	if s.spender != nil {
+		s.spender.Spent(0, column, uint64(bytes)*image.SpentByte)
+	}
 }
 
 // World returns the match, in the state of the last tick.

@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
@@ -58,8 +59,9 @@ func (s *Server) sendFar(p *peer) {
 		p.Resync.Request() // the frames that it needs are not kept any more
 	default:
 		head := s.head(p, link.sent+1)
-		s.write(&head, chunkBytes, sync)
+		inputs := s.write(&head, chunkBytes, sync)
 		s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
+		s.spendSync(inputs)
 		link.sent, link.synced = head.last(), head.last()
 		link.flight.Add(head.last(), len(s.Sending.Message))
 	}
@@ -93,6 +95,7 @@ func (s *Server) sendStamped(p *peer) {
 			m := stamped{tick: f, number: i, order: o}
 			s.Sending.Message = m.append(s.Sending.Message[:0], s.Game)
 			s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
+			s.Spend(image.SpentOrders, len(s.Sending.Message))
 		}
 	}
 	s.running.orders = s.running.orders[:0]
@@ -106,13 +109,20 @@ func (s *Server) sendNear(p *peer, out systems.Outbox) {
 		first = holds(p) + 1
 	}
 	head, whole := s.head(p, first), max(link.sent, link.whole)
-	s.write(&head, systems.MaxDatagram, whole)
+	inputs := s.write(&head, systems.MaxDatagram, whole)
 	if head.ahead > 0 && first <= link.sent {
 		head = s.head(p, link.sent+1)
-		s.write(&head, systems.MaxDatagram, whole)
+		inputs = s.write(&head, systems.MaxDatagram, whole)
 	}
 	out.Send(p.ID, systems.Datagram, s.Sending.Message)
+	s.spendSync(inputs)
 	link.synced = s.syncs.sync
+}
+
+// spendSync accounts the sync in Sending.Message. Its inputs and orders begin at a byte.
+func (s *Server) spendSync(inputs int) {
+	s.Spend(image.SpentTick, inputs)
+	s.Spend(image.SpentInputs, len(s.Sending.Message)-inputs)
 }
 
 func (s *Server) head(p *peer, first ecs.Tick) syncHead {
@@ -121,7 +131,7 @@ func (s *Server) head(p *peer, first ecs.Tick) syncHead {
 
 // write writes a sync into Sending.Message, with as many frames as fit. Of a frame after whole whose operations were sent by
 // themselves it writes the digest only.
-func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
+func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) (inputs int) {
 	room := (limit-syncBytes)*8 - 7
 	if h.key {
 		room -= worstInputs(s.Game)
@@ -139,6 +149,7 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 	h.ahead = s.syncs.sync - h.last()
 	w := wire.NewWriter(s.Sending.Message[:0], limit)
 	h.append(&w)
+	inputs = len(w.Bytes())
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
 	if h.key {
 		inputs := s.before
@@ -159,4 +170,5 @@ func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 		code.AppendStored(&bits, s.log.code(f))
 	}
 	s.Sending.Message = bits.Bytes()
+	return inputs
 }

@@ -112,6 +112,10 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 // instead: on the reliable channel, operations could wait for long.
 func (s *Server) relay(o *stamped, out systems.Outbox) {
 	s.Sending.Message = o.append(s.Sending.Message[:0], s.Game)
+	column := image.SpentOrders
+	if o.input {
+		column = image.SpentInputs
+	}
 	for i := range s.Peers {
 		p := &s.Peers[i]
 		switch {
@@ -120,6 +124,7 @@ func (s *Server) relay(o *stamped, out systems.Outbox) {
 			p.Own.whole = o.tick
 		default:
 			out.Send(p.ID, systems.Reliable, s.Sending.Message)
+			s.Spend(column, len(s.Sending.Message))
 		}
 	}
 }

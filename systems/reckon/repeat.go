@@ -46,9 +46,11 @@ func (s *Server) repeatRecords(p *peer, u *updateWriter, head *updateHead) (comp
 		if t.put <= r.acked || t.put == done || !s.relevant(p, t.entity) || !s.motion.replicates(t.entity) {
 			continue
 		}
-		if u.begin(head); !u.add(t.last.in(t.bytes, p)) {
+		record := t.last.in(t.bytes, p)
+		if u.begin(head); !u.add(record) {
 			return false
 		}
+		s.spendRecord(t.entity, len(record))
 	}
 	return true
 }

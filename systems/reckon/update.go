@@ -101,7 +101,7 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 	for i := range s.motion.out {
 		x := &s.motion.out[i]
 		if s.relevant(p, x.entity) {
-			s.writeRecord(u, head, x.in(s.motion.bytes, p))
+			s.writeRecord(u, head, x.entity, x.in(s.motion.bytes, p))
 		}
 	}
 }
@@ -109,12 +109,12 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 // introduce writes a record of an entity that has become relevant to a peer.
 func (s *Server) introduce(p *peer, e ecs.Entity, u *updateWriter, head *updateHead) {
 	if record, ok := s.motion.introduction(e, s.Grid.Due); ok && s.relevant(p, e) {
-		s.writeRecord(u, head, record)
+		s.writeRecord(u, head, e, record)
 	}
 }
 
 // writeRecord adds a record to the message, or to the next one.
-func (s *Server) writeRecord(u *updateWriter, head *updateHead, record []byte) {
+func (s *Server) writeRecord(u *updateWriter, head *updateHead, e ecs.Entity, record []byte) {
 	if u.sent >= maxUpdates {
 		return
 	}
@@ -123,6 +123,14 @@ func (s *Server) writeRecord(u *updateWriter, head *updateHead, record []byte) {
 		u.flush()
 		u.begin(head)
 		u.add(record)
+	}
+	s.spendRecord(e, len(record))
+}
+
+// spendRecord accounts a record of an entity.
+func (s *Server) spendRecord(e ecs.Entity, bytes int) {
+	if o := s.Spender(); o != nil {
+		s.Step.State.SpendMotion(e, bytes, o)
 	}
 }
 

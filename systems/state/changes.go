@@ -25,6 +25,14 @@ type Changes struct {
 	writer   writer
 }
 
+// Account makes o count the bytes of all later deltas. A nil o ends the count.
+func (c *Changes) Account(o image.ByteObserver) {
+	c.writer.spender, c.writer.encoder.bill = o, nil
+	if o != nil {
+		c.writer.encoder.bill = &bill{}
+	}
+}
+
 // NewChanges returns the changes of worlds of a game. It fails for a game of more than image.MaxSetComponents components.
 func NewChanges(g *ecs.Game) (*Changes, error) {
 	if err := g.Check(); err != nil {

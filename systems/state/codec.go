@@ -106,6 +106,7 @@ type encoder struct {
 	entropy.Encoder
 	schema *schema
 	models *models
+	bill   *bill // nil unless bytes are accounted
 }
 
 func (e *encoder) element(list int, c *coding, place uint32) {
@@ -161,7 +162,7 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet
 // entity codes the values of an entity. base is nil for whole values. courses are those of a prediction from both moments,
 // else nil.
 func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, courses []course) {
-	spread := uint64(0)
+	spread, whole := uint64(0), set
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(e.schema.parts[i].context)
@@ -174,6 +175,7 @@ func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64,
 			at, courses = courses[:n], courses[n:]
 		}
 		e.part(i, way, values[:n], from, at, &spread)
+		e.charge(whole, e.schema.columns[i])
 		values = values[n:]
 	}
 }
@@ -186,34 +188,26 @@ func (e *encoder) part(i, way int, values, base []uint64, courses []course, spre
 	if first == len(values) {
 		return
 	}
-	if len(values) <= longPart {
-		for k := range values {
-			e.scalar(p, k, way, values, base, courses, spread)
+	for k, long := 0, len(values) > longPart; k < len(values) || long; k++ {
+		if long {
+			next := nextDifference(values, base, k)
+			e.Number(&m.gap[way][i], uint64(next-k))
+			if k = next; k == len(values) {
+				return
+			}
 		}
-		return
-	}
-	for at, next := 0, first; ; next = nextDifference(values, base, at) {
-		e.Number(&m.gap[way][i], uint64(next-at))
-		if next == len(values) {
-			return
+		n, sign := m.number(p.context[k], k, way, courses, *spread)
+		v := p.difference(values, base, k)
+		if p.pattern[k] {
+			e.Number(n, v)
+			if p.scale[k] != 0 && courses != nil && v != 0 {
+				rebase(base[k:k+4], p.scale[k], values[k])
+			}
+			continue
 		}
-		e.scalar(p, next, way, values, base, courses, spread)
-		at = next + 1
+		learnSpread(spread, int64(v))
+		e.Integer(n, int64(v)*sign)
 	}
-}
-
-func (e *encoder) scalar(p *part, k, way int, values, base []uint64, courses []course, spread *uint64) {
-	n, sign := e.models.number(p.context[k], k, way, courses, *spread)
-	v := p.difference(values, base, k)
-	if p.pattern[k] {
-		e.Number(n, v)
-		if p.scale[k] != 0 && courses != nil && v != 0 {
-			rebase(base[k:k+4], p.scale[k], values[k])
-		}
-		return
-	}
-	learnSpread(spread, int64(v))
-	e.Integer(n, int64(v)*sign)
 }
 
 // learnSpread updates the spread of an entity: about twice the mean size of its last coded differences. Differences of one entity

@@ -387,36 +387,28 @@ func (d *decoder) part(i, way int, base []uint64, courses []course, spread *uint
 	if !d.Bit(&m.changed[way][i]) {
 		return nil
 	}
-	if n <= longPart {
-		for k := range values {
-			d.scalar(p, k, way, values, courses, spread)
+	for k, long := 0, n > longPart; k < n || long; k++ {
+		if long {
+			gap := d.Number(&m.gap[way][i])
+			if gap > uint64(n-k) {
+				return ErrDelta
+			}
+			if k += int(gap); k == n {
+				return nil
+			}
 		}
-		return nil
+		number, sign := m.number(p.context[k], k, way, courses, *spread)
+		if p.pattern[k] {
+			v := d.Number(number) ^ values[k]
+			if p.scale[k] != 0 && courses != nil && v != values[k] {
+				rebase(values[k:k+4], p.scale[k], v)
+			}
+			values[k] = v
+			continue
+		}
+		v := d.Integer(number) * sign
+		learnSpread(spread, v)
+		values[k] += uint64(v)
 	}
-	for at := 0; ; at++ {
-		gap := d.Number(&m.gap[way][i])
-		if gap > uint64(n-at) {
-			return ErrDelta
-		}
-		if at += int(gap); at == n {
-			return nil
-		}
-		d.scalar(p, at, way, values, courses, spread)
-	}
-}
-
-// scalar reads the difference of a value and adds it.
-func (d *decoder) scalar(p *part, k, way int, values []uint64, courses []course, spread *uint64) {
-	n, sign := d.models.number(p.context[k], k, way, courses, *spread)
-	if p.pattern[k] {
-		v := d.Number(n) ^ values[k]
-		if p.scale[k] != 0 && courses != nil && v != values[k] {
-			rebase(values[k:k+4], p.scale[k], v)
-		}
-		values[k] = v
-		return
-	}
-	v := d.Integer(n) * sign
-	learnSpread(spread, v)
-	values[k] += uint64(v)
+	return nil
 }

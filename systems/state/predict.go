@@ -37,29 +37,38 @@ type course struct {
 }
 
 func courseOf(by int64) course {
-	return course{size: uint32(min(magnitude(by), 1<<maxSize)), sign: signOf(by)}
+	return course{size: uint32(min(magnitude(by), 1<<maxSize)), sign: int32(signOf(by))}
 }
 
-func signOf(v int64) int32 { return int32(v>>63) | 1 }
+func signOf(v int64) int64 { return v>>63 | 1 }
 
 // predict appends values predicted from those at the second moment (from) and at the reference (to), and their courses. It
 // extrapolates linearly. Patterns keep their values at the reference. It computes in integers that wrap around, so server and
 // client compute the same result for all values.
 func (s *schema) predict(dst []uint64, courses []course, set image.ComponentSet, from, to []uint64, factor int64) ([]uint64, []course) {
+	dst, courses = append(dst, to...), append(courses, make([]course, len(to))...)
+	values, by := dst[len(dst)-len(to):], courses[len(courses)-len(to):]
 	for ; set != 0; set &= set - 1 {
 		p := &s.parts[bits.TrailingZeros64(uint64(set))]
-		n, first := len(p.context), len(dst)
-		for k, v := range to[:n] {
-			by := int64(0)
-			if !p.pattern[k] {
-				by = (int64(v-from[k])*factor + 1<<(factorBits-1)) >> factorBits
-			}
-			dst, courses = append(dst, v+uint64(by)), append(courses, courseOf(by))
+		for _, k := range p.numbers {
+			values[k], by[k] = continued(from[k], to[k], factor)
 		}
 		for _, k := range p.rotations {
-			predictRotation(dst[first+k:], courses[first+k:], p.scale[k], from[k:], to[k:], factor)
+			if predictRotation(values[k:], by[k:], p.scale[k], from[k:], to[k:], factor) {
+				continue
+			}
+			for i := k + 1; i < k+4; i++ {
+				values[i], by[i] = continued(from[i], to[i], factor)
+			}
 		}
-		from, to = from[n:], to[n:]
+		n := len(p.context)
+		values, by, from, to = values[n:], by[n:], from[n:], to[n:]
 	}
 	return dst, courses
+}
+
+// continued returns a number that is predicted linearly, and its course.
+func continued(from, to uint64, factor int64) (uint64, course) {
+	by := (int64(to-from)*factor + 1<<(factorBits-1)) >> factorBits
+	return to + uint64(by), courseOf(by)
 }

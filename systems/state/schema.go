@@ -14,12 +14,14 @@ type schema struct {
 	components int                // number of components, which are the first parts
 	contexts   int                // of all parts
 	shared     image.ComponentSet // those with the role Predicted
+	columns    []int              // by part: see image.Schema.Columns
 }
 
 type part struct {
 	context []int32 // by scalar
 	pattern []bool  // by scalar
 	places  []int   // scalars of an entity's position
+	numbers []int   // scalars that are neither patterns nor in a rotation
 	// rotations are the first scalars of rotations. scale is image.Scalar.Rotation by scalar.
 	rotations []int
 	scale     []int64
@@ -33,10 +35,13 @@ func newSchema(g *ecs.Game) (*schema, error) {
 	s := &schema{game: g, image: g.Schema(), components: len(g.Components), shared: g.Schema().Predicted()}
 	for i := range g.Components {
 		s.add(s.image.Components[i].Scalars())
+		s.columns = append(s.columns, s.image.ComponentColumn(i))
 	}
 	s.add([]image.Scalar{{Path: "players", Pattern: true}})
+	s.columns = append(s.columns, image.SpentTick)
 	for i := range g.Resources {
 		s.add(s.image.Resources[i].Scalars())
+		s.columns = append(s.columns, s.image.ResourceColumn(i))
 	}
 	return s, nil
 }
@@ -51,8 +56,10 @@ func (s *schema) add(scalars []image.Scalar) {
 			p.places = append(p.places, i)
 		}
 		p.scale = append(p.scale, scalar.Rotation)
-		if scalar.Rotation != 0 {
+		if n := len(p.rotations); scalar.Rotation != 0 {
 			p.rotations = append(p.rotations, i)
+		} else if !scalar.Pattern && (n == 0 || i >= p.rotations[n-1]+4) {
+			p.numbers = append(p.numbers, i)
 		}
 		most = max(most, scalar.Group)
 	}

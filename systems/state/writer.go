@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // writer writes one delta. It is scratch memory that the senders of a room share.
@@ -38,10 +39,11 @@ type writer struct {
 	fresh, saved *models  // saved are those before the entities
 	predicted    []uint64
 	courses      []course
-	relies       uint64    // age in deltas of the oldest delta with values in flight
-	short        bool      // an item that is due is not in the delta
-	ordered      bool      // due is sorted
-	demand       []float32 // bits, by the number of later deltas in which they would still be in time
+	relies       uint64             // age in deltas of the oldest delta with values in flight
+	short        bool               // an item that is due is not in the delta
+	ordered      bool               // due is sorted
+	spender      image.ByteObserver // nil unless bytes are accounted
+	demand       []float32          // bits, by the number of later deltas in which they would still be in time
 }
 
 // rowItem is an item that is due.
@@ -207,8 +209,10 @@ func (w *writer) write(dst []byte, limit int) []byte {
 		w.chooseBase()
 		if b := w.findBody(); b != nil {
 			dst, h.content = w.useBody(dst, b), true
+			w.spend(b.spent)
 		} else {
 			e.Reset(dst)
+			e.bill.reset(e)
 			w.writeStart()
 			w.writeGlobals()
 			w.writeGone()
@@ -216,9 +220,14 @@ func (w *writer) write(dst []byte, limit int) []byte {
 			w.writeEntities()
 			if h.content = len(w.delta.entries) > 0; h.content {
 				dst = e.Finish()
-				w.keepBody(dst[start+headerBytes:], w.keep())
+				spent := e.bill.settle(len(dst) - start - headerBytes)
+				w.spend(spent)
+				w.keepBody(dst[start+headerBytes:], w.keep(), spent)
 			}
 		}
+	}
+	if w.spender != nil {
+		w.spender.Spent(0, image.SpentTick, headerBytes*image.SpentByte)
 	}
 	h.relies = reliesOnBudget
 	if !w.short && w.relies <= maxRelies {
@@ -226,6 +235,13 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	}
 	h.append(dst[:start])
 	return dst
+}
+
+// spend accounts the content of a delta.
+func (w *writer) spend(list []spent) {
+	for i := range list {
+		w.spender.Spent(list[i].kind, list[i].column, list[i].amount)
+	}
 }
 
 // writeStart sets the models to those of base and writes the start.
@@ -268,7 +284,7 @@ func (w *writer) writeGlobals() {
 		x := &w.globals[i]
 		h := s.changes.entities.of(global(int(x.row)))
 		_, values := h.newest()
-		mark, learned, before, count := e.Mark(), e.models.places[listGlobals], c, w.values
+		mark, charges, learned, before, count := e.Mark(), e.charges(), e.models.places[listGlobals], c, w.values
 		base := []uint64(nil)
 		if x.base >= 0 {
 			base = h.in(int(x.base))
@@ -276,8 +292,10 @@ func (w *writer) writeGlobals() {
 		e.element(listGlobals, &c, x.row)
 		e.based(listGlobals, &c, int(x.way), w.delta.tick, x.tick, true)
 		e.part(s.changes.schema.components+int(x.row), int(x.way), values, base, nil, &spread)
+		e.charge(0, s.changes.schema.columns[s.changes.schema.components+int(x.row)])
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
+			e.refund(charges)
 			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
 			s.stats.Oversized++
 			continue
@@ -291,10 +309,12 @@ func (w *writer) writeGlobals() {
 func (w *writer) writeGone() {
 	s, e, c := w.sender, &w.encoder, coding{}
 	for _, g := range w.gone {
-		mark, learned := e.Mark(), e.models.places[listGone]
+		mark, charges, learned := e.Mark(), e.charges(), e.models.places[listGone]
 		e.element(listGone, &c, g.row)
+		e.charge(0, image.SpentEntity)
 		if !w.fits() {
 			e.Rewind(mark)
+			e.refund(charges)
 			e.models.places[listGone], w.short = learned, true
 			break
 		}
@@ -307,13 +327,14 @@ func (w *writer) writeGone() {
 // writeEntities writes as many of the entities that are due as fit.
 func (w *writer) writeEntities() {
 	s, e := w.sender, &w.encoder
-	mark := e.Mark()
+	mark, charges := e.Mark(), e.charges()
 	w.saved.set(e.models)
 	w.others = e.Len()
 	w.learnRoom(w.others)
 	due, stuck := w.choose(w.due), 0
 	for !w.writeChosen() {
 		e.Rewind(mark)
+		e.refund(charges)
 		e.models.set(w.saved)
 		if n := len(w.chosen); n > 1 {
 			w.sort(due)
@@ -490,6 +511,7 @@ func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	if x.way == asWhole {
 		e.identity(c, w.delta.tick, h.entity.Born, h.set)
 	}
+	e.charge(h.set, image.SpentEntity)
 	e.entity(h.set, int(x.way), values, base, courses)
 	w.values += len(values)
 	if !w.fits() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/limit"
 	"tendon/systems"
 	"tendon/systems/authority"
@@ -155,6 +156,7 @@ func (s *Server) sendState(p *peer) {
 		if message != nil && len(message) <= systems.MaxDatagram {
 			link.chain = 0
 			s.Sending.Out.Send(p.ID, systems.Datagram, message)
+			s.spendState(p, len(message))
 			return
 		}
 	}
@@ -173,6 +175,7 @@ func (s *Server) sendState(p *peer) {
 	}
 	link.chain = done
 	link.flight.Add(done, len(message))
+	s.spendState(p, len(message))
 	if len(message) <= pieceBytes {
 		s.Sending.Out.Send(p.ID, systems.Reliable, message)
 		return
@@ -182,6 +185,23 @@ func (s *Server) sendState(p *peer) {
 		sent += len(piece)
 		s.scratch.piece = appendPiece(s.scratch.piece[:0], sent < len(message), piece)
 		s.Sending.Out.Send(p.ID, systems.Reliable, s.scratch.piece)
+	}
+}
+
+// spendState accounts the State of the scratch message that is sent to a peer.
+func (s *Server) spendState(p *peer, bytes int) {
+	o, m := s.Spender(), &s.scratch.state
+	if o == nil {
+		return
+	}
+	events := 0
+	for _, emitted := range m.happened {
+		events += len(emitted)
+	}
+	s.Spend(image.SpentEvents, events)
+	s.Spend(image.SpentTick, bytes-events-len(m.delta))
+	if now, ok := p.Sight.StateAt(m.tick); ok {
+		now.SpendDelta(m.delta, o)
 	}
 }
 

@@ -97,7 +97,7 @@ func differAt(a, b *Cursor, f ecs.Tick) (bool, error) {
 	if err := cmp.Or(a.Seek(f), b.Seek(f)); err != nil {
 		return false, err
 	}
-	return a.State().Checksum() != b.State().Checksum(), nil
+	return a.whole().Checksum() != b.whole().Checksum(), nil
 }
 
 // divergence seeks to a tick and describes its differences.
@@ -105,7 +105,7 @@ func divergence(a, b *Cursor, f ecs.Tick, limit int) (*Divergence, error) {
 	if _, err := differAt(a, b, f); err != nil {
 		return nil, err
 	}
-	d := &Divergence{Tick: f, StateTick: f, Here: a.State().Checksum().Hex(), There: b.State().Checksum().Hex(), Differences: Differences(a.State(), b.State(), limit)}
+	d := &Divergence{Tick: f, StateTick: f, Here: a.whole().Checksum().Hex(), There: b.whole().Checksum().Hex(), Differences: Differences(a.whole(), b.whole(), limit)}
 	if len(d.Differences) == 0 {
 		if err := d.compareImages(a, b, limit); err != nil {
 			return nil, err

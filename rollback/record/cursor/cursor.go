@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/rollback/record"
 )
@@ -27,6 +28,12 @@ type Cursor struct {
 	tick    ecs.Tick
 	stored  bool   // the record has an image of every tick, and none is simulated
 	joins   []join // of the whole record; nil until Roster reads them
+
+	private bool // the game has private values
+	viewer  int
+	radius  fixed.Num     // of interest, 0 for none
+	knownAt [2]knownState // of the present tick and the one before
+	eyes    *ecs.World    // scratch of leaveOut
 }
 
 // segmentSeconds is the maximum length of a segment. It matters if a record has no image for longer.
@@ -38,7 +45,7 @@ const segmentSeconds = record.RecordingImages
 // A record with an image of every tick is shown without a simulation, because another version of the game may have computed it.
 // Its ticks have no events and no costs.
 func New(r *record.Record, now func() time.Time) (*Cursor, error) {
-	c := &Cursor{record: r, game: r.Game(), meter: meter{game: r.Game(), now: now}, last: r.Last().Tick, held: [2]segment{{key: -1}, {key: -1}}}
+	c := &Cursor{record: r, game: r.Game(), meter: meter{game: r.Game(), now: now}, last: r.Last().Tick, viewer: Everyone, private: r.Game().Schema().HasPrivate(), held: [2]segment{{key: -1}, {key: -1}}}
 	var err error
 	if c.world, err = ecs.NewWorld(c.game, r.Header().Seed); err != nil {
 		return nil, err
@@ -96,16 +103,19 @@ func (c *Cursor) moment() *moment {
 	return &c.current.moments[c.tick-c.keys[c.current.key].tick]
 }
 
-// State returns the state of Tick. It is valid until the next seek.
-func (c *Cursor) State() *image.Snapshot { return &c.moment().state }
+// State returns the part of the state of Tick that the viewer may know: see As. It is valid until the next seek.
+func (c *Cursor) State() *image.Snapshot { return c.known(&c.moment().state, 0) }
+
+// whole returns the whole state of Tick, for any viewer.
+func (c *Cursor) whole() *image.Snapshot { return &c.moment().state }
 
 // StateBefore returns the state of the tick before, for views that interpolate between the two; at First it is State. It is
 // valid until the next seek.
 func (c *Cursor) StateBefore() *image.Snapshot {
-	if c.stored {
+	if c.stored || c.tick == c.First() {
 		return c.State()
 	}
-	return &c.current.moments[max(c.tick, c.First()+1)-1-c.keys[c.current.key].tick].state
+	return c.known(&c.current.moments[max(c.tick, c.First()+1)-1-c.keys[c.current.key].tick].state, 1)
 }
 
 // World returns the match in the state of Tick, for drawing code. It must only be read; its state changes with every seek.
@@ -129,7 +139,7 @@ func (c *Cursor) Seek(f ecs.Tick) error {
 	if err != nil {
 		return err
 	}
-	c.current, c.tick = s, f
-	c.world.Image().Restore(c.State())
+	c.current, c.tick, c.knownAt[0].of, c.knownAt[1].of = s, f, nil, nil
+	c.world.Image().Restore(&c.moment().state)
 	return nil
 }

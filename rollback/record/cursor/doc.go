@@ -20,6 +20,8 @@
 //   - find out when an entity existed: Cursor.Lifetime
 //   - plot a field: Cursor.Series
 //   - compare two records: Compare, Differences
+//   - find joins, events, orders and desyncs: Cursor.Marks
+//   - show only what a player may know: Cursor.As
 //
 // # JSON
 //

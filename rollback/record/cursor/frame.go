@@ -39,6 +39,7 @@ type Player struct {
 	In     bool               `json:"in"`   // in the match after the tick
 	Late   bool               `json:"late"` // the server substituted the input, since it came too late
 	Input  []image.FieldValue `json:"input"`
+	Hidden bool               `json:"hidden,omitempty"` // the viewer does not know the input: see Cursor.As
 }
 
 // Order is an order that was stamped into a tick.
@@ -92,14 +93,16 @@ var KindNames = map[image.OrderKind]string{image.OrderGame: "order", image.Order
 
 // Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
 func (c *Cursor) Frame() *Frame {
-	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: c.State().Checksum().Hex(), Match: Unknown,
+	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: c.whole().Checksum().Hex(), Match: Unknown,
 		Players: []Player{}, Orders: []Order{}}
 	in := c.State().Players()
 	for t := range c.record.Ticks(max(c.tick, c.First()+1), c.tick) { // one at most
 		for p, input := range t.Inputs {
 			player := Player{Player: ecs.Player(p), In: in.Has(ecs.Player(p)), Late: t.Late.Has(ecs.Player(p))}
 			if player.In || player.Late || input != (ecs.InputBytes{}) {
-				player.Input = c.game.Input.Describe(input)
+				if player.Hidden = c.hides() && p != c.viewer; !player.Hidden {
+					player.Input = c.game.Input.Describe(input)
+				}
 				f.Players = append(f.Players, player)
 			}
 		}
@@ -110,6 +113,11 @@ func (c *Cursor) Frame() *Frame {
 	m := c.moment()
 	for _, r := range m.refusals {
 		f.Orders[r.Order].Refused = r.Reason
+	}
+	if c.hides() {
+		f.Orders = slices.DeleteFunc(f.Orders, func(o Order) bool {
+			return int(o.Player) != c.viewer && !o.Operator && (o.Kind == KindNames[image.OrderGame] || o.Kind == KindNames[image.OrderView] || o.Kind == KindNames[image.OrderMotion])
+		})
 	}
 	f.Events, f.Costs = c.events(m), slices.Clone(m.costs)
 	if m.recorded != 0 {
@@ -158,7 +166,10 @@ func (c *Cursor) events(m *moment) []Event {
 	if err != nil { // this Cursor wrote them
 		panic(fmt.Sprintf("cursor: the game was changed after New: %v", err))
 	}
-	for _, e := range emitted {
+	for i, e := range emitted {
+		if c.hides() && !c.knows(&e, m.receivers[i]) {
+			continue
+		}
 		r, _ := schema.DescribeEvent(e)
 		list = append(list, Event{r, EntityName(e.Key.Entity), e.Irreversible})
 	}

@@ -33,8 +33,10 @@ type moment struct {
 	recorded image.Checksum
 	unproven bool // a view looked back to before the record, so the state may differ from the match's
 	events   []byte
-	refusals []ecs.Refusal
-	costs    []Share
+	// receivers are those of each event, in a game with private values.
+	receivers []image.PlayerSet
+	refusals  []ecs.Refusal
+	costs     []Share
 }
 
 // add adds the tick that a world is in, with its state if that is asked for. The moment may be one of an earlier segment, whose
@@ -46,7 +48,7 @@ func (s *segment) add(w *ecs.World, state bool) *moment {
 	if state || n%stateEvery == 0 {
 		w.Image().Save(&m.state)
 	}
-	m.recorded, m.unproven, m.events, m.costs = 0, false, m.events[:0], m.costs[:0]
+	m.recorded, m.unproven, m.events, m.receivers, m.refusals, m.costs = 0, false, m.events[:0], m.receivers[:0], m.refusals[:0], m.costs[:0]
 	return m
 }
 
@@ -165,6 +167,11 @@ func (c *Cursor) step(s *segment, t *record.Tick, state bool) bool {
 	m := s.add(c.world, state)
 	m.recorded = t.Checksum
 	m.events = image.AppendEvents(m.events, c.world.Events(), nil)
+	if c.private {
+		for _, e := range c.world.Events() {
+			m.receivers = append(m.receivers, e.To)
+		}
+	}
 	m.refusals = append(m.refusals, c.world.Refusals()...)
 	m.costs = append(m.costs, c.meter.costs...)
 	k := &c.keys[s.key]

@@ -1,0 +1,60 @@
+package image_test
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
+)
+
+// spender is a ByteObserver that sums everything.
+type spender struct {
+	all   uint64
+	kinds map[image.ComponentSet]uint64
+}
+
+func (a *spender) Enter(image.Section)                {}
+func (a *spender) Leave(image.Section)                {}
+func (a *spender) Name(image.Section, string, string) {}
+func (a *spender) Turn(ecs.Tick)                      {}
+func (a *spender) CountsBytes() bool                  { return true }
+func (a *spender) Sent(int)                           {}
+
+func (a *spender) Spent(kind image.ComponentSet, _ int, amount uint64) {
+	a.all += amount
+	a.kinds[kind] += amount
+}
+
+// Every byte of a delta of states is accounted, and values count for the kinds of their entities.
+func TestEveryByteOfAStateDeltaIsAccounted(t *testing.T) {
+	w := sample.NewWorld(t, sample.Busy())
+	var states [5]image.Snapshot
+	for i := range states {
+		sample.Play(w, w.Tick()+7)
+		w.Image().Save(&states[i])
+	}
+	for i := 1; i < len(states); i++ {
+		s, a := &states[i], spender{kinds: map[image.ComponentSet]uint64{}}
+		delta := s.AppendDelta(nil, &states[i-1])
+		s.SpendDelta(delta, &a)
+		if a.all != uint64(len(delta))*image.SpentByte {
+			t.Errorf("%d of %d bytes are accounted", a.all/image.SpentByte, len(delta))
+		}
+		exist := map[image.ComponentSet]bool{0: true}
+		for e := range s.Entities {
+			exist[s.Components(e)] = true
+		}
+		for kind, amount := range a.kinds {
+			if !exist[kind] {
+				t.Errorf("%d bytes of kind %q, which no entity has", amount, w.Game().Schema().KindName(kind))
+			}
+		}
+		if len(a.kinds) < 3 || a.kinds[0] > a.all/2 {
+			t.Errorf("kinds %v of %d bytes", a.kinds, len(delta))
+		}
+	}
+	if image.ByteObserverOf(nil) != nil || image.ByteObserverOf(&spender{}) == nil {
+		t.Error("ByteObserverOf does not look at CountsBytes")
+	}
+}
