@@ -22,7 +22,7 @@ type attempts struct {
 	next      time.Time      // when the next request is due
 	wait      time.Duration  // until the one after it
 	requests  int            // from this socket
-	tokens    int            // presented since the last connection
+	presented int            // tokens, since the last connection
 	server    netip.AddrPort // of the last connection
 	held      time.Time      // when the challenge arrived
 	responded bool           // to the challenge
@@ -41,12 +41,12 @@ const (
 	// suspended answers requests first.
 	hold = 100 * time.Millisecond
 	// Requests are repeated after shortestWait, then after twice that time, and so on up to longestWait.
-	shortestWait  = 200 * time.Millisecond
-	longestWait   = time.Second / 2
-	tokenTime     = 2 * time.Second // how long a token is presented if there are others
-	responseTime  = 2 * time.Second // how long a response is repeated
-	mostRequests  = 20              // from one socket
-	allServersOne = 4               // of so many tokens, one is presented to all of its servers
+	shortestWait = 200 * time.Millisecond
+	longestWait  = time.Second / 2
+	tokenTime    = 2 * time.Second        // time for which a token is presented if there are others
+	serverTime   = 500 * time.Millisecond // first time for which a token is presented to one of several servers; it doubles up to tokenTime
+	responseTime = 2 * time.Second        // time for which a response is repeated
+	mostRequests = 20                     // from one socket
 )
 
 // token is a connect token that had no connection. The server decides whether it is valid. The client presents it for its
@@ -55,8 +55,8 @@ type token struct {
 	bytes   []byte
 	since   systems.Time // when it was received; 0: before the first Frame
 	life    systems.Time // its lifetime
-	servers int          // in the token
-	share   float64      // in [0, 1), different for each token
+	servers []netip.AddrPort
+	share   float64 // in [0, 1), different for each token
 }
 
 // longestLife bounds the lifetimes of tokens, which are in seconds and may not fit a systems.Time.
@@ -69,7 +69,7 @@ func newToken(b []byte, now systems.Time) (*token, error) {
 	}
 	const nonce = 13 + 3*8 // its place in the token
 	life := systems.Time(min(t.Expires-t.Created, longestLife)) * systems.Second
-	return &token{bytes: bytes.Clone(b), since: now, life: life, servers: len(t.Servers()),
+	return &token{bytes: bytes.Clone(b), since: now, life: life, servers: slices.Clone(t.Servers()),
 		share: float64(binary.LittleEndian.Uint16(b[nonce:])) / (1 << 16)}, nil
 }
 
@@ -79,21 +79,30 @@ func (t *token) left(now systems.Time) systems.Time { return t.since + t.life - 
 func (t *token) shareOf(d time.Duration) time.Duration { return time.Duration(t.share * float64(d)) }
 
 // attempt begins attempts if they are necessary, advances them, and uses the connection that they make. A connection that
-// receives a packet again ends them, unless the server may have replaced it already.
+// receives a packet again ends them, unless the server may have replaced it already. A connection to the server to which the room
+// moves is used when the session on the present one has ended.
 func (k *Client) attempt() {
 	a := &k.attempts
-	if k.Core.State() == Ended || k.conn != nil && !k.quiet(requestAfter) && !a.responded {
+	plays := k.conn != nil && !k.quiet(requestAfter)
+	if plays && a.token != nil && a.token == k.move && a.over(k.now) { // the other server does not respond
+		k.move = nil
+	}
+	if k.Core.State() == Ended || plays && k.move == nil && !a.responded {
 		a.stop()
 		return
 	}
-	if a.over(k.now) {
+	if a.over(k.now) || plays && k.move != nil && a.token != k.move {
 		k.present()
 	}
 	if a.conn == nil {
 		return
 	}
 	a.advance(k.now, k.replaces)
-	if a.conn.netcode.State() == netcode.StateConnected {
+	switch {
+	case a.conn.netcode.State() != netcode.StateConnected:
+	case plays && a.token == k.move && k.Core.session != nil: // until the room has moved
+		a.conn.send(k.epoch)
+	default:
 		k.promote()
 	}
 }
@@ -110,7 +119,7 @@ func (k *Client) quiet(limit time.Duration) bool {
 // replaced at once.
 func (k *Client) replaces() bool {
 	a := &k.attempts
-	return k.conn == nil || a.conn.netcode.Restarted(&k.conn.netcode) || k.quiet(patience) && k.now.Sub(a.held) >= hold
+	return k.conn == nil || a.token == k.move || a.conn.netcode.Restarted(&k.conn.netcode) || k.quiet(patience) && k.now.Sub(a.held) >= hold
 }
 
 // over reports whether another token is to be presented.
@@ -124,14 +133,28 @@ func (a *attempts) over(now time.Time) bool {
 	case state == netcode.StateResponding:
 		return !a.held.IsZero() && now.Sub(a.held) >= responseTime
 	case state == netcode.StateRequesting:
-		return now.Sub(a.began) >= tokenTime && !a.allServers() || a.requests >= mostRequests
+		return now.Sub(a.began) >= a.limit() || a.requests >= mostRequests
 	}
 	return true
 }
 
-// allServers reports whether the token is presented to all of its servers, for a part of the timeout of the token each.
-func (a *attempts) allServers() bool {
-	return a.token.servers > 1 && (!a.server.IsValid() || a.tokens%allServersOne == 0)
+// limit returns the time in which the present server must answer the request. It grows with each round through the servers of a
+// token, so that clients on slow lines connect too.
+func (a *attempts) limit() time.Duration {
+	n := len(a.token.servers)
+	if n == 1 {
+		return tokenTime
+	}
+	return min(serverTime<<min((a.presented-1)/(perServer*n), 8), tokenTime)
+}
+
+// perServer is the number of tokens presented to a server before the next one: the newest token and an older one.
+const perServer = 2
+
+// target returns the server to which the next token is presented: first that of the last connection, then the others in turn.
+func (a *attempts) target(t *token) netip.AddrPort {
+	first := max(slices.Index(t.servers, a.server), 0)
+	return t.servers[(first+a.presented/perServer)%len(t.servers)]
 }
 
 // present begins an attempt with the next token.
@@ -163,15 +186,18 @@ func (k *Client) present() {
 			return
 		}
 		a.conn, a.requests = newConnection(socket, k.now), 0
-	} else if t == a.token && a.conn.netcode.State() == netcode.StateRequesting {
+	}
+	to := a.target(t)
+	a.presented++
+	if t == a.token && to == a.conn.netcode.First && a.conn.netcode.State() == netcode.StateRequesting {
 		a.began = k.now
 		return
 	}
-	a.token, a.began, a.responded, a.held = t, k.now, false, time.Time{}
-	a.tokens++
-	if a.conn.netcode.First = a.server; a.allServers() {
-		a.conn.netcode.First = netip.AddrPort{}
+	if to != a.conn.netcode.First { // it has received no request
+		a.next, a.wait = k.now, 0
 	}
+	a.token, a.began, a.responded, a.held = t, k.now, false, time.Time{}
+	a.conn.netcode.First = to
 	_ = a.conn.netcode.Connect(t.bytes, k.now) // newToken has parsed it
 }
 
@@ -264,12 +290,16 @@ func (k *Client) promote() {
 	k.conn = a.conn
 	k.conn.now, k.conn.quiet = k.now, 0
 	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t == a.token })
+	if a.token == k.move {
+		k.move = nil
+	}
 	*a = attempts{server: k.conn.netcode.Server(), doubtful: a.doubtful}
 	k.storeTokens()
 	if old != nil {
 		old.close()
 		k.Core.Lost(ErrSilent, k.at(k.now))
 	}
+	k.Core.retries.at = min(k.Core.retries.at, k.at(k.now))
 }
 
 // stop ends the attempts.

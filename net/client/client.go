@@ -30,6 +30,7 @@ type Client struct {
 	attempts attempts    // to make the next one
 	received packets     // a spare buffer for the readers
 	tokens   []*token    // not used for a connection yet, in the order in which they are presented
+	move     *token      // for the server to which the room moves; nil: it stays
 	unstored bool        // StoreTokens has not received them
 	everLive bool
 	closed   bool
@@ -218,6 +219,9 @@ func (k *Client) keepToken(b []byte) {
 		return // it is from the server, and of no use
 	}
 	k.unstored = true
+	if k.move == nil && k.conn != nil && !slices.Contains(t.servers, k.conn.netcode.Server()) {
+		k.move = t
+	}
 	k.tokens = slices.Insert(k.tokens, 0, t)
 	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
 }

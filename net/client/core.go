@@ -306,6 +306,28 @@ func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *image.
 	return c.strategy.View(c.strategyTime(now))
 }
 
+// ConfirmedChecksums returns the newest confirmed tick, and a checksum of its state for each column of image.Schema.Columns, to
+// compare with the server's. The checksum of a column that the strategy does not replicate is 0. sums is nil if the tick is not later
+// than after, or if its state is incomplete.
+func (c *Core) ConfirmedChecksums(after ecs.Tick) (f ecs.Tick, sums []image.Checksum) {
+	_, _, confirmed, _ := c.Snapshots(0) // the confirmed state does not depend on the moment
+	if confirmed.Empty() || confirmed.Tick() <= after {
+		return 0, nil
+	}
+	sums = confirmed.ComponentChecksums(nil)
+	if half, ok := c.strategy.(systems.Replicated); ok {
+		if _, whole := half.Replica(); !whole {
+			return 0, nil
+		}
+		for i, lacks := range systems.Unreplicated(nil, c.config.Game, half) {
+			if lacks {
+				sums[i] = 0
+			}
+		}
+	}
+	return confirmed.Tick(), sums
+}
+
 // Effects calls f for each effect since the last call. An irreversible one is passed once, whatever states are loaded
 // meanwhile. The verdict on a match that has ended is an effect, too: see ecs.Effect.
 func (c *Core) Effects(f func(systems.Effect)) {

@@ -23,6 +23,11 @@
 // Report.Largest is the longest turn, with its tick, the depth of its rollback and the time of each row. A [Recorder] keeps a
 // trace of the process's last seconds, with such a table, when a turn exceeds its budget.
 //
+// # Bytes
+//
+// With [Config].Bytes, the ledger of a room counts the bytes of the strategy's messages, by component and by kind of entity: see
+// [Report].Bytes. The encoders report them through [image.ByteObserver]. A [tendon/net/cost/spent.Meter] counts only these bytes.
+//
 // The package is not a tracer: it keeps single calls of the longest turn only. It is no part of the simulation, which reads
 // no clock.
 //
@@ -32,6 +37,7 @@
 //   - show it at the end, several as one: [Ledger.Merge], [Ledger.Report], [Report.Text], [Report.Line]
 //   - count allocations: [Config].Allocs
 //   - leave a trace of slow ticks: [NewRecorder]
+//   - measure bandwidth by component: [Config].Bytes, [tendon/net/cost/spent.Bytes]
 //   - label a CPU profile: [LabelSamples]
 //   - divide a run into slices, for comparisons: [Ledger.Cut]
 package cost

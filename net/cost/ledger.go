@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/cost/spent"
 )
 
 // Ledger is an image.Observer with a clock: it accounts every phase and every system of one room or one client. All methods
@@ -35,6 +36,7 @@ type Ledger struct {
 	over     uint64
 	cuts     []cut             // sums at the ends of the slices
 	next     int               // row whose quantiles are updated in the next turn; the last stands for turns
+	bytes    *spent.Meter      // nil unless Config.Bytes
 	labelled bool              // goroutine labels are on
 	contexts []context.Context // labels, by row; empty after a row was named
 
@@ -51,7 +53,9 @@ type Config struct {
 	Digits int
 	// Allocs counts allocations of the whole process, so nothing else should run in it. It stops the process twice for each
 	// section, which makes times meaningless.
-	Allocs   bool
+	Allocs bool
+	// Bytes makes the ledger count the bytes of a room's messages by component and kind of entity: see Report.Bytes.
+	Bytes    bool
 	Recorder *Recorder // receives each turn over the budget; optional
 }
 
@@ -84,6 +88,9 @@ func New(c Config) (*Ledger, error) {
 		systems: systems, rows: make([]account, rows), open: make([]opened, 0, 16)}
 	l.turn.Parts, l.largest.Parts = make([]Part, rows), make([]Part, rows)
 	l.page = Report{Name: c.Name, Budget: l.budget, Rows: make([]Row, 0, rows), Largest: Turn{Parts: make([]Part, 0, rows)}}
+	if c.Bytes {
+		l.bytes = spent.NewMeter(c.Game)
+	}
 	for i, phase := range phases {
 		l.rows[i].Phase = phase
 	}
@@ -101,7 +108,18 @@ var phases = [image.SectionSystems]string{
 	image.SectionChecksum: "checksum", image.SectionEncode: "encode", image.SectionSend: "send", image.SectionPresent: "present",
 }
 
-var _ image.Observer = (*Ledger)(nil)
+var _ image.ByteObserver = (*Ledger)(nil)
+
+// CountsBytes reports Config.Bytes.
+func (l *Ledger) CountsBytes() bool { return l.bytes != nil }
+
+// Sent adds a message of the strategy.
+func (l *Ledger) Sent(bytes int) { l.bytes.Sent(bytes) }
+
+// Spent adds a part of such messages.
+func (l *Ledger) Spent(kind image.ComponentSet, column int, amount uint64) {
+	l.bytes.Spent(kind, column, amount)
+}
 
 // Name gives the section of a strategy's system its name. If the strategy changes, a system that both have keeps its
 // row. It panics if there are more than 128 systems of different names.
@@ -255,6 +273,9 @@ func (l *Ledger) Reset() {
 	for i := range l.rows {
 		l.rows[i].reset()
 	}
+	if l.bytes != nil {
+		l.bytes.Reset()
+	}
 	l.turns.reset()
 	l.turn.clear()
 	l.largest.clear()
@@ -283,6 +304,9 @@ func (l *Ledger) Merge(from *Ledger) {
 		l.rows[to(i)].merge(&from.rows[i], l.config.Digits)
 	}
 	l.turns.merge(&from.turns, l.config.Digits)
+	if l.bytes != nil && from.bytes != nil {
+		l.bytes.Merge(from.bytes)
+	}
 	l.over += from.over
 	for n, c := range from.cuts {
 		if n == len(l.cuts) {

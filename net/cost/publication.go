@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"tendon/net/cost/spent"
 )
 
 // publish updates the quantiles of one row. After the last row, which takes less than a second, it publishes all figures.
@@ -33,6 +35,9 @@ func (l *Ledger) Latest() Report {
 	defer l.mu.Unlock()
 	r := l.page
 	r.Rows, r.Largest.Parts = slices.Clone(r.Rows), slices.Clone(r.Largest.Parts)
+	if r.Bytes != nil {
+		r.Bytes = &spent.Bytes{Total: r.Bytes.Total, Rows: slices.Clone(r.Bytes.Rows)}
+	}
 	return r
 }
 
@@ -64,7 +69,14 @@ func (l *Ledger) fill(r *Report, sliced bool) {
 	}
 	largest := l.largest
 	largest.Parts = l.appendParts(r.Largest.Parts[:0], &l.largest)
-	*r = Report{Name: l.config.Name, Budget: l.budget, Turns: t.Calls, Over: l.over, Busy: t.Total, P50: t.P50, P99: t.P99, Max: t.Max,
+	bytes := r.Bytes
+	if l.bytes != nil {
+		if bytes == nil {
+			bytes = &spent.Bytes{}
+		}
+		l.bytes.Report(bytes)
+	}
+	*r = Report{Bytes: bytes, Name: l.config.Name, Budget: l.budget, Turns: t.Calls, Over: l.over, Busy: t.Total, P50: t.P50, P99: t.P99, Max: t.Max,
 		Rows: rows, Largest: largest}
 }
 

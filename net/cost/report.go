@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/cost/spent"
 )
 
 // The phases in which systems run.
@@ -29,6 +30,7 @@ type Report struct {
 	Max     time.Duration `json:"max_ns"`
 	Rows    []Row         `json:"rows"` // rows with at least one call: phases, systems, resimulated systems
 	Largest Turn          `json:"largest"`
+	Bytes   *spent.Bytes  `json:"bytes,omitempty"` // nil unless Config.Bytes
 }
 
 // RowName identifies a row: a phase, with a system if the row is one system's.

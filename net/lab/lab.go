@@ -88,7 +88,7 @@ func (w *work) play(c *cell) {
 	r := &c.result
 	r.Case = Case{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}
 	begin := w.config.Clock()
-	m, err := newMatch(w.config, c.strategy, c.profile, w.config.Players)
+	m, err := newMatch(w.config, c.strategy, c.profile, w.config.Players, nil)
 	if err == nil {
 		err = m.play(func(d time.Duration) error { return w.advance(c, d) })
 	}

@@ -78,7 +78,7 @@ func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *ma
 		}
 		return steers.Pack(steer{})
 	})
-	m, err = newMatch(&c, s, c.Profiles[0], c.Players)
+	m, err = newMatch(&c, s, c.Profiles[0], c.Players, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

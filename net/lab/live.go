@@ -3,10 +3,12 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/cost/spent"
 	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -29,6 +31,8 @@ type Live struct {
 	input   ecs.InputBytes
 	mark    uint64
 	bot     bool
+	spike   time.Duration // when the last lag spike ends
+	cut     time.Duration // when the last cut ends
 }
 
 // Own are the settings of player 0's client. They can be changed while the match goes on.
@@ -89,6 +93,7 @@ func NewLive(c Config, own []Own) (*Live, error) {
 		w.reset()
 	}
 	l.due, l.count = l.Now()+readEvery, 0
+	l.ownLinks(l.delayDuringSpikes)
 	return l, nil
 }
 
@@ -167,6 +172,39 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 	return l.probe.net.SetProfile(l.probe.near, l.probe.far, p)
 }
 
+// ownLinks calls f for the link of player 0 in each match and for that of the probe.
+func (l *Live) ownLinks(f func(n *simnet.Network, near, far simnet.NodeID)) {
+	for _, w := range l.matches {
+		f(w.Net, w.own.Node, w.Server)
+	}
+	f(l.probe.net, l.probe.near, l.probe.far)
+}
+
+// delayDuringSpikes delays the messages of a link while a spike lasts.
+func (l *Live) delayDuringSpikes(n *simnet.Network, near, far simnet.NodeID) {
+	rule := simnet.Rule{Match: func(systems.Channel, []byte) bool { return n.Now() < l.spike }, Count: math.MaxInt, Delay: spikeDelay}
+	n.Script(near, far, rule)
+	n.Script(far, near, rule)
+}
+
+const (
+	spikeTime  = time.Second
+	spikeDelay = 200 * time.Millisecond // each way
+	cutTime    = 2 * time.Second
+)
+
+// Spike delays every message from and to player 0 by 200 ms more each way, for one second from now.
+func (l *Live) Spike() { l.spike = l.Now() + spikeTime }
+
+// Unplug drops every message from and to player 0, for two seconds from now. A call during that time has no effect.
+func (l *Live) Unplug() {
+	if l.Now() < l.cut {
+		return
+	}
+	l.cut = l.Now() + cutTime
+	l.ownLinks(func(n *simnet.Network, near, far simnet.NodeID) { n.Partition(near, far, l.Now(), l.cut) })
+}
+
 // SetOwn changes the settings of player 0 in match i: a new client takes the seat while the match goes on. It fails on
 // invalid settings, and the present client then goes on.
 func (l *Live) SetOwn(i int, o Own) error {
@@ -224,6 +262,14 @@ func (l *Live) Readings(i int) (Reading, uint64) {
 	return r, l.count
 }
 
+// Bytes returns the bytes of the server's messages to all clients of match i by component, in descending order. The count begins
+// with the match, or when player 0's client is replaced.
+func (l *Live) Bytes(i int) (b spent.Bytes) {
+	l.matches[i].bytes.Report(&b)
+	b.Rows = b.Largest()
+	return b
+}
+
 // View returns player 0's view of match i, which is valid until the next call; nil while the client has no state.
 func (l *Live) View(i int) *ecs.View { return l.matches[i].view }
 
@@ -238,6 +284,15 @@ func (l *Live) ServerView(i int) *ecs.View {
 	before, _ := w.states.At(w.history.tick - 1)
 	w.ideal.Update(before, now, now, w.history.now(l.Now())-float64(w.history.tick))
 	return w.ideal
+}
+
+// OtherView returns the view of player 1 in match i, without effects, or nil without one. It is valid until the next call.
+func (l *Live) OtherView(i int) *ecs.View {
+	w := l.matches[i]
+	if len(w.players) < 2 || !w.players[1].Live() {
+		return nil
+	}
+	return w.players[1].Core.View(w.players[1].Now())
 }
 
 // Desync causes a desync in every match: it moves the avatar of player 0 on that player's client alone, as a bug in a

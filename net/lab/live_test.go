@@ -421,3 +421,77 @@ func TestSwapExchangesTheStrategiesOfRunningMatches(t *testing.T) {
 		}
 	}
 }
+
+// A Live accounts where the bytes of each strategy's messages go.
+func TestLiveAccountsBytes(t *testing.T) {
+	w := newLiveTest(t, "P3", entries(relay.Strategy, predict.Strategy)...)
+	w.pass(time.Second)
+	for i, want := range []string{"inputs", "runner"} {
+		b, sum, part := w.Bytes(i), uint64(0), uint64(0)
+		for _, r := range b.Rows {
+			if sum += r.Bytes; r.Part == want {
+				part += r.Bytes
+			}
+		}
+		if part < b.Total/4 || b.Total < 1000 || sum < b.Total*9/10 || sum > b.Total*11/10 {
+			t.Errorf("match %d: %+v, want much of it %s", i, b, want)
+		}
+		w.matches[i].bytes.Reset()
+		if b := w.Bytes(i); b.Rows == nil {
+			t.Errorf("match %d: without bytes the rows are null in JSON", i)
+		}
+	}
+}
+
+// A lag spike and an unplugged cable concern player 0 alone, and end by themselves. A second press of the button does not make
+// the cut longer.
+func TestASpikeAndACutConcernTheOwnLinkAndEnd(t *testing.T) {
+	w := newLiveTest(t, "P4", entries(relay.Strategy)...)
+	w.pass(3 * time.Second)
+	before := w.Link().RTT
+	w.Spike()
+	w.pass(1500 * time.Millisecond)
+	if k := w.Link(); k.Jitter < before*1.2 {
+		t.Errorf("after a spike the round trip of %v ms varies by %v ms", before, k.Jitter)
+	}
+	w.pass(3 * time.Second)
+	if k := w.Link(); k.RTT != before || k.Lost != 0 || k.Jitter > 1 {
+		t.Errorf("three seconds later the link is %+v, want %v ms", k, before)
+	}
+	w.Unplug()
+	w.pass(time.Second)
+	w.Unplug()
+	lost := w.matches[0].Net.Counters(w.matches[0].own.Node, w.matches[0].Server)
+	others := w.matches[0].Net.Counters(w.matches[0].players[1].Node, w.matches[0].Server)
+	w.pass(800 * time.Millisecond)
+	if now := w.matches[0].Net.Counters(w.matches[0].own.Node, w.matches[0].Server); now.Delivered != lost.Delivered {
+		t.Errorf("%d packets of player 0 arrive while the cable is unplugged", now.Delivered-lost.Delivered)
+	}
+	if now := w.matches[0].Net.Counters(w.matches[0].players[1].Node, w.matches[0].Server); now.Delivered == others.Delivered {
+		t.Error("no packet of player 1 arrives while the cable of player 0 is unplugged")
+	}
+	w.pass(600 * time.Millisecond)
+	if now := w.matches[0].Net.Counters(w.matches[0].own.Node, w.matches[0].Server); now.Delivered == lost.Delivered {
+		t.Error("the second press made the cut longer than two seconds")
+	}
+	w.pass(4 * time.Second)
+	if k := w.Link(); k.RTT != before || k.Lost != 0 || !w.matches[0].own.Live() {
+		t.Errorf("after the cut the link is %+v, and player 0 is %v", k, w.matches[0].own.Core.State())
+	}
+}
+
+// The other player's view is that of seat 1, and a match of one player has none.
+func TestTheViewOfTheOtherPlayer(t *testing.T) {
+	w := newLiveTest(t, "P3", entries(relay.Strategy)...)
+	w.pass(time.Second)
+	if v := w.OtherView(0); v == nil || v.Seat != 1 || v.Tick == 0 {
+		t.Errorf("the view of player 1 is %+v", v)
+	}
+	l, err := NewLive(Config{Game: liveGame(), Profiles: profiles(t, "P1"), Strategies: []systems.Strategy{relay.Strategy}, Players: 1}, []Own{{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.OtherView(0) != nil {
+		t.Error("a match of one player has another player's view")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
+	"tendon/net/cost/spent"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -21,6 +22,7 @@ type liveMatch struct {
 	view     *ecs.View  // of own; nil before there is one
 	ideal    *ecs.View  // the server's state, as own would see it
 	bots     []decision // by seat
+	bytes    *spent.Meter
 	desync   plantedDesync
 
 	reading Reading
@@ -37,13 +39,13 @@ type decision struct {
 
 // newLiveMatch returns a match whose clients begin to connect. Player 0's has default settings until replace.
 func newLiveMatch(l *Live, c *Config, s systems.Strategy) (w *liveMatch, err error) {
-	w = &liveMatch{lab: l, bots: make([]decision, c.Players)}
+	w = &liveMatch{lab: l, bots: make([]decision, c.Players), bytes: spent.NewMeter(c.Game)}
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}
 	w.ideal.Seat = 0
 	// On an ideal network all clients join at once and in the same order.
-	if w.match, err = newMatch(c, s, simnet.Profile{}, 1); err != nil {
+	if w.match, err = newMatch(c, s, simnet.Profile{}, 1, w.bytes); err != nil {
 		return nil, err
 	}
 	w.live, w.states, w.own = w, rollback.NewSnapshots(statesKept), w.players[0]
@@ -74,6 +76,7 @@ func (w *liveMatch) replace(o Own) error {
 // restart restarts the measurements of player 0, whose client or strategy is another.
 func (w *liveMatch) restart() {
 	p := w.own
+	w.bytes.Reset()
 	w.desync, w.reading, p.display.frames, p.checked = plantedDesync{}, Reading{}, make([]frame, 1), 0
 	p.inputs = latency{samples: &w.samples, mark: p.inputs.mark, seen: p.inputs.seen}
 	p.begin()

@@ -33,8 +33,8 @@ type match struct {
 	ended     []room.PeerInfo // and when it ended
 }
 
-// newMatch returns a match whose clients begin to connect.
-func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m *match, err error) {
+// newMatch returns a match whose clients begin to connect. o observes the room. Optional.
+func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int, o image.Observer) (m *match, err error) {
 	m = &match{config: c, strategy: s, measured: measured, history: newHistory(c.Game.TickRate, teleportSnaps*c.Snap)}
 	m.reasons = map[string]uint64{}
 	if err := s.Check(c.Game); err != nil {
@@ -43,6 +43,7 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, measured int) (m 
 	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Strategies: c.Strategies, Seed: c.Seed, Unchecked: true, FixedSeats: true, Clock: m.clock, Links: true,
 		Room: func(rc *room.Config) {
 			rc.Game = matchsim.AfterSystems(c.Game, m.observe)
+			rc.Observer = o
 			rc.Sinks = []room.Sink{{Tick: m.take, NeedState: true}}
 		}})
 	if err != nil {

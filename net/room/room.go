@@ -86,6 +86,7 @@ func (c Config) withDefaults() (Config, error) {
 // Room is one match with its peers. Tick f is due at clock.epoch + f/TickRate. The strategy serves a peer if peer.open is set.
 type Room struct {
 	config   Config
+	spender  image.ByteObserver   // accounts messages of the strategy; nil unless bytes are accounted
 	private  bool                 // the game has private data
 	session  session.ServerConfig // of every peer, but for MintToken
 	strategy systems.FullServer
@@ -147,6 +148,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 	for i := range r.seats {
 		r.seats[i] = freeSeat(i)
 	}
+	r.spender = image.ByteObserverOf(c.Observer)
 	if r.strategy, err = r.newHalf(r.played, from, c.Observer); err != nil {
 		return nil, err
 	}
@@ -285,6 +287,9 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, message []byte) {
 		image.SectionSend.Enter(r.config.Observer)
 		p.session.SendStrategy(ch, message)
 		image.SectionSend.Leave(r.config.Observer)
+		if r.spender != nil {
+			r.spender.Sent(len(message))
+		}
 	}
 }
 

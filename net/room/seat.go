@@ -65,6 +65,9 @@ func (r *Room) sit(id systems.Peer) session.Code {
 	return 0
 }
 
+// SeatOf returns the seat of a peer, −1 for none.
+func (r *Room) SeatOf(id systems.Peer) int { return r.peers[id].seat }
+
 func (r *Room) seatFor(id Identity) int {
 	if id.Seat >= len(r.seats) || id.Seat < AnySeat {
 		return none

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"syscall"
 
 	"tendon/ecs/image"
 	"tendon/net/link"
+	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/wire"
@@ -113,7 +115,7 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 	if err == nil {
 		err = w.make(h, c, at)
 	}
-	if err != nil && len(joining) > 0 {
+	if err != nil && len(joining) > 0 && !errors.As(err, new(*Elsewhere)) {
 		w.log.error("room cannot be opened", slog.String("room", h.name), slog.Any("error", err))
 	}
 	for _, conn := range joining {
@@ -121,8 +123,26 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 			w.enter(conn, at)
 			continue
 		}
+		var other *Elsewhere
+		if errors.As(err, &other) {
+			_ = conn.link.Send(systems.Reliable, session.AppendToken(nil, w.mintFor(conn, conn.pass.Seat, other.Addresses))) // the newest one
+			conn.pass.Reconnect = false                                                                                      // it has its token
+			w.refuse(conn, session.CodeRestarting, "", at)
+			continue
+		}
 		w.refuse(conn, w.refusal(err), openText(err), at)
 	}
+}
+
+// Elsewhere is the error of Config.OpenRoom for a room that is on another server with the same keys. The clients that wait for the
+// room receive tokens for that server, and reconnect to it.
+type Elsewhere struct {
+	Addresses []netip.AddrPort // of that server, at least one
+}
+
+// Error returns the first address.
+func (e *Elsewhere) Error() string {
+	return fmt.Sprintf("server: the room is on server %v", e.Addresses[0])
 }
 
 // openText is shown to a client whose room cannot be opened, after the sentence of the code. It is the reason if that is one of the
@@ -192,14 +212,26 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 	return nil
 }
 
+// mint makes a reconnect token for this server and for those that may take the room over, or for the server to which the room moves.
 func (w *worker) mint(c *conn, seat int) []byte {
+	addresses := w.table.public
+	if h := c.room; h.leave != 0 {
+		addresses = h.target
+	} else if w.config.Others != nil {
+		addresses = append(slices.Clip(addresses), w.config.Others(c.pass.Room)...)
+		addresses = addresses[:min(len(addresses), netcode.MaxServers)]
+	}
+	return w.mintFor(c, seat, addresses)
+}
+
+func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
 	pass := c.pass
 	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.table.wall.later(w.now)
 	if pass.Seat == AnySeat {
 		pass.Seat = seat
 	}
 	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.Room.Game.Name), Key: w.config.Keys[0], ClientID: c.client,
-		Addresses: w.table.public, Pass: pass, Lifetime: w.config.reconnectLife()}, pass.Issued)
+		Addresses: addresses, Pass: pass, Lifetime: w.config.reconnectLife()}, pass.Issued)
 	if err != nil {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
 		return nil
@@ -232,6 +264,10 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	defer w.recovered(h)
 	h.room.Frame(at)
 	h.room.Gone(h.gone)
+	if h.leave != 0 && at >= h.leave {
+		w.hand(h, at)
+		return
+	}
 	w.flushRoom(h, at)
 }
 
@@ -282,7 +318,7 @@ func (w *worker) refuse(c *conn, code session.Code, text string, at systems.Time
 	if code == session.CodeRestarting && c.pass.Reconnect {
 		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat)))
 	}
-	// The link has room, since at most one message was sent before.
+	// The link has room, since at most two messages were sent before.
 	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text))
 	w.end(c, at)
 }

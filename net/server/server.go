@@ -24,7 +24,8 @@ type Config struct {
 	// MaxKeepSeat. Reconnect tokens are valid for two minutes more, and a room is not closed while a seat may be kept in it.
 	Room room.Config
 	// OpenRoom changes the config of one room before the room is made: its seed, its match number, its sinks, but not Wake, Game,
-	// MaxPeers, KeepSeat and MintToken. On an error the client is not admitted; a *session.Error selects the code that it receives. It
+	// MaxPeers, KeepSeat and MintToken. On an error the client is not admitted; a *session.Error selects the code that it receives,
+	// and an *Elsewhere sends it to another server. OpenRoom
 	// runs on a goroutine of its own and may wait for a disk. Several rooms may be opened at once. Optional: without it, every
 	// room has a random seed and match number.
 	OpenRoom func(name string, c *room.Config) error
@@ -39,6 +40,10 @@ type Config struct {
 	// Public are the addresses of the server in connect tokens. A token without any of them is refused. Empty: the address
 	// of the socket, which must then be that of a single host.
 	Public []netip.AddrPort
+	// Others returns the addresses of other servers with the same keys that may take over a room. Reconnect tokens contain them
+	// after those of Public, up to netcode.MaxServers addresses. The goroutine of the worker calls it, so it must not block.
+	// Optional.
+	Others func(room string) []netip.AddrPort
 	Keys   []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required
 	// UsedTokens records the used tokens for the next process with these keys and addresses. Optional: without it, tokens
 	// that were issued before New are refused.

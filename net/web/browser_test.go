@@ -13,7 +13,22 @@ import (
 
 // A page in a real browser opens sessions of both transports with Script. Packets of up to MaxPacket bytes cross them.
 func TestAPageOpensSessions(t *testing.T) {
-	pagetest.Chromium(t)
+	for name, open := range map[string]func(t *testing.T, url string) browserTab{
+		"Chromium": func(t *testing.T, url string) browserTab { return pagetest.Open(t, url) },
+		"Firefox":  func(t *testing.T, url string) browserTab { return pagetest.OpenFirefox(t, url) },
+	} {
+		t.Run(name, func(t *testing.T) { openSessions(t, open) })
+	}
+}
+
+// browserTab is a page in any browser.
+type browserTab interface {
+	Eval(expression string, into any)
+	WaitFor(expression string)
+	Expect(text string)
+}
+
+func openSessions(t *testing.T, open func(t *testing.T, url string) browserTab) {
 	l, urls := listen(t, Config{Pages: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/session.js" {
 			w.Header().Set("Content-Type", "text/javascript")
@@ -38,10 +53,15 @@ func TestAPageOpensSessions(t *testing.T) {
 		hashes += fmt.Sprintf("Uint8Array.from(%v),", strings.ReplaceAll(fmt.Sprint(h[:]), " ", ","))
 	}
 	hashes += "]"
-	tab := pagetest.Open(t, fmt.Sprintf("http://%s/", l.LocalAddr()))
+	tab := open(t, fmt.Sprintf("http://%s/", l.LocalAddr()))
 	run := func(script string) {
 		t.Helper()
 		tab.Eval("(() => { "+script+" })()", nil)
+	}
+	var state struct {
+		Opened  int
+		Ended   string
+		Missing []int
 	}
 	for name, url := range urls {
 		// Every size is sent again until it has returned.
@@ -54,7 +74,11 @@ func TestAPageOpensSessions(t *testing.T) {
 			}, (packet) => { if (packet.every((b) => b === (packet.length & 255))) missing.delete(packet.length); }, (reason) => { window.state.ended = reason; });
 		})()`, MaxPacket, url, hashes))
 		tab.WaitFor(`window.state.ended !== "" || window.state.opened === 1 && window.state.missing.size === 0`)
-		tab.WaitFor(`window.state.ended === ""`)
+		tab.Eval(`({opened: state.opened, ended: state.ended, missing: [...state.missing]})`, &state)
+		if state.Ended != "" {
+			t.Errorf("%s: %+v", name, state)
+			continue
+		}
 		run(`clearInterval(window.timer); window.session.close()`)
 		tab.WaitFor(`window.state.ended === "closed"`)
 		t.Log(name)

@@ -28,6 +28,9 @@ const (
 	recheck  = time.Minute         // between two looks at the files of an authority's certificate
 )
 
+// certificateFiles are the files of self-signed certificates: the present one and the next one.
+var certificateFiles = [...]string{"present.pem", "next.pem"}
+
 // Certificates provides the present certificate of a Listener. Several goroutines may use it.
 type Certificates struct {
 	dir       string // of self-signed certificates
@@ -75,7 +78,7 @@ func selfSigned(dir string, clock func() time.Time) (*Certificates, error) {
 		return nil, fmt.Errorf("web: folder of certificates: %w", err)
 	}
 	c := &Certificates{dir: dir, clock: clock}
-	for _, name := range []string{"present.pem", "next.pem"} {
+	for _, name := range certificateFiles {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			break
@@ -113,7 +116,7 @@ func (c *Certificates) rotate(now time.Time) error {
 		}
 		c.list = append(c.list, made)
 	}
-	for i, name := range []string{"present.pem", "next.pem"} {
+	for i, name := range certificateFiles {
 		if err := c.store(name, c.list[i]); err != nil {
 			return fmt.Errorf("web: storing a certificate: %w", err)
 		}
@@ -182,6 +185,31 @@ func (c *Certificates) refresh() {
 	if info, err := os.Stat(c.cert); err == nil && !info.ModTime().Equal(c.changed) {
 		_ = c.load()
 	}
+}
+
+// Dir returns the folder of self-signed certificates, or "" for certificates of an authority.
+func (c *Certificates) Dir() string { return c.dir }
+
+// ReadHashes returns the hashes of the self-signed certificates in a folder. Processes other than the server use it to make
+// invitations. It changes no file.
+func ReadHashes(dir string) (hashes []Hash, err error) {
+	for _, name := range certificateFiles {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("web: certificate: %w; start the server first, because it makes the certificates", err)
+		}
+		pair, err := tls.X509KeyPair(data, data)
+		if err != nil {
+			return nil, fmt.Errorf("web: certificate %s: %w", filepath.Join(dir, name), err)
+		}
+		if time.Now().Before(pair.Leaf.NotAfter) {
+			hashes = append(hashes, sha256.Sum256(pair.Certificate[0]))
+		}
+	}
+	if len(hashes) == 0 {
+		return nil, fmt.Errorf("web: the certificates in %s have ended: start the server, which makes new ones", dir)
+	}
+	return hashes, nil
 }
 
 // Hashes returns the hashes of the present self-signed certificate and of the next one, for invitations. It returns none for a

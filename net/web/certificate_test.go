@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -140,5 +141,26 @@ func TestAChangedCertificateIsLoaded(t *testing.T) {
 	}
 	if _, err := LoadCertificates(cert, cert); err == nil {
 		t.Error("a damaged file is accepted")
+	}
+}
+
+// Another process reads the hashes of the server's certificates from their folder, and none of a folder without them.
+func TestHashesAreReadFromTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ReadHashes(dir); err == nil || !strings.Contains(err.Error(), "start the server") {
+		t.Error(err)
+	}
+	c, err := SelfSigned(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadHashes(c.Dir()); err != nil || !slices.Equal(got, c.Hashes()) {
+		t.Errorf("%x, %v, want %x", got, err, c.Hashes())
+	}
+	if _, err := selfSigned(dir, func() time.Time { return time.Now().Add(-60 * 24 * time.Hour) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadHashes(dir); err == nil || !strings.Contains(err.Error(), "ended") {
+		t.Error(err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/qlogwriter"
 	"github.com/quic-go/webtransport-go"
 )
 
@@ -67,16 +68,17 @@ func Dial(t Target) (*Socket, error) {
 
 // run opens the session, and sends the packets of the queue until it ends.
 func (s *Socket) run(ctx context.Context, open func(context.Context, *Target) (*clientSession, error)) {
+	defer s.queue.close()
 	opening, cancel := context.WithTimeout(ctx, requestTimeout)
 	session, err := open(opening, &s.target)
 	cancel()
 	if err != nil {
-		s.queue.close()
 		s.err = fmt.Errorf("%w to %s: %w", ErrDial, s.target.URL, err)
 		close(s.opened)
 		return
 	}
 	context.AfterFunc(ctx, session.close)
+	defer s.cancel()
 	s.session = session
 	close(s.opened)
 	buffer := make([]byte, 0, MaxPacket)
@@ -107,7 +109,9 @@ func (t *Target) tls() *tls.Config {
 func openWebTransport(ctx context.Context, t *Target) (*clientSession, error) {
 	config := t.tls()
 	config.NextProtos = []string{http3.NextProtoH3}
-	dialer := &webtransport.Transport{TLSClientConfig: config, QUICConfig: &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true, MaxIdleTimeout: idleTimeout}}
+	outlet := newOutlet()
+	dialer := &webtransport.Transport{TLSClientConfig: config, QUICConfig: &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true, MaxIdleTimeout: idleTimeout,
+		Tracer: func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace { return outlet }}}
 	answer, session, err := dialer.Dial(ctx, t.URL, nil)
 	if err != nil {
 		return nil, err
@@ -115,14 +119,8 @@ func openWebTransport(ctx context.Context, t *Target) (*clientSession, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answers %s", answer.Status)
 	}
-	return &clientSession{dialed{session}, func() ([]byte, error) { return session.ReceiveDatagram(session.Context()) }}, nil
+	return &clientSession{&quicSession{session: session, outlet: outlet}, func() ([]byte, error) { return session.ReceiveDatagram(session.Context()) }}, nil
 }
-
-// dialed is a WebTransport session of a client.
-type dialed struct{ *webtransport.Session }
-
-func (d dialed) send(packet []byte) error { return d.SendDatagram(packet) }
-func (d dialed) close()                   { _ = d.CloseWithError(0, "") }
 
 func openWebSocket(ctx context.Context, t *Target) (*clientSession, error) {
 	conn, _, err := websocket.Dial(ctx, t.URL, &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls(), DisableKeepAlives: true}}})

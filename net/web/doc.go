@@ -26,7 +26,8 @@
 // for 5 s is closed. The number of sessions without an answer of the server is limited, for each network and in all. QUIC
 // verifies the addresses of new connections while many arrive. Requests have small headers and short timeouts. Each session sends
 // at most packetsPerSecond. Packets of a session wait in a queue of bounded size; those that wait longer than lateAfter are dropped
-// instead of sent. So a WebSocket whose line is congested loses packets, as UDP does, instead of delaying all that follow.
+// instead of sent. So a session whose line is congested loses packets, as UDP does, instead of delaying all that follow. QUIC receives
+// a packet when it has sent the one before, because it would queue 32 of them.
 //
 // Pages of other origins are refused unless Config.Origins lists them.
 //
@@ -34,6 +35,8 @@
 //
 // A packet has at most MaxPacket bytes. Browsers send datagrams of at least that size on every path that QUIC supports, which
 // net/link observes for all connections.
+//
+// STANDARD.md has the format of invitations, the limits, the threats with their tests, and the costs of both transports.
 //
 // Sources: RFC 9221 (datagrams), RFC 9297 (HTTP datagrams), draft-ietf-webtrans-http3, RFC 6455 (WebSocket).
 package web

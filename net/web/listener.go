@@ -22,19 +22,17 @@ import (
 	"github.com/coder/websocket"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/qlogwriter"
 	"github.com/quic-go/webtransport-go"
 
 	"tendon/net/limit"
 )
 
-// Path is the path of sessions, for WebTransport and WebSocket alike.
-const Path = "/tendon"
-
 const (
 	defaultSessions    = 4096
-	connectionsOfHost  = 64                     // TCP and QUIC connections of one network
-	handshakesAtOnce   = 32                     // QUIC connections whose addresses are not verified, at once
-	handshakesInterval = 100 * time.Millisecond // one more of them
+	connectionsOfHost  = 64          // TCP and QUIC connections of one network
+	handshakesAtOnce   = 16          // QUIC connections whose addresses are not verified, at once
+	handshakesInterval = time.Second // time until one more is allowed. Other clients connect a round trip later
 	headerLimit        = 8 << 10
 	requestTimeout     = 5 * time.Second
 	idleTimeout        = 15 * time.Second
@@ -92,6 +90,7 @@ type Listener struct {
 	wt       *webtransport.Server
 	http     *http.Server
 	running  sync.WaitGroup
+	closing  sync.Once
 }
 
 // Listen opens both sockets and accepts sessions until Close.
@@ -109,6 +108,11 @@ func Listen(c Config) (*Listener, error) {
 		tcp.Close()
 		return nil, fmt.Errorf("web: listening on %s for WebTransport: %w; choose another port or stop the program that uses it", tcp.Addr(), err)
 	}
+	return serve(c, tcp, udp)
+}
+
+// serve accepts sessions on two sockets, which it closes after an error.
+func serve(c Config, tcp net.Listener, udp net.PacketConn) (*Listener, error) {
 	l := &Listener{config: c, table: newSessions(c.MaxSessions), hosts: hosts{max: 2 * c.MaxSessions, of: map[netip.Prefix]int{}}, udp: udp}
 	if err := l.serveQUIC(); err != nil {
 		tcp.Close()
@@ -137,7 +141,7 @@ func (l *Listener) serveQUIC() (err error) {
 				return nil, errors.New("web: too many connections")
 			}
 			context.AfterFunc(ctx, release)
-			return context.WithValue(ctx, stateKey{}, &state{}), nil
+			return context.WithValue(ctx, stateKey{}, &state{outlet: newOutlet()}), nil
 		}}
 	h3 := &http3.Server{Handler: http.HandlerFunc(l.upgradeQUIC), MaxHeaderBytes: headerLimit, Logger: slog.New(slog.DiscardHandler),
 		ConnContext: func(ctx context.Context, conn *quic.Conn) context.Context {
@@ -150,6 +154,9 @@ func (l *Listener) serveQUIC() (err error) {
 	webtransport.ConfigureHTTP3Server(h3)
 	l.incoming, err = l.quic.ListenEarly(http3.ConfigureTLSConfig(&tls.Config{GetCertificate: l.config.Certificates.Get, MinVersion: tls.VersionTLS13}), &quic.Config{
 		HandshakeIdleTimeout: requestTimeout, MaxIdleTimeout: idleTimeout, EnableDatagrams: true, EnableStreamResetPartialDelivery: true,
+		Tracer: func(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
+			return ctx.Value(stateKey{}).(*state).outlet
+		},
 		MaxIncomingStreams: 8, MaxIncomingUniStreams: 8,
 		InitialStreamReceiveWindow: 16 << 10, MaxStreamReceiveWindow: 32 << 10, InitialConnectionReceiveWindow: 32 << 10, MaxConnectionReceiveWindow: 64 << 10})
 	if err != nil {
@@ -169,8 +176,9 @@ func (l *Listener) serveQUIC() (err error) {
 
 // state is that of a QUIC connection. It is a value of the connection's context.
 type state struct {
-	conn *quic.Conn
-	used atomic.Bool // a session was requested
+	conn   *quic.Conn
+	outlet *outlet
+	used   atomic.Bool // a session was requested
 }
 
 type stateKey struct{}
@@ -205,7 +213,7 @@ func (l *Listener) upgradeQUIC(w http.ResponseWriter, r *http.Request) {
 		_ = of.conn.CloseWithError(0, "refused")
 		return
 	}
-	transport := &quicSession{ws, of.conn}
+	transport := &quicSession{ws, of.conn, of.outlet}
 	s := l.table.open(addrPort(of.conn.RemoteAddr()), transport, time.Now())
 	if s == nil {
 		transport.close()
@@ -221,25 +229,6 @@ func (l *Listener) upgradeQUIC(w http.ResponseWriter, r *http.Request) {
 			l.table.receive(s, data, time.Now())
 		}
 	})
-}
-
-// quicSession is a WebTransport session.
-type quicSession struct {
-	session *webtransport.Session
-	conn    *quic.Conn
-}
-
-func (q *quicSession) send(packet []byte) error {
-	err := q.session.SendDatagram(packet)
-	if tooLarge := (*quic.DatagramTooLargeError)(nil); errors.As(err, &tooLarge) {
-		return nil // the path is narrower than QUIC allows: the packet is lost
-	}
-	return err
-}
-
-func (q *quicSession) close() {
-	_ = q.session.CloseWithError(0, "")
-	_ = q.conn.CloseWithError(0, "")
 }
 
 // serveHTTP starts WebSocket and pages.
@@ -358,8 +347,13 @@ func (l *Listener) Remote(session netip.AddrPort) (remote netip.AddrPort, ok boo
 // Stats returns the figures of the sessions.
 func (l *Listener) Stats() Stats { return l.table.figures() }
 
-// Close ends all sessions and closes both sockets.
-func (l *Listener) Close() error {
+// Close ends all sessions and closes both sockets. A second call does nothing.
+func (l *Listener) Close() (err error) {
+	l.closing.Do(func() { err = l.close() })
+	return err
+}
+
+func (l *Listener) close() error {
 	l.table.close()
 	err := errors.Join(l.http.Close(), l.wt.Close(), l.incoming.Close(), l.quic.Close(), l.udp.Close())
 	l.running.Wait()

@@ -49,6 +49,7 @@ globalThis.tendonOpen = (url, hashes, maxPacket, opened, receive, ended) => {
   };
 
   const inWorker = () => {
+    const sizeWait = 1000; // milliseconds
     const mostWaiting = 512; // received packets that wait for the page
     let writer, waiting = [], asked = true;
     const deliver = () => {
@@ -64,6 +65,8 @@ globalThis.tendonOpen = (url, hashes, maxPacket, opened, receive, ended) => {
       transport.closed.catch(() => {}); // reading ends, too
       await transport.ready;
       const datagrams = transport.datagrams;
+      // Firefox learns the size some time after the session is open.
+      for (let waited = 0; datagrams.maxDatagramSize < maxPacket && waited < sizeWait; waited += 20) await new Promise((done) => setTimeout(done, 20));
       if (datagrams.maxDatagramSize < maxPacket) throw new Error(`datagrams of this browser have at most ${datagrams.maxDatagramSize} bytes`);
       datagrams.outgoingMaxAge = lateAfter;
       datagrams.incomingHighWaterMark = mostWaiting;

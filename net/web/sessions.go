@@ -330,6 +330,6 @@ func (q *queue) next(buffer []byte, clock func() time.Time) (data []byte, late i
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	q.closed, q.list, q.spare = true, nil, nil
 	q.ready.Broadcast()
 }

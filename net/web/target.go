@@ -11,6 +11,9 @@ import (
 //go:embed session.js
 var Script []byte
 
+// Path is the path of sessions, for WebTransport and WebSocket alike.
+const Path = "/tendon"
+
 // ErrDial is wrapped by every error of Dial.
 var ErrDial = errors.New("web: connecting")
 

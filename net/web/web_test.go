@@ -4,8 +4,10 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +23,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Importing kcp-go starts these; link does not use them.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"), goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
+}
 
 // listen returns a listener on a loopback address, and the URL of each transport.
 func listen(t *testing.T, c Config) (l *Listener, urls map[string]string) {
@@ -143,6 +148,31 @@ func TestTheHashOfTheCertificateIsVerified(t *testing.T) {
 	}
 	if _, _, err := client.ReadFromUDPAddrPort(nil); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("then reading fails with %v", err)
+	}
+}
+
+// brokenLine is a session whose first packet cannot be sent.
+type brokenLine struct{ closed chan struct{} }
+
+func (b brokenLine) send([]byte) error { return errors.New("broken") }
+func (b brokenLine) close()            { close(b.closed) }
+
+// A socket whose session failed keeps no more packets, and reading ends.
+func TestASocketEndsWithItsSession(t *testing.T) {
+	l := brokenLine{make(chan struct{})}
+	s := &Socket{opened: make(chan struct{})}
+	s.queue.ready.L = &s.queue.mu
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(t.Context())
+	s.WriteToUDPAddrPort([]byte{1}, netip.AddrPort{})
+	s.run(ctx, func(context.Context, *Target) (*clientSession, error) {
+		return &clientSession{l, func() ([]byte, error) { <-l.closed; return nil, io.EOF }}, nil
+	})
+	for range unsentPackets {
+		s.WriteToUDPAddrPort([]byte{1}, netip.AddrPort{})
+	}
+	if _, _, err := s.ReadFromUDPAddrPort(nil); !errors.Is(err, net.ErrClosed) || len(s.queue.list) > 0 {
+		t.Errorf("%v; %d packets are kept", err, len(s.queue.list))
 	}
 }
 

@@ -13,10 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -32,6 +36,8 @@ type Tab struct {
 }
 
 const (
+	// longest bounds a test of Firefox.
+	longest = 30 * time.Minute
 	// timeout bounds every wait. Only a failing test waits that long.
 	timeout = 90 * time.Second
 	// pollInterval is the interval of checks while waiting.
@@ -53,11 +59,11 @@ func Chromium(t testing.TB) string {
 	return ""
 }
 
-// Open opens a page of 1280 by 800 pixels and waits until it is loaded.
-func Open(t testing.TB, url string) *Tab {
+// Open opens a page of 1280 by 800 pixels and waits until it is loaded. options replace those of the browser.
+func Open(t testing.TB, url string, options ...chromedp.ExecAllocatorOption) *Tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(Chromium(t)), chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))
+	options = append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(Chromium(t)), chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir())), options...)
 	browser, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
 	ctx, leave := chromedp.NewContext(browser, chromedp.WithErrorf(t.Logf))
@@ -139,6 +145,14 @@ func (b *Tab) Go(url string) {
 	b.do("open "+url, chromedp.Navigate(url))
 }
 
+// Before runs a script in each page that the tab opens from now on, before the scripts of the page.
+func (b *Tab) Before(script string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+		b.t.Fatalf("the script cannot be added: %v", err)
+	}
+}
+
 // Eval evaluates a JavaScript expression, waits for it if it is a promise, and stores its JSON value in into. Optional.
 func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
@@ -157,28 +171,36 @@ func (b *Tab) Eval(expression string, into any) {
 func (b *Tab) eval(expression string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
-	// undefined is not valid JSON.
-	wrapped := fmt.Sprintf("(async () => JSON.stringify((await (%s)) ?? null))()", expression)
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](wrapped, chromedp.EvalAwaitPromise))
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](stringify(expression), chromedp.EvalAwaitPromise))
 	return []byte(text), err
+}
+
+// stringify returns an expression whose value is the JSON of another expression. undefined is not valid JSON.
+func stringify(expression string) string {
+	return fmt.Sprintf("(async () => JSON.stringify((await (%s)) ?? null))()", expression)
 }
 
 // WaitFor waits until a JavaScript expression is true. One that throws is not true yet.
 func (b *Tab) WaitFor(expression string) {
 	b.t.Helper()
+	waitFor(b.t, b.ctx, b.eval, expression)
+}
+
+func waitFor(t testing.TB, ctx context.Context, eval func(string) ([]byte, error), expression string) {
+	t.Helper()
 	var last error
 	for until := time.Now().Add(timeout); time.Now().Before(until); time.Sleep(pollInterval) {
-		raw, err := b.eval("!!(" + expression + ")")
+		raw, err := eval("!!(" + expression + ")")
 		last = err
 		if err == nil && string(raw) == "true" {
 			return
 		}
-		if b.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			break
 		}
 	}
-	text, _ := b.eval("document.body.innerText.slice(0, 2000)")
-	b.t.Fatalf("%s did not become true (%v); the page shows %s", expression, last, text)
+	text, _ := eval("document.body.innerText.slice(0, 2000)")
+	t.Fatalf("%s did not become true (%v); the page shows %s", expression, last, text)
 }
 
 // Click scrolls to the first element of a CSS selector and clicks its middle.
@@ -191,6 +213,88 @@ func (b *Tab) Click(selector string) {
 func (b *Tab) Type(keys string) {
 	b.t.Helper()
 	b.do("type "+keys, chromedp.KeyEvent(keys))
+}
+
+// Hold holds a key while it calls f.
+func (b *Tab) Hold(key string, f func()) {
+	b.t.Helper()
+	code := "Key" + strings.ToUpper(key)
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		if _, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: key, Code: code}); err != nil {
+			b.t.Fatalf("the key %s: %v", key, err)
+		}
+		if kind == input.DispatchKeyEventTypeKeyDown {
+			f()
+		}
+	}
+}
+
+// Touch holds a finger on each of the first elements of CSS selectors while it calls f, at a part of the width and height.
+func (b *Tab) Touch(places map[string][2]float64, f func()) {
+	b.t.Helper()
+	var points []*input.TouchPoint
+	for selector, part := range places {
+		var box struct{ X, Y, Width, Height float64 }
+		b.Eval(fmt.Sprintf("document.querySelector(%q).getBoundingClientRect()", selector), &box)
+		id := float64(len(points))
+		points = append(points, &input.TouchPoint{X: box.X + part[0]*box.Width, Y: box.Y + part[1]*box.Height, ID: &id})
+	}
+	for _, e := range []input.DispatchTouchEventParams{{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: points}, {Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}}} {
+		if _, err := chromedp.Call(b.ctx, input.DispatchTouchEvent, e); err != nil {
+			b.t.Fatalf("touch: %v", err)
+		}
+		if len(e.TouchPoints) > 0 {
+			f()
+		}
+	}
+}
+
+// Names returns the role and the name of each element that a screen reader reads, as in "button: Start".
+func (b *Tab) Names() (names []string) {
+	b.t.Helper()
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		b.t.Fatalf("the names of the page: %v", err)
+	}
+	for _, n := range tree.Nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		name := ""
+		if n.Name != nil {
+			_ = json.Unmarshal(n.Name.Value, &name) // a name is a string
+		}
+		names = append(names, strings.Trim(string(n.Role.Value), `"`)+": "+name)
+	}
+	return names
+}
+
+// Phone emulates a phone with a touch screen of a size in CSS pixels.
+func (b *Tab) Phone(width, height int) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: int64(width), Height: int64(height), DeviceScaleFactor: 1, Mobile: true})
+	if err == nil {
+		_, err = chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true, MaxTouchPoints: 5})
+	}
+	if err != nil {
+		b.t.Fatalf("the page of a phone: %v", err)
+	}
+}
+
+// Hide opens another tab in the window, which hides the page until Show.
+func (b *Tab) Hide() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"}); err != nil {
+		b.t.Fatalf("another tab: %v", err)
+	}
+}
+
+// Show shows the page again after Hide.
+func (b *Tab) Show() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, page.BringToFront, cdp.Empty{}); err != nil {
+		b.t.Fatalf("the page cannot be shown: %v", err)
+	}
 }
 
 // Set sets the value of a form's element and dispatches the events of a manual change.

@@ -1,0 +1,308 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// operation is an operation of a server on the journal of a room. The journal is a list of ticks, represented by a hash. An append
+// adds a tick, a recovery reads the list, and an end empties it.
+type operation struct {
+	room          string
+	kind          operationKind
+	before, after uint64 // the list; equal for a recovery
+}
+
+type operationKind uint8
+
+const (
+	appends operationKind = iota
+	recovers
+	ends
+)
+
+// chain is the hash of a list of ticks.
+func chain(list, tick uint64) uint64 {
+	x := (list ^ tick) * 0x9e3779b97f4a7c15
+	return x ^ x>>29
+}
+
+func chainOf(journal []byte) (list uint64) {
+	for ; len(journal) >= 8; journal = journal[8:] {
+		list = chain(list, binary.LittleEndian.Uint64(journal))
+	}
+	return list
+}
+
+// journals is the sequential specification of all rooms, for a checker of linearizability.
+var journals = porcupine.Model{
+	Init: func() any { return uint64(0) },
+	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
+		rooms := map[string][]porcupine.Operation{}
+		for _, o := range history {
+			room := o.Input.(operation).room
+			rooms[room] = append(rooms[room], o)
+		}
+		for _, part := range rooms {
+			parts = append(parts, part)
+		}
+		return parts
+	},
+	Step: func(state, input, output any) (bool, any) {
+		o := input.(operation)
+		if state == o.before {
+			return true, o.after
+		}
+		return output == nil, state // without an output it may have had no effect
+	},
+}
+
+// run is a simulated cluster: servers that own rooms and append ticks, and faults that are drawn from a seed.
+type run struct {
+	*model
+	begun time.Time
+	rooms []string
+
+	mu        sync.Mutex
+	history   []porcupine.Operation
+	fences    map[string][]uint64
+	confirmed map[string]time.Time // by room, when a tick was confirmed last
+	worst     time.Duration        // the longest time without a confirmed tick in a room, without faults
+	errors    []error
+}
+
+// add adds an operation that began at a time. Without an end it may take effect later, or never.
+func (r *run) add(o operation, began time.Time, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end, output := int64(math.MaxInt64), any(nil)
+	if ended {
+		end, output = int64(time.Since(r.begun)), "done"
+		r.confirmed[o.room] = time.Now()
+	}
+	r.history = append(r.history, porcupine.Operation{ClientId: len(r.history), Input: o, Call: int64(began.Sub(r.begun)), Output: output, Return: end})
+}
+
+// serve is a process of a server: it claims rooms, continues their journals and gives some of them up.
+func (r *run) serve(ctx context.Context, l *link, random *rand.Rand) {
+	n, err := New(Config{Store: l, Server: Server{Name: "server"}})
+	if err != nil {
+		panic(err)
+	}
+	n.self.ID = fmt.Sprint(l.seed)
+	n.body = 64 // journals of more than 8 ticks begin anew in parts
+	var all sync.WaitGroup
+	all.Go(func() { n.Run(ctx) })
+	for _, room := range r.rooms {
+		seed := random.Uint64()
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(seed, 2))
+			for ctx.Err() == nil {
+				pause(ctx, time.Duration(random.Float64()*400e6))
+				r.own(ctx, n, room, random)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// own claims a room and plays in it until it loses the room or gives it up.
+func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) {
+	began := time.Now()
+	room, err := n.Claim(ctx, name)
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	r.fences[name] = append(r.fences[name], room.Fence())
+	r.mu.Unlock()
+	journal, err := room.Recovered(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.mu.Lock()
+			r.errors = append(r.errors, err)
+			r.mu.Unlock()
+		}
+		return
+	}
+	list := chainOf(journal)
+	r.add(operation{name, recovers, list, list}, began, true)
+	for left := random.IntN(400); ctx.Err() == nil; left-- {
+		if left < 0 {
+			began, kind, leave := time.Now(), recovers, room.Release
+			if random.IntN(4) == 0 {
+				kind, leave = ends, room.End
+			}
+			err := leave(ctx)
+			if kind == ends {
+				r.add(operation{name, ends, list, 0}, began, err == nil)
+			}
+			return
+		}
+		tick := random.Uint64()
+		began, journal = time.Now(), binary.LittleEndian.AppendUint64(journal, tick)
+		added, begins := journal[len(journal)-8:], random.IntN(20) == 0
+		if begins {
+			added = journal
+		}
+		for err = errors.New(""); err != nil && ctx.Err() == nil && !errors.Is(err, ErrLost); {
+			within, cancel := context.WithTimeout(ctx, time.Duration(random.Float64()*2e9))
+			err = room.Append(within, added, begins)
+			cancel()
+		}
+		before := list
+		list = chain(list, tick)
+		r.add(operation{name, appends, before, list}, began, err == nil)
+		if err != nil {
+			return
+		}
+		pause(ctx, time.Duration(random.Float64()*60e6))
+	}
+}
+
+// simulate runs a cluster in virtual time: faults for some seconds, and then none. It returns an error if a confirmed tick was lost or
+// changed, if fencing numbers do not grow, or if a room has no owner after the faults.
+func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
+	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		r := &run{model: newModel(seed), begun: time.Now(), rooms: []string{"a", "b", "c"}, fences: map[string][]uint64{}, confirmed: map[string]time.Time{}}
+		r.noFence = noFence
+		random := rand.New(rand.NewPCG(seed, 3))
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		links := make([]*link, servers)
+		cancels := make([]context.CancelFunc, servers)
+		start := func(i int) {
+			l := &link{m: r.model, seed: random.Uint64(), random: map[string]*rand.Rand{}, killed: make(chan struct{}), lossy: 0.05}
+			process, cancel := context.WithCancel(ctx)
+			links[i], cancels[i] = l, cancel
+			own := rand.New(rand.NewPCG(random.Uint64(), 4))
+			all.Go(func() { r.serve(process, l, own) })
+		}
+		for i := range links {
+			start(i)
+		}
+		heal := func(l *link) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.to, l.from = false, false
+			if l.paused != nil {
+				close(l.paused)
+				l.paused = nil
+			}
+		}
+		for time.Since(r.begun) < faults {
+			time.Sleep(time.Duration(random.Float64() * 1.5e9))
+			i := random.IntN(servers)
+			l := links[i]
+			switch random.IntN(7) {
+			case 0: // kill -9 and a restart
+				close(l.killed)
+				cancels[i]()
+				r.count(func(c *counts) { c.Kills++ })
+				start(i)
+			case 1: // SIGSTOP
+				l.mu.Lock()
+				if l.paused == nil {
+					l.paused = make(chan struct{})
+					r.count(func(c *counts) { c.Pauses++ })
+				}
+				l.mu.Unlock()
+			case 2, 3: // a partition, also one-way
+				l.mu.Lock()
+				which := random.IntN(3)
+				l.to, l.from = which != 1, which != 0
+				l.mu.Unlock()
+				r.count(func(c *counts) { c.Cuts++ })
+			case 4: // no quorum
+				r.model.mu.Lock()
+				r.down = true
+				r.seen.Outages++
+				r.model.mu.Unlock()
+				time.Sleep(time.Duration(random.Float64() * 3e9))
+				r.model.mu.Lock()
+				r.down = false
+				r.model.mu.Unlock()
+			default:
+				heal(l)
+			}
+		}
+		for _, l := range links {
+			heal(l)
+			l.mu.Lock()
+			l.lossy = 0
+			l.mu.Unlock()
+		}
+		time.Sleep(calm)
+		healed := time.Now()
+		for _, l := range links {
+			close(l.killed)
+		}
+		stop()
+		all.Wait()
+		close(r.ended)
+		synctest.Wait()
+		seen = r.seen
+		switch {
+		case len(r.errors) > 0:
+			err = r.errors[0]
+		case !porcupine.CheckOperations(journals, r.history):
+			err = errors.New("the confirmed ticks are not those of one journal")
+		}
+		for _, room := range r.rooms {
+			if late := healed.Sub(r.confirmed[room]); late > 5*time.Second && err == nil {
+				err = fmt.Errorf("room %s has confirmed no tick for %v, %v after the faults", room, late, calm)
+			}
+			if f := r.fences[room]; err == nil && len(slices.Compact(slices.Sorted(slices.Values(f)))) != len(f) {
+				err = fmt.Errorf("room %s: two owners have one fencing number: %d", room, f)
+			}
+		}
+	})
+	return seen, err
+}
+
+var seeds = flag.Uint64("cluster.seeds", 20, "how many simulated runs TestARoomHasOneJournal plays")
+
+// Each room has one journal and continues after the faults. Messages are lost or late, and servers are paused, killed or partitioned.
+func TestARoomHasOneJournal(t *testing.T) {
+	var all counts
+	for seed := range *seeds {
+		seen, err := simulate(t, seed, false)
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		all.add(seen)
+	}
+	t.Logf("%+v", all)
+	for v, i := reflect.ValueOf(all), 0; i < v.NumField(); i++ {
+		if v.Field(i).Int() == 0 {
+			t.Errorf("the runs have seen none of %s", v.Type().Field(i).Name)
+		}
+	}
+}
+
+// A store that adds entries after any other lets two servers confirm different ticks: the checker finds it.
+func TestTheCheckerFindsAStoreWithoutFences(t *testing.T) {
+	found := 0
+	for seed := range uint64(10) {
+		if _, err := simulate(t, seed, true); err != nil {
+			found++
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d of 10 runs were found", found)
+	}
+}

@@ -1,0 +1,258 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tendon/net/cluster"
+)
+
+// Config describes a Store.
+type Config struct {
+	// Connection is the connection to NATS. Required.
+	Connection *nats.Conn
+	// Prefix begins the names of the stream and the bucket: clusters with different prefixes share nothing. Default: "tendon".
+	Prefix string
+	// Replicas is the number of NATS servers that store each entry. Default: 1.
+	Replicas int
+	// Keep is the time for which entries are kept. Default: a day. A match whose newest entry is older is lost.
+	Keep time.Duration
+	// Wait receives the reason while Open waits for NATS. Optional.
+	Wait func(error)
+}
+
+// Store is the store of a cluster. It implements cluster.Store and cluster.TokenStore.
+type Store struct {
+	js      jetstream.JetStream
+	rooms   jetstream.Stream
+	servers jetstream.KeyValue
+	tokens  jetstream.KeyValue
+	since   time.Time // creation time of the bucket of tokens
+	prefix  string
+}
+
+const (
+	// forget is the time for which the announcement of a dead server is stored.
+	forget = 10 * time.Minute
+	// mostTokenLife is the maximum lifetime of connect tokens: a day plus two minutes of clock difference.
+	mostTokenLife = 24*time.Hour + 2*time.Minute
+)
+
+// Open creates the stream and the buckets if they do not exist. It waits, at most until ctx is done, while NATS has no leader.
+// That is normal for some seconds after the start.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	js, err := jetstream.New(c.Connection)
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: %w", err)
+	}
+	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon")}
+	for {
+		if err = s.open(ctx, &c); err == nil {
+			return s, nil
+		}
+		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 {
+			return nil, fmt.Errorf("jetstream: %w", err)
+		}
+		if c.Wait != nil {
+			c.Wait(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("jetstream: NATS does not answer: %w", err)
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Store) open(ctx context.Context, c *Config) (err error) {
+	try, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	s.rooms, err = s.js.CreateOrUpdateStream(try, jetstream.StreamConfig{Name: s.prefix + "_rooms", Description: "logs of rooms",
+		Subjects: []string{s.subject("*")}, Replicas: cmp.Or(c.Replicas, 1), MaxAge: cmp.Or(c.Keep, 24*time.Hour), DenyDelete: true})
+	if err != nil {
+		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
+	}
+	s.servers, err = s.js.CreateOrUpdateKeyValue(try, jetstream.KeyValueConfig{Bucket: s.prefix + "_servers", Description: "announcements of servers",
+		Replicas: cmp.Or(c.Replicas, 1), TTL: forget})
+	if err != nil {
+		return fmt.Errorf("the bucket %s_servers: %w", s.prefix, err)
+	}
+	s.tokens, err = s.js.CreateOrUpdateKeyValue(try, jetstream.KeyValueConfig{Bucket: s.prefix + "_tokens", Description: "used connect tokens",
+		Replicas: cmp.Or(c.Replicas, 1), TTL: mostTokenLife})
+	if err == nil {
+		var made jetstream.KeyValueStatus
+		if made, err = s.tokens.Status(try); err == nil {
+			s.since = made.(*jetstream.KeyValueBucketStatus).StreamInfo().Created
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the bucket %s_tokens: %w", s.prefix, err)
+	}
+	return nil
+}
+
+// subject returns the subject of a room. Dots are replaced, because they separate the parts of a subject.
+func (s *Store) subject(room string) string {
+	return s.prefix + ".room." + strings.ReplaceAll(room, ".", "=")
+}
+
+// Append publishes an entry.
+func (s *Store) Append(ctx context.Context, room string, e *cluster.Entry) (sequence uint64, err error) {
+	data, err := e.Append(nil)
+	if err != nil {
+		return 0, err
+	}
+	ack, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: s.subject(room), Data: data}, jetstream.WithExpectLastSequencePerSubject(e.Before),
+		jetstream.WithRetryAttempts(0))
+	if refused := new(jetstream.APIError); errors.As(err, &refused) && conflict(refused.ErrorCode) {
+		return 0, fmt.Errorf("%w: %s", cluster.ErrConflict, refused.Description)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("jetstream: %w", err)
+	}
+	return ack.Sequence, nil
+}
+
+// conflict reports whether an error code means that another entry follows Before. Replicated streams have a second code.
+func conflict(c jetstream.ErrorCode) bool {
+	return c == jetstream.JSErrCodeStreamWrongLastSequence || c == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+}
+
+// Last reads the newest entry of a room from the leader of the stream.
+func (s *Store) Last(ctx context.Context, room string) (e cluster.Entry, sequence uint64, err error) {
+	m, err := s.rooms.GetLastMsgForSubject(ctx, s.subject(room))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return e, 0, nil
+	}
+	if err != nil {
+		return e, 0, fmt.Errorf("jetstream: %w", err)
+	}
+	e, err = cluster.ParseEntry(m.Data)
+	return e, m.Sequence, err
+}
+
+// Read yields the entries of a room.
+func (s *Store) Read(ctx context.Context, room string, from, to uint64) iter.Seq2[cluster.Stored, error] {
+	return func(yield func(cluster.Stored, error) bool) {
+		if err := s.read(ctx, room, from, to, func(e cluster.Stored) bool { return yield(e, nil) }); err != nil {
+			yield(cluster.Stored{}, fmt.Errorf("jetstream: %w", err))
+		}
+	}
+}
+
+func (s *Store) read(ctx context.Context, room string, from, to uint64, yield func(cluster.Stored) bool) error {
+	c, err := s.rooms.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{s.subject(room)},
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, InactiveThreshold: time.Minute})
+	if err != nil {
+		return err
+	}
+	info, err := c.Info(ctx)
+	if err != nil || info.NumPending == 0 {
+		return err
+	}
+	messages, err := c.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		at, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		e, err := cluster.ParseEntry(m.Data())
+		if err != nil {
+			return err
+		}
+		if at.Sequence.Stream > to || !yield(cluster.Stored{Entry: e, Sequence: at.Sequence.Stream}) || at.NumPending == 0 || at.Sequence.Stream == to {
+			return nil
+		}
+	}
+}
+
+// Announce stores an announcement.
+func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
+	data, err := json.Marshal(server)
+	if err == nil {
+		_, err = s.servers.Put(ctx, server.ID, data)
+	}
+	if err != nil {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	return nil
+}
+
+// Withdraw removes an announcement.
+func (s *Store) Withdraw(ctx context.Context, id string) error {
+	if err := s.servers.Purge(ctx, id); err != nil {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	return nil
+}
+
+// Watch yields announcements.
+func (s *Store) Watch(ctx context.Context) iter.Seq2[cluster.Server, error] {
+	return func(yield func(cluster.Server, error) bool) {
+		w, err := s.servers.WatchAll(ctx)
+		if err != nil {
+			yield(cluster.Server{}, fmt.Errorf("jetstream: %w", err))
+			return
+		}
+		defer w.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case entry, open := <-w.Updates():
+				if !open {
+					yield(cluster.Server{}, errors.New("jetstream: the watch has ended"))
+					return
+				}
+				if entry == nil {
+					continue // the end of the present announcements
+				}
+				server := cluster.Server{ID: entry.Key()}
+				if entry.Operation() == jetstream.KeyValuePut {
+					if json.Unmarshal(entry.Value(), &server) != nil || server.ID != entry.Key() {
+						continue // of another version
+					}
+				}
+				if !yield(server, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Since returns the creation time of the bucket of used tokens.
+func (s *Store) Since() time.Time { return s.since }
+
+// Take records a token by creating its key.
+func (s *Store) Take(ctx context.Context, token, by string, _ time.Time) (first bool, err error) {
+	_, err = s.tokens.Create(ctx, token, []byte(by))
+	if err == nil {
+		return true, nil
+	}
+	if !errors.Is(err, jetstream.ErrKeyExists) {
+		return false, fmt.Errorf("jetstream: %w", err)
+	}
+	taken, err := s.tokens.Get(ctx, token) // this server may have recorded it without receiving the reply
+	if err != nil {
+		return false, fmt.Errorf("jetstream: %w", err)
+	}
+	return string(taken.Value()) == by, nil
+}

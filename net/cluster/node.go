@@ -1,0 +1,379 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config describes a Node.
+type Config struct {
+	// Store is shared by all servers. Required.
+	Store Store
+	// Server is announced. Its ID and Beat are set by New.
+	Server Server
+	// Lease is the time without an announcement after which a server is regarded as dead. It must be the same for all servers.
+	// At least 40 ms; 0: 1 s.
+	Lease time.Duration
+	// Load sets Rooms and Players of each announcement. Optional.
+	Load func(s *Server)
+	// Report receives events, on any goroutine. Optional.
+	Report func(Event)
+}
+
+// Event is a change of the cluster, as this server observes it.
+type Event struct {
+	Kind   EventKind
+	Server Server // for Joined and Died
+	Err    error  // for StoreLost
+}
+
+// EventKind is the kind of an Event.
+type EventKind uint8
+
+// The kinds.
+const (
+	Joined    EventKind = iota // a server announces itself
+	Died                       // a server announced nothing for a lease, or left the cluster
+	StoreLost                  // the store accepted no announcement for a lease: rooms cannot be claimed, and journals wait
+	StoreBack                  // the store accepts announcements again
+)
+
+// Node is a server of a cluster. Its methods may be called on any goroutine.
+type Node struct {
+	config Config
+	body   int // MaxBody; less in tests
+
+	mu      sync.Mutex
+	self    Server
+	claims  uint64               // number of the newest claim
+	servers map[string]*observed // the other servers, by ID
+	taken   time.Time            // time at which the newest accepted announcement was sent
+	echoed  time.Time            // time at which the newest own announcement was observed
+	base    time.Time            // start of the observation: no announcement counts as older
+	lost    bool                 // StoreLost was reported
+}
+
+// observed is a server with the time of its newest announcement, by the clock of the observer.
+type observed struct {
+	Server
+	at   time.Time
+	left bool // it has withdrawn its announcement
+	dead bool // Died was reported
+}
+
+var (
+	// ErrConfig is wrapped by every error about a Config.
+	ErrConfig = errors.New("cluster: bad Config")
+	// ErrLost is wrapped by the errors of a Room that another server owns now.
+	ErrLost = errors.New("cluster: another server owns the room")
+	// ErrJournal is wrapped by the error about a log from which entries are missing.
+	ErrJournal = errors.New("cluster: the log of the room is incomplete")
+)
+
+// OwnedError is the error of a claim of a room that belongs to a server that is alive.
+type OwnedError struct {
+	Room   string
+	Server Server
+}
+
+// Error names the owner.
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("cluster: room %s is on server %s", e.Room, cmp.Or(e.Server.Name, e.Server.ID))
+}
+
+// New returns a server of the cluster. It joins the cluster in Run.
+func New(c Config) (*Node, error) {
+	c.Lease = cmp.Or(c.Lease, time.Second)
+	if c.Store == nil {
+		return nil, fmt.Errorf("%w: Store is nil", ErrConfig)
+	}
+	if c.Lease < 40*time.Millisecond {
+		return nil, fmt.Errorf("%w: Lease is %v, want at least 40ms", ErrConfig, c.Lease)
+	}
+	if c.Report == nil {
+		c.Report = func(Event) {}
+	}
+	self := c.Server
+	self.ID, self.Beat = rand.Text(), 0
+	return &Node{config: c, body: MaxBody, self: self, servers: map[string]*observed{}}, nil
+}
+
+// ID returns the Server.ID of this process.
+func (n *Node) ID() string { return n.self.ID }
+
+// Run announces the server and observes the others until ctx is done. Then it leaves the cluster. Its rooms must be
+// released before, or must not append any more.
+func (n *Node) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { n.watch(ctx) })
+	timer := time.NewTicker(n.config.Lease / 4)
+	defer timer.Stop()
+	for n.announce(ctx); ; {
+		select {
+		case <-ctx.Done():
+			all.Wait()
+			leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Lease)
+			defer cancel()
+			_ = n.config.Store.Withdraw(leave, n.self.ID) // otherwise other servers wait for a lease
+			return
+		case <-timer.C:
+			n.announce(ctx)
+			n.removeDead()
+		}
+	}
+}
+
+// Drain announces that the server accepts no further rooms.
+func (n *Node) Drain(ctx context.Context) {
+	n.mu.Lock()
+	n.self.Draining = true
+	n.mu.Unlock()
+	n.announce(ctx)
+}
+
+// announce announces the server once.
+func (n *Node) announce(ctx context.Context) {
+	n.mu.Lock()
+	n.self.Beat++
+	s := n.self
+	n.mu.Unlock()
+	if n.config.Load != nil {
+		n.config.Load(&s)
+	}
+	sent := time.Now()
+	within, cancel := context.WithTimeout(ctx, n.config.Lease)
+	err := n.config.Store.Announce(within, s)
+	cancel()
+	n.mu.Lock()
+	if err == nil {
+		n.taken = sent
+	}
+	lost := !n.leased() && ctx.Err() == nil
+	changed := lost != n.lost
+	n.lost = lost
+	n.mu.Unlock()
+	switch {
+	case changed && lost:
+		n.config.Report(Event{Kind: StoreLost, Err: err})
+	case changed:
+		n.config.Report(Event{Kind: StoreBack})
+	}
+}
+
+// watch observes announcements until ctx is done.
+func (n *Node) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		for s, err := range n.config.Store.Watch(ctx) {
+			if err != nil {
+				break
+			}
+			n.observe(s)
+		}
+		pause(ctx, n.config.Lease/8)
+	}
+}
+
+func (n *Node) observe(s Server) {
+	n.mu.Lock()
+	now, joined := time.Now(), false
+	if s.ID == n.self.ID {
+		// The observation was interrupted while no own announcement was received.
+		if now.Sub(n.echoed) > n.config.Lease/2 {
+			n.base = now
+		}
+		n.echoed = now
+		n.mu.Unlock()
+		return
+	}
+	o := n.servers[s.ID]
+	switch {
+	case s.Beat == 0:
+		n.servers[s.ID] = &observed{Server: s, at: now, left: true, dead: true}
+	case o == nil || s.Beat > o.Beat:
+		joined = o == nil || o.dead
+		n.servers[s.ID] = &observed{Server: s, at: now}
+	}
+	n.mu.Unlock()
+	switch {
+	case joined:
+		n.config.Report(Event{Kind: Joined, Server: s})
+	case s.Beat == 0 && o != nil && !o.dead:
+		n.config.Report(Event{Kind: Died, Server: o.Server})
+	}
+}
+
+// removeDead reports servers that died, and removes those that have been dead for a long time.
+func (n *Node) removeDead() {
+	n.mu.Lock()
+	var died []Server
+	now := time.Now()
+	for id, o := range n.servers {
+		switch age := n.age(o); {
+		case now.Sub(o.at) > 100*n.config.Lease:
+			delete(n.servers, id)
+		case age >= n.config.Lease && !o.dead:
+			o.dead = true
+			died = append(died, o.Server)
+		}
+	}
+	n.mu.Unlock()
+	for _, s := range died {
+		n.config.Report(Event{Kind: Died, Server: s})
+	}
+}
+
+// age returns the time since the last announcement of a server. It is zero while the observation is interrupted.
+func (n *Node) age(o *observed) time.Duration {
+	now := time.Now()
+	if o.left {
+		return math.MaxInt64
+	}
+	if now.Sub(n.echoed) > n.config.Lease/2 {
+		return 0
+	}
+	return min(now.Sub(o.at), now.Sub(n.base))
+}
+
+// alive returns the server with an ID and the time since its last announcement. A server that was never observed is dead if
+// the observation has lasted for a lease.
+func (n *Node) alive(id string) (s Server, age time.Duration, alive bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	o := n.servers[id]
+	if o == nil {
+		o = &observed{Server: Server{ID: id}}
+	}
+	age = n.age(o)
+	return o.Server, age, age < n.config.Lease
+}
+
+// Servers returns the servers that are alive, this one included, ordered by ID.
+func (n *Node) Servers() []Server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := []Server{n.self}
+	for _, o := range n.servers {
+		if n.age(o) < n.config.Lease {
+			list = append(list, o.Server)
+		}
+	}
+	slices.SortFunc(list, func(a, b Server) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Leased reports whether the store accepted an announcement that was sent less than a lease ago. No server can then regard this
+// one as dead. An owner may confirm ticks before Append returns only while Leased is true.
+func (n *Node) Leased() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.leased()
+}
+
+func (n *Node) leased() bool { return !n.taken.IsZero() && time.Since(n.taken) < n.config.Lease }
+
+// Owner returns the live server that owns a room. It returns false if there is none.
+func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
+	last, at, err := n.config.Store.Last(ctx, room)
+	if err != nil || at == 0 || !last.owned() {
+		return Server{}, false, err
+	}
+	n.mu.Lock()
+	self := n.self
+	n.mu.Unlock()
+	if last.Owner == self.ID {
+		return self, true, nil
+	}
+	s, _, alive := n.alive(last.Owner)
+	return s, alive, nil
+}
+
+// Claim makes this server the owner of a room. If another live server owns it, the error is an *OwnedError. If the
+// announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. If the owner drains,
+// Claim waits until it releases the room.
+//
+// The process must not own the room already.
+func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
+	for {
+		last, at, err := n.config.Store.Last(ctx, room)
+		if err != nil {
+			return nil, err
+		}
+		if at != 0 && last.owned() && last.Owner != n.self.ID {
+			owner, age, alive := n.alive(last.Owner)
+			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining {
+				return nil, &OwnedError{room, owner}
+			}
+			if alive {
+				if err := pause(ctx, min(n.config.Lease/16, 4*time.Millisecond)); err != nil {
+					return nil, errors.Join(&OwnedError{room, owner}, err)
+				}
+				continue
+			}
+		}
+		n.mu.Lock()
+		n.claims++
+		claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: n.claims, Before: at, From: begin(&last, at)}
+		n.mu.Unlock()
+		fence, err := n.append(ctx, room, &claim)
+		if errors.Is(err, ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, released: at != 0 && last.Kind == KindRelease}, nil
+	}
+}
+
+// begin returns the number of the first entry of the journal whose newest entry, last, has the number at.
+func begin(last *Entry, at uint64) uint64 {
+	switch {
+	case last.Kind == KindEnd:
+		return 0
+	case last.From == itself:
+		return at
+	}
+	return last.From
+}
+
+// append adds an entry. It returns ErrConflict if another entry follows Before. After any other error, which is that of ctx, the
+// entry may be added later.
+func (n *Node) append(ctx context.Context, room string, e *Entry) (uint64, error) {
+	for wait := n.config.Lease / 64; ; wait = min(2*wait, n.config.Lease/4) {
+		at, err := n.config.Store.Append(ctx, room, e)
+		if err == nil || errors.Is(err, ErrEntry) {
+			return at, err
+		}
+		last, at, unread := n.config.Store.Last(ctx, room)
+		switch {
+		case unread != nil || at <= e.Before: // not added yet, or the read was stale
+		case last.Owner == e.Owner && last.Fence == e.Fence && last.Number == e.Number && last.Kind == e.Kind:
+			return at, nil
+		default:
+			return 0, ErrConflict
+		}
+		if paused := pause(ctx, wait); paused != nil {
+			return 0, errors.Join(err, paused)
+		}
+	}
+}
+
+// pause waits, or returns the error of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

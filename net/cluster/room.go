@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Room is a room that this server owns, until one of its methods returns ErrLost. One goroutine at a time may call its methods.
+type Room struct {
+	node    *Node
+	name    string
+	fence   uint64 // sequence number of the claim
+	last    uint64 // of the newest entry
+	begin   uint64 // of the entry with which the journal begins; 0: none
+	numbers uint64 // Entry.Number of the newest entry
+	claim   Entry
+	lost    bool
+
+	released bool // by its former owner
+
+	written int    // bytes of the present Append that the log has
+	first   uint64 // entry of the first of them
+}
+
+// Name returns the name of the room.
+func (r *Room) Name() string { return r.name }
+
+// Fence returns the fencing number: every later owner of the room has a larger one.
+func (r *Room) Fence() uint64 { return r.fence }
+
+// Released reports whether the former owner released the room. Its journal is then complete.
+func (r *Room) Released() bool { return r.released }
+
+// Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
+func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
+	for missing := 0; r.claim.From != 0; {
+		journal, err := r.read(ctx)
+		if err == nil {
+			return journal, nil
+		}
+		if errors.Is(err, ErrJournal) {
+			if missing++; missing == 8 { // a copy of the log may be behind for a moment
+				return nil, fmt.Errorf("%w: room %s", err, r.name)
+			}
+		}
+		if paused := pause(ctx, r.node.config.Lease/8); paused != nil {
+			return nil, errors.Join(err, paused)
+		}
+	}
+	return nil, nil
+}
+
+// read reads the journal before the claim, and checks that no entry is missing.
+func (r *Room) read(ctx context.Context) (journal []byte, err error) {
+	from, before := r.claim.From, uint64(0)
+	complete := false // the beginning is complete; later parts belong to one that never was
+	for e, err := range r.node.config.Store.Read(ctx, r.name, from, r.claim.Before) {
+		if err != nil {
+			return nil, err
+		}
+		if before == 0 && e.Sequence != from || before != 0 && e.Before != before {
+			return nil, fmt.Errorf("%w: entry %d is missing", ErrJournal, max(before, from))
+		}
+		before = e.Sequence
+		if e.Kind == KindPart && complete {
+			continue
+		}
+		complete = complete || e.Kind == KindData
+		journal = append(journal, e.Body...)
+	}
+	if before != r.claim.Before {
+		return nil, fmt.Errorf("%w: it ends with entry %d, not %d", ErrJournal, before, r.claim.Before)
+	}
+	return journal, nil
+}
+
+// Append appends bytes to the room's journal. begins restarts the journal with these bytes: earlier bytes are not part of it any
+// more. The first bytes of a match always restart it. When Append returns nil, the store has the bytes. After an error that does
+// not wrap ErrLost, call Append again with the same arguments.
+func (r *Room) Append(ctx context.Context, b []byte, begins bool) error {
+	begins = begins || r.begin == 0
+	for {
+		part := b[r.written:]
+		part = part[:min(len(part), r.node.body)]
+		e := Entry{Kind: KindData, From: r.begin, Body: part}
+		whole := r.written+len(part) == len(b)
+		switch {
+		case begins && !whole:
+			e.Kind = KindPart
+		case begins && r.written > 0:
+			e.From = r.first
+		case begins:
+			e.From = itself
+		}
+		at, err := r.append(ctx, &e)
+		if err != nil {
+			return err
+		}
+		if r.written == 0 {
+			r.first = at
+		}
+		r.written += len(part)
+		if whole {
+			if begins {
+				r.begin = r.first
+			}
+			r.written = 0
+			return nil
+		}
+	}
+}
+
+// Release ends the ownership of the room. The server that claims it next continues the match.
+func (r *Room) Release(ctx context.Context) error {
+	return r.leave(ctx, KindRelease)
+}
+
+// End ends the match. The next claim of the room begins with an empty journal.
+func (r *Room) End(ctx context.Context) error {
+	return r.leave(ctx, KindEnd)
+}
+
+func (r *Room) leave(ctx context.Context, k Kind) error {
+	e := Entry{Kind: k}
+	if k == KindRelease {
+		e.From = r.begin
+	}
+	if _, err := r.append(ctx, &e); err != nil {
+		return err
+	}
+	r.lost = true
+	return nil
+}
+
+// append adds an entry after the newest one.
+func (r *Room) append(ctx context.Context, e *Entry) (at uint64, err error) {
+	if r.lost {
+		return 0, fmt.Errorf("%w: %s", ErrLost, r.name)
+	}
+	e.Owner, e.Fence, e.Number, e.Before = r.node.self.ID, r.fence, r.numbers+1, r.last
+	if at, err = r.node.append(ctx, r.name, e); err != nil {
+		if errors.Is(err, ErrConflict) {
+			r.lost = true
+			err = fmt.Errorf("%w: %s", ErrLost, r.name)
+		}
+		return 0, err
+	}
+	r.numbers, r.last = e.Number, at
+	return at, nil
+}

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Store is the storage that the servers of a cluster share: a log for each room, and the announcements of servers. All methods
+// may be called on any goroutine, and return when ctx is done.
+type Store interface {
+	// Append adds an entry to the log of a room and returns its sequence number, which is larger than that of the room's previous entry.
+	// The entry is added only if Entry.Before is the number of the newest entry, or 0 if there is none. Otherwise the error wraps
+	// ErrConflict. When Append returns nil, the entry survives the failures that the store tolerates. After any other
+	// error the entry may or may not be added, even later.
+	Append(ctx context.Context, room string, e *Entry) (sequence uint64, err error)
+	// Last returns the newest entry of a room and its sequence number, or 0 if there is none. The result may be stale for a moment.
+	Last(ctx context.Context, room string) (e Entry, sequence uint64, err error)
+	// Read yields the entries of a room with numbers in [from, to], in order, with their numbers. An error ends it. It does
+	// not detect missing entries.
+	Read(ctx context.Context, room string, from, to uint64) iter.Seq2[Stored, error]
+	// Announce replaces the announcement of a server.
+	Announce(ctx context.Context, s Server) error
+	// Withdraw removes the announcement of a server.
+	Withdraw(ctx context.Context, id string) error
+	// Watch yields every announcement, the present ones first, until ctx is done. A withdrawn one has Beat 0. An error ends it.
+	// The caller then calls Watch again.
+	Watch(ctx context.Context) iter.Seq2[Server, error]
+}
+
+// Stored is an entry with its sequence number.
+type Stored struct {
+	Entry
+	Sequence uint64
+}
+
+// ErrConflict is wrapped by the error of Store.Append if the entry was not added because another one is newer.
+var ErrConflict = errors.New("cluster: another entry is newer")
+
+// Server is an announcement of a server.
+type Server struct {
+	// ID identifies the process. It is unique, even among processes of one server. 1 to MaxID bytes of a-z, A-Z, 0-9, '_' and '-'.
+	ID string `json:"id"`
+	// Beat increases with every announcement of the process. It is never 0.
+	Beat uint64 `json:"beat"`
+	// Name is shown to people. Example: the name of the host.
+	Name string `json:"name"`
+	// Addresses are the addresses for connect tokens, as HOST:PORT.
+	Addresses []string `json:"addresses"`
+	// Web is the address of the server for browsers. Optional.
+	Web string `json:"web,omitempty"`
+	// Build and Protocol decide which clients and matches are compatible.
+	Build    string `json:"build"`
+	Protocol uint64 `json:"protocol,string"`
+	// MaxRooms is the maximum number of rooms. Rooms and Players are the present numbers.
+	MaxRooms int `json:"max_rooms"`
+	Rooms    int `json:"rooms"`
+	Players  int `json:"players"`
+	// Draining is true if the server accepts no further rooms and releases its own.
+	Draining bool `json:"draining,omitempty"`
+}

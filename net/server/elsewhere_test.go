@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/systems/relay"
+)
+
+var otherAddr = netip.MustParseAddrPort("10.0.0.2:7777")
+
+// other starts a second server, on another host, which opens rooms as open does. The function stops it.
+func (w *world) other(open func(name string, c *room.Config) error, change func(*Config)) (stop func()) {
+	w.t.Helper()
+	socket, err := w.net.Listen(otherAddr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := Config{Room: room.Config{Game: w.game, Strategy: relay.Strategy}, Socket: socket, Keys: []netcode.Key{testKey}, Workers: 1, OpenRoom: open}
+	if change != nil {
+		change(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// A client whose room is on another server plays there, in its seat. It needs no other token.
+func TestAClientIsSentToTheServerOfItsRoom(t *testing.T) {
+	inBubble(t, "P3", nil, func(w *world) {
+		asked := 0
+		stop := w.other(func(string, *room.Config) error {
+			asked++
+			return &Elsewhere{Addresses: []netip.AddrPort{serverAddr}}
+		}, nil)
+		ticket := w.ticket(1, "duel")
+		ticket.Addresses, ticket.Pass.Seat = []netip.AddrPort{otherAddr}, 2
+		a := w.join(w.mint(ticket))
+		if err := w.net.Route(a.host, otherAddr.Addr(), w.profile); err != nil {
+			t.Fatal(err)
+		}
+		w.until("live on the other server", 5*time.Second, func() bool { return w.live(a)() && w.runners("duel") == 1 })
+		if a.Seat() != 2 || asked == 0 {
+			t.Errorf("seat %d, the first server opened the room %d times", a.Seat(), asked)
+		}
+		stop()
+	})
+}
+
+// The reconnect tokens of a server name the servers that may take its rooms over. When it is killed, its clients go on there.
+func TestClientsOfAKilledServerPlayOnAnotherOne(t *testing.T) {
+	d := newDisk(relay.Strategy)
+	var socket Socket
+	start := func(c *Config) {
+		d.config(c)
+		socket = c.Socket
+		c.Others = func(name string) []netip.AddrPort {
+			if name != "duel" {
+				t.Errorf("room %q", name)
+			}
+			return []netip.AddrPort{otherAddr}
+		}
+	}
+	inBubble(t, "P3", start, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		for _, p := range w.players {
+			if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.until("live", 5*time.Second, w.live(a, b))
+		w.pass(time.Second)
+		seats, last := [2]int{a.Seat(), b.Seat()}, w.tick("duel")
+		socket.Close()
+		w.cancel()
+		killed := time.Now()
+		d.restart()
+		stop := w.other(nil, d.config)
+		w.until("play goes on", 3*time.Second, func() bool { return playsOn(a, last)() && playsOn(b, last)() })
+		t.Logf("after %v", time.Since(killed))
+		if now := [2]int{a.Seat(), b.Seat()}; now != seats {
+			t.Errorf("the seats are %d, were %d", now, seats)
+		}
+		stop()
+		w.ended = make(chan error, 1)
+		w.start(nil) // for the end of the test
+	})
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/relay"
+)
+
+// stall observes how long a player receives no new confirmed tick.
+type stall struct {
+	last  ecs.Tick
+	since time.Time
+	worst time.Duration
+}
+
+func (s *stall) observe(p *player) {
+	if confirmed := p.Stats().Strategy.Confirmed; confirmed > s.last || s.since.IsZero() {
+		s.last, s.since = confirmed, time.Now()
+	}
+	s.worst = max(s.worst, time.Since(s.since))
+}
+
+// A room moves to another server while it is played. Its clients stay in their seats, and wait at most six ticks for the next
+// confirmed one.
+func TestARoomMovesWhileItIsPlayed(t *testing.T) {
+	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy} {
+		for _, profile := range []string{"P1", "P3"} {
+			t.Run(s.Name+" "+profile, func(t *testing.T) { moves(t, s, profile) })
+		}
+	}
+}
+
+func moves(t *testing.T, s systems.Strategy, profile string) {
+	d := newDisk(s)
+	var suspended chan struct{}
+	start := func(c *Config) {
+		d.config(c)
+		suspended = make(chan struct{}) // of the bubble
+		c.CloseRoom = func(_ string, r *room.Room) {
+			if !r.Suspended() {
+				t.Error("the match is over")
+			}
+			close(suspended)
+		}
+	}
+	inBubble(t, profile, start, func(w *world) {
+		stop := w.other(nil, func(c *Config) {
+			d.config(c)
+			open := c.OpenRoom
+			c.OpenRoom = func(name string, rc *room.Config) error {
+				<-suspended
+				err := open(name, rc)
+				if rc.Resume != nil {
+					rc.Resume.Wait = systems.Second / 2
+				}
+				return err
+			}
+		})
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		for _, p := range w.players {
+			if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.until("live", 5*time.Second, w.live(a, b))
+		w.pass(2 * time.Second)
+		seats, before := [2]int{a.Seat(), b.Seat()}, w.tick("duel")
+		var usual, moving [2]stall
+		watch := func(into *[2]stall, d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); w.pass(time.Second / 240) {
+				into[0].observe(a)
+				into[1].observe(b)
+			}
+		}
+		watch(&usual, 3*time.Second)
+		if err := w.server.Move(context.Background(), "duel", []netip.AddrPort{otherAddr}, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		watch(&moving, 4*time.Second)
+		if now := [2]int{a.Seat(), b.Seat()}; now != seats || !w.live(a, b)() || moving[0].last < before+200 {
+			t.Errorf("seats %d, were %d; tick %d, was %d; %v, %v", now, seats, moving[0].last, before, a.State(), b.State())
+		}
+		limit := 6 * time.Second / time.Duration(w.game.TickRate)
+		t.Logf("usually %v and %v, while the room moves %v and %v; resyncs %d", usual[0].worst, usual[1].worst, moving[0].worst, moving[1].worst, a.Stats().Resyncs)
+		for i := range moving {
+			if moving[i].worst > usual[i].worst+limit {
+				t.Errorf("client %d received no tick for %v, usually %v", i, moving[i].worst, usual[i].worst)
+			}
+		}
+		stop()
+	})
+}
