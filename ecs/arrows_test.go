@@ -112,23 +112,27 @@ var arrows = []struct {
 	{"net/web", []string{"net/limit"}},
 	{"net/lan", []string{"net/wire", "net/limit"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
+	{"net/cluster/...", []string{"net/netcode"}}, // logs are bytes to it
+	{"net/broadcast", []string{"ecs", "ecs/fixed", "rollback/..."}},
 	{"net/session/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/..."}},
 	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
 	// Clocks are for packages outside the core.
-	{"net/cost", []string{"ecs", "ecs/fixed"}},
+	{"net/cost/spent", []string{"ecs", "ecs/fixed"}}, // without a clock
+	{"net/cost", []string{"ecs", "ecs/fixed", "net/cost/spent"}},
 	// Whole matches in virtual time, below matchtest, lab and the profile verb.
 	{"net/matchsim/...", []string{"ecs/...", "rollback/...", "systems", "net/wire", "net/link", "net/simnet", "net/session", "net/room", "net/client"}},
 	// For tests of game authors: whole matches, but no program.
 	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Whole matches for measurements, without a program.
-	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "net/cost/spent"}},
 	// Pages show data that is passed to them. Their server imports no match, and no page imports the program.
 	{"cmd/cli/page/...", []string{"ecs"}},
 	{"cmd/cli/replaypage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
-	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "cmd/cli/page", "cmd/cli/internal/keys"}},
-	{"cmd/cli/admin", []string{"ecs", "rollback/record", "rollback/record/cursor", "systems", "net/cost", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/replaypage"}},
+	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "net/cost/spent", "cmd/cli/page", "cmd/cli/internal/keys"}},
+	{"cmd/cli/admin", []string{"ecs", "rollback/record", "rollback/record/cursor", "systems", "net/cost/...", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/replaypage"}},
+	{"cmd/cli/backend/queue", nil}, // matches can be replayed without the rest
 	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},
 	{"bench/...", []string{"ecs/...", "rollback/...", "systems/...", "net/...", "cmd/..."}},
 }
@@ -147,9 +151,10 @@ var libraries = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "packages without a clock measure no times"},
 	{"golang.org/x/perf", []string{"cmd/cli/internal/costs", "bench/..."}, "only measuring packages compare figures"},
-	{"github.com/coder/websocket", []string{"cmd/cli/page", "net/web"}, "pages of tools and players of games: each checks origins in one place"},
+	{"github.com/coder/websocket", []string{"cmd/cli/page/...", "net/web"}, "pages of tools and players of games: each checks origins in one place"},
 	{"github.com/quic-go", []string{"net/web"}, "UDP clients do not need QUIC"},
-	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
+	{"github.com/nats-io", []string{"net/cluster/jetstream/...", "cmd/cli/internal/clusterflags", "cmd/cli/chaos", "cmd/cli/deploy/..."}, "the protocol of a cluster is tested without NATS"},
+	{"github.com/prometheus", []string{"cmd/cli/admin", "cmd/cli/backend"}, "metrics are made when an operator asks, and not in a tick"},
 	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core returns bytes; packages that store or send them compress"},
 }
 

@@ -4,6 +4,7 @@
 //	demo       plays a match of bots on a bad network and checks for desyncs
 //	serve      runs a server
 //	join       joins a server: in a window, as a bot, or without either
+//	watch      watches a match that a server broadcasts, and verifies every tick
 //	play       serves, adds bots, and plays in a window
 //	dev        plays, and continues the match with a new build when a file is saved
 //	bots       loads a server with rooms of bots

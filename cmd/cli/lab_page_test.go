@@ -123,6 +123,9 @@ func TestThePageRefusesWhatItCannotDo(t *testing.T) {
 		{pageGame(), "demo --page --no-open --for 10s", []string{"--for"}},
 		{pageGame(), "lab --listen 127.0.0.1:1", []string{"--listen", "--page"}},
 		{pageGame(), "demo --no-open", []string{"--no-open", "--page"}},
+		{pageGame(), "lab --picture x.gif", []string{"--picture", "Controls"}},
+		{pageGame(), "lab --picture x.gif --page", []string{"--picture", "--page"}},
+		{pageGame(), "lab --picture x.gif --bots", []string{"--bots", "--picture"}},
 	} {
 		refused(t, do(t, c.game, strings.Fields(c.args)...), c.want...)
 	}

@@ -228,7 +228,7 @@ func TestLabRefusesWrongFlags(t *testing.T) {
 func TestAGameHasItsOwnGates(t *testing.T) {
 	play := func(gates ...lab.Gate) (code int, out, note string) {
 		var o, n bytes.Buffer
-		code = run(t.Context(), placedGame(), []string{"lab", "--net", "P0", "--for", "1s", "--settle", "0s", "--sync", "relay", "--players", "4", "--json"}, &o, &n, gates...)
+		code = Program{Game: *placedGame(), Gates: gates}.run(t.Context(), []string{"lab", "--net", "P0", "--for", "1s", "--settle", "0s", "--sync", "relay", "--players", "4", "--json"}, &o, &n)
 		return code, o.String(), n.String()
 	}
 	code, out, note := play(lab.Gate{Strategy: "relay", Profile: "P0", Measure: lab.WindowTicks, Most: 1e6})

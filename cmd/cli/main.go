@@ -30,18 +30,17 @@ import (
 	"tendon/cmd/cli/verbs/serve"
 	"tendon/cmd/cli/verbs/synctest"
 	"tendon/cmd/cli/verbs/token"
+	"tendon/cmd/cli/verbs/watch"
 	"tendon/cmd/cli/verbs/web"
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/lab"
 )
 
-// Main runs the game's command line and exits. The gates are the bounds that the verb lab compares the game with; none: those of
-// lab.Gates. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
+// Run runs the game's command line and exits. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
 // and SIGHUP end a verb in order; a second one ends the process at once.
-func Main(game ecs.Game, gates ...lab.Gate) {
+func (p Program) Run() {
 	ctx, stop := app.EndContext()
-	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr, gates...)
+	code := p.run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -50,6 +49,7 @@ type verbs struct {
 	Demo     demo.Verb        `cmd:"" help:"Play a match of bots on a bad network, all in this process, and check for desyncs."`
 	Serve    serve.Verb       `cmd:"" help:"Run a server."`
 	Join     join.Verb        `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
+	Watch    watch.Verb       `cmd:"" help:"Watch a match that a server broadcasts, and verify every tick."`
 	Play     play.Verb        `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
 	Dev      dev.Verb         `cmd:"" help:"Play, and continue the match with a new build when a file is saved."`
 	Bots     bots.Verb        `cmd:"" help:"Load a server with rooms of bots."`
@@ -70,13 +70,19 @@ type verbs struct {
 	app.Common `embed:"" group:"Everywhere"`
 }
 
-func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer, gates ...lab.Gate) int {
+// run runs the command line of a game.
+func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) int {
+	return Program{Game: *game}.run(ctx, args, out, note)
+}
+
+func (p Program) run(ctx context.Context, args []string, out, note io.Writer) int {
+	game := &p.Game
 	if err := checkGame(game); err != nil {
 		fmt.Fprintln(note, err)
 		return app.ExitUsage
 	}
 	a := app.New(ctx, game, out, note)
-	a.Gates = gates
+	a.Gates, a.Match = p.Gates, p.Match
 	a.Args = args
 	code := runVerb(a, args)
 	if err := a.LostResults(); err != nil {

@@ -1,4 +1,4 @@
-//go:build headless
+//go:build headless && !replay
 
 package cli
 
@@ -8,8 +8,6 @@ import (
 
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
-	"tendon/ecs"
-	"tendon/net/lab"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -18,12 +16,12 @@ import (
 	"tendon/systems/verify"
 )
 
-// Main serves an exported page, of which this program is the worker. See lab --export.
-func Main(game ecs.Game, _ ...lab.Gate) {
+// Run serves an exported page, of which this program is the worker. See lab --export.
+func (p Program) Run() {
 	s := page.NewWorker()
 	begin := labpage.Usual(1)
 	_ = json.Unmarshal(s.Begin(), &begin) // without settings, those of Usual
-	config := labpage.Config{Game: &game, Begin: begin,
+	config := labpage.Config{Game: &p.Game, Begin: begin,
 		Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}}
 	if err := labpage.Register(s, config); err != nil {
 		panic(err)

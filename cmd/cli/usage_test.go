@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,7 +16,7 @@ import (
 	"tendon/cmd/cli/internal/crumbs"
 )
 
-var everyVerb = []string{"profile", "demo", "serve", "join", "play", "dev", "web", "bots", "lab", "token", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
+var everyVerb = []string{"profile", "demo", "serve", "join", "watch", "play", "dev", "web", "bots", "lab", "token", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
 
 // The package documentation lists every verb.
 func TestThePackageDocumentsEveryVerb(t *testing.T) {
@@ -258,4 +259,29 @@ func TestTheVersionNamesTheGameAndTheTarget(t *testing.T) {
 			t.Errorf("%q with --json: exit %d, %q", args, r.code, r.out)
 		}
 	}
+}
+
+// A server that cannot start leaves no socket open.
+func TestAServerThatCannotStartClosesItsSockets(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--web", address, "--record", filepath.Join(file, "recordings")); r.code == 0 {
+		t.Fatal("the server starts without a folder for its recordings")
+	}
+	if r := do(t, crumbs.Game(), "serve", "--listen", "192.0.2.1:7777", "--web", address); r.code == 0 {
+		t.Fatal("the server starts at an address of another host")
+	}
+	if l, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
 }

@@ -368,13 +368,17 @@ type hands struct {
 	ecs.Controls // unused
 	keys         map[string]bool
 	x, y         float64
+	stick        map[string]float64
+	fingers      []ecs.Touch
 	given        *ecs.OrderQueue
 }
 
-func (h hands) Down(key string) bool    { return h.keys[key] }
-func (h hands) Pressed(key string) bool { return h.keys[key] }
-func (h hands) Pointer() (x, y float64) { return h.x, h.y }
-func (h hands) Orders() *ecs.OrderQueue { return h.given }
+func (h hands) Down(key string) bool     { return h.keys[key] }
+func (h hands) Pressed(key string) bool  { return h.keys[key] }
+func (h hands) Pointer() (x, y float64)  { return h.x, h.y }
+func (h hands) Axis(name string) float64 { return h.stick[name] }
+func (h hands) Touches() []ecs.Touch     { return h.fingers }
+func (h hands) Orders() *ecs.OrderQueue  { return h.given }
 
 // The keys of orders give one order when they go down. Without a queue, they give none.
 func TestKeysGiveOrders(t *testing.T) {
@@ -415,6 +419,10 @@ func TestKeysAndMouseMakeAPad(t *testing.T) {
 	}
 	if in = pad.Unpack(Game().Screen.Controls(hands{x: 1e12, y: -1e12})); in != (Pad{AimX: 32767, AimY: -32767}) {
 		t.Errorf("a pointer far outside gives %+v", in)
+	}
+	touch := hands{stick: map[string]float64{"LeftStickHorizontal": 0.5, "LeftStickVertical": -0.25}, fingers: []ecs.Touch{{X: 2, Y: -1}}}
+	if in = pad.Unpack(Game().Screen.Controls(touch)); in != (Pad{X: 64, Y: -32, AimX: 2 * aimScale, AimY: -aimScale, Fire: true}) {
+		t.Errorf("a stick and a finger give %+v", in)
 	}
 }
 

@@ -26,7 +26,7 @@ func Game() *ecs.Game {
 		),
 		Setup: setup, Join: join, Leave: leave, Result: result,
 		Orders: ecs.Orders(Surrender.Do(surrender).If(maySurrender), NextTeam.Do(changeTeam).If(mayChangeTeam)),
-		Bot:    bot, Screen: ecs.Screen{History: history, Controls: controls, Keys: keyHelp, Score: scoreText, Chat: true, Draw: draw, Effect: showEffect, Dress: dress},
+		Bot:    bot, Screen: ecs.Screen{History: history, Controls: controls, Keys: keyHelp, Touch: touchKeys, Score: scoreText, Chat: true, Draw: draw, Effect: showEffect, Dress: dress},
 	}
 }
 

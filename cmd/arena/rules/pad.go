@@ -68,9 +68,15 @@ var keyHelp = []ecs.KeyHelp{
 	{Key: "Q", Meaning: "use a med kit"}, {Key: "K", Meaning: "surrender"},
 }
 
+// touchKeys are the controls of a touch screen. A finger elsewhere aims and fires.
+var touchKeys = []ecs.KeyHelp{
+	{Key: "LeftStick", Meaning: "walk"}, {Key: "Space", Meaning: "jump"}, {Key: "ShiftLeft", Meaning: "dash"},
+	{Key: "E", Meaning: "rocket"}, {Key: "Q", Meaning: "kit"},
+}
+
 // controls maps keys and mouse to a pad. WASD or the arrows walk, and the mouse aims and fires. The right button or E sends
 // a rocket, space jumps, shift dashes, and Q uses a kit. K surrenders, and T changes
-// the team.
+// the team. The left stick of a gamepad walks, too, and a finger on the picture aims and fires.
 func controls(c ecs.Controls) ecs.InputBytes {
 	down := func(key, or string) int {
 		if c.Down(key) || c.Down(or) {
@@ -92,6 +98,10 @@ func controls(c ecs.Controls) ecs.InputBytes {
 		Jump:   c.Down("space"),
 		Kit:    c.Down("q"),
 	}
-	in = in.WithWalk(metres(down("d", "right")-down("a", "left"), down("s", "down")-down("w", "up")))
+	for _, finger := range c.Touches() {
+		x, y, in.Fire = finger.X, finger.Y, true
+	}
+	walk := metres(down("d", "right")-down("a", "left"), down("s", "down")-down("w", "up"))
+	in = in.WithWalk(walk.Add(fixed.Vec2{X: fixed.FromFloat(c.Axis("LeftStickHorizontal")), Y: fixed.FromFloat(c.Axis("LeftStickVertical"))}))
 	return pad.Pack(in.WithPoint(fixed.Vec2{X: fixed.FromFloat(x), Y: fixed.FromFloat(y)}))
 }

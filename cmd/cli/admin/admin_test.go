@@ -23,6 +23,7 @@ import (
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
 	"tendon/net/cost"
+	"tendon/net/cost/spent"
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/session"
@@ -85,6 +86,7 @@ func report(turns int) cost.Report {
 			{RowName: cost.RowName{Phase: "simulate", System: "walk"}, Calls: n, Total: d * 700 * time.Microsecond, Self: d * 700 * time.Microsecond, P50: 4 * time.Microsecond, P99: 5 * time.Microsecond, Max: 6 * time.Microsecond},
 			{RowName: cost.RowName{Phase: "resimulate", System: "walk"}, Calls: n, Total: d, Self: d, P50: 4, P99: 5, Max: 6},
 		},
+		Bytes:   &spent.Bytes{Total: 40 * n, Rows: []spent.Row{{Part: "tick", Bytes: 10 * n}, {Kind: "walker", Part: "walker", Bytes: 30 * n}}},
 		Largest: cost.Turn{Tick: 7, Cost: 5 * time.Millisecond, Computed: 1, Parts: []cost.Part{{RowName: cost.RowName{Phase: "simulate", System: "walk"}, Calls: 1, Self: 4 * time.Millisecond}}}}
 }
 
@@ -385,7 +387,10 @@ func TestCostsOfRoomsAreAdded(t *testing.T) {
 	if all.Turns != 1150 || all.P99 != time.Second || send.Calls != 1150 || send.P99 != time.Second || again.Calls != 1100 || save == nil || save.Calls != 3 {
 		t.Errorf("%+v", all)
 	}
-	if past.Rows[0].Calls != 1000 || a.Rows[0].Calls != 100 {
+	if b := all.Bytes; b.Total != 1150*40 || len(b.Rows) != 2 || b.Rows[1].Bytes != 1150*30 {
+		t.Errorf("%+v", b)
+	}
+	if past.Rows[0].Calls != 1000 || a.Rows[0].Calls != 100 || past.Bytes.Rows[1].Bytes != 30_000 || a.Bytes.Total != 4000 {
 		t.Error("adding changed what was added")
 	}
 	if alone := together(nil, past); alone.P99 != time.Hour {
@@ -397,6 +402,9 @@ func TestCostsOfRoomsAreAdded(t *testing.T) {
 	l := since(&now, &a)
 	if share := l.Rows[1].Share; share < 0.5 || share > 0.55 || l.Rows[1].Calls != l.Turns || l.Turns != 50 || l.All != 150 {
 		t.Errorf("walk had %v of the budget in %v calls per turn", share, l.Rows[1].Calls)
+	}
+	if l.Bytes.Total != 50*40 || l.Bytes.Rows[0] != (spent.Row{Kind: "walker", Part: "walker", Bytes: 50 * 30}) {
+		t.Errorf("%+v", l.Bytes)
 	}
 	if l := since(&a, &a); l.Rows[1].Calls != l.Turns || l.Turns != 100 || l.Used() <= 0 {
 		t.Errorf("without further turns, all turns count: %+v", l)

@@ -27,6 +27,9 @@ func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 	if state, costs := tab.Text("#state"), tab.Text("#t-costs"); state != "ready" || !strings.Contains(costs, "walk (again)") || !strings.Contains(costs, "send") {
 		t.Errorf("%s, %s", state, costs)
 	}
+	if bytes := tab.Text("#t-bytes tr"); !strings.Contains(bytes, "walker") || !strings.Contains(bytes, "75.00 %") || !strings.Contains(bytes, "1,800 B") {
+		t.Errorf("%s", bytes)
+	}
 	tab.WaitFor(`document.querySelectorAll(".uplot canvas").length === 2`)
 	tab.Click(`[data-room="room 3"]`)
 	tab.WaitFor(`document.querySelector("#h-room").innerText === "Players of room 3" && document.querySelectorAll("#t-players tr").length === 4`)

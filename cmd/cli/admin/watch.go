@@ -11,6 +11,7 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/net/cost"
+	"tendon/net/cost/spent"
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/systems"
@@ -175,7 +176,8 @@ func player(p, before server.PeerInfo, roomName string, passed time.Duration) pl
 // closed rooms if none is open.
 func together(open map[string]cost.Report, past cost.Report) cost.Report {
 	all := past
-	all.Rows = slices.Clone(past.Rows)
+	all.Rows, all.Bytes = slices.Clone(past.Rows), nil
+	addBytes(&all, past)
 	if len(open) > 0 {
 		all.P50, all.P99, all.Max = 0, 0, 0
 		for i := range all.Rows {
@@ -189,7 +191,19 @@ func together(open map[string]cost.Report, past cost.Report) cost.Report {
 	return all
 }
 
+// addBytes adds the bytes of a room, if they are accounted.
+func addBytes(all *cost.Report, r cost.Report) {
+	if r.Bytes == nil {
+		return
+	}
+	if all.Bytes == nil {
+		all.Bytes = &spent.Bytes{}
+	}
+	all.Bytes.Add(r.Bytes)
+}
+
 func add(all *cost.Report, r cost.Report) {
+	addBytes(all, r)
 	all.Budget = r.Budget
 	all.Turns, all.Over, all.Busy = all.Turns+r.Turns, all.Over+r.Over, all.Busy+r.Busy
 	all.P50, all.P99, all.Max = max(all.P50, r.P50), max(all.P99, r.P99), max(all.Max, r.Max)
@@ -204,7 +218,7 @@ func add(all *cost.Report, r cost.Report) {
 	}
 }
 
-// turnCosts are the costs of a page. Turns, Busy, and the Calls, Self and Share of rows are of the turns since the last update.
+// turnCosts are the costs of a page. Turns, Busy, the Calls, Self and Share of rows, and Bytes are of the turns since the last update.
 type turnCosts struct {
 	cost.Report
 	All uint64 `json:"all"` // turns
@@ -217,6 +231,14 @@ func since(now, before *cost.Report) turnCosts {
 	}
 	c := turnCosts{Report: *now, All: now.Turns}
 	c.Turns, c.Busy, c.Rows = max(now.Turns-before.Turns, 1), now.Busy-before.Busy, append([]cost.Row{}, now.Rows...)
+	if now.Bytes != nil {
+		c.Bytes = &spent.Bytes{}
+		c.Bytes.Add(now.Bytes)
+		if before.Bytes != nil {
+			c.Bytes.Since(before.Bytes)
+		}
+		c.Bytes.Rows = c.Bytes.Largest()
+	}
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		if old := before.Row(r.Phase, r.System); old != nil {

@@ -63,6 +63,14 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 	delete(s.open, name)
 	s.work.Go(func() {
 		defer s.release(name)
+		if j.log != nil {
+			if j.release(); world != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.kept++
+			}
+			return
+		}
 		if j.unused() {
 			j.discard()
 			return
@@ -124,6 +132,10 @@ func (j *roomJournal) keep() error {
 // end writes the end mark, after which no server recovers the match, and archives the file. It removes the file of a room that no
 // player has entered.
 func (j *roomJournal) end(kind Kind) {
+	if j.log != nil {
+		j.endLog(kind)
+		return
+	}
 	if j.unused() {
 		j.discard()
 		return

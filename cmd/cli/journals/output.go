@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tendon/net/cluster"
 	"tendon/net/room"
 )
 
@@ -25,6 +26,12 @@ type output struct {
 	file    chan struct{} // a lock: it has an element while the file is written
 	writing []byte
 	sent    int // bytes of writing that are written
+
+	// Only the log of a cluster begins anew.
+	fresh    bool // the next Write begins the journal anew; of the room's goroutine
+	begins   bool // the journal begins anew at byte begin of queued
+	begin    int
+	restarts bool // it begins anew with writing
 }
 
 func newOutput() output { return output{file: make(chan struct{}, 1)} }
@@ -33,6 +40,9 @@ func newOutput() output { return output{file: make(chan struct{}, 1)} }
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.fresh {
+		o.fresh, o.begins, o.begin = false, true, len(o.queued)
+	}
 	o.queued = append(o.queued, b...)
 	o.accepted += uint64(len(b))
 	return len(b), nil
@@ -44,14 +54,29 @@ func (o *output) state() (accepted, durable uint64, err error) {
 	return o.accepted, o.durable, o.err
 }
 
-// next returns the bytes to write now: the rest of writing, or else the queued bytes.
+// restarting reports whether the bytes that begin the journal anew are still queued.
+func (o *output) restarting() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.begins
+}
+
+// next returns the bytes to write now: the rest of writing, or else the queued bytes. Those before a new beginning come first, alone.
 func (o *output) next() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sent == len(o.writing) {
-		o.writing, o.queued, o.sent = o.queued, o.writing[:0], 0
+	if o.sent < len(o.writing) {
+		return o.writing[o.sent:]
 	}
-	return o.writing[o.sent:]
+	o.sent, o.restarts = 0, o.begins && o.begin == 0
+	if o.begins && o.begin > 0 {
+		o.writing = append(o.writing[:0], o.queued[:o.begin]...)
+		o.queued = append(o.queued[:0], o.queued[o.begin:]...)
+		o.begin = 0
+	} else {
+		o.writing, o.queued, o.begins = o.queued, o.writing[:0], false
+	}
+	return o.writing
 }
 
 // drain writes the next bytes, and syncs them with Always. It waits for the disk.
@@ -75,11 +100,17 @@ func (j *roomJournal) drain() error {
 // write writes the rest of output.writing.
 func (j *roomJournal) write(rest []byte) error {
 	if len(rest) > 0 {
+		if j.log != nil {
+			j.log.begins = j.out.restarts
+		}
 		n, err := j.file.Write(rest)
 		n = min(max(n, 0), len(rest))
 		j.out.sent += n
 		if n < len(rest) && err == nil {
 			err = io.ErrShortWrite
+		}
+		if errors.Is(err, cluster.ErrLost) {
+			j.check(err)
 		}
 		if err != nil {
 			return fmt.Errorf("journals: %d of %d bytes were written: %w", n, len(rest), err)
@@ -114,13 +145,15 @@ var (
 	errBehind  = fmt.Errorf("the disk is too slow: %d MiB wait to be written", maxQueued>>20)
 	errHangs   = errors.New("the disk is too slow: a write takes several seconds")
 	errStalled = errors.New("the disk does not answer")
+	errLease   = errors.New("the cluster does not answer, and another server may have the room")
 )
 
 // progress begins to write the entries since the last call that returned nil, or continues that write. It returns nil when they are
 // written, room.ErrPending while they are not, or an error. It does not wait for the disk.
 //
 // With Always, the match waits if a write takes longer than a second. Otherwise the limit is a quarter of a second: the match then
-// continues without its journal, for at most three seconds. The limits are numbers of calls, of which a room makes one for each
+// continues without its journal, for at most three seconds. In a cluster it continues only while no other server can have the room;
+// otherwise it waits as with Always. The limits are numbers of calls, of which a room makes one for each
 // tick. So the time in which the process does not run has no effect.
 func (j *roomJournal) progress() error {
 	if err := j.broken.Load(); err != nil {
@@ -129,14 +162,14 @@ func (j *roomJournal) progress() error {
 	if err := j.away.Load(); err != nil {
 		return *err
 	}
-	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always
+	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always || j.log != nil && !j.store.config.Cluster.Leased()
 	accepted, durable, failed := j.out.state()
 	if j.age++; durable >= j.mark {
 		j.mark, j.age = accepted, 0
 	}
 	if !j.begun {
 		if j.behind = j.behind && durable < accepted; j.behind {
-			if err := j.tooFar(accepted, durable, rate); err != nil {
+			if err := j.tooFar(accepted, durable, rate, always); err != nil {
 				j.store.writers.list(j, accepted, true)
 				return cmp.Or(failed, err)
 			}
@@ -168,8 +201,10 @@ func (j *roomJournal) progress() error {
 }
 
 // tooFar returns why a match that continues without its journal must wait.
-func (j *roomJournal) tooFar(accepted, durable uint64, rate int) error {
+func (j *roomJournal) tooFar(accepted, durable uint64, rate int, waits bool) error {
 	switch {
+	case waits:
+		return errLease
 	case accepted-durable > maxQueued:
 		return errBehind
 	case j.age > min(3*rate, maxBehind):

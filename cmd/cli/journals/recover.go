@@ -218,18 +218,22 @@ func otherBuild(err error) bool {
 	return errors.Is(err, record.ErrVersion) || errors.Is(err, record.ErrDiverged) || errors.Is(err, record.ErrOther)
 }
 
-// read recovers one match. Rules that panic, and a file that is a pipe, are errors.
-func (s *Store) read(path string) (m *Match, err error) {
+// read recovers the match of a file. A file that is a pipe is an error.
+func (s *Store) read(path string) (*Match, error) {
+	data, info, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return s.match(data, &Match{File: path, Ended: endedPath(path), Written: info.ModTime()})
+}
+
+// match recovers the match of a journal into m. Rules that panic are an error.
+func (s *Store) match(data []byte, m *Match) (_ *Match, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the rules of the game failed: %v", value)
 		}
 	}()
-	data, info, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	m = &Match{File: path, Ended: endedPath(path), Written: info.ModTime()}
 	open := func() (*record.Record, error) { return record.Open(data, s.config.Game) }
 	if h, err := record.ReadHeader(data); err == nil && s.config.ChangeRules && h.Build != s.config.Build {
 		m.before = &h

@@ -3,10 +3,12 @@ package journals
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/cluster"
 	"tendon/net/room"
 	"tendon/rollback/record"
 	"tendon/systems"
@@ -14,17 +16,21 @@ import (
 
 // roomJournal is the journal of an open room. Only the room's goroutine uses it, apart from out, sync and drain.
 type roomJournal struct {
-	store  *Store
-	room   string
-	match  *Match // that was recovered; nil for a new one
-	path   string
-	file   File
-	writer *record.Writer // to out
-	out    output
-	wake   func()         // makes the room call commit
-	state  image.Snapshot // scratch: for an image
-	seated bool           // a player has entered
-	large  bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
+	store    *Store
+	room     string
+	match    *Match // that was recovered; nil for a new one
+	path     string
+	file     File
+	log      *log           // file, if it is the log of a cluster
+	header   record.Header  // of the journal; with a log only
+	seats    []record.Seat  // the newest entry of each seat; with a log only
+	writer   *record.Writer // to out
+	out      output
+	wake     func()         // makes the room call commit
+	state    image.Snapshot // scratch: for an image
+	seated   bool           // a player has entered
+	switched bool           // the strategy was changed during the match; with a log only
+	large    bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
 
 	begun   bool   // a commit is under way
 	until   uint64 // of out.accepted: the end of its bytes
@@ -50,6 +56,9 @@ func (j *roomJournal) sink() room.Sink {
 
 func (j *roomJournal) seat(s record.Seat) {
 	j.seated = true
+	if j.log != nil {
+		j.seats = append(slices.DeleteFunc(j.seats, func(o record.Seat) bool { return o.Player == s.Player }), s)
+	}
 	j.check(j.writer.Seat(s))
 }
 
@@ -63,6 +72,9 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 		t = f.Recorded()
 	}
 	ok := j.check(j.writer.Tick(t))
+	for i := range t.Orders {
+		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
+	}
 	if ok && j.writer.ImageDue(record.JournalImages) {
 		j.image(f.World)
 	}
@@ -72,7 +84,11 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 func (j *roomJournal) image(w *ecs.World) {
 	if !j.large && w != nil && w.Tick() == j.writer.Last() {
 		w.Image().Save(&j.state)
-		j.large = j.writer.Image(&j.state) != nil
+		if j.log != nil {
+			j.large = j.restart(w, &j.state) != nil
+		} else {
+			j.large = j.writer.Image(&j.state) != nil
+		}
 		j.state.Release()
 	}
 }
@@ -96,6 +112,9 @@ func (j *roomJournal) commit() error {
 		kind := Failed
 		if j.broken.Load() != nil {
 			kind = Broken
+		}
+		if errors.Is(err, cluster.ErrLost) {
+			kind = Lost
 		}
 		j.report(kind, err)
 	case err == nil && (j.failing || j.waits):

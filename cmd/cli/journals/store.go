@@ -16,6 +16,7 @@ import (
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/cluster"
 	"tendon/net/room"
 	"tendon/rollback/record"
 )
@@ -49,8 +50,11 @@ type Store struct {
 
 // Config describes a Store.
 type Config struct {
-	// Dir is the directory of the files. Required; it is made if it does not exist.
+	// Dir is the directory of the files. Required without Cluster; it is made if it does not exist.
 	Dir string
+	// Cluster keeps the journals in the logs of rooms that several servers share, instead of in files. Open then claims the room. The
+	// error wraps a *cluster.OwnedError if another server has it. Optional.
+	Cluster *cluster.Node
 	// Game is the game that is played. Required.
 	Game *ecs.Game
 	// Build names this program. A match that another build began is recovered if the game has no floats and this build computes
@@ -119,6 +123,7 @@ const (
 	Removed                    // the directory, File, was removed while the server runs: its matches wait, and no room is opened
 	Quarantined                // a journal that cannot be recovered was moved to File
 	NotQuarantined             // the same, but it cannot be moved and stays in its place, File
+	Lost                       // another server of the cluster continues the match: the room must be suspended
 )
 
 // Errors of Open. Those about a journal wrap package record's.
@@ -159,6 +164,9 @@ func Open(c Config) (*Store, error) {
 	if c.Report == nil {
 		c.Report = func(Event) {}
 	}
+	if c.Cluster != nil {
+		return openCluster(&c), nil
+	}
 	if err := durable.MakeDirectory(c.Dir); err != nil {
 		return nil, err
 	}
@@ -169,12 +177,10 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, unlock: unlock, stop: make(chan struct{}), limit: openLimit, saving: make(chan struct{}, 1), waiting: map[string]*Match{},
-		open: map[string]*roomJournal{}, used: map[string]chan struct{}{}, stuck: map[string]string{}, refused: map[string]error{}}
+	s := newStore(&c, unlock)
 	if err = s.recover(); err == nil {
 		s.tokens, err = openUsedTokens(&s.config)
 	}
-	s.writers.init(&s.work)
 	dir, missing := os.Stat(c.Dir)
 	if err = cmp.Or(err, missing); err != nil {
 		return nil, errors.Join(err, unlock())
@@ -187,6 +193,13 @@ func Open(c Config) (*Store, error) {
 		s.work.Go(func() { s.syncEvery(time.Duration(c.Sync)) })
 	}
 	return s, nil
+}
+
+func newStore(c *Config, unlock func() error) *Store {
+	s := &Store{config: *c, unlock: unlock, stop: make(chan struct{}), limit: openLimit, saving: make(chan struct{}, 1), waiting: map[string]*Match{},
+		open: map[string]*roomJournal{}, used: map[string]chan struct{}{}, stuck: map[string]string{}, refused: map[string]error{}}
+	s.writers.init(&s.work)
+	return s
 }
 
 // ChangesRules reports whether the next build may continue a match by other rules: see Config.ChangeRules.
@@ -290,6 +303,8 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	err := s.archiveStuck(name, path)
 	switch {
 	case err != nil:
+	case s.config.Cluster != nil:
+		j, m, err = s.openLog(name, c)
 	case m == nil:
 		j, err = s.start(name, c)
 	default:
@@ -314,6 +329,9 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 		h := m.Journal.Header()
 		c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
 		c.Resume.OtherBuild = h.Build != s.config.Build || m.before != nil
+		if j.log != nil && j.log.Released() {
+			c.Resume.Wait = movedWait
+		}
 		if s.config.ChangeRules {
 			c.Resume.Strategy = cmp.Or(c.Resume.Strategy, h.Strategy)
 		}
@@ -341,8 +359,7 @@ func (s *Store) archiveStuck(name, path string) error {
 
 // start makes the file of a new match. It survives a power cut before the match has a tick.
 func (s *Store) start(name string, c *room.Config) (*roomJournal, error) {
-	h := record.HeaderOf(s.config.Game, c.Seed, s.config.Build)
-	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.config.Strategy, s.config.Flags, s.config.Params, name, c.Match
+	h := s.header(name, c)
 	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), path: filepath.Join(s.config.Dir, fmt.Sprintf("%s-%016x%s", name, c.Match, suffix))}
 	var err error
 	if j.file, err = s.config.Disk(j.path, os.O_CREATE|os.O_EXCL); err != nil {
@@ -355,6 +372,13 @@ func (s *Store) start(name string, c *room.Config) (*roomJournal, error) {
 		return nil, errors.Join(err, j.file.Close(), os.Remove(j.path)) // the match was not announced to a client yet
 	}
 	return j, nil
+}
+
+// header returns the header of a new match.
+func (s *Store) header(name string, c *room.Config) record.Header {
+	h := record.HeaderOf(s.config.Game, c.Seed, s.config.Build)
+	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.config.Strategy, s.config.Flags, s.config.Params, name, c.Match
+	return h
 }
 
 // reopen opens the file of a recovered match.
@@ -402,7 +426,9 @@ func (s *Store) Close() error {
 
 func (s *Store) shut() error {
 	s.work.Wait()
-	s.tokens.close()
+	if s.tokens != nil {
+		s.tokens.close()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all sync.WaitGroup

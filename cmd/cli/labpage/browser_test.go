@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp/kb"
 
 	"tendon/cmd/arena/rules"
@@ -69,6 +67,7 @@ func TestThePageLoadsWithoutErrorsAndItsPicturesMove(t *testing.T) {
 		tab.Eval(fmt.Sprintf(sum, i), &before)
 		tab.WaitFor(fmt.Sprintf(sum+" !== %d", i, before))
 	}
+	tab.Click("#more summary")
 	tab.WaitFor(`document.querySelectorAll(".plot canvas").length === 6`)
 	var from []string
 	tab.Eval(`performance.getEntriesByType("resource").map(e => new URL(e.name).origin).filter(o => o !== location.origin)`, &from)
@@ -118,7 +117,6 @@ func TestTheDesyncButtonShowsAReportThatNamesTheField(t *testing.T) {
 			t.Errorf("%s: component %q, field %q, %q here and %q there", method, component, field, here, there)
 		}
 	}
-	tab.Eval(`document.querySelector("#desync-card").scrollIntoView()`, nil)
 	tab.Screenshot("lab-desync")
 }
 
@@ -149,6 +147,10 @@ func TestAKeyMovesTheOwnAvatarAtOnceInRelayAndLaterInLockstep(t *testing.T) {
 // Every control can be reached and used with the keyboard, the focus is visible, and the viewer can play.
 func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
 	tab := open(t, serve(t))
+	tab.Eval(`document.querySelector("#more summary").focus()`, nil)
+	tab.Type(" ")
+	tab.WaitFor(`document.querySelector("#more").open`)
+	tab.Eval(`document.activeElement.blur()`, nil)
 	reached := map[string]bool{}
 	for range 80 {
 		tab.Type(kb.Tab)
@@ -162,33 +164,42 @@ func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
 		}
 		reached[at.Name] = true
 	}
-	for _, name := range []string{"pause", "share", "again", "canvas", "net", "rtt", "jitter", "loss", "prediction", "reconciliation", "interpolation", "lagcomp", "delay", "players",
-		"predict", "ghosts", "hud", "desync"} {
+	for _, name := range []string{"A", "pause", "share", "again", "canvas", "net", "rtt", "jitter", "loss", "prediction", "reconciliation", "interpolation", "lagcomp", "delay", "players",
+		"predict", "ghosts", "hud", "server", "other", "spike", "unplug", "desync"} {
 		if !reached[name] {
 			t.Errorf("Tab does not reach %s", name)
 		}
 	}
-	tab.Eval(`document.querySelector("input[name=rtt]").focus()`, nil)
-	tab.Type(kb.ArrowRight + kb.ArrowRight)
-	if text := tab.Text("label:has(input[name=rtt]) output"); text != "220 ms" {
-		t.Errorf("two presses of the right arrow make the latency of 200 ms %s", text)
+	latency := func(want string) {
+		t.Helper()
+		if text := tab.Text("label:has(input[name=rtt]) output"); text != want {
+			t.Errorf("the latency is %s, want %s", text, want)
+		}
 	}
+	tab.Eval(`document.querySelector("input[name=rtt]").focus()`, nil)
+	tab.Type("++-" + kb.PageUp)
+	latency("310 ms")
 	if text := tab.Text("#who"); text != "a bot plays for you" {
 		t.Errorf("a key that was the slider's moved the player: %s", text)
 	}
+	tab.Type(kb.ArrowRight)
+	latency("310 ms")
+	tab.WaitFor(`document.querySelector("#who").textContent === "you play" && document.activeElement.name === "rtt"`)
+	tab.Click("#auto")
+	tab.Eval(`document.querySelector("#pause").focus()`, nil)
+	tab.Type(kb.Tab) // from here on, the keyboard sets the focus
 	tab.Eval(`document.querySelector("#pause").focus()`, nil)
 	tab.Type(" ")
 	tab.WaitFor(`document.querySelector("#state").textContent === "paused"`)
 	tab.Type(" ")
-	tab.Type(kb.Escape)
-	tab.Type("d")
-	tab.WaitFor(`document.querySelector("#who").textContent === "you play"`)
+	tab.WaitFor(`document.querySelector("#state").textContent !== "paused"`)
 }
 
 // A click on a control must not take the keys from the game.
 func TestKeysReachTheGameAfterAClickOnAControl(t *testing.T) {
 	tab := open(t, serve(t))
-	for _, control := range []string{"#ghosts", "input[name=interpolation]", "input[name=loss]", "#net", "#again", "#more summary", "#share", "#pause"} {
+	tab.Click("#more summary")
+	for _, control := range []string{"#ghosts", "input[name=interpolation]", "input[name=loss]", "#net", "#again", "#share", "#spike", "#pause"} {
 		tab.WaitFor(running)
 		tab.Eval(`(() => {
 			window.sent = 0;
@@ -215,17 +226,52 @@ func TestKeysReachTheGameAfterAClickOnAControl(t *testing.T) {
 	}
 }
 
-// A screen reader reports the name of a control, not only its value.
-func TestEveryControlHasAName(t *testing.T) {
-	tab := open(t, serve(t))
-	var bare []string
-	tab.Eval(`[...document.querySelectorAll("input, select, button")].filter(e => {
-		const names = [e.getAttribute("aria-label"), ...[...(e.labels ?? [])].map(l => l.textContent), e.matches("button") ? e.innerText : ""];
-		return !names.some(n => n && /[a-z]/i.test(n)) && !e.closest(".pad");
-	}).map(e => e.outerHTML.slice(0, 80))`, &bare)
-	if len(bare) > 0 {
-		t.Errorf("without a name: %q", bare)
+// A screen reader reads each line that is visible, each picture and each control by its name.
+func TestEveryVisibleLineAndControlHasItsName(t *testing.T) {
+	tab := open(t, serve(t)+"#server=on&other=on")
+	tab.Type("d")
+	tab.WaitFor(`document.querySelector("[data-panel=relay] [data-fact=key]").textContent === "in 0 frames"`)
+	tab.Click("#more summary")
+	tab.WaitFor(`document.querySelectorAll(".bytes li").length > 4`)
+	tab.Click("#pause") // so that no line changes meanwhile
+	tab.WaitFor(`document.querySelector("#state").textContent === "paused"`)
+	var lines []string
+	tab.Eval(`(() => {
+		const list = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+		while (walk.nextNode()) {
+			const e = walk.currentNode.parentElement, text = walk.currentNode.data.trim();
+			if (text && e.checkVisibility({ visibilityProperty: true }) && !e.closest("script, option, [aria-hidden=true]")) list.push(text.replace(/\s+/g, " "));
+		}
+		return list;
+	})()`, &lines)
+	names := tab.Names()
+	all := strings.Join(names, "\n")
+	for _, line := range lines {
+		if !strings.Contains(all, line) {
+			t.Errorf("a screen reader does not read %q", line)
+		}
 	}
+	if len(lines) < 60 {
+		t.Errorf("only %d lines are visible: the test proves nothing: %q", len(lines), lines)
+	}
+	for _, want := range []string{"link: 1 Press →", "link: Tour: 20 seconds", "heading: Lockstep", "heading: Rollback", "slider: Latency", "slider: Loss", "checkbox: Lockstep", "checkbox: Rollback",
+		"button: Lag spike", "button: Unplug 2 s", "button: Break it", "button: Go on", "application: Lockstep: the match as you would see it. Arrow keys move you.",
+		"image: Rollback: the server now", "image: Rollback: the other player", "combobox: Kind of connection", "switch: Prediction", "switch: The other player"} {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, want) }) {
+			t.Errorf("%q is not among the names", want)
+		}
+	}
+	for _, name := range names {
+		role, text, _ := strings.Cut(name, ": ")
+		if text == "" && slices.Contains([]string{"button", "link", "slider", "checkbox", "switch", "combobox", "image", "application", "region"}, role) {
+			t.Errorf("a %s has no name", role)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%q", names)
+	}
+	tab.Eval(`document.querySelector("#facts").scrollIntoView()`, nil)
+	tab.Screenshot("lab-more")
 }
 
 // With a preference for reduced motion the page begins paused, and shows that.
@@ -238,6 +284,11 @@ func TestWithReducedMotionThePageIsPaused(t *testing.T) {
 	tab.Eval(`new Promise(r => setTimeout(r, 500)) ?? 0`, nil)
 	if text := tab.Text("#state"); text != "paused" {
 		t.Errorf("the page shows %q while it is paused", text)
+	}
+	tab.Eval(`(location.hash = "#tour=2")`, nil) // the tour does not move by itself
+	tab.WaitFor(`document.querySelector("#tour [aria-current]")?.textContent.includes("300 ms")`)
+	if text := tab.Text("#state"); text != "paused" {
+		t.Errorf("a step of the tour shows %q", text)
 	}
 	tab.Click("#pause")
 	tab.WaitFor(`document.querySelector("#state").textContent === "running"`)
@@ -256,7 +307,6 @@ func TestTheLatencyOfTheOldNetworkIsNotShown(t *testing.T) {
 func TestThePageFitsAPhone(t *testing.T) {
 	tab := open(t, serve(t)+"#sync=lockstep,relay,predict,verify,reckon")
 	tab.Resize(360, 740)
-	tab.Click("#more summary")
 	tab.Eval(`document.querySelectorAll("details").forEach(d => { d.open = true; })`, nil)
 	tab.WaitFor(`document.querySelectorAll("#numbers tbody tr").length === 5`)
 	tab.WaitFor(`[...document.querySelectorAll(".plot canvas")].every(c => c.getBoundingClientRect().width <= 360)`) // which follow
@@ -270,20 +320,108 @@ func TestThePageFitsAPhone(t *testing.T) {
 		out: [...document.querySelectorAll("button, input, select, canvas, h1, h2, p, dd")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.offsetParent && !e.closest(".scroll, .skip")).map(e => e.outerHTML.slice(0, 80)),
 	}))()`, &wide)
 	if wide.Page > 360 || wide.Columns != 1 || len(wide.Out) > 0 {
+		tab.Eval(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .skip")).map(e => e.outerHTML.slice(0, 80))`, &wide.Out)
 		t.Errorf("at 360 pixels the page is %d wide, in %d columns; beyond the edge: %q", wide.Page, wide.Columns, wide.Out)
 	}
-	tab.Eval(`scrollTo(0, 330)`, nil)
 	tab.Screenshot("lab-phone")
+}
+
+// The page also runs in Firefox, without an error.
+func TestThePageRunsInFirefox(t *testing.T) {
+	tab := pagetest.OpenFirefox(t, serve(t)+"#tour=2")
+	tab.WaitFor(running)
+	tab.Eval(`dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }))`, nil)
+	tab.WaitFor(`document.querySelector("[data-panel=relay] [data-fact=key]").textContent === "in 0 frames"`)
+	tab.WaitFor(`/^after/.test(document.querySelector("[data-panel=lockstep] [data-fact=key]").textContent)`)
+}
+
+// outside lists the parts that are not completely in the window.
+const outside = `["#tour", "#say", ".panel", ".stage", "#set-rtt", "#set-loss", "#spike", "#unplug", "#desync"].flatMap(s => [...document.querySelectorAll(s)].filter(e => {
+	const b = e.getBoundingClientRect(), pad = document.querySelector("#pad"), end = getComputedStyle(pad).display === "none" ? innerHeight : pad.getBoundingClientRect().top;
+	return b.top < 0 || b.left < 0 || b.bottom > end + 1 || b.right > innerWidth + 1;
+}).map(e => s + " " + JSON.stringify(e.getBoundingClientRect())))`
+
+// The pictures and the bar are on the first screen, with two to five strategies, all views, and each sentence of the tour.
+func TestTheStageFitsTheFirstScreen(t *testing.T) {
+	tab := open(t, serve(t))
+	check := func(link string, panels, width, height int) {
+		t.Helper()
+		tab.Resize(width, height)
+		tab.Eval(fmt.Sprintf(`(location.hash = %q)`, link), nil)
+		tab.WaitFor(fmt.Sprintf(`document.querySelectorAll(".panel").length === %d && `+running, panels))
+		tab.WaitFor(`scrollY === 0`)
+		var out []string
+		if tab.Eval(outside, &out); len(out) > 0 {
+			t.Errorf("%s at %dx%d: outside the window are %v", link, width, height, out)
+		}
+	}
+	for _, step := range []string{"#tour=1", "#tour=2", "#tour=3", "#tour=4", "#tour=0"} {
+		check(step, 2, 1440, 900)
+		check(step, 2, 390, 844)
+	}
+	check("#sync=lockstep,relay,predict", 3, 1440, 900)
+	check("#sync=lockstep,relay&server=on&other=on", 2, 1440, 900)
+	tab.WaitFor(`document.querySelectorAll("figure:not([hidden]) .view").length === 4`)
+	tab.Screenshot("lab-views")
+	check("#sync=lockstep,relay,predict,verify,reckon&server=off&other=off", 5, 1440, 900)
+	tab.Screenshot("lab-five")
+}
+
+// Each step of the tour is a link, which sets the page and says its sentence. F1 goes to the next step.
+func TestTheTour(t *testing.T) {
+	tab := open(t, serve(t)+"#tour=2")
+	step := func(number, latency string, prediction bool, says string) {
+		t.Helper()
+		tab.WaitFor(fmt.Sprintf(`document.querySelector("#tour [aria-current]")?.getAttribute("href") === "#tour=%s" && location.hash.includes("tour=%[1]s") && `+running, number))
+		var predicts bool
+		tab.Eval(`document.querySelector("[name=prediction]").checked`, &predicts)
+		if text := tab.Text("label:has(input[name=rtt]) output"); text != latency || predicts != prediction || !strings.Contains(tab.Text("#say"), says) {
+			t.Errorf("step %s has a latency of %s, predicts %v and says %q", number, text, predicts, tab.Text("#say"))
+		}
+		tab.Screenshot("lab-tour" + number)
+	}
+	step("2", "300 ms", true, "300 ms away")
+	tab.Type(kb.ArrowRight)
+	tab.WaitFor(`document.querySelector("[data-panel=relay] [data-fact=key]").textContent === "in 0 frames"`)
+	tab.Type(kb.F1)
+	step("3", "300 ms", false, "Prediction is off")
+	tab.WaitFor(running)
+	tab.Type(kb.ArrowLeft)
+	tab.WaitFor(`/^after/.test(document.querySelector("[data-panel=relay] [data-fact=key]").textContent)`)
+	tab.Eval(`document.querySelector("#say a").focus()`, nil)
+	tab.Type(kb.Enter)
+	step("4", "300 ms", true, "names the field")
+	tab.Type(kb.F1)
+	tab.WaitFor(`!document.querySelector("#tour [aria-current]") && !location.hash.includes("tour")`)
+	if text := tab.Text("label:has(input[name=rtt]) output"); text != "200 ms" {
+		t.Errorf("after the tour the latency is %s", text)
+	}
+	tab.Type(kb.F1)
+	step("1", "20 ms", true, "hold it")
+}
+
+// The buttons change the network for a moment, as the measurements show.
+func TestALagSpikeAndAnUnpluggedCable(t *testing.T) {
+	tab := open(t, serve(t)+"#rtt=100&jitter=0&loss=0")
+	rtt := `parseFloat(document.querySelector("#rtt").textContent)`
+	tab.WaitFor(`Math.abs(` + rtt + ` - 100) < 10`)
+	tab.Click("#spike")
+	tab.WaitFor(`parseFloat(document.querySelector("#jitter").textContent) > 300`)
+	tab.WaitFor(`parseFloat(document.querySelector("#jitter").textContent) < 10`)
+	tab.Click("#unplug")
+	tab.WaitFor(`parseFloat(document.querySelector("#lost").textContent) > 40 || ` + rtt + ` !== ` + rtt)
+	tab.WaitFor(`parseFloat(document.querySelector("#lost").textContent) === 0 && Math.abs(` + rtt + ` - 100) < 10`)
 }
 
 // Text must be read in both schemes: what is soft has to stand out from its ground too.
 func TestBothColourSchemesAreReadable(t *testing.T) {
 	tab := open(t, serve(t))
+	tab.Click("#more summary")
 	grounds := map[string]bool{}
 	for _, scheme := range []string{"dark", "light"} {
 		tab.Scheme(scheme)
 		tab.WaitFor(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, scheme))
-		tab.Eval(`Promise.all(document.getAnimations().map(a => a.finished.catch(() => 0)))`, nil) // colours that change
+		tab.Eval(`Promise.all(document.getAnimations().filter(a => a.effect.target.checkVisibility()).map(a => a.finished.catch(() => 0)))`, nil) // colours that change
 		var ground string
 		tab.Eval(`getComputedStyle(document.body).backgroundColor`, &ground)
 		grounds[ground] = true
@@ -292,7 +430,7 @@ func TestBothColourSchemesAreReadable(t *testing.T) {
 			const rgb = (c) => c.match(/[\d.]+/g).slice(0, 3).map(x => { x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });
 			const light = (c) => { const [r, g, b] = rgb(c); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
 			const ground = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)|\/ 0\)|transparent/.test(c)) return c; } return "rgb(255, 255, 255)"; };
-			return [...document.querySelectorAll("h1, h2, p, dt, dd, li, output, .badge, button:not(:disabled)")].filter(e => e.offsetParent && e.textContent.trim() && !e.closest(".screen, .idle")).filter(e => {
+			return [...document.querySelectorAll("h1, h2, p, dt, dd, li, output, .badge, button:not(:disabled)")].filter(e => e.checkVisibility() && e.textContent.trim() && !e.closest(".screen, .idle")).filter(e => {
 				const a = light(getComputedStyle(e).color), b = light(ground(e));
 				return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
 			}).map(e => e.outerHTML.slice(0, 80));
@@ -316,6 +454,7 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 	tab.Set("input[name=players]", "3")
 	tab.Set("input[name=delay]", "4")
 	tab.Click("[data-method=predict]")
+	tab.Click("#more summary")
 	tab.Click("input[name=interpolation]")
 	tab.WaitFor(`document.querySelectorAll(".panel").length === 3`)
 	tab.WaitFor(running)
@@ -326,6 +465,7 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 	}
 	other := open(t, there)
 	other.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 370) < 40`)
+	other.Click("#more summary")
 	for selector, want := range map[string]string{"rtt": "350 ms", "loss": "7.5 %", "players": "you and 2", "delay": "4 ticks · 67 ms"} {
 		if text := other.Text(fmt.Sprintf("label:has(input[name=%s]) output", selector)); text != want {
 			t.Errorf("the link makes %s %q, want %q", selector, text, want)
@@ -344,28 +484,11 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 	}
 }
 
-// The moving picture in the README is made from these frames: ffmpeg -framerate 8 -i lab%02d.jpeg lab.gif. The player walks
-// right and left, and the pictures of two strategies follow with different delays.
-func TestTheMovingPictureForTheReadme(t *testing.T) {
-	tab := pagetest.Open(t, serve(t)+"#seed=33&rtt=300&jitter=10&loss=2&players=5")
-	tab.Resize(1280, 800)
-	tab.WaitFor(running)
-	keys := map[int]string{2: "keydown ArrowRight", 14: "keyup ArrowRight", 18: "keydown ArrowDown", 26: "keyup ArrowDown", 30: "keydown ArrowLeft", 42: "keyup ArrowLeft"}
-	start := time.Now()
-	for i := range 48 {
-		if kind, key, pressed := strings.Cut(keys[i], " "); pressed {
-			tab.Eval(fmt.Sprintf(`dispatchEvent(new KeyboardEvent(%q, { key: %q })) ?? 0`, kind, key), nil)
-		}
-		tab.Eval(fmt.Sprintf(`new Promise(r => setTimeout(r, Math.max(0, %d))) ?? 0`, (time.Duration(i)*time.Second/8-time.Since(start)).Milliseconds()), nil)
-		tab.Screenshot(fmt.Sprintf("lab%02d", i), cdppage.Viewport{X: 24, Y: 218, Width: 1232, Height: 542, Scale: 0.6})
-	}
-}
-
 // The picture in the README shows a press that one strategy has shown and the other has not yet. It is written for people to
 // look at; that the page looks like this is what the others test.
 func TestThePictureForTheReadme(t *testing.T) {
-	tab := pagetest.Open(t, serve(t)+"#seed=33&rtt=300&jitter=10&loss=2&players=5")
-	tab.Resize(1280, 940)
+	tab := pagetest.Open(t, serve(t)+"#seed=33&rtt=300&jitter=10&loss=2&players=3")
+	tab.Resize(1440, 790)
 	tab.WaitFor(running)
 	key := func(kind, name string) string {
 		return fmt.Sprintf(`dispatchEvent(new KeyboardEvent(%q, { key: %q }))`, kind, name)
@@ -389,7 +512,7 @@ func TestTheStrategiesAreSwapped(t *testing.T) {
 		tab.Eval(first, &before)
 	}
 	var names []string
-	if tab.Eval(`[...document.querySelectorAll(".panel code")].map(e => e.textContent)`, &names); !slices.Equal(names, []string{"lockstep", "relay"}) {
+	if tab.Eval(`[...document.querySelectorAll(".panel")].map(e => e.dataset.panel)`, &names); !slices.Equal(names, []string{"lockstep", "relay"}) {
 		t.Errorf("after two swaps the panels are of %v", names)
 	}
 }

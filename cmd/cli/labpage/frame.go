@@ -6,53 +6,110 @@ import (
 	"slices"
 	"time"
 
+	"tendon/ecs"
+	"tendon/net/cost/spent"
 	"tendon/net/lab"
 	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// panel is a match in a message with pictures: the picture, the ghosts and the newest shown press.
+// panel is the part of a message for one match: the picture, the ghosts, the newest shown key press, and the enabled views.
 type panel struct {
-	Seen    uint64          `json:"seen"`
-	After   float64         `json:"after"`
-	Picture json.RawMessage `json:"picture,omitempty"`
-	Ghosts  json.RawMessage `json:"ghosts,omitempty"`
-	Reading *lab.Reading    `json:"reading,omitempty"`
+	Seen    uint64       `json:"seen"`
+	After   float64      `json:"after"`
+	Reading *lab.Reading `json:"reading,omitempty"`
+	Bytes   *spent.Bytes `json:"bytes,omitempty"` // with Reading: the largest rows first, at most byteRows
+
+	picture, ghosts, server, other []byte // JSON; nil if absent
 }
 
-// pictures returns the next message with pictures. It has readings too, if they are new to the page. readings is their
+// byteRows is the maximum number of rows of panel.Bytes.
+const byteRows = 10
+
+// encode returns a message with pictures as JSON. The pictures are copied, since encoding/json would scan each byte of them.
+func encode(message map[string]any, panels []panel) ([]byte, error) {
+	text, err := json.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	text = append(text[:len(text)-1], `,"panels":[`...)
+	for i := range panels {
+		p := &panels[i]
+		fields, err := json.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, fields[:len(fields)-1]...)
+		for _, x := range [...]struct {
+			key     string
+			picture []byte
+		}{{`,"picture":`, p.picture}, {`,"ghosts":`, p.ghosts}, {`,"server":`, p.server}, {`,"other":`, p.other}} {
+			if x.picture != nil {
+				text = append(append(text, x.key...), x.picture...)
+			}
+		}
+		text = append(text, '}')
+	}
+	return append(text, "]}"...), nil
+}
+
+// pictures returns the next message and the panels in it. It has readings too, if they are new to the page. readings is their
 // number.
-func (s *viewer) pictures() (message map[string]any, readings uint64) {
+func (s *viewer) pictures() (message map[string]any, panels []panel, readings uint64) {
 	message = map[string]any{"k": "frame", "epoch": s.epoch, "at": s.live.Now() / time.Millisecond}
 	_, readings = s.live.Readings(0)
 	full := readings != s.sent
 	if full {
 		message["pace"], message["link"] = s.live.Pace(), s.live.Link()
 	}
-	draw, panels := s.config.Game.Screen.Draw, make([]panel, s.live.Len())
+	panels = make([]panel, s.live.Len())
+	var cameras []camera
 	for i := range panels {
 		p := &panels[i]
 		reading, _ := s.live.Readings(i)
 		p.Seen, p.After = reading.Seen, reading.SeenAfter
 		if full {
-			p.Reading = &reading
+			bytes := s.live.Bytes(i)
+			bytes.Rows = bytes.Rows[:min(len(bytes.Rows), byteRows)]
+			p.Reading, p.Bytes = &reading, &bytes
 		}
 		view := s.live.View(i)
 		if view == nil {
 			continue
 		}
-		s.ghost.begin()
-		draw(s.ghost, view)
-		p.Picture = s.ghost.Append(nil)
+		p.picture = s.paint(view)
+		cameras = append(cameras, s.ghost.camera)
 		s.ghost.beginGhosts()
 		if server := s.live.ServerView(i); server != nil {
-			draw(s.ghost, server)
+			s.config.Game.Screen.Draw(s.ghost, server)
 		}
-		p.Ghosts = s.ghost.Append(nil)
+		p.ghosts = s.ghost.Append(nil)
 	}
-	message["panels"] = panels
-	return message, readings
+	clear(s.ghost.Clicks) // only the own pictures take orders
+	for i := range panels {
+		if s.have.Server {
+			panels[i].server = s.paint(s.live.ServerView(i))
+		}
+		if s.have.Other {
+			panels[i].other = s.paint(s.live.OtherView(i))
+		}
+	}
+	s.ghost.common, message["apart"] = common(cameras)
+	return message, panels, readings
+}
+
+// paint returns a picture without ghosts, or nil without a view.
+func (s *viewer) paint(v *ecs.View) []byte {
+	if v == nil {
+		return nil
+	}
+	s.ghost.begin()
+	s.config.Game.Screen.Draw(s.ghost, v)
+	return s.ghost.Append(nil)
 }
 
 // network is a standard profile of the page.

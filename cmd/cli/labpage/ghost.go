@@ -4,29 +4,31 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/cespare/xxhash/v2"
+
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
 )
 
 // ghost finds the shapes of the server's state that are not in the client's picture. Both are painted by the same Draw. Equal
 // shapes at equal places, such as walls, are no ghosts. Ghosts are painted pale, with the camera of the picture and without
-// a HUD.
+// a HUD. All pictures have one camera.
 //
 // A frame is the picture, then the server's state: after begin it records shapes, after beginGhosts it filters them.
 type ghost struct {
-	*page.Picture // the picture, then the ghosts
-	seen          map[string]int
-	shape         []byte // scratch: a key of seen
-	server        bool   // the server's state is painted
-	camera        [3]float64
-	placed        bool
-	dropped       *page.Picture // receives the server's HUD, which is not shown
+	*page.Picture                // the picture, then the ghosts
+	seen          map[uint64]int // shapes of the picture, by their hash
+	shape         []byte         // scratch: a key of seen
+	server        bool           // the server's state is painted
+	camera        camera         // camera that the game set in this picture; height 0 if none
+	common        camera         // camera of all pictures, which replaces it; height 0 before the first frame
+	dropped       *page.Picture  // receives the server's HUD, which is not shown
 }
 
 var _ ecs.Canvas = (*ghost)(nil)
 
 func newGhost() *ghost {
-	g := &ghost{Picture: page.NewPicture(), seen: map[string]int{}, dropped: page.NewPicture()}
+	g := &ghost{Picture: page.NewPicture(), seen: map[uint64]int{}, dropped: page.NewPicture()}
 	g.Clicks = map[string]ecs.Point{}
 	return g
 }
@@ -37,16 +39,43 @@ const aspect = 1.6 // width of a picture by its height
 func (g *ghost) begin() {
 	clear(g.seen)
 	g.Reset(aspect)
-	g.server, g.placed = false, false
+	g.server, g.camera = false, camera{}
 }
 
 // beginGhosts begins the ghosts.
 func (g *ghost) beginGhosts() {
 	g.Reset(aspect)
 	g.server = true
-	if g.placed {
-		g.Picture.Camera(g.camera[0], g.camera[1], g.camera[2])
+	g.place()
+}
+
+// place sets the camera of all pictures.
+func (g *ghost) place() {
+	c := g.common
+	if c.height == 0 {
+		c = g.camera
 	}
+	if g.camera.height != 0 {
+		g.Picture.Camera(c.x, c.y, c.height)
+	}
+}
+
+// camera is the visible part of the world: its center and its height.
+type camera struct{ x, y, height float64 }
+
+// common returns one camera for all pictures, so that they show the same place. It is at the center of the games' cameras. If
+// they are more than half a height apart, its height is larger.
+func common(list []camera) (c camera, apart bool) {
+	if len(list) == 0 {
+		return c, false
+	}
+	low, high := list[0], list[0]
+	for _, o := range list {
+		low = camera{min(low.x, o.x), min(low.y, o.y), 0}
+		high = camera{max(high.x, o.x), max(high.y, o.y), max(high.height, o.height)}
+	}
+	half, way := high.height/2, max((high.x-low.x)/aspect, high.y-low.y)
+	return camera{(low.x + high.x) / 2, (low.y + high.y) / 2, half + max(half, way)}, way > half
 }
 
 // paints reports whether a shape is painted. Shapes are equal if their numbers are, in hundredths of a world unit.
@@ -55,7 +84,7 @@ func (g *ghost) paints(kind byte, c ecs.Color, numbers ...float64) bool {
 	for _, x := range numbers {
 		g.shape = binary.LittleEndian.AppendUint32(g.shape, uint32(int32(math.Round(min(max(x, -1e6), 1e6)*100))))
 	}
-	shape := string(g.shape)
+	shape := xxhash.Sum64(g.shape)
 	switch {
 	case !g.server:
 		g.seen[shape]++
@@ -77,11 +106,11 @@ func (g *ghost) pale(c ecs.Color) ecs.Color {
 
 const ghostLight = 55 // how far a ghost's colors are blended towards white, in percent
 
-// Camera sets the camera of the picture, which ghosts share.
+// Camera stores the camera that the game sets. The picture and its ghosts use the common camera instead.
 func (g *ghost) Camera(x, y, height float64) {
 	if !g.server {
-		g.camera, g.placed = [3]float64{x, y, height}, true
-		g.Picture.Camera(x, y, height)
+		g.camera = camera{x, y, height}
+		g.place()
 	}
 }
 

@@ -28,6 +28,22 @@ const Streams = 4
 
 // Register serves the page at the root of a server.
 func Register(s *page.Server, c Config) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Game.Screen.Controls != nil {
+		if err := keys.Check(c.Game); err != nil {
+			return fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
+	s.Page("/", web, "web")
+	s.Images(c.Game)
+	s.Stream("/lab", func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) })
+	return nil
+}
+
+// check reports what is missing, and sorts the strategies by their panels.
+func (c *Config) check() error {
 	switch {
 	case c.Game == nil:
 		return fmt.Errorf("%w: Game is nil", ErrConfig)
@@ -42,13 +58,5 @@ func Register(s *page.Server, c Config) error {
 	c.Strategies = slices.SortedStableFunc(slices.Values(c.Strategies), func(a, b systems.Strategy) int {
 		return cmp.Compare(uint(slices.Index(usual, a.Name)), uint(slices.Index(usual, b.Name)))
 	})
-	if c.Game.Screen.Controls != nil {
-		if err := keys.Check(c.Game); err != nil {
-			return fmt.Errorf("%w: %w", ErrConfig, err)
-		}
-	}
-	s.Page("/", web, "web")
-	s.Images(c.Game)
-	s.Stream("/lab", func(ctx context.Context, to *page.Conn) error { return newViewer(c, to).run(ctx) })
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -98,6 +99,63 @@ func TestGhostsAreTheShapesThatThePictureLacks(t *testing.T) {
 	}
 	if !strings.Contains(shown, `"name"`) || !strings.Contains(shown, "7,1") {
 		t.Errorf("the picture is %s", shown)
+	}
+}
+
+// The common camera is in the middle. It shows more only where pictures are far apart.
+func TestTheCommonCameraShowsAllPictures(t *testing.T) {
+	for _, c := range []struct {
+		list []camera
+		want camera
+	}{
+		{nil, camera{}},
+		{[]camera{{3, 4, 20}}, camera{3, 4, 20}},
+		{[]camera{{0, 0, 20}, {10, 4, 20}}, camera{5, 2, 20}},
+		{[]camera{{0, 0, 20}, {0, 30, 20}, {0, 10, 10}}, camera{0, 15, 40}},
+		{[]camera{{0, 0, 20}, {48, 0, 20}}, camera{24, 0, 40}},
+	} {
+		if got, apart := common(c.list); got != c.want || apart != (got.height == 40) {
+			t.Errorf("of %v: %v, apart %v, want %v", c.list, got, apart, c.want)
+		}
+	}
+}
+
+// All pictures of a message show the same place: those of the strategies, of their servers and of the other player.
+func TestAllPicturesShowTheSamePlace(t *testing.T) {
+	s := newViewer(Config{Game: rules.Game(), Strategies: all, Begin: Usual(7)}, nil)
+	s.have = s.want
+	s.have.Server, s.have.Other, s.have.RTT = true, true, 400
+	var err error
+	if s.live, err = newLive(&s.config, &s.have); err != nil {
+		t.Fatal(err)
+	}
+	right, moved := rules.Game().Screen.Controls(&controls{held: []string{"arrowright"}}), false
+	for step := range 40 {
+		s.live.Input(right, 1)
+		if err := s.live.Advance(25 * time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		_, panels, _ := s.pictures()
+		if step == 0 {
+			continue // the common camera is that of the message before
+		}
+		places := map[string]bool{}
+		for i, p := range panels {
+			for name, picture := range map[string][]byte{"own": p.picture, "ghosts": p.ghosts, "server": p.server, "other": p.other} {
+				numbers := strings.SplitN(string(picture), ",", 5)
+				if len(numbers) < 4 || numbers[0] != "[0" {
+					t.Fatalf("panel %d, %s: the picture begins with %q", i, name, numbers)
+				}
+				places[strings.TrimSuffix(strings.Join(numbers[1:4], " "), "]")] = true
+			}
+		}
+		if len(places) != 1 {
+			t.Fatalf("step %d: the pictures show %d places: %v", step, len(places), places)
+		}
+		moved = moved || s.ghost.camera != s.ghost.common
+	}
+	if !moved {
+		t.Error("the cameras of the game were equal: the test proves nothing")
 	}
 }
 

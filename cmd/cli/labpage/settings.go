@@ -30,6 +30,8 @@ type Settings struct {
 	Interpolation   bool   `json:"interpolation"`
 	LagCompensation bool   `json:"lagcomp"`
 	InputDelay      int    `json:"delay"`       // in ticks
+	Server          bool   `json:"server"`      // show the server's state in a picture of its own
+	Other           bool   `json:"other"`       // show the view of the second player
 	Players         int    `json:"players"`     // all but the first are bots
 	Seed            uint64 `json:"seed,string"` // of networks, worlds and bots
 }

@@ -106,10 +106,17 @@ func (s *viewer) receive(message []byte) {
 		s.paused = m.On
 	case "swap":
 		s.swaps = true
+	}
+	if s.live == nil {
+		return
+	}
+	switch m.Kind {
 	case "desync":
-		if s.live != nil {
-			s.live.Desync()
-		}
+		s.live.Desync()
+	case "spike":
+		s.live.Spike()
+	case "unplug":
+		s.live.Unplug()
 	}
 }
 
@@ -137,9 +144,8 @@ func (s *viewer) step(now time.Time) error {
 		s.fresh = true
 		return s.send(map[string]any{"k": "note", "text": broken(err)})
 	}
-	message, readings := s.pictures()
-	clear(s.ghost.Clicks)
-	text, err := json.Marshal(message)
+	message, panels, readings := s.pictures()
+	text, err := encode(message, panels)
 	if err != nil {
 		return err
 	}
@@ -182,18 +188,23 @@ func (s *viewer) apply() error {
 	return nil
 }
 
+// newLive returns running matches with these settings.
+func newLive(c *Config, s *Settings) (*lab.Live, error) {
+	start := time.Now()
+	strategies, own := s.matches(c.Strategies)
+	return lab.NewLive(lab.Config{Game: c.Game, Strategies: strategies, Profiles: []simnet.Profile{s.profile()},
+		Players: s.Players, Seed: s.Seed, Clock: func() time.Duration { return time.Since(start) }}, own)
+}
+
 // begin begins new matches.
 func (s *viewer) begin() error {
 	s.epoch++
-	start := time.Now()
-	strategies, own := s.have.matches(s.config.Strategies)
-	live, err := lab.NewLive(lab.Config{Game: s.config.Game, Strategies: strategies, Profiles: []simnet.Profile{s.have.profile()},
-		Players: s.have.Players, Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(start) }}, own)
+	live, err := newLive(&s.config, &s.have)
 	if err != nil {
 		s.live = nil
 		return s.refuse(err)
 	}
-	s.live, s.sent = live, 0
+	s.live, s.sent, s.ghost.common = live, 0, camera{}
 	s.last = time.Now() // the time that NewLive took does not count
 	return s.send(map[string]any{"k": "begin", "epoch": s.epoch, "settings": s.have, "number": s.number})
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -101,8 +102,19 @@ func (p *Picture) lengths(list ...float64) {
 		if x != x {
 			x = 0
 		}
-		thousandths := math.Round(min(max(x, -farthest), farthest) * 1000)
-		p.record = strconv.AppendFloat(p.record, thousandths/1000+0, 'f', -1, 64)
+		p.thousandths(int64(math.Round(min(max(x, -farthest), farthest) * 1000)))
+	}
+}
+
+// thousandths records n/1000 without zeros at its end.
+func (p *Picture) thousandths(n int64) {
+	if n < 0 {
+		n, p.record = -n, append(p.record, '-')
+	}
+	p.record = strconv.AppendInt(p.record, n/1000, 10)
+	if rest := n % 1000; rest > 0 {
+		p.record = append(p.record, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+		p.record = bytes.TrimRight(p.record, "0")
 	}
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"sync"
 	"syscall/js"
@@ -30,6 +31,32 @@ func (*Server) Begin() []byte {
 		return nil
 	}
 	return []byte(begin.String())
+}
+
+// File returns the content of a file beside the page. It waits until the file is loaded; the page shows the progress.
+func (*Server) File(name string) (content []byte, err error) {
+	done := make(chan struct{})
+	then := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		content = make([]byte, args[0].Length())
+		js.CopyBytesToGo(content, args[0])
+		close(done)
+		return nil
+	})
+	failed := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		err = errors.New(args[0].Get("message").String())
+		close(done)
+		return nil
+	})
+	defer then.Release()
+	defer failed.Release()
+	js.Global().Call("tendonFile", name).Call("then", then, failed)
+	<-done
+	return content, err
+}
+
+// Fail sends the page an error instead of serving its stream.
+func (*Server) Fail(err error) {
+	js.Global().Call("postMessage", map[string]any{"ended": err.Error()})
 }
 
 // Page does nothing: the files of the page are beside the program.

@@ -4,6 +4,9 @@
 // The link of an invitation is the address of the page with #join= and an Invitation. Browsers do not send the part after #, and
 // the page removes it from its address at once.
 //
+// With #watch=ADDRESS the page shows the broadcast at that address: see package tendon/net/broadcast. The address may be relative to
+// the page.
+//
 // # Tasks
 //
 //   - make the files of the page: [Files]

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 
 	"tendon/net/netcode"
 	"tendon/net/web"
@@ -28,6 +29,24 @@ func (i *Invitation) Text() string {
 	_ = json.NewEncoder(z).Encode(i)
 	_ = z.Close()
 	return base64.RawURLEncoding.EncodeToString(out.Bytes())
+}
+
+// Link returns the link with which one browser joins with a token. address is the public address of the server's --web, as
+// host:port. hashes are those of the server's self-signed certificates, if it uses them. On a loopback address it then serves
+// without TLS. page is the address of the page. "" stands for the page of the server.
+func Link(token []byte, address, page string, hashes []web.Hash) string {
+	secure, socket := "https", "wss"
+	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().IsLoopback() && len(hashes) > 0 {
+		secure, socket = "http", "ws"
+	}
+	if page == "" {
+		page = secure + "://" + address + "/"
+	}
+	i := Invitation{Token: token, URLs: []string{"https://" + address + web.Path, socket + "://" + address + web.Path}}
+	for _, h := range hashes {
+		i.Hashes = append(i.Hashes, h[:])
+	}
+	return page + "#join=" + i.Text()
 }
 
 // maxInvitation bounds the text of an invitation, in bytes.

@@ -11,6 +11,7 @@ import (
 	"syscall/js"
 	"time"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/cmd/cli/window"
 	"tendon/ecs"
 	"tendon/net/client"
@@ -30,9 +31,16 @@ const (
 	hiddenFrame = 250 * time.Millisecond // interval of the frames then; browsers make it a second
 )
 
-// Play joins by the invitation of the page, and plays in its canvas until the match ends.
+// Play joins with the invitation of the page, and plays in its canvas until the match ends. If the page has the address of a
+// broadcast, Play shows the broadcast instead.
 func Play(game *ecs.Game) {
-	if err := play(game); err != nil {
+	var err error
+	if address := js.Global().Get("tendonWatch").String(); address != "" {
+		err = watch(game, address)
+	} else {
+		err = play(game)
+	}
+	if err != nil {
 		show(err.Error(), true)
 	}
 }
@@ -68,6 +76,7 @@ func play(game *ecs.Game) error {
 	}
 	defer c.Close()
 	p := &player{game: game, client: c, chat: chat, scope: js.Global()}
+	p.scope.Set("tendonChecksums", js.FuncOf(p.checksums))
 	go p.whileHidden()
 	return p.run()
 }
@@ -78,10 +87,13 @@ type player struct {
 	client *client.Client
 	chat   <-chan string
 	scope  js.Value
+	touch  keys.Touch
 
-	mu      sync.Mutex // of all below, and of the client
-	last    time.Time  // of the last Frame
-	started bool       // the game is shown
+	mu      sync.Mutex   // of all below, and of the client
+	last    time.Time    // of the last Frame
+	view    *ecs.View    // of the last picture. Optional
+	state   client.State // that was announced
+	started bool         // the game is shown
 	ended   bool
 }
 
@@ -108,7 +120,7 @@ func (p *player) whileHidden() {
 
 func (p *player) run() error {
 	err := window.Run(window.Config{
-		Title: p.game.Name, Game: p.game,
+		Title: p.game.Name, Game: p.game, Touch: &p.touch,
 		Frame: func(now time.Time, in ecs.InputBytes) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -125,6 +137,7 @@ func (p *player) run() error {
 				return nil
 			}
 			view := p.client.View(now)
+			p.view = view
 			p.client.Effects(func(e systems.Effect) {
 				effect(view, e)
 			})
@@ -158,10 +171,53 @@ func (p *player) report() {
 	s := p.client.Stats()
 	if !p.started && p.client.Core.World() != nil {
 		p.started = true
+		p.showControls()
 		show("", false)
 	}
-	p.scope.Set("tendonStats", map[string]any{"state": s.State.String(), "tick": float64(s.Strategy.Present), "confirmed": float64(s.Strategy.Confirmed),
+	if s.State != p.state {
+		p.state = s.State
+		p.scope.Call("tendonNews", map[client.State]string{client.Live: "in the match", client.Reconnecting: "connection lost; reconnecting"}[s.State])
+	}
+	entities := 0
+	if v := p.view; v != nil {
+		entities = v.World.Len()
+	}
+	p.scope.Set("tendonStats", map[string]any{"entities": entities, "stalls": float64(s.Strategy.Stalls), "behind": float64(s.Strategy.ServerTick) - float64(s.Strategy.Present),
+		"state": s.State.String(), "tick": float64(s.Strategy.Present), "confirmed": float64(s.Strategy.Confirmed),
 		"rollbacks": float64(s.Strategy.Rollbacks), "resyncs": float64(s.Resyncs), "reconnects": float64(s.Reconnects), "rtt": float64(s.RTT) / 1e6, "strategy": p.client.Playing()})
+}
+
+// checksums returns the seat, the newest confirmed tick and the checksums of its state, for tests. It returns null if there are none.
+func (p *player) checksums(js.Value, []js.Value) any {
+	if !p.mu.TryLock() {
+		return nil
+	}
+	defer p.mu.Unlock()
+	tick, sums := p.client.Core.ConfirmedChecksums(0)
+	if sums == nil {
+		return nil
+	}
+	var list []any
+	for _, sum := range sums {
+		list = append(list, fmt.Sprintf("%x", uint64(sum)))
+	}
+	return map[string]any{"seat": p.client.Core.Seat(), "tick": float64(tick), "sums": list}
+}
+
+// showControls shows the controls of a touch screen.
+func (p *player) showControls() {
+	var list []any
+	for _, t := range p.game.Screen.Touch {
+		list = append(list, map[string]any{"key": t.Key, "stick": keys.Stick(t.Key), "label": t.Meaning})
+	}
+	p.scope.Call("tendonKeys", list, js.FuncOf(func(_ js.Value, args []js.Value) any { // (key, down), or (stick, x, y)
+		if len(args) == 3 {
+			p.touch.Move(args[0].Int(), args[1].Float(), args[2].Float())
+		} else {
+			p.touch.Hold(args[0].String(), args[1].Bool())
+		}
+		return nil
+	}))
 }
 
 const tokensKey = "tendon-tokens"

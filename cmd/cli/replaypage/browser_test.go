@@ -2,6 +2,7 @@ package replaypage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,4 +89,96 @@ func TestBrowserStopsWhereTwoMatchesDiverge(t *testing.T) {
 	tab.WaitFor(`document.querySelectorAll("#t-entity tr.differs").length > 0 && document.querySelectorAll("#t-entities tr.differs").length > 0`)
 	tab.Resize(1280, 1400)
 	tab.Screenshot("replay-two")
+}
+
+// unnamed lists the visible controls without an accessible name.
+const unnamed = `[...document.querySelectorAll("button, input, select, summary, a, canvas:not([aria-hidden])")].filter((e) => e.checkVisibility() && !(
+	e.getAttribute("aria-label") || e.labels?.length && [...e.labels].some((l) => l.innerText.trim() || l.textContent.trim()) || e.innerText?.trim() || e.title)).map((e) => e.outerHTML)`
+
+// A person walks from mark to mark, filters them, sees the match as a player, and shares the view by a link. The keyboard alone is
+// enough, and every control has a name.
+func TestBrowserShowsMarksAndViewers(t *testing.T) {
+	pagetest.Chromium(t)
+	s := serve(t, Match{Name: "match.tendonrec", Record: botMatch(t, arena, 600, 0)})
+	tab := pagetest.Open(t, s.Link("/"))
+	tab.Media("prefers-reduced-motion", "reduce")
+	tab.WaitFor(`Number(document.querySelector("#marks").dataset.marks) > 5 && document.querySelectorAll("#filter label").length > 1`)
+	tick := func() (n int) {
+		tab.Eval(`Number(document.querySelector("#tick").value)`, &n)
+		return n
+	}
+	shown := func(want int) {
+		t.Helper()
+		tab.WaitFor(fmt.Sprintf(`document.querySelector("#caption-0").innerText.startsWith("tick %d ")`, want))
+	}
+	tab.Eval(`document.activeElement.blur()`, nil)
+	tab.Type("n")
+	shown(1) // the joins
+	tab.WaitFor(`document.querySelector("#marks-line").innerText.includes("join of player 0")`)
+	tab.Type("n")
+	tab.WaitFor(`Number(document.querySelector("#tick").value) > 1`)
+	event := tick()
+	tab.Type("p")
+	shown(1)
+	// Without events, the joins are the only marks.
+	tab.Eval(`(() => { document.querySelector(".filter").open = true; for (const l of document.querySelectorAll("#filter label")) if (!l.innerText.startsWith("joins")) l.querySelector("input").click(); })()`, nil)
+	tab.WaitFor(`document.querySelector("#marks").dataset.marks === "1"`)
+	tab.Click("#after")
+	tab.WaitFor(`document.querySelector("#marks-line").innerText === "No mark after this tick."`)
+
+	var names []string
+	if tab.Eval(unnamed, &names); len(names) > 0 {
+		t.Errorf("without a name: %q", names)
+	}
+	read := tab.Names()
+	for _, want := range []string{"combobox: Seen by", "combobox: Speed", "spinbutton: Tick", "slider: Go to a tick", "searchbox: Find", "combobox: Range",
+		"button: Play", "button: One tick back", "button: One tick on", "button: Previous mark", "button: Next mark", "button: Copy link", "heading: Entities", "heading: Inputs",
+		"heading: Orders and events", "heading: A field over time"} {
+		if !slices.Contains(read, want) {
+			t.Errorf("nothing has the role and name %q", want)
+		}
+	}
+	// The camera and the picture are those of the player.
+	before := 0
+	tab.Eval(fmt.Sprintf(painted, 0), &before)
+	tab.Set("#seen", "2")
+	tab.WaitFor(`location.hash.includes("seen=2")`)
+	tab.WaitFor(fmt.Sprintf(`(%s) !== %d`, fmt.Sprintf(painted, 0), before))
+
+	tab.Set("#tick", fmt.Sprint(event))
+	shown(event)
+	tab.Set("#find", "player 2")
+	tab.WaitFor(`[...document.querySelectorAll("#t-entities tr")].every((r) => r.innerText.includes("player 2"))`)
+	tab.Click("#t-entities button")
+	tab.WaitFor(`document.querySelector("#h-entity").innerText.startsWith("Entity p2:")`)
+	tab.Click(`[aria-label="Plot body.Pos.X"]`)
+	tab.WaitFor(`Number(document.querySelector("#plot").dataset.points) > 10 && location.hash.includes("plot=")`)
+	var link string
+	tab.Eval(`location.href`, &link)
+	tab.Screenshot("replay-marks")
+	tab.Go("about:blank")
+	tab.Go(link)
+	shown(event)
+	tab.WaitFor(`document.querySelector("#h-entity").innerText.startsWith("Entity p2:") && Number(document.querySelector("#plot").dataset.points) > 10 && document.querySelector("#seen").value === "2"`)
+	tab.Click("#copy")
+	tab.WaitFor(`document.querySelector("#copy").innerText !== "Copy link"`)
+	tab.WaitFor(`location.hash === ` + fmt.Sprintf("%q", link[strings.Index(link, "#"):]))
+
+	// Tab reaches every control of the transport.
+	tab.Eval(`document.querySelector("#transport").focus()`, nil)
+	reached := map[string]bool{}
+	for range 20 {
+		tab.Type(kb.Tab)
+		var id string
+		tab.Eval(`document.activeElement.id || document.activeElement.tagName`, &id)
+		reached[id] = true
+	}
+	for _, id := range []string{"back", "play", "forward", "speed", "tick", "seen", "scrub", "before", "after", "SUMMARY"} {
+		if !reached[id] {
+			t.Errorf("Tab does not reach %s: %v", id, reached)
+		}
+	}
+	tab.Resize(360, 1600)
+	tab.WaitFor(`innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
+	tab.Screenshot("replay-marks-phone")
 }

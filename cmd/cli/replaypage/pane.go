@@ -36,6 +36,9 @@ type opened struct {
 	Last   ecs.Tick `json:"last"`
 	Drawn  bool     `json:"drawn"`  // the game draws
 	Budget int64    `json:"budget"` // nanoseconds per tick
+	// Players is the number of seats. Hides reports that players do not know all: see cursor.Cursor.As.
+	Players int  `json:"players"`
+	Hides   bool `json:"hides"`
 }
 
 // open opens the matches that the page's address names.
@@ -73,7 +76,8 @@ func newPane(m Match) (p *pane, err error) {
 func (p *pane) opened() opened {
 	h := p.record.Header()
 	return opened{Name: p.name, Also: p.also, Game: h.Game, Build: h.Build, Seed: fmt.Sprint(h.Seed), Rate: h.TickRate, First: p.at.First(), Last: p.at.Last(),
-		Drawn: p.record.Game().Screen.Draw != nil, Budget: int64(1e9) / int64(h.TickRate)}
+		Drawn: p.record.Game().Screen.Draw != nil, Budget: int64(1e9) / int64(h.TickRate),
+		Players: p.record.Game().MaxPlayers, Hides: p.at.Hides()}
 }
 
 // tickView is everything that a page shows of a tick.
@@ -104,6 +108,7 @@ func (s *session) seek(r *request) error {
 	}
 	a := answer{ID: r.ID}
 	for i, p := range s.panes {
+		p.at.As(viewer(r.Go.Seen))
 		if err := p.at.Seek(min(max(r.Go.Tick, p.at.First()), p.at.Last())); err != nil {
 			return s.fail(r.ID, fmt.Sprintf("%s: %v", p.name, err))
 		}
@@ -124,7 +129,7 @@ func (p *pane) show(q *goRequest, selected string) tickView {
 	p.picture.Reset(q.Aspect)
 	if draw := p.record.Game().Screen.Draw; draw != nil {
 		p.view.Update(p.at.StateBefore(), p.at.State(), p.at.State(), 1)
-		p.view.Roster = p.at.Roster(p.view.Roster[:0])
+		p.view.Roster, p.view.Seat = p.at.Roster(p.view.Roster[:0]), max(p.at.Viewer(), cursor.Spectator)
 		draw(p.picture, p.view)
 	}
 	out.Picture = p.picture.Append(nil)

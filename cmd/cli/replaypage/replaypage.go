@@ -8,6 +8,7 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/rollback/record/cursor"
 )
@@ -42,6 +43,7 @@ type request struct {
 	Go      *goRequest     `json:"go"`      // to a tick; of several that wait, only the newest is answered
 	Series  *seriesRequest `json:"series"`  // a field over time; it ends an earlier one
 	Compare bool           `json:"compare"` // the two matches; likewise
+	Marks   *marksRequest  `json:"marks"`   // of a match; likewise
 	Life    string         `json:"life"`    // the lifetime of the entity with this name; likewise
 }
 
@@ -55,6 +57,7 @@ type answer struct {
 	Series   *cursor.Series     `json:"series,omitempty"`
 	Compare  *cursor.Comparison `json:"compare,omitempty"`
 	Life     *cursor.Lifetime   `json:"life,omitempty"`
+	Marks    *cursor.Marks      `json:"marks,omitempty"`
 }
 
 // goRequest requests everything about a tick.
@@ -63,6 +66,21 @@ type goRequest struct {
 	Aspect float64   `json:"aspect"` // of the pictures
 	Entity [2]string `json:"entity"` // selected in each match, by its name; "": none
 	Find   string    `json:"find"`   // lists only entities whose name, owner or components contain it
+	Seen   *int      `json:"seen"`   // by a seat, −1 for a spectator; null: all
+}
+
+// marksRequest requests the marks of a match.
+type marksRequest struct {
+	Match int  `json:"match"`
+	Seen  *int `json:"seen"`
+}
+
+// viewer returns the viewer of a cursor for Seen of a request.
+func viewer(seen *int) int {
+	if seen == nil {
+		return cursor.Everyone
+	}
+	return *seen
 }
 
 // seriesRequest requests a field over time, in at most Points points.
@@ -73,6 +91,7 @@ type seriesRequest struct {
 	From   ecs.Tick `json:"from"`
 	To     ecs.Tick `json:"to"`
 	Points int      `json:"points"`
+	Seen   *int     `json:"seen"`
 }
 
 // The bounds of a request.
@@ -93,5 +112,27 @@ func parse(message []byte) (r request, err error) {
 	if s := r.Series; s != nil && (s.Match < 0 || s.Match >= maxMatches || s.Points < 1 || s.Points > maxPoints || s.From > s.To) {
 		return r, fmt.Errorf("replaypage: a series of match %d, ticks %d to %d, in %d points", s.Match, s.From, s.To, s.Points)
 	}
+	if m := r.Marks; m != nil && (m.Match < 0 || m.Match >= maxMatches) {
+		return r, fmt.Errorf("replaypage: marks of match %d", m.Match)
+	}
+	for _, seen := range r.seen() {
+		if seen != nil && (*seen < cursor.Spectator || *seen >= image.MaxPlayers) {
+			return r, fmt.Errorf("replaypage: seen by seat %d", *seen)
+		}
+	}
 	return r, nil
+}
+
+// seen returns the viewers of the parts.
+func (r *request) seen() (list []*int) {
+	if r.Go != nil {
+		list = append(list, r.Go.Seen)
+	}
+	if r.Series != nil {
+		list = append(list, r.Series.Seen)
+	}
+	if r.Marks != nil {
+		list = append(list, r.Marks.Seen)
+	}
+	return list
 }

@@ -11,12 +11,13 @@ import (
 
 // requests are what a page sends.
 func requests() []request {
-	name := "room-1"
+	name, seat := "room-1", 3
 	return []request{
 		{ID: 1, Open: &name},
 		{ID: 2, Go: &goRequest{Tick: 300, Aspect: 1.5, Entity: [2]string{"p1:0", ""}, Find: "body"}},
 		{ID: 3, Series: &seriesRequest{Match: 1, Entity: "p1:0", Field: "body.Pos.X", From: 10, To: math.MaxUint64, Points: maxPoints}},
 		{ID: 4, Compare: true},
+		{ID: 6, Marks: &marksRequest{Match: 1, Seen: &seat}},
 		{ID: -5, Life: "\x00<&>\u2028"},
 		{Go: &goRequest{Aspect: minAspect}},
 		{Series: &seriesRequest{Points: 1}},

@@ -40,6 +40,7 @@ const (
 	lifeJob = iota
 	seriesJob
 	compareJob
+	marksJob
 	jobKinds
 )
 
@@ -95,6 +96,8 @@ func (s *session) start(ctx context.Context, r *request) error {
 	switch {
 	case r.Series != nil:
 		kind, matches = seriesJob, []int{r.Series.Match}
+	case r.Marks != nil:
+		kind, matches = marksJob, []int{r.Marks.Match}
 	case r.Compare:
 		kind, matches = compareJob, []int{0, 1}
 	}
@@ -140,7 +143,11 @@ func (s *session) run(ctx context.Context, r *request, records []*record.Record,
 		}
 	}
 	switch {
+	case r.Marks != nil:
+		c[0].As(viewer(r.Marks.Seen))
+		a.Marks, err = c[0].Marks(progress)
 	case r.Series != nil:
+		c[0].As(viewer(r.Series.Seen))
 		a.Series, err = series(r.Series, c[0], progress)
 	case r.Compare:
 		a.Compare, err = cursor.Compare(c[0], c[1], maxDifferences, progress)

@@ -12,11 +12,12 @@ import (
 	"tendon/ecs"
 )
 
-// devices are the keyboard, mouse, gamepads and touch screen, for a game. Positions are in world units of the last camera.
+// devices are the keyboard, mouse, gamepads, touch screen and its controls, for a game. Positions are in world units of the last camera.
 type devices struct {
 	canvas *canvas
 	orders *ecs.OrderQueue // of the last view; nil before the first
 	names  keys.Reader
+	touch  *keys.Touch
 	muted  bool // the game gets no keys: they go to a line of text or to a menu
 
 	pads    []ebiten.GamepadID
@@ -28,6 +29,7 @@ var _ ecs.Controls = (*devices)(nil)
 
 // read reads what changes once per picture.
 func (d *devices) read() {
+	d.touch.Next()
 	d.pads = slices.DeleteFunc(ebiten.AppendGamepadIDs(d.pads[:0]), func(id ebiten.GamepadID) bool { return !ebiten.IsStandardGamepadLayoutAvailable(id) })
 	for i, button := range mouseButtons {
 		if !d.muted && inpututil.IsMouseButtonJustPressed(button) {
@@ -42,19 +44,22 @@ var mouseButtons = [len(keys.Mouse)]ebiten.MouseButton{ebiten.MouseButtonLeft, e
 
 // Down reports whether a key or button is held.
 func (d *devices) Down(key string) bool {
-	return d.test(key, ebiten.IsMouseButtonPressed, ebiten.IsStandardGamepadButtonPressed, ebiten.IsKeyPressed)
+	return d.test(key, ebiten.IsMouseButtonPressed, ebiten.IsStandardGamepadButtonPressed, ebiten.IsKeyPressed, d.touch.Down)
 }
 
 // Pressed reports whether a key or button went down since the last picture.
 func (d *devices) Pressed(key string) bool {
-	return d.test(key, inpututil.IsMouseButtonJustPressed, inpututil.IsStandardGamepadButtonJustPressed, inpututil.IsKeyJustPressed)
+	return d.test(key, inpututil.IsMouseButtonJustPressed, inpututil.IsStandardGamepadButtonJustPressed, inpututil.IsKeyJustPressed, d.touch.Pressed)
 }
 
 // test asks for the button or the key of a name.
-func (d *devices) test(name string, mouse func(ebiten.MouseButton) bool, pad func(ebiten.GamepadID, ebiten.StandardGamepadButton) bool, key func(ebiten.Key) bool) bool {
+func (d *devices) test(name string, mouse func(ebiten.MouseButton) bool, pad func(ebiten.GamepadID, ebiten.StandardGamepadButton) bool, key func(ebiten.Key) bool, touch func(string) bool) bool {
 	name = d.names.Find(name)
 	if d.muted || name == "" {
 		return false
+	}
+	if touch(name) {
+		return true
 	}
 	if i := slices.Index(keys.Mouse[:], name); i >= 0 {
 		return mouse(mouseButtons[i])
@@ -72,6 +77,7 @@ func (d *devices) Axis(name string) (farthest float64) {
 	if d.muted || axis < 0 {
 		return 0
 	}
+	farthest = d.touch.Axis(axis)
 	for _, id := range d.pads {
 		if x := ebiten.StandardGamepadAxisValue(id, ebiten.StandardGamepadAxis(axis)); max(x, -x) > max(farthest, -farthest, keys.DeadZone) {
 			farthest = x

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"tendon/cmd/cli/internal/keys"
 	"tendon/ecs"
 	"tendon/net/client"
 )
@@ -37,6 +38,8 @@ type Config struct {
 	Next func()
 	// Network changes the simulated network to the next one and returns its name.
 	Network func() string
+	// Touch has the controls of a touch screen.
+	Touch *keys.Touch
 	// Stats returns the figures for the net graph.
 	Stats func() client.Stats
 	// Say sends a line of the chat, and Chat has the lines to show. They are used if the game sets Screen.Chat.

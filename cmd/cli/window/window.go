@@ -115,7 +115,10 @@ func newScreen(c Config) (*screen, error) {
 		}
 	}
 	s := &screen{config: c, canvas: canvas{fonts: fonts, images: &images{game: c.Game, report: report, list: map[string]*ebiten.Image{}}, clicks: new(clicks)}}
-	s.devices = devices{canvas: &s.canvas, names: keys.Reader{Chat: c.Game.Screen.Chat}}
+	if c.Touch == nil {
+		c.Touch = new(keys.Touch)
+	}
+	s.devices = devices{canvas: &s.canvas, names: keys.Reader{Chat: c.Game.Screen.Chat}, touch: c.Touch}
 	s.overlay = overlay{config: &s.config, fullscreen: func() { ebiten.SetFullscreen(!ebiten.IsFullscreen()) }}
 	s.sounds = newSounds(c.Game, report)
 	hud := s.canvas

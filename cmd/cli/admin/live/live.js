@@ -129,25 +129,38 @@ function showPlayers(g) {
   text("largest", room?.largest || "No turn yet.");
 }
 
+// bar fills a cell with a share, whose bar is relative to the largest one.
+const bar = (share, most, again = false) => (td) => {
+  td.className = again ? "left bar-cell again" : "left bar-cell";
+  if (!td.firstChild) {
+    const track = document.createElement("span"), fill = document.createElement("span");
+    track.className = "track";
+    fill.className = "fill";
+    track.append(fill);
+    td.append(track, "");
+  }
+  td.firstChild.firstChild.style.width = `${(100 * Math.max(0, share)) / most}%`;
+  td.lastChild.textContent = `${(100 * share).toFixed(2)} %`;
+};
+
+// showBytes shows where the bytes of a page's last update went.
+function showBytes(costs, rate) {
+  const all = costs.bytes ?? { total: 0, rows: [] }, seconds = costs.turns / rate;
+  const most = Math.max(...all.rows.map((r) => r.bytes), 1) / Math.max(all.total, 1);
+  rows("t-bytes", "no-bytes", all.rows, (r) => [
+    r.kind || "–", (td) => { td.className = "left"; td.textContent = r.part; },
+    bar(r.bytes / Math.max(all.total, 1), most), `${count(Math.round(r.bytes / seconds))} B`,
+  ]);
+  text("bytes-line", all.total > 0 ? `${kbit((all.total * 8) / 1000 / seconds)} of messages to clients.` : "");
+}
+
 function showCosts(g) {
   const costs = ofRoom && g.room ? g.room.costs : g.costs;
   by("of-room").disabled = !g.room;
   const list = [...costs.rows].sort((a, b) => b.share - a.share);
   const most = Math.max(...list.map((r) => r.share), 1e-9);
   rows("t-costs", "no-costs", list, (r) => [
-    label(r),
-    (td) => {
-      td.className = again(r) ? "left bar-cell again" : "left bar-cell";
-      if (!td.firstChild) {
-        const track = document.createElement("span"), fill = document.createElement("span");
-        track.className = "track";
-        fill.className = "fill";
-        track.append(fill);
-        td.append(track, "");
-      }
-      td.firstChild.firstChild.style.width = `${(100 * Math.max(0, r.share)) / most}%`;
-      td.lastChild.textContent = `${(100 * r.share).toFixed(2)} %`;
-    },
+    label(r), bar(r.share, most, again(r)),
     (r.calls / costs.turns).toFixed(2), nanos(r.p50_ns), nanos(r.p99_ns), nanos(r.max_ns),
   ]);
   text("costs-line", costs.all > 0
@@ -156,6 +169,7 @@ function showCosts(g) {
 }
 
 function show(g) {
+  showBytes(ofRoom && g.room ? g.room.costs : g.costs, g.tick_rate);
   showServer(g);
   showRooms(g);
   showPlayers(g);

@@ -23,6 +23,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"tendon/cmd/cli/backend/queue"
 	"tendon/ecs"
 	"tendon/net/lab"
 	"tendon/net/session"
@@ -80,7 +81,8 @@ type App struct {
 	Game    *ecs.Game
 	Program string // command that started this process
 	Args    []string
-	Gates   []lab.Gate // of the game; empty: those of package lab
+	Gates   []lab.Gate  // of the game; empty: those of package lab
+	Match   queue.Match // of the game. Optional
 	Common  Common
 
 	printing sync.Mutex

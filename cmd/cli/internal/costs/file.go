@@ -86,8 +86,9 @@ func (f *File) Merge(played []Sides) {
 	}
 }
 
-// AddAllocs adds the allocations of another run of the same match, so the rows are the same.
-func (f *File) AddAllocs(counted Sides) {
+// AddCounts adds the allocations and bytes of another run of the same match, so the rows are the same.
+func (f *File) AddCounts(counted Sides) {
+	f.Server.Bytes = counted.Server.Bytes
 	for side, r := range f.Reports() {
 		for i := range r.Rows {
 			row := &r.Rows[i]

@@ -12,6 +12,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/cost"
+	"tendon/net/cost/spent"
 )
 
 // group is a phase of the engine, or a system in all its rows.
@@ -71,6 +72,7 @@ func Render(f *File, allocs, wide bool) string {
 	for _, r := range f.Reports() {
 		b.WriteString(renderReport(r, allocs, wide))
 	}
+	b.WriteString(renderBytes(&f.Server, f.Load.Seconds, wide))
 	for _, r := range f.Reports() {
 		fmt.Fprintf(&b, "\n%s\n", app.Wrapped(r.Line()))
 		for i, s := range Dearest(r) {
@@ -108,4 +110,43 @@ func renderReport(r *cost.Report, allocs, wide bool) string {
 		t.Append(cells...)
 	}
 	return t.Text(wide)
+}
+
+// mostBytes is the maximum number of rows of the table of bytes, unless it is wide.
+const mostBytes = 12
+
+// renderBytes returns the table of the bytes of the server's messages, by kind of entity and component.
+func renderBytes(r *cost.Report, seconds float64, wide bool) string {
+	if r.Bytes == nil {
+		return ""
+	}
+	t := app.NewTable("bytes to all clients", spent.Header...)
+	for _, name := range spent.Header[2:] {
+		t.Configs = append(t.Configs, table.ColumnConfig{Name: name, Align: text.AlignRight})
+	}
+	rows := r.Bytes.Largest()
+	rest := spent.Row{Kind: "the rest"}
+	if !wide && len(rows) > mostBytes {
+		for _, x := range rows[mostBytes:] {
+			rest.Bytes += x.Bytes
+		}
+		rows = append(rows[:mostBytes], rest)
+	}
+	for i := range rows {
+		cells := r.Bytes.Cells(&rows[i], seconds)
+		if !wide {
+			cells[0] = shortened(cells[0], 40)
+		}
+		t.Append(cells...)
+	}
+	t.Caption = "a kind of entity is a set of components; without headers, encryption and images"
+	return t.Text(wide)
+}
+
+// shortened returns at most the first most characters of a text.
+func shortened(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
 }

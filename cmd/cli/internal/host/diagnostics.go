@@ -168,8 +168,12 @@ func (d *Diagnostics) Close() {
 
 // NewLedger returns a ledger for a room or a client of a valid game. recorder is optional.
 func NewLedger(game *ecs.Game, name string, recorder *cost.Recorder) *cost.Ledger {
+	return newLedger(game, name, recorder, false)
+}
+
+func newLedger(game *ecs.Game, name string, recorder *cost.Recorder, bytes bool) *cost.Ledger {
 	// One digit, an error of at most 7 %, since there may be hundreds.
-	l, err := cost.New(cost.Config{Game: game, Name: name, Digits: 1, Recorder: recorder})
+	l, err := cost.New(cost.Config{Game: game, Name: name, Digits: 1, Recorder: recorder, Bytes: bytes})
 	if err != nil {
 		panic(fmt.Sprintf("cli: the ledger of a valid game: %v", err))
 	}

@@ -21,6 +21,7 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
+	"tendon/net/broadcast"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/netcode"
@@ -59,7 +60,8 @@ type Config struct {
 	Matches       string          // file of decided matches; optional
 	Journals      *journals.Store // optional
 	Compare       bool            // keep checksums for clients of this process
-	KeepRecent    bool            // keep the last seconds of every room for an operator
+	Watched       bool            // for an operator: keep the last seconds of every room, and account the bytes of its messages
+	Broadcast     *Broadcast      // of every room; optional
 	Crash         func()          // called when the only open room has crashed: Stop then fails. Optional: the server continues
 
 	historyKey []byte // room.Config.HistoryKey of rooms whose journals may lose ticks
@@ -82,21 +84,24 @@ type Host struct {
 	replays     sync.WaitGroup // of matches that were recovered without a record
 	stopReplays context.CancelFunc
 
-	mu     sync.Mutex // rooms open and close on several goroutines
-	rooms  map[string]*hostedRoom
-	past   *cost.Ledger      // of all closed rooms
-	broken int               // recordings without an end mark
-	crash  error             // of a room; nil without Config.Crash
-	kept   []<-chan struct{} // of Journals.Keep
+	mu       sync.Mutex // rooms open and close on several goroutines
+	rooms    map[string]*hostedRoom
+	past     *cost.Ledger             // of all closed rooms
+	recorded string                   // file of the first recording
+	ending   map[string]chan struct{} // broadcasts of closed rooms, by room, whose files are still written
+	broken   int                      // recordings without an end mark
+	crash    error                    // of a room; nil without Config.Crash
+	kept     []<-chan struct{}        // of Journals.Keep
 }
 
 // hostedRoom is what a host keeps about an open room.
 type hostedRoom struct {
 	ledger    *cost.Ledger
-	recent    *record.History // last seconds, for the operator and for desync bundles; optional
-	recording *recorder       // optional
-	resumed   bool            // the match was begun by an earlier process
-	panicked  bool            // its rules have panicked
+	recent    *record.History   // last seconds, for the operator and for desync bundles; optional
+	recording *recorder         // optional
+	broadcast *broadcast.Writer // optional
+	resumed   bool              // the match was begun by an earlier process
+	panicked  bool              // its rules have panicked
 }
 
 const recentSeconds = 10 // the length of the history of a room
@@ -107,7 +112,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 		c.Keys = make([]netcode.Key, 1)
 		rand.Read(c.Keys[0][:]) // never fails
 	}
-	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, past: NewLedger(a.Game, "server", nil)}
+	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, ending: map[string]chan struct{}{}, past: newLedger(a.Game, "server", nil, c.Watched)}
 	if c.Compare {
 		h.Checksums = newChecksumHistory(a.Game)
 	}
@@ -204,7 +209,7 @@ func (h *Host) crashed(c server.Crash) {
 
 // openRoom adds the sinks of a room: first the journal, which may resume a match, then those that only read.
 func (h *Host) openRoom(name string, rc *room.Config) error {
-	c, r := &h.config, &hostedRoom{ledger: NewLedger(h.app.Game, "room "+name, h.Recorder)}
+	c, r := &h.config, &hostedRoom{ledger: newLedger(h.app.Game, "room "+name, h.Recorder, h.config.Watched)}
 	if c.Seed != 0 {
 		rc.Seed = c.Seed
 	}
@@ -232,11 +237,14 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 			d.record.Recording = r.recording.file.name
 		}
 	}
+	if c.Broadcast != nil {
+		r.broadcast = h.startBroadcast(name, rc)
+	}
 	if h.Results != nil {
 		d.record.Match = rc.Match
 		rc.Sinks = append(rc.Sinks, d.sink(rc.Resume))
 	}
-	if c.KeepRecent || h.DesyncDir != "" {
+	if c.Watched || h.DesyncDir != "" {
 		r.recent = record.NewHistory(rc.Game, record.HeaderOf(rc.Game, rc.Seed, app.Build()), recentSeconds*rc.Game.TickRate)
 		rc.Sinks = append(rc.Sinks, room.Sink{Tick: func(f systems.FinalTick) { r.recent.Add(f.Recorded(), f.World) }})
 	}
@@ -273,7 +281,9 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 	delete(h.rooms, name)
 	h.past.Merge(r.ledger)
 	h.mu.Unlock()
+	over := true
 	keep := func(world *ecs.World) {
+		over = false
 		kept := h.config.Journals.Keep(name, world)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -293,6 +303,9 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 	}
 	if r.recording != nil {
 		h.recordings.Go(r.recording.close)
+	}
+	if r.broadcast != nil {
+		h.endBroadcast(name, r.broadcast.Close(over))
 	}
 }
 
@@ -343,7 +356,7 @@ func (h *Host) Costs() (open map[string]cost.Report, past cost.Report) {
 	return open, past
 }
 
-// Recent returns the last seconds of an open room. The config must have KeepRecent.
+// Recent returns the last seconds of an open room. The config must have Watched.
 func (h *Host) Recent(ctx context.Context, name string) (*record.Record, error) {
 	var last atomic.Pointer[record.Record] // may be set after ctx is done
 	err := h.Do(ctx, name, func(*room.Room) {

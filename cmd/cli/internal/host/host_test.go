@@ -20,7 +20,7 @@ import (
 // An operator receives the last seconds of a room that runs, and an error for a room that does not exist.
 func TestTheLastSecondsOfARoomThatRuns(t *testing.T) {
 	a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
-	h, err := Start(a, Config{Config: server.Config{Address: "127.0.0.1:0"}, Flags: &Flags{}, Strategy: relay.Strategy, KeepRecent: true})
+	h, err := Start(a, Config{Config: server.Config{Address: "127.0.0.1:0"}, Flags: &Flags{}, Strategy: relay.Strategy, Watched: true})
 	if err != nil {
 		t.Fatal(err)
 	}

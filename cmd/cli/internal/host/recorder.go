@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,9 +55,19 @@ func (h *Host) startRecording(roomName string, c *room.Config) *recorder {
 		h.recordingFailed("room "+roomName, errors.Join(err, r.file.close()))
 		return nil
 	}
+	h.mu.Lock()
+	h.recorded = cmp.Or(h.recorded, f.Name())
+	h.mu.Unlock()
 	h.app.Logf("recording room %s into %s", roomName, f.Name())
 	h.app.Emit("recording", app.Fields{"room": roomName, "file": f.Name()})
 	return r
+}
+
+// Recording returns the file of the first match that was recorded, "" if there is none. It is whole after Stop.
+func (h *Host) Recording() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.recorded
 }
 
 // recordingFailed counts and prints a recording that cannot be continued.

@@ -3,6 +3,7 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tendon/ecs"
@@ -150,11 +151,79 @@ func Holds(held func(key string) bool, key string) bool {
 }
 
 // Check calls the Controls of a game once, with nothing held, and returns an error if it asks for a key or an axis that does
-// not exist.
+// not exist, or if Screen.Touch names one.
 func Check(g *ecs.Game) error {
 	p := probe{Reader: Reader{Chat: g.Screen.Chat}, orders: ecs.NewOrderQueue(g)}
 	g.Screen.Controls(&p)
+	for _, t := range g.Screen.Touch {
+		key, err := lookup(t.Key, g.Screen.Chat)
+		switch two := either[key]; {
+		case Stick(t.Key) >= 0:
+		case err != nil:
+			p.fail(fmt.Errorf("Screen.Touch: %w", err))
+		case two[0] != "":
+			p.fail(fmt.Errorf("Screen.Touch has the key %q, which stands for two keys: want %s or %s", t.Key, two[0], two[1]))
+		}
+	}
 	return p.Err
+}
+
+// Stick returns the index in Axes of the horizontal axis of LeftStick or RightStick, or −1 for another name.
+func Stick(name string) int {
+	return slices.IndexFunc(Axes[:], func(axis string) bool { return strings.EqualFold(axis, name+"Horizontal") })
+}
+
+// Touch is the state of the controls of a touch screen. The zero value is one without fingers.
+type Touch struct {
+	held map[string]bool // by the one name of a key
+	taps map[string]int  // presses since the last picture
+	axes [len(Axes)]float64
+
+	pressed map[string]bool // in this picture
+}
+
+// Hold sets whether a finger is on the button of a key.
+func (t *Touch) Hold(name string, down bool) {
+	key := known[strings.ToLower(name)]
+	if t.held == nil {
+		t.held, t.taps, t.pressed = map[string]bool{}, map[string]int{}, map[string]bool{}
+	}
+	if down && !t.held[key] {
+		t.taps[key]++
+	}
+	t.held[key] = down
+}
+
+// Move sets the position of a stick, in [−1, 1].
+func (t *Touch) Move(stick int, x, y float64) {
+	t.axes[stick], t.axes[stick+1] = min(max(x, -1), 1), min(max(y, -1), 1)
+}
+
+// Next begins a picture.
+func (t *Touch) Next() {
+	clear(t.pressed)
+	for key := range t.taps {
+		t.pressed[key] = true
+	}
+	clear(t.taps)
+}
+
+// Down reports whether a key is held, or was since the last picture: a short tap counts.
+func (t *Touch) Down(key string) bool {
+	return Holds(func(key string) bool { return t.held[key] || t.pressed[key] }, key)
+}
+
+// Pressed reports whether a key went down since the last picture.
+func (t *Touch) Pressed(key string) bool {
+	return Holds(func(key string) bool { return t.pressed[key] }, key)
+}
+
+// Axis returns the position of an axis.
+func (t *Touch) Axis(axis int) float64 {
+	if x := t.axes[axis]; max(x, -x) > DeadZone {
+		return x
+	}
+	return 0
 }
 
 // probe is a Controls without devices.

@@ -33,6 +33,7 @@ type Config struct {
 	Players  int
 	Seed     uint64
 	Allocs   bool // count allocations, which makes times meaningless
+	Bytes    bool // account the bytes of the server's messages
 }
 
 // displayRate is the number of frames per second of every client.
@@ -41,7 +42,7 @@ const displayRate = 60
 // New returns a load whose bots begin to connect.
 func New(c Config) (l *Load, err error) {
 	l = &Load{}
-	if l.server, err = cost.New(cost.Config{Game: c.Game, Name: "server", Allocs: c.Allocs}); err != nil {
+	if l.server, err = cost.New(cost.Config{Game: c.Game, Name: "server", Allocs: c.Allocs, Bytes: c.Bytes}); err != nil {
 		return nil, err
 	}
 	l.match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: c.Strategy, Seed: c.Seed, Unchecked: true, FixedSeats: true,

@@ -187,25 +187,15 @@ func (p *Player) compare() {
 	if p.Server == nil {
 		return
 	}
-	_, _, confirmed, _ := p.Client.Core.Snapshots(0) // the confirmed state does not depend on the moment
-	if confirmed.Empty() || confirmed.Tick() <= p.compared {
+	tick, have := p.Client.Core.ConfirmedChecksums(p.compared)
+	want := p.Server.At(tick, p.Client.Core.Seat())
+	if have == nil || want == nil {
 		return
 	}
-	want := p.Server.At(confirmed.Tick(), p.Client.Core.Seat())
-	if want == nil {
-		return
-	}
-	p.compared = confirmed.Tick()
-	have, skipped := confirmed.ComponentChecksums(nil), make([]bool, len(want))
-	if half, ok := p.Client.Core.Strategy().(systems.Replicated); ok {
-		if _, whole := half.Replica(); !whole {
-			return
-		}
-		skipped = systems.Unreplicated(skipped[:0], p.Game, half)
-	}
+	p.compared = tick
 	var differ []string
 	for i, name := range p.Game.Schema().Columns() {
-		if have[i] != want[i] && !skipped[i] {
+		if have[i] != want[i] && have[i] != 0 {
 			differ = append(differ, name)
 		}
 	}
@@ -216,7 +206,7 @@ func (p *Player) compare() {
 		return
 	}
 	p.shown.Differed++
-	p.shown.Desync = cmp.Or(p.shown.Desync, fmt.Sprintf("tick %d: %s differ", confirmed.Tick(), strings.Join(differ, ", ")))
+	p.shown.Desync = cmp.Or(p.shown.Desync, fmt.Sprintf("tick %d: %s differ", tick, strings.Join(differ, ", ")))
 }
 
 // publish updates the progress of loading and catching up and, once a second or if all is set, the other figures.

@@ -7,6 +7,11 @@ const buttons = ["rightbottom", "rightright", "rightleft", "righttop", "fronttop
 const mouse = ["mouse1", "mouse3", "mouse2"]; // by the browser's number
 const most = 33; // ms between two messages of the pointer alone
 
+// typing reports whether an element uses every key.
+function typing(e) {
+  return e.matches("input:not([type=range], [type=checkbox]), textarea, [contenteditable]") || (CSS.supports("selector(:open)") && e.matches("select:open"));
+}
+
 export class Hands {
   constructor({ panels, pad, send, pressed }) {
     this.send = send;
@@ -66,21 +71,34 @@ export class Hands {
     buttons.forEach((name, i) => this.hold(`gamepad${name}`, pads.some((p) => p.buttons[i]?.pressed)));
   }
 
+  // key passes a key to the game. A text field and an open list keep all keys. A control that has the focus by Tab keeps
+  // those that press or change it.
   key(e, down) {
-    if (down && e.key === "Escape" && document.activeElement !== document.body) document.activeElement.blur();
-    const focus = document.activeElement, bare = focus === null || focus === document.body || focus.matches(".stage");
+    const focus = document.activeElement ?? document.body, bare = focus === document.body || focus.matches(".stage");
+    if (down && e.key === "Escape" && focus !== document.body) focus.blur();
     const name = (e.code || e.key).replace(/^Key/, "").toLowerCase();
-    if (!name || own.includes(name) || (down && (!(bare || this.released(focus)) || e.ctrlKey || e.altKey || e.metaKey))) return;
+    if (!name || own.includes(name)) return;
+    if (down && (e.ctrlKey || e.altKey || e.metaKey || typing(focus))) return;
+    if (down && !bare && !this.clicked && this.change(focus, e)) return;
     if (down && (!bare || moved.includes(name))) e.preventDefault();
-    if (down && !bare) focus.blur();
+    if (down && !bare && this.clicked) focus.blur();
     if (e.repeat) return;
     this.hold(name, down);
     if (name === "f") this.hold("mouse1", down);
   }
 
-  // released reports whether the keys of a control go to the game: it was clicked, and is no open list.
-  released(control) {
-    return this.clicked && !(CSS.supports("selector(:open)") && control.matches("select:open"));
+  // change reports whether a key is for a control that has the focus by Tab, and moves a slider by + and −.
+  change(control, e) {
+    const slider = control.matches("input[type=range]");
+    if (control.matches("button, a, summary, input[type=checkbox]")) return e.key === " " || e.key === "Enter";
+    if (control.matches("select") && (e.key === " " || e.key === "Enter")) return true;
+    if (["PageUp", "PageDown", "Home", "End"].includes(e.key)) return slider || control.matches("select");
+    if (!slider || !["+", "-"].includes(e.key)) return false;
+    e.preventDefault();
+    if (e.key === "+") control.stepUp();
+    else control.stepDown();
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+    return true;
   }
 
   hold(name, down) {

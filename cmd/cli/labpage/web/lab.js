@@ -6,24 +6,34 @@ import { Panel } from "/panel.js";
 import { Plots } from "/plots.js";
 import { Hands } from "/hands.js";
 import { methods, outcome, milliseconds } from "/methods.js";
-import { read, write, texts } from "/settings.js";
+import { read, write, tour, texts } from "/settings.js";
+import { after, list, mark } from "/tour.js";
 
 const $ = (id) => document.getElementById(id);
 const inputs = [...document.querySelectorAll("input[name]")];
 const plots = new Plots($("plots"), $("plot-legend"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-let hello = null, settings = null, said = 0, panels = [], epoch = 0, paused = calm, due = false, reported = "";
+let hello = null, settings = null, said = 0, panels = [], epoch = 0, paused = calm, due = false, reported = "", step = 0, apart = false;
 
 // change uses new settings, sends them to the server and puts them into the address.
 function change(changes) {
   settings = { ...settings, ...changes };
-  history.replaceState(null, "", `#${write(settings)}`);
+  history.replaceState(null, "", `#${write(settings, step)}`);
   show();
   line.send({ k: "set", settings, number: ++said });
 }
 
+// follow uses the settings of the link, and shows its step of the tour. The end of the tour restores the settings of the beginning.
+function follow(begin) {
+  const before = step;
+  step = tour(location.hash);
+  if (step && apart) line.send({ k: "again" }); // the pictures of a step show the same thing
+  change({ ...(begin || (before && !step) ? hello.settings : {}), ...read(location.hash) });
+}
+
 // show puts the settings into the controls.
 function show() {
+  mark($("tour").firstElementChild, $("say"), step);
   const preset = hello.networks.find((n) => n.name === settings.net), network = preset ?? settings;
   $("net").value = preset ? preset.name : "";
   $("net-plain").textContent = preset ? preset.plain : "Set by hand with the sliders.";
@@ -41,10 +51,12 @@ function show() {
   }
   for (const box of document.querySelectorAll("[data-method]")) {
     box.checked = settings.sync.includes(box.dataset.method);
-    box.disabled = box.checked && settings.sync.length <= 2;
+    box.disabled = box.checked && settings.sync.length <= 1;
   }
   const has = (...names) => names.some((n) => settings.sync.includes(n));
   const ahead = has(...hello.predict);
+  $("panels").classList.toggle("more", settings.server || settings.other);
+  $("controls").classList.toggle("point", step === 4);
   const use = { prediction: ahead, delay: ahead, reconciliation: has("predict"), interpolation: has("predict"), lagcomp: has("predict") };
   for (const [n, used] of Object.entries(use)) document.querySelector(`input[name=${n}]`).closest("label").classList.toggle("idle", !used);
 }
@@ -53,23 +65,21 @@ function show() {
 function greet(m) {
   hello = m;
   for (const name of m.strategies) methods[name] ??= { title: name, series: 6, plain: "" };
-  settings = { ...m.settings, ...read(location.hash) };
   $("game").textContent = `· ${m.game}`;
   const own = new Option("By hand", "");
   $("net").replaceChildren(own, ...m.networks.map((n) => new Option(n.title, n.name)));
   $("methods").replaceChildren(...m.strategies.map((name) => {
-    const label = document.createElement("label"), box = document.createElement("input"), dot = document.createElement("span"), b = document.createElement("b");
+    const label = document.createElement("label"), box = document.createElement("input"), b = document.createElement("b");
     label.className = `check series-${methods[name].series}`;
     box.type = "checkbox";
     box.dataset.method = name;
-    dot.className = "dot";
     b.textContent = methods[name].title;
-    label.append(box, dot, b);
+    label.append(box, b);
     return label;
   }));
   document.querySelector("input[name=players]").max = m.players;
   for (const e of ["pad", "who", "auto"]) $(e).hidden = !m.controls;
-  change({});
+  follow(true);
   pause(paused);
 }
 
@@ -77,14 +87,22 @@ function greet(m) {
 function begin(m) {
   epoch = m.epoch;
   if (m.number === said) settings = m.settings;
-  panels = m.settings.sync.map((name) => new Panel(name));
-  $("panels").replaceChildren(...panels.map((p) => p.element));
-  plots.begin(m.settings.sync);
+  arrange(m.settings.sync);
   $("report").replaceChildren();
   reported = "";
-  history.replaceState(null, "", `#${write(settings)}`);
+  history.replaceState(null, "", `#${write(settings, step)}`);
   show();
   running();
+}
+
+// arrange makes the panels of these strategies.
+function arrange(names) {
+  panels = names.map((name) => new Panel(name));
+  $("panels").replaceChildren(...panels.map((p) => p.element));
+  $("facts").replaceChildren(...panels.map((p) => p.details));
+  $("panels").style.setProperty("--columns", names.length === 4 ? 2 : Math.min(names.length, 3));
+  $("panels").style.setProperty("--rows", names.length > 3 ? 2 : 1);
+  plots.begin(names);
 }
 
 // running shows whether the matches run.
@@ -94,6 +112,7 @@ function running() {
 
 function frame(m) {
   if (m.epoch !== epoch) return;
+  apart = m.apart;
   rename(m.panels);
   m.panels.forEach((p, i) => panels[i].take(p));
   if (m.link) measure(m);
@@ -111,9 +130,7 @@ function frame(m) {
 function rename(list) {
   const names = list.map((p, i) => p.reading?.strategy || panels[i].name);
   if (names.every((name, i) => name === panels[i].name)) return;
-  panels = names.map((name) => new Panel(name));
-  $("panels").replaceChildren(...panels.map((p) => p.element));
-  plots.begin(names);
+  arrange(names);
 }
 
 // measure shows what was measured since the last time.
@@ -122,7 +139,6 @@ function measure(m) {
   $("rtt").textContent = k.lost_percent === 100 ? "—" : `${Math.round(k.rtt_ms)} ms`;
   $("jitter").textContent = `${Math.round(k.jitter_ms)} ms`;
   $("lost").textContent = `${k.lost_percent.toFixed(k.lost_percent < 10 ? 1 : 0)} %`;
-  $("measured-short").textContent = `${Math.round(k.rtt_ms)} ms · ${k.lost_percent.toFixed(0)} % lost`;
   const readings = panels.map((p) => p.reading);
   plots.add(m.at, readings);
   table(readings);
@@ -141,7 +157,7 @@ const columns = [
 
 function table(readings) {
   const t = $("numbers");
-  if (!t.offsetParent) return; // nobody sees it
+  if (!t.checkVisibility()) return;
   const row = (tag, cells) => {
     const tr = document.createElement("tr");
     tr.append(...cells.map((text, i) => {
@@ -206,6 +222,9 @@ function pause(on) {
   running();
 }
 
+list($("tour").firstElementChild);
+mark($("tour").firstElementChild, $("say"), tour(location.hash));
+
 const line = stream("/lab", {
   message(m) {
     ({ hello: greet, begin, frame, note })[m.k]?.(m);
@@ -252,13 +271,14 @@ $("methods").addEventListener("change", (e) => {
   const sync = hello.strategies.filter((n) => (n === e.target.dataset.method ? e.target.checked : settings.sync.includes(n)));
   change({ sync });
 });
-$("desync").addEventListener("click", () => line.send({ k: "desync" }));
+for (const kind of ["spike", "unplug", "desync"]) $(kind).addEventListener("click", () => line.send({ k: kind }));
 const swap = () => line.send({ k: "swap" });
 $("swap").addEventListener("click", swap);
+const shortcuts = { F1() { location.hash = `#tour=${after(step)}`; }, F2: swap };
 addEventListener("keydown", (e) => {
-  if (e.key !== "F2" || e.repeat) return;
+  if (!(e.key in shortcuts)) return;
   e.preventDefault();
-  swap();
+  if (!e.repeat) shortcuts[e.key]();
 });
 $("again").addEventListener("click", () => line.send({ k: "again" }));
 $("pause").addEventListener("click", () => pause(!paused));
@@ -280,5 +300,5 @@ $("share").addEventListener("click", async () => {
 });
 document.addEventListener("visibilitychange", () => line.send({ k: "pause", on: paused || document.hidden })); // nobody sees it
 addEventListener("hashchange", () => {
-  if (hello) change(read(location.hash));
+  if (hello) follow(false);
 });

@@ -14,15 +14,13 @@ export function milliseconds(x) {
   return x >= 1000 ? `${(x / 1000).toFixed(1)} s` : `${Math.round(x)} ms`;
 }
 
-// key describes the delay until the own key is shown: the delay, a remark, and a rating.
+// key describes the delay from a key press to the picture, in frames at 60 Hz, and rates it.
 export function key(reading) {
-  if (!known(reading)) return ["…", "", ""];
-  if (!reading.pressed) return ["…", "press a key", ""];
-  const x = reading.display_ms;
-  if (x < 20) return ["at once", "nothing to feel", "good"];
-  if (x < 90) return [`after ${milliseconds(x)}`, "hardly to be felt", "good"];
-  if (x < 180) return [`after ${milliseconds(x)}`, "a little sluggish", "warn"];
-  return [`after ${milliseconds(x)}`, x < 400 ? "you feel every press" : "hard to play", "bad"];
+  if (!known(reading)) return ["…", ""];
+  if (!reading.pressed) return ["… press a key", ""];
+  const x = reading.display_ms, frames = Math.floor((x * 60) / 1000 + 0.01);
+  if (frames < 1) return ["in 0 frames", "good"];
+  return [`after ${frames} ${frames === 1 ? "frame" : "frames"} · ${milliseconds(x)}`, x < 90 ? "good" : x < 180 ? "warn" : "bad"];
 }
 
 // others describes the age of the shown remote players.
@@ -39,7 +37,7 @@ const units = (x) => (x < 0.005 ? "0" : x < 10 ? x.toFixed(2) : x.toFixed(0));
 // off describes the position error of the remote players, or of the own player.
 export function off(reading) {
   if (!known(reading)) return ["…", ""];
-  if (reading.own_error > 1) return [`and you ${units(reading.own_error)} units off`, "bad"];
+  if (reading.own_error > 1) return [`your own: ${units(reading.own_error)} units off`, "bad"];
   if (!reading.aged) return ["…", ""];
   return [`${units(reading.error)} units off`, reading.error < 0.3 ? "good" : reading.error < 1.2 ? "warn" : "bad"];
 }
@@ -60,6 +58,21 @@ export function aim(reading) {
   if (!known(reading) || !reading.hits_percent) return ["…", ""];
   const x = Math.round(reading.hits_percent);
   return [`${x} %`, x > 85 ? "good" : x > 60 ? "warn" : "bad"];
+}
+
+// verdict describes the outcome of a desync in a few words. It is empty without a desync.
+export function verdict(f) {
+  const after = milliseconds(f.after_ms);
+  return {
+    pending: [`your copy differs … ${after}`, "warn"],
+    found: [`found after ${after}: ${f.component}.${f.field}. Repaired`, "good"],
+    corrected: [`corrected after ${after}`, "good"],
+    adopted: ["accepted by the server", "warn"],
+    kept: ["not corrected", "bad"],
+    immune: ["nothing to break here", "good"],
+    vanished: ["ended before it was found: try again", "warn"],
+    absent: ["you are not in the match: try again", "warn"],
+  }[f.outcome] ?? ["", ""];
 }
 
 // outcome describes the outcome of a desync in a sentence.

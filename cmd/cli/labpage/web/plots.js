@@ -81,7 +81,7 @@ export class Plots {
       this.times.shift();
       for (const of of this.values) for (const list of of) list.shift();
     }
-    if (document.hidden) return;
+    if (document.hidden || !this.parent.checkVisibility()) return;
     for (const [i, p] of this.plots.entries()) p.setData(this.data(i));
   }
 

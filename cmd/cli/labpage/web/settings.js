@@ -1,11 +1,14 @@
 // The settings, as the controls show them and the link carries them: everything after the # of the address.
 
-const numbers = ["rtt", "jitter", "loss", "duplicate", "reorder", "delay", "players", "seed"];
-const switches = ["prediction", "reconciliation", "interpolation", "lagcomp"];
+import { step } from "/tour.js";
 
-// write returns the link's part for settings.
-export function write(s) {
+const numbers = ["rtt", "jitter", "loss", "duplicate", "reorder", "delay", "players", "seed"];
+const switches = ["prediction", "reconciliation", "interpolation", "lagcomp", "server", "other"];
+
+// write returns the link's part for settings, and for a step of the tour unless it is 0.
+export function write(s, tour) {
   const q = new URLSearchParams();
+  if (tour) q.set("tour", tour);
   q.set("sync", s.sync.join(","));
   if (s.net) q.set("net", s.net);
   for (const n of numbers) q.set(n, String(s[n]));
@@ -13,7 +16,13 @@ export function write(s) {
   return q.toString().replaceAll("%2C", ",");
 }
 
-// read returns the settings that a link names. What it does not name is not there.
+// tour returns the step of the tour in a link, or 0 without one.
+export function tour(hash) {
+  const number = Number(new URLSearchParams(hash.replace(/^#/, "")).get("tour"));
+  return step(number) ? number : 0;
+}
+
+// read returns the settings of a link: those of its step of the tour, overridden by its own. Other settings are undefined.
 export function read(hash) {
   const q = new URLSearchParams(hash.replace(/^#/, "")), s = {};
   if (q.has("sync")) s.sync = q.get("sync").split(",").slice(0, 8);
@@ -25,7 +34,7 @@ export function read(hash) {
   if ("seed" in s) s.seed = String(s.seed); // ids are strings in JSON
   for (const n of switches) if (q.has(n)) s[n] = q.get(n) !== "off";
   if (Object.keys(s).length && !q.has("net")) s.net = ""; // the numbers count
-  return s;
+  return { ...step(tour(hash))?.settings, ...s };
 }
 
 export const texts = {
@@ -35,5 +44,5 @@ export const texts = {
   duplicate: (x) => `${x} %`,
   reorder: (x) => `${x} %`,
   delay: (x, rate) => (x === 0 ? "none" : `${x} ticks · ${Math.round((x * 1000) / rate)} ms`),
-  players: (x) => `you and ${x - 1}`,
+  players: (x) => (x === 1 ? "you alone" : `you and ${x - 1}`),
 };

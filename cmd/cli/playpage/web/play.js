@@ -1,4 +1,4 @@
-// Loads the program and runs it. The program reads tendonJoin, and calls tendonState and tendonKeys.
+// Loads the program and runs it. The program reads tendonJoin or tendonWatch, and calls tendonState, tendonNews and tendonKeys.
 
 const $ = (id) => document.getElementById(id);
 
@@ -9,44 +9,123 @@ globalThis.tendonState = (text, part, bad) => {
   $("state").classList.toggle("bad", !!bad);
   $("progress").hidden = part === undefined || !!bad;
   if (part >= 0) $("progress").value = part;
+  const canvas = document.querySelector("canvas");
+  if (text === "" && canvas) {
+    canvas.setAttribute("role", "application");
+    canvas.setAttribute("aria-label", `${document.title}: the picture of the match. F1 shows the keys.`);
+  }
 };
 
-// tendonKeys shows a button for each key of the game where fingers are used: [{code: "Space", label: "dash"}].
-globalThis.tendonKeys = (keys) => {
-  if (!matchMedia("(pointer: coarse)").matches || !keys.length) return;
-  $("touch").hidden = false;
-  $("touch").replaceChildren(...keys.map(({ code, label }) => {
-    const button = document.createElement("button");
-    button.textContent = label;
-    const send = (down) => (e) => {
-      e.preventDefault();
-      button.classList.toggle("down", down);
-      document.dispatchEvent(new KeyboardEvent(down ? "keydown" : "keyup", { code, key: code, bubbles: true }));
+// tendonNews announces a line to screen readers, which cannot read the picture of the game.
+globalThis.tendonNews = (text) => { $("news").textContent = text; };
+
+// tendonKeys shows the controls of the game where fingers are used: [{key: "Space", stick: -1, label: "dash"}]. set(key, down) is
+// called for a button, and set(stick, x, y) for a stick, whose number is not negative.
+globalThis.tendonKeys = (controls, set) => {
+  if (!matchMedia("(pointer: coarse)").matches || !controls.length) return;
+  const control = ({ label }, kind) => {
+    const e = document.createElement("button");
+    e.type = "button";
+    e.className = kind;
+    e.setAttribute("aria-label", label);
+    e.addEventListener("contextmenu", (event) => event.preventDefault());
+    return e;
+  };
+  // follow calls move(event) while a finger is on an element, and end() after it. Each element follows one finger.
+  const follow = (e, move, end) => {
+    let finger;
+    e.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      if (finger !== undefined) return;
+      finger = event.pointerId;
+      e.setPointerCapture(finger);
+      e.classList.add("down");
+      move(event);
+    });
+    e.addEventListener("pointermove", (event) => { if (event.pointerId === finger) move(event); });
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
+      e.addEventListener(name, (event) => {
+        if (event.pointerId !== finger) return;
+        finger = undefined;
+        e.classList.remove("down");
+        end();
+      });
+    }
+  };
+  const button = (c) => {
+    const e = control(c, "button");
+    e.textContent = c.label;
+    follow(e, () => set(c.key, true), () => set(c.key, false));
+    return e;
+  };
+  const stick = (c) => {
+    const e = control(c, "stick"), knob = document.createElement("span"), name = document.createElement("small");
+    name.textContent = c.label;
+    e.append(knob, name);
+    const put = (x, y) => {
+      knob.style.transform = `translate(${50 * x}%, ${50 * y}%)`;
+      set(c.stick, x, y);
     };
-    button.addEventListener("pointerdown", (e) => { button.setPointerCapture(e.pointerId); send(true)(e); });
-    for (const end of ["pointerup", "pointercancel"]) button.addEventListener(end, send(false));
-    button.addEventListener("contextmenu", (e) => e.preventDefault());
-    return button;
-  }));
+    follow(e, (event) => {
+      const box = e.getBoundingClientRect();
+      let x = 2 * (event.clientX - box.left) / box.width - 1, y = 2 * (event.clientY - box.top) / box.height - 1;
+      const length = Math.max(1, Math.hypot(x, y));
+      put(x / length, y / length);
+    }, () => put(0, 0));
+    return e;
+  };
+  const group = document.createElement("div");
+  group.append(...controls.filter((c) => c.stick < 0).map(button));
+  const sticks = controls.filter((c) => c.stick >= 0).map(stick);
+  $("touch").replaceChildren(...sticks.slice(0, 1), group, ...sticks.slice(1));
+  $("touch").hidden = false;
+};
+
+// tendonFetch loads a file of at most max bytes in 15 s. It returns the status, and the bytes if that is 200.
+globalThis.tendonFetch = async (url, max) => {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(15000) });
+  if (answer.status !== 200) return { status: answer.status };
+  const parts = [], reader = answer.body.getReader();
+  for (let size = 0; ;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if ((size += value.length) > max) {
+      reader.cancel();
+      throw new Error(`${url} has more than ${max} bytes`);
+    }
+    parts.push(value);
+  }
+  return { status: 200, bytes: new Uint8Array(await new Blob(parts).arrayBuffer()) };
 };
 
 // The invitation leaves the address at once, so that it is not shared or stored with it. A reload uses the reconnect tokens.
-const invitation = new URLSearchParams(location.hash.slice(1)).get("join");
+const fragment = new URLSearchParams(location.hash.slice(1)), invitation = fragment.get("join");
 if (invitation) {
   sessionStorage.removeItem("tendon-tokens");
   sessionStorage.setItem("tendon-join", invitation);
   history.replaceState(null, "", location.pathname + location.search);
 }
+// The address of a broadcast is not secret: it stays in the address, and may be relative to the page.
+globalThis.tendonWatch = fragment.get("watch") ? new URL(fragment.get("watch"), location.href).href : "";
+addEventListener("hashchange", () => location.reload()); // another invitation was opened in this tab
 globalThis.tendonJoin = sessionStorage.getItem("tendon-join") ?? "";
 
 const missing = () => {
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") return "This browser is too old for the game: use a newer one.";
   const canvas = document.createElement("canvas");
   if (!canvas.getContext("webgl2") && !canvas.getContext("webgl")) return "This browser has no WebGL, which the game draws with: turn on hardware acceleration, or use another browser.";
+  if (tendonWatch) return "";
   if (typeof WebTransport === "undefined" && typeof WebSocket === "undefined") return "This browser has neither WebTransport nor WebSocket: use another one.";
   if (!tendonJoin) return "This page needs an invitation: open the whole link that the server printed.";
   return "";
 };
+
+// Without WebTransport the game works, but the page explains why it may be slow.
+if (typeof WebTransport === "undefined" && !tendonWatch) {
+  $("hint").textContent = (isSecureContext ? "This browser has no WebTransport." : "This page was not loaded with https, so the browser has no WebTransport.")
+    + " The game uses a WebSocket instead, which adds delay on a bad network.";
+  $("hint").hidden = false;
+}
 
 const load = async () => {
   const answer = await fetch("program.wasm.gz");

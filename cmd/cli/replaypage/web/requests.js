@@ -1,8 +1,10 @@
 // Requests and answers over a stream. Each request has a number, which its answer repeats.
-export function requests(stream, { open, lost }) {
+export function requests(stream, { open, connecting, lost }) {
   const waiting = new Map();
   let number = 0;
-  const line = stream(new URL("stream", location.href.split(/[?#]/)[0]).pathname, {
+  // The worker of an exported page has one page, at any path.
+  const exported = document.querySelector("meta[name=tendon-worker]");
+  const line = stream(exported ? "/stream" : new URL("stream", location.href.split(/[?#]/)[0]).pathname, {
     message(m) {
       const w = waiting.get(m.id);
       if (!w) return;
@@ -12,6 +14,7 @@ export function requests(stream, { open, lost }) {
     },
     state(name, reason) {
       if (name === "open") open();
+      if (name === "connecting") connecting(reason);
       if (name !== "lost") return;
       for (const w of waiting.values()) w.answer({ error: "the connection is gone" });
       waiting.clear();

@@ -91,18 +91,21 @@ export function playerRows(body, players) {
   keyed(body, players, (p) => String(p.player), (row, p) => {
     const c = cells(row, 2);
     put(c[0], `player ${p.player}${p.in ? "" : " (gone)"}${p.late ? " (late: substituted)" : ""}`, "left");
-    put(c[1], p.input.map((f) => `${f.path} ${f.text}`).join(" · "), "left wraps");
+    put(c[1], p.hidden ? "not known to this player" : p.input.map((f) => `${f.path} ${f.text}`).join(" · "), "left wraps");
     row.classList.toggle("differs", p.late);
   });
 }
 
 const fieldsOf = (list) => list.map((f) => `${f.path} ${f.text}`).join(", ");
 
-export function listEvents(box, none, frame) {
-  const lines = [
+// eventLines returns the orders and events of a tick as text.
+export const eventLines = (frame) => [
     ...frame.orders.map((o) => o.strategy ? `switch to ${o.strategy}` : o.build ? `change of the rules, after build ${o.build}` : `${o.kind}${o.operator ? (o.kind === "pause" ? " of the operator" : "") : ` of player ${o.player}`}${o.entity ? ` to ${o.entity}` : ""}${o.seen ? `, who saw tick ${o.seen.toFixed(2)}` : ""}${o.name ? `, ${o.name} ${fieldsOf(o.fields || [])}` : ""}${o.payload ? `: ${o.payload}` : ""}${o.refused ? `; refused: ${o.refused}` : ""}`),
     ...frame.events.map((e) => `${e.name}${e.irreversible ? " (irreversible)" : ""}${e.entity ? ` of ${e.entity}` : ""} ${fieldsOf(e.fields)}`),
-  ];
+];
+
+export function listEvents(box, none, frame) {
+  const lines = eventLines(frame);
   box.replaceChildren(...lines.map((l) => element("li", l)));
   none.hidden = lines.length > 0;
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -15,7 +16,9 @@ import (
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/player"
+	"tendon/cmd/cli/internal/static"
 	"tendon/cmd/cli/labpage"
+	"tendon/cmd/cli/replaypage"
 	"tendon/cmd/cli/verbs/lab"
 	"tendon/ecs"
 	"tendon/net/client"
@@ -36,6 +39,7 @@ type Verb struct {
 	netflags.NetFlags `embed:"" set:"rtt=100ms" set:"jitter=20ms" set:"loss=5"`
 	app.TableFlags    `embed:""`
 	lab.PageFlags     `embed:""`
+	static.Flag       `embed:""`
 
 	network simnet.Profile // of NetFlags
 }
@@ -58,6 +62,7 @@ Examples:
   demo --net P5 --for 20s
   demo --for 20s --record recordings
   demo --for 1m --json
+  demo --for 20s --export site  a page that replays the run, as files
   demo --page                   the lab in a browser, with this network`
 }
 
@@ -69,7 +74,7 @@ func (v *Verb) check(a *app.App) error {
 	case v.Interest > 0 || v.Pairs:
 		return errors.New("--interest and --pairs are for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
 	}
-	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), v.PageFlags.Check())
+	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), v.PageFlags.Check(), v.Flag.Check(v.Page))
 }
 
 // usual is the network without flags. The tags of Verb name the same figures.
@@ -97,6 +102,12 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	defer cancel()
+	if v.Export != "" && v.Record == "" { // the page needs a recording
+		if v.Record, err = os.MkdirTemp("", "demo-*"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(v.Record)
+	}
 	m, err := v.start(a, strategy, cancel)
 	if err != nil {
 		return err
@@ -117,7 +128,23 @@ func (v *Verb) Run(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	return v.verdict(a, m)
+	if v.Export != "" {
+		err = v.export(a, m)
+	}
+	return errors.Join(v.verdict(a, m), err)
+}
+
+// export writes the page that replays the recording of the run.
+func (v *Verb) export(a *app.App, m *match) error {
+	file := m.host.Recording()
+	if file == "" {
+		return errors.New("--export: the run has no recording")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("--export: %w", err)
+	}
+	return v.Replay(a, replaypage.File{Name: fmt.Sprintf("demo, %s, seed %d", v.Sync, v.Seed), Data: data})
 }
 
 // needsRollbacks reports whether a run without a rollback proves nothing. A game of orders alone may have none in a short run.

@@ -15,6 +15,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/netflags"
+	"tendon/cmd/cli/internal/static"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/net/lab"
 	"tendon/net/simnet"
@@ -35,13 +36,12 @@ type Verb struct {
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
 
-	Export string `type:"path" placeholder:"DIR" group:"The page" help:"Write the page into this directory, as files for any static web server. It needs the go command and the source of the game."`
+	Picture string `type:"path" placeholder:"FILE.gif" group:"The page" help:"Write an animated GIF of the page into this file, with the same keys under each strategy. No browser is needed."`
 
 	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
 	app.TableFlags    `embed:""`
 	PageFlags         `embed:""`
-
-	exported string // the package that --export compiles; "": of the running program
+	static.Flag       `embed:""`
 }
 
 // Help explains the verb.
@@ -66,12 +66,13 @@ Examples:
   lab --net P3,P5,P7 --seed 1 --gates
   lab --net bad --bots --json
   lab --page                    play with two strategies side by side
-  lab --export site --net P5    the same page for a web server, as files`
+  lab --export site --net P5    the same page for a web server, as files
+  lab --picture lab.gif         a moving picture of it`
 }
 
 // Run plays the matches and reports the measurements, or serves the page.
 func (v *Verb) Run(a *app.App) error {
-	if v.Page || v.Export != "" {
+	if v.Page || v.Export != "" || v.Picture != "" {
 		return v.page(a)
 	}
 	if err := v.PageFlags.Check(); err != nil {

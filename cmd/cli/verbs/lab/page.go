@@ -1,16 +1,18 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"image/gif"
+	"os"
+	"path/filepath"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/netflags"
 	"tendon/cmd/cli/internal/syncflags"
-	"tendon/cmd/cli/internal/wasm"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
 	"tendon/net/simnet"
@@ -44,7 +46,7 @@ func (v *Verb) page(a *app.App) error {
 	for flag, given := range map[string]bool{"--for": v.For != defaultFor, "--settle": v.Settle != defaultSettle, "--markdown": v.Markdown != "",
 		"--out": v.Out != "", "--bots": v.Bots} {
 		if given {
-			return fmt.Errorf("%s is for the tables: leave it out, or leave --page and --export out", flag)
+			return fmt.Errorf("%s is for the tables: leave it out, or leave out --page, --export and --picture", flag)
 		}
 	}
 	s := labpage.Usual(app.ChooseSeed(v.Seed))
@@ -72,36 +74,39 @@ func (v *Verb) page(a *app.App) error {
 		}
 		SetNetwork(&s, chosen[0])
 	}
-	if v.Export != "" {
-		return v.export(a, s)
+	switch {
+	case v.Picture != "":
+		return v.picture(a, s)
+	case v.Export != "":
+		if err := cmp.Or(v.Flag.Check(v.Page), v.PageFlags.Check()); err != nil {
+			return err
+		}
+		return v.Flag.Lab(a, s)
 	}
 	return v.PageFlags.Serve(a, s)
 }
 
-// export compiles the game for browsers, and writes the page.
-func (v *Verb) export(a *app.App, begin labpage.Settings) error {
-	if v.Page {
-		return errors.New("--export writes the page as files: leave --page out")
+// picture writes the animation.
+func (v *Verb) picture(a *app.App, begin labpage.Settings) error {
+	if v.Page || v.Export != "" {
+		return errors.New("--picture writes one file: leave out --page and --export")
 	}
-	if err := v.PageFlags.Check(); err != nil {
+	if err := cmp.Or(v.PageFlags.Check(), app.Writable(filepath.Dir(v.Picture)), app.Replaceable(v.Picture)); err != nil {
 		return err
 	}
-	a.Logf("compiling %s for browsers", a.Game.Name)
-	program, err := wasm.Build(a.Ctx, v.exported, "headless")
+	film, err := labpage.Film(labpage.Config{Game: a.Game, Strategies: syncflags.For(a.Game)}, begin)
 	if err != nil {
-		return err
+		return fmt.Errorf("--picture: %w", err)
 	}
-	if program.Begin, err = json.Marshal(begin); err != nil {
-		return err
+	var file bytes.Buffer
+	if err := gif.EncodeAll(&file, film); err != nil {
+		return fmt.Errorf("--picture: %w", err)
 	}
-	size, err := page.Export(v.Export, program, func(s *page.Server) error {
-		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.All, Begin: begin})
-	})
-	if err != nil {
-		return fmt.Errorf("--export: %w", err)
+	if err := os.WriteFile(v.Picture, file.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("--picture: %w", err)
 	}
-	a.Print(fmt.Sprintf("%s has the lab as files: %.2f MB are loaded. Serve the directory, for example with\n  python3 -m http.server --directory %s\n", v.Export, float64(size)/1e6, app.Quoted(v.Export)))
-	a.Emit("exported", app.Fields{"directory": v.Export, "bytes": size, "seed": app.ID(begin.Seed)})
+	a.Logf("%s: %d pictures, %.2f MB; seed %d", v.Picture, len(film.Image), float64(file.Len())/1e6, begin.Seed)
+	a.Emit("picture", app.Fields{"file": v.Picture, "pictures": len(film.Image), "bytes": file.Len(), "seed": app.ID(begin.Seed)})
 	return nil
 }
 

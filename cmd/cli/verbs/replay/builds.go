@@ -105,7 +105,7 @@ func (v *Verb) again(a *app.App, path string) error {
 	if err != nil {
 		return err
 	}
-	if v.Page {
+	if v.Page || v.Export != "" {
 		return v.browse(a, replaypage.Match{Name: "the old rules", Record: before}, replaypage.Match{Name: "the rules of this build", Record: now})
 	}
 	here, err := cursor.New(before, nil)

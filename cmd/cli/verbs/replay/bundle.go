@@ -1,14 +1,13 @@
 package replay
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/replaypage"
-	"tendon/rollback/record"
 	"tendon/rollback/record/bundle"
 )
 
@@ -39,47 +38,17 @@ func (v *Verb) openBundle(a *app.App, data []byte) error {
 	}
 	a.Emit("bundle", app.Fields{"bundle": x})
 	a.Print(examinationText(x))
+	if v.Export != "" {
+		return v.Replay(a, replaypage.File{Name: filepath.Base(v.File), Data: data})
+	}
 	if !v.Page {
 		return nil
 	}
-	stored, err := storedStates(b)
+	open, err := replaypage.Bundle(b)
 	if err != nil {
 		return refusal(v.File, err)
 	}
-	return v.serve(a, func(_ context.Context, name string) ([]replaypage.Match, error) {
-		if name == replayed {
-			return []replaypage.Match{{Name: replayed, Record: b.Here, Also: "the stored states"}}, nil
-		}
-		return stored, nil
-	})
-}
-
-// replayed is the name of the ticks that led to a desync, on the page.
-const replayed = "the ticks before, replayed by this build"
-
-// storedStates returns both sides of a bundle as matches of one tick, which has the state that the side stored. The ticks
-// before it are another match, since this build may compute a third state.
-func storedStates(b *bundle.Bundle) (sides []replaypage.Match, err error) {
-	for i, r := range []*record.Record{b.Here, b.There} {
-		if r == nil {
-			break
-		}
-		state, err := r.State(b.Tick)
-		if err != nil {
-			return nil, err
-		}
-		one, err := record.Collect(r.Game(), r.Header(), []record.Image{record.ImageOf(state)}, nil)
-		state.Release()
-		if err != nil {
-			return nil, err
-		}
-		side := replaypage.Match{Name: [2]string{"here: the " + string(b.By), "there: " + b.Peer}[i] + ", stored state", Record: one}
-		if i == 0 && r.Start() < b.Tick {
-			side.Also = replayed
-		}
-		sides = append(sides, side)
-	}
-	return sides, nil
+	return v.serve(a, open)
 }
 
 // examinationText describes a bundle for people.

@@ -119,7 +119,7 @@ func (v *Verb) compare(a *app.App, r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	if v.Page {
+	if v.Page || v.Export != "" {
 		return v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}, replaypage.Match{Name: filepath.Base(v.Second), Record: second})
 	}
 	here, err := cursor.New(r, nil)

@@ -14,6 +14,7 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/static"
 	"tendon/cmd/cli/page"
 	"tendon/cmd/cli/replaypage"
 	"tendon/ecs"
@@ -42,6 +43,7 @@ type Verb struct {
 	StateFile string `name:"states" hidden:"" type:"path" help:"Write the last 10 s with the state of each tick into this file."`
 
 	app.BrowseFlags
+	static.Flag
 }
 
 // Help explains the verb.
@@ -52,6 +54,9 @@ image of that tick; the exit code is then 1. A recording that was cut off is rep
 
 On a terminal it is then shown in a browser, on a page that no other computer can open. Of a desync bundle the page shows
 the stored states of both sides beside each other. A link leads to the ticks before, as this build replays them.
+
+--export writes the page as files for any web server, with the recording, both compared recordings, or the bundle. The
+browser simulates the match. A link to the page contains the tick, the entity and the plot.
 
 A recording has the ticks of one build. With --builds, a recording of another build is played by that build, so that all
 recordings of dev can be played. With --redo too, this build plays the last 10 s again, with the inputs of the recording and
@@ -68,6 +73,7 @@ Examples:
   replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
   replay FILE OTHER                         exit code 0: equal, 1: they differ
   replay FILE OTHER --page                  both, at the first difference
+  replay FILE --export site                 the page as files
   replay FILE --builds .tendon/builds       by the build that recorded it
   replay FILE --builds .tendon/builds --redo --page`
 }
@@ -77,8 +83,8 @@ func (v *Verb) Run(a *app.App) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	v.Page = v.Page || !v.selects() && !v.Redo && v.StateFile == "" && v.Second == "" && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
-	if err := v.BrowseFlags.Check(v.Page); err != nil {
+	v.Page = v.Page || v.Export == "" && !v.selects() && !v.Redo && v.StateFile == "" && v.Second == "" && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
+	if err := cmp.Or(v.BrowseFlags.Check(v.Page), v.Flag.Check(v.Page)); err != nil {
 		return err
 	}
 	data, err := readFile(v.File)
@@ -118,7 +124,7 @@ func (v *Verb) Run(a *app.App) error {
 		err = v.verify(a, r, to)
 	}
 	switch {
-	case v.Page && (err == nil || errors.Is(err, app.ErrFailed)):
+	case (v.Page || v.Export != "") && (err == nil || errors.Is(err, app.ErrFailed)):
 		return errors.Join(err, v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}))
 	case v.To > 0 && !v.Dump && err == nil:
 		return v.show(a, r, to)
@@ -132,8 +138,10 @@ func (v *Verb) check() error {
 	switch {
 	case v.Redo && (v.Builds == "" || v.Second != "" || v.selects()):
 		return errors.New("--redo compares a recording with the rules of this build: add --builds, and leave out the other flags but --page")
-	case v.Page && v.selects():
-		return errors.New("--page shows everything: leave the other flags out")
+	case (v.Page || v.Export != "") && v.selects():
+		return errors.New("the page shows everything: leave out the flags other than --page and --export")
+	case v.Export != "" && v.Builds != "" && !v.Redo:
+		return errors.New("--export compiles the present source, but --builds replays a recording of another build: leave one out, or add --redo")
 	case v.Second != "" && v.selects():
 		return errors.New("two recordings are only compared: leave the other flags out, or name one recording")
 	case v.Field == "" && v.At != nil && played:
@@ -153,8 +161,15 @@ func (v *Verb) selects() bool {
 	return v.Verify || v.Dump || v.To > 0 || v.At != nil || v.Field != "" || v.Entity != ""
 }
 
-// browse shows one match, or two beside each other, in a browser until Ctrl-C.
+// browse shows one match, or two side by side, in a browser until Ctrl-C. With --export it writes the page instead.
 func (v *Verb) browse(a *app.App, matches ...replaypage.Match) error {
+	if v.Export != "" {
+		var files []replaypage.File
+		for _, m := range matches {
+			files = append(files, replaypage.File{Name: m.Name, Data: m.Record.Bytes()})
+		}
+		return v.Replay(a, files...)
+	}
 	return v.serve(a, func(context.Context, string) ([]replaypage.Match, error) { return matches, nil })
 }
 
@@ -162,6 +177,7 @@ func (v *Verb) browse(a *app.App, matches ...replaypage.Match) error {
 func (v *Verb) serve(a *app.App, open replaypage.Open) error {
 	return v.BrowseFlags.Serve(a, "The match", page.Config{}, func(s *page.Server) error {
 		replaypage.Register(s, "/", open)
+		s.Images(a.Game)
 		return nil
 	}, nil)
 }

@@ -28,10 +28,11 @@ import (
 
 // Verb runs a server until it is interrupted.
 type Verb struct {
-	host.Flags   `embed:""`
-	adminFlags   `embed:""`
-	journalFlags `embed:""`
-	webFlags     `embed:""`
+	host.Flags     `embed:""`
+	adminFlags     `embed:""`
+	journalFlags   `embed:""`
+	webFlags       `embed:""`
+	broadcastFlags `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
 	LAN        bool           `name:"lan" help:"Accept every client on the local network: the verb join finds the server and needs no token. See above."`
@@ -126,6 +127,13 @@ With --lan, every client on the local network may join without a token: run join
 are ignored. The server prints code words for each client that receives a token, and so does the client. If they differ,
 another host is between the two and can play in place of that client.
 
+With --broadcast DIR, every room is written into DIR/ROOM as files that never change, each with 3 s of the match. Any web server
+and any HTTP cache carries them, and viewers cost the room nothing: see watch. They see the match after --broadcast-delay. The files contain
+the whole state, also the state of the random numbers. Clients of predict, reckon and verify do not have all of it: choose a delay after which
+it is of no use to players. A game with private data is broadcast only with --broadcast-private. The files of the last
+48 s are kept. With --on-stop keep and after a crash, those that are not visible yet are never written. With --json, the events
+are broadcast, broadcast_failed and broadcast_recovered.
+
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
 ends with exit code 1 if no other room is open.
 
@@ -139,6 +147,7 @@ Examples:
   serve --key-file server.key --journal journals
   serve --key-file server.key --journal journals --fsync always
   serve --web :7778 --web-pages site    browsers play, too
+  serve --broadcast casts               for any number of viewers
   serve --key-file server.key --on-stop finish`
 }
 
@@ -146,8 +155,11 @@ Examples:
 func (v *Verb) Run(a *app.App) (err error) {
 	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, BanTime: v.BanTime}, Flags: &v.Flags,
 		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime},
-		Seed:  v.Seed, Matches: v.Matches, KeepRecent: v.Admin != ""}
+		Seed:  v.Seed, Matches: v.Matches, Watched: v.Admin != ""}
 	if err = v.settings(a, &c); err != nil {
+		return err
+	}
+	if c.Broadcast, err = v.broadcastOf(a); err != nil {
 		return err
 	}
 	watch, endWatch, err := v.startAdmin(a, c.Strategy)
@@ -155,10 +167,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, endWatch()) }()
-	if err := v.startWeb(a, v.Journal); err != nil {
+	if err := v.startWeb(a, v.Journal, v.Broadcast); err != nil {
 		return err
 	}
 	if v.listener != nil {
+		defer func() { err = errors.Join(err, v.listener.Close()) }() // the server has closed it already, if it was started
 		c.Web = v.listener
 	}
 	if v.Journal != "" {
@@ -294,8 +307,9 @@ func (v *Verb) announce(a *app.App, h *host.Host) error {
 		a.Game.Name, h.Addr(), h.PublicAddr, app.Build(), protocol, a.Game.TickRate, v.Sync, app.Counted(v.MaxRooms, "room", "rooms")))
 	a.Emit("listening", app.Fields{"address": h.Addr().String(), "public": h.PublicAddr, "build": app.Build(), "protocol": protocol,
 		"tick_rate": a.Game.TickRate, "sync": v.Sync})
+	v.announceBroadcast(a)
 	if v.KeyFile != "" {
-		a.Print(fmt.Sprintf("mint tokens with\n  %s token %v --key-file %s\n", a.Program, h.PublicAddr, app.Quoted(v.KeyFile)))
+		a.Print(fmt.Sprintf("make tokens with\n  %s token %v --key-file %s%s\n", a.Program, h.PublicAddr, app.Quoted(v.KeyFile), v.mintFlags()))
 		return nil
 	}
 	return v.invite(a, h)

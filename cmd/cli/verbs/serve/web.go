@@ -26,8 +26,8 @@ type webFlags struct {
 	certificates *web.Certificates
 }
 
-// startWeb opens the sockets of --web, if it is given. The server closes them.
-func (f *webFlags) startWeb(a *app.App, journal string) (err error) {
+// startWeb opens the sockets of --web, if the flag is set. It also serves the broadcasts in the directory casts, which may be "".
+func (f *webFlags) startWeb(a *app.App, journal, casts string) (err error) {
 	if f.Web == "" {
 		if f.WebPublic+f.WebCert+f.WebKey+f.WebPages != "" || len(f.WebOrigin) > 0 {
 			return errors.New("--web-public, --web-cert, --web-key, --web-origin and --web-pages go with --web: add an address, such as --web :7778")
@@ -55,6 +55,7 @@ func (f *webFlags) startWeb(a *app.App, journal string) (err error) {
 		}
 		c.Pages = http.FileServer(http.Dir(f.WebPages))
 	}
+	c.Pages = handler(c.Pages, casts)
 	f.listener, err = web.Listen(c)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -77,23 +78,31 @@ func certificateDir(a *app.App, journal string) (string, error) {
 	return filepath.Join(cache, "tendon", a.Game.Name, "certificates"), nil
 }
 
+// publicWeb returns the public address of --web.
+func (f *webFlags) publicWeb() string {
+	if f.WebPublic != "" {
+		return f.WebPublic
+	}
+	at := netip.MustParseAddrPort(f.listener.LocalAddr().String())
+	if at.Addr().IsUnspecified() {
+		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+	}
+	return at.String()
+}
+
 // invitation returns the link for one player with a token.
 func (f *webFlags) invitation(token []byte) string {
-	address := f.WebPublic
-	if address == "" {
-		at := netip.MustParseAddrPort(f.listener.LocalAddr().String())
-		if at.Addr().IsUnspecified() {
-			at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
-		}
-		address = at.String()
+	return playpage.Link(token, f.publicWeb(), "", f.certificates.Hashes())
+}
+
+// mintFlags returns the flags that make the verb token print links, with a leading space.
+func (f *webFlags) mintFlags() string {
+	if f.listener == nil {
+		return ""
 	}
-	page, socket := "https", "wss"
-	if f.listener.Plain() {
-		page, socket = "http", "ws"
+	flags := " --web " + f.publicWeb()
+	if dir := f.certificates.Dir(); dir != "" {
+		flags += " --web-certificates " + app.Quoted(dir)
 	}
-	i := playpage.Invitation{Token: token, URLs: []string{"https://" + address + web.Path, socket + "://" + address + web.Path}}
-	for _, h := range f.certificates.Hashes() {
-		i.Hashes = append(i.Hashes, h[:])
-	}
-	return page + "://" + address + "/#join=" + i.Text()
+	return flags
 }

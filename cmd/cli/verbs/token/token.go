@@ -3,10 +3,13 @@ package token
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,9 +18,11 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/tokens"
+	"tendon/cmd/cli/playpage"
 	"tendon/ecs/image"
 	"tendon/net/netcode"
 	"tendon/net/server"
+	"tendon/net/web"
 	"tendon/systems"
 )
 
@@ -33,7 +38,40 @@ type Verb struct {
 	ClientID uint64        `help:"Number of the player: a connection with the same number takes over its seat. 0 or none: a random one, which is printed."`
 	Out      string        `type:"path" help:"Write the token to this new file, which only you may read, instead of printing it."`
 	Name     string        `help:"Name that other players see, at most 32 bytes."`
-	Card     string        `help:"Data of the player's card, which the game's Join receives: at most 160 bytes of text, or @FILE."`
+	webFlags `embed:""`
+
+	Card string `help:"Data of the player's card, which the game's Join receives: at most 160 bytes of text, or @FILE."`
+}
+
+// webFlags are the flags for links that browsers open.
+type webFlags struct {
+	Web             string `group:"Browsers" placeholder:"HOST:PORT" help:"Also print a link for a browser. The value is the public address of the server's --web."`
+	WebPage         string `group:"Browsers" placeholder:"URL" help:"Address of the page, if it is on another server: see web --out. Default: the server of --web."`
+	WebCertificates string `group:"Browsers" type:"path" placeholder:"DIR" help:"Folder of the self-signed certificates of the server, as serve prints it. The link contains their hashes. Omit it for a server with --web-cert."`
+}
+
+// link returns the link of a token, "" without --web.
+func (f *webFlags) link(token []byte) (string, error) {
+	if f.Web == "" {
+		if f.WebPage+f.WebCertificates != "" {
+			return "", errors.New("--web-page and --web-certificates go with --web: add the address of the server's --web")
+		}
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(f.Web)
+	if err != nil || host == "" || port == "" {
+		return "", fmt.Errorf("--web %q is not an address (host:port): give one such as play.example.net:7778", f.Web)
+	}
+	if u, err := url.Parse(f.WebPage); f.WebPage != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Fragment != "") {
+		return "", fmt.Errorf("--web-page %q is not the address of a page: give one such as https://example.com/arena/", f.WebPage)
+	}
+	var hashes []web.Hash
+	if f.WebCertificates != "" {
+		if hashes, err = web.ReadHashes(f.WebCertificates); err != nil {
+			return "", fmt.Errorf("--web-certificates: %w", err)
+		}
+	}
+	return playpage.Link(token, f.Web, f.WebPage, hashes), nil
 }
 
 // Help explains the verb.
@@ -50,7 +88,8 @@ Examples:
   token 203.0.113.7:7777 --key-file server.key --room duel-17 --seat 0
   token 203.0.113.7:7777 --key-file server.key --out ann.token
   token 203.0.113.7:7777 --key-file server.key --name ann --card red
-  token 203.0.113.7:7777 --key-file server.key --role spectator`
+  token 203.0.113.7:7777 --key-file server.key --role spectator
+  token 203.0.113.7:7777 --key-file server.key --web play.example.net:7778`
 }
 
 var roles = map[string]systems.Role{"player": systems.RolePlayer, "spectator": systems.RoleSpectator}
@@ -78,7 +117,11 @@ func (v *Verb) Run(a *app.App) error {
 		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name, Data: card}, Lifetime: v.Life,
 	}
 	// A token that cannot be minted must not leave a new key file behind, so it is minted with any key first.
-	if _, err := server.Mint(ticket, time.Now()); err != nil {
+	trial, err := server.Mint(ticket, time.Now())
+	if err != nil {
+		return err
+	}
+	if _, err := v.link(trial); err != nil {
 		return err
 	}
 	if v.Out != "" {
@@ -124,6 +167,14 @@ func (v *Verb) Run(a *app.App) error {
 		}
 		fields["file"] = v.Out
 		a.Print(fmt.Sprintf("join with\n  %s join %v --token %s\n", a.Program, addr, app.Quoted("@"+v.Out)))
+	}
+	link, err := v.link(token)
+	if err != nil {
+		return err
+	}
+	if link != "" {
+		fields["link"] = link
+		a.Print("or open this link in a browser, with the same token:\n  " + link + "\n")
 	}
 	a.Emit("token", fields)
 	return nil

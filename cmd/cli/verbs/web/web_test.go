@@ -16,38 +16,61 @@ import (
 	"tendon/cmd/cli/playpage"
 )
 
+// programs are the files of the pages that tests have made, by the name of the game.
+var programs = map[string]map[string][]byte{}
+
+// site writes the page of a game of this repository. It returns its directory, and the bytes that are loaded before the game begins.
+func site(t *testing.T, game string) (dir string, size int) {
+	t.Helper()
+	if programs[game] == nil {
+		program, err := wasm.Build(t.Context(), "tendon/cmd/"+game)
+		if err != nil {
+			t.Fatal(err)
+		}
+		font, err := wasm.Font(t.Context())
+		if err == nil {
+			programs[game], err = playpage.Files(game, program, font)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir = filepath.Join(t.TempDir(), "site")
+	size, err := page.Write(dir, programs[game])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, size - len(programs[game]["font.ttf.gz"])
+}
+
 // A browser joins a room by a link and plays. It loads at most 6 MB before the game begins, as servers send them.
 func TestABrowserPlays(t *testing.T) {
 	pagetest.Chromium(t)
-	program, err := wasm.Build(t.Context(), "tendon/cmd/arena")
-	if err != nil {
-		t.Fatal(err)
+	dir, size := site(t, "arena")
+	if size > 6e6 {
+		t.Errorf("the files but the font have %d bytes, want at most 6 MB", size)
 	}
-	font, err := wasm.Font(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := playpage.Files("arena", program, font)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "site")
-	size, err := page.Write(dir, files)
-	if err != nil || size-len(font) > 6e6 {
-		t.Errorf("the files but the font have %d bytes (%v), want at most 6 MB", size-len(font), err)
-	}
-	server := filepath.Join(t.TempDir(), "arena")
-	if output, err := exec.Command("go", "build", "-tags", "headless", "-o", server, "tendon/cmd/arena").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
+	t.Logf("%.2f MB", float64(size)/1e6)
+	server := built(t, "arena")
 	for _, transport := range []string{"WebTransport", "WebSocket"} {
 		t.Run(transport, func(t *testing.T) { play(t, server, dir, transport) })
 	}
 }
 
-// play serves the page, and lets a bot in a browser join. transport is the only one that the invitation has.
-func play(t *testing.T, server, dir, transport string) {
-	cmd := exec.Command(server, "--json", "serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--web-pages", dir)
+// built compiles a program of this repository.
+func built(t *testing.T, game string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), game)
+	if output, err := exec.Command("go", "build", "-tags", "headless", "-o", binary, "tendon/cmd/"+game).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return binary
+}
+
+// served starts a server with the page in a directory. It returns the address of the page, and an invitation.
+func served(t *testing.T, server, dir string, args ...string) (at string, invitation playpage.Invitation) {
+	t.Helper()
+	cmd := exec.Command(server, append([]string{"--json", "serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--web-pages", dir}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -72,10 +95,15 @@ func play(t *testing.T, server, dir, transport string) {
 	}
 	go io.Copy(io.Discard, out)
 	at, text, _ := strings.Cut(link, "#join=")
-	invitation, err := playpage.ParseInvitation(text)
-	if err != nil {
+	if invitation, err = playpage.ParseInvitation(text); err != nil {
 		t.Fatalf("%v: %s", err, link)
 	}
+	return at, invitation
+}
+
+// play serves the page, and lets a bot in a browser join. transport is the only one that the invitation has.
+func play(t *testing.T, server, dir, transport string) {
+	at, invitation := served(t, server, dir)
 	if invitation.Bot = true; transport == "WebSocket" {
 		invitation.URLs = invitation.URLs[1:]
 	} else {

@@ -1,0 +1,378 @@
+package queue
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Config describes a State.
+type Config struct {
+	// Queues are the queues, in the order of passes. Required.
+	Queues []Queue
+	// MaxTickets is the maximum number of tickets. 0: 100,000.
+	MaxTickets int
+	// Keep is how long a ticket is kept after it was matched or cancelled, and a room asks for players, in ms. 0: 2 minutes.
+	Keep int64
+	// Prefix begins the names of rooms. It must differ from that of every other log, so that names are not used twice.
+	// A snapshot replaces it.
+	Prefix string
+}
+
+// Queue is a queue of tickets.
+type Queue struct {
+	Name    string
+	Players int   // seats of a match
+	Match   Match // nil: Fill
+}
+
+// The states of a ticket.
+const (
+	Queued    = "queued"
+	Matched   = "matched"
+	Cancelled = "cancelled"
+)
+
+// Status is the state of a ticket.
+type Status struct {
+	Ticket *Ticket
+	State  string // Queued, Matched or Cancelled
+	Reason string // of a cancellation
+	Room   string // of a match
+	Server string
+	Seat   int   // or AnySeat
+	Ended  int64 // when the ticket was matched or cancelled, in ms since 1970
+}
+
+// State is the state of all tickets and matches. One goroutine at a time may use it.
+type State struct {
+	config Config
+	at     int64
+	rooms  uint64 // that were made
+	all    []*entry
+	byID   map[string]*entry
+	keys   map[requestKey]*entry
+	queued map[place]*entry
+	party  map[partyKey][]*entry // that wait
+	waits  map[string][]*entry   // by queue, in the order of tickets; some do not wait any more
+	ended  []*entry              // in the order of their ends
+	open   []Open
+	made   []reservation // in the order of passes
+
+	changed []*entry
+}
+
+type entry struct {
+	Status
+}
+
+type (
+	requestKey struct{ player, queue, key string }
+	place      struct{ player, queue string }
+	partyKey   struct{ queue, party string }
+)
+
+// reservation is a room that was made on a server.
+type reservation struct {
+	Server string `json:"server"`
+	At     int64  `json:"at"`
+}
+
+// New returns an empty state.
+func New(c Config) *State {
+	c.MaxTickets, c.Keep = cmp.Or(c.MaxTickets, 100_000), cmp.Or(c.Keep, 120_000)
+	s := &State{config: c}
+	s.clear()
+	return s
+}
+
+func (s *State) clear() {
+	*s = State{config: s.config, byID: map[string]*entry{}, keys: map[requestKey]*entry{}, queued: map[place]*entry{},
+		party: map[partyKey][]*entry{}, waits: map[string][]*entry{}}
+}
+
+// Load returns the state after the events of a log.
+func Load(c Config, log []byte) (*State, error) {
+	s := New(c)
+	for e, err := range Events(log) {
+		if err == nil {
+			err = s.Apply(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.Changed()
+	return s, nil
+}
+
+// Errors of requests.
+var (
+	ErrQueue   = errors.New("there is no such queue")
+	ErrFull    = errors.New("too many tickets wait: try again later")
+	ErrParty   = errors.New("the party does not fit")
+	ErrTicket  = errors.New("there is no such ticket")
+	ErrMatched = errors.New("the ticket is matched already: get its token")
+)
+
+// OpenError is the error of a ticket whose player waits in the queue already.
+type OpenError struct{ ID string }
+
+// Error names the ticket.
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("the player waits in this queue already, with ticket %s: cancel it first", e.ID)
+}
+
+// Get returns the state of a ticket.
+func (s *State) Get(id string) (Status, bool) {
+	e := s.byID[id]
+	if e == nil {
+		return Status{}, false
+	}
+	return e.Status, true
+}
+
+// Missing returns how many players of a ticket's party have no ticket yet.
+func (s *State) Missing(t *Ticket) int {
+	if t.Party == "" {
+		return 0
+	}
+	return max(t.PartySize-len(s.party[partyKey{t.Queue, t.Party}]), 0)
+}
+
+// Len returns the number of tickets in a state.
+func (s *State) Len(state string) (n int) {
+	if state == Queued {
+		return len(s.queued)
+	}
+	for _, e := range s.ended {
+		if e.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Queues returns the number of waiting tickets of each queue, in the order of the Config.
+func (s *State) Queues() []int {
+	list := make([]int, len(s.config.Queues))
+	for i, q := range s.config.Queues {
+		for _, e := range s.waits[q.Name] {
+			if e.State == Queued {
+				list[i]++
+			}
+		}
+	}
+	return list
+}
+
+// queue returns a queue of the Config.
+func (s *State) queue(name string) (Queue, error) {
+	i := slices.IndexFunc(s.config.Queues, func(q Queue) bool { return q.Name == name })
+	if i < 0 {
+		return Queue{}, fmt.Errorf("%w: %.40q", ErrQueue, name)
+	}
+	return s.config.Queues[i], nil
+}
+
+// Submit checks a ticket. If it is a duplicate, Submit returns the earlier ticket. Otherwise it returns the event that adds it.
+func (s *State) Submit(now int64, t Ticket) (earlier *Ticket, event *Event, err error) {
+	q, err := s.queue(t.Queue)
+	if err != nil {
+		return nil, nil, err
+	}
+	if e := s.keys[requestKey{t.Player, t.Queue, t.Key}]; e != nil && t.Key != "" {
+		return e.Ticket, nil, nil
+	}
+	if e := s.queued[place{t.Player, t.Queue}]; e != nil {
+		return nil, nil, &OpenError{e.Ticket.ID}
+	}
+	if len(s.byID) >= s.config.MaxTickets {
+		return nil, nil, ErrFull
+	}
+	if t.Party != "" || t.PartySize != 0 {
+		if t.Party == "" || t.PartySize < 2 || t.PartySize > q.Players {
+			return nil, nil, fmt.Errorf("%w: party_size is %d: want 2 to %d, with the name of the party", ErrParty, t.PartySize, q.Players)
+		}
+		if members := s.party[partyKey{t.Queue, t.Party}]; len(members) > 0 {
+			if size := members[0].Ticket.PartySize; size != t.PartySize {
+				return nil, nil, fmt.Errorf("%w: its first player gave the party_size %d", ErrParty, size)
+			} else if len(members) == size {
+				return nil, nil, fmt.Errorf("%w: all %d players are there", ErrParty, size)
+			}
+		}
+	}
+	at := max(s.at, now)
+	t.Since = at
+	return nil, &Event{Kind: KindTicket, At: at, Ticket: &t}, nil
+}
+
+// Cancel returns the event that ends the wait of a ticket. It is nil if the ticket is cancelled already.
+func (s *State) Cancel(now int64, id, reason string) (*Event, error) {
+	e := s.byID[id]
+	switch {
+	case e == nil:
+		return nil, ErrTicket
+	case e.State == Matched:
+		return nil, ErrMatched
+	case e.State == Cancelled:
+		return nil, nil
+	}
+	return &Event{Kind: KindCancel, At: max(s.at, now), ID: id, Reason: reason}, nil
+}
+
+// Backfill returns the event by which a room asks for players of a queue, or with 0 seats does not ask any more.
+func (s *State) Backfill(now int64, o Open) (*Event, error) {
+	q, err := s.queue(o.Queue)
+	if err != nil {
+		return nil, err
+	}
+	if o.Seats < 0 || o.Seats > q.Players {
+		return nil, fmt.Errorf("seats is %d: want 0 to %d", o.Seats, q.Players)
+	}
+	o.Since = max(s.at, now)
+	return &Event{Kind: KindBackfill, At: o.Since, Open: &o}, nil
+}
+
+// Expire returns an event that removes tickets whose time is over, or nil if there are none.
+func (s *State) Expire(now int64) *Event {
+	if len(s.ended) > 0 && s.ended[0].Ended+s.config.Keep <= now || len(s.open) > 0 && s.open[0].Since+s.config.Keep <= now {
+		return &Event{Kind: KindTime, At: max(s.at, now)}
+	}
+	return nil
+}
+
+// view returns a queue as its match function sees it, with the entries of each group.
+func (s *State) view(q *Queue, now int64) (v View, groups [][]*entry) {
+	v = View{Queue: q.Name, Now: now, Players: q.Players}
+	waits := slices.DeleteFunc(s.waits[q.Name], func(e *entry) bool { return e.State != Queued })
+	s.waits[q.Name] = waits
+	v.Groups, groups = make([]Group, 0, len(waits)), make([][]*entry, 0, len(waits))
+	for _, e := range waits {
+		members := []*entry{e}
+		if e.Ticket.Party != "" {
+			members = s.party[partyKey{q.Name, e.Ticket.Party}]
+			if len(members) < e.Ticket.PartySize || members[len(members)-1] != e { // the last one completes the group
+				continue
+			}
+		}
+		g := Group{Tickets: make([]*Ticket, len(members)), Since: members[0].Ticket.Since}
+		for i, m := range members {
+			g.Tickets[i] = m.Ticket
+		}
+		v.Groups, groups = append(v.Groups, g), append(groups, members)
+	}
+	for _, o := range s.open {
+		if o.Queue == q.Name {
+			v.Rooms = append(v.Rooms, o)
+		}
+	}
+	return v, groups
+}
+
+// Pass calls the match function of a queue and returns the event with its matches. place returns the server of a new room, or ""
+// if all servers are full: then the match is not made, and short is true. The event is nil if there is no match.
+func (s *State) Pass(now int64, queue string, place func() string) (event *Event, short bool, err error) {
+	q, err := s.queue(queue)
+	if err != nil {
+		return nil, false, err
+	}
+	now = max(s.at, now)
+	all, err := s.propose(&q, now)
+	if err != nil {
+		return nil, false, err
+	}
+	event = &Event{Kind: KindPass, At: now, Queue: queue}
+	rooms := s.rooms
+	for _, m := range all {
+		if !m.Backfill {
+			if m.Server = place(); m.Server == "" {
+				short = true
+				continue
+			}
+			m.Room = s.name(rooms)
+			rooms++
+		}
+		event.Matches = append(event.Matches, m)
+	}
+	if len(event.Matches) == 0 {
+		event = nil
+	}
+	return event, short, nil
+}
+
+// name returns the name of the room with a number. It is valid in a connect token and differs from every other one.
+func (s *State) name(room uint64) string {
+	return s.config.Prefix + "-" + strconv.FormatUint(room, 36)
+}
+
+// ErrMatch is wrapped by the errors about the result of a match function.
+var ErrMatch = errors.New("the match function returned an impossible match")
+
+// propose calls the match function and checks its result. New rooms have neither a name nor a server.
+func (s *State) propose(q *Queue, now int64) ([]Made, error) {
+	match := q.Match
+	if match == nil {
+		match = Fill
+	}
+	v, groups := s.view(q, now)
+	proposals := match(v)
+	used := make([]bool, len(groups))
+	list := make([]Made, 0, len(proposals))
+	for _, p := range proposals {
+		m, free := Made{Room: p.Room, Backfill: p.Room != ""}, q.Players
+		if m.Backfill {
+			i := slices.IndexFunc(v.Rooms, func(o Open) bool { return o.Room == p.Room })
+			if i < 0 || slices.ContainsFunc(list, func(m Made) bool { return m.Room == p.Room }) {
+				return nil, fmt.Errorf("%w: queue %s, room %q does not ask for players, or twice", ErrMatch, q.Name, p.Room)
+			}
+			free, m.FirstSeat, m.Server = v.Rooms[i].Seats, AnySeat, v.Rooms[i].Server
+		}
+		for _, g := range p.Groups {
+			if g < 0 || g >= len(groups) || used[g] {
+				return nil, fmt.Errorf("%w: queue %s, group %d of %d does not exist, or is in two matches", ErrMatch, q.Name, g, len(groups))
+			}
+			used[g] = true
+			for _, e := range groups[g] {
+				m.Tickets = append(m.Tickets, e.Ticket.ID)
+			}
+		}
+		if n := len(m.Tickets); n == 0 || n > free {
+			return nil, fmt.Errorf("%w: queue %s, %d players for %d seats", ErrMatch, q.Name, n, free)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// Reserved returns the number of rooms that were made on a server since a time.
+func (s *State) Reserved(server string, since int64) (n int) {
+	for i := len(s.made) - 1; i >= 0 && s.made[i].At >= since; i-- {
+		if s.made[i].Server == server {
+			n++
+		}
+	}
+	return n
+}
+
+// Changed returns the tickets that changed since the last call.
+func (s *State) Changed() []Status {
+	list := make([]Status, len(s.changed))
+	for i, e := range s.changed {
+		list[i] = e.Status
+	}
+	s.changed = s.changed[:0]
+	return list
+}
+
+// All returns all tickets, in the order in which they were made.
+func (s *State) All() []Status {
+	s.compact()
+	list := make([]Status, len(s.all))
+	for i, e := range s.all {
+		list[i] = e.Status
+	}
+	return list
+}

@@ -1,0 +1,30 @@
+// Package chaos tests a cluster of real processes: three NATS servers, three game servers, and clients with bots, with faults that are
+// drawn from a seed. Package cmd/cli/swarm tests single servers in virtual time, and net/cluster the protocol of the cluster.
+//
+// The faults are: kill -9 of a game server; kill -9 of a NATS server, of the leader of the rooms, and of two of three; SIGSTOP of a
+// game server; partitions between a game server and one or all NATS servers, and between two NATS servers, also in one direction only;
+// a full disk and a slow disk of a NATS server; and drained and restarted game servers. All connections to NATS servers pass through
+// proxies, which delay the bytes of a partition and deliver them when it heals, as TCP does.
+//
+// The checker collects every tick that any client received as confirmed, with the hash chain of its inputs and the checksum of its
+// state. During the run and at the end it checks:
+//
+//   - A tick of a room has one value, on all clients, before and after each takeover.
+//   - The log of the room has every confirmed tick, with the same inputs. Its entries form one chain.
+//   - No client ends, changes its seat, or is sent to another match.
+//   - After each fault all clients confirm ticks again.
+//
+// The run prints its seed and the times for which clients confirmed no new tick, by kind of fault.
+//
+//	go test ./cmd/cli/chaos -run 'TestChaos$' -chaos.time=20m -chaos.seed=7 -timeout 1h -v
+//	TENDON_LONG=1 go test ./cmd/cli/chaos        a minute, with one fault of each kind
+//
+// The seed decides the kinds, the order, the targets and the lengths of the faults. The scheduling of processes is not repeated.
+// The run needs Linux; the full disk needs root, for a small file system.
+//
+// # Tasks
+//
+//   - add a kind of fault: faults_test.go
+//   - the checks: checker_test.go
+//   - the processes: nats_test.go, servers_test.go, players_test.go
+package chaos

@@ -1,0 +1,252 @@
+//go:build linux
+
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/client"
+	"tendon/net/netcode"
+	"tendon/net/server"
+	"tendon/rollback/record"
+	"tendon/systems"
+)
+
+// player is a client with a bot. One goroutine of players plays it.
+type player struct {
+	*client.Client
+	name, room string
+	seat       int
+	checker    *checker
+	match      uint64
+	tail       *record.Tail
+
+	mu        sync.Mutex
+	confirmed ecs.Tick
+	moved     time.Time     // when confirmed rose last
+	gap       time.Duration // longest time in which it did not rise, since mark
+	base      ecs.Tick      // confirmed at mark
+	since     time.Time     // when the client began to play without a gap; zero: it does not play
+	noticed   int           // frames since mark in which the player sees that the server is away
+	states    string
+	ended     bool
+}
+
+const (
+	frameRate = 60
+	// quietLimit is the time without a confirmed tick after which a client does not play.
+	quietLimit = 500 * time.Millisecond
+	// stays is how long a client must play to be back.
+	stays = time.Second
+)
+
+// Begin receives a state of the server.
+func (p *player) Begin(m client.Match, at record.Position, _ *image.Snapshot) {
+	if m.Seat != p.seat {
+		p.checker.fail("%s has seat %d, not %d", p.name, m.Seat, p.seat)
+	}
+	p.match = m.Number
+	p.tail.Start(at)
+	p.final()
+}
+
+// Tick receives a confirmed tick.
+func (p *player) Tick(t record.Tick) {
+	if !p.tail.Append(&t) {
+		p.checker.fail("%s: tick %d does not follow the tick before", p.name, t.Tick)
+		return
+	}
+	p.final()
+}
+
+func (p *player) final() {
+	f, chain, _ := p.tail.Newest()
+	p.checker.tick(p.name, p.room, p.match, f, chain)
+}
+
+// enter connects a bot to a room, at the first of the addresses if that server has the room.
+func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number int, addresses ...netip.AddrPort) *player {
+	t.Helper()
+	g := rules.Game()
+	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(g.Name), Key: key, ClientID: uint64(number) + 1, Addresses: addresses,
+		Pass: server.Pass{Room: room, Seat: seat, Bot: true}, Lifetime: time.Hour}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &player{name: fmt.Sprintf("client %d of room %s", seat, room), room: room, seat: seat, checker: c, moved: time.Now(), tail: record.NewTail(g, 256, 256<<10)}
+	p.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: g, Strategies: syncflags.All, Bot: true, BotSeed: uint64(number) + 1, Log: p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// frame plays a frame.
+func (p *player) frame(now time.Time) {
+	if p.ended {
+		return
+	}
+	err := p.Frame(now)
+	p.Effects(func(systems.Effect) {})
+	s := p.Stats()
+	if err != nil || s.Strategy.Confirmed > 0 && len(p.Desyncs()) > 0 {
+		p.ended = true
+		p.checker.fail("%s ended: %v, %d differences, at tick %d, server time %s", p.name, err, len(p.Desyncs()), s.Strategy.Confirmed, now.Format(time.StampMilli))
+	}
+	rose := s.State == client.Live && s.Strategy.Confirmed > p.confirmed
+	if rose {
+		if _, _, state, _ := p.Snapshots(0); !state.Empty() {
+			p.checker.state(p.name, p.room, p.match, state.Tick(), state.Checksum())
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.states = fmt.Sprintf("%v at tick %d, waiting %v, refused %v", s.State, s.Strategy.Confirmed, s.Waiting, p.Refusal())
+	if rose {
+		p.gap = max(p.gap, now.Sub(p.moved))
+		p.confirmed, p.moved = s.Strategy.Confirmed, now
+	}
+	if s.State != client.Live && s.State != client.CatchingUp || s.Waiting {
+		p.noticed++
+	}
+	switch plays := s.State == client.Live && p.confirmed > p.base && now.Sub(p.moved) < quietLimit; {
+	case !plays || p.ended:
+		p.since = time.Time{}
+	case p.since.IsZero():
+		p.since = now
+	}
+}
+
+// players are all clients. Several goroutines play them.
+type players struct {
+	list []*player
+	stop chan struct{}
+	all  sync.WaitGroup
+}
+
+// play plays the clients until the end of the test.
+func play(t testing.TB, list []*player) *players {
+	a := &players{list: list, stop: make(chan struct{})}
+	const together = 20
+	for part := range slices.Chunk(list, together) {
+		a.all.Go(func() {
+			ticker := time.NewTicker(time.Second / frameRate)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-a.stop:
+					for _, p := range part {
+						p.Close()
+					}
+					return
+				case <-ticker.C:
+					for _, p := range part {
+						p.frame(time.Now())
+					}
+				}
+			}
+		})
+	}
+	t.Cleanup(a.close)
+	return a
+}
+
+func (a *players) close() {
+	select {
+	case <-a.stop:
+	default:
+		close(a.stop)
+	}
+	a.all.Wait()
+}
+
+// mark begins a measurement.
+func (a *players) mark() {
+	for _, p := range a.list {
+		p.mu.Lock()
+		p.base, p.gap, p.since, p.noticed = p.confirmed, 0, time.Time{}, 0
+		p.mu.Unlock()
+	}
+}
+
+// back reports whether all clients have played for a while since mark.
+func (a *players) back() bool {
+	for _, p := range a.list {
+		p.mu.Lock()
+		back := !p.since.IsZero() && time.Since(p.since) >= stays
+		p.mu.Unlock()
+		if !back {
+			return false
+		}
+	}
+	return true
+}
+
+// await waits until all clients play, and reports those that do not within a time.
+func (a *players) await(limit time.Duration) (missing []string) {
+	for deadline := time.Now().Add(limit); !a.back() && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	for _, p := range a.list {
+		p.mu.Lock()
+		if p.since.IsZero() {
+			missing = append(missing, fmt.Sprintf("%s: %s, confirmed %d, base %d", p.name, p.states, p.confirmed, p.base))
+		}
+		p.mu.Unlock()
+	}
+	return missing
+}
+
+// gaps returns the longest times without a confirmed tick since mark, of the clients in some rooms, and how many of these players saw that
+// the server was away. rooms may be nil: all.
+func (a *players) gaps(rooms map[string]bool) (list []time.Duration, noticed int) {
+	for _, p := range a.list {
+		if rooms == nil || rooms[p.room] {
+			p.mu.Lock()
+			list = append(list, max(p.gap, time.Since(p.moved)))
+			if p.noticed > 0 {
+				noticed++
+			}
+			p.mu.Unlock()
+		}
+	}
+	return list, noticed
+}
+
+// spread is a distribution of times.
+type spread struct{ P50, P99, Worst time.Duration }
+
+func spreadOf(list []time.Duration) (s spread) {
+	if len(list) == 0 {
+		return s
+	}
+	sorted := slices.Sorted(slices.Values(list))
+	at := func(share float64) time.Duration {
+		return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)].Round(time.Millisecond)
+	}
+	return spread{at(0.5), at(0.99), at(1)}
+}
+
+// roomName returns the name of a room.
+func roomName(i int) string { return fmt.Sprintf("room%02d", i) }
+
+// summary shortens a list of lines.
+func summary(lines []string) string {
+	const most = 6
+	text := strings.Join(lines[:min(len(lines), most)], "\n  ")
+	if n := len(lines) - most; n > 0 {
+		text += fmt.Sprintf("\n  and %d more", n)
+	}
+	return cmp.Or(text, "none")
+}

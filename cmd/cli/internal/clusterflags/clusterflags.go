@@ -1,0 +1,133 @@
+// Package clusterflags has the flags of verbs that join a cluster of servers.
+package clusterflags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/net/cluster/jetstream"
+)
+
+// Flags select a cluster.
+type Flags struct {
+	Cluster         string `group:"Cluster" placeholder:"embedded|nats://A,B,C" help:"Join a cluster of servers, which store matches together. embedded: NATS runs in this process, without a port. Otherwise the addresses of NATS servers with JetStream."`
+	ClusterCreds    string `group:"Cluster" type:"path" placeholder:"FILE" help:"Credentials for NATS: a file with a user's JWT and seed."`
+	ClusterDir      string `group:"Cluster" type:"path" default:"cluster" help:"Directory of the files of --cluster embedded."`
+	ClusterName     string `group:"Cluster" default:"tendon" help:"Name of the cluster. Clusters with different names share nothing: its streams in NATS begin with it."`
+	ClusterReplicas int    `group:"Cluster" placeholder:"N" help:"Number of NATS servers that store each entry, 1 to 5. Default: 3 with three or more addresses, otherwise 1."`
+}
+
+const (
+	embeddedName = "embedded"
+	openLimit    = time.Minute // for which a verb waits for NATS
+)
+
+// Check returns an error about flags that do not go together.
+func (f *Flags) Check() error {
+	switch {
+	case f.Cluster == "" && (f.ClusterCreds != "" || f.ClusterReplicas != 0):
+		return errors.New("--cluster-creds and --cluster-replicas go with --cluster: add --cluster nats://HOST:PORT")
+	case f.Embedded() && (f.ClusterCreds != "" || f.ClusterReplicas > 1):
+		return errors.New("--cluster embedded has no credentials and one replica: leave --cluster-creds and --cluster-replicas out")
+	case f.ClusterReplicas < 0 || f.ClusterReplicas > 5:
+		return fmt.Errorf("--cluster-replicas %d: give 1 to 5", f.ClusterReplicas)
+	case f.ClusterName == "" || strings.ContainsAny(f.ClusterName, ".*>/\\ \t\n"):
+		return fmt.Errorf("--cluster-name %q: give a word without dots, blanks and slashes", f.ClusterName)
+	}
+	for _, url := range f.urls() {
+		if scheme, _, ok := strings.Cut(url, "://"); !ok || scheme != "nats" && scheme != "tls" {
+			return fmt.Errorf("--cluster %q: give embedded, or addresses such as nats://10.0.0.1:4222,10.0.0.2:4222", f.Cluster)
+		}
+	}
+	return nil
+}
+
+// Embedded reports whether NATS runs in this process.
+func (f *Flags) Embedded() bool { return f.Cluster == embeddedName }
+
+// urls returns the addresses of the NATS servers. The scheme of the first one holds for those without one.
+func (f *Flags) urls() (list []string) {
+	if f.Cluster == "" || f.Embedded() {
+		return nil
+	}
+	scheme, _, _ := strings.Cut(f.Cluster, "://")
+	for part := range strings.SplitSeq(f.Cluster, ",") {
+		if !strings.Contains(part, "://") && scheme != f.Cluster {
+			part = scheme + "://" + part
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// replicas returns the number of NATS servers that store each entry.
+func (f *Flags) replicas() int {
+	switch {
+	case f.ClusterReplicas > 0:
+		return f.ClusterReplicas
+	case len(f.urls()) >= 3:
+		return 3
+	}
+	return 1
+}
+
+// Open connects to the cluster. always selects that embedded NATS syncs its files at each entry. The caller calls end after its last
+// use of the store, which is nil without --cluster. Open waits for NATS for a minute, and says so.
+func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func() error, err error) {
+	if err := f.Check(); err != nil || f.Cluster == "" {
+		return nil, func() error { return nil }, err
+	}
+	var c *nats.Conn
+	if f.Embedded() {
+		if c, end, err = startEmbedded(f.ClusterDir, always); err != nil {
+			return nil, nil, fmt.Errorf("--cluster embedded: %w; choose another --cluster-dir, or stop the server that uses it", err)
+		}
+	} else if c, end, err = f.connect(a); err != nil {
+		return nil, nil, err
+	}
+	waits := false
+	ctx, cancel := context.WithTimeout(a.Ctx, openLimit)
+	defer cancel()
+	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Wait: func(why error) {
+		if !waits {
+			waits = true
+			a.Logf("waiting for NATS: %v", why)
+			a.Emit("cluster_waits", app.Fields{"error": why.Error()})
+		}
+	}})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("--cluster: %w", err), end())
+	}
+	return store, end, nil
+}
+
+// connect connects to NATS servers. The connection is restored for ever.
+func (f *Flags) connect(a *app.App) (*nats.Conn, func() error, error) {
+	options := []nats.Option{nats.Name(a.Game.Name + " " + app.Build()), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond), nats.RetryOnFailedConnect(true), nats.Timeout(time.Second),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				a.Logf("the connection to NATS is lost: %v; it is made again", err)
+				a.Emit("cluster_disconnected", app.Fields{"error": err.Error()})
+			}
+		}),
+		nats.ReconnectHandler(func(c *nats.Conn) {
+			a.Logf("connected to NATS again, at %s", c.ConnectedAddr())
+			a.Emit("cluster_connected", app.Fields{"address": c.ConnectedAddr()})
+		})}
+	if f.ClusterCreds != "" {
+		options = append(options, nats.UserCredentials(f.ClusterCreds))
+	}
+	c, err := nats.Connect(strings.Join(f.urls(), ","), options...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--cluster %s: %w; check the address and --cluster-creds", f.Cluster, err)
+	}
+	return c, func() error { c.Close(); return nil }, nil
+}

@@ -1,0 +1,171 @@
+package journals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/cluster"
+	"tendon/net/room"
+	"tendon/rollback/record"
+	"tendon/systems"
+)
+
+// openCluster returns the store of a server whose journals are in the logs of a cluster.
+func openCluster(c *Config) *Store { return newStore(c, func() error { return nil }) }
+
+// log is a File that writes a journal to the log of a room in a cluster. Appended entries are durable at once.
+type log struct {
+	*cluster.Room
+	begins bool // the next Write begins the journal anew
+}
+
+// appendLimit is the timeout of an append. Its result is requested again afterwards.
+const appendLimit = time.Second
+
+// movedWait is how long a match that another server released waits for its players. Those who play are connected already.
+const movedWait = systems.Second / 2
+
+// claimLimit is the time for which Open waits for the store of the cluster.
+const claimLimit = 8 * time.Second
+
+// Write appends bytes, all or none. After an error the same bytes must be written again.
+func (l *log) Write(b []byte) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), appendLimit)
+	defer cancel()
+	if err := l.Append(ctx, b, l.begins); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func (l *log) WriteAt([]byte, int64) (int, error) { return 0, errors.ErrUnsupported }
+func (l *log) Truncate(int64) error               { return errors.ErrUnsupported }
+func (l *log) Stat() (fs.FileInfo, error)         { return nil, errors.ErrUnsupported }
+func (l *log) Sync() error                        { return nil }
+func (l *log) Close() error                       { return nil }
+
+// claim makes this server the owner of a room of a cluster. It returns the match that its former owner left, or nil.
+func (s *Store) claim(name string) (l *log, m *Match, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), claimLimit)
+	defer cancel()
+	r, err := s.config.Cluster.Claim(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil { // another server may be able to continue the match
+			leave, cancel := context.WithTimeout(context.Background(), appendLimit)
+			defer cancel()
+			err = errors.Join(err, r.Release(leave))
+		}
+	}()
+	data, err := r.Recovered(ctx)
+	if err != nil || data == nil {
+		return &log{Room: r}, nil, err
+	}
+	m, err = s.match(data, &Match{File: "the log of room " + name})
+	if m != nil && (m.empty != nil || m.Journal.Ended()) {
+		m = nil
+	}
+	if m != nil && m.Journal.Torn() != nil { // entries are whole
+		err = fmt.Errorf("%w: %w", record.ErrCorrupt, m.Journal.Torn())
+	}
+	return &log{Room: r}, m, err
+}
+
+// openLog opens the journal of a room in its log.
+func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, error) {
+	l, m, err := s.claim(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: "the log of room " + name, file: l, log: l}
+	if m != nil {
+		j.writer, j.header, j.seats = m.Journal.Resume(&j.out), m.Journal.Header(), m.Journal.Seats()
+		for range m.Journal.Switches(maxTick) {
+			j.switched = true
+		}
+		if m.before != nil { // the log has the journal of another build
+			j.out.fresh = true
+			_, _ = j.out.Write(m.Journal.Bytes())
+			err = j.drain()
+		}
+		return j, m, err
+	}
+	j.header, j.out.fresh = s.header(name, c), true
+	if j.writer, err = record.NewWriter(&j.out, s.config.Game, j.header); err == nil {
+		err = errors.Join(j.writer.Flush(), j.drain())
+	}
+	return j, nil, err
+}
+
+// restart begins the journal anew with a state, that of the last tick, so that the next owner reads and simulates little. The journal of
+// a match whose strategy was changed is continued instead, because only its orders contain the present strategy.
+func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot) error {
+	if j.switched || j.out.restarting() {
+		return j.writer.Image(state)
+	}
+	_ = j.writer.Flush() // output accepts all bytes
+	h, next := j.header, *j.writer
+	h.Start = record.PositionOf(w, j.writer.Chain())
+	err := next.Reset(&j.out, j.store.config.Game, h)
+	if err == nil {
+		err = next.Image(state)
+	}
+	for _, s := range j.seats {
+		if err == nil {
+			err = next.Seat(s)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	*j.writer, j.out.fresh = next, true
+	return j.writer.Flush()
+}
+
+// release writes the buffered bytes and releases the room, so that another server can continue the match at once.
+func (j *roomJournal) release() {
+	if why := j.broken.Load(); why != nil {
+		return // another server has the room, or will have it after the lease
+	}
+	leave := j.log.Release
+	if j.unused() {
+		leave = j.log.End
+	}
+	if err := j.leave(leave, j.writer.Flush()); err != nil {
+		j.report(NotKept, err)
+	}
+}
+
+// endLog writes the end mark of a match that is over, and ends it in the cluster.
+func (j *roomJournal) endLog(kind Kind) {
+	err := j.writer.End()
+	if err = j.leave(j.log.End, err); err != nil {
+		j.report(NotArchived, err)
+		return
+	}
+	if j.unused() {
+		kind = Unused
+	}
+	j.report(kind, nil)
+}
+
+// leave writes the buffered bytes, and then calls leave.
+func (j *roomJournal) leave(leave func(context.Context) error, flushed error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), claimLimit)
+	defer cancel()
+	err := errors.Join(flushed, j.drain())
+	for err != nil && ctx.Err() == nil && !errors.Is(err, cluster.ErrLost) {
+		err = j.drain()
+	}
+	if err != nil {
+		return err
+	}
+	return leave(ctx)
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"testing"
+
+	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/page/pagetest"
+	"tendon/net/simnet"
+)
+
+// watchPictures counts the pictures of a page, measures how long the program takes for each, and calls after(sum) with a sum of the
+// middle of each.
+const watchPictures = `
+window.pictures = 0;
+window.costs = [];
+const request = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (f) => request((now) => {
+	const began = performance.now();
+	f(now);
+	window.costs.push(performance.now() - began);
+	window.pictures++;
+	if (!window.after) return;
+	const canvas = document.querySelector("canvas"), gl = canvas.getContext("webgl2") ?? canvas.getContext("webgl");
+	const bound = gl.getParameter(gl.FRAMEBUFFER_BINDING), size = 64, pixels = new Uint8Array(4 * size * size);
+	gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+	gl.readPixels(canvas.width / 2 - size / 2, canvas.height / 2 - size / 2, size, size, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+	gl.bindFramebuffer(gl.FRAMEBUFFER, bound);
+	let sum = 0;
+	for (const p of pixels) sum = (sum * 31 + p) % 1000000007;
+	window.after(sum);
+});`
+
+// measureKeys presses a key when the picture has stood still, and returns how many pictures later it has changed.
+const measureKeys = `(async () => {
+	const results = [], canvas = document.querySelector("canvas");
+	const still = () => new Promise((done) => {
+		let last, same = 0;
+		window.after = (sum) => { same = sum === last ? same + 1 : 0; last = sum; if (same > 30) { window.after = null; done(last); } };
+	});
+	const key = (type, code) => canvas.dispatchEvent(new KeyboardEvent(type, { code, key: code, bubbles: true }));
+	for (let i = 0; i < 10; i++) {
+		const code = i % 2 ? "ArrowLeft" : "ArrowRight", before = await still();
+		await new Promise((done) => setTimeout(done, 37 * i % 16));
+		const began = window.pictures;
+		const changed = new Promise((done) => { window.after = (sum) => { if (sum !== before) { window.after = null; done(window.pictures - began); } }; });
+		key("keydown", code);
+		results.push(await changed);
+		key("keyup", code);
+	}
+	return results;
+})()`
+
+// The player's own key is in the next picture, whatever the round trip is.
+func TestTheOwnKeyIsInTheNextPicture(t *testing.T) {
+	pagetest.Chromium(t)
+	dir, _ := site(t, "dots")
+	at, invitation := served(t, built(t, "dots"), dir, "--web-origin", "*")
+	u, err := url.Parse(invitation.URLs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, _ := simnet.ByName("P3")
+	proxy, err := simnet.NewProxy(netip.MustParseAddrPort(u.Host), profile, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	invitation.URLs = []string{fmt.Sprintf("https://%s%s", proxy.Addr(), u.Path)}
+	tab := pagetest.Open(t, "about:blank")
+	tab.Resize(320, 200)
+	tab.Before(watchPictures)
+	tab.Go(at + "#join=" + invitation.Text())
+	tab.WaitFor(playing)
+	var pictures []int
+	tab.Eval(measureKeys, &pictures)
+	slices.Sort(pictures)
+	t.Logf("pictures from a key to its effect, %s: %v", profile.Title, pictures)
+	if median := pictures[len(pictures)/2]; median > 1 {
+		t.Errorf("the median is %d pictures", median)
+	}
+}
+
+// The time that the program takes for a picture of the arena with 8 players, with relay over the network P3, is logged. It includes the
+// rollbacks and the commands for the graphics card, and not its work.
+func TestTheCostOfAPicture(t *testing.T) {
+	pagetest.Chromium(t)
+	dir, _ := site(t, "arena")
+	s := newStand(t, rules.Game(), 7, dir)
+	tab := pagetest.Open(t, "about:blank")
+	tab.Resize(240, 150)
+	tab.Before(watchPictures)
+	to := s.webTransport()
+	profile, _ := simnet.ByName("P3")
+	s.setProfile(profile)
+	tab.Go(s.link(to, true))
+	tab.WaitFor(playing)
+	tab.Eval(`window.costs = []`, nil)
+	tab.WaitFor(`window.costs.length > 300 && tendonStats.rollbacks > 100`)
+	var costs []float64
+	tab.Eval(`window.costs`, &costs)
+	slices.Sort(costs)
+	t.Logf("%d pictures: %.1f ms in the median, p99 %.1f ms; %+v", len(costs), costs[len(costs)/2], costs[len(costs)*99/100], s.add("Chromium", tab).stats())
+}
