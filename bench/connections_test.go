@@ -22,7 +22,7 @@ import (
 
 func init() {
 	roles = map[string]func(){"server": idleServer, "idlers": idleLoad, "echo": echoServer, "pingers": echoLoad,
-		"lockstep server": lockstepServer, "lockstep load": lockstepLoad}
+		"lockstep server": lockstepServer, "lockstep load": lockstepLoad, "broadcast": castServer, "viewers": castViewing}
 }
 
 // idleConnections is the number of connections in the rows about them.
