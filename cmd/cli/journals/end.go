@@ -11,11 +11,15 @@ import (
 	"tendon/net/room"
 )
 
-// File returns the path that the journal of an open room will have when its match is over; "" if it has none.
+// File returns the path that the journal of an open room will have when its match is over; "" if it has none. In a cluster it
+// describes the room's log.
 func (s *Store) File(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j := s.open[name]; j != nil {
+		if j.log != nil {
+			return j.path
+		}
 		return endedPath(j.path)
 	}
 	return ""

@@ -26,6 +26,8 @@ type Config struct {
 	Replicas int
 	// Keep is the time for which entries are kept. Default: a day. A match whose newest entry is older is lost.
 	Keep time.Duration
+	// Present fails Open if the stream or a bucket does not exist, and changes neither.
+	Present bool
 	// Wait receives the reason while Open waits for NATS. Optional.
 	Wait func(error)
 }
@@ -76,6 +78,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func (s *Store) open(ctx context.Context, c *Config) (err error) {
 	try, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	if c.Present {
+		return s.present(try)
+	}
 	s.rooms, err = s.js.CreateOrUpdateStream(try, jetstream.StreamConfig{Name: s.prefix + "_rooms", Description: "logs of rooms",
 		Subjects: []string{s.subject("*")}, Replicas: cmp.Or(c.Replicas, 1), MaxAge: cmp.Or(c.Keep, 24*time.Hour), DenyDelete: true})
 	if err != nil {
@@ -96,6 +101,20 @@ func (s *Store) open(ctx context.Context, c *Config) (err error) {
 	}
 	if err != nil {
 		return fmt.Errorf("the bucket %s_tokens: %w", s.prefix, err)
+	}
+	return nil
+}
+
+// present opens the stream and the buckets, which must exist.
+func (s *Store) present(ctx context.Context) (err error) {
+	if s.rooms, err = s.js.Stream(ctx, s.prefix+"_rooms"); err != nil {
+		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
+	}
+	if s.servers, err = s.js.KeyValue(ctx, s.prefix+"_servers"); err == nil {
+		s.tokens, err = s.js.KeyValue(ctx, s.prefix+"_tokens")
+	}
+	if err != nil {
+		return fmt.Errorf("the buckets of %s: %w", s.prefix, err)
 	}
 	return nil
 }
