@@ -305,6 +305,7 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server) {
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
+	h.config.Journals.Checkpoint(room)
 	err := h.Move(ctx, room, addresses(to), moveLead)
 	for err == nil && slices.Contains(h.names(), room) {
 		select {

@@ -43,7 +43,7 @@ func (v *Verb) clusterAddresses(public []netip.AddrPort) ([]netip.AddrPort, erro
 	case listen.Port == 0:
 		return nil, fmt.Errorf("--listen %s has no port that other servers can name: give a port with --cluster", v.Listen)
 	case listen.IP != nil && !listen.IP.IsUnspecified():
-		return []netip.AddrPort{listen.AddrPort()}, nil
+		return []netip.AddrPort{netip.AddrPortFrom(listen.AddrPort().Addr().Unmap(), uint16(listen.Port))}, nil
 	case !v.Embedded():
 		return nil, fmt.Errorf("--listen %s has no address that other servers can name: add --public HOST:PORT", v.Listen)
 	}
