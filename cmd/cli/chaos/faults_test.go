@@ -150,7 +150,7 @@ func (w *world) moves(s *service, leave func()) {
 	}
 	w.mark()
 	leave()
-	time.Sleep(quietLimit)
+	time.Sleep(500 * time.Millisecond)
 	gaps, noticed := w.gaps(rooms)
 	usual, _ := w.gaps(others)
 	w.moved.gaps, w.moved.usual, w.moved.noticed = append(w.moved.gaps, gaps...), append(w.moved.usual, usual...), w.moved.noticed+noticed
