@@ -45,7 +45,7 @@ type player struct {
 }
 
 const (
-	frameRate = 60
+	frameRate = 30 // half as many as usual, so that the clients leave time of the two cores for the servers
 	// noticeFrames is the number of frames in a row without a server that a player notices.
 	noticeFrames = frameRate / 4
 	// stays is the number of ticks that a client must confirm to be back.

@@ -225,6 +225,51 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 	}
 }
 
+// A room that another server has is lost, also if a write failed before.
+func TestARoomIsLostAfterAFailedWrite(t *testing.T) {
+	d := &deaf{heard: make(chan struct{})}
+	n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &journalled{t: t, game: halves.Dots()}
+	s, err := Open(p.clusterConfig(n, Always))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Open("main", &room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}); err != nil {
+		t.Fatal(err)
+	}
+	d.silent.Store(true)
+	j := s.open["main"]
+	if _, err := j.out.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	reported := func(kind Kind) {
+		t.Helper()
+		for n := 0; n == 0; n, _ = p.count(kind) {
+			if t.Context().Err() != nil {
+				t.Fatalf("event %d is not reported", kind)
+			}
+			_ = j.commit()
+			time.Sleep(time.Millisecond)
+		}
+	}
+	reported(Failed)
+	_, last, err := d.Last(t.Context(), "main")
+	if err == nil {
+		_, err = d.Memory.Append(t.Context(), "main", &cluster.Entry{Kind: cluster.KindClaim, Owner: "other", Number: 1, Before: last})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(d.heard)
+	reported(Lost)
+	if err := s.Close(); err != nil && !errors.Is(err, cluster.ErrLost) {
+		t.Error(err)
+	}
+}
+
 // With an interval, the ticks of an interval are appended together, and all of them are in the log when the match is kept.
 func TestAnIntervalGroupsTicks(t *testing.T) {
 	entries := func(sync Sync) (n int, ticks uint64) {

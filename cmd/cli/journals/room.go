@@ -40,6 +40,7 @@ type roomJournal struct {
 	mark    uint64 // of out.accepted: the bytes up to mark are not written after age calls of commit
 	age     int
 	failing bool                  // the last commit failed
+	lost    bool                  // Lost was reported
 	waits   bool                  // it was reported that the match waits for a slow disk
 	dirty   atomic.Bool           // bytes were written since the last sync
 	syncing atomic.Int64          // when the sync of Store.syncEvery that is under way began, in nanoseconds of its own clock; 0: none is
@@ -112,14 +113,16 @@ func (j *roomJournal) commit() error {
 	err := j.progress()
 	switch {
 	case err == room.ErrPending, err == errStalled: // the first is no failure; stalled has reported the second
+	case errors.Is(err, cluster.ErrLost): // also after another failure
+		if !j.lost {
+			j.lost, j.failing = true, true
+			j.report(Lost, err)
+		}
 	case err != nil && !j.failing:
 		j.failing = true
 		kind := Failed
 		if j.broken.Load() != nil {
 			kind = Broken
-		}
-		if errors.Is(err, cluster.ErrLost) {
-			kind = Lost
 		}
 		j.report(kind, err)
 	case err == nil && (j.failing || j.waits):

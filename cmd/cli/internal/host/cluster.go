@@ -49,7 +49,7 @@ type ClusterConfig struct {
 
 const (
 	// moveLead is the time from the tokens for another server to the move: a few round trips.
-	moveLead = time.Second
+	moveLead = 2 * time.Second
 	// moveLimit bounds a move.
 	moveLimit = moveLead + 5*time.Second
 	// movesTogether is the number of rooms that move at a time.
@@ -171,9 +171,11 @@ func (m *Cluster) watch(ctx context.Context) {
 
 // suspend gives a room up. Its clients try the servers of their tokens.
 func (h *Host) suspend(room string) {
-	ctx, cancel := context.WithTimeout(context.Background(), moveLimit)
-	defer cancel()
-	_ = h.Move(ctx, room, nil, 0) // otherwise the room is closed already
+	for err := context.DeadlineExceeded; errors.Is(err, context.DeadlineExceeded); { // otherwise the room is closed
+		ctx, cancel := context.WithTimeout(context.Background(), moveLimit)
+		err = h.Move(ctx, room, nil, 0)
+		cancel()
+	}
 }
 
 // names returns the open rooms in order.

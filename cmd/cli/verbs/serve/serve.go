@@ -135,6 +135,13 @@ it is of no use to players. A game with private data is broadcast only with --br
 48 s are kept. With --on-stop keep and after a crash, those that are not visible yet are never written. With --json, the events
 are broadcast, broadcast_failed and broadcast_recovered.
 
+With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server. If a server
+ends or is cut off, another one continues its rooms after about two seconds, and clients reconnect by themselves. All servers need
+the same --key-file and --sync. --fsync chooses what a server that fails can lose: with always nothing, with 100ms up to a tenth of a second of play,
+which clients return. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded runs NATS in this process, without a
+port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
+cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, journal_lost, draining, drain_waits, moved and drained.
+
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
 ends with exit code 1 if no other room is open.
 
@@ -149,6 +156,8 @@ Examples:
   serve --key-file server.key --journal journals --fsync always
   serve --web :7778 --web-pages site    browsers play, too
   serve --broadcast casts               for any number of viewers
+  serve --cluster embedded --fsync always
+  serve --key-file server.key --public 203.0.113.7:7777 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222
   serve --key-file server.key --on-stop finish`
 }
 
