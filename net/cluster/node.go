@@ -320,7 +320,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 				return nil, &OwnedError{room, owner}
 			}
 			if alive {
-				if err := pause(ctx, min(n.config.Lease/16, 4*time.Millisecond)); err != nil {
+				if err := pause(ctx, min(n.config.Lease/16, 10*time.Millisecond)); err != nil {
 					return nil, errors.Join(&OwnedError{room, owner}, err)
 				}
 				continue

@@ -18,6 +18,7 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/session"
+	"tendon/systems/relay"
 )
 
 // members is a cluster of hosts in this process.
@@ -36,11 +37,7 @@ func (m *members) join(rooms int) *Host {
 	m.t.Helper()
 	a := app.New(m.t.Context(), crumbs.Game(), io.Discard, io.Discard)
 	flags := &Flags{Flags: syncflags.Flags{Sync: "relay"}}
-	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags}
-	var err error
-	if c.Strategy, err = flags.ServerStrategy(a.Game); err != nil {
-		m.t.Fatal(err)
-	}
+	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags, Strategy: relay.Strategy}
 	port++
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) // nobody connects to it
 	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}}); err != nil {
