@@ -13,6 +13,7 @@ import (
 
 	"tendon/bench/internal/measure"
 	"tendon/bench/internal/process"
+	"tendon/cmd/cli/journals"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
@@ -22,7 +23,9 @@ import (
 
 func init() {
 	roles = map[string]func(){"server": idleServer, "idlers": idleLoad, "echo": echoServer, "pingers": echoLoad,
-		"lockstep server": lockstepServer, "lockstep load": lockstepLoad, "broadcast": castServer, "viewers": castViewing}
+		"lockstep server": lockstepServer, "lockstep load": lockstepLoad, "broadcast": castServer, "viewers": castViewing,
+		"files always": journalServer(false, journals.Always), "embedded always": journalServer(true, journals.Always),
+		"files interval": journalServer(false, clusterSync), "embedded interval": journalServer(true, clusterSync), "cluster load": clusterLoad}
 }
 
 // idleConnections is the number of connections in the rows about them.
@@ -71,7 +74,7 @@ func loaded(b *testing.B, server, load string) (u process.Usages) {
 }
 
 func idleServer() {
-	process.ServeRooms(room.Config{Game: idle(roomRate), Strategy: relay.Strategy, MaxPeers: 16})
+	process.ServeRooms(room.Config{Game: idle(roomRate), Strategy: relay.Strategy, MaxPeers: 16}, nil)
 }
 
 // idleLoad keeps connections alive that send no payload. It reads what has arrived, without waiting, and sends what is due.

@@ -99,7 +99,7 @@ func slowArena() *ecs.Game {
 }
 
 func lockstepServer() {
-	process.ServeRooms(room.Config{Game: slowArena(), Strategy: lockstep.Strategy})
+	process.ServeRooms(room.Config{Game: slowArena(), Strategy: lockstep.Strategy}, nil)
 }
 
 // lockstepLoad plays the number of rooms and of players that its command line names.

@@ -52,7 +52,7 @@ func game() *ecs.Game {
 	}
 }
 
-func tendonServer() { process.ServeRooms(room.Config{Game: game(), Strategy: relay.Strategy}) }
+func tendonServer() { process.ServeRooms(room.Config{Game: game(), Strategy: relay.Strategy}, nil) }
 
 // tendonLoad plays all rooms with whole clients, which predict and roll back.
 func tendonLoad() {

@@ -139,6 +139,14 @@ func (n *Node) Drain(ctx context.Context) {
 	n.announce(ctx)
 }
 
+// Accept announces that the server accepts rooms again, after Drain.
+func (n *Node) Accept(ctx context.Context) {
+	n.mu.Lock()
+	n.self.Draining = false
+	n.mu.Unlock()
+	n.announce(ctx)
+}
+
 // announce announces the server once.
 func (n *Node) announce(ctx context.Context) {
 	n.mu.Lock()
@@ -312,7 +320,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 				return nil, &OwnedError{room, owner}
 			}
 			if alive {
-				if err := pause(ctx, min(n.config.Lease/16, 4*time.Millisecond)); err != nil {
+				if err := pause(ctx, min(n.config.Lease/16, 10*time.Millisecond)); err != nil {
 					return nil, errors.Join(&OwnedError{room, owner}, err)
 				}
 				continue

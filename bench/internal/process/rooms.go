@@ -18,9 +18,13 @@ import (
 // key is that of all servers of the benchmarks.
 var key = netcode.Key{9}
 
-// ServeRooms runs a server of such rooms with one worker, until the parent stops this process.
-func ServeRooms(c room.Config) {
-	s := measure.Must(server.New(server.Config{Room: c, Address: "127.0.0.1:0", Keys: []netcode.Key{key}, MaxRooms: 4096, Workers: 1}))
+// ServeRooms runs a server of such rooms with one worker, until the parent stops this process. change changes its config. Optional.
+func ServeRooms(c room.Config, change func(*server.Config)) {
+	all := server.Config{Room: c, Address: "127.0.0.1:0", Keys: []netcode.Key{key}, MaxRooms: 4096, Workers: 1}
+	if change != nil {
+		change(&all)
+	}
+	s := measure.Must(server.New(all))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()

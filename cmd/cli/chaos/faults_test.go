@@ -30,6 +30,7 @@ const (
 	slowDisk     kind = "slow disk of a NATS server"
 	restart      kind = "SIGTERM and restart of a server"
 	rolling      kind = "rolling restart of all servers"
+	drain        kind = "drain of a server"
 )
 
 // fault is a fault of a schedule.
@@ -60,6 +61,7 @@ var counts = []struct {
 	{killTwo, 2, 2 * time.Second, 8 * time.Second},
 	{killNATS, 3, time.Second, 5 * time.Second},
 	{rolling, 2, 0, 0},
+	{drain, 3, 0, 0},
 }
 
 // schedule returns the faults of a run. A short run has one of each kind and short lengths.
@@ -82,7 +84,7 @@ func schedule(seed uint64, short bool) (list []fault) {
 
 // apply applies a fault and ends it. It returns the rooms that it concerns. nil: all.
 func (w *world) apply(f fault) (rooms map[string]bool) {
-	s, n := w.servers[f.target%len(w.servers)], w.nodes[f.target%len(w.nodes)]
+	s, n := w.busy(f.target), w.nodes[f.target%len(w.nodes)]
 	switch f.kind {
 	case kill:
 		rooms = s.owned()
@@ -92,16 +94,14 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 		time.Sleep(200 * time.Millisecond)
 		s.start(w.t)
 	case restart:
-		rooms = s.owned()
-		s.stop()
-		s.start(w.t)
+		w.moves(s, s.stop)
 	case rolling:
 		for _, s := range w.servers {
-			s.stop()
-			s.start(w.t)
-			w.listens(s)
+			w.moves(s, s.stop)
 			time.Sleep(2 * time.Second)
 		}
+	case drain:
+		w.moves(s, func() { w.drain(s) })
 	case pause:
 		rooms = s.owned()
 		s.signal(syscall.SIGSTOP)
@@ -141,6 +141,46 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 	return rooms
 }
 
+// moves calls leave, which makes the rooms of a server move, and measures the gaps meanwhile: those of its rooms, and as the usual ones those
+// of the other rooms. Then it starts the server again.
+func (w *world) moves(s *service, leave func()) {
+	rooms, others := s.owned(), map[string]bool{}
+	for _, p := range w.list {
+		others[p.room] = !rooms[p.room]
+	}
+	w.mark()
+	leave()
+	time.Sleep(500 * time.Millisecond)
+	gaps, noticed := w.gaps(rooms)
+	usual, _ := w.gaps(others)
+	w.moved.gaps, w.moved.usual, w.moved.noticed = append(w.moved.gaps, gaps...), append(w.moved.usual, usual...), w.moved.noticed+noticed
+	if s.alive() {
+		s.stop()
+	}
+	s.start(w.t)
+	w.listens(s)
+}
+
+// drain moves all rooms of a server with the verb drain.
+func (w *world) drain(s *service) {
+	args := []string{"drain", s.address.String(), "--json", "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", w.nodes[0].config.Port)}
+	p := launch(w.t, "drain", serverRole, nil, args...)
+	<-p.ended
+	if p.last("drained") == nil {
+		w.checker.fail("%s is not drained: %v\n%s\n%s", s.name, p.last("error"), p.text(), s.text())
+	}
+}
+
+// busy returns the first server from a number on that has rooms.
+func (w *world) busy(number int) *service {
+	for i := range w.servers {
+		if s := w.servers[(number+i)%len(w.servers)]; len(s.owned()) > 0 {
+			return s
+		}
+	}
+	return w.servers[number%len(w.servers)]
+}
+
 // killNodes kills NATS servers, and starts them again after a time.
 func (w *world) killNodes(length time.Duration, nodes ...*node) {
 	for _, n := range nodes {
@@ -149,6 +189,15 @@ func (w *world) killNodes(length time.Duration, nodes ...*node) {
 	time.Sleep(length)
 	for _, n := range nodes {
 		n.start(w.t)
+	}
+}
+
+// restartNATS stops all NATS servers and starts them again, one after the other.
+func (w *world) restartNATS() {
+	for _, n := range w.nodes {
+		n.stop()
+		n.start(w.t)
+		time.Sleep(2 * time.Second)
 	}
 }
 
@@ -198,12 +247,7 @@ func (w *world) fill(length time.Duration) {
 	_ = file.Close()
 	time.Sleep(length)
 	_ = os.Remove(ballast)
-	n.signal(syscall.SIGTERM)
-	select {
-	case <-n.ended:
-	case <-time.After(10 * time.Second):
-		n.kill()
-	}
+	n.stop()
 	n.start(w.t)
 }
 

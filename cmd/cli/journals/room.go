@@ -30,6 +30,7 @@ type roomJournal struct {
 	state    image.Snapshot // scratch: for an image
 	seated   bool           // a player has entered
 	switched bool           // the strategy was changed during the match; with a log only
+	due      atomic.Bool    // an image is written after the next tick
 	large    bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
 
 	begun   bool   // a commit is under way
@@ -39,6 +40,7 @@ type roomJournal struct {
 	mark    uint64 // of out.accepted: the bytes up to mark are not written after age calls of commit
 	age     int
 	failing bool                  // the last commit failed
+	lost    bool                  // Lost was reported
 	waits   bool                  // it was reported that the match waits for a slow disk
 	dirty   atomic.Bool           // bytes were written since the last sync
 	syncing atomic.Int64          // when the sync of Store.syncEvery that is under way began, in nanoseconds of its own clock; 0: none is
@@ -75,7 +77,11 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	for i := range t.Orders {
 		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
 	}
-	if ok && j.writer.ImageDue(record.JournalImages) {
+	seconds := record.JournalImages
+	if j.log != nil {
+		seconds = checkpointSeconds
+	}
+	if ok && (j.due.Swap(false) || j.writer.ImageDue(seconds)) {
 		j.image(f.World)
 	}
 }
@@ -107,14 +113,16 @@ func (j *roomJournal) commit() error {
 	err := j.progress()
 	switch {
 	case err == room.ErrPending, err == errStalled: // the first is no failure; stalled has reported the second
+	case errors.Is(err, cluster.ErrLost): // also after another failure
+		if !j.lost {
+			j.lost, j.failing = true, true
+			j.report(Lost, err)
+		}
 	case err != nil && !j.failing:
 		j.failing = true
 		kind := Failed
 		if j.broken.Load() != nil {
 			kind = Broken
-		}
-		if errors.Is(err, cluster.ErrLost) {
-			kind = Lost
 		}
 		j.report(kind, err)
 	case err == nil && (j.failing || j.waits):

@@ -33,6 +33,7 @@ type Verb struct {
 	journalFlags   `embed:""`
 	webFlags       `embed:""`
 	broadcastFlags `embed:""`
+	clusterFlags   `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
 	LAN        bool           `name:"lan" help:"Accept every client on the local network: the verb join finds the server and needs no token. See above."`
@@ -134,6 +135,13 @@ it is of no use to players. A game with private data is broadcast only with --br
 48 s are kept. With --on-stop keep and after a crash, those that are not visible yet are never written. With --json, the events
 are broadcast, broadcast_failed and broadcast_recovered.
 
+With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server. If a server
+ends or is cut off, another one continues its rooms after about two seconds, and clients reconnect by themselves. All servers need
+the same --key-file and --sync. --fsync chooses what a server that fails can lose: with always nothing, with 100ms up to a tenth of a second of play,
+which clients return. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded runs NATS in this process, without a
+port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
+cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, journal_lost, draining, drain_waits, moved and drained.
+
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
 ends with exit code 1 if no other room is open.
 
@@ -148,6 +156,8 @@ Examples:
   serve --key-file server.key --journal journals --fsync always
   serve --web :7778 --web-pages site    browsers play, too
   serve --broadcast casts               for any number of viewers
+  serve --cluster embedded --fsync always
+  serve --key-file server.key --public 203.0.113.7:7777 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222
   serve --key-file server.key --on-stop finish`
 }
 
@@ -180,6 +190,13 @@ func (v *Verb) Run(a *app.App) (err error) {
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()
 	}
+	if v.Cluster != "" {
+		leave, failed := v.join(a, &c)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, leave()) }()
+	}
 	if v.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
 	}
@@ -211,6 +228,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 			source.Quarantined = c.Journals.Quarantined()
 		}
 		watch.Ready(source)
+	}
+	if c.Cluster != nil {
+		if err := v.handleDrains(ctx, a, h, c.Cluster.ID()); err != nil {
+			return errors.Join(err, h.Stop())
+		}
 	}
 	if v.LAN {
 		closeLAN, err := v.openLAN(a, h, c.Public)
@@ -258,8 +280,12 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 		return fmt.Errorf("--pauses %d: give 1 or more, or --pause admin", *v.Pauses)
 	case v.KeyFile == "" && v.OldKeyFile != "":
 		return errors.New("--old-key-file goes with --key-file")
+	case v.Cluster == "":
+		if err := v.Check(); err != nil {
+			return err
+		}
 	}
-	if c.OnStop, err = v.onStop(); err != nil {
+	if c.OnStop, err = v.onStop(v.Cluster != ""); err != nil {
 		return err
 	}
 	c.Room.KeepSeat = v.KeepSeat
@@ -394,7 +420,7 @@ func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
 
 // refusal describes a token that an earlier server may have accepted, and the remedy.
 func (v *Verb) refusal() string {
-	if v.Journal != "" {
+	if v.Journal != "" || v.Cluster != "" {
 		return "a client's token was used before this server began, or is older than the record of used tokens: mint a new one"
 	}
 	return "a client's token was minted before this server began, and may have been used: mint a new one, or record used tokens with --journal"

@@ -1,0 +1,148 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"testing"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/journals"
+	"tendon/net/cluster"
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/net/server"
+	"tendon/net/session"
+	"tendon/systems/relay"
+)
+
+// members is a cluster of hosts in this process.
+type members struct {
+	t     *testing.T
+	store cluster.Memory
+	key   netcode.Key
+}
+
+func (m *members) Since() time.Time { return time.Time{} }
+
+func (m *members) Take(context.Context, string, string, time.Time) (bool, error) { return true, nil }
+
+// join starts a host.
+func (m *members) join(rooms int) *Host {
+	m.t.Helper()
+	a := app.New(m.t.Context(), crumbs.Game(), io.Discard, io.Discard)
+	flags := &Flags{Flags: syncflags.Flags{Sync: "relay"}}
+	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags, Strategy: relay.Strategy}
+	port++
+	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) // nobody connects to it
+	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}}); err != nil {
+		m.t.Fatal(err)
+	}
+	h, err := Start(a, c)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() {
+		if err := errors.Join(h.Stop(), c.Journals.Close()); err != nil {
+			m.t.Error(err)
+		}
+		c.Cluster.Leave()
+	})
+	return h
+}
+
+var port uint16 = 1000
+
+// open opens a room as the server does, and returns the address to which its clients are sent.
+func open(h *Host, name string) (elsewhere string, err error) {
+	c := room.Config{Game: h.app.Game, Strategy: h.config.Strategy, Match: 7}
+	err = h.openRoom(name, &c)
+	if other := (*server.Elsewhere)(nil); errors.As(err, &other) {
+		return other.Addresses[0].String(), nil
+	}
+	return "", err
+}
+
+// await waits until a condition holds. The test fails at its timeout.
+func (m *members) await(what string, holds func() bool) {
+	for m.t.Context().Err() == nil && !holds() {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if !holds() {
+		m.t.Fatal(what)
+	}
+}
+
+// observes waits until a host knows a number of other hosts.
+func (m *members) observes(h *Host, others int) {
+	m.await(fmt.Sprintf("%d servers", others), func() bool { return len(h.config.Cluster.others("")) == others })
+}
+
+// The clients of a room are sent to its owner. A server that drains sends them to another one, and opens no room.
+func TestTheClientsOfARoomAreSentToItsServer(t *testing.T) {
+	m := &members{t: t}
+	one, two := m.join(4), m.join(4)
+	m.observes(one, 1)
+	m.observes(two, 1)
+	if to, err := open(one, "duel"); to != "" || err != nil {
+		t.Fatalf("%q, %v", to, err)
+	}
+	if to, err := open(two, "duel"); to != one.config.Cluster.own.Name || err != nil {
+		t.Errorf("the clients are sent to %q, not to the owner: %v", to, err)
+	}
+	if err := two.Drain(t.Context(), 0, func(int) {}); err != nil { // it has no room
+		t.Fatal(err)
+	}
+	if to, err := open(two, "new"); to != one.config.Cluster.own.Name || err != nil {
+		t.Errorf("a server that drains sends the clients of a new room to %q: %v", to, err)
+	}
+	m.await("the other server knows that it drains", func() bool { return len(one.config.Cluster.others("")) == 0 })
+	if err := one.Drain(t.Context(), 0, func(int) {}); !errors.Is(err, ErrNoTarget) {
+		t.Errorf("the only server with a room is drained: %v", err)
+	}
+	one.closeRoom("duel", nil)
+}
+
+// A room moves to the compatible server with the most space. Servers without space, and servers of other games, receive none.
+func TestRoomsMoveToTheServerWithTheMostSpace(t *testing.T) {
+	m := &members{t: t}
+	one := m.join(8)
+	m.join(2)
+	large := m.join(6)
+	m.join(64)
+	m.observes(one, 3)
+	most, ok := one.config.Cluster.emptiest(nil)
+	if !ok || most.MaxRooms != 64 {
+		t.Fatalf("%+v, %v", most, ok)
+	}
+	moving := map[string]int{most.ID: 64}
+	if s, ok := one.config.Cluster.emptiest(moving); !ok || s.ID != large.config.Cluster.ID() {
+		t.Errorf("the next room moves to %+v, %v", s, ok)
+	}
+	one.config.Cluster.own.Protocol++
+	if s, ok := one.config.Cluster.emptiest(nil); ok {
+		t.Errorf("a room moves to a server of another game: %+v", s)
+	}
+}
+
+// A match that this build cannot continue is refused, unless a server of another build is in the cluster.
+func TestAMatchOfAnotherBuildIsSentToAServerOfThatBuild(t *testing.T) {
+	m := &members{t: t}
+	one := m.join(8)
+	c := one.config.Cluster
+	err := fmt.Errorf("%w: test", journals.ErrOtherBuild)
+	if why := (*session.Error)(nil); !errors.As(c.refusal(err), &why) || why.Code != session.CodeOtherBuild {
+		t.Errorf("%v", c.refusal(err))
+	}
+	two := m.join(8)
+	m.observes(one, 1)
+	c.own.Build += " of another commit"
+	if other := (*server.Elsewhere)(nil); !errors.As(c.refusal(err), &other) || other.Addresses[0].String() != two.config.Cluster.own.Name {
+		t.Errorf("%v", c.refusal(err))
+	}
+}

@@ -1,0 +1,129 @@
+package drain
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/clusterflags"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/net/cluster"
+)
+
+// Wrong use is refused before a connection is made.
+func TestWrongUseIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		verb Verb
+		text string
+	}{
+		{Verb{Server: "a"}, "add --cluster"},
+		{Verb{Server: "a", Flags: clusterflags.Flags{Cluster: "embedded"}}, "has one server"},
+		{Verb{Rooms: 3, Flags: clusterflags.Flags{Cluster: "nats://a"}}, "name the server"},
+		{Verb{Server: "a", For: -time.Second, Flags: clusterflags.Flags{Cluster: "nats://a"}}, "--for -1s"},
+	} {
+		if c.verb.For == 0 {
+			c.verb.For = time.Minute
+		}
+		if err := c.verb.Run(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v, want %q", err, c.text)
+		}
+	}
+}
+
+// announce sends announcements of servers, a beat a quarter of a second.
+func announce(ctx context.Context, beats ...[]cluster.Server) <-chan cluster.Server {
+	out := make(chan cluster.Server)
+	go func() {
+		for i, servers := range beats {
+			for _, s := range servers {
+				s.Beat = uint64(i) + s.Beat
+				select {
+				case out <- s:
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case <-time.After(250 * time.Millisecond):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// Servers whose announcement does not change are not listed. A server is found by its name, its ID and its addresses.
+func TestOnlyLiveServersAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := cluster.Server{ID: "B", Beat: 5, Name: "10.0.0.2:7777", Addresses: []string{"10.0.0.2:7777", "play.example.net:7777"}}
+		dead := cluster.Server{ID: "A", Beat: 9, Name: "10.0.0.1:7777"}
+		servers := list(t.Context(), announce(t.Context(), []cluster.Server{live, dead}, []cluster.Server{live}, []cluster.Server{live}))
+		if len(servers) != 1 || servers[0].ID != "B" {
+			t.Fatalf("%+v", servers)
+		}
+		for _, name := range []string{"B", "10.0.0.2:7777", "play.example.net:7777"} {
+			if s, err := find(servers, name); err != nil || s.ID != "B" {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+		}
+		if _, err := find(servers, "A"); err == nil || !strings.Contains(err.Error(), "10.0.0.2:7777") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// The verb ends when the rooms have moved. Rooms that stay are a failure.
+func TestTheVerbWaitsForTheRooms(t *testing.T) {
+	at := func(rooms int, draining bool) []cluster.Server {
+		return []cluster.Server{{ID: "A", Beat: 1, Name: "one", Rooms: rooms, Draining: draining}}
+	}
+	for _, c := range []struct {
+		name  string
+		rooms int
+		beats [][]cluster.Server
+		fails bool
+	}{
+		{"all", 0, [][]cluster.Server{at(3, false), at(3, true), at(1, true), at(0, true)}, false},
+		{"some", 2, [][]cluster.Server{at(3, false), at(3, true), at(1, true), at(1, false)}, false},
+		{"too few", 2, [][]cluster.Server{at(3, false), at(3, true), at(2, true), at(2, false)}, true},
+		{"none", 0, [][]cluster.Server{at(3, false), at(3, true)}, true},
+		{"it ended", 0, [][]cluster.Server{at(3, true), at(1, true), {{ID: "A", Name: "one"}}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				v := Verb{Rooms: c.rooms, For: time.Minute}
+				announcements := announce(ctx, c.beats...)
+				if c.name == "it ended" {
+					announcements = withdrawn(ctx, c.beats)
+				}
+				err := v.follow(ctx, app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard), c.beats[0][0], announcements)
+				if c.fails != errors.Is(err, app.ErrFailed) {
+					t.Errorf("%v", err)
+				}
+			})
+		})
+	}
+}
+
+// withdrawn sends announcements as they are, so that the last one may have no beat.
+func withdrawn(ctx context.Context, beats [][]cluster.Server) <-chan cluster.Server {
+	out := make(chan cluster.Server)
+	go func() {
+		for _, servers := range beats {
+			select {
+			case out <- servers[0]:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
