@@ -176,11 +176,11 @@ func (s *State) compact() {
 
 // snapshot is a state in a log.
 type snapshot struct {
-	Prefix  string        `json:"prefix"`
-	Rooms   uint64        `json:"rooms"`
-	Waiting []*Ticket     `json:"waiting,omitempty"`
-	Ended   []ended       `json:"ended,omitempty"` // in the order of their ends
-	Open    []Open        `json:"open,omitempty"`
+	Prefix  string    `json:"prefix"`
+	Rooms   uint64    `json:"rooms"`
+	Waiting []*Ticket `json:"waiting,omitempty"`
+	Ended   []ended   `json:"ended,omitempty"` // in the order of their ends
+	Open    []Open    `json:"open,omitempty"`
 }
 
 type ended struct {

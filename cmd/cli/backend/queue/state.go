@@ -364,3 +364,6 @@ func (s *State) All() []Status {
 	}
 	return list
 }
+
+// Open returns the number of rooms that ask for players.
+func (s *State) Open() int { return len(s.open) }
