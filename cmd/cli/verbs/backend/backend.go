@@ -72,7 +72,7 @@ Examples:
   backend --key-file server.key --server 127.0.0.1:7777
   backend --key-file server.key --server 127.0.0.1:7777 --queue duel=2
   backend --key-file FILE --cluster nats://10.0.0.1 --listen :8080 --keys FILE
-  backend --key-file FILE --server 10.0.0.1:7777 --jwt-key FILE --jwt-audience me`
+  backend --key-file FILE --server HOST:7777 --jwt-key FILE --jwt-audience me`
 }
 
 // Run serves until it is stopped.
