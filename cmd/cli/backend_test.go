@@ -103,6 +103,12 @@ func TestABackendIsKilledBetweenMatchAndToken(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	p.end(syscall.SIGKILL)
+	if r := do(t, crumbs.Game(), "backend", "--check", log, "--queue", "duel=2"); r.code != app.ExitFine || !strings.Contains(r.out, "1 pass checked") {
+		t.Errorf("%+v", r)
+	}
+	if r := do(t, crumbs.Game(), "backend", "--check", log, "--queue", "duel=3"); r.code != app.ExitFailed {
+		t.Errorf("%+v", r)
+	}
 	_, c = run()
 	seats := map[int]string{}
 	for _, id := range ids[:2] {
@@ -153,6 +159,7 @@ func ticketOf(t *testing.T, c *api.Client, id string) api.Ticket {
 // Wrong flags are a sentence.
 func TestTheBackendChecksItsFlags(t *testing.T) {
 	key := newKey(t)
+	refused(t, do(t, crumbs.Game(), "backend", "--server", "127.0.0.1:7777"), "--key-file is missing")
 	base := []string{"backend", "--key-file", key, "--listen", "127.0.0.1:0", "--dir", t.TempDir()}
 	for want, args := range map[string]string{
 		"no server is known": "", "--queue": "--server 127.0.0.1:7777 --queue duel", "--jwt-audience is missing": "--server 127.0.0.1:7777 --jwt-issuer http://127.0.0.1:1",

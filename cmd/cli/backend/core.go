@@ -135,11 +135,11 @@ func (c *core) compact(ctx context.Context, log Log) error {
 
 // passes calls the match function of each queue.
 func (c *core) passes(now time.Time) {
-	servers := c.service.config.Directory.Servers()
+	servers := c.service.usable()
 	c.places.expire(now, c.service.config.Life+placeMargin)
 	for _, q := range c.service.config.Queues {
 		if c.waiting[q.Name] > 0 {
-			c.pass(q, now, newChoice(&c.places, servers, now))
+			c.pass(q, now, newChoice(&c.places, servers))
 		}
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"tendon/cmd/cli/backend/queue"
 	"tendon/cmd/cli/durable"
 )
 
-// File is a Log in a directory. One process at a time can use it.
+// File is a Log in a directory: tickets.log, beside the log before it, tickets.before.log. One process at a time can use it.
 type File struct {
 	path   string
 	file   *os.File
@@ -19,7 +20,10 @@ type File struct {
 	torn   bool // an append failed, so the end of the file is not known
 }
 
-const logName = "tickets.log"
+const (
+	logName    = "tickets.log"
+	beforeName = "tickets.before.log"
+)
 
 // OpenFile opens the log in a directory, which is made if it does not exist.
 func OpenFile(dir string) (*File, error) {
@@ -42,12 +46,15 @@ func (f *File) Recovered(context.Context) ([]byte, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	return content[:bytes.LastIndexByte(content, '\n')+1], err
+	return whole(content), err
 }
 
 // Append writes events to the disk.
 func (f *File) Append(_ context.Context, events []byte, begins bool) error {
 	if begins {
+		before := filepath.Join(filepath.Dir(f.path), beforeName)
+		_ = os.Remove(before)
+		_ = os.Link(f.path, before) // for Check only
 		if err := durable.Replace(f.path, events); err != nil {
 			return err
 		}
@@ -68,6 +75,20 @@ func (f *File) Append(_ context.Context, events []byte, begins bool) error {
 	}
 	return err
 }
+
+// Check replays the log in a file and compares the results of the match functions. It returns the number of passes. The error wraps
+// queue.ErrDiffers if a function returns other matches.
+func Check(path string, queues []queue.Queue) (passes int, err error) {
+	content, _, err := durable.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	_, passes, err = queue.Replay(queue.Config{Queues: queues, MaxTickets: maxTickets, Keep: keepEnded.Milliseconds()}, whole(content))
+	return passes, err
+}
+
+// whole returns the lines of a log that were written whole.
+func whole(content []byte) []byte { return content[:bytes.LastIndexByte(content, '\n')+1] }
 
 // Close closes the file, so that another process can use it.
 func (f *File) Close() (err error) {

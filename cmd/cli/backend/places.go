@@ -69,7 +69,7 @@ func (p *places) expire(now time.Time, unopened time.Duration) {
 	}
 }
 
-// choice chooses servers for new rooms.
+// choice chooses one of some servers for each new room.
 type choice struct {
 	list   []candidate
 	reason string // why next returns ""
@@ -80,7 +80,7 @@ type candidate struct {
 	used, most int
 }
 
-func newChoice(p *places, servers []cluster.Server, now time.Time) *choice {
+func newChoice(p *places, servers []cluster.Server) *choice {
 	c := &choice{}
 	total := 0
 	used := map[string]int{}
@@ -88,10 +88,8 @@ func newChoice(p *places, servers []cluster.Server, now time.Time) *choice {
 		used[r.server]++
 	}
 	for _, s := range servers {
-		if usable(&s) {
-			c.list = append(c.list, candidate{s.ID, s.Rooms + used[s.ID], s.MaxRooms})
-			total += s.MaxRooms
-		}
+		c.list = append(c.list, candidate{s.ID, s.Rooms + used[s.ID], s.MaxRooms})
+		total += s.MaxRooms
 	}
 	if c.reason = "no server is there"; total > 0 {
 		c.reason = fmt.Sprintf("all rooms of all servers are taken (%d)", total)
@@ -99,8 +97,12 @@ func newChoice(p *places, servers []cluster.Server, now time.Time) *choice {
 	return c
 }
 
-// usable reports whether a server accepts new rooms.
-func usable(s *cluster.Server) bool { return s.MaxRooms > 0 && !s.Draining && len(s.Addresses) > 0 }
+// usable returns the servers that accept new rooms of the game.
+func (s *Service) usable() []cluster.Server {
+	return slices.DeleteFunc(s.config.Directory.Servers(), func(v cluster.Server) bool {
+		return v.MaxRooms == 0 || v.Draining || len(v.Addresses) == 0 || v.Protocol != 0 && v.Protocol != s.config.Protocol
+	})
+}
 
 // next returns the server with the smallest part of its rooms in use, and counts one more there. "": all are full.
 func (c *choice) next() string {

@@ -19,6 +19,7 @@ import (
 // Config describes a Service.
 type Config struct {
 	Game      string        // name of the game, for tokens. Required
+	Protocol  uint64        // fingerprint of the game. Servers with another one receive no matches
 	Key       netcode.Key   // of the servers. Required
 	Queues    []queue.Queue // at least one
 	Directory Directory     // Required

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,13 @@ func TestAKilledBackendContinuesWithTheSameSeats(t *testing.T) {
 	_ = torn.Close()
 	appendTo(t, torn.path, `{"kind":"ticket","at":`) // the process died while it wrote
 
+	if passes, err := Check(torn.path, pair()); err != nil || passes != 1 {
+		t.Errorf("the log has %d passes, %v", passes, err)
+	}
+	alone := []queue.Queue{{Name: "duel", Players: 2, Match: func(queue.View) []queue.Proposal { return nil }}}
+	if _, err := Check(torn.path, alone); !errors.Is(err, queue.ErrDiffers) {
+		t.Error(err)
+	}
 	log = open()
 	defer log.Close()
 	r = start(t, log, Config{Directory: directory(4, "one")})
@@ -196,6 +204,9 @@ func TestAKilledBackendContinuesWithTheSameSeats(t *testing.T) {
 		if seat := seatOf(t, r.until(id, matched).Match); seat != before[id] {
 			t.Errorf("the seat was %s, and is %s after the restart", before[id], seat)
 		}
+	}
+	if passes, err := Check(filepath.Join(dir, beforeName), pair()); err != nil || passes != 1 {
+		t.Errorf("the log before has %d passes, %v", passes, err)
 	}
 	fourth := r.queue("dan")
 	a, b := r.until(ids[2], matched), r.until(fourth, matched)

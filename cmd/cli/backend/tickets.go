@@ -276,14 +276,14 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (at cluster.Serve
 		return owner, nil
 	}
 	err = s.do(ctx, func(c *core) {
-		now, servers := time.Now(), s.config.Directory.Servers()
+		now, servers := time.Now(), s.usable()
 		status, _ := c.state.Get(t.Ticket.ID)
 		has := func(id string) func(cluster.Server) bool {
-			return func(s cluster.Server) bool { return s.ID == id && usable(&s) }
+			return func(s cluster.Server) bool { return s.ID == id }
 		}
 		i := slices.IndexFunc(servers, has(status.Server))
 		if i < 0 && status.Room == t.Room {
-			if id := newChoice(&c.places, servers, now).next(); id != "" {
+			if id := newChoice(&c.places, servers).next(); id != "" {
 				c.apply(c.state.Move(now.UnixMilli(), t.Room, id))
 				c.places.add(t.Room, id, now)
 				i = slices.IndexFunc(servers, has(id))

@@ -29,13 +29,14 @@ import (
 // Verb runs a backend.
 type Verb struct {
 	Listen         string         `default:"127.0.0.1:8080" help:"Address of HTTP, as host:port. Another host than loopback needs --keys or a JWT flag."`
-	KeyFile        string         `required:"" type:"path" help:"Key file of the servers, with which tokens are sealed."`
+	KeyFile        string         `type:"path" placeholder:"FILE" help:"Key file of the servers, with which tokens are sealed. Required, except with --check."`
 	Queue          []string       `placeholder:"NAME=PLAYERS" help:"A queue and the players of its matches. Repeat it for more queues. Default: main, with all seats of the game."`
 	Dir            string         `type:"path" default:"backend" help:"Directory of the tickets. With --cluster they are in the cluster."`
 	Server         []string       `placeholder:"HOST:PORT" help:"Address of a server that is not in a cluster, as clients see it. Repeat it for more."`
 	ServerRooms    int            `default:"256" help:"Rooms of each --server: its --max-rooms."`
 	TokenLife      time.Duration  `default:"45s" help:"Lifetime of a connect token."`
 	AdminTokenFile string         `type:"path" placeholder:"FILE" help:"File with the token of the servers' --admin, for rooms, kick and ban."`
+	Check          string         `type:"path" placeholder:"FILE" help:"Replay the match functions with a log, such as backend/tickets.log, and compare the matches. Nothing is served."`
 	For            *time.Duration `help:"Stop after this time. Default: run until Ctrl-C."`
 
 	accessFlags        `embed:""`
@@ -68,15 +69,21 @@ one ends, and then continues with its tickets.
 Without --keys and a JWT flag, everybody who can connect has full access, so only loopback is then possible. Put a proxy with TLS
 before any other address.
 
+With --check, the exit code is 1 if the match function returns other matches than the log has.
+
 Examples:
   backend --key-file server.key --server 127.0.0.1:7777
   backend --key-file server.key --server 127.0.0.1:7777 --queue duel=2
   backend --key-file FILE --cluster nats://10.0.0.1 --listen :8080 --keys FILE
-  backend --key-file FILE --server HOST:7777 --jwt-key FILE --jwt-audience me`
+  backend --key-file FILE --server HOST:7777 --jwt-key FILE --jwt-audience me
+  backend --check backend/tickets.log --queue duel=2`
 }
 
 // Run serves until it is stopped.
 func (v *Verb) Run(a *app.App) error {
+	if v.Check != "" {
+		return v.check(a)
+	}
 	config, err := v.config(a)
 	if err != nil {
 		return err
@@ -106,10 +113,12 @@ func (v *Verb) Run(a *app.App) error {
 
 // config returns the settings that need neither files of the state nor the cluster.
 func (v *Verb) config(a *app.App) (c backend.Config, err error) {
-	if err := v.Check(); err != nil {
+	if err := v.Flags.Check(); err != nil {
 		return c, err
 	}
 	switch {
+	case v.KeyFile == "":
+		return c, errors.New("--key-file is missing: name the key file of the servers")
 	case v.Cluster == "" && len(v.Server) == 0:
 		return c, errors.New("no server is known: add --server HOST:PORT, or --cluster")
 	case v.Cluster != "" && len(v.Server)+len(v.Web) > 0:
@@ -130,7 +139,7 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 			return c, fmt.Errorf("--origin %q is not an origin: give one such as https://example.com, without a path", origin)
 		}
 	}
-	c = backend.Config{Game: a.Game.Name, Life: v.TokenLife, Origins: v.Origin, Report: func(err error) {
+	c = backend.Config{Game: a.Game.Name, Protocol: a.Game.Fingerprint(), Life: v.TokenLife, Origins: v.Origin, Report: func(err error) {
 		a.Logf("%v; the tickets wait", err)
 		a.Emit("match_failed", app.Fields{"error": err.Error()})
 	}}
@@ -149,6 +158,24 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 	}
 	c.Key, err = server.LoadKey(v.KeyFile)
 	return c, err
+}
+
+// check replays a log.
+func (v *Verb) check(a *app.App) error {
+	queues, err := v.queues(a)
+	if err != nil {
+		return err
+	}
+	passes, err := backend.Check(v.Check, queues)
+	switch {
+	case errors.Is(err, queue.ErrDiffers):
+		return fmt.Errorf("%w: %w; the log may be of another build, or of other --queue flags", app.ErrFailed, err)
+	case err != nil:
+		return fmt.Errorf("--check: %w", err)
+	}
+	a.Print(fmt.Sprintf("%s checked: the match function returns the matches of the log\n", app.Counted(passes, "pass", "passes")))
+	a.Emit("checked", app.Fields{"passes": passes})
+	return nil
 }
 
 // queues returns the queues of the flags.
