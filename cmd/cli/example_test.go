@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"tendon/cmd/cli"
+	"tendon/cmd/cli/backend/queue"
 	"tendon/ecs"
 )
 
@@ -30,4 +31,20 @@ func ExampleMain() {
 			seats.Put(w, w.Spawn(ecs.OwnedBy(p), marks, seats), ecs.Seat{Player: p})
 		},
 	})
+}
+
+// matchPlayers matches the players of the queue ranked by their ratings, and those of other queues by arrival.
+func matchPlayers(v queue.View) []queue.Proposal {
+	if v.Queue == "ranked" {
+		return queue.ByRating(queue.Rating{Attribute: "rating", Spread: 100, PerSecond: 20})(v)
+	}
+	return queue.Fill(v)
+}
+
+// This program has a match function for the verb backend.
+func ExampleProgram() {
+	cli.Program{
+		Game:  ecs.Game{Name: "steps", TickRate: 60, MaxPlayers: 4, Input: steps, Components: ecs.Components(marks, seats)},
+		Match: matchPlayers,
+	}.Run()
 }

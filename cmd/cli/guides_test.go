@@ -195,7 +195,7 @@ func complete(args []string) []string {
 	if moderates && !slices.Contains(args, "--admin-token-file") {
 		args = append(args, "--admin-token-file", "FILE")
 	}
-	if (args[0] == "token" || args[0] == "bots") && !slices.Contains(args, "--key-file") {
+	if slices.Contains([]string{"token", "bots", "backend"}, args[0]) && !slices.Contains(args, "--key-file") {
 		args = append(args, "--key-file", "FILE")
 	}
 	return args

@@ -13,6 +13,7 @@
 //   - store a match durably: [Store.Add]
 //   - store a match from a loop that must not wait: [Recorder.Add]; [Recorder.Wait] waits, as long as its context allows
 //   - list matches, newest first: [Read]
+//   - store matches in a cluster: [NewStreamRecorder], beside a file with [Recorder.And]; list them: [ReadStream]; list both: [Merge]
 //
 // After damage was found, or after the disk failed to write, a Store does not use its file any more. It cannot be known what a
 // further write would destroy, and bbolt may wait for ever for its own lock. The same holds for a file that was removed or replaced.

@@ -2,6 +2,7 @@ package matches
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ type Recorder struct {
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed when every record is stored or refused
 	report  func(error)
+	also    *Recorder // receives each record too. Optional
 
 	added, stored atomic.Uint64 // records
 	dropped       atomic.Uint64 // records that found the queue full
@@ -50,8 +52,14 @@ func newRecorder(check func() error, add func(Record) (uint64, error), report fu
 	return r
 }
 
+// And makes a recorder add each further record to another one, too. It must be called before Add. Wait and Close then hold for both.
+func (r *Recorder) And(other *Recorder) { r.also = other }
+
 // Add queues a record. It never waits. The caller must not change the record's slices afterwards.
 func (r *Recorder) Add(record Record) {
+	if r.also != nil {
+		r.also.Add(record)
+	}
 	r.added.Add(1)
 	select {
 	case r.queue <- entry{record: record}:
@@ -62,6 +70,11 @@ func (r *Recorder) Add(record Record) {
 
 // Wait returns nil when all records that were added are stored or refused. It returns the context's error if that is done first.
 func (r *Recorder) Wait(ctx context.Context) error {
+	if r.also != nil {
+		if err := r.also.Wait(ctx); err != nil {
+			return err
+		}
+	}
 	stored := make(chan struct{})
 	select {
 	case r.queue <- entry{stored: stored}:
@@ -131,7 +144,10 @@ func (r *Recorder) run(check func() error, add func(Record) (uint64, error)) {
 }
 
 // Close stores the waiting records, for at most 5 s. It fails if a record was lost. Add must not be called after it.
-func (r *Recorder) Close() error {
+func (r *Recorder) Close() (err error) {
+	if r.also != nil {
+		defer func() { err = errors.Join(err, r.also.Close()) }()
+	}
 	close(r.closing)
 	select {
 	case <-r.ended:

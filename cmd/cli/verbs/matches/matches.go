@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"strings"
 	"time"
 
@@ -12,16 +13,18 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/clusterflags"
 	"tendon/cmd/cli/matches"
 )
 
 // Verb lists the recorded matches of servers.
 type Verb struct {
-	File string `type:"path" default:"matches.db" help:"File of serve --matches."`
+	File string `type:"path" help:"File of serve --matches. Default: matches.db, or with --cluster none."`
 	Room string `help:"Only matches of this room. Default: all rooms."`
 	Last int    `positive:"" help:"Number of matches to list, newest first. Default: all."`
 
-	app.TableFlags `embed:""`
+	app.TableFlags     `embed:""`
+	clusterflags.Flags `embed:""`
 }
 
 // Help explains the verb.
@@ -30,10 +33,13 @@ func (Verb) Help() string {
 recording. A match has several strategies if the verb switch changed them.
 While a server has the file open, the records come from the server, so this works at any time.
 
+With --cluster the matches are those of all servers of the cluster. With --file too, the list has the matches of both.
+
 Examples:
   matches
   matches --room duel-17 --last 5
-  matches --file matches.db --json`
+  matches --file matches.db --json
+  matches --cluster nats://10.0.0.1:4222 --last 20`
 }
 
 // narrow bounds the columns of a table without --wide, so that it fits a terminal.
@@ -49,8 +55,13 @@ func (v *Verb) Run(a *app.App) error {
 	if t.Configs = narrow; v.Wide {
 		t.Configs = []table.ColumnConfig{{Name: "result", WidthMax: 40}, {Name: "players", WidthMax: 60}}
 	}
+	source, end, err := v.source(a)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = end() }()
 	found := 0
-	for r, err := range matches.Read(v.File, v.Room) {
+	for r, err := range source {
 		if err == nil {
 			err = a.Ctx.Err()
 		}
@@ -74,6 +85,29 @@ func (v *Verb) Run(a *app.App) error {
 		a.Logf("no matches yet")
 	}
 	return nil
+}
+
+// source returns the records of the file, of the cluster, or of both. The caller calls end.
+func (v *Verb) source(a *app.App) (list iter.Seq2[matches.Record, error], end func() error, err error) {
+	if v.File == "" && v.Cluster == "" {
+		v.File = "matches.db"
+	}
+	store, end, err := v.Open(a, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if store == nil {
+		return matches.Read(v.File, v.Room), end, nil
+	}
+	results, err := store.Results(a.Ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	list = matches.ReadStream(a.Ctx, results, v.Room)
+	if v.File != "" {
+		list = matches.Merge(matches.Read(v.File, v.Room), list)
+	}
+	return list, end, nil
 }
 
 // readError adds advice to the error of a file that cannot be listed.
