@@ -33,6 +33,7 @@ type Verb struct {
 	journalFlags   `embed:""`
 	webFlags       `embed:""`
 	broadcastFlags `embed:""`
+	agonesFlags    `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
 	LAN        bool           `name:"lan" help:"Accept every client on the local network: the verb join finds the server and needs no token. See above."`
@@ -134,6 +135,11 @@ it is of no use to players. A game with private data is broadcast only with --br
 48 s are kept. With --on-stop keep and after a crash, those that are not visible yet are never written. With --json, the events
 are broadcast, broadcast_failed and broadcast_recovered.
 
+With --agones, the server reports itself to Agones: ready when it listens, health while its rooms answer, the counter rooms,
+the list players, and the labels build and protocol. It is Allocated while a room is open. When Agones removes the server, it
+stops as with SIGTERM. A server that stops takes no further rooms, and at its end it asks Agones to remove it. With --json, the
+events are agones_failed, agones_recovered and agones_removes. The guide FLEETS.md describes a fleet.
+
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
 ends with exit code 1 if no other room is open.
 
@@ -148,6 +154,7 @@ Examples:
   serve --key-file server.key --journal journals --fsync always
   serve --web :7778 --web-pages site    browsers play, too
   serve --broadcast casts               for any number of viewers
+  serve --agones auto --key-file server.key --on-stop finish
   serve --key-file server.key --on-stop finish`
 }
 
@@ -156,6 +163,9 @@ func (v *Verb) Run(a *app.App) (err error) {
 	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, BanTime: v.BanTime}, Flags: &v.Flags,
 		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime},
 		Seed:  v.Seed, Matches: v.Matches, Watched: v.Admin != ""}
+	if v.Public, err = v.openAgones(a, v.Public); err != nil {
+		return err
+	}
 	if err = v.settings(a, &c); err != nil {
 		return err
 	}
@@ -205,6 +215,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 			err = errors.Join(err, os.RemoveAll(v.inviteDir))
 		}
 	}()
+	defer v.startAgones(ctx, cancel, a, h)()
 	if watch != nil {
 		source := admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent, Control: h}
 		if c.Journals != nil {
