@@ -11,6 +11,7 @@
 //	lab        compares sync strategies on simulated networks
 //	web        compiles the game for browsers, and serves it
 //	token      mints a connect token
+//	drain      moves the rooms of a server to the other servers of its cluster
 //	players    lists players and banned clients of a running server, with evidence
 //	kick       removes a player from a running server
 //	ban        bans a player from a running server for a time, or ends a ban

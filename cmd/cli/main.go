@@ -20,6 +20,7 @@ import (
 	"tendon/cmd/cli/verbs/bots"
 	"tendon/cmd/cli/verbs/demo"
 	"tendon/cmd/cli/verbs/dev"
+	"tendon/cmd/cli/verbs/drain"
 	"tendon/cmd/cli/verbs/join"
 	labverb "tendon/cmd/cli/verbs/lab"
 	"tendon/cmd/cli/verbs/matches"
@@ -54,6 +55,7 @@ type verbs struct {
 	Dev      dev.Verb         `cmd:"" help:"Play, and continue the match with a new build when a file is saved."`
 	Bots     bots.Verb        `cmd:"" help:"Load a server with rooms of bots."`
 	Token    token.Verb       `cmd:"" help:"Mint a connect token."`
+	Drain    drain.Verb       `cmd:"" help:"Move the rooms of a server to the other servers of its cluster, or list the servers."`
 	Players  moderate.Players `cmd:"" help:"List the players and banned clients of a running server, with evidence."`
 	Kick     moderate.Kick    `cmd:"" help:"Remove a player from a running server."`
 	Ban      moderate.Ban     `cmd:"" help:"Ban a player from a running server for a time, or end a ban."`

@@ -139,6 +139,14 @@ func (n *Node) Drain(ctx context.Context) {
 	n.announce(ctx)
 }
 
+// Accept announces that the server accepts rooms again, after Drain.
+func (n *Node) Accept(ctx context.Context) {
+	n.mu.Lock()
+	n.self.Draining = false
+	n.mu.Unlock()
+	n.announce(ctx)
+}
+
 // announce announces the server once.
 func (n *Node) announce(ctx context.Context) {
 	n.mu.Lock()

@@ -294,7 +294,7 @@ func (t *connTable) update(out *netcode.Outbox, now time.Time) int {
 		t.end(t.conns[e.Slot], workLost, now)
 	}
 	for name, h := range t.rooms {
-		if h.count == 0 && at-h.empty >= t.config.emptyRoom() {
+		if h.count == 0 && (h.given || at-h.empty >= t.config.emptyRoom()) {
 			delete(t.rooms, name)
 			h.worker.assigned[h.phase]--
 			h.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(h) }})
@@ -349,6 +349,7 @@ type hostedRoom struct {
 	// Under the lock of the table.
 	count int          // connections
 	empty systems.Time // since when count is 0
+	given bool         // its match was given up: it is removed with its last connection
 
 	// Of the worker.
 	room     *room.Room                // nil until the first connection has joined, and after the end

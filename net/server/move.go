@@ -47,4 +47,7 @@ func (w *worker) hand(h *hostedRoom, at systems.Time) {
 		}
 	}
 	w.close(h)
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	h.given = true
 }

@@ -202,6 +202,9 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 		return err
 	}
 	h.room, h.observer = r, c.Observer
+	w.table.mu.Lock()
+	h.given = false
+	w.table.mu.Unlock()
 	h.gone = func(p systems.Peer, why error) { // of a peer whose session has ended
 		w.log.info("session ended", slog.String("room", h.name), slog.Int("peer", int(p)), slog.Any("error", why))
 		w.end(h.conns[p], w.table.at(w.now))

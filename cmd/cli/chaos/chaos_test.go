@@ -29,11 +29,37 @@ type outcome struct {
 	kind    kind
 	number  int
 	gaps    []time.Duration
-	noticed int // players who saw that the server was away
+	usual   []time.Duration // gaps before them; for planned moves only
+	noticed int             // players who saw that the server was away
 }
 
-// backLimit is the time after a fault in which all clients must play again.
-const backLimit = time.Minute
+// backLimit is the time after a fault in which all clients must play again. After electionLimit, NATS servers that have not elected a
+// leader are started again, as an operator would.
+const (
+	backLimit     = time.Minute
+	electionLimit = 30 * time.Second
+)
+
+// planned reports whether the rooms move in order, so that no player notices it.
+func (k kind) planned() bool { return k == restart || k == rolling || k == drain }
+
+// Limits of the run with -chaos.time, in which nothing else should run on the machine.
+const (
+	killLimit = 3 * time.Second
+	moveLimit = 6 * time.Second / 60 // six ticks, above the usual gap
+	usualTime = 2 * time.Second
+)
+
+// check compares the times of a kind of fault with their limits.
+func (o *outcome) check(t *testing.T) {
+	p99 := spreadOf(o.gaps).P99
+	switch usual := spreadOf(o.usual).P99; {
+	case o.kind == kill && p99 > killLimit:
+		t.Errorf("%s: 99 %% within %v, want %v", o.kind, p99, killLimit)
+	case o.kind.planned() && p99 > usual+moveLimit:
+		t.Errorf("%s: 99 %% within %v, want %v more than the usual %v", o.kind, p99, moveLimit, usual)
+	}
+}
 
 // Faults of all kinds lose and change no confirmed tick, and all clients play on in their seats.
 func TestChaos(t *testing.T) {
@@ -50,25 +76,39 @@ func TestChaos(t *testing.T) {
 		z.rooms, z.disk = 6, 256
 	}
 	w := newWorld(t, z)
-	began, played := time.Now(), map[kind]*outcome{}
+	began, played, unelected := time.Now(), map[kind]*outcome{}, 0
 	for i, f := range schedule(*seed, short) {
 		if !strings.Contains(string(f.kind), *only) || !short && time.Since(began) > *runTime {
 			continue
-		}
-		w.mark()
-		at := time.Now()
-		rooms := w.apply(f)
-		missing := w.await(backLimit)
-		gaps, noticed := w.gaps(rooms)
-		t.Logf("%7.1fs %2d %v: %+v, %d of %d noticed it", time.Since(began).Seconds(), i, f, spreadOf(gaps), noticed, len(gaps))
-		if missing != nil {
-			w.checker.fail("%d clients are not back %v after fault %d, %v:\n  %s\n%s", len(missing), time.Since(at).Round(time.Second), i, f, summary(missing), w.texts())
-			break
 		}
 		o := played[f.kind]
 		if o == nil {
 			o = &outcome{kind: f.kind}
 			played[f.kind] = o
+		}
+		if f.kind.planned() {
+			w.mark()
+			time.Sleep(usualTime)
+			gaps, _ := w.gaps(nil)
+			o.usual = append(o.usual, gaps...)
+		}
+		w.mark()
+		at := time.Now()
+		rooms := w.apply(f)
+		missing := w.await(electionLimit)
+		if missing != nil && leader(t, w.nodes) < 0 {
+			unelected++
+			t.Logf("NATS has no leader for the stream of the rooms %v after the fault: its servers are started again", time.Since(at).Round(time.Second))
+			w.restartNATS()
+		}
+		if missing != nil {
+			missing = w.await(backLimit)
+		}
+		gaps, noticed := w.gaps(rooms)
+		t.Logf("%7.1fs %2d %v: %+v, %d of %d noticed it", time.Since(began).Seconds(), i, f, spreadOf(gaps), noticed, len(gaps))
+		if missing != nil {
+			w.checker.fail("%d clients are not back %v after fault %d, %v:\n  %s\n%s", len(missing), time.Since(at).Round(time.Second), i, f, summary(missing), w.texts())
+			break
 		}
 		o.number++
 		o.gaps, o.noticed = append(o.gaps, gaps...), o.noticed+noticed
@@ -77,9 +117,19 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	w.close()
+	t.Logf("%d faults after which NATS elected no leader within %v", unelected, electionLimit)
 	for _, c := range counts {
 		if o := played[c.kind]; o != nil {
 			t.Logf("%3d × %-52s no new tick for %+v; %d of %d players noticed it", o.number, o.kind, spreadOf(o.gaps), o.noticed, len(o.gaps))
+			if o.kind.planned() {
+				t.Logf("      usually for %+v", spreadOf(o.usual))
+				if o.noticed > 0 {
+					t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
+				}
+			}
+			if !short {
+				o.check(t)
+			}
 		}
 	}
 	ticks := w.logged()

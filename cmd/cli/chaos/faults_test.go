@@ -30,6 +30,7 @@ const (
 	slowDisk     kind = "slow disk of a NATS server"
 	restart      kind = "SIGTERM and restart of a server"
 	rolling      kind = "rolling restart of all servers"
+	drain        kind = "drain of a server"
 )
 
 // fault is a fault of a schedule.
@@ -60,6 +61,7 @@ var counts = []struct {
 	{killTwo, 2, 2 * time.Second, 8 * time.Second},
 	{killNATS, 3, time.Second, 5 * time.Second},
 	{rolling, 2, 0, 0},
+	{drain, 3, 0, 0},
 }
 
 // schedule returns the faults of a run. A short run has one of each kind and short lengths.
@@ -102,6 +104,9 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 			w.listens(s)
 			time.Sleep(2 * time.Second)
 		}
+	case drain:
+		rooms = s.owned()
+		w.drain(s)
 	case pause:
 		rooms = s.owned()
 		s.signal(syscall.SIGSTOP)
@@ -141,6 +146,19 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 	return rooms
 }
 
+// drain moves all rooms of a server with the verb drain. The server is then started again, so that it accepts rooms.
+func (w *world) drain(s *service) {
+	args := []string{"drain", s.address.String(), "--json", "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", w.nodes[0].config.Port)}
+	p := launch(w.t, "drain", serverRole, nil, args...)
+	<-p.ended
+	if p.last("drained") == nil {
+		w.checker.fail("%s is not drained: %v\n%s\n%s", s.name, p.last("error"), p.text(), s.text())
+	}
+	s.stop()
+	s.start(w.t)
+	w.listens(s)
+}
+
 // killNodes kills NATS servers, and starts them again after a time.
 func (w *world) killNodes(length time.Duration, nodes ...*node) {
 	for _, n := range nodes {
@@ -149,6 +167,15 @@ func (w *world) killNodes(length time.Duration, nodes ...*node) {
 	time.Sleep(length)
 	for _, n := range nodes {
 		n.start(w.t)
+	}
+}
+
+// restartNATS stops all NATS servers and starts them again, one after the other.
+func (w *world) restartNATS() {
+	for _, n := range w.nodes {
+		n.stop()
+		n.start(w.t)
+		time.Sleep(2 * time.Second)
 	}
 }
 
@@ -198,12 +225,7 @@ func (w *world) fill(length time.Duration) {
 	_ = file.Close()
 	time.Sleep(length)
 	_ = os.Remove(ballast)
-	n.signal(syscall.SIGTERM)
-	select {
-	case <-n.ended:
-	case <-time.After(10 * time.Second):
-		n.kill()
-	}
+	n.stop()
 	n.start(w.t)
 }
 

@@ -75,6 +75,16 @@ func (n *node) start(t testing.TB) {
 	n.process = launch(t, n.config.Name, natsRole, nil, string(argument))
 }
 
+// stop stops the server in order, and kills it if that takes long.
+func (n *node) stop() {
+	n.signal(syscall.SIGTERM)
+	select {
+	case <-n.ended:
+	case <-time.After(10 * time.Second):
+		n.kill()
+	}
+}
+
 // log returns the end of the log of a NATS server.
 func (n *node) log() string {
 	b, err := os.ReadFile(n.config.Log)

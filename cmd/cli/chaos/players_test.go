@@ -38,7 +38,8 @@ type player struct {
 	gap       time.Duration // longest time in which it did not rise, since mark
 	base      ecs.Tick      // confirmed at mark
 	since     time.Time     // when the client began to play without a gap; zero: it does not play
-	noticed   int           // frames since mark in which the player sees that the server is away
+	away      int           // frames in a row without a server, up to now
+	noticed   int           // the most of them since mark
 	states    string
 	ended     bool
 }
@@ -47,6 +48,8 @@ const (
 	frameRate = 60
 	// quietLimit is the time without a confirmed tick after which a client does not play.
 	quietLimit = 500 * time.Millisecond
+	// noticeFrames is the number of frames in a row without a server that a player notices.
+	noticeFrames = frameRate / 4
 	// stays is how long a client must play to be back.
 	stays = time.Second
 )
@@ -104,8 +107,8 @@ func (p *player) frame(now time.Time) {
 		p.ended = true
 		p.checker.fail("%s ended: %v, %d differences, at tick %d, server time %s", p.name, err, len(p.Desyncs()), s.Strategy.Confirmed, now.Format(time.StampMilli))
 	}
-	rose := s.State == client.Live && s.Strategy.Confirmed > p.confirmed
-	if rose {
+	rose := s.Strategy.Confirmed > p.confirmed
+	if rose && s.State == client.Live {
 		if _, _, state, _ := p.Snapshots(0); !state.Empty() {
 			p.checker.state(p.name, p.room, p.match, state.Tick(), state.Checksum())
 		}
@@ -118,7 +121,10 @@ func (p *player) frame(now time.Time) {
 		p.confirmed, p.moved = s.Strategy.Confirmed, now
 	}
 	if s.State != client.Live && s.State != client.CatchingUp || s.Waiting {
-		p.noticed++
+		p.away++
+		p.noticed = max(p.noticed, p.away)
+	} else {
+		p.away = 0
 	}
 	switch plays := s.State == client.Live && p.confirmed > p.base && now.Sub(p.moved) < quietLimit; {
 	case !plays || p.ended:
@@ -215,7 +221,7 @@ func (a *players) gaps(rooms map[string]bool) (list []time.Duration, noticed int
 		if rooms == nil || rooms[p.room] {
 			p.mu.Lock()
 			list = append(list, max(p.gap, time.Since(p.moved)))
-			if p.noticed > 0 {
+			if p.noticed >= noticeFrames {
 				noticed++
 			}
 			p.mu.Unlock()

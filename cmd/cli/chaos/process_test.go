@@ -139,24 +139,67 @@ func (p *process) text() string {
 	return fmt.Sprintf("%s:\n  %s", p.name, strings.Join(p.lines, "\n  "))
 }
 
-// ports returns unused ports, which the system does not give to sockets without a port of their own.
+// The ports of all processes are in blocks below those that the system gives to sockets without a port of their own. A test process
+// reserves a block by listening on its first port.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+	portBlock = 200
+)
+
+var reserved struct {
+	mu    sync.Mutex
+	first net.Listener // on the first port of the block; nil before the first call of ports
+	next  int
+	end   int
+}
+
+// ports returns unused ports of the block of this process. No port is returned twice.
 func ports(t testing.TB, n int) (list []int) {
 	t.Helper()
-	for port := 20000 + os.Getpid()*61%9000; len(list) < n; port++ {
-		if port >= 30000 {
-			port = 20000
+	r := &reserved
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := 0; r.first == nil && i < lastPort-firstPort; i += portBlock {
+		block := firstPort + (os.Getpid()*portBlock+i)%(lastPort-firstPort)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", block)); err == nil {
+			r.first, r.next, r.end = l, block+1, block+portBlock
 		}
-		stream, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
+	}
+	for len(list) < n {
+		if r.next >= r.end {
+			t.Fatal("all ports of this process are used: other programs use many ports, or the tests need a larger block")
 		}
-		datagrams, err := net.ListenPacket("udp", fmt.Sprintf("127.0.0.1:%d", port))
-		_ = stream.Close()
-		if err != nil {
-			continue
+		if unused(r.next) {
+			list = append(list, r.next)
 		}
-		_ = datagrams.Close()
-		list = append(list, port)
+		r.next++
 	}
 	return list
+}
+
+func unused(port int) bool {
+	stream, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	defer stream.Close()
+	datagrams, err := net.ListenPacket("udp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	return datagrams.Close() == nil
+}
+
+// Two calls return different ports, although nothing listens on those of the first one.
+func TestPortsAreNotReturnedTwice(t *testing.T) {
+	used := map[int]bool{}
+	for range 3 {
+		for _, port := range ports(t, 5) {
+			if used[port] {
+				t.Errorf("port %d is returned twice", port)
+			}
+			used[port] = true
+		}
+	}
 }

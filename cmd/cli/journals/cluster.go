@@ -69,6 +69,9 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 		return &log{Room: r}, nil, err
 	}
 	m, err = s.match(data, &Match{File: "the log of room " + name})
+	if err != nil && (otherBuild(err) || errors.Is(err, ErrStrategy)) {
+		err = fmt.Errorf("%w: %w", ErrOtherBuild, err)
+	}
 	if m != nil && (m.empty != nil || m.Journal.Ended()) {
 		m = nil
 	}

@@ -11,11 +11,15 @@ import (
 	"tendon/net/room"
 )
 
-// File returns the path that the journal of an open room will have when its match is over; "" if it has none.
+// File returns the path that the journal of an open room will have when its match is over; "" if it has none. In a cluster it
+// describes the room's log.
 func (s *Store) File(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j := s.open[name]; j != nil {
+		if j.log != nil {
+			return j.path
+		}
 		return endedPath(j.path)
 	}
 	return ""
@@ -50,7 +54,12 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 	s.mu.Lock()
 	j, done := s.open[name], s.used[name]
 	s.mu.Unlock()
-	if j != nil && j.broken.Load() == nil && j.writer.ImageDue(1) {
+	seconds := 1
+	if j != nil && j.log != nil {
+		// The next server simulates a few ticks faster than it receives an image, and clients that lack ticks do not load one.
+		seconds = checkpointSeconds
+	}
+	if j != nil && j.broken.Load() == nil && j.writer.ImageDue(seconds) {
 		j.image(world)
 	}
 	s.mu.Lock()
@@ -89,6 +98,18 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 		}
 	})
 	return done
+}
+
+// checkpointSeconds is the age of an image in a cluster above which Keep writes another one.
+const checkpointSeconds = 5
+
+// Checkpoint makes the journal of an open room begin anew with the state after its next tick, as a preparation for Keep.
+func (s *Store) Checkpoint(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.open[name]; j != nil {
+		j.due.Store(true)
+	}
 }
 
 // Kept returns how many matches the next process continues: those that Keep kept, and recovered ones whose players have not come

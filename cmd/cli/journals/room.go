@@ -30,6 +30,7 @@ type roomJournal struct {
 	state    image.Snapshot // scratch: for an image
 	seated   bool           // a player has entered
 	switched bool           // the strategy was changed during the match; with a log only
+	due      atomic.Bool    // an image is written after the next tick
 	large    bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
 
 	begun   bool   // a commit is under way
@@ -75,7 +76,7 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	for i := range t.Orders {
 		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
 	}
-	if ok && j.writer.ImageDue(record.JournalImages) {
+	if ok && (j.due.Swap(false) || j.writer.ImageDue(record.JournalImages)) {
 		j.image(f.World)
 	}
 }

@@ -7,6 +7,7 @@
 //	name              content
 //	PREFIX_rooms      stream of PREFIX.room.NAME, a message for each entry; '.' in NAME is replaced by '=', which no room's name contains
 //	PREFIX_servers    bucket of announcements, as JSON by Server.ID
+//	PREFIX.drain.ID   subject of requests to a server: see DrainRequest
 //	PREFIX_tokens     bucket of used connect tokens, each with the server that recorded it
 //
 // The durability of an acknowledged append depends on a setting of the NATS servers. With sync_interval: always, it survives a power

@@ -26,6 +26,8 @@ type Config struct {
 	Replicas int
 	// Keep is the time for which entries are kept. Default: a day. A match whose newest entry is older is lost.
 	Keep time.Duration
+	// Present fails Open if the stream or a bucket does not exist, and changes neither.
+	Present bool
 	// Wait receives the reason while Open waits for NATS. Optional.
 	Wait func(error)
 }
@@ -76,8 +78,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func (s *Store) open(ctx context.Context, c *Config) (err error) {
 	try, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	s.rooms, err = s.js.CreateOrUpdateStream(try, jetstream.StreamConfig{Name: s.prefix + "_rooms", Description: "logs of rooms",
-		Subjects: []string{s.subject("*")}, Replicas: cmp.Or(c.Replicas, 1), MaxAge: cmp.Or(c.Keep, 24*time.Hour), DenyDelete: true})
+	if c.Present {
+		return s.present(try)
+	}
+	s.rooms, err = s.js.CreateOrUpdateStream(try, jetstream.StreamConfig{Name: s.stream(), Description: "logs of rooms",
+		Subjects: []string{s.subject("*")}, Replicas: cmp.Or(c.Replicas, 1), MaxAge: cmp.Or(c.Keep, 24*time.Hour), DenyDelete: true, AllowDirect: true})
 	if err != nil {
 		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
 	}
@@ -99,6 +104,23 @@ func (s *Store) open(ctx context.Context, c *Config) (err error) {
 	}
 	return nil
 }
+
+// present opens the stream and the buckets, which must exist.
+func (s *Store) present(ctx context.Context) (err error) {
+	if s.rooms, err = s.js.Stream(ctx, s.stream()); err != nil {
+		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
+	}
+	if s.servers, err = s.js.KeyValue(ctx, s.prefix+"_servers"); err == nil {
+		s.tokens, err = s.js.KeyValue(ctx, s.prefix+"_tokens")
+	}
+	if err != nil {
+		return fmt.Errorf("the buckets of %s: %w", s.prefix, err)
+	}
+	return nil
+}
+
+// stream returns the name of the stream of all rooms.
+func (s *Store) stream() string { return s.prefix + "_rooms" }
 
 // subject returns the subject of a room. Dots are replaced, because they separate the parts of a subject.
 func (s *Store) subject(room string) string {
@@ -125,62 +147,6 @@ func (s *Store) Append(ctx context.Context, room string, e *cluster.Entry) (sequ
 // conflict reports whether an error code means that another entry follows Before. Replicated streams have a second code.
 func conflict(c jetstream.ErrorCode) bool {
 	return c == jetstream.JSErrCodeStreamWrongLastSequence || c == jetstream.JSErrCodeStreamWrongLastSequenceConstant
-}
-
-// Last reads the newest entry of a room from the leader of the stream.
-func (s *Store) Last(ctx context.Context, room string) (e cluster.Entry, sequence uint64, err error) {
-	m, err := s.rooms.GetLastMsgForSubject(ctx, s.subject(room))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return e, 0, nil
-	}
-	if err != nil {
-		return e, 0, fmt.Errorf("jetstream: %w", err)
-	}
-	e, err = cluster.ParseEntry(m.Data)
-	return e, m.Sequence, err
-}
-
-// Read yields the entries of a room.
-func (s *Store) Read(ctx context.Context, room string, from, to uint64) iter.Seq2[cluster.Stored, error] {
-	return func(yield func(cluster.Stored, error) bool) {
-		if err := s.read(ctx, room, from, to, func(e cluster.Stored) bool { return yield(e, nil) }); err != nil {
-			yield(cluster.Stored{}, fmt.Errorf("jetstream: %w", err))
-		}
-	}
-}
-
-func (s *Store) read(ctx context.Context, room string, from, to uint64, yield func(cluster.Stored) bool) error {
-	c, err := s.rooms.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{s.subject(room)},
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, InactiveThreshold: time.Minute})
-	if err != nil {
-		return err
-	}
-	info, err := c.Info(ctx)
-	if err != nil || info.NumPending == 0 {
-		return err
-	}
-	messages, err := c.Messages()
-	if err != nil {
-		return err
-	}
-	defer messages.Stop()
-	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return err
-		}
-		at, err := m.Metadata()
-		if err != nil {
-			return err
-		}
-		e, err := cluster.ParseEntry(m.Data())
-		if err != nil {
-			return err
-		}
-		if at.Sequence.Stream > to || !yield(cluster.Stored{Entry: e, Sequence: at.Sequence.Stream}) || at.NumPending == 0 || at.Sequence.Stream == to {
-			return nil
-		}
-	}
 }
 
 // Announce stores an announcement.

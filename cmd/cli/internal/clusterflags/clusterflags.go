@@ -77,11 +77,20 @@ func (f *Flags) replicas() int {
 	return 1
 }
 
-// Open connects to the cluster. always selects that embedded NATS syncs its files at each entry. The caller calls end after its last
-// use of the store, which is nil without --cluster. Open waits for NATS for a minute, and says so.
+// Open opens the store of a server, and creates it if it does not exist. always selects that embedded NATS syncs its files at each entry. The caller calls end after its last
+// use of the store. Open waits for NATS for a minute, and says so.
 func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func() error, err error) {
-	if err := f.Check(); err != nil || f.Cluster == "" {
-		return nil, func() error { return nil }, err
+	return f.open(a, always, false)
+}
+
+// Observe opens the store of a cluster that runs. It creates nothing.
+func (f *Flags) Observe(a *app.App) (store *jetstream.Store, end func() error, err error) {
+	return f.open(a, false, true)
+}
+
+func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, end func() error, err error) {
+	if err := f.Check(); err != nil {
+		return nil, nil, err
 	}
 	var c *nats.Conn
 	if f.Embedded() {
@@ -94,7 +103,7 @@ func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func(
 	waits := false
 	ctx, cancel := context.WithTimeout(a.Ctx, openLimit)
 	defer cancel()
-	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Wait: func(why error) {
+	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Present: present, Wait: func(why error) {
 		if !waits {
 			waits = true
 			a.Logf("waiting for NATS: %v", why)

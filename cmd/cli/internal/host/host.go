@@ -59,6 +59,7 @@ type Config struct {
 	Pause         room.PauseRule  // of every room
 	Matches       string          // file of decided matches; optional
 	Journals      *journals.Store // optional
+	Cluster       *Cluster        // set by JoinCluster; optional
 	Compare       bool            // keep checksums for clients of this process
 	Watched       bool            // for an operator: keep the last seconds of every room, and account the bytes of its messages
 	Broadcast     *Broadcast      // of every room; optional
@@ -143,6 +144,9 @@ func Start(a *app.App, c Config) (*Host, error) {
 			}) // one at a time
 		})
 	}
+	if c.Cluster != nil {
+		c.Cluster.start(h)
+	}
 	go func() { h.ended <- h.Run(ctx) }()
 	if err == nil && c.Flags.Record != "" {
 		if err = app.Writable(c.Flags.Record); err != nil { // after the socket is open, so that a second server leaves no file behind
@@ -216,10 +220,18 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 	rc.Observer, rc.HistoryKey = r.ledger, c.historyKey
 	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
 		Started: time.Now()}}
+	if c.Cluster != nil {
+		if err := c.Cluster.elsewhere(name); err != nil {
+			return err
+		}
+	}
 	if c.Journals != nil {
-		if err := c.Journals.Open(name, rc); errors.Is(err, journals.ErrOtherBuild) {
+		switch err := c.Journals.Open(name, rc); {
+		case err != nil && c.Cluster != nil:
+			return c.Cluster.refusal(err)
+		case errors.Is(err, journals.ErrOtherBuild):
 			return &session.Error{Code: session.CodeOtherBuild}
-		} else if err != nil {
+		case err != nil:
 			return err
 		}
 		if rc.Resume != nil {

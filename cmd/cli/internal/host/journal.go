@@ -123,6 +123,7 @@ var journalTexts = map[journals.Kind]struct {
 	journals.Removed:        {name: "journal_removed_directory", text: "the directory of the journals, FILE, is gone: ERROR; until then its matches wait and no room can be opened"},
 	journals.Quarantined:    {name: "journal_quarantined", text: "ERROR; it was moved to FILE and its match does not continue; to continue it, stop the server, put an undamaged copy back and start the build that wrote it"},
 	journals.NotQuarantined: {name: "journal_skipped", text: "ERROR; it is left as it is and its match does not continue; the other matches do"},
+	journals.Lost:           {name: "journal_lost", text: "another server of the cluster continues room ROOM"},
 	journals.Refused:        {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; its clients receive that, and try again"},
 }
 

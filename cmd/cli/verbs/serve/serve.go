@@ -33,6 +33,7 @@ type Verb struct {
 	journalFlags   `embed:""`
 	webFlags       `embed:""`
 	broadcastFlags `embed:""`
+	clusterFlags   `embed:""`
 	agonesFlags    `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
@@ -190,6 +191,13 @@ func (v *Verb) Run(a *app.App) (err error) {
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()
 	}
+	if v.Cluster != "" {
+		leave, failed := v.join(a, &c)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, leave()) }()
+	}
 	if v.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
 	}
@@ -222,6 +230,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 			source.Quarantined = c.Journals.Quarantined()
 		}
 		watch.Ready(source)
+	}
+	if c.Cluster != nil {
+		if err := v.handleDrains(ctx, a, h, c.Cluster.ID()); err != nil {
+			return errors.Join(err, h.Stop())
+		}
 	}
 	if v.LAN {
 		closeLAN, err := v.openLAN(a, h, c.Public)
@@ -269,8 +282,12 @@ func (v *Verb) settings(a *app.App, c *host.Config) (err error) {
 		return fmt.Errorf("--pauses %d: give 1 or more, or --pause admin", *v.Pauses)
 	case v.KeyFile == "" && v.OldKeyFile != "":
 		return errors.New("--old-key-file goes with --key-file")
+	case v.Cluster == "":
+		if err := v.Check(); err != nil {
+			return err
+		}
 	}
-	if c.OnStop, err = v.onStop(); err != nil {
+	if c.OnStop, err = v.onStop(v.Cluster != ""); err != nil {
 		return err
 	}
 	c.Room.KeepSeat = v.KeepSeat
@@ -405,7 +422,7 @@ func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
 
 // refusal describes a token that an earlier server may have accepted, and the remedy.
 func (v *Verb) refusal() string {
-	if v.Journal != "" {
+	if v.Journal != "" || v.Cluster != "" {
 		return "a client's token was used before this server began, or is older than the record of used tokens: mint a new one"
 	}
 	return "a client's token was minted before this server began, and may have been used: mint a new one, or record used tokens with --journal"

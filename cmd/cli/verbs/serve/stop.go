@@ -23,19 +23,20 @@ type journalFlags struct {
 }
 
 // onStop checks the flags, and returns what a stop does with running matches.
-func (f *journalFlags) onStop() (server.OnStop, error) {
+func (f *journalFlags) onStop(clustered bool) (server.OnStop, error) {
+	kept := f.Journal != "" || clustered
 	switch {
-	case f.Journal == "" && f.Fsync != journals.Sync(100*time.Millisecond):
+	case !kept && f.Fsync != journals.Sync(100*time.Millisecond):
 		return 0, fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", f.Fsync)
 	case f.Journal == "" && !f.Quarantine:
 		return 0, errors.New("--quarantine is for --journal: name a directory with --journal, or leave --quarantine out")
-	case f.Journal == "" && f.OtherBuild != "stop":
+	case !kept && f.OtherBuild != "stop":
 		return 0, errors.New("--other-build is for --journal: name a directory with --journal, or leave --other-build out")
-	case f.OnStop == nil && f.Journal != "":
+	case f.OnStop == nil && kept:
 		return server.Keep, nil
 	case f.OnStop == nil:
 		return server.End, nil
-	case f.Journal == "" && *f.OnStop == server.Keep:
+	case !kept && *f.OnStop == server.Keep:
 		return 0, errors.New("--on-stop keep is for --journal: name a directory with --journal, or choose finish or end")
 	}
 	return *f.OnStop, nil
@@ -43,15 +44,22 @@ func (f *journalFlags) onStop() (server.OnStop, error) {
 
 // stop stops the server. While the matches finish, it prints statistics, and a signal ends the matches.
 func (v *Verb) stop(a *app.App, h *host.Host, how server.OnStop) error {
-	a.Logf("stopping: %s", [...]string{server.End: "closing connections", server.Keep: "the next server with this --journal continues the matches; clients wait for it",
+	keeps, place := "the next server with this --journal continues the matches; clients wait for it", app.Quoted(v.Journal)
+	if v.Cluster != "" {
+		keeps, place = "the matches move to the other servers of the cluster", "the cluster"
+	}
+	a.Logf("stopping: %s", [...]string{server.End: "closing connections", server.Keep: keeps,
 		server.Finish: "no more rooms and players; the server ends after the last match, or when it is interrupted again"}[how])
 	a.Emit("stopping", app.Fields{"on_stop": how.String()})
+	if how == server.Keep && v.Cluster != "" {
+		v.moveAll(a, h)
+	}
 	if how == server.Finish {
 		return v.finish(a, h)
 	}
 	err := h.Stop()
 	if how == server.Keep {
-		a.Logf("%s kept in %s", app.Counted(h.Kept(), "match is", "matches are"), app.Quoted(v.Journal))
+		a.Logf("%s kept in %s", app.Counted(h.Kept(), "match is", "matches are"), place)
 		a.Emit("kept", app.Fields{"matches": h.Kept()})
 	}
 	return err

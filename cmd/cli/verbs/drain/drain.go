@@ -1,0 +1,218 @@
+// Package drain is the verb that moves the rooms of a server to the other servers of its cluster.
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/clusterflags"
+	"tendon/net/cluster"
+	"tendon/net/cluster/jetstream"
+)
+
+// Verb moves rooms of a server.
+type Verb struct {
+	clusterflags.Flags `embed:""`
+
+	Server string        `arg:"" optional:"" help:"Address or ID of the server, as the servers of the cluster list it. Without it, the servers are listed."`
+	Rooms  int           `positive:"" placeholder:"N" help:"Move N rooms, and let the server accept rooms again. Default: all, and the server accepts no further rooms."`
+	For    time.Duration `default:"10m" help:"Maximum time to wait until the rooms have moved."`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `The rooms of a server move to the other servers of its cluster while they are played. Players keep their seats and see no more
+than a correction. A server accepts rooms of a game with the same protocol, up to its --max-rooms. drain waits until the
+rooms have moved. Ctrl-C ends the wait, and the server continues to drain.
+
+To update a server, drain it, stop it, and start the new build. A stop by SIGTERM drains it too, for 30 s at most.
+To move load to a server that was added, use --rooms with a server that has many.
+
+The exit code is 1 if rooms are left after --for, for example because the other servers are full.
+
+Examples:
+  drain --cluster nats://10.0.0.1:4222                             list the servers
+  drain 10.0.0.5:7777 --cluster nats://10.0.0.1:4222               move all rooms
+  drain 10.0.0.5:7777 --cluster nats://10.0.0.1:4222 --rooms 20    move 20 rooms`
+}
+
+const (
+	// listTime is the time for which the announcements are observed. A live server announces itself several times meanwhile.
+	listTime = 1500 * time.Millisecond
+	// requestLimit is the timeout of the request to the server.
+	requestLimit = 5 * time.Second
+	// stillTime is the time without an announcement after which the server is gone.
+	stillTime = 3 * time.Second
+)
+
+// Run drains the server.
+func (v *Verb) Run(a *app.App) (err error) {
+	switch {
+	case v.Cluster == "":
+		return errors.New("drain needs the cluster: add --cluster nats://HOST:PORT, as for serve")
+	case v.Embedded():
+		return errors.New("--cluster embedded has one server, so there is none that its rooms could move to: stop the server, and its matches continue at the next start")
+	case v.Server == "" && v.Rooms > 0:
+		return fmt.Errorf("--rooms %d: name the server whose rooms move", v.Rooms)
+	case v.For <= 0:
+		return fmt.Errorf("--for %v: give more than 0s", v.For)
+	}
+	store, end, err := v.Observe(a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	ctx, cancel := context.WithTimeout(a.Ctx, v.For+listTime)
+	defer cancel()
+	announcements := observe(ctx, store)
+	servers := list(ctx, announcements)
+	if v.Server == "" {
+		return show(a, servers)
+	}
+	s, err := find(servers, v.Server)
+	if err != nil {
+		return err
+	}
+	asked, cancelRequest := context.WithTimeout(ctx, requestLimit)
+	defer cancelRequest()
+	if err := store.RequestDrain(asked, s.ID, jetstream.DrainRequest{Rooms: v.Rooms}); err != nil {
+		return fmt.Errorf("%w; server %s was asked to drain: check that it runs and that its NATS user may subscribe to %s.drain.*", err, s.Name, v.ClusterName)
+	}
+	return v.follow(ctx, a, s, announcements)
+}
+
+// observe returns the announcements of all servers until ctx is done.
+func observe(ctx context.Context, store *jetstream.Store) <-chan cluster.Server {
+	out := make(chan cluster.Server)
+	go func() {
+		defer close(out)
+		for ctx.Err() == nil {
+			for s, err := range store.Watch(ctx) {
+				if err != nil {
+					break
+				}
+				select {
+				case out <- s:
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	return out
+}
+
+// list returns the live servers by name. A server is alive if its announcement changes.
+func list(ctx context.Context, announcements <-chan cluster.Server) (servers []cluster.Server) {
+	first, alive := map[string]uint64{}, map[string]cluster.Server{}
+	for timeout := time.After(listTime); ; {
+		select {
+		case s, ok := <-announcements:
+			beat, known := first[s.ID]
+			switch {
+			case !ok:
+				return nil
+			case s.Beat == 0:
+				delete(alive, s.ID)
+			case !known:
+				first[s.ID] = s.Beat
+			case s.Beat > beat:
+				alive[s.ID] = s
+			}
+		case <-ctx.Done():
+			return nil
+		case <-timeout:
+			for _, s := range alive {
+				servers = append(servers, s)
+			}
+			slices.SortFunc(servers, func(a, b cluster.Server) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
+			return servers
+		}
+	}
+}
+
+// find returns the server with a name or ID.
+func find(servers []cluster.Server, name string) (cluster.Server, error) {
+	var names []string
+	for _, s := range servers {
+		if s.ID == name || s.Name == name || slices.Contains(s.Addresses, name) {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return cluster.Server{}, fmt.Errorf("the cluster has no server: check --cluster and --cluster-name")
+	}
+	return cluster.Server{}, fmt.Errorf("the cluster has no server %q: give one of %s", name, strings.Join(names, ", "))
+}
+
+// show prints the servers.
+func show(a *app.App, servers []cluster.Server) error {
+	a.Emit("servers", app.Fields{"servers": servers})
+	t := app.NewTable(app.Counted(len(servers), "server", "servers"), "server", "rooms", "players", "build", "state")
+	for _, s := range servers {
+		state := "open"
+		if s.Draining {
+			state = "drains"
+		}
+		t.AppendRow([]any{s.Name, fmt.Sprintf("%d of %d", s.Rooms, s.MaxRooms), s.Players, s.Build, state})
+	}
+	a.Print(t.Text(false) + "\n")
+	return nil
+}
+
+// follow reports the number of rooms of a server until the rooms have moved.
+func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announcements <-chan cluster.Server) error {
+	last, draining, goal := -1, false, 0
+	if v.Rooms > 0 {
+		goal = max(0, s.Rooms-v.Rooms)
+	}
+	done := func(text string) error {
+		a.Print(text + "\n")
+		a.Emit("drained", app.Fields{"server": s.Name, "id": s.ID, "rooms": max(last, 0)})
+		return nil
+	}
+	for still := time.NewTimer(stillTime); ; {
+		select {
+		case now, ok := <-announcements:
+			if !ok {
+				announcements = nil // ctx is done
+			}
+			if now.ID != s.ID {
+				continue
+			}
+			still.Reset(stillTime)
+			if now.Beat == 0 {
+				return done(fmt.Sprintf("server %s has left the cluster", s.Name))
+			}
+			if now.Rooms != last {
+				last = now.Rooms
+				a.Logf("server %s has %s", s.Name, app.Counted(last, "room", "rooms"))
+				a.Emit("progress", app.Fields{"server": s.Name, "rooms": last})
+			}
+			ended := v.Rooms > 0 && draining && !now.Draining
+			if draining = draining || now.Draining; ended || draining && v.Rooms == 0 && last == 0 {
+				if last > goal {
+					return fmt.Errorf("%w: %s of server %s did not move: the other servers are full or incompatible", app.ErrFailed, app.Counted(last-goal, "room", "rooms"), s.Name)
+				}
+				return done(fmt.Sprintf("drained: server %s has %s", s.Name, app.Counted(last, "room", "rooms")))
+			}
+		case <-still.C:
+			return fmt.Errorf("%w: server %s does not announce itself any more: it ended, or NATS does not answer", app.ErrFailed, s.Name)
+		case <-ctx.Done():
+			if a.Ctx.Err() != nil {
+				return app.ErrInterrupted
+			}
+			return fmt.Errorf("%w: server %s has %s after %v: check the space on the other servers, or give more --for", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"), v.For)
+		}
+	}
+}

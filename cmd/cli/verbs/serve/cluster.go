@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/clusterflags"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/journals"
+	"tendon/net/cluster/jetstream"
+	"tendon/net/netcode"
+)
+
+// clusterFlags let a server join a cluster.
+type clusterFlags struct {
+	clusterflags.Flags `embed:""`
+
+	store *jetstream.Store
+}
+
+// drainLimit is the maximum time for which a server that is stopped moves its rooms.
+const drainLimit = 30 * time.Second
+
+// clusterAddresses checks the flags of a server of a cluster, and returns its addresses in connect tokens.
+func (v *Verb) clusterAddresses(public []netip.AddrPort) ([]netip.AddrPort, error) {
+	listen, err := net.ResolveUDPAddr("udp", v.Listen)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--listen %q is not an address (host:port or :port): %w", v.Listen, err)
+	case v.Journal != "":
+		return nil, errors.New("--cluster and --journal do not go together: a cluster has the journals; leave --journal out")
+	case v.KeyFile == "" && !v.Embedded():
+		return nil, errors.New("--cluster needs a --key-file: give the same file to all servers, so that each of them accepts the tokens of the others")
+	case v.OtherBuild == "refuse":
+		return nil, errors.New("--other-build refuse is for --journal: a cluster sends the clients to a server that can continue the match; leave it out")
+	case len(v.Public) > 0:
+		return public[:min(len(public), netcode.MaxServers)], nil
+	case listen.Port == 0:
+		return nil, fmt.Errorf("--listen %s has no port that other servers can name: give a port with --cluster", v.Listen)
+	case listen.IP != nil && !listen.IP.IsUnspecified():
+		return []netip.AddrPort{netip.AddrPortFrom(listen.AddrPort().Addr().Unmap(), uint16(listen.Port))}, nil
+	case !v.Embedded():
+		return nil, fmt.Errorf("--listen %s has no address that other servers can name: add --public HOST:PORT", v.Listen)
+	}
+	return public, nil
+}
+
+// join joins the cluster of the flags. The caller calls leave when the server has stopped.
+func (v *Verb) join(a *app.App, c *host.Config) (leave func() error, err error) {
+	addresses, err := v.clusterAddresses(c.Public)
+	if err != nil {
+		return nil, err
+	}
+	always := v.Fsync == journals.Always
+	store, end, err := v.Open(a, always)
+	if err != nil {
+		return nil, err
+	}
+	err = c.JoinCluster(a, host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir,
+		Journals: journals.Config{Sync: v.Fsync, ChangeRules: v.OtherBuild == "change"}})
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	v.store = store
+	return func() error {
+		err := c.Journals.Close()
+		c.Cluster.Leave()
+		return errors.Join(err, end())
+	}, nil
+}
+
+// handleDrains drains the server when the verb drain requests it, until ctx is done.
+func (v *Verb) handleDrains(ctx context.Context, a *app.App, h *host.Host, id string) error {
+	requests := make(chan jetstream.DrainRequest, 1)
+	stop, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
+		select {
+		case requests <- r:
+		default: // it drains already
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err)
+	}
+	go func() {
+		defer func() { _ = stop() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case r := <-requests:
+				drain(ctx, a, h, r.Rooms)
+			}
+		}
+	}()
+	return nil
+}
+
+// drain moves rooms away, and tries again each second while no other server has space. most is 0 for all rooms.
+func drain(ctx context.Context, a *app.App, h *host.Host, most int) {
+	what := "all rooms move to other servers, and no further ones are opened here"
+	if most > 0 {
+		what = app.Counted(most, "room moves", "rooms move") + " to other servers"
+	}
+	a.Logf("draining: %s", what)
+	a.Emit("draining", app.Fields{"rooms": most})
+	waits := false
+	for {
+		err := h.Drain(ctx, most, func(int) {})
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if !waits {
+			waits = true
+			a.Logf("%v: the server tries again each second; start another server, or one with more --max-rooms", err)
+			a.Emit("drain_waits", app.Fields{"error": err.Error()})
+		}
+		if most > 0 {
+			return // the server accepts rooms again
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	a.Logf("drained: %d rooms are left", h.OpenRooms())
+	a.Emit("drained", app.Fields{"rooms": h.OpenRooms()})
+}
+
+// moveAll moves all rooms to other servers before the server stops. Those that no server can accept are suspended then.
+func (v *Verb) moveAll(a *app.App, h *host.Host) {
+	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
+	defer cancel()
+	if err := h.Drain(ctx, 0, func(int) {}); err != nil {
+		a.Logf("%v; their matches are suspended, and the next server continues them", err)
+	}
+	a.Emit("drained", app.Fields{"rooms": h.OpenRooms()})
+}
