@@ -29,7 +29,7 @@ type outcome struct {
 	kind    kind
 	number  int
 	gaps    []time.Duration
-	usual   []time.Duration // gaps before them; for planned moves only
+	usual   []time.Duration // gaps of the other rooms at the same times; for planned moves only
 	noticed int             // players who saw that the server was away
 }
 
@@ -46,8 +46,7 @@ func (k kind) planned() bool { return k == restart || k == rolling || k == drain
 // Limits of the run with -chaos.time, in which nothing else should run on the machine.
 const (
 	killLimit = 3 * time.Second
-	moveLimit = 6 * time.Second / 60 // six ticks, above the usual gap
-	usualTime = 2 * time.Second
+	moveLimit = 6 * time.Second / 60 // six ticks, above the gaps of other rooms
 )
 
 // check compares the times of a kind of fault with their limits.
@@ -56,6 +55,8 @@ func (o *outcome) check(t *testing.T) {
 	switch usual := spreadOf(o.usual).P99; {
 	case o.kind == kill && p99 > killLimit:
 		t.Errorf("%s: 99 %% within %v, want %v", o.kind, p99, killLimit)
+	case o.kind.planned() && o.noticed > 0:
+		t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
 	case o.kind.planned() && p99 > usual+moveLimit:
 		t.Errorf("%s: 99 %% within %v, want %v more than the usual %v", o.kind, p99, moveLimit, usual)
 	}
@@ -86,12 +87,6 @@ func TestChaos(t *testing.T) {
 			o = &outcome{kind: f.kind}
 			played[f.kind] = o
 		}
-		if f.kind.planned() {
-			w.mark()
-			time.Sleep(usualTime)
-			gaps, _ := w.gaps(nil)
-			o.usual = append(o.usual, gaps...)
-		}
 		w.mark()
 		at := time.Now()
 		rooms := w.apply(f)
@@ -105,6 +100,11 @@ func TestChaos(t *testing.T) {
 			missing = w.await(backLimit)
 		}
 		gaps, noticed := w.gaps(rooms)
+		if f.kind.planned() {
+			gaps, noticed = w.moved.gaps, w.moved.noticed
+			o.usual = append(o.usual, w.moved.usual...)
+			w.moved = outcome{}
+		}
 		t.Logf("%7.1fs %2d %v: %+v, %d of %d noticed it", time.Since(began).Seconds(), i, f, spreadOf(gaps), noticed, len(gaps))
 		if missing != nil {
 			w.checker.fail("%d clients are not back %v after fault %d, %v:\n  %s\n%s", len(missing), time.Since(at).Round(time.Second), i, f, summary(missing), w.texts())
@@ -123,9 +123,6 @@ func TestChaos(t *testing.T) {
 			t.Logf("%3d × %-52s no new tick for %+v; %d of %d players noticed it", o.number, o.kind, spreadOf(o.gaps), o.noticed, len(o.gaps))
 			if o.kind.planned() {
 				t.Logf("      usually for %+v", spreadOf(o.usual))
-				if o.noticed > 0 {
-					t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
-				}
 			}
 			if !short {
 				o.check(t)

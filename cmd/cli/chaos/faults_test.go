@@ -84,7 +84,7 @@ func schedule(seed uint64, short bool) (list []fault) {
 
 // apply applies a fault and ends it. It returns the rooms that it concerns. nil: all.
 func (w *world) apply(f fault) (rooms map[string]bool) {
-	s, n := w.servers[f.target%len(w.servers)], w.nodes[f.target%len(w.nodes)]
+	s, n := w.busy(f.target), w.nodes[f.target%len(w.nodes)]
 	switch f.kind {
 	case kill:
 		rooms = s.owned()
@@ -94,19 +94,14 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 		time.Sleep(200 * time.Millisecond)
 		s.start(w.t)
 	case restart:
-		rooms = s.owned()
-		s.stop()
-		s.start(w.t)
+		w.moves(s, s.stop)
 	case rolling:
 		for _, s := range w.servers {
-			s.stop()
-			s.start(w.t)
-			w.listens(s)
+			w.moves(s, s.stop)
 			time.Sleep(2 * time.Second)
 		}
 	case drain:
-		rooms = s.owned()
-		w.drain(s)
+		w.moves(s, func() { w.drain(s) })
 	case pause:
 		rooms = s.owned()
 		s.signal(syscall.SIGSTOP)
@@ -146,7 +141,27 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 	return rooms
 }
 
-// drain moves all rooms of a server with the verb drain. The server is then started again, so that it accepts rooms.
+// moves calls leave, which makes the rooms of a server move, and measures the gaps meanwhile: those of its rooms, and as the usual ones those
+// of the other rooms. Then it starts the server again.
+func (w *world) moves(s *service, leave func()) {
+	rooms, others := s.owned(), map[string]bool{}
+	for _, p := range w.list {
+		others[p.room] = !rooms[p.room]
+	}
+	w.mark()
+	leave()
+	time.Sleep(500 * time.Millisecond)
+	gaps, noticed := w.gaps(rooms)
+	usual, _ := w.gaps(others)
+	w.moved.gaps, w.moved.usual, w.moved.noticed = append(w.moved.gaps, gaps...), append(w.moved.usual, usual...), w.moved.noticed+noticed
+	if s.alive() {
+		s.stop()
+	}
+	s.start(w.t)
+	w.listens(s)
+}
+
+// drain moves all rooms of a server with the verb drain.
 func (w *world) drain(s *service) {
 	args := []string{"drain", s.address.String(), "--json", "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", w.nodes[0].config.Port)}
 	p := launch(w.t, "drain", serverRole, nil, args...)
@@ -154,9 +169,16 @@ func (w *world) drain(s *service) {
 	if p.last("drained") == nil {
 		w.checker.fail("%s is not drained: %v\n%s\n%s", s.name, p.last("error"), p.text(), s.text())
 	}
-	s.stop()
-	s.start(w.t)
-	w.listens(s)
+}
+
+// busy returns the first server from a number on that has rooms.
+func (w *world) busy(number int) *service {
+	for i := range w.servers {
+		if s := w.servers[(number+i)%len(w.servers)]; len(s.owned()) > 0 {
+			return s
+		}
+	}
+	return w.servers[number%len(w.servers)]
 }
 
 // killNodes kills NATS servers, and starts them again after a time.

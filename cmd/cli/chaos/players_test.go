@@ -36,22 +36,20 @@ type player struct {
 	confirmed ecs.Tick
 	moved     time.Time     // when confirmed rose last
 	gap       time.Duration // longest time in which it did not rise, since mark
-	base      ecs.Tick      // confirmed at mark
-	since     time.Time     // when the client began to play without a gap; zero: it does not play
-	away      int           // frames in a row without a server, up to now
-	noticed   int           // the most of them since mark
+	live      bool
+	base      ecs.Tick // confirmed at mark, or when await began
+	away      int      // frames in a row without a server, up to now
+	noticed   int      // the most of them since mark
 	states    string
 	ended     bool
 }
 
 const (
 	frameRate = 60
-	// quietLimit is the time without a confirmed tick after which a client does not play.
-	quietLimit = 500 * time.Millisecond
 	// noticeFrames is the number of frames in a row without a server that a player notices.
 	noticeFrames = frameRate / 4
-	// stays is how long a client must play to be back.
-	stays = time.Second
+	// stays is the number of ticks that a client must confirm to be back.
+	stays = 60
 )
 
 // Begin receives a state of the server.
@@ -126,12 +124,7 @@ func (p *player) frame(now time.Time) {
 	} else {
 		p.away = 0
 	}
-	switch plays := s.State == client.Live && p.confirmed > p.base && now.Sub(p.moved) < quietLimit; {
-	case !plays || p.ended:
-		p.since = time.Time{}
-	case p.since.IsZero():
-		p.since = now
-	}
+	p.live = s.State == client.Live && !p.ended
 }
 
 // players are all clients. Several goroutines play them.
@@ -181,35 +174,35 @@ func (a *players) close() {
 func (a *players) mark() {
 	for _, p := range a.list {
 		p.mu.Lock()
-		p.base, p.gap, p.since, p.noticed = p.confirmed, 0, time.Time{}, 0
+		p.base, p.gap, p.noticed = p.confirmed, 0, 0
 		p.mu.Unlock()
 	}
 }
 
-// back reports whether all clients have played for a while since mark.
-func (a *players) back() bool {
-	for _, p := range a.list {
-		p.mu.Lock()
-		back := !p.since.IsZero() && time.Since(p.since) >= stays
-		p.mu.Unlock()
-		if !back {
-			return false
-		}
-	}
-	return true
+// back reports whether the client has played for a while since await began.
+func (p *player) back() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.live && p.confirmed >= p.base+stays
 }
 
 // await waits until all clients play, and reports those that do not within a time.
 func (a *players) await(limit time.Duration) (missing []string) {
-	for deadline := time.Now().Add(limit); !a.back() && time.Now().Before(deadline); {
+	for _, p := range a.list {
+		p.mu.Lock()
+		p.base = p.confirmed
+		p.mu.Unlock()
+	}
+	away := func(p *player) bool { return !p.back() }
+	for deadline := time.Now().Add(limit); slices.ContainsFunc(a.list, away) && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	for _, p := range a.list {
-		p.mu.Lock()
-		if p.since.IsZero() {
+		if away(p) {
+			p.mu.Lock()
 			missing = append(missing, fmt.Sprintf("%s: %s, confirmed %d, base %d", p.name, p.states, p.confirmed, p.base))
+			p.mu.Unlock()
 		}
-		p.mu.Unlock()
 	}
 	return missing
 }

@@ -89,6 +89,7 @@ type world struct {
 	mu    sync.Mutex
 	floor map[string]ecs.Tick // by room: the newest tick that a client had confirmed when its server had ended
 	taken int                 // takeovers
+	moved outcome             // of the planned moves of the present fault
 }
 
 // resumed checks that a match goes on after the newest tick that a client had confirmed when its last server ended.

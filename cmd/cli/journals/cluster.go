@@ -1,6 +1,7 @@
 package journals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,6 +106,24 @@ func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, erro
 		err = errors.Join(j.writer.Flush(), j.drain())
 	}
 	return j, nil, err
+}
+
+// group returns nil before the entries are written, and writes them together, with one append in each interval of Config.Sync. It is
+// called only while no other server can have the room. The room waits if they are not written after three seconds.
+func (j *roomJournal) group(rate int) error {
+	_ = j.writer.Flush() // output accepts all bytes
+	j.begun, j.calls = false, 0
+	accepted, durable, failed := j.out.state()
+	if durable == accepted {
+		return nil
+	}
+	if j.age >= int(time.Duration(j.store.config.Sync)*time.Duration(rate)/time.Second) {
+		j.store.writers.list(j, accepted, failed != nil)
+	}
+	if err := j.tooFar(accepted, durable, rate, false); err != nil {
+		return cmp.Or(failed, err)
+	}
+	return nil
 }
 
 // restart begins the journal anew with a state, that of the last tick, so that the next owner reads and simulates little. The journal of

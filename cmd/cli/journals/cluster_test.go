@@ -3,6 +3,7 @@ package journals
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -182,14 +183,18 @@ func (d *deaf) Append(ctx context.Context, room string, e *cluster.Entry) (uint6
 
 // While the cluster does not answer, a match without Always continues only if no other server can have claimed the room.
 func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
-	for _, leased := range []bool{true, false} {
+	for _, test := range []struct {
+		sync   Sync
+		leased bool
+	}{{Never, true}, {Never, false}, {Sync(100 * time.Millisecond), true}, {Sync(100 * time.Millisecond), false}} {
+		leased := test.leased
 		d := &deaf{heard: make(chan struct{})}
 		n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := &journalled{t: t, game: halves.Dots()}
-		s, err := Open(p.clusterConfig(n, Never))
+		s, err := Open(p.clusterConfig(n, test.sync))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,12 +216,38 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 			}
 		}
 		if (continued > 0) != leased {
-			t.Errorf("leased: %v: %d ticks are confirmed", leased, continued)
+			t.Errorf("%v, leased: %v: %d ticks are confirmed", test.sync, leased, continued)
 		}
 		close(d.heard)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// With an interval, the ticks of an interval are appended together, and all of them are in the log when the match is kept.
+func TestAnIntervalGroupsTicks(t *testing.T) {
+	entries := func(sync Sync) (n int, ticks uint64) {
+		s := &shared{t: t}
+		one, _ := s.join("one")
+		p := clustered(t, one, sync)
+		<-p.store.Keep("main", p.Room.World())
+		for _, err := range s.store.Read(t.Context(), "main", 0, math.MaxUint64) {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		two, _ := s.join("two")
+		_, c, err := p.next(two)
+		if err != nil || c.Resume == nil || c.Resume.World.Tick() != p.Room.Tick() {
+			t.Fatalf("%v: %+v, want tick %d", err, c.Resume, p.Room.Tick())
+		}
+		return n, uint64(p.Room.Tick())
+	}
+	each, ticks := entries(Always)
+	grouped, _ := entries(Sync(100 * time.Millisecond))
+	if uint64(each) < ticks || grouped > each/3 {
+		t.Errorf("%d ticks have %d entries one by one, and %d with an interval of 6 ticks", ticks, each, grouped)
 	}
 }
 

@@ -100,7 +100,8 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 	return done
 }
 
-// checkpointSeconds is the age of an image in a cluster above which Keep writes another one.
+// checkpointSeconds is the distance of the images in a cluster. Play waits while the next server reads and simulates the ticks since the
+// newest one, of all rooms of a server that died.
 const checkpointSeconds = 5
 
 // Checkpoint makes the journal of an open room begin anew with the state after its next tick, as a preparation for Keep.

@@ -167,6 +167,9 @@ func (j *roomJournal) progress() error {
 	if j.age++; durable >= j.mark {
 		j.mark, j.age = accepted, 0
 	}
+	if j.log != nil && j.store.config.Sync > 0 && !always {
+		return j.group(rate)
+	}
 	if !j.begun {
 		if j.behind = j.behind && durable < accepted; j.behind {
 			if err := j.tooFar(accepted, durable, rate, always); err != nil {

@@ -76,7 +76,11 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	for i := range t.Orders {
 		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
 	}
-	if ok && (j.due.Swap(false) || j.writer.ImageDue(record.JournalImages)) {
+	seconds := record.JournalImages
+	if j.log != nil {
+		seconds = checkpointSeconds
+	}
+	if ok && (j.due.Swap(false) || j.writer.ImageDue(seconds)) {
 		j.image(f.World)
 	}
 }
