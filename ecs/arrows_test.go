@@ -156,6 +156,9 @@ var libraries = []struct {
 	{"github.com/quic-go", []string{"net/web"}, "UDP clients do not need QUIC"},
 	{"github.com/nats-io", []string{"net/cluster/jetstream/...", "cmd/cli/internal/clusterflags", "cmd/cli/chaos", "cmd/cli/deploy/..."}, "the protocol of a cluster is tested without NATS"},
 	{"github.com/prometheus", []string{"cmd/cli/admin", "cmd/cli/backend"}, "metrics are made when an operator asks, and not in a tick"},
+	{"github.com/golang-jwt", []string{"cmd/cli/backend"}, "players are authenticated in one place"},
+	{"github.com/coreos/go-oidc", []string{"cmd/cli/backend"}, "players are authenticated in one place"},
+	{"github.com/getkin/kin-openapi", nil, "only a test checks the description of the backend"},
 	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core returns bytes; packages that store or send them compress"},
 }
 

@@ -10,6 +10,7 @@
 //	bots       loads a server with rooms of bots
 //	lab        compares sync strategies on simulated networks
 //	web        compiles the game for browsers, and serves it
+//	backend    queues players, matches them, and gives them connect tokens
 //	token      mints a connect token
 //	drain      moves the rooms of a server to the other servers of its cluster
 //	players    lists players and banned clients of a running server, with evidence

@@ -113,7 +113,7 @@ func commands(text string) (list [][]string) {
 }
 
 // continued is the end of a line whose command continues on the next.
-var continued = regexp.MustCompile(`\\\n\s*`)
+var continued = regexp.MustCompile(`[ \t]*\\\n\s*`)
 
 // shellWord matches one argument of a command: quoted, or up to the next blank.
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
@@ -195,7 +195,7 @@ func complete(args []string) []string {
 	if moderates && !slices.Contains(args, "--admin-token-file") {
 		args = append(args, "--admin-token-file", "FILE")
 	}
-	if (args[0] == "token" || args[0] == "bots") && !slices.Contains(args, "--key-file") {
+	if slices.Contains([]string{"token", "bots", "backend"}, args[0]) && !slices.Contains(args, "--key-file") {
 		args = append(args, "--key-file", "FILE")
 	}
 	return args

@@ -17,6 +17,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/verbs/backend"
 	"tendon/cmd/cli/verbs/bots"
 	"tendon/cmd/cli/verbs/demo"
 	"tendon/cmd/cli/verbs/dev"
@@ -54,6 +55,7 @@ type verbs struct {
 	Play     play.Verb        `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
 	Dev      dev.Verb         `cmd:"" help:"Play, and continue the match with a new build when a file is saved."`
 	Bots     bots.Verb        `cmd:"" help:"Load a server with rooms of bots."`
+	Backend  backend.Verb     `cmd:"" help:"Queue players, match them, and give them connect tokens."`
 	Token    token.Verb       `cmd:"" help:"Mint a connect token."`
 	Drain    drain.Verb       `cmd:"" help:"Move the rooms of a server to the other servers of its cluster, or list the servers."`
 	Players  moderate.Players `cmd:"" help:"List the players and banned clients of a running server, with evidence."`

@@ -16,7 +16,7 @@ import (
 	"tendon/cmd/cli/internal/crumbs"
 )
 
-var everyVerb = []string{"profile", "demo", "serve", "join", "watch", "play", "dev", "web", "bots", "lab", "token", "drain", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
+var everyVerb = []string{"profile", "demo", "serve", "join", "watch", "play", "dev", "web", "bots", "lab", "backend", "token", "drain", "synctest", "matches", "replay", "players", "kick", "ban", "switch", "pause", "resume"}
 
 // The package documentation lists every verb.
 func TestThePackageDocumentsEveryVerb(t *testing.T) {

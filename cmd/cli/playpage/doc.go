@@ -7,6 +7,10 @@
 // With #watch=ADDRESS the page shows the broadcast at that address: see package tendon/net/broadcast. The address may be relative to
 // the page.
 //
+// With #backend=URL&queue=NAME the page queues for a match at a backend, and shows how many players wait. &key= adds a JWT of the
+// player or a key, &player= an id for a backend that does not know it by a JWT, and &name= a name. See package
+// tendon/cmd/cli/backend, whose setting Origins must have the origin of the page.
+//
 // # Tasks
 //
 //   - make the files of the page: [Files]

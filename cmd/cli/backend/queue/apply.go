@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// reserveFor is how long a reservation is kept, in ms. It is longer than any time that callers of Reserved look back.
-const reserveFor = 60_000
-
 // Apply changes the state by an event. An event that does not fit is an error, which wraps ErrLog; the state is then unusable.
 func (s *State) Apply(e *Event) error {
 	if e.At < s.at {
@@ -43,6 +40,8 @@ func (s *State) apply(e *Event) error {
 		if e.Open.Seats > 0 {
 			s.open = append(s.open, *e.Open)
 		}
+	case e.Kind == KindMove && len(e.Matches) == 1:
+		s.move(e.Matches[0].Room, e.Matches[0].Server)
 	case e.Kind == KindTime:
 	case e.Kind == KindSnapshot && e.Snapshot != nil:
 		return s.restore(e.Snapshot)
@@ -122,7 +121,6 @@ func (s *State) match(e *Event, m *Made) error {
 			return fmt.Errorf("room %.40q, want %s", m.Room, name)
 		}
 		s.rooms++
-		s.made = append(s.made, reservation{m.Server, s.at})
 	}
 	for i, id := range m.Tickets {
 		t := s.byID[id]
@@ -138,7 +136,22 @@ func (s *State) match(e *Event, m *Made) error {
 	return nil
 }
 
-// expire removes the tickets, requests of rooms and reservations whose time is over.
+// move changes the server of the tickets of a room.
+func (s *State) move(room, server string) {
+	for _, t := range s.ended {
+		if t.State == Matched && t.Room == room {
+			t.Server = server
+			s.changed = append(s.changed, t)
+		}
+	}
+	for i := range s.open {
+		if s.open[i].Room == room {
+			s.open[i].Server = server
+		}
+	}
+}
+
+// expire removes the tickets and requests of rooms whose time is over.
 func (s *State) expire() {
 	n := 0
 	for ; n < len(s.ended) && s.ended[n].Ended+s.config.Keep <= s.at; n++ {
@@ -155,11 +168,6 @@ func (s *State) expire() {
 		s.compact()
 	}
 	s.open = slices.DeleteFunc(s.open, func(o Open) bool { return o.Since+s.config.Keep <= s.at })
-	n = 0
-	for n < len(s.made) && s.made[n].At+reserveFor <= s.at {
-		n++
-	}
-	s.made = slices.Delete(s.made, 0, n)
 }
 
 func (s *State) compact() {
@@ -168,12 +176,11 @@ func (s *State) compact() {
 
 // snapshot is a state in a log.
 type snapshot struct {
-	Prefix  string        `json:"prefix"`
-	Rooms   uint64        `json:"rooms"`
-	Waiting []*Ticket     `json:"waiting,omitempty"`
-	Ended   []ended       `json:"ended,omitempty"` // in the order of their ends
-	Open    []Open        `json:"open,omitempty"`
-	Made    []reservation `json:"made,omitempty"`
+	Prefix  string    `json:"prefix"`
+	Rooms   uint64    `json:"rooms"`
+	Waiting []*Ticket `json:"waiting,omitempty"`
+	Ended   []ended   `json:"ended,omitempty"` // in the order of their ends
+	Open    []Open    `json:"open,omitempty"`
 }
 
 type ended struct {
@@ -188,7 +195,7 @@ type ended struct {
 
 // Snapshot returns an event that replaces all events before.
 func (s *State) Snapshot() *Event {
-	p := &snapshot{Prefix: s.config.Prefix, Rooms: s.rooms, Open: s.open, Made: s.made}
+	p := &snapshot{Prefix: s.config.Prefix, Rooms: s.rooms, Open: s.open}
 	s.compact()
 	for _, e := range s.all {
 		if e.State == Queued {
@@ -205,7 +212,7 @@ func (s *State) restore(p *snapshot) error {
 	at, changed := s.at, s.changed
 	s.config.Prefix = p.Prefix
 	s.clear()
-	s.at, s.changed, s.rooms, s.open, s.made = at, changed, p.Rooms, slices.Clone(p.Open), slices.Clone(p.Made)
+	s.at, s.changed, s.rooms, s.open = at, changed, p.Rooms, slices.Clone(p.Open)
 	for _, t := range p.Waiting {
 		if t == nil {
 			return fmt.Errorf("a ticket is missing")

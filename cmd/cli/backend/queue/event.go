@@ -87,6 +87,7 @@ const (
 	KindCancel   Kind = "cancel"   // the ticket ID does not wait any more, for Reason
 	KindPass     Kind = "pass"     // the match function of Queue made Matches
 	KindBackfill Kind = "backfill" // Open asks for players
+	KindMove     Kind = "move"     // the room of the one element of Matches is on its Server
 	KindTime     Kind = "time"     // only the time passed: ended tickets are removed
 	KindSnapshot Kind = "snapshot" // Snapshot replaces all events before
 )

@@ -177,13 +177,32 @@ func TestWithoutAPlaceTheTicketsWait(t *testing.T) {
 		return "server"
 	})
 	r.do(e, err)
-	if !short || len(e.Matches) != 1 || r.Len(Queued) != 1 || r.Reserved("server", r.now) != 1 {
+	if !short || len(e.Matches) != 1 || r.Len(Queued) != 1 {
 		t.Errorf("%v %+v %d", short, e, r.Len(Queued))
 	}
 	if _, _, err := Replay(r.config, r.log); err != nil {
 		t.Errorf("a replay counts it as a difference: %v", err)
 	}
 	want(t, r.pass("duel"), []string{"test-1[t2]"})
+}
+
+// A move changes the server of all tickets of a room, and of no other one.
+func TestAMoveChangesTheServerOfARoom(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 2})
+	for range 4 {
+		r.wait(Ticket{Queue: "duel"})
+	}
+	r.pass("duel")
+	r.do(r.Move(r.now, "test-0", "other"), nil)
+	next, err := Load(r.config, r.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, server := range map[string]string{"t1": "other", "t2": "other", "t3": "server", "t4": "server"} {
+		if s, _ := next.Get(id); s.Server != server || s.State != Matched {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
 }
 
 // A duplicate of a request returns the same ticket, also after it was matched. A player waits once in a queue.

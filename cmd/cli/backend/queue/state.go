@@ -59,7 +59,6 @@ type State struct {
 	waits  map[string][]*entry   // by queue, in the order of tickets; some do not wait any more
 	ended  []*entry              // in the order of their ends
 	open   []Open
-	made   []reservation // in the order of passes
 
 	changed []*entry
 }
@@ -73,12 +72,6 @@ type (
 	place      struct{ player, queue string }
 	partyKey   struct{ queue, party string }
 )
-
-// reservation is a room that was made on a server.
-type reservation struct {
-	Server string `json:"server"`
-	At     int64  `json:"at"`
-}
 
 // New returns an empty state.
 func New(c Config) *State {
@@ -236,6 +229,11 @@ func (s *State) Backfill(now int64, o Open) (*Event, error) {
 	return &Event{Kind: KindBackfill, At: o.Since, Open: &o}, nil
 }
 
+// Move returns the event by which a room is on another server, for example because its server died before a player joined.
+func (s *State) Move(now int64, room, server string) *Event {
+	return &Event{Kind: KindMove, At: max(s.at, now), Matches: []Made{{Room: room, Server: server}}}
+}
+
 // Expire returns an event that removes tickets whose time is over, or nil if there are none.
 func (s *State) Expire(now int64) *Event {
 	if len(s.ended) > 0 && s.ended[0].Ended+s.config.Keep <= now || len(s.open) > 0 && s.open[0].Since+s.config.Keep <= now {
@@ -347,16 +345,6 @@ func (s *State) propose(q *Queue, now int64) ([]Made, error) {
 	return list, nil
 }
 
-// Reserved returns the number of rooms that were made on a server since a time.
-func (s *State) Reserved(server string, since int64) (n int) {
-	for i := len(s.made) - 1; i >= 0 && s.made[i].At >= since; i-- {
-		if s.made[i].Server == server {
-			n++
-		}
-	}
-	return n
-}
-
 // Changed returns the tickets that changed since the last call.
 func (s *State) Changed() []Status {
 	list := make([]Status, len(s.changed))
@@ -376,3 +364,6 @@ func (s *State) All() []Status {
 	}
 	return list
 }
+
+// Open returns the number of rooms that ask for players.
+func (s *State) Open() int { return len(s.open) }

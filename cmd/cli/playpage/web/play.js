@@ -100,9 +100,10 @@ globalThis.tendonFetch = async (url, max) => {
 
 // The invitation leaves the address at once, so that it is not shared or stored with it. A reload uses the reconnect tokens.
 const fragment = new URLSearchParams(location.hash.slice(1)), invitation = fragment.get("join");
-if (invitation) {
-  sessionStorage.removeItem("tendon-tokens");
-  sessionStorage.setItem("tendon-join", invitation);
+if (invitation || fragment.get("backend")) {
+  for (const name of ["tendon-tokens", "tendon-join", "tendon-lobby"]) sessionStorage.removeItem(name);
+  if (invitation) sessionStorage.setItem("tendon-join", invitation);
+  else sessionStorage.setItem("tendon-lobby", JSON.stringify(Object.fromEntries(fragment)));
   history.replaceState(null, "", location.pathname + location.search);
 }
 // The address of a broadcast is not secret: it stays in the address, and may be relative to the page.
@@ -110,13 +111,54 @@ globalThis.tendonWatch = fragment.get("watch") ? new URL(fragment.get("watch"), 
 addEventListener("hashchange", () => location.reload()); // another invitation was opened in this tab
 globalThis.tendonJoin = sessionStorage.getItem("tendon-join") ?? "";
 
+// The link of a backend is #backend=URL&queue=NAME, with a key or JWT after &key=, and the player's id after &player= unless a JWT has it.
+const lobby = tendonJoin ? null : JSON.parse(sessionStorage.getItem("tendon-lobby"));
+
+// request sends a request to the backend. It returns undefined if the backend cannot answer now.
+const request = async (method, path, body, id) => {
+  const headers = { ...(lobby.key && { Authorization: `Bearer ${lobby.key}` }), ...(body && { "Content-Type": "application/json" }), ...(id && { "Idempotency-Key": id }) };
+  let answer, reply;
+  try {
+    answer = await fetch(lobby.backend.replace(/\/$/, "") + path, { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(40000) });
+    reply = await answer.json();
+  } catch {
+    return undefined;
+  }
+  if (answer.ok) return reply;
+  if (answer.status === 409 && reply.id) return { id: reply.id }; // the player waits already
+  if ([429, 502, 503, 504].includes(answer.status)) return undefined;
+  throw new Error(reply.error ?? `the backend refuses the request: ${answer.status}`);
+};
+
+// queued queues at the backend, and sets the invitation of the match.
+const queued = async () => {
+  const random = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (n) => n.toString(16).padStart(2, "0")).join("");
+  const player = lobby.player ?? (lobby.key?.split(".").length === 3 ? undefined : `guest-${random()}`), id = random(), since = Date.now();
+  const pause = () => new Promise((done) => setTimeout(done, 1000));
+  const leave = () => { if (ticket) fetch(`${lobby.backend.replace(/\/$/, "")}/v1/tickets/${ticket.id}`, { method: "DELETE", keepalive: true, headers: lobby.key ? { Authorization: `Bearer ${lobby.key}` } : {} }); };
+  let ticket;
+  addEventListener("pagehide", leave);
+  for (tendonState("Connecting to the backend…"); !ticket?.match;) {
+    const next = ticket ? await request("GET", `/v1/tickets/${ticket.id}?wait=2`) : await request("POST", "/v1/tickets", { player, queue: lobby.queue, name: lobby.name }, id);
+    if (!next) tendonState("The backend does not answer; trying again…");
+    else if (next.state === "cancelled") throw new Error(`The ticket was cancelled: ${next.reason}`);
+    else if (next.state === "queued") tendonState(`Queued, ${next.waiting} waiting, ${Math.round((Date.now() - since) / 1000)} s${next.reason ? `; ${next.reason}` : ""}`);
+    if (!next || next.state === "matched" && !next.match) await pause();
+    ticket = next ?? ticket;
+  }
+  removeEventListener("pagehide", leave);
+  if (!ticket.match.invitation) throw new Error("The server of the match has no port for browsers.");
+  globalThis.tendonJoin = ticket.match.invitation;
+  sessionStorage.setItem("tendon-join", tendonJoin);
+};
+
 const missing = () => {
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") return "This browser is too old for the game: use a newer one.";
   const canvas = document.createElement("canvas");
   if (!canvas.getContext("webgl2") && !canvas.getContext("webgl")) return "This browser has no WebGL, which the game draws with: turn on hardware acceleration, or use another browser.";
   if (tendonWatch) return "";
   if (typeof WebTransport === "undefined" && typeof WebSocket === "undefined") return "This browser has neither WebTransport nor WebSocket: use another one.";
-  if (!tendonJoin) return "This page needs an invitation: open the whole link that the server printed.";
+  if (!tendonJoin && !lobby) return "This page needs an invitation: open the whole link that the server printed.";
   return "";
 };
 
@@ -142,6 +184,7 @@ const load = async () => {
   const bytes = answer.headers.get("Content-Encoding") === "gzip" ? counted : counted.pipeThrough(new DecompressionStream("gzip"));
   const go = new Go();
   const program = await WebAssembly.instantiateStreaming(new Response(bytes, { headers: { "Content-Type": "application/wasm" } }), go.importObject);
+  if (lobby && !tendonWatch) await queued();
   tendonState("Connecting…");
   await go.run(program.instance);
 };

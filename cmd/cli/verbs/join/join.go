@@ -2,6 +2,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type Verb struct {
 	For                  *time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
 	netflags.NetFlags `embed:"" set:"rtt=0s" set:"jitter=0s" set:"loss=0"`
+	backendFlags      `embed:""`
 
 	ledger *cost.Ledger
 }
@@ -66,6 +68,9 @@ then writes FILE from the beginning and prints a line.
 In each case FILE.token, beside it, holds the reconnect tokens; keep it as private as a token. Each is good for one
 connection, and for --keep-seat and two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
 
+With --backend and --queue, join queues for a match, shows how many players wait, and joins the server that the backend chooses.
+Ctrl-C leaves the queue.
+
 Examples:
   join                                          a server with --lan
   join --server attic --name ann
@@ -73,7 +78,8 @@ Examples:
   join game.example.net:7777 --token @token.txt --bot --for 10m
   join game.example.net:7777 --token @token.txt --net P5
   join game.example.net:7777 --token @token.txt --log match.log
-  join game.example.net:7777 --log match.log    return after a crash`
+  join game.example.net:7777 --log match.log    return after a crash
+  join --backend https://play.example.net --queue duel`
 }
 
 // Run plays.
@@ -86,20 +92,21 @@ func (v *Verb) Run(a *app.App) error {
 	if v.Bot && a.Game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
 	}
-	if v.Addr == "" {
+	queues := v.Backend != ""
+	if err := v.backendFlags.check(v); err != nil {
+		return err
+	}
+	if v.Addr == "" && !queues {
 		if err := v.findServer(a); err != nil {
 			return err
 		}
 	} else if v.Server != "" || v.LANAddress != "" {
-		return fmt.Errorf("--server and --lan-address are for servers of the local network: leave out %s, or the flags", v.Addr)
+		return fmt.Errorf("--server and --lan-address are for servers of the local network: leave out %s, or the flags", cmp.Or(v.Addr, "--backend"))
 	}
-	addr, err := tokens.Address(v.Addr)
-	if err != nil {
-		return err
-	}
-	listen, err := v.Listen(addr, app.ChooseSeed(0))
-	if err != nil {
-		return err
+	if !queues {
+		if _, err := tokens.Address(v.Addr); err != nil {
+			return err
+		}
 	}
 	d, err := v.Diagnostics(a, systems.Strategy{})
 	if err != nil {
@@ -118,6 +125,9 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	defer cancel()
+	if queues {
+		return v.queue(ctx, a, config)
+	}
 	var log *matchlog.Log
 	var store *matchlog.TokenStore
 	if v.Log != "" {
@@ -127,12 +137,10 @@ func (v *Verb) Run(a *app.App) error {
 		defer log.Close()
 		store = log.TokenStore()
 	}
-	usable, err := v.tokens(a, addr, store)
+	dial, err := v.dial(a, config, store)
 	if err != nil {
 		return err
 	}
-	warnExpired(a, usable)
-	dial := client.DialConfig{Token: usable[0], Spare: usable[1:], Config: config, Listen: listen}
 	if log != nil {
 		if dial.Resume, err = log.Open(); err != nil {
 			return err
@@ -146,24 +154,31 @@ func (v *Verb) Run(a *app.App) error {
 	return err
 }
 
+// dial returns how to join the server. store is nil without --log.
+func (v *Verb) dial(a *app.App, config client.Config, store *matchlog.TokenStore) (d client.DialConfig, err error) {
+	addr, err := tokens.Address(v.Addr)
+	if err != nil {
+		return d, err
+	}
+	listen, err := v.Listen(addr, app.ChooseSeed(0))
+	if err != nil {
+		return d, err
+	}
+	usable, err := v.tokens(a, addr, store)
+	if err != nil {
+		return d, err
+	}
+	warnExpired(a, usable)
+	return client.DialConfig{Token: usable[0], Spare: usable[1:], Config: config, Listen: listen}, nil
+}
+
 func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) error {
-	var notices <-chan string
-	config.Notice, notices = player.Notices(a)
-	config.Refused = player.Refused(config.Notice)
-	var chat <-chan string
-	config.Chat, chat = player.Chat(a)
+	notices, chat := listen(a, &config.Config)
 	c, err := client.Dial(config)
 	if err != nil {
 		return err
 	}
-	as := "a person"
-	if v.Bot {
-		as = "a bot"
-	} else if v.Headless {
-		as = "a client without inputs"
-	}
-	a.Logf("joining %s as %s", v.Addr, as)
-	a.Emit("joining", app.Fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
+	v.announce(a)
 	if v.Bot || v.Headless {
 		return v.headless(ctx, a, c)
 	}
@@ -172,6 +187,26 @@ func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) e
 		host.PrintCosts(a, v.ledger.Report())
 	}
 	return err
+}
+
+// listen sets the receivers of notices and of the chat, and returns the texts for a window.
+func listen(a *app.App, config *client.Config) (notices, chat <-chan string) {
+	config.Notice, notices = player.Notices(a)
+	config.Refused = player.Refused(config.Notice)
+	config.Chat, chat = player.Chat(a)
+	return notices, chat
+}
+
+// announce prints who joins.
+func (v *Verb) announce(a *app.App) {
+	as := "a person"
+	if v.Bot {
+		as = "a bot"
+	} else if v.Headless {
+		as = "a client without inputs"
+	}
+	a.Logf("joining %s as %s", v.Addr, as)
+	a.Emit("joining", app.Fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
 }
 
 // tokens returns the tokens to join with, in order: the stored reconnect tokens, unless the command line has a new token. store

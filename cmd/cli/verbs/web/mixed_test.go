@@ -28,6 +28,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
+	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/simnet"
@@ -49,6 +50,8 @@ type stand struct {
 }
 
 const standRoom = "mixed"
+
+var standKey = netcode.Key{1}
 
 var mixedTime = flag.Duration("mixed", 0, "play for this time with each strategy on P1, P3 and P5, such as 60s; 0: some seconds on P3")
 
@@ -73,7 +76,7 @@ func newStand(t *testing.T, game *ecs.Game, bots int, dir string) *stand {
 		public = append(public, s.proxy(public[0]))
 	}
 	s.Host, err = host.Start(app.New(t.Context(), game, io.Discard, os.Stderr), host.Config{Flags: &host.Flags{}, Strategy: relay.Strategy, Seed: 7, Compare: true, Watched: true,
-		Config: server.Config{Socket: socket, Public: public, Web: s.listener, MaxRooms: 1, Workers: 1}})
+		Config: server.Config{Socket: socket, Public: public, Web: s.listener, MaxRooms: 1, Workers: 1, Keys: []netcode.Key{standKey}}})
 	if err != nil {
 		t.Fatal(errors.Join(err, s.listener.Close()))
 	}

@@ -1,0 +1,172 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Access authenticates requests by their bearer token.
+type Access struct {
+	// Keys are the keys of programs. Optional.
+	Keys []Key
+	// Verify returns the claims of a valid JWT. Optional.
+	Verify func(ctx context.Context, token string) (map[string]any, error)
+	// Claim is the claim with the id of the player. Default: sub.
+	Claim string
+}
+
+// Key is the key of a program with full access.
+type Key struct {
+	Name string
+	hash [sha256.Size]byte
+}
+
+// caller is the sender of a request.
+type caller struct {
+	name   string // for the rate limit
+	full   bool   // may send all requests
+	player string // if not full
+}
+
+const (
+	minKey    = 16   // characters
+	maxBearer = 8192 // bytes
+	maxPlayer = 128  // bytes of a player's id
+)
+
+var errAccess = errors.New("the bearer token is missing or not valid: send Authorization: Bearer with a key of the backend, or a JWT of its issuer")
+
+// LoadKeys reads keys: one a line, a name and a key of at least 16 characters. Empty lines and those that begin with # are ignored.
+func LoadKeys(content []byte) (list []Key, err error) {
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		words := bytes.Fields(line)
+		if len(words) == 0 || bytes.HasPrefix(words[0], []byte("#")) {
+			continue
+		}
+		if len(words) != 2 || len(words[1]) < minKey || len(words[1]) > maxBearer {
+			return nil, fmt.Errorf("line %d of the keys is not valid: write a name and a key of %d characters or more", number, minKey)
+		}
+		list = append(list, Key{string(words[0]), sha256.Sum256(words[1])})
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the file of keys is empty: write a line with a name and a key into it")
+	}
+	return list, nil
+}
+
+// caller authenticates a bearer token. All keys are compared in constant time.
+func (a *Access) caller(ctx context.Context, header string) (caller, error) {
+	if a == nil {
+		return caller{name: "all", full: true}, nil
+	}
+	scheme, token, ok := strings.Cut(header, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxBearer {
+		return caller{}, errAccess
+	}
+	hash, found := sha256.Sum256([]byte(token)), -1
+	for i := range a.Keys {
+		if subtle.ConstantTimeCompare(hash[:], a.Keys[i].hash[:]) == 1 {
+			found = i
+		}
+	}
+	if found >= 0 {
+		return caller{name: "key " + a.Keys[found].Name, full: true}, nil
+	}
+	if a.Verify == nil || strings.Count(token, ".") != 2 {
+		return caller{}, errAccess
+	}
+	claims, err := a.Verify(ctx, token)
+	if err != nil {
+		return caller{}, fmt.Errorf("%w: %w", errAccess, err)
+	}
+	claim := a.Claim
+	if claim == "" {
+		claim = "sub"
+	}
+	player, _ := claims[claim].(string)
+	if player == "" || len(player) > maxPlayer {
+		return caller{}, fmt.Errorf("%w: the JWT has no text of 1 to %d bytes in the claim %.40q", errAccess, maxPlayer, claim)
+	}
+	return caller{name: "player " + player, player: player}, nil
+}
+
+// Issuer returns a function for Access.Verify. It accepts tokens of an OpenID Connect issuer for an audience, and reads the
+// keys of the issuer from its discovery document. ctx bounds later requests for keys too.
+func Issuer(ctx context.Context, issuer, audience string) (func(context.Context, string) (map[string]any, error), error) {
+	provider, err := oidc.NewProvider(ctx, issuer)
+	if err != nil {
+		return nil, fmt.Errorf("the issuer %.200q cannot be used: %w", issuer, err)
+	}
+	verifier := provider.VerifierContext(ctx, &oidc.Config{ClientID: audience})
+	return func(ctx context.Context, token string) (claims map[string]any, err error) {
+		checked, err := verifier.Verify(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		return claims, checked.Claims(&claims)
+	}, nil
+}
+
+// PublicKey returns a function for Access.Verify. It accepts tokens that are signed with the private part of a key in PEM: RSA,
+// ECDSA P-256, P-384 and P-521, or Ed25519. Tokens must expire. issuer may be empty: it is then not checked.
+func PublicKey(content []byte, issuer, audience string) (func(context.Context, string) (map[string]any, error), error) {
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return nil, errors.New("the key for JWTs is not valid: give a file that begins with -----BEGIN PUBLIC KEY-----")
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the key for JWTs is not valid: %w", err)
+	}
+	methods, err := methodsOf(key)
+	if err != nil {
+		return nil, err
+	}
+	options := []jwt.ParserOption{jwt.WithValidMethods(methods), jwt.WithExpirationRequired(), jwt.WithAudience(audience), jwt.WithLeeway(5 * time.Second)}
+	if issuer != "" {
+		options = append(options, jwt.WithIssuer(issuer))
+	}
+	parser := jwt.NewParser(options...)
+	return func(_ context.Context, token string) (map[string]any, error) {
+		claims := jwt.MapClaims{}
+		_, err := parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return key, nil })
+		return claims, err
+	}, nil
+}
+
+// methodsOf returns the signature methods of a key. A token with another one is refused, also an unsigned one.
+func methodsOf(key crypto.PublicKey) ([]string, error) {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}, nil
+	case ed25519.PublicKey:
+		return []string{"EdDSA"}, nil
+	case *ecdsa.PublicKey:
+		switch k.Curve.Params().BitSize {
+		case 256:
+			return []string{"ES256"}, nil
+		case 384:
+			return []string{"ES384"}, nil
+		case 521:
+			return []string{"ES512"}, nil
+		}
+	}
+	return nil, fmt.Errorf("the key for JWTs is a %T: give a key of RSA, ECDSA or Ed25519", key)
+}

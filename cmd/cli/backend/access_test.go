@@ -1,0 +1,304 @@
+package backend
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"tendon/cmd/cli/admin"
+	"tendon/cmd/cli/backend/api"
+)
+
+const testKey = "0123456789abcdef"
+
+func keysOf(t *testing.T) []Key {
+	t.Helper()
+	keys, err := LoadKeys([]byte("game " + testKey + "\nother fedcba9876543210\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// status returns the status of a request, or 0 if the backend did not refuse it.
+func status(err error) int {
+	if refused := (*api.RefusedError)(nil); errors.As(err, &refused) {
+		return refused.Status
+	}
+	return 0
+}
+
+func publicPEM(t *testing.T, key any) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
+
+func claims(sub string) jwt.MapClaims {
+	return jwt.MapClaims{"iss": "https://id.example", "aud": "game", "sub": sub, "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
+}
+
+// A valid JWT gives access to the tickets of its player alone. Tokens that are expired, unsigned, for others, or signed with another
+// key or method are refused.
+func TestAPlayerHasAccessToOwnTickets(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify, err := PublicKey(publicPEM(t, public), "https://id.example", "game")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Access: &Access{Keys: keysOf(t), Verify: verify}})
+	sign := func(method jwt.SigningMethod, key any, change string, value any) *api.Client {
+		c := claims("ann")
+		if c[change] = value; value == nil {
+			delete(c, change)
+		}
+		text, err := jwt.NewWithClaims(method, c).SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.withKey(text)
+	}
+	ann, bob := sign(jwt.SigningMethodEdDSA, private, "sub", "ann"), sign(jwt.SigningMethodEdDSA, private, "sub", "bob")
+	ticket, err := ann.Submit(t.Context(), api.TicketRequest{Queue: "duel"}, "")
+	if err != nil || ticket.Player != "ann" {
+		t.Fatal(ticket, err)
+	}
+	if _, err := bob.Get(t.Context(), ticket.ID, 0); status(err) != http.StatusNotFound {
+		t.Error(err)
+	}
+	if _, err := bob.Cancel(t.Context(), ticket.ID); status(err) != http.StatusNotFound {
+		t.Error(err)
+	}
+	for _, body := range []api.TicketRequest{{Player: "eve", Queue: "duel"}, {Queue: "duel", Card: []byte("red")}} {
+		if _, err := bob.Submit(t.Context(), body, ""); status(err) != http.StatusForbidden {
+			t.Errorf("%+v: %v", body, err)
+		}
+	}
+	_, other, _ := ed25519.GenerateKey(rand.Reader)
+	for name, c := range map[string]*api.Client{
+		"expired": sign(jwt.SigningMethodEdDSA, private, "exp", time.Now().Add(-time.Minute).Unix()), "without end": sign(jwt.SigningMethodEdDSA, private, "exp", nil),
+		"audience": sign(jwt.SigningMethodEdDSA, private, "aud", "other"), "issuer": sign(jwt.SigningMethodEdDSA, private, "iss", "https://other.example"),
+		"player": sign(jwt.SigningMethodEdDSA, private, "sub", nil), "other key": sign(jwt.SigningMethodEdDSA, other, "sub", "ann"),
+		"unsigned": sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "sub", "ann"), "method": sign(jwt.SigningMethodHS256, []byte(public), "sub", "ann"),
+		"no key": r.withKey(""), "wrong key": r.withKey("0123456789abcdeg"), "short": r.withKey("a.b.c"),
+	} {
+		if _, err := c.Get(t.Context(), ticket.ID, 0); status(err) != http.StatusUnauthorized {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := r.withKey(testKey).Get(t.Context(), ticket.ID, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// Only a key gives access to rooms, sanctions and backfill.
+func TestOtherRequestsNeedAKey(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify, err := PublicKey(publicPEM(t, &private.PublicKey), "", "game")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Access: &Access{Keys: keysOf(t), Verify: verify}})
+	text, err := jwt.NewWithClaims(jwt.SigningMethodES256, claims("ann")).SignedString(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range routes {
+		if !route.full {
+			continue
+		}
+		request, _ := http.NewRequestWithContext(t.Context(), route.method, r.URL+strings.ReplaceAll(route.path, "{room}", "old"), strings.NewReader("{}"))
+		request.Header.Set("Authorization", "Bearer "+text)
+		response, err := r.HTTP.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusForbidden {
+			t.Errorf("%s %s: %d", route.method, route.path, response.StatusCode)
+		}
+	}
+}
+
+// An issuer is found by its discovery document. Its keys are read from the address there.
+func TestAnIssuerIsDiscovered(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issuer *httptest.Server
+	issuer = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		var answer any = map[string]any{"issuer": issuer.URL, "jwks_uri": issuer.URL + "/keys", "authorization_endpoint": issuer.URL, "id_token_signing_alg_values_supported": []string{"ES256"}}
+		if q.URL.Path == "/keys" {
+			point, err := private.PublicKey.Bytes()
+			if err != nil {
+				t.Error(err)
+			}
+			b64 := base64.RawURLEncoding.EncodeToString
+			answer = map[string]any{"keys": []any{map[string]string{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "1", "x": b64(point[1:33]), "y": b64(point[33:])}}}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer issuer.Close()
+	verify, err := Issuer(t.Context(), issuer.URL, "game")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Access{Verify: verify, Claim: "account"}
+	for _, c := range []struct {
+		audience, account string
+		good              bool
+	}{{"game", "ann", true}, {"other", "ann", false}, {"game", "", false}} {
+		token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": issuer.URL, "aud": c.audience, "sub": "1", "account": c.account, "exp": time.Now().Add(time.Hour).Unix()})
+		token.Header["kid"] = "1"
+		text, err := token.SignedString(private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, err := a.caller(t.Context(), "Bearer "+text)
+		if (err == nil) != c.good || c.good && (by.player != "ann" || by.full) {
+			t.Errorf("%+v: %+v, %v", c, by, err)
+		}
+	}
+	if _, err := Issuer(t.Context(), issuer.URL+"/other", "game"); err == nil || !strings.Contains(err.Error(), "cannot be used") {
+		t.Error(err)
+	}
+}
+
+// A file of keys with a mistake is refused, with the line.
+func TestAFileOfKeysIsChecked(t *testing.T) {
+	for text, want := range map[string]string{"": "empty", "# a\n": "empty", "name\n": "line 1", "a " + testKey + "\nb short\n": "line 2", "a b " + testKey: "line 1"} {
+		if _, err := LoadKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := PublicKey([]byte("text"), "", "game"); err == nil || !strings.Contains(err.Error(), "BEGIN PUBLIC KEY") {
+		t.Error(err)
+	}
+}
+
+// A page has access if its origin is listed. Without keys, the host must be this machine.
+func TestPagesNeedTheirOrigin(t *testing.T) {
+	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Origins: []string{"https://play.example"}})
+	send := func(method, origin, host string) *http.Response {
+		request, _ := http.NewRequestWithContext(t.Context(), method, r.URL+"/healthz", nil)
+		if origin != "" {
+			request.Header.Set("Origin", origin)
+		}
+		request.Host = host
+		response, err := r.HTTP.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response
+	}
+	host := strings.TrimPrefix(r.URL, "http://")
+	for _, c := range []struct {
+		method, origin, host string
+		status               int
+	}{{"GET", "", host, 200}, {"GET", "https://play.example", host, 200}, {"OPTIONS", "https://play.example", host, 204}, {"GET", "https://evil.example", host, 403},
+		{"OPTIONS", "https://evil.example", host, 403}, {"GET", "", "evil.example:80", 403}} {
+		response := send(c.method, c.origin, c.host)
+		allowed := response.Header.Get("Access-Control-Allow-Origin")
+		if response.StatusCode != c.status || (allowed != "") != (c.origin != "" && c.status < 300) {
+			t.Errorf("%+v: %d, %q", c, response.StatusCode, allowed)
+		}
+	}
+}
+
+// A player who sends too many requests is refused for a while, and others are not. The number of limits is bounded.
+func TestRateLimits(t *testing.T) {
+	l := newLimits()
+	slow := rate{time.Hour, 3}
+	for i := range 5 {
+		if got := l.allow("player ann", slow); got != (i < 3) {
+			t.Errorf("request %d: %v", i, got)
+		}
+	}
+	if !l.allow("player bob", slow) {
+		t.Error("another player is refused")
+	}
+	for i := range maxOwners + 10 {
+		l.allow(fmt.Sprint(i), slow)
+	}
+	if len(l.owners) > maxOwners || l.allow("player eve", slow) {
+		t.Error(len(l.owners))
+	}
+}
+
+// Rooms, kicks and bans go to the admin servers. A server without the client is no failure.
+func TestSanctionsGoToTheServers(t *testing.T) {
+	kicked := 0
+	stub := func(client uint64) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			var o admin.Sanction
+			switch {
+			case q.Header.Get("Authorization") != "Bearer admin":
+				w.WriteHeader(http.StatusUnauthorized)
+			case q.URL.Path == "/players":
+				p := admin.Player{ClientID: client}
+				p.Evidence.Room = "duel"
+				_ = json.NewEncoder(w).Encode(admin.Players{Players: []admin.Player{p}})
+			case json.NewDecoder(q.Body).Decode(&o) != nil || o.ClientID != client:
+				http.Error(w, "no such client", http.StatusNotFound)
+			default:
+				kicked++
+				_ = json.NewEncoder(w).Encode(o)
+			}
+		}))
+		t.Cleanup(s.Close)
+		return strings.TrimPrefix(s.URL, "http://")
+	}
+	d := directory(4, "one", "two")
+	d.list[0].Admin, d.list[1].Admin = stub(ClientID("ann")), stub(ClientID("bob"))
+	r := start(t, &memory{}, Config{Directory: d, Admin: "admin"})
+	post := func(path, body string, answer any) int {
+		response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		_ = json.NewDecoder(response.Body).Decode(answer)
+		return response.StatusCode
+	}
+	var done api.Sanctioned
+	if code := post("/v1/kick", `{"player":"bob","reason":"rude"}`, &done); code != http.StatusOK || len(done.Servers) != 1 || done.Servers[0] != "two" || kicked != 1 {
+		t.Errorf("%d %+v %d", code, done, kicked)
+	}
+	if code := post("/v1/kick", `{"player":"eve"}`, &api.Error{}); code != http.StatusNotFound {
+		t.Error(code)
+	}
+	response, err := r.HTTP.Get(r.URL + "/v1/rooms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var rooms api.Rooms
+	if err := json.NewDecoder(response.Body).Decode(&rooms); err != nil || len(rooms.Rooms) != 2 || rooms.Rooms[1].Server != "two" || rooms.Servers[0].Error != "" {
+		t.Errorf("%+v, %v", rooms, err)
+	}
+}

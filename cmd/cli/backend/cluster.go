@@ -1,0 +1,48 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tendon/net/cluster"
+)
+
+const (
+	claimPause   = 100 * time.Millisecond
+	releaseLimit = time.Second
+)
+
+// RunInCluster runs the service while this process owns LogRoom, until ctx is done or the log is damaged. While another process
+// owns it, RunInCluster waits. waits receives the owner, once for each. Optional.
+func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server)) error {
+	last := ""
+	for ctx.Err() == nil {
+		room, err := node.Claim(ctx, LogRoom)
+		if owned := (*cluster.OwnedError)(nil); errors.As(err, &owned) {
+			if id := owned.Server.ID; id != last && waits != nil {
+				waits(owned.Server)
+				last = id
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(claimPause):
+			}
+			continue
+		}
+		if err == nil {
+			last = ""
+			err = s.Run(ctx, room)
+		}
+		switch {
+		case errors.Is(err, cluster.ErrLost): // another process regarded this one as dead
+		case err != nil && ctx.Err() == nil:
+			return err
+		case room != nil:
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+			_ = room.Release(end) // otherwise the next owner waits for a lease
+			cancel()
+		}
+	}
+	return nil
+}

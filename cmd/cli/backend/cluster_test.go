@@ -1,0 +1,135 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"tendon/cmd/cli/backend/api"
+	"tendon/cmd/cli/backend/queue"
+	"tendon/net/cluster"
+	"tendon/net/cluster/jetstream"
+	"tendon/net/cluster/jetstream/embedded"
+	"tendon/net/netcode"
+)
+
+// member is a backend of a cluster.
+type member struct {
+	*Service
+	*api.Client
+	end func()
+}
+
+// enroll adds a backend to a cluster.
+func enroll(t *testing.T, store cluster.Store, name string) *member {
+	t.Helper()
+	node, err := cluster.New(cluster.Config{Store: store, Server: cluster.Server{Name: name}, Lease: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{Game: "crumbs", Key: netcode.Key{1}, Queues: pair(), Directory: node, Interval: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	announced, ran := make(chan struct{}), make(chan error, 1)
+	go func() { node.Run(ctx); close(announced) }()
+	go func() { ran <- s.RunInCluster(ctx, node, nil) }()
+	h := httptest.NewServer(s.Handler())
+	ended := false
+	m := &member{Service: s, Client: &api.Client{URL: h.URL, HTTP: h.Client(), Retry: time.Millisecond}, end: func() {
+		if ended {
+			return
+		}
+		ended = true
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+		<-announced
+		h.Close()
+	}}
+	t.Cleanup(m.end)
+	return m
+}
+
+// One backend of a cluster decides, and the other one refuses requests with a sentence until it takes over. It then has the tickets and
+// seats of the first one.
+func TestTheSecondBackendTakesOver(t *testing.T) {
+	nats, err := embedded.Start(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nats.Close() })
+	store, err := jetstream.Open(t.Context(), jetstream.Config{Connection: nats.Connection})
+	if err != nil {
+		t.Fatal(err)
+	}
+	game, err := cluster.New(cluster.Config{Store: store, Lease: time.Second, Server: cluster.Server{Name: "game", Addresses: []string{"127.0.0.1:7001"}, MaxRooms: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	left := make(chan struct{})
+	go func() { game.Run(ctx); close(left) }()
+	t.Cleanup(func() { cancel(); <-left })
+
+	first := enroll(t, store, "first")
+	a, err := first.matchOf(t, "ann", "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := first.Submit(t.Context(), api.TicketRequest{Player: "eve", Queue: "duel"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := enroll(t, store, "second")
+	if _, err := second.Get(t.Context(), a.ID, 0); !errors.Is(err, api.ErrUnavailable) || second.Active() {
+		t.Fatal(err)
+	}
+	first.end()
+	b, err := again(t, second, a.ID)
+	if err != nil || b.Match.Room != a.Match.Room || b.Match.Seat != a.Match.Seat || b.Match.ClientID != a.Match.ClientID {
+		t.Errorf("%+v\n%+v, %v", a.Match, b.Match, err)
+	}
+	c, err := again(t, second, waiting.ID)
+	if err != nil || c.State != queue.Queued {
+		t.Errorf("%+v, %v", c, err)
+	}
+	d, err := second.Client.Wait(t.Context(), api.TicketRequest{Player: "dan", Queue: "duel"}, func(api.Ticket) {})
+	if err != nil || d.Match.Room == a.Match.Room {
+		t.Errorf("%+v, %v", d.Match, err)
+	}
+}
+
+// matchOf makes a match of two players and returns the ticket of the second one.
+func (m *member) matchOf(t *testing.T, first, second string) (api.Ticket, error) {
+	t.Helper()
+	r := api.TicketRequest{Player: first, Queue: "duel"}
+	for {
+		_, err := m.Submit(t.Context(), r, "")
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, api.ErrUnavailable) {
+			return api.Ticket{}, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.Player = second
+	return m.Client.Wait(t.Context(), r, func(api.Ticket) {})
+}
+
+// again reads a ticket until the backend answers.
+func again(t *testing.T, m *member, id string) (api.Ticket, error) {
+	t.Helper()
+	for {
+		x, err := m.Get(t.Context(), id, 0)
+		if !errors.Is(err, api.ErrUnavailable) {
+			return x, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,78 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tendon/cmd/cli/durable"
+)
+
+// File is a Log in a directory. One process at a time can use it.
+type File struct {
+	path   string
+	file   *os.File
+	unlock func() error
+	torn   bool // an append failed, so the end of the file is not known
+}
+
+const logName = "tickets.log"
+
+// OpenFile opens the log in a directory, which is made if it does not exist.
+func OpenFile(dir string) (*File, error) {
+	if err := durable.MakeDirectory(dir); err != nil {
+		return nil, err
+	}
+	unlock, err := durable.Lock(filepath.Join(dir, logName+".lock"))
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, fmt.Errorf("%s is in use: another backend runs with this directory; stop it, or choose another one", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &File{path: filepath.Join(dir, logName), unlock: unlock}, nil
+}
+
+// Recovered reads the file. A line that a killed process did not write whole is left out: no reply depended on it.
+func (f *File) Recovered(context.Context) ([]byte, error) {
+	content, _, err := durable.ReadFile(f.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return content[:bytes.LastIndexByte(content, '\n')+1], err
+}
+
+// Append writes events to the disk.
+func (f *File) Append(_ context.Context, events []byte, begins bool) error {
+	if begins {
+		if err := durable.Replace(f.path, events); err != nil {
+			return err
+		}
+		if f.file != nil {
+			_ = f.file.Close() // it was synced
+		}
+		var err error
+		f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND, 0)
+		f.torn = err != nil
+		return err
+	}
+	if f.file == nil || f.torn {
+		return fmt.Errorf("%s cannot be written: start the backend again", f.path)
+	}
+	_, err := f.file.Write(events)
+	if err = errors.Join(err, f.file.Sync()); err != nil {
+		f.torn = true
+	}
+	return err
+}
+
+// Close closes the file, so that another process can use it.
+func (f *File) Close() (err error) {
+	if f.file != nil {
+		err = f.file.Close()
+	}
+	return errors.Join(err, f.unlock())
+}

@@ -1,0 +1,138 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tendon/cmd/cli/admin"
+	"tendon/cmd/cli/backend/api"
+	"tendon/net/cluster"
+	"tendon/net/server"
+)
+
+const askLimit = 5 * time.Second // for the answer of an admin server
+
+// each calls f for every server with an admin server, several at a time. It returns after askLimit at the latest.
+func (s *Service) each(ctx context.Context, servers []cluster.Server, f func(ctx context.Context, i int, c admin.Client)) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	slots := make(chan struct{}, 16)
+	var all sync.WaitGroup
+	for i := range servers {
+		if servers[i].Admin == "" || s.config.Admin == "" {
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			f(ctx, i, admin.Client{Addr: servers[i].Admin, Token: s.config.Admin})
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+var errNoAdmin = errors.New("the server announces no admin server, or the backend has no --admin-token-file")
+
+// servers returns the servers that run rooms.
+func (s *Service) servers() []cluster.Server {
+	return slices.DeleteFunc(s.config.Directory.Servers(), func(s cluster.Server) bool { return s.MaxRooms == 0 })
+}
+
+// rooms serves GET /v1/rooms.
+func (s *Service) rooms(_ http.ResponseWriter, r *http.Request, _ caller) (int, any, error) {
+	servers := s.servers()
+	answer := api.Rooms{Servers: []api.Server{}, Rooms: []api.Room{}}
+	for _, v := range servers {
+		answer.Servers = append(answer.Servers, api.Server{ID: v.ID, Name: v.Name, Addresses: v.Addresses, Build: v.Build, MaxRooms: v.MaxRooms, Rooms: v.Rooms,
+			Players: v.Players, Draining: v.Draining, Error: errNoAdmin.Error()})
+	}
+	var mu sync.Mutex
+	s.each(r.Context(), servers, func(ctx context.Context, i int, c admin.Client) {
+		var players admin.Players
+		err := c.Do(ctx, "/players", nil, &players)
+		mu.Lock()
+		defer mu.Unlock()
+		if answer.Servers[i].Error = ""; err != nil {
+			answer.Servers[i].Error = err.Error()
+			return
+		}
+		rooms := map[string][]string{}
+		for _, p := range players.Players {
+			rooms[p.Evidence.Room] = append(rooms[p.Evidence.Room], strconv.FormatUint(p.ClientID, 10))
+		}
+		for room, clients := range rooms {
+			answer.Rooms = append(answer.Rooms, api.Room{Room: room, Server: servers[i].ID, Clients: clients})
+		}
+	})
+	slices.SortFunc(answer.Rooms, func(a, b api.Room) int { return strings.Compare(a.Room+" "+a.Server, b.Room+" "+b.Server) })
+	return http.StatusOK, answer, nil
+}
+
+// kick serves POST /v1/kick.
+func (s *Service) kick(_ http.ResponseWriter, r *http.Request, _ caller) (int, any, error) {
+	return s.sanction(r, "/kick", false)
+}
+
+// ban serves POST /v1/ban.
+func (s *Service) ban(_ http.ResponseWriter, r *http.Request, _ caller) (int, any, error) {
+	return s.sanction(r, "/ban", true)
+}
+
+// sanction sends a kick or a ban to all servers. A server without the client is no failure.
+func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, error) {
+	var body api.Sanction
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	client, err := forPlayer(&body)
+	const most = int64(server.MaxBanTime / time.Second)
+	switch {
+	case err != nil:
+	case timed != (body.Seconds != nil):
+		err = errors.New("seconds is for a ban, which requires it; 0 ends the ban")
+	case timed && (*body.Seconds < 0 || *body.Seconds > most):
+		err = errors.New("seconds is out of range: send 0 to " + strconv.FormatInt(most, 10))
+	default:
+		err = server.CheckReason(body.Reason)
+	}
+	if err != nil {
+		return 0, nil, wrong(http.StatusBadRequest, "%v", err)
+	}
+	servers := s.servers()
+	answer := api.Sanctioned{ClientID: client, Servers: []string{}, Failed: []string{}}
+	for _, v := range servers {
+		if v.Admin == "" || s.config.Admin == "" {
+			answer.Failed = append(answer.Failed, v.Name+": "+errNoAdmin.Error())
+		}
+	}
+	var mu sync.Mutex
+	s.each(r.Context(), servers, func(ctx context.Context, i int, c admin.Client) {
+		o := admin.Sanction{ClientID: client, Seconds: body.Seconds, Reason: body.Reason}
+		err := c.Do(ctx, path, o, &o)
+		mu.Lock()
+		defer mu.Unlock()
+		if refused := (*admin.RefusedError)(nil); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+			return // it has no such client
+		}
+		if err != nil {
+			answer.Failed = append(answer.Failed, servers[i].Name+": "+err.Error())
+			return
+		}
+		answer.Servers = append(answer.Servers, servers[i].ID)
+	})
+	slices.Sort(answer.Servers)
+	slices.Sort(answer.Failed)
+	switch {
+	case len(answer.Failed) > 0:
+		return http.StatusBadGateway, answer, nil
+	case len(answer.Servers) == 0:
+		return 0, nil, wrong(http.StatusNotFound, "no server has client %d", client)
+	}
+	return http.StatusOK, answer, nil
+}

@@ -1,0 +1,203 @@
+package backend
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"tendon/cmd/cli/backend/queue"
+	"tendon/net/cluster"
+	"tendon/net/netcode"
+	"tendon/net/web"
+)
+
+// Config describes a Service.
+type Config struct {
+	Game      string        // name of the game, for tokens. Required
+	Key       netcode.Key   // of the servers. Required
+	Queues    []queue.Queue // at least one
+	Directory Directory     // Required
+	// Life is the lifetime of a token. Default: 45 s.
+	Life time.Duration
+	// Interval is the time between two passes of the match functions. Default: 250 ms.
+	Interval time.Duration
+	// Abandon is the time without a request about a ticket that waits, after which it is cancelled. Default: 1 minute.
+	Abandon time.Duration
+	// Hashes are those of self-signed certificates of the servers, for browsers. Optional.
+	Hashes []web.Hash
+	// Access authenticates requests. nil: everybody has full access.
+	Access *Access
+	// Origins are the origins of pages that may send requests, such as https://example.com. Optional.
+	Origins []string
+	// Admin is the token of the admin servers, for rooms, kick and ban. Optional.
+	Admin string
+	// Report receives errors of match functions, at most one every 10 s. Optional.
+	Report func(error)
+}
+
+// Directory names the servers. *cluster.Node implements it.
+type Directory interface {
+	// Servers returns the servers that are alive.
+	Servers() []cluster.Server
+	// Owner returns the live server that has a room open.
+	Owner(ctx context.Context, room string) (cluster.Server, bool, error)
+}
+
+// Log stores the events of a queue. *cluster.Room implements it.
+type Log interface {
+	// Recovered returns the events that were appended since the newest beginning, with that one. It is empty for a new log.
+	Recovered(ctx context.Context) ([]byte, error)
+	// Append appends events. begins replaces all events before. When it returns nil, they survive the end of this process.
+	Append(ctx context.Context, events []byte, begins bool) error
+}
+
+// LogRoom is the room of a cluster whose journal is the log. No room of a match has capital letters.
+const LogRoom = "BACKEND"
+
+// Errors of a Service.
+var (
+	ErrConfig   = errors.New("backend: bad Config")
+	ErrInactive = errors.New("this backend does not decide matches now: another one does, or it starts or ends; try again")
+)
+
+const (
+	keepEnded      = 2 * time.Minute // for which ended tickets are kept
+	maxTickets     = 100_000
+	maxBatch       = 1024     // requests whose events are stored together
+	compactSize    = 16 << 20 // bytes of a log after its newest beginning
+	compactAfter   = time.Hour
+	ticketsPerPass = 10_000 // that get new rooms in one event
+	maxOpen        = 256    // rooms that ask for players
+)
+
+// Service decides matches and serves requests.
+type Service struct {
+	config   Config
+	commands chan *command
+	active   atomic.Bool
+	limits   *limits
+	metrics  *metrics
+}
+
+// command is a function that the goroutine of Run calls. done is closed when its events are stored.
+type command struct {
+	do   func(c *core)
+	done chan struct{}
+	err  error
+}
+
+// New returns a service. It is inactive until Run.
+func New(c Config) (*Service, error) {
+	c.Life, c.Interval, c.Abandon = cmp.Or(c.Life, 45*time.Second), cmp.Or(c.Interval, 250*time.Millisecond), cmp.Or(c.Abandon, time.Minute)
+	if c.Report == nil {
+		c.Report = func(error) {}
+	}
+	switch {
+	case c.Directory == nil || c.Game == "" || len(c.Queues) == 0:
+		return nil, fmt.Errorf("%w: Directory, Game or Queues is missing", ErrConfig)
+	case c.Life < time.Second || c.Interval < time.Millisecond || c.Abandon < time.Second:
+		return nil, fmt.Errorf("%w: Life is %v, Interval %v, Abandon %v: want at least 1s, 1ms, 1s", ErrConfig, c.Life, c.Interval, c.Abandon)
+	}
+	s := &Service{config: c, commands: make(chan *command, maxBatch), limits: newLimits()}
+	s.metrics = newMetrics(s)
+	return s, nil
+}
+
+// Active reports whether the service decides matches.
+func (s *Service) Active() bool { return s.active.Load() }
+
+// Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.
+func (s *Service) Run(ctx context.Context, log Log) error {
+	c, err := s.load(ctx, log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	confirmed := make(chan struct{})
+	s.active.Store(true)
+	go func() { s.confirm(ctx); close(confirmed) }()
+	err = c.run(ctx, log)
+	s.active.Store(false)
+	cancel()
+	<-confirmed
+	for { // that were sent before
+		select {
+		case cmd := <-s.commands:
+			cmd.err = ErrInactive
+			close(cmd.done)
+		default:
+			return err
+		}
+	}
+}
+
+// load reads the log, and begins it again.
+func (s *Service) load(ctx context.Context, log Log) (*core, error) {
+	content, err := log.Recovered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := queue.Load(queue.Config{Queues: s.config.Queues, MaxTickets: maxTickets, Keep: keepEnded.Milliseconds(),
+		Prefix: "m" + strings.ToLower(rand.Text()[:10])}, content)
+	if err != nil {
+		return nil, err
+	}
+	c := &core{service: s, state: state, seen: map[string]time.Time{}, waits: map[string]chan struct{}{}, short: map[string]string{}}
+	now := time.Now()
+	for _, t := range state.All() {
+		switch t.State {
+		case queue.Queued:
+			c.seen[t.Ticket.ID] = now
+		case queue.Matched:
+			c.places.add(t.Room, t.Server, time.UnixMilli(t.Ended))
+		}
+	}
+	return c, c.compact(ctx, log)
+}
+
+// do calls a function on the goroutine of Run, and waits until its events are stored.
+func (s *Service) do(ctx context.Context, f func(c *core)) error {
+	if !s.active.Load() {
+		return ErrInactive
+	}
+	cmd := &command{do: f, done: make(chan struct{})}
+	select {
+	case s.commands <- cmd:
+	case <-ctx.Done():
+		return ErrInactive
+	}
+	select {
+	case <-cmd.done:
+		return cmd.err
+	case <-ctx.Done():
+		return ErrInactive
+	}
+}
+
+// confirm finds out which rooms are open, so that they do not count twice.
+func (s *Service) confirm(ctx context.Context) {
+	const most = 64 // rooms at a time
+	timer := time.NewTicker(500 * time.Millisecond)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		var rooms, opened []string
+		if s.do(ctx, func(c *core) { rooms = c.places.unopened(most) }) != nil {
+			return
+		}
+		for _, room := range rooms {
+			if _, ok, err := s.config.Directory.Owner(ctx, room); ok && err == nil {
+				opened = append(opened, room)
+			}
+		}
+		_ = s.do(ctx, func(c *core) { c.places.open(opened, time.Now()) })
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+	}
+}

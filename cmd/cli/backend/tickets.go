@@ -1,0 +1,308 @@
+package backend
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tendon/cmd/cli/backend/api"
+	"tendon/cmd/cli/backend/queue"
+	"tendon/cmd/cli/internal/tokens"
+	"tendon/cmd/cli/playpage"
+	"tendon/net/cluster"
+	"tendon/net/server"
+)
+
+const (
+	maxText       = 64 // bytes of a queue, a party, a key, and a name or a text of an attribute
+	maxAttributes = 32
+	maxWait       = 30 * time.Second
+	findLimit     = 3 * time.Second // for the owner of a room
+)
+
+// ClientID returns the client id of a player in connect tokens. It depends on the player alone, so that bans last.
+func ClientID(player string) uint64 {
+	sum := sha256.Sum256([]byte(player))
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+}
+
+// submit serves POST /v1/tickets.
+func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (status int, answer any, err error) {
+	var body api.TicketRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	if !by.full && body.Player == "" {
+		body.Player = by.player
+	}
+	t := queue.Ticket{ID: rand.Text()[:20], Player: body.Player, Queue: body.Queue, Key: r.Header.Get("Idempotency-Key"), Name: body.Name, Card: body.Card,
+		Attributes: body.Attributes, Party: body.Party, PartySize: body.PartySize}
+	if err := checkTicket(&t); err != nil {
+		return 0, nil, err
+	}
+	if !by.full && (t.Player != by.player || len(t.Card) > 0 || len(t.Attributes) > 0) {
+		return 0, nil, wrong(http.StatusForbidden, "a player may not choose another player, a card or attributes: a program with a key may")
+	}
+	var refused error
+	now := time.Now()
+	err = s.do(r.Context(), func(c *core) {
+		earlier, event, err := c.state.Submit(now.UnixMilli(), t)
+		if refused = err; err != nil {
+			return
+		}
+		if status = http.StatusOK; earlier == nil {
+			status, earlier = http.StatusCreated, &t
+			c.apply(event)
+			c.waiting[t.Queue]++
+			c.seen[t.ID] = now
+		}
+		answer, _ = c.ticket(earlier.ID)
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	ticket := answer.(found)
+	reply, err := s.finish(r.Context(), ticket)
+	return status, reply, err
+}
+
+// checkTicket checks the texts of a ticket.
+func checkTicket(t *queue.Ticket) error {
+	if t.Player == "" || len(t.Player) > maxPlayer || !utf8.ValidString(t.Player) {
+		return wrong(http.StatusBadRequest, "player has %d bytes, want 1 to %d", len(t.Player), maxPlayer)
+	}
+	for name, text := range map[string]string{"queue": t.Queue, "party": t.Party, "Idempotency-Key": t.Key} {
+		if len(text) > maxText || !utf8.ValidString(text) {
+			return wrong(http.StatusBadRequest, "%s has %d bytes, want at most %d", name, len(text), maxText)
+		}
+	}
+	if len(t.Attributes) > maxAttributes {
+		return wrong(http.StatusBadRequest, "there are %d attributes, want at most %d", len(t.Attributes), maxAttributes)
+	}
+	for name := range t.Attributes {
+		if len(name) > maxText || len(t.Attributes.Text(name)) > maxText {
+			return wrong(http.StatusBadRequest, "the attribute %.64q or its text is longer than %d bytes", name, maxText)
+		}
+	}
+	pass := server.Pass{Room: "any", Seat: server.AnySeat, Name: t.Name, Data: t.Card, Issued: time.Now()}
+	if err := pass.Validate(); err != nil {
+		return wrong(http.StatusBadRequest, "%v", err)
+	}
+	return nil
+}
+
+// found is a ticket as the state has it.
+type found struct {
+	status  queue.Status
+	waiting int
+	missing int
+	reason  string
+}
+
+// ticket returns a ticket.
+func (c *core) ticket(id string) (found, bool) {
+	status, ok := c.state.Get(id)
+	if !ok {
+		return found{}, false
+	}
+	f := found{status: status, reason: status.Reason}
+	if status.State == queue.Queued {
+		f.waiting, f.missing, f.reason = c.waiting[status.Ticket.Queue], c.state.Missing(status.Ticket), c.short[status.Ticket.Queue]
+	}
+	return f, true
+}
+
+// find returns a ticket that the caller may read, and what is closed when it changes. seen is true for a request that keeps the
+// ticket from being abandoned.
+func (s *Service) find(ctx context.Context, id string, by caller, watch bool) (f found, changed <-chan struct{}, err error) {
+	var ok bool
+	err = s.do(ctx, func(c *core) {
+		if f, ok = c.ticket(id); !ok || f.status.State != queue.Queued {
+			return
+		}
+		c.seen[id] = time.Now()
+		if watch {
+			changed = c.watch(id)
+		}
+	})
+	if err == nil && (!ok || !by.full && f.status.Ticket.Player != by.player) {
+		err = queue.ErrTicket
+	}
+	return f, changed, err
+}
+
+// get serves GET /v1/tickets/{id}.
+func (s *Service) get(_ http.ResponseWriter, r *http.Request, by caller) (int, any, error) {
+	id, wait := r.PathValue("id"), time.Duration(0)
+	if text := r.URL.Query().Get("wait"); text != "" {
+		seconds, err := strconv.Atoi(text)
+		if wait = time.Duration(seconds) * time.Second; err != nil || wait < 0 || wait > maxWait {
+			return 0, nil, wrong(http.StatusBadRequest, "wait is %.20q: want 0 to %d seconds", text, maxWait/time.Second)
+		}
+	}
+	f, changed, err := s.find(r.Context(), id, by, wait > 0)
+	if err == nil && changed != nil {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-r.Context().Done():
+		}
+		f, _, err = s.find(r.Context(), id, by, false)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	reply, err := s.finish(r.Context(), f)
+	return http.StatusOK, reply, err
+}
+
+// cancel serves DELETE /v1/tickets/{id}.
+func (s *Service) cancel(_ http.ResponseWriter, r *http.Request, by caller) (int, any, error) {
+	id := r.PathValue("id")
+	if _, _, err := s.find(r.Context(), id, by, false); err != nil {
+		return 0, nil, err
+	}
+	var f found
+	var refused error
+	err := s.do(r.Context(), func(c *core) {
+		event, err := c.state.Cancel(time.Now().UnixMilli(), id, "the player left")
+		if refused = err; err == nil {
+			c.apply(event)
+			f, _ = c.ticket(id)
+		}
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	reply, err := s.finish(r.Context(), f)
+	return http.StatusOK, reply, err
+}
+
+// backfill serves PUT /v1/backfill/{room}.
+func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (int, any, error) {
+	var body api.Backfill
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	room := r.PathValue("room")
+	pass := server.Pass{Room: room, Seat: server.AnySeat, Issued: time.Now()}
+	if err := pass.Validate(); err != nil || len(body.Server) > maxText {
+		return 0, nil, wrong(http.StatusBadRequest, "the room or the server is not valid: %v", err)
+	}
+	var refused error
+	err := s.do(r.Context(), func(c *core) {
+		refused = c.backfill(time.Now(), queue.Open{Room: room, Queue: body.Queue, Seats: body.Seats, Server: body.Server})
+	})
+	if err == nil {
+		err = refused
+	}
+	return http.StatusOK, body, err
+}
+
+// finish returns the reply about a ticket. A matched one has a new token.
+func (s *Service) finish(ctx context.Context, f found) (api.Ticket, error) {
+	t := api.Ticket{ID: f.status.Ticket.ID, Player: f.status.Ticket.Player, Queue: f.status.Ticket.Queue, State: f.status.State,
+		Since: time.UnixMilli(f.status.Ticket.Since).UTC(), Waiting: f.waiting, Missing: f.missing, Reason: f.reason}
+	if t.State != queue.Matched {
+		return t, nil
+	}
+	at, err := s.locate(ctx, &f.status)
+	if err != nil {
+		return t, err
+	}
+	if at.ID == "" {
+		t.Reason = "the server of the match does not answer, and no other one has a place yet"
+		return t, nil
+	}
+	t.Match, err = s.mint(&f.status, at)
+	return t, err
+}
+
+// mint returns the place of a ticket on a server, with a new token.
+func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
+	now := time.Now()
+	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: ClientID(t.Ticket.Player), Lifetime: s.config.Life,
+		Pass: server.Pass{Room: t.Room, Seat: t.Seat, Name: t.Ticket.Name, Data: t.Ticket.Card}}
+	for _, text := range at.Addresses {
+		if address, err := tokens.Address(text); err == nil && !slices.Contains(ticket.Addresses, address) {
+			ticket.Addresses = append(ticket.Addresses, address)
+		}
+	}
+	token, err := server.Mint(ticket, now)
+	if err != nil {
+		return nil, wrong(http.StatusBadGateway, "no token can be minted for server %.64q: %v", at.Name, err)
+	}
+	m := &api.Match{Room: t.Room, Seat: t.Seat, ClientID: ticket.ClientID, Addresses: texts(ticket.Addresses), Token: tokens.Text(token), Expires: now.Add(s.config.Life).UTC()}
+	if at.Web != "" {
+		_, m.Invitation, _ = strings.Cut(playpage.Link(token, at.Web, "", s.config.Hashes), "#join=")
+	}
+	return m, nil
+}
+
+func texts(list []netip.AddrPort) (out []string) {
+	for _, a := range list {
+		out = append(out, a.String())
+	}
+	return out
+}
+
+// locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
+// match moves to another one. The ID is "" if all are full.
+func (s *Service) locate(ctx context.Context, t *queue.Status) (at cluster.Server, err error) {
+	within, cancel := context.WithTimeout(ctx, findLimit)
+	defer cancel()
+	owner, open, err := s.config.Directory.Owner(within, t.Room)
+	if err != nil {
+		return at, wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
+	}
+	if open {
+		return owner, nil
+	}
+	err = s.do(ctx, func(c *core) {
+		now, servers := time.Now(), s.config.Directory.Servers()
+		status, _ := c.state.Get(t.Ticket.ID)
+		has := func(id string) func(cluster.Server) bool {
+			return func(s cluster.Server) bool { return s.ID == id && usable(&s) }
+		}
+		i := slices.IndexFunc(servers, has(status.Server))
+		if i < 0 && status.Room == t.Room {
+			if id := newChoice(&c.places, servers, now).next(); id != "" {
+				c.apply(c.state.Move(now.UnixMilli(), t.Room, id))
+				c.places.add(t.Room, id, now)
+				i = slices.IndexFunc(servers, has(id))
+			}
+		}
+		if i >= 0 {
+			at = servers[i]
+		}
+	})
+	return at, err
+}
+
+// forPlayer returns the client id of a sanction.
+func forPlayer(o *api.Sanction) (uint64, error) {
+	if (o.Player == "") == (o.ClientID == 0) {
+		return 0, fmt.Errorf("send either player or client_id")
+	}
+	if o.Player != "" {
+		return ClientID(o.Player), nil
+	}
+	return o.ClientID, nil
+}

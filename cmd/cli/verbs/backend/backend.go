@@ -1,0 +1,288 @@
+// Package backend is the verb that queues players and gives them connect tokens.
+package backend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"tendon/cmd/cli/backend"
+	"tendon/cmd/cli/backend/queue"
+	"tendon/cmd/cli/durable"
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/clusterflags"
+	"tendon/cmd/cli/internal/tokens"
+	"tendon/cmd/cli/page"
+	"tendon/net/cluster"
+	"tendon/net/server"
+	"tendon/net/web"
+)
+
+// Verb runs a backend.
+type Verb struct {
+	Listen         string         `default:"127.0.0.1:8080" help:"Address of HTTP, as host:port. Another host than loopback needs --keys or a JWT flag."`
+	KeyFile        string         `required:"" type:"path" help:"Key file of the servers, with which tokens are sealed."`
+	Queue          []string       `placeholder:"NAME=PLAYERS" help:"A queue and the players of its matches. Repeat it for more queues. Default: main, with all seats of the game."`
+	Dir            string         `type:"path" default:"backend" help:"Directory of the tickets. With --cluster they are in the cluster."`
+	Server         []string       `placeholder:"HOST:PORT" help:"Address of a server that is not in a cluster, as clients see it. Repeat it for more."`
+	ServerRooms    int            `default:"256" help:"Rooms of each --server: its --max-rooms."`
+	TokenLife      time.Duration  `default:"45s" help:"Lifetime of a connect token."`
+	AdminTokenFile string         `type:"path" placeholder:"FILE" help:"File with the token of the servers' --admin, for rooms, kick and ban."`
+	For            *time.Duration `help:"Stop after this time. Default: run until Ctrl-C."`
+
+	accessFlags        `embed:""`
+	browserFlags       `embed:""`
+	clusterflags.Flags `embed:""`
+}
+
+type accessFlags struct {
+	Keys        string `group:"Access" type:"path" placeholder:"FILE" help:"Bearer keys of programs: a line with a name and a key of 16 characters or more for each."`
+	JWTIssuer   string `group:"Access" name:"jwt-issuer" placeholder:"URL" help:"Accept JWTs of this OpenID Connect issuer from players."`
+	JWTKey      string `group:"Access" name:"jwt-key" type:"path" placeholder:"FILE" help:"Accept JWTs that are signed with this key in PEM: RSA, ECDSA or Ed25519. --jwt-issuer is then optional and not asked for keys."`
+	JWTAudience string `group:"Access" name:"jwt-audience" placeholder:"NAME" help:"Audience of the JWTs."`
+	JWTPlayer   string `group:"Access" name:"jwt-player" default:"sub" placeholder:"CLAIM" help:"Claim with the id of the player."`
+}
+
+type browserFlags struct {
+	Origin          []string `group:"Browsers" placeholder:"URL" help:"Origin of a page that may use the backend, such as https://example.com. Repeat it for more."`
+	Web             string   `group:"Browsers" placeholder:"HOST:PORT" help:"Public address of --web of the --server, for players in browsers. In a cluster the servers announce theirs."`
+	WebCertificates string   `group:"Browsers" type:"path" placeholder:"DIR" help:"Folder of the self-signed certificates of the server, as serve prints it."`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `Players queue with HTTP and JSON; /v1/openapi.json describes all requests. The match function of the game, Program.Match, decides
+who plays together. Each matched player receives a connect token for a server. The verb join with --backend is a client.
+
+Tickets survive kill -9: they are in --dir, or with --cluster in the cluster. A second backend of a cluster waits until the first
+one ends, and then continues with its tickets.
+
+Without --keys and a JWT flag, everybody who can connect has full access, so only loopback is then possible. Put a proxy with TLS
+before any other address.
+
+Examples:
+  backend --key-file server.key --server 127.0.0.1:7777
+  backend --key-file server.key --server 127.0.0.1:7777 --queue duel=2
+  backend --key-file FILE --cluster nats://10.0.0.1 --listen :8080 --keys FILE
+  backend --key-file FILE --server HOST:7777 --jwt-key FILE --jwt-audience me`
+}
+
+// Run serves until it is stopped.
+func (v *Verb) Run(a *app.App) error {
+	config, err := v.config(a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel, err := a.Until(v.For)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	config.Access, err = v.access(ctx)
+	if err != nil {
+		return err
+	}
+	if config.Access == nil && page.Reachable(v.Listen) {
+		return fmt.Errorf("--listen %s: other machines can reach it, and everybody would have full access: add --keys FILE or --jwt-issuer", v.Listen)
+	}
+	listener, err := net.Listen("tcp", v.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", v.Listen, err)
+	}
+	defer listener.Close()
+	if v.Cluster == "" {
+		return v.alone(ctx, a, config, listener)
+	}
+	return v.inCluster(ctx, a, config, listener)
+}
+
+// config returns the settings that need neither files of the state nor the cluster.
+func (v *Verb) config(a *app.App) (c backend.Config, err error) {
+	if err := v.Check(); err != nil {
+		return c, err
+	}
+	switch {
+	case v.Cluster == "" && len(v.Server) == 0:
+		return c, errors.New("no server is known: add --server HOST:PORT, or --cluster")
+	case v.Cluster != "" && len(v.Server)+len(v.Web) > 0:
+		return c, errors.New("--server and --web are for servers outside of a cluster: leave them out with --cluster")
+	case v.ServerRooms < 1:
+		return c, fmt.Errorf("--server-rooms %d: give at least 1", v.ServerRooms)
+	}
+	if err := app.InRange("--token-life", v.TokenLife, time.Second, time.Hour); err != nil {
+		return c, err
+	}
+	for _, address := range v.Server {
+		if _, err := tokens.Address(address); err != nil {
+			return c, fmt.Errorf("--server: %w", err)
+		}
+	}
+	for _, origin := range v.Origin {
+		if u, err := url.Parse(origin); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			return c, fmt.Errorf("--origin %q is not an origin: give one such as https://example.com, without a path", origin)
+		}
+	}
+	c = backend.Config{Game: a.Game.Name, Life: v.TokenLife, Origins: v.Origin, Report: func(err error) {
+		a.Logf("%v; the tickets wait", err)
+		a.Emit("match_failed", app.Fields{"error": err.Error()})
+	}}
+	if c.Queues, err = v.queues(a); err != nil {
+		return c, err
+	}
+	if v.WebCertificates != "" {
+		if c.Hashes, err = web.ReadHashes(v.WebCertificates); err != nil {
+			return c, fmt.Errorf("--web-certificates: %w", err)
+		}
+	}
+	if v.AdminTokenFile != "" {
+		if c.Admin, err = tokens.AdminFile(v.AdminTokenFile); err != nil {
+			return c, err
+		}
+	}
+	c.Key, err = server.LoadKey(v.KeyFile)
+	return c, err
+}
+
+// queues returns the queues of the flags.
+func (v *Verb) queues(a *app.App) (list []queue.Queue, err error) {
+	if len(v.Queue) == 0 {
+		return []queue.Queue{{Name: "main", Players: a.Game.MaxPlayers, Match: a.Match}}, nil
+	}
+	seen := map[string]bool{}
+	for _, text := range v.Queue {
+		name, count, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(count)
+		if err != nil || name == "" || len(name) > 64 || seen[name] || n < 1 || n > a.Game.MaxPlayers {
+			return nil, fmt.Errorf("--queue %q: give a new name and 1 to %d players, such as duel=2", text, a.Game.MaxPlayers)
+		}
+		seen[name] = true
+		list = append(list, queue.Queue{Name: name, Players: n, Match: a.Match})
+	}
+	return list, nil
+}
+
+// access returns who may send requests. It is nil without a flag.
+func (v *Verb) access(ctx context.Context) (*backend.Access, error) {
+	jwt := v.JWTIssuer != "" || v.JWTKey != ""
+	switch {
+	case jwt && v.JWTAudience == "":
+		return nil, errors.New("--jwt-audience is missing: give the audience of the JWTs, so that those for other services are refused")
+	case !jwt && v.JWTAudience != "":
+		return nil, errors.New("--jwt-audience goes with --jwt-issuer or --jwt-key: add one of them")
+	case !jwt && v.Keys == "":
+		return nil, nil
+	}
+	access := &backend.Access{Claim: v.JWTPlayer}
+	if v.Keys != "" {
+		content, err := tokens.ReadPrivate(v.Keys)
+		if err == nil {
+			access.Keys, err = backend.LoadKeys(content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--keys: %w", err)
+		}
+	}
+	var err error
+	switch {
+	case v.JWTKey != "":
+		var content []byte
+		if content, _, err = durable.ReadFile(v.JWTKey); err == nil {
+			access.Verify, err = backend.PublicKey(content, v.JWTIssuer, v.JWTAudience)
+		}
+		if err != nil {
+			err = fmt.Errorf("--jwt-key: %w", err)
+		}
+	case jwt:
+		access.Verify, err = backend.Issuer(ctx, v.JWTIssuer, v.JWTAudience)
+	}
+	return access, err
+}
+
+// alone runs a backend whose tickets are in a directory.
+func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, listener net.Listener) error {
+	log, err := backend.OpenFile(v.Dir)
+	if err != nil {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	config.Directory = backend.NewStatic(v.Server, v.ServerRooms, v.Web)
+	s, err := backend.New(config)
+	if err == nil {
+		err = v.serve(ctx, a, s, listener, func(ctx context.Context) error { return s.Run(ctx, log) })
+	}
+	return errors.Join(err, log.Close())
+}
+
+// inCluster runs a backend whose tickets are in a cluster.
+func (v *Verb) inCluster(ctx context.Context, a *app.App, config backend.Config, listener net.Listener) error {
+	store, end, err := v.Open(a, true)
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	node, err := cluster.New(cluster.Config{Store: store, Server: cluster.Server{Name: cmp.Or(host, "backend"), Build: app.Build()}})
+	if err != nil {
+		return errors.Join(err, end())
+	}
+	config.Directory = node
+	s, err := backend.New(config)
+	if err != nil {
+		return errors.Join(err, end())
+	}
+	member, leave := context.WithCancel(context.WithoutCancel(ctx))
+	left := make(chan struct{})
+	go func() { node.Run(member); close(left) }()
+	err = v.serve(ctx, a, s, listener, func(ctx context.Context) error {
+		return s.RunInCluster(ctx, node, func(owner cluster.Server) {
+			a.Logf("another backend decides matches, on %s: this one waits until it ends", cmp.Or(owner.Name, owner.ID))
+			a.Emit("backend_waits", app.Fields{"server": owner.Name, "id": owner.ID})
+		})
+	})
+	leave()
+	<-left
+	return errors.Join(err, end())
+}
+
+// serve serves requests while run decides matches.
+func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listener net.Listener, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 45 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(listener) }()
+	ran := make(chan error, 1)
+	go func() { ran <- run(ctx) }()
+	at := "http://" + listener.Addr().String()
+	a.Logf("the backend is at %s; queue with\n  %s join --backend %s --queue %s", at, a.Program, at, v.first())
+	a.Emit("backend", app.Fields{"url": at})
+	var err error
+	select {
+	case err = <-ran:
+	case err = <-served:
+		cancel()
+		err = errors.Join(err, <-ran)
+	}
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	if h.Shutdown(end) != nil {
+		_ = h.Close() // requests that wait for a ticket
+	}
+	return err
+}
+
+// first returns the name of the first queue.
+func (v *Verb) first() string {
+	if len(v.Queue) == 0 {
+		return "main"
+	}
+	name, _, _ := strings.Cut(v.Queue[0], "=")
+	return name
+}
