@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
+	"tendon/ecs"
 	"tendon/ecs/race"
 	"tendon/net/agones/sdktest"
 )
@@ -29,6 +31,17 @@ func awaitFleet(t *testing.T, sdk *sdktest.Server, what string, ok func(sdktest.
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// freeAddress returns an address with an unused UDP port: of a server whose --public is known before it listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	free, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free.Close()
+	return free.LocalAddr().String()
 }
 
 // A server in a fleet: its address is that of Agones, and a match is counted from its first player to the end.
@@ -67,12 +80,7 @@ func TestAMatchIsCountedInItsFleetUntilItsPlayersLeave(t *testing.T) {
 	sdk := sdktest.Start(t, 4, 10)
 	key := filepath.Join(t.TempDir(), "server.key")
 	tokenFor(t, "127.0.0.1:7654", key, "--new-key")
-	free, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.LocalAddr().String()
-	free.Close()
+	address := freeAddress(t)
 	s := background(t, crumbs.Game(), "serve", "--json", "--listen", address, "--public", address, "--key-file", key, "--agones", sdk.Address(),
 		"--on-stop", "finish", "--keep-seat", "1s")
 	awaitEvent(t, s.out, s.ended, "listening")
@@ -98,6 +106,46 @@ func TestAMatchIsCountedInItsFleetUntilItsPlayersLeave(t *testing.T) {
 	if now := sdk.Snapshot(); now.State != "Shutdown" {
 		t.Errorf("at the end: %+v", now)
 	}
+}
+
+// hangingGame is crumbs with a system that waits while hang is locked. Clients play it without the wait.
+func hangingGame(hang *sync.Mutex) *ecs.Game {
+	g := crumbs.Game()
+	g.Systems = append(g.Systems, ecs.System{Name: "hang", Run: func(*ecs.World) {
+		if hang != nil {
+			hang.Lock()
+			defer hang.Unlock()
+		}
+	}})
+	return g
+}
+
+// Rules that loop for ever stop a worker. Agones replaces a server that misses its health.
+func TestAServerInWhichARoomHangsSendsNoHealth(t *testing.T) {
+	slow(t)
+	sdk := sdktest.Start(t, 4, 10)
+	key := filepath.Join(t.TempDir(), "server.key")
+	tokenFor(t, "127.0.0.1:7654", key, "--new-key")
+	var hang sync.Mutex
+	address := freeAddress(t)
+	s := background(t, hangingGame(&hang), "serve", "--json", "--listen", address, "--public", address, "--key-file", key, "--agones", sdk.Address())
+	awaitEvent(t, s.out, s.ended, "listening")
+	background(t, hangingGame(nil), "bots", address, "--key-file", key, "--rooms", "1", "--players", "2", "--json")
+	awaitFleet(t, sdk, "the match", func(now sdktest.Snapshot) bool { return now.Rooms == 1 })
+	hang.Lock()
+	failed := awaitEvent(t, s.out, s.ended, "agones_failed").text("error")
+	before := sdk.Snapshot().Health
+	if !strings.Contains(failed, "no health is sent") || !strings.Contains(failed, "bots-0") {
+		t.Errorf("reported: %s", failed)
+	}
+	for range 30 {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if after := sdk.Snapshot().Health; after != before {
+		t.Errorf("%d health requests while a room hangs", after-before)
+	}
+	hang.Unlock()
+	awaitEvent(t, s.out, s.ended, "agones_recovered")
 }
 
 func TestWrongAddressesOfAgonesAreRefused(t *testing.T) {
