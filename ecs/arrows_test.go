@@ -110,6 +110,7 @@ var arrows = []struct {
 	{"net/netcode", []string{"net/wire", "net/limit"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},
 	{"net/web", []string{"net/limit"}},
+	{"net/agones/...", nil}, // any server can report itself
 	{"net/lan", []string{"net/wire", "net/limit"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
 	{"net/cluster/...", []string{"net/netcode"}}, // logs are bytes to it

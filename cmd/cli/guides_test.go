@@ -113,7 +113,7 @@ func commands(text string) (list [][]string) {
 }
 
 // continued is the end of a line whose command continues on the next.
-var continued = regexp.MustCompile(`\\\n\s*`)
+var continued = regexp.MustCompile(`[ \t]*\\\n\s*`)
 
 // shellWord matches one argument of a command: quoted, or up to the next blank.
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)

@@ -62,6 +62,7 @@ func TestJSONOfVerbsIsInSnakeCaseAndIdsAreStrings(t *testing.T) {
 func TestFieldsOfJSONAreInSnakeCaseAndIdsAreStrings(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	ids := []string{"id", "match", "client", "client_id", "seed", "checksum", "claim", "own", "fingerprint", "before", "next"}
+	foreign := []string{"net/agones/client.go countDiff"}                               // of the interface of another program
 	old := map[string]bool{"id Key": true, "match Number": true, "client Number": true} // of records of earlier builds
 	seen := 0
 	each(t, ".go", func(path, text string) {
@@ -83,7 +84,7 @@ func TestFieldsOfJSONAreInSnakeCaseAndIdsAreStrings(t *testing.T) {
 				return true
 			}
 			seen++
-			if !name.MatchString(words[0]) {
+			if !name.MatchString(words[0]) && !slices.Contains(foreign, path+" "+words[0]) {
 				t.Errorf("%s: the field %q of JSON is not in snake_case", path, words[0])
 			}
 			kind := strings.TrimPrefix(text[f.Type.Pos()-1:f.Type.End()-1], "*")

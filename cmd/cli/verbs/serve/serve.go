@@ -34,6 +34,7 @@ type Verb struct {
 	webFlags       `embed:""`
 	broadcastFlags `embed:""`
 	clusterFlags   `embed:""`
+	agonesFlags    `embed:""`
 
 	Listen     string         `default:":7777" help:"Address to listen on, as host:port or :port."`
 	LAN        bool           `name:"lan" help:"Accept every client on the local network: the verb join finds the server and needs no token. See above."`
@@ -142,6 +143,11 @@ which clients return. SIGTERM and the verb drain move the rooms to other servers
 port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
 cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, journal_lost, draining, drain_waits, moved and drained.
 
+With --agones, the server reports itself to Agones: ready when it listens, health while its rooms answer, the counter rooms,
+the list players, and the labels build and protocol. It is Allocated while a room is open. When Agones removes the server, it
+stops as with SIGTERM. A server that stops takes no further rooms, and at its end it asks Agones to remove it. With --json, the
+events are agones_failed, agones_recovered and agones_removes. The guide FLEETS.md describes a fleet.
+
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server
 ends with exit code 1 if no other room is open.
 
@@ -158,6 +164,7 @@ Examples:
   serve --broadcast casts               for any number of viewers
   serve --cluster embedded --fsync always
   serve --key-file server.key --public 203.0.113.7:7777 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222
+  serve --agones auto --key-file server.key --on-stop finish
   serve --key-file server.key --on-stop finish`
 }
 
@@ -166,6 +173,9 @@ func (v *Verb) Run(a *app.App) (err error) {
 	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, BanTime: v.BanTime}, Flags: &v.Flags,
 		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime},
 		Seed:  v.Seed, Matches: v.Matches, Watched: v.Admin != ""}
+	if v.Public, err = v.openAgones(a, v.Public); err != nil {
+		return err
+	}
 	if err = v.settings(a, &c); err != nil {
 		return err
 	}
@@ -222,6 +232,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 			err = errors.Join(err, os.RemoveAll(v.inviteDir))
 		}
 	}()
+	defer v.startAgones(ctx, cancel, a, h)()
 	if watch != nil {
 		source := admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent, Control: h}
 		if c.Journals != nil {
