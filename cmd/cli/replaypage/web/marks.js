@@ -51,7 +51,7 @@ export function timeline({ canvas, line, filter, before, after, go, at, range })
     }));
   }
 
-  // first returns the index of the first mark after a tick.
+  // index returns the index in all of the first mark after a tick.
   function index(tick) {
     let low = 0, high = all.length;
     while (low < high) {
