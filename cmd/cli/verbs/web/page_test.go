@@ -39,6 +39,8 @@ func TestThePageIsAccessible(t *testing.T) {
 			t.Errorf("%q is not among the names %q", want, names)
 		}
 	}
+	tab.Go(s.pages.URL + "/?#watch=http://") // not an address
+	tab.WaitFor(`document.querySelector("#state").textContent.includes("no address of a broadcast")`)
 	fits := `document.documentElement.scrollWidth <= innerWidth`
 	tab.WaitFor(fits)
 	tab.Go("about:blank")
