@@ -113,7 +113,7 @@ async function findMarks() {
   marked = `${pane} ${seen}`;
   const answer = await line.ask({ marks: { match: pane, seen } }, marks.progress);
   marks.set(answer.marks, answer.error);
-  if (at.length) marks.told(tick, eventLines(at[pane].frame));
+  if (at.length) marks.describe(tick, eventLines(at[pane].frame));
 }
 
 // build makes a pane for each match.
@@ -199,7 +199,7 @@ function show() {
   fieldRows(by("t-resources"), at.map((s) => s.resources), (field) => drawField("", field), differing.filter((d) => !d.entity));
   showEntity(differing);
   plot.cursor(tick);
-  if (!playing) marks.told(tick, eventLines(here.frame));
+  if (!playing) marks.describe(tick, eventLines(here.frame));
 }
 
 function drawField(entity, field) {
