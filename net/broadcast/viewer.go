@@ -1,7 +1,6 @@
 package broadcast
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,19 +25,18 @@ var (
 type Viewer struct {
 	game   *ecs.Game
 	source Source
+	first  []*record.Record // the states of the next fragment. Only Fetch uses them
 
 	mu       sync.Mutex
 	schedule *Schedule
 	queue    []*received
 	stats    Stats
-	first    []*record.Record // the states of the next fragment
-	jump     bool             // ask the schedule for a newer fragment
+	jump     bool // ask the schedule for a newer fragment
 
 	world    *ecs.World // nil before the first state
 	verified uint64
 	jumps    uint64
 	current  *received
-	chain    record.Chain
 	past     *rollback.Snapshots // nil without views
 	oldest   ecs.Tick            // first tick whose state is known
 	states   [2]image.Snapshot   // before the last tick and after it
@@ -47,22 +45,20 @@ type Viewer struct {
 
 	view    *ecs.View
 	playing bool
-	began   time.Duration // time at which the tick from was shown
-	from    ecs.Tick
+	began   moment // the first since playing is true
+}
+
+// moment is the time at which a tick was shown.
+type moment struct {
+	tick ecs.Tick
+	at   time.Duration
 }
 
 // received is a fragment.
 type received struct {
 	states []*record.Record // nil if it continues the fragment before
 	ticks  *record.Record
-	reach  ecs.Tick
 }
-
-const (
-	maxQueue   = 4 // maximum number of fragments that wait to be simulated
-	queuePause = 250 * time.Millisecond
-	joinTries  = 5 // maximum number of failed requests before the first fragment
-)
 
 // NewViewer returns a viewer of a broadcast of a game. seed selects the random part of the request times. now is the present
 // time.
@@ -75,112 +71,6 @@ func NewViewer(g *ecs.Game, source Source, seed uint64, now time.Duration) (*Vie
 	}
 	v.view.Roster = make([]ecs.Seated, g.MaxPlayers)
 	return v, nil
-}
-
-// Run fetches files until ctx is done or a final error occurs. clock returns the time since an arbitrary moment.
-func (v *Viewer) Run(ctx context.Context, clock func() time.Duration) error {
-	for {
-		next, err := v.Fetch(ctx, clock)
-		if err != nil || ctx.Err() != nil {
-			return err
-		}
-		timer := time.NewTimer(max(next-clock(), time.Millisecond))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-	}
-}
-
-// Fetch makes the next request if it is due. It returns the time of the request after it.
-func (v *Viewer) Fetch(ctx context.Context, clock func() time.Duration) (next time.Duration, err error) {
-	now := clock()
-	v.mu.Lock()
-	if len(v.queue) >= maxQueue {
-		v.mu.Unlock()
-		return now + queuePause, nil
-	}
-	if v.jump {
-		v.jump, v.first = false, nil
-		v.schedule.Jump(now + FragmentSeconds*time.Second) // there is a newer one then
-	}
-	r := v.schedule.Next()
-	v.mu.Unlock()
-	if now < r.At {
-		return min(r.At, now+time.Second), nil // a jump may be requested earlier
-	}
-	data, err := v.source.Get(ctx, r.Name, r.Max)
-	if ctx.Err() != nil {
-		return 0, nil
-	}
-	response := Response{Err: err}
-	var got received
-	if err == nil {
-		got, err = v.read(r, data, &response)
-		response.Err = err
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.stats.Err = response.Err
-	v.stats.Bytes += uint64(len(data))
-	if err := v.final(r, response.Err); err != nil {
-		return 0, err
-	}
-	if got.ticks != nil {
-		v.stats.Streamed += uint64(len(data))
-		v.stats.Received += got.ticks.Last().Tick - got.ticks.Start()
-		v.add(&got)
-	}
-	v.schedule.Done(clock(), response)
-	return v.schedule.Next().At, nil
-}
-
-// read reads a file. It fills in the response.
-func (v *Viewer) read(r Request, data []byte, to *Response) (got received, err error) {
-	switch r.Kind {
-	case KindIndex:
-		if to.Index, err = ParseIndex(data); err == nil && (to.Index.Game != v.game.Name || to.Index.TickRate != v.game.TickRate) {
-			err = fmt.Errorf("%w: the broadcast is of %q at %d ticks per second, this game is %q at %d", record.ErrOther, to.Index.Game, to.Index.TickRate, v.game.Name, v.game.TickRate)
-		}
-		if err == nil {
-			v.mu.Lock()
-			v.stats.Index = *to.Index
-			v.mu.Unlock()
-		}
-	case KindFull:
-		v.first, err = openFull(data, v.game, r.First)
-	case KindTicks:
-		if got.ticks, err = openTicks(data, v.game, r.First); err != nil {
-			return received{}, err
-		}
-		to.Last, got.reach = got.ticks.Last().Tick, got.ticks.Reach()
-		got.states, v.first = v.first, nil
-	}
-	return got, err
-}
-
-// final returns the error of a request, or nil if the request is to be repeated.
-func (v *Viewer) final(r Request, err error) error {
-	switch {
-	case errors.Is(err, record.ErrOther) || errors.Is(err, record.ErrVersion):
-		return err
-	case v.schedule.Joined():
-	case r.Kind == KindIndex && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrIndex)):
-		return fmt.Errorf("%w: %w", ErrNone, err)
-	case err != nil && v.schedule.Failures() >= joinTries:
-		return err
-	}
-	return nil
-}
-
-// add appends a fragment to the queue. A state replaces everything before it.
-func (v *Viewer) add(f *received) {
-	if f.states != nil {
-		v.queue = nil
-	}
-	v.queue = append(v.queue, f)
 }
 
 // Stats returns the present figures.
@@ -246,17 +136,17 @@ func (v *Viewer) replaced() bool {
 // enter begins a fragment.
 func (v *Viewer) enter(f *received) error {
 	if f.states == nil {
-		if v.world == nil || v.world.Tick() != f.ticks.Start() || v.chain != f.ticks.Header().Start.Chain {
+		if v.current == nil || v.current.ticks.Last().Tick != f.ticks.Start() || v.current.ticks.Last().Chain != f.ticks.Header().Start.Chain {
 			v.leave()
 			return nil
 		}
 	} else if err := v.load(f); err != nil {
 		return err
 	}
-	if f.reach > 0 {
-		v.widen(int(f.reach))
+	if reach := int(f.ticks.Reach()); reach > 0 {
+		v.widen(reach)
 	}
-	v.current, v.chain = f, f.ticks.Last().Chain
+	v.current = f
 	return nil
 }
 
@@ -280,7 +170,7 @@ func (v *Viewer) load(f *received) (err error) {
 	v.world, v.playing, v.past, v.states = world, false, nil, [2]image.Snapshot{}
 	v.oldest = f.states[0].Start()
 	if len(f.states) > 1 {
-		v.past = rollback.NewSnapshots(max(int(f.reach), len(f.states)))
+		v.past = rollback.NewSnapshots(max(int(f.ticks.Reach()), len(f.states)))
 	}
 	for _, r := range f.states {
 		if len(r.Images()) > 0 {
@@ -386,7 +276,7 @@ func (v *Viewer) advance(now time.Duration) (alpha float64, err error) {
 	rate := time.Duration(v.game.TickRate)
 	for range max(v.game.TickRate/4, 1) {
 		if v.playing {
-			due := v.began + time.Duration(v.world.Tick()-v.from)*time.Second/rate
+			due := v.began.at + time.Duration(v.world.Tick()-v.began.tick)*time.Second/rate
 			if now < due {
 				return 1 - float64(due-now)*float64(rate)/float64(time.Second), nil
 			}
@@ -400,7 +290,7 @@ func (v *Viewer) advance(now time.Duration) (alpha float64, err error) {
 			return 1, nil
 		}
 		if !v.playing {
-			v.playing, v.began, v.from = true, now, v.world.Tick()-1
+			v.playing, v.began = true, moment{v.world.Tick() - 1, now}
 		}
 	}
 	v.playing = false

@@ -53,7 +53,6 @@ type Writer struct {
 
 	file   *bytes.Buffer  // of ticks
 	ticks  *record.Writer // into file
-	bytes  int            // estimated size of file
 	reach  ecs.Tick       // maximum distance that views looked back so far, in ticks
 	oldest ecs.Tick       // the oldest tick that views of this fragment read
 	states []copying
@@ -121,7 +120,10 @@ func (w *Writer) begin(at record.Position, first *image.Snapshot, past func(ecs.
 	if w.ticks, err = record.NewTicksWriter(w.file, w.config.Game, w.header); err != nil {
 		return err
 	}
-	w.bytes, w.oldest, w.states, w.seats = 0, at.Tick, nil, nil
+	for i := range w.states { // a fragment that was not finished
+		w.states[i].held.Release()
+	}
+	w.oldest, w.states, w.seats = at.Tick, nil, nil
 	if first.Empty() {
 		return nil
 	}

@@ -118,6 +118,7 @@ func (c *Certificates) rotate(now time.Time) error {
 	}
 	for i, name := range certificateFiles {
 		if err := c.store(name, c.list[i]); err != nil {
+			c.list = c.list[:1] // the next call makes and stores another one
 			return fmt.Errorf("web: storing a certificate: %w", err)
 		}
 	}

@@ -91,6 +91,31 @@ func TestUnusableCertificatesAreReplaced(t *testing.T) {
 	check()
 }
 
+// After certificates could not be stored, they are stored later. Invitations have no hash that a restart would lose.
+func TestCertificatesAreStoredLater(t *testing.T) {
+	now := time.Now()
+	dir := filepath.Join(t.TempDir(), "certificates")
+	c, err := selfSigned(dir, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(lifetime - overlap/2)
+	if hashes := c.Hashes(); len(hashes) != 1 {
+		t.Errorf("%d hashes while nothing can be stored, want 1", len(hashes))
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(recheck)
+	hashes := c.Hashes()
+	if c, err = selfSigned(dir, func() time.Time { return now }); err != nil || len(hashes) != 2 || !slices.Equal(c.Hashes(), hashes) {
+		t.Errorf("%v; after a restart the hashes are %x, want %x", err, c.Hashes(), hashes)
+	}
+}
+
 // The files of an authority's certificate are read again after a change. A damaged file leaves the old one in use.
 func TestAChangedCertificateIsLoaded(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
@@ -265,6 +266,15 @@ func TestMalformedPacketsEndNoOtherSession(t *testing.T) {
 		_ = bad.session.send(make([]byte, size))
 		bad.Close()
 	}
+	text, _, err := websocket.Dial(t.Context(), urls["WebSocket"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.CloseNow()
+	if err := text.Write(t.Context(), websocket.MessageText, []byte("packet")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, _ = text.Read(t.Context()) // until the session has ended
 	to := netip.MustParseAddrPort("192.0.2.1:1")
 	buffer := make([]byte, 2048)
 	exchange(t, func() { good.WriteToUDPAddrPort([]byte{7}, to) }, func() {

@@ -30,11 +30,17 @@ func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 	if bytes := tab.Text("#t-bytes tr"); !strings.Contains(bytes, "walker") || !strings.Contains(bytes, "75.00 %") || !strings.Contains(bytes, "1,800 B") {
 		t.Errorf("%s", bytes)
 	}
+	if line := tab.Text("#bytes-line"); !strings.Contains(line, "each room, on average") {
+		t.Errorf("of 13 rooms: %s", line)
+	}
 	tab.WaitFor(`document.querySelectorAll(".uplot canvas").length === 2`)
 	tab.Click(`[data-room="room 3"]`)
 	tab.WaitFor(`document.querySelector("#h-room").innerText === "Players of room 3" && document.querySelectorAll("#t-players tr").length === 4`)
 	tab.Click("#of-room")
 	tab.WaitFor(`document.querySelector("#of-room").getAttribute("aria-pressed") === "true" && document.querySelector("#costs-line").innerText.includes("of 100 turns")`)
+	if line := tab.Text("#bytes-line"); !strings.Contains(line, "this room") {
+		t.Errorf("of one room: %s", line)
+	}
 	tab.Set("#find", "onerror")
 	tab.WaitFor(`document.querySelectorAll("#t-rooms tr").length === 1`)
 	if text := tab.Text("#t-rooms tr td"); text != nasty {

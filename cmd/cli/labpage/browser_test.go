@@ -226,6 +226,19 @@ func TestKeysReachTheGameAfterAClickOnAControl(t *testing.T) {
 	}
 }
 
+// A key that is held when the window loses the focus is released: its keyup goes to another window.
+func TestKeysAreReleasedWithTheFocus(t *testing.T) {
+	tab := open(t, serve(t))
+	tab.Eval(`(() => {
+		const send = WebSocket.prototype.send;
+		WebSocket.prototype.send = function (x) { if (x.includes('"hands"')) window.sent = x; return send.call(this, x); };
+		dispatchEvent(new KeyboardEvent("keydown", { key: "d", code: "KeyD" }));
+	})()`, nil)
+	tab.WaitFor(`window.sent?.includes('"keys":["d"]')`)
+	tab.Eval(`dispatchEvent(new Event("blur"))`, nil)
+	tab.WaitFor(`window.sent.includes('"keys":[]')`)
+}
+
 // A screen reader reads each line that is visible, each picture and each control by its name.
 func TestEveryVisibleLineAndControlHasItsName(t *testing.T) {
 	tab := open(t, serve(t)+"#server=on&other=on")

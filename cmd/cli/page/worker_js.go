@@ -74,34 +74,45 @@ func (s *Server) Serve(ctx context.Context) {
 	path := scope.Get("tendonPage").String()
 	stream := s.streams[path]
 	if stream == nil {
-		scope.Call("postMessage", map[string]any{"ended": "this program has no page " + path})
+		s.Fail(errors.New("this program has no page " + path))
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c := newConn(ctx, wire{make(chan struct{}, outMessages)})
+	var work sync.WaitGroup
+	work.Go(c.receive(ctx))
+	work.Go(func() { c.post(ctx) })
+	scope.Call("postMessage", map[string]any{"open": true})
+	reason := ""
+	if err := stream(ctx, c); err != nil {
+		reason = err.Error()
+	}
+	scope.Call("postMessage", map[string]any{"ended": reason})
+	cancel()
+	work.Wait()
+}
+
+// receive receives the messages of the page. The returned function passes them to the stream, until ctx is done. Their number is not
+// limited here, because they also wait in the page's own queue.
+func (c *Conn) receive(ctx context.Context) (pass func()) {
 	var received [][]byte // that wait for the channel
 	var mu sync.Mutex
 	more := make(chan struct{}, 1)
-	scope.Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
-		data := args[0].Get("data")
-		if text := data.Get("text"); text.Type() == js.TypeString {
+	js.Global().Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		signal := c.done
+		if text := args[0].Get("data").Get("text"); text.Type() == js.TypeString {
 			mu.Lock()
 			received = append(received, []byte(text.String()))
 			mu.Unlock()
-			select {
-			case more <- struct{}{}:
-			default:
-			}
-			return nil
+			signal = more
 		}
 		select {
-		case c.done <- struct{}{}:
+		case signal <- struct{}{}:
 		default:
 		}
 		return nil
 	}))
-	var work sync.WaitGroup
-	work.Go(func() { // received messages wait in the page's own queue as well, so their number is not limited here
+	return func() {
 		for {
 			select {
 			case <-more:
@@ -120,29 +131,23 @@ func (s *Server) Serve(ctx context.Context) {
 				}
 			}
 		}
-	})
-	work.Go(func() {
-		for {
+	}
+}
+
+// post posts the messages of the stream to the page, until ctx is done. Each waits until the page has processed the one before.
+func (c *Conn) post(ctx context.Context) {
+	for {
+		select {
+		case b := <-c.out:
+			js.Global().Call("postMessage", map[string]any{"text": string(b)})
 			select {
-			case b := <-c.out:
-				scope.Call("postMessage", map[string]any{"text": string(b)})
-				select {
-				case <-c.done:
-				case <-ctx.Done():
-					return
-				}
-				c.free <- b
+			case <-c.done:
 			case <-ctx.Done():
 				return
 			}
+			c.free <- b
+		case <-ctx.Done():
+			return
 		}
-	})
-	scope.Call("postMessage", map[string]any{"open": true})
-	reason := ""
-	if err := stream(ctx, c); err != nil {
-		reason = err.Error()
 	}
-	scope.Call("postMessage", map[string]any{"ended": reason})
-	cancel()
-	work.Wait()
 }

@@ -89,6 +89,14 @@ func TestBrowserStopsWhereTwoMatchesDiverge(t *testing.T) {
 	tab.WaitFor(`document.querySelectorAll("#t-entity tr.differs").length > 0 && document.querySelectorAll("#t-entities tr.differs").length > 0`)
 	tab.Resize(1280, 1400)
 	tab.Screenshot("replay-two")
+	// A link to the other match shows the marks of that match.
+	tab.Eval(`(() => {
+		window.asked = "";
+		const send = WebSocket.prototype.send;
+		WebSocket.prototype.send = function (x) { window.asked += x; return send.call(this, x); };
+		location.hash = "#tick=10&pane=1";
+	})()`, nil)
+	tab.WaitFor(`window.asked.includes('"marks":{"match":1')`)
 }
 
 // unnamed lists the visible controls without an accessible name.

@@ -58,6 +58,8 @@ func (o Open) stream(ctx context.Context, conn *page.Conn) error {
 			switch {
 			case err != nil:
 				return err
+			case !s.seated(&r):
+				err = s.fail(r.ID, "the game has no such player")
 			case r.Go != nil:
 				newest = &r
 			case r.Open != nil:
@@ -81,6 +83,16 @@ func (o Open) stream(ctx context.Context, conn *page.Conn) error {
 		}
 	}
 	return nil
+}
+
+// seated reports whether the viewers of a request are seats of the game, or spectators.
+func (s *session) seated(r *request) bool {
+	for _, seen := range r.seen() {
+		if seen != nil && len(s.panes) > 0 && *seen >= s.panes[0].record.Game().MaxPlayers {
+			return false
+		}
+	}
+	return true
 }
 
 // stop ends the jobs.

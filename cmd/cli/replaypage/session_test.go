@@ -156,7 +156,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		`nonsense`, `{"id":1,"go":{"tick":1,"aspect":0}}`, `{"id":1,"go":{"tick":1,"aspect":1e300}}`, `{"id":1,"go":{"tick":-1,"aspect":1}}`,
 		`{"id":1,"go":{"tick":1,"aspect":1,"find":"` + strings.Repeat("x", 101) + `"}}`,
 		`{"id":1,"series":{"match":2,"points":1}}`, `{"id":1,"series":{"match":-1,"points":1}}`, `{"id":1,"series":{"match":0,"points":0}}`,
-		`{"id":1,"series":{"match":0,"points":1000000000}}`, `{"id":1,"series":{"match":0,"points":5,"from":9,"to":2}}`,
+		`{"id":1,"go":{"tick":1,"aspect":1,"seen":-2}}`, `{"id":1,"series":{"match":0,"points":1000000000}}`, `{"id":1,"series":{"match":0,"points":5,"from":9,"to":2}}`,
 	} {
 		c := dial(t, s)
 		c.send("%s", q)
@@ -174,6 +174,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 	for i, q := range []string{
 		`"compare":true`, `"series":{"match":1,"points":5,"field":"x"}`, `"series":{"match":0,"points":5,"field":"no.such","entity":"p0:0"}`,
 		`"series":{"match":0,"points":5,"field":"body.X","entity":"???"}`, `"life":"p0:0"`, `"life":"p0:77@3"`, `"life":"?"`,
+		`"go":{"tick":1,"aspect":1,"seen":63}`, `"marks":{"match":0,"seen":63}`, `"series":{"match":0,"points":5,"field":"body.Pos.X","entity":"p0:0","seen":63}`,
 	} {
 		if a := c.request(30+i, q); a.Error == "" {
 			t.Errorf("%s: %+v", q, a)

@@ -143,15 +143,16 @@ const bar = (share, most, again = false) => (td) => {
   td.lastChild.textContent = `${(100 * share).toFixed(2)} %`;
 };
 
-// showBytes shows where the bytes of a page's last update went.
-function showBytes(costs, rate) {
+// showBytes shows the bytes of messages since the page's last update, by component. costs.turns are those of all its rooms, so the
+// figures are of one room, on average.
+function showBytes(costs, rate, ofAll) {
   const all = costs.bytes ?? { total: 0, rows: [] }, seconds = costs.turns / rate;
   const most = Math.max(...all.rows.map((r) => r.bytes), 1) / Math.max(all.total, 1);
   rows("t-bytes", "no-bytes", all.rows, (r) => [
     r.kind || "–", (td) => { td.className = "left"; td.textContent = r.part; },
     bar(r.bytes / Math.max(all.total, 1), most), `${count(Math.round(r.bytes / seconds))} B`,
   ]);
-  text("bytes-line", all.total > 0 ? `${kbit((all.total * 8) / 1000 / seconds)} of messages to clients.` : "");
+  text("bytes-line", all.total > 0 ? `${kbit((all.total * 8) / 1000 / seconds)} of messages to the clients of ${ofAll ? "each room, on average" : "this room"}.` : "");
 }
 
 function showCosts(g) {
@@ -169,7 +170,8 @@ function showCosts(g) {
 }
 
 function show(g) {
-  showBytes(ofRoom && g.room ? g.room.costs : g.costs, g.tick_rate);
+  const one = ofRoom && g.room;
+  showBytes(one ? g.room.costs : g.costs, g.tick_rate, !one);
   showServer(g);
   showRooms(g);
   showPlayers(g);

@@ -85,12 +85,12 @@ func export(t *testing.T, files ...replaypage.File) (url string) {
 		t.Errorf("%s (%v); want at most 3 MB", &out, err)
 	}
 	t.Logf("%.2f MB are loaded without the recordings of %d bytes", float64(line.Bytes)/1e6, line.Recordings)
-	s := httptest.NewServer(http.StripPrefix("/some/path", http.FileServer(http.Dir(dir))))
+	s := httptest.NewServer(pagetest.OwnHost(http.StripPrefix("/some/path", http.FileServer(http.Dir(dir)))))
 	t.Cleanup(s.Close)
 	return s.URL + "/some/path/"
 }
 
-// The files of a page contain the private data of all players, whatever the page shows. The operator is told.
+// The files of a page contain the private data of all players, whatever the page shows. The command prints that.
 func TestTheExportOfAGameWithPrivateDataIsNoted(t *testing.T) {
 	hidden := crumbs.Game()
 	hidden.Components = append(hidden.Components, ecs.NewComponent("hand", ecs.Roles[crumbs.Wear]{Private: true}))

@@ -5,7 +5,7 @@ const own = ["tab", "escape", "f1", "f2", "f3", "f5", "f11", "f12"]; // of the p
 const buttons = ["rightbottom", "rightright", "rightleft", "righttop", "fronttopleft", "fronttopright", "frontbottomleft", "frontbottomright",
   "centerleft", "centerright", "leftstick", "rightstick", "lefttop", "leftbottom", "leftleft", "leftright", "centercenter"];
 const mouse = ["mouse1", "mouse3", "mouse2"]; // by the browser's number
-const most = 33; // ms between two messages of the pointer alone
+const interval = 33; // ms between two messages of the pointer alone
 
 // typing reports whether an element uses every key.
 function typing(e) {
@@ -20,7 +20,7 @@ export class Hands {
     this.number = 0;
     this.clicked = false; // the focus was set by the pointer, not by Tab
     this.at = null; // the last event of the pointer over a picture
-    this.told = "";
+    this.posted = "";
     this.last = 0;
     this.axes = [0, 0, 0, 0];
     this.wheel = [0, 0]; // turned since the last message
@@ -30,7 +30,11 @@ export class Hands {
     addEventListener("keydown", (e) => { if (e.key === "Tab") this.clicked = false; }, true);
     addEventListener("keydown", (e) => this.key(e, true));
     addEventListener("keyup", (e) => this.key(e, false));
-    addEventListener("blur", () => this.let());
+    addEventListener("blur", () => {
+      const held = this.held.size > 0;
+      this.release();
+      if (held) this.post(true);
+    });
     panels.addEventListener("pointermove", (e) => this.move(e));
     panels.addEventListener("pointerdown", (e) => this.button(e, true));
     addEventListener("pointerup", (e) => this.button(e, false));
@@ -49,11 +53,11 @@ export class Hands {
     }
   }
 
-  // let releases everything.
-  let() {
+  // release releases everything.
+  release() {
     this.held.clear();
     this.at = null;
-    this.told = "";
+    this.posted = "";
     this.touching.clear();
   }
 
@@ -107,7 +111,7 @@ export class Hands {
     else this.held.delete(name);
     this.number++;
     if (down) this.pressed(this.number);
-    this.tell(true);
+    this.post(true);
   }
 
   move(e) {
@@ -149,14 +153,14 @@ export class Hands {
     const panel = this.at && panels.find((p) => p.canvas === this.at.target);
     this.point = panel?.picture ? place(this.at, panel.canvas, panel.picture) : null;
     const moves = this.point || this.touches.length || this.axes.some((x) => Math.abs(x) > 0.15) || this.wheel.some((x) => x);
-    if (moves && (this.number > 0 || this.told)) this.tell(false);
+    if (moves && (this.number > 0 || this.posted)) this.post(false);
   }
 
-  tell(now) {
+  post(now) {
     const p = this.point, at = p ? { x: Math.round(p.x * 100) / 100, y: Math.round(p.y * 100) / 100, pointed: true } : { pointed: false };
     const message = { keys: [...this.held], ...at, press: this.number, axes: this.axes, wheel: this.wheel, clicks: this.clicks, touches: this.touches ?? [], size: this.size ?? [0, 0] }, text = JSON.stringify(message);
-    if (text === this.told || (!now && performance.now() - this.last < most)) return;
-    this.told = text;
+    if (text === this.posted || (!now && performance.now() - this.last < interval)) return;
+    this.posted = text;
     this.wheel = [0, 0];
     this.clicks = {};
     this.last = performance.now();

@@ -284,7 +284,7 @@ $("again").addEventListener("click", () => line.send({ k: "again" }));
 $("pause").addEventListener("click", () => pause(!paused));
 $("auto").addEventListener("click", () => {
   line.send({ k: "auto" });
-  hands.let();
+  hands.release();
   $("who").textContent = "a bot plays for you";
   $("who").className = "badge";
   $("auto").disabled = true;

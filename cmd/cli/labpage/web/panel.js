@@ -99,21 +99,21 @@ export class Panel {
 
   read(r) {
     this.reading = r;
-    const tell = (e, [text, look]) => {
+    const put = (e, [text, look]) => {
       if (e.textContent !== text) e.textContent = text;
       e.className = look;
     };
-    tell(this.key, key(r));
+    put(this.key, key(r));
     const [text, look] = verdict(r.desync);
     this.verdict.hidden = !text;
-    tell(this.verdict, [text, `verdict ${look}`]);
+    put(this.verdict, [text, `verdict ${look}`]);
     if (!this.details.checkVisibility()) return;
-    tell(this.facts.others, others(r));
-    tell(this.facts.off, off(r));
-    tell(this.facts.smooth, smooth(r));
-    tell(this.facts.aim, aim(r));
-    tell(this.facts.work, [r.client_us ? `${Math.round(r.client_us)} µs a frame` : "…", ""]);
-    tell(this.facts.traffic, [`${Math.round(r.up_kbps + r.down_kbps)} kbit/s`, ""]);
+    put(this.facts.others, others(r));
+    put(this.facts.off, off(r));
+    put(this.facts.smooth, smooth(r));
+    put(this.facts.aim, aim(r));
+    put(this.facts.work, [r.client_us ? `${Math.round(r.client_us)} µs a frame` : "…", ""]);
+    put(this.facts.traffic, [`${Math.round(r.up_kbps + r.down_kbps)} kbit/s`, ""]);
   }
 
   // account shows the largest parts of the server's messages: components by the kind of their entities, and other parts.

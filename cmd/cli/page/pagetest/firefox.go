@@ -26,6 +26,16 @@ type Firefox struct {
 	allowed []string // parts of errors that do not count
 }
 
+// preferences are those of the profile. Firefox then makes no requests of its own, and has WebGL without a graphics card.
+const preferences = `user_pref("network.captive-portal-service.enabled", false);
+user_pref("network.connectivity-service.enabled", false);
+user_pref("app.normandy.enabled", false);
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("browser.safebrowsing.downloads.remote.enabled", false);
+user_pref("webgl.force-enabled", true);
+user_pref("media.autoplay.default", 0);
+`
+
 // HasFirefox reports whether a Firefox is installed.
 func HasFirefox() bool { _, ok := firefox(); return ok }
 
@@ -50,53 +60,17 @@ func OpenFirefox(t testing.TB, url string) *Firefox {
 		t.Skip("no Firefox is installed: neither firefox-esr nor firefox is found")
 	}
 	profile := t.TempDir()
-	preferences := `user_pref("network.captive-portal-service.enabled", false);
-user_pref("network.connectivity-service.enabled", false);
-user_pref("app.normandy.enabled", false);
-user_pref("datareporting.policy.dataSubmissionEnabled", false);
-user_pref("browser.safebrowsing.downloads.remote.enabled", false);
-user_pref("webgl.force-enabled", true);
-user_pref("media.autoplay.default", 0);
-`
 	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(preferences), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "--no-remote", "--profile", profile, "--remote-debugging-port", "0", "about:blank")
-	cmd.Env = append(os.Environ(), "MOZ_CRASHREPORTER_DISABLE=1", "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+profile, "DISPLAY="+display(t))
-	out, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("Firefox cannot be started: %v", err)
-	}
 	f := &Firefox{t: t}
-	ended := make(chan struct{})
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		_ = cmd.Wait()
-		for _, e := range f.errors {
-			if !slices.ContainsFunc(f.allowed, func(text string) bool { return strings.Contains(e, text) }) {
-				t.Errorf("error on the page in Firefox: %s", e)
-			}
-		}
-	})
-	found := make(chan string, 1)
-	go func() {
-		defer close(ended)
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			if _, address, ok := strings.Cut(lines.Text(), "WebDriver BiDi listening on "); ok {
-				found <- address
-			}
-		}
-	}()
+	found, ended := f.start(program, profile)
 	var cancel context.CancelFunc
 	f.ctx, cancel = context.WithTimeout(context.Background(), longest)
 	t.Cleanup(cancel)
 	select {
 	case address := <-found:
+		var err error
 		if f.socket, _, err = websocket.Dial(f.ctx, address+"/session", nil); err != nil {
 			t.Fatalf("the session of Firefox: %v", err)
 		}
@@ -116,6 +90,42 @@ user_pref("media.autoplay.default", 0);
 	f.command("browsingContext.setViewport", map[string]any{"context": f.context, "viewport": map[string]int{"width": 240, "height": 150}}, nil)
 	f.command("browsingContext.navigate", map[string]any{"context": f.context, "url": url, "wait": "complete"}, nil)
 	return f
+}
+
+// start starts Firefox. found receives the address of its sessions, and ended is closed when it has exited.
+func (f *Firefox) start(program, profile string) (found <-chan string, ended <-chan struct{}) {
+	f.t.Helper()
+	cmd := exec.Command(program, "--no-remote", "--profile", profile, "--remote-debugging-port", "0", "about:blank")
+	cmd.Env = append(os.Environ(), "MOZ_CRASHREPORTER_DISABLE=1", "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+profile, "DISPLAY="+display(f.t))
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		f.t.Fatalf("Firefox cannot be started: %v", err)
+	}
+	exited := make(chan struct{})
+	f.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-exited
+		_ = cmd.Wait()
+		for _, e := range f.errors {
+			if !slices.ContainsFunc(f.allowed, func(text string) bool { return strings.Contains(e, text) }) {
+				f.t.Errorf("error on the page in Firefox: %s", e)
+			}
+		}
+	})
+	address := make(chan string, 1)
+	go func() {
+		defer close(exited)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if _, at, ok := strings.Cut(lines.Text(), "WebDriver BiDi listening on "); ok {
+				address <- at
+			}
+		}
+	}()
+	return address, exited
 }
 
 // display starts a virtual screen and returns its name. Firefox has no WebGL without a screen.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,6 +138,15 @@ func (b *Tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatalf("%s: %v", what, err)
 	}
+}
+
+// OwnHost serves files with a policy that lets a page and its workers make requests to the own host alone. The browser reports any
+// other request as an error, which fails the test.
+func OwnHost(files http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'self' data: blob: 'unsafe-inline' 'wasm-unsafe-eval'")
+		files.ServeHTTP(w, r)
+	})
 }
 
 // Go opens another page in the tab and waits until it is loaded.

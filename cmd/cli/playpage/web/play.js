@@ -2,7 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 
-// tendonState shows a line. part is how much is loaded, in [0, 1]; bad marks an error. An empty line shows the game.
+// tendonState shows a line. part is the part that is loaded, in [0, 1]; bad marks an error. An empty line shows the game.
 globalThis.tendonState = (text, part, bad) => {
   $("start").hidden = text === "";
   $("state").textContent = text;
@@ -107,7 +107,11 @@ if (invitation || fragment.get("backend")) {
   history.replaceState(null, "", location.pathname + location.search);
 }
 // The address of a broadcast is not secret: it stays in the address, and may be relative to the page.
-globalThis.tendonWatch = fragment.get("watch") ? new URL(fragment.get("watch"), location.href).href : "";
+const broadcast = fragment.get("watch");
+globalThis.tendonWatch = "";
+try {
+  if (broadcast) tendonWatch = new URL(broadcast, location.href).href;
+} catch { /* missing reports it */ }
 addEventListener("hashchange", () => location.reload()); // another invitation was opened in this tab
 globalThis.tendonJoin = sessionStorage.getItem("tendon-join") ?? "";
 
@@ -156,6 +160,7 @@ const missing = () => {
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") return "This browser is too old for the game: use a newer one.";
   const canvas = document.createElement("canvas");
   if (!canvas.getContext("webgl2") && !canvas.getContext("webgl")) return "This browser has no WebGL, which the game draws with: turn on hardware acceleration, or use another browser.";
+  if (broadcast && !/^https?:/.test(tendonWatch)) return `The link has no address of a broadcast after #watch=, but "${broadcast}": open the whole link that the server printed.`;
   if (tendonWatch) return "";
   if (typeof WebTransport === "undefined" && typeof WebSocket === "undefined") return "This browser has neither WebTransport nor WebSocket: use another one.";
   if (!tendonJoin && !lobby) return "This page needs an invitation: open the whole link that the server printed.";

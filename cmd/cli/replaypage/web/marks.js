@@ -51,7 +51,7 @@ export function timeline({ canvas, line, filter, before, after, go, at, range })
     }));
   }
 
-  // first returns the index of the first mark after a tick.
+  // index returns the index in all of the first mark after a tick.
   function index(tick) {
     let low = 0, high = all.length;
     while (low < high) {
@@ -88,8 +88,8 @@ export function timeline({ canvas, line, filter, before, after, go, at, range })
       list();
       choose();
     },
-    // told shows what happened in a tick, if it has a mark.
-    told(tick, lines) {
+    // describe shows what happened in a tick, if it has a mark.
+    describe(tick, lines) {
       const marked = all[index(tick) - 1] === tick;
       const differs = shown.some((t) => t.kind === "desync" && t.ticks.includes(tick)) ? ["the state differs from the recorded one"] : [];
       if (marked) line.textContent = `Tick ${tick}: ${[...differs, ...lines].slice(0, 4).map(short).join("; ") || "a mark"}`;

@@ -57,6 +57,7 @@ async function open() {
   for (const id of ["scrub", "tick"]) { by(id).min = first; by(id).max = last; }
   build();
   viewers();
+  marked = "";
   await follow(first);
   if (matches.length === 2) compare();
 }
@@ -81,7 +82,6 @@ function link() {
 async function follow(usual) {
   const view = new URLSearchParams(location.hash.slice(1)), number = (name) => Number.parseInt(view.get(name) ?? "", 10);
   const to = number("tick"), seat = number("seen");
-  const other = seen;
   seen = seat >= -1 && seat < matches[0].players ? seat : null;
   pane = number("pane") === 1 && matches.length === 2 ? 1 : 0;
   by("seen").value = seen ?? "";
@@ -89,7 +89,7 @@ async function follow(usual) {
   if (["10", "60", "0"].includes(view.get("range"))) by("range").value = view.get("range");
   const entity = view.get("entity") ?? "", field = view.get("plot") ?? "";
   chosen = [entity, entity];
-  if (!marked || seen !== other) findMarks();
+  if (marked !== `${pane} ${seen}`) findMarks();
   await go(Number.isFinite(to) ? to : usual);
   if (entity) life(entity);
   if (field && field !== plotted) drawField(entity, field);
@@ -106,14 +106,14 @@ function address() {
   if (location.hash !== link()) history.replaceState(null, "", location.search + link());
 }
 
-let marked = false;
+let marked = ""; // the match and the viewer whose marks were requested; "" after matches were opened
 
 // findMarks requests the marks of the listed match in the background.
 async function findMarks() {
-  marked = true;
+  marked = `${pane} ${seen}`;
   const answer = await line.ask({ marks: { match: pane, seen } }, marks.progress);
   marks.set(answer.marks, answer.error);
-  if (at.length) marks.told(tick, eventLines(at[pane].frame));
+  if (at.length) marks.describe(tick, eventLines(at[pane].frame));
 }
 
 // build makes a pane for each match.
@@ -199,7 +199,7 @@ function show() {
   fieldRows(by("t-resources"), at.map((s) => s.resources), (field) => drawField("", field), differing.filter((d) => !d.entity));
   showEntity(differing);
   plot.cursor(tick);
-  if (!playing) marks.told(tick, eventLines(here.frame));
+  if (!playing) marks.describe(tick, eventLines(here.frame));
 }
 
 function drawField(entity, field) {

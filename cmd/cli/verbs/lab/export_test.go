@@ -58,7 +58,7 @@ func TestTheExportedLabRunsInABrowser(t *testing.T) {
 		t.Errorf("%s (%v); want at most 3 MB", &out, err)
 	}
 	pagetest.Chromium(t)
-	files := http.StripPrefix("/some/path", http.FileServer(http.Dir(dir)))
+	files := pagetest.OwnHost(http.StripPrefix("/some/path", http.FileServer(http.Dir(dir))))
 	var first float64 // ms after the navigation
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		files.ServeHTTP(line{w}, r)

@@ -16,7 +16,7 @@ import (
 
 type webFlags struct {
 	Web       string   `group:"Browsers" placeholder:"ADDR" help:"Also accept browsers at this address, as host:port: WebTransport by UDP, and WebSocket and pages by TCP."`
-	WebPublic string   `group:"Browsers" placeholder:"HOST:PORT" help:"Address of --web as browsers see it, in invitations. Default: that of --web, or the loopback interface."`
+	WebPublic string   `group:"Browsers" placeholder:"HOST:PORT" help:"Address of --web as browsers see it, in invitations. Default: that of --web, or localhost if --web has no host."`
 	WebCert   string   `group:"Browsers" type:"path" help:"File with the certificates of --web, in PEM. Default: self-signed ones, which browsers accept by their hashes in the invitation."`
 	WebKey    string   `group:"Browsers" type:"path" help:"File with the key of --web-cert, in PEM."`
 	WebOrigin []string `group:"Browsers" placeholder:"ORIGIN" help:"Origin of a page on another server that may connect, such as https://example.com; may be given several times. *: every page."`
@@ -78,14 +78,15 @@ func certificateDir(a *app.App, journal string) (string, error) {
 	return filepath.Join(cache, "tendon", a.Game.Name, "certificates"), nil
 }
 
-// publicWeb returns the public address of --web.
+// publicWeb returns the public address of --web. For a listener on all interfaces that is localhost: it serves pages with TLS, and
+// playpage.Link takes the address 127.0.0.1 for that of a server without TLS.
 func (f *webFlags) publicWeb() string {
 	if f.WebPublic != "" {
 		return f.WebPublic
 	}
 	at := netip.MustParseAddrPort(f.listener.LocalAddr().String())
 	if at.Addr().IsUnspecified() {
-		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+		return fmt.Sprintf("localhost:%d", at.Port())
 	}
 	return at.String()
 }

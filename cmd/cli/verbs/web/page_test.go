@@ -39,6 +39,8 @@ func TestThePageIsAccessible(t *testing.T) {
 			t.Errorf("%q is not among the names %q", want, names)
 		}
 	}
+	tab.Go(s.pages.URL + "/?#watch=http://") // not an address
+	tab.WaitFor(`document.querySelector("#state").textContent.includes("no address of a broadcast")`)
 	fits := `document.documentElement.scrollWidth <= innerWidth`
 	tab.WaitFor(fits)
 	tab.Go("about:blank")
@@ -65,7 +67,7 @@ func TestThePageIsAccessible(t *testing.T) {
 	tab.Hold("d", func() { s.until("the key reaches the server", func() bool { return s.input(b).X == 127 }) })
 }
 
-// A page says what a browser lacks: it does not start without WebGL, and it starts without WebTransport.
+// A page shows what a browser lacks: it does not start without WebGL, and it starts without WebTransport.
 func TestThePageSaysWhatTheBrowserLacks(t *testing.T) {
 	pagetest.Chromium(t)
 	dir, _ := site(t, "arena")
@@ -108,7 +110,7 @@ func TestTouchControls(t *testing.T) {
 	})
 }
 
-// A hidden tab falls behind alone. It has caught up soon after it is shown, without a new connection, and nobody else stalls.
+// A hidden tab falls behind alone. It has caught up soon after it is shown, without a new connection, and no other client stalls.
 func TestAHiddenTabFallsBehindAlone(t *testing.T) {
 	pagetest.Chromium(t)
 	dir, _ := site(t, "arena")
