@@ -103,6 +103,7 @@ func (r *run) serve(ctx context.Context, l *link, random *rand.Rand) {
 		panic(err)
 	}
 	n.self.ID = fmt.Sprint(l.seed)
+	n.trim = 200
 	n.body = 64 // journals of more than 8 ticks begin anew in parts
 	var all sync.WaitGroup
 	all.Go(func() { n.Run(ctx) })
@@ -131,7 +132,7 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 	r.mu.Unlock()
 	journal, err := room.Recovered(ctx)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, ErrLost) {
 			r.mu.Lock()
 			r.errors = append(r.errors, err)
 			r.mu.Unlock()

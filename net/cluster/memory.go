@@ -68,6 +68,14 @@ func (m *Memory) Read(_ context.Context, room string, from, to uint64) iter.Seq2
 	}
 }
 
+// Trim removes entries.
+func (m *Memory) Trim(_ context.Context, room string, before uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.logs[room] = slices.DeleteFunc(m.logs[room], func(e Stored) bool { return e.Sequence < before })
+	return nil
+}
+
 // Announce replaces an announcement.
 func (m *Memory) Announce(_ context.Context, s Server) error {
 	m.mu.Lock()

@@ -25,13 +25,13 @@ type model struct {
 
 // counts are what a run has seen.
 type counts struct {
-	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Ends int
+	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Ends, Trims int
 }
 
 func (c *counts) add(o counts) {
 	for _, p := range [][2]*int{{&c.Claims, &o.Claims}, {&c.Takeovers, &o.Takeovers}, {&c.Appends, &o.Appends}, {&c.Conflicts, &o.Conflicts}, {&c.LostRequests, &o.LostRequests},
 		{&c.LostReplies, &o.LostReplies}, {&c.Late, &o.Late}, {&c.Stale, &o.Stale}, {&c.Pauses, &o.Pauses}, {&c.Kills, &o.Kills}, {&c.Cuts, &o.Cuts},
-		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Ends, &o.Ends}} {
+		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}} {
 		*p[0] += *p[1]
 	}
 }
@@ -286,6 +286,14 @@ func (l *link) Read(ctx context.Context, room string, from, to uint64) iter.Seq2
 			}
 		}
 	}
+}
+
+func (l *link) Trim(ctx context.Context, room string, before uint64) error {
+	_, err := call(ctx, l, "trim "+room, func() (struct{}, error) {
+		l.m.count(func(c *counts) { c.Trims++ })
+		return struct{}{}, l.m.store.Trim(ctx, room, before)
+	})
+	return err
 }
 
 func (l *link) Announce(ctx context.Context, s Server) error {

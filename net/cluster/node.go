@@ -50,6 +50,7 @@ const (
 type Node struct {
 	config Config
 	body   int // MaxBody; less in tests
+	trim   int // trimAfter; less in tests
 
 	mu      sync.Mutex
 	self    Server
@@ -103,7 +104,7 @@ func New(c Config) (*Node, error) {
 	}
 	self := c.Server
 	self.ID, self.Beat = rand.Text(), 0
-	return &Node{config: c, body: MaxBody, self: self, servers: map[string]*observed{}}, nil
+	return &Node{config: c, body: MaxBody, trim: trimAfter, self: self, servers: map[string]*observed{}}, nil
 }
 
 // ID returns the Server.ID of this process.

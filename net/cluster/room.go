@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Room is a room that this server owns, until one of its methods returns ErrLost. One goroutine at a time may call its methods.
@@ -19,9 +20,17 @@ type Room struct {
 
 	released bool // by its former owner
 
+	old     int    // bytes appended since the last trim
 	written int    // bytes of the present Append that the log has
 	first   uint64 // entry of the first of them
 }
+
+const (
+	// trimAfter is the number of bytes after which the entries before the journal's beginning are removed.
+	trimAfter = 4 << 20
+	// trimLimit is the timeout of a removal. The next one includes its entries.
+	trimLimit = 10 * time.Second
+)
 
 // Name returns the name of the room.
 func (r *Room) Name() string { return r.name }
@@ -40,6 +49,10 @@ func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 			return journal, nil
 		}
 		if errors.Is(err, ErrJournal) {
+			if _, at, unread := r.node.config.Store.Last(ctx, r.name); unread == nil && at > r.fence { // a later owner may have trimmed the log
+				r.lost = true
+				return nil, fmt.Errorf("%w: %s", ErrLost, r.name)
+			}
 			if missing++; missing == 8 { // a copy of the log may be behind for a moment
 				return nil, fmt.Errorf("%w: room %s", err, r.name)
 			}
@@ -101,14 +114,30 @@ func (r *Room) Append(ctx context.Context, b []byte, begins bool) error {
 			r.first = at
 		}
 		r.written += len(part)
+		r.old += len(part)
 		if whole {
 			if begins {
 				r.begin = r.first
+				r.trim(r.begin, r.node.trim)
 			}
 			r.written = 0
 			return nil
 		}
 	}
+}
+
+// trim removes the entries below before, without waiting for the store, if they have at least a number of bytes.
+func (r *Room) trim(before uint64, least int) {
+	if r.old < least {
+		return
+	}
+	r.old = 0
+	store := r.node.config.Store
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), trimLimit)
+		defer cancel()
+		_ = store.Trim(ctx, r.name, before)
+	}()
 }
 
 // Release ends the ownership of the room. The server that claims it next continues the match.
@@ -126,8 +155,12 @@ func (r *Room) leave(ctx context.Context, k Kind) error {
 	if k == KindRelease {
 		e.From = r.begin
 	}
-	if _, err := r.append(ctx, &e); err != nil {
+	at, err := r.append(ctx, &e)
+	if err != nil {
 		return err
+	}
+	if k == KindEnd {
+		r.trim(at, 0)
 	}
 	r.lost = true
 	return nil

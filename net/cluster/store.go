@@ -19,6 +19,9 @@ type Store interface {
 	// Read yields the entries of a room with numbers in [from, to], in order, with their numbers. An error ends it. It does
 	// not detect missing entries.
 	Read(ctx context.Context, room string, from, to uint64) iter.Seq2[Stored, error]
+	// Trim removes the entries of a room with numbers below before, which is that of an entry of the room. They may be removed later, or
+	// never.
+	Trim(ctx context.Context, room string, before uint64) error
 	// Announce replaces the announcement of a server.
 	Announce(ctx context.Context, s Server) error
 	// Withdraw removes the announcement of a server.

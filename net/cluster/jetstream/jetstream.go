@@ -149,6 +149,14 @@ func conflict(c jetstream.ErrorCode) bool {
 	return c == jetstream.JSErrCodeStreamWrongLastSequence || c == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
+// Trim purges entries of a room.
+func (s *Store) Trim(ctx context.Context, room string, before uint64) error {
+	if err := s.rooms.Purge(ctx, jetstream.WithPurgeSubject(s.subject(room)), jetstream.WithPurgeSequence(before)); err != nil {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	return nil
+}
+
 // Announce stores an announcement.
 func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
 	data, err := json.Marshal(server)

@@ -65,6 +65,20 @@ func TestAStaleEntryIsRefused(t *testing.T) {
 	if !slices.Equal(read, []uint64{first, second}) {
 		t.Error(read)
 	}
+	if err := s.Trim(ctx, "duel.1", second); err != nil {
+		t.Fatal(err)
+	}
+	read = nil
+	for e := range s.Read(ctx, "duel.1", first, second) {
+		read = append(read, e.Sequence)
+	}
+	if _, at, err := s.Last(ctx, "duel.2"); !slices.Equal(read, []uint64{second}) || at != second-1 || err != nil {
+		t.Error(read, at, err)
+	}
+	data.Before = second
+	if _, err := s.Append(ctx, "duel.1", &data); err != nil {
+		t.Error(err)
+	}
 }
 
 // A server that dies leaves its rooms to another one, which has every byte that was appended. The files outlive the process.
