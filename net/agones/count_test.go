@@ -105,3 +105,17 @@ func TestAHugeCounterTakesNoMemory(t *testing.T) {
 		t.Errorf("adds %d after the reservation", diff)
 	}
 }
+
+// An update without an answer may have had its effect. It must not end a reservation.
+func TestAnUpdateWithoutAnAnswerEndsNoReservation(t *testing.T) {
+	var c roomCount
+	now := time.Unix(0, 0)
+	c.update(Counter{2, 9}, []string{"a"}, now, now.Add(hold), false) // one of two reserved rooms is open
+	if diff := c.update(Counter{2, 9}, nil, now, now.Add(hold), false); diff != -1 {
+		t.Fatalf("adds %d", diff)
+	}
+	c.sent(-1, errors.New("no answer"))
+	if diff := c.update(Counter{1, 9}, nil, now, now.Add(hold), false); diff != 0 || c.held() != 1 {
+		t.Errorf("adds %d, holds %d", diff, c.held())
+	}
+}

@@ -23,9 +23,10 @@ type server struct {
 	drains chan string
 	errors chan error
 
-	mu   sync.Mutex
-	load agones.Load
-	bad  error
+	mu    sync.Mutex
+	load  agones.Load
+	bad   error
+	asked int // calls of Config.Load
 }
 
 // run starts a reporter with a short interval. It ends with the test.
@@ -40,6 +41,7 @@ func run(t *testing.T, sdk *sdktest.Server, address string, hold time.Duration) 
 		Load: func(context.Context) (agones.Load, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			s.asked++
 			return s.load, s.bad
 		}})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,6 +55,13 @@ func (s *server) set(l agones.Load, bad error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load, s.bad = l, bad
+}
+
+// calls returns how often the load was read.
+func (s *server) calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
 }
 
 // until waits for a state of the SDK server, at most a minute.
@@ -167,10 +176,8 @@ func TestAServerWhoseRoomsDoNotAnswerMissesItsHealth(t *testing.T) {
 	if err := <-s.errors; !errors.Is(err, bad) {
 		t.Fatalf("reported: %v", err)
 	}
-	before := sdk.Snapshot().Health
-	for range 20 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	before, asked := sdk.Snapshot().Health, s.calls()
+	s.until("the load is read", func(sdktest.Snapshot) bool { return s.calls() > asked+2 })
 	if after := sdk.Snapshot().Health; after != before {
 		t.Errorf("%d health requests of a server that does not answer", after-before)
 	}
@@ -238,6 +245,12 @@ func TestFaultsOfTheSDKServerEnd(t *testing.T) {
 			}
 			return false
 		},
+		"values": func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.Contains(r.URL.Path, ":") {
+				w.WriteHeader(500)
+			}
+			return strings.Contains(r.URL.Path, ":")
+		},
 		"cut": func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -256,11 +269,11 @@ func TestFaultsOfTheSDKServerEnd(t *testing.T) {
 			if err := <-s.errors; err != nil {
 				t.Errorf("reported: %v", err)
 			}
+			s.set(agones.Load{}, nil)
 			if err := <-s.errors; err == nil {
 				t.Error("the second fault is not reported")
 			}
 			sdk.Fault(nil)
-			s.set(agones.Load{}, nil)
 			s.until("all is freed", func(now sdktest.Snapshot) bool { return now.Rooms == 0 && len(now.Players) == 0 })
 		})
 	}

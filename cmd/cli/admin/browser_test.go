@@ -2,8 +2,11 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 
 	"tendon/cmd/cli/page"
 	"tendon/cmd/cli/page/pagetest"
@@ -66,6 +69,51 @@ func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 	var title string
 	if tab.Eval("document.title", &title); strings.Contains(title, "taken") {
 		t.Error("a room's name was run as a script")
+	}
+}
+
+// A screen reader reads the parts of the page by their names. Tab reaches its controls, Enter selects a room, and nothing is
+// animated for a user who prefers reduced motion.
+func TestBrowserReadsTheServerByNames(t *testing.T) {
+	pagetest.Chromium(t)
+	s, p := start(t, page.Config{}), newFakeServer()
+	p.add("room 1", 2)
+	p.add("room 2", 3)
+	s.Ready(p.source())
+	tab := pagetest.Open(t, "about:blank")
+	tab.Media("prefers-reduced-motion", "reduce")
+	tab.Go(s.Link("/"))
+	tab.WaitFor(`document.querySelectorAll("#t-rooms tr").length === 2 && document.querySelectorAll("#t-bytes tr").length > 0`)
+	names := tab.Names()
+	for _, want := range []string{"heading: Rooms", "heading: Players of room 1", "heading: Costs of ticks", "heading: Bandwidth by component", "searchbox: Find", "link: Metrics", "button: room 1",
+		"button: This room", "columnheader: Kind of entity", "image: kbit per second in and out in the last two minutes"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%q is not among the names %q", want, names)
+		}
+	}
+	for _, name := range names {
+		if role, text, _ := strings.Cut(name, ": "); text == "" && slices.Contains([]string{"button", "link", "searchbox", "image", "region"}, role) {
+			t.Errorf("a %s has no name", role)
+		}
+	}
+	reached := map[string]bool{}
+	for range 20 {
+		tab.Type(kb.Tab)
+		var at string
+		tab.Eval(`document.activeElement.id || document.activeElement.dataset.room || document.activeElement.textContent`, &at)
+		if reached[at] = true; at == "room 2" {
+			tab.Type(kb.Enter)
+		}
+	}
+	for _, want := range []string{"To the rooms", "Metrics", "find", "room 1", "room 2", "last", "of-room"} {
+		if !reached[want] {
+			t.Errorf("Tab does not reach %s: %v", want, reached)
+		}
+	}
+	tab.WaitFor(`document.querySelector("#h-room").innerText === "Players of room 2" && document.querySelectorAll("#t-players tr").length === 3`)
+	var moving []string
+	if tab.Eval(`document.getAnimations().map((a) => a.constructor.name)`, &moving); len(moving) > 0 {
+		t.Errorf("animations: %v", moving)
 	}
 }
 

@@ -134,18 +134,7 @@ func TestBrowserShowsMarksAndViewers(t *testing.T) {
 	tab.Click("#after")
 	tab.WaitFor(`document.querySelector("#marks-line").innerText === "No mark after this tick."`)
 
-	var names []string
-	if tab.Eval(unnamed, &names); len(names) > 0 {
-		t.Errorf("without a name: %q", names)
-	}
-	read := tab.Names()
-	for _, want := range []string{"combobox: Seen by", "combobox: Speed", "spinbutton: Tick", "slider: Go to a tick", "searchbox: Find", "combobox: Range",
-		"button: Play", "button: One tick back", "button: One tick on", "button: Previous mark", "button: Next mark", "button: Copy link", "heading: Entities", "heading: Inputs",
-		"heading: Orders and events", "heading: A field over time"} {
-		if !slices.Contains(read, want) {
-			t.Errorf("nothing has the role and name %q", want)
-		}
-	}
+	readControls(t, tab)
 	// The camera and the picture are those of the player.
 	before := 0
 	tab.Eval(fmt.Sprintf(painted, 0), &before)
@@ -172,7 +161,19 @@ func TestBrowserShowsMarksAndViewers(t *testing.T) {
 	tab.WaitFor(`document.querySelector("#copy").innerText !== "Copy link"`)
 	tab.WaitFor(`location.hash === ` + fmt.Sprintf("%q", link[strings.Index(link, "#"):]))
 
-	// Tab reaches every control of the transport.
+	reachTransport(t, tab)
+	var moving []string
+	if tab.Eval(`document.getAnimations().map((a) => a.constructor.name)`, &moving); len(moving) > 0 {
+		t.Errorf("animations for a user who prefers reduced motion: %v", moving)
+	}
+	tab.Resize(360, 1600)
+	tab.WaitFor(`innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
+	tab.Screenshot("replay-marks-phone")
+}
+
+// reachTransport presses Tab, which reaches every control of the transport.
+func reachTransport(t *testing.T, tab *pagetest.Tab) {
+	t.Helper()
 	tab.Eval(`document.querySelector("#transport").focus()`, nil)
 	reached := map[string]bool{}
 	for range 20 {
@@ -186,7 +187,21 @@ func TestBrowserShowsMarksAndViewers(t *testing.T) {
 			t.Errorf("Tab does not reach %s: %v", id, reached)
 		}
 	}
-	tab.Resize(360, 1600)
-	tab.WaitFor(`innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
-	tab.Screenshot("replay-marks-phone")
+}
+
+// readControls reads the page as a screen reader does.
+func readControls(t *testing.T, tab *pagetest.Tab) {
+	t.Helper()
+	var names []string
+	if tab.Eval(unnamed, &names); len(names) > 0 {
+		t.Errorf("without a name: %q", names)
+	}
+	read := tab.Names()
+	for _, want := range []string{"combobox: Seen by", "combobox: Speed", "spinbutton: Tick", "slider: Go to a tick", "searchbox: Find", "combobox: Range",
+		"button: Play", "button: One tick back", "button: One tick on", "button: Previous mark", "button: Next mark", "button: Copy link", "heading: Entities", "heading: Inputs",
+		"heading: Orders and events", "heading: A field over time"} {
+		if !slices.Contains(read, want) {
+			t.Errorf("nothing has the role and name %q", want)
+		}
+	}
 }
