@@ -7,7 +7,7 @@
 // proxies, which delay the bytes of a partition and deliver them when it heals, as TCP does.
 //
 // The clocks of processes on one machine cannot be set apart. Leases are measured with the monotonic clock of each process, and no
-// announcement contains a time, so steps of a clock are tested elsewhere: those of tokens in net/server, and the leases in virtual time in net/cluster.
+// announcement contains a time. Package net/server tests steps of the clock, and net/cluster tests leases in virtual time.
 //
 // The checker collects every tick that any client received as confirmed, with the hash chain of its inputs and the checksum of its
 // state. During the run and at the end it checks:
