@@ -26,7 +26,7 @@
 //
 // # Tasks
 //
-//   - join a cluster: New, Node.Run; leave it: Node.Drain
+//   - join a cluster: New, Node.Run; leave it: Node.Drain, or Node.Accept to stay
 //   - own a room: Node.Claim; find its owner: OwnedError, Node.Owner
 //   - journal it: Room.Append, Room.Recovered
 //   - give it up: Room.Release for another server, Room.End when the match is over

@@ -88,6 +88,9 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 		if now := [2]int{a.Seat(), b.Seat()}; now != seats || !w.live(a, b)() || moving[0].last < before+200 {
 			t.Errorf("seats %d, were %d; tick %d, was %d; %v, %v", now, seats, moving[0].last, before, a.State(), b.State())
 		}
+		if st := w.server.Stats(); st.Rooms != 0 { // it has space for another room at once
+			t.Errorf("%d rooms are left", st.Rooms)
+		}
 		limit := 6 * time.Second / time.Duration(w.game.TickRate)
 		t.Logf("usually %v and %v, while the room moves %v and %v; resyncs %d", usual[0].worst, usual[1].worst, moving[0].worst, moving[1].worst, a.Stats().Resyncs)
 		for i := range moving {

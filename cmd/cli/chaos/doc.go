@@ -6,6 +6,9 @@
 // a full disk and a slow disk of a NATS server; and drained and restarted game servers. All connections to NATS servers pass through
 // proxies, which delay the bytes of a partition and deliver them when it heals, as TCP does.
 //
+// The clocks of processes on one machine cannot be set apart. Leases are measured with the monotonic clock of each process, and no
+// announcement contains a time. Package net/server tests steps of the clock, and net/cluster tests leases in virtual time.
+//
 // The checker collects every tick that any client received as confirmed, with the hash chain of its inputs and the checksum of its
 // state. During the run and at the end it checks:
 //
@@ -14,7 +17,9 @@
 //   - No client ends, changes its seat, or is sent to another match.
 //   - After each fault all clients confirm ticks again.
 //
-// The run prints its seed and the times for which clients confirmed no new tick, by kind of fault.
+// The run prints its seed and the times for which clients confirmed no new tick, by kind of fault. With -chaos.time it also compares them with
+// their limits. Planned moves are compared with the other rooms at the same time. The NATS servers store their files in memory.
+// If they have not elected a leader half a minute after a fault, they are started again, and the run reports it.
 //
 //	go test ./cmd/cli/chaos -run 'TestChaos$' -chaos.time=20m -chaos.seed=7 -timeout 1h -v
 //	TENDON_LONG=1 go test ./cmd/cli/chaos        a minute, with one fault of each kind

@@ -141,8 +141,8 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 	return rooms
 }
 
-// moves calls leave, which makes the rooms of a server move, and measures the gaps meanwhile: those of its rooms, and as the usual ones those
-// of the other rooms. Then it starts the server again.
+// moves calls leave, which makes the rooms of a server move. It measures the gaps of these rooms, and as the usual ones those of the
+// other rooms. Then it starts the server again.
 func (w *world) moves(s *service, leave func()) {
 	rooms, others := s.owned(), map[string]bool{}
 	for _, p := range w.list {

@@ -95,8 +95,8 @@ func (n *node) log() string {
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-// startNATS starts nodes in a cluster. Their routes pass through the returned proxies: routes[i][j] is from i to j. The last one
-// has a file system of its own of disk MiB, in memory, if that is not 0.
+// startNATS starts nodes in a cluster. Their routes pass through the returned proxies: routes[i][j] is from i to j. Each has
+// a file system of its own of disk MiB, in memory, if that is not 0. So the times do not depend on other programs that use the disk.
 func startNATS(t testing.TB, count, disk int) (nodes []*node, routes [][]*proxy) {
 	t.Helper()
 	free := ports(t, 2*count+count*count)
@@ -114,9 +114,9 @@ func startNATS(t testing.TB, count, disk int) (nodes []*node, routes [][]*proxy)
 		if err := os.Mkdir(n.config.Dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if disk > 0 && i == count-1 {
+		if disk > 0 {
 			if err := syscall.Mount("tmpfs", n.config.Dir, "tmpfs", 0, fmt.Sprintf("size=%dm", disk)); err != nil {
-				t.Logf("no small file system, so no full disk: %v", err)
+				t.Logf("no file system in memory, so no full disk: %v", err)
 			} else {
 				n.disk = n.config.Dir
 				t.Cleanup(func() { _ = syscall.Unmount(n.disk, syscall.MNT_DETACH) })

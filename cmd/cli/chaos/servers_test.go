@@ -153,7 +153,7 @@ func newWorld(t *testing.T, z size) *world {
 	for _, s := range w.servers {
 		for deadline := time.Now().Add(time.Minute); s.last("listening") == nil; time.Sleep(10 * time.Millisecond) {
 			if !s.alive() || time.Now().After(deadline) {
-				t.Fatalf("%s does not listen\n%s\n%s", s.name, s.text(), w.nodes[0].log())
+				t.Fatalf("%s does not listen: %v\n%s\n%s", s.name, s.last("error"), s.text(), w.nodes[0].log())
 			}
 		}
 	}

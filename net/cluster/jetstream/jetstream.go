@@ -49,6 +49,9 @@ const (
 	mostTokenLife = 24*time.Hour + 2*time.Minute
 )
 
+// noPeers is the error code of a stream whose replicas have no place. A leader that was just elected does not know all servers yet.
+const noPeers jetstream.ErrorCode = 10005
+
 // Open creates the stream and the buckets if they do not exist. It waits, at most until ctx is done, while NATS has no leader.
 // That is normal for some seconds after the start.
 func Open(ctx context.Context, c Config) (*Store, error) {
@@ -61,7 +64,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		if err = s.open(ctx, &c); err == nil {
 			return s, nil
 		}
-		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 {
+		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 && refused.ErrorCode != noPeers {
 			return nil, fmt.Errorf("jetstream: %w", err)
 		}
 		if c.Wait != nil {

@@ -256,9 +256,9 @@ func (m *Cluster) refusal(err error) error {
 	return &session.Error{Code: session.CodeOtherBuild}
 }
 
-// Drain moves rooms to other servers of the cluster while they are played: all of them, and the server accepts no further ones, or as
-// many as most, if that is not 0. left receives the number of rooms that are still to move, after each. The error wraps
-// ErrNoTarget if no server can accept a room.
+// Drain moves rooms to other servers of the cluster while they are played. With most 0 it moves all, and the server accepts no further
+// ones. Otherwise it moves at most that many, and the server accepts rooms again afterwards. left receives the number of rooms that
+// are still to move. The error wraps ErrNoTarget if no server can accept a room.
 func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error {
 	m := h.config.Cluster
 	m.moving.Lock()

@@ -39,7 +39,7 @@ func (m *members) join(rooms int) *Host {
 	flags := &Flags{Flags: syncflags.Flags{Sync: "relay"}}
 	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags, Strategy: relay.Strategy}
 	port++
-	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) // nobody connects to it
+	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) // of no socket
 	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}}); err != nil {
 		m.t.Fatal(err)
 	}

@@ -36,9 +36,9 @@ To move load to a server that was added, use --rooms with a server that has many
 The exit code is 1 if rooms are left after --for, for example because the other servers are full.
 
 Examples:
-  drain --cluster nats://10.0.0.1:4222                             list the servers
-  drain 10.0.0.5:7777 --cluster nats://10.0.0.1:4222               move all rooms
-  drain 10.0.0.5:7777 --cluster nats://10.0.0.1:4222 --rooms 20    move 20 rooms`
+  drain --cluster nats://10.0.0.1                   list the servers
+  drain 10.0.0.5:7777 --cluster nats://10.0.0.1     move all rooms
+  drain 10.0.0.5:7777 --rooms 20 --cluster nats://10.0.0.1`
 }
 
 const (

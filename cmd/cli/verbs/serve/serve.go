@@ -163,7 +163,7 @@ Examples:
   serve --web :7778 --web-pages site    browsers play, too
   serve --broadcast casts               for any number of viewers
   serve --cluster embedded --fsync always
-  serve --key-file server.key --public 203.0.113.7:7777 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222
+  serve --listen 10.0.0.9:7777 --key-file server.key --cluster nats://10.0.0.1
   serve --agones auto --key-file server.key --on-stop finish
   serve --key-file server.key --on-stop finish`
 }
