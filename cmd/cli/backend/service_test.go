@@ -305,8 +305,8 @@ func TestAMatchMovesFromADeadServer(t *testing.T) {
 		return x.State == queue.Matched && x.Match == nil && strings.Contains(x.Reason, "does not answer")
 	})
 	two, three := directory(2, "x", "two", "three").list[1], directory(2, "x", "two", "three").list[2]
-	d.set(func() { d.list = []cluster.Server{two} })
-	for _, id := range ids {
+	d.set(func() { d.list = []cluster.Server{two, three} })
+	for _, id := range ids { // three has more space for the second one
 		if m := r.until(id, matched).Match; m.Room != room || m.Addresses[0] != "127.0.0.1:7002" {
 			t.Errorf("%+v", m)
 		}

@@ -36,7 +36,7 @@ func ClientID(player string) uint64 {
 }
 
 // submit serves POST /v1/tickets.
-func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (status int, answer any, err error) {
+func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (int, any, error) {
 	var body api.TicketRequest
 	if err := decode(r, &body); err != nil {
 		return 0, nil, err
@@ -53,19 +53,20 @@ func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (sta
 		return 0, nil, wrong(http.StatusForbidden, "a player may not choose another player, a card or attributes: a program with a key may")
 	}
 	var refused error
-	now := time.Now()
-	err = s.do(r.Context(), func(c *core) {
+	var f found
+	status, now := http.StatusOK, time.Now()
+	err := s.do(r.Context(), func(c *core) {
 		earlier, event, err := c.state.Submit(now.UnixMilli(), t)
 		if refused = err; err != nil {
 			return
 		}
-		if status = http.StatusOK; earlier == nil {
+		if earlier == nil {
 			status, earlier = http.StatusCreated, &t
 			c.apply(event)
 			c.waiting[t.Queue]++
 			c.seen[t.ID] = now
 		}
-		answer, _ = c.ticket(earlier.ID)
+		f, _ = c.ticket(earlier.ID)
 	})
 	if err == nil {
 		err = refused
@@ -73,8 +74,7 @@ func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (sta
 	if err != nil {
 		return 0, nil, err
 	}
-	ticket := answer.(found)
-	reply, err := s.finish(r.Context(), ticket)
+	reply, err := s.finish(r.Context(), f)
 	return status, reply, err
 }
 
@@ -124,11 +124,13 @@ func (c *core) ticket(id string) (found, bool) {
 	return f, true
 }
 
-// find returns a ticket that the caller may read, and what is closed when it changes. seen is true for a request that keeps the
-// ticket from being abandoned.
-func (s *Service) find(ctx context.Context, id string, by caller, watch bool) (f found, changed <-chan struct{}, err error) {
+// find returns a ticket that the caller may read, and with watch a channel that is closed when it changes. The request keeps a
+// ticket that waits from being cancelled.
+func (s *Service) find(ctx context.Context, id string, by caller, watch bool) (found, <-chan struct{}, error) {
+	var f found
+	var changed <-chan struct{}
 	var ok bool
-	err = s.do(ctx, func(c *core) {
+	err := s.do(ctx, func(c *core) {
 		if f, ok = c.ticket(id); !ok || f.status.State != queue.Queued {
 			return
 		}
@@ -137,10 +139,13 @@ func (s *Service) find(ctx context.Context, id string, by caller, watch bool) (f
 			changed = c.watch(id)
 		}
 	})
-	if err == nil && (!ok || !by.full && f.status.Ticket.Player != by.player) {
-		err = queue.ErrTicket
+	switch {
+	case err != nil:
+		return found{}, nil, err
+	case !ok || !by.full && f.status.Ticket.Player != by.player:
+		return found{}, nil, queue.ErrTicket
 	}
-	return f, changed, err
+	return f, changed, nil
 }
 
 // get serves GET /v1/tickets/{id}.
@@ -265,16 +270,17 @@ func texts(list []netip.AddrPort) (out []string) {
 
 // locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
 // match moves to another one. The ID is "" if all are full.
-func (s *Service) locate(ctx context.Context, t *queue.Status) (at cluster.Server, err error) {
+func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, error) {
 	within, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
 	owner, open, err := s.config.Directory.Owner(within, t.Room)
 	if err != nil {
-		return at, wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
+		return cluster.Server{}, wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
 	}
 	if open {
 		return owner, nil
 	}
+	var at cluster.Server
 	err = s.do(ctx, func(c *core) {
 		now, servers := time.Now(), s.usable()
 		status, _ := c.state.Get(t.Ticket.ID)
@@ -293,7 +299,10 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (at cluster.Serve
 			at = servers[i]
 		}
 	})
-	return at, err
+	if err != nil {
+		return cluster.Server{}, err
+	}
+	return at, nil
 }
 
 // forPlayer returns the client id of a sanction.
