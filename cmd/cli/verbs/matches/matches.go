@@ -2,6 +2,7 @@
 package matches
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,15 +90,13 @@ func (v *Verb) Run(a *app.App) error {
 
 // source returns the records of the file, of the cluster, or of both. The caller calls end.
 func (v *Verb) source(a *app.App) (list iter.Seq2[matches.Record, error], end func() error, err error) {
-	if v.File == "" && v.Cluster == "" {
-		v.File = "matches.db"
+	if v.Cluster == "" {
+		v.File = cmp.Or(v.File, "matches.db")
+		return matches.Read(v.File, v.Room), func() error { return nil }, v.Check()
 	}
-	store, end, err := v.Open(a, false)
+	store, end, err := v.Observe(a)
 	if err != nil {
 		return nil, nil, err
-	}
-	if store == nil {
-		return matches.Read(v.File, v.Room), end, nil
 	}
 	results, err := store.Results(a.Ctx)
 	if err != nil {
