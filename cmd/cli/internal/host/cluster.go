@@ -43,8 +43,10 @@ type ClusterConfig struct {
 	Connected func() bool
 	// Addresses are those of this server in connect tokens. At least one.
 	Addresses []netip.AddrPort
-	Journals  journals.Config
-	KeyDir    string // contains the key if the Config has none
+	// Web and Admin are those of cluster.Server. Optional.
+	Web, Admin string
+	Journals   journals.Config
+	KeyDir     string // contains the key if the Config has none
 }
 
 const (
@@ -68,7 +70,7 @@ func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
 	if m.connected == nil {
 		m.connected = func() bool { return true }
 	}
-	m.own = cluster.Server{Name: cc.Addresses[0].String(), Build: app.Build(), Protocol: a.Game.Fingerprint(), MaxRooms: c.MaxRooms}
+	m.own = cluster.Server{Name: cc.Addresses[0].String(), Build: app.Build(), Protocol: a.Game.Fingerprint(), MaxRooms: c.MaxRooms, Web: cc.Web, Admin: cc.Admin}
 	for _, addr := range cc.Addresses {
 		m.own.Addresses = append(m.own.Addresses, addr.String())
 	}

@@ -58,6 +58,7 @@ type Config struct {
 	Seed          uint64          // 0: a random one for each room
 	Pause         room.PauseRule  // of every room
 	Matches       string          // file of decided matches; optional
+	Stream        matches.Stream  // of decided matches, in a cluster; optional
 	Journals      *journals.Store // optional
 	Cluster       *Cluster        // set by JoinCluster; optional
 	Compare       bool            // keep checksums for clients of this process
@@ -132,9 +133,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	replaying, stopReplays := context.WithCancel(context.Background())
 	h.cancel, h.stopReplays = cancel, stopReplays
-	if c.Matches != "" { // before a room can decide a match
-		h.Results, h.endResults, err = keepMatches(a, c.Matches, c.Journals != nil && len(c.Journals.Waiting()) > 0)
-	}
+	err = h.keepResults()                                              // before a room can decide a match
 	if h.Results != nil && c.Journals != nil && a.Game.Result != nil { // before a room can resume a match
 		recovered := c.Journals.Waiting()
 		h.replays.Go(func() {

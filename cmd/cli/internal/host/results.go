@@ -148,6 +148,39 @@ func (h seatHistory) at(p ecs.Player, f ecs.Tick) (s record.Seat) {
 	return s
 }
 
+// keepResults opens the file of matches and the stream of a cluster, if the config has them.
+func (h *Host) keepResults() (err error) {
+	c := &h.config
+	if c.Matches != "" {
+		if h.Results, h.endResults, err = keepMatches(h.app, c.Matches, c.Journals != nil && len(c.Journals.Waiting()) > 0); err != nil {
+			return err
+		}
+	}
+	if c.Stream == nil {
+		return nil
+	}
+	report, lost := unrecorded(h.app, "the cluster")
+	stream := matches.NewStreamRecorder(c.Stream, report, lost)
+	if h.Results != nil {
+		h.Results.And(stream) // endResults closes both
+		return nil
+	}
+	h.Results, h.endResults = stream, stream.Close
+	return nil
+}
+
+// unrecorded returns functions that show the failures of a recorder. Each record that it cannot store is printed.
+func unrecorded(a *app.App, file string) (report func(error), lost func(matches.Record)) {
+	return func(err error) {
+			a.Logf("%v; the matches continue, and each result that is not recorded is printed here", err)
+			a.Emit("matches_failed", app.Fields{"file": file, "error": err.Error()})
+		}, func(m matches.Record) {
+			text, _ := json.Marshal(m)
+			a.Logf("not recorded: %s", app.Printable(string(text)))
+			a.Emit("unrecorded", app.FieldsOf(m))
+		}
+}
+
 // keepMatches opens a file of matches. The first error is reported, and each record that cannot be stored is printed; matches
 // continue. A damaged file is such an error. If matches were recovered, so is any other file, except one that another process has
 // open. end stores the records that wait and closes the file. It does not fail for a file whose damage was reported.
@@ -163,14 +196,8 @@ func keepMatches(a *app.App, path string, recovered bool) (r *matches.Recorder, 
 	case err != nil:
 		return nil, nil, fmt.Errorf("matches cannot be recorded: %w; choose another --matches", err)
 	}
-	r = matches.NewRecorder(store, func(err error) {
-		a.Logf("%v; the matches continue, and each result that is not recorded is printed here", err)
-		a.Emit("matches_failed", app.Fields{"file": path, "error": err.Error()})
-	}, func(m matches.Record) {
-		text, _ := json.Marshal(m)
-		a.Logf("not recorded: %s", app.Printable(string(text)))
-		a.Emit("unrecorded", app.FieldsOf(m))
-	})
+	report, lost := unrecorded(a, path)
+	r = matches.NewRecorder(store, report, lost)
 	return r, func() (err error) {
 		switch err = r.Close(); {
 		case err != nil && store.Damaged():

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -91,8 +92,10 @@ func (v *Verb) Run(a *app.App) error {
 // source returns the records of the file, of the cluster, or of both. The caller calls end.
 func (v *Verb) source(a *app.App) (list iter.Seq2[matches.Record, error], end func() error, err error) {
 	if v.Cluster == "" {
-		v.File = cmp.Or(v.File, "matches.db")
-		return matches.Read(v.File, v.Room), func() error { return nil }, v.Check()
+		if v.File, err = filepath.Abs(cmp.Or(v.File, "matches.db")); err == nil {
+			err = v.Check()
+		}
+		return matches.Read(v.File, v.Room), func() error { return nil }, err
 	}
 	store, end, err := v.Observe(a)
 	if err != nil {

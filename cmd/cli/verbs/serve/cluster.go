@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/clusterflags"
 	"tendon/cmd/cli/internal/host"
@@ -25,6 +26,17 @@ type clusterFlags struct {
 
 // drainLimit is the maximum time for which a server that is stopped moves its rooms.
 const drainLimit = 30 * time.Second
+
+// resultsLimit is the maximum time to open the stream of results.
+const resultsLimit = 30 * time.Second
+
+// reachable returns the address of a server for other machines: public if the server listens on all interfaces.
+func reachable(at netip.AddrPort, public netip.Addr) string {
+	if at.Addr().IsUnspecified() {
+		at = netip.AddrPortFrom(public, at.Port())
+	}
+	return at.String()
+}
 
 // clusterAddresses checks the flags of a server of a cluster, and returns its addresses in connect tokens.
 func (v *Verb) clusterAddresses(public []netip.AddrPort) ([]netip.AddrPort, error) {
@@ -51,7 +63,7 @@ func (v *Verb) clusterAddresses(public []netip.AddrPort) ([]netip.AddrPort, erro
 }
 
 // join joins the cluster of the flags. The caller calls leave when the server has stopped.
-func (v *Verb) join(a *app.App, c *host.Config) (leave func() error, err error) {
+func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func() error, err error) {
 	addresses, err := v.clusterAddresses(c.Public)
 	if err != nil {
 		return nil, err
@@ -61,8 +73,22 @@ func (v *Verb) join(a *app.App, c *host.Config) (leave func() error, err error) 
 	if err != nil {
 		return nil, err
 	}
-	err = c.JoinCluster(a, host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir,
-		Journals: journals.Config{Sync: v.Fsync, ChangeRules: v.OtherBuild == "change"}})
+	cc := host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir,
+		Journals: journals.Config{Sync: v.Fsync, ChangeRules: v.OtherBuild == "change"}}
+	if v.listener != nil {
+		cc.Web = v.publicWeb()
+	}
+	if watch != nil {
+		cc.Admin = reachable(watch.Addr(), addresses[0].Addr())
+	}
+	if a.Game.Result != nil {
+		ctx, cancel := context.WithTimeout(a.Ctx, resultsLimit)
+		c.Stream, err = store.Results(ctx)
+		cancel()
+	}
+	if err == nil {
+		err = c.JoinCluster(a, cc)
+	}
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -173,42 +174,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, BanTime: v.BanTime}, Flags: &v.Flags,
 		Pause: room.PauseRule{By: v.Pause, Longest: v.PauseTime},
 		Seed:  v.Seed, Matches: v.Matches, Watched: v.Admin != ""}
-	if v.Public, err = v.openAgones(a, v.Public); err != nil {
-		return err
-	}
-	if err = v.settings(a, &c); err != nil {
-		return err
-	}
-	if c.Broadcast, err = v.broadcastOf(a); err != nil {
-		return err
-	}
-	watch, endWatch, err := v.startAdmin(a, c.Strategy)
+	var open opened
+	defer func() { err = errors.Join(err, open.close()) }()
+	watch, err := v.open(a, &c, &open)
 	if err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, endWatch()) }()
-	if err := v.startWeb(a, v.Journal, v.Broadcast); err != nil {
-		return err
-	}
-	if v.listener != nil {
-		defer func() { err = errors.Join(err, v.listener.Close()) }() // the server has closed it already, if it was started
-		c.Web = v.listener
-	}
-	if v.Journal != "" {
-		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse", ChangeRules: v.OtherBuild == "change"}); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, c.Journals.Close()) }()
-	}
-	if v.Cluster != "" {
-		leave, failed := v.join(a, &c)
-		if failed != nil {
-			return failed
-		}
-		defer func() { err = errors.Join(err, leave()) }()
-	}
-	if v.Verbose {
-		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
 	}
 	ctx, cancel, err := a.Until(v.For)
 	if err != nil {
@@ -218,20 +188,16 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if v.KeyFile == "" || v.MaxRooms == 1 { // usually there is no other room
 		c.Crash = cancel
 	}
-	h, err := host.Start(a, c)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use: another server runs there; stop it or choose another --listen", v.Listen)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s may not be listened on: choose a port above 1023", v.Listen)
-	case err != nil:
+	h, err := v.start(a, c)
+	if err != nil {
 		return err
 	}
-	defer func() {
-		if v.inviteDir != "" {
-			err = errors.Join(err, os.RemoveAll(v.inviteDir))
+	open.add(func() error {
+		if v.inviteDir == "" {
+			return nil
 		}
-	}()
+		return os.RemoveAll(v.inviteDir)
+	})
 	defer v.startAgones(ctx, cancel, a, h)()
 	if watch != nil {
 		source := admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent, Control: h}
@@ -266,6 +232,73 @@ func (v *Verb) Run(a *app.App) (err error) {
 	host.PrintCosts(a, spent)
 	a.Emit("costs", app.Fields{"costs": []cost.Report{spent}})
 	return err
+}
+
+// opened closes the resources of a server, the newest first.
+type opened []func() error
+
+func (o *opened) add(end func() error) { *o = append(*o, end) }
+
+func (o opened) close() (err error) {
+	for _, end := range slices.Backward(o) {
+		err = errors.Join(err, end())
+	}
+	return err
+}
+
+// open checks the flags and opens what the server needs: sockets of other protocols, journals, and the cluster. The admin server is nil
+// without --admin.
+func (v *Verb) open(a *app.App, c *host.Config, open *opened) (watch *admin.Server, err error) {
+	if v.Public, err = v.openAgones(a, v.Public); err != nil {
+		return nil, err
+	}
+	if err = v.settings(a, c); err != nil {
+		return nil, err
+	}
+	if c.Broadcast, err = v.broadcastOf(a); err != nil {
+		return nil, err
+	}
+	watch, endWatch, err := v.startAdmin(a, c.Strategy)
+	if err != nil {
+		return nil, err
+	}
+	open.add(endWatch)
+	if err := v.startWeb(a, v.Journal, v.Broadcast); err != nil {
+		return nil, err
+	}
+	if v.listener != nil {
+		open.add(v.listener.Close) // the server has closed it already, if it was started
+		c.Web = v.listener
+	}
+	if v.Journal != "" {
+		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse", ChangeRules: v.OtherBuild == "change"}); err != nil {
+			return nil, err
+		}
+		open.add(c.Journals.Close)
+	}
+	if v.Cluster != "" {
+		leave, err := v.join(a, c, watch)
+		if err != nil {
+			return nil, err
+		}
+		open.add(leave)
+	}
+	if v.Verbose {
+		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
+	}
+	return watch, nil
+}
+
+// start starts the server.
+func (v *Verb) start(a *app.App, c host.Config) (*host.Host, error) {
+	h, err := host.Start(a, c)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is in use: another server runs there; stop it or choose another --listen", v.Listen)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("%s may not be listened on: choose a port above 1023", v.Listen)
+	}
+	return h, err
 }
 
 // settings checks the flags, and sets the strategy, the keys and the addresses in tokens. Without keys the host generates one

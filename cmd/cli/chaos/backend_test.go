@@ -1,0 +1,119 @@
+//go:build linux
+
+package chaos
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/cmd/cli/backend/api"
+	"tendon/ecs/race"
+	"tendon/net/server"
+)
+
+// A backend and servers find each other in a cluster. Players who queue enter one room, which the backend lists. While the only server is
+// full, tickets wait and say why. They are matched when a second server has joined. A kick reaches the server of the player.
+func TestABackendUsesTheServersOfACluster(t *testing.T) {
+	if !race.Long {
+		t.Skip("starts six processes: set TENDON_LONG")
+	}
+	nodes, _ := startNATS(t, 1, 0)
+	dir, free := t.TempDir(), ports(t, 2)
+	key, operators := filepath.Join(dir, "server.key"), filepath.Join(dir, "admin.token")
+	if _, err := server.GenerateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(operators, []byte("0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := fmt.Sprintf("nats://127.0.0.1:%d", nodes[0].config.Port)
+	serve := func(port int) *process {
+		return launch(t, "server", serverRole, nil, "serve", "--json", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--key-file", key, "--cluster", store,
+			"--max-rooms", "1", "--admin", "127.0.0.1:0", "--admin-token-file", operators)
+	}
+	first := serve(free[0])
+	backend := launch(t, "backend", serverRole, nil, "backend", "--json", "--listen", "127.0.0.1:0", "--key-file", key, "--cluster", store,
+		"--queue", "duel=2", "--admin-token-file", operators)
+	until(t, "the backend listens", backend, func() bool { return first.last("listening") != nil && backend.last("backend") != nil })
+	url := fmt.Sprint(backend.last("backend")["url"])
+	c := &api.Client{URL: url}
+	join := func(player string) *process {
+		return launch(t, player, serverRole, nil, "join", "--json", "--backend", url, "--queue", "duel", "--player", player, "--bot")
+	}
+	ann := join("ann")
+	join("bob")
+	var rooms api.Rooms
+	until(t, "the backend lists a room of two clients", ann, func() bool {
+		rooms = api.Rooms{}
+		return call(url+"/v1/rooms", nil, &rooms) == nil && len(rooms.Rooms) == 1 && len(rooms.Rooms[0].Clients) == 2
+	})
+	if s := rooms.Servers; len(s) != 1 || s[0].Error != "" || s[0].MaxRooms != 1 || s[0].ID != rooms.Rooms[0].Server {
+		t.Errorf("%+v", rooms)
+	}
+	eve, dan := submit(t, c, "eve"), submit(t, c, "dan")
+	until(t, "a ticket says that all rooms are taken", backend, func() bool {
+		got, err := c.Get(t.Context(), eve, 0)
+		return err == nil && got.State == "queued" && strings.Contains(got.Reason, "rooms of all servers are taken")
+	})
+	serve(free[1])
+	until(t, "the second server has the match", backend, func() bool {
+		a, failed := c.Get(t.Context(), eve, 0)
+		b, err := c.Get(t.Context(), dan, 0)
+		return failed == nil && err == nil && a.Match != nil && b.Match != nil && a.Match.Room == b.Match.Room && a.Match.Seat != b.Match.Seat &&
+			strings.HasSuffix(a.Match.Addresses[0], fmt.Sprint(":", free[1]))
+	})
+	var done api.Sanctioned
+	if err := call(url+"/v1/kick", api.Sanction{Player: "ann", Reason: "test"}, &done); err != nil || len(done.Servers) == 0 || len(done.Failed) > 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	select {
+	case <-ann.ended:
+	case <-time.After(backLimit):
+		t.Fatalf("the kicked player is still there: %s", ann.text())
+	}
+}
+
+// call sends a GET request, or with a body a POST request, and reads the reply.
+func call(url string, body, reply any) error {
+	send := func() (*http.Response, error) { return http.Get(url) }
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		send = func() (*http.Response, error) { return http.Post(url, "application/json", bytes.NewReader(text)) }
+	}
+	r, err := send()
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return json.NewDecoder(r.Body).Decode(reply)
+}
+
+// submit makes a ticket of a player.
+func submit(t *testing.T, c *api.Client, player string) string {
+	t.Helper()
+	ticket, err := c.Submit(t.Context(), api.TicketRequest{Player: player, Queue: "duel"}, player)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ticket.ID
+}
+
+// until waits until a condition holds, at most backLimit, or until a process ends.
+func until(t *testing.T, what string, p *process, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(backLimit); !ok(); time.Sleep(20 * time.Millisecond) {
+		if !p.alive() || time.Now().After(end) {
+			t.Fatalf("not true: %s\n%s", what, p.text())
+		}
+	}
+}
