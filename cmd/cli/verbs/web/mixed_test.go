@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,7 +54,10 @@ const standRoom = "mixed"
 
 var standKey = netcode.Key{1}
 
-var mixedTime = flag.Duration("mixed", 0, "play for this time with each strategy on P1, P3 and P5, such as 60s; 0: some seconds on P3")
+var (
+	mixedTime = flag.Duration("mixed", 0, "play for this time with each strategy on the networks of mixed.net, such as 60s; 0: some seconds on P3")
+	mixedNets = flag.String("mixed.net", "P1,P3,P5", "the networks of a longer match")
+)
 
 // newStand starts a server with bots. It serves the page in a directory.
 func newStand(t *testing.T, game *ecs.Game, bots int, dir string) *stand {
@@ -316,7 +320,7 @@ func TestAllTransportsPlayInOneRoom(t *testing.T) {
 	}
 	profiles, each, checks := []string{"P3"}, 2*time.Second, 5
 	if *mixedTime > 0 {
-		profiles, each = []string{"P1", "P3", "P5"}, *mixedTime
+		profiles, each = strings.Split(*mixedNets, ","), *mixedTime
 	}
 	for _, name := range profiles {
 		profile, _ := simnet.ByName(name)
