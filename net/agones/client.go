@@ -26,7 +26,7 @@ const (
 // ErrAddress is wrapped by errors about the address of an SDK server.
 var ErrAddress = errors.New("agones: bad address")
 
-// ErrAnswer is wrapped by errors about answers of an SDK server: a status other than 200, or a body that is too long or not valid.
+// ErrAnswer is wrapped by errors about answers of an SDK server: a status other than 200, or a body that is not valid or above 1 MiB.
 var ErrAnswer = errors.New("agones: bad answer")
 
 // LocalAddress returns the address of the SDK server beside this process: port AGONES_SDK_HTTP_PORT, by default 9358.

@@ -2,7 +2,7 @@ package agones
 
 import "time"
 
-// roomCount computes the updates of the counter rooms from the open rooms and from what allocations added to it.
+// roomCount computes the updates of the counter rooms from the open rooms and the increments of allocations.
 type roomCount struct {
 	rooms    map[string]bool // open at the last update
 	reserved []reservation   // the first to end first

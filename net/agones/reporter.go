@@ -70,8 +70,8 @@ func NewReporter(c Config) *Reporter {
 	return &Reporter{config: c}
 }
 
-// Drain reports that the server takes no further rooms: the capacity of the counter follows the number of open rooms, so no
-// allocation chooses the server.
+// Drain reports that the server accepts no further rooms. The capacity of the counter then follows the number of open rooms, so
+// no allocation chooses the server.
 func (r *Reporter) Drain() { r.draining.Store(true) }
 
 // Run reports until the context is done. It may be called once.

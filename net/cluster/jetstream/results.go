@@ -37,7 +37,7 @@ func (r *Results) subject(room, end string) string {
 	return r.store.prefix + ".match." + strings.ReplaceAll(room, ".", "=") + "." + end
 }
 
-// Add stores a record. end identifies it among those of its room, and contains no dots and blanks. added is false if the stream has a
+// Add stores a record. end identifies it among those of its room, and contains no dots or blanks. added is false if the stream has a
 // record of this end.
 func (r *Results) Add(ctx context.Context, room, end string, record []byte) (added bool, err error) {
 	_, err = r.store.js.PublishMsg(ctx, &nats.Msg{Subject: r.subject(room, end), Data: record}, jetstream.WithExpectLastSequencePerSubject(0))
