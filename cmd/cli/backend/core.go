@@ -19,11 +19,11 @@ type core struct {
 	short   map[string]string        // why the last pass of a queue left out matches
 	waiting map[string]int           // tickets, by queue
 
-	lines   []byte // events that are not stored yet
-	stored  int    // bytes of the log after its newest beginning
-	began   time.Time
-	swept   time.Time
-	reports time.Time // of the last error
+	lines   []byte    // events that are not stored yet
+	stored  int       // bytes of the log after its newest beginning
+	began   time.Time // time of the newest beginning of the log
+	swept   time.Time // time of the last sweep
+	reports time.Time // time of the last report of an error
 	failed  error     // an event does not fit the state
 }
 

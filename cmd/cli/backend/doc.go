@@ -28,8 +28,8 @@
 // # Access
 //
 // A program with a bearer key may send all requests, for any player. A player with a JWT may queue, read and cancel their own
-// tickets. Each of them has a rate limit. Without keys and without an issuer, everybody who can connect has full access, so the
-// verb backend then listens on loopback only. Pages of other sites need an origin of Config.Origins.
+// tickets. Each of them has a rate limit. Without keys and without an issuer, every request has full access, so the verb
+// backend then listens on loopback only. Pages of other sites need an origin of Config.Origins.
 //
 // # Tasks
 //

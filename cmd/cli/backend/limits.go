@@ -22,8 +22,8 @@ type owner struct {
 
 // rate is a rate limit.
 type rate struct {
-	interval time.Duration
-	burst    int
+	interval time.Duration // between two requests, on average
+	burst    int           // requests that may be sent at once
 }
 
 var (

@@ -77,7 +77,7 @@ type choice struct {
 
 type candidate struct {
 	id         string
-	used, most int
+	used, most int // rooms: taken, and the maximum
 }
 
 func newChoice(p *places, servers []cluster.Server) *choice {
@@ -91,7 +91,7 @@ func newChoice(p *places, servers []cluster.Server) *choice {
 		c.list = append(c.list, candidate{s.ID, s.Rooms + used[s.ID], s.MaxRooms})
 		total += s.MaxRooms
 	}
-	if c.reason = "no server is there"; total > 0 {
+	if c.reason = "no server accepts rooms"; total > 0 {
 		c.reason = fmt.Sprintf("all rooms of all servers are taken (%d)", total)
 	}
 	return c

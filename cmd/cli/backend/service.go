@@ -31,7 +31,7 @@ type Config struct {
 	Abandon time.Duration
 	// Hashes are those of self-signed certificates of the servers, for browsers. Optional.
 	Hashes []web.Hash
-	// Access authenticates requests. nil: everybody has full access.
+	// Access authenticates requests. May be nil: every request then has full access.
 	Access *Access
 	// Origins are the origins of pages that may send requests, such as https://example.com. Optional.
 	Origins []string
@@ -126,7 +126,7 @@ func (s *Service) Run(ctx context.Context, log Log) error {
 	s.active.Store(false)
 	cancel()
 	<-confirmed
-	for { // that were sent before
+	for { // commands that were sent before
 		select {
 		case cmd := <-s.commands:
 			cmd.err = ErrInactive

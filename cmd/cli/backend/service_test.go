@@ -275,14 +275,14 @@ func TestAFullServer(t *testing.T) {
 		ids = append(ids, r.queue(player))
 	}
 	room := r.until(ids[0], matched).Match.Room
-	told := func(x api.Ticket) bool { return strings.Contains(x.Reason, "all rooms of all servers are taken (1)") }
+	full := func(x api.Ticket) bool { return strings.Contains(x.Reason, "all rooms of all servers are taken (1)") }
 	for _, id := range ids[2:] {
-		if got := r.until(id, told); got.State != queue.Queued {
+		if got := r.until(id, full); got.State != queue.Queued {
 			t.Errorf("%+v", got)
 		}
 	}
 	d.set(func() { d.list[0].Rooms, d.open[room] = 1, "one" }) // the players came
-	if got := r.until(ids[2], told); got.State != queue.Queued {
+	if got := r.until(ids[2], full); got.State != queue.Queued {
 		t.Errorf("%+v", got)
 	}
 	d.set(func() {
@@ -317,7 +317,7 @@ func TestAMatchMovesFromADeadServer(t *testing.T) {
 	}
 }
 
-// A ticket about which no request is received is cancelled, so that nobody is matched with a player who has left.
+// A ticket about which no request is received is cancelled, so that no player is matched with one who has left.
 func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Abandon: time.Hour})
 	id := r.queue("ann")

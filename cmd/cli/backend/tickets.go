@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	maxText       = 64 // bytes of a queue, a party, a key, and a name or a text of an attribute
+	maxText       = 64 // bytes of a queue, a party, a key, a server, and a name or a text of an attribute
 	maxAttributes = 32
 	maxWait       = 30 * time.Second
 	findLimit     = 3 * time.Second // for the owner of a room
@@ -208,8 +208,11 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 	}
 	room := r.PathValue("room")
 	pass := server.Pass{Room: room, Seat: server.AnySeat, Issued: time.Now()}
-	if err := pass.Validate(); err != nil || len(body.Server) > maxText {
-		return 0, nil, wrong(http.StatusBadRequest, "the room or the server is not valid: %v", err)
+	if err := pass.Validate(); err != nil {
+		return 0, nil, wrong(http.StatusBadRequest, "the room is not valid: %v", err)
+	}
+	if len(body.Server) > maxText {
+		return 0, nil, wrong(http.StatusBadRequest, "server has %d bytes, want at most %d", len(body.Server), maxText)
 	}
 	var refused error
 	err := s.do(r.Context(), func(c *core) {

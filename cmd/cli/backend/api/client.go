@@ -100,7 +100,7 @@ func (c *Client) Wait(ctx context.Context, r TicketRequest, report func(Ticket))
 	if ctx.Err() != nil && t.ID != "" {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 		defer cancel()
-		_, _ = c.Cancel(end, t.ID) // the backend also cancels tickets that nobody reads
+		_, _ = c.Cancel(end, t.ID) // otherwise the backend cancels it later
 		return t, ctx.Err()
 	}
 	return t, err

@@ -66,8 +66,8 @@ who plays together. Each matched player receives a connect token for a server. T
 Tickets survive kill -9: they are in --dir, or with --cluster in the cluster. A second backend of a cluster waits until the first
 one ends, and then continues with its tickets.
 
-Without --keys and a JWT flag, everybody who can connect has full access, so only loopback is then possible. Put a proxy with TLS
-before any other address.
+Without --keys and a JWT flag, every request has full access, so only loopback is then possible. Put a proxy with TLS before any
+other address.
 
 With --check, the exit code is 1 if the match function returns other matches than the log has.
 
@@ -98,7 +98,7 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	if config.Access == nil && page.Reachable(v.Listen) {
-		return fmt.Errorf("--listen %s: other machines can reach it, and everybody would have full access: add --keys FILE or --jwt-issuer", v.Listen)
+		return fmt.Errorf("--listen %s: other machines can reach it, and every request would have full access: add --keys FILE or --jwt-issuer", v.Listen)
 	}
 	listener, err := net.Listen("tcp", v.Listen)
 	if err != nil {
