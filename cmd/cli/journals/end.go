@@ -100,8 +100,8 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 	return done
 }
 
-// checkpointSeconds is the distance of the images in a cluster. Play waits while the next server reads and simulates the ticks since the
-// newest one, of all rooms of a server that died.
+// checkpointSeconds is the distance of the images in a cluster, in seconds of play. Play waits while the next server reads and simulates
+// the ticks since the newest image, of all rooms of a server that died.
 const checkpointSeconds = 5
 
 // Checkpoint makes the journal of an open room begin anew with the state after its next tick, as a preparation for Keep.

@@ -77,8 +77,8 @@ func (f *Flags) replicas() int {
 	return 1
 }
 
-// Open opens the store of a server, and creates it if it does not exist. always selects that embedded NATS syncs its files at each entry. The caller calls end after its last
-// use of the store. Open waits for NATS for a minute, and says so.
+// Open opens the store of a server, and creates it if it does not exist. With always, embedded NATS syncs its files at each entry. The
+// caller calls end after its last use of the store. Open waits for NATS for at most a minute, and logs the reason.
 func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func() error, err error) {
 	return f.open(a, always, false)
 }

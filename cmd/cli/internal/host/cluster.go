@@ -50,7 +50,7 @@ type ClusterConfig struct {
 }
 
 const (
-	// moveLead is the time from the tokens for another server to the move: a few round trips.
+	// moveLead is the time between sending the tokens for another server and the move: a few round trips.
 	moveLead = 2 * time.Second
 	// moveLimit bounds a move.
 	moveLimit = moveLead + 5*time.Second

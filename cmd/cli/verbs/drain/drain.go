@@ -56,7 +56,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 	case v.Cluster == "":
 		return errors.New("drain needs the cluster: add --cluster nats://HOST:PORT, as for serve")
 	case v.Embedded():
-		return errors.New("--cluster embedded has one server, so there is none that its rooms could move to: stop the server, and its matches continue at the next start")
+		return errors.New("--cluster embedded has one server, so its rooms cannot move: stop the server, and its matches continue at the next start")
 	case v.Server == "" && v.Rooms > 0:
 		return fmt.Errorf("--rooms %d: name the server whose rooms move", v.Rooms)
 	case v.For <= 0:
@@ -81,7 +81,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 	asked, cancelRequest := context.WithTimeout(ctx, requestLimit)
 	defer cancelRequest()
 	if err := store.RequestDrain(asked, s.ID, jetstream.DrainRequest{Rooms: v.Rooms}); err != nil {
-		return fmt.Errorf("%w; server %s was asked to drain: check that it runs and that its NATS user may subscribe to %s.drain.*", err, s.Name, v.ClusterName)
+		return fmt.Errorf("%w: the request to drain server %s failed: check that it runs and that its NATS user may subscribe to %s.drain.*", err, s.Name, v.ClusterName)
 	}
 	return v.follow(ctx, a, s, announcements)
 }

@@ -38,7 +38,7 @@ func (f *backendFlags) check(v *Verb) error {
 	case f.Queue == "":
 		return errors.New("--queue is missing: name a queue of the backend")
 	case v.Addr != "" || v.Token != "":
-		return errors.New("the backend gives the address and the token: leave them out with --backend")
+		return errors.New("the backend sends the address and the token: leave them out with --backend")
 	case v.Log != "":
 		return errors.New("--log does not go with --backend: leave it out")
 	}

@@ -137,16 +137,16 @@ it is of no use to players. A game with private data is broadcast only with --br
 48 s are kept. With --on-stop keep and after a crash, those that are not visible yet are never written. With --json, the events
 are broadcast, broadcast_failed and broadcast_recovered.
 
-With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server. If a server
-ends or is cut off, another one continues its rooms after about two seconds, and clients reconnect by themselves. All servers need
-the same --key-file and --sync. --fsync chooses what a server that fails can lose: with always nothing, with 100ms up to a tenth of a second of play,
-which clients return. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded runs NATS in this process, without a
-port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
+With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server. If a
+server ends or is cut off, another one continues its rooms after about two seconds. Clients reconnect by themselves. All servers need
+the same --key-file and --sync. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a
+second of play, which clients return. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded
+runs NATS in this process, without a port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
 cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, journal_lost, draining, drain_waits, moved and drained.
 
-With --agones, the server reports itself to Agones: ready when it listens, health while its rooms answer, the counter rooms,
-the list players, and the labels build and protocol. It is Allocated while a room is open. When Agones removes the server, it
-stops as with SIGTERM. A server that stops takes no further rooms, and at its end it asks Agones to remove it. With --json, the
+With --agones, the server reports itself to Agones: ready when it listens, and health while its rooms answer. It also reports the
+counter rooms, the list players, and the labels build and protocol. It is Allocated while a room is open. When Agones removes the
+server, it stops as with SIGTERM. A server that stops accepts no further rooms. At its end it requests its removal. With --json, the
 events are agones_failed, agones_recovered and agones_removes. The guide FLEETS.md describes a fleet.
 
 A room whose rules panic ends, with a report, and the others continue. With --max-rooms 1 or without --key-file, the server

@@ -78,8 +78,8 @@ func certificateDir(a *app.App, journal string) (string, error) {
 	return filepath.Join(cache, "tendon", a.Game.Name, "certificates"), nil
 }
 
-// publicWeb returns the public address of --web. For a listener on all interfaces that is localhost: it serves pages with TLS, and
-// playpage.Link takes the address 127.0.0.1 for that of a server without TLS.
+// publicWeb returns the public address of --web. For a listener on all interfaces that is localhost. Such a listener serves
+// pages with TLS, and playpage.Link returns a link without TLS for the address 127.0.0.1.
 func (f *webFlags) publicWeb() string {
 	if f.WebPublic != "" {
 		return f.WebPublic
