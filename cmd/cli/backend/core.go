@@ -214,7 +214,7 @@ func (c *core) watch(id string) <-chan struct{} {
 	return c.waits[id]
 }
 
-// backfill lets a room ask for players.
+// backfill adds, replaces or ends the request of a room for players.
 func (c *core) backfill(now time.Time, o queue.Open) error {
 	event, err := c.state.Backfill(now.UnixMilli(), o)
 	if err == nil && o.Seats > 0 && c.state.Open() >= maxOpen {
@@ -226,4 +226,4 @@ func (c *core) backfill(now time.Time, o queue.Open) error {
 	return err
 }
 
-var errTooManyOpen = errors.New("too many rooms ask for players: try again later")
+var errTooManyOpen = errors.New("too many rooms request players: try again later")

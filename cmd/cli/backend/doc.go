@@ -3,7 +3,7 @@
 //	POST   /v1/tickets          a player queues
 //	GET    /v1/tickets/{id}     the state of a ticket, with the token once it is matched; ?wait=20 waits for a change
 //	DELETE /v1/tickets/{id}     the player leaves the queue
-//	PUT    /v1/backfill/{room}  a room asks for players
+//	PUT    /v1/backfill/{room}  a room requests players
 //	GET    /v1/rooms            servers and rooms
 //	POST   /v1/kick, /v1/ban    remove or ban a player
 //	GET    /v1/openapi.json     the description of all of these

@@ -73,7 +73,7 @@ const (
 	compactSize    = 16 << 20 // bytes of a log after its newest beginning
 	compactAfter   = time.Hour
 	ticketsPerPass = 10_000 // that get new rooms in one event
-	maxOpen        = 256    // rooms that ask for players
+	maxOpen        = 256    // rooms that request players
 )
 
 // Service decides matches and serves requests.

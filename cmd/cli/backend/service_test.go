@@ -329,7 +329,7 @@ func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 	}
 }
 
-// A room that asks for players receives the next one.
+// A room that requests players receives the next one.
 func TestBackfill(t *testing.T) {
 	r := start(t, &memory{}, Config{Directory: directory(4, "one", "two")})
 	for _, body := range []string{`{"queue":"duel","seats":1,"server":"two"}`, `{"queue":"duel","seats":3}`, `{"queue":"none","seats":1}`} {

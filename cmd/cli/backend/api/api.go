@@ -60,7 +60,7 @@ type Match struct {
 	Invitation string    `json:"invitation,omitempty"`
 }
 
-// Backfill is the body of PUT /v1/backfill/{room}: the room asks for players. Requests end after two minutes, so repeat them.
+// Backfill is the body of PUT /v1/backfill/{room}: the room requests players. Requests end after two minutes, so repeat them.
 type Backfill struct {
 	Queue string `json:"queue"`
 	Seats int    `json:"seats"` // free seats; 0 ends the request

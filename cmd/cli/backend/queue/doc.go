@@ -1,5 +1,5 @@
 // Package queue decides which waiting players play together. It is a state machine over a log of events: tickets, cancellations,
-// passes of a match function, and rooms that ask for players. It reads no clock, and equal logs give equal states.
+// passes of a match function, and rooms that request players. It reads no clock, and equal logs give equal states.
 //
 // # Events
 //

@@ -86,7 +86,7 @@ const (
 	KindTicket   Kind = "ticket"   // Ticket waits
 	KindCancel   Kind = "cancel"   // the ticket ID does not wait any more, for Reason
 	KindPass     Kind = "pass"     // the match function of Queue made Matches
-	KindBackfill Kind = "backfill" // Open asks for players
+	KindBackfill Kind = "backfill" // Open requests players
 	KindMove     Kind = "move"     // the room of the one element of Matches is on its Server
 	KindTime     Kind = "time"     // only the time passed: ended tickets are removed
 	KindSnapshot Kind = "snapshot" // Snapshot replaces all events before
@@ -118,7 +118,7 @@ type Made struct {
 // AnySeat is a seat that the server chooses.
 const AnySeat = -1
 
-// Open is a room that asks for players.
+// Open is a room that requests players.
 type Open struct {
 	Room   string `json:"room"`
 	Queue  string `json:"queue"`

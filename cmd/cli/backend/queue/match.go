@@ -14,7 +14,7 @@ type View struct {
 	Now     int64   // ms since 1970
 	Players int     // seats of a match
 	Groups  []Group // in the order in which they were complete
-	Rooms   []Open  // that ask for players, the first one first
+	Rooms   []Open  // that request players, the first one first
 }
 
 // Group is a player who waits alone, or a party that is complete. Its tickets enter one match.

@@ -142,7 +142,7 @@ func TestByRatingPrefersNearRatingsAndThenWaits(t *testing.T) {
 	}
 }
 
-// A room that asks for players receives as many as it has free seats, before new matches are made.
+// A room that requests players receives as many as it has free seats, before new matches are made.
 func TestARoomThatAsksIsFilledFirst(t *testing.T) {
 	for _, match := range []Match{Fill, ByRating(Rating{})} {
 		r := newRunner(t, Queue{Name: "duel", Players: 2, Match: match})

@@ -14,7 +14,7 @@ type Config struct {
 	Queues []Queue
 	// MaxTickets is the maximum number of tickets. 0: 100,000.
 	MaxTickets int
-	// Keep is how long a ticket is kept after it was matched or cancelled, and a room asks for players, in ms. 0: 2 minutes.
+	// Keep is how long a ticket is kept after it was matched or cancelled, and a room requests players, in ms. 0: 2 minutes.
 	Keep int64
 	// Prefix begins the names of rooms. It must differ from that of every other log, so that names are not used twice.
 	// A snapshot replaces it.
@@ -216,7 +216,7 @@ func (s *State) Cancel(now int64, id, reason string) (*Event, error) {
 	return &Event{Kind: KindCancel, At: max(s.at, now), ID: id, Reason: reason}, nil
 }
 
-// Backfill returns the event by which a room asks for players of a queue, or with 0 seats does not ask any more.
+// Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request.
 func (s *State) Backfill(now int64, o Open) (*Event, error) {
 	q, err := s.queue(o.Queue)
 	if err != nil {
@@ -324,7 +324,7 @@ func (s *State) propose(q *Queue, now int64) ([]Made, error) {
 		if m.Backfill {
 			i := slices.IndexFunc(v.Rooms, func(o Open) bool { return o.Room == p.Room })
 			if i < 0 || slices.ContainsFunc(list, func(m Made) bool { return m.Room == p.Room }) {
-				return nil, fmt.Errorf("%w: queue %s, room %q does not ask for players, or twice", ErrMatch, q.Name, p.Room)
+				return nil, fmt.Errorf("%w: queue %s, room %q does not request players, or twice", ErrMatch, q.Name, p.Room)
 			}
 			free, m.FirstSeat, m.Server = v.Rooms[i].Seats, AnySeat, v.Rooms[i].Server
 		}
@@ -365,5 +365,5 @@ func (s *State) All() []Status {
 	return list
 }
 
-// Open returns the number of rooms that ask for players.
+// Open returns the number of rooms that request players.
 func (s *State) Open() int { return len(s.open) }

@@ -78,7 +78,7 @@ func (m *members) await(what string, holds func() bool) {
 	}
 }
 
-// observes waits until a host knows a number of other hosts.
+// observes waits until a host observes a number of other hosts.
 func (m *members) observes(h *Host, others int) {
 	m.await(fmt.Sprintf("%d servers", others), func() bool { return len(h.config.Cluster.others("")) == others })
 }
@@ -101,7 +101,7 @@ func TestTheClientsOfARoomAreSentToItsServer(t *testing.T) {
 	if to, err := open(two, "new"); to != one.config.Cluster.own.Name || err != nil {
 		t.Errorf("a server that drains sends the clients of a new room to %q: %v", to, err)
 	}
-	m.await("the other server knows that it drains", func() bool { return len(one.config.Cluster.others("")) == 0 })
+	m.await("the other server observes that it drains", func() bool { return len(one.config.Cluster.others("")) == 0 })
 	if err := one.Drain(t.Context(), 0, func(int) {}); !errors.Is(err, ErrNoTarget) {
 		t.Errorf("the only server with a room is drained: %v", err)
 	}

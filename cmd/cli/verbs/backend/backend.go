@@ -47,7 +47,7 @@ type Verb struct {
 type accessFlags struct {
 	Keys        string `group:"Access" type:"path" placeholder:"FILE" help:"Bearer keys of programs: a line with a name and a key of 16 characters or more for each."`
 	JWTIssuer   string `group:"Access" name:"jwt-issuer" placeholder:"URL" help:"Accept JWTs of this OpenID Connect issuer from players."`
-	JWTKey      string `group:"Access" name:"jwt-key" type:"path" placeholder:"FILE" help:"Accept JWTs that are signed with this key in PEM: RSA, ECDSA or Ed25519. --jwt-issuer is then optional and not asked for keys."`
+	JWTKey      string `group:"Access" name:"jwt-key" type:"path" placeholder:"FILE" help:"Accept JWTs that are signed with this key in PEM: RSA, ECDSA or Ed25519. --jwt-issuer is then optional, and its keys are not read."`
 	JWTAudience string `group:"Access" name:"jwt-audience" placeholder:"NAME" help:"Audience of the JWTs."`
 	JWTPlayer   string `group:"Access" name:"jwt-player" default:"sub" placeholder:"CLAIM" help:"Claim with the id of the player."`
 }

@@ -23,7 +23,7 @@ type backendFlags struct {
 	Backend    string `group:"Backend" placeholder:"URL" help:"Queue for a match at this backend, and join the server that it chooses."`
 	Queue      string `group:"Backend" help:"The queue."`
 	BackendKey string `group:"Backend" type:"path" placeholder:"FILE" help:"File with the JWT of the player, or a key of the backend. A backend on this machine may need none."`
-	Player     string `group:"Backend" placeholder:"ID" help:"Id of the player, if the backend does not know it by a JWT. Default: a random one."`
+	Player     string `group:"Backend" placeholder:"ID" help:"Id of the player, if no JWT has it. Default: a random one."`
 	Party      string `group:"Backend" placeholder:"NAME" help:"Queue as a party of --party-size players with this name, who enter one match."`
 	PartySize  int    `group:"Backend" placeholder:"N" help:"Number of players of the party."`
 }

@@ -97,7 +97,7 @@ func (f *agonesFlags) startAgones(ctx context.Context, stop func(), a *app.App, 
 		cancel()
 		<-ended
 		if err := f.sdk.Shutdown(context.Background()); err != nil {
-			a.Logf("Agones was not asked to remove this server: %v", err)
+			a.Logf("the request to Agones to remove this server failed: %v", err)
 		}
 		f.sdk.Close()
 	}
