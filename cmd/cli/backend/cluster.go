@@ -19,10 +19,10 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 	last := ""
 	for ctx.Err() == nil {
 		room, err := node.Claim(ctx, LogRoom)
-		if owned := (*cluster.OwnedError)(nil); errors.As(err, &owned) {
-			if id := owned.Server.ID; id != last && waits != nil {
+		if err != nil { // another process owns it, or the store has no leader for a while
+			if owned := (*cluster.OwnedError)(nil); errors.As(err, &owned) && owned.Server.ID != last && waits != nil {
 				waits(owned.Server)
-				last = id
+				last = owned.Server.ID
 			}
 			select {
 			case <-ctx.Done():
@@ -30,15 +30,12 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 			}
 			continue
 		}
-		if err == nil {
-			last = ""
-			err = s.Run(ctx, room)
-		}
-		switch {
+		last = ""
+		switch err = s.Run(ctx, room); {
 		case errors.Is(err, cluster.ErrLost): // another process regarded this one as dead
 		case err != nil && ctx.Err() == nil:
 			return err
-		case room != nil:
+		default:
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 			_ = room.Release(end) // otherwise the next owner waits for a lease
 			cancel()

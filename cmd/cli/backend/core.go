@@ -14,7 +14,7 @@ type core struct {
 	service *Service
 	state   *queue.State
 	places  places
-	seen    map[string]time.Time     // time of the last request about each ticket that waits
+	seen    map[string]time.Time     // end of the last request about each ticket that waits
 	waits   map[string]chan struct{} // closed when the ticket changes
 	short   map[string]string        // why the last pass of a queue left out matches
 	waiting map[string]int           // tickets, by queue
@@ -195,7 +195,7 @@ func (c *core) sweep(now time.Time) {
 	}
 	c.swept = now
 	for id, at := range c.seen {
-		if now.Sub(at) >= c.service.config.Abandon && c.waits[id] == nil {
+		if now.Sub(at) >= c.service.config.Abandon {
 			event, err := c.state.Cancel(now.UnixMilli(), id, "no request about the ticket was received for "+c.service.config.Abandon.String())
 			if err == nil {
 				c.apply(event)

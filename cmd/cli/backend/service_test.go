@@ -321,6 +321,9 @@ func TestAMatchMovesFromADeadServer(t *testing.T) {
 func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Abandon: time.Hour})
 	id := r.queue("ann")
+	if _, changed, err := r.find(t.Context(), id, caller{full: true}, time.Second); changed == nil || err != nil { // a request that ended
+		t.Fatal(err)
+	}
 	if err := r.do(t.Context(), func(c *core) { c.swept = time.Time{}; c.sweep(time.Now().Add(2 * time.Hour)) }); err != nil {
 		t.Fatal(err)
 	}

@@ -124,25 +124,26 @@ func (c *core) ticket(id string) (found, bool) {
 	return f, true
 }
 
-// find returns a ticket that the caller may read, and with watch a channel that is closed when it changes. The request keeps a
-// ticket that waits from being cancelled.
-func (s *Service) find(ctx context.Context, id string, by caller, watch bool) (found, <-chan struct{}, error) {
+// find returns a ticket that the caller may read. If the caller waits for some time, it also returns a channel that is closed when the
+// ticket changes. The request keeps a ticket that waits from being cancelled.
+func (s *Service) find(ctx context.Context, id string, by caller, wait time.Duration) (found, <-chan struct{}, error) {
 	var f found
 	var changed <-chan struct{}
 	var ok bool
 	err := s.do(ctx, func(c *core) {
-		if f, ok = c.ticket(id); !ok || f.status.State != queue.Queued {
+		f, ok = c.ticket(id)
+		if ok = ok && (by.full || f.status.Ticket.Player == by.player); !ok || f.status.State != queue.Queued {
 			return
 		}
-		c.seen[id] = time.Now()
-		if watch {
+		c.seen[id] = time.Now().Add(wait)
+		if wait > 0 {
 			changed = c.watch(id)
 		}
 	})
 	switch {
 	case err != nil:
 		return found{}, nil, err
-	case !ok || !by.full && f.status.Ticket.Player != by.player:
+	case !ok:
 		return found{}, nil, queue.ErrTicket
 	}
 	return f, changed, nil
@@ -157,7 +158,7 @@ func (s *Service) get(_ http.ResponseWriter, r *http.Request, by caller) (int, a
 			return 0, nil, wrong(http.StatusBadRequest, "wait is %.20q: want 0 to %d seconds", text, maxWait/time.Second)
 		}
 	}
-	f, changed, err := s.find(r.Context(), id, by, wait > 0)
+	f, changed, err := s.find(r.Context(), id, by, wait)
 	if err == nil && changed != nil {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -166,7 +167,7 @@ func (s *Service) get(_ http.ResponseWriter, r *http.Request, by caller) (int, a
 		case <-timer.C:
 		case <-r.Context().Done():
 		}
-		f, _, err = s.find(r.Context(), id, by, false)
+		f, _, err = s.find(r.Context(), id, by, 0)
 	}
 	if err != nil {
 		return 0, nil, err
@@ -178,7 +179,7 @@ func (s *Service) get(_ http.ResponseWriter, r *http.Request, by caller) (int, a
 // cancel serves DELETE /v1/tickets/{id}.
 func (s *Service) cancel(_ http.ResponseWriter, r *http.Request, by caller) (int, any, error) {
 	id := r.PathValue("id")
-	if _, _, err := s.find(r.Context(), id, by, false); err != nil {
+	if _, _, err := s.find(r.Context(), id, by, 0); err != nil {
 		return 0, nil, err
 	}
 	var f found

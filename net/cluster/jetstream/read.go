@@ -31,6 +31,8 @@ const (
 	// Read waits so often for entries that a replica does not have yet, and so long each time.
 	mostStale = 50
 	staleWait = 2 * time.Millisecond
+	// readLimit is the timeout of one request. Its reply may be lost with the connection.
+	readLimit = 5 * time.Second
 )
 
 // Last reads the newest entry of a room from the leader of the stream.
@@ -39,6 +41,8 @@ func (s *Store) Last(ctx context.Context, room string) (e cluster.Entry, sequenc
 	if err != nil {
 		return e, 0, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
 	m, err := s.js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.stream(), request)
 	if err != nil {
 		return e, 0, fmt.Errorf("jetstream: %w", err)
@@ -101,6 +105,8 @@ func (s *Store) batch(ctx context.Context, room string, from, to uint64, yield f
 	if err != nil {
 		return 0, false, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
 	c := s.js.Conn()
 	inbox := c.NewInbox()
 	answers, err := c.SubscribeSync(inbox)

@@ -71,6 +71,9 @@ func (v *Verb) Run(a *app.App) (err error) {
 	defer cancel()
 	announcements := observe(ctx, store)
 	servers := list(ctx, announcements)
+	if a.Ctx.Err() != nil {
+		return app.ErrInterrupted
+	}
 	if v.Server == "" {
 		return show(a, servers)
 	}

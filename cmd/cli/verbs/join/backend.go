@@ -98,6 +98,9 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 		}
 		t.report(a, got)
 		a.Emit("matched", app.Fields{"id": got.ID, "room": got.Match.Room, "seat": got.Match.Seat, "client_id": app.ID(got.Match.ClientID), "addresses": got.Match.Addresses})
+		if _, ok := tokens.Decode(got.Match.Token); !ok || len(got.Match.Addresses) == 0 { // @FILE and - are for users
+			return client.DialConfig{}, fmt.Errorf("the backend %s sent no valid token: check that --backend is the backend of this game", v.Backend)
+		}
 		v.Addr, v.Token = got.Match.Addresses[0], got.Match.Token
 		return v.dial(a, config, nil)
 	}

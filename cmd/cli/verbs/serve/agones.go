@@ -54,9 +54,10 @@ func (f *agonesFlags) openAgones(a *app.App, public []string) (_ []string, err e
 			a.Logf("waiting for the address from Agones: %v", err)
 		}
 		select {
-		case <-a.Ctx.Done():
-			return nil, errors.New("interrupted before Agones gave the server an address")
 		case <-ctx.Done():
+			if a.Ctx.Err() != nil {
+				return nil, app.ErrInterrupted
+			}
 			return nil, fmt.Errorf("--agones %s: %w; check that the SDK server runs, and that the Fleet has a port", f.Agones, err)
 		case <-time.After(200 * time.Millisecond):
 		}

@@ -30,12 +30,17 @@ const drainLimit = 30 * time.Second
 // resultsLimit is the maximum time to open the stream of results.
 const resultsLimit = 30 * time.Second
 
-// reachable returns the address of a server for other machines: public if the server listens on all interfaces.
+// reachable returns the address of a listener for other machines. The host is public if it listens on all interfaces. It returns "" for a
+// loopback address, unless public is one too.
 func reachable(at netip.AddrPort, public netip.Addr) string {
-	if at.Addr().IsUnspecified() {
-		at = netip.AddrPortFrom(public, at.Port())
+	switch host := at.Addr().Unmap(); {
+	case host.IsUnspecified():
+		return netip.AddrPortFrom(public, at.Port()).String()
+	case host.IsLoopback() && !public.IsLoopback():
+		return ""
+	default:
+		return netip.AddrPortFrom(host, at.Port()).String()
 	}
-	return at.String()
 }
 
 // clusterAddresses checks the flags of a server of a cluster, and returns its addresses in connect tokens.
@@ -76,7 +81,9 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 	cc := host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir,
 		Journals: journals.Config{Sync: v.Fsync, ChangeRules: v.OtherBuild == "change"}}
 	if v.listener != nil {
-		cc.Web = v.publicWeb()
+		if cc.Web = v.WebPublic; cc.Web == "" {
+			cc.Web = reachable(netip.MustParseAddrPort(v.listener.LocalAddr().String()), addresses[0].Addr())
+		}
 	}
 	if watch != nil {
 		cc.Admin = reachable(watch.Addr(), addresses[0].Addr())
@@ -119,6 +126,9 @@ func (v *Verb) handleDrains(ctx context.Context, a *app.App, h *host.Host, id st
 			case <-ctx.Done():
 				return
 			case r := <-requests:
+				if ctx.Err() != nil {
+					return // the server stops
+				}
 				drain(ctx, a, h, r.Rooms)
 			}
 		}

@@ -40,3 +40,15 @@ func TestTheFlagsOfAServerOfACluster(t *testing.T) {
 		}
 	}
 }
+func TestLoopbackAddressesAreNotAnnouncedToOtherMachines(t *testing.T) {
+	for _, c := range []struct{ listens, public, want string }{
+		{"[::]:9090", "203.0.113.7", "203.0.113.7:9090"},
+		{"10.0.0.9:9090", "203.0.113.7", "10.0.0.9:9090"},
+		{"127.0.0.1:9090", "203.0.113.7", ""},
+		{"127.0.0.1:9090", "127.0.0.1", "127.0.0.1:9090"},
+	} {
+		if got := reachable(netip.MustParseAddrPort(c.listens), netip.MustParseAddr(c.public)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.listens, got, c.want)
+		}
+	}
+}
