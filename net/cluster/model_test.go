@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
@@ -289,7 +290,7 @@ func (l *link) Read(ctx context.Context, room string, from, to uint64) iter.Seq2
 }
 
 func (l *link) Trim(ctx context.Context, room string, before uint64) error {
-	_, err := call(ctx, l, "trim "+room, func() (struct{}, error) {
+	_, err := call(ctx, l, fmt.Sprint("trim ", room, before), func() (struct{}, error) {
 		l.m.count(func(c *counts) { c.Trims++ })
 		return struct{}{}, l.m.store.Trim(ctx, room, before)
 	})
