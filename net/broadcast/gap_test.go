@@ -23,19 +23,21 @@ var gaps = map[string]struct {
 	"not written": {func(m *match, to *memory) {
 		m.writer.Close(false)() // a writer has a copy of the config
 		m.config.Failed = nil
-		m.start()
 		to.put = func(name string) error {
 			if name == "run-1/420.full" {
 				return errors.New("the disk is full")
 			}
 			return nil
 		}
+		m.start()
 		m.play(4 * fragmentTicks)
 	}, 1},
 	"damaged": {func(m *match, to *memory) {
 		m.play(fragmentTicks)
 		to.await(8 * fragmentTicks)
+		to.mu.Lock()
 		to.files["run-1/420.ticks"][99] ^= 1
+		to.mu.Unlock()
 		m.play(3 * fragmentTicks)
 	}, 1},
 	"late": {func(m *match, _ *memory) { m.play(20 * fragmentTicks) }, 1},
