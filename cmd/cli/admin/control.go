@@ -144,15 +144,20 @@ func (s *Server) control(f func(from *Source, r *http.Request) (any, error)) htt
 			}
 			answer = map[string]string{"error": err.Error()}
 		}
-		text, err := json.Marshal(answer)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = w.Write(append(text, '\n'))
+		WriteJSON(w, status, answer)
 	})
+}
+
+// WriteJSON writes a reply with a status and a body of JSON.
+func WriteJSON(w http.ResponseWriter, status int, answer any) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n'))
 }
 
 // decode decodes the body of a POST, which is one JSON object. A field that the path does not use is an error. example is a

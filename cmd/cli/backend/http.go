@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/backend/api"
 	"tendon/cmd/cli/backend/queue"
 )
@@ -79,12 +80,12 @@ func (s *Service) checked(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		if s.config.Access == nil && !loopback(r.Host) { // a name that an attacker has resolved to this address
-			reply(w, http.StatusForbidden, api.Error{Error: "the host of the request is not a loopback address: use 127.0.0.1, or start the backend with keys"})
+			admin.WriteJSON(w, http.StatusForbidden, api.Error{Error: "the host of the request is not a loopback address: use 127.0.0.1, or start the backend with keys"})
 			return
 		}
 		origin := r.Header.Get("Origin")
 		if origin != "" && !slices.Contains(s.config.Origins, origin) {
-			reply(w, http.StatusForbidden, api.Error{Error: fmt.Sprintf("pages of %.100q may not use this backend: start it with --origin", origin)})
+			admin.WriteJSON(w, http.StatusForbidden, api.Error{Error: fmt.Sprintf("pages of %.100q may not use this backend: start it with --origin", origin)})
 			return
 		}
 		if origin != "" {
@@ -122,7 +123,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	}
 	s.metrics.count(route.method+" "+route.path, status)
 	if answer != nil {
-		reply(w, status, answer)
+		admin.WriteJSON(w, status, answer)
 	}
 }
 
@@ -169,17 +170,6 @@ func errorReply(err error) (status int, answer any) {
 		return http.StatusServiceUnavailable, text
 	}
 	return http.StatusBadRequest, text
-}
-
-func reply(w http.ResponseWriter, status int, answer any) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n'))
 }
 
 // decode decodes the body of a request, which is one JSON object with known fields.
