@@ -22,9 +22,11 @@ type canvas struct {
 	scale            float64 // pixels per world unit
 	fonts            *fonts
 	images           *images
-	path             vector.Path // scratch of the polygon that is drawn
-	hud              *canvas     // the canvas of Hud; nil on that itself
-	clicks           *clicks     // since the last picture; shared with the HUD
+	shapes           *shapes
+	vertices         []ebiten.Vertex // scratch of the shape that is drawn
+	path             vector.Path     // scratch of the polygon that is drawn
+	hud              *canvas         // the canvas of Hud; nil on that itself
+	clicks           *clicks         // since the last picture; shared with the HUD
 }
 
 // clicks are the presses of the mouse buttons, in the order of keys.Mouse.
@@ -91,26 +93,6 @@ func (c *canvas) world(x, y int) (float64, float64) {
 }
 
 func paint(c ecs.Color) color.Color { return color.NRGBA{c.R, c.G, c.B, c.A} }
-
-// Rectangle fills a rectangle.
-func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
-	// No antialiasing: in a software driver it costs more than the rest of a picture.
-	px, py := c.pixel(x, y)
-	vector.FillRect(c.dst, px, py, float32(width*c.scale), float32(height*c.scale), paint(col), false)
-}
-
-// Circle fills a circle.
-func (c *canvas) Circle(x, y, radius float64, col ecs.Color) {
-	px, py := c.pixel(x, y)
-	vector.FillCircle(c.dst, px, py, float32(radius*c.scale), paint(col), true)
-}
-
-// Line draws a line of this width in world units.
-func (c *canvas) Line(x0, y0, x1, y1, width float64, col ecs.Color) {
-	ax, ay := c.pixel(x0, y0)
-	bx, by := c.pixel(x1, y1)
-	vector.StrokeLine(c.dst, ax, ay, bx, by, float32(width*c.scale), paint(col), true)
-}
 
 // Polygon fills the area that the points enclose. Fewer than three points draw nothing.
 func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {

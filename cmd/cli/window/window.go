@@ -114,7 +114,7 @@ func newScreen(c Config) (*screen, error) {
 			c.Report(err)
 		}
 	}
-	s := &screen{config: c, canvas: canvas{fonts: fonts, images: &images{game: c.Game, report: report, list: map[string]*ebiten.Image{}}, clicks: new(clicks)}}
+	s := &screen{config: c, canvas: canvas{fonts: fonts, images: &images{game: c.Game, report: report, list: map[string]*ebiten.Image{}}, shapes: new(shapes), clicks: new(clicks)}}
 	if c.Touch == nil {
 		c.Touch = new(keys.Touch)
 	}

@@ -5,6 +5,7 @@ package window
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"testing"
@@ -50,6 +51,7 @@ func walkGame() *ecs.Game {
 				c.Hud().Text(1, 1, 1, -1, "walk", ecs.Color{R: 255, G: 255, B: 255, A: 255})
 				if seen.pictures++; seen.pictures == 20 {
 					seen.colours = distinct(c.(*canvas).dst)
+					seen.areas = areas(c.(*canvas).shapes)
 				}
 			}},
 	}
@@ -65,6 +67,7 @@ var seen struct {
 	pressed  bool
 	colours  int
 	pictures int
+	areas    [][2]float64
 }
 
 func TestMain(m *testing.M) {
@@ -148,6 +151,56 @@ func distinct(picture *ebiten.Image) int {
 		colours[[3]byte(pixels[i:i+3])] = true
 	}
 	return len(colours)
+}
+
+// areas paints shapes and returns how many pixels each covers, beside its area.
+func areas(s *shapes) (list [][2]float64) {
+	picture := ebiten.NewImage(128, 128)
+	defer picture.Deallocate()
+	c := &canvas{dst: picture, scale: 1, shapes: s}
+	white := ecs.Color{R: 255, G: 255, B: 255, A: 255}
+	measure := func(area float64) {
+		pixels, sum := make([]byte, 4*128*128), 0.0
+		picture.ReadPixels(pixels)
+		for i := 3; i < len(pixels); i += 4 {
+			sum += float64(pixels[i]) / 255
+		}
+		list = append(list, [2]float64{sum, area})
+		picture.Clear()
+	}
+	for _, radius := range []float64{0.7, 3, 10, 33.3, 60} {
+		c.Circle(64.3, 63.8, radius, white)
+		measure(math.Pi * radius * radius)
+	}
+	for _, width := range []float64{0.5, 1.5, 6, 20} { // along the axes and between them, longer and shorter than wide
+		c.Line(20, 30, 100, 30, width, white)
+		measure(80 * width)
+		c.Line(30, 100, 90, 20, width, white)
+		measure(100 * width)
+		c.Line(60, 60, 66, 68, width, white)
+		measure(10 * width)
+	}
+	c.Line(60, 60, 60, 60, 10, white)
+	c.Line(60, 60, 70, 60, 0, white)
+	measure(0)
+	c.Rectangle(10, 20, 30, 40, white)
+	measure(30 * 40)
+	return list
+}
+
+// Circles, lines and rectangles cover their areas, within 4 %. Shapes with few pixels are less exact.
+func TestShapesCoverTheirAreas(t *testing.T) {
+	if seen.skipped != "" {
+		t.Skip(seen.skipped)
+	}
+	if len(seen.areas) == 0 {
+		t.Fatal("no shapes were painted")
+	}
+	for i, a := range seen.areas {
+		if covered, area := a[0], a[1]; math.Abs(covered-area) > max(0.04*area, 15) {
+			t.Errorf("shape %d covers %.2f pixels, want %.2f", i, covered, area)
+		}
+	}
 }
 
 // A key pressed on the real keyboard of the X server moves the entity, tick by tick, and the picture shows something.
