@@ -40,6 +40,8 @@ type Store struct {
 	tokens  jetstream.KeyValue
 	since   time.Time // creation time of the bucket of tokens
 	prefix  string
+	present bool        // nothing is created
+	wait    func(error) // called after a request that failed and is repeated. Optional
 }
 
 const (
@@ -59,46 +61,55 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon")}
+	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), present: c.Present, wait: c.Wait}
+	if err := s.retry(ctx, func(ctx context.Context) error { return s.open(ctx, &c) }); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// retry calls f until it succeeds, until NATS refuses the request, or until ctx is done.
+func (s *Store) retry(ctx context.Context, f func(context.Context) error) error {
 	for {
-		if err = s.open(ctx, &c); err == nil {
-			return s, nil
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := f(try)
+		cancel()
+		if err == nil {
+			return nil
 		}
 		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 && refused.ErrorCode != noPeers {
-			return nil, fmt.Errorf("jetstream: %w", err)
+			return fmt.Errorf("jetstream: %w", err)
 		}
-		if c.Wait != nil {
-			c.Wait(err)
+		if s.wait != nil {
+			s.wait(err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("jetstream: NATS does not answer: %w", err)
+			return fmt.Errorf("jetstream: NATS does not answer: %w", err)
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
 }
 
 func (s *Store) open(ctx context.Context, c *Config) (err error) {
-	try, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if c.Present {
-		return s.present(try)
+	if s.present {
+		return s.find(ctx)
 	}
-	s.rooms, err = s.js.CreateOrUpdateStream(try, jetstream.StreamConfig{Name: s.stream(), Description: "logs of rooms",
+	s.rooms, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.stream(), Description: "logs of rooms",
 		Subjects: []string{s.subject("*")}, Replicas: cmp.Or(c.Replicas, 1), MaxAge: cmp.Or(c.Keep, 24*time.Hour), DenyDelete: true, AllowDirect: true})
 	if err != nil {
 		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
 	}
-	s.servers, err = s.js.CreateOrUpdateKeyValue(try, jetstream.KeyValueConfig{Bucket: s.prefix + "_servers", Description: "announcements of servers",
+	s.servers, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_servers", Description: "announcements of servers",
 		Replicas: cmp.Or(c.Replicas, 1), TTL: forget})
 	if err != nil {
 		return fmt.Errorf("the bucket %s_servers: %w", s.prefix, err)
 	}
-	s.tokens, err = s.js.CreateOrUpdateKeyValue(try, jetstream.KeyValueConfig{Bucket: s.prefix + "_tokens", Description: "used connect tokens",
+	s.tokens, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_tokens", Description: "used connect tokens",
 		Replicas: cmp.Or(c.Replicas, 1), TTL: mostTokenLife})
 	if err == nil {
 		var made jetstream.KeyValueStatus
-		if made, err = s.tokens.Status(try); err == nil {
+		if made, err = s.tokens.Status(ctx); err == nil {
 			s.since = made.(*jetstream.KeyValueBucketStatus).StreamInfo().Created
 		}
 	}
@@ -108,8 +119,8 @@ func (s *Store) open(ctx context.Context, c *Config) (err error) {
 	return nil
 }
 
-// present opens the stream and the buckets, which must exist.
-func (s *Store) present(ctx context.Context) (err error) {
+// find opens the stream and the buckets, which must exist.
+func (s *Store) find(ctx context.Context) (err error) {
 	if s.rooms, err = s.js.Stream(ctx, s.stream()); err != nil {
 		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
 	}

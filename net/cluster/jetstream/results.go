@@ -22,14 +22,26 @@ type Results struct {
 // resultsPage is the number of sequence numbers that are read at a time.
 const resultsPage = 256
 
-// Results opens the stream, which is created if it does not exist.
+// Results opens the stream, and creates it if it does not exist. It waits, at most until ctx is done, while NATS has no leader. A Store
+// with Config.Present creates nothing.
 func (s *Store) Results(ctx context.Context) (*Results, error) {
-	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.prefix + "_matches", Description: "records of decided matches",
-		Subjects: []string{s.prefix + ".match.*.*"}, Replicas: s.rooms.CachedInfo().Config.Replicas})
+	r, name := &Results{store: s}, s.prefix+"_matches"
+	err := s.retry(ctx, func(ctx context.Context) (err error) {
+		if s.present {
+			r.stream, err = s.js.Stream(ctx, name)
+		} else {
+			r.stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: name, Description: "records of decided matches",
+				Subjects: []string{s.prefix + ".match.*.*"}, Replicas: s.rooms.CachedInfo().Config.Replicas})
+		}
+		if err != nil {
+			return fmt.Errorf("the stream %s: %w", name, err)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("jetstream: the stream %s_matches: %w", s.prefix, err)
+		return nil, err
 	}
-	return &Results{s, stream}, nil
+	return r, nil
 }
 
 // subject returns the subject of a record. "*" stands for all.
