@@ -28,7 +28,7 @@ type core struct {
 }
 
 // run executes commands and passes until ctx is done or the log fails.
-func (c *core) run(ctx context.Context, log Log) error {
+func (c *core) run(ctx context.Context, log Log, commands <-chan *command) error {
 	timer := time.NewTicker(c.service.config.Interval)
 	defer timer.Stop()
 	var batch []*command
@@ -37,7 +37,7 @@ func (c *core) run(ctx context.Context, log Log) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case cmd := <-c.service.commands:
+		case cmd := <-commands:
 			batch = append(batch, cmd)
 		case <-timer.C:
 			c.passes(time.Now())
@@ -45,7 +45,7 @@ func (c *core) run(ctx context.Context, log Log) error {
 		}
 		for more := true; more && len(batch) < maxBatch; {
 			select {
-			case cmd := <-c.service.commands:
+			case cmd := <-commands:
 				batch = append(batch, cmd)
 			default:
 				more = false

@@ -131,7 +131,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, route *route) (
 	by, err := s.config.Access.caller(r.Context(), r.Header.Get("Authorization"))
 	if err != nil {
 		from, _, _ := net.SplitHostPort(r.RemoteAddr)
-		if !s.limits.allow("address "+from, refusedRate) {
+		if !s.refused.allow(from, refusedRate) {
 			return 0, nil, wrong(http.StatusTooManyRequests, "too many requests without access: try again later")
 		}
 		w.Header().Set("WWW-Authenticate", "Bearer")

@@ -7,7 +7,7 @@ import (
 	"tendon/net/limit"
 )
 
-// limits are the rate limits of callers and addresses.
+// limits are the rate limits of callers, or of addresses.
 type limits struct {
 	mu     sync.Mutex
 	start  time.Time

@@ -78,11 +78,17 @@ const (
 
 // Service decides matches and serves requests.
 type Service struct {
-	config   Config
+	config  Config
+	term    atomic.Pointer[term] // nil while the service is inactive
+	limits  *limits              // of callers
+	refused *limits              // of addresses without access
+	metrics *metrics
+}
+
+// term is a call of Run.
+type term struct {
 	commands chan *command
-	active   atomic.Bool
-	limits   *limits
-	metrics  *metrics
+	ended    chan struct{} // closed at its end
 }
 
 // command is a function that the goroutine of Run calls. done is closed when its events are stored.
@@ -104,13 +110,13 @@ func New(c Config) (*Service, error) {
 	case c.Life < time.Second || c.Interval < time.Millisecond || c.Abandon < time.Second:
 		return nil, fmt.Errorf("%w: Life is %v, Interval %v, Abandon %v: want at least 1s, 1ms, 1s", ErrConfig, c.Life, c.Interval, c.Abandon)
 	}
-	s := &Service{config: c, commands: make(chan *command, maxBatch), limits: newLimits()}
+	s := &Service{config: c, limits: newLimits(), refused: newLimits()}
 	s.metrics = newMetrics(s)
 	return s, nil
 }
 
 // Active reports whether the service decides matches.
-func (s *Service) Active() bool { return s.active.Load() }
+func (s *Service) Active() bool { return s.term.Load() != nil }
 
 // Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.
 func (s *Service) Run(ctx context.Context, log Log) error {
@@ -119,22 +125,15 @@ func (s *Service) Run(ctx context.Context, log Log) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	confirmed := make(chan struct{})
-	s.active.Store(true)
+	confirmed, now := make(chan struct{}), &term{make(chan *command, maxBatch), make(chan struct{})}
+	s.term.Store(now)
 	go func() { s.confirm(ctx); close(confirmed) }()
-	err = c.run(ctx, log)
-	s.active.Store(false)
+	err = c.run(ctx, log, now.commands)
+	s.term.Store(nil)
+	close(now.ended)
 	cancel()
 	<-confirmed
-	for { // commands that were sent before
-		select {
-		case cmd := <-s.commands:
-			cmd.err = ErrInactive
-			close(cmd.done)
-		default:
-			return err
-		}
-	}
+	return err
 }
 
 // load reads the log, and begins it again.
@@ -163,18 +162,23 @@ func (s *Service) load(ctx context.Context, log Log) (*core, error) {
 
 // do calls a function on the goroutine of Run, and waits until its events are stored.
 func (s *Service) do(ctx context.Context, f func(c *core)) error {
-	if !s.active.Load() {
+	now := s.term.Load()
+	if now == nil {
 		return ErrInactive
 	}
 	cmd := &command{do: f, done: make(chan struct{})}
 	select {
-	case s.commands <- cmd:
+	case now.commands <- cmd:
+	case <-now.ended:
+		return ErrInactive
 	case <-ctx.Done():
 		return ErrInactive
 	}
 	select {
 	case <-cmd.done:
 		return cmd.err
+	case <-now.ended:
+		return ErrInactive
 	case <-ctx.Done():
 		return ErrInactive
 	}
