@@ -40,7 +40,7 @@ const (
 	// longest bounds a test of Firefox.
 	longest = 30 * time.Minute
 	// timeout bounds every wait. Only a failing test waits that long.
-	timeout = 90 * time.Second
+	timeout = 4 * time.Minute
 	// pollInterval is the interval of checks while waiting.
 	pollInterval = 25 * time.Millisecond
 )

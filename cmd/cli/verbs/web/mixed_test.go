@@ -40,7 +40,7 @@ import (
 // stand is a server with a room, and its clients: bots with UDP sockets, and browsers. Each has a simulated network of its own.
 type stand struct {
 	*host.Host
-	t            *testing.T
+	t            testing.TB
 	game         *ecs.Game
 	listener     *web.Listener
 	certificates *web.Certificates
@@ -60,7 +60,7 @@ var (
 )
 
 // newStand starts a server with bots. It serves the page in a directory.
-func newStand(t *testing.T, game *ecs.Game, bots int, dir string) *stand {
+func newStand(t testing.TB, game *ecs.Game, bots int, dir string) *stand {
 	t.Helper()
 	certificates, err := web.SelfSigned(t.TempDir())
 	if err != nil {

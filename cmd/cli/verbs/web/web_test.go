@@ -20,7 +20,7 @@ import (
 var programs = map[string]map[string][]byte{}
 
 // site writes the page of a game of this repository. It returns its directory, and the bytes that are loaded before the game begins.
-func site(t *testing.T, game string) (dir string, size int) {
+func site(t testing.TB, game string) (dir string, size int) {
 	t.Helper()
 	if programs[game] == nil {
 		program, err := wasm.Build(t.Context(), "tendon/cmd/"+game)
