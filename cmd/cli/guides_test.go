@@ -229,7 +229,7 @@ func TestEveryTestThatTheGuidesNameExists(t *testing.T) {
 	}
 }
 
-// checkTest fails if a go test command names a missing package or test.
+// checkTest fails if a go test command names a missing package, test or benchmark.
 func checkTest(t *testing.T, guide string, words []string) {
 	for _, dir := range words {
 		if !strings.HasPrefix(dir, "./") || dir == "./..." {
@@ -240,7 +240,10 @@ func checkTest(t *testing.T, guide string, words []string) {
 			t.Errorf("%s: go test %s: no tests are there", guide, strings.Join(words, " "))
 			continue
 		}
-		i := slices.Index(words, "-run")
+		i := slices.Index(words, "-bench")
+		if i < 0 {
+			i = slices.Index(words, "-run")
+		}
 		if i < 0 {
 			continue
 		}
@@ -255,13 +258,13 @@ func checkTest(t *testing.T, guide string, words []string) {
 				return err != nil
 			}
 			if !slices.ContainsFunc(files, named) {
-				t.Errorf("%s: go test %s: no test is called %s", guide, strings.Join(words, " "), pattern)
+				t.Errorf("%s: go test %s: none is called %s", guide, strings.Join(words, " "), pattern)
 			}
 		}
 	}
 }
 
-var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz|Benchmark)\w*)\(`)
 
 // The Go code of a guide is copied from files that are compiled and tested. A line of // … stands for omitted lines.
 func TestTheGoCodeOfEveryGuideIsFromAFile(t *testing.T) {
