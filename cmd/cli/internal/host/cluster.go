@@ -53,8 +53,8 @@ const (
 	// moveLead is the time between sending the tokens for another server and the move: a few round trips.
 	moveLead = 2 * time.Second
 	// moveLimit bounds a move.
-	moveLimit = moveLead + 5*time.Second
-	// movesTogether is the number of rooms that move at a time.
+	moveLimit = 2*moveLead + 5*time.Second
+	// movesTogether is the number of rooms whose clients connect to other servers at a time. The rooms then move one after the other.
 	movesTogether = 4
 	// cutLimit is the time without a connection and without a lease after which the rooms are suspended.
 	cutLimit = time.Second
@@ -285,13 +285,14 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 		names = names[:min(len(names)-keeps, movesTogether)]
 		moving := map[string]int{}
 		var all sync.WaitGroup
-		for _, name := range names {
+		for i, name := range names {
 			to, ok := m.emptiest(moving)
 			if !ok {
 				break
 			}
 			moving[to.ID]++
-			all.Go(func() { h.move(ctx, name, &to) })
+			lead := moveLead + time.Duration(i)*moveLead/movesTogether
+			all.Go(func() { h.move(ctx, name, &to, lead) })
 		}
 		all.Wait()
 		if len(moving) == 0 {
@@ -303,14 +304,14 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 	}
 }
 
-// move moves a room, and waits until it is gone.
-func (h *Host) move(ctx context.Context, room string, to *cluster.Server) {
+// move moves a room after a time, and waits until it is gone.
+func (h *Host) move(ctx context.Context, room string, to *cluster.Server, lead time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	h.config.Journals.Checkpoint(room)
-	err := h.Move(ctx, room, addresses(to), moveLead)
+	err := h.Move(ctx, room, addresses(to), lead)
 	for err == nil && slices.Contains(h.names(), room) {
 		select {
 		case <-ctx.Done():
