@@ -71,11 +71,16 @@ type rig struct {
 	events map[string]int // by kind
 }
 
-// save writes the program.
+// save writes the program, as a whole: dev builds a file that is half written, too.
 func (r *rig) save(fields, move string) time.Time {
 	r.t.Helper()
 	text := strings.NewReplacer("FIELDS", fields, "MOVE", move).Replace(game)
-	if err := os.WriteFile(filepath.Join(r.dir, "main.go"), []byte(text), 0o644); err != nil {
+	written := filepath.Join(r.dir, "written")
+	err := os.WriteFile(written, []byte(text), 0o644)
+	if err == nil {
+		err = os.Rename(written, filepath.Join(r.dir, "main.go"))
+	}
+	if err != nil {
 		r.t.Fatal(err)
 	}
 	return time.Now()
