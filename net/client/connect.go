@@ -21,6 +21,8 @@ const (
 	// While a server restarts, the client tries every restartPause for restartTime, in which its reconnect tokens expire.
 	restartPause = systems.Second / 2
 	restartTime  = 120 * systems.Second
+
+	restartNotice = systems.Second / 2 // after which a client that is not back reports the restart
 )
 
 func (c *Core) dial(now systems.Time) {
@@ -199,10 +201,18 @@ func (c *Core) refused(why *session.Error) {
 // restarts begins to wait for the next process of the server.
 func (c *Core) restarts(now systems.Time) {
 	if c.config.GiveUp >= 0 && now >= c.retries.until {
-		c.retries.until = now + restartTime
-		if c.config.Notice != nil {
-			c.config.Notice(0, "the server restarts")
-		}
+		c.retries.until, c.retries.notice = now+restartTime, now+restartNotice
+	}
+}
+
+// noticeRestart reports that the server restarts, unless the client was back in time: its room has moved then.
+func (c *Core) noticeRestart(now systems.Time) {
+	if at := c.retries.notice; at == 0 || now < at {
+		return
+	}
+	c.retries.notice = 0
+	if c.state != Live && c.config.Notice != nil {
+		c.config.Notice(0, "the server restarts")
 	}
 }
 

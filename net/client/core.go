@@ -51,6 +51,7 @@ type retries struct {
 	since   systems.Time   // when it was live last, or started
 	now     systems.Time   // of the last Frame
 	until   systems.Time   // the server restarts: the client does not give up before
+	notice  systems.Time   // when it reports the restart; 0: it does not
 	refused *session.Error // why the server refuses the client for now. Optional
 }
 
@@ -134,6 +135,7 @@ func (c *Core) frame(now systems.Time) error {
 		return c.err
 	}
 	c.await(now)
+	c.noticeRestart(now)
 	c.giveOrders()
 	if c.session == nil && now >= c.retries.at {
 		c.dial(now)

@@ -28,8 +28,8 @@ type log struct {
 // appendLimit is the timeout of an append. Its result is requested again afterwards.
 const appendLimit = time.Second
 
-// movedWait is how long a match that another server released waits for its players. Those who play are connected already.
-const movedWait = systems.Second / 2
+// movedWait is how long a match that another server released waits for its players: a few ticks. Those who play are connected already.
+const movedWait = systems.Second / 20
 
 // claimLimit is the time for which Open waits for the store of the cluster.
 const claimLimit = 8 * time.Second

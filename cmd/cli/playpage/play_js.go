@@ -28,6 +28,7 @@ import (
 const (
 	chatLines   = 16                     // lines of the chat that wait to be shown
 	hiddenAfter = 500 * time.Millisecond // without a picture, the page is hidden
+	awayShown   = 500 * time.Millisecond // without the match; a lost connection is then shown
 	hiddenFrame = 250 * time.Millisecond // interval of the frames then; browsers make it a second
 )
 
@@ -151,7 +152,7 @@ func (p *player) run() error {
 			return fmt.Sprintf("%s · RTT %d ms · %d ticks ahead", p.client.Playing(), s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed)
 		},
 		Banner: func(now time.Time) string {
-			if p.client.State() == client.Reconnecting {
+			if s := p.client.Stats(); s.State == client.Reconnecting && s.Away >= awayShown {
 				return fmt.Sprintf("connection lost; reconnecting, %d s left", (p.client.Left(now)+time.Second-1)/time.Second)
 			}
 			return ""
@@ -174,7 +175,7 @@ func (p *player) report() {
 		p.showControls()
 		show("", false)
 	}
-	if s.State != p.state {
+	if s.State != p.state && (s.State != client.Reconnecting || s.Away >= awayShown) {
 		p.state = s.State
 		p.scope.Call("tendonNews", map[client.State]string{client.Live: "in the match", client.Reconnecting: "connection lost; reconnecting"}[s.State])
 	}

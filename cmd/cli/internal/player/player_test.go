@@ -21,9 +21,11 @@ func TestTheBannerCountsDown(t *testing.T) {
 		{client.Stats{State: client.Live}, 9 * time.Second, ""},
 		{client.Stats{State: client.Live, Reconnects: 2}, 9 * time.Second, ""},
 		{client.Stats{State: client.Live, Waiting: true}, 6500 * time.Millisecond, "waiting for the server"},
-		{client.Stats{State: client.Reconnecting, Reconnects: 1}, 12 * time.Second, "connection lost; reconnecting, 12 s left"},
-		{client.Stats{State: client.Reconnecting, Reconnects: 3}, 11001 * time.Millisecond, "connection lost; reconnecting, 12 s left"},
-		{client.Stats{State: client.CatchingUp, Reconnects: 1}, 0, "connected again; catching up"},
+		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: awayShown - 1}, 12 * time.Second, ""},
+		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: awayShown - 1}, 0, ""},
+		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: awayShown}, 12 * time.Second, "connection lost; reconnecting, 12 s left"},
+		{client.Stats{State: client.Reconnecting, Reconnects: 3, Away: time.Second}, 11001 * time.Millisecond, "connection lost; reconnecting, 12 s left"},
+		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: time.Second}, 0, "connected again; catching up"},
 		{client.Stats{State: client.Loading}, time.Minute, ""},
 		{client.Stats{State: client.Connecting, Reconnects: 1}, time.Minute, ""},
 		{client.Stats{State: client.Ended, Reconnects: 8}, 0, ""},
@@ -93,7 +95,7 @@ func TestTheStatusNamesWhatAClientWaitsFor(t *testing.T) {
 // A text of the server comes before the pause, and a lost connection before both.
 func TestTheBannerShowsATextOfTheServer(t *testing.T) {
 	const refused = "players may not pause the match"
-	live, lost := client.Stats{State: client.Live}, client.Stats{State: client.Reconnecting}
+	live, lost := client.Stats{State: client.Live}, client.Stats{State: client.Reconnecting, Away: time.Second}
 	for _, c := range []struct {
 		stats  client.Stats
 		text   string

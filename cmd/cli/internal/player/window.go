@@ -86,15 +86,16 @@ func showing(ctx context.Context, a *app.App, c *client.Client, with window.Conf
 }
 
 // bannerText returns the banner of a client, "" for none: a lost connection with the seconds that are left, else the text, else
-// the pause.
+// the pause. A room that moves to another server is away for less than awayShown.
 func bannerText(s client.Stats, left time.Duration, text string, paused bool) string {
 	seconds := int((left + time.Second - 1) / time.Second)
+	away := s.Away >= awayShown
 	switch {
 	case s.State == client.Live && s.Waiting:
 		return "waiting for the server"
-	case s.State == client.Reconnecting:
+	case away && s.State == client.Reconnecting:
 		return fmt.Sprintf("connection lost; reconnecting, %d s left", seconds)
-	case s.Reconnects > 0 && s.State != client.Connecting && s.State != client.Ended && s.State != client.Live:
+	case away && s.Reconnects > 0 && s.State != client.Connecting && s.State != client.Ended && s.State != client.Live:
 		return fmt.Sprintf("connected again; %v", s.State)
 	case text != "":
 		return text
@@ -105,6 +106,7 @@ func bannerText(s client.Stats, left time.Duration, text string, paused bool) st
 }
 
 const (
+	awayShown   = time.Second / 2 // after which a lost connection is shown
 	verdictTime = 8 * time.Second // how long a window shows a verdict
 	noticeTime  = 5 * time.Second // how long it shows a text of the server
 )
