@@ -101,7 +101,7 @@ func Listen(c Config) (*Listener, error) {
 	}
 	tcp, err := net.Listen("tcp", c.Address)
 	if err != nil {
-		return nil, fmt.Errorf("web: listening on %s for pages: %w; choose another port or stop the program that uses it", c.Address, err)
+		return nil, fmt.Errorf("web: listening on %s for pages: %w; give host:port with a port that no other program uses", c.Address, err)
 	}
 	udp, err := net.ListenPacket("udp", tcp.Addr().String())
 	if err != nil {

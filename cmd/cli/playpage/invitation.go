@@ -63,7 +63,7 @@ func ParseInvitation(text string) (i Invitation, err error) {
 	}
 	switch {
 	case err != nil:
-		return i, fmt.Errorf("the link is not a whole invitation: %w", err)
+		return i, fmt.Errorf("the link is not a whole invitation: ask for another one (%w)", err)
 	case len(i.Token) != netcode.TokenSize || len(i.URLs) == 0:
 		return i, errors.New("the link is not a whole invitation: ask for another one")
 	}

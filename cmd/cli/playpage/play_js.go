@@ -29,6 +29,7 @@ const (
 	chatLines   = 16                     // lines of the chat that wait to be shown
 	hiddenAfter = 500 * time.Millisecond // without a picture, the page is hidden
 	awayShown   = 500 * time.Millisecond // without the match; a lost connection is then shown
+	silentAfter = 20 * time.Second       // without an answer to the first connection; the page then gives up
 	hiddenFrame = 250 * time.Millisecond // interval of the frames then; browsers make it a second
 )
 
@@ -43,6 +44,7 @@ func Play(game *ecs.Game) {
 	}
 	if err != nil {
 		show(err.Error(), true)
+		select {} // the browser may still call functions of the program
 	}
 }
 
@@ -81,6 +83,9 @@ func play(game *ecs.Game) error {
 	go p.whileHidden()
 	return p.run()
 }
+
+// errSilent ends a page that receives no answer.
+var errSilent = errors.New("No server answers. The link may be used or too old, or the server does not accept this page. Ask for another link.")
 
 // player is a client with the canvas of the page.
 type player struct {
@@ -125,6 +130,9 @@ func (p *player) run() error {
 		Frame: func(now time.Time, in ecs.InputBytes) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
+			if s := p.client.Stats(); s.State == client.Connecting && !s.Answered && s.Away >= silentAfter {
+				return errSilent
+			}
 			p.client.SetInput(in)
 			return p.frame(now)
 		},

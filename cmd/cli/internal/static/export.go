@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/syncflags"
@@ -23,12 +24,19 @@ type Flag struct {
 	Program string `kong:"-"` // the package to compile; "": that of the running program
 }
 
-// Check returns an error if the page is also served.
-func (f *Flag) Check(served bool) error {
-	if f.Export != "" && served {
+// Check returns an error if the page cannot be written, or is also served.
+func (f *Flag) Check(ctx context.Context, served bool) error {
+	if f.Export == "" {
+		return nil
+	}
+	if served {
 		return errors.New("--export writes the page as files: leave --page out")
 	}
-	return nil
+	if at, err := os.Stat(f.Export); err == nil && !at.IsDir() {
+		return fmt.Errorf("--export %s is a file: give a directory", f.Export)
+	}
+	_, err := wasm.Find(ctx, f.Program)
+	return err
 }
 
 // Lab writes the lab.

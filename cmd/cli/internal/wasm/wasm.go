@@ -2,6 +2,7 @@
 package wasm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,15 +15,34 @@ import (
 	"tendon/cmd/cli/page"
 )
 
-// Build compiles a program for GOOS=js, with further build tags. program is the path of its package; "": the program that runs. It
-// needs the go command, and the present folder must be in the program's module.
-func Build(ctx context.Context, program string, tags ...string) (p page.Program, err error) {
+// Find returns the path of the package of a program; "": the program that runs. It returns an error if Build cannot compile it: the go
+// command is missing, or the present folder is not in the program's module.
+func Find(ctx context.Context, program string) (string, error) {
 	if program == "" {
 		info, ok := debug.ReadBuildInfo()
 		if !ok || info.Path == "" || info.Path == "command-line-arguments" {
-			return p, errors.New("the package of this program is not known: build it with go build or go run of a folder, not of files")
+			return "", errors.New("the package of this program is not known: build it with go build or go run of a folder, not of files")
 		}
 		program = info.Path
+	}
+	output, err := exec.CommandContext(ctx, "go", "list", program).CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return "", errStopped
+	case errors.Is(err, exec.ErrNotFound):
+		return "", errors.New("the program cannot be compiled for browsers: the go command is not found; install Go")
+	case err != nil:
+		return "", fmt.Errorf("the program cannot be compiled for browsers: run this in the folder of its module (%s)", bytes.TrimSpace(output))
+	}
+	return program, nil
+}
+
+var errStopped = errors.New("stopped: the program is not compiled, and nothing is written")
+
+// Build compiles a program that Find finds for GOOS=js, with further build tags.
+func Build(ctx context.Context, program string, tags ...string) (p page.Program, err error) {
+	if program, err = Find(ctx, program); err != nil {
+		return p, err
 	}
 	dir, err := os.MkdirTemp("", "tendon-wasm-*")
 	if err != nil {
@@ -34,10 +54,9 @@ func Build(ctx context.Context, program string, tags ...string) (p page.Program,
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "-trimpath", "-ldflags", "-s -w", "-gcflags=std=-l", "-gcflags=tendon/net/...=-l",
 		"-gcflags=tendon/cmd/cli/...=-l", "-gcflags=github.com/...=-l", "-gcflags=golang.org/...=-l", "-tags", strings.Join(tags, ","), program)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return p, errors.New("the program cannot be compiled for browsers: the go command is not found; install Go")
-		}
+	if output, err := cmd.CombinedOutput(); ctx.Err() != nil {
+		return p, errStopped
+	} else if err != nil {
 		return p, fmt.Errorf("the program cannot be compiled for browsers: %w\n%s", err, output)
 	}
 	if p.Wasm, err = os.ReadFile(file); err != nil {

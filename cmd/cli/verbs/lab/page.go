@@ -78,7 +78,7 @@ func (v *Verb) page(a *app.App) error {
 	case v.Picture != "":
 		return v.picture(a, s)
 	case v.Export != "":
-		if err := cmp.Or(v.Flag.Check(v.Page), v.PageFlags.Check()); err != nil {
+		if err := cmp.Or(v.Flag.Check(a.Ctx, v.Page), v.PageFlags.Check()); err != nil {
 			return err
 		}
 		return v.Flag.Lab(a, s)

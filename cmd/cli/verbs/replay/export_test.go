@@ -9,7 +9,7 @@ import (
 
 // --export writes what the page shows, from the present source. Flags that contradict this are refused.
 func TestExportRefusesWhatItCannotWrite(t *testing.T) {
-	at, flag := uint64(7), static.Flag{Export: "site"}
+	at, flag := uint64(7), static.Flag{Export: "site", Program: "tendon/cmd/arena"}
 	for want, v := range map[string]Verb{
 		"the page shows everything": {Flag: flag, At: &at},
 		"compiles the present":      {Flag: flag, Builds: "builds"},
@@ -23,10 +23,10 @@ func TestExportRefusesWhatItCannotWrite(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := flag.Check(true); err == nil || !strings.Contains(err.Error(), "leave --page out") {
+	if err := flag.Check(t.Context(), true); err == nil || !strings.Contains(err.Error(), "leave --page out") {
 		t.Errorf("%v, want an error about --page", err)
 	}
-	if err := flag.Check(false); err != nil {
+	if err := flag.Check(t.Context(), false); err != nil {
 		t.Error(err)
 	}
 }

@@ -378,6 +378,11 @@ func (v *Verb) announce(a *app.App, h *host.Host) error {
 	a.Emit("listening", app.Fields{"address": h.Addr().String(), "public": h.PublicAddr, "build": app.Build(), "protocol": protocol,
 		"tick_rate": a.Game.TickRate, "sync": v.Sync})
 	v.announceBroadcast(a)
+	if v.listener != nil {
+		if text := v.advice(); text != "" {
+			a.Logf("%s", text)
+		}
+	}
 	if v.KeyFile != "" {
 		a.Print(fmt.Sprintf("make tokens with\n  %s token %v --key-file %s%s\n", a.Program, h.PublicAddr, app.Quoted(v.KeyFile), v.mintFlags()))
 		return nil

@@ -3,10 +3,12 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"tendon/cmd/cli/internal/app"
@@ -37,8 +39,13 @@ func (f *webFlags) startWeb(a *app.App, journal, casts string) (err error) {
 	if (f.WebCert == "") != (f.WebKey == "") {
 		return errors.New("--web-cert and --web-key go together: give both, or neither for a self-signed certificate")
 	}
+	if _, _, err := net.SplitHostPort(f.WebPublic); f.WebPublic != "" && err != nil {
+		return fmt.Errorf("--web-public %q: %w; give host:port", f.WebPublic, err)
+	}
 	if f.WebCert != "" {
-		f.certificates, err = web.LoadCertificates(f.WebCert, f.WebKey)
+		if f.certificates, err = web.LoadCertificates(f.WebCert, f.WebKey); err != nil {
+			err = fmt.Errorf("--web-cert and --web-key: %w; give the certificates and the key that belongs to the first of them", err)
+		}
 	} else {
 		var dir string
 		if dir, err = certificateDir(a, journal); err == nil {
@@ -106,4 +113,15 @@ func (f *webFlags) mintFlags() string {
 		flags += " --web-certificates " + app.Quoted(dir)
 	}
 	return flags
+}
+
+// advice returns what prevents browsers from opening the page of a link, "" for nothing.
+func (f *webFlags) advice() string {
+	switch secure := strings.HasPrefix(playpage.Link(nil, f.publicWeb(), "", f.certificates.Hashes()), "https:"); {
+	case f.WebPages == "":
+		return "links need a page: add --web-pages DIR here, or --web-page URL to the verb token; the verb web --out writes the page"
+	case secure && f.certificates.Dir() != "":
+		return "browsers warn before the page, because its certificate is self-signed: use --web-cert, a page on another server with token --web-page, or --web 127.0.0.1:PORT for browsers on this computer"
+	}
+	return ""
 }

@@ -27,6 +27,9 @@ func TestThePageOfALinkLoads(t *testing.T) {
 		}
 		defer f.listener.Close()
 		link := f.invitation(make([]byte, netcode.TokenSize))
+		if warns := strings.Contains(f.advice(), "self-signed"); warns != (scheme == "https://localhost:") {
+			t.Errorf("--web %s: the advice is %q", address, f.advice())
+		}
 		if !strings.HasPrefix(link, scheme) {
 			t.Errorf("--web %s: the link is %s, want %s", address, link, scheme)
 		}

@@ -82,6 +82,20 @@ func TestThePageSaysWhatTheBrowserLacks(t *testing.T) {
 	tab.WaitFor(`document.querySelector("#state").textContent.includes("has no WebGL") && document.querySelector("#progress").hidden`)
 }
 
+// A page whose link was used elsewhere says after a while that no server answers.
+func TestAUsedLinkIsExplained(t *testing.T) {
+	pagetest.Chromium(t)
+	dir, _ := site(t, "arena")
+	s := newStand(t, rules.Game(), 0, dir)
+	link := s.link(s.loopback(), true)
+	first, second := pagetest.Open(t, "about:blank"), pagetest.Open(t, "about:blank")
+	first.Go(link)
+	first.WaitFor(playing)
+	second.Go(link)
+	second.WaitFor(`document.querySelector("#state").textContent.includes("Ask for another link") && !document.querySelector("#start").hidden`)
+	first.WaitFor(playing)
+}
+
 // Two fingers on a phone move the stick and hold a button at the same time. The match receives both.
 func TestTouchControls(t *testing.T) {
 	pagetest.Chromium(t)

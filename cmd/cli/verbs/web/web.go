@@ -41,7 +41,10 @@ Examples:
 // Run compiles, and writes or serves.
 func (v *Verb) Run(a *app.App) (err error) {
 	if v.Out != "" && v.WebPages != "" {
-		return errors.New("--web-pages has pages already: leave it out, or leave --out out")
+		return errors.New("--out and --web-pages do not go together: --out writes the pages that --web-pages serves; leave one of them out")
+	}
+	if at, err := os.Stat(v.Out); err == nil && !at.IsDir() {
+		return fmt.Errorf("--out %s is a file: give a directory", v.Out)
 	}
 	a.Logf("compiling %s for browsers", a.Game.Name)
 	program, err := wasm.Build(a.Ctx, "")
