@@ -240,14 +240,13 @@ func checkTest(t *testing.T, guide string, words []string) {
 			t.Errorf("%s: go test %s: no tests are there", guide, strings.Join(words, " "))
 			continue
 		}
-		i := slices.Index(words, "-bench")
-		if i < 0 {
-			i = slices.Index(words, "-run")
+		var patterns []string
+		for i, word := range words {
+			if (word == "-run" || word == "-bench") && words[i+1] != "^$" { // which runs nothing
+				patterns = append(patterns, strings.Split(words[i+1], "|")...)
+			}
 		}
-		if i < 0 {
-			continue
-		}
-		for _, pattern := range strings.Split(words[i+1], "|") {
+		for _, pattern := range patterns {
 			named := func(file string) bool {
 				text, err := os.ReadFile(file)
 				for _, f := range testFunction.FindAllStringSubmatch(string(text), -1) {

@@ -21,8 +21,6 @@ const (
 	// While a server restarts, the client tries every restartPause for restartTime, in which its reconnect tokens expire.
 	restartPause = systems.Second / 2
 	restartTime  = 120 * systems.Second
-
-	restartNotice = systems.Second / 2 // after which a client that is not back reports the restart
 )
 
 func (c *Core) dial(now systems.Time) {
@@ -201,7 +199,7 @@ func (c *Core) refused(why *session.Error) {
 // restarts begins to wait for the next process of the server.
 func (c *Core) restarts(now systems.Time) {
 	if c.config.GiveUp >= 0 && now >= c.retries.until {
-		c.retries.until, c.retries.notice = now+restartTime, now+restartNotice
+		c.retries.until, c.retries.notice = now+restartTime, now+ShownAway
 	}
 }
 

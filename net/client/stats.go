@@ -25,6 +25,16 @@ type Stats struct {
 	Link       link.Stats // of the present connection; zero in those of a Core
 }
 
+// ShownAway is the value of Stats.Away from which a lost connection is shown to the player. A room that moves to another server is away
+// for less.
+const ShownAway = systems.Second / 2
+
+// Unanswered reports whether the client has connected for a time, for the first time, and no server has answered. A server that
+// has answered may wait for other players.
+func (s *Stats) Unanswered(limit systems.Time) bool {
+	return s.State == Connecting && !s.Answered && s.Away >= limit
+}
+
 // Stats returns the counters of the client.
 func (c *Core) Stats() Stats {
 	s := c.stats

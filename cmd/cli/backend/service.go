@@ -178,7 +178,12 @@ func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	case <-cmd.done:
 		return cmd.err
 	case <-now.ended:
-		return ErrInactive
+		select {
+		case <-cmd.done: // before the end
+			return cmd.err
+		default:
+			return ErrInactive
+		}
 	case <-ctx.Done():
 		return ErrInactive
 	}

@@ -28,7 +28,6 @@ import (
 const (
 	chatLines   = 16                     // lines of the chat that wait to be shown
 	hiddenAfter = 500 * time.Millisecond // without a picture, the page is hidden
-	awayShown   = 500 * time.Millisecond // without the match; a lost connection is then shown
 	silentAfter = 20 * time.Second       // without an answer to the first connection; the page then gives up
 	hiddenFrame = 250 * time.Millisecond // interval of the frames then; browsers make it a second
 )
@@ -130,7 +129,7 @@ func (p *player) run() error {
 		Frame: func(now time.Time, in ecs.InputBytes) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if s := p.client.Stats(); s.State == client.Connecting && !s.Answered && s.Away >= silentAfter {
+			if s := p.client.Stats(); s.Unanswered(silentAfter) {
 				return errSilent
 			}
 			p.client.SetInput(in)
@@ -160,7 +159,7 @@ func (p *player) run() error {
 			return fmt.Sprintf("%s · RTT %d ms · %d ticks ahead", p.client.Playing(), s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed)
 		},
 		Banner: func(now time.Time) string {
-			if s := p.client.Stats(); s.State == client.Reconnecting && s.Away >= awayShown {
+			if s := p.client.Stats(); s.State == client.Reconnecting && s.Away >= client.ShownAway {
 				return fmt.Sprintf("connection lost; reconnecting, %d s left", (p.client.Left(now)+time.Second-1)/time.Second)
 			}
 			return ""
@@ -183,7 +182,7 @@ func (p *player) report() {
 		p.showControls()
 		show("", false)
 	}
-	if s.State != p.state && (s.State != client.Reconnecting || s.Away >= awayShown) {
+	if s.State != p.state && (s.State != client.Reconnecting || s.Away >= client.ShownAway) {
 		p.state = s.State
 		p.scope.Call("tendonNews", map[client.State]string{client.Live: "in the match", client.Reconnecting: "connection lost; reconnecting"}[s.State])
 	}

@@ -40,8 +40,7 @@ type Store struct {
 	tokens  jetstream.KeyValue
 	since   time.Time // creation time of the bucket of tokens
 	prefix  string
-	present bool        // nothing is created
-	wait    func(error) // called after a request that failed and is repeated. Optional
+	config  Config
 }
 
 const (
@@ -61,8 +60,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), present: c.Present, wait: c.Wait}
-	if err := s.retry(ctx, func(ctx context.Context) error { return s.open(ctx, &c) }); err != nil {
+	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c}
+	if err := s.retry(ctx, s.open); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -80,8 +79,8 @@ func (s *Store) retry(ctx context.Context, f func(context.Context) error) error 
 		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 && refused.ErrorCode != noPeers {
 			return fmt.Errorf("jetstream: %w", err)
 		}
-		if s.wait != nil {
-			s.wait(err)
+		if s.config.Wait != nil {
+			s.config.Wait(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -91,8 +90,9 @@ func (s *Store) retry(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
-func (s *Store) open(ctx context.Context, c *Config) (err error) {
-	if s.present {
+func (s *Store) open(ctx context.Context) (err error) {
+	c := &s.config
+	if c.Present {
 		return s.find(ctx)
 	}
 	s.rooms, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.stream(), Description: "logs of rooms",

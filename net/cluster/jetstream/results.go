@@ -27,13 +27,16 @@ const resultsPage = 256
 func (s *Store) Results(ctx context.Context) (*Results, error) {
 	r, name := &Results{store: s}, s.prefix+"_matches"
 	err := s.retry(ctx, func(ctx context.Context) (err error) {
-		if s.present {
+		if s.config.Present {
 			r.stream, err = s.js.Stream(ctx, name)
 		} else {
 			r.stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: name, Description: "records of decided matches",
 				Subjects: []string{s.prefix + ".match.*.*"}, Replicas: s.rooms.CachedInfo().Config.Replicas})
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			return fmt.Errorf("the stream %s does not exist, since no server with results has joined the cluster: %w", name, err)
+		case err != nil:
 			return fmt.Errorf("the stream %s: %w", name, err)
 		}
 		return nil

@@ -122,12 +122,7 @@ var ErrDesynced = errors.New("the states differ")
 // ErrSilent ends a client that receives no response, as to a token that is not valid.
 var ErrSilent = errors.New("no server responds: check the address, that a server runs there and that UDP reaches it. The token must be unused, not expired and minted with the server's key. Without --journal, it must be minted after the server's start. If the player of that --client-id was connected, mint a new token")
 
-// unanswered reports whether a client should stop connecting for the first time, because the server does not respond. A server
-// that responds on a connection may wait for other players.
-func unanswered(s client.Stats) bool {
-	return s.State == client.Connecting && !s.Answered && s.Away >= firstTime
-}
-
+// firstTime is the time after which a client without an answer stops connecting for the first time.
 const firstTime = 11 * time.Second
 
 // Run plays until the context is done, or returns the error that ended the client.
@@ -168,10 +163,10 @@ func (p *Player) frame(now time.Time) error {
 	if p.Discarded != nil {
 		p.discards.report(p.Client.Core.World(), p.Discarded)
 	}
-	switch {
+	switch s := p.Client.Stats(); {
 	case err != nil:
 		return err
-	case unanswered(p.Client.Stats()):
+	case s.Unanswered(firstTime):
 		return cmp.Or(p.Client.Refusal(), ErrSilent)
 	case p.Bot && p.Client.Core.World() != nil && p.Client.Seat() < 0:
 		return errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")

@@ -21,9 +21,9 @@ func TestTheBannerCountsDown(t *testing.T) {
 		{client.Stats{State: client.Live}, 9 * time.Second, ""},
 		{client.Stats{State: client.Live, Reconnects: 2}, 9 * time.Second, ""},
 		{client.Stats{State: client.Live, Waiting: true}, 6500 * time.Millisecond, "waiting for the server"},
-		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: awayShown - 1}, 12 * time.Second, ""},
-		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: awayShown - 1}, 0, ""},
-		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: awayShown}, 12 * time.Second, "connection lost; reconnecting, 12 s left"},
+		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: client.ShownAway - 1}, 12 * time.Second, ""},
+		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: client.ShownAway - 1}, 0, ""},
+		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: client.ShownAway}, 12 * time.Second, "connection lost; reconnecting, 12 s left"},
 		{client.Stats{State: client.Reconnecting, Reconnects: 3, Away: time.Second}, 11001 * time.Millisecond, "connection lost; reconnecting, 12 s left"},
 		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: time.Second}, 0, "connected again; catching up"},
 		{client.Stats{State: client.Loading}, time.Minute, ""},
@@ -47,7 +47,7 @@ func TestOnlyAServerThatNeverRespondsEndsTheFirstConnection(t *testing.T) {
 		{client.Stats{State: client.Connecting, Away: firstTime, Answered: true}, false},
 		{client.Stats{State: client.Reconnecting, Away: firstTime}, false},
 	} {
-		if got := unanswered(c.stats); got != c.want {
+		if got := c.stats.Unanswered(firstTime); got != c.want {
 			t.Errorf("%+v: %t, want %t", c.stats, got, c.want)
 		}
 	}

@@ -36,7 +36,7 @@ func showing(ctx context.Context, a *app.App, c *client.Client, with window.Conf
 			return err
 		default:
 		}
-		if unanswered(c.Stats()) {
+		if s := c.Stats(); s.Unanswered(firstTime) {
 			return cmp.Or(c.Refusal(), ErrSilent)
 		}
 		c.SetInput(in)
@@ -86,10 +86,10 @@ func showing(ctx context.Context, a *app.App, c *client.Client, with window.Conf
 }
 
 // bannerText returns the banner of a client, "" for none: a lost connection with the seconds that are left, else the text, else
-// the pause. A room that moves to another server is away for less than awayShown.
+// the pause. A room that moves to another server is away for less than client.ShownAway.
 func bannerText(s client.Stats, left time.Duration, text string, paused bool) string {
 	seconds := int((left + time.Second - 1) / time.Second)
-	away := s.Away >= awayShown
+	away := s.Away >= client.ShownAway
 	switch {
 	case s.State == client.Live && s.Waiting:
 		return "waiting for the server"
@@ -106,7 +106,6 @@ func bannerText(s client.Stats, left time.Duration, text string, paused bool) st
 }
 
 const (
-	awayShown   = time.Second / 2 // after which a lost connection is shown
 	verdictTime = 8 * time.Second // how long a window shows a verdict
 	noticeTime  = 5 * time.Second // how long it shows a text of the server
 )

@@ -24,8 +24,8 @@ type Flag struct {
 	Program string `kong:"-"` // the package to compile; "": that of the running program
 }
 
-// Check returns an error if the page cannot be written, or is also served.
-func (f *Flag) Check(ctx context.Context, served bool) error {
+// Check returns an error if the page cannot be written, or is also served. It sets Program.
+func (f *Flag) Check(ctx context.Context, served bool) (err error) {
 	if f.Export == "" {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (f *Flag) Check(ctx context.Context, served bool) error {
 	if at, err := os.Stat(f.Export); err == nil && !at.IsDir() {
 		return fmt.Errorf("--export %s is a file: give a directory", f.Export)
 	}
-	_, err := wasm.Find(ctx, f.Program)
+	f.Program, err = wasm.Find(ctx, f.Program)
 	return err
 }
 

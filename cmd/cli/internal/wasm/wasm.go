@@ -39,11 +39,8 @@ func Find(ctx context.Context, program string) (string, error) {
 
 var errStopped = errors.New("stopped: the program is not compiled, and nothing is written")
 
-// Build compiles a program that Find finds for GOOS=js, with further build tags.
+// Build compiles a program, whose path Find has returned, for GOOS=js, with further build tags.
 func Build(ctx context.Context, program string, tags ...string) (p page.Program, err error) {
-	if program, err = Find(ctx, program); err != nil {
-		return p, err
-	}
 	dir, err := os.MkdirTemp("", "tendon-wasm-*")
 	if err != nil {
 		return p, err

@@ -117,7 +117,7 @@ func (f *webFlags) mintFlags() string {
 
 // advice returns what prevents browsers from opening the page of a link, "" for nothing.
 func (f *webFlags) advice() string {
-	switch secure := strings.HasPrefix(playpage.Link(nil, f.publicWeb(), "", f.certificates.Hashes()), "https:"); {
+	switch secure := strings.HasPrefix(f.invitation(nil), "https:"); {
 	case f.WebPages == "":
 		return "links need a page: add --web-pages DIR here, or --web-page URL to the verb token; the verb web --out writes the page"
 	case secure && f.certificates.Dir() != "":

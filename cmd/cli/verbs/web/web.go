@@ -46,8 +46,12 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if at, err := os.Stat(v.Out); err == nil && !at.IsDir() {
 		return fmt.Errorf("--out %s is a file: give a directory", v.Out)
 	}
+	path, err := wasm.Find(a.Ctx, "")
+	if err != nil {
+		return err
+	}
 	a.Logf("compiling %s for browsers", a.Game.Name)
-	program, err := wasm.Build(a.Ctx, "")
+	program, err := wasm.Build(a.Ctx, path)
 	if err != nil {
 		return err
 	}
