@@ -32,6 +32,9 @@ const longestPause = patience / 2
 
 func newConnection(socket Socket, now time.Time) *connection {
 	c := &connection{link: link.New(), reader: readSocket(socket), now: now}
+	if s, ok := socket.(interface{ MaxPacket() int }); ok {
+		c.link.LimitPackets(s.MaxPacket() - (netcode.MaxPacket - netcode.MaxPayload))
+	}
 	c.emit = func(packet []byte) { _ = c.netcode.Send(&c.out, packet, c.now) } // it is called only while netcode is connected
 	return c
 }
@@ -71,7 +74,8 @@ func (c *connection) close() {
 	c.reader.close()
 }
 
-// Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it.
+// Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it. A socket that does not carry packets of
+// netcode.MaxPacket bytes has a method MaxPacket() int, which returns the size of the largest one. The server keeps to it, too.
 type Socket interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)

@@ -17,6 +17,7 @@ type Link struct {
 	rate     rate.Controller
 	timeout  time.Duration // see timeout
 
+	limit  int    // of a packet, in bytes: see LimitPackets
 	packet []byte // of this tick: the envelope and the datagrams; then of further packets
 	full   frames // packets of this tick that are complete
 	inbox  frames // received datagrams, until Next
@@ -31,9 +32,9 @@ type Link struct {
 }
 
 const (
-	MaxMessage  = 64 << 10                  // the largest reliable message, in bytes
-	MaxDatagram = wire.MaxPart - reportPart // the largest datagram, in bytes: one packet with a report
-	QueueBytes  = 416 << 10                 // bound of the reliable messages that are not acknowledged, in bytes
+	MaxMessage  = 64 << 10                                                            // the largest reliable message, in bytes
+	MaxDatagram = wire.MinPacketLimit - wire.EnvelopeSize - partOverhead - reportPart // the largest datagram, in bytes: one packet with a report
+	QueueBytes  = 416 << 10                                                           // bound of the reliable messages that are not acknowledged, in bytes
 
 	// bytesPerSecond is the highest rate of a link. Of a rate 100 ms may be sent at once.
 	bytesPerSecond = 256 << 10
@@ -85,11 +86,20 @@ func NewSimulated(clock func() time.Duration) *Link {
 
 // open returns a link without a core.
 func open() *Link {
-	l := &Link{rate: rate.New(bytesPerSecond), timeout: timeout}
+	l := &Link{limit: wire.PacketLimit, rate: rate.New(bytesPerSecond), timeout: timeout}
 	l.budget = newBudget(l.rate.Rate())
 	l.reliable.budget, l.reliable.stats = &l.budget, &l.stats
 	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), 0)
 	return l
+}
+
+// PacketLimit returns the size of the largest packet that the link sends, in bytes: [wire.PacketLimit] at first.
+func (l *Link) PacketLimit() int { return l.limit }
+
+// LimitPackets lowers the size of the largest packet to that of the peer or of the transport, [wire.MinPacketLimit] or more. It is
+// called before messages are sent.
+func (l *Link) LimitPackets(bytes int) {
+	l.limit = min(l.limit, max(bytes, wire.MinPacketLimit))
 }
 
 // Send queues a copy of a message: of 1 to [MaxMessage] bytes on the reliable channel, of 1 to [MaxDatagram] bytes as a
@@ -120,7 +130,7 @@ func (l *Link) Send(channel wire.Channel, message []byte) error {
 // makeRoom begins another packet if the present one has no room for a datagram of this size. It returns false if the tick may
 // not have another packet.
 func (l *Link) makeRoom(datagram int) bool {
-	if wire.PartSize(datagram) <= wire.PacketLimit-reportPart-len(l.packet) {
+	if wire.PartSize(datagram) <= l.limit-reportPart-len(l.packet) {
 		return true
 	}
 	if l.full.Len()+len(l.packet) > min(l.rate.Rate()/10, fullBytes) {
@@ -198,8 +208,7 @@ func (l *Link) Next() (channel wire.Channel, message []byte, ok bool) {
 	return wire.Datagram, message, ok
 }
 
-// Flush ends a tick. It calls emit for each packet of the tick, of at most [wire.PacketLimit] bytes and valid until emit
-// returns. now is the time since a fixed moment, the same one in every call, and must not decrease.
+// Flush ends a tick. It calls emit for each packet of the tick, of at most PacketLimit bytes and valid until emit returns. now is the time since a fixed moment, the same one in every call, and must not decrease.
 func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	if l.err != nil {
 		return
@@ -251,7 +260,7 @@ func (l *Link) charge(bytes int) {
 func (l *Link) pack(emit func(packet []byte)) {
 	packet, segments := l.packet, l.reliable.out
 	for len(segments) > 0 {
-		n := segmentsWithin(segments, min(wire.MaxPart, wire.PacketLimit-len(packet)-partOverhead))
+		n := segmentsWithin(segments, l.limit-len(packet)-partOverhead)
 		if n > 0 {
 			packet = wire.AppendPart(packet, wire.Reliable, segments[:n])
 			segments = segments[n:]

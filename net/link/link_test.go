@@ -86,6 +86,56 @@ func TestATickOfBothChannelsIsOnePacket(t *testing.T) {
 	})
 }
 
+// Small datagrams are sent in the packets of bulk data, as far as the limit allows. Most of them fit in packets of 1200 bytes.
+func TestPacketsKeepToTheLimit(t *testing.T) {
+	packets := map[int]int{}
+	for _, limit := range []int{wire.PacketLimit, wire.MinPacketLimit} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPair(t)
+			p.ends[0].LimitPackets(limit)
+			largest, sent, got := 0, 0, 0
+			p.emitted = func(packet []byte) { largest = max(largest, len(packet)) }
+			for i := 0; got < 256<<10; i++ {
+				for sent < 256<<10 && p.ends[0].Send(wire.Reliable, numbered(sent, 16<<10)) == nil {
+					sent += 16 << 10
+				}
+				must(t, p.ends[0].Send(wire.Datagram, numbered(i, 60)))
+				p.step()
+				packets[limit] += p.packets[0]
+				for _, m := range p.take(1, wire.Reliable) {
+					got += len(m)
+				}
+			}
+			if p.ends[0].PacketLimit() != limit || largest > limit || largest <= wire.MinPacketLimit-60 {
+				t.Errorf("limit %d: PacketLimit %d, largest packet %d", limit, p.ends[0].PacketLimit(), largest)
+			}
+			if limit > wire.MinPacketLimit && largest <= wire.MinPacketLimit {
+				t.Errorf("limit %d: no packet of more than %d bytes", limit, wire.MinPacketLimit)
+			}
+		})
+	}
+	t.Logf("packets sent: %v", packets)
+	if packets[wire.PacketLimit] >= packets[wire.MinPacketLimit] {
+		t.Errorf("%v packets, want fewer with the larger limit", packets)
+	}
+}
+
+// A link takes no limit that a datagram would not fit in, and the limit only falls.
+func TestTheLimitOfPacketsOnlyFalls(t *testing.T) {
+	l := New()
+	for _, step := range [][2]int{{5000, wire.PacketLimit}, {1180, 1180}, {1190, 1180}, {0, wire.MinPacketLimit}} {
+		if l.LimitPackets(step[0]); l.PacketLimit() != step[1] {
+			t.Errorf("after LimitPackets(%d): %d, want %d", step[0], l.PacketLimit(), step[1])
+		}
+		must(t, l.Send(wire.Datagram, make([]byte, MaxDatagram)))
+		l.Flush(0, func(packet []byte) {
+			if len(packet) > l.PacketLimit() {
+				t.Errorf("a packet of %d bytes, limit %d", len(packet), l.PacketLimit())
+			}
+		})
+	}
+}
+
 // A link without messages sends no packets. Keep-alive packets are sent by net/netcode.
 func TestAnIdleLinkEmitsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

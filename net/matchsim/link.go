@@ -7,6 +7,7 @@ import (
 	"tendon/net/link"
 	"tendon/net/session"
 	"tendon/net/simnet"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -177,6 +178,9 @@ func (e *end) Room() int {
 
 // Ready reports whether the link is free for the messages of a tick.
 func (e *end) Ready() bool { return e.link == nil || e.link.Ready() }
+
+func (e *end) PacketLimit() int { return wire.PacketLimit }
+func (e *end) LimitPackets(int) {} // both ends have the same limit
 
 var _ session.Transport = (*end)(nil)
 

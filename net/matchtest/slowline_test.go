@@ -16,6 +16,7 @@ import (
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/simnet"
+	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/relay"
@@ -63,7 +64,9 @@ func (l *line) Send(ch systems.Channel, message []byte) error {
 }
 
 // Ready reports whether no datagram waits.
-func (l *line) Ready() bool { return len(l.datagrams) == 0 }
+func (l *line) Ready() bool      { return len(l.datagrams) == 0 }
+func (l *line) PacketLimit() int { return wire.PacketLimit }
+func (l *line) LimitPackets(int) {}
 
 // Room is 0 while a quarter of a second of reliable messages waits, as that of a link.
 func (l *line) Room() int {

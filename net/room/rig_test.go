@@ -30,7 +30,9 @@ func (m *messages) Send(ch systems.Channel, message []byte) error {
 
 func (m *messages) Room() int { return 1 << 20 }
 
-func (m *messages) Ready() bool { return true }
+func (m *messages) Ready() bool      { return true }
+func (m *messages) PacketLimit() int { return wire.PacketLimit }
+func (m *messages) LimitPackets(int) {}
 
 func (m *messages) deliver(to func(systems.Channel, []byte)) {
 	from := 0

@@ -75,6 +75,10 @@ type Transport interface {
 	Room() int
 	// Ready reports whether the periodic messages of the strategy may be sent now: see systems.Outbox.
 	Ready() bool
+	// PacketLimit returns the size of the largest packet that is sent, in bytes, from wire.MinPacketLimit to wire.PacketLimit.
+	PacketLimit() int
+	// LimitPackets lowers it to the size that the peer named.
+	LimitPackets(bytes int)
 }
 
 // Sizes of messages, in bytes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/net/session"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -15,7 +16,9 @@ type wires []struct {
 
 func (w *wires) Room() int { return session.MaxMessage }
 
-func (w *wires) Ready() bool { return true }
+func (w *wires) Ready() bool      { return true }
+func (w *wires) PacketLimit() int { return wire.PacketLimit }
+func (w *wires) LimitPackets(int) {}
 
 func (w *wires) Send(channel systems.Channel, message []byte) error {
 	*w = append(*w, struct {

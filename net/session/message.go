@@ -3,12 +3,13 @@ package session
 import (
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/wire"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
-const Version = 7
+const Version = 8
 
 // kind is the first byte of every message. Its values are part of the wire format (section 4 of STANDARD.md): add new kinds
 // at the end.
@@ -66,6 +67,7 @@ type Hello struct {
 	Have        ecs.Tick // the tick of the state that the client holds; 0: none
 	Chain       uint64   // hash chain of the match up to Have: see record.Chain
 	Final       ecs.Tick // newest tick of Match that is final on the client; 0: none
+	Packet      int      // the largest packet of the client's transport, in bytes, from wire.MinPacketLimit to wire.PacketLimit
 }
 
 // Welcome accepts a Hello.
@@ -313,6 +315,7 @@ func (h *Hello) fields(c *coder) {
 	c.tick(&h.Have)
 	c.u64(&h.Chain)
 	c.tick(&h.Final)
+	c.integer(&h.Packet, wire.MinPacketLimit, wire.PacketLimit)
 }
 
 func (m *Welcome) fields(c *coder) {

@@ -190,6 +190,9 @@ func (s *Server) hello(h *Hello) (Event, error) {
 		return Event{}, errValue
 	}
 	s.phase, s.newcomer = awaitAnswer, h.Match == 0
+	if h.Version == Version {
+		s.transport.LimitPackets(h.Packet)
+	}
 	switch {
 	case h.Version != Version:
 		s.Refuse(CodeVersion, fmt.Sprintf("server has protocol %d", Version))

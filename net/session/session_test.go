@@ -11,6 +11,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/ecs/race"
+	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -38,7 +39,9 @@ func (m *memory) Send(ch systems.Channel, message []byte) error {
 
 func (m *memory) Room() int { return m.room }
 
-func (m *memory) Ready() bool { return true }
+func (m *memory) Ready() bool      { return true }
+func (m *memory) PacketLimit() int { return wire.PacketLimit }
+func (m *memory) LimitPackets(int) {}
 
 func (m *memory) take() []packet {
 	list := m.packets
@@ -783,3 +786,5 @@ type null struct{}
 func (null) Send(systems.Channel, []byte) error { return nil }
 func (null) Room() int                          { return 1 << 20 }
 func (null) Ready() bool                        { return true }
+func (null) PacketLimit() int                   { return wire.PacketLimit }
+func (null) LimitPackets(int)                   {}

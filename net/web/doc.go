@@ -33,8 +33,8 @@
 //
 // # Packets
 //
-// A packet has at most MaxPacket bytes. Browsers send datagrams of at least that size on every path that QUIC supports, which
-// net/link observes for all connections.
+// A packet has at most MaxPacket bytes. Browsers send datagrams of at least that size on every path that QUIC supports. Both ends
+// of a connection agree on it in the handshake of net/session.
 //
 // STANDARD.md has the format of invitations, the limits, the threats with their tests, and the costs of both transports.
 //

@@ -26,6 +26,9 @@ type Target struct {
 	Hashes []Hash // of the certificates that are accepted. Empty: those of an authority that this host trusts
 }
 
+// MaxPacket returns the size of the largest packet. Both ends of a connection keep to it.
+func (s *Socket) MaxPacket() int { return MaxPacket }
+
 // Dialer opens sessions to a server in several ways: the first target that can be opened is used.
 type Dialer struct {
 	Targets []Target // the preferred one first. Required

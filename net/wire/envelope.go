@@ -16,9 +16,12 @@ const (
 
 // Sizes of the envelope, in bytes.
 const (
-	// PacketLimit is the largest packet: the payload of one sealed netcode packet, which then has at most 1177 bytes. Browsers carry
-	// datagrams of that size on each path of QUIC.
-	PacketLimit = 1152
+	// PacketLimit is the largest packet: the payload of one sealed netcode packet. Both ends of a connection agree on a size
+	// between MinPacketLimit and it.
+	PacketLimit = 1200
+	// MinPacketLimit is a size that every transport carries. Sealed, it is the datagram of 1177 bytes that browsers send on each
+	// path of QUIC.
+	MinPacketLimit = 1152
 	// EnvelopeSize is what a packet takes before its first part.
 	EnvelopeSize = 2
 	// MaxPart is the largest payload of one part, which has a channel and a two-byte length.
