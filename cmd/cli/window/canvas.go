@@ -4,6 +4,7 @@ package window
 
 import (
 	"image/color"
+	"math"
 	"slices"
 
 	"github.com/hajimehoshi/ebiten/v2"
@@ -23,10 +24,9 @@ type canvas struct {
 	fonts            *fonts
 	images           *images
 	shapes           *shapes
-	vertices         []ebiten.Vertex // scratch of the shape that is drawn
-	path             vector.Path     // scratch of the polygon that is drawn
-	hud              *canvas         // the canvas of Hud; nil on that itself
-	clicks           *clicks         // since the last picture; shared with the HUD
+	path             vector.Path // scratch of the polygon that is drawn
+	hud              *canvas     // the canvas of Hud; nil on that itself
+	clicks           *clicks     // since the last picture; shared with the HUD
 }
 
 // clicks are the presses of the mouse buttons, in the order of keys.Mouse.
@@ -99,6 +99,7 @@ func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
 	if len(points) < 3 {
 		return
 	}
+	c.flush()
 	c.path.Reset()
 	for _, p := range points {
 		c.path.LineTo(c.pixel(p.X, p.Y)) // the first one starts the path
@@ -114,8 +115,10 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	if words == "" {
 		return
 	}
+	c.flush()
 	o := &text.DrawOptions{}
-	o.GeoM.Translate((x-c.originX)*c.scale, (y-c.originY)*c.scale)
+	o.Filter = ebiten.FilterLinear // as that of shapes, so that the graphics card gets both at once
+	o.GeoM.Translate(math.Round((x-c.originX)*c.scale), math.Round((y-c.originY)*c.scale))
 	o.ColorScale.ScaleWithColor(paint(col))
 	o.PrimaryAlign = text.Align(min(max(align, -1), 1) + 1)
 	if face, err := c.fonts.of(size * c.scale); err == nil {

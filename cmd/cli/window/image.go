@@ -95,6 +95,7 @@ func (c *canvas) Image(name string, x, y, width, height float64, o ecs.ImageOpti
 		draw.ColorScale.ScaleWithColor(paint(o.Tint))
 	}
 	source := img.SubImage(stdimage.Rect(part.X, part.Y, part.X+part.Width, part.Y+part.Height)).(*ebiten.Image)
+	c.flush()
 	c.dst.DrawImage(source, draw)
 }
 

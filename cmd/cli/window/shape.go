@@ -3,6 +3,8 @@
 package window
 
 import (
+	stdimage "image"
+	"image/color"
 	"math"
 
 	"github.com/hajimehoshi/ebiten/v2"
@@ -10,52 +12,85 @@ import (
 	"tendon/ecs"
 )
 
-// shapes are images of a disc and a square with smooth edges, in sizes of powers of two. Lines and circles are copies of them, which are
-// painted together: with paths, a browser without a graphics card paints a third as many pictures.
+// shapes paints copies of a disc and a square with smooth edges, which are in one image. It paints those that follow each other together:
+// with paths, a browser without a graphics card paints a third as many pictures.
 type shapes struct {
-	discs, squares [shapeSizes]*ebiten.Image
+	sheet    *ebiten.Image
+	vertices []ebiten.Vertex // of the shapes that are not painted yet
+	indices  []uint32
 }
+
+// A form is a shape of the sheet, in sizes of powers of two.
+type form int
+
+const (
+	disc form = iota
+	square
+)
 
 const (
 	shapeSizes = 9 // 1 to 256 pixels
 	margin     = 1 // transparent pixels around a shape
+	sheetRow   = 1<<(shapeSizes-1) + 2*margin
 )
 
-// get returns the image of a list that is enlarged least for a size in pixels, and its size without the margin.
-func (s *shapes) get(list *[shapeSizes]*ebiten.Image, pixels float64) (img *ebiten.Image, size float64) {
+// place returns where a size of a form lies on the sheet, with its margin.
+func (f form) place(size int) stdimage.Rectangle {
+	x, y, width := 1<<size-1+2*margin*size, int(f)*sheetRow, 1<<size+2*margin
+	return stdimage.Rect(x, y, x+width, y+width)
+}
+
+// find returns the place of the size of a form that is enlarged least for a size in pixels, and its size without the margin.
+func (f form) find(pixels float64) (place stdimage.Rectangle, size float64) {
 	i := 0
 	for i < shapeSizes-1 && float64(int(1)<<i) < pixels {
 		i++
 	}
-	size = float64(int(1) << i)
-	if list[i] == nil {
-		width := 1<<i + 2*margin
-		data := make([]byte, 4*width*width)
-		for y := range width {
-			for x := range width {
-				dx, dy := float64(x)+0.5-float64(width)/2, float64(y)+0.5-float64(width)/2
-				distance := max(math.Abs(dx), math.Abs(dy)) // from the middle to the edge of the square
-				if list == &s.discs {
-					distance = math.Hypot(dx, dy)
-				}
-				alpha := uint8(255*min(max(size/2-distance+0.5, 0), 1) + 0.5)
-				for k := range 4 {
-					data[4*(y*width+x)+k] = alpha
+	return f.place(i), float64(int(1) << i)
+}
+
+// newSheet returns the image of all forms in all sizes.
+func newSheet() *ebiten.Image {
+	sheet := stdimage.NewRGBA(stdimage.Rect(0, 0, square.place(shapeSizes-1).Max.X, 2*sheetRow))
+	for f := disc; f <= square; f++ {
+		for i := range shapeSizes {
+			place := f.place(i)
+			middle := float64(place.Dx()) / 2
+			for y := range place.Dy() {
+				for x := range place.Dx() {
+					dx, dy := float64(x)+0.5-middle, float64(y)+0.5-middle
+					distance := max(math.Abs(dx), math.Abs(dy)) // from the middle to the edge of the square
+					if f == disc {
+						distance = math.Hypot(dx, dy)
+					}
+					alpha := uint8(255*min(max(middle-margin-distance+0.5, 0), 1) + 0.5)
+					sheet.SetRGBA(place.Min.X+x, place.Min.Y+y, color.RGBA{alpha, alpha, alpha, alpha})
 				}
 			}
 		}
-		list[i] = ebiten.NewImage(width, width)
-		list[i].WritePixels(data)
 	}
-	return list[i], size
+	return ebiten.NewImageFromImage(sheet)
 }
 
-// stroke paints a line of this width in pixels. Its ends have the form of those of a shape of list: the image's halves, with as much of its
-// middle between them as the line is long.
-func (c *canvas) stroke(list *[shapeSizes]*ebiten.Image, ax, ay, bx, by, width float32, col ecs.Color) {
+// flush paints the shapes that are not painted yet. It precedes everything else that is painted.
+func (c *canvas) flush() {
+	s := c.shapes
+	if len(s.indices) == 0 {
+		return
+	}
+	if s.sheet == nil {
+		s.sheet = newSheet()
+	}
+	c.dst.DrawTriangles32(s.vertices, s.indices, s.sheet, &ebiten.DrawTrianglesOptions{Filter: ebiten.FilterLinear, DisableMipmaps: true})
+	s.vertices, s.indices = s.vertices[:0], s.indices[:0]
+}
+
+// stroke paints a line of this width in pixels. Its ends are the halves of a form, with as much of its middle between them as the line
+// is long.
+func (c *canvas) stroke(f form, ax, ay, bx, by, width float32, col ecs.Color) {
 	opacity := float32(col.A) / 255 * min(width, 1) // a line of less than a pixel is paler
 	width = max(width, 1)
-	img, size := c.shapes.get(list, float64(width))
+	place, size := f.find(float64(width))
 	length := float32(math.Hypot(float64(bx-ax), float64(by-ay)))
 	if !(opacity > 0) || !(length > 0) {
 		return
@@ -65,25 +100,27 @@ func (c *canvas) stroke(list *[shapeSizes]*ebiten.Image, ax, ay, bx, by, width f
 	half := min(width, length) / 2
 	in, out := margin+half/texel, float32(size)+2*margin
 	across := width/2 + margin*texel
-	left, top := float32(img.Bounds().Min.X), float32(img.Bounds().Min.Y)
+	left, top := float32(place.Min.X), float32(place.Min.Y)
+	c.triangles(strokeIndices[:])
 	for _, p := range [4][2]float32{{-margin * texel, 0}, {half, in}, {length - half, out - in}, {length + margin*texel, out}} {
 		for _, side := range [2]float32{-1, 1} {
 			c.vertex(ax+p[0]*ux-side*across*uy, ay+p[0]*uy+side*across*ux, left+p[1], top+(side+1)/2*out, col, opacity)
 		}
 	}
-	c.triangles(strokeIndices[:], img)
 }
 
-// vertex appends a vertex of the next triangles: a pixel of the picture and one of the image, with a color and its opacity.
-func (c *canvas) vertex(x, y, imageX, imageY float32, col ecs.Color, opacity float32) {
-	c.vertices = append(c.vertices, ebiten.Vertex{DstX: x, DstY: y, SrcX: imageX, SrcY: imageY,
+// triangles appends triangles of the next vertices.
+func (c *canvas) triangles(indices []uint32) {
+	first := uint32(len(c.shapes.vertices))
+	for _, i := range indices {
+		c.shapes.indices = append(c.shapes.indices, first+i)
+	}
+}
+
+// vertex appends a vertex: a pixel of the picture and one of the sheet, with a color and its opacity.
+func (c *canvas) vertex(x, y, sheetX, sheetY float32, col ecs.Color, opacity float32) {
+	c.shapes.vertices = append(c.shapes.vertices, ebiten.Vertex{DstX: x, DstY: y, SrcX: sheetX, SrcY: sheetY,
 		ColorR: float32(col.R) / 255, ColorG: float32(col.G) / 255, ColorB: float32(col.B) / 255, ColorA: opacity})
-}
-
-// triangles paints triangles of the vertices.
-func (c *canvas) triangles(indices []uint32, img *ebiten.Image) {
-	c.dst.DrawTriangles32(c.vertices, indices, img, &ebiten.DrawTrianglesOptions{Filter: ebiten.FilterLinear, DisableMipmaps: true})
-	c.vertices = c.vertices[:0]
 }
 
 // strokeIndices are the triangles of a stroke: three rectangles.
@@ -92,24 +129,24 @@ var strokeIndices = [...]uint32{0, 1, 2, 1, 3, 2, 2, 3, 4, 3, 5, 4, 4, 5, 6, 5, 
 // Rectangle fills a rectangle. Its edges are not smooth, so that neighbours leave no gap.
 func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
 	px, py := c.pixel(x, y)
-	img, _ := c.shapes.get(&c.shapes.squares, 4)
-	middle := float32(img.Bounds().Dx()) / 2
+	place, _ := square.find(4)
+	middleX, middleY := float32(place.Min.X+place.Max.X)/2, float32(place.Min.Y+place.Max.Y)/2
+	c.triangles(strokeIndices[:6])
 	for i := range 4 {
-		c.vertex(px+float32(i%2)*float32(width*c.scale), py+float32(i/2)*float32(height*c.scale), middle, middle, col, float32(col.A)/255)
+		c.vertex(px+float32(i%2)*float32(width*c.scale), py+float32(i/2)*float32(height*c.scale), middleX, middleY, col, float32(col.A)/255)
 	}
-	c.triangles(strokeIndices[:6], img)
 }
 
 // Circle fills a circle.
 func (c *canvas) Circle(x, y, radius float64, col ecs.Color) {
 	px, py := c.pixel(x, y)
 	r := float32(radius * c.scale)
-	c.stroke(&c.shapes.discs, px-r, py, px+r, py, 2*r, col)
+	c.stroke(disc, px-r, py, px+r, py, 2*r, col)
 }
 
 // Line draws a line of this width in world units.
 func (c *canvas) Line(x0, y0, x1, y1, width float64, col ecs.Color) {
 	ax, ay := c.pixel(x0, y0)
 	bx, by := c.pixel(x1, y1)
-	c.stroke(&c.shapes.squares, ax, ay, bx, by, float32(width*c.scale), col)
+	c.stroke(square, ax, ay, bx, by, float32(width*c.scale), col)
 }

@@ -167,6 +167,7 @@ func (s *screen) presses() presses {
 // Draw paints the current view.
 func (s *screen) Draw(dst *ebiten.Image) {
 	s.canvas.begin(dst)
+	defer s.canvas.flush()
 	now := time.Now()
 	view, status := s.config.View(now, s.effect), s.config.Status()
 	s.sounds.update(now)

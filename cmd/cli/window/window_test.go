@@ -3,8 +3,12 @@
 package window
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	stdimage "image"
+	"image/color"
+	"image/png"
 	"math"
 	"os"
 	"os/exec"
@@ -29,10 +33,23 @@ var (
 	walkers   = ecs.NewQuery1(ecs.Write(spotComp))
 )
 
+// whiteImage returns a PNG file of four white pixels.
+func whiteImage() []byte {
+	var file bytes.Buffer
+	img := stdimage.NewGray(stdimage.Rect(0, 0, 2, 2))
+	for i := range img.Pix {
+		img.Pix[i] = 255
+	}
+	if err := png.Encode(&file, img); err != nil {
+		panic(err)
+	}
+	return file.Bytes()
+}
+
 // walkGame has one entity that goes right while the key is held.
 func walkGame() *ecs.Game {
 	return &ecs.Game{
-		Name: "walk", TickRate: 60, MaxPlayers: 1, Input: walkInput, Components: ecs.Components(spotComp),
+		Name: "walk", Assets: []ecs.Asset{{Name: "white", Data: whiteImage()}}, TickRate: 60, MaxPlayers: 1, Input: walkInput, Components: ecs.Components(spotComp),
 		Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, spotComp) },
 		Systems: ecs.Systems(func(w *ecs.World) {
 			for e := range walkers.All(w) {
@@ -52,6 +69,7 @@ func walkGame() *ecs.Game {
 				if seen.pictures++; seen.pictures == 20 {
 					seen.colours = distinct(c.(*canvas).dst)
 					seen.areas = areas(c.(*canvas).shapes)
+					seen.layers = layers(c.(*canvas))
 				}
 			}},
 	}
@@ -68,6 +86,7 @@ var seen struct {
 	colours  int
 	pictures int
 	areas    [][2]float64
+	layers   []color.Color
 }
 
 func TestMain(m *testing.M) {
@@ -161,6 +180,7 @@ func areas(s *shapes) (list [][2]float64) {
 	white := ecs.Color{R: 255, G: 255, B: 255, A: 255}
 	measure := func(area float64) {
 		pixels, sum := make([]byte, 4*128*128), 0.0
+		c.flush()
 		picture.ReadPixels(pixels)
 		for i := 3; i < len(pixels); i += 4 {
 			sum += float64(pixels[i]) / 255
@@ -186,6 +206,45 @@ func areas(s *shapes) (list [][2]float64) {
 	c.Rectangle(10, 20, 30, 40, white)
 	measure(30 * 40)
 	return list
+}
+
+// layers paints one thing over another with different methods, and returns the color of each picture.
+func layers(screen *canvas) (list []color.Color) {
+	picture := ebiten.NewImage(32, 32)
+	defer picture.Deallocate()
+	c := &canvas{dst: picture, scale: 1, shapes: screen.shapes, fonts: screen.fonts, images: screen.images}
+	red, green := ecs.Color{R: 255, A: 255}, ecs.Color{G: 255, A: 255}
+	shape := func(col ecs.Color) { c.Circle(16, 16, 40, col) }
+	polygon := func(col ecs.Color) {
+		c.Polygon([]ecs.Point{{X: -50, Y: -50}, {X: 90, Y: -50}, {X: 90, Y: 90}, {X: -50, Y: 90}}, col)
+	}
+	words := func(col ecs.Color) { c.Text(16, -60, 100, 0, "████", col) }
+	asset := func(col ecs.Color) { c.Image("white", 0, 0, 32, 32, ecs.ImageOptions{Tint: col}) }
+	for _, other := range []func(ecs.Color){polygon, words, asset} {
+		for _, order := range [][2]func(ecs.Color){{shape, other}, {other, shape}} {
+			order[0](red)
+			order[1](green)
+			c.flush()
+			list = append(list, picture.At(16, 16))
+			picture.Clear()
+		}
+	}
+	return list
+}
+
+// Things that are painted later cover earlier ones.
+func TestThePictureIsPaintedInOrder(t *testing.T) {
+	if seen.skipped != "" {
+		t.Skip(seen.skipped)
+	}
+	if len(seen.layers) != 6 {
+		t.Fatalf("%d pictures", len(seen.layers))
+	}
+	for i, c := range seen.layers {
+		if c != (color.RGBA{G: 255, A: 255}) {
+			t.Errorf("picture %d is %v, want green", i, c)
+		}
+	}
 }
 
 // Circles, lines and rectangles cover their areas, within 4 %. Shapes with few pixels are less exact.
