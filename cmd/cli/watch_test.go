@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs"
@@ -79,6 +80,12 @@ func TestWatchVerifiesABroadcast(t *testing.T) {
 // The flags of a broadcast are refused where they would have no effect, and where private data would be shown by mistake.
 func TestTheFlagsOfABroadcastAreChecked(t *testing.T) {
 	dir := t.TempDir()
+	used := t.TempDir()
+	unlock, err := durable.Lock(filepath.Join(used, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
 	hidden := crumbs.Game()
 	hidden.Components = append(hidden.Components, secretType)
 	for _, c := range []struct {
@@ -89,6 +96,7 @@ func TestTheFlagsOfABroadcastAreChecked(t *testing.T) {
 		{crumbs.Game(), "--broadcast-delay 5s", "go with --broadcast"},
 		{crumbs.Game(), "--broadcast " + dir + " --broadcast-delay 16m", "0s to 15m"},
 		{crumbs.Game(), "--broadcast " + dir + " --broadcast-private", "leave --broadcast-private out"},
+		{crumbs.Game(), "--broadcast " + used, "give each server its own"},
 		{crumbs.Game(), "--broadcast " + dir + " --sync lockstep --relay-only", "do not go together"},
 		{hidden, "--broadcast " + dir, "--broadcast-private with a --broadcast-delay"},
 		{hidden, "--broadcast " + dir + " --broadcast-private", "--broadcast-private with a --broadcast-delay"},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/net/broadcast"
@@ -45,6 +46,15 @@ func (v *Verb) broadcastOf(a *app.App) (*host.Broadcast, error) {
 		return nil, fmt.Errorf("the broadcast cannot be written: %w; choose another --broadcast", err)
 	}
 	return b, nil
+}
+
+// lockBroadcast returns an error if another server writes into the directory of --broadcast.
+func (v *Verb) lockBroadcast() (unlock func() error, err error) {
+	unlock, err = durable.Lock(filepath.Join(v.Broadcast, "lock"))
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, fmt.Errorf("--broadcast %s: another server writes into the directory: give each server its own (%w)", v.Broadcast, err)
+	}
+	return unlock, err
 }
 
 // handler serves the broadcasts in a directory beside pages, the pages of --web. pages may be nil.

@@ -258,6 +258,13 @@ func (v *Verb) open(a *app.App, c *host.Config, open *opened) (watch *admin.Serv
 	if c.Broadcast, err = v.broadcastOf(a); err != nil {
 		return nil, err
 	}
+	if c.Broadcast != nil {
+		unlock, err := v.lockBroadcast()
+		if err != nil {
+			return nil, err
+		}
+		open.add(unlock)
+	}
 	watch, endWatch, err := v.startAdmin(a, c.Strategy)
 	if err != nil {
 		return nil, err
