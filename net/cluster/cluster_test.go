@@ -107,6 +107,15 @@ func (r *run) serve(ctx context.Context, l *link, random *rand.Rand) {
 	n.body = 64 // journals of more than 8 ticks begin anew in parts
 	var all sync.WaitGroup
 	all.Go(func() { n.Run(ctx) })
+	drains := rand.New(rand.NewPCG(random.Uint64(), 5))
+	all.Go(func() {
+		for ctx.Err() == nil {
+			pause(ctx, time.Duration(drains.Float64()*4e9))
+			n.Drain(ctx)
+			pause(ctx, time.Duration(drains.Float64()*2e9))
+			n.Accept(ctx)
+		}
+	})
 	for _, room := range r.rooms {
 		seed := random.Uint64()
 		all.Go(func() {
@@ -130,6 +139,9 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 	r.mu.Lock()
 	r.fences[name] = append(r.fences[name], room.Fence())
 	r.mu.Unlock()
+	if room.known != nil {
+		r.count(func(c *counts) { c.Followed++ })
+	}
 	journal, err := room.Recovered(ctx)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, ErrLost) {
@@ -143,13 +155,20 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 	r.add(operation{name, recovers, list, list}, began, true)
 	for left := random.IntN(400); ctx.Err() == nil; left-- {
 		if left < 0 {
-			began, kind, leave := time.Now(), recovers, room.Release
-			if random.IntN(4) == 0 {
-				kind, leave = ends, room.End
-			}
-			err := leave(ctx)
-			if kind == ends {
+			began, tick := time.Now(), random.Uint64()
+			switch random.IntN(4) {
+			case 0:
+				err := room.End(ctx)
 				r.add(operation{name, ends, list, 0}, began, err == nil)
+			case 1:
+				_ = room.Release(ctx, nil)
+			default:
+				if room.begin == 0 {
+					_ = room.Release(ctx, nil)
+					return
+				}
+				err := room.Release(ctx, binary.LittleEndian.AppendUint64(nil, tick))
+				r.add(operation{name, appends, list, chain(list, tick)}, began, err == nil)
 			}
 			return
 		}

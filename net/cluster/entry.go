@@ -13,7 +13,7 @@ type Kind uint8
 const (
 	KindClaim   Kind = 1 // Owner owns the room from here on
 	KindData    Kind = 2 // Body continues the journal
-	KindRelease Kind = 3 // the next server that claims the room continues the match
+	KindRelease Kind = 3 // Body ends the journal of this owner: the next server that claims the room continues the match
 	KindEnd     Kind = 4 // the match is over: the next claim begins with an empty journal
 	KindPart    Kind = 5 // Body is a part of a restarted journal's beginning; an entry of KindData completes it
 )
@@ -27,7 +27,7 @@ type Entry struct {
 	Before uint64 // sequence number of the room's previous entry; 0: this is the first one
 	// From is the sequence number of the entry with which the journal begins. 0: no journal; itself: this entry.
 	From uint64
-	Body []byte // of KindData and KindPart, at most MaxBody bytes
+	Body []byte // of KindData, KindPart and KindRelease, at most MaxBody bytes
 }
 
 const (
@@ -89,7 +89,7 @@ func (e *Entry) check() error {
 		return fmt.Errorf("%w: the owner has %d bytes", ErrEntry, len(e.Owner))
 	case len(e.Body) > MaxBody:
 		return fmt.Errorf("%w: the body has %d bytes", ErrEntry, len(e.Body))
-	case e.Kind != KindData && e.Kind != KindPart && len(e.Body) > 0:
+	case (e.Kind == KindClaim || e.Kind == KindEnd || e.Kind == KindRelease && e.From == 0) && len(e.Body) > 0:
 		return fmt.Errorf("%w: a body in an entry of kind %d", ErrEntry, e.Kind)
 	case (e.Kind == KindClaim) != (e.Fence == 0):
 		return fmt.Errorf("%w: fence %d in an entry of kind %d", ErrEntry, e.Fence, e.Kind)

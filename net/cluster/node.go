@@ -306,12 +306,13 @@ func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
 
 // Claim makes this server the owner of a room. If another live server owns it, the error is an *OwnedError. If the
 // announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. If the owner drains,
-// Claim waits until it releases the room.
+// Claim waits until it releases the room, and reads its log meanwhile.
 //
 // The process must not own the room already.
 func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
+	f := follower{node: n, room: room}
 	for {
-		last, at, err := n.config.Store.Last(ctx, room)
+		last, at, err := f.last(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -321,6 +322,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 				return nil, &OwnedError{room, owner}
 			}
 			if alive {
+				f.follow(ctx, &last, at)
 				if err := pause(ctx, min(n.config.Lease/16, 10*time.Millisecond)); err != nil {
 					return nil, errors.Join(&OwnedError{room, owner}, err)
 				}
@@ -333,12 +335,13 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		n.mu.Unlock()
 		fence, err := n.append(ctx, room, &claim)
 		if errors.Is(err, ErrConflict) {
+			f.log = nil
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, released: at != 0 && last.Kind == KindRelease}, nil
+		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, known: f.upTo(at), released: at != 0 && last.Kind == KindRelease}, nil
 	}
 }
 

@@ -16,6 +16,7 @@ type Room struct {
 	begin   uint64 // of the entry with which the journal begins; 0: none
 	numbers uint64 // Entry.Number of the newest entry
 	claim   Entry
+	known   []Stored // the journal's entries, if they were read before the claim; until Recovered
 	lost    bool
 
 	released bool // by its former owner
@@ -45,8 +46,13 @@ func (r *Room) Released() bool { return r.released }
 func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 	for missing := 0; r.claim.From != 0; {
 		journal, err := r.read(ctx)
+		known := r.known != nil
+		r.known = nil
 		if err == nil {
 			return journal, nil
+		}
+		if known {
+			continue
 		}
 		if errors.Is(err, ErrJournal) {
 			if _, at, unread := r.node.config.Store.Last(ctx, r.name); unread == nil && at > r.fence { // a later owner may have trimmed the log
@@ -68,7 +74,17 @@ func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 func (r *Room) read(ctx context.Context) (journal []byte, err error) {
 	from, before := r.claim.From, uint64(0)
 	complete := false // the beginning is complete; later parts belong to one that never was
-	for e, err := range r.node.config.Store.Read(ctx, r.name, from, r.claim.Before) {
+	entries := r.node.config.Store.Read(ctx, r.name, from, r.claim.Before)
+	if r.known != nil {
+		entries = func(yield func(Stored, error) bool) {
+			for _, e := range r.known {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+	for e, err := range entries {
 		if err != nil {
 			return nil, err
 		}
@@ -140,26 +156,26 @@ func (r *Room) trim(before uint64, least int) {
 	}()
 }
 
-// Release ends the ownership of the room. The server that claims it next continues the match.
-func (r *Room) Release(ctx context.Context) error {
-	return r.leave(ctx, KindRelease)
+// MaxLast is the maximum number of bytes that Release appends.
+const MaxLast = 64 << 10
+
+// Release appends the last bytes to the room's journal, up to MaxLast, and ends the ownership of the room. The server that claims it next
+// continues the match. After an error that does not wrap ErrLost, call Release again with the same bytes.
+func (r *Room) Release(ctx context.Context, last []byte) error {
+	return r.leave(ctx, Entry{Kind: KindRelease, From: r.begin, Body: last})
 }
 
 // End ends the match. The next claim of the room begins with an empty journal.
 func (r *Room) End(ctx context.Context) error {
-	return r.leave(ctx, KindEnd)
+	return r.leave(ctx, Entry{Kind: KindEnd})
 }
 
-func (r *Room) leave(ctx context.Context, k Kind) error {
-	e := Entry{Kind: k}
-	if k == KindRelease {
-		e.From = r.begin
-	}
+func (r *Room) leave(ctx context.Context, e Entry) error {
 	at, err := r.append(ctx, &e)
 	if err != nil {
 		return err
 	}
-	if k == KindEnd {
+	if e.Kind == KindEnd {
 		r.trim(at, 0)
 	}
 	r.lost = true

@@ -23,6 +23,8 @@ func openCluster(c *Config) *Store { return newStore(c, func() error { return ni
 type log struct {
 	*cluster.Room
 	begins bool // the next Write begins the journal anew
+	leaves bool // the next Write releases the room
+	left   bool // it has released the room
 }
 
 // appendLimit is the timeout of an append. Its result is requested again afterwards.
@@ -38,7 +40,14 @@ const claimLimit = 8 * time.Second
 func (l *log) Write(b []byte) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), appendLimit)
 	defer cancel()
-	if err := l.Append(ctx, b, l.begins); err != nil {
+	var err error
+	if l.leaves {
+		err = l.Release(ctx, b)
+		l.left = err == nil
+	} else {
+		err = l.Append(ctx, b, l.begins)
+	}
+	if err != nil {
 		return 0, err
 	}
 	return len(b), nil
@@ -62,7 +71,7 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 		if err != nil { // another server may be able to continue the match
 			leave, cancel := context.WithTimeout(context.Background(), appendLimit)
 			defer cancel()
-			err = errors.Join(err, r.Release(leave))
+			err = errors.Join(err, r.Release(leave, nil))
 		}
 	}()
 	data, err := r.Recovered(ctx)
@@ -156,11 +165,17 @@ func (j *roomJournal) release() {
 	if why := j.broken.Load(); why != nil {
 		return // another server has the room, or will have it after the lease
 	}
-	leave := j.log.Release
-	if j.unused() {
-		leave = j.log.End
+	flushed, leave := j.writer.Flush(), j.log.End
+	if !j.unused() {
+		j.out.leave()
+		leave = func(ctx context.Context) error {
+			if j.log.left {
+				return nil
+			}
+			return j.log.Release(ctx, nil)
+		}
 	}
-	if err := j.leave(leave, j.writer.Flush()); err != nil {
+	if err := j.leave(leave, flushed); err != nil {
 		j.report(NotKept, err)
 	}
 }
@@ -178,16 +193,17 @@ func (j *roomJournal) endLog(kind Kind) {
 	j.report(kind, nil)
 }
 
-// leave writes the buffered bytes, and then calls leave.
+// leave writes all buffered bytes, and then calls leave.
 func (j *roomJournal) leave(leave func(context.Context) error, flushed error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), claimLimit)
 	defer cancel()
-	err := errors.Join(flushed, j.drain())
-	for err != nil && ctx.Err() == nil && !errors.Is(err, cluster.ErrLost) {
-		err = j.drain()
+	if flushed != nil {
+		return flushed
 	}
-	if err != nil {
-		return err
+	for accepted, durable := uint64(1), uint64(0); durable < accepted; accepted, durable, _ = j.out.state() {
+		if err := j.drain(); err != nil && (ctx.Err() != nil || j.broken.Load() != nil) {
+			return err
+		}
 	}
 	return leave(ctx)
 }

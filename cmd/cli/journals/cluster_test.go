@@ -318,3 +318,60 @@ func TestARoomThatCannotBeContinuedIsGivenUp(t *testing.T) {
 		t.Errorf("%v: %+v", err, c.Resume)
 	}
 }
+
+// The release of a room has its last bytes. Those of a write that failed before are written first.
+func TestTheReleaseHasTheLastBytes(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		failed bool
+		bodies []string // of the last entries
+	}{{"after good writes", false, []string{"yz"}}, {"after a failed write", true, []string{"x", "yz"}}} {
+		t.Run(test.name, func(t *testing.T) {
+			d := &deaf{heard: make(chan struct{})}
+			n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &journalled{t: t, game: halves.Dots()}
+			s, err := Open(p.clusterConfig(n, Always))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Open("main", &room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}); err != nil {
+				t.Fatal(err)
+			}
+			j := s.open["main"]
+			j.seated = true
+			write := func(text string) {
+				if _, err := j.out.Write([]byte(text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.failed {
+				d.silent.Store(true)
+				if write("x"); j.drain() == nil {
+					t.Fatal("a write without an answer succeeded")
+				}
+				d.silent.Store(false)
+			}
+			write("y")
+			write("z")
+			j.release()
+			var log []cluster.Stored
+			for e, err := range d.Read(t.Context(), "main", 0, math.MaxUint64) {
+				if log = append(log, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			last := log[len(log)-len(test.bodies):]
+			for i, want := range test.bodies {
+				if got := string(last[i].Body); got != want || (last[i].Kind == cluster.KindRelease) != (i == len(last)-1) {
+					t.Errorf("entry %d from the end: kind %d, %q, want %q", len(last)-1-i, last[i].Kind, got, want)
+				}
+			}
+			if err := s.Close(); err != nil && !errors.Is(err, cluster.ErrLost) {
+				t.Error(err)
+			}
+		})
+	}
+}

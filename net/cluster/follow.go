@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// follower reads the log of a room that another server still owns, so that the next owner has the journal at once.
+type follower struct {
+	node  *Node
+	room  string
+	log   []Stored // the newest entries in order, from the one with which the journal begins; empty: it does not follow
+	reads int
+}
+
+// lastEvery is the number of reads after which a follower asks for the newest entry: the replica that answers reads may be stale.
+const lastEvery = 8
+
+// last returns the newest entry of the room and its sequence number, or 0 if there is none.
+func (f *follower) last(ctx context.Context) (Entry, uint64, error) {
+	if f.reads++; len(f.log) > 0 && f.reads%lastEvery != 0 {
+		if err := f.read(ctx, 0); err != nil {
+			return Entry{}, 0, err
+		}
+	}
+	if n := len(f.log); n > 0 && f.reads%lastEvery != 0 {
+		return f.log[n-1].Entry, f.log[n-1].Sequence, nil
+	}
+	return f.node.config.Store.Last(ctx, f.room)
+}
+
+// follow begins to follow the log, whose newest entry is known.
+func (f *follower) follow(ctx context.Context, last *Entry, at uint64) {
+	if len(f.log) == 0 {
+		_ = f.read(ctx, cmp.Or(begin(last, at), at)) // otherwise it begins later
+	}
+}
+
+// read reads the new entries. Room.read finds missing ones.
+func (f *follower) read(ctx context.Context, from uint64) error {
+	if n := len(f.log); n > 0 {
+		from = f.log[n-1].Sequence + 1
+	}
+	for e, err := range f.node.config.Store.Read(ctx, f.room, from, math.MaxUint64) {
+		if err != nil {
+			return err
+		}
+		f.log = append(f.log, e)
+		if first := begin(&e.Entry, e.Sequence); first > f.log[0].Sequence {
+			f.log = slices.DeleteFunc(f.log, func(old Stored) bool { return old.Sequence < first })
+		}
+	}
+	return nil
+}
+
+// upTo returns the entries that end with one, or nil if the follower has not read it.
+func (f *follower) upTo(at uint64) []Stored {
+	if n := len(f.log); n > 0 && f.log[n-1].Sequence == at {
+		return f.log
+	}
+	return nil
+}
