@@ -81,7 +81,7 @@ func TestWatchVerifiesABroadcast(t *testing.T) {
 func TestTheFlagsOfABroadcastAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	used := t.TempDir()
-	unlock, err := durable.Lock(filepath.Join(used, "lock"))
+	unlock, err := durable.Lock(filepath.Join(used, ".lock"))
 	if err != nil {
 		t.Fatal(err)
 	}

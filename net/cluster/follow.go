@@ -20,15 +20,14 @@ const lastEvery = 8
 
 // last returns the newest entry of the room and its sequence number, or 0 if there is none.
 func (f *follower) last(ctx context.Context) (Entry, uint64, error) {
-	if f.reads++; len(f.log) > 0 && f.reads%lastEvery != 0 {
-		if err := f.read(ctx, 0); err != nil {
-			return Entry{}, 0, err
-		}
+	if f.reads++; len(f.log) == 0 || f.reads%lastEvery == 0 {
+		return f.node.config.Store.Last(ctx, f.room)
 	}
-	if n := len(f.log); n > 0 && f.reads%lastEvery != 0 {
-		return f.log[n-1].Entry, f.log[n-1].Sequence, nil
+	if err := f.read(ctx, f.log[len(f.log)-1].Sequence+1); err != nil {
+		return Entry{}, 0, err
 	}
-	return f.node.config.Store.Last(ctx, f.room)
+	newest := &f.log[len(f.log)-1]
+	return newest.Entry, newest.Sequence, nil
 }
 
 // follow begins to follow the log, whose newest entry is known.
@@ -38,11 +37,8 @@ func (f *follower) follow(ctx context.Context, last *Entry, at uint64) {
 	}
 }
 
-// read reads the new entries. Room.read finds missing ones.
+// read reads the entries from a number on. Room.Recovered finds missing ones.
 func (f *follower) read(ctx context.Context, from uint64) error {
-	if n := len(f.log); n > 0 {
-		from = f.log[n-1].Sequence + 1
-	}
 	for e, err := range f.node.config.Store.Read(ctx, f.room, from, math.MaxUint64) {
 		if err != nil {
 			return err
@@ -51,14 +47,6 @@ func (f *follower) read(ctx context.Context, from uint64) error {
 		if first := begin(&e.Entry, e.Sequence); first > f.log[0].Sequence {
 			f.log = slices.DeleteFunc(f.log, func(old Stored) bool { return old.Sequence < first })
 		}
-	}
-	return nil
-}
-
-// upTo returns the entries that end with one, or nil if the follower has not read it.
-func (f *follower) upTo(at uint64) []Stored {
-	if n := len(f.log); n > 0 && f.log[n-1].Sequence == at {
-		return f.log
 	}
 	return nil
 }

@@ -341,7 +341,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, known: f.upTo(at), released: at != 0 && last.Kind == KindRelease}, nil
+		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, known: f.log, released: at != 0 && last.Kind == KindRelease}, nil
 	}
 }
 

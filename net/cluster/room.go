@@ -44,15 +44,18 @@ func (r *Room) Released() bool { return r.released }
 
 // Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
 func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
-	for missing := 0; r.claim.From != 0; {
+	known := r.known
+	r.known = nil
+	if r.claim.From == 0 {
+		return nil, nil
+	}
+	if journal, err := r.journal(known); err == nil {
+		return journal, nil
+	}
+	for missing := 0; ; {
 		journal, err := r.read(ctx)
-		known := r.known != nil
-		r.known = nil
 		if err == nil {
 			return journal, nil
-		}
-		if known {
-			continue
 		}
 		if errors.Is(err, ErrJournal) {
 			if _, at, unread := r.node.config.Store.Last(ctx, r.name); unread == nil && at > r.fence { // a later owner may have trimmed the log
@@ -67,27 +70,25 @@ func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 			return nil, errors.Join(err, paused)
 		}
 	}
-	return nil, nil
 }
 
-// read reads the journal before the claim, and checks that no entry is missing.
-func (r *Room) read(ctx context.Context) (journal []byte, err error) {
-	from, before := r.claim.From, uint64(0)
-	complete := false // the beginning is complete; later parts belong to one that never was
-	entries := r.node.config.Store.Read(ctx, r.name, from, r.claim.Before)
-	if r.known != nil {
-		entries = func(yield func(Stored, error) bool) {
-			for _, e := range r.known {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-	}
-	for e, err := range entries {
+// read reads the journal before the claim.
+func (r *Room) read(ctx context.Context) ([]byte, error) {
+	var log []Stored
+	for e, err := range r.node.config.Store.Read(ctx, r.name, r.claim.From, r.claim.Before) {
 		if err != nil {
 			return nil, err
 		}
+		log = append(log, e)
+	}
+	return r.journal(log)
+}
+
+// journal returns the journal before the claim, and checks that no entry is missing.
+func (r *Room) journal(log []Stored) (journal []byte, err error) {
+	from, before := r.claim.From, uint64(0)
+	complete := false // the beginning is complete; later parts belong to one that never was
+	for _, e := range log {
 		if before == 0 && e.Sequence != from || before != 0 && e.Before != before {
 			return nil, fmt.Errorf("%w: entry %d is missing", ErrJournal, max(before, from))
 		}
@@ -156,11 +157,9 @@ func (r *Room) trim(before uint64, least int) {
 	}()
 }
 
-// MaxLast is the maximum number of bytes that Release appends.
-const MaxLast = 64 << 10
-
-// Release appends the last bytes to the room's journal, up to MaxLast, and ends the ownership of the room. The server that claims it next
-// continues the match. After an error that does not wrap ErrLost, call Release again with the same bytes.
+// Release appends the last bytes to the room's journal, at most MaxBody, and ends the ownership of the room. The server that claims it
+// next continues the match. last is empty if nothing was appended before. After an error that does not wrap ErrLost or ErrEntry, call
+// Release again with the same bytes.
 func (r *Room) Release(ctx context.Context, last []byte) error {
 	return r.leave(ctx, Entry{Kind: KindRelease, From: r.begin, Body: last})
 }

@@ -32,9 +32,10 @@ type Link struct {
 }
 
 const (
-	MaxMessage  = 64 << 10                                                            // the largest reliable message, in bytes
-	MaxDatagram = wire.MinPacketLimit - wire.EnvelopeSize - partOverhead - reportPart // the largest datagram, in bytes: one packet with a report
-	QueueBytes  = 416 << 10                                                           // bound of the reliable messages that are not acknowledged, in bytes
+	MaxMessage = 64 << 10 // the largest reliable message, in bytes
+	// MaxDatagram is the largest datagram, in bytes: a packet that every transport carries has it and a report.
+	MaxDatagram = wire.MinPacketLimit - wire.EnvelopeSize - partOverhead - reportPart
+	QueueBytes  = 416 << 10 // bound of the reliable messages that are not acknowledged, in bytes
 
 	// bytesPerSecond is the highest rate of a link. Of a rate 100 ms may be sent at once.
 	bytesPerSecond = 256 << 10
@@ -96,8 +97,8 @@ func open() *Link {
 // PacketLimit returns the size of the largest packet that the link sends, in bytes: [wire.PacketLimit] at first.
 func (l *Link) PacketLimit() int { return l.limit }
 
-// LimitPackets lowers the size of the largest packet to that of the peer or of the transport, [wire.MinPacketLimit] or more. It is
-// called before messages are sent.
+// LimitPackets lowers PacketLimit to bytes, but not below [wire.MinPacketLimit]. A larger value has no effect. Call it before the first
+// Send.
 func (l *Link) LimitPackets(bytes int) {
 	l.limit = min(l.limit, max(bytes, wire.MinPacketLimit))
 }
@@ -208,7 +209,8 @@ func (l *Link) Next() (channel wire.Channel, message []byte, ok bool) {
 	return wire.Datagram, message, ok
 }
 
-// Flush ends a tick. It calls emit for each packet of the tick, of at most PacketLimit bytes and valid until emit returns. now is the time since a fixed moment, the same one in every call, and must not decrease.
+// Flush ends a tick. It calls emit for each packet of the tick, of at most [Link.PacketLimit] bytes and valid until emit returns. now is
+// the time since a fixed moment, the same one in every call, and must not decrease.
 func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	if l.err != nil {
 		return

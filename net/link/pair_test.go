@@ -97,7 +97,7 @@ func (p *pair) pass(collect bool) {
 	for from, l := range p.ends {
 		p.packets[from] = 0
 		l.Flush(p.now, func(packet []byte) {
-			if len(packet) > wire.PacketLimit {
+			if len(packet) > l.PacketLimit() {
 				p.t.Fatalf("a packet of %d bytes", len(packet))
 			}
 			p.sent[from] += len(packet)

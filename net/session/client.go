@@ -28,10 +28,10 @@ type Client struct {
 // ClientTimeout is the default timeout of a client.
 const ClientTimeout = 10 * systems.Second
 
-// NewClient returns the client's end of a session that begins now, and sends hello with Version and Packet filled in. timeout ends
+// NewClient returns the client's end of a session that begins now, and sends hello with Version and PacketLimit filled in. timeout ends
 // a session whose server sends nothing; 0: ClientTimeout.
 func NewClient(hello Hello, timeout systems.Time, t Transport, now systems.Time) *Client {
-	hello.Version, hello.Packet = Version, t.PacketLimit()
+	hello.Version, hello.PacketLimit = Version, t.PacketLimit()
 	s := &Client{common: newCommon(t, cmp.Or(timeout, ClientTimeout), now), hello: hello}
 	s.nextPing = now + pingInterval
 	s.send(systems.Reliable, message{kind: kindHello, hello: &s.hello})

@@ -77,7 +77,7 @@ type Transport interface {
 	Ready() bool
 	// PacketLimit returns the size of the largest packet that is sent, in bytes, from wire.MinPacketLimit to wire.PacketLimit.
 	PacketLimit() int
-	// LimitPackets lowers it to the size that the peer named.
+	// LimitPackets lowers PacketLimit to the size in the peer's Hello.
 	LimitPackets(bytes int)
 }
 

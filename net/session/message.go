@@ -67,7 +67,7 @@ type Hello struct {
 	Have        ecs.Tick // the tick of the state that the client holds; 0: none
 	Chain       uint64   // hash chain of the match up to Have: see record.Chain
 	Final       ecs.Tick // newest tick of Match that is final on the client; 0: none
-	Packet      int      // the largest packet of the client's transport, in bytes, from wire.MinPacketLimit to wire.PacketLimit
+	PacketLimit int      // of the client's transport, in bytes, from wire.MinPacketLimit to wire.PacketLimit
 }
 
 // Welcome accepts a Hello.
@@ -315,7 +315,7 @@ func (h *Hello) fields(c *coder) {
 	c.tick(&h.Have)
 	c.u64(&h.Chain)
 	c.tick(&h.Final)
-	c.integer(&h.Packet, wire.MinPacketLimit, wire.PacketLimit)
+	c.integer(&h.PacketLimit, wire.MinPacketLimit, wire.PacketLimit)
 }
 
 func (m *Welcome) fields(c *coder) {

@@ -190,9 +190,6 @@ func (s *Server) hello(h *Hello) (Event, error) {
 		return Event{}, errValue
 	}
 	s.phase, s.newcomer = awaitAnswer, h.Match == 0
-	if h.Version == Version {
-		s.transport.LimitPackets(h.Packet)
-	}
 	switch {
 	case h.Version != Version:
 		s.Refuse(CodeVersion, fmt.Sprintf("server has protocol %d", Version))
@@ -201,6 +198,7 @@ func (s *Server) hello(h *Hello) (Event, error) {
 	case s.config.SameBuild && (h.Build != s.config.Build || h.Target != s.config.Target):
 		s.Refuse(CodeBuild, fmt.Sprintf("server has build %s for %s", s.config.Build, s.config.Target))
 	default:
+		s.transport.LimitPackets(h.PacketLimit)
 		return Event{Kind: EventHello, Hello: h}, nil
 	}
 	return Event{}, nil

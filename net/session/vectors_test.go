@@ -29,7 +29,7 @@ func describe(m message) string {
 	case kindHello:
 		m := m.hello
 		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d chain=%x final=%d packet=%d", m.Version, m.Fingerprint,
-			m.Build, m.Target, m.Name, m.Match, m.Have, m.Chain, m.Final, m.Packet)
+			m.Build, m.Target, m.Name, m.Match, m.Have, m.Chain, m.Final, m.PacketLimit)
 	case kindWelcome:
 		m := m.welcome
 		return fmt.Sprintf("welcome strategy=%q params=%x match=%x rate=%d seat=%d role=%v epoch=%d tick=%d delay=%d image=%t",
@@ -113,7 +113,7 @@ func encoded(m message) []byte { return new(coder).encode(nil, m) }
 
 // FuzzMessage checks that an accepted message is the only encoding of its meaning.
 func FuzzMessage(f *testing.F) {
-	f.Add(encoded(message{kind: kindHello, hello: &Hello{Version: Version, Name: "ada", Packet: wire.PacketLimit}}))
+	f.Add(encoded(message{kind: kindHello, hello: &Hello{Version: Version, Name: "ada", PacketLimit: wire.PacketLimit}}))
 	f.Add(encoded(message{kind: kindWelcome, welcome: &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}}))
 	f.Add(encoded(message{kind: kindSeat, seat: &Seat{Seat: 2, Name: "ada", Connected: true}}))
 	f.Add(encoded(message{kind: kindPings, pings: &Pings{1: 30, 63: 1}}))

@@ -24,8 +24,8 @@ const (
 	MinPacketLimit = 1152
 	// EnvelopeSize is what a packet takes before its first part.
 	EnvelopeSize = 2
-	// MaxPart is the largest payload of one part, which has a channel and a two-byte length.
-	MaxPart = PacketLimit - EnvelopeSize - 3
+	// maxPart is the largest payload of one part, which has a channel and a two-byte length.
+	maxPart = PacketLimit - EnvelopeSize - 3
 )
 
 // AppendEnvelope begins a packet with its number. Parts follow it.
@@ -38,8 +38,8 @@ func PartSize(n int) int { return 1 + UvarintSize(uint64(n)) + n }
 
 // AppendPart appends one part to a packet. The caller keeps the packet within [PacketLimit], with [PartSize].
 func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
-	if len(payload) == 0 || len(payload) > MaxPart || channel > Report {
-		panic("wire: AppendPart: a part is of a known channel and holds 1 to MaxPart bytes; check before appending")
+	if len(payload) == 0 || len(payload) > maxPart || channel > Report {
+		panic("wire: AppendPart: a part is of a known channel and holds 1 to maxPart bytes; check before appending")
 	}
 	dst = append(dst, byte(channel))
 	dst = binary.AppendUvarint(dst, uint64(len(payload)))
@@ -66,7 +66,7 @@ func (p *Parts) Next() (channel Channel, payload []byte, ok bool) {
 		return 0, nil, false
 	}
 	channel = Channel(p.r.U8())
-	payload = p.r.Blob(MaxPart)
+	payload = p.r.Blob(maxPart)
 	if p.r.Err() == nil && (channel > Report || len(payload) == 0) {
 		p.r.Fail(ErrNotCanonical)
 	}

@@ -257,9 +257,9 @@ func TestACopyOfPartsWalksOnItsOwn(t *testing.T) {
 }
 
 func TestTheLargestPartFillsAPacketExactly(t *testing.T) {
-	packet := AppendPart(AppendEnvelope(nil, 1), Datagram, make([]byte, MaxPart))
-	if len(packet) != PacketLimit || EnvelopeSize+PartSize(MaxPart) != PacketLimit {
-		t.Errorf("packet of %d bytes, PartSize says %d, want %d", len(packet), EnvelopeSize+PartSize(MaxPart), PacketLimit)
+	packet := AppendPart(AppendEnvelope(nil, 1), Datagram, make([]byte, maxPart))
+	if len(packet) != PacketLimit || EnvelopeSize+PartSize(maxPart) != PacketLimit {
+		t.Errorf("packet of %d bytes, PartSize says %d, want %d", len(packet), EnvelopeSize+PartSize(maxPart), PacketLimit)
 	}
 	if _, _, err := OpenEnvelope(append(packet, 0)); !errors.Is(err, ErrTooLong) {
 		t.Errorf("a packet above the limit: %v", err)

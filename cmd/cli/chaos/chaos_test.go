@@ -13,7 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs/race"
 	"tendon/net/cluster/jetstream"
 )
@@ -155,7 +155,7 @@ func (w *world) logged() (ticks int) {
 			w.checker.fail("the logs cannot be read: %v", err)
 			return 0
 		}
-		return w.checker.logs(ctx, s, rules.Game())
+		return w.checker.logs(ctx, s, crumbs.Game())
 	}
 	w.checker.fail("no NATS server answers")
 	return 0

@@ -18,8 +18,9 @@
 //   - After each fault all clients confirm ticks again.
 //
 // The run prints its seed and the times for which clients confirmed no new tick, by kind of fault. With -chaos.time it also compares them with
-// their limits. Planned moves are compared with the other rooms at the same time. The NATS servers store their files in memory.
-// If they have not elected a leader half a minute after a fault, they are started again, and the run reports it.
+// their limits. Planned moves are compared with the other rooms at the same time. The NATS servers store their files in memory. If they
+// have not elected a leader half a minute after a fault, they are started again, and the run reports it. The game is a small one, because
+// the simulations of 160 clients would take the time of two cores from the servers.
 //
 //	go test ./cmd/cli/chaos -run 'TestChaos$' -chaos.time=20m -chaos.seed=7 -timeout 1h -v
 //	TENDON_LONG=1 go test ./cmd/cli/chaos        a minute, with one fault of each kind

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/internal/crumbs"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -79,7 +79,7 @@ func (p *player) final() {
 // enter connects a bot to a room, at the first of the addresses if that server has the room.
 func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number int, addresses ...netip.AddrPort) *player {
 	t.Helper()
-	g := rules.Game()
+	g := crumbs.Game()
 	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(g.Name), Key: key, ClientID: uint64(number) + 1, Addresses: addresses,
 		Pass: server.Pass{Room: room, Seat: seat, Bot: true}, Lifetime: time.Hour}, time.Now())
 	if err != nil {

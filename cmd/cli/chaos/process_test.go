@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tendon/cmd/arena/rules"
 	"tendon/cmd/cli"
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 // roleVariable is the environment variable with the role of a process that a test started. Its program is that of the test.
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case natsRole:
 		runNATS(os.Args[1])
 	case serverRole:
-		cli.Main(*rules.Game())
+		cli.Main(*crumbs.Game())
 	}
 	os.Exit(m.Run())
 }

@@ -22,9 +22,9 @@ func openCluster(c *Config) *Store { return newStore(c, func() error { return ni
 // log is a File that writes a journal to the log of a room in a cluster. Appended entries are durable at once.
 type log struct {
 	*cluster.Room
-	begins bool // the next Write begins the journal anew
-	leaves bool // the next Write releases the room
-	left   bool // it has released the room
+	begins   bool // the next Write begins the journal anew
+	releases bool // the next Write releases the room
+	released bool // it has done so
 }
 
 // appendLimit is the timeout of an append. Its result is requested again afterwards.
@@ -41,9 +41,9 @@ func (l *log) Write(b []byte) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), appendLimit)
 	defer cancel()
 	var err error
-	if l.leaves {
+	if l.releases {
 		err = l.Release(ctx, b)
-		l.left = err == nil
+		l.released = err == nil
 	} else {
 		err = l.Append(ctx, b, l.begins)
 	}
@@ -165,17 +165,18 @@ func (j *roomJournal) release() {
 	if why := j.broken.Load(); why != nil {
 		return // another server has the room, or will have it after the lease
 	}
-	flushed, leave := j.writer.Flush(), j.log.End
+	_ = j.writer.Flush() // output accepts all bytes
+	end := j.log.End
 	if !j.unused() {
-		j.out.leave()
-		leave = func(ctx context.Context) error {
-			if j.log.left {
+		j.out.end()
+		end = func(ctx context.Context) error {
+			if j.log.released {
 				return nil
 			}
 			return j.log.Release(ctx, nil)
 		}
 	}
-	if err := j.leave(leave, flushed); err != nil {
+	if err := j.leave(end); err != nil {
 		j.report(NotKept, err)
 	}
 }
@@ -183,7 +184,10 @@ func (j *roomJournal) release() {
 // endLog writes the end mark of a match that is over, and ends it in the cluster.
 func (j *roomJournal) endLog(kind Kind) {
 	err := j.writer.End()
-	if err = j.leave(j.log.End, err); err != nil {
+	if err == nil {
+		err = j.leave(j.log.End)
+	}
+	if err != nil {
 		j.report(NotArchived, err)
 		return
 	}
@@ -193,17 +197,16 @@ func (j *roomJournal) endLog(kind Kind) {
 	j.report(kind, nil)
 }
 
-// leave writes all buffered bytes, and then calls leave.
-func (j *roomJournal) leave(leave func(context.Context) error, flushed error) error {
+// leave writes all buffered bytes, and then ends the ownership of the room.
+func (j *roomJournal) leave(end func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), claimLimit)
 	defer cancel()
-	if flushed != nil {
-		return flushed
-	}
-	for accepted, durable := uint64(1), uint64(0); durable < accepted; accepted, durable, _ = j.out.state() {
+	for {
 		if err := j.drain(); err != nil && (ctx.Err() != nil || j.broken.Load() != nil) {
 			return err
 		}
+		if accepted, durable, _ := j.out.state(); durable == accepted {
+			return end(ctx)
+		}
 	}
-	return leave(ctx)
 }

@@ -32,8 +32,8 @@ type output struct {
 	begins   bool // the journal begins anew at byte begin of queued
 	begin    int
 	restarts bool // it begins anew with writing
-	leaving  bool // no more bytes are queued: the last ones are written with the release of the room
-	leaves   bool // writing is written with it
+	closing  bool // no more bytes are queued: the last ones are written with the release of the room
+	releases bool // writing is written with it
 }
 
 func newOutput() output { return output{file: make(chan struct{}, 1)} }
@@ -50,11 +50,11 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// leave ends the queue.
-func (o *output) leave() {
+// end ends the queue.
+func (o *output) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.leaving = true
+	o.closing = true
 }
 
 func (o *output) state() (accepted, durable uint64, err error) {
@@ -85,7 +85,7 @@ func (o *output) next() []byte {
 	} else {
 		o.writing, o.queued, o.begins = o.queued, o.writing[:0], false
 	}
-	o.leaves = o.leaving && !o.restarts && len(o.queued) == 0 && len(o.writing) <= cluster.MaxLast
+	o.releases = o.closing && !o.restarts && len(o.queued) == 0 && len(o.writing) <= cluster.MaxBody
 	return o.writing
 }
 
@@ -111,7 +111,7 @@ func (j *roomJournal) drain() error {
 func (j *roomJournal) write(rest []byte) error {
 	if len(rest) > 0 {
 		if j.log != nil {
-			j.log.begins, j.log.leaves = j.out.restarts, j.out.leaves
+			j.log.begins, j.log.releases = j.out.restarts, j.out.releases
 		}
 		n, err := j.file.Write(rest)
 		n = min(max(n, 0), len(rest))

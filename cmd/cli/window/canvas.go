@@ -117,7 +117,8 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	}
 	c.flush()
 	o := &text.DrawOptions{}
-	o.Filter = ebiten.FilterLinear // as that of shapes, so that the graphics card gets both at once
+	// The filter is that of shapes, so that ebiten paints both with one command. At whole pixels it does not blur the text.
+	o.Filter = ebiten.FilterLinear
 	o.GeoM.Translate(math.Round((x-c.originX)*c.scale), math.Round((y-c.originY)*c.scale))
 	o.ColorScale.ScaleWithColor(paint(col))
 	o.PrimaryAlign = text.Align(min(max(align, -1), 1) + 1)

@@ -12,15 +12,15 @@ import (
 	"tendon/ecs"
 )
 
-// shapes paints copies of a disc and a square with smooth edges, which are in one image. It paints those that follow each other together:
-// with paths, a browser without a graphics card paints a third as many pictures.
+// shapes collects copies of a disc and a square with smooth edges, and flush paints them with one command. Both forms are in one image for
+// this. With paths, a browser without a graphics card paints a third as many pictures.
 type shapes struct {
-	sheet    *ebiten.Image
+	atlas    *ebiten.Image
 	vertices []ebiten.Vertex // of the shapes that are not painted yet
 	indices  []uint32
 }
 
-// A form is a shape of the sheet, in sizes of powers of two.
+// A form is a shape of the atlas, in sizes of powers of two.
 type form int
 
 const (
@@ -31,27 +31,27 @@ const (
 const (
 	shapeSizes = 9 // 1 to 256 pixels
 	margin     = 1 // transparent pixels around a shape
-	sheetRow   = 1<<(shapeSizes-1) + 2*margin
+	atlasRow   = 1<<(shapeSizes-1) + 2*margin
 )
 
-// place returns where a size of a form lies on the sheet, with its margin.
+// place returns where a size of a form lies on the atlas, with its margin.
 func (f form) place(size int) stdimage.Rectangle {
-	x, y, width := 1<<size-1+2*margin*size, int(f)*sheetRow, 1<<size+2*margin
+	x, y, width := 1<<size-1+2*margin*size, int(f)*atlasRow, 1<<size+2*margin
 	return stdimage.Rect(x, y, x+width, y+width)
 }
 
-// find returns the place of the size of a form that is enlarged least for a size in pixels, and its size without the margin.
-func (f form) find(pixels float64) (place stdimage.Rectangle, size float64) {
+// find returns the place of the size of a form that is enlarged least for a size in pixels.
+func (f form) find(pixels float64) (place stdimage.Rectangle) {
 	i := 0
 	for i < shapeSizes-1 && float64(int(1)<<i) < pixels {
 		i++
 	}
-	return f.place(i), float64(int(1) << i)
+	return f.place(i)
 }
 
-// newSheet returns the image of all forms in all sizes.
-func newSheet() *ebiten.Image {
-	sheet := stdimage.NewRGBA(stdimage.Rect(0, 0, square.place(shapeSizes-1).Max.X, 2*sheetRow))
+// newAtlas returns the image of all forms in all sizes.
+func newAtlas() *ebiten.Image {
+	atlas := stdimage.NewRGBA(stdimage.Rect(0, 0, square.place(shapeSizes-1).Max.X, 2*atlasRow))
 	for f := disc; f <= square; f++ {
 		for i := range shapeSizes {
 			place := f.place(i)
@@ -64,24 +64,24 @@ func newSheet() *ebiten.Image {
 						distance = math.Hypot(dx, dy)
 					}
 					alpha := uint8(255*min(max(middle-margin-distance+0.5, 0), 1) + 0.5)
-					sheet.SetRGBA(place.Min.X+x, place.Min.Y+y, color.RGBA{alpha, alpha, alpha, alpha})
+					atlas.SetRGBA(place.Min.X+x, place.Min.Y+y, color.RGBA{alpha, alpha, alpha, alpha})
 				}
 			}
 		}
 	}
-	return ebiten.NewImageFromImage(sheet)
+	return ebiten.NewImageFromImage(atlas)
 }
 
-// flush paints the shapes that are not painted yet. It precedes everything else that is painted.
+// flush paints the shapes that are not painted yet. Call it before painting anything else, and after the last shape.
 func (c *canvas) flush() {
 	s := c.shapes
 	if len(s.indices) == 0 {
 		return
 	}
-	if s.sheet == nil {
-		s.sheet = newSheet()
+	if s.atlas == nil {
+		s.atlas = newAtlas()
 	}
-	c.dst.DrawTriangles32(s.vertices, s.indices, s.sheet, &ebiten.DrawTrianglesOptions{Filter: ebiten.FilterLinear, DisableMipmaps: true})
+	c.dst.DrawTriangles32(s.vertices, s.indices, s.atlas, &ebiten.DrawTrianglesOptions{Filter: ebiten.FilterLinear, DisableMipmaps: true})
 	s.vertices, s.indices = s.vertices[:0], s.indices[:0]
 }
 
@@ -90,15 +90,16 @@ func (c *canvas) flush() {
 func (c *canvas) stroke(f form, ax, ay, bx, by, width float32, col ecs.Color) {
 	opacity := float32(col.A) / 255 * min(width, 1) // a line of less than a pixel is paler
 	width = max(width, 1)
-	place, size := f.find(float64(width))
+	place := f.find(float64(width))
+	size := float32(place.Dx() - 2*margin)
 	length := float32(math.Hypot(float64(bx-ax), float64(by-ay)))
 	if !(opacity > 0) || !(length > 0) {
 		return
 	}
 	ux, uy := (bx-ax)/length, (by-ay)/length
-	texel := width / float32(size)
+	texel := width / size
 	half := min(width, length) / 2
-	in, out := margin+half/texel, float32(size)+2*margin
+	in, out := margin+half/texel, size+2*margin
 	across := width/2 + margin*texel
 	left, top := float32(place.Min.X), float32(place.Min.Y)
 	c.triangles(strokeIndices[:])
@@ -117,9 +118,9 @@ func (c *canvas) triangles(indices []uint32) {
 	}
 }
 
-// vertex appends a vertex: a pixel of the picture and one of the sheet, with a color and its opacity.
-func (c *canvas) vertex(x, y, sheetX, sheetY float32, col ecs.Color, opacity float32) {
-	c.shapes.vertices = append(c.shapes.vertices, ebiten.Vertex{DstX: x, DstY: y, SrcX: sheetX, SrcY: sheetY,
+// vertex appends a vertex: a pixel of the picture and one of the atlas, with a color and its opacity.
+func (c *canvas) vertex(x, y, atlasX, atlasY float32, col ecs.Color, opacity float32) {
+	c.shapes.vertices = append(c.shapes.vertices, ebiten.Vertex{DstX: x, DstY: y, SrcX: atlasX, SrcY: atlasY,
 		ColorR: float32(col.R) / 255, ColorG: float32(col.G) / 255, ColorB: float32(col.B) / 255, ColorA: opacity})
 }
 
@@ -129,7 +130,7 @@ var strokeIndices = [...]uint32{0, 1, 2, 1, 3, 2, 2, 3, 4, 3, 5, 4, 4, 5, 6, 5, 
 // Rectangle fills a rectangle. Its edges are not smooth, so that neighbours leave no gap.
 func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
 	px, py := c.pixel(x, y)
-	place, _ := square.find(4)
+	place := square.place(2)
 	middleX, middleY := float32(place.Min.X+place.Max.X)/2, float32(place.Min.Y+place.Max.Y)/2
 	c.triangles(strokeIndices[:6])
 	for i := range 4 {

@@ -14,7 +14,7 @@ import (
 )
 
 type broadcastFlags struct {
-	Broadcast        string         `group:"Viewers" type:"path" placeholder:"DIR" help:"Write every match as fragments of 3 s into DIR/ROOM, for any number of viewers: see watch. With --web, the server also serves them at /broadcast/ROOM."`
+	Broadcast        string         `group:"Viewers" type:"path" placeholder:"DIR" help:"Write every match as fragments of 3 s into DIR/ROOM, for any number of viewers: see watch. One server writes into DIR. With --web, the server also serves them at /broadcast/ROOM."`
 	BroadcastDelay   *time.Duration `group:"Viewers" placeholder:"TIME" help:"Delay from the end of a fragment until viewers can load it, 0s to 15m. Default: 10s."`
 	BroadcastPrivate bool           `group:"Viewers" help:"Broadcast a game with private data. All viewers receive the data. Requires --broadcast-delay."`
 }
@@ -48,9 +48,9 @@ func (v *Verb) broadcastOf(a *app.App) (*host.Broadcast, error) {
 	return b, nil
 }
 
-// lockBroadcast returns an error if another server writes into the directory of --broadcast.
+// lockBroadcast locks the directory of --broadcast for this server. It fails if another server has locked it. No room begins with a dot.
 func (v *Verb) lockBroadcast() (unlock func() error, err error) {
-	unlock, err = durable.Lock(filepath.Join(v.Broadcast, "lock"))
+	unlock, err = durable.Lock(filepath.Join(v.Broadcast, ".lock"))
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("--broadcast %s: another server writes into the directory: give each server its own (%w)", v.Broadcast, err)
 	}

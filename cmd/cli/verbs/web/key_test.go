@@ -99,9 +99,9 @@ func BenchmarkPicture(b *testing.B) {
 	s.setProfile(profile)
 	tab.Go(s.link(to, true))
 	tab.WaitFor(playing)
-	for b.Loop() {
-		tab.Eval(`window.costs = []`, nil)
-		tab.WaitFor(`window.costs.length > 300`)
+	tab.Eval(`window.costs = []`, nil)
+	for pictures := 300; b.Loop(); pictures += 300 {
+		tab.WaitFor(fmt.Sprintf("window.costs.length > %d", pictures))
 	}
 	var costs []float64
 	tab.Eval(`window.costs`, &costs)
