@@ -42,6 +42,9 @@ func (r *Room) Fence() uint64 { return r.fence }
 // Released reports whether the former owner released the room. Its journal is then complete.
 func (r *Room) Released() bool { return r.released }
 
+// Leased reports whether no other server can own the room: see Node.Leased.
+func (r *Room) Leased() bool { return !r.lost && r.node.Leased() }
+
 // Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
 func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 	known := r.known

@@ -54,10 +54,11 @@ func (c *core) run(ctx context.Context, log Log, commands <-chan *command) error
 		for _, cmd := range batch {
 			cmd.do(c)
 		}
+		appends := len(c.lines) > 0
 		err := c.store(ctx, log)
+		decides := err == nil && (appends || log.Leased()) // otherwise another process may have changed the tickets
 		for _, cmd := range batch {
-			cmd.err = err
-			if err != nil {
+			if !decides {
 				cmd.err = ErrInactive
 			}
 			close(cmd.done)

@@ -76,6 +76,9 @@ func (f *File) Append(_ context.Context, events []byte, begins bool) error {
 	return err
 }
 
+// Leased returns true: the file is locked.
+func (f *File) Leased() bool { return true }
+
 // Check replays the log in a file and compares the results of the match functions. It returns the number of passes. The error wraps
 // queue.ErrDiffers if a function returns other matches.
 func Check(path string, queues []queue.Queue) (passes int, err error) {

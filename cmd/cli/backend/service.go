@@ -55,6 +55,8 @@ type Log interface {
 	Recovered(ctx context.Context) ([]byte, error)
 	// Append appends events. begins replaces all events before. When it returns nil, they survive the end of this process.
 	Append(ctx context.Context, events []byte, begins bool) error
+	// Leased reports whether no other process can append events now.
+	Leased() bool
 }
 
 // LogRoom is the room of a cluster whose journal is the log. No room of a match has capital letters.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,7 +113,10 @@ func matched(t api.Ticket) bool { return t.Match != nil }
 type memory struct {
 	events []byte
 	before func() error // called before each append. Optional
+	doubt  atomic.Bool  // another process may append events
 }
+
+func (m *memory) Leased() bool { return !m.doubt.Load() }
 
 func (m *memory) Recovered(context.Context) ([]byte, error) { return m.events, nil }
 
@@ -239,6 +243,22 @@ func TestNoReplyDependsOnAnEventThatIsNotStored(t *testing.T) {
 	r = start(t, log, Config{Directory: directory(4, "one")})
 	for _, id := range ids {
 		r.until(id, matched)
+	}
+}
+
+// While another process may decide, a request without an event is refused. One with an event shows that no other process does.
+func TestAnOldStateIsNotShown(t *testing.T) {
+	log := &memory{}
+	r := start(t, log, Config{Directory: directory(4, "one"), Interval: time.Hour})
+	id := r.queue("ann")
+	log.doubt.Store(true)
+	if _, err := r.Get(t.Context(), id, 0); !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("a reply from a state that may be old: %v", err)
+	}
+	r.queue("bob")
+	log.doubt.Store(false)
+	if _, err := r.Get(t.Context(), id, 0); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Queues are the queues, in the order of passes. Required.
 	Queues []Queue
-	// MaxTickets is the maximum number of tickets. 0: 100,000.
+	// MaxTickets is the maximum number of tickets, with those that have ended and are kept. 0: 100,000.
 	MaxTickets int
 	// Keep is how long a ticket is kept after it was matched or cancelled, and a room requests players, in ms. 0: 2 minutes.
 	Keep int64
@@ -104,7 +104,7 @@ func Load(c Config, log []byte) (*State, error) {
 // Errors of requests.
 var (
 	ErrQueue   = errors.New("there is no such queue")
-	ErrFull    = errors.New("too many tickets wait: try again later")
+	ErrFull    = errors.New("there are too many tickets: try again later")
 	ErrParty   = errors.New("the party does not fit")
 	ErrTicket  = errors.New("there is no such ticket")
 	ErrMatched = errors.New("the ticket is matched already: get its token")

@@ -319,7 +319,10 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, lead t
 		case <-ticker.C:
 		}
 	}
-	if err != nil { // it is being opened or closed
+	if err != nil {
+		if !errors.Is(err, server.ErrNoRoom) { // otherwise it is being opened or closed
+			h.app.Logf("room %s cannot move to server %s: %v", room, to.Name, err)
+		}
 		<-ticker.C
 		return
 	}

@@ -175,13 +175,18 @@ func show(a *app.App, servers []cluster.Server) error {
 
 // follow reports the number of rooms of a server until the rooms have moved.
 func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announcements <-chan cluster.Server) error {
-	last, draining, goal := -1, false, 0
+	last, draining, goal := s.Rooms, false, 0
 	if v.Rooms > 0 {
 		goal = max(0, s.Rooms-v.Rooms)
 	}
+	progress := func() {
+		a.Logf("server %s has %s", s.Name, app.Counted(last, "room", "rooms"))
+		a.Emit("progress", app.Fields{"server": s.Name, "rooms": last})
+	}
+	progress()
 	done := func(text string) error {
 		a.Print(text + "\n")
-		a.Emit("drained", app.Fields{"server": s.Name, "id": s.ID, "rooms": max(last, 0)})
+		a.Emit("drained", app.Fields{"server": s.Name, "id": s.ID, "rooms": last})
 		return nil
 	}
 	for still := time.NewTimer(stillTime); ; {
@@ -199,10 +204,9 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 			}
 			if now.Rooms != last {
 				last = now.Rooms
-				a.Logf("server %s has %s", s.Name, app.Counted(last, "room", "rooms"))
-				a.Emit("progress", app.Fields{"server": s.Name, "rooms": last})
+				progress()
 			}
-			ended := v.Rooms > 0 && draining && !now.Draining
+			ended := v.Rooms > 0 && !now.Draining && (draining || last <= goal)
 			if draining = draining || now.Draining; ended || draining && v.Rooms == 0 && last == 0 {
 				if last > goal {
 					return fmt.Errorf("%w: %s of server %s did not move: the other servers are full or incompatible", app.ErrFailed, app.Counted(last-goal, "room", "rooms"), s.Name)

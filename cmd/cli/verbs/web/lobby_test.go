@@ -17,6 +17,7 @@ import (
 // memoryLog is the log of a backend in a test.
 type memoryLog struct{}
 
+func (memoryLog) Leased() bool                               { return true }
 func (memoryLog) Recovered(context.Context) ([]byte, error)  { return nil, nil }
 func (memoryLog) Append(context.Context, []byte, bool) error { return nil }
 
