@@ -16,7 +16,7 @@ import (
 // Config describes the page.
 type Config struct {
 	Game       *ecs.Game          // is played; required, with Bot and Draw. Without Controls only bots play
-	Strategies []systems.Strategy // that the page offers; required
+	Strategies []systems.Strategy // that the page offers, except those that cannot hide the game's private data; required
 	Begin      Settings           // of a page that is opened without settings in its link: see Usual. They are clamped
 }
 
@@ -54,8 +54,13 @@ func (c *Config) check() error {
 	case len(c.Strategies) == 0:
 		return fmt.Errorf("%w: Strategies is empty", ErrConfig)
 	}
+	private := c.Game.Schema().HasPrivate()
+	able := slices.DeleteFunc(slices.Clone(c.Strategies), func(s systems.Strategy) bool { return private && !s.Hides })
+	if len(able) == 0 {
+		return fmt.Errorf("%w: the game has private data, and none of Strategies hides it", ErrConfig)
+	}
 	usual := Usual(0).Sync // their panels come first
-	c.Strategies = slices.SortedStableFunc(slices.Values(c.Strategies), func(a, b systems.Strategy) int {
+	c.Strategies = slices.SortedStableFunc(slices.Values(able), func(a, b systems.Strategy) int {
 		return cmp.Compare(uint(slices.Index(usual, a.Name)), uint(slices.Index(usual, b.Name)))
 	})
 	return nil

@@ -24,6 +24,7 @@ import (
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // all are in the order of the panels.
@@ -50,6 +51,26 @@ func TestSettingsAreClamped(t *testing.T) {
 		t.Errorf("the usual settings are out of range: %+v", got)
 	}
 }
+
+// A page offers only strategies that hide the private data of its game, and begins with two of them.
+func TestAPageOffersStrategiesThatHidePrivateData(t *testing.T) {
+	g := rules.Game()
+	g.Components = append(g.Components, ecs.NewComponent("hand", ecs.Roles[hand]{Private: true}))
+	c := &Config{Game: g, Strategies: append([]systems.Strategy{verify.Strategy}, all...)}
+	if err := c.check(); err != nil {
+		t.Fatal(err)
+	}
+	usual := Usual(7)
+	if s := usual.clamped(c); len(c.Strategies) != 3 || len(s.Sync) != 2 || slices.Contains(s.Sync, relay.Strategy.Name) || slices.Contains(s.Sync, lockstep.Strategy.Name) {
+		t.Errorf("the page offers %v and begins with %v", names(c.Strategies), s.Sync)
+	}
+	c.Strategies = all[:2]
+	if err := c.check(); !errors.Is(err, ErrConfig) {
+		t.Errorf("lockstep and relay alone: %v", err)
+	}
+}
+
+type hand struct{ Cards uint64 }
 
 // The settings of running matches stay as they are when the page sends others, and a malformed message changes nothing.
 func TestNewSettingsLeaveThoseOfTheMatches(t *testing.T) {

@@ -2,7 +2,9 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -87,5 +89,26 @@ func TestAProgramOfGoRunIsNamedByItsPackage(t *testing.T) {
 	}
 	if got := packageOf(&arena, "", "/m"); got != "m/cmd/arena" {
 		t.Errorf("without a file: %s", got)
+	}
+}
+
+// Files are written into a new or empty folder, or over earlier ones of the same kind. The check makes no folder.
+func TestAFolderWithOtherFilesIsNotFilled(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "a", "b")
+	file := filepath.Join(dir, "file")
+	for _, name := range []string{"file", "other/index.html", "earlier/index.html", "earlier/lab.js", "hidden/.git"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777), os.WriteFile(filepath.Join(dir, name), nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder, good := range map[string]bool{missing: true, filepath.Join(dir, "earlier"): true, filepath.Join(dir, "hidden"): true,
+		filepath.Join(dir, "other"): false, file: false, filepath.Join(file, "below"): false} {
+		if err := Fillable(folder, "lab.js"); (err == nil) != good {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
+		t.Error("the check made a folder")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -146,6 +147,27 @@ func Writable(dir string) error {
 	}
 	err = f.Close()
 	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// Fillable checks that files can be written into a folder, and makes none. The folder may be missing or empty, or it contains a file named
+// mark, which earlier files of the same kind have. Names that begin with a dot do not count.
+func Fillable(dir, mark string) error {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		for err != nil && filepath.Dir(dir) != dir {
+			dir = filepath.Dir(dir)
+			_, err = os.Stat(dir)
+		}
+		return Writable(dir)
+	}
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+	if len(list) > 0 && !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == mark }) {
+		return fmt.Errorf("%s contains other files, such as %s: give an empty directory", dir, list[0].Name())
+	}
+	return Writable(dir)
 }
 
 // Replaceable checks that a file can be written, if it exists.

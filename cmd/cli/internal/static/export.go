@@ -24,8 +24,14 @@ type Flag struct {
 	Program string `kong:"-"` // the package to compile; "": that of the running program
 }
 
-// Check returns an error if the page cannot be written, or is also served. It sets Program.
-func (f *Flag) Check(ctx context.Context, served bool) (err error) {
+// The scripts by which an earlier page in the directory is recognized.
+const (
+	LabScript    = "lab.js"
+	ReplayScript = "replay.js"
+)
+
+// Check returns an error if the page cannot be written, or is also served. It sets Program. script is that of the page.
+func (f *Flag) Check(ctx context.Context, served bool, script string) (err error) {
 	if f.Export == "" {
 		return nil
 	}
@@ -34,6 +40,9 @@ func (f *Flag) Check(ctx context.Context, served bool) (err error) {
 	}
 	if at, err := os.Stat(f.Export); err == nil && !at.IsDir() {
 		return fmt.Errorf("--export %s is a file: give a directory", f.Export)
+	}
+	if err := app.Fillable(f.Export, script); err != nil {
+		return fmt.Errorf("--export: %w", err)
 	}
 	f.Program, err = wasm.Find(ctx, f.Program)
 	return err

@@ -74,7 +74,7 @@ func (v *Verb) check(a *app.App) error {
 	case v.Interest > 0 || v.Pairs:
 		return errors.New("--interest and --pairs are for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
 	}
-	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), v.PageFlags.Check(), v.Flag.Check(a.Ctx, v.Page))
+	return cmp.Or(a.NeedBot(), app.InRange("--bots", v.Bots, 1, a.Game.MaxPlayers), v.PageFlags.Check(), v.Flag.Check(a.Ctx, v.Page, static.ReplayScript))
 }
 
 // usual is the network without flags. The tags of Verb name the same figures.

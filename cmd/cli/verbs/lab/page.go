@@ -12,6 +12,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/netflags"
+	"tendon/cmd/cli/internal/static"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/page"
@@ -30,7 +31,7 @@ func (v *PageFlags) Check() error { return v.BrowseFlags.Check(v.Page) }
 // Serve serves the page until Ctrl-C.
 func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
 	return v.BrowseFlags.Serve(a, "The lab", page.Config{Streams: labpage.Streams}, func(s *page.Server) error {
-		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.For(a.Game), Begin: begin})
+		return labpage.Register(s, labpage.Config{Game: a.Game, Strategies: syncflags.All, Begin: begin})
 	}, app.Fields{"seed": app.ID(begin.Seed)})
 }
 
@@ -78,7 +79,7 @@ func (v *Verb) page(a *app.App) error {
 	case v.Picture != "":
 		return v.picture(a, s)
 	case v.Export != "":
-		if err := cmp.Or(v.Flag.Check(a.Ctx, v.Page), v.PageFlags.Check()); err != nil {
+		if err := cmp.Or(v.Flag.Check(a.Ctx, v.Page, static.LabScript), v.PageFlags.Check()); err != nil {
 			return err
 		}
 		return v.Flag.Lab(a, s)
@@ -94,7 +95,7 @@ func (v *Verb) picture(a *app.App, begin labpage.Settings) error {
 	if err := cmp.Or(v.PageFlags.Check(), app.Writable(filepath.Dir(v.Picture)), app.Replaceable(v.Picture)); err != nil {
 		return err
 	}
-	film, err := labpage.Film(labpage.Config{Game: a.Game, Strategies: syncflags.For(a.Game)}, begin)
+	film, err := labpage.Film(labpage.Config{Game: a.Game, Strategies: syncflags.All}, begin)
 	if err != nil {
 		return fmt.Errorf("--picture: %w", err)
 	}

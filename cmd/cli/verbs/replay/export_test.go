@@ -23,10 +23,10 @@ func TestExportRefusesWhatItCannotWrite(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := flag.Check(t.Context(), true); err == nil || !strings.Contains(err.Error(), "leave --page out") {
+	if err := flag.Check(t.Context(), true, static.ReplayScript); err == nil || !strings.Contains(err.Error(), "leave --page out") {
 		t.Errorf("%v, want an error about --page", err)
 	}
-	if err := flag.Check(t.Context(), false); err != nil {
+	if err := flag.Check(t.Context(), false, static.ReplayScript); err != nil {
 		t.Error(err)
 	}
 }

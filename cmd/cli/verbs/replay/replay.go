@@ -84,7 +84,7 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	v.Page = v.Page || v.Export == "" && !v.selects() && !v.Redo && v.StateFile == "" && v.Second == "" && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
-	if err := cmp.Or(v.BrowseFlags.Check(v.Page), v.Flag.Check(a.Ctx, v.Page)); err != nil {
+	if err := cmp.Or(v.BrowseFlags.Check(v.Page), v.Flag.Check(a.Ctx, v.Page, static.ReplayScript)); err != nil {
 		return err
 	}
 	data, err := readFile(v.File)

@@ -302,7 +302,7 @@ func (v *Verb) start(a *app.App, c host.Config) (*host.Host, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s is in use: another server runs there; stop it or choose another --listen", v.Listen)
-	case errors.Is(err, syscall.EACCES):
+	case errors.Is(err, syscall.EACCES) && errors.As(err, new(*net.OpError)): // not of a file
 		return nil, fmt.Errorf("%s may not be listened on: choose a port above 1023", v.Listen)
 	}
 	return h, err

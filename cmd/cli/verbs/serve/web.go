@@ -49,7 +49,9 @@ func (f *webFlags) startWeb(a *app.App, journal, casts string) (err error) {
 	} else {
 		var dir string
 		if dir, err = certificateDir(a, journal); err == nil {
-			f.certificates, err = web.SelfSigned(dir)
+			if f.certificates, err = web.SelfSigned(dir); err != nil {
+				err = fmt.Errorf("%w; give --web-cert and --web-key, or a HOME that can be written", err)
+			}
 		}
 	}
 	if err != nil {

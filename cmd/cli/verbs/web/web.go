@@ -46,6 +46,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if at, err := os.Stat(v.Out); err == nil && !at.IsDir() {
 		return fmt.Errorf("--out %s is a file: give a directory", v.Out)
 	}
+	if v.Out != "" {
+		if err := app.Fillable(v.Out, "play.js"); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
 	path, err := wasm.Find(a.Ctx, "")
 	if err != nil {
 		return err
