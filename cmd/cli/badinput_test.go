@@ -188,6 +188,7 @@ func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 		{[]string{"demo", "--for", "0s"}, []string{"--for 0s: give a time above 0, or leave it out"}},
 		{[]string{"serve", "--listen", "127.0.0.1:0", "--for", "0s"}, []string{"--for 0s: give a time above 0, or leave it out"}},
 		{[]string{"lab", "-5"}, []string{"-5", "lab --help"}},
+		{[]string{"lab", "--export"}, []string{"--export needs a value", "lab --help"}},
 		{[]string{"lab", "--net", "P5..P2"}, []string{"P5..P2 ends before it begins: write P2..P5"}},
 	} {
 		refused(t, do(t, crumbs.Game(), test.args...), test.says...)

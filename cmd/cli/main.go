@@ -177,7 +177,11 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 		err = cmp.Or(checkPaths(command, args), checkZeros(command))
 	}
 	if err != nil {
-		fmt.Fprintf(a.Note, "%s: %v; see %s%s --help\n", a.Game.Name, err, a.Program, verbName(command, err))
+		text := err.Error()
+		if strings.Contains(text, "<EOL>") { // the end of the command line
+			text = args[len(args)-1] + " needs a value"
+		}
+		fmt.Fprintf(a.Note, "%s: %s; see %s%s --help\n", a.Game.Name, text, a.Program, verbName(command, err))
 		return nil, app.ExitUsage
 	}
 	a.Common = v.Common

@@ -92,8 +92,11 @@ func (v *Verb) picture(a *app.App, begin labpage.Settings) error {
 	if v.Page || v.Export != "" {
 		return errors.New("--picture writes one file: leave out --page and --export")
 	}
-	if err := cmp.Or(v.PageFlags.Check(), app.Writable(filepath.Dir(v.Picture)), app.Replaceable(v.Picture)); err != nil {
+	if err := v.PageFlags.Check(); err != nil {
 		return err
+	}
+	if err := cmp.Or(app.Writable(filepath.Dir(v.Picture)), app.Replaceable(v.Picture)); err != nil {
+		return fmt.Errorf("--picture: %w", err)
 	}
 	film, err := labpage.Film(labpage.Config{Game: a.Game, Strategies: syncflags.All}, begin)
 	if err != nil {

@@ -166,6 +166,8 @@ func (v *Verb) finish(a *app.App, viewer *broadcast.Viewer, err error) error {
 		return fmt.Errorf("%w: tick %d differs from the broadcast: watch with build %q, which made it", app.ErrFailed, desync.Tick, app.Printable(s.Index.Build))
 	case errors.Is(err, broadcast.ErrNone):
 		return fmt.Errorf("%w; a server with --broadcast writes one for each open room, into a folder with its name", err)
+	case errors.Is(err, broadcast.ErrNotFound):
+		return fmt.Errorf("%w; the index names it: copy the whole folder", err)
 	case err != nil:
 		return err
 	}
