@@ -17,11 +17,28 @@ func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 	return c.roles.motion(s.row(c, e.Owner(), e.Row%regionRows)), true
 }
 
+// MotionAt returns the entity in a row of the state, and its position and velocity as Motion does. The Entity is zero if there is none.
+func (s *Snapshot) MotionAt(row uint32) (e Entity, m Motion, ok bool) {
+	if e = s.EntityAt(row); e.IsZero() {
+		return e, m, false
+	}
+	c := s.columnWith(e, func(r *roles) bool { return r.motion != nil })
+	if c == nil {
+		return e, m, false
+	}
+	return e, c.roles.motion(s.row(c, e.Owner(), row%regionRows)), true
+}
+
 // firstWith returns the first of e's columns with a role, nil if there is none or e is not in the state.
 func (s *Snapshot) firstWith(e Entity, has func(r *roles) bool) *Column {
 	if !ExistsAt(s, e) {
 		return nil
 	}
+	return s.columnWith(e, has)
+}
+
+// columnWith is firstWith for an entity that is in the state.
+func (s *Snapshot) columnWith(e Entity, has func(r *roles) bool) *Column {
 	columns := s.image.components()
 	for n := range columns {
 		if c := &columns[n]; has(&c.roles) && s.has(c, e.Owner(), e.Row%regionRows) {

@@ -42,8 +42,7 @@ func (s *Sets) Observe(now *image.Snapshot, changed *image.Changed) {
 	}
 	s.removed = s.removed[:0]
 	for row := range changed.Rows {
-		e := now.EntityAt(row)
-		m, placed := now.Motion(e)
+		e, m, placed := now.MotionAt(row)
 		slot, known := s.placed.Slot(row)
 		if known && (!placed || *s.placed.At(slot) != e) {
 			s.removed = append(s.removed, slot)
