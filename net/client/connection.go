@@ -75,7 +75,8 @@ func (c *connection) close() {
 }
 
 // Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it. A socket that does not carry packets of
-// netcode.MaxPacket bytes has a method MaxPacket() int, which returns the size of the largest one, 1177 bytes or more. The server keeps to it, too.
+// netcode.MaxPacket bytes has a method MaxPacket() int, which returns the size of the largest one, 1177 bytes or more. The server
+// sends no larger packet to this client.
 type Socket interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)

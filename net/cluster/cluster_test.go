@@ -139,7 +139,7 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 	r.mu.Lock()
 	r.fences[name] = append(r.fences[name], room.Fence())
 	r.mu.Unlock()
-	if n := len(room.known); n > 0 && room.known[n-1].Sequence == room.claim.Before {
+	if count := len(room.known); count > 0 && room.known[count-1].Sequence == room.claim.Before {
 		r.count(func(c *counts) { c.Followed++ })
 	}
 	journal, err := room.Recovered(ctx)

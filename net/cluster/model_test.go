@@ -298,15 +298,15 @@ func (l *link) Trim(ctx context.Context, room string, before uint64) error {
 }
 
 func (l *link) Announce(ctx context.Context, s Server) error {
-	return l.tell(ctx, fmt.Sprint("announcement ", s.Beat), func() error { return l.m.store.Announce(ctx, s) })
+	return l.send(ctx, fmt.Sprint("announcement ", s.Beat), func() error { return l.m.store.Announce(ctx, s) })
 }
 
 func (l *link) Withdraw(ctx context.Context, id string) error {
-	return l.tell(ctx, "withdrawal", func() error { return l.m.store.Withdraw(ctx, id) })
+	return l.send(ctx, "withdrawal", func() error { return l.m.store.Withdraw(ctx, id) })
 }
 
-// tell is a call whose reply has no value.
-func (l *link) tell(ctx context.Context, of string, do func() error) error {
+// send is a call whose reply has no value.
+func (l *link) send(ctx context.Context, of string, do func() error) error {
 	_, err := call(ctx, l, of, func() (struct{}, error) { return struct{}{}, do() })
 	return err
 }

@@ -161,7 +161,7 @@ func (r *Room) trim(before uint64, least int) {
 }
 
 // Release appends the last bytes to the room's journal, at most MaxBody, and ends the ownership of the room. The server that claims it
-// next continues the match. last is empty if nothing was appended before. After an error that does not wrap ErrLost or ErrEntry, call
+// next continues the match. last must be empty if nothing was appended before. After an error that does not wrap ErrLost or ErrEntry, call
 // Release again with the same bytes.
 func (r *Room) Release(ctx context.Context, last []byte) error {
 	return r.leave(ctx, Entry{Kind: KindRelease, From: r.begin, Body: last})

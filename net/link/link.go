@@ -33,7 +33,7 @@ type Link struct {
 
 const (
 	MaxMessage = 64 << 10 // the largest reliable message, in bytes
-	// MaxDatagram is the largest datagram, in bytes: a packet that every transport carries has it and a report.
+	// MaxDatagram is the size of the largest datagram, in bytes. With a report it fills a packet of wire.MinPacketLimit bytes.
 	MaxDatagram = wire.MinPacketLimit - wire.EnvelopeSize - partOverhead - reportPart
 	QueueBytes  = 416 << 10 // bound of the reliable messages that are not acknowledged, in bytes
 

@@ -120,7 +120,7 @@ func TestPacketsKeepToTheLimit(t *testing.T) {
 	}
 }
 
-// A link takes no limit below that of all transports, and the limit only falls.
+// LimitPackets only lowers the limit, and not below wire.MinPacketLimit.
 func TestTheLimitOfPacketsOnlyFalls(t *testing.T) {
 	l := New()
 	for _, step := range [][2]int{{5000, wire.PacketLimit}, {1180, 1180}, {1190, 1180}, {0, wire.MinPacketLimit}} {

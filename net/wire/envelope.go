@@ -39,7 +39,7 @@ func PartSize(n int) int { return 1 + UvarintSize(uint64(n)) + n }
 // AppendPart appends one part to a packet. The caller keeps the packet within [PacketLimit], with [PartSize].
 func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	if len(payload) == 0 || len(payload) > maxPart || channel > Report {
-		panic("wire: AppendPart: a part is of a known channel and holds 1 to maxPart bytes; check before appending")
+		panic("wire: AppendPart: a part is of a known channel and fits in a packet with its head; check before appending")
 	}
 	dst = append(dst, byte(channel))
 	dst = binary.AppendUvarint(dst, uint64(len(payload)))

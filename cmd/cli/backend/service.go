@@ -117,7 +117,7 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Active reports whether the service decides matches.
+// Active reports whether the service decides matches. A request may still be refused while another process may decide.
 func (s *Service) Active() bool { return s.term.Load() != nil }
 
 // Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.
@@ -198,15 +198,14 @@ func (s *Service) confirm(ctx context.Context) {
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		var rooms, opened []string
-		if s.do(ctx, func(c *core) { rooms = c.places.unopened(most) }) != nil {
-			return
-		}
-		for _, room := range rooms {
-			if _, ok, err := s.config.Directory.Owner(ctx, room); ok && err == nil {
-				opened = append(opened, room)
+		if s.do(ctx, func(c *core) { rooms = c.places.unopened(most) }) == nil { // otherwise it is repeated
+			for _, room := range rooms {
+				if _, ok, err := s.config.Directory.Owner(ctx, room); ok && err == nil {
+					opened = append(opened, room)
+				}
 			}
+			_ = s.do(ctx, func(c *core) { c.places.open(opened, time.Now()) })
 		}
-		_ = s.do(ctx, func(c *core) { c.places.open(opened, time.Now()) })
 		select {
 		case <-ctx.Done():
 		case <-timer.C:

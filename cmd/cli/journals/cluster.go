@@ -24,7 +24,7 @@ type log struct {
 	*cluster.Room
 	begins   bool // the next Write begins the journal anew
 	releases bool // the next Write releases the room
-	released bool // it has done so
+	released bool // a Write has released the room
 }
 
 // appendLimit is the timeout of an append. Its result is requested again afterwards.

@@ -33,7 +33,7 @@ type output struct {
 	begin    int
 	restarts bool // it begins anew with writing
 	closing  bool // no more bytes are queued: the last ones are written with the release of the room
-	releases bool // writing is written with it
+	releases bool // the bytes of writing are written with the release
 }
 
 func newOutput() output { return output{file: make(chan struct{}, 1)} }

@@ -130,7 +130,7 @@ var strokeIndices = [...]uint32{0, 1, 2, 1, 3, 2, 2, 3, 4, 3, 5, 4, 4, 5, 6, 5, 
 // Rectangle fills a rectangle. Its edges are not smooth, so that neighbours leave no gap.
 func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
 	px, py := c.pixel(x, y)
-	place := square.place(2)
+	place := square.place(2) // 4 pixels, whose middle is opaque
 	middleX, middleY := float32(place.Min.X+place.Max.X)/2, float32(place.Min.Y+place.Max.Y)/2
 	c.triangles(strokeIndices[:6])
 	for i := range 4 {

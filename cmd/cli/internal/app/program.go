@@ -149,8 +149,8 @@ func Writable(dir string) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
-// Fillable checks that files can be written into a folder, and makes none. The folder may be missing or empty, or it contains a file named
-// mark, which earlier files of the same kind have. Names that begin with a dot do not count.
+// Fillable checks that files can be written into a folder. It does not make the folder. The folder must be missing, empty, or contain a file
+// named mark, which every earlier export of the same kind has. Names that begin with a dot do not count.
 func Fillable(dir, mark string) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func Fillable(dir, mark string) error {
 	}
 	list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
 	if len(list) > 0 && !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == mark }) {
-		return fmt.Errorf("%s contains other files, such as %s: give an empty directory", dir, list[0].Name())
+		return fmt.Errorf("%s contains other files, such as %s: give an empty directory, or one of an earlier export (with %s)", dir, list[0].Name(), mark)
 	}
 	return Writable(dir)
 }

@@ -319,10 +319,7 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, lead t
 		case <-ticker.C:
 		}
 	}
-	if err != nil {
-		if !errors.Is(err, server.ErrNoRoom) { // otherwise it is being opened or closed
-			h.app.Logf("room %s cannot move to server %s: %v", room, to.Name, err)
-		}
+	if err != nil { // it is being opened or closed
 		<-ticker.C
 		return
 	}

@@ -50,7 +50,7 @@ func (f *webFlags) startWeb(a *app.App, journal, casts string) (err error) {
 		var dir string
 		if dir, err = certificateDir(a, journal); err == nil {
 			if f.certificates, err = web.SelfSigned(dir); err != nil {
-				err = fmt.Errorf("%w; give --web-cert and --web-key, or a HOME that can be written", err)
+				err = fmt.Errorf("self-signed certificate in %s: %w; make the folder writable, or give --web-cert and --web-key", dir, err)
 			}
 		}
 	}

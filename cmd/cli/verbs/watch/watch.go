@@ -167,7 +167,7 @@ func (v *Verb) finish(a *app.App, viewer *broadcast.Viewer, err error) error {
 	case errors.Is(err, broadcast.ErrNone):
 		return fmt.Errorf("%w; a server with --broadcast writes one for each open room, into a folder with its name", err)
 	case errors.Is(err, broadcast.ErrNotFound):
-		return fmt.Errorf("%w; the index names it: copy the whole folder", err)
+		return fmt.Errorf("%w, but the index names it: the broadcast is not whole", err)
 	case err != nil:
 		return err
 	}
