@@ -40,10 +40,13 @@ type Needs struct {
 	Exact bool
 }
 
+// HidesIn reports whether the strategy hides the private data of a game, or the game has none.
+func (s Strategy) HidesIn(g *ecs.Game) bool { return s.Hides || !g.Schema().HasPrivate() }
+
 // Check returns an error if the strategy does not suit the game, which is complete. It names a missing role and the component to
 // add it to, or the strategies that hide private data.
 func (s Strategy) Check(g *ecs.Game) error {
-	if !s.Hides && g.Schema().HasPrivate() {
+	if !s.HidesIn(g) {
 		return fmt.Errorf("%s: the game %q has private data, and with this strategy each client computes the whole match: choose verify, predict or reckon", s.Name, g.Name)
 	}
 	role, do := "", ""

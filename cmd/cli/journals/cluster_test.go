@@ -225,23 +225,28 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 	}
 }
 
-// A room that another server has is lost, also if a write failed before.
-func TestARoomIsLostAfterAFailedWrite(t *testing.T) {
-	d := &deaf{heard: make(chan struct{})}
+// opened returns the store of a server, with one open room, and the journal of that room.
+func (d *deaf) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal) {
+	t.Helper()
 	n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &journalled{t: t, game: halves.Dots()}
-	s, err := Open(p.clusterConfig(n, Always))
-	if err != nil {
+	p = &journalled{t: t, game: halves.Dots()}
+	if s, err = Open(p.clusterConfig(n, Always)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Open("main", &room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}); err != nil {
 		t.Fatal(err)
 	}
+	return p, s, s.open["main"]
+}
+
+// A room that another server has is lost, also if a write failed before.
+func TestARoomIsLostAfterAFailedWrite(t *testing.T) {
+	d := &deaf{heard: make(chan struct{})}
+	p, s, j := d.opened(t)
 	d.silent.Store(true)
-	j := s.open["main"]
 	if _, err := j.out.Write([]byte{1}); err != nil {
 		t.Fatal(err)
 	}
@@ -328,19 +333,7 @@ func TestTheReleaseHasTheLastBytes(t *testing.T) {
 	}{{"after good writes", false, []string{"yz"}}, {"after a failed write", true, []string{"x", "yz"}}} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &deaf{heard: make(chan struct{})}
-			n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := &journalled{t: t, game: halves.Dots()}
-			s, err := Open(p.clusterConfig(n, Always))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Open("main", &room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}); err != nil {
-				t.Fatal(err)
-			}
-			j := s.open["main"]
+			_, s, j := d.opened(t)
 			j.seated = true
 			write := func(text string) {
 				if _, err := j.out.Write([]byte(text)); err != nil {

@@ -54,8 +54,7 @@ func (c *Config) check() error {
 	case len(c.Strategies) == 0:
 		return fmt.Errorf("%w: Strategies is empty", ErrConfig)
 	}
-	private := c.Game.Schema().HasPrivate()
-	able := slices.DeleteFunc(slices.Clone(c.Strategies), func(s systems.Strategy) bool { return private && !s.Hides })
+	able := slices.DeleteFunc(slices.Clone(c.Strategies), func(s systems.Strategy) bool { return !s.HidesIn(c.Game) })
 	if len(able) == 0 {
 		return fmt.Errorf("%w: the game has private data, and none of Strategies hides it", ErrConfig)
 	}

@@ -104,7 +104,7 @@ func TestAFolderWithOtherFilesIsNotFilled(t *testing.T) {
 	}
 	for folder, good := range map[string]bool{missing: true, filepath.Join(dir, "earlier"): true, filepath.Join(dir, "hidden"): true,
 		filepath.Join(dir, "other"): false, file: false, filepath.Join(file, "below"): false} {
-		if err := Fillable(folder, "lab.js"); (err == nil) != good {
+		if err := Fillable("--export", folder, "lab.js"); (err == nil) != good {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}

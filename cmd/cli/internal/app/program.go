@@ -149,9 +149,19 @@ func Writable(dir string) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
-// Fillable checks that files can be written into a folder. It does not make the folder. The folder must be missing, empty, or contain a file
-// named mark, which every earlier export of the same kind has. Names that begin with a dot do not count.
-func Fillable(dir, mark string) error {
+// Fillable checks that files can be written into the folder that a flag names. It does not make the folder. The folder must be missing, empty,
+// or contain a file named mark, which every earlier export of the same kind has. Names that begin with a dot do not count.
+func Fillable(flag, dir, mark string) error {
+	if at, err := os.Stat(dir); err == nil && !at.IsDir() {
+		return fmt.Errorf("%s %s is a file: give a directory", flag, dir)
+	}
+	if err := fillable(dir, mark); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
+}
+
+func fillable(dir, mark string) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		for err != nil && filepath.Dir(dir) != dir {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/syncflags"
@@ -38,11 +37,8 @@ func (f *Flag) Check(ctx context.Context, served bool, script string) (err error
 	if served {
 		return errors.New("--export writes the page as files: leave --page out")
 	}
-	if at, err := os.Stat(f.Export); err == nil && !at.IsDir() {
-		return fmt.Errorf("--export %s is a file: give a directory", f.Export)
-	}
-	if err := app.Fillable(f.Export, script); err != nil {
-		return fmt.Errorf("--export: %w", err)
+	if err := app.Fillable("--export", f.Export, script); err != nil {
+		return err
 	}
 	f.Program, err = wasm.Find(ctx, f.Program)
 	return err

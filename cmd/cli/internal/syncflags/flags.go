@@ -64,7 +64,7 @@ func init() {
 // For returns the strategies that can play a game: those that hide its private data, or all if it has none. A game may lack what one
 // of them needs: see CheckGame.
 func For(g *ecs.Game) []systems.Strategy {
-	return slices.DeleteFunc(slices.Clone(All), func(s systems.Strategy) bool { return !s.Hides && g.Schema().HasPrivate() })
+	return slices.DeleteFunc(slices.Clone(All), func(s systems.Strategy) bool { return !s.HidesIn(g) })
 }
 
 // Vars returns the variables in the help and in the defaults of Flags, for a game. The default strategy is the first that can play

@@ -172,10 +172,10 @@ func (v *Verb) finish(a *app.App, viewer *broadcast.Viewer, err error) error {
 		return err
 	}
 	a.Emit("watched", fields(a.Game, &s))
-	if v.Headless && s.Verified == 0 && s.Err != nil {
+	switch none := v.Headless && s.Verified == 0; {
+	case none && s.Err != nil:
 		return fmt.Errorf("no tick arrived in time: %w", s.Err)
-	}
-	if v.Headless && s.Verified == 0 {
+	case none:
 		return errors.New("no tick arrived in time: set --for to more than the delay of the broadcast plus three seconds")
 	}
 	end := ""

@@ -43,12 +43,9 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if v.Out != "" && v.WebPages != "" {
 		return errors.New("--out and --web-pages do not go together: --out writes the pages that --web-pages serves; leave one of them out")
 	}
-	if at, err := os.Stat(v.Out); err == nil && !at.IsDir() {
-		return fmt.Errorf("--out %s is a file: give a directory", v.Out)
-	}
 	if v.Out != "" {
-		if err := app.Fillable(v.Out, "play.js"); err != nil {
-			return fmt.Errorf("--out: %w", err)
+		if err := app.Fillable("--out", v.Out, "play.js"); err != nil {
+			return err
 		}
 	}
 	path, err := wasm.Find(a.Ctx, "")
