@@ -55,7 +55,7 @@ func (o *outcome) check(t *testing.T) {
 	switch usual := spreadOf(o.usual).P99; {
 	case o.kind == kill && p99 > killLimit:
 		t.Errorf("%s: 99 %% within %v, want %v", o.kind, p99, killLimit)
-	case o.kind.planned() && o.noticed > 0:
+	case (o.kind.planned() || o.kind == stepServer) && o.noticed > 0:
 		t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
 	case o.kind.planned() && p99 > usual+moveLimit:
 		t.Errorf("%s: 99 %% within %v, want %v more than the usual %v", o.kind, p99, moveLimit, usual)

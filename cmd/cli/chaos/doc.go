@@ -3,11 +3,9 @@
 //
 // The faults are: kill -9 of a game server; kill -9 of a NATS server, of the leader of the rooms, and of two of three; SIGSTOP of a
 // game server; partitions between a game server and one or all NATS servers, and between two NATS servers, also in one direction only;
-// a full disk and a slow disk of a NATS server; and drained and restarted game servers. All connections to NATS servers pass through
-// proxies, which delay the bytes of a partition and deliver them when it heals, as TCP does.
-//
-// The clocks of processes on one machine cannot be set apart. Leases are measured with the monotonic clock of each process, and no
-// announcement contains a time. Package net/server tests steps of the clock, and net/cluster tests leases in virtual time.
+// a full disk and a slow disk of a NATS server; steps of the clock of a game server and of a NATS server, from a second to 100 days in
+// either direction; and drained and restarted game servers. All connections to NATS servers pass through proxies, which delay the bytes
+// of a partition and deliver them when it heals, as TCP does.
 //
 // The checker collects every tick that any client received as confirmed, with the hash chain of its inputs and the checksum of its
 // state. During the run and at the end it checks:
@@ -26,11 +24,12 @@
 //	TENDON_LONG=1 go test ./cmd/cli/chaos        a minute, with one fault of each kind
 //
 // The seed decides the kinds, the order, the targets and the lengths of the faults. The scheduling of processes is not repeated.
-// The run needs Linux; the full disk needs root, for a small file system.
+// The run needs Linux; the full disk needs root, for a small file system, and the steps of clocks need amd64 and ptrace(2).
 //
 // # Tasks
 //
 //   - add a kind of fault: faults_test.go
+//   - the clock of a process: clock_test.go
 //   - the checks: checker_test.go
 //   - the processes: nats_test.go, servers_test.go, players_test.go
 package chaos

@@ -28,6 +28,8 @@ const (
 	cutRouteOnce kind = "one-way partition of two NATS servers"
 	fullDisk     kind = "full disk of a NATS server"
 	slowDisk     kind = "slow disk of a NATS server"
+	stepServer   kind = "steps of the clock of a server"
+	stepNATS     kind = "steps of the clock of a NATS server"
 	restart      kind = "SIGTERM and restart of a server"
 	rolling      kind = "rolling restart of all servers"
 	drain        kind = "drain of a server"
@@ -58,6 +60,8 @@ var counts = []struct {
 	{cutRouteOnce, 2, time.Second, 8 * time.Second},
 	{slowDisk, 2, 3 * time.Second, 8 * time.Second},
 	{fullDisk, 2, 3 * time.Second, 8 * time.Second},
+	{stepServer, 4, time.Second, 5 * time.Second},
+	{stepNATS, 4, time.Second, 5 * time.Second},
 	{killTwo, 2, 2 * time.Second, 8 * time.Second},
 	{killNATS, 3, time.Second, 5 * time.Second},
 	{rolling, 2, 0, 0},
@@ -137,8 +141,30 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 		}
 	case fullDisk:
 		w.fill(f.length)
+	case stepServer:
+		rooms = s.owned()
+		w.step(f, s.process)
+	case stepNATS:
+		w.step(f, n.process)
 	}
 	return rooms
+}
+
+// steps are the steps of a clock.
+var steps = []time.Duration{time.Second, -time.Second, 20 * time.Minute, -20 * time.Minute, 7 * time.Hour, -7 * time.Hour, 100 * 24 * time.Hour, -100 * 24 * time.Hour}
+
+// step steps the clock of a process, and steps it back after a time.
+func (w *world) step(f fault, p *process) {
+	if p.clock == nil { // launch has logged the reason
+		return
+	}
+	step := steps[f.other%len(steps)]
+	for _, d := range []time.Duration{step, 0} {
+		if err := p.clock.set(d); err != nil {
+			w.checker.fail("the clock of %s cannot be stepped: %v", p.name, err)
+		}
+		time.Sleep(f.length)
+	}
 }
 
 // moves calls leave, which makes the rooms of a server move. It measures the gaps of these rooms, and as the usual ones those of the
@@ -263,5 +289,8 @@ func (w *world) listens(s *service) {
 
 // String returns the kind, the target and the length.
 func (f fault) String() string {
+	if f.kind == stepServer || f.kind == stepNATS {
+		return fmt.Sprintf("%s, %d, %v for %v", f.kind, f.target, steps[f.other%len(steps)], f.length.Round(time.Millisecond))
+	}
 	return fmt.Sprintf("%s, %d.%d, %v", f.kind, f.target, f.other, f.length.Round(time.Millisecond))
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ const roleVariable = "TENDON_CHAOS_ROLE"
 const (
 	natsRole   = "nats"
 	serverRole = "server"
+	clockRole  = "clock"
 )
 
 func TestMain(m *testing.M) {
@@ -34,6 +36,8 @@ func TestMain(m *testing.M) {
 		runNATS(os.Args[1])
 	case serverRole:
 		cli.Main(*crumbs.Game())
+	case clockRole:
+		runClock()
 	}
 	os.Exit(m.Run())
 }
@@ -42,6 +46,7 @@ func TestMain(m *testing.M) {
 type process struct {
 	name    string
 	command *exec.Cmd
+	clock   *stepper // nil where it cannot be stepped
 	ended   chan struct{}
 
 	mu     sync.Mutex
@@ -60,16 +65,24 @@ func launch(t testing.TB, name, role string, on func(name string, e event), args
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{name: name, command: exec.Command(path, args...), ended: make(chan struct{}), events: map[string]event{}, counts: map[string]int{}}
-	p.command.Env = append(os.Environ(), roleVariable+"="+role)
-	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := p.command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	p := &process{name: name, ended: make(chan struct{}), events: map[string]event{}, counts: map[string]int{}}
+	prepare := func() (out io.Reader) {
+		p.command = exec.Command(path, args...)
+		p.command.Env = append(os.Environ(), roleVariable+"="+role)
+		p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		p.command.Stderr = p
+		if out, err = p.command.StdoutPipe(); err != nil {
+			t.Fatal(err)
+		}
+		return out
 	}
-	p.command.Stderr = p
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
+	out := prepare()
+	if p.clock, err = startStepped(p.command); err != nil {
+		t.Logf("the clock of %s cannot be stepped: %v", name, err)
+		out = prepare()
+		if err := p.command.Start(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	go func() {
 		defer close(p.ended)

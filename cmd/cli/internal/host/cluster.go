@@ -32,6 +32,7 @@ type Cluster struct {
 	draining  atomic.Bool
 	moving    sync.Mutex // held while rooms move
 	all       sync.WaitGroup
+	member    context.Context // done after leave
 	leave     context.CancelFunc
 }
 
@@ -66,7 +67,8 @@ var ErrNoTarget = errors.New("no other server of the cluster is compatible and h
 // JoinCluster sets Journals, UsedTokens, Others and the key, so that the rooms of the host are in a cluster. The host announces itself
 // from Start on, until Leave.
 func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
-	m := &Cluster{app: a, connected: cc.Connected, exact: a.Game.Schema().HasFloats(), leave: func() {}}
+	m := &Cluster{app: a, connected: cc.Connected, exact: a.Game.Schema().HasFloats()}
+	m.member, m.leave = context.WithCancel(context.Background())
 	if m.connected == nil {
 		m.connected = func() bool { return true }
 	}
@@ -103,11 +105,9 @@ func (m *Cluster) ID() string { return m.own.ID }
 
 // start announces the host.
 func (m *Cluster) start(h *Host) {
-	ctx, cancel := context.WithCancel(context.Background())
-	m.leave = cancel
 	m.host.Store(h)
-	m.all.Go(func() { m.node.Run(ctx) })
-	m.all.Go(func() { m.watch(ctx) })
+	m.all.Go(func() { m.node.Run(m.member) })
+	m.all.Go(m.watch)
 }
 
 // Leave withdraws the announcement. The host must have stopped, and its journals must be closed.
@@ -145,39 +145,40 @@ func (m *Cluster) report(e cluster.Event) {
 // journal shows an event of a journal to the operator, and suspends a room that another server continues.
 func (m *Cluster) journal(e journals.Event) {
 	reportJournal(m.app, e)
-	if h := m.host.Load(); h != nil && e.Kind == journals.Lost {
-		m.all.Go(func() { h.suspend(e.Room) })
+	if e.Kind == journals.Lost && m.host.Load() != nil {
+		m.suspend(e.Room)
 	}
 }
 
 // watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them.
-func (m *Cluster) watch(ctx context.Context) {
+func (m *Cluster) watch() {
 	ticker := time.NewTicker(cutLimit / 4)
 	defer ticker.Stop()
+	suspended := map[string]bool{} // since the connection was lost
 	for cut := 0; ; {
 		select {
-		case <-ctx.Done():
+		case <-m.member.Done():
 			return
 		case <-ticker.C:
 		}
 		if cut++; m.connected() || m.node.Leased() {
 			cut = 0
+			clear(suspended)
 		}
 		if h := m.host.Load(); cut > 4 {
 			for _, name := range h.names() {
-				h.suspend(name)
+				if !suspended[name] {
+					suspended[name] = true
+					m.suspend(name)
+				}
 			}
 		}
 	}
 }
 
-// suspend gives a room up. Its clients try the servers of their tokens.
-func (h *Host) suspend(room string) {
-	for err := context.DeadlineExceeded; errors.Is(err, context.DeadlineExceeded); { // otherwise the room is closed
-		ctx, cancel := context.WithTimeout(context.Background(), moveLimit)
-		err = h.Move(ctx, room, nil, 0)
-		cancel()
-	}
+// suspend gives a room up, without waiting for it. Its clients try the servers of their tokens.
+func (m *Cluster) suspend(room string) {
+	m.all.Go(func() { _ = m.host.Load().Move(m.member, room, nil, 0) }) // it fails if the room is closed or the server leaves
 }
 
 // names returns the open rooms in order.
@@ -277,13 +278,14 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 	if most > 0 {
 		keeps = max(0, len(h.names())-most)
 	}
+	told := map[string]bool{} // rooms whose failure was shown
 	for {
 		names := h.names()
 		if left(max(0, len(names)-keeps)); len(names) <= keeps {
 			return nil
 		}
 		names = names[:min(len(names)-keeps, movesTogether)]
-		moving := map[string]int{}
+		moving, failed := map[string]int{}, make([]error, len(names))
 		var all sync.WaitGroup
 		for i, name := range names {
 			to, ok := m.emptiest(moving)
@@ -292,9 +294,16 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 			}
 			moving[to.ID]++
 			lead := moveLead + time.Duration(i)*moveLead/movesTogether
-			all.Go(func() { h.move(ctx, name, &to, lead) })
+			all.Go(func() { failed[i] = h.move(ctx, name, &to, lead) })
 		}
 		all.Wait()
+		for i, err := range failed {
+			if err != nil && ctx.Err() == nil && !told[names[i]] {
+				told[names[i]] = true
+				h.app.Logf("room %s cannot be moved: %v; it is tried again", names[i], err)
+				h.app.Emit("move_failed", app.Fields{"room": names[i], "error": err.Error()})
+			}
+		}
 		if len(moving) == 0 {
 			return fmt.Errorf("%w: %s not moved", ErrNoTarget, app.Counted(len(h.names())-keeps, "room is", "rooms are"))
 		}
@@ -304,24 +313,27 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 	}
 }
 
-// move moves a room after a time, and waits until it is gone.
-func (h *Host) move(ctx context.Context, room string, to *cluster.Server, lead time.Duration) {
+// move moves a room after a time, and waits until it is gone. It returns nil for a room that is being opened or closed.
+func (h *Host) move(ctx context.Context, room string, to *cluster.Server, lead time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	h.config.Journals.Checkpoint(room)
-	err := h.Move(ctx, room, addresses(to), lead)
-	for err == nil && slices.Contains(h.names(), room) {
+	switch err := h.Move(ctx, room, addresses(to), lead); {
+	case errors.Is(err, server.ErrNoRoom):
+		<-ticker.C
+		return nil
+	case err != nil:
+		return err
+	}
+	for slices.Contains(h.names(), room) {
 		select {
 		case <-ctx.Done():
-			return
+			return fmt.Errorf("it is still here after %v", moveLimit)
 		case <-ticker.C:
 		}
 	}
-	if err != nil { // it is being opened or closed
-		<-ticker.C
-		return
-	}
 	h.app.Emit("moved", app.Fields{"room": room, "to": to.Name, "id": to.ID})
+	return nil
 }
