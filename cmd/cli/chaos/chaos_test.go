@@ -7,7 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"regexp"
 	"testing"
 	"time"
 
@@ -21,7 +21,7 @@ import (
 var (
 	runTime = flag.Duration("chaos.time", 0, "length of TestChaos with 40 rooms and 160 clients; 0: the short form")
 	seed    = flag.Uint64("chaos.seed", 0, "seed of the faults; 0: a random one")
-	only    = flag.String("chaos.only", "", "play only the faults whose names contain this text")
+	only    = flag.String("chaos.only", "", "play only the faults whose names match this regular expression")
 )
 
 // outcome is the outcome of the faults of one kind.
@@ -77,9 +77,13 @@ func TestChaos(t *testing.T) {
 		z.rooms, z.disk = 6, 256
 	}
 	w := newWorld(t, z)
+	chosen, err := regexp.Compile(*only)
+	if err != nil {
+		t.Fatalf("-chaos.only: %v", err)
+	}
 	began, played, unelected := time.Now(), map[kind]*outcome{}, 0
 	for i, f := range schedule(*seed, short) {
-		if !strings.Contains(string(f.kind), *only) || !short && time.Since(began) > *runTime {
+		if !chosen.MatchString(string(f.kind)) || !short && time.Since(began) > *runTime {
 			continue
 		}
 		o := played[f.kind]

@@ -39,7 +39,7 @@ const (
 type fault struct {
 	kind   kind
 	target int           // index of a server or of a NATS server
-	other  int           // further random number, for a second target or a direction
+	other  int           // further random number, for a second target or a direction; of a clock: the index of its step
 	length time.Duration // of faults that have one
 }
 
@@ -60,8 +60,8 @@ var counts = []struct {
 	{cutRouteOnce, 2, time.Second, 8 * time.Second},
 	{slowDisk, 2, 3 * time.Second, 8 * time.Second},
 	{fullDisk, 2, 3 * time.Second, 8 * time.Second},
-	{stepServer, 4, time.Second, 5 * time.Second},
-	{stepNATS, 4, time.Second, 5 * time.Second},
+	{stepServer, len(steps), time.Second, 3 * time.Second},
+	{stepNATS, len(steps), time.Second, 3 * time.Second},
 	{killTwo, 2, 2 * time.Second, 8 * time.Second},
 	{killNATS, 3, time.Second, 5 * time.Second},
 	{rolling, 2, 0, 0},
@@ -76,8 +76,11 @@ func schedule(seed uint64, short bool) (list []fault) {
 		if short {
 			number, longest = 1, min(c.longest, c.shortest+time.Second)
 		}
-		for range number {
+		for i := range number {
 			f := fault{kind: c.kind, target: random.IntN(3), other: random.IntN(1 << 10)}
+			if c.kind == stepServer || c.kind == stepNATS {
+				f.other = i
+			}
 			f.length = c.shortest + time.Duration(random.Float64()*float64(longest-c.shortest))
 			list = append(list, f)
 		}
@@ -158,8 +161,7 @@ func (w *world) step(f fault, p *process) {
 	if p.clock == nil { // launch has logged the reason
 		return
 	}
-	step := steps[f.other%len(steps)]
-	for _, d := range []time.Duration{step, 0} {
+	for _, d := range []time.Duration{steps[f.other], 0} {
 		if err := p.clock.set(d); err != nil {
 			w.checker.fail("the clock of %s cannot be stepped: %v", p.name, err)
 		}
@@ -290,7 +292,7 @@ func (w *world) listens(s *service) {
 // String returns the kind, the target and the length.
 func (f fault) String() string {
 	if f.kind == stepServer || f.kind == stepNATS {
-		return fmt.Sprintf("%s, %d, %v for %v", f.kind, f.target, steps[f.other%len(steps)], f.length.Round(time.Millisecond))
+		return fmt.Sprintf("%s, %d, %v for %v", f.kind, f.target, steps[f.other], f.length.Round(time.Millisecond))
 	}
 	return fmt.Sprintf("%s, %d.%d, %v", f.kind, f.target, f.other, f.length.Round(time.Millisecond))
 }
