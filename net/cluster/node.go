@@ -278,6 +278,12 @@ func (n *Node) Servers() []Server {
 	return list
 }
 
+// Drains reports whether the server with an ID was last observed to drain. Claim then waits for its rooms.
+func (n *Node) Drains(id string) bool {
+	s, _, alive := n.alive(id)
+	return alive && s.Draining
+}
+
 // Leased reports whether the store accepted an announcement that was sent less than a lease ago. No server can then regard this
 // one as dead. An owner may confirm ticks before Append returns only while Leased is true.
 func (n *Node) Leased() bool {

@@ -357,9 +357,8 @@ type hostedRoom struct {
 	joining  []*conn                   // connections that wait until it is open
 	conns    []*conn                   // by peer
 	gone     func(systems.Peer, error) // ends a connection
-	leave    systems.Time              // when the room moves to target; 0: it stays
-	target   []netip.AddrPort
-	observer image.Observer // of the room; may be nil
+	target   []netip.AddrPort          // addresses of the server to which the room moves; nil: it stays
+	observer image.Observer            // of the room; may be nil
 }
 
 // assign gives a room to the worker with the fewest rooms, in the phase with the fewest. The caller holds the lock of the table.

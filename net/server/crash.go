@@ -56,7 +56,7 @@ func (w *worker) remove(h *hostedRoom) {
 	w.rooms[h.phase] = slices.DeleteFunc(w.rooms[h.phase], func(r *hostedRoom) bool { return r == h })
 	w.publishAt = 0
 	r := h.room
-	h.room, h.leave, h.target = nil, 0, nil
+	h.room, h.target = nil, nil
 	st := r.Stats()
 	st.Peers, st.Players, st.RingBytes = 0, 0, 0
 	w.past.Add(&st)

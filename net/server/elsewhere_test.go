@@ -14,7 +14,7 @@ import (
 var otherAddr = netip.MustParseAddrPort("10.0.0.2:7777")
 
 // other starts a second server, on another host, which opens rooms as open does. The function stops it.
-func (w *world) other(open func(name string, c *room.Config) error, change func(*Config)) (stop func()) {
+func (w *world) other(open func(name string, c *room.Config) error, change func(*Config)) (s *Server, stop func()) {
 	w.t.Helper()
 	socket, err := w.net.Listen(otherAddr)
 	if err != nil {
@@ -24,14 +24,14 @@ func (w *world) other(open func(name string, c *room.Config) error, change func(
 	if change != nil {
 		change(&c)
 	}
-	s, err := New(c)
+	s, err = New(c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	return func() {
+	return s, func() {
 		cancel()
 		if err := <-ended; err != nil {
 			w.t.Errorf("Run: %v", err)
@@ -43,7 +43,7 @@ func (w *world) other(open func(name string, c *room.Config) error, change func(
 func TestAClientIsSentToTheServerOfItsRoom(t *testing.T) {
 	inBubble(t, "P3", nil, func(w *world) {
 		asked := 0
-		stop := w.other(func(string, *room.Config) error {
+		_, stop := w.other(func(string, *room.Config) error {
 			asked++
 			return &Elsewhere{Addresses: []netip.AddrPort{serverAddr}}
 		}, nil)
@@ -89,7 +89,7 @@ func TestClientsOfAKilledServerPlayOnAnotherOne(t *testing.T) {
 		w.cancel()
 		killed := time.Now()
 		d.restart()
-		stop := w.other(nil, d.config)
+		_, stop := w.other(nil, d.config)
 		w.until("play goes on", 3*time.Second, func() bool { return playsOn(a, last)() && playsOn(b, last)() })
 		t.Logf("after %v", time.Since(killed))
 		if now := [2]int{a.Seat(), b.Seat()}; now != seats {

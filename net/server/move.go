@@ -4,50 +4,60 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"time"
+	"sync/atomic"
 
 	"tendon/net/netcode"
 	"tendon/net/session"
 	"tendon/systems"
 )
 
-// Move gives a room up for another server with the same keys, whose addresses are to. The clients receive tokens for that server
-// and connect to it while they play here. After the time lead the match is suspended, and CloseRoom receives it as with Keep. The
-// clients then continue on the other server, whose OpenRoom must wait for the match. lead should be a few round trips; a client
-// that needs longer to connect misses some ticks.
-//
-// Without addresses, the clients try the servers of the tokens that they have. It returns ErrNoRoom if there is no such room.
-func (s *Server) Move(ctx context.Context, name string, to []netip.AddrPort, lead time.Duration) error {
-	if len(to) > netcode.MaxServers {
-		return fmt.Errorf("server: a token has at most %d addresses, not %d", netcode.MaxServers, len(to))
+// Offer sends the clients of a room tokens for another server with the same keys, whose addresses are to. They connect to it while
+// they play here, and wait there until its OpenRoom has the match. Offer returns the number of clients. Tokens that are made later are
+// for that server, too. It returns ErrNoRoom if there is no such room.
+func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (clients int, err error) {
+	var sent atomic.Int64 // by a call that may run after ctx is done
+	if len(to) == 0 || len(to) > netcode.MaxServers {
+		return 0, fmt.Errorf("server: a token has 1 to %d addresses, not %d", netcode.MaxServers, len(to))
 	}
-	return s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
-		at := w.table.at(w.now)
-		if len(to) == 0 {
-			w.hand(h, at)
-			return nil
-		}
-		h.leave, h.target = at+systems.Time(lead), to
+	err = s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
+		h.target = to
 		for _, c := range h.conns {
 			if c != nil && c.link != nil {
 				_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
+				sent.Add(1)
 			}
 		}
-		w.flushRoom(h, at)
+		w.flushRoom(h, w.table.at(w.now))
 		return nil
 	})
+	return int(sent.Load()), err
 }
 
-// hand suspends the match of a room for another server, and ends its connections after their last messages.
-func (w *worker) hand(h *hostedRoom, at systems.Time) {
-	h.room.Suspend()
-	for _, c := range h.conns {
-		if c != nil {
-			w.end(c, at)
+// Waiting returns the number of clients that wait for a room that is being opened.
+func (s *Server) Waiting(ctx context.Context, name string) (clients int, err error) {
+	var waiting atomic.Int64
+	err = s.call(ctx, name, func(_ *worker, h *hostedRoom) error {
+		waiting.Store(int64(len(h.joining)))
+		return nil
+	})
+	return int(waiting.Load()), err
+}
+
+// Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. The clients continue on the server that
+// Offer named, or else try the servers of the tokens that they have. It returns ErrNoRoom if there is no such room.
+func (s *Server) Move(ctx context.Context, name string) error {
+	return s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
+		h.room.Suspend()
+		at := w.table.at(w.now)
+		for _, c := range h.conns {
+			if c != nil {
+				w.end(c, at) // after its last messages
+			}
 		}
-	}
-	w.close(h)
-	w.table.mu.Lock()
-	defer w.table.mu.Unlock()
-	h.given = true
+		w.close(h)
+		w.table.mu.Lock()
+		defer w.table.mu.Unlock()
+		h.given = true
+		return nil
+	})
 }

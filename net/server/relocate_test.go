@@ -52,7 +52,7 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 		}
 	}
 	inBubble(t, profile, start, func(w *world) {
-		stop := w.other(nil, func(c *Config) {
+		other, stop := w.other(nil, func(c *Config) {
 			d.config(c)
 			open := c.OpenRoom
 			c.OpenRoom = func(name string, rc *room.Config) error {
@@ -81,10 +81,17 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 			}
 		}
 		watch(&usual, 3*time.Second)
-		if err := w.server.Move(context.Background(), "duel", []netip.AddrPort{otherAddr}, time.Second); err != nil {
+		if n, err := w.server.Offer(context.Background(), "duel", []netip.AddrPort{otherAddr}); err != nil || n != 2 {
+			t.Fatal(n, err)
+		}
+		watch(&moving, time.Second)
+		if n, err := other.Waiting(context.Background(), "duel"); err != nil || n != 2 {
+			t.Errorf("%d clients wait on the other server: %v", n, err)
+		}
+		if err := w.server.Move(context.Background(), "duel"); err != nil {
 			t.Fatal(err)
 		}
-		watch(&moving, 4*time.Second)
+		watch(&moving, 3*time.Second)
 		if now := [2]int{a.Seat(), b.Seat()}; now != seats || !w.live(a, b)() || moving[0].last < before+200 {
 			t.Errorf("seats %d, were %d; tick %d, was %d; %v, %v", now, seats, moving[0].last, before, a.State(), b.State())
 		}

@@ -397,7 +397,19 @@ func (s *Server) connected(clientID uint64, f func(h *hostedRoom, c *conn)) erro
 	})
 }
 
+// hosted calls f with an open room: see call.
 func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *hostedRoom) error) error {
+	return s.call(ctx, name, func(w *worker, h *hostedRoom) error {
+		if h.room == nil {
+			return ErrNoRoom
+		}
+		return f(w, h)
+	})
+}
+
+// call calls f with a room, which may not be open, on the goroutine that computes it, and returns after f. If ctx is done first, f may
+// still be called.
+func (s *Server) call(ctx context.Context, name string, f func(w *worker, h *hostedRoom) error) error {
 	s.conns.mu.Lock()
 	h := s.conns.rooms[name]
 	s.conns.mu.Unlock()
@@ -406,10 +418,6 @@ func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *h
 	}
 	answer := make(chan error, 1)
 	h.queue.add(workItem{kind: workCall, call: func(w *worker) {
-		if h.room == nil {
-			answer <- ErrNoRoom
-			return
-		}
 		err := ErrNoRoom // unless f returns
 		defer func() { answer <- err }()
 		defer w.recovered(h)

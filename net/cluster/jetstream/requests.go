@@ -14,16 +14,28 @@ type DrainRequest struct {
 	Rooms int `json:"rooms"` // the maximum number of rooms; 0: all, and the server accepts no further ones
 }
 
-// ErrNoServer is returned by RequestDrain if no server with the ID is connected to NATS.
+// MoveRequest asks a server about a room that another one is about to give up to it.
+type MoveRequest struct {
+	From string `json:"from"` // ID of the other server
+	Room string `json:"room"`
+}
+
+// MoveReply is the reply to a MoveRequest.
+type MoveReply struct {
+	Draining bool `json:"draining"` // the server observes that From drains, and so does not send clients of the room back
+	Waiting  int  `json:"waiting"`  // clients that wait for the room
+}
+
+// ErrNoServer is returned by RequestDrain and RequestMove if no server with the ID is connected to NATS.
 var ErrNoServer = errors.New("jetstream: the server does not answer")
 
-// drainSubject returns the subject of requests to a server.
-func (s *Store) drainSubject(id string) string { return s.prefix + ".drain." + id }
+// requests returns the subject of the requests of a kind to a server.
+func (s *Store) requests(kind, id string) string { return s.prefix + "." + kind + "." + id }
 
 // HandleDrains calls handle for each DrainRequest to the server with an ID, until stop is called. The request is acknowledged first.
 // handle must not block.
 func (s *Store) HandleDrains(id string, handle func(DrainRequest)) (stop func() error, err error) {
-	sub, err := s.js.Conn().Subscribe(s.drainSubject(id), func(m *nats.Msg) {
+	return s.handle("drain", id, func(m *nats.Msg) {
 		var r DrainRequest
 		if json.Unmarshal(m.Data, &r) != nil || r.Rooms < 0 {
 			return
@@ -32,6 +44,23 @@ func (s *Store) HandleDrains(id string, handle func(DrainRequest)) (stop func() 
 			handle(r)
 		}
 	})
+}
+
+// HandleMoves replies to each MoveRequest to the server with an ID, until stop is called. handle must return soon.
+func (s *Store) HandleMoves(id string, handle func(MoveRequest) MoveReply) (stop func() error, err error) {
+	return s.handle("move", id, func(m *nats.Msg) {
+		var r MoveRequest
+		if json.Unmarshal(m.Data, &r) != nil {
+			return
+		}
+		if data, err := json.Marshal(handle(r)); err == nil {
+			_ = m.Respond(data) // otherwise the other server asks again
+		}
+	})
+}
+
+func (s *Store) handle(kind, id string, f func(*nats.Msg)) (stop func() error, err error) {
+	sub, err := s.js.Conn().Subscribe(s.requests(kind, id), f)
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
@@ -40,18 +69,35 @@ func (s *Store) HandleDrains(id string, handle func(DrainRequest)) (stop func() 
 
 // RequestDrain sends a DrainRequest to the server with an ID, and returns when that has received it.
 func (s *Store) RequestDrain(ctx context.Context, id string, r DrainRequest) error {
+	_, err := s.request(ctx, "drain", id, r)
+	return err
+}
+
+// RequestMove sends a MoveRequest to the server with an ID.
+func (s *Store) RequestMove(ctx context.Context, id string, r MoveRequest) (reply MoveReply, err error) {
+	data, err := s.request(ctx, "move", id, r)
+	if err != nil {
+		return reply, err
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return reply, fmt.Errorf("jetstream: %w", err)
+	}
+	return reply, nil
+}
+
+func (s *Store) request(ctx context.Context, kind, id string, r any) ([]byte, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = s.js.Conn().RequestWithContext(ctx, s.drainSubject(id), data)
+	m, err := s.js.Conn().RequestWithContext(ctx, s.requests(kind, id), data)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return ErrNoServer
+		return nil, ErrNoServer
 	case err != nil:
-		return fmt.Errorf("jetstream: %w", err)
+		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	return nil
+	return m.Data, nil
 }
 
 // Connected reports whether there is a connection to a NATS server.

@@ -35,6 +35,29 @@ func TestARequestToDrainReachesTheServer(t *testing.T) {
 	}
 }
 
+// A request about a room reaches the server with the ID, which replies.
+func TestARequestAboutARoomIsAnswered(t *testing.T) {
+	s := store(t, t.TempDir())
+	stop, err := s.HandleMoves("A", func(r jetstream.MoveRequest) jetstream.MoveReply {
+		return jetstream.MoveReply{Draining: r.From == "B", Waiting: len(r.Room)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, draining := range map[string]bool{"B": true, "C": false} {
+		r, err := s.RequestMove(t.Context(), "A", jetstream.MoveRequest{From: from, Room: "duel"})
+		if err != nil || r.Draining != draining || r.Waiting != 4 {
+			t.Errorf("%s: %+v, %v", from, r, err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.RequestMove(t.Context(), "A", jetstream.MoveRequest{}); !errors.Is(err, jetstream.ErrNoServer) {
+		t.Errorf("a server that has stopped: %v", err)
+	}
+}
+
 // A log that is longer than a batch is read whole, without the entries of other rooms.
 func TestALongLogIsRead(t *testing.T) {
 	const entries = 2500 // a batch has 1024

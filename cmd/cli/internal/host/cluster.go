@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -23,17 +24,18 @@ import (
 
 // Cluster is the membership of a host in a cluster of servers.
 type Cluster struct {
-	node      *cluster.Node
-	app       *app.App
-	connected func() bool
-	own       cluster.Server
-	exact     bool // the game has floats, so only servers of the same build can continue a match
-	host      atomic.Pointer[Host]
-	draining  atomic.Bool
-	moving    sync.Mutex // held while rooms move
-	all       sync.WaitGroup
-	member    context.Context // done after leave
-	leave     context.CancelFunc
+	node     *cluster.Node
+	app      *app.App
+	config   ClusterConfig
+	own      cluster.Server
+	exact    bool // the game has floats, so only servers of the same build can continue a match
+	host     atomic.Pointer[Host]
+	draining atomic.Bool
+	drain    sync.Mutex // held while rooms are drained
+	handing  sync.Mutex // held while a room moves
+	all      sync.WaitGroup
+	member   context.Context // done after leave
+	leave    context.CancelFunc
 }
 
 // ClusterConfig describes a membership.
@@ -42,6 +44,9 @@ type ClusterConfig struct {
 	Tokens cluster.TokenStore
 	// Connected reports whether there is a connection to the store. Optional: there always is one.
 	Connected func() bool
+	// Ask asks another server whether it observes that this one drains, and how many clients wait there for a room. Optional: it does,
+	// and all clients wait.
+	Ask func(ctx context.Context, server, room string) (draining bool, waiting int, err error)
 	// Addresses are those of this server in connect tokens. At least one.
 	Addresses []netip.AddrPort
 	// Web and Admin are those of cluster.Server. Optional.
@@ -51,10 +56,13 @@ type ClusterConfig struct {
 }
 
 const (
-	// moveLead is the time between sending the tokens for another server and the move: a few round trips.
-	moveLead = 2 * time.Second
-	// moveLimit bounds a move.
-	moveLimit = 2*moveLead + 5*time.Second
+	// askLimit bounds one question to another server, and askPause is the time between two.
+	askLimit = 500 * time.Millisecond
+	askPause = 20 * time.Millisecond
+	// offerLimit bounds the time in which the clients of a room connect to another server. Then the room moves without the others.
+	offerLimit = 4 * time.Second
+	// moveLimit bounds the rest of a move.
+	moveLimit = 5 * time.Second
 	// movesTogether is the number of rooms whose clients connect to other servers at a time. The rooms then move one after the other.
 	movesTogether = 4
 	// cutLimit is the time without a connection and without a lease after which the rooms are suspended.
@@ -67,10 +75,10 @@ var ErrNoTarget = errors.New("no other server of the cluster is compatible and h
 // JoinCluster sets Journals, UsedTokens, Others and the key, so that the rooms of the host are in a cluster. The host announces itself
 // from Start on, until Leave.
 func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
-	m := &Cluster{app: a, connected: cc.Connected, exact: a.Game.Schema().HasFloats()}
+	m := &Cluster{app: a, config: cc, exact: a.Game.Schema().HasFloats()}
 	m.member, m.leave = context.WithCancel(context.Background())
-	if m.connected == nil {
-		m.connected = func() bool { return true }
+	if cc.Connected == nil {
+		m.config.Connected = func() bool { return true }
 	}
 	m.own = cluster.Server{Name: cc.Addresses[0].String(), Build: app.Build(), Protocol: a.Game.Fingerprint(), MaxRooms: c.MaxRooms, Web: cc.Web, Admin: cc.Admin}
 	for _, addr := range cc.Addresses {
@@ -161,7 +169,7 @@ func (m *Cluster) watch() {
 			return
 		case <-ticker.C:
 		}
-		if cut++; m.connected() || m.node.Leased() {
+		if cut++; m.config.Connected() || m.node.Leased() {
 			cut = 0
 			clear(suspended)
 		}
@@ -178,7 +186,7 @@ func (m *Cluster) watch() {
 
 // suspend gives a room up, without waiting for it. Its clients try the servers of their tokens.
 func (m *Cluster) suspend(room string) {
-	m.all.Go(func() { _ = m.host.Load().Move(m.member, room, nil, 0) }) // it fails if the room is closed or the server leaves
+	m.all.Go(func() { _ = m.host.Load().Move(m.member, room) }) // it fails if the room is closed or the server leaves
 }
 
 // names returns the open rooms in order.
@@ -264,8 +272,8 @@ func (m *Cluster) refusal(err error) error {
 // are still to move. The error wraps ErrNoTarget if no server can accept a room.
 func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error {
 	m := h.config.Cluster
-	m.moving.Lock()
-	defer m.moving.Unlock()
+	m.drain.Lock()
+	defer m.drain.Unlock()
 	m.draining.Store(true)
 	m.node.Drain(ctx)
 	if most > 0 {
@@ -293,8 +301,7 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 				break
 			}
 			moving[to.ID]++
-			lead := moveLead + time.Duration(i)*moveLead/movesTogether
-			all.Go(func() { failed[i] = h.move(ctx, name, &to, lead) })
+			all.Go(func() { failed[i] = h.move(ctx, name, &to) })
 		}
 		all.Wait()
 		for i, err := range failed {
@@ -313,27 +320,68 @@ func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error 
 	}
 }
 
-// move moves a room after a time, and waits until it is gone. It returns nil for a room that is being opened or closed.
-func (h *Host) move(ctx context.Context, room string, to *cluster.Server, lead time.Duration) error {
+// move moves a room as soon as its clients wait on the other server, and waits until it is gone. It returns nil for a room that is
+// being opened or closed.
+func (h *Host) move(ctx context.Context, room string, to *cluster.Server) error {
+	m := h.config.Cluster
+	err := m.until(ctx, to, room, func(draining bool, _ int) bool { return draining }) // otherwise it sends the clients back
+	if err != nil {
+		return fmt.Errorf("server %s does not observe that this one drains: %w", to.Name, err)
+	}
+	h.config.Journals.Checkpoint(room)
+	clients, err := h.Offer(ctx, room, addresses(to))
+	if errors.Is(err, server.ErrNoRoom) {
+		time.Sleep(askPause)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)                                                         // its clients have left, or are about to
+	_ = m.until(ctx, to, room, func(_ bool, waiting int) bool { return waiting >= clients }) // the others reconnect
+	m.handing.Lock()
+	defer m.handing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	h.config.Journals.Checkpoint(room)
-	switch err := h.Move(ctx, room, addresses(to), lead); {
-	case errors.Is(err, server.ErrNoRoom):
-		<-ticker.C
-		return nil
-	case err != nil:
+	if err := h.Move(ctx, room); err != nil && !errors.Is(err, server.ErrNoRoom) {
 		return err
 	}
 	for slices.Contains(h.names(), room) {
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return fmt.Errorf("it is still here after %v", moveLimit)
-		case <-ticker.C:
 		}
+		time.Sleep(askPause)
 	}
 	h.app.Emit("moved", app.Fields{"room": room, "to": to.Name, "id": to.ID})
 	return nil
+}
+
+// until asks another server about a room until its answer is ready.
+func (m *Cluster) until(ctx context.Context, to *cluster.Server, room string, ready func(draining bool, waiting int) bool) error {
+	if m.config.Ask == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, offerLimit)
+	defer cancel()
+	for {
+		within, done := context.WithTimeout(ctx, askLimit)
+		draining, waiting, err := m.config.Ask(within, to.ID, room)
+		done()
+		if err == nil && ready(draining, waiting) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return cmp.Or(err, ctx.Err())
+		case <-time.After(askPause):
+		}
+	}
+}
+
+// Ready answers the Ask of another server of the cluster, which has the ID from.
+func (h *Host) Ready(from, room string) (draining bool, waiting int) {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	waiting, _ = h.Waiting(ctx, room) // 0 before the first client
+	return h.config.Cluster.node.Drains(from), waiting
 }

@@ -22,10 +22,11 @@ type clusterFlags struct {
 	clusterflags.Flags `embed:""`
 
 	store *jetstream.Store
+	id    string // of this server in the cluster
 }
 
 // drainLimit is the maximum time for which a server that is stopped moves its rooms.
-const drainLimit = 30 * time.Second
+const drainLimit = time.Minute
 
 // resultsLimit is the maximum time to open the stream of results.
 const resultsLimit = 30 * time.Second
@@ -78,7 +79,7 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 	if err != nil {
 		return nil, err
 	}
-	cc := host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir,
+	cc := host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir, Ask: v.ask,
 		Journals: journals.Config{Sync: v.Fsync, ChangeRules: v.OtherBuild == "change"}}
 	if v.listener != nil {
 		if cc.Web = v.WebPublic; cc.Web == "" {
@@ -99,7 +100,7 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	v.store = store
+	v.store, v.id = store, c.Cluster.ID()
 	return func() error {
 		err := c.Journals.Close()
 		c.Cluster.Leave()
@@ -107,20 +108,34 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 	}, nil
 }
 
-// handleDrains drains the server when the verb drain requests it, until ctx is done.
-func (v *Verb) handleDrains(ctx context.Context, a *app.App, h *host.Host, id string) error {
+// ask is host.ClusterConfig.Ask.
+func (v *Verb) ask(ctx context.Context, server, room string) (draining bool, waiting int, err error) {
+	reply, err := v.store.RequestMove(ctx, server, jetstream.MoveRequest{From: v.id, Room: room})
+	return reply.Draining, reply.Waiting, err
+}
+
+// handleRequests replies to other servers that move rooms to this one, and drains the server when the verb drain requests it, until
+// ctx is done.
+func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host) error {
+	stopMoves, err := v.store.HandleMoves(v.id, func(r jetstream.MoveRequest) (reply jetstream.MoveReply) {
+		reply.Draining, reply.Waiting = h.Ready(r.From, r.Room)
+		return reply
+	})
+	if err != nil {
+		return fmt.Errorf("--cluster: the server cannot receive rooms of other servers: %w", err)
+	}
 	requests := make(chan jetstream.DrainRequest, 1)
-	stop, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
+	stop, err := v.store.HandleDrains(v.id, func(r jetstream.DrainRequest) {
 		select {
 		case requests <- r:
 		default: // it drains already
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err)
+		return errors.Join(fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err), stopMoves())
 	}
 	go func() {
-		defer func() { _ = stop() }()
+		defer func() { _ = errors.Join(stop(), stopMoves()) }()
 		for {
 			select {
 			case <-ctx.Done():
