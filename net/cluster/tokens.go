@@ -40,7 +40,8 @@ type taking struct {
 
 const (
 	mostTakes = 64 // in flight at a time
-	takeLimit = 2 * time.Second
+	// takeLimit is the timeout of one request. Its reply may be lost with the connection, and the client that waits for it asks again.
+	takeLimit = 500 * time.Millisecond
 )
 
 // ErrTokens is returned if too many tokens wait for the store.

@@ -78,7 +78,7 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 	if err != nil || data == nil {
 		return &log{Room: r}, nil, err
 	}
-	m, err = s.match(data, &Match{File: "the log of room " + name})
+	m, err = s.match(data, &Match{File: "the log of room " + name, Written: time.Now()})
 	if err != nil && (otherBuild(err) || errors.Is(err, ErrStrategy)) {
 		err = fmt.Errorf("%w: %w", ErrOtherBuild, err)
 	}
@@ -138,7 +138,8 @@ func (j *roomJournal) group(rate int) error {
 // restart begins the journal anew with a state, that of the last tick, so that the next owner reads and simulates little. The journal of
 // a match whose strategy was changed is continued instead, because only its orders contain the present strategy.
 func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot) error {
-	if j.switched || j.out.restarting() {
+	settled := j.store.config.Settled
+	if j.switched || j.out.restarting() || settled != nil && !settled() {
 		return j.writer.Image(state)
 	}
 	_ = j.writer.Flush() // output accepts all bytes

@@ -142,6 +142,27 @@ func TestTheNextServerReadsTheNewestImageAndTheTicksSince(t *testing.T) {
 	}
 }
 
+// While the results of a match are not stored, its journal does not begin anew, so that the next server finds them in it.
+func TestAJournalBeginsAnewOnlyAfterItsResultsAreStored(t *testing.T) {
+	for _, settled := range []bool{true, false} {
+		s := &shared{t: t}
+		one, _ := s.join("one")
+		p := clustered(t, one, Always)
+		p.store.config.Settled = func() bool { return settled }
+		p.Run(10 * time.Second)
+		<-p.store.Keep("main", p.Room.World())
+		two, _ := s.join("two")
+		k, c, err := p.next(two)
+		if err != nil || c.Resume == nil || c.Resume.World.Tick() != p.Room.Tick() {
+			t.Fatalf("%v: %+v", err, c.Resume)
+		}
+		m, ok := k.Continued("main")
+		if !ok || (m.Journal.Start() > 0) != settled {
+			t.Errorf("stored: %v, the journal begins with tick %d", settled, m.Journal.Start())
+		}
+	}
+}
+
 // A server that gives a room up leaves its last state, and the next server continues at once.
 func TestAKeptMatchOfTheClusterContinuesAtOnce(t *testing.T) {
 	s := &shared{t: t}

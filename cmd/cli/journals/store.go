@@ -76,6 +76,9 @@ type Config struct {
 	// ChangeRules continues every match that another build began, with the rules of this one: see record.Migrate. The journal of
 	// the ticks before stays beside the new one, as ROOM-MATCH-TICK.ended.journal.
 	ChangeRules bool
+	// Settled reports whether the results of all ticks so far are stored. Until then a journal in a cluster does not begin anew, so
+	// that the next server finds these results in it. Optional.
+	Settled func() bool
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
 	// Clock returns the time of the host. Tests replace it. Default: time.Now.
@@ -229,6 +232,16 @@ func (s *Store) Waiting() []Match {
 		list = append(list, *s.waiting[name])
 	}
 	return list
+}
+
+// Continued returns the recovered match that an open room continues.
+func (s *Store) Continued(room string) (m Match, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.open[room]; j != nil && j.match != nil {
+		return *j.match, true
+	}
+	return m, false
 }
 
 // Open adds a journal to the sinks of a room that is about to be made. The journal is of a new match, or of a recovered

@@ -18,6 +18,7 @@ type Recorder struct {
 	also    *Recorder // receives each record too. Optional
 
 	added, stored atomic.Uint64 // records
+	refused       atomic.Uint64 // records that the store refused
 	dropped       atomic.Uint64 // records that found the queue full
 }
 
@@ -93,6 +94,12 @@ func (r *Recorder) Wait(ctx context.Context) error {
 	}
 }
 
+// Settled reports whether no record waits to be stored.
+func (r *Recorder) Settled() bool {
+	done := r.stored.Load() + r.refused.Load() + r.dropped.Load()
+	return done == r.added.Load() && (r.also == nil || r.also.Settled())
+}
+
 // run adds until Close was called and the queue is empty.
 func (r *Recorder) run(check func() error, add func(Record) (uint64, error)) {
 	defer close(r.ended)
@@ -135,6 +142,8 @@ func (r *Recorder) run(check func() error, add func(Record) (uint64, error)) {
 		_, err := add(e.record)
 		if fail(err); err == nil {
 			r.stored.Add(1)
+		} else {
+			r.refused.Add(1)
 		}
 		if !full && r.dropped.Load() > 0 { // drops come only while there is something in the queue
 			full = true

@@ -27,12 +27,12 @@ type get struct {
 
 const (
 	batchEntries = 1 << 10
-	batchBytes   = 4 << 20
+	batchBytes   = 1 << 20
 	// Read waits so often for entries that a replica does not have yet, and so long each time.
 	mostStale = 50
 	staleWait = 2 * time.Millisecond
-	// readLimit is the timeout of one request. Its reply may be lost with the connection.
-	readLimit = 5 * time.Second
+	// readLimit is the timeout of one request. Its reply may be lost with the connection, and players wait for it.
+	readLimit = time.Second
 )
 
 // Last reads the newest entry of a room from the leader of the stream.

@@ -18,12 +18,22 @@ import (
 	"tendon/rollback/record"
 )
 
-// recoveredMatch returns a match of so many ticks, written at a time. ann and robert play from the second tick on. ann
-// leaves after tick 150; cid takes her seat and is in the match from tick 200 on. In tick 120, robert has a view of tick 60.
+// recoveredMatch returns a match of so many ticks, written at a time: see playedMatch.
 func recoveredMatch(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Match {
 	t.Helper()
 	h := record.HeaderOf(game, 5, "b")
 	h.Room, h.Match, h.Strategy = "main", 99, "lockstep"
+	j, err := record.Open(playedMatch(t, game, h, ticks), game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journals.Match{Journal: j, File: file, Ended: "the end", Written: written}
+}
+
+// playedMatch returns the journal of a match of so many ticks. ann and robert play from the second tick on. ann leaves after tick 150;
+// cid takes her seat and is in the match from tick 200 on. In tick 120, robert has a view of tick 60.
+func playedMatch(t *testing.T, game *ecs.Game, h record.Header, ticks ecs.Tick) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	w, err := record.NewWriter(&out, game, h)
 	for f := ecs.Tick(1); f <= ticks && err == nil; f++ {
@@ -62,11 +72,7 @@ func recoveredMatch(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, w
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := record.Open(out.Bytes(), game)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return journals.Match{Journal: j, File: file, Ended: "the end", Written: written}
+	return out.Bytes()
 }
 
 // The record of an adjudication equals that of the room: tick, result, players, and the holders of their seats at that tick.
@@ -118,18 +124,18 @@ func TestAnAdjudicationLooksBackAsTheServerDid(t *testing.T) {
 	}
 }
 
-// A journal that begins with a later state does not lead from the first tick to its results, so it is not replayed.
-func TestAJournalThatBeginsLaterIsNotAdjudicated(t *testing.T) {
-	game := crumbs.Game()
-	m := recoveredMatch(t, game, 300, "nowhere", time.Now())
-	world, err := m.Journal.WorldAt(100)
+// A journal that begins with a later state, as in a cluster, has the results from there on.
+func TestAJournalThatBeginsLaterIsAdjudicatedFromThere(t *testing.T) {
+	game, written := crumbs.Game(), time.Now()
+	m := recoveredMatch(t, game, 300, "nowhere", written)
+	world, err := m.Journal.WorldAt(150)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var state image.Snapshot
 	world.Image().Save(&state)
 	var ticks []record.Tick
-	for tick := range m.Journal.Ticks(101, 300) {
+	for tick := range m.Journal.Ticks(151, 300) {
 		next := *tick
 		next.Inputs, next.Orders = slices.Clone(tick.Inputs), slices.Clone(tick.Orders)
 		ticks = append(ticks, next)
@@ -138,7 +144,11 @@ func TestAJournalThatBeginsLaterIsNotAdjudicated(t *testing.T) {
 	if m.Journal, err = record.Collect(game, h, []record.Image{record.ImageOf(&state)}, ticks); err != nil {
 		t.Fatal(err)
 	}
-	adjudicate(t.Context(), game, []journals.Match{m}, func(m matches.Record) { t.Errorf("%+v", m) })
+	var found []matches.Record
+	adjudicate(t.Context(), game, []journals.Match{m}, func(m matches.Record) { found = append(found, m) })
+	if len(found) != 1 || found[0].Tick != 240 || found[0].Result != "round 2" || !found[0].Started.Equal(written.Add(-150*time.Second/60)) {
+		t.Errorf("%+v", found)
+	}
 }
 
 // A server that stops leaves a match to the next start if that recovers it again, and replays the others.

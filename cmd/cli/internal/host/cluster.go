@@ -100,7 +100,7 @@ func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
 		}
 	}
 	j.Build, j.Game, j.Strategy, j.Params, j.Flags = m.own.Build, a.Game, c.Strategy.Name, c.Strategy.Params, c.Flags.CommandLine()
-	j.Cluster, j.Report = m.node, m.journal
+	j.Cluster, j.Report, j.Settled = m.node, m.journal, m.settled
 	if c.Journals, err = journals.Open(j); err != nil {
 		return err
 	}
@@ -156,6 +156,12 @@ func (m *Cluster) journal(e journals.Event) {
 	if e.Kind == journals.Lost && m.host.Load() != nil {
 		m.suspend(e.Room)
 	}
+}
+
+// settled reports whether all decided matches are stored.
+func (m *Cluster) settled() bool {
+	h := m.host.Load()
+	return h == nil || h.Results == nil || h.Results.Settled()
 }
 
 // watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them.

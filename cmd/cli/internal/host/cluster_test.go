@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,15 +19,28 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/session"
+	"tendon/rollback/record"
 	"tendon/systems/relay"
 )
 
 // members is a cluster of hosts in this process.
 type members struct {
-	t     *testing.T
-	store cluster.Memory
-	key   netcode.Key
+	t       *testing.T
+	store   cluster.Memory
+	key     netcode.Key
+	mu      sync.Mutex
+	records map[string]bool // of decided matches, by their end
 }
+
+// Add is that of matches.Stream.
+func (m *members) Add(_ context.Context, _, end string, _ []byte) (added bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	added, m.records[end] = !m.records[end], true
+	return added, nil
+}
+
+func (m *members) Newest(context.Context, string, func(uint64, []byte) bool) error { return nil }
 
 func (m *members) Since() time.Time { return time.Time{} }
 
@@ -37,7 +51,7 @@ func (m *members) join(rooms int) *Host {
 	m.t.Helper()
 	a := app.New(m.t.Context(), crumbs.Game(), io.Discard, io.Discard)
 	flags := &Flags{Flags: syncflags.Flags{Sync: "relay"}}
-	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags, Strategy: relay.Strategy}
+	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags, Strategy: relay.Strategy, Stream: m}
 	port++
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) // of no socket
 	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}}); err != nil {
@@ -70,11 +84,11 @@ func open(h *Host, name string) (elsewhere string, err error) {
 
 // await waits until a condition holds. The test fails at its timeout.
 func (m *members) await(what string, holds func() bool) {
-	for m.t.Context().Err() == nil && !holds() {
+	for !holds() {
+		if m.t.Context().Err() != nil {
+			m.t.Fatal(what)
+		}
 		time.Sleep(5 * time.Millisecond)
-	}
-	if !holds() {
-		m.t.Fatal(what)
 	}
 }
 
@@ -85,7 +99,7 @@ func (m *members) observes(h *Host, others int) {
 
 // The clients of a room are sent to its owner. A server that drains sends them to another one, and opens no room.
 func TestTheClientsOfARoomAreSentToItsServer(t *testing.T) {
-	m := &members{t: t}
+	m := &members{t: t, records: map[string]bool{}}
 	one, two := m.join(4), m.join(4)
 	m.observes(one, 1)
 	m.observes(two, 1)
@@ -110,7 +124,7 @@ func TestTheClientsOfARoomAreSentToItsServer(t *testing.T) {
 
 // A room moves to the compatible server with the most space. Servers without space, and servers of other games, receive none.
 func TestRoomsMoveToTheServerWithTheMostSpace(t *testing.T) {
-	m := &members{t: t}
+	m := &members{t: t, records: map[string]bool{}}
 	one := m.join(8)
 	m.join(2)
 	large := m.join(6)
@@ -132,7 +146,7 @@ func TestRoomsMoveToTheServerWithTheMostSpace(t *testing.T) {
 
 // A match that this build cannot continue is refused, unless a server of another build is in the cluster.
 func TestAMatchOfAnotherBuildIsSentToAServerOfThatBuild(t *testing.T) {
-	m := &members{t: t}
+	m := &members{t: t, records: map[string]bool{}}
 	one := m.join(8)
 	c := one.config.Cluster
 	err := fmt.Errorf("%w: test", journals.ErrOtherBuild)
@@ -145,4 +159,34 @@ func TestAMatchOfAnotherBuildIsSentToAServerOfThatBuild(t *testing.T) {
 	if other := (*server.Elsewhere)(nil); !errors.As(c.refusal(err), &other) || other.Addresses[0].String() != two.config.Cluster.own.Name {
 		t.Errorf("%v", c.refusal(err))
 	}
+}
+
+// The server that continues a match records the results in its journal: the server before may have died before it recorded them.
+func TestTheNextServerRecordsTheResultsOfADeadOne(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	dead, err := cluster.New(cluster.Config{Store: &m.store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := dead.Claim(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	game := crumbs.Game()
+	h := record.HeaderOf(game, 5, app.Build())
+	h.Room, h.Match, h.Strategy, h.Params = "main", 99, relay.Strategy.Name, relay.Strategy.Params
+	if err := r.Append(t.Context(), playedMatch(t, game, h, 300), true); err != nil {
+		t.Fatal(err)
+	}
+	one := m.join(4)
+	m.await("the room continues", func() bool { // once the dead server counts as dead
+		_, err := open(one, "main")
+		return err == nil
+	})
+	m.await("both results are recorded", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.records["99-120"] && m.records["99-240"]
+	})
+	one.closeRoom("main", nil)
 }

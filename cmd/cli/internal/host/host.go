@@ -82,8 +82,9 @@ type Host struct {
 	ended      chan error
 	endResults func() error
 
-	recordings  sync.WaitGroup // that are being closed
-	replays     sync.WaitGroup // of matches that were recovered without a record
+	recordings  sync.WaitGroup  // that are being closed
+	replays     sync.WaitGroup  // of matches that were recovered without a record
+	replaying   context.Context // done after stopReplays
 	stopReplays context.CancelFunc
 
 	mu       sync.Mutex // rooms open and close on several goroutines
@@ -131,17 +132,11 @@ func Start(a *app.App, c Config) (*Host, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	replaying, stopReplays := context.WithCancel(context.Background())
-	h.cancel, h.stopReplays = cancel, stopReplays
-	err = h.keepResults()                                              // before a room can decide a match
-	if h.Results != nil && c.Journals != nil && a.Game.Result != nil { // before a room can resume a match
-		recovered := c.Journals.Waiting()
-		h.replays.Go(func() {
-			adjudicate(replaying, a.Game, recovered, func(r matches.Record) {
-				h.Results.Add(r)
-				_ = h.Results.Wait(replaying)
-			}) // one at a time
-		})
+	h.cancel = cancel
+	h.replaying, h.stopReplays = context.WithCancel(context.Background())
+	err = h.keepResults()  // before a room can decide a match
+	if c.Journals != nil { // before a room can resume a match
+		h.adjudicate(c.Journals.Waiting())
 	}
 	if c.Cluster != nil {
 		c.Cluster.start(h)
@@ -236,6 +231,9 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		if rc.Resume != nil {
 			r.resumed = true
 			h.reportWait(name, rc.Resume)
+			if m, ok := c.Journals.Continued(name); ok && c.Cluster != nil { // those of files were replayed at the start
+				h.adjudicate([]journals.Match{m})
+			}
 		}
 		d.record.Journal = c.Journals.File(name)
 	}

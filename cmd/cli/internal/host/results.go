@@ -210,26 +210,37 @@ func keepMatches(a *app.App, path string, recovered bool) (r *matches.Recorder, 
 	}, nil
 }
 
-// adjudicate replays recovered matches from their first tick to the one where they continue, one match after the other, and
-// records every result. The process before may have ended between a result and its record, or during the vote on it. A
-// result that is in the file of matches already is not changed.
+// adjudicate replays recovered matches on a goroutine, and records every result.
+func (h *Host) adjudicate(recovered []journals.Match) {
+	if h.Results == nil || h.app.Game.Result == nil || len(recovered) == 0 {
+		return
+	}
+	h.replays.Go(func() {
+		adjudicate(h.replaying, h.app.Game, recovered, func(r matches.Record) {
+			h.Results.Add(r)
+			_ = h.Results.Wait(h.replaying) // one at a time
+		})
+	})
+}
+
+// adjudicate replays recovered matches from the first state of their journals to the tick where they continue, one match after the
+// other, and records every result. The process before may have ended between a result and its record, or during the vote on it. A
+// result that is recorded already is not changed.
 //
 // When the context is done, a match that is over is replayed to its end. Any other match is left to the next start, which
 // recovers it again.
 func adjudicate(ctx context.Context, game *ecs.Game, recovered []journals.Match, record func(matches.Record)) {
 	for i := range recovered {
-		if recovered[i].Journal.Start() == 0 { // as in every journal of a room
-			replay(ctx, game, &recovered[i], record)
-		}
+		replay(ctx, game, &recovered[i], record)
 		recovered[i] = journals.Match{} // a journal may be large
 	}
 }
 
 // replay replays one match. The time of a tick follows from the last write of the journal, which is exact unless the match
-// waited after it.
+// waited after it. If the journal begins later than the match, so does the first result.
 func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(matches.Record)) {
 	h, last := m.Journal.Header(), m.Journal.Last().Tick
-	world, err := ecs.NewWorld(game, h.Seed)
+	world, err := m.Journal.WorldAt(h.Start.Tick)
 	if err != nil {
 		return // it could not be recovered either
 	}
@@ -241,7 +252,7 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 	after, change, more := next()
 	var seats seatHistory
 	var played strategyHistory
-	began, over := ecs.Tick(0), false
+	began, over := h.Start.Tick, false
 	for t := range m.Journal.Play(world, last) {
 		if !over && ctx.Err() != nil {
 			if _, err := os.Stat(m.File); err == nil {
