@@ -1,0 +1,92 @@
+package jetstream_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"tendon/net/cluster"
+	"tendon/net/cluster/jetstream"
+)
+
+// subjects are those that the guide gives to the user of a server.
+var subjects = []string{"tendon.>", "$KV.tendon_servers.>", "$KV.tendon_tokens.>", "$JS.API.>", "$JS.FC.>", "_INBOX.>"}
+
+// A user who may use the subjects of the guide, and no others, can use every function of a store.
+func TestTheSubjectsOfTheGuideSuffice(t *testing.T) {
+	guide, err := os.ReadFile("../../../cmd/cli/DEPLOYING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(subjects) - 1
+	if text := "the subjects `" + strings.Join(subjects[:last], "`, `") + "` and `" + subjects[last] + "`"; !strings.Contains(string(guide), text) {
+		t.Errorf("the guide lacks: %s", text)
+	}
+	allowed := &server.SubjectPermission{Allow: subjects}
+	n, err := server.NewServer(&server.Options{ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		Users: []*server.User{{Username: "arena", Password: "test", Permissions: &server.Permissions{Publish: allowed, Subscribe: allowed}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	if !n.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS does not start")
+	}
+	c, err := nats.Connect(n.ClientURL(), nats.UserInfo("arena", "test"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { t.Error(err) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	ctx := t.Context()
+	s, err := jetstream.Open(ctx, jetstream.Config{Connection: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	does := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	at, err := s.Append(ctx, "duel", &cluster.Entry{Kind: cluster.KindClaim, Owner: "a", Number: 1})
+	does("append", err)
+	_, _, err = s.Last(ctx, "duel")
+	does("last", err)
+	for _, err := range s.Read(ctx, "duel", 1, math.MaxUint64) {
+		does("read", err)
+	}
+	does("trim", s.Trim(ctx, "duel", at))
+	does("announce", s.Announce(ctx, cluster.Server{ID: "a", Beat: 1}))
+	watching, stop := context.WithCancel(ctx)
+	for _, err := range s.Watch(watching) {
+		does("watch", err)
+		break
+	}
+	stop()
+	does("withdraw", s.Withdraw(ctx, "a"))
+	for range 2 {
+		_, err = s.Take(ctx, "token", "a", time.Now().Add(time.Hour))
+		does("take", err)
+	}
+	r, err := s.Results(ctx)
+	does("results", err)
+	_, err = r.Add(ctx, "duel", "1-2", []byte("{}"))
+	does("a record", err)
+	does("the records", r.Newest(ctx, "duel", func(uint64, []byte) bool { return true }))
+	stopDrains, err := s.HandleDrains("a", func(jetstream.DrainRequest) {})
+	does("handle drains", err)
+	does("drain", s.RequestDrain(ctx, "a", jetstream.DrainRequest{}))
+	does("stop", stopDrains())
+	stopMoves, err := s.HandleMoves("a", func(jetstream.MoveRequest) (reply jetstream.MoveReply) { return reply })
+	does("handle moves", err)
+	_, err = s.RequestMove(ctx, "a", jetstream.MoveRequest{})
+	does("move", err)
+	does("stop", stopMoves())
+}
