@@ -129,6 +129,9 @@ func (v *Verb) handleDrains(ctx context.Context, a *app.App, h *host.Host, id st
 				if ctx.Err() != nil {
 					return // the server stops
 				}
+				if r.Rooms == 0 { // none are opened here any more
+					v.reportFull()
+				}
 				drain(ctx, a, h, r.Rooms)
 			}
 		}
