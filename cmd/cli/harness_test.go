@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(asCrumbs) {
 	case "wider":
 		Main(*widerGame())
+	case "shown":
+		Main(*shownGame())
 	case "":
 	default:
 		Main(*crumbs.Game())

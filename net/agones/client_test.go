@@ -39,6 +39,23 @@ func TestThePublicAddressIsThatOfThePort(t *testing.T) {
 	}
 }
 
+// The SDK server of Agones checks the range of a count only when a request changes it. A capacity alone may be below the count, which then falls to it.
+func TestACapacityMayBeSetBelowTheCount(t *testing.T) {
+	sdk := sdktest.Start(t, 4, 1)
+	c, err := agones.NewClient(sdk.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	capacity := int64(2)
+	if err := errors.Join(c.AddCounter(t.Context(), "rooms", 3, nil), c.AddCounter(t.Context(), "rooms", 0, &capacity)); err != nil {
+		t.Error(err)
+	}
+	if n, err := c.Counter(t.Context(), "rooms"); n != (agones.Counter{Count: 2, Capacity: 2}) || err != nil {
+		t.Errorf("%+v, %v", n, err)
+	}
+}
+
 func TestAnErrorContainsTheAnswer(t *testing.T) {
 	sdk := sdktest.Start(t, 1, 1)
 	c, err := agones.NewClient(sdk.Address())

@@ -173,8 +173,11 @@ func (r *Reporter) sendState(ctx context.Context, now time.Time, busy, draining 
 	return err
 }
 
-// maxChanges bounds the requests about players in one report.
-const maxChanges = 100
+// Bounds of the requests about players in one report. The rest follows in the next one, after a health request.
+const (
+	maxChanges = 100
+	changeTime = time.Second // none begins later
+)
 
 // sendPlayers updates the list of players. A list that is full lacks some of them.
 func (r *Reporter) sendPlayers(ctx context.Context, players []string) (err error) {
@@ -192,9 +195,9 @@ func (r *Reporter) sendPlayers(ctx context.Context, players []string) (err error
 	for _, id := range players {
 		present[id] = true
 	}
-	changes := 0
+	changes, begin := 0, time.Now()
 	change := func(id string, add bool) {
-		if changes++; changes > maxChanges || err != nil {
+		if changes++; changes > maxChanges || time.Since(begin) >= changeTime || err != nil {
 			return
 		}
 		if add {

@@ -21,6 +21,28 @@ func TestTheBannerIsPaintedOnlyWithAText(t *testing.T) {
 	}
 }
 
+// A reason for the wait may be long. Each line fits the window.
+func TestALongStatusHasSeveralLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"loading [##                  ] 10 %": {"loading [##                  ] 10 %"},
+		"queued, 1 waiting, 12 s; the backend does not answer: dial tcp 127.0.0.1:8080: connect: connection refused": {
+			"queued, 1 waiting, 12 s; the backend does not", "answer: dial tcp 127.0.0.1:8080: connect:", "connection refused"},
+	} {
+		p := page.NewPicture()
+		p.Reset(1.6)
+		paintWait(p, text)
+		got := string(p.Append(nil))
+		for _, line := range want {
+			if !strings.Contains(got, line) {
+				t.Errorf("%q is painted as %q, without the line %q", text, got, line)
+			}
+		}
+		if len(want) > 1 && strings.Contains(got, want[0]+" ") {
+			t.Errorf("%q is painted as one line", text)
+		}
+	}
+}
+
 // A press of a mouse button is reported where it was in the world and on the HUD, by the camera of each.
 func TestAClickIsReportedInWorldUnits(t *testing.T) {
 	clicks := new(clicks)

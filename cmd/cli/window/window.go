@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/hajimehoshi/ebiten/v2"
@@ -172,7 +173,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 	view, status := s.config.View(now, s.effect), s.config.Status()
 	s.sounds.update(now)
 	if view == nil {
-		s.canvas.hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
+		paintWait(s.canvas.hud, status)
 		s.overlay.paint(s.canvas.hud, nil, time.Now())
 		return
 	}
@@ -183,6 +184,24 @@ func (s *screen) Draw(dst *ebiten.Image) {
 	}
 	s.canvas.hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
 	s.overlay.paint(s.canvas.hud, view, time.Now())
+}
+
+// paintWait paints a text in the middle of a canvas of height 16. It breaks a text that is wider than the canvas into lines.
+func paintWait(c ecs.Canvas, text string) {
+	lines := []string{text}
+	if most := int(c.Aspect() * 32); len(text) > most {
+		lines = lines[:0]
+		for _, word := range strings.Fields(text) {
+			if last := len(lines) - 1; last >= 0 && len(lines[last])+1+len(word) <= most {
+				lines[last] += " " + word
+			} else {
+				lines = append(lines, word)
+			}
+		}
+	}
+	for i, line := range lines {
+		c.Text(c.Aspect()*8, 7.6+float64(i)-float64(len(lines)-1)/2, 0.8, 0, line, ecs.Color{R: 230, G: 230, B: 235, A: 255})
+	}
 }
 
 // paintBanner paints a line of text on a bar, in the upper third of a canvas of height 16.

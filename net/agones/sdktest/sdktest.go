@@ -260,9 +260,11 @@ func (s *Server) answerCounter(method, name string, body []byte) (any, error) {
 		if update.CountDiff != nil {
 			next.count += s.number(*update.CountDiff)
 		}
-		if next.capacity < 0 || next.count < 0 || next.count > next.capacity {
+		counts := update.Count != nil || update.CountDiff != nil
+		if next.capacity < 0 || counts && (next.count < 0 || next.count > next.capacity) {
 			return nil, fmt.Errorf("out of range: count %d, capacity %d", next.count, next.capacity)
 		}
+		next.count = min(next.count, next.capacity) // a capacity alone may be below the count
 		*c = next
 		s.changed()
 	default:

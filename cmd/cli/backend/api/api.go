@@ -134,5 +134,9 @@ func (t *Ticket) Progress(now time.Time) string {
 		}
 		return fmt.Sprintf("matched: room %s", t.Match.Room)
 	}
-	return cmp.Or(t.State, "connecting to the backend")
+	text := cmp.Or(t.State, "connecting to the backend")
+	if t.Reason != "" {
+		text += "; " + t.Reason
+	}
+	return text
 }

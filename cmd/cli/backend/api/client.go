@@ -156,6 +156,9 @@ func (c *Client) do(ctx context.Context, method, path, key string, body, reply a
 	}
 	response, err := client.Do(r)
 	if err != nil {
+		if e := (*url.Error)(nil); errors.As(err, &e) { // its text repeats the address of the request
+			err = e.Err
+		}
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer response.Body.Close()

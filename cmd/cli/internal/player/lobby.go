@@ -41,6 +41,9 @@ func (l Lobby) window(ctx context.Context, a *app.App, with window.Config, notic
 		case <-ctx.Done():
 			return window.ErrClosed
 		case err := <-l.Failed:
+			if ctx.Err() != nil { // the wait failed because the player leaves
+				return window.ErrClosed
+			}
 			return err
 		case *c = <-l.Client:
 			match = showing(ctx, a, *c, with, nil, notices)

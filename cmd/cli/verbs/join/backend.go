@@ -76,6 +76,12 @@ func (t *ticket) report(a *app.App, now api.Ticket) {
 	}
 }
 
+// left reports that the player left the queue. The wait has ended.
+func (t *ticket) left(a *app.App) {
+	a.Logf("the queue was left")
+	a.Emit("left_queue", app.Fields{"id": t.last.ID})
+}
+
 // queue waits for a match of the backend and plays it.
 func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) error {
 	c := api.Client{URL: v.Backend}
@@ -91,7 +97,7 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 		request.Player = "guest-" + strings.ToLower(rand.Text()[:10])
 	}
 	t := &ticket{}
-	wait := func() (client.DialConfig, error) {
+	wait := func(ctx context.Context) (client.DialConfig, error) {
 		got, err := c.Wait(ctx, request, func(now api.Ticket) { t.report(a, now) })
 		if err != nil {
 			return client.DialConfig{}, err
@@ -107,11 +113,10 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 	if !v.Bot && !v.Headless {
 		return v.inLobby(ctx, a, &config, t, wait)
 	}
-	dial, err := wait()
+	dial, err := wait(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		a.Logf("the queue was left")
-		a.Emit("left_queue", app.Fields{"id": t.last.ID})
+		t.left(a)
 		return nil
 	case err != nil:
 		return err
@@ -120,19 +125,21 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 }
 
 // inLobby waits for the match in the window in which it is then played.
-func (v *Verb) inLobby(ctx context.Context, a *app.App, config *client.Config, t *ticket, wait func() (client.DialConfig, error)) error {
+func (v *Verb) inLobby(ctx context.Context, a *app.App, config *client.Config, t *ticket, wait func(context.Context) (client.DialConfig, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	clients, failed, done := make(chan *client.Client, 1), make(chan error, 1), make(chan struct{})
 	notices, chat := listen(a, config)
+	left := false
 	go func() {
 		defer close(done)
-		dial, err := wait()
+		dial, err := wait(ctx)
 		var c *client.Client
 		if err == nil {
 			v.announce(a)
 			c, err = client.Dial(dial)
 		}
 		if err != nil {
+			left = ctx.Err() != nil
 			failed <- err
 			return
 		}
@@ -142,6 +149,9 @@ func (v *Verb) inLobby(ctx context.Context, a *app.App, config *client.Config, t
 		Title: a.Game.Name + " · " + v.Queue, Place: v.Place, Chat: chat}, notices)
 	cancel()
 	<-done // the ticket is cancelled
+	if left {
+		t.left(a)
+	}
 	select {
 	case c := <-clients:
 		c.Close()

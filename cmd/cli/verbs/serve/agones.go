@@ -19,7 +19,8 @@ import (
 type agonesFlags struct {
 	Agones string `group:"Fleet" placeholder:"auto|HOST:PORT" help:"Report rooms, players and health to the SDK server of Agones at this address. auto: port AGONES_SDK_HTTP_PORT of this machine, by default 9358. Without --public, clients reach the server at the address that Agones gave it."`
 
-	sdk *agones.Client
+	sdk      *agones.Client
+	reporter *agones.Reporter // nil without --agones
 }
 
 // placeLimit is how long a server waits until Agones has given it an address.
@@ -89,6 +90,7 @@ func (f *agonesFlags) startAgones(ctx context.Context, stop func(), a *app.App, 
 			a.Emit("agones_failed", app.Fields{"error": err.Error()})
 		},
 	})
+	f.reporter = r
 	running, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { r.Run(running); close(ended) }()
@@ -101,6 +103,13 @@ func (f *agonesFlags) startAgones(ctx context.Context, stop func(), a *app.App, 
 			a.Logf("the request to Agones to remove this server failed: %v", err)
 		}
 		f.sdk.Close()
+	}
+}
+
+// reportFull reports that the server accepts no further rooms.
+func (f *agonesFlags) reportFull() {
+	if f.reporter != nil {
+		f.reporter.Drain()
 	}
 }
 

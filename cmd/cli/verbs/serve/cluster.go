@@ -144,6 +144,9 @@ func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host) err
 				if ctx.Err() != nil {
 					return // the server stops
 				}
+				if r.Rooms == 0 { // none are opened here any more
+					v.reportFull()
+				}
 				drain(ctx, a, h, r.Rooms)
 			}
 		}
