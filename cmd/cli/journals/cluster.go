@@ -99,7 +99,7 @@ func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, erro
 	}
 	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: "the log of room " + name, file: l, log: l}
 	if m != nil {
-		j.writer, j.header, j.seats = m.Journal.Resume(&j.out), m.Journal.Header(), m.Journal.Seats()
+		j.writer, j.header, j.seats, j.reach = m.Journal.Resume(&j.out), m.Journal.Header(), m.Journal.Seats(), m.Journal.Reach()
 		for range m.Journal.Switches(maxTick) {
 			j.switched = true
 		}
@@ -137,16 +137,18 @@ func (j *roomJournal) group(rate int) error {
 
 // restart begins the journal anew with a state, that of the last tick, so that the next owner reads and simulates little. The journal of
 // a match whose strategy was changed is continued instead, because only its orders contain the present strategy.
-func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot) error {
+//
+// Entries that were not flushed are left out, because the state has them. So the log never ends between a tick and the past that its
+// views need.
+func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image.Snapshot) error {
 	if j.switched || j.out.restarting() {
-		return j.writer.Image(state)
+		return j.writer.Image(state, past...)
 	}
-	_ = j.writer.Flush() // output accepts all bytes
 	h, next := j.header, *j.writer
 	h.Start = record.PositionOf(w, j.writer.Chain())
 	err := next.Reset(&j.out, j.store.config.Game, h)
 	if err == nil {
-		err = next.Image(state)
+		err = next.Image(state, past...)
 	}
 	for _, s := range j.seats {
 		if err == nil {

@@ -391,7 +391,7 @@ func (s *Store) reopen(name string, c *room.Config, m *Match) (*roomJournal, err
 		return nil, errors.Join(err, f.Close())
 	}
 	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: m.File, file: f}
-	j.writer = m.Journal.Resume(&j.out)
+	j.writer, j.reach = m.Journal.Resume(&j.out), m.Journal.Reach()
 	return j, nil
 }
 
