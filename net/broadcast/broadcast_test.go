@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -187,7 +188,8 @@ func TestATickOfTheRoomAllocatesNothing(t *testing.T) {
 	m.writer.Close(true)()
 }
 
-// Any byte that is changed, and any end that is missing, is found before a tick of the file is used.
+// Any byte that is changed, and any end that is missing, is found before a tick of the file is used. The only exception is the version
+// of a record: the one before is read in the same way.
 func TestEveryChangedByteIsFound(t *testing.T) {
 	to := newMemory()
 	m := newMatch(t, 8, to, 0)
@@ -206,7 +208,8 @@ func TestEveryChangedByteIsFound(t *testing.T) {
 		for i := range whole {
 			one := slices.Clone(whole)
 			one[i] ^= 1 << (i % 8)
-			if open(one) == nil {
+			older := bytes.HasSuffix(whole[:i], []byte("TENDONRD")) && one[i] == whole[i]-1
+			if (open(one) == nil) != older {
 				t.Errorf("%s: byte %d of %d may be changed", name, i, len(whole))
 			}
 			if open(whole[:i]) == nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Memory is a Store of one process, for tests. Its zero value is empty.
@@ -33,7 +34,7 @@ func (m *Memory) Append(_ context.Context, room string, e *Entry) (sequence uint
 		return 0, fmt.Errorf("%w: %d, not %d", ErrConflict, at, e.Before)
 	}
 	m.sequence++
-	stored := Stored{*e, m.sequence}
+	stored := Stored{*e, m.sequence, time.Now()}
 	stored.Body = bytes.Clone(e.Body)
 	m.logs[room] = append(m.logs[room], stored)
 	return m.sequence, nil

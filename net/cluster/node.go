@@ -319,8 +319,11 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 	f := follower{node: n, room: room}
 	for {
 		last, at, err := f.last(ctx)
-		if err != nil {
-			return nil, err
+		if err != nil { // its reply may be lost
+			if paused := pause(ctx, n.config.Lease/16); paused != nil {
+				return nil, errors.Join(err, paused)
+			}
+			continue
 		}
 		if at != 0 && last.owned() && last.Owner != n.self.ID {
 			owner, age, alive := n.alive(last.Owner)

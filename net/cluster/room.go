@@ -16,7 +16,8 @@ type Room struct {
 	begin   uint64 // of the entry with which the journal begins; 0: none
 	numbers uint64 // Entry.Number of the newest entry
 	claim   Entry
-	known   []Stored // the journal's entries, if they were read before the claim; until Recovered
+	known   []Stored  // the journal's entries, if they were read before the claim; until Recovered
+	at      time.Time // of the last write of the former owner; after Recovered
 	lost    bool
 
 	released bool // by its former owner
@@ -41,6 +42,9 @@ func (r *Room) Fence() uint64 { return r.fence }
 
 // Released reports whether the former owner released the room. Its journal is then complete.
 func (r *Room) Released() bool { return r.released }
+
+// Written returns the time at which the former owner last wrote to the journal, after Recovered. It is by the clock of the store.
+func (r *Room) Written() time.Time { return r.at }
 
 // Leased reports whether no other server can own the room: see Node.Leased.
 func (r *Room) Leased() bool { return !r.lost && r.node.Leased() }
@@ -96,6 +100,9 @@ func (r *Room) journal(log []Stored) (journal []byte, err error) {
 			return nil, fmt.Errorf("%w: entry %d is missing", ErrJournal, max(before, from))
 		}
 		before = e.Sequence
+		if e.Kind == KindData || e.Kind == KindRelease {
+			r.at = e.At
+		}
 		if e.Kind == KindPart && complete {
 			continue
 		}

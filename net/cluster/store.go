@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 )
 
 // Store is the storage that the servers of a cluster share: a log for each room, and the announcements of servers. All methods
@@ -31,10 +32,21 @@ type Store interface {
 	Watch(ctx context.Context) iter.Seq2[Server, error]
 }
 
-// Stored is an entry with its sequence number.
+// Stored is an entry with its sequence number, and the time at which it was added by the clock of the store.
 type Stored struct {
 	Entry
 	Sequence uint64
+	At       time.Time
+}
+
+// MoveStatus is the reply of a server to which another one is about to move a room.
+type MoveStatus struct {
+	// Draining is true if the server observes that the other one drains. Otherwise it sends the clients of the room back.
+	Draining bool `json:"draining"`
+	// Free is the number of rooms for which it has space, the room included.
+	Free int `json:"free"`
+	// Waiting is the number of connections that wait there for the room.
+	Waiting int `json:"waiting"`
 }
 
 // ErrConflict is wrapped by the error of Store.Append if the entry was not added because another one is newer.

@@ -101,7 +101,7 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 			}
 			c.room.queue.packet(c, e.Payload, t.arrived(at, a.ages[i]))
 		case netcode.Connected:
-			t.join(e, now)
+			t.join(e, a.from[i], now)
 		case netcode.Disconnected:
 			t.counts.Left++
 			t.end(t.conns[e.Slot], workLeft, now)
@@ -214,7 +214,7 @@ func (t *connTable) full(pass *Pass, old *conn, free int) session.Code {
 	return 0
 }
 
-func (t *connTable) join(e netcode.Event, now time.Time) {
+func (t *connTable) join(e netcode.Event, from netip.AddrPort, now time.Time) {
 	if e.Replaced {
 		t.counts.Replaced++
 		t.end(t.conns[e.Slot], workLost, now)
@@ -230,7 +230,8 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 		t.rooms[pass.Room] = h
 	}
 	client := t.netcode.ClientID(e.Slot)
-	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h, epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit, excess: t.excess}
+	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h, epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit, excess: t.excess,
+		web: t.config.Web != nil && t.config.Web.Serves(from)}
 	if e.Replaced && !pass.Reconnect { // otherwise the replaced client, which is alive, would reconnect at once
 		t.revoked.add(client, c.epoch, time.Time{}, now)
 	}
@@ -322,6 +323,7 @@ type conn struct {
 	epoch  uint32 // number of this connection of the client: see revoked
 	since  time.Time
 	room   *hostedRoom
+	web    bool // of Config.Web
 
 	// Under the lock of the table.
 	packets limit.Limiter[systems.Time]
@@ -357,7 +359,7 @@ type hostedRoom struct {
 	joining  []*conn                   // connections that wait until it is open
 	conns    []*conn                   // by peer
 	gone     func(systems.Peer, error) // ends a connection
-	target   []netip.AddrPort          // addresses of the server to which the room moves; nil: it stays
+	target   []netip.AddrPort          // addresses of the server to which the room moves; empty: it stays
 	observer image.Observer            // of the room; may be nil
 }
 

@@ -11,29 +11,34 @@ import (
 	"tendon/systems"
 )
 
-// Offer sends the clients of a room tokens for another server with the same keys, whose addresses are to. They connect to it while
-// they play here, and wait there until its OpenRoom has the match. Offer returns the number of clients. Tokens that are made later are
-// for that server, too. It returns ErrNoRoom if there is no such room.
+// Offer sends the clients of a room tokens for another server with the same keys, whose 1 to netcode.MaxServers addresses are to. They
+// connect to it while they play here, and wait there until its OpenRoom has the match. All tokens that are made later are for that
+// server, until Offer is called without addresses. Offer returns the number of connections that can follow, also of spectators: those of
+// Config.Web cannot. It returns ErrNoRoom if the room is not open, ErrStopped, or an error that wraps that of ctx.
 func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (clients int, err error) {
-	var sent atomic.Int64 // by a call that may run after ctx is done
-	if len(to) == 0 || len(to) > netcode.MaxServers {
-		return 0, fmt.Errorf("server: a token has 1 to %d addresses, not %d", netcode.MaxServers, len(to))
+	if len(to) > netcode.MaxServers {
+		return 0, fmt.Errorf("server: a token has at most %d addresses, not %d", netcode.MaxServers, len(to))
 	}
+	var offered atomic.Int64 // by a call that may run after ctx is done
 	err = s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
 		h.target = to
 		for _, c := range h.conns {
-			if c != nil && c.link != nil {
-				_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
-				sent.Add(1)
+			if c == nil || c.link == nil {
+				continue
+			}
+			_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
+			if !c.web {
+				offered.Add(1)
 			}
 		}
 		w.flushRoom(h, w.table.at(w.now))
 		return nil
 	})
-	return int(sent.Load()), err
+	return int(offered.Load()), err
 }
 
-// Waiting returns the number of clients that wait for a room that is being opened.
+// Waiting returns the number of connections that wait for a room that is being opened, and 0 for one that is open. Errors are those of
+// Offer, ErrNoRoom if no client has asked for the room.
 func (s *Server) Waiting(ctx context.Context, name string) (clients int, err error) {
 	var waiting atomic.Int64
 	err = s.call(ctx, name, func(_ *worker, h *hostedRoom) error {
@@ -44,7 +49,7 @@ func (s *Server) Waiting(ctx context.Context, name string) (clients int, err err
 }
 
 // Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. The clients continue on the server that
-// Offer named, or else try the servers of the tokens that they have. It returns ErrNoRoom if there is no such room.
+// Offer named, or else try the servers of the tokens that they have. After it, CloseRoom has returned. Errors are those of Offer.
 func (s *Server) Move(ctx context.Context, name string) error {
 	return s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
 		h.room.Suspend()

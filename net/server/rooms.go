@@ -218,7 +218,7 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 // mint makes a reconnect token for this server and for those that may take the room over, or for the server to which the room moves.
 func (w *worker) mint(c *conn, seat int) []byte {
 	addresses := w.table.public
-	if h := c.room; h.target != nil {
+	if h := c.room; len(h.target) > 0 {
 		addresses = h.target
 	} else if w.config.Others != nil {
 		addresses = append(slices.Clip(addresses), w.config.Others(c.pass.Room)...)

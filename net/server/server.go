@@ -169,10 +169,10 @@ type Server struct {
 	end     context.CancelFunc // of hurry: by End
 }
 
-// ErrNoRoom is returned by Do and Kick for an unknown room or client.
+// ErrNoRoom is returned by the methods that need a room or a client, if there is none.
 var ErrNoRoom = errors.New("server: no such room or client")
 
-// ErrStopped is returned by Do and Kick when the server has stopped.
+// ErrStopped is returned by the methods that need a room or a client, when the server has stopped.
 var ErrStopped = errors.New("server: stopped")
 
 const (

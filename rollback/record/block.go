@@ -15,7 +15,9 @@ import (
 // magic opens every record; version follows it.
 const (
 	magic   = "TENDONRD"
-	version = 2
+	version = 3
+	// oldestVersion is the oldest version that is read. Its images have no past.
+	oldestVersion = 2
 	// oldRecording and oldJournal open files of the formats before this one.
 	oldRecording = "TENDONRC"
 	oldJournal   = "TENDONJL"

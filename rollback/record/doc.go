@@ -11,6 +11,9 @@
 //	recording   every tick     every 5 s (RecordingImages)   once a second  Writer.End
 //	journal     once a second  every 30 s (JournalImages)    every tick     Writer.End, when the match is over
 //
+// An image can have a past: the states of the ticks before it, at which the views of players in later ticks look back. A replay
+// begins with the newest image whose past has all of them.
+//
 // A journal without an end mark is of a match that may continue. A client's log never has one.
 //
 // A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick have the same match so

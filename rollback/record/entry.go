@@ -19,6 +19,7 @@ const (
 	kindSeat  kind = tickFlags + 1
 	kindImage kind = tickFlags + 2
 	kindEnd   kind = tickFlags + 3
+	kindPast  kind = tickFlags + 4
 )
 
 // Seat is the assignment of a player's seat to a client.
@@ -29,15 +30,32 @@ type Seat struct {
 	Held   bool   // the client holds the seat; otherwise it has left
 }
 
-// storedImage is an image as it lies in the file.
+// storedImage is an image as it lies in the file, with the states of the ticks before it.
 type storedImage struct {
-	tick   ecs.Tick
-	bytes  int // unpacked
-	packed []byte
+	tick  ecs.Tick
+	state packed
+	count int    // of the states before it; 0: there are none
+	past  packed // those states
 }
 
-// maxImageBytes bounds an image, so that a few bytes of a file cannot request any amount of memory.
-const maxImageBytes = 128 << 20
+// oldest returns the tick of the oldest stored state.
+func (m *storedImage) oldest() ecs.Tick { return m.tick - ecs.Tick(m.count) }
+
+// packed is compressed bytes.
+type packed struct {
+	bytes int // unpacked
+	data  []byte
+}
+
+// The bounds of an image and of the states before it, so that a few bytes of a file cannot request any amount of memory. Both
+// fit into a block.
+const (
+	maxImageBytes = 128 << 20
+	maxPastBytes  = 64 << 20
+)
+
+// maxPastPages bounds the pages of the states before an image, in bytes: a short delta can change many pages.
+var maxPastPages = 1 << 30
 
 // entries reads the entries of a record in their order. at moves with the ticks that it reads.
 type entries struct {
@@ -63,8 +81,18 @@ func (e *entries) next(r *wire.Reader) kind {
 			r.Fail(errors.New("a seat that the game does not have"))
 		}
 		return kindSeat
+	case kindPast:
+		m := storedImage{tick: e.at.Tick, count: r.Count(image.MaxViewTicks, 0), past: packed{r.Count(maxPastBytes, 0), r.Blob(maxBlockBytes)}}
+		if m.count == 0 || ecs.Tick(m.count) > m.tick {
+			r.Fail(errors.New("no past, or more than there is"))
+		}
+		if kind(r.U8()) != kindImage {
+			r.Fail(errors.New("a past without its image"))
+		}
+		e.readImage(r, m)
+		return kindImage
 	case kindImage:
-		e.image = storedImage{tick: e.at.Tick, bytes: r.Count(maxImageBytes, 0), packed: r.Blob(maxBlockBytes)}
+		e.readImage(r, storedImage{tick: e.at.Tick})
 		return kindImage
 	case kindEnd:
 		if Chain(r.U64()) != e.at.Chain || r.Len() > 0 {
@@ -78,6 +106,12 @@ func (e *entries) next(r *wire.Reader) kind {
 		e.readTick(r, first)
 		return kindTick
 	}
+}
+
+// readImage reads an image behind its kind. m has the states before it.
+func (e *entries) readImage(r *wire.Reader, m storedImage) {
+	m.state = packed{r.Count(maxImageBytes, 0), r.Blob(maxBlockBytes)}
+	e.image = m
 }
 
 // readTick reads a tick behind its flags.
@@ -106,17 +140,64 @@ func (e *entries) readTick(r *wire.Reader, flags byte) {
 	}
 }
 
-// unpack returns the bytes of an image. It allocates no more than the image claims, or 1 MiB, which the encoder's window
-// needs.
+// unpack returns the bytes of an image.
 func (m *storedImage) unpack() ([]byte, error) {
-	unzip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(m.bytes, 1<<20))))
+	data, err := m.state.unpack()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the image of tick %d: %w", ErrCorrupt, m.tick, err)
+	}
+	return data, nil
+}
+
+// load puts a world into each of the states before the image, ascending, and calls f after each. The error wraps ErrCorrupt.
+func (m *storedImage) load(w *ecs.World, f func()) error {
+	if m.count == 0 {
+		return nil
+	}
+	data, err := m.past.unpack()
+	r := wire.NewReader(data)
+	for i := 0; i < m.count && err == nil; i++ {
+		b := r.Blob(maxPastBytes)
+		if err = r.Err(); err != nil {
+			break
+		}
+		if i == 0 {
+			err = w.Image().Load(b)
+		} else {
+			err = w.Image().ApplyDelta(b)
+		}
+		switch want := m.oldest() + ecs.Tick(i); {
+		case err != nil:
+		case w.Tick() != want:
+			err = fmt.Errorf("a state of tick %d, want %d", w.Tick(), want)
+		case w.Image().PageBytes() > maxPastPages:
+			err = fmt.Errorf("more than %d bytes of pages", maxPastPages)
+		default:
+			f()
+		}
+	}
+	if err == nil {
+		err = r.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the past of tick %d: %w", ErrCorrupt, m.tick, err)
+	}
+	return nil
+}
+
+// unpack returns the bytes. It allocates no more than they claim, or 1 MiB, which the encoder's window needs.
+func (p *packed) unpack() ([]byte, error) {
+	unzip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(p.bytes, 1<<20))))
 	if err != nil {
 		return nil, err
 	}
 	defer unzip.Close()
-	data, err := unzip.DecodeAll(m.packed, nil)
-	if err != nil || len(data) != m.bytes {
-		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, m.tick, m.bytes, err)
+	data, err := unzip.DecodeAll(p.data, nil)
+	if err == nil && len(data) != p.bytes {
+		err = fmt.Errorf("it has %d bytes", len(data))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it does not unpack to %d bytes: %w", p.bytes, err)
 	}
 	return data, nil
 }

@@ -32,13 +32,20 @@ func reseal(data []byte) {
 func TestWholeBlocksWithMalformedEntriesAreDamage(t *testing.T) {
 	_, f := journal(t, 13, 24, 24)
 	for name, payload := range map[string][]byte{
-		"kind":          {byte(kindEnd) + 1},
+		"kind":          {byte(kindPast) + 1},
 		"seat":          append([]byte{byte(kindSeat), 0, 3}, make([]byte, 9)...),
 		"held":          append([]byte{byte(kindSeat), 2, 1}, make([]byte, 9)...),
 		"name":          append([]byte{byte(kindSeat), 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 33}, make([]byte, 33)...),
 		"second image":  {byte(kindImage), 1, 1, 0},
 		"giant image":   {0, byte(kindImage), 0xff, 0xff, 0xff, 0xff, 1, 1, 0},
 		"cut image":     {0, byte(kindImage), 9, 9, 0},
+		"past alone":    {0, byte(kindPast), 1, 1, 1, 0},
+		"empty past":    {0, byte(kindPast), 0, 1, 1, 0, byte(kindImage), 1, 1, 0},
+		"giant past":    {0, byte(kindPast), 1, 0xff, 0xff, 0xff, 0xff, 1, 1, 0, byte(kindImage), 1, 1, 0},
+		"longer past":   {0, byte(kindPast), 26, 1, 1, 0, byte(kindImage), 1, 1, 0},
+		"long past":     {0, byte(kindPast), 0x81, 8, 1, 1, 0, byte(kindImage), 1, 1, 0},
+		"cut past":      {0, byte(kindPast), 1, 9, 9, 0},
+		"second past":   {0, byte(kindPast), 1, 1, 1, 0, byte(kindPast), 1, 1, 1, 0, byte(kindImage), 1, 1, 0},
 		"cut tick":      {0, flagInputs},
 		"same input":    {flagInputs, 1, 1},
 		"no late":       {flagLate, 0},
@@ -67,6 +74,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add(to.Bytes(), true)
 	f.Add(to.Bytes()[:to.Len()-9], false)
 	f.Add(newMatch(f, 40).recording(45).Bytes(), true)
+	late := newMatch(f, 40)
+	late.view, late.stored = always, 18
+	for range 30 {
+		late.step()
+	}
+	f.Add(late.recording(12).Bytes(), true)
 	f.Add([]byte(magic), false)
 	list := blocks(f, to.Bytes())
 	for _, at := range list[1:3] {

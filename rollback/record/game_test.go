@@ -101,6 +101,8 @@ type match struct {
 	view func(f ecs.Tick) (image.ViewStamp, bool)
 	// change is applied to the world before each tick. Optional.
 	change func(w *ecs.World)
+	// stored is the number of states that are stored before each image.
+	stored ecs.Tick
 
 	ticks  []Tick // index = tick; index 0 has the checksum of the first state only
 	places []Position
@@ -157,6 +159,23 @@ func (m *match) step() Tick {
 	return m.ticks[f]
 }
 
+// image writes the present state, with states before it.
+func (m *match) image(w *Writer) error {
+	return w.Image(&m.saved, m.before(m.stored)...)
+}
+
+// before returns the states of the last n ticks before the present one, ascending.
+func (m *match) before(n ecs.Tick) (past []*image.Snapshot) {
+	for f := m.world.Tick() - min(n, m.world.Tick()); f < m.world.Tick(); f++ {
+		s, ok := m.past.At(f)
+		if !ok {
+			m.t.Fatalf("the match does not have the state of tick %d", f)
+		}
+		past = append(past, s)
+	}
+	return past
+}
+
 // asJournal makes of a tick what a journal has: no late players, and a checksum once a second.
 func asJournal(t Tick) Tick {
 	if t.Late = 0; t.Tick%20 != 0 {
@@ -176,7 +195,7 @@ func (m *match) drive(w *Writer, n int, images ...ecs.Tick) {
 			m.must(w.Seat(Seat{Player: ecs.Player(tick.Tick / 33 % 3), Client: uint64(tick.Tick), Name: "ann", Held: tick.Tick%2 == 0}))
 		}
 		if w.ImageDue(JournalImages) || slices.Contains(images, tick.Tick) {
-			m.must(w.Image(&m.saved))
+			m.must(m.image(w))
 		}
 		if m.random.IntN(3) > 0 {
 			m.must(w.Flush())
@@ -229,7 +248,7 @@ func (m *match) recording(n int) *file {
 	m.must(err)
 	for range n {
 		if w.ImageDue(RecordingImages) {
-			m.must(w.Image(&m.saved))
+			m.must(m.image(w))
 		}
 		tick := m.step()
 		m.must(w.Tick(tick))

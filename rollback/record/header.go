@@ -168,8 +168,8 @@ func readHeader(data []byte) (h Header, next int, err error) {
 		return h, 0, ErrNotRecord
 	case len(data) < openingBytes:
 		return h, 0, &DamageError{Kind: ErrTorn, Bytes: len(data), Why: "the file ends"}
-	case data[len(magic)] != version:
-		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d", ErrVersion, data[len(magic)], version)
+	case data[len(magic)] < oldestVersion || data[len(magic)] > version:
+		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d to %d", ErrVersion, data[len(magic)], oldestVersion, version)
 	}
 	payload, next, fault := nextBlock(data, openingBytes)
 	if fault != "" {

@@ -123,7 +123,7 @@ func (h *History) Last() ecs.Tick { return h.last }
 // Record returns the history as a record, from its oldest state on, or nil if it has no state. It shares nothing with the
 // match and compresses two states.
 //
-// The first ticks of a match with views cannot be verified: their past is missing. The second state verifies the rest.
+// The first ticks of a match with views cannot be verified: the record has no past. The second state verifies the rest.
 func (h *History) Record() *Record {
 	images := h.oldest(h.last+1, 2)
 	if len(images) == 0 {

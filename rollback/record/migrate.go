@@ -13,7 +13,8 @@ import (
 // Migrate returns the ticks of a record after tick from as a record of g, another version of the game that wrote it. The match
 // begins with the last image up to from, or with the first one after it, and with the strategy at that tick. All images and
 // inputs are carried over by the names of their fields, as image.NewMigration describes. The new record has the match, room
-// and seats of the old one, and its hash chain at the first image. It has no checksums, because g may compute other states.
+// and seats of the old one, and its hash chain at the first image. It has no checksums, because g may compute other states. Its images
+// have no past, so the views of its first ticks show the present.
 //
 // Orders of the game are dropped if the two versions have different orders. The error wraps ErrOther if a field has changed its
 // type, and names component and field.

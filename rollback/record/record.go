@@ -184,6 +184,7 @@ func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
 func (r *Record) Resume(to io.Writer) *Writer {
 	w := newWriter(to, r.codec, r.last)
 	w.start, w.size, w.ended = r.header.Start.Tick, uint64(len(r.data)), r.ended
+	w.old = r.data[len(magic)] < version
 	if n := len(r.images); n > 0 {
 		w.image, w.images = r.images[n-1].tick, true
 	}
@@ -281,14 +282,32 @@ func (r *Record) State(f ecs.Tick) (*image.Snapshot, error) {
 	return state, nil
 }
 
+// imageOf returns the image of tick f, or nil.
+func (r *Record) imageOf(f ecs.Tick) *storedImage {
+	i, ok := slices.BinarySearchFunc(r.images, f, func(m storedImage, f ecs.Tick) int { return cmp.Compare(m.tick, f) })
+	if !ok {
+		return nil
+	}
+	return &r.images[i]
+}
+
+// LoadPast puts a world of this game into each state of the past that is stored with the image of tick f, ascending, and calls add
+// after each. There is none if the record has no image of f, or one without a past. The error wraps ErrCorrupt.
+func (r *Record) LoadPast(w *ecs.World, f ecs.Tick, add func()) error {
+	if m := r.imageOf(f); m != nil {
+		return m.load(w, add)
+	}
+	return nil
+}
+
 // LoadImage puts a world of this game into the state of tick f. The error is ErrRange if the record has no image of f.
 // An image that does not unpack or holds another tick is ErrCorrupt. One with other inputs than the ticks is ErrDiverged.
 func (r *Record) LoadImage(w *ecs.World, f ecs.Tick) error {
-	i := slices.IndexFunc(r.images, func(m storedImage) bool { return m.tick == f })
-	if i < 0 {
+	m := r.imageOf(f)
+	if m == nil {
 		return fmt.Errorf("%w: there is no image of tick %d", ErrRange, f)
 	}
-	data, err := r.images[i].unpack()
+	data, err := m.unpack()
 	if err != nil {
 		return err
 	}

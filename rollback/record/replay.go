@@ -12,12 +12,40 @@ import (
 )
 
 // Play simulates in w the ticks after w's own, up to tick to, and yields each after it was simulated. w must be in the
-// match's state. Views of players look back as far as w's first state. At the end w has no past (image.Image.SetPast).
+// match's state. Views of players look back as far as w's first state. If the record has an image of that tick, they look back as
+// far as its past, unless that is damaged. At the end w has no past (image.Image.SetPast).
 func (r *Record) Play(w *ecs.World, to ecs.Tick) iter.Seq[*Tick] {
 	return func(yield func(*Tick) bool) {
-		past := rollback.NewSnapshots(max(1, int(r.reach)))
+		past, _ := r.pastOf(w)
+		r.play(w, past, to)(yield)
+	}
+}
+
+// pastOf returns the states for the views of later ticks: w's state, and the past of the image of its tick. After an error it has
+// only w's state.
+func (r *Record) pastOf(w *ecs.World) (*rollback.Snapshots, error) {
+	past := rollback.NewSnapshots(max(1, int(r.reach)))
+	if r.reach == 0 {
+		return past, nil
+	}
+	var err error
+	if m := r.imageOf(w.Tick()); m != nil && m.count > 0 {
+		var now image.Snapshot
+		w.Image().Save(&now)
+		if err = m.load(w, func() { past.Save(w) }); err != nil {
+			past.Clear()
+		}
+		w.Image().Restore(&now)
+		now.Release()
+	}
+	past.Save(w)
+	return past, err
+}
+
+// play is Play with the past of w.
+func (r *Record) play(w *ecs.World, past *rollback.Snapshots, to ecs.Tick) iter.Seq[*Tick] {
+	return func(yield func(*Tick) bool) {
 		if r.reach > 0 {
-			past.Save(w)
 			w.Image().SetPast(past.At)
 			defer past.Clear()
 			defer w.Image().SetPast(nil)
@@ -35,7 +63,7 @@ func (r *Record) Play(w *ecs.World, to ecs.Tick) iter.Seq[*Tick] {
 }
 
 // WorldAt returns a world in the state of tick f: the nearest image before it, simulated on. An earlier image is used if
-// views of players look back beyond the nearest one. Every recorded checksum on the way is compared. The error wraps
+// views of players look back beyond the nearest one and its past. Every recorded checksum on the way is compared. The error wraps
 // ErrRange, ErrNoState, ErrCorrupt or ErrDiverged, the last with a *rollback.DesyncReport.
 func (r *Record) WorldAt(f ecs.Tick) (*ecs.World, error) {
 	if f < r.Start() || f > r.last.Tick {
@@ -54,7 +82,7 @@ func (r *Record) WorldAt(f ecs.Tick) (*ecs.World, error) {
 // baseOf returns the number of images up to the one from which tick f can be simulated, 0 for the first state.
 func (r *Record) baseOf(f ecs.Tick) int {
 	at := sort.Search(len(r.images), func(i int) bool { return r.images[i].tick > f })
-	for at > 0 && r.images[at-1].tick > r.Start() && !r.complete(r.images[at-1].tick, f) {
+	for at > 0 && r.images[at-1].tick > r.Start() && !r.complete(&r.images[at-1], f) {
 		at--
 	}
 	return at
@@ -74,10 +102,10 @@ func (r *Record) base(at int) (*ecs.World, error) {
 	return w, err
 }
 
-// complete reports whether no tick in (from, to] has a view that looks back at a state before from.
-func (r *Record) complete(from, to ecs.Tick) bool {
-	for t := range r.Ticks(from+1, min(to, from+r.reach)) {
-		if t.Tick-LookBack(t.Tick, t.Orders) < from {
+// complete reports whether no tick in (m.tick, to] has a view that looks back at a state before the past of the image m.
+func (r *Record) complete(m *storedImage, to ecs.Tick) bool {
+	for t := range r.Ticks(m.tick+1, min(to, m.tick+r.reach)) {
+		if t.Tick-LookBack(t.Tick, t.Orders) < m.oldest() {
 			return false
 		}
 	}
@@ -143,7 +171,11 @@ func (r *Record) compare(w *ecs.World, to ecs.Tick, images []storedImage) (Resul
 	if err := check(&first); err != nil {
 		return result, err
 	}
-	for t := range r.Play(w, to) {
+	past, err := r.pastOf(w)
+	if err != nil {
+		return result, err
+	}
+	for t := range r.play(w, past, to) {
 		if err := check(t); err != nil {
 			return result, err
 		}

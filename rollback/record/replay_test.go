@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -138,6 +139,108 @@ func always(f ecs.Tick) (image.ViewStamp, bool) {
 	return image.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
 }
 
+// A record can begin with an image and its past. Views of the first ticks then see what they saw in the match.
+func TestARecordBeginsWithTheStatesThatItsViewsSaw(t *testing.T) {
+	for _, stored := range []ecs.Tick{18, 30, 40} {
+		m := newMatch(t, 9)
+		m.view, m.stored = always, stored
+		for range 40 {
+			m.step()
+		}
+		r := open(t, m.recording(100).Bytes())
+		if result, err := r.Verify(maxTick); err != nil || result.From != 40 || result.To != 140 {
+			t.Errorf("with %d states: %+v, %v", stored, result, err)
+		}
+		w, err := r.WorldAt(40)
+		m.must(err)
+		for tick := range r.Play(w, maxTick) {
+			var s image.Snapshot
+			if w.Image().Save(&s); s.Checksum() != m.ticks[tick.Tick].Checksum {
+				t.Fatalf("with %d states, tick %d differs", stored, tick.Tick)
+			}
+		}
+		m.leads(r, 77)
+	}
+}
+
+// A past that is damaged, or of other ticks, is an error of the replays that begin with it. Ticks can still be read.
+func TestADamagedPastIsFound(t *testing.T) {
+	m := newMatch(t, 9)
+	m.view = always
+	for range 40 {
+		m.step()
+	}
+	past := m.before(20)
+	whole := blobs(past)
+	for name, damage := range map[string]struct {
+		count int
+		raw   []byte
+	}{
+		"no content":            {20, nil},
+		"fewer states":          {21, whole},
+		"more states":           {19, whole},
+		"a cut state":           {20, whole[:len(whole)-1]},
+		"bytes behind it":       {20, append(slices.Clone(whole), 0)},
+		"states of other ticks": {19, blobs(past[:19])},
+		"a tick is missing":     {19, blobs(slices.Delete(slices.Clone(past), 7, 8))},
+		"no image":              {20, appendBlob(nil, "no image")},
+		"no delta":              {2, appendBlob(blobs(past[18:19]), "no delta")},
+	} {
+		var to bytes.Buffer
+		h := header(m.seed)
+		h.Start = m.places[40]
+		w, err := NewWriter(&to, game(), h)
+		m.must(err)
+		w.open = append(w.open, byte(kindPast), byte(damage.count))
+		m.must(errors.Join(w.appendPacked(damage.raw), w.Image(&m.saved)))
+		view := image.AppendViewStamp(nil, image.ViewStamp{Tick: 30})
+		m.must(errors.Join(w.Tick(Tick{Tick: 41, Orders: []image.Order{{Kind: image.OrderView, Player: 2, Payload: view}}}), w.End()))
+		r := open(t, to.Bytes())
+		if _, err := r.WorldAt(41); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: WorldAt: %v", name, err)
+		}
+		if _, err := r.Verify(41); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: Verify: %v", name, err)
+		}
+		world, err := r.base(1)
+		m.must(err)
+		for range r.Play(world, 41) {
+		}
+		if world.Tick() != 41 {
+			t.Errorf("%s: Play ends at tick %d", name, world.Tick())
+		}
+	}
+}
+
+// A short past cannot request any amount of memory.
+func TestAPastHasABoundedNumberOfPages(t *testing.T) {
+	m := newMatch(t, 9)
+	m.view, m.stored = always, 18
+	for range 40 {
+		m.step()
+	}
+	r := open(t, m.recording(20).Bytes())
+	w, err := r.WorldAt(60)
+	m.must(err)
+	defer func(most int) { maxPastPages = most }(maxPastPages)
+	maxPastPages = w.Image().PageBytes() / 2
+	if _, err := r.WorldAt(60); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "bytes of pages") {
+		t.Error(err)
+	}
+}
+
+// blobs returns the content of a past.
+func blobs(states []*image.Snapshot) (b []byte) {
+	for i, s := range states {
+		if i == 0 {
+			b = appendBlob(b, s.AppendImage(nil))
+		} else {
+			b = appendBlob(b, s.AppendDelta(nil, states[i-1]))
+		}
+	}
+	return b
+}
+
 // A replay of a match with lag compensation has the same checksums: its world has the past.
 func TestAReplayLooksBackAsTheServerDid(t *testing.T) {
 	m := newMatch(t, 9)
@@ -156,32 +259,36 @@ func TestAReplayLooksBackAsTheServerDid(t *testing.T) {
 	}
 }
 
-// An image has no past. If a view after it needs one, a seek or a recovery begins before it.
+// An image may lack a part of its past. If a view after it needs that, a seek or a recovery begins before it.
 func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
 	const keyframe = 400
 	none := func(ecs.Tick) (image.ViewStamp, bool) { return image.ViewStamp{}, false }
 	for name, c := range map[string]struct {
 		start  ecs.Tick
+		stored ecs.Tick // states before each image
 		view   func(ecs.Tick) (image.ViewStamp, bool)
 		begins map[ecs.Tick]ecs.Tick // a seek to the key simulates from the value
 	}{
-		"no views":            {0, none, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 890: 800}},
-		"views in every tick": {0, always, map[ecs.Tick]ecs.Tick{150: 0, 401: 0, 420: 0, 890: 0}},
-		"no view behind an image": {0, func(f ecs.Tick) (image.ViewStamp, bool) {
+		"no views":            {0, 0, none, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 890: 800}},
+		"views in every tick": {0, 0, always, map[ecs.Tick]ecs.Tick{150: 0, 401: 0, 420: 0, 890: 0}},
+		"no view behind an image": {0, 0, func(f ecs.Tick) (image.ViewStamp, bool) {
 			return image.ViewStamp{Tick: f - min(f, 10)}, f%100 > 10
 		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: keyframe, 401: keyframe, 420: keyframe, 890: 800}},
-		"one view behind an image": {0, func(f ecs.Tick) (image.ViewStamp, bool) {
+		"one view behind an image": {0, 0, func(f ecs.Tick) (image.ViewStamp, bool) {
 			return image.ViewStamp{Tick: keyframe - 1}, f == keyframe+5
 		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: keyframe, 404: keyframe, 405: 300, 420: 300, 890: 800}},
-		"the image itself is seen": {0, func(f ecs.Tick) (image.ViewStamp, bool) {
+		"the image itself is seen": {0, 0, func(f ecs.Tick) (image.ViewStamp, bool) {
 			return image.ViewStamp{Tick: keyframe}, f == keyframe+5
 		}, map[ecs.Tick]ecs.Tick{405: keyframe}},
-		"a later start": {30, func(f ecs.Tick) (image.ViewStamp, bool) {
+		"a later start": {30, 0, func(f ecs.Tick) (image.ViewStamp, bool) {
 			return image.ViewStamp{Tick: max(f-min(f, 19), 30)}, f > 30
 		}, map[ecs.Tick]ecs.Tick{40: 30, 150: 30, 890: 30}},
+		"views in every tick, with their past": {0, 18, always, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 401: keyframe, 420: keyframe, 890: 800}},
+		"one state of the past is missing":     {0, 13, always, map[ecs.Tick]ecs.Tick{150: 0, 401: keyframe, 402: 300, 420: 300, 720: 700}},
+		"a later start with the states before": {30, 18, always, map[ecs.Tick]ecs.Tick{40: 30, 150: 100, 890: 800}},
 	} {
 		m := newMatch(t, 9)
-		m.view = c.view
+		m.view, m.stored = c.view, c.stored
 		for range c.start {
 			m.step()
 		}

@@ -35,7 +35,7 @@ func TestVectorsHoldBothWays(t *testing.T) {
 			t.Errorf("%s: written again it is\n%x, want\n%x", v.Name, again, v.Bytes)
 		}
 	}
-	if seen["tick"] < 20 || seen["offer"] < 2 || seen["record"] < 8 {
+	if seen["tick"] < 20 || seen["offer"] < 2 || seen["record"] < 14 {
 		t.Errorf("vectors by kind: %v", seen)
 	}
 }
@@ -86,7 +86,8 @@ func readOfferVector(body []byte) (meaning string, again []byte, err error) {
 	return fmt.Sprintf("ticks to %d chain %016x", offer.Last().Tick, uint64(offer.Last().Chain)), again, nil
 }
 
-// readRecordVector reads a file. It writes one again that has no image, since compressors differ, and that is not torn.
+// readRecordVector reads a file. It writes one again that has no image, since compressors differ, and that is not torn. An older
+// version is written again as the newest one.
 func readRecordVector(data []byte) (meaning string, again []byte, err error) {
 	r, err := Open(data, vectorGame())
 	if err != nil {
@@ -109,6 +110,13 @@ func readRecordVector(data []byte) (meaning string, again []byte, err error) {
 			if err != nil {
 				return "", nil, err
 			}
+			if e.image.count > 0 {
+				past, err := e.image.past.unpack()
+				if err != nil {
+					return "", nil, err
+				}
+				parts = append(parts, fmt.Sprintf("past %d %x", e.image.count, past))
+			}
 			parts = append(parts, fmt.Sprintf("image %x", encoded))
 		}
 	}
@@ -121,6 +129,7 @@ func readRecordVector(data []byte) (meaning string, again []byte, err error) {
 	} else {
 		err = errors.Join(err, w.Flush())
 	}
+	to.Bytes()[len(magic)] = data[len(magic)]
 	if len(r.Images()) > 0 {
 		to = *bytes.NewBuffer(data)
 		err = nil
@@ -175,6 +184,27 @@ func TestPrintVectors(t *testing.T) {
 	line("later-start-with-an-image", write(late, func(w *Writer) error {
 		return errors.Join(w.ImageBytes([]byte("state")), w.Tick(Tick{Tick: 301, Inputs: []ecs.InputBytes{in}}), w.End())
 	}))
+	past := func(count byte, next ...byte) []byte {
+		return write(late, func(w *Writer) error {
+			w.open = append(w.open, byte(kindPast), count)
+			err := w.appendPacked([]byte("\x05older\x05delta"))
+			if w.open = append(w.open, next...); len(next) == 0 {
+				err = errors.Join(err, w.ImageBytes([]byte("state")))
+			}
+			return errors.Join(err, w.End())
+		})
+	}
+	line("image-with-a-past", past(2))
+	line("past-of-no-states", past(0))
+	line("past-without-an-image", past(2, byte(kindSeat), 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+	late.Start.Tick = 1
+	line("past-from-before-tick-0", past(2))
+	old := bytes.Clone(full)
+	old[len(magic)] = 2
+	line("version-2", old)
+	old = bytes.Clone(full)
+	old[len(magic)] = version + 1
+	line("version-4", old)
 	wrong := bytes.Clone(full)
 	wrong[len(empty)+12] ^= 1
 	line("wrong-bit-in-the-last-block", wrong)

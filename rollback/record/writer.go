@@ -25,6 +25,7 @@ type Writer struct {
 	images bool     // there is one
 	ended  bool
 	bare   bool // ticks may precede the first image
+	old    bool // the file is of a version whose images have no past
 
 	open   []byte // entries of the block that is still open
 	sealed []byte // blocks
@@ -32,7 +33,8 @@ type Writer struct {
 	size   uint64 // of the file with all of sealed
 
 	zip         *zstd.Encoder // made for the first image
-	raw, packed []byte        // scratch: an image
+	raw, packed []byte        // scratch: an image, or the states before it
+	one         []byte        // scratch: one of these states
 }
 
 const (
@@ -70,7 +72,10 @@ func NewWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
 func (w *Writer) Reset(to io.Writer, g *ecs.Game, h Header) error {
 	next, err := NewWriter(to, g, h)
 	if err == nil {
-		next.zip, next.raw, next.packed, next.open = w.zip, w.raw, w.packed, w.open[:0]
+		next.zip, next.raw, next.packed, next.one = w.zip, w.raw, w.packed, w.one
+		if len(w.open) == 0 {
+			next.open = w.open
+		}
 		*w = *next
 	}
 	return err
@@ -159,13 +164,64 @@ func (w *Writer) ImageDue(seconds int) bool {
 	return w.at.Tick-max(w.image, w.start) >= ecs.Tick(seconds*w.codec.rate)
 }
 
-// Image appends the state of the last tick.
-func (w *Writer) Image(s *image.Snapshot) error {
+// Image appends the state of the last tick. past is the states of the ticks directly before it, ascending, at most
+// image.MaxViewTicks. A replay can then begin with the image, although views of later ticks look back at these states. A file that
+// was begun with an older version of the format does not get past.
+func (w *Writer) Image(s *image.Snapshot, past ...*image.Snapshot) error {
 	if s.Empty() || s.Tick() != w.at.Tick {
 		return fmt.Errorf("%w: the state is not that of tick %d", ErrUse, w.at.Tick)
 	}
+	from := len(w.open)
+	if len(past) > 0 && !w.old {
+		if err := w.past(past); err != nil {
+			return err
+		}
+	}
 	w.raw = s.AppendImage(w.raw[:0])
-	return w.ImageBytes(w.raw)
+	err := w.ImageBytes(w.raw)
+	if err != nil {
+		w.open = w.open[:from]
+	}
+	return err
+}
+
+// past appends the states before the image that follows.
+func (w *Writer) past(states []*image.Snapshot) error {
+	if len(states) > image.MaxViewTicks {
+		return fmt.Errorf("%w: a past of %d states, want at most %d", ErrUse, len(states), image.MaxViewTicks)
+	}
+	w.raw = w.raw[:0]
+	for i, s := range states {
+		if want := w.at.Tick - ecs.Tick(len(states)-i); s.Empty() || want > w.at.Tick || s.Tick() != want {
+			return fmt.Errorf("%w: state %d of %d in the past is not that of tick %d", ErrUse, i, len(states), want)
+		}
+		if i == 0 {
+			w.one = s.AppendImage(w.one[:0])
+		} else {
+			w.one = s.AppendDelta(w.one[:0], states[i-1])
+		}
+		w.raw = appendBlob(w.raw, w.one)
+	}
+	if len(w.raw) > maxPastBytes {
+		return fmt.Errorf("%w: a past of %d bytes, want at most %d", ErrUse, len(w.raw), maxPastBytes)
+	}
+	w.open = binary.AppendUvarint(append(w.open, byte(kindPast)), uint64(len(states)))
+	return w.appendPacked(w.raw)
+}
+
+// appendPacked appends the size of bytes, and then the bytes, compressed.
+func (w *Writer) appendPacked(b []byte) error {
+	if w.zip == nil { // without a goroutine and with little memory
+		var err error
+		w.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
+		if err != nil {
+			return err
+		}
+	}
+	w.packed = w.zip.EncodeAll(b, w.packed[:0])
+	w.open = appendBlob(binary.AppendUvarint(w.open, uint64(len(b))), w.packed)
+	return nil
 }
 
 // ImageBytes appends the state of the last tick as image.Snapshot.AppendImage writes it. It is compressed during the call.
@@ -179,17 +235,10 @@ func (w *Writer) ImageBytes(encoded []byte) error {
 	if len(encoded) > maxImageBytes {
 		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrUse, len(encoded), maxImageBytes)
 	}
-	if w.zip == nil { // without a goroutine and with little memory
-		var err error
-		w.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
-		if err != nil {
-			return err
-		}
+	w.open = append(w.open, byte(kindImage))
+	if err := w.appendPacked(encoded); err != nil {
+		return err
 	}
-	w.packed = w.zip.EncodeAll(encoded, w.packed[:0])
-	w.open = binary.AppendUvarint(append(w.open, byte(kindImage)), uint64(len(encoded)))
-	w.open = appendBlob(w.open, w.packed)
 	w.image, w.images = w.at.Tick, true
 	return nil
 }

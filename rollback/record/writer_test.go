@@ -179,6 +179,9 @@ func TestTheWriterRefusesEverythingThatCouldNotBeReadBack(t *testing.T) {
 	if err := w.Tick(Tick{Tick: 1, Inputs: make([]ecs.InputBytes, 1), Orders: make([]image.Order, MaxOrders)}); err != nil {
 		t.Error(err)
 	}
+	if err := w.Image(&s, &s); !errors.Is(err, ErrUse) {
+		t.Error("a past of the image's own tick:", err)
+	}
 	if w.Image(&s) != nil || !errors.Is(w.Image(&s), ErrUse) {
 		t.Error("two images of a tick")
 	}
@@ -361,5 +364,57 @@ func TestARecordOfTicksNeedsNoImage(t *testing.T) {
 	}
 	if _, err := r.WorldAt(12); !errors.Is(err, ErrNoState) {
 		t.Error(err)
+	}
+}
+
+// A past that an image cannot have is refused, and nothing of it is written.
+func TestAPastIsOfTheTicksBeforeItsImage(t *testing.T) {
+	m, to := newMatch(t, 4), &file{}
+	w, err := NewWriter(to, game(), header(4))
+	m.must(err)
+	for range 30 {
+		m.must(w.Tick(m.step()))
+	}
+	past, other := m.before(8), newMatch(t, 5)
+	long := make([]*image.Snapshot, image.MaxViewTicks+1)
+	for name, states := range map[string][]*image.Snapshot{
+		"without the last":  past[:7],
+		"without a tick":    slices.Delete(slices.Clone(past), 3, 4),
+		"descending":        {past[7], past[6]},
+		"an empty state":    {past[6], new(image.Snapshot)},
+		"of another match":  {&other.saved},
+		"more than allowed": long,
+	} {
+		before := w.Waiting()
+		if err := w.Image(&m.saved, states...); !errors.Is(err, ErrUse) || w.Waiting() != before {
+			t.Errorf("%s: %v, %d bytes wait, %d before", name, err, w.Waiting(), before)
+		}
+	}
+	m.must(w.Image(&m.saved, past...))
+	before := w.Waiting()
+	if err := w.Image(&m.saved, past...); !errors.Is(err, ErrUse) || w.Waiting() != before {
+		t.Errorf("a second image: %v, %d bytes wait, %d before", err, w.Waiting(), before)
+	}
+	m.must(w.End())
+	if r := open(t, to.Bytes()); len(r.images) != 1 || r.images[0].oldest() != 22 {
+		t.Errorf("%+v", r.images)
+	}
+}
+
+// A file of version 2 is read and continued. No past is written to it, because version 2 has none.
+func TestAFileOfVersion2IsContinuedWithoutAPast(t *testing.T) {
+	m, to := journal(t, 4, 30)
+	to.Bytes()[len(magic)] = 2
+	m.view, m.stored = always, 18
+	w := open(t, to.Bytes()).Resume(to)
+	m.drive(w, 30, 45)
+	r := open(t, to.Bytes())
+	if len(r.images) != 1 || r.images[0].count != 0 || r.data[len(magic)] != 2 {
+		t.Errorf("version %d with %+v", r.data[len(magic)], r.images)
+	}
+	m.has(r, 60)
+	m.must(w.Reset(to, game(), header(4)))
+	if w.old {
+		t.Error("a new record has no past")
 	}
 }

@@ -78,7 +78,7 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 	if err != nil || data == nil {
 		return &log{Room: r}, nil, err
 	}
-	m, err = s.match(data, &Match{File: "the log of room " + name, Written: time.Now()})
+	m, err = s.match(data, &Match{File: logOf(name), Ended: logOf(name), Written: r.Written(), Shared: true})
 	if err != nil && (otherBuild(err) || errors.Is(err, ErrStrategy)) {
 		err = fmt.Errorf("%w: %w", ErrOtherBuild, err)
 	}
@@ -91,15 +91,18 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 	return &log{Room: r}, m, err
 }
 
+// logOf describes the log of a room.
+func logOf(room string) string { return "the log of room " + room }
+
 // openLog opens the journal of a room in its log.
 func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, error) {
 	l, m, err := s.claim(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: "the log of room " + name, file: l, log: l}
+	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: logOf(name), file: l, log: l}
 	if m != nil {
-		j.writer, j.header, j.seats = m.Journal.Resume(&j.out), m.Journal.Header(), m.Journal.Seats()
+		j.writer, j.header, j.seats, j.reach = m.Journal.Resume(&j.out), m.Journal.Header(), m.Journal.Seats(), m.Journal.Reach()
 		for range m.Journal.Switches(maxTick) {
 			j.switched = true
 		}
@@ -136,18 +139,20 @@ func (j *roomJournal) group(rate int) error {
 }
 
 // restart begins the journal anew with a state, that of the last tick, so that the next owner reads and simulates little. The journal of
-// a match whose strategy was changed is continued instead, because only its orders contain the present strategy.
-func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot) error {
-	settled := j.store.config.Settled
-	if j.switched || j.out.restarting() || settled != nil && !settled() {
-		return j.writer.Image(state)
+// a match whose strategy was changed is continued instead, because only its orders contain the present strategy. So is that of a match
+// with results that are not stored, because the next owner finds them only in its ticks.
+//
+// Entries that were not flushed are left out, because the state has them. So the log never ends between a tick and the past that its
+// views need.
+func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image.Snapshot) error {
+	if j.switched || j.out.restarting() || !j.settled(w) {
+		return j.writer.Image(state, past...)
 	}
-	_ = j.writer.Flush() // output accepts all bytes
 	h, next := j.header, *j.writer
 	h.Start = record.PositionOf(w, j.writer.Chain())
 	err := next.Reset(&j.out, j.store.config.Game, h)
 	if err == nil {
-		err = next.Image(state)
+		err = next.Image(state, past...)
 	}
 	for _, s := range j.seats {
 		if err == nil {
@@ -159,6 +164,12 @@ func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot) error {
 	}
 	*j.writer, j.out.fresh = next, true
 	return j.writer.Flush()
+}
+
+// settled reports whether the results of all ticks up to the world's are stored.
+func (j *roomJournal) settled(w *ecs.World) bool {
+	c := &j.store.config
+	return (c.Game.Result == nil || c.Game.Result(w) == nil) && c.Settled(j.room)
 }
 
 // release writes the buffered bytes and releases the room, so that another server can continue the match at once.

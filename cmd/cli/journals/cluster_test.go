@@ -3,17 +3,23 @@ package journals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/cluster"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
 	"tendon/net/room"
+	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/rollback/record"
+	"tendon/systems"
+	"tendon/systems/predict"
 	"tendon/systems/relay"
 )
 
@@ -41,7 +47,7 @@ func (s *shared) join(name string) (*cluster.Node, context.CancelFunc) {
 // clustered begins a match of two bots whose journal is in a cluster.
 func clustered(t *testing.T, n *cluster.Node, s Sync) *journalled {
 	t.Helper()
-	p := &journalled{t: t}
+	p := &journalled{t: t, strategy: relay.Strategy}
 	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		var err error
@@ -76,7 +82,7 @@ func (p *journalled) next(n *cluster.Node) (s *Store, c room.Config, err error) 
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = s.Close() })
-	c = room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
+	c = room.Config{Game: p.game, Strategy: p.strategy, Match: 2}
 	return s, c, s.Open("main", &c)
 }
 
@@ -148,7 +154,7 @@ func TestAJournalBeginsAnewOnlyAfterItsResultsAreStored(t *testing.T) {
 		s := &shared{t: t}
 		one, _ := s.join("one")
 		p := clustered(t, one, Always)
-		p.store.config.Settled = func() bool { return settled }
+		p.store.config.Settled = func(string) bool { return settled }
 		p.Run(10 * time.Second)
 		<-p.store.Keep("main", p.Room.World())
 		two, _ := s.join("two")
@@ -214,7 +220,7 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &journalled{t: t, game: halves.Dots()}
+		p := &journalled{t: t, game: halves.Dots(), strategy: relay.Strategy}
 		s, err := Open(p.clusterConfig(n, test.sync))
 		if err != nil {
 			t.Fatal(err)
@@ -253,7 +259,7 @@ func (d *deaf) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &journalled{t: t, game: halves.Dots()}
+	p = &journalled{t: t, game: halves.Dots(), strategy: relay.Strategy}
 	if s, err = Open(p.clusterConfig(n, Always)); err != nil {
 		t.Fatal(err)
 	}
@@ -387,5 +393,274 @@ func TestTheReleaseHasTheLastBytes(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// sightings is a number that depends on each place at which a player saw another one.
+type sightings struct{ Sum, Late uint64 }
+
+var seen = ecs.NewResource[sightings]("sightings")
+
+// watched is a game in which each player shoots at all others in every tick. The state has the places that the players saw.
+func watched() *ecs.Game {
+	g := halves.Dots()
+	g.Resources = append(g.Resources, ecs.Resources(seen)...)
+	g.Systems = append(g.Systems, ecs.System{Name: "shoot", Run: func(w *ecs.World) {
+		var targets []ecs.Entity
+		for e := range halves.Steered.All(w) {
+			targets = append(targets, e.Entity())
+		}
+		s := seen.Write(w)
+		for p := range w.Players().All() {
+			if _, late := w.Image().ViewOf(p); late {
+				s.Late++
+			}
+			for _, e := range targets {
+				if body, ok := halves.Bodies.Seen(w, p, e); ok {
+					s.Sum = s.Sum*31 + uint64(body.Pos.X) + uint64(body.Pos.Y)<<16
+				}
+			}
+		}
+	}})
+	return g
+}
+
+// checksum returns the checksum of a world.
+func checksum(w *ecs.World) image.Checksum {
+	var s image.Snapshot
+	defer s.Release()
+	w.Image().Save(&s)
+	return s.Checksum()
+}
+
+// shooting begins a match of two players with a delay and lag compensation, whose journal is in a cluster.
+func (s *shared) shooting() *journalled {
+	t := s.t
+	p := &journalled{t: t, strategy: predict.Strategy}
+	h, err := matchsim.New(matchsim.Config{Game: watched(), Strategy: p.strategy, Seed: 7, Journal: true, Room: func(c *room.Config) {
+		p.game = c.Game
+		s.open(p, c)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Match = h
+	typical, _ := simnet.ByName("P3")
+	h.Join(matchsim.Plan{Profile: typical})
+	h.Join(matchsim.Plan{Profile: typical})
+	return p
+}
+
+// open opens the room on a new server.
+func (s *shared) open(p *journalled, c *room.Config) {
+	if p.leave != nil {
+		p.leave()
+	}
+	var n *cluster.Node
+	n, p.leave = s.join(fmt.Sprintf("server %d", len(p.events.list)))
+	var err error
+	if p.store, err = Open(p.clusterConfig(n, Always)); err != nil {
+		p.t.Fatal(err)
+	}
+	store := p.store
+	p.t.Cleanup(func() { _ = store.Close() })
+	for err = p.store.Open("main", c); errors.As(err, new(*cluster.OwnedError)); { // until it has observed that the other one left
+		err = p.store.Open("main", c)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	blocking(p.store, "main", c)
+}
+
+// takeOver ends the server without notice and continues the match on another one. It returns an error if the state differs.
+func (p *journalled) takeOver() error {
+	p.t.Helper()
+	tick, sum := p.Room.Tick(), checksum(p.Room.World())
+	p.Crash(0)
+	if err := p.Recover(); err != nil {
+		return err
+	}
+	if w := p.Room.World(); w.Tick() != tick || checksum(w) != sum {
+		return fmt.Errorf("the next server has tick %d with %016x, not %d with %016x", w.Tick(), checksum(w), tick, sum)
+	}
+	return nil
+}
+
+// Players with a delay shoot at older states than the newest one in the journal. The next server computes the same hits, and so does
+// each server after it.
+func TestTheNextServerSeesWhatPlayersSaw(t *testing.T) {
+	p := (&shared{t: t}).shooting()
+	p.Run(70 * time.Second)
+	late := seen.Read(p.Room.World()).Late
+	if late < uint64(p.Room.Tick()) {
+		t.Fatalf("%d views of %d ticks are late: the test proves nothing", late, p.Room.Tick())
+	}
+	for i, more := range []time.Duration{time.Second, 21 * time.Second, 300 * time.Millisecond, 16 * time.Second} {
+		p.Run(more)
+		if err := p.takeOver(); err != nil {
+			t.Fatalf("takeover %d: %v", i+1, err)
+		}
+	}
+	p.Run(20 * time.Second)
+	if again := seen.Read(p.Room.World()).Late; again < late+1000 {
+		t.Errorf("%d late views after the takeovers, %d before", again, late)
+	}
+	if err := p.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// late is a match whose players look back, and the journal of its room. It has no clients.
+type late struct {
+	t     *testing.T
+	world *ecs.World
+	past  *rollback.Snapshots
+	j     *roomJournal
+	sums  []image.Checksum // index = tick
+	last  ecs.Tick         // a crash of the server up to now would lose the ticks after it
+}
+
+// late begins a match whose journal has this configuration.
+func (p *journalled) late(c Config) *late {
+	p.t.Helper()
+	s, err := Open(c)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = s.Close() })
+	if err = s.Open("main", &room.Config{Game: p.game, Strategy: p.strategy, Match: 2, Seed: 3}); err != nil {
+		p.t.Fatal(err)
+	}
+	l := &late{t: p.t, past: rollback.NewSnapshots(64), j: s.open["main"]}
+	if l.world, err = ecs.NewWorld(p.game, 3); err != nil {
+		p.t.Fatal(err)
+	}
+	l.world.Image().SetPast(l.past.At)
+	l.save()
+	return l
+}
+
+func (l *late) save() { l.sums = append(l.sums, l.past.Save(l.world).Checksum()) }
+
+// tick plays a tick in which player 1 looks back, 0 for not at all, and passes it to the journal.
+func (l *late) tick(back ecs.Tick) {
+	t := rollback.FinalTick{Tick: l.world.Tick() + 1, Inputs: make([]ecs.InputBytes, 8)}
+	for p := range ecs.Player(2) {
+		t.Inputs[p] = halves.PadInput.Pack(halves.Zigzag(int(p), int(t.Tick)))
+		if t.Tick == 1 {
+			t.Orders = append(t.Orders, image.Order{Kind: image.OrderJoin, Player: p})
+		}
+	}
+	if back > 0 {
+		t.Orders = append(t.Orders, image.Order{Kind: image.OrderView, Player: 1, Payload: image.AppendViewStamp(nil, image.ViewStamp{Tick: t.Tick - back})})
+	}
+	l.world.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
+	l.save()
+	l.j.tick(systems.FinalTick{FinalTick: t, World: l.world})
+}
+
+// write writes the journal, with a call of crashed after each write.
+func (l *late) write(crashed func()) {
+	l.t.Helper()
+	_ = l.j.writer.Flush()
+	for accepted, durable, _ := l.j.out.state(); durable < accepted; _, durable, _ = l.j.out.state() {
+		if err := l.j.drain(); err != nil {
+			l.t.Fatal(err)
+		}
+		crashed()
+	}
+}
+
+// leads checks that a journal leads to the state of the match at its last tick, and that it ends at the last tick that was written.
+func (l *late) leads(data []byte) *record.Record {
+	l.t.Helper()
+	r, err := record.Open(data, l.world.Game())
+	if err != nil || r.Torn() != nil {
+		l.t.Fatal(err, r.Torn())
+	}
+	w, err := r.WorldAt(r.Last().Tick)
+	if err != nil || checksum(w) != l.sums[w.Tick()] {
+		l.t.Fatalf("in tick %d, a server cannot replay the ticks from %d to %d: %v", l.world.Tick(), r.Start(), r.Last().Tick, err)
+	}
+	if r.Last().Tick < l.last {
+		l.t.Fatalf("the journal ends at tick %d, it ended at tick %d before", r.Last().Tick, l.last)
+	}
+	l.last = r.Last().Tick
+	return r
+}
+
+// journal returns the journal that the next server of the cluster would read.
+func (s *shared) journal() (data []byte) {
+	s.t.Helper()
+	last, _, err := s.store.Last(s.t.Context(), "main")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for e, err := range s.store.Read(s.t.Context(), "main", 0, math.MaxUint64) {
+		switch {
+		case err != nil:
+			s.t.Fatal(err)
+		case last.From == math.MaxUint64: // the last entry begins it
+			data = e.Body
+		case e.Sequence >= last.From:
+			data = append(data, e.Body...)
+		}
+	}
+	return data
+}
+
+// lengthening looks back farther in some ticks directly after a journal began anew: in tick 300, and then in each of these ticks.
+func lengthening(f ecs.Tick) ecs.Tick {
+	switch {
+	case f < 20 || f%4 == 0:
+		return 0
+	case f > 600:
+		return 40
+	case f > 300:
+		return 8 + min(f-301, 10)*3
+	}
+	return 6
+}
+
+// A player with a longer line enters directly after the journal began anew. After each write to the log, the next server can replay
+// the match to the tick at which the log ends.
+func TestEachWriteToTheLogLeavesAMatchThatCanBeReplayed(t *testing.T) {
+	for _, switched := range []bool{false, true} {
+		s := &shared{t: t}
+		one, _ := s.join("one")
+		p := &journalled{t: t, game: watched(), strategy: predict.Strategy}
+		l := p.late(p.clusterConfig(one, Always))
+		l.j.switched = switched
+		restarts, start := 0, ecs.Tick(0)
+		for range 650 {
+			l.tick(lengthening(l.world.Tick() + 1))
+			l.write(func() {
+				if r := l.leads(s.journal()); r.Start() != start {
+					restarts, start = restarts+1, r.Start()
+				}
+			})
+			if l.last != l.world.Tick() {
+				t.Fatalf("after tick %d was written, the log ends with tick %d", l.world.Tick(), l.last)
+			}
+		}
+		if want := map[bool]int{false: 11}[switched]; restarts != want {
+			t.Errorf("the strategy was switched: %v; the journal began anew %d times, want %d", switched, restarts, want)
+		}
+	}
+}
+
+// The images of a journal in a file have the past, too. A recovery begins with the newest one.
+func TestARecoveryBeginsWithTheNewestImageAndItsPast(t *testing.T) {
+	p := &journalled{t: t, dir: t.TempDir(), game: watched(), strategy: predict.Strategy}
+	l := p.late(p.config(Always))
+	for range 40 * 60 {
+		l.tick(12)
+		l.write(func() {})
+	}
+	r := l.leads(contents(t, only(t, p.dir)))
+	images, states := r.Images(), 0
+	if err := r.LoadPast(l.world, images[len(images)-1], func() { states++ }); err != nil || len(images) != 1 || images[0] != 30*60 || states != 12 {
+		t.Errorf("images of %v, the newest with %d states before it: %v", images, states, err)
 	}
 }

@@ -26,12 +26,15 @@ type roomJournal struct {
 	seats    []record.Seat  // the newest entry of each seat; with a log only
 	writer   *record.Writer // to out
 	out      output
-	wake     func()         // makes the room call commit
-	state    image.Snapshot // scratch: for an image
-	seated   bool           // a player has entered
-	switched bool           // the strategy was changed during the match; with a log only
-	due      atomic.Bool    // an image is written after the next tick
-	large    bool           // the match's states do not fit into a journal; a recovery begins at the last one that did
+	wake     func()            // makes the room call commit
+	state    image.Snapshot    // scratch: for an image
+	past     []*image.Snapshot // scratch: the states before it
+	reach    ecs.Tick          // the farthest that views have looked back so far, in ticks
+	oldest   ecs.Tick          // the oldest state in the journal's newest image
+	seated   bool              // a player has entered
+	switched bool              // the strategy was changed during the match; with a log only
+	due      atomic.Bool       // an image is written after the next tick
+	large    bool              // the match's states do not fit into a journal; a recovery begins at the last one that did
 
 	begun   bool   // a commit is under way
 	until   uint64 // of out.accepted: the end of its bytes
@@ -81,22 +84,40 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	if j.log != nil {
 		seconds = checkpointSeconds
 	}
-	if ok && (j.due.Swap(false) || j.writer.ImageDue(seconds)) {
+	back := record.LookBack(t.Tick, t.Orders)
+	j.reach = max(j.reach, back)
+	// A view may look back at a state that the newest image does not have. Another image makes the tick replayable.
+	if ok && (j.due.Swap(false) || t.Tick-back < j.oldest || j.writer.ImageDue(seconds)) {
 		j.image(f.World)
 	}
 }
 
-// image appends the state of a world, if it is that of the last tick.
+// image appends the state of a world, if it is that of the last tick, with the states before it to which views look back.
 func (j *roomJournal) image(w *ecs.World) {
-	if !j.large && w != nil && w.Tick() == j.writer.Last() {
-		w.Image().Save(&j.state)
-		if j.log != nil {
-			j.large = j.restart(w, &j.state) != nil
-		} else {
-			j.large = j.writer.Image(&j.state) != nil
-		}
-		j.state.Release()
+	if j.large || w == nil || w.Tick() != j.writer.Last() {
+		return
 	}
+	past := j.past[:0]
+	for f := w.Tick(); w.Tick()-f < j.reach; f-- {
+		s, ok := w.Image().Past(f - 1)
+		if !ok {
+			break
+		}
+		past = append(past, s)
+	}
+	slices.Reverse(past)
+	w.Image().Save(&j.state)
+	if j.log != nil {
+		j.large = j.restart(w, &j.state, past) != nil
+	} else {
+		j.large = j.writer.Image(&j.state, past...) != nil
+	}
+	if !j.large {
+		j.oldest = w.Tick() - ecs.Tick(len(past))
+	}
+	j.state.Release()
+	clear(past)
+	j.past = past
 }
 
 // check stores the first error that ends the journal, and reports whether err is nil.

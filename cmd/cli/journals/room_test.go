@@ -1,6 +1,7 @@
 package journals
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -54,13 +55,16 @@ type journalled struct {
 	disk  *smallDisk
 	game  *ecs.Game
 	store *Store
+
+	strategy systems.Strategy
+	leave    context.CancelFunc // ends the announcements of the server of the cluster
 }
 
 // play begins a match whose journal is synced in that way.
 func play(t *testing.T, s Sync) *journalled {
 	t.Helper()
-	p := &journalled{t: t, dir: t.TempDir(), disk: bigDisk()}
-	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
+	p := &journalled{t: t, dir: t.TempDir(), disk: bigDisk(), strategy: relay.Strategy}
+	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: p.strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		var err error
 		config := p.config(s)
@@ -85,7 +89,7 @@ func play(t *testing.T, s Sync) *journalled {
 }
 
 func (p *journalled) config(s Sync) Config {
-	return Config{Dir: p.dir, Game: p.game, Build: "this build", Strategy: relay.Strategy.Name, Params: relay.Strategy.Params, Sync: s, Report: p.add}
+	return Config{Dir: p.dir, Game: p.game, Build: "this build", Strategy: p.strategy.Name, Params: p.strategy.Params, Sync: s, Report: p.add}
 }
 
 // confirmed returns the last tick that is confirmed on any client.

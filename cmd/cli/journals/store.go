@@ -76,9 +76,9 @@ type Config struct {
 	// ChangeRules continues every match that another build began, with the rules of this one: see record.Migrate. The journal of
 	// the ticks before stays beside the new one, as ROOM-MATCH-TICK.ended.journal.
 	ChangeRules bool
-	// Settled reports whether the results of all ticks so far are stored. Until then a journal in a cluster does not begin anew, so
-	// that the next server finds these results in it. Optional.
-	Settled func() bool
+	// Settled reports whether the results of a room's earlier ticks are stored. Until then its journal in a cluster does not begin
+	// anew, so that the next server finds these results in it. Optional.
+	Settled func(room string) bool
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
 	// Clock returns the time of the host. Tests replace it. Default: time.Now.
@@ -167,6 +167,9 @@ func Open(c Config) (*Store, error) {
 	if c.Report == nil {
 		c.Report = func(Event) {}
 	}
+	if c.Settled == nil {
+		c.Settled = func(string) bool { return true }
+	}
 	if c.Cluster != nil {
 		return openCluster(&c), nil
 	}
@@ -217,6 +220,7 @@ type Match struct {
 	File    string         // path of the journal while the match is running
 	Ended   string         // path of the journal when the match is over
 	Written time.Time      // time of the last write of the process before
+	Shared  bool           // the journal is a log that several servers share, and File only describes it
 
 	world  *ecs.World     // in the state of the last tick
 	before *record.Header // of the build that computed the ticks so far, if this one continues them by other rules
@@ -404,7 +408,7 @@ func (s *Store) reopen(name string, c *room.Config, m *Match) (*roomJournal, err
 		return nil, errors.Join(err, f.Close())
 	}
 	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: m.File, file: f}
-	j.writer = m.Journal.Resume(&j.out)
+	j.writer, j.reach = m.Journal.Resume(&j.out), m.Journal.Reach()
 	return j, nil
 }
 

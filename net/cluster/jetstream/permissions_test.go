@@ -43,50 +43,53 @@ func TestTheSubjectsOfTheGuideSuffice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() {
+		c.SetErrorHandler(nil)
+		c.Close()
+	})
 	ctx := t.Context()
 	s, err := jetstream.Open(ctx, jetstream.Config{Connection: c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	does := func(what string, err error) {
+	check := func(name string, err error) {
 		t.Helper()
 		if err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	at, err := s.Append(ctx, "duel", &cluster.Entry{Kind: cluster.KindClaim, Owner: "a", Number: 1})
-	does("append", err)
+	check("append", err)
 	_, _, err = s.Last(ctx, "duel")
-	does("last", err)
+	check("last", err)
 	for _, err := range s.Read(ctx, "duel", 1, math.MaxUint64) {
-		does("read", err)
+		check("read", err)
 	}
-	does("trim", s.Trim(ctx, "duel", at))
-	does("announce", s.Announce(ctx, cluster.Server{ID: "a", Beat: 1}))
+	check("trim", s.Trim(ctx, "duel", at))
+	check("announce", s.Announce(ctx, cluster.Server{ID: "a", Beat: 1}))
 	watching, stop := context.WithCancel(ctx)
 	for _, err := range s.Watch(watching) {
-		does("watch", err)
+		check("watch", err)
 		break
 	}
 	stop()
-	does("withdraw", s.Withdraw(ctx, "a"))
+	check("withdraw", s.Withdraw(ctx, "a"))
 	for range 2 {
 		_, err = s.Take(ctx, "token", "a", time.Now().Add(time.Hour))
-		does("take", err)
+		check("take", err)
 	}
 	r, err := s.Results(ctx)
-	does("results", err)
+	check("results", err)
 	_, err = r.Add(ctx, "duel", "1-2", []byte("{}"))
-	does("a record", err)
-	does("the records", r.Newest(ctx, "duel", func(uint64, []byte) bool { return true }))
+	check("a record", err)
+	check("the records", r.Newest(ctx, "duel", func(uint64, []byte) bool { return true }))
 	stopDrains, err := s.HandleDrains("a", func(jetstream.DrainRequest) {})
-	does("handle drains", err)
-	does("drain", s.RequestDrain(ctx, "a", jetstream.DrainRequest{}))
-	does("stop", stopDrains())
-	stopMoves, err := s.HandleMoves("a", func(jetstream.MoveRequest) (reply jetstream.MoveReply) { return reply })
-	does("handle moves", err)
+	check("handle drains", err)
+	check("drain", s.RequestDrain(ctx, "a", jetstream.DrainRequest{}))
+	check("stop", stopDrains())
+	stopMoves, err := s.HandleMoves("a", func(jetstream.MoveRequest) (reply cluster.MoveStatus) { return reply })
+	check("handle moves", err)
 	_, err = s.RequestMove(ctx, "a", jetstream.MoveRequest{})
-	does("move", err)
-	does("stop", stopMoves())
+	check("move", err)
+	check("stop", stopMoves())
 }

@@ -73,6 +73,9 @@ func (s *Store) Read(ctx context.Context, room string, from, to uint64) iter.Seq
 		for stale := 0; stale < mostStale; stale++ {
 			last, more, err := s.batch(ctx, room, from, to, func(e cluster.Stored) bool { return yield(e, nil) })
 			switch {
+			case err != nil && last >= from && ctx.Err() == nil: // some have arrived
+				from = last + 1
+				continue
 			case err != nil:
 				yield(cluster.Stored{}, fmt.Errorf("jetstream: %w", err))
 				return
@@ -146,10 +149,13 @@ func (s *Store) batch(ctx context.Context, room string, from, to uint64, yield f
 }
 
 // errAnswer is the error of a message of NATS that has no entry.
-var errAnswer = errors.New("a message without a sequence number")
+var errAnswer = errors.New("a message without a sequence number or a time")
 
 func parseStored(m *nats.Msg) (e cluster.Stored, err error) {
 	if e.Sequence, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		return e, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if e.At, err = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer)); err != nil {
 		return e, fmt.Errorf("%w: %w", errAnswer, err)
 	}
 	e.Entry, err = cluster.ParseEntry(m.Data)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go"
+
+	"tendon/net/cluster"
 )
 
 // DrainRequest asks a server to move rooms to other servers.
@@ -18,12 +20,6 @@ type DrainRequest struct {
 type MoveRequest struct {
 	From string `json:"from"` // ID of the other server
 	Room string `json:"room"`
-}
-
-// MoveReply is the reply to a MoveRequest.
-type MoveReply struct {
-	Draining bool `json:"draining"` // the server observes that From drains, and so does not send clients of the room back
-	Waiting  int  `json:"waiting"`  // clients that wait for the room
 }
 
 // ErrNoServer is returned by RequestDrain and RequestMove if no server with the ID is connected to NATS.
@@ -46,8 +42,9 @@ func (s *Store) HandleDrains(id string, handle func(DrainRequest)) (stop func() 
 	})
 }
 
-// HandleMoves replies to each MoveRequest to the server with an ID, until stop is called. handle must return soon.
-func (s *Store) HandleMoves(id string, handle func(MoveRequest) MoveReply) (stop func() error, err error) {
+// HandleMoves replies to each MoveRequest to the server with an ID, until stop is called or the connection
+// is closed. Requests are handled one at a time.
+func (s *Store) HandleMoves(id string, handle func(MoveRequest) cluster.MoveStatus) (stop func() error, err error) {
 	return s.handle("move", id, func(m *nats.Msg) {
 		var r MoveRequest
 		if json.Unmarshal(m.Data, &r) != nil {
@@ -74,7 +71,7 @@ func (s *Store) RequestDrain(ctx context.Context, id string, r DrainRequest) err
 }
 
 // RequestMove sends a MoveRequest to the server with an ID.
-func (s *Store) RequestMove(ctx context.Context, id string, r MoveRequest) (reply MoveReply, err error) {
+func (s *Store) RequestMove(ctx context.Context, id string, r MoveRequest) (reply cluster.MoveStatus, err error) {
 	data, err := s.request(ctx, "move", id, r)
 	if err != nil {
 		return reply, err

@@ -38,8 +38,8 @@ func TestARequestToDrainReachesTheServer(t *testing.T) {
 // A request about a room reaches the server with the ID, which replies.
 func TestARequestAboutARoomIsAnswered(t *testing.T) {
 	s := store(t, t.TempDir())
-	stop, err := s.HandleMoves("A", func(r jetstream.MoveRequest) jetstream.MoveReply {
-		return jetstream.MoveReply{Draining: r.From == "B", Waiting: len(r.Room)}
+	stop, err := s.HandleMoves("A", func(r jetstream.MoveRequest) cluster.MoveStatus {
+		return cluster.MoveStatus{Draining: r.From == "B", Waiting: len(r.Room)}
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ var recipes = map[string]recipe{
 	"views and no images":            {ticks: 1100, seed: 4, views: 7},
 	"images denser than views reach": {ticks: 300, seed: 5, every: 10, views: 15},
 	"a start in the middle":          {ticks: 900, seed: 6, every: 10 * rate, start: 250},
+	"a start with the states before": {ticks: 600, seed: 10, every: 10 * rate, start: 250, views: 7, past: 7},
 	"one tick":                       {ticks: 1, seed: 7},
 	"nothing but a start":            {ticks: 0, seed: 8},
 }

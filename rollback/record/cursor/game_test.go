@@ -98,6 +98,7 @@ type recipe struct {
 	views  ecs.Tick // ticks that views look back; 0: no views
 	every  ecs.Tick // distance of images; 0: no images
 	start  ecs.Tick // of the recording
+	past   ecs.Tick // states before each image
 	change func(w *ecs.World)
 	broken ecs.Tick // its image cannot be loaded; 0: none
 }
@@ -125,7 +126,7 @@ func (p recipe) play(t testing.TB) match {
 		w.Image().Save(s)
 		m.states, m.events = append(m.states, s), append(m.events, len(w.Events()))
 		if f := w.Tick(); f == p.start && f > 0 || f > p.start && p.every > 0 && f%p.every == 0 {
-			write := func() error { return writer.Image(s) }
+			write := func() error { return writer.Image(s, m.states[f-min(f, p.past):f]...) }
 			if f == p.broken {
 				write = func() error { return writer.ImageBytes([]byte("damaged")) }
 			}

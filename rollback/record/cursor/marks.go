@@ -122,7 +122,7 @@ func (m *marker) simulate(progress func(ecs.Tick) bool) error {
 		if t.Checksum != 0 {
 			w.Image().Save(&state)
 			differs := state.Checksum() != t.Checksum
-			blind := t.Tick-record.LookBack(t.Tick, t.Orders) < c.First() // a player saw a state that the record does not have
+			blind := t.Tick-record.LookBack(t.Tick, t.Orders) < c.keys[0].oldest() // a player saw a state that the record does not have
 			if differs && !m.differs && !blind {
 				m.add(MarkDesync, "desync", t.Tick)
 			}

@@ -72,6 +72,14 @@ func TestADesyncIsMarkedWhereItBegins(t *testing.T) {
 	if err != nil || stopped.To != 256 || len(track(stopped, cursor.MarkDesync, "desync")) != 1 {
 		t.Errorf("%+v, %v", stopped, err)
 	}
+	m = recipe{ticks: 120, seed: 9, start: 100, views: 7, past: 7, change: func(w *ecs.World) {
+		if w.Tick() == 102 { // views look back to before the start, at states that are stored
+			scores.Write(w).Shots += 1000
+		}
+	}}.play(t)
+	if found, err = m.cursor(t).Marks(nil); err != nil || !slices.Equal(track(found, cursor.MarkDesync, "desync"), []ecs.Tick{103}) {
+		t.Errorf("%+v, %v, want a desync in 103", found, err)
+	}
 }
 
 type place struct{ At fixed.Vec3 }

@@ -14,8 +14,17 @@ type keyframe struct {
 	tick   ecs.Tick
 	stored bool // the record has an image
 	// states are the keyframe's state and those before it to which views look back, ascending. They are those of the segment
-	// before, and empty until that one was simulated to its end.
+	// before, and empty until that one was simulated to its end. Those of the first keyframe are stored with its image, without
+	// the keyframe's own.
 	states []image.Snapshot
+}
+
+// oldest returns the tick of the oldest state that views can look back at.
+func (k *keyframe) oldest() ecs.Tick {
+	if len(k.states) == 0 {
+		return k.tick
+	}
+	return k.states[0].Tick()
 }
 
 // segment has a keyframe and the ticks that were simulated from it: moments[i] is of the keyframe's tick + i. Where no view looks
@@ -102,8 +111,19 @@ func (c *Cursor) begin(i int) (*segment, error) {
 	}
 	if k := &c.keys[i]; !k.stored {
 		c.world.Image().Restore(&k.states[len(k.states)-1])
-	} else if err := c.record.LoadImage(c.world, k.tick); err != nil {
-		return nil, err
+	} else {
+		if i == 0 && len(k.states) == 0 {
+			err := c.record.LoadPast(c.world, k.tick, func() {
+				k.states = append(k.states, image.Snapshot{})
+				c.world.Image().Save(&k.states[len(k.states)-1])
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := c.record.LoadImage(c.world, k.tick); err != nil {
+			return nil, err
+		}
 	}
 	s := &c.held[0]
 	if s == c.current {
@@ -175,7 +195,7 @@ func (c *Cursor) step(s *segment, t *record.Tick, state bool) bool {
 	m.refusals = append(m.refusals, c.world.Refusals()...)
 	m.costs = append(m.costs, c.meter.costs...)
 	k := &c.keys[s.key]
-	blind := len(k.states) == 0 && t.Tick-record.LookBack(t.Tick, t.Orders) < k.tick
+	blind := t.Tick-record.LookBack(t.Tick, t.Orders) < k.oldest()
 	if !blind || m.recorded != 0 && m.state.Checksum() == m.recorded {
 		return true
 	}

@@ -79,7 +79,7 @@ func playedMatch(t *testing.T, game *ecs.Game, h record.Header, ticks ecs.Tick) 
 func TestAnAdjudicationRecordsEveryResultWithItsPlayers(t *testing.T) {
 	game, written := crumbs.Game(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var found []matches.Record
-	adjudicate(t.Context(), game, []journals.Match{recoveredMatch(t, game, 300, "nowhere", written)}, func(m matches.Record) { found = append(found, m) })
+	replayAll(t.Context(), game, []journals.Match{recoveredMatch(t, game, 300, "nowhere", written)}, func(m matches.Record) { found = append(found, m) })
 	if len(found) != 2 {
 		t.Fatalf("%+v", found)
 	}
@@ -118,7 +118,7 @@ func TestAnAdjudicationLooksBackAsTheServerDid(t *testing.T) {
 			is = where(func(e ecs.Entity) (crumbs.Body, bool) { return crumbs.Bodies.Read(w, e) }, w)
 		}
 	}})
-	adjudicate(t.Context(), game, []journals.Match{recoveredMatch(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
+	replayAll(t.Context(), game, []journals.Match{recoveredMatch(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
 	if seen <= 0 || seen >= is {
 		t.Errorf("player 1 saw player 0 at %v, whose place was %v then", seen, is)
 	}
@@ -145,7 +145,7 @@ func TestAJournalThatBeginsLaterIsAdjudicatedFromThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []matches.Record
-	adjudicate(t.Context(), game, []journals.Match{m}, func(m matches.Record) { found = append(found, m) })
+	replayAll(t.Context(), game, []journals.Match{m}, func(m matches.Record) { found = append(found, m) })
 	if len(found) != 1 || found[0].Tick != 240 || found[0].Result != "round 2" || !found[0].Started.Equal(written.Add(-150*time.Second/60)) {
 		t.Errorf("%+v", found)
 	}
@@ -161,7 +161,7 @@ func TestAnAdjudicationThatIsStoppedReplaysOnlyEndedMatches(t *testing.T) {
 	left := []journals.Match{recoveredMatch(t, game, 300, waits, time.Now()), recoveredMatch(t, game, 130, "nowhere", time.Now())}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	adjudicate(stopped, game, left, func(m matches.Record) { ticks = append(ticks, m.Tick) })
+	replayAll(stopped, game, left, func(m matches.Record) { ticks = append(ticks, m.Tick) })
 	if !slices.Equal(ticks, []uint64{120}) {
 		t.Errorf("results of ticks %d", ticks)
 	}

@@ -23,18 +23,18 @@ import (
 
 // Cluster is the membership of a host in a cluster of servers.
 type Cluster struct {
-	node     *cluster.Node
-	app      *app.App
-	config   ClusterConfig
-	own      cluster.Server
-	exact    bool // the game has floats, so only servers of the same build can continue a match
-	host     atomic.Pointer[Host]
-	draining atomic.Bool
-	drain    sync.Mutex // held while rooms are drained
-	handing  sync.Mutex // held while a room moves
-	all      sync.WaitGroup
-	member   context.Context // done after leave
-	leave    context.CancelFunc
+	node       *cluster.Node
+	app        *app.App
+	config     ClusterConfig
+	own        cluster.Server
+	exact      bool // the game has floats, so only servers of the same build can continue a match
+	host       atomic.Pointer[Host]
+	draining   atomic.Bool
+	drains     chan struct{} // has an element while rooms are drained
+	suspending sync.Map      // names of rooms that are about to be suspended
+	all        sync.WaitGroup
+	member     context.Context // done after leave
+	leave      context.CancelFunc
 }
 
 // ClusterConfig describes a membership.
@@ -43,9 +43,9 @@ type ClusterConfig struct {
 	Tokens cluster.TokenStore
 	// Connected reports whether there is a connection to the store. Optional: there always is one.
 	Connected func() bool
-	// Ask asks another server whether it observes that this one drains, and how many clients wait there for a room. Optional: it does,
-	// and all clients wait.
-	Ask func(ctx context.Context, server, room string) (draining bool, waiting int, err error)
+	// Ask asks the server with an ID for its cluster.MoveStatus about a room of the server from. Optional. If nil, rooms move without
+	// waiting for the other server.
+	Ask func(ctx context.Context, server, from, room string) (cluster.MoveStatus, error)
 	// Addresses are those of this server in connect tokens. At least one.
 	Addresses []netip.AddrPort
 	// Web and Admin are those of cluster.Server. Optional.
@@ -54,13 +54,17 @@ type ClusterConfig struct {
 	KeyDir     string // contains the key if the Config has none
 }
 
-// cutLimit is the time without a connection and without a lease after which the rooms are suspended.
-const cutLimit = time.Second
+const (
+	// cutLimit is the time without a connection and without a lease after which the rooms are suspended.
+	cutLimit = time.Second
+	// ownerLimit is the timeout of the question which server owns a room.
+	ownerLimit = 5 * time.Second
+)
 
 // JoinCluster sets Journals, UsedTokens, Others and the key, so that the rooms of the host are in a cluster. The host announces itself
 // from Start on, until Leave.
 func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
-	m := &Cluster{app: a, config: cc, exact: a.Game.Schema().HasFloats()}
+	m := &Cluster{app: a, config: cc, drains: make(chan struct{}, 1), exact: a.Game.Schema().HasFloats()}
 	m.member, m.leave = context.WithCancel(context.Background())
 	if cc.Connected == nil {
 		m.config.Connected = func() bool { return true }
@@ -112,7 +116,8 @@ func (m *Cluster) Leave() {
 // load sets the load of an announcement.
 func (m *Cluster) load(s *cluster.Server) {
 	if h := m.host.Load(); h != nil {
-		s.Rooms, s.Players = len(h.names()), h.Stats().Clients
+		stats := h.Stats()
+		s.Rooms, s.Players = stats.Rooms, stats.Clients // also rooms that are being opened
 	}
 }
 
@@ -143,17 +148,22 @@ func (m *Cluster) journal(e journals.Event) {
 	}
 }
 
-// settled reports whether all decided matches are stored.
-func (m *Cluster) settled() bool {
+// settled is journals.Config.Settled.
+func (m *Cluster) settled(room string) bool {
 	h := m.host.Load()
-	return h == nil || h.Results == nil || h.Results.Settled()
+	if h == nil || h.Results == nil {
+		return true
+	}
+	h.mu.Lock()
+	r := h.rooms[room]
+	h.mu.Unlock()
+	return h.unreplayed.Load() == 0 && h.Results.Settled() && r != nil && !r.decisions.open()
 }
 
 // watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them.
 func (m *Cluster) watch() {
 	ticker := time.NewTicker(cutLimit / 4)
 	defer ticker.Stop()
-	suspended := map[string]bool{} // since the connection was lost
 	for cut := 0; ; {
 		select {
 		case <-m.member.Done():
@@ -162,22 +172,24 @@ func (m *Cluster) watch() {
 		}
 		if cut++; m.config.Connected() || m.node.Leased() {
 			cut = 0
-			clear(suspended)
 		}
 		if h := m.host.Load(); cut > 4 {
 			for _, name := range h.names() {
-				if !suspended[name] {
-					suspended[name] = true
-					m.suspend(name)
-				}
+				m.suspend(name)
 			}
 		}
 	}
 }
 
-// suspend gives a room up, without waiting for it. Its clients try the servers of their tokens.
+// suspend suspends a room, without waiting for it. Its clients try the servers of their tokens.
 func (m *Cluster) suspend(room string) {
-	m.all.Go(func() { _ = m.host.Load().Move(m.member, room) }) // it fails if the room is closed or the server leaves
+	if _, suspending := m.suspending.LoadOrStore(room, true); suspending {
+		return
+	}
+	m.all.Go(func() {
+		defer m.suspending.Delete(room)
+		_ = m.host.Load().Move(m.member, room) // it fails if the room is not open, or if the server leaves the cluster
+	})
 }
 
 // names returns the open rooms in order.
@@ -220,11 +232,11 @@ func (m *Cluster) elsewhere(room string) error {
 	if !m.draining.Load() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), moveLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), ownerLimit)
 	defer cancel()
 	owner, owned, err := m.node.Owner(ctx, room)
 	if err != nil || !owned || owner.ID == m.own.ID {
-		if owner, owned = m.emptiest(nil); !owned {
+		if owner, owned = m.emptiest(nil, nil); !owned {
 			return fmt.Errorf("host: the server drains: %w", ErrNoTarget)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"sync"
 	"testing"
@@ -29,7 +30,22 @@ type members struct {
 	store   cluster.Memory
 	key     netcode.Key
 	mu      sync.Mutex
-	records map[string]bool // of decided matches, by their end
+	records map[string]bool  // of decided matches, by their end
+	hosts   map[string]*Host // by ID
+	// ask changes the reply of the server with an ID. It may be nil.
+	ask func(id string, reply cluster.MoveStatus) (cluster.MoveStatus, error)
+}
+
+// answer is ClusterConfig.Ask.
+func (m *members) answer(_ context.Context, server, from, room string) (cluster.MoveStatus, error) {
+	m.mu.Lock()
+	h := m.hosts[server]
+	m.mu.Unlock()
+	reply := h.MoveStatus(from, room)
+	if m.ask == nil {
+		return reply, nil
+	}
+	return m.ask(server, reply)
 }
 
 // Add is that of matches.Stream.
@@ -52,15 +68,25 @@ func (m *members) join(rooms int) *Host {
 	a := app.New(m.t.Context(), crumbs.Game(), io.Discard, io.Discard)
 	flags := &Flags{Flags: syncflags.Flags{Sync: "relay"}}
 	c := Config{Config: server.Config{Address: "127.0.0.1:0", MaxRooms: rooms, Workers: 1, OnStop: server.Keep, Keys: []netcode.Key{m.key}}, Flags: flags, Strategy: relay.Strategy, Stream: m}
-	port++
-	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) // of no socket
-	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}}); err != nil {
+	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	c.Socket, c.Address = socket, ""
+	addr := socket.LocalAddr().(*net.UDPAddr).AddrPort()
+	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}, Ask: m.answer}); err != nil {
 		m.t.Fatal(err)
 	}
 	h, err := Start(a, c)
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.mu.Lock()
+	if m.hosts == nil {
+		m.hosts = map[string]*Host{}
+	}
+	m.hosts[c.Cluster.ID()] = h
+	m.mu.Unlock()
 	m.t.Cleanup(func() {
 		if err := errors.Join(h.Stop(), c.Journals.Close()); err != nil {
 			m.t.Error(err)
@@ -69,8 +95,6 @@ func (m *members) join(rooms int) *Host {
 	})
 	return h
 }
-
-var port uint16 = 1000
 
 // open opens a room as the server does, and returns the address to which its clients are sent.
 func open(h *Host, name string) (elsewhere string, err error) {
@@ -109,14 +133,14 @@ func TestTheClientsOfARoomAreSentToItsServer(t *testing.T) {
 	if to, err := open(two, "duel"); to != one.config.Cluster.own.Name || err != nil {
 		t.Errorf("the clients are sent to %q, not to the owner: %v", to, err)
 	}
-	if err := two.Drain(t.Context(), 0, func(int) {}); err != nil { // it has no room
+	if err := two.Drain(t.Context(), 0); err != nil { // it has no room
 		t.Fatal(err)
 	}
 	if to, err := open(two, "new"); to != one.config.Cluster.own.Name || err != nil {
 		t.Errorf("a server that drains sends the clients of a new room to %q: %v", to, err)
 	}
 	m.await("the other server observes that it drains", func() bool { return len(one.config.Cluster.others("")) == 0 })
-	if err := one.Drain(t.Context(), 0, func(int) {}); !errors.Is(err, ErrNoTarget) {
+	if err := one.Drain(t.Context(), 0); !errors.Is(err, ErrNoTarget) {
 		t.Errorf("the only server with a room is drained: %v", err)
 	}
 	one.closeRoom("duel", nil)
@@ -130,16 +154,16 @@ func TestRoomsMoveToTheServerWithTheMostSpace(t *testing.T) {
 	large := m.join(6)
 	m.join(64)
 	m.observes(one, 3)
-	most, ok := one.config.Cluster.emptiest(nil)
+	most, ok := one.config.Cluster.emptiest(nil, nil)
 	if !ok || most.MaxRooms != 64 {
 		t.Fatalf("%+v, %v", most, ok)
 	}
 	moving := map[string]int{most.ID: 64}
-	if s, ok := one.config.Cluster.emptiest(moving); !ok || s.ID != large.config.Cluster.ID() {
+	if s, ok := one.config.Cluster.emptiest(moving, nil); !ok || s.ID != large.config.Cluster.ID() {
 		t.Errorf("the next room moves to %+v, %v", s, ok)
 	}
 	one.config.Cluster.own.Protocol++
-	if s, ok := one.config.Cluster.emptiest(nil); ok {
+	if s, ok := one.config.Cluster.emptiest(nil, nil); ok {
 		t.Errorf("a room moves to a server of another game: %+v", s)
 	}
 }

@@ -5,8 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math"
 	"sync"
 	"time"
 
@@ -16,25 +15,30 @@ import (
 )
 
 const (
-	// askLimit bounds one question to another server, and askPause is the time between two.
+	// askLimit is the timeout of a request to another server, and askPause is the time between two.
 	askLimit = 500 * time.Millisecond
 	askPause = 20 * time.Millisecond
-	// offerLimit bounds the time in which the clients of a room connect to another server. Then the room moves without the others.
+	// offerLimit is the maximum time in which the clients of a room connect to another server.
 	offerLimit = 4 * time.Second
-	// moveLimit bounds the rest of a move.
+	// moveLimit is the timeout of a call to a room.
 	moveLimit = 5 * time.Second
-	// movesTogether is the number of rooms whose clients connect to other servers at a time. The rooms then move one after the other.
-	movesTogether = 4
+	// movesTogether is the number of rooms that move at a time.
+	movesTogether = 8
 )
 
-// ErrNoTarget is the error of Drain if no other server can accept a room.
-var ErrNoTarget = errors.New("no other server of the cluster is compatible and has space for a room")
+var (
+	// ErrNoTarget is the error of Drain if no other server can accept a room.
+	ErrNoTarget = errors.New("no other server of the cluster is compatible and has space for a room")
+	// errUnfit is wrapped by the error of a move to a server that cannot accept the room.
+	errUnfit = errors.New("the server cannot accept the room")
+)
 
-// emptiest returns the compatible server with the most space. moving has the numbers of rooms that are about to move, by server.
-func (m *Cluster) emptiest(moving map[string]int) (best cluster.Server, ok bool) {
+// emptiest returns the compatible server with the most space that is not unfit. moving has the numbers of rooms that are about to move.
+// The keys of both are IDs of servers.
+func (m *Cluster) emptiest(moving map[string]int, unfit map[string]bool) (best cluster.Server, ok bool) {
 	space := func(s *cluster.Server) int { return s.MaxRooms - s.Rooms - moving[s.ID] }
 	for _, s := range m.compatible() {
-		if space(&s) > 0 && (!ok || space(&s) > space(&best)) {
+		if space(&s) > 0 && !unfit[s.ID] && (!ok || space(&s) > space(&best)) {
 			best, ok = s, true
 		}
 	}
@@ -42,133 +46,142 @@ func (m *Cluster) emptiest(moving map[string]int) (best cluster.Server, ok bool)
 }
 
 // Drain moves rooms to other servers of the cluster while they are played. With most 0 it moves all, and the server accepts no further
-// ones. Otherwise it moves at most that many, and the server accepts rooms again afterwards. left receives the number of rooms that
-// are still to move. The error wraps ErrNoTarget if no server can accept a room.
-func (h *Host) Drain(ctx context.Context, most int, left func(rooms int)) error {
+// ones. Otherwise it moves at most that many, and the server accepts rooms again afterwards, unless ctx is done. The error is that of
+// ctx, or wraps ErrNoTarget if no server can accept a room.
+func (h *Host) Drain(ctx context.Context, most int) error {
 	m := h.config.Cluster
-	m.drain.Lock()
-	defer m.drain.Unlock()
+	select {
+	case m.drains <- struct{}{}:
+		defer func() { <-m.drains }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	m.draining.Store(true)
 	m.node.Drain(ctx)
-	if most > 0 {
-		defer func() {
-			m.draining.Store(false)
-			m.node.Accept(context.WithoutCancel(ctx))
-		}()
-	}
 	keeps := 0 // rooms that stay
 	if most > 0 {
 		keeps = max(0, len(h.names())-most)
+		defer func() {
+			if ctx.Err() == nil { // otherwise the server stops
+				m.draining.Store(false)
+				m.node.Accept(ctx)
+			}
+		}()
 	}
-	told := map[string]bool{}    // rooms whose failure was shown
-	moving := map[string]int{}   // rooms that the announcement of a server may not count yet, by its ID
-	beats := map[string]uint64{} // the announcements after the last moves
-	for {
+	unfit, failed := map[string]bool{}, map[string]bool{} // servers; rooms
+	for ctx.Err() == nil {
 		names := h.names()
-		if left(max(0, len(names)-keeps)); len(names) <= keeps {
+		if len(names) <= keeps {
 			return nil
 		}
 		names = names[:min(len(names)-keeps, movesTogether)]
-		servers := m.compatible()
-		maps.DeleteFunc(moving, func(id string, _ int) bool {
-			i := slices.IndexFunc(servers, func(s cluster.Server) bool { return s.ID == id })
-			return i < 0 || servers[i].Beat > beats[id]+1
-		})
-		failed, begun := make([]error, len(names)), 0
+		moving := map[string]int{}
 		var all sync.WaitGroup
-		for i, name := range names {
-			to, ok := m.emptiest(moving)
+		var mu sync.Mutex // of unfit and failed
+		for _, name := range names {
+			mu.Lock()
+			to, ok := m.emptiest(moving, unfit)
+			again := failed[name]
+			mu.Unlock()
 			if !ok {
 				break
 			}
 			moving[to.ID]++
-			begun++
-			all.Go(func() { failed[i] = h.move(ctx, name, &to) })
+			all.Go(func() {
+				err := h.move(ctx, name, &to, again)
+				if err == nil || ctx.Err() != nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(err, errUnfit) {
+					unfit[to.ID] = true
+				} else {
+					failed[name] = true
+				}
+				h.app.Logf("room %s cannot be moved to server %s: %v; it is tried again", name, to.Name, err)
+				h.app.Emit("move_failed", app.Fields{"room": name, "to": to.Name, "id": to.ID, "error": err.Error()})
+			})
 		}
 		all.Wait()
-		for _, s := range m.compatible() {
-			beats[s.ID] = s.Beat
-		}
-		for i, err := range failed {
-			if err != nil && ctx.Err() == nil && !told[names[i]] {
-				told[names[i]] = true
-				h.app.Logf("room %s cannot be moved: %v; it is tried again", names[i], err)
-				h.app.Emit("move_failed", app.Fields{"room": names[i], "error": err.Error()})
-			}
-		}
-		if begun == 0 && len(moving) > 0 { // until the announcements count them
-			time.Sleep(askPause)
-		} else if begun == 0 {
+		if len(moving) == 0 {
 			return fmt.Errorf("%w: %s not moved", ErrNoTarget, app.Counted(len(h.names())-keeps, "room is", "rooms are"))
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 	}
+	return ctx.Err()
 }
 
-// move moves a room as soon as its clients wait on the other server, and waits until it is gone. It returns nil for a room that is
-// being opened or closed.
-func (h *Host) move(ctx context.Context, room string, to *cluster.Server) error {
+// move moves a room as soon as its clients wait on the other server. If none of them does in time, it fails, unless it is called again
+// for the room: then nothing but the clients can be at fault, and they reconnect. It returns nil for a room that is not open.
+func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again bool) error {
 	m := h.config.Cluster
-	err := m.until(ctx, to, room, func(draining bool, _ int) bool { return draining }) // otherwise it sends the clients back
-	if err != nil {
-		return fmt.Errorf("server %s does not observe that this one drains: %w", to.Name, err)
+	if _, err := m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Draining && s.Free > 0 }); err != nil {
+		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
 	h.config.Journals.Checkpoint(room)
 	clients, err := h.Offer(ctx, room, addresses(to))
-	if errors.Is(err, server.ErrNoRoom) {
-		time.Sleep(askPause)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx)                                                         // its clients have left, or are about to
-	_ = m.until(ctx, to, room, func(_ bool, waiting int) bool { return waiting >= clients }) // the others reconnect
-	m.handing.Lock()
-	defer m.handing.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, moveLimit)
-	defer cancel()
-	if err := h.Move(ctx, room); err != nil && !errors.Is(err, server.ErrNoRoom) {
-		return err
-	}
-	for slices.Contains(h.names(), room) {
-		if ctx.Err() != nil {
-			return fmt.Errorf("it is still here after %v", moveLimit)
+	if err == nil {
+		var last cluster.MoveStatus
+		last, err = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Waiting >= clients })
+		if ctx.Err() == nil && (again || last.Waiting > 0) { // the other clients reconnect
+			err = nil
 		}
-		time.Sleep(askPause)
 	}
-	h.app.Emit("moved", app.Fields{"room": room, "to": to.Name, "id": to.ID})
-	return nil
+	if err == nil {
+		within, cancel := context.WithTimeout(ctx, moveLimit)
+		err = h.Move(within, room)
+		cancel()
+	}
+	switch {
+	case err == nil:
+		h.app.Emit("moved", app.Fields{"room": room, "to": to.Name, "id": to.ID})
+	case errors.Is(err, server.ErrNoRoom):
+		time.Sleep(askPause) // it is being opened or closed
+		return nil
+	default:
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), moveLimit)
+		defer cancel()
+		_, _ = h.Offer(within, room, nil) // the room stays; an error means that it does not exist
+	}
+	return err
 }
 
-// until asks another server about a room until its answer is ready.
-func (m *Cluster) until(ctx context.Context, to *cluster.Server, room string, ready func(draining bool, waiting int) bool) error {
+// await asks another server about a room until its reply is ready, and returns the last reply. It fails after offerLimit.
+func (m *Cluster) await(ctx context.Context, to *cluster.Server, room string, ready func(cluster.MoveStatus) bool) (last cluster.MoveStatus, err error) {
 	if m.config.Ask == nil {
-		return nil
+		return cluster.MoveStatus{Draining: true, Free: math.MaxInt, Waiting: math.MaxInt}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerLimit)
 	defer cancel()
 	for {
-		within, done := context.WithTimeout(ctx, askLimit)
-		draining, waiting, err := m.config.Ask(within, to.ID, room)
-		done()
-		if err == nil && ready(draining, waiting) {
-			return nil
+		within, cancel := context.WithTimeout(ctx, askLimit)
+		reply, err := m.config.Ask(within, to.ID, m.own.ID, room)
+		cancel()
+		if err == nil {
+			if last = reply; ready(last) {
+				return last, nil
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return cmp.Or(err, ctx.Err())
+			return last, cmp.Or(err, fmt.Errorf("it is not ready after %v: %+v", offerLimit, last))
 		case <-time.After(askPause):
 		}
 	}
 }
 
-// Ready answers the Ask of another server of the cluster, which has the ID from.
-func (h *Host) Ready(from, room string) (draining bool, waiting int) {
-	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+// MoveStatus returns the reply to the Ask of the server with the ID from.
+func (h *Host) MoveStatus(from, room string) (s cluster.MoveStatus) {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit/4)
 	defer cancel()
-	waiting, _ = h.Waiting(ctx, room) // 0 before the first client
-	return h.config.Cluster.node.Drains(from), waiting
+	m, stats := h.config.Cluster, h.Stats()
+	s.Draining = m.node.Drains(from)
+	if !m.draining.Load() {
+		s.Free = stats.MaxRooms - stats.Rooms
+	}
+	waiting, err := h.Waiting(ctx, room)
+	if s.Waiting = waiting; err == nil { // the room has its space
+		s.Free++
+	}
+	return s
 }

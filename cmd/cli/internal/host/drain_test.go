@@ -7,36 +7,98 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tendon/net/client"
 	"tendon/net/cluster"
 )
 
-// A room moves when its clients wait on the other server, and at the latest after offerLimit. The other server is asked again while it
-// is not ready or does not answer.
+// A move waits until the other server is ready, at most for offerLimit. It asks again while the server does not answer.
 func TestAMoveWaitsForTheOtherServer(t *testing.T) {
 	silent := errors.New("no answer")
 	for _, test := range []struct {
 		name    string
-		answers int // before the other server is ready
-		err     error
-		want    error
-	}{{"ready", 0, nil, nil}, {"ready later", 10, nil, nil}, {"answers later", 10, silent, nil}, {"never ready", 1e9, nil, context.DeadlineExceeded}, {"never answers", 1e9, silent, silent}} {
+		replies int   // before the other server is ready
+		err     error // of those
+		fails   bool
+	}{{"ready", 0, nil, false}, {"ready later", 10, nil, false}, {"answers later", 10, silent, false}, {"never ready", 1e9, nil, true}, {"never answers", 1e9, silent, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
-			m := &Cluster{config: ClusterConfig{Ask: func(_ context.Context, server, room string) (draining bool, waiting int, err error) {
-				if asked++; server != "other" || room != "duel" {
-					t.Errorf("%s: asks %s about %s", test.name, server, room)
+			m := &Cluster{own: cluster.Server{ID: "own"}, config: ClusterConfig{Ask: func(_ context.Context, server, from, room string) (s cluster.MoveStatus, err error) {
+				if asked++; server != "other" || from != "own" || room != "duel" {
+					t.Errorf("%s: %s asks %s about %s", test.name, from, server, room)
 				}
-				if asked <= test.answers {
-					return true, 1, test.err
+				if asked <= test.replies {
+					return cluster.MoveStatus{Waiting: 1}, test.err
 				}
-				return true, 2, nil
+				return cluster.MoveStatus{Waiting: 2}, nil
 			}}}
 			began := time.Now()
-			err := m.until(t.Context(), &cluster.Server{ID: "other"}, "duel", func(_ bool, waiting int) bool { return waiting == 2 })
+			last, err := m.await(t.Context(), &cluster.Server{ID: "other"}, "duel", func(s cluster.MoveStatus) bool { return s.Waiting == 2 })
 			took := time.Since(began)
-			if !errors.Is(err, test.want) || test.want != nil && took != offerLimit || test.want == nil && took != time.Duration(test.answers)*askPause {
-				t.Errorf("%s: %v after %v", test.name, err, took)
+			if (err != nil) != test.fails || test.err != nil && test.fails && !errors.Is(err, test.err) {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			if test.fails && took != offerLimit || !test.fails && (last.Waiting != 2 || took != time.Duration(test.replies)*askPause) {
+				t.Errorf("%s: %+v after %v", test.name, last, took)
 			}
 		})
+	}
+}
+
+// dial returns two clients that play in the room duel of a host.
+func (m *members) dial(h *Host) (list [2]*client.Client) {
+	m.t.Helper()
+	for i := range list {
+		c, err := h.Dial(h.PublicAddr, "duel", i, client.Config{Name: "bot"})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.t.Cleanup(c.Close)
+		list[i] = c
+	}
+	return list
+}
+
+// play advances clients until a condition holds.
+func (m *members) play(list [2]*client.Client, what string, holds func() bool) {
+	m.await(what, func() bool {
+		for _, c := range list {
+			c.Frame(time.Now())
+		}
+		return holds()
+	})
+}
+
+// A room moves only when all its clients wait on the other server, and they play on there in their seats. A server that does not answer
+// is left out.
+func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	one, silent, two := m.join(4), m.join(8), m.join(4) // the silent one has the most space
+	m.observes(one, 2)
+	m.observes(two, 2)
+	var early, waited int
+	m.ask = func(id string, reply cluster.MoveStatus) (cluster.MoveStatus, error) {
+		switch {
+		case id == silent.config.Cluster.ID():
+			return reply, errors.New("no answer")
+		case reply.Waiting < 2 && one.OpenRooms() == 0:
+			early++
+		case reply.Waiting == 2:
+			waited++
+		}
+		return reply, nil
+	}
+	list := m.dial(one)
+	live := func() bool { return list[0].State() == client.Live && list[1].State() == client.Live }
+	m.play(list, "both clients play", live)
+	drained := make(chan error, 1)
+	go func() { drained <- one.Drain(t.Context(), 0) }()
+	m.play(list, "the room has moved", func() bool { return len(drained) > 0 })
+	if err := <-drained; err != nil {
+		t.Fatal(err)
+	}
+	at := list[0].Stats().Strategy.Confirmed
+	m.play(list, "the match continues", func() bool { return live() && list[0].Stats().Strategy.Confirmed > at+60 })
+	if early > 0 || waited == 0 || one.OpenRooms() != 0 || two.OpenRooms() != 1 || list[0].Seat() != 0 || list[1].Seat() != 1 {
+		t.Errorf("moved %d times too early, %d replies with both clients; %d and %d rooms; seats %d and %d", early, waited, one.OpenRooms(), two.OpenRooms(), list[0].Seat(), list[1].Seat())
 	}
 }

@@ -83,9 +83,11 @@ type Host struct {
 	endResults func() error
 
 	recordings  sync.WaitGroup  // that are being closed
-	replays     sync.WaitGroup  // of matches that were recovered without a record
+	replays     sync.WaitGroup  // of recovered matches
 	replaying   context.Context // done after stopReplays
 	stopReplays context.CancelFunc
+	unreplayed  atomic.Int64 // matches whose replay has not ended
+	replay      sync.Mutex   // held during a replay
 
 	mu       sync.Mutex // rooms open and close on several goroutines
 	rooms    map[string]*hostedRoom
@@ -103,8 +105,9 @@ type hostedRoom struct {
 	recent    *record.History   // last seconds, for the operator and for desync bundles; optional
 	recording *recorder         // optional
 	broadcast *broadcast.Writer // optional
-	resumed   bool              // the match was begun by an earlier process
-	panicked  bool              // its rules have panicked
+	decisions decisions
+	resumed   bool // the match was begun by an earlier process
+	panicked  bool // its rules have panicked
 }
 
 const recentSeconds = 10 // the length of the history of a room
@@ -212,7 +215,8 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		rc.Seed = c.Seed
 	}
 	rc.Observer, rc.HistoryKey = r.ledger, c.historyKey
-	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
+	d := &r.decisions
+	*d = decisions{results: h.Results, game: h.app.Game, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
 		Started: time.Now()}}
 	if c.Cluster != nil {
 		if err := c.Cluster.elsewhere(name); err != nil {
@@ -389,7 +393,9 @@ func (h *Host) Recent(ctx context.Context, name string) (*record.Record, error) 
 func (h *Host) Stop() error {
 	h.cancel()
 	err := <-h.ended
-	h.stopReplays()
+	h.mu.Lock()
+	h.stopReplays() // adjudicate begins none any more
+	h.mu.Unlock()
 	h.replays.Wait()
 	if !within(diskLimit, func() { h.recordings.Wait(); h.Close() }) {
 		err = errors.Join(err, errors.New("the disk of the recordings or diagnostics does not answer: their last files are not whole"))

@@ -24,11 +24,21 @@ import (
 // decisions records every match that one room decides. The room's goroutine uses it.
 type decisions struct {
 	results *matches.Recorder
+	game    *ecs.Game
 	record  matches.Record // without a decision; Started is when the previous one was made
 	tick    ecs.Tick       // last final tick
 	began   ecs.Tick       // the tick of the previous decision
 	played  strategyHistory
 	seats   seatHistory
+	waits   ecs.Tick // the last tick with a result, until it is decided; 0: none
+}
+
+// voteSeconds is the maximum time for which a result waits for its decision, in seconds.
+const voteSeconds = 60
+
+// open reports whether a result waits for its decision.
+func (d *decisions) open() bool {
+	return d.waits > 0 && d.tick-d.waits < ecs.Tick(voteSeconds*d.game.TickRate)
 }
 
 func (d *decisions) sink(from *room.Resume) room.Sink {
@@ -47,9 +57,15 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 		Tick: func(f systems.FinalTick) {
 			d.tick = f.Tick
 			d.played.add(f.Tick, f.Orders)
+			if w := f.World; w != nil && w.Tick() == f.Tick && d.game.Result != nil && d.game.Result(w) != nil {
+				d.waits = f.Tick
+			}
 		},
 		Seat: func(s record.Seat) { d.seats.add(d.tick, s) },
 		Decision: func(decision systems.Decision) {
+			if decision.Tick >= d.waits {
+				d.waits = 0
+			}
 			now := time.Now()
 			if decision.Registered != 0 { // there was a player
 				r := d.record
@@ -210,26 +226,32 @@ func keepMatches(a *app.App, path string, recovered bool) (r *matches.Recorder, 
 	}, nil
 }
 
-// adjudicate replays recovered matches on a goroutine, and records every result.
+// adjudicate replays recovered matches on a goroutine, and records every result. One match is replayed at a time.
 func (h *Host) adjudicate(recovered []journals.Match) {
-	if h.Results == nil || h.app.Game.Result == nil || len(recovered) == 0 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.Results == nil || h.app.Game.Result == nil || len(recovered) == 0 || h.replaying.Err() != nil {
 		return
 	}
+	h.unreplayed.Add(1)
 	h.replays.Go(func() {
-		adjudicate(h.replaying, h.app.Game, recovered, func(r matches.Record) {
+		defer h.unreplayed.Add(-1)
+		h.replay.Lock()
+		defer h.replay.Unlock()
+		replayAll(h.replaying, h.app.Game, recovered, func(r matches.Record) {
 			h.Results.Add(r)
 			_ = h.Results.Wait(h.replaying) // one at a time
 		})
 	})
 }
 
-// adjudicate replays recovered matches from the first state of their journals to the tick where they continue, one match after the
-// other, and records every result. The process before may have ended between a result and its record, or during the vote on it. A
-// result that is recorded already is not changed.
+// replayAll replays recovered matches from the first state of their journals to the tick where they continue, one after the other, and
+// records every result. The process before may have ended between a result and its record, or during the vote on it. A result that is
+// recorded already is not changed.
 //
-// When the context is done, a match that is over is replayed to its end. Any other match is left to the next start, which
+// When the context is done, a match that is over is replayed to its end. Any other match is left to the next server or start, which
 // recovers it again.
-func adjudicate(ctx context.Context, game *ecs.Game, recovered []journals.Match, record func(matches.Record)) {
+func replayAll(ctx context.Context, game *ecs.Game, recovered []journals.Match, record func(matches.Record)) {
 	for i := range recovered {
 		replay(ctx, game, &recovered[i], record)
 		recovered[i] = journals.Match{} // a journal may be large
@@ -237,7 +259,7 @@ func adjudicate(ctx context.Context, game *ecs.Game, recovered []journals.Match,
 }
 
 // replay replays one match. The time of a tick follows from the last write of the journal, which is exact unless the match
-// waited after it. If the journal begins later than the match, so does the first result.
+// waited after it. If the journal begins later than the match, Started of the first result is the beginning of the journal.
 func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(matches.Record)) {
 	h, last := m.Journal.Header(), m.Journal.Last().Tick
 	world, err := m.Journal.WorldAt(h.Start.Tick)
@@ -255,7 +277,7 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 	began, over := h.Start.Tick, false
 	for t := range m.Journal.Play(world, last) {
 		if !over && ctx.Err() != nil {
-			if _, err := os.Stat(m.File); err == nil {
+			if _, err := os.Stat(m.File); err == nil || m.Shared {
 				return
 			}
 			over = true

@@ -13,6 +13,7 @@ import (
 	"tendon/cmd/cli/internal/clusterflags"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/journals"
+	"tendon/net/cluster"
 	"tendon/net/cluster/jetstream"
 	"tendon/net/netcode"
 )
@@ -22,11 +23,10 @@ type clusterFlags struct {
 	clusterflags.Flags `embed:""`
 
 	store *jetstream.Store
-	id    string // of this server in the cluster
 }
 
 // drainLimit is the maximum time for which a server that is stopped moves its rooms.
-const drainLimit = time.Minute
+const drainLimit = 50 * time.Second
 
 // resultsLimit is the maximum time to open the stream of results.
 const resultsLimit = 30 * time.Second
@@ -100,7 +100,7 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	v.store, v.id = store, c.Cluster.ID()
+	v.store = store
 	return func() error {
 		err := c.Journals.Close()
 		c.Cluster.Leave()
@@ -109,33 +109,29 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 }
 
 // ask is host.ClusterConfig.Ask.
-func (v *Verb) ask(ctx context.Context, server, room string) (draining bool, waiting int, err error) {
-	reply, err := v.store.RequestMove(ctx, server, jetstream.MoveRequest{From: v.id, Room: room})
-	return reply.Draining, reply.Waiting, err
+func (v *Verb) ask(ctx context.Context, server, from, room string) (cluster.MoveStatus, error) {
+	return v.store.RequestMove(ctx, server, jetstream.MoveRequest{From: from, Room: room})
 }
 
-// handleRequests replies to other servers that move rooms to this one, and drains the server when the verb drain requests it, until
-// ctx is done.
-func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host) error {
-	stopMoves, err := v.store.HandleMoves(v.id, func(r jetstream.MoveRequest) (reply jetstream.MoveReply) {
-		reply.Draining, reply.Waiting = h.Ready(r.From, r.Room)
-		return reply
-	})
+// handleRequests drains the server when the verb drain requests it, until ctx is done. It replies to other servers that move rooms to
+// this one, until the connection to NATS is closed.
+func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host, id string) error {
+	_, err := v.store.HandleMoves(id, func(r jetstream.MoveRequest) cluster.MoveStatus { return h.MoveStatus(r.From, r.Room) })
 	if err != nil {
 		return fmt.Errorf("--cluster: the server cannot receive rooms of other servers: %w", err)
 	}
 	requests := make(chan jetstream.DrainRequest, 1)
-	stop, err := v.store.HandleDrains(v.id, func(r jetstream.DrainRequest) {
+	stop, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
 		select {
 		case requests <- r:
 		default: // it drains already
 		}
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err), stopMoves())
+		return fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err)
 	}
 	go func() {
-		defer func() { _ = errors.Join(stop(), stopMoves()) }()
+		defer func() { _ = stop() }()
 		for {
 			select {
 			case <-ctx.Done():
@@ -164,8 +160,11 @@ func drain(ctx context.Context, a *app.App, h *host.Host, most int) {
 	a.Emit("draining", app.Fields{"rooms": most})
 	waits := false
 	for {
-		err := h.Drain(ctx, most, func(int) {})
-		if err == nil || ctx.Err() != nil {
+		err := h.Drain(ctx, most)
+		if ctx.Err() != nil {
+			return // the server stops
+		}
+		if err == nil {
 			break
 		}
 		if !waits {
@@ -189,7 +188,10 @@ func drain(ctx context.Context, a *app.App, h *host.Host, most int) {
 func (v *Verb) moveAll(a *app.App, h *host.Host) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
 	defer cancel()
-	if err := h.Drain(ctx, 0, func(int) {}); err != nil {
+	switch err := h.Drain(ctx, 0); {
+	case ctx.Err() != nil:
+		a.Logf("%s not moved within %v; their matches are suspended, and the next server continues them", app.Counted(h.OpenRooms(), "room is", "rooms are"), drainLimit)
+	case err != nil:
 		a.Logf("%v; their matches are suspended, and the next server continues them", err)
 	}
 	a.Emit("drained", app.Fields{"rooms": h.OpenRooms()})
