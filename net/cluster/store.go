@@ -47,6 +47,8 @@ type MoveStatus struct {
 	Free int `json:"free"`
 	// Waiting is the number of connections that wait there for the room.
 	Waiting int `json:"waiting"`
+	// Open is true if the room is open there.
+	Open bool `json:"open"`
 }
 
 // ErrConflict is wrapped by the error of Store.Append if the entry was not added because another one is newer.

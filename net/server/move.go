@@ -37,15 +37,17 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 	return int(offered.Load()), err
 }
 
-// Waiting returns the number of connections that wait for a room that is being opened, and 0 for one that is open. Errors are those of
+// Waiting returns the number of connections that wait for a room that is being opened, and whether the room is open. Errors are those of
 // Offer, ErrNoRoom if no client has asked for the room.
-func (s *Server) Waiting(ctx context.Context, name string) (clients int, err error) {
+func (s *Server) Waiting(ctx context.Context, name string) (clients int, open bool, err error) {
 	var waiting atomic.Int64
+	var opened atomic.Bool
 	err = s.call(ctx, name, func(_ *worker, h *hostedRoom) error {
 		waiting.Store(int64(len(h.joining)))
+		opened.Store(h.room != nil)
 		return nil
 	})
-	return int(waiting.Load()), err
+	return int(waiting.Load()), opened.Load(), err
 }
 
 // Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. The clients continue on the server that

@@ -85,13 +85,16 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 			t.Fatal(n, err)
 		}
 		watch(&moving, time.Second)
-		if n, err := other.Waiting(context.Background(), "duel"); err != nil || n != 2 {
-			t.Errorf("%d clients wait on the other server: %v", n, err)
+		if n, open, err := other.Waiting(context.Background(), "duel"); err != nil || n != 2 || open {
+			t.Errorf("%d clients wait on the other server, the room is open: %v, %v", n, open, err)
 		}
 		if err := w.server.Move(context.Background(), "duel"); err != nil {
 			t.Fatal(err)
 		}
 		watch(&moving, 3*time.Second)
+		if n, open, err := other.Waiting(context.Background(), "duel"); err != nil || n != 0 || !open {
+			t.Errorf("%d clients wait on the other server after the move, the room is open: %v, %v", n, open, err)
+		}
 		if now := [2]int{a.Seat(), b.Seat()}; now != seats || !w.live(a, b)() || moving[0].last < before+200 {
 			t.Errorf("seats %d, were %d; tick %d, was %d; %v, %v", now, seats, moving[0].last, before, a.State(), b.State())
 		}

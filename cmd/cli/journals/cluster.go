@@ -142,11 +142,14 @@ func (j *roomJournal) group(rate int) error {
 // a match whose strategy was changed is continued instead, because only its orders contain the present strategy. So is that of a match
 // with results that are not stored, because the next owner finds them only in its ticks.
 //
-// Entries that were not flushed are left out, because the state has them. So the log never ends between a tick and the past that its
-// views need.
-func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image.Snapshot) error {
+// Entries that were not flushed are written before. If views of the last tick look back farther than the past that the journal has, the
+// entries are left out instead: the state has them, and the log never ends between a tick and the past that its views need.
+func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image.Snapshot, covered bool) error {
 	if j.switched || j.out.restarting() || !j.settled(w) {
 		return j.writer.Image(state, past...)
+	}
+	if covered {
+		_ = j.writer.Flush() // output accepts all bytes
 	}
 	h, next := j.header, *j.writer
 	h.Start = record.PositionOf(w, j.writer.Chain())

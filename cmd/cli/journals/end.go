@@ -60,7 +60,7 @@ func (s *Store) Keep(name string, world *ecs.World) (kept <-chan struct{}) {
 		seconds = checkpointSeconds
 	}
 	if j != nil && j.broken.Load() == nil && j.writer.ImageDue(seconds) {
-		j.image(world)
+		j.image(world, true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -87,13 +87,15 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	back := record.LookBack(t.Tick, t.Orders)
 	j.reach = max(j.reach, back)
 	// A view may look back at a state that the newest image does not have. Another image makes the tick replayable.
-	if ok && (j.due.Swap(false) || t.Tick-back < j.oldest || j.writer.ImageDue(seconds)) {
-		j.image(f.World)
+	covered := t.Tick-back >= j.oldest
+	if ok && (j.due.Swap(false) || !covered || j.writer.ImageDue(seconds)) {
+		j.image(f.World, covered)
 	}
 }
 
 // image appends the state of a world, if it is that of the last tick, with the states before it to which views look back.
-func (j *roomJournal) image(w *ecs.World) {
+// covered says that the views of the last tick need no others.
+func (j *roomJournal) image(w *ecs.World, covered bool) {
 	if j.large || w == nil || w.Tick() != j.writer.Last() {
 		return
 	}
@@ -108,7 +110,7 @@ func (j *roomJournal) image(w *ecs.World) {
 	slices.Reverse(past)
 	w.Image().Save(&j.state)
 	if j.log != nil {
-		j.large = j.restart(w, &j.state, past) != nil
+		j.large = j.restart(w, &j.state, past, covered) != nil
 	} else {
 		j.large = j.writer.Image(&j.state, past...) != nil
 	}

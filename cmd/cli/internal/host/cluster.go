@@ -31,6 +31,7 @@ type Cluster struct {
 	host       atomic.Pointer[Host]
 	draining   atomic.Bool
 	drains     chan struct{} // has an element while rooms are drained
+	handing    sync.Mutex    // held while a room moves
 	suspending sync.Map      // names of rooms that are about to be suspended
 	all        sync.WaitGroup
 	member     context.Context // done after leave

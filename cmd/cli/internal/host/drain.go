@@ -22,8 +22,8 @@ const (
 	offerLimit = 4 * time.Second
 	// moveLimit is the timeout of a call to a room.
 	moveLimit = 5 * time.Second
-	// movesTogether is the number of rooms that move at a time.
-	movesTogether = 8
+	// movesTogether is the number of rooms whose clients connect to other servers at a time.
+	movesTogether = 4
 )
 
 var (
@@ -128,9 +128,7 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 		}
 	}
 	if err == nil {
-		within, cancel := context.WithTimeout(ctx, moveLimit)
-		err = h.Move(within, room)
-		cancel()
+		err = h.hand(ctx, room, to)
 	}
 	switch {
 	case err == nil:
@@ -146,10 +144,25 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 	return err
 }
 
+// hand moves a room to the server on which its clients wait, and returns when the room is open there. One room moves at a time, so that
+// the servers have the time for it.
+func (h *Host) hand(ctx context.Context, room string, to *cluster.Server) error {
+	m := h.config.Cluster
+	m.handing.Lock()
+	defer m.handing.Unlock()
+	within, cancel := context.WithTimeout(ctx, moveLimit)
+	defer cancel()
+	if err := h.Move(within, room); err != nil {
+		return err
+	}
+	_, _ = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Open }) // otherwise its clients look for another server
+	return nil
+}
+
 // await asks another server about a room until its reply is ready, and returns the last reply. It fails after offerLimit.
 func (m *Cluster) await(ctx context.Context, to *cluster.Server, room string, ready func(cluster.MoveStatus) bool) (last cluster.MoveStatus, err error) {
 	if m.config.Ask == nil {
-		return cluster.MoveStatus{Draining: true, Free: math.MaxInt, Waiting: math.MaxInt}, nil
+		return cluster.MoveStatus{Draining: true, Free: math.MaxInt, Waiting: math.MaxInt, Open: true}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerLimit)
 	defer cancel()
@@ -179,8 +192,8 @@ func (h *Host) MoveStatus(from, room string) (s cluster.MoveStatus) {
 	if !m.draining.Load() {
 		s.Free = stats.MaxRooms - stats.Rooms
 	}
-	waiting, err := h.Waiting(ctx, room)
-	if s.Waiting = waiting; err == nil { // the room has its space
+	var err error
+	if s.Waiting, s.Open, err = h.Waiting(ctx, room); err == nil { // the room has its space
 		s.Free++
 	}
 	return s
