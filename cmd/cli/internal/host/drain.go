@@ -17,11 +17,14 @@ import (
 const (
 	// askLimit is the timeout of a request to another server, and askPause is the time between two.
 	askLimit = 500 * time.Millisecond
-	askPause = 20 * time.Millisecond
+	askPause = 50 * time.Millisecond
 	// offerLimit is the maximum time in which the clients of a room connect to another server.
 	offerLimit = 4 * time.Second
 	// moveLimit is the timeout of a call to a room.
 	moveLimit = 5 * time.Second
+	// movePause is the time between two moves, and pauseLimit that of all pauses of a drain. The other rooms need the servers meanwhile.
+	movePause  = 300 * time.Millisecond
+	pauseLimit = 10 * time.Second
 	// movesTogether is the number of rooms whose clients connect to other servers at a time.
 	movesTogether = 4
 )
@@ -68,6 +71,7 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 			}
 		}()
 	}
+	pause := min(movePause, pauseLimit/time.Duration(1+len(h.names())))
 	unfit, failed := map[string]bool{}, map[string]bool{} // servers; rooms
 	for ctx.Err() == nil {
 		names := h.names()
@@ -88,7 +92,7 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 			}
 			moving[to.ID]++
 			all.Go(func() {
-				err := h.move(ctx, name, &to, again)
+				err := h.move(ctx, name, &to, again, pause)
 				if err == nil || ctx.Err() != nil {
 					return
 				}
@@ -113,7 +117,7 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 
 // move moves a room as soon as its clients wait on the other server. If none of them does in time, it fails, unless it is called again
 // for the room: then nothing but the clients can be at fault, and they reconnect. It returns nil for a room that is not open.
-func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again bool) error {
+func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again bool, pause time.Duration) error {
 	m := h.config.Cluster
 	if _, err := m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Draining && s.Free > 0 }); err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
@@ -128,7 +132,7 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 		}
 	}
 	if err == nil {
-		err = h.hand(ctx, room, to)
+		err = h.hand(ctx, room, to, pause)
 	}
 	switch {
 	case err == nil:
@@ -144,9 +148,8 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 	return err
 }
 
-// hand moves a room to the server on which its clients wait, and returns when the room is open there. One room moves at a time, so that
-// the servers have the time for it.
-func (h *Host) hand(ctx context.Context, room string, to *cluster.Server) error {
+// hand moves a room to the server on which its clients wait, and returns a pause after the room is open there. One room moves at a time.
+func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause time.Duration) error {
 	m := h.config.Cluster
 	m.handing.Lock()
 	defer m.handing.Unlock()
@@ -156,6 +159,10 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server) error 
 		return err
 	}
 	_, _ = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Open }) // otherwise its clients look for another server
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
 	return nil
 }
 
