@@ -351,7 +351,7 @@ type hostedRoom struct {
 	// Under the lock of the table.
 	count int          // connections
 	empty systems.Time // since when count is 0
-	given bool         // its match was given up: it is removed with its last connection
+	given bool         // its match was given up, or it was not opened: it is removed with its last connection
 
 	// Of the worker.
 	room     *room.Room                // nil until the first connection has joined, and after the end

@@ -43,7 +43,7 @@ func (w *world) other(open func(name string, c *room.Config) error, change func(
 func TestAClientIsSentToTheServerOfItsRoom(t *testing.T) {
 	inBubble(t, "P3", nil, func(w *world) {
 		asked := 0
-		_, stop := w.other(func(string, *room.Config) error {
+		other, stop := w.other(func(string, *room.Config) error {
 			asked++
 			return &Elsewhere{Addresses: []netip.AddrPort{serverAddr}}
 		}, nil)
@@ -57,6 +57,7 @@ func TestAClientIsSentToTheServerOfItsRoom(t *testing.T) {
 		if a.Seat() != 2 || asked == 0 {
 			t.Errorf("seat %d, the first server opened the room %d times", a.Seat(), asked)
 		}
+		w.until("the first server has space for another room", 5*time.Second, func() bool { return other.Stats().Rooms == 0 })
 		stop()
 	})
 }

@@ -118,6 +118,11 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 	if err != nil && len(joining) > 0 && !errors.As(err, new(*Elsewhere)) {
 		w.log.error("room cannot be opened", slog.String("room", h.name), slog.Any("error", err))
 	}
+	if h.room == nil { // its place is for another one
+		w.table.mu.Lock()
+		h.given = true
+		w.table.mu.Unlock()
+	}
 	for _, conn := range joining {
 		if h.room != nil {
 			w.enter(conn, at)

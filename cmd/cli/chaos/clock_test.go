@@ -59,8 +59,9 @@ func startStepped(c *exec.Cmd) (*stepper, error) {
 	if err != nil {
 		_ = c.Process.Kill()
 		_ = c.Wait()
+		return nil, err
 	}
-	return s, err
+	return s, nil
 }
 
 // newStepper replaces the function of a process that does not run yet.

@@ -13,7 +13,7 @@
 //   - A tick of a room has one value, on all clients, before and after each takeover.
 //   - The log of the room has every confirmed tick, with the same inputs. Its entries form one chain.
 //   - No client ends, changes its seat, or is sent to another match.
-//   - After each fault all clients confirm ticks again.
+//   - After each fault all clients confirm ticks again. The next fault follows when all streams of NATS have a leader and whole replicas.
 //
 // The run prints its seed and the times for which clients confirmed no new tick, by kind of fault. With -chaos.time it also compares them with
 // their limits. Planned moves are compared with the other rooms at the same time. The NATS servers store their files in memory. If they

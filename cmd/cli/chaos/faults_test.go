@@ -78,8 +78,12 @@ func schedule(seed uint64, short bool) (list []fault) {
 		}
 		for i := range number {
 			f := fault{kind: c.kind, target: random.IntN(3), other: random.IntN(1 << 10)}
-			if c.kind == stepServer || c.kind == stepNATS {
-				f.other = i
+			switch steps := len(steps); {
+			case !c.kind.ofClock():
+			case short:
+				f.other %= steps
+			default:
+				f.other = i % steps // each once
 			}
 			f.length = c.shortest + time.Duration(random.Float64()*float64(longest-c.shortest))
 			list = append(list, f)
@@ -153,14 +157,11 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 	return rooms
 }
 
-// steps are the steps of a clock.
+// steps are the differences that a clock is set to, from a second to 100 days.
 var steps = []time.Duration{time.Second, -time.Second, 20 * time.Minute, -20 * time.Minute, 7 * time.Hour, -7 * time.Hour, 100 * 24 * time.Hour, -100 * 24 * time.Hour}
 
 // step steps the clock of a process, and steps it back after a time.
 func (w *world) step(f fault, p *process) {
-	if p.clock == nil { // launch has logged the reason
-		return
-	}
 	for _, d := range []time.Duration{steps[f.other], 0} {
 		if err := p.clock.set(d); err != nil {
 			w.checker.fail("the clock of %s cannot be stepped: %v", p.name, err)
@@ -291,7 +292,7 @@ func (w *world) listens(s *service) {
 
 // String returns the kind, the target and the length.
 func (f fault) String() string {
-	if f.kind == stepServer || f.kind == stepNATS {
+	if f.kind.ofClock() {
 		return fmt.Sprintf("%s, %d, %v for %v", f.kind, f.target, steps[f.other], f.length.Round(time.Millisecond))
 	}
 	return fmt.Sprintf("%s, %d.%d, %v", f.kind, f.target, f.other, f.length.Round(time.Millisecond))

@@ -3,12 +3,15 @@
 package chaos
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,36 +143,55 @@ func startNATS(t testing.TB, count, disk int) (nodes []*node, routes [][]*proxy)
 	return nodes, routes
 }
 
-// streamName is the name of the stream of all rooms.
-const streamName = "tendon_rooms"
+// streams are the streams of the cluster. The first one has the logs of the rooms.
+var streams = []string{"tendon_rooms", "KV_tendon_servers", "KV_tendon_tokens"}
 
 // leader returns the index of the node that leads the stream of the rooms, or −1.
 func leader(t testing.TB, nodes []*node) int {
+	info := streamInfo(t, nodes, streams[0])
+	return slices.IndexFunc(nodes, func(n *node) bool { return info != nil && n.config.Name == info.Leader })
+}
+
+// whole reports whether every stream has a leader, and replicas that have all entries.
+func whole(t testing.TB, nodes []*node) bool {
+	for _, name := range streams {
+		info := streamInfo(t, nodes, name)
+		if info == nil || info.Leader == "" || len(info.Replicas) != len(nodes)-1 || slices.ContainsFunc(info.Replicas, func(p *jetstream.PeerInfo) bool { return p.Offline || !p.Current }) {
+			return false
+		}
+	}
+	return true
+}
+
+// streamInfo returns the servers of a stream, or nil if no node answers.
+func streamInfo(t testing.TB, nodes []*node, stream string) *jetstream.ClusterInfo {
 	for _, n := range nodes {
 		if !n.alive() {
 			continue
 		}
-		c, err := nats.Connect(fmt.Sprintf("nats://127.0.0.1:%d", n.config.Port), nats.Timeout(time.Second))
-		if err != nil {
-			continue
+		if info, err := n.streamInfo(t.Context(), stream); err == nil {
+			return info
 		}
-		js, err := jetstream.New(c)
-		if err == nil {
-			var s jetstream.Stream
-			if s, err = js.Stream(t.Context(), streamName); err == nil {
-				name := ""
-				if info := s.CachedInfo(); info.Cluster != nil {
-					name = info.Cluster.Leader
-				}
-				for i := range nodes {
-					if nodes[i].config.Name == name {
-						c.Close()
-						return i
-					}
-				}
-			}
-		}
-		c.Close()
 	}
-	return -1
+	return nil
+}
+
+func (n *node) streamInfo(ctx context.Context, stream string) (*jetstream.ClusterInfo, error) {
+	c, err := nats.Connect(fmt.Sprintf("nats://127.0.0.1:%d", n.config.Port), nats.Timeout(time.Second))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	if info := s.CachedInfo().Cluster; info != nil {
+		return info, nil
+	}
+	return nil, errors.New("the stream has no replicas")
 }

@@ -109,6 +109,9 @@ func launch(t testing.TB, name, role string, on func(name string, e event), args
 		p.signal(syscall.SIGKILL)
 		p.signal(syscall.SIGCONT)
 		<-p.ended
+		if p.clock != nil {
+			_ = p.clock.memory.Close()
+		}
 	})
 	return p
 }

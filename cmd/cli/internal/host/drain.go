@@ -24,7 +24,7 @@ const (
 	moveLimit = 5 * time.Second
 	// movePause is the time between two moves, and pauseLimit that of all pauses of a drain. The other rooms need the servers meanwhile.
 	movePause  = 300 * time.Millisecond
-	pauseLimit = 10 * time.Second
+	pauseLimit = 15 * time.Second
 	// movesTogether is the number of rooms whose clients connect to other servers at a time.
 	movesTogether = 4
 )

@@ -26,7 +26,7 @@ type clusterFlags struct {
 }
 
 // drainLimit is the maximum time for which a server that is stopped moves its rooms.
-const drainLimit = 50 * time.Second
+const drainLimit = time.Minute
 
 // resultsLimit is the maximum time to open the stream of results.
 const resultsLimit = 30 * time.Second
