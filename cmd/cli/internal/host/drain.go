@@ -158,7 +158,7 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause 
 	if err := h.Move(within, room); err != nil {
 		return err
 	}
-	_, _ = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Open }) // otherwise its clients look for another server
+	_, _ = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Open }) // otherwise its clients try the servers of their tokens
 	select {
 	case <-ctx.Done():
 	case <-time.After(pause):
