@@ -57,14 +57,14 @@ func (v *Players) Run(a *app.App) error {
 		t.AppendRow(table.Row{p.ClientID, app.Printable(p.State), fmt.Sprintf("%.0f ms", p.RTT), evidenceText(&p.Evidence)})
 	}
 	show(a, t, "no players")
-	t = newTable(28, "client id", "banned for", "cause")
+	t = newTable(27, "client id", "banned for", "cause")
 	for _, b := range answer.Bans {
 		a.Emit("ban", app.FieldsOf(b))
 		why := evidenceText(&b.Evidence)
 		if b.Reason != "" {
 			why = app.Printable(b.Reason) + "\n" + why
 		}
-		t.AppendRow(table.Row{b.ClientID, time.Until(b.Until).Round(time.Second), app.Printable(string(b.Cause)), why})
+		t.AppendRow(table.Row{b.ClientID, max(time.Until(b.Until).Round(time.Second), 0), app.Printable(string(b.Cause)), why})
 	}
 	show(a, t, "no client is banned")
 	return nil
