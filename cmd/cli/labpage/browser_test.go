@@ -467,9 +467,10 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 	tab.Set("input[name=players]", "3")
 	tab.Set("input[name=delay]", "4")
 	tab.Click("[data-method=predict]")
+	tab.WaitFor(`document.querySelectorAll(".panel").length === 3 && ` + running) // a click would miss what a new panel moves
 	tab.Click("#more summary")
 	tab.Click("input[name=interpolation]")
-	tab.WaitFor(`document.querySelectorAll(".panel").length === 3`)
+	tab.WaitFor(`!document.querySelector("input[name=interpolation]").checked`)
 	tab.WaitFor(running)
 	var there string
 	tab.Eval(`location.href`, &there)
