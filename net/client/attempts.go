@@ -13,8 +13,8 @@ import (
 	"tendon/systems"
 )
 
-// attempts makes the next connection, while there is none or while the present one is quiet. All attempts use one socket, and
-// each presents one of the tokens. A token is used only when the server accepts the response to its challenge.
+// attempts makes the next connection, while there is none or while the present one is quiet. All attempts use one socket, or one for
+// each server, and each presents one of the tokens. A token is used only when the server accepts the response to its challenge.
 type attempts struct {
 	conn      *connection    // nil: no attempt is under way
 	token     *token         // that conn presents
@@ -87,6 +87,9 @@ func (k *Client) attempt() {
 	if plays && a.token != nil && a.token == k.move && a.over(k.now) { // the other server does not respond
 		k.move = nil
 	}
+	if k.move != nil && a.token != k.move && !slices.Contains(k.tokens, k.move) { // it has expired, or newer tokens have replaced it
+		k.move = nil
+	}
 	if k.Core.State() == Ended || plays && k.move == nil && !a.responded {
 		a.stop()
 		return
@@ -133,7 +136,7 @@ func (a *attempts) over(now time.Time) bool {
 	case state == netcode.StateResponding:
 		return !a.held.IsZero() && now.Sub(a.held) >= responseTime
 	case state == netcode.StateRequesting:
-		return now.Sub(a.began) >= a.limit() || a.requests >= mostRequests
+		return now.Sub(a.began) >= a.limit() || a.requests >= mostRequests || a.conn.broken && now.Sub(a.began) >= longestWait
 	}
 	return true
 }
@@ -170,8 +173,7 @@ func (k *Client) present() {
 			}
 		}
 		if a.conn.broken || a.requests >= mostRequests {
-			a.conn.close()
-			a.conn = nil
+			a.hangUp()
 		}
 	}
 	t := k.nextToken()
@@ -179,16 +181,22 @@ func (k *Client) present() {
 		a.stop()
 		return
 	}
+	to := a.target(t)
+	a.presented++
+	if a.conn != nil && to != a.conn.netcode.First && k.config.ListenTo != nil {
+		a.hangUp()
+	}
 	if a.conn == nil {
-		socket, err := k.config.Listen()
+		socket, err := k.listen(to)
 		if err != nil {
 			a.why, a.next = fmt.Errorf("client: no socket: %w", err), k.now.Add(longestWait)
+			if t == k.move { // the room moves to a server that this client cannot reach
+				k.move = nil
+			}
 			return
 		}
 		a.conn, a.requests = newConnection(socket, k.now), 0
 	}
-	to := a.target(t)
-	a.presented++
 	if t == a.token && to == a.conn.netcode.First && a.conn.netcode.State() == netcode.StateRequesting {
 		a.began = k.now
 		return
@@ -199,6 +207,18 @@ func (k *Client) present() {
 	a.token, a.began, a.responded, a.held = t, k.now, false, time.Time{}
 	a.conn.netcode.First = to
 	_ = a.conn.netcode.Connect(t.bytes, k.now) // newToken has parsed it
+}
+
+func (k *Client) listen(to netip.AddrPort) (Socket, error) {
+	if k.config.ListenTo != nil {
+		return k.config.ListenTo(to)
+	}
+	return k.config.Listen()
+}
+
+func (a *attempts) hangUp() {
+	a.conn.close()
+	a.conn = nil
 }
 
 // denied returns the error for a denial with this code. It ends a client that was never live, unless the server may accept the
@@ -290,9 +310,7 @@ func (k *Client) promote() {
 	k.conn = a.conn
 	k.conn.now, k.conn.quiet = k.now, 0
 	k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t == a.token })
-	if a.token == k.move {
-		k.move = nil
-	}
+	k.move = nil
 	*a = attempts{server: k.conn.netcode.Server(), doubtful: a.doubtful}
 	k.storeTokens()
 	if old != nil {

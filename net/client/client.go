@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -49,6 +50,9 @@ type DialConfig struct {
 	StoreTokens func(tokens [][]byte)
 	// Listen opens a socket. At most two are open at a time. Optional: the default is a UDP socket of the system on any port.
 	Listen func() (Socket, error)
+	// ListenTo opens a socket to one server, by its address in the tokens, as browsers must. At most two are open at a time. It is called
+	// instead of Listen. Optional.
+	ListenTo func(server netip.AddrPort) (Socket, error)
 }
 
 // Errors of a connection. Those that end a client can be shown to its player.
@@ -72,7 +76,7 @@ func Dial(c DialConfig) (*Client, error) {
 	if c.Config.Dial != nil {
 		return nil, fmt.Errorf("%w: Dial is set: leave it to the Client, or use NewCore", ErrConfig)
 	}
-	if c.Listen == nil {
+	if c.Listen == nil && c.ListenTo == nil {
 		c.Listen = func() (Socket, error) { return net.ListenUDP("udp", nil) }
 	}
 	k := &Client{config: c}
@@ -219,11 +223,23 @@ func (k *Client) keepToken(b []byte) {
 		return // it is from the server, and of no use
 	}
 	k.unstored = true
-	if k.move == nil && k.conn != nil && !slices.Contains(t.servers, k.conn.netcode.Server()) {
-		k.move = t
-	}
+	k.keepMove(t)
 	k.tokens = slices.Insert(k.tokens, 0, t)
 	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
+}
+
+// keepMove sets the token with which the client follows its room to another server. The newest token has the server of the room.
+func (k *Client) keepMove(t *token) {
+	moves := k.conn != nil && !slices.Contains(t.servers, k.conn.netcode.Server())
+	if k.move != nil && moves && slices.Equal(t.servers, k.move.servers) {
+		return
+	}
+	if k.move != nil && k.attempts.token == k.move {
+		k.attempts.stop()
+	}
+	if k.move = nil; moves {
+		k.move = t
+	}
 }
 
 func (k *Client) storeTokens() {

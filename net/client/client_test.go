@@ -234,3 +234,51 @@ func TestTheNewestTokenIsPresentedEveryOtherTime(t *testing.T) {
 		t.Errorf("%d of %d tokens were presented", len(shown), tokensKept)
 	}
 }
+
+// A client that has another connection than the one to which its room should have moved follows the room the next time: it does not keep
+// the token of the former move.
+func TestAMoveEndsWithAnotherConnection(t *testing.T) {
+	c, net, _ := dialed(t, time.Hour, 0)
+	defer net.Close()
+	c.now, c.epoch = time.Unix(1, 0), time.Unix(0, 0)
+	connect := func() *connection {
+		socket, err := c.config.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newConnection(socket, c.now)
+	}
+	other := func(host byte) []byte {
+		token, err := netcode.GenerateToken(netcode.TokenRequest{Key: netcode.Key{1}, ClientID: 1, Lifetime: time.Hour, Timeout: 5 * time.Second,
+			Servers: []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, host}), 7777)}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	c.conn = connect()
+	defer c.Close()
+	c.keepToken(other(3))
+	if c.move == nil || c.move != c.tokens[0] {
+		t.Fatal("the room does not move")
+	}
+	c.attempts.conn, c.attempts.token = connect(), c.tokens[1]
+	c.promote()
+	if c.move != nil {
+		t.Error("the former move is kept with another connection")
+	}
+	c.keepToken(other(3))
+	c.keepToken(other(3))
+	if c.move != c.tokens[1] {
+		t.Error("a second token for the same server begins the move again")
+	}
+	c.attempts.conn, c.attempts.token = connect(), c.move
+	c.keepToken(other(4))
+	if c.move != c.tokens[0] || c.attempts.conn != nil {
+		t.Error("the newest move is not used")
+	}
+	c.tokens = c.tokens[1:]
+	if c.attempt(); c.move != nil {
+		t.Error("a move without its token is kept")
+	}
+}

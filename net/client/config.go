@@ -17,19 +17,22 @@ type Config struct {
 	Strategies []systems.Strategy // the sync strategies of this client; the server selects one by name. Required
 	// Dial opens a connection, or begins to: messages sent meanwhile are queued. An error counts as a failed attempt; one
 	// that wraps ErrToken ends the client. Required.
-	Dial          func() (session.Transport, error)
-	ReceiveToken  func(token []byte)             // receives the reconnect tokens; each is valid during the call. Optional
-	Name          string                         // shown to other players, at most session.MaxName bytes
-	GiveUp        systems.Time                   // how long the client tries to connect again; 0: as long as Dial has a token, negative: never
-	InputDelay    int                            // the number of ticks between an input and its effect, in [0, 30]; 0: as the server suggests
-	MaxPrediction int                            // the most ticks to predict; 0: the default of the strategy
-	Bot           bool                           // has Game.Bot play instead of SetInput
-	BotSeed       uint64                         // starts the random source of the bot
-	Timeout       systems.Time                   // ends a connection on which nothing arrives; 0: 10 s
-	Resume        *Resume                        // a match to continue, from the Log of an earlier process. Optional
-	Log           Log                            // stores the final ticks for a later process. Optional
-	Chat          func(session.ChatLine)         // receives the chat messages of the players. Optional
-	Notice        func(seconds int, text string) // receives texts of the server, with the seconds until it stops, or 0. Optional
+	Dial         func() (session.Transport, error)
+	ReceiveToken func(token []byte) // receives the reconnect tokens; each is valid during the call. Optional
+	// ReceiveEndpoints receives the servers' addresses for browsers, as of web.AppendEndpoints, before the tokens for these servers. Each list
+	// is valid during the call. Optional.
+	ReceiveEndpoints func(list []byte)
+	Name             string                         // shown to other players, at most session.MaxName bytes
+	GiveUp           systems.Time                   // how long the client tries to connect again; 0: as long as Dial has a token, negative: never
+	InputDelay       int                            // the number of ticks between an input and its effect, in [0, 30]; 0: as the server suggests
+	MaxPrediction    int                            // the most ticks to predict; 0: the default of the strategy
+	Bot              bool                           // has Game.Bot play instead of SetInput
+	BotSeed          uint64                         // starts the random source of the bot
+	Timeout          systems.Time                   // ends a connection on which nothing arrives; 0: 10 s
+	Resume           *Resume                        // a match to continue, from the Log of an earlier process. Optional
+	Log              Log                            // stores the final ticks for a later process. Optional
+	Chat             func(session.ChatLine)         // receives the chat messages of the players. Optional
+	Notice           func(seconds int, text string) // receives texts of the server, with the seconds until it stops, or 0. Optional
 	// Refused receives the refusals of the player's orders, with the server's reason or an error of Core.Order. Optional.
 	Refused  func(Refusal)
 	Switched func(strategy string) // receives the name when the strategy changes in the running match. Optional

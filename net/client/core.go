@@ -224,6 +224,10 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		if c.config.ReceiveToken != nil {
 			c.config.ReceiveToken(e.Message)
 		}
+	case session.EventEndpoints:
+		if c.config.ReceiveEndpoints != nil {
+			c.config.ReceiveEndpoints(e.Message)
+		}
 	case session.EventChatLine:
 		if c.config.Chat != nil {
 			c.config.Chat(*e.Line)

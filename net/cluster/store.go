@@ -66,6 +66,8 @@ type Server struct {
 	Addresses []string `json:"addresses"`
 	// Web is the address of the server for browsers. Optional.
 	Web string `json:"web,omitempty"`
+	// WebHashes are the SHA-256 hashes of its self-signed certificates, 32 bytes each. Optional.
+	WebHashes [][]byte `json:"web_hashes,omitempty"`
 	// Admin is the address of the admin server as operators and the backend reach it, as HOST:PORT or an https URL. Optional.
 	Admin string `json:"admin,omitempty"`
 	// Build and Protocol decide which clients and matches are compatible.

@@ -336,7 +336,8 @@ type conn struct {
 	endBy     systems.Time // when the connection ends at the latest; 0: its room has it
 	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer
-	sentToken bool // a reconnect token was sent
+	sentToken bool   // a reconnect token was sent
+	endpoints []byte // that were sent last; only of Config.Web
 
 	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
 }

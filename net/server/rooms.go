@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -245,7 +246,20 @@ func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
 		return nil
 	}
 	c.sentToken = true
+	w.sendEndpoints(c, addresses)
 	return token
+}
+
+// sendEndpoints sends a connection of Config.Web the addresses for browsers of the servers of its next token, unless it has them.
+func (w *worker) sendEndpoints(c *conn, servers []netip.AddrPort) {
+	if !c.web || w.config.Endpoints == nil {
+		return
+	}
+	if list := w.config.Endpoints(servers); !bytes.Equal(list, c.endpoints) {
+		if c.endpoints = list; len(list) > 0 {
+			_ = c.link.Send(systems.Reliable, session.AppendEndpoints(nil, list))
+		}
+	}
 }
 
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {

@@ -44,7 +44,11 @@ type Config struct {
 	// after those of Public, up to netcode.MaxServers addresses. The goroutine of the worker calls it, so it must not block.
 	// Optional.
 	Others func(room string) []netip.AddrPort
-	Keys   []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required
+	// Endpoints returns the addresses for browsers of servers with the addresses servers, as of web.AppendEndpoints: at most
+	// session.MaxEndpoints bytes, nil if there are none. A connection of Web receives them before a token for these servers. It is called
+	// like Others. Optional: without it, connections of Web cannot follow their room to another server.
+	Endpoints func(servers []netip.AddrPort) []byte
+	Keys      []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required
 	// UsedTokens records the used tokens for the next process with these keys and addresses. Optional: without it, tokens
 	// that were issued before New are refused.
 	UsedTokens UsedTokens

@@ -83,6 +83,8 @@ func (s *Client) handle(ch systems.Channel, b []byte, now systems.Time) (Event, 
 		}
 	case kindToken:
 		return Event{Kind: EventToken, Message: m.data}, nil
+	case kindEndpoints:
+		return Event{Kind: EventEndpoints, Message: m.data}, nil
 	case kindChatLine:
 		return Event{Kind: EventChatLine, Line: m.line}, nil
 	case kindNotice:

@@ -10,7 +10,7 @@ import (
 type Event struct {
 	Kind    EventKind
 	Channel systems.Channel   // of EventStrategy
-	Message []byte            // a message of the strategy, an image, a token, the ticks of a tail, or a proof
+	Message []byte            // a message of the strategy, an image, a token, endpoints, the ticks of a tail, or a proof
 	Tick    ecs.Tick          // of EventReady, EventImage and EventProof; EventTailAsk: the first tick that the server lacks
 	Chain   uint64            // EventImage: hash chain of the match up to Tick, 0: not known
 	Name    string            // EventImage: the strategy with which the match continues from it
@@ -33,26 +33,27 @@ type EventKind uint8
 
 // The kinds of events. EventNone needs no action. After every event Err reports whether the session has ended.
 const (
-	EventNone     EventKind = iota
-	EventHello              // server: a client asks to join; answer with Welcome or Refuse
-	EventReady              // server: the client holds State(Tick); call Opened or SendImage
-	EventLive               // server: the client has caught up
-	EventChat               // server: the client sent a chat message
-	EventWelcome            // client: the server accepted this client
-	EventImage              // client: Message is the image of State(Tick); answer with Ready
-	EventToken              // client: Message is a new reconnect token
-	EventChatLine           // client: a chat message of some player
-	EventNotice             // client: Text is to be shown to the player
-	EventStrategy           // both: Message is for the strategy
-	EventTailAsk            // client: the server lacks the ticks from Tick on; answer with Tail
-	EventTail               // server: Message holds ticks that are final on the client
-	EventProof              // client: Message is the proof of Tick, which a tail needs: see record.Tail
-	EventPause              // server: the client requests a pause, or its end
-	EventPaused             // client: the match is paused or continues
-	EventVerdict            // client: a match in the room was decided
-	EventRefused            // client: the server refused an order of the player
-	EventSeat               // client: the player in a seat has changed
-	EventPings              // client: the server measured the round trips again
+	EventNone      EventKind = iota
+	EventHello               // server: a client asks to join; answer with Welcome or Refuse
+	EventReady               // server: the client holds State(Tick); call Opened or SendImage
+	EventLive                // server: the client has caught up
+	EventChat                // server: the client sent a chat message
+	EventWelcome             // client: the server accepted this client
+	EventImage               // client: Message is the image of State(Tick); answer with Ready
+	EventToken               // client: Message is a new reconnect token
+	EventEndpoints           // client: Message is a list of servers' addresses for browsers
+	EventChatLine            // client: a chat message of some player
+	EventNotice              // client: Text is to be shown to the player
+	EventStrategy            // both: Message is for the strategy
+	EventTailAsk             // client: the server lacks the ticks from Tick on; answer with Tail
+	EventTail                // server: Message holds ticks that are final on the client
+	EventProof               // client: Message is the proof of Tick, which a tail needs: see record.Tail
+	EventPause               // server: the client requests a pause, or its end
+	EventPaused              // client: the match is paused or continues
+	EventVerdict             // client: a match in the room was decided
+	EventRefused             // client: the server refused an order of the player
+	EventSeat                // client: the player in a seat has changed
+	EventPings               // client: the server measured the round trips again
 )
 
 // Stats counts what a session did since it was made.

@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
-const Version = 8
+const Version = 9
 
 // kind is the first byte of every message. Its values are part of the wire format (section 4 of STANDARD.md): add new kinds
 // at the end.
@@ -40,20 +40,22 @@ const (
 	kindSeat
 	kindRefused
 	kindPings
+	kindEndpoints
 )
 
 // Bounds of the fields of messages, in bytes.
 const (
-	MaxName     = image.MaxCardName   // a player's name
-	MaxBuild    = 64                  // a build string
-	MaxTarget   = 32                  // a target, such as "amd64/v1"
-	MaxStrategy = 32                  // a strategy's name
-	MaxParams   = 256                 // a strategy's parameters
-	MaxText     = 200                 // the text of an end or a notice
-	MaxChat     = 256                 // one chat message
-	MaxToken    = 2048                // a reconnect token: one public netcode token
-	MaxDelay    = 30                  // suggested input delay, in ticks
-	MaxTail     = record.MaxTailBytes // the ticks of a tail
+	MaxName      = image.MaxCardName   // a player's name
+	MaxBuild     = 64                  // a build string
+	MaxTarget    = 32                  // a target, such as "amd64/v1"
+	MaxStrategy  = 32                  // a strategy's name
+	MaxParams    = 256                 // a strategy's parameters
+	MaxText      = 200                 // the text of an end or a notice
+	MaxChat      = 256                 // one chat message
+	MaxToken     = 2048                // a reconnect token: one public netcode token
+	MaxDelay     = 30                  // suggested input delay, in ticks
+	MaxEndpoints = 16 << 10            // a list of servers' addresses for browsers: see net/web
+	MaxTail      = record.MaxTailBytes // the ticks of a tail
 )
 
 // Hello is the first message of a client.
@@ -167,6 +169,9 @@ func (m *message) fields(c *coder) {
 	case kindToken:
 		c.blob(&m.data, MaxToken)
 		c.check(len(m.data) > 0)
+	case kindEndpoints:
+		c.rest(&m.data)
+		c.check(len(m.data) > 0 && len(m.data) <= MaxEndpoints)
 	case kindChat:
 		c.text(&m.text, MaxChat)
 		c.check(m.text != "")
@@ -335,7 +340,7 @@ func (m *Welcome) fields(c *coder) {
 // precedesWelcome reports whether a client accepts messages of kind k before the Welcome.
 func (k kind) precedesWelcome() bool {
 	switch k {
-	case kindWelcome, kindRefusal, kindEnd, kindTailAsk, kindToken, kindNotice:
+	case kindWelcome, kindRefusal, kindEnd, kindTailAsk, kindToken, kindEndpoints, kindNotice:
 		return true
 	}
 	return false
@@ -344,6 +349,12 @@ func (k kind) precedesWelcome() bool {
 // AppendToken appends the message with a reconnect token. A server without a session uses it.
 func AppendToken(dst, token []byte) []byte {
 	return new(coder).encode(dst, message{kind: kindToken, data: token})
+}
+
+// AppendEndpoints appends the message with a list of servers' addresses for browsers, of 1 to MaxEndpoints bytes. A server sends it before a
+// token for these servers, to a client whose transport cannot reach the addresses in the token.
+func AppendEndpoints(dst, list []byte) []byte {
+	return new(coder).encode(dst, message{kind: kindEndpoints, data: list})
 }
 
 // AppendRefusal appends the message that refuses a client, for a server without a session. fingerprint is the game's.

@@ -49,6 +49,8 @@ func describe(m message) string {
 		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick)
 	case kindToken:
 		return fmt.Sprintf("token %x", m.data)
+	case kindEndpoints:
+		return fmt.Sprintf("endpoints %x", m.data)
 	case kindChat:
 		return fmt.Sprintf("chat %q", m.text)
 	case kindChatLine:

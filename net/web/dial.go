@@ -144,6 +144,16 @@ func (s *Socket) opens() bool {
 	}
 }
 
+// wasOpen reports whether the session is open, or was.
+func (s *Socket) wasOpen() bool {
+	select {
+	case <-s.opened:
+		return s.err == nil
+	default:
+		return false
+	}
+}
+
 // ReadFromUDPAddrPort waits for the next packet of the server. It returns net.ErrClosed after the end of the session.
 func (s *Socket) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error) {
 	<-s.opened
@@ -161,12 +171,15 @@ func (s *Socket) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err 
 	return copy(b, data), from, nil
 }
 
-// WriteToUDPAddrPort queues a packet for the server, whatever its address is. It never waits.
+// WriteToUDPAddrPort queues a packet for the server, whatever its address is. It never waits. After the end of the session it returns
+// net.ErrClosed.
 func (s *Socket) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	if old, _ := s.server.Load().(netip.AddrPort); old != to {
 		s.server.Store(to)
 	}
-	s.queue.add(b, time.Now())
+	if _, ok := s.queue.add(b, time.Now()); !ok {
+		return 0, net.ErrClosed
+	}
 	return len(b), nil
 }
 

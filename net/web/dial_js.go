@@ -90,6 +90,9 @@ func (s *Socket) opens() bool {
 	}
 }
 
+// wasOpen reports whether the session is open, or was.
+func (s *Socket) wasOpen() bool { return s.open.Load() }
+
 // ReadFromUDPAddrPort waits for the next packet of the server. It returns net.ErrClosed after the end of the session.
 func (s *Socket) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error) {
 	select {
@@ -104,8 +107,14 @@ func (s *Socket) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err 
 	return 0, from, net.ErrClosed
 }
 
-// WriteToUDPAddrPort sends a packet to the server, whatever its address is. It never waits.
+// WriteToUDPAddrPort sends a packet to the server, whatever its address is. It never waits. After the end of the session it returns
+// net.ErrClosed.
 func (s *Socket) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	select {
+	case <-s.ended:
+		return 0, net.ErrClosed
+	default:
+	}
 	if old, _ := s.server.Load().(netip.AddrPort); old != to {
 		s.server.Store(to)
 	}

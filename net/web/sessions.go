@@ -182,7 +182,7 @@ func (t *sessions) send(data []byte, to netip.AddrPort, now time.Time) bool {
 	if s == nil {
 		return false
 	}
-	if dropped := s.queue.add(data, now); dropped > 0 {
+	if dropped, _ := s.queue.add(data, now); dropped > 0 {
 		t.late(dropped)
 	}
 	return true
@@ -275,11 +275,11 @@ type waiting struct {
 }
 
 // add appends a copy of a packet. It returns the number of packets that it dropped: the oldest one if the queue is full.
-func (q *queue) add(data []byte, now time.Time) (dropped int) {
+func (q *queue) add(data []byte, now time.Time) (dropped int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return 0
+		return 0, false
 	}
 	if len(q.list) == unsentPackets {
 		q.drop(1)
@@ -291,7 +291,7 @@ func (q *queue) add(data []byte, now time.Time) (dropped int) {
 	}
 	q.list = append(q.list, waiting{append(buffer[:0], data...), now})
 	q.ready.Signal()
-	return dropped
+	return dropped, true
 }
 
 // drop removes the first n packets.

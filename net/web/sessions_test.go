@@ -157,7 +157,8 @@ func TestTheQueueOfASessionIsBounded(t *testing.T) {
 	now := time.Now()
 	dropped := 0
 	for i := range unsentPackets + 3 {
-		dropped += q.add([]byte{byte(i)}, now)
+		n, _ := q.add([]byte{byte(i)}, now)
+		dropped += n
 	}
 	data, late, ok := q.next(nil, func() time.Time { return now })
 	if dropped != 3 || !ok || late != 0 || data[0] != 3 || len(q.list) != unsentPackets-1 {

@@ -181,7 +181,7 @@ func TestADialerFallsBack(t *testing.T) {
 	_, urls := listen(t, Config{})
 	d := Dialer{Targets: []Target{{URL: "ws://127.0.0.1:1" + Path}, {URL: urls["WebSocket"]}}}
 	for attempt, want := range []bool{false, true, true} {
-		s, err := d.Dial()
+		s, err := d.Dial(netip.AddrPort{})
 		if err != nil {
 			t.Fatal(err)
 		}

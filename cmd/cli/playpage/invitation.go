@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 
 	"tendon/net/netcode"
 	"tendon/net/web"
@@ -35,14 +34,15 @@ func (i *Invitation) Text() string {
 // host:port. hashes are those of the server's self-signed certificates, if it uses them. On a loopback address it then serves
 // without TLS. page is the address of the page. "" stands for the page of the server.
 func Link(token []byte, address, page string, hashes []web.Hash) string {
-	secure, socket := "https", "wss"
-	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().IsLoopback() && len(hashes) > 0 {
-		secure, socket = "http", "ws"
+	if page == "" && web.Plain(address, hashes) {
+		page = "http://" + address + "/"
+	} else if page == "" {
+		page = "https://" + address + "/"
 	}
-	if page == "" {
-		page = secure + "://" + address + "/"
+	i := Invitation{Token: token}
+	for _, t := range web.Targets(address, hashes) {
+		i.URLs = append(i.URLs, t.URL)
 	}
-	i := Invitation{Token: token, URLs: []string{"https://" + address + web.Path, socket + "://" + address + web.Path}}
 	for _, h := range hashes {
 		i.Hashes = append(i.Hashes, h[:])
 	}
@@ -75,7 +75,7 @@ func ParseInvitation(text string) (i Invitation, err error) {
 	return i, nil
 }
 
-// Dialer returns the way to the server.
+// Dialer returns the ways to the server.
 func (i *Invitation) Dialer() *web.Dialer {
 	d := &web.Dialer{}
 	for _, u := range i.URLs {

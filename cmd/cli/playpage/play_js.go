@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"sync"
 	"syscall/js"
@@ -17,6 +18,7 @@ import (
 	"tendon/net/client"
 	"tendon/net/netcode"
 	"tendon/net/session"
+	"tendon/net/web"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -60,12 +62,13 @@ func play(game *ecs.Game) error {
 	}
 	store := js.Global().Get("sessionStorage")
 	dialer := invitation.Dialer()
+	_ = dialer.Learn(storedBytes(store, endpointsKey)) // an error means that none are stored
 	tokens := append(storedTokens(store), invitation.Token)
 	chat := make(chan string, chatLines)
 	config := client.DialConfig{Token: tokens[0], Spare: tokens[1:],
 		StoreTokens: func(tokens [][]byte) { storeTokens(store, tokens) },
-		Listen:      func() (client.Socket, error) { return dialer.Dial() },
-		Config: client.Config{Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano()),
+		ListenTo:    func(server netip.AddrPort) (client.Socket, error) { return dialer.Dial(server) },
+		Config: client.Config{ReceiveEndpoints: func(list []byte) { learn(dialer, store, list) }, Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano()),
 			Chat: func(line session.ChatLine) {
 				select {
 				case chat <- line.Name + ": " + line.Text:
@@ -228,7 +231,28 @@ func (p *player) showControls() {
 	}))
 }
 
-const tokensKey = "tendon-tokens"
+// The keys of the session's storage, for a reload of the page. play.js removes both for another invitation.
+const (
+	tokensKey    = "tendon-tokens"
+	endpointsKey = "tendon-endpoints"
+)
+
+// learn adds the endpoints that a server has sent to those of the dialer, and stores them.
+func learn(dialer *web.Dialer, store js.Value, list []byte) {
+	if err := dialer.Learn(list); err == nil {
+		store.Call("setItem", endpointsKey, base64.StdEncoding.EncodeToString(web.AppendEndpoints(nil, dialer.Endpoints())))
+	}
+}
+
+// storedBytes returns the bytes with a key, nil if there are none.
+func storedBytes(store js.Value, key string) []byte {
+	text := store.Call("getItem", key)
+	if text.Type() != js.TypeString {
+		return nil
+	}
+	b, _ := base64.StdEncoding.DecodeString(text.String())
+	return b
+}
 
 // storedTokens returns the reconnect tokens that an earlier run of the page has stored.
 func storedTokens(store js.Value) (tokens [][]byte) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -13,12 +14,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/journals"
 	"tendon/net/cluster"
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/session"
+	"tendon/net/web"
 )
 
 // Cluster is the membership of a host in a cluster of servers.
@@ -51,8 +55,10 @@ type ClusterConfig struct {
 	Addresses []netip.AddrPort
 	// Web and Admin are those of cluster.Server. Optional.
 	Web, Admin string
-	Journals   journals.Config
-	KeyDir     string // contains the key if the Config has none
+	// WebHashes returns the hashes of the self-signed certificates of Web. Optional.
+	WebHashes func() []web.Hash
+	Journals  journals.Config
+	KeyDir    string // contains the key if the Config has none
 }
 
 const (
@@ -95,6 +101,9 @@ func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
 		return err
 	}
 	c.UsedTokens, c.Others, c.Cluster = cluster.NewTokens(cc.Tokens, m.own.ID), m.others, m
+	if cc.Web != "" {
+		c.Endpoints = m.endpoints
+	}
 	return nil
 }
 
@@ -114,8 +123,19 @@ func (m *Cluster) Leave() {
 	m.all.Wait()
 }
 
-// load sets the load of an announcement.
+// hashes returns the hashes of the present certificates.
+func (m *Cluster) hashes() (list [][]byte) {
+	if m.config.WebHashes != nil {
+		for _, h := range m.config.WebHashes() {
+			list = append(list, h[:])
+		}
+	}
+	return list
+}
+
+// load sets the load of an announcement, and the certificates, which change.
 func (m *Cluster) load(s *cluster.Server) {
+	s.WebHashes = m.hashes()
 	if h := m.host.Load(); h != nil {
 		stats := h.Stats()
 		s.Rooms, s.Players = stats.Rooms, stats.Clients // also rooms that are being opened
@@ -220,12 +240,42 @@ func (m *Cluster) compatible() []cluster.Server {
 	})
 }
 
-// others is server.Config.Others.
-func (m *Cluster) others(string) (list []netip.AddrPort) {
-	for _, s := range m.compatible() {
+// others is server.Config.Others. The clients of a room try the servers in this order when its own has died. The order depends on the
+// room, so that the rooms of a dead server are spread over the others (rendezvous hashing: Thaler and Ravishankar, 1998).
+func (m *Cluster) others(room string) (list []netip.AddrPort) {
+	servers := m.compatible()
+	weight := func(s cluster.Server) uint64 { return xxhash.Sum64String(room + "\x00" + s.ID) }
+	slices.SortFunc(servers, func(a, b cluster.Server) int { return cmp.Compare(weight(a), weight(b)) })
+	for _, s := range servers {
 		list = append(list, addresses(&s)...)
 	}
 	return list
+}
+
+// endpoints is server.Config.Endpoints.
+func (m *Cluster) endpoints(servers []netip.AddrPort) []byte {
+	var list []web.Endpoint
+	for _, s := range m.node.Servers() {
+		if s.ID == m.own.ID {
+			s.WebHashes = m.hashes()
+		}
+		for _, addr := range addresses(&s) {
+			if s.Web == "" || !slices.Contains(servers, addr) {
+				continue
+			}
+			e := web.Endpoint{Address: addr, Web: s.Web}
+			for _, h := range s.WebHashes {
+				if len(h) == len(web.Hash{}) {
+					e.Hashes = append(e.Hashes, web.Hash(h))
+				}
+			}
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return web.AppendEndpoints(nil, list)
 }
 
 // elsewhere returns the server on which a room is opened while this one drains, or nil if it does not drain.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/session"
+	"tendon/net/web"
 	"tendon/rollback/record"
 	"tendon/systems/relay"
 )
@@ -30,8 +32,10 @@ type members struct {
 	store   cluster.Memory
 	key     netcode.Key
 	mu      sync.Mutex
-	records map[string]bool  // of decided matches, by their end
-	hosts   map[string]*Host // by ID
+	records map[string]bool   // of decided matches, by their end
+	hosts   map[string]*Host  // by ID
+	stops   map[*Host]func()  // end the hosts
+	web     *web.Certificates // of listeners for browsers. Optional: there are none
 	// ask changes the reply of the server with an ID. It may be nil.
 	ask func(id string, reply cluster.MoveStatus) (cluster.MoveStatus, error)
 }
@@ -74,25 +78,34 @@ func (m *members) join(rooms int) *Host {
 	}
 	c.Socket, c.Address = socket, ""
 	addr := socket.LocalAddr().(*net.UDPAddr).AddrPort()
-	if err := c.JoinCluster(a, ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}, Ask: m.answer}); err != nil {
+	cc := ClusterConfig{Store: &m.store, Tokens: m, Addresses: []netip.AddrPort{addr}, Ask: m.answer}
+	if m.web != nil {
+		l, err := web.Listen(web.Config{Address: "127.0.0.1:0", Certificates: m.web})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		c.Web, cc.Web, cc.WebHashes = l, l.LocalAddr().String(), m.web.Hashes
+	}
+	if err := c.JoinCluster(a, cc); err != nil {
 		m.t.Fatal(err)
 	}
 	h, err := Start(a, c)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.mu.Lock()
-	if m.hosts == nil {
-		m.hosts = map[string]*Host{}
-	}
-	m.hosts[c.Cluster.ID()] = h
-	m.mu.Unlock()
-	m.t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		if err := errors.Join(h.Stop(), c.Journals.Close()); err != nil {
 			m.t.Error(err)
 		}
 		c.Cluster.Leave()
 	})
+	m.t.Cleanup(stop)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hosts == nil {
+		m.hosts, m.stops = map[string]*Host{}, map[*Host]func(){}
+	}
+	m.hosts[c.Cluster.ID()], m.stops[h] = h, stop
 	return h
 }
 
@@ -119,6 +132,33 @@ func (m *members) await(what string, holds func() bool) {
 // observes waits until a host observes a number of other hosts.
 func (m *members) observes(h *Host, others int) {
 	m.await(fmt.Sprintf("%d servers", others), func() bool { return len(h.config.Cluster.others("")) == others })
+}
+
+// The rooms of a dead server go to all other servers. The clients of a room try these in one order, whichever server made their tokens.
+func TestTheRoomsOfADeadServerAreSpread(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	one, two, three := m.join(4), m.join(4), m.join(4)
+	for _, h := range []*Host{one, two, three} {
+		m.observes(h, 2)
+	}
+	first := map[netip.AddrPort]int{}
+	for i := range 400 {
+		room := fmt.Sprintf("room-%d", i)
+		list := one.config.Cluster.others(room)
+		if first[list[0]]++; !slices.Equal(list, one.config.Cluster.others(room)) {
+			t.Errorf("%s has several orders", room)
+		}
+		before := func(h *Host) bool { // whether h names two others in the order of one, as far as it knows them
+			all := slices.DeleteFunc(h.config.Cluster.others(room), func(a netip.AddrPort) bool { return a == one.PublicAddr })
+			return slices.Equal(all, slices.DeleteFunc(slices.Clone(list), func(a netip.AddrPort) bool { return a == h.PublicAddr }))
+		}
+		if !before(two) || !before(three) {
+			t.Errorf("%s: the servers name different orders", room)
+		}
+	}
+	if len(first) != 2 || first[two.PublicAddr] < 100 || first[three.PublicAddr] < 100 {
+		t.Errorf("of 400 rooms, the servers are first for %v", first)
+	}
 }
 
 // The clients of a room are sent to its owner. A server that drains sends them to another one, and opens no room.

@@ -101,7 +101,7 @@ globalThis.tendonFetch = async (url, max) => {
 // The invitation leaves the address at once, so that it is not shared or stored with it. A reload uses the reconnect tokens.
 const fragment = new URLSearchParams(location.hash.slice(1)), invitation = fragment.get("join");
 if (invitation || fragment.get("backend")) {
-  for (const name of ["tendon-tokens", "tendon-join", "tendon-lobby"]) sessionStorage.removeItem(name);
+  for (const name of ["tendon-tokens", "tendon-endpoints", "tendon-join", "tendon-lobby"]) sessionStorage.removeItem(name);
   if (invitation) sessionStorage.setItem("tendon-join", invitation);
   else sessionStorage.setItem("tendon-lobby", JSON.stringify(Object.fromEntries(fragment)));
   history.replaceState(null, "", location.pathname + location.search);

@@ -82,6 +82,7 @@ func (v *Verb) join(a *app.App, c *host.Config, watch *admin.Server) (leave func
 	cc := host.ClusterConfig{Store: store, Tokens: store, Connected: store.Connected, Addresses: addresses, KeyDir: v.ClusterDir, Ask: v.ask,
 		Journals: journals.Config{Sync: v.Fsync, ChangeRules: v.OtherBuild == "change"}}
 	if v.listener != nil {
+		cc.WebHashes = v.certificates.Hashes
 		if cc.Web = v.WebPublic; cc.Web == "" {
 			cc.Web = reachable(netip.MustParseAddrPort(v.listener.LocalAddr().String()), addresses[0].Addr())
 		}
