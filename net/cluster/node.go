@@ -311,8 +311,9 @@ func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
 }
 
 // Claim makes this server the owner of a room. If another live server owns it, the error is an *OwnedError. If the
-// announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. If the owner drains,
-// Claim waits until it releases the room, and reads its log meanwhile.
+// announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. So it does if the owner has an
+// address of this server: it is a former process of the server. If the owner drains, Claim waits until it releases the room, and reads its
+// log meanwhile.
 //
 // The process must not own the room already.
 func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
@@ -327,12 +328,16 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		}
 		if at != 0 && last.owned() && last.Owner != n.self.ID {
 			owner, age, alive := n.alive(last.Owner)
-			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining {
+			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && !n.replaces(&owner) {
 				return nil, &OwnedError{room, owner}
 			}
 			if alive {
 				f.follow(ctx, &last, at)
-				if err := pause(ctx, min(n.config.Lease/16, 10*time.Millisecond)); err != nil {
+				wait := n.config.Lease / 16
+				if owner.Draining { // its clients wait
+					wait = min(wait, 10*time.Millisecond)
+				}
+				if err := pause(ctx, wait); err != nil {
 					return nil, errors.Join(&OwnedError{room, owner}, err)
 				}
 				continue
@@ -352,6 +357,11 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		}
 		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, known: f.log, released: at != 0 && last.Kind == KindRelease}, nil
 	}
+}
+
+// replaces reports whether this server has an address of another one.
+func (n *Node) replaces(other *Server) bool {
+	return slices.ContainsFunc(n.config.Server.Addresses, func(a string) bool { return slices.Contains(other.Addresses, a) })
 }
 
 // begin returns the number of the first entry of the journal whose newest entry, last, has the number at.
