@@ -67,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// retry calls f until it succeeds, until NATS refuses the request, or until ctx is done.
+// retry calls f until it succeeds, until NATS refuses the request or the connection, or until ctx is done.
 func (s *Store) retry(ctx context.Context, f func(context.Context) error) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -78,6 +78,9 @@ func (s *Store) retry(ctx context.Context, f func(context.Context) error) error 
 		}
 		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 && refused.ErrorCode != noPeers {
 			return fmt.Errorf("jetstream: %w", err)
+		}
+		if s.config.Connection.IsClosed() {
+			return fmt.Errorf("jetstream: NATS refuses the connection: %w", cmp.Or(s.config.Connection.LastError(), err))
 		}
 		if s.config.Wait != nil {
 			s.config.Wait(err)

@@ -110,6 +110,9 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 			a.Emit("cluster_waits", app.Fields{"error": why.Error()})
 		}
 	}})
+	if errors.Is(err, nats.ErrAuthorization) {
+		err = fmt.Errorf("%w; check --cluster-creds", err)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("--cluster: %w", err), end())
 	}

@@ -1,0 +1,117 @@
+//go:build !nonats
+
+package clusterflags
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/net/cluster"
+)
+
+// signer is a key pair with its public key.
+type signer struct {
+	nkeys.KeyPair
+	public string
+}
+
+func newSigner(t *testing.T, create func() (nkeys.KeyPair, error)) signer {
+	t.Helper()
+	pair, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer{pair, public}
+}
+
+// secured starts NATS with an operator, which accepts only users of its account. It returns the address, and writes credentials of a user.
+func secured(t *testing.T) (url, creds string) {
+	t.Helper()
+	operator, account, system, user := newSigner(t, nkeys.CreateOperator), newSigner(t, nkeys.CreateAccount), newSigner(t, nkeys.CreateAccount), newSigner(t, nkeys.CreateUser)
+	sign := func(c jwt.Claims, by signer) string {
+		text, err := c.Encode(by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	game := jwt.NewAccountClaims(account.public)
+	game.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
+	resolver := &server.MemAccResolver{}
+	for public, text := range map[string]string{account.public: sign(game, operator), system.public: sign(jwt.NewAccountClaims(system.public), operator)} {
+		if err := resolver.Store(public, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trusted, err := jwt.DecodeOperatorClaims(sign(jwt.NewOperatorClaims(operator.public), operator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := server.NewServer(&server.Options{ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		TrustedOperators: []*jwt.OperatorClaims{trusted}, AccountResolver: resolver, SystemAccount: system.public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	if !n.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS does not start")
+	}
+	seed, err := user.Seed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := jwt.FormatUserConfig(sign(jwt.NewUserClaims(user.public), account), seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	creds = filepath.Join(t.TempDir(), "arena.creds")
+	if err := os.WriteFile(creds, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return n.ClientURL(), creds
+}
+
+// A server joins a cluster with a file of credentials. Without it, or with another one, the error says so at once.
+func TestACredentialsFileIsUsed(t *testing.T) {
+	url, creds := secured(t)
+	_, others := secured(t)
+	var log bytes.Buffer
+	open := func(file string) error {
+		f := Flags{Cluster: url, ClusterCreds: file, ClusterName: "tendon"}
+		s, end, err := f.Open(app.New(t.Context(), crumbs.Game(), &log, &log), false)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := s.Append(ctx, "duel", &cluster.Entry{Kind: cluster.KindClaim, Owner: "a", Number: 1}); err != nil {
+			t.Errorf("a room cannot be claimed: %v", err)
+		}
+		return end()
+	}
+	if err := open(creds); err != nil {
+		t.Errorf("with the credentials: %v", err)
+	}
+	for file, want := range map[string]string{"": "--cluster-creds", others: "--cluster-creds", filepath.Join(t.TempDir(), "missing"): "missing"} {
+		began := time.Now()
+		if err := open(file); err == nil || !strings.Contains(err.Error(), want) || time.Since(began) > openLimit/2 {
+			t.Errorf("%q: after %v: %v\n%s", file, time.Since(began), err, log.String())
+		}
+	}
+}
