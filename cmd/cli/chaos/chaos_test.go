@@ -30,7 +30,7 @@ type outcome struct {
 	number  int
 	gaps    []time.Duration
 	usual   []time.Duration // gaps of the other rooms at the same times; for planned moves only
-	noticed int             // players who saw that the server was away
+	noticed int             // players who were shown that the server was away
 }
 
 // backLimit is the time after a fault in which all clients must play again. After electionLimit, NATS servers that have not elected a

@@ -38,16 +38,13 @@ type player struct {
 	gap       time.Duration // longest time in which it did not rise, since mark
 	live      bool
 	base      ecs.Tick // confirmed at mark, or when await began
-	away      int      // frames in a row without a server, up to now
-	noticed   int      // the most of them since mark
+	noticed   bool     // the player was shown that the server was away, since mark
 	states    string
 	ended     bool
 }
 
 const (
 	frameRate = 30 // half as many as usual, so that the clients leave time of the two cores for the servers
-	// noticeFrames is the number of frames in a row without a server that a player notices.
-	noticeFrames = frameRate / 4
 	// stays is the number of ticks that a client must confirm to be back.
 	stays = 60
 )
@@ -118,11 +115,8 @@ func (p *player) frame(now time.Time) {
 		p.gap = max(p.gap, now.Sub(p.moved))
 		p.confirmed, p.moved = s.Strategy.Confirmed, now
 	}
-	if s.State != client.Live && s.State != client.CatchingUp || s.Waiting {
-		p.away++
-		p.noticed = max(p.noticed, p.away)
-	} else {
-		p.away = 0
+	if s.State != client.Live && s.State != client.CatchingUp && s.Away >= client.ShownAway || s.Waiting {
+		p.noticed = true
 	}
 	p.live = s.State == client.Live && !p.ended
 }
@@ -174,7 +168,7 @@ func (a *players) close() {
 func (a *players) mark() {
 	for _, p := range a.list {
 		p.mu.Lock()
-		p.base, p.gap, p.noticed = p.confirmed, 0, 0
+		p.base, p.gap, p.noticed = p.confirmed, 0, false
 		p.mu.Unlock()
 	}
 }
@@ -207,14 +201,14 @@ func (a *players) await(limit time.Duration) (missing []string) {
 	return missing
 }
 
-// gaps returns the longest times without a confirmed tick since mark, of the clients in some rooms, and how many of these players saw that
-// the server was away. rooms may be nil: all.
+// gaps returns the longest times without a confirmed tick since mark, of the clients in some rooms, and how many of these players were shown
+// that the server was away. rooms may be nil: all.
 func (a *players) gaps(rooms map[string]bool) (list []time.Duration, noticed int) {
 	for _, p := range a.list {
 		if rooms == nil || rooms[p.room] {
 			p.mu.Lock()
 			list = append(list, max(p.gap, time.Since(p.moved)))
-			if p.noticed >= noticeFrames {
+			if p.noticed {
 				noticed++
 			}
 			p.mu.Unlock()
