@@ -82,6 +82,24 @@ func Targets(address string, hashes []Hash) []Target {
 	return []Target{{URL: "https://" + address + Path, Hashes: hashes}, {URL: socket + address + Path, Hashes: hashes}}
 }
 
+// ParseHashes returns the hashes of a list of bytes. It leaves out those of another size.
+func ParseHashes(list [][]byte) (hashes []Hash) {
+	for _, b := range list {
+		if len(b) == len(Hash{}) {
+			hashes = append(hashes, Hash(b))
+		}
+	}
+	return hashes
+}
+
+// HashBytes is the inverse of ParseHashes.
+func HashBytes(hashes []Hash) (list [][]byte) {
+	for _, h := range hashes {
+		list = append(list, h[:])
+	}
+	return list
+}
+
 // Plain reports whether the Listener at a public address serves pages and WebSockets without TLS: with self-signed certificates on a
 // loopback address.
 func Plain(address string, hashes []Hash) bool {

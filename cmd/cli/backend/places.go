@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tendon/net/cluster"
+	"tendon/net/web"
 )
 
 // places are the rooms that have a place on a server and may not be in its announcement yet. The zero value is empty.
@@ -126,10 +127,11 @@ func (c *choice) next() string {
 // place.
 type Static []cluster.Server
 
-// NewStatic returns the directory of servers with these addresses. Each has the given number of rooms.
-func NewStatic(addresses []string, rooms int, web string) (list Static) {
+// NewStatic returns the directory of servers with these addresses. Each has the given number of rooms. at is their address for browsers, and
+// hashes are those of their self-signed certificates. Both are optional.
+func NewStatic(addresses []string, rooms int, at string, hashes []web.Hash) (list Static) {
 	for _, a := range addresses {
-		list = append(list, cluster.Server{ID: a, Name: a, Addresses: []string{a}, MaxRooms: rooms, Web: web})
+		list = append(list, cluster.Server{ID: a, Name: a, Addresses: []string{a}, MaxRooms: rooms, Web: at, WebHashes: web.HashBytes(hashes)})
 	}
 	return list
 }

@@ -13,7 +13,6 @@ import (
 	"tendon/cmd/cli/backend/queue"
 	"tendon/net/cluster"
 	"tendon/net/netcode"
-	"tendon/net/web"
 )
 
 // Config describes a Service.
@@ -29,8 +28,6 @@ type Config struct {
 	Interval time.Duration
 	// Abandon is the time without a request about a ticket that waits, after which it is cancelled. Default: 1 minute.
 	Abandon time.Duration
-	// Hashes are those of self-signed certificates of the servers, for browsers. Optional.
-	Hashes []web.Hash
 	// Access authenticates requests. May be nil: every request then has full access.
 	Access *Access
 	// Origins are the origins of pages that may send requests, such as https://example.com. Optional.

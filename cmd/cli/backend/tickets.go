@@ -20,6 +20,7 @@ import (
 	"tendon/cmd/cli/playpage"
 	"tendon/net/cluster"
 	"tendon/net/server"
+	"tendon/net/web"
 )
 
 const (
@@ -260,7 +261,7 @@ func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
 	}
 	m := &api.Match{Room: t.Room, Seat: t.Seat, ClientID: ticket.ClientID, Addresses: texts(ticket.Addresses), Token: tokens.Text(token), Expires: now.Add(s.config.Life).UTC()}
 	if at.Web != "" {
-		_, m.Invitation, _ = strings.Cut(playpage.Link(token, at.Web, "", s.config.Hashes), "#join=")
+		_, m.Invitation, _ = strings.Cut(playpage.Link(token, at.Web, "", web.ParseHashes(at.WebHashes)), "#join=")
 	}
 	return m, nil
 }

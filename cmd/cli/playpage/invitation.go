@@ -39,12 +39,9 @@ func Link(token []byte, address, page string, hashes []web.Hash) string {
 	} else if page == "" {
 		page = "https://" + address + "/"
 	}
-	i := Invitation{Token: token}
+	i := Invitation{Token: token, Hashes: web.HashBytes(hashes)}
 	for _, t := range web.Targets(address, hashes) {
 		i.URLs = append(i.URLs, t.URL)
-	}
-	for _, h := range hashes {
-		i.Hashes = append(i.Hashes, h[:])
 	}
 	return page + "#join=" + i.Text()
 }
@@ -79,11 +76,7 @@ func ParseInvitation(text string) (i Invitation, err error) {
 func (i *Invitation) Dialer() *web.Dialer {
 	d := &web.Dialer{}
 	for _, u := range i.URLs {
-		t := web.Target{URL: u}
-		for _, h := range i.Hashes {
-			t.Hashes = append(t.Hashes, web.Hash(h))
-		}
-		d.Targets = append(d.Targets, t)
+		d.Targets = append(d.Targets, web.Target{URL: u, Hashes: web.ParseHashes(i.Hashes)})
 	}
 	return d
 }

@@ -124,13 +124,11 @@ func (m *Cluster) Leave() {
 }
 
 // hashes returns the hashes of the present certificates.
-func (m *Cluster) hashes() (list [][]byte) {
-	if m.config.WebHashes != nil {
-		for _, h := range m.config.WebHashes() {
-			list = append(list, h[:])
-		}
+func (m *Cluster) hashes() [][]byte {
+	if m.config.WebHashes == nil {
+		return nil
 	}
-	return list
+	return web.HashBytes(m.config.WebHashes())
 }
 
 // load sets the load of an announcement, and the certificates, which change.
@@ -263,13 +261,7 @@ func (m *Cluster) endpoints(servers []netip.AddrPort) []byte {
 			if s.Web == "" || !slices.Contains(servers, addr) {
 				continue
 			}
-			e := web.Endpoint{Address: addr, Web: s.Web}
-			for _, h := range s.WebHashes {
-				if len(h) == len(web.Hash{}) {
-					e.Hashes = append(e.Hashes, web.Hash(h))
-				}
-			}
-			list = append(list, e)
+			list = append(list, web.Endpoint{Address: addr, Web: s.Web, Hashes: web.ParseHashes(s.WebHashes)})
 		}
 	}
 	if len(list) == 0 {

@@ -55,7 +55,7 @@ type accessFlags struct {
 type browserFlags struct {
 	Origin          []string `group:"Browsers" placeholder:"URL" help:"Origin of a page that may use the backend, such as https://example.com. Repeat it for more."`
 	Web             string   `group:"Browsers" placeholder:"HOST:PORT" help:"Public address of --web of the --server, for players in browsers. In a cluster the servers announce theirs."`
-	WebCertificates string   `group:"Browsers" type:"path" placeholder:"DIR" help:"Folder of the self-signed certificates of the server, as serve prints it."`
+	WebCertificates string   `group:"Browsers" type:"path" placeholder:"DIR" help:"Folder of the self-signed certificates of the --server, as serve prints it. In a cluster the servers announce theirs."`
 }
 
 // Help explains the verb.
@@ -121,8 +121,8 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 		return c, errors.New("--key-file is missing: name the key file of the servers")
 	case v.Cluster == "" && len(v.Server) == 0:
 		return c, errors.New("no server is known: add --server HOST:PORT, or --cluster")
-	case v.Cluster != "" && len(v.Server)+len(v.Web) > 0:
-		return c, errors.New("--server and --web are for servers outside of a cluster: leave them out with --cluster")
+	case v.Cluster != "" && len(v.Server)+len(v.Web)+len(v.WebCertificates) > 0:
+		return c, errors.New("--server, --web and --web-certificates are for servers outside of a cluster: leave them out with --cluster")
 	case v.ServerRooms < 1:
 		return c, fmt.Errorf("--server-rooms %d: give at least 1", v.ServerRooms)
 	}
@@ -145,11 +145,6 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 	}}
 	if c.Queues, err = v.queues(a); err != nil {
 		return c, err
-	}
-	if v.WebCertificates != "" {
-		if c.Hashes, err = web.ReadHashes(v.WebCertificates); err != nil {
-			return c, fmt.Errorf("--web-certificates: %w", err)
-		}
 	}
 	if v.AdminTokenFile != "" {
 		if c.Admin, err = tokens.AdminFile(v.AdminTokenFile); err != nil {
@@ -239,7 +234,13 @@ func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, lis
 	if err != nil {
 		return fmt.Errorf("--dir: %w", err)
 	}
-	config.Directory = backend.NewStatic(v.Server, v.ServerRooms, v.Web)
+	var hashes []web.Hash
+	if v.WebCertificates != "" {
+		if hashes, err = web.ReadHashes(v.WebCertificates); err != nil {
+			return errors.Join(fmt.Errorf("--web-certificates: %w", err), log.Close())
+		}
+	}
+	config.Directory = backend.NewStatic(v.Server, v.ServerRooms, v.Web, hashes)
 	s, err := backend.New(config)
 	if err == nil {
 		err = v.serve(ctx, a, s, listener, func(ctx context.Context) error { return s.Run(ctx, log) })

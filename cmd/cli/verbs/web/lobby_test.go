@@ -41,7 +41,7 @@ func TestThePageQueuesAtABackend(t *testing.T) {
 func (s *stand) backend(t *testing.T, origin string) string {
 	t.Helper()
 	service, err := backend.New(backend.Config{Game: s.game.Name, Key: standKey, Queues: []queue.Queue{{Name: "duel", Players: 2}}, Origins: []string{origin},
-		Directory: backend.NewStatic([]string{s.PublicAddr.String()}, 4, fmt.Sprintf("127.0.0.1:%d", s.webPort())), Hashes: s.certificates.Hashes(), Interval: 10 * time.Millisecond})
+		Directory: backend.NewStatic([]string{s.PublicAddr.String()}, 4, fmt.Sprintf("127.0.0.1:%d", s.webPort()), s.certificates.Hashes()), Interval: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
