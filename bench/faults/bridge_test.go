@@ -64,8 +64,8 @@ func (r *bridge) block(i int, up, down bool) {
 }
 
 // listen opens sockets of a client.
-func (r *bridge) listen(i int) func() (client.Socket, error) {
-	return func() (client.Socket, error) { return r.Listen(netip.AddrPortFrom(host(i), 0)) }
+func (r *bridge) listen(i int) func(netip.AddrPort) (client.Socket, error) {
+	return func(netip.AddrPort) (client.Socket, error) { return r.Listen(netip.AddrPortFrom(host(i), 0)) }
 }
 
 // up passes the packets of all clients to the server.

@@ -40,7 +40,7 @@ const (
 )
 
 // enter connects a bot to a room of a server. listen opens its sockets. It may be nil.
-func enter(b *testing.B, v *service, room string, seat int, listen func() (client.Socket, error)) *player {
+func enter(b *testing.B, v *service, room string, seat int, listen func(netip.AddrPort) (client.Socket, error)) *player {
 	token := measure.Must(server.Mint(server.Ticket{ProtocolID: server.ProtocolID(rules.Game().Name), Key: v.key,
 		Addresses: []netip.AddrPort{v.public}, Pass: server.Pass{Room: room, Seat: seat}, Lifetime: time.Minute}, time.Now()))
 	c := measure.Must(client.Dial(client.DialConfig{Token: token, Listen: listen, Config: client.Config{Game: rules.Game(),

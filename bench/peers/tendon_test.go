@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"net/netip"
 	"tendon/bench/internal/process"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -58,5 +59,5 @@ func tendonServer() { process.ServeRooms(room.Config{Game: game(), Strategy: rel
 func tendonLoad() {
 	at, numbers := process.Load()
 	c := client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}}
-	process.PlayRooms(at, numbers[0], 2, c, func() (client.Socket, error) { return newFarSocket() })
+	process.PlayRooms(at, numbers[0], 2, c, func(netip.AddrPort) (client.Socket, error) { return newFarSocket() })
 }

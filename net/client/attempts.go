@@ -13,8 +13,9 @@ import (
 	"tendon/systems"
 )
 
-// attempts makes the next connection, while there is none or while the present one is quiet. All attempts use one socket, or one for
-// each server, and each presents one of the tokens. A token is used only when the server accepts the response to its challenge.
+// attempts makes the next connection, while there is none or while the present one is quiet. All attempts share one socket, as
+// far as it reaches their servers. Each attempt presents one of the tokens. A token is used only when the server accepts the response to
+// its challenge.
 type attempts struct {
 	conn      *connection    // nil: no attempt is under way
 	token     *token         // that conn presents
@@ -57,6 +58,7 @@ type token struct {
 	life    systems.Time // its lifetime
 	servers []netip.AddrPort
 	share   float64 // in [0, 1), different for each token
+	silent  int     // addresses at which the client did not reach the server to which the room moves
 }
 
 // longestLife bounds the lifetimes of tokens, which are in seconds and may not fit a systems.Time.
@@ -84,8 +86,10 @@ func (t *token) shareOf(d time.Duration) time.Duration { return time.Duration(t.
 func (k *Client) attempt() {
 	a := &k.attempts
 	plays := k.conn != nil && !k.quiet(requestAfter)
-	if plays && a.token != nil && a.token == k.move && a.over(k.now) { // the other server does not respond
-		k.move = nil
+	if plays && k.move != nil && a.token == k.move && k.over() { // the other server does not respond
+		if k.move.silent++; k.move.silent >= len(k.move.servers) {
+			k.move = nil
+		}
 	}
 	if k.move != nil && a.token != k.move && !slices.Contains(k.tokens, k.move) { // it has expired, or newer tokens have replaced it
 		k.move = nil
@@ -94,8 +98,8 @@ func (k *Client) attempt() {
 		a.stop()
 		return
 	}
-	if a.over(k.now) || plays && k.move != nil && a.token != k.move {
-		k.present()
+	if k.over() || plays && k.move != nil && a.token != k.move {
+		k.present(plays)
 	}
 	if a.conn == nil {
 		return
@@ -126,7 +130,8 @@ func (k *Client) replaces() bool {
 }
 
 // over reports whether another token is to be presented.
-func (a *attempts) over(now time.Time) bool {
+func (k *Client) over() bool {
+	a, now := &k.attempts, k.now
 	if a.conn == nil {
 		return !now.Before(a.next)
 	}
@@ -136,16 +141,17 @@ func (a *attempts) over(now time.Time) bool {
 	case state == netcode.StateResponding:
 		return !a.held.IsZero() && now.Sub(a.held) >= responseTime
 	case state == netcode.StateRequesting:
-		return now.Sub(a.began) >= a.limit() || a.requests >= mostRequests || a.conn.broken && now.Sub(a.began) >= longestWait
+		return now.Sub(a.began) >= k.limit() || a.requests >= mostRequests || a.conn.broken && now.Sub(a.began) >= longestWait
 	}
 	return true
 }
 
 // limit returns the time in which the present server must answer the request. It grows with each round through the servers of a
 // token, so that clients on slow lines connect too.
-func (a *attempts) limit() time.Duration {
+func (k *Client) limit() time.Duration {
+	a := &k.attempts
 	n := len(a.token.servers)
-	if n == 1 {
+	if n == 1 || a.token == k.move {
 		return tokenTime
 	}
 	return min(serverTime<<min((a.presented-1)/(perServer*n), 8), tokenTime)
@@ -155,13 +161,17 @@ func (a *attempts) limit() time.Duration {
 const perServer = 2
 
 // target returns the server to which the next token is presented: first that of the last connection, then the others in turn.
-func (a *attempts) target(t *token) netip.AddrPort {
+func (k *Client) target(t *token) netip.AddrPort {
+	a := &k.attempts
+	if t == k.move {
+		return t.servers[t.silent%len(t.servers)]
+	}
 	first := max(slices.Index(t.servers, a.server), 0)
 	return t.servers[(first+a.presented/perServer)%len(t.servers)]
 }
 
-// present begins an attempt with the next token.
-func (k *Client) present() {
+// present begins an attempt with the next token. While the client plays, it is that of the move.
+func (k *Client) present(plays bool) {
 	a := &k.attempts
 	if a.conn != nil {
 		if a.responded {
@@ -173,21 +183,24 @@ func (k *Client) present() {
 			}
 		}
 		if a.conn.broken || a.requests >= mostRequests {
-			a.hangUp()
+			a.closeConn()
 		}
 	}
 	t := k.nextToken()
+	if plays && k.move != nil {
+		t = k.move
+	}
 	if t == nil {
 		a.stop()
 		return
 	}
-	to := a.target(t)
+	to := k.target(t)
 	a.presented++
-	if a.conn != nil && to != a.conn.netcode.First && k.config.ListenTo != nil {
-		a.hangUp()
+	if a.conn != nil && !a.conn.reaches(to) {
+		a.closeConn()
 	}
 	if a.conn == nil {
-		socket, err := k.listen(to)
+		socket, err := k.config.Listen(to)
 		if err != nil {
 			a.why, a.next = fmt.Errorf("client: no socket: %w", err), k.now.Add(longestWait)
 			if t == k.move { // the room moves to a server that this client cannot reach
@@ -209,14 +222,7 @@ func (k *Client) present() {
 	_ = a.conn.netcode.Connect(t.bytes, k.now) // newToken has parsed it
 }
 
-func (k *Client) listen(to netip.AddrPort) (Socket, error) {
-	if k.config.ListenTo != nil {
-		return k.config.ListenTo(to)
-	}
-	return k.config.Listen()
-}
-
-func (a *attempts) hangUp() {
+func (a *attempts) closeConn() {
 	a.conn.close()
 	a.conn = nil
 }

@@ -48,11 +48,9 @@ type DialConfig struct {
 	// StoreTokens receives all unused tokens, in the order in which the next process of this client is to present them.
 	// Frame calls it when the server has sent new ones, and when one was used, before it sends any packet. Optional.
 	StoreTokens func(tokens [][]byte)
-	// Listen opens a socket. At most two are open at a time. Optional: the default is a UDP socket of the system on any port.
-	Listen func() (Socket, error)
-	// ListenTo opens a socket to one server, by its address in the tokens, as browsers must. At most two are open at a time. It is called
-	// instead of Listen. Optional.
-	ListenTo func(server netip.AddrPort) (Socket, error)
+	// Listen opens a socket to a server, whose address in the tokens is server. At most two are open at a time. Optional: the default is a
+	// UDP socket of the system on any port, which reaches all servers.
+	Listen func(server netip.AddrPort) (Socket, error)
 }
 
 // Errors of a connection. Those that end a client can be shown to its player.
@@ -76,8 +74,8 @@ func Dial(c DialConfig) (*Client, error) {
 	if c.Config.Dial != nil {
 		return nil, fmt.Errorf("%w: Dial is set: leave it to the Client, or use NewCore", ErrConfig)
 	}
-	if c.Listen == nil && c.ListenTo == nil {
-		c.Listen = func() (Socket, error) { return net.ListenUDP("udp", nil) }
+	if c.Listen == nil {
+		c.Listen = func(netip.AddrPort) (Socket, error) { return net.ListenUDP("udp", nil) }
 	}
 	k := &Client{config: c}
 	for _, b := range append([][]byte{c.Token}, c.Spare...) {
@@ -112,7 +110,7 @@ func (k *Client) connect() (session.Transport, error) {
 		k.conn.used = true
 		return k.conn.link, nil
 	}
-	k.hangUp()
+	k.closeConn()
 	switch {
 	case slices.ContainsFunc(k.tokens, func(t *token) bool { return t.left(k.at(k.now)) > 0 }):
 		return nil, errConnecting
@@ -122,7 +120,7 @@ func (k *Client) connect() (session.Transport, error) {
 	return nil, ErrToken
 }
 
-func (k *Client) hangUp() {
+func (k *Client) closeConn() {
 	if k.conn != nil {
 		k.conn.close()
 		k.conn = nil
@@ -211,7 +209,7 @@ func (k *Client) watch() {
 
 // lose closes the connection and reports that to the core, which reconnects.
 func (k *Client) lose(why error) {
-	k.hangUp()
+	k.closeConn()
 	k.attempts.why = why
 	k.Core.Lost(why, k.at(k.now))
 }
@@ -228,7 +226,8 @@ func (k *Client) keepToken(b []byte) {
 	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
 }
 
-// keepMove sets the token with which the client follows its room to another server. The newest token has the server of the room.
+// keepMove updates the move for a new token. The token begins a move if its servers do not include the present one, and ends a move
+// otherwise. A token for the servers of the present move does not begin it again.
 func (k *Client) keepMove(t *token) {
 	moves := k.conn != nil && !slices.Contains(t.servers, k.conn.netcode.Server())
 	if k.move != nil && moves && slices.Equal(t.servers, k.move.servers) {
@@ -270,7 +269,7 @@ func (k *Client) Close() {
 	if k.conn != nil {
 		k.send()
 		k.conn.netcode.Disconnect(&k.conn.out, k.now)
-		k.hangUp()
+		k.closeConn()
 	}
 }
 

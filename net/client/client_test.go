@@ -44,7 +44,7 @@ func dialed(t *testing.T, lifetime, giveUp time.Duration) (c *Client, net *simne
 	t.Helper()
 	net, opened = simnet.NewDatagramNet(simnet.Config{Seed: 1}), new(int)
 	c, err := Dial(DialConfig{Token: dialToken(t, lifetime), Config: Config{Game: dialGame, Strategies: []systems.Strategy{relay.Strategy}, GiveUp: giveUp},
-		Listen: func() (Socket, error) {
+		Listen: func(netip.AddrPort) (Socket, error) {
 			*opened++
 			return net.Listen(netip.MustParseAddrPort("10.0.0.2:0"))
 		}})
@@ -235,14 +235,13 @@ func TestTheNewestTokenIsPresentedEveryOtherTime(t *testing.T) {
 	}
 }
 
-// A client that has another connection than the one to which its room should have moved follows the room the next time: it does not keep
-// the token of the former move.
+// Another connection ends a move. A newer token for other servers replaces the move; one for the same servers does not begin it again.
 func TestAMoveEndsWithAnotherConnection(t *testing.T) {
 	c, net, _ := dialed(t, time.Hour, 0)
 	defer net.Close()
 	c.now, c.epoch = time.Unix(1, 0), time.Unix(0, 0)
 	connect := func() *connection {
-		socket, err := c.config.Listen()
+		socket, err := c.config.Listen(dialServer)
 		if err != nil {
 			t.Fatal(err)
 		}

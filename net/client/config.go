@@ -19,8 +19,8 @@ type Config struct {
 	// that wraps ErrToken ends the client. Required.
 	Dial         func() (session.Transport, error)
 	ReceiveToken func(token []byte) // receives the reconnect tokens; each is valid during the call. Optional
-	// ReceiveEndpoints receives the servers' addresses for browsers, as of web.AppendEndpoints, before the tokens for these servers. Each list
-	// is valid during the call. Optional.
+	// ReceiveEndpoints receives the servers' addresses for browsers, encoded by web.AppendEndpoints, before the tokens for these servers. A list
+	// has at most session.MaxEndpointBytes, and is valid during the call. Optional.
 	ReceiveEndpoints func(list []byte)
 	Name             string                         // shown to other players, at most session.MaxName bytes
 	GiveUp           systems.Time                   // how long the client tries to connect again; 0: as long as Dial has a token, negative: never

@@ -68,6 +68,12 @@ func (c *connection) write() {
 	c.out.Reset()
 }
 
+// reaches reports whether packets can be sent to a server.
+func (c *connection) reaches(server netip.AddrPort) bool {
+	s, ok := c.reader.socket.(interface{ Reaches(netip.AddrPort) bool })
+	return !ok || s.Reaches(server)
+}
+
 // close closes the socket without a message to the server, which keeps the seat for a client that comes back.
 func (c *connection) close() {
 	c.write()
@@ -76,7 +82,8 @@ func (c *connection) close() {
 
 // Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it. A socket that does not carry packets of
 // netcode.MaxPacket bytes has a method MaxPacket() int, which returns the size of the largest one, 1177 bytes or more. The server
-// sends no larger packet to this client.
+// sends no larger packet to this client. A socket that does not reach every
+// server has a method Reaches(server netip.AddrPort) bool.
 type Socket interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)

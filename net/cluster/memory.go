@@ -81,6 +81,11 @@ func (m *Memory) Trim(_ context.Context, room string, before uint64) error {
 func (m *Memory) Announce(_ context.Context, s Server) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.announce(s)
+	return nil
+}
+
+func (m *Memory) announce(s Server) {
 	if m.servers == nil {
 		m.servers = map[string]Server{}
 	}
@@ -91,12 +96,21 @@ func (m *Memory) Announce(_ context.Context, s Server) error {
 		default: // the watcher is far behind and loses the announcement
 		}
 	}
-	return nil
 }
 
 // Withdraw removes an announcement.
 func (m *Memory) Withdraw(ctx context.Context, id string) error {
 	return m.Announce(ctx, Server{ID: id})
+}
+
+// Expire removes an announcement, if it is the newest one of the server.
+func (m *Memory) Expire(_ context.Context, s Server) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.servers[s.ID].Beat == s.Beat {
+		m.announce(Server{ID: s.ID})
+	}
+	return nil
 }
 
 // Watch yields announcements.

@@ -305,6 +305,10 @@ func (l *link) Withdraw(ctx context.Context, id string) error {
 	return l.send(ctx, "withdrawal", func() error { return l.m.store.Withdraw(ctx, id) })
 }
 
+func (l *link) Expire(ctx context.Context, s Server) error {
+	return l.send(ctx, fmt.Sprint("expiry ", s.Beat), func() error { return l.m.store.Expire(ctx, s) })
+}
+
 // send is a call whose reply has no value.
 func (l *link) send(ctx context.Context, of string, do func() error) error {
 	_, err := call(ctx, l, of, func() (struct{}, error) { return struct{}{}, do() })

@@ -127,7 +127,13 @@ func (n *Node) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 			n.announce(ctx)
-			n.removeDead()
+			for _, s := range n.removeDead() {
+				all.Go(func() {
+					within, cancel := context.WithTimeout(ctx, n.config.Lease)
+					defer cancel()
+					_ = n.config.Store.Expire(within, s) // otherwise a process that starts now waits for a lease
+				})
+			}
 		}
 	}
 }
@@ -219,10 +225,9 @@ func (n *Node) observe(s Server) {
 	}
 }
 
-// removeDead reports servers that died, and removes those that have been dead for a long time.
-func (n *Node) removeDead() {
+// removeDead reports and returns the servers that died, and removes those that have been dead for a long time.
+func (n *Node) removeDead() (died []Server) {
 	n.mu.Lock()
-	var died []Server
 	now := time.Now()
 	for id, o := range n.servers {
 		switch age := n.age(o); {
@@ -237,6 +242,7 @@ func (n *Node) removeDead() {
 	for _, s := range died {
 		n.config.Report(Event{Kind: Died, Server: s})
 	}
+	return died
 }
 
 // age returns the time since the last announcement of a server. It is zero while the observation is interrupted.
@@ -311,13 +317,13 @@ func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
 }
 
 // Claim makes this server the owner of a room. If another live server owns it, the error is an *OwnedError. If the
-// announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. So it does if the owner has an
-// address of this server: it is a former process of the server. If the owner drains, Claim waits until it releases the room, and reads its
-// log meanwhile.
+// announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. If the owner drains, Claim waits until
+// it releases the room, and reads its log meanwhile. If the owner has an address of this server, it is a former process of the same server.
+// Claim then waits for at most two leases until that process releases the room or is dead.
 //
 // The process must not own the room already.
 func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
-	f := follower{node: n, room: room}
+	f, began := follower{node: n, room: room}, time.Now()
 	for {
 		last, at, err := f.last(ctx)
 		if err != nil { // its reply may be lost
@@ -328,7 +334,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		}
 		if at != 0 && last.owned() && last.Owner != n.self.ID {
 			owner, age, alive := n.alive(last.Owner)
-			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && !n.replaces(&owner) {
+			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && (!n.replaces(&owner) || time.Since(began) >= 2*n.config.Lease) {
 				return nil, &OwnedError{room, owner}
 			}
 			if alive {
@@ -359,7 +365,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 	}
 }
 
-// replaces reports whether this server has an address of another one.
+// replaces reports whether other has an address of this server.
 func (n *Node) replaces(other *Server) bool {
 	return slices.ContainsFunc(n.config.Server.Addresses, func(a string) bool { return slices.Contains(other.Addresses, a) })
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A process that takes the place of another one waits until that is dead, instead of sending the clients to its own address. Other servers
-// send them there.
+// Claim waits for the former process of the same server, because an OwnedError would send clients to the address of this process. Other
+// servers return the error.
 func TestAServerWaitsForItsFormerProcess(t *testing.T) {
 	for address, waits := range map[string]bool{"10.0.0.1:7777": true, "10.0.0.2:7777": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -34,8 +34,73 @@ func TestAServerWaitsForItsFormerProcess(t *testing.T) {
 			if waits && (err != nil || took < n.config.Lease/2 || took > 2*n.config.Lease) || !waits && (!errors.As(err, new(*OwnedError)) || took > 0) {
 				t.Errorf("%s: after %v: %v", address, took, err)
 			}
+			for beat := uint64(2); waits && beat < 20; beat++ { // another process lives, and has the address too
+				if err := store.Announce(ctx, Server{ID: "alive", Beat: beat, Addresses: []string{address}}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Millisecond) // it is observed
+				if beat == 2 {
+					if _, err := store.Append(ctx, "solo", &Entry{Kind: KindClaim, Owner: "alive", Number: 1}); err != nil {
+						t.Fatal(err)
+					}
+					began = time.Now()
+					go func() {
+						_, err := n.Claim(ctx, "solo")
+						if took := time.Since(began); !errors.As(err, new(*OwnedError)) || took < 2*n.config.Lease || took > 3*n.config.Lease {
+							t.Errorf("a live server: after %v: %v", took, err)
+						}
+					}()
+				}
+				time.Sleep(n.config.Lease / 4)
+			}
 			cancel()
 			synctest.Wait()
 		})
 	}
+}
+
+// A process that starts after another server has observed the death of the owner does not wait for a lease. An owner that has announced itself
+// since is not removed.
+func TestADeathIsObservedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var store Memory
+		dead := Server{ID: "dead", Beat: 1}
+		if err := store.Announce(ctx, dead); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Append(ctx, "duel", &Entry{Kind: KindClaim, Owner: dead.ID, Number: 1}); err != nil {
+			t.Fatal(err)
+		}
+		start := func() *Node {
+			n, err := New(Config{Store: &store, Server: Server{Name: "server"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go n.Run(ctx)
+			return n
+		}
+		start()
+		time.Sleep(1500 * time.Millisecond)
+		n := start()
+		time.Sleep(10 * time.Millisecond)
+		began := time.Now()
+		if _, err := n.Claim(ctx, "duel"); err != nil || time.Since(began) > 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		dead.Beat = 2
+		if err := store.Announce(ctx, dead); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Expire(ctx, Server{ID: dead.ID, Beat: 1}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+		if _, _, alive := n.alive(dead.ID); !alive {
+			t.Error("a server that has announced itself since was removed")
+		}
+		cancel()
+		synctest.Wait()
+	})
 }

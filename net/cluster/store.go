@@ -27,6 +27,8 @@ type Store interface {
 	Announce(ctx context.Context, s Server) error
 	// Withdraw removes the announcement of a server.
 	Withdraw(ctx context.Context, id string) error
+	// Expire removes the announcement of a server that is dead, if no newer one than s has been accepted.
+	Expire(ctx context.Context, s Server) error
 	// Watch yields every announcement, the present ones first, until ctx is done. A withdrawn one has Beat 0. An error ends it.
 	// The caller then calls Watch again.
 	Watch(ctx context.Context) iter.Seq2[Server, error]

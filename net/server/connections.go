@@ -337,7 +337,7 @@ type conn struct {
 	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer
 	sentToken bool   // a reconnect token was sent
-	endpoints []byte // that were sent last; only of Config.Web
+	endpoints uint64 // xxHash64 of the list that was sent last, for connections of Config.Web; 0: none
 
 	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
 }

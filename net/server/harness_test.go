@@ -216,7 +216,7 @@ func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
 			p.token = bytes.Clone(tokens[0])
 		}
 	}
-	c.Listen = func() (client.Socket, error) {
+	c.Listen = func(netip.AddrPort) (client.Socket, error) {
 		p.port++
 		s, err := w.net.Listen(netip.AddrPortFrom(p.host, 40000+p.port))
 		p.socket, p.open = s, append(p.open, s)

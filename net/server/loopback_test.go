@@ -22,7 +22,7 @@ import (
 func TestTwoClientsPlayOverRealUDP(t *testing.T) {
 	for _, network := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(network, func(t *testing.T) {
-			playOnLoopback(t, Config{Address: network}, make([]func() (client.Socket, error), 2))
+			playOnLoopback(t, Config{Address: network}, make([]func(netip.AddrPort) (client.Socket, error), 2))
 		})
 	}
 }
@@ -37,9 +37,9 @@ func TestClientsOfAllTransportsPlayInOneRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sockets := []func() (client.Socket, error){nil}
+	sockets := []func(netip.AddrPort) (client.Socket, error){nil}
 	for _, scheme := range []string{"https", "ws"} {
-		sockets = append(sockets, func() (client.Socket, error) {
+		sockets = append(sockets, func(netip.AddrPort) (client.Socket, error) {
 			return web.Dial(web.Target{URL: fmt.Sprintf("%s://%s%s", scheme, listener.LocalAddr(), web.Path), Hashes: certificates.Hashes()})
 		})
 	}
@@ -50,7 +50,7 @@ func TestClientsOfAllTransportsPlayInOneRoom(t *testing.T) {
 }
 
 // playOnLoopback plays until each client has confirmed 30 ticks. There is a client for each way of opening a socket; nil: UDP.
-func playOnLoopback(t *testing.T, config Config, sockets []func() (client.Socket, error)) {
+func playOnLoopback(t *testing.T, config Config, sockets []func(netip.AddrPort) (client.Socket, error)) {
 	game := raceGame(60)
 	config.Room, config.Keys = room.Config{Game: game, Strategy: relay.Strategy}, []netcode.Key{testKey}
 	s, err := New(config)

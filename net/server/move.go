@@ -13,9 +13,9 @@ import (
 
 // Offer sends the clients of a room tokens for another server with the same keys, whose 1 to netcode.MaxServers addresses are to. They
 // connect to it while they play here, and wait there until its OpenRoom has the match. All tokens that are made later are for that
-// server, until Offer is called without addresses. Offer returns the number of connections that can follow, also of spectators. Those of
-// Config.Web can if Config.Endpoints has the other server. It returns ErrNoRoom if the room is not open, ErrStopped, or an error that
-// wraps that of ctx.
+// server, until Offer is called without addresses. Offer returns the number of connections that can follow, also of spectators. Connections
+// of Config.Web can if Config.Endpoints returns an address of the other server. The error is ErrNoRoom if the room is not open, ErrStopped,
+// or wraps that of ctx.
 func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (clients int, err error) {
 	if len(to) > netcode.MaxServers {
 		return 0, fmt.Errorf("server: a token has at most %d addresses, not %d", netcode.MaxServers, len(to))
@@ -28,7 +28,7 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 				continue
 			}
 			_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
-			if !c.web || len(c.endpoints) > 0 {
+			if !c.web || c.endpoints != 0 {
 				offered.Add(1)
 			}
 		}

@@ -45,8 +45,8 @@ func TestTheSizeOfPacketsIsAgreedForEachConnection(t *testing.T) {
 			w.join(w.mint(w.ticket(uint64(i+1), "a")), func(c *client.DialConfig) {
 				c.Game = w.game
 				listen := c.Listen
-				c.Listen = func() (client.Socket, error) {
-					socket, err := listen()
+				c.Listen = func(server netip.AddrPort) (client.Socket, error) {
+					socket, err := listen(server)
 					return sized{socket, limits[i], &received[i]}, err
 				}
 			})

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,8 @@ import (
 	"net/netip"
 	"slices"
 	"syscall"
+
+	"github.com/cespare/xxhash/v2"
 
 	"tendon/ecs/image"
 	"tendon/net/link"
@@ -250,16 +251,19 @@ func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
 	return token
 }
 
-// sendEndpoints sends a connection of Config.Web the addresses for browsers of the servers of its next token, unless it has them.
+// sendEndpoints sends a connection of Config.Web the endpoints of servers, unless it sent the same list last.
 func (w *worker) sendEndpoints(c *conn, servers []netip.AddrPort) {
 	if !c.web || w.config.Endpoints == nil {
 		return
 	}
-	if list := w.config.Endpoints(servers); !bytes.Equal(list, c.endpoints) {
-		if c.endpoints = list; len(list) > 0 {
-			_ = c.link.Send(systems.Reliable, session.AppendEndpoints(nil, list))
-		}
+	list, sum := w.config.Endpoints(servers), uint64(0)
+	if len(list) > 0 {
+		sum = xxhash.Sum64(list)
 	}
+	if sum != 0 && sum != c.endpoints && c.link.Send(systems.Reliable, session.AppendEndpoints(nil, list)) != nil {
+		sum = 0
+	}
+	c.endpoints = sum
 }
 
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
@@ -336,7 +340,7 @@ func (w *worker) refuse(c *conn, code session.Code, text string, at systems.Time
 	if code == session.CodeRestarting && c.pass.Reconnect {
 		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat)))
 	}
-	// The link has room, since at most two messages were sent before.
+	// The link has room, since only tokens and endpoints were sent before.
 	_ = c.link.Send(systems.Reliable, session.AppendRefusal(nil, code, w.config.Room.Game.Fingerprint(), text))
 	w.end(c, at)
 }

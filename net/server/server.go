@@ -44,8 +44,8 @@ type Config struct {
 	// after those of Public, up to netcode.MaxServers addresses. The goroutine of the worker calls it, so it must not block.
 	// Optional.
 	Others func(room string) []netip.AddrPort
-	// Endpoints returns the addresses for browsers of servers with the addresses servers, as of web.AppendEndpoints: at most
-	// session.MaxEndpoints bytes, nil if there are none. A connection of Web receives them before a token for these servers. It is called
+	// Endpoints returns the list of the servers' addresses for browsers, encoded by web.AppendEndpoints. It has at most
+	// session.MaxEndpointBytes bytes, and is nil if there are none. A connection of Web receives them before a token for these servers. It is called
 	// like Others. Optional: without it, connections of Web cannot follow their room to another server.
 	Endpoints func(servers []netip.AddrPort) []byte
 	Keys      []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required

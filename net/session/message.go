@@ -45,17 +45,17 @@ const (
 
 // Bounds of the fields of messages, in bytes.
 const (
-	MaxName      = image.MaxCardName   // a player's name
-	MaxBuild     = 64                  // a build string
-	MaxTarget    = 32                  // a target, such as "amd64/v1"
-	MaxStrategy  = 32                  // a strategy's name
-	MaxParams    = 256                 // a strategy's parameters
-	MaxText      = 200                 // the text of an end or a notice
-	MaxChat      = 256                 // one chat message
-	MaxToken     = 2048                // a reconnect token: one public netcode token
-	MaxDelay     = 30                  // suggested input delay, in ticks
-	MaxEndpoints = 16 << 10            // a list of servers' addresses for browsers: see net/web
-	MaxTail      = record.MaxTailBytes // the ticks of a tail
+	MaxName          = image.MaxCardName   // a player's name
+	MaxBuild         = 64                  // a build string
+	MaxTarget        = 32                  // a target, such as "amd64/v1"
+	MaxStrategy      = 32                  // a strategy's name
+	MaxParams        = 256                 // a strategy's parameters
+	MaxText          = 200                 // the text of an end or a notice
+	MaxChat          = 256                 // one chat message
+	MaxToken         = 2048                // a reconnect token: one public netcode token
+	MaxDelay         = 30                  // suggested input delay, in ticks
+	MaxEndpointBytes = 16 << 10            // a list of servers' addresses for browsers: see net/web
+	MaxTail          = record.MaxTailBytes // the ticks of a tail
 )
 
 // Hello is the first message of a client.
@@ -171,7 +171,7 @@ func (m *message) fields(c *coder) {
 		c.check(len(m.data) > 0)
 	case kindEndpoints:
 		c.rest(&m.data)
-		c.check(len(m.data) > 0 && len(m.data) <= MaxEndpoints)
+		c.check(len(m.data) > 0 && len(m.data) <= MaxEndpointBytes)
 	case kindChat:
 		c.text(&m.text, MaxChat)
 		c.check(m.text != "")
@@ -351,7 +351,7 @@ func AppendToken(dst, token []byte) []byte {
 	return new(coder).encode(dst, message{kind: kindToken, data: token})
 }
 
-// AppendEndpoints appends the message with a list of servers' addresses for browsers, of 1 to MaxEndpoints bytes. A server sends it before a
+// AppendEndpoints appends the message with a list of servers' addresses for browsers, of 1 to MaxEndpointBytes bytes. A server sends it before a
 // token for these servers, to a client whose transport cannot reach the addresses in the token.
 func AppendEndpoints(dst, list []byte) []byte {
 	return new(coder).encode(dst, message{kind: kindEndpoints, data: list})

@@ -107,18 +107,18 @@ func inputAges(b *testing.B, length time.Duration) (ages [3][]time.Duration, lat
 		defer p.Close()
 		proxies[to] = p.Addr()
 	}
-	ways := []func() (client.Socket, error){
-		func() (client.Socket, error) {
+	ways := []func(netip.AddrPort) (client.Socket, error){
+		func(netip.AddrPort) (client.Socket, error) {
 			socket, err := net.ListenUDP("udp4", nil)
 			return &detour{socket, udp, proxies[udp]}, err
 		},
-		func() (client.Socket, error) {
+		func(netip.AddrPort) (client.Socket, error) {
 			return Dial(Target{URL: fmt.Sprintf("https://%s%s", proxies[netip.AddrPortFrom(udp.Addr(), port)], Path), Hashes: certificates.Hashes()})
 		},
 	}
 	if tunnel, err := simnet.NewTunnel(port, profile, 2); err == nil {
 		defer tunnel.Close()
-		ways = append(ways, func() (client.Socket, error) {
+		ways = append(ways, func(netip.AddrPort) (client.Socket, error) {
 			return Dial(Target{URL: fmt.Sprintf("wss://%s:%d%s", tunnel.Far(), port, Path), Hashes: certificates.Hashes()})
 		})
 	} else {

@@ -29,6 +29,7 @@ import (
 // Socket is the client's end of a session. It implements Socket of net/client. Packets of the server appear to come from the address
 // to which the newest packet was sent.
 type Socket struct {
+	reaches func(server netip.AddrPort) bool // nil: every server
 	target  Target
 	queue   queue
 	server  atomic.Value   // the netip.AddrPort of the newest packet
@@ -132,16 +133,6 @@ func openWebSocket(ctx context.Context, t *Target) (*clientSession, error) {
 		_, data, err := conn.Read(context.Background()) // close ends it
 		return data, err
 	}}, nil
-}
-
-// opens reports whether the session is open, or may still open.
-func (s *Socket) opens() bool {
-	select {
-	case <-s.opened:
-		return s.err == nil
-	default:
-		return true
-	}
 }
 
 // wasOpen reports whether the session is open, or was.

@@ -15,6 +15,7 @@ const receivedPackets = 512 // received packets that wait to be read
 // Socket is a session of the browser. It implements Socket of net/client. Packets of the server appear to come from the address
 // to which the newest packet was sent.
 type Socket struct {
+	reaches  func(server netip.AddrPort) bool // nil: every server
 	target   Target
 	session  js.Value
 	shared   js.Value // the bytes of the packet that is sent
@@ -78,16 +79,6 @@ func (s *Socket) finish(reason error) {
 		}
 		close(s.ended)
 	})
-}
-
-// opens reports whether the session is open, or may still open.
-func (s *Socket) opens() bool {
-	select {
-	case <-s.ended:
-		return s.err == nil
-	default:
-		return true
-	}
 }
 
 // wasOpen reports whether the session is open, or was.

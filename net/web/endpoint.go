@@ -10,11 +10,11 @@ import (
 	"tendon/net/wire"
 )
 
-// Endpoint is the address of a server for browsers.
+// Endpoint describes how browsers reach a server.
 type Endpoint struct {
-	Address netip.AddrPort // of the server in connect tokens
-	Web     string         // of its Listener, as HOST:PORT; 1 to MaxWeb bytes
-	Hashes  []Hash         // of its self-signed certificates; at most maxHashes
+	Address netip.AddrPort // the server's address in connect tokens
+	Web     string         // its address for browsers, HOST:PORT, 1 to MaxWeb bytes
+	Hashes  []Hash         // of its self-signed certificates, at most 4
 }
 
 // Bounds of a list of endpoints.
@@ -27,8 +27,8 @@ const (
 // ErrEndpoints is wrapped by every error of ParseEndpoints.
 var ErrEndpoints = errors.New("web: not a list of endpoints")
 
-// AppendEndpoints appends a list of endpoints, as in STANDARD.md. It skips endpoints whose Web does not fit, and those above
-// MaxEndpoints.
+// AppendEndpoints appends a list of endpoints, as in STANDARD.md. It skips endpoints whose Address is invalid or whose Web is not 1 to MaxWeb
+// bytes, then those beyond MaxEndpoints. It drops hashes beyond the fourth.
 func AppendEndpoints(dst []byte, list []Endpoint) []byte {
 	list = slices.DeleteFunc(slices.Clone(list), func(e Endpoint) bool { return len(e.Web) == 0 || len(e.Web) > MaxWeb || !e.Address.IsValid() })
 	list = list[:min(len(list), MaxEndpoints)]
@@ -62,7 +62,7 @@ func ParseEndpoints(b []byte) ([]Endpoint, error) {
 			copy(e.Hashes[i][:], r.Bytes(len(Hash{})))
 		}
 		if r.Err() == nil && (!ok || e.Web == "") {
-			return nil, fmt.Errorf("%w: an endpoint has no address", ErrEndpoints)
+			return nil, fmt.Errorf("%w: endpoint %d has no valid address, or no web address", ErrEndpoints, len(list))
 		}
 		list = append(list, e)
 	}
@@ -72,7 +72,7 @@ func ParseEndpoints(b []byte) ([]Endpoint, error) {
 	return list, nil
 }
 
-// Targets returns the ways to the Listener at a public address, as HOST:PORT: WebTransport, then WebSocket. hashes are those of its
+// Targets returns the targets of the Listener at a public address, HOST:PORT: WebTransport, then WebSocket. hashes are those of its
 // self-signed certificates, if it uses them. On a loopback address it then accepts WebSockets without TLS.
 func Targets(address string, hashes []Hash) []Target {
 	socket := "wss://"

@@ -24,7 +24,8 @@ func endpointsOf(n int) (list []Endpoint) {
 	return list
 }
 
-// A list of endpoints is the same after it was sent. Endpoints without an address for browsers, and those that are too many, are left out.
+// ParseEndpoints returns the list given to AppendEndpoints. Endpoints without an address for browsers, and those beyond MaxEndpoints, are
+// skipped.
 func TestEndpointsAreCoded(t *testing.T) {
 	for _, n := range []int{0, 1, 2, MaxEndpoints} {
 		want := endpointsOf(n)
@@ -46,7 +47,7 @@ func TestEndpointsAreCoded(t *testing.T) {
 		full[i].Address = netip.AddrPortFrom(netip.AddrFrom16([16]byte{0x20, 1, 15: byte(i)}), 7777)
 		full[i].Web, full[i].Hashes = strings.Repeat("a", MaxWeb), make([]Hash, maxHashes)
 	}
-	if b := AppendEndpoints(nil, full); len(b) > 16<<10 { // session.MaxEndpoints
+	if b := AppendEndpoints(nil, full); len(b) > 16<<10 { // session.MaxEndpointBytes
 		t.Errorf("the largest list has %d bytes", len(b))
 	}
 }
@@ -78,8 +79,9 @@ func FuzzEndpoints(f *testing.F) {
 	})
 }
 
-// A dialer has a session to each server, in the way that was open before. It keeps the newest endpoint of an address, and a bounded number.
-func TestADialerKnowsServersByTheirEndpoints(t *testing.T) {
+// A dialer opens a session to each server, with the transport that was open last. It keeps the newest endpoint of each address, and a
+// bounded number of endpoints.
+func TestADialerUsesTheEndpointsOfServers(t *testing.T) {
 	certificates, err := SelfSigned(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -88,44 +90,55 @@ func TestADialerKnowsServersByTheirEndpoints(t *testing.T) {
 	at := func(i int) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 7777)
 	}
-	learn := func(d *Dialer, list ...Endpoint) {
-		if err := d.Learn(AppendEndpoints(nil, list)); err != nil {
+	add := func(d *Dialer, list ...Endpoint) {
+		if err := d.AddEndpoints(AppendEndpoints(nil, list)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	dial := func(d *Dialer, server int, url string, opens bool) {
+		t.Helper()
+		s, err := d.Dial(at(server))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if <-s.opened; (s.err == nil) != opens || s.target.URL != url {
+			t.Errorf("server %d: %s, want %s: %v", server, s.target.URL, url, s.err)
+		}
+		if !s.Reaches(at(server)) || s.Reaches(at(99)) {
+			t.Errorf("server %d: reaches it %v, another one %v", server, s.Reaches(at(server)), s.Reaches(at(99)))
+		}
+	}
+	web := listener.LocalAddr().String()
 	var d Dialer
 	if _, err := d.Dial(at(1)); !errors.Is(err, ErrDial) || !strings.Contains(err.Error(), "10.0.0.1:7777") {
 		t.Errorf("a server without an endpoint: %v", err)
 	}
-	learn(&d, Endpoint{Address: at(1), Web: "127.0.0.1:1"}, Endpoint{Address: at(2), Web: "127.0.0.1:1"})
-	learn(&d, Endpoint{Address: at(1), Web: listener.LocalAddr().String(), Hashes: certificates.Hashes()})
-	d.way = 1 // WebSocket
-	d.used = 1
-	s, err := d.Dial(at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if <-s.opened; s.err != nil || s.target.URL != "ws://"+listener.LocalAddr().String()+Path {
-		t.Fatalf("%s: %v", s.target.URL, s.err)
-	}
-	for attempt, want := range []string{"wss://127.0.0.1:1" + Path, "https://127.0.0.1:1" + Path} {
-		s, err := d.Dial(at(2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if <-s.opened; s.err == nil || s.target.URL != want {
-			t.Errorf("attempt %d uses %s, want %s: %v", attempt, s.target.URL, want, s.err)
-		}
+	wrong := []Hash{{1}} // so that TLS fails, and WebSocket without TLS does not
+	add(&d, Endpoint{Address: at(1), Web: "127.0.0.1:1", Hashes: wrong}, Endpoint{Address: at(2), Web: "127.0.0.1:1"})
+	add(&d, Endpoint{Address: at(1), Web: web, Hashes: wrong}, Endpoint{Address: at(3), Web: web, Hashes: wrong})
+	dial(&d, 1, "https://"+web+Path, false)
+	dial(&d, 2, "https://127.0.0.1:1"+Path, false) // another server in between
+	dial(&d, 1, "ws://"+web+Path, true)
+	add(&d, Endpoint{Address: at(6), Web: "localhost:2"})
+	dial(&d, 6, "wss://localhost:2"+Path, false) // the transport that was open last
+	dial(&d, 2, "wss://127.0.0.1:1"+Path, false)
+	dial(&d, 2, "https://127.0.0.1:1"+Path, false)
+	dial(&d, 3, "ws://"+web+Path, true) // the server of address 1
+	add(&d, Endpoint{Address: at(4), Web: "localhost:1"})
+	dial(&d, 4, "wss://localhost:1"+Path, false) // the transport that was open last
+	if s, err := d.Dial(at(1)); err != nil || !s.Reaches(at(3)) || s.Reaches(at(2)) {
+		t.Errorf("two addresses of one server: %v", err)
+	} else {
 		s.Close()
 	}
 	for i := range 10 * MaxEndpoints {
-		learn(&d, Endpoint{Address: at(3 + i%100), Web: "a:1"})
+		add(&d, Endpoint{Address: at(5 + i%100), Web: "a:1"})
 	}
-	if list := d.Endpoints(); len(list) != mostKept || list[0].Address != at(3+(10*MaxEndpoints-1)%100) {
+	if list := d.Endpoints(); len(list) != MaxEndpoints || list[0].Address != at(5+(10*MaxEndpoints-1)%100) {
 		t.Errorf("%d endpoints, the newest %v", len(list), list[0].Address)
 	}
-	if err := d.Learn([]byte{9}); !errors.Is(err, ErrEndpoints) || len(d.Endpoints()) != mostKept {
+	if err := d.AddEndpoints([]byte{9}); !errors.Is(err, ErrEndpoints) || len(d.Endpoints()) != MaxEndpoints {
 		t.Errorf("%v, %d endpoints", err, len(d.Endpoints()))
 	}
 }

@@ -274,7 +274,8 @@ type waiting struct {
 	since time.Time
 }
 
-// add appends a copy of a packet. It returns the number of packets that it dropped: the oldest one if the queue is full.
+// add appends a copy of a packet. If the queue is full, it drops the oldest packet. It returns the number of dropped packets; ok is false if
+// the queue is closed.
 func (q *queue) add(data []byte, now time.Time) (dropped int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

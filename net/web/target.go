@@ -32,22 +32,26 @@ type Target struct {
 // MaxPacket returns the size of the largest packet. Both ends of a connection keep to it.
 func (s *Socket) MaxPacket() int { return MaxPacket }
 
-// Dialer opens sessions to servers. It tries the ways to a server in turn: the first that can be opened is used. The zero value knows
-// no server. One goroutine uses it.
+// Dialer opens sessions to servers. If the session to a target of a server cannot be opened, the next call uses its next target. The zero
+// value has no targets. It is not safe for concurrent use.
 type Dialer struct {
-	Targets []Target // of servers that are in no list of endpoints, the preferred one first. Optional
+	Targets []Target // of all servers, while no endpoints were added; the preferred one first. Optional
 
-	endpoints []Endpoint     // the newest first
-	server    netip.AddrPort // of the last session
-	way, used int            // the positions of its target, and of the target that was open last: the first one for another server
-	last      *Socket
+	endpoints []Endpoint        // the newest first
+	sessions  map[string]opened // the last session of each server, by the URL of its first target
+	last      opened            // of all sessions
+	worked    int               // the position of the target that was open last, with which Dial begins for another server
 }
 
-// mostKept bounds the endpoints of a Dialer. Those of the newest list are kept first.
-const mostKept = 2 * MaxEndpoints
+// opened is a session to the target at a position.
+type opened struct {
+	position int
+	socket   *Socket
+}
 
-// Learn adds a list of endpoints, as of AppendEndpoints. The newest endpoint of an address is used. The error wraps ErrEndpoints.
-func (d *Dialer) Learn(b []byte) error {
+// AddEndpoints adds a list of endpoints, encoded by AppendEndpoints. The newest endpoint of an address is used, and the newest MaxEndpoints
+// are kept. The error wraps ErrEndpoints.
+func (d *Dialer) AddEndpoints(b []byte) error {
 	list, err := ParseEndpoints(b)
 	if err != nil {
 		return err
@@ -57,33 +61,58 @@ func (d *Dialer) Learn(b []byte) error {
 			list = append(list, old)
 		}
 	}
-	d.endpoints = list[:min(len(list), mostKept)]
+	d.endpoints = list[:min(len(list), MaxEndpoints)]
 	return nil
 }
 
-// Endpoints returns the endpoints that Learn has added, the newest first.
+// Endpoints returns the endpoints that AddEndpoints has added, the newest first.
 func (d *Dialer) Endpoints() []Endpoint { return d.endpoints }
 
-// Dial begins to open a session to the server with an address in connect tokens, in the next way if the last session could not be opened.
-// A client calls it for each attempt. The error wraps ErrDial.
-func (d *Dialer) Dial(server netip.AddrPort) (*Socket, error) {
-	targets := d.Targets
-	if i := slices.IndexFunc(d.endpoints, func(e Endpoint) bool { return e.Address == server }); i >= 0 {
-		targets = Targets(d.endpoints[i].Web, d.endpoints[i].Hashes)
+// targets returns the targets of a server, nil if it has none.
+func (d *Dialer) targets(server netip.AddrPort) []Target {
+	if len(d.endpoints) == 0 {
+		return d.Targets
 	}
+	i := slices.IndexFunc(d.endpoints, func(e Endpoint) bool { return e.Address == server })
+	if i < 0 {
+		return nil
+	}
+	return Targets(d.endpoints[i].Web, d.endpoints[i].Hashes)
+}
+
+// Dial begins to open a session. server is the server's address in connect tokens. If the last session to the server was closed before it
+// was open, Dial uses its next target. The error wraps ErrDial.
+func (d *Dialer) Dial(server netip.AddrPort) (*Socket, error) {
+	targets := d.targets(server)
 	if len(targets) == 0 {
 		return nil, fmt.Errorf("%w: the server %v has no known address for browsers", ErrDial, server)
 	}
-	if d.last != nil && d.last.wasOpen() {
-		d.used = d.way
+	key := targets[0].URL
+	if d.last.socket != nil && d.last.socket.wasOpen() {
+		d.worked = d.last.position
 	}
+	last, again := d.sessions[key]
 	switch {
-	case server != d.server:
-		d.server, d.way = server, d.used
-	case d.last != nil && !d.last.opens():
-		d.way++
+	case !again:
+		last.position = d.worked % len(targets)
+	case !last.socket.wasOpen():
+		last.position = (last.position + 1) % len(targets)
 	}
-	s, err := Dial(targets[d.way%len(targets)])
-	d.last = s
-	return s, err
+	var err error
+	if last.socket, err = Dial(targets[last.position]); err != nil {
+		return nil, err
+	}
+	last.socket.reaches = func(server netip.AddrPort) bool {
+		targets := d.targets(server)
+		return len(targets) > 0 && targets[0].URL == key
+	}
+	if d.sessions == nil || len(d.sessions) >= MaxEndpoints {
+		d.sessions = map[string]opened{} // without those of servers that may have ended
+	}
+	d.sessions[key], d.last = last, last
+	return last.socket, nil
 }
+
+// Reaches reports whether the session is one to the server with an address in connect tokens. A session that Dial of a Dialer has not opened
+// is one to every server.
+func (s *Socket) Reaches(server netip.AddrPort) bool { return s.reaches == nil || s.reaches(server) }

@@ -58,7 +58,7 @@ type Clients struct {
 
 // PlayRooms plays so many rooms with whole clients, whose bots play, until the parent stops this process. Then it prints a
 // Clients.
-func PlayRooms(at netip.AddrPort, rooms, players int, c client.Config, listen func() (client.Socket, error)) {
+func PlayRooms(at netip.AddrPort, rooms, players int, c client.Config, listen func(netip.AddrPort) (client.Socket, error)) {
 	clients := make([]*client.Client, rooms*players)
 	for i := range clients {
 		c.Bot, c.BotSeed = true, uint64(i)

@@ -122,7 +122,7 @@ func (h *house) join(name string, number int) *client.Client {
 		h.t.Fatal(err)
 	}
 	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: halves.Dots(), Strategies: []systems.Strategy{relay.Strategy}, Bot: true},
-		Listen: func() (client.Socket, error) {
+		Listen: func(netip.AddrPort) (client.Socket, error) {
 			port++
 			return h.net.Listen(netip.AddrPortFrom(host, port))
 		}})

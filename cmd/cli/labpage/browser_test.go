@@ -467,7 +467,7 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 	tab.Set("input[name=players]", "3")
 	tab.Set("input[name=delay]", "4")
 	tab.Click("[data-method=predict]")
-	tab.WaitFor(`document.querySelectorAll(".panel").length === 3 && ` + running) // a click would miss what a new panel moves
+	tab.WaitFor(`document.querySelectorAll(".panel").length === 3 && ` + running) // a new panel moves the controls, and a click would miss them
 	tab.Click("#more summary")
 	tab.Click("input[name=interpolation]")
 	tab.WaitFor(`!document.querySelector("input[name=interpolation]").checked`)
@@ -478,7 +478,7 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 		t.Errorf("the link has not the seed: %s", there)
 	}
 	other := open(t, there)
-	other.WaitFor(`parseFloat(document.querySelector("#rtt").textContent) > 330`) // a busy host adds to the 350 ms
+	other.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 500) < 170`) // a busy host adds to the 350 ms
 	other.Click("#more summary")
 	for selector, want := range map[string]string{"rtt": "350 ms", "loss": "7.5 %", "players": "you and 2", "delay": "4 ticks · 67 ms"} {
 		if text := other.Text(fmt.Sprintf("label:has(input[name=%s]) output", selector)); text != want {

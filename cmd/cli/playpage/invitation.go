@@ -72,7 +72,7 @@ func ParseInvitation(text string) (i Invitation, err error) {
 	return i, nil
 }
 
-// Dialer returns the ways to the server.
+// Dialer returns a dialer with the URLs and hashes of the invitation.
 func (i *Invitation) Dialer() *web.Dialer {
 	d := &web.Dialer{}
 	for _, u := range i.URLs {

@@ -62,13 +62,13 @@ func play(game *ecs.Game) error {
 	}
 	store := js.Global().Get("sessionStorage")
 	dialer := invitation.Dialer()
-	_ = dialer.Learn(storedBytes(store, endpointsKey)) // an error means that none are stored
+	_ = dialer.AddEndpoints(storedBytes(store, endpointsKey)) // an error means that none are stored
 	tokens := append(storedTokens(store), invitation.Token)
 	chat := make(chan string, chatLines)
 	config := client.DialConfig{Token: tokens[0], Spare: tokens[1:],
 		StoreTokens: func(tokens [][]byte) { storeTokens(store, tokens) },
-		ListenTo:    func(server netip.AddrPort) (client.Socket, error) { return dialer.Dial(server) },
-		Config: client.Config{ReceiveEndpoints: func(list []byte) { learn(dialer, store, list) }, Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano()),
+		Listen:      func(server netip.AddrPort) (client.Socket, error) { return dialer.Dial(server) },
+		Config: client.Config{ReceiveEndpoints: func(list []byte) { addEndpoints(dialer, store, list) }, Game: game, Strategies: strategies, Bot: invitation.Bot, BotSeed: uint64(time.Now().UnixNano()),
 			Chat: func(line session.ChatLine) {
 				select {
 				case chat <- line.Name + ": " + line.Text:
@@ -237,9 +237,9 @@ const (
 	endpointsKey = "tendon-endpoints"
 )
 
-// learn adds the endpoints that a server has sent to those of the dialer, and stores them.
-func learn(dialer *web.Dialer, store js.Value, list []byte) {
-	if err := dialer.Learn(list); err == nil {
+// addEndpoints adds the endpoints that a server has sent to those of the dialer, and stores them.
+func addEndpoints(dialer *web.Dialer, store js.Value, list []byte) {
+	if err := dialer.AddEndpoints(list); err == nil {
 		store.Call("setItem", endpointsKey, base64.StdEncoding.EncodeToString(web.AppendEndpoints(nil, dialer.Endpoints())))
 	}
 }

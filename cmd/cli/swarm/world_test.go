@@ -164,7 +164,7 @@ func (w *world) join(plan Client) {
 	p.Client, err = client.Dial(client.DialConfig{Token: token,
 		Config: client.Config{Game: w.app.Game, Strategies: syncflags.All, Bot: true, BotSeed: w.schedule.Seed + uint64(n), Name: fmt.Sprintf("player %d", n),
 			Notice: func(_ int, text string) { w.judge.noticed(p, text) }},
-		Listen: func() (client.Socket, error) {
+		Listen: func(netip.AddrPort) (client.Socket, error) {
 			p.port++
 			s, err := w.net.Listen(netip.AddrPortFrom(p.host, 40000+p.port))
 			p.socket = s

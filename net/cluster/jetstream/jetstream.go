@@ -67,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// retry calls f until it succeeds, until NATS refuses the request or the connection, or until ctx is done.
+// retry calls f until it succeeds, until NATS refuses the request, the connection is closed, or ctx is done.
 func (s *Store) retry(ctx context.Context, f func(context.Context) error) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -80,7 +80,7 @@ func (s *Store) retry(ctx context.Context, f func(context.Context) error) error 
 			return fmt.Errorf("jetstream: %w", err)
 		}
 		if s.config.Connection.IsClosed() {
-			return fmt.Errorf("jetstream: NATS refuses the connection: %w", cmp.Or(s.config.Connection.LastError(), err))
+			return fmt.Errorf("jetstream: the connection to NATS is closed: %w", cmp.Or(s.config.Connection.LastError(), err))
 		}
 		if s.config.Wait != nil {
 			s.config.Wait(err)
@@ -189,6 +189,22 @@ func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
 // Withdraw removes an announcement.
 func (s *Store) Withdraw(ctx context.Context, id string) error {
 	if err := s.servers.Purge(ctx, id); err != nil {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	return nil
+}
+
+// Expire removes an announcement, if it is the newest one of the server.
+func (s *Store) Expire(ctx context.Context, server cluster.Server) error {
+	entry, err := s.servers.Get(ctx, server.ID)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil
+	}
+	var newest cluster.Server
+	if err == nil && json.Unmarshal(entry.Value(), &newest) == nil && newest.Beat == server.Beat {
+		err = s.servers.Delete(ctx, server.ID, jetstream.LastRevision(entry.Revision())) // it fails if the server has announced itself since
+	}
+	if err != nil {
 		return fmt.Errorf("jetstream: %w", err)
 	}
 	return nil

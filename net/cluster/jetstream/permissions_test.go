@@ -73,6 +73,7 @@ func TestTheSubjectsOfTheGuideSuffice(t *testing.T) {
 		break
 	}
 	stop()
+	check("expire", s.Expire(ctx, cluster.Server{ID: "a", Beat: 1}))
 	check("withdraw", s.Withdraw(ctx, "a"))
 	for range 2 {
 		_, err = s.Take(ctx, "token", "a", time.Now().Add(time.Hour))

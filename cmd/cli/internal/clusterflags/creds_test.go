@@ -39,7 +39,7 @@ func newSigner(t *testing.T, create func() (nkeys.KeyPair, error)) signer {
 	return signer{pair, public}
 }
 
-// secured starts NATS with an operator, which accepts only users of its account. It returns the address, and writes credentials of a user.
+// secured starts a NATS server that accepts only users of one account. It returns its URL, and the path of a file of credentials.
 func secured(t *testing.T) (url, creds string) {
 	t.Helper()
 	operator, account, system, user := newSigner(t, nkeys.CreateOperator), newSigner(t, nkeys.CreateAccount), newSigner(t, nkeys.CreateAccount), newSigner(t, nkeys.CreateUser)
@@ -87,7 +87,8 @@ func secured(t *testing.T) (url, creds string) {
 	return n.ClientURL(), creds
 }
 
-// A server joins a cluster with a file of credentials. Without it, or with another one, the error says so at once.
+// Open uses the file of credentials. Without it, or with that of another operator, it fails at once with an error that names
+// --cluster-creds.
 func TestACredentialsFileIsUsed(t *testing.T) {
 	url, creds := secured(t)
 	_, others := secured(t)

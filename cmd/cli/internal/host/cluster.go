@@ -34,9 +34,10 @@ type Cluster struct {
 	exact      bool // the game has floats, so only servers of the same build can continue a match
 	host       atomic.Pointer[Host]
 	draining   atomic.Bool
-	drains     chan struct{} // has an element while rooms are drained
-	handing    sync.Mutex    // held while a room moves
-	suspending sync.Map      // names of rooms that are about to be suspended
+	drains     chan struct{}            // has an element while rooms are drained
+	handing    sync.Mutex               // held while a room moves
+	hashes     atomic.Pointer[[][]byte] // of its certificates, as announced last
+	suspending sync.Map                 // names of rooms that are about to be suspended
 	all        sync.WaitGroup
 	member     context.Context // done after leave
 	leave      context.CancelFunc
@@ -123,17 +124,12 @@ func (m *Cluster) Leave() {
 	m.all.Wait()
 }
 
-// hashes returns the hashes of the present certificates.
-func (m *Cluster) hashes() [][]byte {
-	if m.config.WebHashes == nil {
-		return nil
-	}
-	return web.HashBytes(m.config.WebHashes())
-}
-
-// load sets the load of an announcement, and the certificates, which change.
+// load sets the load and the present hashes of certificates of an announcement.
 func (m *Cluster) load(s *cluster.Server) {
-	s.WebHashes = m.hashes()
+	if m.config.WebHashes != nil {
+		s.WebHashes = web.HashBytes(m.config.WebHashes())
+		m.hashes.Store(&s.WebHashes)
+	}
 	if h := m.host.Load(); h != nil {
 		stats := h.Stats()
 		s.Rooms, s.Players = stats.Rooms, stats.Clients // also rooms that are being opened
@@ -238,14 +234,20 @@ func (m *Cluster) compatible() []cluster.Server {
 	})
 }
 
-// others is server.Config.Others. The clients of a room try the servers in this order when its own has died. The order depends on the
-// room, so that the rooms of a dead server are spread over the others (rendezvous hashing: Thaler and Ravishankar, 1998).
+// others is server.Config.Others. It returns the compatible servers in an order that depends on the room. Clients try them in this order
+// after the server of the room has died, so its rooms are spread over all servers (rendezvous hashing: Thaler and Ravishankar, 1998).
 func (m *Cluster) others(room string) (list []netip.AddrPort) {
-	servers := m.compatible()
-	weight := func(s cluster.Server) uint64 { return xxhash.Sum64String(room + "\x00" + s.ID) }
-	slices.SortFunc(servers, func(a, b cluster.Server) int { return cmp.Compare(weight(a), weight(b)) })
+	type weighted struct {
+		weight    uint64
+		addresses []netip.AddrPort
+	}
+	var servers []weighted
+	for _, s := range m.compatible() {
+		servers = append(servers, weighted{xxhash.Sum64String(room + "\x00" + s.ID), addresses(&s)})
+	}
+	slices.SortFunc(servers, func(a, b weighted) int { return cmp.Compare(a.weight, b.weight) })
 	for _, s := range servers {
-		list = append(list, addresses(&s)...)
+		list = append(list, s.addresses...)
 	}
 	return list
 }
@@ -254,11 +256,11 @@ func (m *Cluster) others(room string) (list []netip.AddrPort) {
 func (m *Cluster) endpoints(servers []netip.AddrPort) []byte {
 	var list []web.Endpoint
 	for _, s := range m.node.Servers() {
-		if s.ID == m.own.ID {
-			s.WebHashes = m.hashes()
+		if own := m.hashes.Load(); s.ID == m.own.ID && own != nil {
+			s.WebHashes = *own
 		}
 		for _, addr := range addresses(&s) {
-			if s.Web == "" || !slices.Contains(servers, addr) {
+			if s.Web == "" || !slices.Contains(servers, addr) || slices.ContainsFunc(list, func(e web.Endpoint) bool { return e.Address == addr }) {
 				continue
 			}
 			list = append(list, web.Endpoint{Address: addr, Web: s.Web, Hashes: web.ParseHashes(s.WebHashes)})

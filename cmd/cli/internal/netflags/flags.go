@@ -95,12 +95,12 @@ func (f *NetFlags) Given() bool {
 
 // Listen returns the function client.DialConfig.Listen of a client that reaches a server over the network of the flags. It
 // is nil without flags: such a client uses a socket of the system.
-func (f *NetFlags) Listen(server netip.AddrPort, seed uint64) (func() (client.Socket, error), error) {
+func (f *NetFlags) Listen(server netip.AddrPort, seed uint64) (func(netip.AddrPort) (client.Socket, error), error) {
 	profile, err := f.Profile(simnet.Path{})
 	if err != nil || !f.Given() {
 		return nil, err
 	}
-	return func() (client.Socket, error) {
+	return func(netip.AddrPort) (client.Socket, error) {
 		socket, err := net.ListenUDP("udp", nil)
 		if err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func TestASocketPassesTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := listen()
+	client, err := listen(addr)
 	if err != nil {
 		t.Fatal(err)
 	}

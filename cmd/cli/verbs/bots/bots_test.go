@@ -40,7 +40,7 @@ func TestTheVerbEndsWithItsLastBot(t *testing.T) {
 				t.Fatal(err)
 			}
 			k, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: game, Strategies: syncflags.All, Bot: true},
-				Listen: func() (client.Socket, error) { return net.Listen(netip.MustParseAddrPort("10.0.0.2:0")) }})
+				Listen: func(netip.AddrPort) (client.Socket, error) { return net.Listen(netip.MustParseAddrPort("10.0.0.2:0")) }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -105,8 +105,10 @@ func TestABrowserFollowsItsRoom(t *testing.T) {
 			}
 			tab.Go(playpage.Link(token, at, pages.URL+"/", certificates.Hashes()))
 			tab.WaitFor(playing)
-			for one.Drain(t.Context(), 0) != nil { // until it has observed the other server
-				if t.Context().Err() != nil {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for one.Drain(ctx, 0) != nil { // until it has observed the other server
+				if ctx.Err() != nil {
 					t.Fatal("the room has not moved")
 				}
 				time.Sleep(10 * time.Millisecond)
