@@ -8,7 +8,7 @@
 //
 // Leases only decide the time of a claim. Each server announces itself four times per lease. An observer regards a server as dead
 // if its announcements have not changed for a lease, by the clock of the observer. The rooms of a dead server can be claimed.
-// Clocks of different machines are never compared. If an observer is wrong, two servers may act as the owner of a room for a
+// The observer then removes the announcement, so that a server that starts later need not observe it for a lease. Clocks of different machines are never compared. If an observer is wrong, two servers may act as the owner of a room for a
 // while, but only one of them can append.
 //
 // # Journals

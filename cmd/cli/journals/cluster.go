@@ -145,7 +145,7 @@ func (j *roomJournal) group(rate int) error {
 // Entries that were not flushed are written before. If views of the last tick look back farther than the past that the journal has, the
 // entries are left out instead: the state has them, and the log never ends between a tick and the past that its views need.
 func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image.Snapshot, covered bool) error {
-	if j.switched || j.out.restarting() || !j.settled(w) {
+	if !j.restarts(w) {
 		return j.writer.Image(state, past...)
 	}
 	if covered {
@@ -167,6 +167,11 @@ func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image
 	}
 	*j.writer, j.out.fresh = next, true
 	return j.writer.Flush()
+}
+
+// restarts reports whether the journal can begin anew with the world's state.
+func (j *roomJournal) restarts(w *ecs.World) bool {
+	return !j.switched && !j.out.restarting() && j.settled(w)
 }
 
 // settled reports whether the results of all ticks up to the world's are stored.

@@ -148,14 +148,16 @@ func TestTheNextServerReadsTheNewestImageAndTheTicksSince(t *testing.T) {
 	}
 }
 
-// While the results of a match are not stored, its journal does not begin anew, so that the next server finds them in it.
+// While the results of a match are not stored, its journal does not begin anew, so that the next server finds them in it. It begins anew as soon
+// as they are stored.
 func TestAJournalBeginsAnewOnlyAfterItsResultsAreStored(t *testing.T) {
-	for _, settled := range []bool{true, false} {
+	for after, settled := range map[time.Duration]bool{0: true, 7 * time.Second: true, time.Hour: false} {
 		s := &shared{t: t}
 		one, _ := s.join("one")
 		p := clustered(t, one, Always)
-		p.store.config.Settled = func(string) bool { return settled }
-		p.Run(10 * time.Second)
+		least := p.Room.Tick() + ecs.Tick(min(after, time.Minute).Seconds())*ecs.Tick(p.game.TickRate)
+		p.store.config.Settled = func(string) bool { return p.Room.Tick() >= least }
+		p.Run(8 * time.Second)
 		<-p.store.Keep("main", p.Room.World())
 		two, _ := s.join("two")
 		k, c, err := p.next(two)
@@ -163,8 +165,8 @@ func TestAJournalBeginsAnewOnlyAfterItsResultsAreStored(t *testing.T) {
 			t.Fatalf("%v: %+v", err, c.Resume)
 		}
 		m, ok := k.Continued("main")
-		if !ok || (m.Journal.Start() > 0) != settled {
-			t.Errorf("stored: %v, the journal begins with tick %d", settled, m.Journal.Start())
+		if start := m.Journal.Start(); !ok || settled != (start > 0) || settled && start < least {
+			t.Errorf("stored after %v, in tick %d: the journal begins with tick %d", after, least, start)
 		}
 	}
 }

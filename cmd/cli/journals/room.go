@@ -80,17 +80,27 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	for i := range t.Orders {
 		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
 	}
-	seconds := record.JournalImages
-	if j.log != nil {
-		seconds = checkpointSeconds
-	}
 	back := record.LookBack(t.Tick, t.Orders)
 	j.reach = max(j.reach, back)
 	// A view may look back at a state that the newest image does not have. Another image makes the tick replayable.
 	covered := t.Tick-back >= j.oldest
-	if ok && (j.due.Swap(false) || !covered || j.writer.ImageDue(seconds)) {
+	if ok && (j.due.Swap(false) || !covered || j.imageDue(f.World)) {
 		j.image(f.World, covered)
 	}
+}
+
+// imageDue reports whether the journal is to receive an image. In a cluster it then begins anew. If it cannot yet, because results are not
+// stored, it waits for at most as long again: the next owner would have to read the entries before an image too.
+func (j *roomJournal) imageDue(w *ecs.World) bool {
+	switch {
+	case j.log == nil:
+		return j.writer.ImageDue(record.JournalImages)
+	case !j.writer.ImageDue(checkpointSeconds):
+		return false
+	case j.switched || j.writer.ImageDue(2*checkpointSeconds):
+		return true
+	}
+	return w != nil && j.restarts(w)
 }
 
 // image appends the state of a world, if it is that of the last tick, with the states before it to which views look back.

@@ -172,7 +172,7 @@ func (m *Cluster) settled(room string) bool {
 	h.mu.Lock()
 	r := h.rooms[room]
 	h.mu.Unlock()
-	return h.unreplayed.Load() == 0 && h.Results.Settled() && r != nil && !r.decisions.open()
+	return r != nil && !r.replays.Load() && h.Results.Settled() && !r.decisions.open()
 }
 
 // watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them.

@@ -86,8 +86,7 @@ type Host struct {
 	replays     sync.WaitGroup  // of recovered matches
 	replaying   context.Context // done after stopReplays
 	stopReplays context.CancelFunc
-	unreplayed  atomic.Int64 // matches whose replay has not ended
-	replay      sync.Mutex   // held during a replay
+	replay      sync.Mutex // held during a replay
 
 	mu       sync.Mutex // rooms open and close on several goroutines
 	rooms    map[string]*hostedRoom
@@ -106,8 +105,9 @@ type hostedRoom struct {
 	recording *recorder         // optional
 	broadcast *broadcast.Writer // optional
 	decisions decisions
-	resumed   bool // the match was begun by an earlier process
-	panicked  bool // its rules have panicked
+	resumed   bool        // the match was begun by an earlier process
+	panicked  bool        // its rules have panicked
+	replays   atomic.Bool // results of its former owner are not recorded yet
 }
 
 const recentSeconds = 10 // the length of the history of a room
@@ -139,7 +139,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 	h.replaying, h.stopReplays = context.WithCancel(context.Background())
 	err = h.keepResults()  // before a room can decide a match
 	if c.Journals != nil { // before a room can resume a match
-		h.adjudicate(c.Journals.Waiting())
+		h.adjudicate(c.Journals.Waiting(), func() {})
 	}
 	if c.Cluster != nil {
 		c.Cluster.start(h)
@@ -236,7 +236,8 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 			r.resumed = true
 			h.reportWait(name, rc.Resume)
 			if m, ok := c.Journals.Continued(name); ok && c.Cluster != nil { // those of files were replayed at the start
-				h.adjudicate([]journals.Match{m})
+				r.replays.Store(true)
+				h.adjudicate([]journals.Match{m}, func() { r.replays.Store(false) })
 			}
 		}
 		d.record.Journal = c.Journals.File(name)

@@ -226,22 +226,28 @@ func keepMatches(a *app.App, path string, recovered bool) (r *matches.Recorder, 
 	}, nil
 }
 
-// adjudicate replays recovered matches on a goroutine, and records every result. One match is replayed at a time.
-func (h *Host) adjudicate(recovered []journals.Match) {
+// adjudicate replays recovered matches on a goroutine and records every result. One match is replayed at a time. It calls done when all
+// results are recorded, but not if the host stops before.
+func (h *Host) adjudicate(recovered []journals.Match, done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.Results == nil || h.app.Game.Result == nil || len(recovered) == 0 || h.replaying.Err() != nil {
+	if h.Results == nil || h.app.Game.Result == nil || len(recovered) == 0 {
+		done()
 		return
 	}
-	h.unreplayed.Add(1)
+	if h.replaying.Err() != nil {
+		return
+	}
 	h.replays.Go(func() {
-		defer h.unreplayed.Add(-1)
 		h.replay.Lock()
 		defer h.replay.Unlock()
 		replayAll(h.replaying, h.app.Game, recovered, func(r matches.Record) {
 			h.Results.Add(r)
 			_ = h.Results.Wait(h.replaying) // one at a time
 		})
+		if h.replaying.Err() == nil {
+			done()
+		}
 	})
 }
 
