@@ -109,7 +109,7 @@ var arrows = []struct {
 	// Transport is independent of worlds and strategies.
 	{"net/netcode", []string{"net/wire", "net/limit"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},
-	{"net/web", []string{"net/limit"}},
+	{"net/web", []string{"net/wire", "net/limit"}},
 	{"net/agones/...", nil}, // any server can report itself
 	{"net/lan", []string{"net/wire", "net/limit"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"tendon/net/netcode"
 	"tendon/net/wire"
 )
 
@@ -19,8 +18,8 @@ type Endpoint struct {
 
 // Bounds of a list of endpoints.
 const (
-	MaxEndpoints = netcode.MaxServers // in a list
-	MaxWeb       = 255                // bytes of an Endpoint.Web
+	MaxEndpoints = 32  // in a list: as many as servers in a connect token
+	MaxWeb       = 255 // bytes of an Endpoint.Web
 	maxHashes    = 4
 )
 
