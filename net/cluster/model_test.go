@@ -306,7 +306,7 @@ func (l *link) Withdraw(ctx context.Context, id string) error {
 }
 
 func (l *link) Expire(ctx context.Context, s Server) error {
-	return l.send(ctx, fmt.Sprint("expiry ", s.Beat), func() error { return l.m.store.Expire(ctx, s) })
+	return l.send(ctx, fmt.Sprint("expiry ", s.ID, " ", s.Beat), func() error { return l.m.store.Expire(ctx, s) })
 }
 
 // send is a call whose reply has no value.
