@@ -22,7 +22,7 @@ type Config struct {
 	// Lease is the time without an announcement after which a server is regarded as dead. It must be the same for all servers.
 	// At least 40 ms; 0: 1 s.
 	Lease time.Duration
-	// Load sets Rooms and Players of each announcement. Optional.
+	// Load sets Rooms, Players and WebHashes of each announcement. Optional.
 	Load func(s *Server)
 	// Report receives events, on any goroutine. Optional.
 	Report func(Event)
@@ -162,6 +162,9 @@ func (n *Node) announce(ctx context.Context) {
 	n.mu.Unlock()
 	if n.config.Load != nil {
 		n.config.Load(&s)
+		n.mu.Lock()
+		n.self.Rooms, n.self.Players, n.self.WebHashes = s.Rooms, s.Players, s.WebHashes // for Servers
+		n.mu.Unlock()
 	}
 	sent := time.Now()
 	within, cancel := context.WithTimeout(ctx, n.config.Lease)

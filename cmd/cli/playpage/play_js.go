@@ -62,7 +62,8 @@ func play(game *ecs.Game) error {
 	}
 	store := js.Global().Get("sessionStorage")
 	dialer := invitation.Dialer()
-	_ = dialer.AddEndpoints(storedBytes(store, endpointsKey)) // an error means that none are stored
+	endpoints, _ := base64.StdEncoding.DecodeString(stored(store, endpointsKey))
+	_ = dialer.AddEndpoints(endpoints) // an error means that none are stored
 	tokens := append(storedTokens(store), invitation.Token)
 	chat := make(chan string, chatLines)
 	config := client.DialConfig{Token: tokens[0], Spare: tokens[1:],
@@ -244,23 +245,17 @@ func addEndpoints(dialer *web.Dialer, store js.Value, list []byte) {
 	}
 }
 
-// storedBytes returns the bytes with a key, nil if there are none.
-func storedBytes(store js.Value, key string) []byte {
-	text := store.Call("getItem", key)
-	if text.Type() != js.TypeString {
-		return nil
+// stored returns the text with a key, "" if there is none.
+func stored(store js.Value, key string) string {
+	if text := store.Call("getItem", key); text.Type() == js.TypeString {
+		return text.String()
 	}
-	b, _ := base64.StdEncoding.DecodeString(text.String())
-	return b
+	return ""
 }
 
 // storedTokens returns the reconnect tokens that an earlier run of the page has stored.
 func storedTokens(store js.Value) (tokens [][]byte) {
-	text := store.Call("getItem", tokensKey)
-	if text.Type() != js.TypeString {
-		return nil
-	}
-	for one := range strings.FieldsSeq(text.String()) {
+	for one := range strings.FieldsSeq(stored(store, tokensKey)) {
 		if token, err := base64.StdEncoding.DecodeString(one); err == nil && len(token) == netcode.TokenSize {
 			tokens = append(tokens, token)
 		}

@@ -34,10 +34,9 @@ type Cluster struct {
 	exact      bool // the game has floats, so only servers of the same build can continue a match
 	host       atomic.Pointer[Host]
 	draining   atomic.Bool
-	drains     chan struct{}            // has an element while rooms are drained
-	handing    sync.Mutex               // held while a room moves
-	hashes     atomic.Pointer[[][]byte] // of its certificates, as announced last
-	suspending sync.Map                 // names of rooms that are about to be suspended
+	drains     chan struct{} // has an element while rooms are drained
+	handing    sync.Mutex    // held while a room moves
+	suspending sync.Map      // names of rooms that are about to be suspended
 	all        sync.WaitGroup
 	member     context.Context // done after leave
 	leave      context.CancelFunc
@@ -128,7 +127,6 @@ func (m *Cluster) Leave() {
 func (m *Cluster) load(s *cluster.Server) {
 	if m.config.WebHashes != nil {
 		s.WebHashes = web.HashBytes(m.config.WebHashes())
-		m.hashes.Store(&s.WebHashes)
 	}
 	if h := m.host.Load(); h != nil {
 		stats := h.Stats()
@@ -256,9 +254,6 @@ func (m *Cluster) others(room string) (list []netip.AddrPort) {
 func (m *Cluster) endpoints(servers []netip.AddrPort) []byte {
 	var list []web.Endpoint
 	for _, s := range m.node.Servers() {
-		if own := m.hashes.Load(); s.ID == m.own.ID && own != nil {
-			s.WebHashes = *own
-		}
 		for _, addr := range addresses(&s) {
 			if s.Web == "" || !slices.Contains(servers, addr) || slices.ContainsFunc(list, func(e web.Endpoint) bool { return e.Address == addr }) {
 				continue

@@ -230,15 +230,16 @@ func (v *Verb) access(ctx context.Context) (*backend.Access, error) {
 
 // alone runs a backend whose tickets are in a directory.
 func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, listener net.Listener) error {
+	var hashes []web.Hash
+	var err error
+	if v.WebCertificates != "" {
+		if hashes, err = web.ReadHashes(v.WebCertificates); err != nil {
+			return fmt.Errorf("--web-certificates: %w", err)
+		}
+	}
 	log, err := backend.OpenFile(v.Dir)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", err)
-	}
-	var hashes []web.Hash
-	if v.WebCertificates != "" {
-		if hashes, err = web.ReadHashes(v.WebCertificates); err != nil {
-			return errors.Join(fmt.Errorf("--web-certificates: %w", err), log.Close())
-		}
 	}
 	config.Directory = backend.NewStatic(v.Server, v.ServerRooms, v.Web, hashes)
 	s, err := backend.New(config)
