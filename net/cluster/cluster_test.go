@@ -139,6 +139,9 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 	r.mu.Lock()
 	r.fences[name] = append(r.fences[name], room.Fence())
 	r.mu.Unlock()
+	if room.moved {
+		r.count(func(c *counts) { c.Taken++ })
+	}
 	if count := len(room.known); count > 0 && room.known[count-1].Sequence == room.claim.Before {
 		r.count(func(c *counts) { c.Followed++ })
 	}
@@ -152,7 +155,9 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 		return
 	}
 	list := chainOf(journal)
-	r.add(operation{name, recovers, list, list}, began, true)
+	if !room.moved { // otherwise only the first append shows that no other server has claimed the room since
+		r.add(operation{name, recovers, list, list}, began, true)
+	}
 	for left := random.IntN(400); ctx.Err() == nil; left-- {
 		if left < 0 {
 			began, tick := time.Now(), random.Uint64()
@@ -161,13 +166,13 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 				err := room.End(ctx)
 				r.add(operation{name, ends, list, 0}, began, err == nil)
 			case 1:
-				_ = room.Release(ctx, nil)
+				_ = room.Release(ctx, nil, r.next(n, random))
 			default:
 				if room.begin == 0 {
-					_ = room.Release(ctx, nil)
+					_ = room.Release(ctx, nil, r.next(n, random))
 					return
 				}
-				err := room.Release(ctx, binary.LittleEndian.AppendUint64(nil, tick))
+				err := room.Release(ctx, binary.LittleEndian.AppendUint64(nil, tick), r.next(n, random))
 				r.add(operation{name, appends, list, chain(list, tick)}, began, err == nil)
 			}
 			return
@@ -190,6 +195,19 @@ func (r *run) own(ctx context.Context, n *Node, name string, random *rand.Rand) 
 			return
 		}
 		pause(ctx, time.Duration(random.Float64()*60e6))
+	}
+}
+
+// next returns the ID of a server to which a room moves: one that is alive, or was never, or none.
+func (r *run) next(n *Node, random *rand.Rand) string {
+	servers := n.Servers()
+	switch i := random.IntN(2 + 2*len(servers)); {
+	case i == 0:
+		return ""
+	case i == 1:
+		return "unknown"
+	default:
+		return servers[i%len(servers)].ID
 	}
 }
 

@@ -6,10 +6,14 @@
 // Every entry contains the number of the entry before it. The store refuses an entry if that entry is not the newest one. A
 // replaced server therefore cannot append, and the log is the fence. The sequence number of a claim is its fencing number.
 //
+// A planned move needs no claim: the last entry of the former owner names the next one. Its number is then the fencing number.
+// If the next owner appends nothing for two leases, other servers may claim the room. Its first Append shows whether one has.
+//
 // Leases only decide the time of a claim. Each server announces itself four times per lease. An observer regards a server as dead
 // if its announcements have not changed for a lease, by the clock of the observer. The rooms of a dead server can be claimed.
-// The observer then removes the announcement, so that a server that starts later need not observe it for a lease. Clocks of different machines are never compared. If an observer is wrong, two servers may act as the owner of a room for a
-// while, but only one of them can append.
+// The observer then removes the announcement, so that a server that starts later need not observe it for a lease. Clocks of
+// different machines are never compared. If an observer is wrong, two servers may act as the owner of a room for a while, but
+// only one of them can append.
 //
 // # Journals
 //
@@ -29,7 +33,7 @@
 //   - join a cluster: New, Node.Run; leave it: Node.Drain, or Node.Accept to stay
 //   - own a room: Node.Claim; find its owner: OwnedError, Node.Owner
 //   - journal it: Room.Append, Room.Recovered
-//   - give it up: Room.Release for another server, Room.End when the match is over
+//   - give it up: Room.Release for any other server or a named one, Room.End when the match is over
 //   - list servers: Node.Servers
 //   - test without NATS: Memory
 //   - connect to NATS: package tendon/net/cluster/jetstream

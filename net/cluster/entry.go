@@ -16,18 +16,20 @@ const (
 	KindRelease Kind = 3 // Body ends the journal of this owner: the next server that claims the room continues the match
 	KindEnd     Kind = 4 // the match is over: the next claim begins with an empty journal
 	KindPart    Kind = 5 // Body is a part of a restarted journal's beginning; an entry of KindData completes it
+	KindMove    Kind = 6 // like KindRelease, but Next owns the room from here on, without a claim
 )
 
 // Entry is an entry of a room's log. The room's entries form a chain: Before is the sequence number of the entry before.
 type Entry struct {
 	Kind   Kind
 	Owner  string // Server.ID of the owner, 1 to MaxID bytes
-	Fence  uint64 // sequence number of the owner's claim; 0 in a claim
+	Next   string // Server.ID of the next owner, 1 to MaxID bytes; only of KindMove
+	Fence  uint64 // sequence number of the owner's claim, or of the move to it; 0 in a claim
 	Number uint64 // counts the entries of this owner in this process, to distinguish them
 	Before uint64 // sequence number of the room's previous entry; 0: this is the first one
 	// From is the sequence number of the entry with which the journal begins. 0: no journal; itself: this entry.
 	From uint64
-	Body []byte // of KindData, KindPart and KindRelease, at most MaxBody bytes
+	Body []byte // of KindData, KindPart, KindRelease and KindMove, at most MaxBody bytes
 }
 
 const (
@@ -47,7 +49,7 @@ const (
 var ErrEntry = errors.New("cluster: not an entry of a room's log")
 
 // Append appends the entry's bytes: a version, the kind, Fence, Number, Before and From of 8 bytes each, lowest byte first, the length
-// of Owner, Owner, and Body.
+// of Owner, Owner, the length of Next and Next of KindMove, and Body.
 func (e *Entry) Append(dst []byte) ([]byte, error) {
 	if err := e.check(); err != nil {
 		return dst, err
@@ -58,6 +60,10 @@ func (e *Entry) Append(dst []byte) ([]byte, error) {
 	}
 	dst = append(dst, byte(len(e.Owner)))
 	dst = append(dst, e.Owner...)
+	if e.Kind == KindMove {
+		dst = append(dst, byte(len(e.Next)))
+		dst = append(dst, e.Next...)
+	}
 	return append(dst, e.Body...), nil
 }
 
@@ -73,23 +79,36 @@ func ParseEntry(b []byte) (e Entry, err error) {
 	for i, n := range [...]*uint64{&e.Fence, &e.Number, &e.Before, &e.From} {
 		*n = binary.LittleEndian.Uint64(b[2+8*i:])
 	}
-	id, rest := int(b[entryHeader-1]), b[entryHeader:]
-	if len(rest) < id {
-		return e, fmt.Errorf("%w: truncated owner", ErrEntry)
+	var whole bool
+	e.Owner, e.Body, whole = cutID(b[entryHeader-1:])
+	if whole && e.Kind == KindMove {
+		e.Next, e.Body, whole = cutID(e.Body)
 	}
-	e.Owner, e.Body = string(rest[:id]), rest[id:]
+	if !whole {
+		return e, fmt.Errorf("%w: truncated ID", ErrEntry)
+	}
 	return e, e.check()
+}
+
+// cutID reads an ID after its length.
+func cutID(b []byte) (id string, rest []byte, ok bool) {
+	if len(b) == 0 || len(b)-1 < int(b[0]) {
+		return "", nil, false
+	}
+	return string(b[1 : 1+int(b[0])]), b[1+int(b[0]):], true
 }
 
 func (e *Entry) check() error {
 	switch {
-	case e.Kind < KindClaim || e.Kind > KindPart:
+	case e.Kind < KindClaim || e.Kind > KindMove:
 		return fmt.Errorf("%w: kind %d", ErrEntry, e.Kind)
 	case e.Owner == "" || len(e.Owner) > MaxID:
 		return fmt.Errorf("%w: the owner has %d bytes", ErrEntry, len(e.Owner))
+	case (e.Kind == KindMove) != (e.Next != "") || len(e.Next) > MaxID:
+		return fmt.Errorf("%w: the next owner has %d bytes in an entry of kind %d", ErrEntry, len(e.Next), e.Kind)
 	case len(e.Body) > MaxBody:
 		return fmt.Errorf("%w: the body has %d bytes", ErrEntry, len(e.Body))
-	case (e.Kind == KindClaim || e.Kind == KindEnd || e.Kind == KindRelease && e.From == 0) && len(e.Body) > 0:
+	case (e.Kind == KindClaim || e.Kind == KindEnd || e.releases() && e.From == 0) && len(e.Body) > 0:
 		return fmt.Errorf("%w: a body in an entry of kind %d", ErrEntry, e.Kind)
 	case (e.Kind == KindClaim) != (e.Fence == 0):
 		return fmt.Errorf("%w: fence %d in an entry of kind %d", ErrEntry, e.Fence, e.Kind)
@@ -99,5 +118,16 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// owned reports whether the room has an owner after the entry.
-func (e *Entry) owned() bool { return e.Kind != KindRelease && e.Kind != KindEnd }
+// releases reports whether the entry ends the journal of its owner for the next one.
+func (e *Entry) releases() bool { return e.Kind == KindRelease || e.Kind == KindMove }
+
+// owner returns the ID of the room's owner after the entry, or "" if it has none.
+func (e *Entry) owner() string {
+	switch e.Kind {
+	case KindRelease, KindEnd:
+		return ""
+	case KindMove:
+		return e.Next
+	}
+	return e.Owner
+}

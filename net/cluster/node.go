@@ -54,7 +54,7 @@ type Node struct {
 
 	mu      sync.Mutex
 	self    Server
-	claims  uint64               // number of the newest claim
+	claims  uint64               // number of rooms claimed
 	servers map[string]*observed // the other servers, by ID
 	taken   time.Time            // time at which the newest accepted announcement was sent
 	echoed  time.Time            // time at which the newest own announcement was observed
@@ -306,16 +306,16 @@ func (n *Node) leased() bool { return !n.taken.IsZero() && time.Since(n.taken) <
 // Owner returns the live server that owns a room. It returns false if there is none.
 func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
 	last, at, err := n.config.Store.Last(ctx, room)
-	if err != nil || at == 0 || !last.owned() {
+	if err != nil || at == 0 || last.owner() == "" {
 		return Server{}, false, err
 	}
 	n.mu.Lock()
 	self := n.self
 	n.mu.Unlock()
-	if last.Owner == self.ID {
+	if last.owner() == self.ID {
 		return self, true, nil
 	}
-	s, _, alive := n.alive(last.Owner)
+	s, _, alive := n.alive(last.owner())
 	return s, alive, nil
 }
 
@@ -323,6 +323,9 @@ func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
 // announcement of the owner is late by half a lease, Claim waits until it arrives or the owner is dead. If the owner drains, Claim waits until
 // it releases the room, and reads its log meanwhile. If the owner has an address of this server, it is a former process of the same server.
 // Claim then waits for at most two leases until that process releases the room or is dead.
+//
+// If the former owner moved the room to this server, Claim appends nothing. If it moved the room to another one, Claim waits for at most two
+// leases for the first entry of that server, and claims the room then.
 //
 // The process must not own the room already.
 func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
@@ -335,12 +338,14 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 			}
 			continue
 		}
-		if at != 0 && last.owned() && last.Owner != n.self.ID {
-			owner, age, alive := n.alive(last.Owner)
-			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && (!n.replaces(&owner) || time.Since(began) >= 2*n.config.Lease) {
+		moved := at != 0 && last.Kind == KindMove // its owner has appended nothing
+		if at != 0 && last.owner() != "" && last.owner() != n.self.ID {
+			owner, age, alive := n.alive(last.owner())
+			patient := time.Since(began) < 2*n.config.Lease
+			if alive && !moved && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && !(patient && n.replaces(&owner)) {
 				return nil, &OwnedError{room, owner}
 			}
-			if alive {
+			if alive && (patient || !moved) {
 				f.follow(ctx, &last, at)
 				wait := n.config.Lease / 16
 				if owner.Draining { // its clients wait
@@ -354,9 +359,12 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		}
 		n.mu.Lock()
 		n.claims++
-		claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: n.claims, Before: at, From: begin(&last, at)}
+		claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: n.claims << 32, Before: at, From: begin(&last, at)}
 		n.mu.Unlock()
-		fence, err := n.append(ctx, room, &claim)
+		fence, moved := at, moved && last.Next == n.self.ID
+		if !moved {
+			fence, err = n.append(ctx, room, &claim)
+		}
 		if errors.Is(err, ErrConflict) {
 			f.log = nil
 			continue
@@ -364,7 +372,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, claim: claim, known: f.log, released: at != 0 && last.Kind == KindRelease}, nil
+		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, numbers: claim.Number, claim: claim, known: f.log, moved: moved, released: at != 0 && last.releases()}, nil
 	}
 }
 

@@ -104,3 +104,78 @@ func TestADeathIsObservedOnce(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A room that was moved to a server belongs to it without an entry. Other servers wait for its first entry, and claim the room if there is none
+// for two leases. The first server does not own the room until then without knowing it: its first append fails.
+func TestAMoveNeedsNoClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var store Memory
+		var nodes [3]*Node
+		for i := range nodes {
+			n, err := New(Config{Store: &store, Server: Server{Name: string(rune('a' + i))}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go n.Run(ctx)
+			nodes[i] = n
+		}
+		time.Sleep(10 * time.Millisecond)
+		claim := func(n *Node) (r *Room) {
+			r, err := n.Claim(ctx, "duel")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		first := claim(nodes[0])
+		if err := first.Append(ctx, []byte("image"), true); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Release(ctx, []byte(" and ticks"), nodes[1].ID()); err != nil {
+			t.Fatal(err)
+		}
+		if owner, alive, err := nodes[0].Owner(ctx, "duel"); err != nil || !alive || owner.Name != "b" {
+			t.Errorf("the owner is %+v, %v, %v", owner, alive, err)
+		}
+		before := store.sequence
+		second := claim(nodes[1])
+		if store.sequence != before || second.Fence() <= first.Fence() || !second.Released() {
+			t.Errorf("the next owner appended %d entries; fences %d and %d", store.sequence-before, first.Fence(), second.Fence())
+		}
+		if journal, err := second.Recovered(ctx); err != nil || string(journal) != "image and ticks" {
+			t.Errorf("the journal is %q, %v", journal, err)
+		}
+		if second.Leased() {
+			t.Error("the room is leased before the first append")
+		}
+		if err := second.Append(ctx, []byte(" of b"), false); err != nil || !second.Leased() {
+			t.Errorf("after the first append: leased %v, %v", second.Leased(), err)
+		}
+		if _, err := nodes[2].Claim(ctx, "duel"); !errors.As(err, new(*OwnedError)) {
+			t.Errorf("the claim of another server: %v", err)
+		}
+
+		if err := second.Release(ctx, nil, nodes[2].ID()); err != nil {
+			t.Fatal(err)
+		}
+		silent := claim(nodes[2]) // it appends nothing
+		began := time.Now()
+		again := claim(nodes[0])
+		if took := time.Since(began); took < 2*time.Second || took > 2200*time.Millisecond {
+			t.Errorf("another server claimed the room after %v", took)
+		}
+		if again.Fence() <= silent.Fence() {
+			t.Errorf("fence %d after %d", again.Fence(), silent.Fence())
+		}
+		if err := silent.Append(ctx, []byte(" lost"), false); !errors.Is(err, ErrLost) || silent.Leased() {
+			t.Errorf("the append of the former owner: %v", err)
+		}
+		if journal, err := again.Recovered(ctx); err != nil || string(journal) != "image and ticks of b" {
+			t.Errorf("the journal is %q, %v", journal, err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

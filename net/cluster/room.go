@@ -11,15 +11,16 @@ import (
 type Room struct {
 	node    *Node
 	name    string
-	fence   uint64 // sequence number of the claim
-	last    uint64 // of the newest entry
-	begin   uint64 // of the entry with which the journal begins; 0: none
-	numbers uint64 // Entry.Number of the newest entry
-	claim   Entry
+	fence   uint64    // sequence number of the claim, or of the move to this server
+	last    uint64    // of the newest entry
+	begin   uint64    // of the entry with which the journal begins; 0: none
+	numbers uint64    // Entry.Number of the newest entry
+	claim   Entry     // it is not in the log if the former owner moved the room to this server
 	known   []Stored  // the journal's entries, if they were read before the claim; until Recovered
 	at      time.Time // of the last write of the former owner; after Recovered
 	lost    bool
 
+	moved    bool // to this server, which has appended nothing yet
 	released bool // by its former owner
 
 	old     int    // bytes appended since the last trim
@@ -47,7 +48,7 @@ func (r *Room) Released() bool { return r.released }
 func (r *Room) Written() time.Time { return r.at }
 
 // Leased reports whether no other server can own the room: see Node.Leased.
-func (r *Room) Leased() bool { return !r.lost && r.node.Leased() }
+func (r *Room) Leased() bool { return !r.lost && !r.moved && r.node.Leased() }
 
 // Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
 func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
@@ -100,7 +101,7 @@ func (r *Room) journal(log []Stored) (journal []byte, err error) {
 			return nil, fmt.Errorf("%w: entry %d is missing", ErrJournal, max(before, from))
 		}
 		before = e.Sequence
-		if e.Kind == KindData || e.Kind == KindRelease {
+		if e.Kind == KindData || e.releases() {
 			r.at = e.At
 		}
 		if e.Kind == KindPart && complete {
@@ -170,8 +171,15 @@ func (r *Room) trim(before uint64, least int) {
 // Release appends the last bytes to the room's journal, at most MaxBody, and ends the ownership of the room. The server that claims it
 // next continues the match. last must be empty if nothing was appended before. After an error that does not wrap ErrLost or ErrEntry, call
 // Release again with the same bytes.
-func (r *Room) Release(ctx context.Context, last []byte) error {
-	return r.leave(ctx, Entry{Kind: KindRelease, From: r.begin, Body: last})
+//
+// next is the ID of the server to which the room moves. Optional. That server owns the room without an entry of its own, so its Claim
+// should be waiting for the room. Other servers can claim the room if it appends nothing for two leases.
+func (r *Room) Release(ctx context.Context, last []byte, next string) error {
+	e := Entry{Kind: KindRelease, From: r.begin, Body: last}
+	if next != "" {
+		e.Kind, e.Next = KindMove, next
+	}
+	return r.leave(ctx, e)
 }
 
 // End ends the match. The next claim of the room begins with an empty journal.
@@ -204,6 +212,6 @@ func (r *Room) append(ctx context.Context, e *Entry) (at uint64, err error) {
 		}
 		return 0, err
 	}
-	r.numbers, r.last = e.Number, at
+	r.numbers, r.last, r.moved = e.Number, at, false
 	return at, nil
 }

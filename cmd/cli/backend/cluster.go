@@ -37,7 +37,7 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 			return err
 		default:
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
-			_ = room.Release(end, nil) // otherwise the next owner waits for a lease
+			_ = room.Release(end, nil, "") // otherwise the next owner waits for a lease
 			cancel()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"tendon/ecs"
@@ -25,6 +26,8 @@ type log struct {
 	begins   bool // the next Write begins the journal anew
 	releases bool // the next Write releases the room
 	released bool // a Write has released the room
+
+	next atomic.Pointer[string] // the server to which the release moves the room; nil: any
 }
 
 // appendLimit is the timeout of an append. Its result is requested again afterwards.
@@ -42,7 +45,7 @@ func (l *log) Write(b []byte) (int, error) {
 	defer cancel()
 	var err error
 	if l.releases {
-		err = l.Release(ctx, b)
+		err = l.Release(ctx, b, l.to())
 		l.released = err == nil
 	} else {
 		err = l.Append(ctx, b, l.begins)
@@ -51,6 +54,14 @@ func (l *log) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// to returns the ID of the server to which the release moves the room, or "".
+func (l *log) to() string {
+	if next := l.next.Load(); next != nil {
+		return *next
+	}
+	return ""
 }
 
 func (l *log) WriteAt([]byte, int64) (int, error) { return 0, errors.ErrUnsupported }
@@ -71,7 +82,7 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 		if err != nil { // another server may be able to continue the match
 			leave, cancel := context.WithTimeout(context.Background(), appendLimit)
 			defer cancel()
-			err = errors.Join(err, r.Release(leave, nil))
+			err = errors.Join(err, r.Release(leave, nil, ""))
 		}
 	}()
 	data, err := r.Recovered(ctx)
@@ -193,7 +204,7 @@ func (j *roomJournal) release() {
 			if j.log.released {
 				return nil
 			}
-			return j.log.Release(ctx, nil)
+			return j.log.Release(ctx, nil, j.log.to())
 		}
 	}
 	if err := j.leave(end); err != nil {

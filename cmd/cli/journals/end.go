@@ -113,6 +113,16 @@ func (s *Store) Checkpoint(name string) {
 	}
 }
 
+// MoveTo names the server with an ID of the cluster as the next owner of an open room, for its Keep. The empty ID names none. The server
+// must wait for the room. If it does not begin within two leases, other servers can claim the room.
+func (s *Store) MoveTo(name, server string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.open[name]; j != nil && j.log != nil {
+		j.log.next.Store(&server)
+	}
+}
+
 // Kept returns how many matches the next process continues: those that Keep kept, and recovered ones whose players have not come
 // back. It does not count those whose journals were removed. Call it when the channels of Keep are closed, and before Close.
 func (s *Store) Kept() int {

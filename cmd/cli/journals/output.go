@@ -172,8 +172,9 @@ func (j *roomJournal) progress() error {
 	if err := j.away.Load(); err != nil {
 		return *err
 	}
-	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always || j.log != nil && !j.store.config.Cluster.Leased()
 	accepted, durable, failed := j.out.state()
+	// Before the first entry, another server may have claimed a room that was moved to this one.
+	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always || j.log != nil && (durable == 0 || !j.store.config.Cluster.Leased())
 	if j.age++; durable >= j.mark {
 		j.mark, j.age = accepted, 0
 	}

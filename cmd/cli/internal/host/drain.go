@@ -124,14 +124,19 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 	}
 	h.config.Journals.Checkpoint(room)
 	clients, err := h.Offer(ctx, room, addresses(to))
+	var last cluster.MoveStatus
 	if err == nil {
-		var last cluster.MoveStatus
 		last, err = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Waiting >= clients })
 		if ctx.Err() == nil && (again || last.Waiting > 0) { // the other clients reconnect
 			err = nil
 		}
 	}
 	if err == nil {
+		next := ""
+		if last.Waiting > 0 { // so the server waits for the room
+			next = to.ID
+		}
+		h.config.Journals.MoveTo(room, next)
 		err = h.hand(ctx, room, to, pause)
 	}
 	switch {
