@@ -13,6 +13,7 @@ import (
 
 	"tendon/net/cluster"
 	"tendon/net/cluster/jetstream"
+	"tendon/net/cluster/jetstream/natstest"
 )
 
 // subjects are those that the guide gives to the user of a server.
@@ -29,16 +30,7 @@ func TestTheSubjectsOfTheGuideSuffice(t *testing.T) {
 		t.Errorf("the guide lacks: %s", text)
 	}
 	allowed := &server.SubjectPermission{Allow: subjects}
-	n, err := server.NewServer(&server.Options{ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		Users: []*server.User{{Username: "arena", Password: "test", Permissions: &server.Permissions{Publish: allowed, Subscribe: allowed}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	if !n.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS does not start")
-	}
+	n := natstest.Start(t, server.Options{Users: []*server.User{{Username: "arena", Password: "test", Permissions: &server.Permissions{Publish: allowed, Subscribe: allowed}}}})
 	c, err := nats.Connect(n.ClientURL(), nats.UserInfo("arena", "test"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { t.Error(err) }))
 	if err != nil {
 		t.Fatal(err)

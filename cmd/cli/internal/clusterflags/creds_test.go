@@ -18,6 +18,7 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/net/cluster"
+	"tendon/net/cluster/jetstream/natstest"
 )
 
 // signer is a key pair with its public key.
@@ -62,16 +63,7 @@ func secured(t *testing.T) (url, creds string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := server.NewServer(&server.Options{ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		TrustedOperators: []*jwt.OperatorClaims{trusted}, AccountResolver: resolver, SystemAccount: system.public})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	if !n.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS does not start")
-	}
+	n := natstest.Start(t, server.Options{TrustedOperators: []*jwt.OperatorClaims{trusted}, AccountResolver: resolver, SystemAccount: system.public})
 	seed, err := user.Seed()
 	if err != nil {
 		t.Fatal(err)
