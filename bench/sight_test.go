@@ -35,8 +35,8 @@ var movers = ecs.NewComponent("mover", ecs.Roles[mover]{
 
 var moving = ecs.NewQuery1(ecs.Write(movers))
 
-// crowd is a game of entities that all walk. Each player has one of them.
-func crowd() *ecs.Game {
+// sightGame returns a game in which all entities walk. Each player has one of them.
+func sightGame() *ecs.Game {
 	g := idle(60)
 	g.MaxPlayers, g.Components = sightClients, ecs.Components(movers)
 	put := func(w *ecs.World, o image.Owner) {
@@ -64,7 +64,7 @@ func crowd() *ecs.Game {
 
 // BenchmarkSight measures a server whose clients see few of its entities.
 func BenchmarkSight(b *testing.B) {
-	game := crowd()
+	game := sightGame()
 	l := &loop{Loop: halves.NewLoop(b, halves.Config{Game: game, Seed: 1,
 		Strategy: predict.New(predict.Config{Interest: fixed.FromInt(sightRadius)})}, 2, 2)}
 	l.AddPlayers(sightClients, func(int, int) ecs.InputBytes { return ecs.InputBytes{} })

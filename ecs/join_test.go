@@ -17,8 +17,8 @@ var swapped = ecs.JoinQueries(
 	ecs.NewQuery2(ecs.Read(sample.Positions), ecs.Read(sample.Seats), ecs.Without(sample.Tags)),
 	ecs.NewQuery1(ecs.Write(sample.Bags)))
 
-// crowd spawns entities of several owners that have random sets of the sample's components.
-func crowd(w *ecs.World, n int) {
+// spawnRandom spawns entities of several owners that have random sets of the sample's components.
+func spawnRandom(w *ecs.World, n int) {
 	r := ecs.Rand{}
 	all := sample.Bare().Components
 	for range n {
@@ -47,7 +47,7 @@ func hasAll(w *ecs.World, e ecs.Entity) bool {
 
 func TestAJoinYieldsWhatBothQueriesHave(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
-	sample.InSystem(w, func() { crowd(w, 900) })
+	sample.InSystem(w, func() { spawnRandom(w, 900) })
 	s := sample.Saved(w)
 	var got, want []ecs.Entity
 	sample.InSystem(w, func() {
@@ -97,7 +97,7 @@ func TestAJoinThatWritesYieldsOnlyPredictedRows(t *testing.T) {
 		}
 	})
 	w := sample.NewWorld(t, g)
-	sample.InSystem(w, func() { crowd(w, 300) })
+	sample.InSystem(w, func() { spawnRandom(w, 300) })
 	rows := &image.RowSet{}
 	rows.AddOwner(ecs.OwnedBy(1))
 	w.Image().SetPredicted(rows)
@@ -116,7 +116,7 @@ func TestAJoinDoesNotAllocate(t *testing.T) {
 		t.Skip("counts are meaningless")
 	}
 	w := sample.NewWorld(t, sample.Bare())
-	sample.InSystem(w, func() { crowd(w, 300) })
+	sample.InSystem(w, func() { spawnRandom(w, 300) })
 	if n := testing.AllocsPerRun(20, func() {
 		for e := range six.All(w) {
 			e.First.B.X++

@@ -309,21 +309,21 @@ func compareImages(g *ecs.Game, here, there []byte) (*DesyncReport, error) {
 	return CompareSnapshots(g, &snapshots[0], &snapshots[1]), nil
 }
 
-type crowdBody struct{ X, V int32 }
+type parallelBody struct{ X, V int32 }
 
 var (
-	crowdBodies = ecs.NewComponent[crowdBody]("body")
-	crowdMoving = ecs.NewQuery1(ecs.Write(crowdBodies))
+	parallelBodies = ecs.NewComponent[parallelBody]("body")
+	parallelMoving = ecs.NewQuery1(ecs.Write(parallelBodies))
 )
 
-// crowd returns a game of two owners' entities with one parallel system, and as few rows as one page has.
-func crowd(system func(w *ecs.World)) *ecs.Game {
-	return &ecs.Game{Name: "crowd", TickRate: 60, MaxPlayers: 2, Input: skInput, Components: ecs.Components(crowdBodies),
-		Systems: []ecs.System{{Name: "crowd", Run: system, Parallel: ecs.Queries(crowdMoving)}},
+// parallelGame returns a game of two owners' entities with one parallel system, and as few rows as one page has.
+func parallelGame(system func(w *ecs.World)) *ecs.Game {
+	return &ecs.Game{Name: "parallel", TickRate: 60, MaxPlayers: 2, Input: skInput, Components: ecs.Components(parallelBodies),
+		Systems: []ecs.System{{Name: "parallel", Run: system, Parallel: ecs.Queries(parallelMoving)}},
 		Join: func(w *ecs.World, p ecs.Player, _ ecs.Card) {
 			for i := range 20 {
-				e := w.Spawn(ecs.OwnedBy(p), crowdBodies)
-				crowdBodies.Put(w, e, crowdBody{X: int32(i), V: int32(p) + 1})
+				e := w.Spawn(ecs.OwnedBy(p), parallelBodies)
+				parallelBodies.Put(w, e, parallelBody{X: int32(i), V: int32(p) + 1})
 			}
 		}}
 }
@@ -336,19 +336,19 @@ func TestSyncTestFindsRowsThatDependOnEachOther(t *testing.T) {
 		sound  bool
 	}{
 		"each row by itself": {func(w *ecs.World) {
-			for e := range crowdMoving.All(w) {
+			for e := range parallelMoving.All(w) {
 				e.A.X += e.A.V + int32(skInput.Of(w, 1).DX)
 			}
 		}, true},
 		"a write to the neighbour in a run": {func(w *ecs.World) {
-			for r := range crowdMoving.Runs(w) {
+			for r := range parallelMoving.Runs(w) {
 				for i := range r.A[1:] {
 					r.A[i+1].X += r.A[i].V
 				}
 			}
 		}, false},
 		"a read of the neighbour in a run": {func(w *ecs.World) {
-			for r := range crowdMoving.Runs(w) {
+			for r := range parallelMoving.Runs(w) {
 				for i := range r.A[1:] {
 					r.A[i].X += r.A[i+1].X
 				}
@@ -356,20 +356,20 @@ func TestSyncTestFindsRowsThatDependOnEachOther(t *testing.T) {
 		}, false},
 		"a number that counts up from row to row": {func(w *ecs.World) {
 			n := int32(0)
-			for e := range crowdMoving.All(w) {
+			for e := range parallelMoving.All(w) {
 				n++
 				e.A.X += n
 			}
 		}, false},
 		"a value carried to the next row": {func(w *ecs.World) {
-			last := crowdBody{}
-			for e := range crowdMoving.All(w) {
+			last := parallelBody{}
+			for e := range parallelMoving.All(w) {
 				last, e.A.X = *e.A, e.A.X+last.X
 			}
 		}, false},
 		"a pointer to the row before": {func(w *ecs.World) {
-			var last *crowdBody
-			for e := range crowdMoving.All(w) {
+			var last *parallelBody
+			for e := range parallelMoving.All(w) {
 				if last != nil {
 					last.X += e.A.V
 				}
@@ -377,7 +377,7 @@ func TestSyncTestFindsRowsThatDependOnEachOther(t *testing.T) {
 			}
 		}, false},
 	} {
-		_, err := SyncTest(SyncTestConfig{Game: crowd(c.system), Ticks: 60, Seed: 2})
+		_, err := SyncTest(SyncTestConfig{Game: parallelGame(c.system), Ticks: 60, Seed: 2})
 		var report *DesyncReport
 		if found := errors.As(err, &report); found == c.sound || c.sound && err != nil {
 			t.Errorf("%s: %v", name, err)

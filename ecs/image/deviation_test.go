@@ -114,7 +114,7 @@ func TestDeviationDistinguishesTwoEntitiesOfOneRow(t *testing.T) {
 
 // Without a tolerance, a deviation is a difference in the bytes of a row.
 func TestDeviationOfAnExactGameIsADifferenceOfRows(t *testing.T) {
-	w := sample.NewWorld(t, crowdedGame())
+	w := sample.NewWorld(t, filledGame())
 	r := rand.New(rand.NewPCG(6, 6))
 	within, beyond := 0, 0
 	var ring [8]image.Snapshot

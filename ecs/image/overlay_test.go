@@ -30,11 +30,11 @@ func randomRows(r *rand.Rand) *image.RowSet {
 	return s
 }
 
-// crowdedGame is the busy game with some rows of every component, so that pages of all sizes hold several owners' and
+// filledGame is the busy game with some rows of every component, so that pages of all sizes hold several owners' and
 // sets cut through them.
-func crowdedGame() *ecs.Game {
+func filledGame() *ecs.Game {
 	g := sample.Busy()
-	g.Systems = append(g.Systems, ecs.System{Name: "crowd", Run: func(w *ecs.World) {
+	g.Systems = append(g.Systems, ecs.System{Name: "filled", Run: func(w *ecs.World) {
 		if w.Tick() == 1 {
 			for i := range 40 {
 				w.Spawn(image.Owner(i%5), sample.Wides, sample.Tags, sample.Bags)
@@ -56,7 +56,7 @@ func crowdedGame() *ecs.Game {
 // Overlay equals a copy entity by entity, whatever was written, saved, rewound or overlaid before. The world
 // continues from there like any other.
 func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
-	w := sample.NewWorld(t, crowdedGame())
+	w := sample.NewWorld(t, filledGame())
 	r := rand.New(rand.NewPCG(3, 9))
 	var ring [16]image.Snapshot
 	kept, taken, overlaid := 0, 0, 0
@@ -204,7 +204,7 @@ func TestOverlayAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	w := sample.NewWorld(t, crowdedGame())
+	w := sample.NewWorld(t, filledGame())
 	sample.Play(w, 100)
 	server := sample.Saved(w)
 	sample.Play(w, 130)

@@ -21,8 +21,8 @@ var (
 	huges  = ecs.NewComponent[huge]("huge")
 )
 
-// crowd returns a world with many entities of an owner, whose positions change in every tick.
-func crowd(t *testing.T, owner image.Owner, entities int) *ecs.World {
+// populated returns a world with many entities of an owner, whose positions change in every tick.
+func populated(t *testing.T, owner image.Owner, entities int) *ecs.World {
 	g := sample.Busy()
 	g.Components = append(slices.Clone(g.Components), ecs.Components(tinies, huges)...)
 	g.Setup = func(w *ecs.World) {
@@ -60,12 +60,12 @@ func kept(t *testing.T, s *image.Snapshot, data []byte) (n int) {
 // An image that the world owns is the memory of its pages, wherever it begins. The state and the states after it are those of
 // its sender.
 func TestAnOwnedImageIsKept(t *testing.T) {
-	w := crowd(t, ecs.OwnedByWorld, 12000)
+	w := populated(t, ecs.OwnedByWorld, 12000)
 	sample.Play(w, 3)
 	encoded := sample.Saved(w).AppendImage(nil)
 	for offset := range 8 {
 		data := append(make([]byte, offset, offset+len(encoded)), encoded...)[offset:]
-		v := crowd(t, ecs.OwnedByWorld, 0)
+		v := populated(t, ecs.OwnedByWorld, 0)
 		sample.Play(v, 5)
 		old := sample.Saved(v)
 		sum, images := old.Checksum(), old.AppendImage(nil)
@@ -100,8 +100,8 @@ func TestAnOwnedImageIsKept(t *testing.T) {
 
 // An image of which the world has most is not kept: a page would hold all of its memory.
 func TestAnOwnedImageOfKnownPagesIsNotKept(t *testing.T) {
-	w := crowd(t, ecs.OwnedByWorld, 12000)
-	v := crowd(t, ecs.OwnedByWorld, 12000)
+	w := populated(t, ecs.OwnedByWorld, 12000)
+	v := populated(t, ecs.OwnedByWorld, 12000)
 	for e := range sample.Placed.All(w) {
 		e.A.X++
 		break
@@ -124,9 +124,9 @@ func TestAnOwnedImageOfKnownPagesIsNotKept(t *testing.T) {
 func TestOwnedImagesOfOneWorldTakeBoundedMemory(t *testing.T) {
 	var states []*image.Snapshot
 	for p := range ecs.Player(3) { // no page of one is in another
-		states = append(states, sample.Saved(crowd(t, ecs.OwnedBy(p), 12000)))
+		states = append(states, sample.Saved(populated(t, ecs.OwnedBy(p), 12000)))
 	}
-	v, once := crowd(t, ecs.OwnedByWorld, 0), 0
+	v, once := populated(t, ecs.OwnedByWorld, 0), 0
 	for i := range 12 {
 		want := states[i%3].AppendImage(nil)
 		if err := v.Image().LoadOwned(bytes.Clone(want)); err != nil {

@@ -42,7 +42,7 @@ func Touch(a, b *Shape) (c Contact, ok bool) {
 		}
 		return c, true
 	}
-	// The two touch in the middle of what their farthest sides have in common; a corner is a side of length 0.
+	// The two touch in the middle of the common part of their farthest sides. A corner is a side of length 0.
 	origin, side := b.points[0], fixed.Vec2{X: -g.normal.Y, Y: g.normal.X}
 	top, low, high := b.farthest(g.normal, side, origin)
 	_, l, h := a.farthest(g.normal.Neg(), side, origin)

@@ -14,16 +14,16 @@ import (
 
 var _ server.UsedTokens = (*Tokens)(nil)
 
-// shelf is a TokenStore that can fail.
-type shelf struct {
+// tokenStore is a TokenStore that can fail.
+type tokenStore struct {
 	mu    sync.Mutex
 	taken map[string]string
 	err   error
 }
 
-func (s *shelf) Since() time.Time { return time.Time{} }
+func (s *tokenStore) Since() time.Time { return time.Time{} }
 
-func (s *shelf) Take(_ context.Context, token, by string, _ time.Time) (bool, error) {
+func (s *tokenStore) Take(_ context.Context, token, by string, _ time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -38,7 +38,7 @@ func (s *shelf) Take(_ context.Context, token, by string, _ time.Time) (bool, er
 // A token is valid for one connection, even if it is presented to several servers at the same time.
 func TestATokenIsTakenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{taken: map[string]string{}}
+		s := &tokenStore{taken: map[string]string{}}
 		one, two := NewTokens(s, "one"), NewTokens(s, "two")
 		token, expires := netcode.TokenID{7}, uint64(time.Now().Add(time.Hour).Unix())
 		record := func(k *Tokens) (bool, error) { return k.Record(token, expires, time.Now()) }
@@ -59,7 +59,7 @@ func TestATokenIsTakenOnce(t *testing.T) {
 // While the store fails, no client connects with the token. Afterwards the token is valid again.
 func TestATokenSurvivesAFailureOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{taken: map[string]string{}, err: errors.New("no quorum")}
+		s := &tokenStore{taken: map[string]string{}, err: errors.New("no quorum")}
 		k, token := NewTokens(s, "one"), netcode.TokenID{7}
 		record := func() (bool, error) { return k.Record(token, uint64(time.Now().Unix())+9, time.Now()) }
 		_, _ = record()

@@ -673,7 +673,7 @@ func TestTheChallengeIdentifiesAnotherProcess(t *testing.T) {
 	}
 }
 
-// Update sends keep-alives to all clients and visits no slot after the last one, in whatever order clients come and go.
+// Update sends keep-alives to all clients and visits no slot after the last one. The order in which clients come and go is irrelevant.
 func TestUpdateVisitsTheSlotsInUse(t *testing.T) {
 	w := newWorld(t, 100)
 	for n, gone := range []int{0, 2, 1} {

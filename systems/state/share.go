@@ -22,7 +22,7 @@ type sharing struct {
 // maxBodies bounds the deltas of a tick that are stored.
 const maxBodies = 16
 
-// body is the content of a delta with what it was made from.
+// body is the content of a delta, with the parts from which it was made.
 type body struct {
 	base    uint64 // id of the checkpoint that it builds on, 0 for none
 	back    uint64

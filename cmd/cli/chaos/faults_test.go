@@ -230,7 +230,7 @@ func (w *world) restartNATS() {
 	}
 }
 
-// cut cuts connections for a time: in one direction only if the kind says so. In reverse, the peers of the connections are exchanged.
+// cut cuts connections for a time. The kind decides whether it cuts one direction or both. In reverse, the peers of the connections are exchanged.
 // Some connections are reset when the partition heals.
 func (w *world) cut(f fault, proxies, reverse []*proxy) {
 	there, here := true, true

@@ -201,8 +201,8 @@ func (a *players) await(limit time.Duration) (missing []string) {
 	return missing
 }
 
-// gaps returns the longest times without a confirmed tick since mark, of the clients in some rooms, and how many of these players were shown
-// that the server was away. rooms may be nil: all.
+// gaps returns the longest times without a confirmed tick since mark, of the clients in some rooms. It also returns how many of these players
+// were shown that the server was away. rooms may be nil: all.
 func (a *players) gaps(rooms map[string]bool) (list []time.Duration, noticed int) {
 	for _, p := range a.list {
 		if rooms == nil || rooms[p.room] {

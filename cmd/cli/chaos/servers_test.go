@@ -26,15 +26,15 @@ type service struct {
 	args    []string
 	world   *world
 
-	mu    sync.Mutex
-	rooms map[string]bool // of the newest statistics
-	told  map[string]bool // rooms that were reported to wait for the cluster
+	mu      sync.Mutex
+	rooms   map[string]bool // of the newest statistics
+	waiting map[string]bool // rooms that were reported to wait for the cluster
 }
 
 func (s *service) start(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
-	s.rooms, s.told = map[string]bool{}, map[string]bool{}
+	s.rooms, s.waiting = map[string]bool{}, map[string]bool{}
 	s.mu.Unlock()
 	s.process = launch(t, s.name, serverRole, s.event, s.args...)
 }
@@ -62,7 +62,7 @@ func (s *service) event(name string, e event) {
 		}
 	case "journal_failed", "journal_slow":
 		s.mu.Lock()
-		s.told[fmt.Sprint(e["room"])] = true
+		s.waiting[fmt.Sprint(e["room"])] = true
 		s.mu.Unlock()
 	case "crash":
 		s.world.checker.fail("%s: the rules panicked: %v", s.name, e)

@@ -192,17 +192,17 @@ func TestAKeptMatchOfTheClusterContinuesAtOnce(t *testing.T) {
 	}
 }
 
-// deaf is a store whose answers wait, after silent is set, until heard is closed.
-type deaf struct {
+// stalled is a store whose replies wait, after stalls is set, until resumed is closed.
+type stalled struct {
 	cluster.Memory
-	silent atomic.Bool
-	heard  chan struct{}
+	stalls  atomic.Bool
+	resumed chan struct{}
 }
 
-func (d *deaf) Append(ctx context.Context, room string, e *cluster.Entry) (uint64, error) {
-	if d.silent.Load() {
+func (d *stalled) Append(ctx context.Context, room string, e *cluster.Entry) (uint64, error) {
+	if d.stalls.Load() {
 		select {
-		case <-d.heard:
+		case <-d.resumed:
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
@@ -217,7 +217,7 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 		leased bool
 	}{{Never, true}, {Never, false}, {Sync(100 * time.Millisecond), true}, {Sync(100 * time.Millisecond), false}} {
 		leased := test.leased
-		d := &deaf{heard: make(chan struct{})}
+		d := &stalled{resumed: make(chan struct{})}
 		n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 		if leased {
 			n.Drain(t.Context()) // it announces the server
 		}
-		d.silent.Store(true)
+		d.stalls.Store(true)
 		j, continued := s.open["main"], 0
 		for range 2 * p.game.TickRate {
 			if _, err := j.out.Write([]byte{1}); err != nil {
@@ -247,7 +247,7 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 		if (continued > 0) != leased {
 			t.Errorf("%v, leased: %v: %d ticks are confirmed", test.sync, leased, continued)
 		}
-		close(d.heard)
+		close(d.resumed)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -255,7 +255,7 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 }
 
 // opened returns the store of a server, with one open room, and the journal of that room.
-func (d *deaf) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal) {
+func (d *stalled) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal) {
 	t.Helper()
 	n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
 	if err != nil {
@@ -273,9 +273,9 @@ func (d *deaf) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal) {
 
 // A room that another server has is lost, also if a write failed before.
 func TestARoomIsLostAfterAFailedWrite(t *testing.T) {
-	d := &deaf{heard: make(chan struct{})}
+	d := &stalled{resumed: make(chan struct{})}
 	p, s, j := d.opened(t)
-	d.silent.Store(true)
+	d.stalls.Store(true)
 	if _, err := j.out.Write([]byte{1}); err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestARoomIsLostAfterAFailedWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(d.heard)
+	close(d.resumed)
 	reported(Lost)
 	if err := s.Close(); err != nil && !errors.Is(err, cluster.ErrLost) {
 		t.Error(err)
@@ -361,7 +361,7 @@ func TestTheReleaseHasTheLastBytes(t *testing.T) {
 		bodies []string // of the last entries
 	}{{"after good writes", false, []string{"yz"}}, {"after a failed write", true, []string{"x", "yz"}}} {
 		t.Run(test.name, func(t *testing.T) {
-			d := &deaf{heard: make(chan struct{})}
+			d := &stalled{resumed: make(chan struct{})}
 			_, s, j := d.opened(t)
 			j.seated = true
 			write := func(text string) {
@@ -370,11 +370,11 @@ func TestTheReleaseHasTheLastBytes(t *testing.T) {
 				}
 			}
 			if test.failed {
-				d.silent.Store(true)
+				d.stalls.Store(true)
 				if write("x"); j.drain() == nil {
 					t.Fatal("a write without an answer succeeded")
 				}
-				d.silent.Store(false)
+				d.stalls.Store(false)
 			}
 			write("y")
 			write("z")

@@ -46,7 +46,7 @@ func (j *judge) ends(by Kind) {
 	j.struck()
 }
 
-// recovered compares the matches of the next process with what the clients have confirmed.
+// recovered compares the matches of the next process with the ticks that clients have confirmed.
 func (j *judge) recovered(found []journals.Match) {
 	if j.by == power && j.world.schedule.Fsync == "never" { // a journal without a tick is no match
 		for i := range j.world.schedule.Rooms {

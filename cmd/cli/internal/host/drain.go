@@ -115,8 +115,8 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 	return ctx.Err()
 }
 
-// move moves a room as soon as its clients wait on the other server. If none of them does in time, it fails, unless it is called again
-// for the room: then nothing but the clients can be at fault, and they reconnect. It returns nil for a room that is not open.
+// move moves a room as soon as its clients wait on the other server. If none of them does in time, it fails. When it is called again
+// for the room, it does not: nothing but the clients can be at fault, and they reconnect. It returns nil for a room that is not open.
 func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again bool, pause time.Duration) error {
 	m := h.config.Cluster
 	if _, err := m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Draining && s.Free > 0 }); err != nil {
