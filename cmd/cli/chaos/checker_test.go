@@ -153,14 +153,17 @@ func (c *checker) logs(ctx context.Context, s cluster.Store, g *ecs.Game) (ticks
 // log compares the log of a room with the ticks that its clients confirmed.
 func (c *checker) log(name string, r *confirmed, log []cluster.Stored, g *ecs.Game) (ticks int) {
 	var before, fence uint64
+	owner := ""
 	for _, e := range log {
 		switch {
 		case e.Before != before:
 			c.fail("the log of room %s: entry %d follows entry %d, not %d", name, e.Sequence, e.Before, before)
 		case e.Kind == cluster.KindClaim:
-			fence = e.Sequence
-		case e.Fence != fence:
-			c.fail("the log of room %s: entry %d has fence %d, and the owner has %d", name, e.Sequence, e.Fence, fence)
+			owner, fence = e.Owner, e.Sequence
+		case e.Fence != fence || e.Owner != owner:
+			c.fail("the log of room %s: entry %d has fence %d of %s, and the owner has %d of %s", name, e.Sequence, e.Fence, e.Owner, fence, owner)
+		case e.Kind == cluster.KindMove:
+			owner, fence = e.Next, e.Sequence
 		}
 		before = e.Sequence
 	}
@@ -226,7 +229,7 @@ func journalsOf(log []cluster.Stored) (list [][]byte) {
 				parts = nil
 			}
 			parts = append(parts, e)
-		case e.Kind == cluster.KindRelease && len(list) > 0: // with the last ticks
+		case (e.Kind == cluster.KindRelease || e.Kind == cluster.KindMove) && len(list) > 0: // with the last ticks
 			list[len(list)-1], parts = append(list[len(list)-1], e.Body...), nil
 		case e.Kind != cluster.KindData:
 			parts = nil
@@ -300,11 +303,18 @@ func TestTheCheckerFailsForALog(t *testing.T) {
 	entry := func(at, before, fence uint64, k cluster.Kind, from uint64, body []byte) cluster.Stored {
 		return cluster.Stored{Sequence: at, Entry: cluster.Entry{Kind: k, Owner: "o", Fence: fence, Before: before, From: from, Body: body}}
 	}
+	moved := entry(4, 1, 1, cluster.KindMove, 0, nil)
+	moved.Next = "p"
+	next := entry(5, 4, 4, cluster.KindData, math.MaxUint64, journal)
+	next.Owner = moved.Next
 	for _, test := range []struct {
 		want string
 		log  []cluster.Stored
 	}{
 		{"", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), entry(4, 1, 1, cluster.KindData, math.MaxUint64, journal)}},
+		{"", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), moved, next}},
+		{"has fence", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), moved, entry(5, 4, 4, cluster.KindData, math.MaxUint64, journal)}},
+		{"has fence", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), moved, entry(5, 4, 1, cluster.KindData, math.MaxUint64, journal)}},
 		{"was confirmed with inputs", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil)}},
 		{"was confirmed with inputs", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), entry(4, 1, 1, cluster.KindData, math.MaxUint64, other)}},
 		{"follows entry", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), entry(4, 3, 1, cluster.KindData, math.MaxUint64, journal)}},
