@@ -316,7 +316,7 @@ var (
 	parallelMoving = ecs.NewQuery1(ecs.Write(parallelBodies))
 )
 
-// parallelGame returns a game of two owners' entities with one parallel system, and as few rows as one page has.
+// parallelGame returns a game with one parallel system. The entities of its two owners fit into one page.
 func parallelGame(system func(w *ecs.World)) *ecs.Game {
 	return &ecs.Game{Name: "parallel", TickRate: 60, MaxPlayers: 2, Input: skInput, Components: ecs.Components(parallelBodies),
 		Systems: []ecs.System{{Name: "parallel", Run: system, Parallel: ecs.Queries(parallelMoving)}},

@@ -30,8 +30,8 @@ func randomRows(r *rand.Rand) *image.RowSet {
 	return s
 }
 
-// filledGame is the busy game with some rows of every component, so that pages of all sizes hold several owners' and
-// sets cut through them.
+// filledGame is sample.Busy with rows in every component. Pages of all sizes have rows of several owners, and owner sets contain parts of
+// pages.
 func filledGame() *ecs.Game {
 	g := sample.Busy()
 	g.Systems = append(g.Systems, ecs.System{Name: "filled", Run: func(w *ecs.World) {

@@ -2,12 +2,14 @@
 //
 // # Ownership
 //
-// Each room has a log in a Store that all servers share. A server owns the room from its claim entry to the next claim.
+// Each room has a log in a Store that all servers share. A server owns the room from its claim, or
+// from a move to it, until the next claim, move, release or end.
 // Every entry contains the number of the entry before it. The store refuses an entry if that entry is not the newest one. A
 // replaced server therefore cannot append, and the log is the fence. The sequence number of a claim is its fencing number.
 //
-// A planned move needs no claim: the last entry of the former owner names the next one. Its number is then the fencing number.
-// If the next owner appends nothing for two leases, other servers may claim the room. Its first Append shows whether one has.
+// A planned move needs no claim: the last entry of the former owner names the next owner. The sequence number of that entry is the
+// new fencing number. If the next owner dies before its first entry, or drains without one, other servers may claim the room. Its first
+// Append then returns ErrLost.
 //
 // Leases only decide the time of a claim. Each server announces itself four times per lease. An observer regards a server as dead
 // if its announcements have not changed for a lease, by the clock of the observer. The rooms of a dead server can be claimed.

@@ -16,16 +16,16 @@ const (
 	KindRelease Kind = 3 // Body ends the journal of this owner: the next server that claims the room continues the match
 	KindEnd     Kind = 4 // the match is over: the next claim begins with an empty journal
 	KindPart    Kind = 5 // Body is a part of a restarted journal's beginning; an entry of KindData completes it
-	KindMove    Kind = 6 // like KindRelease, but Next owns the room from here on, without a claim
+	KindMove    Kind = 6 // like KindRelease, but Next owns the room after this entry, without a claim
 )
 
 // Entry is an entry of a room's log. The room's entries form a chain: Before is the sequence number of the entry before.
 type Entry struct {
 	Kind   Kind
 	Owner  string // Server.ID of the owner, 1 to MaxID bytes
-	Next   string // Server.ID of the next owner, 1 to MaxID bytes; only of KindMove
+	Next   string // Server.ID of the next owner, 1 to MaxID bytes; empty except in KindMove
 	Fence  uint64 // sequence number of the owner's claim, or of the move to it; 0 in a claim
-	Number uint64 // counts the entries of this owner in this process, to distinguish them
+	Number uint64 // distinguishes the entries of this owner in this process
 	Before uint64 // sequence number of the room's previous entry; 0: this is the first one
 	// From is the sequence number of the entry with which the journal begins. 0: no journal; itself: this entry.
 	From uint64
@@ -48,8 +48,8 @@ const (
 // ErrEntry is wrapped by the errors of Entry.Append and ParseEntry.
 var ErrEntry = errors.New("cluster: not an entry of a room's log")
 
-// Append appends the entry's bytes: a version, the kind, Fence, Number, Before and From of 8 bytes each, lowest byte first, the length
-// of Owner, Owner, the length of Next and Next of KindMove, and Body.
+// Append appends the encoded entry: version, kind, then Fence, Number, Before and From of 8 bytes each, lowest byte first. Owner follows
+// a byte with its length. So does Next in an entry of KindMove. Body is the rest.
 func (e *Entry) Append(dst []byte) ([]byte, error) {
 	if err := e.check(); err != nil {
 		return dst, err
@@ -118,7 +118,7 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// releases reports whether the entry ends the journal of its owner for the next one.
+// releases reports whether the owner gives up the room with this entry, and the next one continues the match.
 func (e *Entry) releases() bool { return e.Kind == KindRelease || e.Kind == KindMove }
 
 // owner returns the ID of the room's owner after the entry, or "" if it has none.

@@ -17,7 +17,7 @@ var entries = []Entry{
 	{Kind: KindEnd, Owner: "i", Fence: 8, Number: 7, Before: 13},
 }
 
-func TestEntriesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidEntriesAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Entry){
 		"an unknown kind":             func(e *Entry) { e.Kind = KindMove + 1 },
 		"no owner":                    func(e *Entry) { e.Owner = "" },
@@ -61,7 +61,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-func TestEveryEntryCanBeRead(t *testing.T) {
+func TestEntriesAreReadAsWritten(t *testing.T) {
 	for _, e := range entries {
 		b, err := e.Append(nil)
 		if err != nil {

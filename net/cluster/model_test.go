@@ -26,13 +26,13 @@ type model struct {
 
 // counts are what a run has seen.
 type counts struct {
-	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Taken, Refused, Ends, Trims, Followed int
+	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed int
 }
 
 func (c *counts) add(o counts) {
 	for _, p := range [][2]*int{{&c.Claims, &o.Claims}, {&c.Takeovers, &o.Takeovers}, {&c.Appends, &o.Appends}, {&c.Conflicts, &o.Conflicts}, {&c.LostRequests, &o.LostRequests},
 		{&c.LostReplies, &o.LostReplies}, {&c.Late, &o.Late}, {&c.Stale, &o.Stale}, {&c.Pauses, &o.Pauses}, {&c.Kills, &o.Kills}, {&c.Cuts, &o.Cuts},
-		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Taken, &o.Taken}, {&c.Refused, &o.Refused}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}} {
+		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Moved, &o.Moved}, {&c.Reclaimed, &o.Reclaimed}, {&c.Dropped, &o.Dropped}, {&c.Abandoned, &o.Abandoned}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}} {
 		*p[0] += *p[1]
 	}
 }
@@ -218,7 +218,7 @@ func (l *link) Append(ctx context.Context, room string, e *Entry) (uint64, error
 			switch {
 			case at == 0 || last.owner() == "":
 			case last.Kind == KindMove:
-				m.seen.Refused++
+				m.seen.Reclaimed++
 			default:
 				m.seen.Takeovers++
 			}

@@ -54,7 +54,7 @@ type Node struct {
 
 	mu      sync.Mutex
 	self    Server
-	claims  uint64               // number of rooms claimed
+	claims  uint64               // number of attempts to claim a room
 	servers map[string]*observed // the other servers, by ID
 	taken   time.Time            // time at which the newest accepted announcement was sent
 	echoed  time.Time            // time at which the newest own announcement was observed
@@ -324,12 +324,14 @@ func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
 // it releases the room, and reads its log meanwhile. If the owner has an address of this server, it is a former process of the same server.
 // Claim then waits for at most two leases until that process releases the room or is dead.
 //
-// If the former owner moved the room to this server, Claim appends nothing. If it moved the room to another one, Claim waits for at most two
-// leases for the first entry of that server, and claims the room then.
+// If the former owner moved the room to this server, Claim appends nothing. If it moved the room to another server that drains, and that
+// appends nothing for two leases, Claim claims the room.
 //
 // The process must not own the room already.
 func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 	f, began := follower{node: n, room: room}, time.Now()
+	var seen uint64 // the newest entry
+	var since time.Time
 	for {
 		last, at, err := f.last(ctx)
 		if err != nil { // its reply may be lost
@@ -338,14 +340,16 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 			}
 			continue
 		}
-		moved := at != 0 && last.Kind == KindMove // its owner has appended nothing
+		if at != seen {
+			seen, since = at, time.Now()
+		}
+		moved := at != 0 && last.Kind == KindMove // the owner has appended nothing
 		if at != 0 && last.owner() != "" && last.owner() != n.self.ID {
 			owner, age, alive := n.alive(last.owner())
-			patient := time.Since(began) < 2*n.config.Lease
-			if alive && !moved && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && !(patient && n.replaces(&owner)) {
+			if alive && age < n.config.Lease/2 && owner.Beat != 0 && !owner.Draining && (!n.replaces(&owner) || time.Since(began) >= 2*n.config.Lease) {
 				return nil, &OwnedError{room, owner}
 			}
-			if alive && (patient || !moved) {
+			if alive && !(moved && owner.Draining && time.Since(since) >= 2*n.config.Lease) {
 				f.follow(ctx, &last, at)
 				wait := n.config.Lease / 16
 				if owner.Draining { // its clients wait
@@ -359,20 +363,21 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		}
 		n.mu.Lock()
 		n.claims++
-		claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: n.claims << 32, Before: at, From: begin(&last, at)}
+		numbers := n.claims << 32
 		n.mu.Unlock()
-		fence, moved := at, moved && last.Next == n.self.ID
+		from, fence := begin(&last, at), at
+		moved = moved && last.Next == n.self.ID
 		if !moved {
-			fence, err = n.append(ctx, room, &claim)
+			claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: numbers, Before: at, From: from}
+			if fence, err = n.append(ctx, room, &claim); errors.Is(err, ErrConflict) {
+				f.log = nil
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
-		if errors.Is(err, ErrConflict) {
-			f.log = nil
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &Room{node: n, name: room, fence: fence, last: fence, begin: claim.From, numbers: claim.Number, claim: claim, known: f.log, moved: moved, released: at != 0 && last.releases()}, nil
+		return &Room{node: n, name: room, fence: fence, last: fence, begin: from, numbers: numbers, from: from, before: at, known: f.log, moved: moved, released: moved || at != 0 && last.Kind == KindRelease}, nil
 	}
 }
 

@@ -105,8 +105,8 @@ func TestADeathIsObservedOnce(t *testing.T) {
 	})
 }
 
-// A room that was moved to a server belongs to it without an entry. Other servers wait for its first entry, and claim the room if there is none
-// for two leases. The first server does not own the room until then without knowing it: its first append fails.
+// The server to which a room was moved owns it without a claim. If it drains and appends nothing for two leases, another server may claim the
+// room. The first append of the former owner then fails.
 func TestAMoveNeedsNoClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -157,23 +157,58 @@ func TestAMoveNeedsNoClaim(t *testing.T) {
 			t.Errorf("the claim of another server: %v", err)
 		}
 
+		nodes[1].Drain(ctx)
+		time.Sleep(10 * time.Millisecond)
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := nodes[0].Claim(ctx, "duel")
+			waiting <- err
+		}()
+		time.Sleep(3 * time.Second) // it waits for the release
 		if err := second.Release(ctx, nil, nodes[2].ID()); err != nil {
 			t.Fatal(err)
 		}
+		if err := <-waiting; !errors.As(err, new(*OwnedError)) {
+			t.Errorf("the claim of another server after the move: %v", err)
+		}
 		silent := claim(nodes[2]) // it appends nothing
+		nodes[2].Drain(ctx)
+		time.Sleep(10 * time.Millisecond)
 		began := time.Now()
 		again := claim(nodes[0])
 		if took := time.Since(began); took < 2*time.Second || took > 2200*time.Millisecond {
 			t.Errorf("another server claimed the room after %v", took)
 		}
-		if again.Fence() <= silent.Fence() {
-			t.Errorf("fence %d after %d", again.Fence(), silent.Fence())
+		if again.Fence() <= silent.Fence() || again.Released() {
+			t.Errorf("fence %d after %d; released to this server: %v", again.Fence(), silent.Fence(), again.Released())
 		}
 		if err := silent.Append(ctx, []byte(" lost"), false); !errors.Is(err, ErrLost) || silent.Leased() {
 			t.Errorf("the append of the former owner: %v", err)
 		}
 		if journal, err := again.Recovered(ctx); err != nil || string(journal) != "image and ticks of b" {
 			t.Errorf("the journal is %q, %v", journal, err)
+		}
+
+		if err := again.Release(ctx, nil, "dead"); err != nil {
+			t.Fatal(err)
+		}
+		began = time.Now()
+		if claim(nodes[0]); time.Since(began) > 0 {
+			t.Errorf("a room that was moved to a dead server was claimed after %v", time.Since(began))
+		}
+
+		// An entry that arrives late, of a Room that the process has abandoned, is not that of the next Room.
+		if err := claim(nodes[0]).Release(ctx, nil, nodes[0].ID()); err != nil {
+			t.Fatal(err)
+		}
+		abandoned, next := claim(nodes[0]), claim(nodes[0])
+		for range 2 {
+			if err := abandoned.Append(ctx, []byte("late"), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := next.Append(ctx, []byte("next"), false); !errors.Is(err, ErrLost) {
+			t.Errorf("the append after that of another Room: %v", err)
 		}
 		cancel()
 		synctest.Wait()

@@ -15,13 +15,15 @@ type Room struct {
 	last    uint64    // of the newest entry
 	begin   uint64    // of the entry with which the journal begins; 0: none
 	numbers uint64    // Entry.Number of the newest entry
-	claim   Entry     // it is not in the log if the former owner moved the room to this server
-	known   []Stored  // the journal's entries, if they were read before the claim; until Recovered
 	at      time.Time // of the last write of the former owner; after Recovered
 	lost    bool
 
-	moved    bool // to this server, which has appended nothing yet
-	released bool // by its former owner
+	// The journal of the former owners.
+	from, before uint64   // its first entry, or 0; the last one
+	known        []Stored // its entries, if they were read before the claim; until Recovered
+
+	moved    bool // the former owner moved the room to this server, which has appended no entry
+	released bool // by its former owner, to any server or to this one
 
 	old     int    // bytes appended since the last trim
 	written int    // bytes of the present Append that the log has
@@ -41,20 +43,21 @@ func (r *Room) Name() string { return r.name }
 // Fence returns the fencing number: every later owner of the room has a larger one.
 func (r *Room) Fence() uint64 { return r.fence }
 
-// Released reports whether the former owner released the room. Its journal is then complete.
+// Released reports whether the former owner released the room to this server or to any. Its journal is then complete.
 func (r *Room) Released() bool { return r.released }
 
 // Written returns the time at which the former owner last wrote to the journal, after Recovered. It is by the clock of the store.
 func (r *Room) Written() time.Time { return r.at }
 
-// Leased reports whether no other server can own the room: see Node.Leased.
+// Leased reports whether no other server can own the room: see Node.Leased. After a move to this server, it is false until the first
+// Append.
 func (r *Room) Leased() bool { return !r.lost && !r.moved && r.node.Leased() }
 
 // Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
 func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 	known := r.known
 	r.known = nil
-	if r.claim.From == 0 {
+	if r.from == 0 {
 		return nil, nil
 	}
 	if journal, err := r.journal(known); err == nil {
@@ -83,7 +86,7 @@ func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 // read reads the journal before the claim.
 func (r *Room) read(ctx context.Context) ([]byte, error) {
 	var log []Stored
-	for e, err := range r.node.config.Store.Read(ctx, r.name, r.claim.From, r.claim.Before) {
+	for e, err := range r.node.config.Store.Read(ctx, r.name, r.from, r.before) {
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +97,7 @@ func (r *Room) read(ctx context.Context) ([]byte, error) {
 
 // journal returns the journal before the claim, and checks that no entry is missing.
 func (r *Room) journal(log []Stored) (journal []byte, err error) {
-	from, before := r.claim.From, uint64(0)
+	from, before := r.from, uint64(0)
 	complete := false // the beginning is complete; later parts belong to one that never was
 	for _, e := range log {
 		if before == 0 && e.Sequence != from || before != 0 && e.Before != before {
@@ -110,8 +113,8 @@ func (r *Room) journal(log []Stored) (journal []byte, err error) {
 		complete = complete || e.Kind == KindData
 		journal = append(journal, e.Body...)
 	}
-	if before != r.claim.Before {
-		return nil, fmt.Errorf("%w: it ends with entry %d, not %d", ErrJournal, before, r.claim.Before)
+	if before != r.before {
+		return nil, fmt.Errorf("%w: it ends with entry %d, not %d", ErrJournal, before, r.before)
 	}
 	return journal, nil
 }
@@ -168,12 +171,12 @@ func (r *Room) trim(before uint64, least int) {
 	}()
 }
 
-// Release appends the last bytes to the room's journal, at most MaxBody, and ends the ownership of the room. The server that claims it
+// Release appends the last bytes to the room's journal, at most MaxBody, and ends the ownership of the room. The server that owns it
 // next continues the match. last must be empty if nothing was appended before. After an error that does not wrap ErrLost or ErrEntry, call
-// Release again with the same bytes.
+// Release again with the same arguments.
 //
-// next is the ID of the server to which the room moves. Optional. That server owns the room without an entry of its own, so its Claim
-// should be waiting for the room. Other servers can claim the room if it appends nothing for two leases.
+// next is the ID of the server to which the room moves. Optional. That server owns the room without a claim, and must already wait in
+// Claim.
 func (r *Room) Release(ctx context.Context, last []byte, next string) error {
 	e := Entry{Kind: KindRelease, From: r.begin, Body: last}
 	if next != "" {

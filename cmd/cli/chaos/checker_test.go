@@ -161,9 +161,11 @@ func (c *checker) log(name string, r *confirmed, log []cluster.Stored, g *ecs.Ga
 		case e.Kind == cluster.KindClaim:
 			owner, fence = e.Owner, e.Sequence
 		case e.Fence != fence || e.Owner != owner:
-			c.fail("the log of room %s: entry %d has fence %d of %s, and the owner has %d of %s", name, e.Sequence, e.Fence, e.Owner, fence, owner)
+			c.fail("the log of room %s: entry %d has fence %d and owner %s, want %d and %s", name, e.Sequence, e.Fence, e.Owner, fence, owner)
 		case e.Kind == cluster.KindMove:
 			owner, fence = e.Next, e.Sequence
+		case e.Kind == cluster.KindRelease || e.Kind == cluster.KindEnd:
+			owner = "" // a claim follows
 		}
 		before = e.Sequence
 	}
@@ -314,6 +316,7 @@ func TestTheCheckerFailsForALog(t *testing.T) {
 		{"", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), entry(4, 1, 1, cluster.KindData, math.MaxUint64, journal)}},
 		{"", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), moved, next}},
 		{"has fence", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), moved, entry(5, 4, 4, cluster.KindData, math.MaxUint64, journal)}},
+		{"has fence", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), entry(3, 1, 1, cluster.KindRelease, 0, nil), entry(4, 3, 1, cluster.KindData, math.MaxUint64, journal)}},
 		{"has fence", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), moved, entry(5, 4, 1, cluster.KindData, math.MaxUint64, journal)}},
 		{"was confirmed with inputs", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil)}},
 		{"was confirmed with inputs", []cluster.Stored{entry(1, 0, 0, cluster.KindClaim, 0, nil), entry(4, 1, 1, cluster.KindData, math.MaxUint64, other)}},

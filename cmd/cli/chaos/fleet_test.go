@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tendon/ecs/race"
 	"tendon/net/agones/sdktest"
 	"tendon/net/server"
 )
 
-// No allocation chooses a server that the verb drain has emptied. The server continues to run.
-func TestADrainedServerIsFullInItsFleet(t *testing.T) {
+// A server that the verb drain has emptied asks Agones to remove it, and exits. The Fleet then starts another server.
+func TestADrainedServerIsReplaced(t *testing.T) {
 	if !race.Long {
 		t.Skip("starts three processes: set TENDON_LONG")
 	}
@@ -28,8 +29,12 @@ func TestADrainedServerIsFullInItsFleet(t *testing.T) {
 		"--agones", sdk.Address())
 	until(t, "the server is ready", s, func() bool { return sdk.Snapshot().State == "Ready" && s.last("listening") != nil })
 	launch(t, "drain", serverRole, nil, "drain", address, "--json", "--cluster", store)
-	until(t, "the server has no place", s, func() bool { return sdk.Snapshot().Capacity == 0 })
-	if sdk.Allocate() {
-		t.Error("an allocation chose the drained server")
+	select {
+	case <-s.ended:
+	case <-time.After(backLimit):
+		t.Fatalf("the server did not exit within %v\n%s", backLimit, s.text())
+	}
+	if now, code := sdk.Snapshot(), s.command.ProcessState.ExitCode(); now.State != "Shutdown" || now.Capacity != 0 || code != 0 {
+		t.Errorf("state %s, capacity %d, exit code %d; want Shutdown, 0 and 0", now.State, now.Capacity, code)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync/atomic"
 	"time"
 
 	"tendon/ecs"
@@ -27,7 +26,7 @@ type log struct {
 	releases bool // the next Write releases the room
 	released bool // a Write has released the room
 
-	next atomic.Pointer[string] // the server to which the release moves the room; nil: any
+	next string // ID of the server to which the release moves the room, or "": any server can claim it; guarded by Store.mu until Keep
 }
 
 // appendLimit is the timeout of an append. Its result is requested again afterwards.
@@ -45,7 +44,7 @@ func (l *log) Write(b []byte) (int, error) {
 	defer cancel()
 	var err error
 	if l.releases {
-		err = l.Release(ctx, b, l.to())
+		err = l.Release(ctx, b, l.next)
 		l.released = err == nil
 	} else {
 		err = l.Append(ctx, b, l.begins)
@@ -54,14 +53,6 @@ func (l *log) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
-}
-
-// to returns the ID of the server to which the release moves the room, or "".
-func (l *log) to() string {
-	if next := l.next.Load(); next != nil {
-		return *next
-	}
-	return ""
 }
 
 func (l *log) WriteAt([]byte, int64) (int, error) { return 0, errors.ErrUnsupported }
@@ -204,7 +195,7 @@ func (j *roomJournal) release() {
 			if j.log.released {
 				return nil
 			}
-			return j.log.Release(ctx, nil, j.log.to())
+			return j.log.Release(ctx, nil, j.log.next)
 		}
 	}
 	if err := j.leave(end); err != nil {

@@ -210,13 +210,14 @@ func (d *stalled) Append(ctx context.Context, room string, e *cluster.Entry) (ui
 	return d.Memory.Append(ctx, room, e)
 }
 
-// While the cluster does not answer, a match without Always continues only if no other server can have claimed the room.
+// While the cluster does not answer, a match without Always continues only if no other server can have claimed the room. Another server may
+// have claimed a room that was moved to this server, until this one has appended an entry.
 func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
+	const interval = Sync(100 * time.Millisecond)
 	for _, test := range []struct {
-		sync   Sync
-		leased bool
-	}{{Never, true}, {Never, false}, {Sync(100 * time.Millisecond), true}, {Sync(100 * time.Millisecond), false}} {
-		leased := test.leased
+		sync              Sync
+		leased, moved, ok bool
+	}{{Never, true, false, true}, {Never, false, false, false}, {Never, true, true, false}, {interval, true, false, true}, {interval, false, false, false}, {interval, true, true, false}} {
 		d := &stalled{resumed: make(chan struct{})}
 		n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
 		if err != nil {
@@ -227,11 +228,18 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if test.moved {
+			_, former, j := d.opened(t)
+			j.seated = true
+			former.MoveTo("main", n.ID())
+			j.release()
+			d.stalls.Store(true)
+		}
 		c := room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
 		if err := s.Open("main", &c); err != nil {
 			t.Fatal(err)
 		}
-		if leased {
+		if test.leased {
 			n.Drain(t.Context()) // it announces the server
 		}
 		d.stalls.Store(true)
@@ -244,8 +252,8 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 				continued++
 			}
 		}
-		if (continued > 0) != leased {
-			t.Errorf("%v, leased: %v: %d ticks are confirmed", test.sync, leased, continued)
+		if (continued > 0) != test.ok {
+			t.Errorf("%+v: %d ticks are confirmed", test, continued)
 		}
 		close(d.resumed)
 		if err := s.Close(); err != nil {
@@ -358,12 +366,17 @@ func TestTheReleaseHasTheLastBytes(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		failed bool
+		next   string
+		kind   cluster.Kind
 		bodies []string // of the last entries
-	}{{"after good writes", false, []string{"yz"}}, {"after a failed write", true, []string{"x", "yz"}}} {
+	}{{"after good writes", false, "", cluster.KindRelease, []string{"yz"}}, {"after a failed write", true, "", cluster.KindRelease, []string{"x", "yz"}},
+		{"moved", false, "next", cluster.KindMove, []string{"yz"}}, {"moved after a failed write", true, "next", cluster.KindMove, []string{"x", "yz"}}} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &stalled{resumed: make(chan struct{})}
 			_, s, j := d.opened(t)
 			j.seated = true
+			s.MoveTo("main", "other")
+			s.MoveTo("main", test.next)
 			write := func(text string) {
 				if _, err := j.out.Write([]byte(text)); err != nil {
 					t.Fatal(err)
@@ -387,7 +400,8 @@ func TestTheReleaseHasTheLastBytes(t *testing.T) {
 			}
 			last := log[len(log)-len(test.bodies):]
 			for i, want := range test.bodies {
-				if got := string(last[i].Body); got != want || (last[i].Kind == cluster.KindRelease) != (i == len(last)-1) {
+				end := i == len(last)-1
+				if got := string(last[i].Body); got != want || (last[i].Kind == test.kind) != end || end && last[i].Next != test.next {
 					t.Errorf("entry %d from the end: kind %d, %q, want %q", len(last)-1-i, last[i].Kind, got, want)
 				}
 			}

@@ -113,13 +113,13 @@ func (s *Store) Checkpoint(name string) {
 	}
 }
 
-// MoveTo names the server with an ID of the cluster as the next owner of an open room, for its Keep. The empty ID names none. The server
-// must wait for the room. If it does not begin within two leases, other servers can claim the room.
+// MoveTo sets the cluster.Server.ID of the next owner of an open room. Keep then moves the room to that server, which must wait for it. If
+// server is empty, any server can claim the room after Keep.
 func (s *Store) MoveTo(name, server string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j := s.open[name]; j != nil && j.log != nil {
-		j.log.next.Store(&server)
+		j.log.next = server
 	}
 }
 

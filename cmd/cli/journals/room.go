@@ -89,8 +89,8 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 	}
 }
 
-// imageDue reports whether the journal is to receive an image. In a cluster it then begins anew. While results are not
-// stored, it cannot, and waits for at most as long again: the next owner would have to read the entries before an image too.
+// imageDue reports whether the journal is to receive an image. In a cluster, the image restarts the journal. While results are not stored, the
+// journal cannot restart. The image is then delayed by at most the same interval, because the next owner must also read the entries before it.
 func (j *roomJournal) imageDue(w *ecs.World) bool {
 	switch {
 	case j.log == nil:

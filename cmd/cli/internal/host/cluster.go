@@ -48,8 +48,7 @@ type ClusterConfig struct {
 	Tokens cluster.TokenStore
 	// Connected reports whether there is a connection to the store. Optional: there always is one.
 	Connected func() bool
-	// Ask asks the server with an ID for its cluster.MoveStatus about a room of the server from. Optional. If nil, rooms move without
-	// waiting for the other server.
+	// Ask asks the server with an ID for its cluster.MoveStatus about a room of the server from.
 	Ask func(ctx context.Context, server, from, room string) (cluster.MoveStatus, error)
 	// Addresses are those of this server in connect tokens. At least one.
 	Addresses []netip.AddrPort

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -115,8 +114,8 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 	return ctx.Err()
 }
 
-// move moves a room as soon as its clients wait on the other server. If none of them does in time, it fails. When it is called again
-// for the room, it does not: nothing but the clients can be at fault, and they reconnect. It returns nil for a room that is not open.
+// move moves a room as soon as its clients wait on the other server. If none of them does in time, the first
+// attempt returns an error. If again is true, the room moves anyway, and its clients reconnect. It returns nil for a room that is not open.
 func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again bool, pause time.Duration) error {
 	m := h.config.Cluster
 	if _, err := m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Draining && s.Free > 0 }); err != nil {
@@ -124,19 +123,14 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 	}
 	h.config.Journals.Checkpoint(room)
 	clients, err := h.Offer(ctx, room, addresses(to))
-	var last cluster.MoveStatus
 	if err == nil {
+		var last cluster.MoveStatus
 		last, err = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Waiting >= clients })
 		if ctx.Err() == nil && (again || last.Waiting > 0) { // the other clients reconnect
 			err = nil
 		}
 	}
 	if err == nil {
-		next := ""
-		if last.Waiting > 0 { // so the server waits for the room
-			next = to.ID
-		}
-		h.config.Journals.MoveTo(room, next)
 		err = h.hand(ctx, room, to, pause)
 	}
 	switch {
@@ -160,7 +154,11 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause 
 	defer m.handing.Unlock()
 	within, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
+	if s, err := m.ask(within, to, room); err == nil && s.Waiting > 0 { // the server already waits in Claim for the room
+		h.config.Journals.MoveTo(room, to.ID)
+	}
 	if err := h.Move(within, room); err != nil {
+		h.config.Journals.MoveTo(room, "")
 		return err
 	}
 	_, _ = m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Open }) // otherwise its clients try the servers of their tokens
@@ -173,15 +171,10 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause 
 
 // await asks another server about a room until its reply is ready, and returns the last reply. It fails after offerLimit.
 func (m *Cluster) await(ctx context.Context, to *cluster.Server, room string, ready func(cluster.MoveStatus) bool) (last cluster.MoveStatus, err error) {
-	if m.config.Ask == nil {
-		return cluster.MoveStatus{Draining: true, Free: math.MaxInt, Waiting: math.MaxInt, Open: true}, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, offerLimit)
 	defer cancel()
 	for {
-		within, cancel := context.WithTimeout(ctx, askLimit)
-		reply, err := m.config.Ask(within, to.ID, m.own.ID, room)
-		cancel()
+		reply, err := m.ask(ctx, to, room)
 		if err == nil {
 			if last = reply; ready(last) {
 				return last, nil
@@ -193,6 +186,13 @@ func (m *Cluster) await(ctx context.Context, to *cluster.Server, room string, re
 		case <-time.After(askPause):
 		}
 	}
+}
+
+// ask asks another server once about a room.
+func (m *Cluster) ask(ctx context.Context, to *cluster.Server, room string) (cluster.MoveStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return m.config.Ask(ctx, to.ID, m.own.ID, room)
 }
 
 // MoveStatus returns the reply to the Ask of the server with the ID from.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,5 +101,19 @@ func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
 	m.play(list, "the match continues", func() bool { return live() && list[0].Stats().Strategy.Confirmed > at+60 })
 	if early > 0 || waited == 0 || one.OpenRooms() != 0 || two.OpenRooms() != 1 || list[0].Seat() != 0 || list[1].Seat() != 1 {
 		t.Errorf("moved %d times too early, %d replies with both clients; %d and %d rooms; seats %d and %d", early, waited, one.OpenRooms(), two.OpenRooms(), list[0].Seat(), list[1].Seat())
+	}
+	moves := 0
+	for e, err := range m.store.Read(t.Context(), "duel", 0, math.MaxUint64) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.Kind == cluster.KindMove && e.Next == two.config.Cluster.ID():
+			moves++
+		case e.Kind == cluster.KindClaim && moves > 0:
+			t.Error("the next owner has claimed the room")
+		}
+	}
+	if moves != 1 {
+		t.Errorf("the log has %d moves", moves)
 	}
 }

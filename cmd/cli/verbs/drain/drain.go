@@ -30,7 +30,8 @@ func (Verb) Help() string {
 than a correction. A server accepts rooms of a game with the same protocol, up to its --max-rooms. drain waits until the
 rooms have moved. Ctrl-C ends the wait, and the server continues to drain.
 
-To update a server, drain it, stop it, and start the new build. A stop by SIGTERM drains it too, for 30 s at most.
+To update a server, drain it, stop it, and start the new build. With --agones, it ends by itself. SIGTERM also drains a
+server, for at most a minute.
 To move load to a server that was added, use --rooms with a server that has many.
 
 The exit code is 1 if rooms are left after --for, for example because the other servers are full.

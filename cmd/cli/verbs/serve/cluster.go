@@ -114,15 +114,15 @@ func (v *Verb) ask(ctx context.Context, server, from, room string) (cluster.Move
 	return v.store.RequestMove(ctx, server, jetstream.MoveRequest{From: from, Room: room})
 }
 
-// handleRequests drains the server when the verb drain requests it, until ctx is done. It replies to other servers that move rooms to
-// this one, until the connection to NATS is closed.
-func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host, id string) error {
+// handleRequests drains the server when the verb drain requests it, until ctx is done. With Agones, it then calls stop, so that the Fleet
+// starts another server. It replies to other servers that move rooms to this one, until the connection to NATS is closed.
+func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *host.Host, id string) error {
 	_, err := v.store.HandleMoves(id, func(r jetstream.MoveRequest) cluster.MoveStatus { return h.MoveStatus(r.From, r.Room) })
 	if err != nil {
 		return fmt.Errorf("--cluster: the server cannot receive rooms of other servers: %w", err)
 	}
 	requests := make(chan jetstream.DrainRequest, 1)
-	stop, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
+	end, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
 		select {
 		case requests <- r:
 		default: // it drains already
@@ -132,7 +132,7 @@ func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host, id 
 		return fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err)
 	}
 	go func() {
-		defer func() { _ = stop() }()
+		defer func() { _ = end() }()
 		for {
 			select {
 			case <-ctx.Done():
@@ -145,6 +145,9 @@ func (v *Verb) handleRequests(ctx context.Context, a *app.App, h *host.Host, id 
 					v.reportFull()
 				}
 				drain(ctx, a, h, r.Rooms)
+				if r.Rooms == 0 && v.reporter != nil {
+					stop()
+				}
 			}
 		}
 	}()

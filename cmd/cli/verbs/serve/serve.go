@@ -207,7 +207,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 		watch.Ready(source)
 	}
 	if c.Cluster != nil {
-		if err := v.handleRequests(ctx, a, h, c.Cluster.ID()); err != nil {
+		if err := v.handleRequests(ctx, cancel, a, h, c.Cluster.ID()); err != nil {
 			return errors.Join(err, h.Stop())
 		}
 	}

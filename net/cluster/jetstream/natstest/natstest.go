@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Start starts a server with JetStream on a free port of this machine, until the test ends. It keeps those fields of o that concern the
-// accounts and users.
+// Start runs a NATS server with JetStream on a free port of this machine until the test ends. It replaces the name, address, storage, signal
+// and log options in o.
 func Start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	o.ServerName, o.Host, o.Port = "test", "127.0.0.1", server.RANDOM_PORT
@@ -21,7 +21,7 @@ func Start(t *testing.T, o server.Options) *server.Server {
 	go s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS does not start")
+		t.Fatal("NATS is not ready after a minute")
 	}
 	return s
 }
