@@ -23,19 +23,34 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 	var offered atomic.Int64 // by a call that may run after ctx is done
 	err = s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
 		h.target = to
-		for _, c := range h.conns {
-			if c == nil || c.link == nil {
-				continue
-			}
-			_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
-			if !c.web || c.endpoints != 0 {
-				offered.Add(1)
-			}
-		}
-		w.flushRoom(h, w.table.at(w.now))
+		offered.Store(w.sendTokens(h))
 		return nil
 	})
 	return int(offered.Load()), err
+}
+
+// Renew sends the clients of a room new tokens, after a change of the addresses that Config.Others or Config.Endpoints returns. Errors are
+// those of Offer.
+func (s *Server) Renew(ctx context.Context, name string) error {
+	return s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
+		w.sendTokens(h)
+		return nil
+	})
+}
+
+// sendTokens sends each client of a room a reconnect token. It returns the number of clients that can use one.
+func (w *worker) sendTokens(h *hostedRoom) (clients int64) {
+	for _, c := range h.conns {
+		if c == nil || c.link == nil {
+			continue
+		}
+		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
+		if !c.web || c.endpoints != 0 {
+			clients++
+		}
+	}
+	w.flushRoom(h, w.table.at(w.now))
+	return clients
 }
 
 // Waiting returns the number of connections that wait for a room that is being opened, and whether the room is open. Errors are those of

@@ -2,11 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/netip"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -109,5 +113,44 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 			}
 		}
 		stop()
+	})
+}
+
+// After a change of the servers that may take a room over, its clients have them in their newest tokens as soon as the tokens are renewed. While
+// the room moves, the tokens are for its target only.
+func TestRenewedTokensHaveTheServersOfNow(t *testing.T) {
+	target := netip.MustParseAddrPort("10.0.0.9:7777")
+	var others atomic.Pointer[[]netip.AddrPort]
+	others.Store(&[]netip.AddrPort{})
+	inBubble(t, "P1", func(c *Config) { c.Others = func(string) []netip.AddrPort { return *others.Load() } }, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("live", 5*time.Second, w.live(a, b))
+		w.pass(time.Second)
+		has := func(want []netip.AddrPort) {
+			t.Helper()
+			w.pass(time.Second)
+			for i, p := range w.players {
+				token, err := netcode.ParseConnectToken(p.token)
+				if err != nil || !slices.Equal(token.Servers(), want) {
+					t.Errorf("client %d has %v, %v, want %v", i, token.Servers(), err, want)
+				}
+			}
+		}
+		has([]netip.AddrPort{serverAddr})
+		others.Store(&[]netip.AddrPort{otherAddr})
+		if err := w.server.Renew(context.Background(), "duel"); err != nil {
+			t.Fatal(err)
+		}
+		has([]netip.AddrPort{serverAddr, otherAddr})
+		if _, err := w.server.Offer(context.Background(), "duel", []netip.AddrPort{target}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.server.Renew(context.Background(), "duel"); err != nil {
+			t.Fatal(err)
+		}
+		has([]netip.AddrPort{target})
+		if err := w.server.Renew(context.Background(), "none"); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("a room that is not open: %v", err)
+		}
 	})
 }

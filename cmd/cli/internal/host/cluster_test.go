@@ -32,10 +32,11 @@ type members struct {
 	store   cluster.Memory
 	key     netcode.Key
 	mu      sync.Mutex
-	records map[string]bool   // of decided matches, by their end
-	hosts   map[string]*Host  // by ID
-	stops   map[*Host]func()  // end the hosts
-	web     *web.Certificates // of listeners for browsers. Optional: without it there are none
+	records map[string]bool     // of decided matches, by their end
+	hosts   map[string]*Host    // by ID
+	stops   map[*Host]func()    // end the hosts
+	servers [2][]netip.AddrPort // of the newest tokens of the clients of dial
+	web     *web.Certificates   // of listeners for browsers. Optional: without it there are none
 	// ask changes the reply of the server with an ID. It may be nil.
 	ask func(id string, reply cluster.MoveStatus) (cluster.MoveStatus, error)
 }

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/cluster"
+	"tendon/net/netcode"
+	"tendon/net/server"
 )
 
 // A move waits until the other server is ready, at most for offerLimit. It asks again while the server does not answer.
@@ -49,7 +55,20 @@ func TestAMoveWaitsForTheOtherServer(t *testing.T) {
 func (m *members) dial(h *Host) (list [2]*client.Client) {
 	m.t.Helper()
 	for i := range list {
-		c, err := h.Dial(h.PublicAddr, "duel", i, client.Config{Name: "bot"})
+		token, err := h.Token(h.PublicAddr, server.Pass{Room: "duel", Seat: i})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		store := func(tokens [][]byte) {
+			if len(tokens) > 0 {
+				newest, err := netcode.ParseConnectToken(tokens[0])
+				if err != nil {
+					m.t.Error(err)
+				}
+				m.servers[i] = newest.Servers()
+			}
+		}
+		c, err := client.Dial(client.DialConfig{Token: token, StoreTokens: store, Config: client.Config{Name: "bot", Game: h.app.Game, Strategies: syncflags.All}})
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -116,4 +135,31 @@ func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
 	if moves != 1 {
 		t.Errorf("the log has %d moves", moves)
 	}
+}
+
+// The clients of a room that has moved know its former server again as soon as that one accepts rooms, long before their next tokens are due. The
+// room continues there if the new owner ends.
+func TestClientsOfAMovedRoomKnowItsFormerServer(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	one, two := m.join(4), m.join(4)
+	m.observes(one, 1)
+	m.observes(two, 1)
+	list := m.dial(one)
+	live := func() bool { return list[0].State() == client.Live && list[1].State() == client.Live }
+	m.play(list, "both clients play", live)
+	drained := make(chan error, 1)
+	go func() { drained <- one.Drain(t.Context(), 1) }()
+	m.play(list, "the room has moved", func() bool { return len(drained) > 0 })
+	if err := <-drained; err != nil {
+		t.Fatal(err)
+	}
+	moved := list[0].Stats().Strategy.Confirmed
+	m.play(list, "both clients have new tokens", func() bool {
+		return slices.Contains(m.servers[0], one.PublicAddr) && slices.Contains(m.servers[1], one.PublicAddr)
+	})
+	if played := list[0].Stats().Strategy.Confirmed - moved; played > 20*ecs.Tick(crumbs.Game().TickRate) {
+		t.Errorf("the clients have new tokens after %d ticks", played)
+	}
+	m.stops[two]()
+	m.play(list, "the match continues on the first server", func() bool { return live() && one.OpenRooms() == 1 })
 }

@@ -295,6 +295,9 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 	delete(h.rooms, name)
 	h.past.Merge(r.ledger)
 	h.mu.Unlock()
+	if m := h.config.Cluster; m != nil {
+		m.forget(name)
+	}
 	over := true
 	keep := func(world *ecs.World) {
 		over = false
