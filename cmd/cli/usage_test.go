@@ -86,8 +86,11 @@ func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
 
 // For these flags, 0 is not the same as a flag that was left out.
 func TestZeroIsRefusedWhereTheHelpSaysOneOrMore(t *testing.T) {
-	for _, args := range []string{"demo --sync predict --snapshots 0", "serve --sync reckon --snapshots=0", "demo --tick-rate 0", "matches --last 0"} {
+	for _, args := range []string{"demo --sync predict --snapshots 0", "serve --sync reckon --snapshots=0", "demo --tick-rate 0", "matches --last 0", "drain a --rooms 0"} {
 		refused(t, do(t, crumbs.Game(), strings.Fields(args)...), " 0: give at least 1, or leave it out")
+	}
+	for _, args := range []string{"matches --last=-1", "drain a --rooms=-1"} {
+		refused(t, do(t, crumbs.Game(), strings.Fields(args)...), " -1: give at least 1, or leave it out")
 	}
 }
 

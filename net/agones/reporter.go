@@ -47,6 +47,7 @@ type Reporter struct {
 	count    roomCount
 	listed   map[string]bool // values of the list of players; nil: not known
 	capacity int64           // of that list
+	space    int64           // capacity of the counter before the server drained; 0: it does not
 	busy     time.Time       // last time with a room or a reservation
 	asked    time.Time       // last request for another state
 	failed   bool            // the last report had an error
@@ -70,9 +71,9 @@ func NewReporter(c Config) *Reporter {
 	return &Reporter{config: c}
 }
 
-// Drain reports that the server accepts no further rooms. The capacity of the counter then follows the number of open rooms, so
-// no allocation chooses the server.
-func (r *Reporter) Drain() { r.draining.Store(true) }
+// Drain reports whether the server drains: it accepts no further rooms. The capacity of the counter then follows the number of open
+// rooms, so no allocation chooses the server.
+func (r *Reporter) Drain(on bool) { r.draining.Store(on) }
 
 // Run reports until the context is done. It may be called once.
 func (r *Reporter) Run(ctx context.Context) {
@@ -140,13 +141,24 @@ func (r *Reporter) sendRooms(ctx context.Context, open []string) error {
 		return err
 	}
 	diff := r.count.update(counter, open, now, now.Add(r.config.Hold), draining)
-	var capacity *int64
-	if total := counter.Count + diff; draining && counter.Capacity != total {
-		capacity = &total
+	capacity := counter.Capacity
+	switch {
+	case draining:
+		capacity = counter.Count + diff
+		r.space = max(r.space, counter.Capacity)
+	case r.space > 0:
+		capacity = r.space
 	}
-	if diff != 0 || capacity != nil {
-		err = c.AddCounter(ctx, CounterRooms, diff, capacity)
+	if diff != 0 || capacity != counter.Capacity {
+		var changed *int64
+		if capacity != counter.Capacity {
+			changed = &capacity
+		}
+		err = c.AddCounter(ctx, CounterRooms, diff, changed)
 		r.count.sent(diff, err)
+	}
+	if err == nil && !draining {
+		r.space = 0
 	}
 	return errors.Join(err, r.sendState(ctx, now, len(open) > 0 || r.count.held() > 0, draining))
 }

@@ -221,13 +221,18 @@ func TestNoAllocationChoosesAServerThatDrains(t *testing.T) {
 	s := run(t, sdk, sdk.Address(), time.Hour)
 	s.set(rooms("a", "b"), nil)
 	s.until("open", func(now sdktest.Snapshot) bool { return now.Rooms == 2 })
-	s.r.Drain()
+	s.r.Drain(true)
 	s.until("no place", func(now sdktest.Snapshot) bool { return now.Rooms == 2 && now.Capacity == 2 })
 	if sdk.Allocate() {
 		t.Error("allocated")
 	}
 	s.set(rooms("b"), nil)
 	s.until("no place", func(now sdktest.Snapshot) bool { return now.Rooms == 1 && now.Capacity == 1 })
+	s.r.Drain(false)
+	s.until("all places", func(now sdktest.Snapshot) bool { return now.Rooms == 1 && now.Capacity == 4 })
+	if !sdk.Allocate() {
+		t.Error("not allocated")
+	}
 }
 
 func TestFaultsOfTheSDKServerEnd(t *testing.T) {

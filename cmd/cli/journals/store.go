@@ -258,9 +258,10 @@ func (s *Store) Open(name string, c *room.Config) error {
 		return fmt.Errorf("%w: room %s: %w", ErrOtherBuild, name, why)
 	}
 	j, err := s.journal(name, c)
+	owned := errors.As(err, new(*cluster.OwnedError)) // its clients are sent to the owner
 	s.mu.Lock()
-	report := err != nil && !s.refuses
-	s.refuses = err != nil
+	report := err != nil && !owned && !s.refuses
+	s.refuses = err != nil && !owned
 	s.mu.Unlock()
 	if report {
 		s.config.Report(Event{Kind: Refused, Room: name, Err: advised(err, s.config.Dir, 1+len(s.rooms()))})

@@ -11,10 +11,13 @@ import (
 	"tendon/net/cluster"
 )
 
-// DrainRequest asks a server to move rooms to other servers.
+// DrainRequest asks a server to move rooms to other servers. It replaces the request before.
 type DrainRequest struct {
-	Rooms int `json:"rooms"` // the maximum number of rooms; 0: all, and the server accepts no further ones
+	Rooms int `json:"rooms"` // the maximum number of rooms; 0: all, and the server accepts no further ones; EndDrain: none
 }
+
+// EndDrain is the DrainRequest.Rooms with which a server accepts rooms again.
+const EndDrain = -1
 
 // MoveRequest asks a server about a room that another one is about to give up to it.
 type MoveRequest struct {
@@ -33,7 +36,7 @@ func (s *Store) requests(kind, id string) string { return s.prefix + "." + kind 
 func (s *Store) HandleDrains(id string, handle func(DrainRequest)) (stop func() error, err error) {
 	return s.handle("drain", id, func(m *nats.Msg) {
 		var r DrainRequest
-		if json.Unmarshal(m.Data, &r) != nil || r.Rooms < 0 {
+		if json.Unmarshal(m.Data, &r) != nil || r.Rooms < EndDrain {
 			return
 		}
 		if m.Respond(nil) == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/cluster/jetstream"
@@ -106,12 +107,18 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Present: present, Wait: func(why error) {
 		if !waits {
 			waits = true
-			a.Logf("waiting for NATS: %v", why)
+			if last := c.LastError(); last != nil && !c.IsConnected() {
+				why = last
+			}
+			a.Logf("waiting for NATS at %s: %v", f.Cluster, why)
 			a.Emit("cluster_waits", app.Fields{"error": why.Error()})
 		}
 	}})
-	if errors.Is(err, nats.ErrAuthorization) {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
 		err = fmt.Errorf("%w; check --cluster-creds", err)
+	case present && errors.Is(err, natsjs.ErrStreamNotFound):
+		err = fmt.Errorf("no server has joined the cluster %s yet: check the address and --cluster-name", f.ClusterName)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("--cluster: %w", err), end())

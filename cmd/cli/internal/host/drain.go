@@ -64,9 +64,8 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 	if most > 0 {
 		keeps = max(0, len(h.names())-most)
 		defer func() {
-			if ctx.Err() == nil { // otherwise the server stops
-				m.draining.Store(false)
-				m.node.Accept(ctx)
+			if ctx.Err() == nil { // otherwise the server stops, or another request follows
+				h.Accept(ctx)
 			}
 		}()
 	}
@@ -112,6 +111,13 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// Accept lets the server accept rooms again. No Drain may run.
+func (h *Host) Accept(ctx context.Context) {
+	m := h.config.Cluster
+	m.draining.Store(false)
+	m.node.Accept(ctx)
 }
 
 // move moves a room as soon as its clients wait on the other server. If none of them does in time, the first
@@ -182,7 +188,7 @@ func (m *Cluster) await(ctx context.Context, to *cluster.Server, room string, re
 		}
 		select {
 		case <-ctx.Done():
-			return last, cmp.Or(err, fmt.Errorf("it is not ready after %v: %+v", offerLimit, last))
+			return last, cmp.Or(err, fmt.Errorf("it is not ready after %v: it has space for %s, and %s of the room", offerLimit, app.Counted(last.Free, "room", "rooms"), app.Counted(last.Waiting, "client", "clients")))
 		case <-time.After(askPause):
 		}
 	}

@@ -3,7 +3,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -234,7 +233,9 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		}
 		if rc.Resume != nil {
 			r.resumed = true
-			h.reportWait(name, rc.Resume)
+			if rc.Resume.Wait == 0 { // otherwise its players have followed it
+				h.reportWait(name, rc.Resume)
+			}
 			if m, ok := c.Journals.Continued(name); ok && c.Cluster != nil { // those of files were replayed at the start
 				r.replays.Store(true)
 				h.adjudicate([]journals.Match{m}, func() { r.replays.Store(false) })
@@ -271,7 +272,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 
 // reportWait shows to the operator which players a resumed match waits for, and until when.
 func (h *Host) reportWait(name string, r *room.Resume) {
-	until := time.Now().Add(time.Duration(cmp.Or(r.Wait, room.ResumeWait))).UTC()
+	until := time.Now().Add(time.Duration(room.ResumeWait)).UTC()
 	var texts []string
 	seats := []app.Fields{}
 	for _, s := range r.Seats {

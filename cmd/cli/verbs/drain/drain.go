@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/clusterflags"
 	"tendon/net/cluster"
@@ -21,6 +24,7 @@ type Verb struct {
 
 	Server string        `arg:"" optional:"" help:"Address or ID of the server, as the servers of the cluster list it. Without it, the servers are listed."`
 	Rooms  int           `positive:"" placeholder:"N" help:"Move N rooms, and let the server accept rooms again. Default: all, and the server accepts no further rooms."`
+	End    bool          `help:"End a drain: the server accepts rooms again."`
 	For    time.Duration `default:"10m" help:"Maximum time to wait until the rooms have moved."`
 }
 
@@ -28,7 +32,7 @@ type Verb struct {
 func (Verb) Help() string {
 	return `The rooms of a server move to the other servers of its cluster while they are played. Players keep their seats and see no more
 than a correction. A server accepts rooms of a game with the same protocol, up to its --max-rooms. drain waits until the
-rooms have moved. Ctrl-C ends the wait, and the server continues to drain.
+rooms have moved. Ctrl-C ends the wait, and the server continues to drain until --end.
 
 To update a server, drain it, stop it, and start the new build. With --agones, it ends by itself. SIGTERM also drains a
 server, for at most a minute.
@@ -39,7 +43,8 @@ The exit code is 1 if rooms are left after --for, for example because the other 
 Examples:
   drain --cluster nats://10.0.0.1                   list the servers
   drain 10.0.0.5:7777 --cluster nats://10.0.0.1     move all rooms
-  drain 10.0.0.5:7777 --rooms 20 --cluster nats://10.0.0.1`
+  drain 10.0.0.5:7777 --rooms 20 --cluster nats://10.0.0.1
+  drain 10.0.0.5:7777 --end --cluster nats://10.0.0.1`
 }
 
 const (
@@ -49,6 +54,8 @@ const (
 	requestLimit = 5 * time.Second
 	// stillTime is the time without an announcement after which the server is gone.
 	stillTime = 3 * time.Second
+	// closing is the number of announcements, four a lease, in which a server may count a room that it has moved: its last connection ends later.
+	closing = 12
 )
 
 // Run drains the server.
@@ -60,6 +67,10 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return errors.New("--cluster embedded has one server, so its rooms cannot move: stop the server, and its matches continue at the next start")
 	case v.Server == "" && v.Rooms > 0:
 		return fmt.Errorf("--rooms %d: name the server whose rooms move", v.Rooms)
+	case v.Server == "" && v.End:
+		return errors.New("--end: name the server that accepts rooms again")
+	case v.End && v.Rooms > 0:
+		return errors.New("--end and --rooms exclude each other: choose one")
 	case v.For <= 0:
 		return fmt.Errorf("--for %v: give more than 0s", v.For)
 	}
@@ -84,7 +95,11 @@ func (v *Verb) Run(a *app.App) (err error) {
 	}
 	asked, cancelRequest := context.WithTimeout(ctx, requestLimit)
 	defer cancelRequest()
-	if err := store.RequestDrain(asked, s.ID, jetstream.DrainRequest{Rooms: v.Rooms}); err != nil {
+	r := jetstream.DrainRequest{Rooms: v.Rooms}
+	if v.End {
+		r.Rooms = jetstream.EndDrain
+	}
+	if err := store.RequestDrain(asked, s.ID, r); err != nil {
 		return fmt.Errorf("%w: the request to drain server %s failed: check that it runs and that its NATS user may subscribe to %s.drain.*", err, s.Name, v.ClusterName)
 	}
 	return v.follow(ctx, a, s, announcements)
@@ -161,22 +176,26 @@ func find(servers []cluster.Server, name string) (cluster.Server, error) {
 
 // show prints the servers.
 func show(a *app.App, servers []cluster.Server) error {
-	a.Emit("servers", app.Fields{"servers": servers})
+	list := []app.Fields{}
 	t := app.NewTable(app.Counted(len(servers), "server", "servers"), "server", "rooms", "players", "build", "state")
+	t.Configs = []table.ColumnConfig{{Name: "build", WidthMax: 28, WidthMaxEnforcer: text.WrapSoft}}
 	for _, s := range servers {
 		state := "open"
 		if s.Draining {
 			state = "drains"
 		}
+		list = append(list, app.Fields{"name": s.Name, "id": s.ID, "addresses": s.Addresses, "web": s.Web, "admin": s.Admin, "build": s.Build,
+			"protocol": fmt.Sprintf("%016x", s.Protocol), "rooms": s.Rooms, "max_rooms": s.MaxRooms, "players": s.Players, "draining": s.Draining})
 		t.AppendRow([]any{s.Name, fmt.Sprintf("%d of %d", s.Rooms, s.MaxRooms), s.Players, s.Build, state})
 	}
+	a.Emit("servers", app.Fields{"servers": list})
 	a.Print(t.Text(false) + "\n")
 	return nil
 }
 
 // follow reports the number of rooms of a server until the rooms have moved.
 func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announcements <-chan cluster.Server) error {
-	last, draining, goal := s.Rooms, false, 0
+	last, draining, after, goal := s.Rooms, false, 0, 0 // after: announcements since the server accepts rooms again
 	if v.Rooms > 0 {
 		goal = max(0, s.Rooms-v.Rooms)
 	}
@@ -207,8 +226,17 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 				last = now.Rooms
 				progress()
 			}
-			ended := v.Rooms > 0 && !now.Draining && (draining || last <= goal)
-			if draining = draining || now.Draining; ended || draining && v.Rooms == 0 && last == 0 {
+			if v.End {
+				if now.Draining {
+					continue
+				}
+				return done(fmt.Sprintf("server %s accepts rooms, and has %s", s.Name, app.Counted(last, "room", "rooms")))
+			}
+			if draining && !now.Draining {
+				after++
+			}
+			draining = draining || now.Draining
+			if v.Rooms > 0 && !now.Draining && (last <= goal || after > closing) || draining && v.Rooms == 0 && last == 0 {
 				if last > goal {
 					return fmt.Errorf("%w: %s of server %s did not move: the other servers are full or incompatible", app.ErrFailed, app.Counted(last-goal, "room", "rooms"), s.Name)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,8 @@ func TestWrongUseIsRefused(t *testing.T) {
 		{Verb{Server: "a"}, "add --cluster"},
 		{Verb{Server: "a", Flags: clusterflags.Flags{Cluster: "embedded"}}, "has one server"},
 		{Verb{Rooms: 3, Flags: clusterflags.Flags{Cluster: "nats://a"}}, "name the server"},
+		{Verb{End: true, Flags: clusterflags.Flags{Cluster: "nats://a"}}, "name the server"},
+		{Verb{Server: "a", End: true, Rooms: 3, Flags: clusterflags.Flags{Cluster: "nats://a"}}, "choose one"},
 		{Verb{Server: "a", For: -time.Second, Flags: clusterflags.Flags{Cluster: "nats://a"}}, "--for -1s"},
 	} {
 		if c.verb.For == 0 {
@@ -91,7 +94,8 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 	}{
 		{"all", 0, [][]cluster.Server{at(3, false), at(3, true), at(1, true), at(0, true)}, false},
 		{"some", 2, [][]cluster.Server{at(3, false), at(3, true), at(1, true), at(1, false)}, false},
-		{"too few", 2, [][]cluster.Server{at(3, false), at(3, true), at(2, true), at(2, false)}, true},
+		{"some, counted for longer", 2, [][]cluster.Server{at(3, false), at(3, true), at(3, false), at(3, false), at(2, false), at(1, false)}, false},
+		{"too few", 2, append([][]cluster.Server{at(3, false), at(3, true)}, slices.Repeat([][]cluster.Server{at(2, false)}, closing+1)...), true},
 		{"none", 0, [][]cluster.Server{at(3, false), at(3, true)}, true},
 		{"it ended", 0, [][]cluster.Server{at(3, true), at(1, true), {{ID: "A", Name: "one"}}}, false},
 	} {

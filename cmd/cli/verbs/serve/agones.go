@@ -94,7 +94,7 @@ func (f *agonesFlags) startAgones(ctx context.Context, stop func(), a *app.App, 
 	running, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { r.Run(running); close(ended) }()
-	undo := context.AfterFunc(ctx, r.Drain)
+	undo := context.AfterFunc(ctx, func() { r.Drain(true) })
 	return func() {
 		undo()
 		cancel()
@@ -106,10 +106,10 @@ func (f *agonesFlags) startAgones(ctx context.Context, stop func(), a *app.App, 
 	}
 }
 
-// reportFull reports that the server accepts no further rooms.
-func (f *agonesFlags) reportFull() {
+// reportFull reports whether the server accepts no further rooms.
+func (f *agonesFlags) reportFull(full bool) {
 	if f.reporter != nil {
-		f.reporter.Drain()
+		f.reporter.Drain(full)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"tendon/cmd/cli/admin"
@@ -125,7 +126,7 @@ func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *h
 	end, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
 		select {
 		case requests <- r:
-		default: // it drains already
+		default: // another one waits
 		}
 	})
 	if err != nil {
@@ -133,21 +134,33 @@ func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *h
 	}
 	go func() {
 		defer func() { _ = end() }()
+		var running sync.WaitGroup
+		cancel := func() {}
 		for {
 			select {
 			case <-ctx.Done():
+				cancel()
 				return
 			case r := <-requests:
+				cancel() // it replaces the one before
+				running.Wait()
 				if ctx.Err() != nil {
 					return // the server stops
 				}
-				if r.Rooms == 0 { // none are opened here any more
-					v.reportFull()
+				var within context.Context
+				within, cancel = context.WithCancel(ctx)
+				v.reportFull(r.Rooms == 0)
+				if r.Rooms == jetstream.EndDrain {
+					h.Accept(within)
+					a.Logf("the server accepts rooms again")
+					a.Emit("accepting", nil)
+					continue
 				}
-				drain(ctx, a, h, r.Rooms)
-				if r.Rooms == 0 && v.reporter != nil {
-					stop()
-				}
+				running.Go(func() {
+					if drain(within, a, h, r.Rooms); r.Rooms == 0 && v.reporter != nil && within.Err() == nil {
+						stop()
+					}
+				})
 			}
 		}
 	}()
@@ -184,7 +197,7 @@ func drain(ctx context.Context, a *app.App, h *host.Host, most int) {
 		case <-time.After(time.Second):
 		}
 	}
-	a.Logf("drained: %d rooms are left", h.OpenRooms())
+	a.Logf("drained: the server has %s", app.Counted(h.OpenRooms(), "room", "rooms"))
 	a.Emit("drained", app.Fields{"rooms": h.OpenRooms()})
 }
 
@@ -197,6 +210,8 @@ func (v *Verb) moveAll(a *app.App, h *host.Host) {
 		a.Logf("%s not moved within %v; their matches are suspended, and the next server continues them", app.Counted(h.OpenRooms(), "room is", "rooms are"), drainLimit)
 	case err != nil:
 		a.Logf("%v; their matches are suspended, and the next server continues them", err)
+	default:
+		a.Logf("the rooms have moved to other servers")
 	}
 	a.Emit("drained", app.Fields{"rooms": h.OpenRooms()})
 }

@@ -59,7 +59,9 @@ func (v *Verb) stop(a *app.App, h *host.Host, how server.OnStop) error {
 	}
 	err := h.Stop()
 	if how == server.Keep {
-		a.Logf("%s kept in %s", app.Counted(h.Kept(), "match is", "matches are"), place)
+		if h.Kept() > 0 || v.Cluster == "" {
+			a.Logf("%s kept in %s", app.Counted(h.Kept(), "match is", "matches are"), place)
+		}
 		a.Emit("kept", app.Fields{"matches": h.Kept()})
 	}
 	return err
