@@ -84,6 +84,9 @@ func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func(
 	return f.open(a, always, false)
 }
 
+// errUnreached is the reason of nats.ErrReconnectBufExceeded, because requests are not buffered.
+var errUnreached = errors.New("no server answers")
+
 // Observe opens the store of a cluster that runs. It creates nothing.
 func (f *Flags) Observe(a *app.App) (store *jetstream.Store, end func() error, err error) {
 	return f.open(a, false, true)
@@ -107,8 +110,8 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Present: present, Wait: func(why error) {
 		if !waits {
 			waits = true
-			if last := c.LastError(); last != nil && !c.IsConnected() {
-				why = last
+			if errors.Is(why, nats.ErrReconnectBufExceeded) {
+				why = errUnreached
 			}
 			a.Logf("waiting for NATS at %s: %v", f.Cluster, why)
 			a.Emit("cluster_waits", app.Fields{"error": why.Error()})
@@ -117,6 +120,8 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		err = fmt.Errorf("%w; check --cluster-creds", err)
+	case errors.Is(err, nats.ErrReconnectBufExceeded):
+		err = fmt.Errorf("%w; check the address %s", errUnreached, f.Cluster)
 	case present && errors.Is(err, natsjs.ErrStreamNotFound):
 		err = fmt.Errorf("no server has joined the cluster %s yet: check the address and --cluster-name", f.ClusterName)
 	}

@@ -108,3 +108,14 @@ func TestACredentialsFileIsUsed(t *testing.T) {
 		}
 	}
 }
+
+// A verb that observes a cluster creates nothing. The error names the cluster that does not exist.
+func TestAClusterWithoutServersIsNamed(t *testing.T) {
+	var log bytes.Buffer
+	f := Flags{Cluster: natstest.Start(t, server.Options{}).ClientURL(), ClusterName: "nope"}
+	for range 2 {
+		if _, _, err := f.Observe(app.New(t.Context(), crumbs.Game(), &log, &log)); err == nil || !strings.Contains(err.Error(), "no server has joined the cluster nope") {
+			t.Errorf("%v", err)
+		}
+	}
+}
