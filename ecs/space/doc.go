@@ -31,8 +31,8 @@
 // Coordinates and lengths are in [-2^28, 2^28], radii in [0, 2^15]. Beyond these ranges results may be wrong. They are still the
 // same on every machine, and nothing panics.
 //
-// Depths, distances and places are within 2^-28 + D·2^-30 of the true values, where D is the largest of the shapes' sizes and the
-// length of the way: less than a millionth for up to 1000 units. Whether shapes overlap, or a way hits, is decided right if it
+// Depths, distances and places are within 2^-28 + D·2^-30 of the true values: less than a millionth for up to 1000 units. D is the
+// largest of the shapes' sizes and the length of the way. Whether shapes overlap, or a way hits, is decided right if it
 // does not depend on less than that. At a place where a cast stops, shapes overlap by at most that.
 //
 // # Algorithms

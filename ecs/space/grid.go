@@ -64,8 +64,8 @@ func (g *Grid[T]) in(w *ecs.World, area Bounds, yield func(ecs.Entity, T) bool) 
 	}
 }
 
-// SeenIn is In for the world that player p saw when giving the inputs of the running tick: it yields the entities that p saw in
-// the area, with the values that p saw; see [ecs.Component.Seen]. The entities of p, and all entities for a player without a view
+// SeenIn is In for the world that player p saw when giving the inputs of the running tick. It yields the entities that p saw in
+// the area, with the values that p saw: see [ecs.Component.Seen]. The entities of p, and all entities for a player without a view
 // stamp, are those of the present. An entity that has been removed since is not yielded.
 func (g *Grid[T]) SeenIn(w *ecs.World, p ecs.Player, area Bounds) iter.Seq2[ecs.Entity, T] {
 	return func(yield func(ecs.Entity, T) bool) { g.seenIn(w, p, area, yield) }

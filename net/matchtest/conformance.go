@@ -238,7 +238,7 @@ func (s *stage) checkUnaffected(c *matchsim.Client, before client.Stats) {
 }
 
 const (
-	// naturalBurst is the number of ticks for which a client with prediction may stall within a scenario: on P5, several packets in a
+	// naturalBurst is the number of ticks for which a client with prediction may stall within a scenario. On P5, several packets in a
 	// row are lost now and then, and the prediction reaches its limit.
 	naturalBurst = 8
 	// naturalStalls is the number of ticks for which a client without prediction may stall within a scenario, beside three

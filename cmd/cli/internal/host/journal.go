@@ -90,7 +90,7 @@ func (c *Config) storedKey(a *app.App, dir string) error {
 	}
 	key, err := load(path)
 	if err == nil && lost {
-		a.Logf("%s is missing, and there are journals of an earlier server: a new key was generated; players with tokens of the old key cannot return: stop the server and put the old key back, or mint new tokens", path)
+		a.Logf("%s is missing, but there are journals of an earlier server. A new key was generated, and players with tokens of the old key cannot return. Stop the server and put the old key back, or mint new tokens", path)
 		a.Emit("key_lost", app.Fields{"file": path})
 	}
 	c.Keys = []netcode.Key{key}
@@ -121,7 +121,7 @@ var journalTexts = map[journals.Kind]struct {
 	journals.Slow:           {name: "journal_slow", text: "the disk is slow: ERROR"},
 	journals.TokensLost:     {name: "tokens_lost", text: "FILE cannot be used: ERROR; tokens that were issued before this start may have been used and are refused: mint new ones"},
 	journals.Removed:        {name: "journal_removed_directory", text: "the directory of the journals, FILE, is gone: ERROR; until then its matches wait and no room can be opened"},
-	journals.Quarantined:    {name: "journal_quarantined", text: "ERROR; it was moved to FILE and its match does not continue; to continue it, stop the server, put an undamaged copy back and start the build that wrote it"},
+	journals.Quarantined:    {name: "journal_quarantined", text: "ERROR; it was moved to FILE, and its match does not continue. To continue it, stop the server, put an undamaged copy back, and start the build that wrote it"},
 	journals.NotQuarantined: {name: "journal_skipped", text: "ERROR; it is left as it is and its match does not continue; the other matches do"},
 	journals.Lost:           {name: "journal_lost", text: "another server of the cluster continues room ROOM"},
 	journals.Refused:        {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; its clients receive that, and try again"},

@@ -150,8 +150,8 @@ func Holds(held func(key string) bool, key string) bool {
 	return held(key)
 }
 
-// Check calls the Controls of a game once, with nothing held, and returns an error if it asks for a key or an axis that does
-// not exist, or if Screen.Touch names one.
+// Check calls the Controls of a game once, with nothing held. It returns an error if Controls or Screen.Touch names a key or an axis
+// that does not exist.
 func Check(g *ecs.Game) error {
 	p := probe{Reader: Reader{Chat: g.Screen.Chat}, orders: ecs.NewOrderQueue(g)}
 	g.Screen.Controls(&p)
