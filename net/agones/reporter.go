@@ -50,6 +50,7 @@ type Reporter struct {
 	space    int64           // capacity of the counter before the server drained; 0: it does not
 	busy     time.Time       // last time with a room or a reservation
 	asked    time.Time       // last request for another state
+	ready    bool            // Ready was sent
 	failed   bool            // the last report had an error
 
 	state    atomic.Pointer[string] // of the server, as Agones last reported it
@@ -115,8 +116,15 @@ func (r *Reporter) begin(ctx context.Context) error {
 	if r.draining.Load() {
 		return nil
 	}
+	return r.sendReady(ctx)
+}
+
+// sendReady marks the server as ready for the first time.
+func (r *Reporter) sendReady(ctx context.Context) error {
 	r.busy = time.Now()
-	return r.config.Client.Ready(ctx)
+	err := r.config.Client.Ready(ctx)
+	r.ready = err == nil
+	return err
 }
 
 // beat sends one report. healthy is false if the server is not healthy or the SDK server is not.
@@ -145,7 +153,9 @@ func (r *Reporter) sendRooms(ctx context.Context, open []string) error {
 	switch {
 	case draining:
 		capacity = counter.Count + diff
-		r.space = max(r.space, counter.Capacity)
+		if r.space == 0 {
+			r.space = counter.Capacity
+		}
 	case r.space > 0:
 		capacity = r.space
 	}
@@ -177,6 +187,8 @@ func (r *Reporter) sendState(ctx context.Context, now time.Time, busy, draining 
 		return nil
 	}
 	switch {
+	case !r.ready && !draining:
+		r.asked, err = now, r.sendReady(ctx)
 	case busy && *state == StateReady:
 		r.asked, err = now, r.config.Client.Allocate(ctx)
 	case !busy && !draining && *state == StateAllocated && now.Sub(r.busy) >= r.config.Hold:

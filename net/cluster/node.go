@@ -279,7 +279,7 @@ func (n *Node) Servers() []Server {
 	defer n.mu.Unlock()
 	list := []Server{n.self}
 	for _, o := range n.servers {
-		if n.age(o) < n.config.Lease {
+		if !o.dead && n.age(o) < n.config.Lease {
 			list = append(list, o.Server)
 		}
 	}

@@ -337,6 +337,7 @@ type conn struct {
 	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer
 	sentToken bool   // a reconnect token was sent
+	servers   uint64 // hashOf those in its newest token; 0: none
 	endpoints uint64 // xxHash64 of the list that was sent last, for connections of Config.Web; 0: none
 
 	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
@@ -361,6 +362,7 @@ type hostedRoom struct {
 	conns    []*conn                   // by peer
 	gone     func(systems.Peer, error) // ends a connection
 	target   []netip.AddrPort          // addresses of the server to which the room moves; empty: it stays
+	renewAt  systems.Time              // when the servers in tokens are compared next
 	observer image.Observer            // of the room; may be nil
 }
 

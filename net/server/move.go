@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 
+	"github.com/cespare/xxhash/v2"
+
 	"tendon/net/netcode"
 	"tendon/net/session"
 	"tendon/systems"
@@ -23,34 +25,50 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 	var offered atomic.Int64 // by a call that may run after ctx is done
 	err = s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
 		h.target = to
-		offered.Store(w.sendTokens(h))
+		offered.Store(w.renew(h, w.table.at(w.now)))
 		return nil
 	})
 	return int(offered.Load()), err
 }
 
-// Renew sends the clients of a room new tokens, after a change of the addresses that Config.Others or Config.Endpoints returns. Errors are
-// those of Offer.
-func (s *Server) Renew(ctx context.Context, name string) error {
-	return s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
-		w.sendTokens(h)
-		return nil
-	})
-}
+// renewInterval is the time after which a room's clients receive new tokens when the servers that may take it over have changed.
+const renewInterval = systems.Second
 
-// sendTokens sends each client of a room a reconnect token. It returns the number of clients that can use one.
-func (w *worker) sendTokens(h *hostedRoom) (clients int64) {
+// renew sends a new token to each client of a room whose newest one is for other servers than the present ones. It returns the number of
+// clients that can use their tokens.
+func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
+	h.renewAt = at + renewInterval
+	servers := w.servers(h)
+	sum, sent := hashOf(servers), false
+	_, endpoints := w.endpointsOf(servers)
 	for _, c := range h.conns {
 		if c == nil || c.link == nil {
 			continue
 		}
-		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer))))
+		loads := c.servers == 0 && len(h.target) == 0 // it receives its first tokens later
+		if !loads && (c.servers != sum || c.web && c.endpoints != endpoints) {
+			sent = true
+			if c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer)))) != nil {
+				c.servers = ^sum // it is tried again
+			}
+		}
 		if !c.web || c.endpoints != 0 {
 			clients++
 		}
 	}
-	w.flushRoom(h, w.table.at(w.now))
+	if sent {
+		w.flushRoom(h, at)
+	}
 	return clients
+}
+
+// hashOf returns a hash of addresses that is not 0.
+func hashOf(servers []netip.AddrPort) uint64 {
+	var b []byte
+	for _, addr := range servers {
+		b = addr.AppendTo(append(b, ' '))
+	}
+	return max(xxhash.Sum64(b), 1)
 }
 
 // Waiting returns the number of connections that wait for a room that is being opened, and whether the room is open. Errors are those of

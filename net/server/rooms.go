@@ -224,14 +224,19 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 
 // mint makes a reconnect token for this server and for those that may take the room over, or for the server to which the room moves.
 func (w *worker) mint(c *conn, seat int) []byte {
-	addresses := w.table.public
-	if h := c.room; len(h.target) > 0 {
-		addresses = h.target
-	} else if w.config.Others != nil {
-		addresses = append(slices.Clip(addresses), w.config.Others(c.pass.Room)...)
-		addresses = addresses[:min(len(addresses), netcode.MaxServers)]
+	return w.mintFor(c, seat, w.servers(c.room))
+}
+
+// servers returns the servers in the tokens of a room's clients.
+func (w *worker) servers(h *hostedRoom) []netip.AddrPort {
+	switch {
+	case len(h.target) > 0:
+		return h.target
+	case w.config.Others == nil:
+		return w.table.public
 	}
-	return w.mintFor(c, seat, addresses)
+	list := append(slices.Clip(w.table.public), w.config.Others(h.name)...)
+	return list[:min(len(list), netcode.MaxServers)]
 }
 
 func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
@@ -246,24 +251,32 @@ func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
 		return nil
 	}
-	c.sentToken = true
+	c.sentToken, c.servers = true, hashOf(addresses)
 	w.sendEndpoints(c, addresses)
 	return token
 }
 
 // sendEndpoints sends a connection of Config.Web the endpoints of servers, unless it sent the same list last.
 func (w *worker) sendEndpoints(c *conn, servers []netip.AddrPort) {
-	if !c.web || w.config.Endpoints == nil {
+	if !c.web {
 		return
 	}
-	list, sum := w.config.Endpoints(servers), uint64(0)
-	if len(list) > 0 {
-		sum = xxhash.Sum64(list)
-	}
+	list, sum := w.endpointsOf(servers)
 	if sum != 0 && sum != c.endpoints && c.link.Send(systems.Reliable, session.AppendEndpoints(nil, list)) != nil {
 		sum = 0
 	}
 	c.endpoints = sum
+}
+
+// endpointsOf returns the list of the endpoints of servers, and its hash. Both are zero without Config.Endpoints.
+func (w *worker) endpointsOf(servers []netip.AddrPort) (list []byte, sum uint64) {
+	if w.config.Endpoints == nil {
+		return nil, 0
+	}
+	if list = w.config.Endpoints(servers); len(list) > 0 {
+		sum = xxhash.Sum64(list)
+	}
+	return list, sum
 }
 
 func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
@@ -291,6 +304,9 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	h.room.Frame(at)
 	h.room.Gone(h.gone)
 	w.flushRoom(h, at)
+	if w.config.Others != nil && at >= h.renewAt {
+		w.renew(h, at)
+	}
 }
 
 // settle sends the messages of a room that waited for a commit.

@@ -41,8 +41,8 @@ type Config struct {
 	// of the socket, which must then be that of a single host.
 	Public []netip.AddrPort
 	// Others returns the addresses of other servers with the same keys that may take over a room. Reconnect tokens contain them
-	// after those of Public, up to netcode.MaxServers addresses. The goroutine of the worker calls it, so it must not block.
-	// Optional.
+	// after those of Public, up to netcode.MaxServers addresses. The goroutine of the worker calls it, so it must not block. The clients
+	// of a room receive new tokens within a second after a change. Optional.
 	Others func(room string) []netip.AddrPort
 	// Endpoints returns the list of the servers' addresses for browsers, encoded by web.AppendEndpoints. It has at most
 	// session.MaxEndpointBytes bytes, and is nil if there are none. A connection of Web receives them before a token for these servers. It is called
@@ -411,8 +411,8 @@ func (s *Server) hosted(ctx context.Context, name string, f func(w *worker, h *h
 	})
 }
 
-// call calls f with a room, which may not be open, on the goroutine that computes it, and returns after f. If ctx is done first, f may
-// still be called.
+// call calls f with a room, which may not be open, on the goroutine that computes it, and returns after f. If ctx is done first, f is
+// not called, or runs still.
 func (s *Server) call(ctx context.Context, name string, f func(w *worker, h *hostedRoom) error) error {
 	s.conns.mu.Lock()
 	h := s.conns.rooms[name]
@@ -425,6 +425,9 @@ func (s *Server) call(ctx context.Context, name string, f func(w *worker, h *hos
 		err := ErrNoRoom // unless f returns
 		defer func() { answer <- err }()
 		defer w.recovered(h)
+		if ctx.Err() != nil {
+			return
+		}
 		err = f(w, h)
 	}})
 	select {

@@ -185,8 +185,22 @@ func TestAKeptMatchOfTheClusterContinuesAtOnce(t *testing.T) {
 	if err != nil || c.Resume == nil || c.Resume.World.Tick() != p.Room.Tick() {
 		t.Fatalf("%v: %+v, want tick %d", err, c.Resume, p.Room.Tick())
 	}
-	<-k.End("main", nil)
 	three, _ := s.join("three")
+	if _, _, err := p.next(three); !errors.As(err, new(*cluster.OwnedError)) {
+		t.Errorf("a room of another server: %v", err)
+	}
+	if n, _ := p.count(Refused); n != 0 { // its clients are sent to that server
+		t.Errorf("%d rooms were refused", n)
+	}
+	k.MoveTo("main", three.ID())
+	<-k.Keep("main", c.Resume.World)
+	if k.Kept() != 0 {
+		t.Errorf("%d matches are kept, the only one has moved", k.Kept())
+	}
+	if k, c, err = p.next(three); err != nil || c.Resume == nil {
+		t.Fatalf("%v: %+v", err, c.Resume)
+	}
+	<-k.End("main", nil)
 	if _, c, err = p.next(three); err != nil || c.Resume != nil {
 		t.Errorf("%v: a match that is over continues: %+v", err, c.Resume)
 	}

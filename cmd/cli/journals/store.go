@@ -261,7 +261,9 @@ func (s *Store) Open(name string, c *room.Config) error {
 	owned := errors.As(err, new(*cluster.OwnedError)) // its clients are sent to the owner
 	s.mu.Lock()
 	report := err != nil && !owned && !s.refuses
-	s.refuses = err != nil && !owned
+	if !owned {
+		s.refuses = err != nil
+	}
 	s.mu.Unlock()
 	if report {
 		s.config.Report(Event{Kind: Refused, Room: name, Err: advised(err, s.config.Dir, 1+len(s.rooms()))})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ type Flags struct {
 	ClusterName     string `group:"Cluster" default:"tendon" help:"Name of the cluster. Clusters with different names share nothing: its streams in NATS begin with it."`
 	ClusterReplicas int    `group:"Cluster" placeholder:"N" help:"Number of NATS servers that store each entry, 1 to 5. Default: 3 with three or more addresses, otherwise 1."`
 }
+
+// errUnreached replaces nats.ErrReconnectBufExceeded, which does not say that there is no connection.
+var errUnreached = errors.New("no server answers")
 
 const (
 	embeddedName = "embedded"
@@ -67,6 +71,20 @@ func (f *Flags) urls() (list []string) {
 	return list
 }
 
+// at returns the addresses of the NATS servers for a message, without passwords.
+func (f *Flags) at() string {
+	var list []string
+	for _, text := range f.urls() {
+		if u, err := url.Parse(text); err == nil {
+			list = append(list, u.Redacted())
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " at " + strings.Join(list, ",")
+}
+
 // replicas returns the number of NATS servers that store each entry.
 func (f *Flags) replicas() int {
 	switch {
@@ -83,9 +101,6 @@ func (f *Flags) replicas() int {
 func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func() error, err error) {
 	return f.open(a, always, false)
 }
-
-// errUnreached is the reason of nats.ErrReconnectBufExceeded, because requests are not buffered.
-var errUnreached = errors.New("no server answers")
 
 // Observe opens the store of a cluster that runs. It creates nothing.
 func (f *Flags) Observe(a *app.App) (store *jetstream.Store, end func() error, err error) {
@@ -113,7 +128,7 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 			if errors.Is(why, nats.ErrReconnectBufExceeded) {
 				why = errUnreached
 			}
-			a.Logf("waiting for NATS at %s: %v", f.Cluster, why)
+			a.Logf("waiting for NATS%s: %v", f.at(), why)
 			a.Emit("cluster_waits", app.Fields{"error": why.Error()})
 		}
 	}})
@@ -121,7 +136,7 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	case errors.Is(err, nats.ErrAuthorization):
 		err = fmt.Errorf("%w; check --cluster-creds", err)
 	case errors.Is(err, nats.ErrReconnectBufExceeded):
-		err = fmt.Errorf("%w; check the address %s", errUnreached, f.Cluster)
+		err = fmt.Errorf("%w%s; check the address", errUnreached, f.at())
 	case present && errors.Is(err, natsjs.ErrStreamNotFound):
 		err = fmt.Errorf("no server has joined the cluster %s yet: check the address and --cluster-name", f.ClusterName)
 	}
@@ -151,7 +166,7 @@ func (f *Flags) connect(a *app.App) (*nats.Conn, func() error, error) {
 	}
 	c, err := nats.Connect(strings.Join(f.urls(), ","), options...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--cluster %s: %w; check the address and --cluster-creds", f.Cluster, err)
+		return nil, nil, fmt.Errorf("--cluster: %w%s; check the address and --cluster-creds", err, f.at())
 	}
 	return c, func() error { c.Close(); return nil }, nil
 }

@@ -34,11 +34,9 @@ type Cluster struct {
 	exact      bool // the game has floats, so only servers of the same build can continue a match
 	host       atomic.Pointer[Host]
 	draining   atomic.Bool
-	drains     chan struct{}     // has an element while rooms are drained
-	handing    sync.Mutex        // held while a room moves
-	suspending sync.Map          // names of rooms that are about to be suspended
-	mu         sync.Mutex        // of minted
-	minted     map[string]uint64 // by open room: the hash of the servers in its tokens since the last renewal, or differing
+	drains     chan struct{} // has an element while rooms are drained
+	handing    sync.Mutex    // held while a room moves
+	suspending sync.Map      // names of rooms that are about to be suspended
 	all        sync.WaitGroup
 	member     context.Context // done after leave
 	leave      context.CancelFunc
@@ -67,14 +65,12 @@ const (
 	cutLimit = time.Second
 	// ownerLimit is the timeout of the question which server owns a room.
 	ownerLimit = 5 * time.Second
-	// differing is the value of Cluster.minted for tokens that have different servers.
-	differing = 0
 )
 
 // JoinCluster sets Journals, UsedTokens, Others and the key, so that the rooms of the host are in a cluster. The host announces itself
 // from Start on, until Leave.
 func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
-	m := &Cluster{app: a, config: cc, drains: make(chan struct{}, 1), minted: map[string]uint64{}, exact: a.Game.Schema().HasFloats()}
+	m := &Cluster{app: a, config: cc, drains: make(chan struct{}, 1), exact: a.Game.Schema().HasFloats()}
 	m.member, m.leave = context.WithCancel(context.Background())
 	if cc.Connected == nil {
 		m.config.Connected = func() bool { return true }
@@ -176,8 +172,7 @@ func (m *Cluster) settled(room string) bool {
 	return r != nil && !r.replays.Load() && h.Results.Settled() && !r.decisions.open()
 }
 
-// watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them. It renews the tokens of
-// rooms whose clients would otherwise try servers that have left, or not try one that has joined.
+// watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them.
 func (m *Cluster) watch() {
 	ticker := time.NewTicker(cutLimit / 4)
 	defer ticker.Stop()
@@ -190,55 +185,12 @@ func (m *Cluster) watch() {
 		if cut++; m.config.Connected() || m.node.Leased() {
 			cut = 0
 		}
-		h := m.host.Load()
-		for _, name := range h.names() {
-			if cut > 4 {
+		if h := m.host.Load(); cut > 4 {
+			for _, name := range h.names() {
 				m.suspend(name)
-			} else {
-				m.renew(h, name)
 			}
 		}
 	}
-}
-
-// renew sends the clients of a room new tokens if theirs may have other servers than those of now.
-func (m *Cluster) renew(h *Host, room string) {
-	sum := m.hash(m.candidates(room))
-	m.mu.Lock()
-	old, minted := m.minted[room]
-	m.mu.Unlock()
-	if !minted || old == sum {
-		return
-	}
-	ctx, cancel := context.WithTimeout(m.member, cutLimit/4)
-	defer cancel()
-	if h.Renew(ctx, room) != nil {
-		return // it is tried again
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, minted := m.minted[room]; minted {
-		m.minted[room] = sum
-	}
-}
-
-// forget forgets the tokens of a room that has closed.
-func (m *Cluster) forget(room string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.minted, room)
-}
-
-// hash returns a hash of servers and of their endpoints for browsers.
-func (m *Cluster) hash(servers []netip.AddrPort) uint64 {
-	var b []byte
-	for _, addr := range servers {
-		b = addr.AppendTo(append(b, ' '))
-	}
-	if m.config.Web != "" {
-		b = append(b, m.endpoints(servers)...)
-	}
-	return xxhash.Sum64(b)
 }
 
 // suspend suspends a room, without waiting for it. Its clients try the servers of their tokens.
@@ -279,22 +231,9 @@ func (m *Cluster) compatible() []cluster.Server {
 	})
 }
 
-// others is server.Config.Others.
-func (m *Cluster) others(room string) []netip.AddrPort {
-	list := m.candidates(room)
-	sum := m.hash(list)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if old, minted := m.minted[room]; minted && old != sum {
-		sum = differing
-	}
-	m.minted[room] = sum
-	return list
-}
-
-// candidates returns the compatible servers in an order that depends on the room. Clients try them in this order after the server of the
-// room has died, so its rooms are spread over all servers (rendezvous hashing: Thaler and Ravishankar, 1998).
-func (m *Cluster) candidates(room string) (list []netip.AddrPort) {
+// others is server.Config.Others. It returns the compatible servers in an order that depends on the room. Clients try them in this order
+// after the server of the room has died, so its rooms are spread over all servers (rendezvous hashing: Thaler and Ravishankar, 1998).
+func (m *Cluster) others(room string) (list []netip.AddrPort) {
 	type weighted struct {
 		weight    uint64
 		addresses []netip.AddrPort
@@ -307,7 +246,7 @@ func (m *Cluster) candidates(room string) (list []netip.AddrPort) {
 	for _, s := range servers {
 		list = append(list, s.addresses...)
 	}
-	return list[:min(len(list), netcode.MaxServers)]
+	return list
 }
 
 // endpoints is server.Config.Endpoints.

@@ -58,6 +58,9 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	m.draining.Store(true)
 	m.node.Drain(ctx)
 	keeps := 0 // rooms that stay
@@ -65,7 +68,7 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 		keeps = max(0, len(h.names())-most)
 		defer func() {
 			if ctx.Err() == nil { // otherwise the server stops, or another request follows
-				h.Accept(ctx)
+				m.accept(ctx)
 			}
 		}()
 	}
@@ -113,9 +116,22 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 	return ctx.Err()
 }
 
-// Accept lets the server accept rooms again. No Drain may run.
-func (h *Host) Accept(ctx context.Context) {
+// Accept lets the server accept rooms again. It waits until no Drain runs, and returns the error of ctx.
+func (h *Host) Accept(ctx context.Context) error {
 	m := h.config.Cluster
+	select {
+	case m.drains <- struct{}{}:
+		defer func() { <-m.drains }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.accept(ctx)
+	return nil
+}
+
+func (m *Cluster) accept(ctx context.Context) {
 	m.draining.Store(false)
 	m.node.Accept(ctx)
 }
@@ -158,6 +174,9 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause 
 	m := h.config.Cluster
 	m.handing.Lock()
 	defer m.handing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	within, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
 	if s, err := m.ask(within, to, room); err == nil && s.Waiting > 0 { // the server already waits in Claim for the room
@@ -188,7 +207,7 @@ func (m *Cluster) await(ctx context.Context, to *cluster.Server, room string, re
 		}
 		select {
 		case <-ctx.Done():
-			return last, cmp.Or(err, fmt.Errorf("it is not ready after %v: it has space for %s, and %s of the room", offerLimit, app.Counted(last.Free, "room", "rooms"), app.Counted(last.Waiting, "client", "clients")))
+			return last, cmp.Or(err, fmt.Errorf("it is not ready after %v: space for %s, %s of the room", offerLimit, app.Counted(last.Free, "room", "rooms"), app.Counted(last.Waiting, "client", "clients")))
 		case <-time.After(askPause):
 		}
 	}

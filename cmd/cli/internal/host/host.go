@@ -233,7 +233,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 		}
 		if rc.Resume != nil {
 			r.resumed = true
-			if rc.Resume.Wait == 0 { // otherwise its players have followed it
+			if rc.Resume.Wait == 0 { // otherwise the match waits for a moment only
 				h.reportWait(name, rc.Resume)
 			}
 			if m, ok := c.Journals.Continued(name); ok && c.Cluster != nil { // those of files were replayed at the start
@@ -296,9 +296,6 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 	delete(h.rooms, name)
 	h.past.Merge(r.ledger)
 	h.mu.Unlock()
-	if m := h.config.Cluster; m != nil {
-		m.forget(name)
-	}
 	over := true
 	keep := func(world *ecs.World) {
 		over = false

@@ -32,7 +32,7 @@ type Verb struct {
 func (Verb) Help() string {
 	return `The rooms of a server move to the other servers of its cluster while they are played. Players keep their seats and see no more
 than a correction. A server accepts rooms of a game with the same protocol, up to its --max-rooms. drain waits until the
-rooms have moved. Ctrl-C ends the wait, and the server continues to drain until --end.
+rooms have moved. Ctrl-C ends only the wait. The server continues to drain, and --end stops that.
 
 To update a server, drain it, stop it, and start the new build. With --agones, it ends by itself. SIGTERM also drains a
 server, for at most a minute.
@@ -54,7 +54,8 @@ const (
 	requestLimit = 5 * time.Second
 	// stillTime is the time without an announcement after which the server is gone.
 	stillTime = 3 * time.Second
-	// closing is the number of announcements, four a lease, in which a server may count a room that it has moved: its last connection ends later.
+	// closing is the number of announcements in which a server may count a room that it has moved, until the last connection ends. There are
+	// four a lease.
 	closing = 12
 )
 
@@ -205,8 +206,12 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	}
 	progress()
 	done := func(text string) error {
+		event := "drained"
+		if v.End {
+			event = "accepting"
+		}
 		a.Print(text + "\n")
-		a.Emit("drained", app.Fields{"server": s.Name, "id": s.ID, "rooms": last})
+		a.Emit(event, app.Fields{"server": s.Name, "id": s.ID, "rooms": last})
 		return nil
 	}
 	for still := time.NewTimer(stillTime); ; {
@@ -219,6 +224,9 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 				continue
 			}
 			still.Reset(stillTime)
+			if now.Beat == 0 && v.End {
+				return fmt.Errorf("%w: server %s has left the cluster", app.ErrFailed, s.Name)
+			}
 			if now.Beat == 0 {
 				return done(fmt.Sprintf("server %s has left the cluster", s.Name))
 			}
@@ -236,6 +244,9 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 				after++
 			}
 			draining = draining || now.Draining
+			if v.Rooms == 0 && after > 0 && last > 0 {
+				return fmt.Errorf("%w: another request ended the drain; server %s has %s", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
+			}
 			if v.Rooms > 0 && !now.Draining && (last <= goal || after > closing) || draining && v.Rooms == 0 && last == 0 {
 				if last > goal {
 					return fmt.Errorf("%w: %s of server %s did not move: the other servers are full or incompatible", app.ErrFailed, app.Counted(last-goal, "room", "rooms"), s.Name)

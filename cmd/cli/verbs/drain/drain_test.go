@@ -97,13 +97,15 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 		{"some, counted for longer", 2, [][]cluster.Server{at(3, false), at(3, true), at(3, false), at(3, false), at(2, false), at(1, false)}, false},
 		{"too few", 2, append([][]cluster.Server{at(3, false), at(3, true)}, slices.Repeat([][]cluster.Server{at(2, false)}, closing+1)...), true},
 		{"none", 0, [][]cluster.Server{at(3, false), at(3, true)}, true},
+		{"another request", 0, [][]cluster.Server{at(3, false), at(3, true), at(2, false)}, true},
+		{"end", -1, [][]cluster.Server{at(3, true), at(3, true), at(3, false)}, false},
 		{"it ended", 0, [][]cluster.Server{at(3, true), at(1, true), {{ID: "A", Name: "one"}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				v := Verb{Rooms: c.rooms, For: time.Minute}
+				v := Verb{Rooms: max(c.rooms, 0), End: c.rooms < 0, For: time.Minute}
 				announcements := announce(ctx, c.beats...)
 				if c.name == "it ended" {
 					announcements = withdrawn(ctx, c.beats)

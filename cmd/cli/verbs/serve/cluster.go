@@ -115,8 +115,9 @@ func (v *Verb) ask(ctx context.Context, server, from, room string) (cluster.Move
 	return v.store.RequestMove(ctx, server, jetstream.MoveRequest{From: from, Room: room})
 }
 
-// handleRequests drains the server when the verb drain requests it, until ctx is done. With Agones, it then calls stop, so that the Fleet
-// starts another server. It replies to other servers that move rooms to this one, until the connection to NATS is closed.
+// handleRequests drains the server when the verb drain requests it, or lets it accept rooms again, until ctx is done. A request replaces the
+// one before. With Agones, handleRequests calls stop after a drain of all rooms, so that the Fleet starts another server. It replies to other
+// servers that move rooms to this one, until the connection to NATS is closed.
 func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *host.Host, id string) error {
 	_, err := v.store.HandleMoves(id, func(r jetstream.MoveRequest) cluster.MoveStatus { return h.MoveStatus(r.From, r.Room) })
 	if err != nil {
@@ -125,9 +126,10 @@ func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *h
 	requests := make(chan jetstream.DrainRequest, 1)
 	end, err := v.store.HandleDrains(id, func(r jetstream.DrainRequest) {
 		select {
-		case requests <- r:
-		default: // another one waits
+		case <-requests: // it is replaced
+		default:
 		}
+		requests <- r
 	})
 	if err != nil {
 		return fmt.Errorf("--cluster: the server cannot receive requests to drain: %w", err)
@@ -140,6 +142,7 @@ func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *h
 			select {
 			case <-ctx.Done():
 				cancel()
+				running.Wait()
 				return
 			case r := <-requests:
 				cancel() // it replaces the one before
@@ -151,9 +154,10 @@ func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *h
 				within, cancel = context.WithCancel(ctx)
 				v.reportFull(r.Rooms == 0)
 				if r.Rooms == jetstream.EndDrain {
-					h.Accept(within)
-					a.Logf("the server accepts rooms again")
-					a.Emit("accepting", nil)
+					if h.Accept(within) == nil {
+						a.Logf("the server accepts rooms again")
+						a.Emit("accepting", nil)
+					}
 					continue
 				}
 				running.Go(func() {
@@ -179,7 +183,7 @@ func drain(ctx context.Context, a *app.App, h *host.Host, most int) {
 	for {
 		err := h.Drain(ctx, most)
 		if ctx.Err() != nil {
-			return // the server stops
+			return // the server stops, or another request follows
 		}
 		if err == nil {
 			break
@@ -210,8 +214,6 @@ func (v *Verb) moveAll(a *app.App, h *host.Host) {
 		a.Logf("%s not moved within %v; their matches are suspended, and the next server continues them", app.Counted(h.OpenRooms(), "room is", "rooms are"), drainLimit)
 	case err != nil:
 		a.Logf("%v; their matches are suspended, and the next server continues them", err)
-	default:
-		a.Logf("the rooms have moved to other servers")
 	}
 	a.Emit("drained", app.Fields{"rooms": h.OpenRooms()})
 }
