@@ -123,6 +123,7 @@ func (n *Node) Run(ctx context.Context) {
 			all.Wait()
 			leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Lease)
 			defer cancel()
+			n.announce(leave)                             // the last load
 			_ = n.config.Store.Withdraw(leave, n.self.ID) // otherwise other servers wait for a lease
 			return
 		case <-timer.C:
@@ -414,7 +415,7 @@ func (n *Node) append(ctx context.Context, room string, e *Entry) (uint64, error
 			return 0, ErrConflict
 		}
 		if paused := pause(ctx, wait); paused != nil {
-			return 0, errors.Join(err, paused)
+			return 0, fmt.Errorf("%w (%w)", err, paused)
 		}
 	}
 }

@@ -16,6 +16,7 @@ const (
 // RunInCluster runs the service while this process owns LogRoom, until ctx is done or the log is damaged. While another process
 // owns it, RunInCluster waits. waits is called once for each such owner. Optional.
 func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server)) error {
+	s.leased = node.Leased
 	last := ""
 	for ctx.Err() == nil {
 		room, err := node.Claim(ctx, LogRoom)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,5 +132,51 @@ func again(t *testing.T, m *member, id string) (api.Ticket, error) {
 			return x, err
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// unreached is a store that accepts no announcements while off is set.
+type unreached struct {
+	cluster.Memory
+	off atomic.Bool
+}
+
+func (u *unreached) Announce(ctx context.Context, s cluster.Server) error {
+	if u.off.Load() {
+		return errors.New("no server answers")
+	}
+	return u.Memory.Announce(ctx, s)
+}
+
+// While the store does not answer, requests are refused at once instead of waiting for it. They are accepted again when it does.
+func TestRequestsAreRefusedWithoutTheStore(t *testing.T) {
+	store := &unreached{}
+	m := enroll(t, store, "backend")
+	submit := func(player string) error {
+		_, err := m.Submit(t.Context(), api.TicketRequest{Player: player, Queue: "duel"}, "")
+		return err
+	}
+	until := func(active bool) {
+		t.Helper()
+		for m.Active() != active {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	until(true)
+	if err := submit("ann"); err != nil {
+		t.Fatal(err)
+	}
+	store.off.Store(true)
+	until(false)
+	if err := submit("bob"); !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("without the store: %v", err)
+	}
+	if r, err := m.HTTP.Get(m.URL + "/readyz"); err != nil || r.StatusCode != 503 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	store.off.Store(false)
+	until(true)
+	if err := submit("bob"); err != nil {
+		t.Error(err)
 	}
 }

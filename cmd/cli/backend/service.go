@@ -62,7 +62,7 @@ const LogRoom = "BACKEND"
 // Errors of a Service.
 var (
 	ErrConfig   = errors.New("backend: bad Config")
-	ErrInactive = errors.New("this backend does not decide matches now: another one does, or it starts or ends; try again")
+	ErrInactive = errors.New("this backend does not decide matches now: another one does, or it starts or ends, or the store does not answer; try again")
 )
 
 const (
@@ -79,6 +79,7 @@ const (
 type Service struct {
 	config  Config
 	term    atomic.Pointer[term] // nil while the service is inactive
+	leased  func() bool          // reports whether the store answers; nil: the log is a file
 	limits  *limits              // of callers
 	refused *limits              // of addresses without access
 	metrics *metrics
@@ -114,8 +115,11 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Active reports whether the service decides matches. A request may still be refused while another process may decide.
-func (s *Service) Active() bool { return s.term.Load() != nil }
+// Active reports whether the service decides matches, and in a cluster whether its store answers. A request may still be refused while
+// another process may decide.
+func (s *Service) Active() bool {
+	return s.term.Load() != nil && (s.leased == nil || s.leased())
+}
 
 // Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.
 func (s *Service) Run(ctx context.Context, log Log) error {
@@ -162,7 +166,7 @@ func (s *Service) load(ctx context.Context, log Log) (*core, error) {
 // do calls a function on the goroutine of Run, and waits until its events are stored.
 func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	now := s.term.Load()
-	if now == nil {
+	if now == nil || !s.Active() {
 		return ErrInactive
 	}
 	cmd := &command{do: f, done: make(chan struct{})}

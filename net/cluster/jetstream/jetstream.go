@@ -71,7 +71,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func (s *Store) retry(ctx context.Context, f func(context.Context) error) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
-		err := f(try)
+		err := reached(f(try))
 		cancel()
 		if err == nil {
 			return nil
@@ -156,9 +156,17 @@ func (s *Store) Append(ctx context.Context, room string, e *cluster.Entry) (sequ
 		return 0, fmt.Errorf("%w: %s", cluster.ErrConflict, refused.Description)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("jetstream: %w", err)
+		return 0, fmt.Errorf("jetstream: %w", reached(err))
 	}
 	return ack.Sequence, nil
+}
+
+// reached returns err, or ErrUnreached if there is no connection. Requests are then not buffered.
+func reached(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return ErrUnreached
+	}
+	return err
 }
 
 // conflict reports whether an error code means that another entry follows Before. Replicated streams have a second code.
@@ -181,7 +189,7 @@ func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
 		_, err = s.servers.Put(ctx, server.ID, data)
 	}
 	if err != nil {
-		return fmt.Errorf("jetstream: %w", err)
+		return fmt.Errorf("jetstream: %w", reached(err))
 	}
 	return nil
 }

@@ -25,6 +25,9 @@ type MoveRequest struct {
 	Room string `json:"room"`
 }
 
+// ErrUnreached is wrapped by the errors of a store without a connection to NATS.
+var ErrUnreached = errors.New("no server answers")
+
 // ErrNoServer is returned by RequestDrain and RequestMove if no server with the ID is connected to NATS.
 var ErrNoServer = errors.New("jetstream: the server does not answer")
 

@@ -25,9 +25,6 @@ type Flags struct {
 	ClusterReplicas int    `group:"Cluster" placeholder:"N" help:"Number of NATS servers that store each entry, 1 to 5. Default: 3 with three or more addresses, otherwise 1."`
 }
 
-// errUnreached replaces nats.ErrReconnectBufExceeded, which does not say that there is no connection.
-var errUnreached = errors.New("no server answers")
-
 const (
 	embeddedName = "embedded"
 	openLimit    = time.Minute // for which a verb waits for NATS
@@ -125,9 +122,6 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Present: present, Wait: func(why error) {
 		if !waits {
 			waits = true
-			if errors.Is(why, nats.ErrReconnectBufExceeded) {
-				why = errUnreached
-			}
 			a.Logf("waiting for NATS%s: %v", f.at(), why)
 			a.Emit("cluster_waits", app.Fields{"error": why.Error()})
 		}
@@ -135,8 +129,8 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		err = fmt.Errorf("%w; check --cluster-creds", err)
-	case errors.Is(err, nats.ErrReconnectBufExceeded):
-		err = fmt.Errorf("%w%s; check the address", errUnreached, f.at())
+	case errors.Is(err, jetstream.ErrUnreached):
+		err = fmt.Errorf("%w%s; check the address", err, f.at())
 	case present && errors.Is(err, natsjs.ErrStreamNotFound):
 		err = fmt.Errorf("no server has joined the cluster %s yet: check the address and --cluster-name", f.ClusterName)
 	}
@@ -156,6 +150,9 @@ func (f *Flags) connect(a *app.App) (*nats.Conn, func() error, error) {
 				a.Logf("the connection to NATS is lost: %v; it is made again", err)
 				a.Emit("cluster_disconnected", app.Fields{"error": err.Error()})
 			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			a.Emit("cluster_error", app.Fields{"error": err.Error()})
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			a.Logf("connected to NATS again, at %s", c.ConnectedAddr())

@@ -136,12 +136,15 @@ func (m *Cluster) load(s *cluster.Server) {
 // report shows a change of the cluster to the operator.
 func (m *Cluster) report(e cluster.Event) {
 	f := app.Fields{"name": e.Server.Name, "id": e.Server.ID}
+	if (e.Kind == cluster.Joined || e.Kind == cluster.Died) && (len(e.Server.Addresses) == 0 || e.Server.Name == m.own.Name) {
+		return // a backend, or another process of this server
+	}
 	switch e.Kind {
 	case cluster.Joined:
 		m.app.Logf("server %s is in the cluster, with build %s and space for %s", e.Server.Name, e.Server.Build, app.Counted(e.Server.MaxRooms, "room", "rooms"))
 		m.app.Emit("cluster_joined", f)
 	case cluster.Died:
-		m.app.Logf("server %s has left the cluster; another server continues its rooms", e.Server.Name)
+		m.app.Logf("server %s has left the cluster", e.Server.Name)
 		m.app.Emit("cluster_left", f)
 	case cluster.StoreLost:
 		m.app.Logf("the cluster does not answer: rooms wait, and no room can be opened, until it does (%v)", e.Err)
@@ -154,7 +157,7 @@ func (m *Cluster) report(e cluster.Event) {
 
 // journal shows an event of a journal to the operator, and suspends a room that another server continues.
 func (m *Cluster) journal(e journals.Event) {
-	reportJournal(m.app, e)
+	reportJournal(m.app, e, "cluster")
 	if e.Kind == journals.Lost && m.host.Load() != nil {
 		m.suspend(e.Room)
 	}

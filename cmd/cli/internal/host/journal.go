@@ -28,7 +28,7 @@ func (c *Config) OpenJournals(a *app.App, j journals.Config) error {
 		return fmt.Errorf("--journal %s is not a directory: choose another --journal", j.Dir)
 	}
 	j.Game, j.Strategy, j.Params, j.Flags = a.Game, c.Strategy.Name, c.Strategy.Params, c.Flags.CommandLine()
-	j.Report = func(e journals.Event) { reportJournal(a, e) }
+	j.Report = func(e journals.Event) { reportJournal(a, e, "disk") }
 	s, err := journals.Open(j)
 	switch {
 	case errors.Is(err, journals.ErrLocked):
@@ -118,7 +118,7 @@ var journalTexts = map[journals.Kind]struct {
 	journals.TokensRemoved:  {name: "tokens_removed", text: "FILE was removed or replaced: it is written again, with all tokens that this server knows"},
 	journals.Changed:        {name: "journal_changed", text: "room ROOM continues from tick TICK with the rules of this build; the ticks before are in FILE"},
 	journals.OtherBuild:     {name: "journal_refused", text: "FILE: ERROR; clients of room ROOM are refused until the file is moved away or the build that wrote it is started"},
-	journals.Slow:           {name: "journal_slow", text: "the disk is slow: ERROR"},
+	journals.Slow:           {name: "journal_slow", text: "the STORE is slow: ERROR"},
 	journals.TokensLost:     {name: "tokens_lost", text: "FILE cannot be used: ERROR; tokens that were issued before this start may have been used and are refused: mint new ones"},
 	journals.Removed:        {name: "journal_removed_directory", text: "the directory of the journals, FILE, is gone: ERROR; until then its matches wait and no room can be opened"},
 	journals.Quarantined:    {name: "journal_quarantined", text: "ERROR; it was moved to FILE, and its match does not continue. To continue it, stop the server, put an undamaged copy back, and start the build that wrote it"},
@@ -127,7 +127,8 @@ var journalTexts = map[journals.Kind]struct {
 	journals.Refused:        {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; its clients receive that, and try again"},
 }
 
-func reportJournal(a *app.App, n journals.Event) {
+// reportJournal shows an event of a journal to the operator. store is where the journal is: disk or cluster.
+func reportJournal(a *app.App, n journals.Event, store string) {
 	kind, f := journalTexts[n.Kind], app.Fields{"room": n.Room, "file": n.File, "tick": n.Tick}
 	if n.Err != nil {
 		f["error"] = n.Err.Error()
@@ -145,7 +146,7 @@ func reportJournal(a *app.App, n journals.Event) {
 		kind.text += fmt.Sprintf("; players returned %s that its journal had lost", app.Counted(int(n.Returned), "tick", "ticks"))
 	}
 	if kind.text != "" {
-		a.Logf("%s", strings.NewReplacer("ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))
+		a.Logf("%s", strings.NewReplacer("STORE", store, "ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))
 	}
 	a.Emit(kind.name, f)
 }

@@ -54,12 +54,12 @@ func TestAResumedMatchIsReportedWithTheReturnedTicks(t *testing.T) {
 	for returned, want := range map[uint64]string{0: "room main continues from tick 46\n", 6: "room main continues from tick 46; players returned 6 ticks that its journal had lost\n",
 		1: "room main continues from tick 46; players returned 1 tick that its journal had lost\n"} {
 		var lines bytes.Buffer
-		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned})
+		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned}, "disk")
 		if lines.String() != want {
 			t.Errorf("%q, want %q", lines.String(), want)
 		}
 		lines.Reset()
-		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned, Paused: true})
+		reportJournal(app.New(t.Context(), crumbs.Game(), io.Discard, &lines), journals.Event{Kind: journals.Resumed, Room: "main", Tick: 46, Returned: returned, Paused: true}, "disk")
 		if want := strings.Replace(want, "46", "46 and is still paused", 1); lines.String() != want {
 			t.Errorf("%q, want %q", lines.String(), want)
 		}

@@ -168,7 +168,11 @@ func (v *Verb) check(a *app.App) error {
 	case err != nil:
 		return fmt.Errorf("--check: %w", err)
 	}
-	a.Print(fmt.Sprintf("%s checked: the match function returns the matches of the log\n", app.Counted(passes, "pass", "passes")))
+	text := app.Counted(passes, "pass", "passes") + " checked: the match function returns the matches of the log"
+	if passes == 0 {
+		text = "nothing to check: the log has no pass. It begins at the last start; tickets.before.log has the events before"
+	}
+	a.Print(text + "\n")
 	a.Emit("checked", app.Fields{"passes": passes})
 	return nil
 }

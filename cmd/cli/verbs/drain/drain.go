@@ -141,7 +141,7 @@ func list(ctx context.Context, announcements <-chan cluster.Server) (servers []c
 			switch {
 			case !ok:
 				return nil
-			case s.Beat == 0:
+			case s.Beat == 0 || len(s.Addresses) == 0: // it has left, or it is no server of games
 				delete(alive, s.ID)
 			case !known:
 				first[s.ID] = s.Beat
@@ -204,7 +204,9 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 		a.Logf("server %s has %s", s.Name, app.Counted(last, "room", "rooms"))
 		a.Emit("progress", app.Fields{"server": s.Name, "rooms": last})
 	}
-	progress()
+	if !v.End {
+		progress()
+	}
 	done := func(text string) error {
 		event := "drained"
 		if v.End {
@@ -224,8 +226,8 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 				continue
 			}
 			still.Reset(stillTime)
-			if now.Beat == 0 && v.End {
-				return fmt.Errorf("%w: server %s has left the cluster", app.ErrFailed, s.Name)
+			if now.Beat == 0 && (v.End || last > goal) {
+				return fmt.Errorf("%w: server %s has left the cluster with %s; other servers continue them", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
 			}
 			if now.Beat == 0 {
 				return done(fmt.Sprintf("server %s has left the cluster", s.Name))
@@ -257,7 +259,7 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 			return fmt.Errorf("%w: server %s does not announce itself any more: it ended, or NATS does not answer", app.ErrFailed, s.Name)
 		case <-ctx.Done():
 			if a.Ctx.Err() != nil {
-				return app.ErrInterrupted
+				return fmt.Errorf("%w: interrupted: server %s has %s and continues to drain; --end stops that", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
 			}
 			return fmt.Errorf("%w: server %s has %s after %v: check the space on the other servers, or give more --for", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"), v.For)
 		}

@@ -99,7 +99,8 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 		{"none", 0, [][]cluster.Server{at(3, false), at(3, true)}, true},
 		{"another request", 0, [][]cluster.Server{at(3, false), at(3, true), at(2, false)}, true},
 		{"end", -1, [][]cluster.Server{at(3, true), at(3, true), at(3, false)}, false},
-		{"it ended", 0, [][]cluster.Server{at(3, true), at(1, true), {{ID: "A", Name: "one"}}}, false},
+		{"it ended", 0, [][]cluster.Server{at(3, true), at(1, true), at(0, true), {{ID: "A", Name: "one"}}}, false},
+		{"it died", 0, [][]cluster.Server{at(3, true), at(1, true), {{ID: "A", Name: "one"}}}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 				defer cancel()
 				v := Verb{Rooms: max(c.rooms, 0), End: c.rooms < 0, For: time.Minute}
 				announcements := announce(ctx, c.beats...)
-				if c.name == "it ended" {
+				if c.name == "it ended" || c.name == "it died" {
 					announcements = withdrawn(ctx, c.beats)
 				}
 				err := v.follow(ctx, app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard), c.beats[0][0], announcements)

@@ -45,13 +45,16 @@ func (f *journalFlags) onStop(clustered bool) (server.OnStop, error) {
 // stop stops the server. While the matches finish, it prints statistics, and a signal ends the matches.
 func (v *Verb) stop(a *app.App, h *host.Host, how server.OnStop) error {
 	keeps, place := "the next server with this --journal continues the matches; clients wait for it", app.Quoted(v.Journal)
-	if v.Cluster != "" {
+	switch {
+	case v.Embedded():
+		keeps, place = "the next server with this --cluster-dir continues the matches; clients wait for it", app.Quoted(v.ClusterDir)
+	case v.Cluster != "":
 		keeps, place = "the matches move to the other servers of the cluster", "the cluster"
 	}
 	a.Logf("stopping: %s", [...]string{server.End: "closing connections", server.Keep: keeps,
 		server.Finish: "no more rooms and players; the server ends after the last match, or when it is interrupted again"}[how])
 	a.Emit("stopping", app.Fields{"on_stop": how.String()})
-	if how == server.Keep && v.Cluster != "" {
+	if how == server.Keep && v.Cluster != "" && !v.Embedded() {
 		v.moveAll(a, h)
 	}
 	if how == server.Finish {
