@@ -14,8 +14,8 @@ const (
 )
 
 // RunInCluster runs the service while this process owns LogRoom, until ctx is done or the log is damaged. While another process
-// owns it, RunInCluster waits. waits is called once for each such owner. Optional.
-func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server)) error {
+// owns it, RunInCluster waits. waits is called once for each such owner, and decides when the wait is over. Both are optional.
+func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server), decides func()) error {
 	s.leased = node.Leased
 	last := ""
 	for ctx.Err() == nil {
@@ -30,6 +30,9 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 			case <-time.After(claimPause):
 			}
 			continue
+		}
+		if last != "" && decides != nil {
+			decides()
 		}
 		last = ""
 		switch err = s.Run(ctx, room); {

@@ -37,7 +37,7 @@ func enroll(t *testing.T, store cluster.Store, name string) *member {
 	ctx, cancel := context.WithCancel(context.Background())
 	announced, ran := make(chan struct{}), make(chan error, 1)
 	go func() { node.Run(ctx); close(announced) }()
-	go func() { ran <- s.RunInCluster(ctx, node, nil) }()
+	go func() { ran <- s.RunInCluster(ctx, node, nil, nil) }()
 	h := httptest.NewServer(s.Handler())
 	ended := false
 	m := &member{Service: s, Client: &api.Client{URL: h.URL, HTTP: h.Client(), Retry: time.Millisecond}, end: func() {

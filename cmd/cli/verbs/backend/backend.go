@@ -276,6 +276,9 @@ func (v *Verb) inCluster(ctx context.Context, a *app.App, config backend.Config,
 		return s.RunInCluster(ctx, node, func(owner cluster.Server) {
 			a.Logf("another backend decides matches, on %s: this one waits until it ends", cmp.Or(owner.Name, owner.ID))
 			a.Emit("backend_waits", app.Fields{"server": owner.Name, "id": owner.ID})
+		}, func() {
+			a.Logf("this backend decides matches now")
+			a.Emit("backend_decides", nil)
 		})
 	})
 	leave()
