@@ -47,7 +47,7 @@ type Reporter struct {
 	count    roomCount
 	listed   map[string]bool // values of the list of players; nil: not known
 	capacity int64           // of that list
-	space    int64           // capacity of the counter before the server drained; 0: it does not
+	space    int64           // capacity of the counter before the drain, until it is restored; 0: there is none
 	busy     time.Time       // last time with a room or a reservation
 	asked    time.Time       // last request for another state
 	ready    bool            // Ready was sent
@@ -72,8 +72,8 @@ func NewReporter(c Config) *Reporter {
 	return &Reporter{config: c}
 }
 
-// Drain reports whether the server drains: it accepts no further rooms. The capacity of the counter then follows the number of open
-// rooms, so no allocation chooses the server.
+// Drain sets whether the server drains: it then accepts no further rooms. During a drain, the capacity of the counter follows the number of
+// open rooms, so no allocation chooses the server. Afterwards it is the former one again.
 func (r *Reporter) Drain(on bool) { r.draining.Store(on) }
 
 // Run reports until the context is done. It may be called once.

@@ -31,11 +31,11 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 	return int(offered.Load()), err
 }
 
-// renewInterval is the time after which a room's clients receive new tokens when the servers that may take it over have changed.
+// renewInterval is the interval at which the servers in the tokens of a room's clients are compared with the present ones.
 const renewInterval = systems.Second
 
-// renew sends a new token to each client of a room whose newest one is for other servers than the present ones. It returns the number of
-// clients that can use their tokens.
+// renew sends a new token to each client of a room whose newest one is not for the present servers. It returns the number of clients that can
+// use their tokens.
 func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
 	h.renewAt = at + renewInterval
 	servers := w.servers(h)
@@ -45,8 +45,8 @@ func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
 		if c == nil || c.link == nil {
 			continue
 		}
-		loads := c.servers == 0 && len(h.target) == 0 // it receives its first tokens later
-		if !loads && (c.servers != sum || c.web && c.endpoints != endpoints) {
+		joins := c.servers == 0 && len(h.target) == 0 // its first tokens are sent later
+		if !joins && (c.servers != sum || c.web && c.endpoints != endpoints) {
 			sent = true
 			if c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer)))) != nil {
 				c.servers = ^sum // it is tried again

@@ -62,7 +62,7 @@ var advice = [codes]string{
 	CodeUnavailable: "the server cannot open the room now: try again later",
 	CodeRooms:       "the server has as many rooms as --max-rooms allows: join one of them, or ask its operator to raise --max-rooms",
 	CodeClients:     "the server has as many clients as it accepts: try again later",
-	CodeStorage:     "the server cannot record used tokens: its disk may be full, or its cluster does not answer",
+	CodeStorage:     "the server cannot record used tokens: its disk may be full, or its cluster does not answer; try again later",
 	CodeDesync:      "this copy of the match differs from the server's again and again: install the same version on both sides, and report the desync",
 }
 

@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Changes holds the last values of the globals of the server's world, and of the entities that are relevant to a client. It also has
-// the tick since which each has had them. One serves all clients of a room: changes are converted into numbers once per tick, and
+// Changes holds the last values of the globals of the server's world, and of the entities that are relevant to a client. For
+// each, it also has the tick of the last change. One serves all clients of a room: changes are converted into numbers once per tick, and
 // cost what changed and is relevant.
 //
 // A global is the set of players, which has number 0, or a resource.

@@ -148,7 +148,7 @@ func (u *unreached) Announce(ctx context.Context, s cluster.Server) error {
 	return u.Memory.Announce(ctx, s)
 }
 
-// While the store does not answer, requests are refused at once instead of waiting for it. They are accepted again when it does.
+// Requests are refused at once while the store does not answer. They are accepted again when the store answers.
 func TestRequestsAreRefusedWithoutTheStore(t *testing.T) {
 	store := &unreached{}
 	m := enroll(t, store, "backend")

@@ -62,7 +62,7 @@ const LogRoom = "BACKEND"
 // Errors of a Service.
 var (
 	ErrConfig   = errors.New("backend: bad Config")
-	ErrInactive = errors.New("this backend does not decide matches now: another one does, or it starts or ends, or the store does not answer; try again")
+	ErrInactive = errors.New("this backend does not decide matches now: another one does, this one starts or ends, or the store does not answer; try again")
 )
 
 const (
@@ -79,7 +79,7 @@ const (
 type Service struct {
 	config  Config
 	term    atomic.Pointer[term] // nil while the service is inactive
-	leased  func() bool          // reports whether the store answers; nil: the log is a file
+	leased  func() bool          // Node.Leased in a cluster; nil: the log is a file
 	limits  *limits              // of callers
 	refused *limits              // of addresses without access
 	metrics *metrics
@@ -115,7 +115,7 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Active reports whether the service decides matches, and in a cluster whether its store answers. A request may still be refused while
+// Active reports whether the service decides matches. In a cluster, it also requires Node.Leased. A request may still be refused while
 // another process may decide.
 func (s *Service) Active() bool {
 	return s.term.Load() != nil && (s.leased == nil || s.leased())

@@ -195,7 +195,7 @@ func TestAKeptMatchOfTheClusterContinuesAtOnce(t *testing.T) {
 	k.MoveTo("main", three.ID())
 	<-k.Keep("main", c.Resume.World)
 	if k.Kept() != 0 {
-		t.Errorf("%d matches are kept, the only one has moved", k.Kept())
+		t.Errorf("%d matches are kept after the only one has moved", k.Kept())
 	}
 	if k, c, err = p.next(three); err != nil || c.Resume == nil {
 		t.Fatalf("%v: %+v", err, c.Resume)

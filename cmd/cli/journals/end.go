@@ -124,7 +124,7 @@ func (s *Store) MoveTo(name, server string) {
 }
 
 // Kept returns how many matches the next process continues: those that Keep kept, and recovered ones whose players have not come
-// back. It does not count those whose journals were removed, or that moved to a server. Call it when the channels of Keep are closed, and before Close.
+// back. It does not count those whose journals were removed, or that moved to another server. Call it when the channels of Keep are closed, and before Close.
 func (s *Store) Kept() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

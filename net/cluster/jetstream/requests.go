@@ -11,12 +11,12 @@ import (
 	"tendon/net/cluster"
 )
 
-// DrainRequest asks a server to move rooms to other servers. It replaces the request before.
+// DrainRequest asks a server to move rooms to other servers. It replaces the previous request.
 type DrainRequest struct {
-	Rooms int `json:"rooms"` // the maximum number of rooms; 0: all, and the server accepts no further ones; EndDrain: none
+	Rooms int `json:"rooms"` // the maximum number of rooms; 0: all, and the server accepts no further ones; EndDrain: the drain ends
 }
 
-// EndDrain is the DrainRequest.Rooms with which a server accepts rooms again.
+// EndDrain is the DrainRequest.Rooms that ends a drain. The server then accepts rooms again.
 const EndDrain = -1
 
 // MoveRequest asks a server about a room that another one is about to give up to it.
@@ -25,8 +25,8 @@ type MoveRequest struct {
 	Room string `json:"room"`
 }
 
-// ErrUnreached is wrapped by the errors of a store without a connection to NATS.
-var ErrUnreached = errors.New("no server answers")
+// ErrUnreached is wrapped by the errors of Open, Append and Announce if there is no connection to NATS.
+var ErrUnreached = errors.New("no NATS server answers")
 
 // ErrNoServer is returned by RequestDrain and RequestMove if no server with the ID is connected to NATS.
 var ErrNoServer = errors.New("jetstream: the server does not answer")

@@ -68,12 +68,12 @@ func (f *Flags) urls() (list []string) {
 	return list
 }
 
-// at returns the addresses of the NATS servers for a message, without passwords.
+// at returns the addresses of the NATS servers for a message, without passwords and tokens.
 func (f *Flags) at() string {
 	var list []string
 	for _, text := range f.urls() {
 		if u, err := url.Parse(text); err == nil {
-			list = append(list, u.Redacted())
+			list = append(list, u.Scheme+"://"+u.Host)
 		}
 	}
 	if len(list) == 0 {

@@ -137,8 +137,8 @@ func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
 	}
 }
 
-// The clients of a room that has moved receive tokens for its former server as soon as that one accepts rooms again, long before their next
-// tokens are due. The room continues there if the new owner ends.
+// The clients of a moved room receive tokens for its former server when the drain of that server ends, long before their next tokens are due.
+// If the new owner ends, the former server continues the room.
 func TestTheClientsOfAMovedRoomReturnToItsFormerServer(t *testing.T) {
 	m := &members{t: t, records: map[string]bool{}}
 	one, two := m.join(4), m.join(4)

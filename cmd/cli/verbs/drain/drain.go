@@ -38,7 +38,8 @@ To update a server, drain it, stop it, and start the new build. With --agones, i
 server, for at most a minute.
 To move load to a server that was added, use --rooms with a server that has many.
 
-The exit code is 1 if rooms are left after --for, for example because the other servers are full.
+The exit code is 1 if rooms are left after --for, for example because the other servers are full. It is also 1 if the
+wait is interrupted.
 
 Examples:
   drain --cluster nats://10.0.0.1                   list the servers
@@ -54,8 +55,8 @@ const (
 	requestLimit = 5 * time.Second
 	// stillTime is the time without an announcement after which the server is gone.
 	stillTime = 3 * time.Second
-	// closing is the number of announcements in which a server may count a room that it has moved, until the last connection ends. There are
-	// four a lease.
+	// closing is the number of announcements after a drain in which the server may still count rooms that have moved. A room counts until its
+	// last connection ends. There are four announcements a lease.
 	closing = 12
 )
 
@@ -101,7 +102,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 		r.Rooms = jetstream.EndDrain
 	}
 	if err := store.RequestDrain(asked, s.ID, r); err != nil {
-		return fmt.Errorf("%w: the request to drain server %s failed: check that it runs and that its NATS user may subscribe to %s.drain.*", err, s.Name, v.ClusterName)
+		return fmt.Errorf("%w: the request to server %s failed: check that it runs and that its NATS user may subscribe to %s.drain.*", err, s.Name, v.ClusterName)
 	}
 	return v.follow(ctx, a, s, announcements)
 }
@@ -227,7 +228,7 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 			}
 			still.Reset(stillTime)
 			if now.Beat == 0 && (v.End || last > goal) {
-				return fmt.Errorf("%w: server %s has left the cluster with %s; other servers continue them", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
+				return fmt.Errorf("%w: server %s has left the cluster; its last announcement has %s", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
 			}
 			if now.Beat == 0 {
 				return done(fmt.Sprintf("server %s has left the cluster", s.Name))
@@ -258,8 +259,11 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 		case <-still.C:
 			return fmt.Errorf("%w: server %s does not announce itself any more: it ended, or NATS does not answer", app.ErrFailed, s.Name)
 		case <-ctx.Done():
+			if v.End {
+				return fmt.Errorf("%w: server %s does not accept rooms yet; run drain --end again", app.ErrFailed, s.Name)
+			}
 			if a.Ctx.Err() != nil {
-				return fmt.Errorf("%w: interrupted: server %s has %s and continues to drain; --end stops that", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
+				return fmt.Errorf("%w: interrupted: server %s has %s and continues to move rooms; --end stops that", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
 			}
 			return fmt.Errorf("%w: server %s has %s after %v: check the space on the other servers, or give more --for", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"), v.For)
 		}

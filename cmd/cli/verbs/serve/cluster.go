@@ -115,9 +115,9 @@ func (v *Verb) ask(ctx context.Context, server, from, room string) (cluster.Move
 	return v.store.RequestMove(ctx, server, jetstream.MoveRequest{From: from, Room: room})
 }
 
-// handleRequests drains the server when the verb drain requests it, or lets it accept rooms again, until ctx is done. A request replaces the
-// one before. With Agones, handleRequests calls stop after a drain of all rooms, so that the Fleet starts another server. It replies to other
-// servers that move rooms to this one, until the connection to NATS is closed.
+// handleRequests handles the requests of the verb drain until ctx is done: it drains the server, or ends a drain. A request replaces the
+// previous one. After a drain of all rooms with Agones, it calls stop, so that the Fleet starts another server. It replies to other servers
+// that move rooms to this one, until the connection to NATS is closed.
 func (v *Verb) handleRequests(ctx context.Context, stop func(), a *app.App, h *host.Host, id string) error {
 	_, err := v.store.HandleMoves(id, func(r jetstream.MoveRequest) cluster.MoveStatus { return h.MoveStatus(r.From, r.Room) })
 	if err != nil {

@@ -142,7 +142,8 @@ server ends or is cut off, another one continues its rooms after about two secon
 the same --key-file and --sync. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a
 second of play, which clients return. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded
 runs NATS in this process, without a port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
-cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, journal_lost, draining, drain_waits,
+cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, cluster_error,
+journal_lost, draining, drain_waits,
 moved, move_failed, drained and accepting.
 
 With --agones, the server reports itself to Agones: ready when it listens, and health while its rooms answer. It also reports the
