@@ -356,14 +356,15 @@ type hostedRoom struct {
 	given bool         // its match was given up, or it was not opened: it is removed with its last connection
 
 	// Of the worker.
-	room     *room.Room                // nil until the first connection has joined, and after the end
-	match    uint64                    // its number
-	joining  []*conn                   // connections that wait until it is open
-	conns    []*conn                   // by peer
-	gone     func(systems.Peer, error) // ends a connection
-	target   []netip.AddrPort          // addresses of the server to which the room moves; empty: it stays
-	renewAt  systems.Time              // when the servers in tokens are compared next
-	observer image.Observer            // of the room; may be nil
+	room      *room.Room                // nil until the first connection has joined, and after the end
+	match     uint64                    // its number
+	joining   []*conn                   // connections that wait until it is open
+	conns     []*conn                   // by peer
+	gone      func(systems.Peer, error) // ends a connection
+	target    []netip.AddrPort          // addresses of the server to which the room moves; empty: it stays
+	others    []netip.AddrPort          // servers at the last comparison
+	compareAt systems.Time              // when they are compared next
+	observer  image.Observer            // of the room; may be nil
 }
 
 // assign gives a room to the worker with the fewest rooms, in the phase with the fewest. The caller holds the lock of the table.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
@@ -31,13 +32,22 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 	return int(offered.Load()), err
 }
 
-// renewInterval is the interval at which the servers in the tokens of a room's clients are compared with the present ones.
+// renewInterval is the interval at which the servers that may take over a room are compared with the former ones.
 const renewInterval = systems.Second
+
+// compare renews the tokens of a room if another server may take it over now. Clients that know a server too many only try it in vain.
+func (w *worker) compare(h *hostedRoom, at systems.Time) {
+	h.compareAt = at + renewInterval
+	servers := w.servers(h)
+	added := slices.ContainsFunc(servers, func(s netip.AddrPort) bool { return !slices.Contains(h.others, s) })
+	if h.others = servers; added {
+		w.renew(h, at)
+	}
+}
 
 // renew sends a new token to each client of a room whose newest one is not for the present servers. It returns the number of clients that can
 // use their tokens.
 func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
-	h.renewAt = at + renewInterval
 	servers := w.servers(h)
 	sum, sent := hashOf(servers), false
 	_, endpoints := w.endpointsOf(servers)
@@ -49,7 +59,7 @@ func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
 		if !joins && (c.servers != sum || c.web && c.endpoints != endpoints) {
 			sent = true
 			if c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer)))) != nil {
-				c.servers = ^sum // it is tried again
+				c.servers = ^sum // it differs
 			}
 		}
 		if !c.web || c.endpoints != 0 {

@@ -115,8 +115,7 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 	})
 }
 
-// When the result of Others changes, the clients of a room receive tokens for the present servers. While the room moves, its tokens are for the
-// target only.
+// When Others returns another address, the clients of a room receive tokens for it. While the room moves, its tokens are for the target only.
 func TestTokensAreForThePresentServers(t *testing.T) {
 	target := netip.MustParseAddrPort("10.0.0.9:7777")
 	var others atomic.Pointer[[]netip.AddrPort]

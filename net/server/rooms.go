@@ -304,8 +304,8 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	h.room.Frame(at)
 	h.room.Gone(h.gone)
 	w.flushRoom(h, at)
-	if w.config.Others != nil && at >= h.renewAt {
-		w.renew(h, at)
+	if w.config.Others != nil && at >= h.compareAt {
+		w.compare(h, at)
 	}
 }
 

@@ -42,7 +42,7 @@ type Config struct {
 	Public []netip.AddrPort
 	// Others returns the addresses of other servers with the same keys that may take over a room. Reconnect tokens contain them
 	// after those of Public, up to netcode.MaxServers addresses. The goroutine of the worker calls it, so it must not block. The clients
-	// of a room receive new tokens within a second after its result changes. Optional.
+	// of a room receive new tokens within a second after it returns another address. Optional.
 	Others func(room string) []netip.AddrPort
 	// Endpoints returns the list of the servers' addresses for browsers, encoded by web.AppendEndpoints. It has at most
 	// session.MaxEndpointBytes bytes, and is nil if there are none. A connection of Web receives them before a token for these servers. It is called
