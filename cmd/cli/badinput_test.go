@@ -177,7 +177,7 @@ func TestServeOnAPortInUseCreatesNoDirectory(t *testing.T) {
 // The error of a negative value names the flag, also if the value is a separate argument.
 func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 	for _, test := range []struct{ args, says []string }{
-		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: give at least 1"}},
+		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: give 1 to 1000"}},
 		{[]string{"serve", "--sync", "reckon", "--max-speed", "-.5"}, []string{"--max-speed -0.5: give 0 to"}},
 		{[]string{"demo", "--rtt", "-5ms"}, []string{"--rtt -5ms: give 0s to 2m"}},
 		{[]string{"demo", "--rtt", "1h"}, []string{"--rtt 1h0m0s: give 0s to 2m"}},

@@ -174,7 +174,7 @@ func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	args = attachNegatives(args)
 	command, err = parser.Parse(args)
 	if err == nil {
-		err = cmp.Or(checkPaths(command, args), checkPositive(command))
+		err = cmp.Or(checkPaths(command, args), checkZeros(command))
 	}
 	if err != nil {
 		text := err.Error()
@@ -233,11 +233,11 @@ func checkPaths(command *kong.Context, args []string) error {
 	return nil
 }
 
-// checkPositive refuses 0 and less for a flag with the tag positive. The verb would take 0 for a flag that was left out.
-func checkPositive(command *kong.Context) error {
+// checkZeros refuses 0 for a flag with the tag positive. The verb would take it for a flag that was left out.
+func checkZeros(command *kong.Context) error {
 	for _, f := range command.Flags() {
-		if f.Tag.Has("positive") && f.Set && (f.Target.IsZero() || f.Target.CanInt() && f.Target.Int() < 0) {
-			return fmt.Errorf("--%s %v: give at least 1, or leave it out", f.Name, f.Target)
+		if f.Tag.Has("positive") && f.Set && f.Target.IsZero() {
+			return fmt.Errorf("--%s 0: give at least 1, or leave it out", f.Name)
 		}
 	}
 	return nil

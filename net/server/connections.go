@@ -336,8 +336,7 @@ type conn struct {
 	endBy     systems.Time // when the connection ends at the latest; 0: its room has it
 	emit      func([]byte) // adds a packet of the link to the output of the worker
 	peer      systems.Peer
-	sentToken bool   // a reconnect token was sent
-	servers   uint64 // hashOf those in its newest token; 0: none
+	servers   uint64 // hashOf those in its newest reconnect token; 0: none was sent
 	endpoints uint64 // xxHash64 of the list that was sent last, for connections of Config.Web; 0: none
 
 	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table

@@ -26,7 +26,7 @@ func (s *Server) Offer(ctx context.Context, name string, to []netip.AddrPort) (c
 	var offered atomic.Int64 // by a call that may run after ctx is done
 	err = s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
 		h.target = to
-		offered.Store(w.renew(h, w.table.at(w.now)))
+		offered.Store(w.renew(h, w.servers(h), w.table.at(w.now)))
 		return nil
 	})
 	return int(offered.Load()), err
@@ -41,14 +41,13 @@ func (w *worker) compare(h *hostedRoom, at systems.Time) {
 	servers := w.servers(h)
 	added := slices.ContainsFunc(servers, func(s netip.AddrPort) bool { return !slices.Contains(h.others, s) })
 	if h.others = servers; added {
-		w.renew(h, at)
+		w.renew(h, servers, at)
 	}
 }
 
-// renew sends a new token to each client of a room whose newest one is not for the present servers. It returns the number of clients that can
-// use their tokens.
-func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
-	servers := w.servers(h)
+// renew sends a new token to each client of a room whose newest one is not for the servers. It returns the number of clients that can use their
+// tokens.
+func (w *worker) renew(h *hostedRoom, servers []netip.AddrPort, at systems.Time) (clients int64) {
 	sum, sent := hashOf(servers), false
 	_, endpoints := w.endpointsOf(servers)
 	for _, c := range h.conns {
@@ -58,7 +57,7 @@ func (w *worker) renew(h *hostedRoom, at systems.Time) (clients int64) {
 		joins := c.servers == 0 && len(h.target) == 0 // its first tokens are sent later
 		if !joins && (c.servers != sum || c.web && c.endpoints != endpoints) {
 			sent = true
-			if c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, h.room.SeatOf(c.peer)))) != nil {
+			if c.link.Send(systems.Reliable, session.AppendToken(nil, w.mintFor(c, h.room.SeatOf(c.peer), servers))) != nil {
 				c.servers = ^sum // it differs
 			}
 		}

@@ -251,7 +251,7 @@ func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
 		return nil
 	}
-	c.sentToken, c.servers = true, hashOf(addresses)
+	c.servers = hashOf(addresses)
 	w.sendEndpoints(c, addresses)
 	return token
 }
@@ -329,7 +329,7 @@ func (w *worker) flushRoom(h *hostedRoom, at systems.Time) {
 			continue
 		}
 		c.link.Flush(at, c.emit)
-		if c.sentToken && c.link.Pending() == 0 {
+		if c.servers != 0 && c.link.Pending() == 0 {
 			c.hasToken.Store(true)
 		}
 		if c.link.Err() != nil {

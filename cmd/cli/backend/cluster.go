@@ -14,8 +14,8 @@ const (
 )
 
 // RunInCluster runs the service while this process owns LogRoom, until ctx is done or the log is damaged. While another process
-// owns it, RunInCluster waits. It then calls waits once for each such owner, and decides
-// after the wait. Both are optional.
+// owns it, RunInCluster waits. It then calls waits once for each such owner, and decides after the wait. Both are
+// optional.
 func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server), decides func()) error {
 	s.leased = node.Leased
 	last := ""

@@ -52,15 +52,10 @@ func (m *Cluster) emptiest(moving map[string]int, unfit map[string]bool) (best c
 // ctx, or wraps ErrNoTarget if no server can accept a room.
 func (h *Host) Drain(ctx context.Context, most int) error {
 	m := h.config.Cluster
-	select {
-	case m.drains <- struct{}{}:
-		defer func() { <-m.drains }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
+	if err := m.reserve(ctx); err != nil {
 		return err
 	}
+	defer func() { <-m.drains }()
 	m.draining.Store(true)
 	m.node.Drain(ctx)
 	keeps := 0 // rooms that stay
@@ -119,16 +114,26 @@ func (h *Host) Drain(ctx context.Context, most int) error {
 // Accept lets the server accept rooms again. It waits until no Drain runs, and returns the error of ctx.
 func (h *Host) Accept(ctx context.Context) error {
 	m := h.config.Cluster
-	select {
-	case m.drains <- struct{}{}:
-		defer func() { <-m.drains }()
-	case <-ctx.Done():
-	}
-	if err := ctx.Err(); err != nil {
+	if err := m.reserve(ctx); err != nil {
 		return err
 	}
+	defer func() { <-m.drains }()
 	m.accept(ctx)
 	return nil
+}
+
+// reserve waits until no Drain and no Accept runs. The caller receives from drains at its end. On an error, which is that of ctx, it must not.
+func (m *Cluster) reserve(ctx context.Context) error {
+	select {
+	case m.drains <- struct{}{}:
+		err := ctx.Err()
+		if err != nil {
+			<-m.drains
+		}
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (m *Cluster) accept(ctx context.Context) {

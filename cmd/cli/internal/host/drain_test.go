@@ -88,6 +88,17 @@ func (m *members) play(list [2]*client.Client, what string, holds func() bool) {
 	})
 }
 
+// drain drains a host while clients play.
+func (m *members) drain(h *Host, list [2]*client.Client) {
+	m.t.Helper()
+	drained := make(chan error, 1)
+	go func() { drained <- h.Drain(m.t.Context(), 0) }()
+	m.play(list, "the room has moved", func() bool { return len(drained) > 0 })
+	if err := <-drained; err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 // A room moves only when all its clients wait on the other server, and they play on there in their seats. A server that does not answer
 // is left out.
 func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
@@ -110,12 +121,7 @@ func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
 	list := m.dial(one)
 	live := func() bool { return list[0].State() == client.Live && list[1].State() == client.Live }
 	m.play(list, "both clients play", live)
-	drained := make(chan error, 1)
-	go func() { drained <- one.Drain(t.Context(), 0) }()
-	m.play(list, "the room has moved", func() bool { return len(drained) > 0 })
-	if err := <-drained; err != nil {
-		t.Fatal(err)
-	}
+	m.drain(one, list)
 	at := list[0].Stats().Strategy.Confirmed
 	m.play(list, "the match continues", func() bool { return live() && list[0].Stats().Strategy.Confirmed > at+60 })
 	if early > 0 || waited == 0 || one.OpenRooms() != 0 || two.OpenRooms() != 1 || list[0].Seat() != 0 || list[1].Seat() != 1 {
@@ -147,12 +153,7 @@ func TestTheClientsOfAMovedRoomReturnToItsFormerServer(t *testing.T) {
 	list := m.dial(one)
 	live := func() bool { return list[0].State() == client.Live && list[1].State() == client.Live }
 	m.play(list, "both clients play", live)
-	drained := make(chan error, 1)
-	go func() { drained <- one.Drain(t.Context(), 0) }()
-	m.play(list, "the room has moved", func() bool { return len(drained) > 0 })
-	if err := <-drained; err != nil {
-		t.Fatal(err)
-	}
+	m.drain(one, list)
 	has := func(h *Host) bool {
 		return slices.Contains(m.servers[0], h.PublicAddr) && slices.Contains(m.servers[1], h.PublicAddr)
 	}

@@ -63,6 +63,8 @@ const (
 // Run drains the server.
 func (v *Verb) Run(a *app.App) (err error) {
 	switch {
+	case v.Rooms < 0:
+		return fmt.Errorf("--rooms %d: give at least 1, or leave it out", v.Rooms)
 	case v.Cluster == "":
 		return errors.New("drain needs the cluster: add --cluster nats://HOST:PORT, as for serve")
 	case v.Embedded():

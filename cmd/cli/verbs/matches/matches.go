@@ -49,6 +49,9 @@ var narrow = []table.ColumnConfig{{Name: "room", WidthMax: 12}, {Name: "result",
 
 // Run lists them.
 func (v *Verb) Run(a *app.App) error {
+	if v.Last < 0 {
+		return fmt.Errorf("--last %d: give at least 1, or leave it out", v.Last)
+	}
 	t := app.NewTable("", "match", "room", "ended (UTC)", "length", "result", "verdict", "players", "strategies", "recording")
 	t.Extra = []string{"recording", "strategies", "length", "verdict"}
 	if t.Configs = narrow; v.Wide {
