@@ -261,13 +261,18 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 		case <-still.C:
 			return fmt.Errorf("%w: server %s does not announce itself any more: it ended, or NATS does not answer", app.ErrFailed, s.Name)
 		case <-ctx.Done():
-			if v.End {
-				return fmt.Errorf("%w: server %s does not accept rooms yet; run drain --end again", app.ErrFailed, s.Name)
-			}
-			if a.Ctx.Err() != nil {
-				return fmt.Errorf("%w: interrupted: server %s has %s and continues to move rooms; --end stops that", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"))
-			}
-			return fmt.Errorf("%w: server %s has %s after %v: check the space on the other servers, or give more --for", app.ErrFailed, s.Name, app.Counted(last, "room", "rooms"), v.For)
+			return v.unfinished(s.Name, app.Counted(last, "room", "rooms"), a.Ctx.Err() != nil)
 		}
 	}
+}
+
+// unfinished returns the error of a wait that ended before the request was done.
+func (v *Verb) unfinished(server, rooms string, interrupted bool) error {
+	switch {
+	case v.End:
+		return fmt.Errorf("%w: server %s does not accept rooms yet; run drain --end again", app.ErrFailed, server)
+	case interrupted:
+		return fmt.Errorf("%w: interrupted: server %s has %s and continues to move rooms; --end stops that", app.ErrFailed, server, rooms)
+	}
+	return fmt.Errorf("%w: server %s has %s after %v: check the space on the other servers, or give more --for", app.ErrFailed, server, rooms, v.For)
 }
