@@ -85,7 +85,7 @@ type run struct {
 	history   []porcupine.Operation
 	fences    map[fence]string     // owners
 	confirmed map[string]time.Time // by room, when a tick was confirmed last
-	worst     time.Duration        // the longest time without a confirmed tick in a room, without faults
+	nodes     map[*link]*Node
 	errors    []error
 }
 
@@ -110,6 +110,9 @@ func (r *run) serve(ctx context.Context, l *link, random *rand.Rand) {
 	n.self.ID = fmt.Sprint(l.seed)
 	n.trim = 200
 	n.body = 64 // journals of more than 8 ticks begin anew in parts
+	r.mu.Lock()
+	r.nodes[l] = n
+	r.mu.Unlock()
 	var all sync.WaitGroup
 	all.Go(func() { n.Run(ctx) })
 	drains := rand.New(rand.NewPCG(random.Uint64(), 5))
@@ -238,7 +241,7 @@ func (r *run) next(n *Node, random *rand.Rand) string {
 func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
 	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
 	synctest.Test(t, func(t *testing.T) {
-		r := &run{model: newModel(seed), begun: time.Now(), rooms: []string{"a", "b", "c"}, fences: map[fence]string{}, confirmed: map[string]time.Time{}}
+		r := &run{model: newModel(seed), begun: time.Now(), rooms: []string{"a", "b", "c"}, fences: map[fence]string{}, confirmed: map[string]time.Time{}, nodes: map[*link]*Node{}}
 		r.noFence = noFence
 		random := rand.New(rand.NewPCG(seed, 3))
 		ctx, stop := context.WithCancel(t.Context())
@@ -308,7 +311,10 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 		}
 		time.Sleep(calm)
 		healed := time.Now()
-		for _, l := range links {
+		for i, l := range links {
+			if alive := len(r.nodes[l].Servers()); alive != servers {
+				err = fmt.Errorf("server %d observes %d of %d servers %v after the faults", i, alive, servers, calm)
+			}
 			close(l.killed)
 		}
 		stop()

@@ -26,13 +26,13 @@ type model struct {
 
 // counts are what a run has seen.
 type counts struct {
-	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed int
+	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Silent int
 }
 
 func (c *counts) add(o counts) {
 	for _, p := range [][2]*int{{&c.Claims, &o.Claims}, {&c.Takeovers, &o.Takeovers}, {&c.Appends, &o.Appends}, {&c.Conflicts, &o.Conflicts}, {&c.LostRequests, &o.LostRequests},
 		{&c.LostReplies, &o.LostReplies}, {&c.Late, &o.Late}, {&c.Stale, &o.Stale}, {&c.Pauses, &o.Pauses}, {&c.Kills, &o.Kills}, {&c.Cuts, &o.Cuts},
-		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Moved, &o.Moved}, {&c.Reclaimed, &o.Reclaimed}, {&c.Dropped, &o.Dropped}, {&c.Abandoned, &o.Abandoned}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}} {
+		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Moved, &o.Moved}, {&c.Reclaimed, &o.Reclaimed}, {&c.Dropped, &o.Dropped}, {&c.Abandoned, &o.Abandoned}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}, {&c.Silent, &o.Silent}} {
 		*p[0] += *p[1]
 	}
 }
@@ -336,8 +336,13 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 			if l.runs("watch") != nil || !l.m.sleep(delay(r)) || !yield(s, nil) {
 				return
 			}
-			if r.Float64() < lossy/10 {
+			switch p := r.Float64(); {
+			case p < lossy/10:
 				yield(Server{}, errUnreachable)
+				return
+			case p < lossy/5: // the part of the store that sends the announcements has failed
+				l.m.count(func(c *counts) { c.Silent++ })
+				<-ctx.Done()
 				return
 			}
 		}

@@ -59,6 +59,9 @@ type Node struct {
 	taken   time.Time            // time at which the newest accepted announcement was sent
 	echoed  time.Time            // time at which the newest own announcement was observed
 	base    time.Time            // start of the observation: no announcement counts as older
+	unseen  int                  // number of accepted announcements since the newest own one was observed, or since Watch was called
+	limit   int                  // of unseen; 0: leastUnseen
+	unwatch context.CancelFunc   // ends the call of Store.Watch; nil: none was made
 	lost    bool                 // StoreLost was reported
 }
 
@@ -174,6 +177,7 @@ func (n *Node) announce(ctx context.Context) {
 	n.mu.Lock()
 	if err == nil {
 		n.taken = sent
+		n.rewatch()
 	}
 	lost := !n.leased() && ctx.Err() == nil
 	changed := lost != n.lost
@@ -190,13 +194,34 @@ func (n *Node) announce(ctx context.Context) {
 // watch observes announcements until ctx is done.
 func (n *Node) watch(ctx context.Context) {
 	for ctx.Err() == nil {
-		for s, err := range n.config.Store.Watch(ctx) {
+		within, cancel := context.WithCancel(ctx)
+		n.mu.Lock()
+		n.unseen, n.unwatch = 0, cancel
+		n.mu.Unlock()
+		for s, err := range n.config.Store.Watch(within) {
 			if err != nil {
 				break
 			}
 			n.observe(s)
 		}
+		cancel()
 		pause(ctx, n.config.Lease/8)
+	}
+}
+
+// Limits of Node.unseen. An announcement follows after a quarter of a lease.
+const (
+	leastUnseen = 4
+	mostUnseen  = 16
+)
+
+// rewatch counts an accepted announcement. It lets watch call Store.Watch again if too many were not observed: a server of the store that
+// fails may end a Watch without an error. The limit doubles each time, for a store that is slow. The caller holds the lock.
+func (n *Node) rewatch() {
+	n.unseen++
+	if limit := max(n.limit, leastUnseen); n.unseen > limit && n.unwatch != nil {
+		n.unseen, n.limit = 0, min(2*limit, mostUnseen)
+		n.unwatch()
 	}
 }
 
@@ -208,7 +233,7 @@ func (n *Node) observe(s Server) {
 		if now.Sub(n.echoed) > n.config.Lease/2 {
 			n.base = now
 		}
-		n.echoed = now
+		n.echoed, n.unseen, n.limit = now, 0, 0
 		n.mu.Unlock()
 		return
 	}

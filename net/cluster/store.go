@@ -30,7 +30,7 @@ type Store interface {
 	// Expire removes the announcement of a server that is dead, if no newer one than s has been accepted.
 	Expire(ctx context.Context, s Server) error
 	// Watch yields every announcement, the present ones first, until ctx is done. A withdrawn one has Beat 0. An error ends it.
-	// The caller then calls Watch again.
+	// It may also end unnoticed. The caller then calls Watch again.
 	Watch(ctx context.Context) iter.Seq2[Server, error]
 }
 

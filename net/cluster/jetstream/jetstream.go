@@ -221,12 +221,13 @@ func (s *Store) Expire(ctx context.Context, server cluster.Server) error {
 // Watch yields announcements.
 func (s *Store) Watch(ctx context.Context) iter.Seq2[cluster.Server, error] {
 	return func(yield func(cluster.Server, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // it ends w on another goroutine, since NATS may not answer
 		w, err := s.servers.WatchAll(ctx)
 		if err != nil {
 			yield(cluster.Server{}, fmt.Errorf("jetstream: %w", err))
 			return
 		}
-		defer w.Stop()
 		for {
 			select {
 			case <-ctx.Done():
