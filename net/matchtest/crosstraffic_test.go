@@ -118,10 +118,13 @@ func need(t *testing.T, game *ecs.Game, s systems.Strategy) (up, down int) {
 	return (up - up0) / seconds, (down - down0) / seconds
 }
 
-// inEveryStrategy runs a test with each strategy.
+// inEveryStrategy runs a test with each strategy, on several cores.
 func inEveryStrategy(t *testing.T, test func(t *testing.T, s systems.Strategy)) {
 	for _, s := range strategies {
-		t.Run(s.Name, func(t *testing.T) { test(t, s) })
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
 	}
 }
 

@@ -257,7 +257,7 @@ func movements() []int {
 // allows. Another player is not disturbed.
 func TestAClientJoinsALargeWorldOverASlowLine(t *testing.T) {
 	entities, rate := scale()
-	for _, s := range strategies {
+	inEveryStrategy(t, func(t *testing.T, s systems.Strategy) {
 		for _, moving := range movements() {
 			m := newLineMatch(t, dustGame(entities, moving), s, nil)
 			fast := m.joinFast()
@@ -267,22 +267,22 @@ func TestAClientJoinsALargeWorldOverASlowLine(t *testing.T) {
 			took := m.until("the client is live", 20*time.Minute, func() bool { return c.State() == client.Live })
 			least := time.Duration(float64(c.images) / float64(c.heads) / float64(rate) * float64(time.Second))
 			now := fast.Stats().Strategy
-			t.Logf("%s, 1 in %d moves: %v, %v at least, %d images, %d bytes packed, %d sent", s.Name, moving, took, least, c.heads, c.images/c.heads, c.down.sent)
+			t.Logf("1 in %d moves: %v, %v at least, %d images, %d bytes packed, %d sent", moving, took, least, c.heads, c.images/c.heads, c.down.sent)
 			if least < 1024*time.Second/60 {
 				t.Errorf("the image takes only %v", least)
 			}
 			if took > least*13/10 || c.heads != 1 || float64(c.down.sent) > 1.3*float64(c.images) {
-				t.Errorf("%s, 1 in %d moves: %v, want %v; %d images, %d bytes packed, %d sent", s.Name, moving, took, least*13/10, c.heads, c.images, c.down.sent)
+				t.Errorf("1 in %d moves: %v, want %v; %d images, %d bytes packed, %d sent", moving, took, least*13/10, c.heads, c.images, c.down.sent)
 			}
 			if now.Stalls > before.Stalls+2 || fast.Stats().Resyncs > 0 {
-				t.Errorf("%s: the other player stalled %d ticks", s.Name, now.Stalls-before.Stalls)
+				t.Errorf("the other player stalled %d ticks", now.Stalls-before.Stalls)
 			}
 			m.run(5 * time.Second)
 			if c.State() != client.Live || c.Stats().Resyncs > 0 || c.Stats().Reconnects > 0 {
-				t.Errorf("%s: after 5 s the client is %v, with %d resyncs", s.Name, c.State(), c.Stats().Resyncs)
+				t.Errorf("after 5 s the client is %v, with %d resyncs", c.State(), c.Stats().Resyncs)
 			}
 		}
-	}
+	})
 }
 
 // Every entity changes in every tick, so a State takes as long as seconds of the line. The client is in the match after the

@@ -239,6 +239,7 @@ func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T
 		}
 		name := [...]string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"}[i]
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := several(t, 3, profile(t, name), uint64(i)+1, Config{}, systems.ClientConfig{})
 			m.Net.RunUntil(5*time.Second + soakTime())
 			m.log()

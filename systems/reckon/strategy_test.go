@@ -225,44 +225,47 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 		profiles = profiles[2:]
 	}
 	for _, profile := range profiles {
-		path, _ := simnet.ByName(profile)
-		var server *Server
-		s := New(Config{MaxSpeed: 6 * fixed.One})
-		made := s.NewServer
-		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
-			half, err := made(sc)
-			if err == nil {
-				server = half.(*Server)
+		t.Run(profile, func(t *testing.T) {
+			t.Parallel()
+			path, _ := simnet.ByName(profile)
+			var server *Server
+			s := New(Config{MaxSpeed: 6 * fixed.One})
+			made := s.NewServer
+			s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
+				half, err := made(sc)
+				if err == nil {
+					server = half.(*Server)
+				}
+				return half, err
 			}
-			return half, err
-		}
-		h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: s, Seed: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 4 {
-			h.Join(matchsim.Plan{Profile: path, Clock: simnet.Clock{Offset: time.Duration(i) * time.Hour, DriftPPM: int64(40 * i)}})
-		}
-		h.RunUntil(time.Duration(lasting) * time.Second)
-		if err := h.Err(); err != nil {
-			t.Errorf("%s: %v", profile, err)
-		}
-		claims, snaps, most := uint64(0), uint64(0), 0
-		for i, c := range h.Clients {
-			half := c.Core.Strategy().(*Client)
-			if !c.Live() || c.FirstLive > 40*time.Second || c.Checked < 50 || c.Core.Stats().Session.Malformed > 0 {
-				t.Errorf("%s: client %d is %v since %v, %d states compared, %+v", profile, i, c.Core.State(), c.FirstLive, c.Checked, c.Core.Stats().Session)
+			h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: s, Seed: 5})
+			if err != nil {
+				t.Fatal(err)
 			}
-			snaps, most = snaps+half.Stats().Snaps, max(most, c.Sent().MostPerSecond)
-		}
-		doubts := uint64(0)
-		for i := range server.avatars {
-			g := server.avatars[i].guard.Stats
-			claims, doubts = claims+checked(g), doubts+g.Clamped+g.Refused
-		}
-		t.Logf("%s: %d claims, %d doubted, %d snaps, at most %d bytes to a client in a second", profile, claims, doubts, snaps, most)
-		if snaps > 0 || doubts > 0 || claims < uint64(4*lasting) || claims > uint64(4*11*lasting) || most > 32_000 {
-			t.Errorf("%s: %d claims, %d doubted, %d snaps, at most %d bytes to a client in a second", profile, claims, doubts, snaps, most)
-		}
+			for i := range 4 {
+				h.Join(matchsim.Plan{Profile: path, Clock: simnet.Clock{Offset: time.Duration(i) * time.Hour, DriftPPM: int64(40 * i)}})
+			}
+			h.RunUntil(time.Duration(lasting) * time.Second)
+			if err := h.Err(); err != nil {
+				t.Error(err)
+			}
+			claims, snaps, most := uint64(0), uint64(0), 0
+			for i, c := range h.Clients {
+				half := c.Core.Strategy().(*Client)
+				if !c.Live() || c.FirstLive > 40*time.Second || c.Checked < 50 || c.Core.Stats().Session.Malformed > 0 {
+					t.Errorf("client %d is %v since %v, %d states compared, %+v", i, c.Core.State(), c.FirstLive, c.Checked, c.Core.Stats().Session)
+				}
+				snaps, most = snaps+half.Stats().Snaps, max(most, c.Sent().MostPerSecond)
+			}
+			doubts := uint64(0)
+			for i := range server.avatars {
+				g := server.avatars[i].guard.Stats
+				claims, doubts = claims+checked(g), doubts+g.Clamped+g.Refused
+			}
+			t.Logf("%d claims, %d doubted, %d snaps, at most %d bytes to a client in a second", claims, doubts, snaps, most)
+			if snaps > 0 || doubts > 0 || claims < uint64(4*lasting) || claims > uint64(4*11*lasting) || most > 32_000 {
+				t.Errorf("%d claims, %d doubted, %d snaps, at most %d bytes to a client in a second", claims, doubts, snaps, most)
+			}
+		})
 	}
 }

@@ -56,6 +56,7 @@ func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 			}
 			name := fmt.Sprintf("P%d", i)
 			t.Run(channel+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				path := profile(t, name)
 				if channel == "reliable" {
 					path.Up.Ordered, path.Down.Ordered = true, true
