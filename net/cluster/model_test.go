@@ -13,7 +13,7 @@ import (
 )
 
 // model is a store in virtual time. Requests take random times. Requests and replies can be lost, can arrive after the timeout of
-// the sender, and wait while the store has no quorum. Reads and announcements can be stale.
+// the sender, and wait while the store has no quorum. Reads and announcements can be stale. A Watch may stop without an error.
 type model struct {
 	store   Memory
 	mu      sync.Mutex
@@ -22,17 +22,19 @@ type model struct {
 	noFence bool // entries are added after any other: a fault that the checker must find
 	ended   chan struct{}
 	seen    counts
+	past    []Server                 // all announcements, in order
+	claimed func(room, owner string) // is called when a claim replaces an owner
 }
 
 // counts are what a run has seen.
 type counts struct {
-	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Silent int
+	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Stopped, Replayed int
 }
 
 func (c *counts) add(o counts) {
 	for _, p := range [][2]*int{{&c.Claims, &o.Claims}, {&c.Takeovers, &o.Takeovers}, {&c.Appends, &o.Appends}, {&c.Conflicts, &o.Conflicts}, {&c.LostRequests, &o.LostRequests},
 		{&c.LostReplies, &o.LostReplies}, {&c.Late, &o.Late}, {&c.Stale, &o.Stale}, {&c.Pauses, &o.Pauses}, {&c.Kills, &o.Kills}, {&c.Cuts, &o.Cuts},
-		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Moved, &o.Moved}, {&c.Reclaimed, &o.Reclaimed}, {&c.Dropped, &o.Dropped}, {&c.Abandoned, &o.Abandoned}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}, {&c.Silent, &o.Silent}} {
+		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Moved, &o.Moved}, {&c.Reclaimed, &o.Reclaimed}, {&c.Dropped, &o.Dropped}, {&c.Abandoned, &o.Abandoned}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}, {&c.Stopped, &o.Stopped}, {&c.Replayed, &o.Replayed}} {
 		*p[0] += *p[1]
 	}
 }
@@ -221,6 +223,9 @@ func (l *link) Append(ctx context.Context, room string, e *Entry) (uint64, error
 				m.seen.Reclaimed++
 			default:
 				m.seen.Takeovers++
+				if last.owner() != entry.Owner && !m.noFence {
+					m.claimed(room, last.owner())
+				}
 			}
 		case KindPart:
 			m.seen.Parts++
@@ -328,10 +333,15 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 			return
 		}
 		r := l.draws("watch")
+		if _, _, lossy := l.faults(); r.Float64() < 4*lossy && !l.replay(r, yield) {
+			return
+		}
 		for s := range l.m.store.Watch(ctx) {
 			_, from, lossy := l.faults()
-			if from {
-				continue
+			for ; from; _, from, _ = l.faults() { // the connection delivers all or ends
+				if pause(ctx, 20*time.Millisecond) != nil {
+					return
+				}
 			}
 			if l.runs("watch") != nil || !l.m.sleep(delay(r)) || !yield(s, nil) {
 				return
@@ -341,10 +351,37 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 				yield(Server{}, errUnreachable)
 				return
 			case p < lossy/5: // the part of the store that sends the announcements has failed
-				l.m.count(func(c *counts) { c.Silent++ })
+				l.m.count(func(c *counts) { c.Stopped++ })
 				<-ctx.Done()
 				return
 			}
 		}
+	}
+}
+
+// replay yields the announcements of a replica that is behind, as a Watch does that begins there.
+func (l *link) replay(r *rand.Rand, yield func(Server, error) bool) (more bool) {
+	l.m.mu.Lock()
+	past := slices.Clone(l.m.past[:max(0, len(l.m.past)-r.IntN(100))])
+	l.m.seen.Replayed++
+	l.m.mu.Unlock()
+	newest := map[string]int{}
+	for i, s := range past {
+		newest[s.ID] = i
+	}
+	for i, s := range past {
+		if newest[s.ID] == i && !yield(s, nil) {
+			return false
+		}
+	}
+	return l.m.sleep(time.Duration(r.Float64() * 2e9))
+}
+
+// record keeps all announcements in order until ctx is done.
+func (m *model) record(ctx context.Context) {
+	for s := range m.store.Watch(ctx) {
+		m.mu.Lock()
+		m.past = append(m.past, s)
+		m.mu.Unlock()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -56,13 +57,20 @@ type Node struct {
 	self    Server
 	claims  uint64               // number of attempts to claim a room
 	servers map[string]*observed // the other servers, by ID
-	taken   time.Time            // time at which the newest accepted announcement was sent
-	echoed  time.Time            // time at which the newest own announcement was observed
-	base    time.Time            // start of the observation: no announcement counts as older
-	unseen  int                  // number of accepted announcements since the newest own one was observed, or since Watch was called
-	limit   int                  // of unseen; 0: leastUnseen
-	unwatch context.CancelFunc   // ends the call of Store.Watch; nil: none was made
+	sent    [16]time.Time        // times at which the newest announcements were sent, by Beat
 	lost    bool                 // StoreLost was reported
+
+	// The lease.
+	taken  time.Time // time at which the newest accepted announcement was sent
+	since  time.Time // time since which accepted announcements have followed each other within half a lease
+	leases uint64    // number of changes of since
+
+	// The observation.
+	beat   uint64             // of the newest own announcement that was observed
+	echoed time.Time          // time at which that announcement was sent; zero: it was observed before Store.Watch was called again
+	base   time.Time          // start of the observation: no announcement counts as older
+	unseen uint               // number of announcements that were accepted since the newest own one was observed
+	cancel context.CancelFunc // ends Store.Watch. It is nil before the first call
 }
 
 // observed is a server with the time of its newest announcement, by the clock of the observer.
@@ -162,7 +170,8 @@ func (n *Node) Accept(ctx context.Context) {
 func (n *Node) announce(ctx context.Context) {
 	n.mu.Lock()
 	n.self.Beat++
-	s := n.self
+	s, sent := n.self, time.Now()
+	n.sent[s.Beat%uint64(len(n.sent))] = sent
 	n.mu.Unlock()
 	if n.config.Load != nil {
 		n.config.Load(&s)
@@ -170,16 +179,14 @@ func (n *Node) announce(ctx context.Context) {
 		n.self.Rooms, n.self.Players, n.self.WebHashes = s.Rooms, s.Players, s.WebHashes // for Servers
 		n.mu.Unlock()
 	}
-	sent := time.Now()
 	within, cancel := context.WithTimeout(ctx, n.config.Lease)
 	err := n.config.Store.Announce(within, s)
 	cancel()
 	n.mu.Lock()
 	if err == nil {
-		n.taken = sent
-		n.rewatch()
+		n.accepted(sent)
 	}
-	lost := !n.leased() && ctx.Err() == nil
+	lost := !n.reached() && ctx.Err() == nil
 	changed := lost != n.lost
 	n.lost = lost
 	n.mu.Unlock()
@@ -191,12 +198,28 @@ func (n *Node) announce(ctx context.Context) {
 	}
 }
 
+// accepted records that the store accepted an announcement. A part of the store that fails may stop Store.Watch without an error. So
+// accepted cancels Watch when 4, 8, 16 and so on announcements were accepted and none was observed. The caller holds the lock.
+func (n *Node) accepted(sent time.Time) {
+	now := time.Now()
+	if now.Sub(n.taken) > n.config.Lease/2 {
+		n.since = now
+		n.leases++
+	}
+	if sent.After(n.taken) {
+		n.taken = sent
+	}
+	if n.unseen++; n.unseen >= 4 && bits.OnesCount(n.unseen) == 1 && n.cancel != nil {
+		n.cancel()
+	}
+}
+
 // watch observes announcements until ctx is done.
 func (n *Node) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		within, cancel := context.WithCancel(ctx)
 		n.mu.Lock()
-		n.unseen, n.unwatch = 0, cancel
+		n.cancel, n.echoed = cancel, time.Time{} // announcements that are replaced meanwhile are not observed
 		n.mu.Unlock()
 		for s, err := range n.config.Store.Watch(within) {
 			if err != nil {
@@ -209,34 +232,14 @@ func (n *Node) watch(ctx context.Context) {
 	}
 }
 
-// Limits of Node.unseen. An announcement follows after a quarter of a lease.
-const (
-	leastUnseen = 4
-	mostUnseen  = 16
-)
-
-// rewatch counts an accepted announcement. It lets watch call Store.Watch again if too many were not observed: a server of the store that
-// fails may end a Watch without an error. The limit doubles each time, for a store that is slow. The caller holds the lock.
-func (n *Node) rewatch() {
-	n.unseen++
-	if limit := max(n.limit, leastUnseen); n.unseen > limit && n.unwatch != nil {
-		n.unseen, n.limit = 0, min(2*limit, mostUnseen)
-		n.unwatch()
-	}
-}
-
 func (n *Node) observe(s Server) {
 	n.mu.Lock()
-	now, joined := time.Now(), false
 	if s.ID == n.self.ID {
-		// The observation was interrupted while no own announcement was received.
-		if now.Sub(n.echoed) > n.config.Lease/2 {
-			n.base = now
-		}
-		n.echoed, n.unseen, n.limit = now, 0, 0
+		n.observeSelf(s.Beat)
 		n.mu.Unlock()
 		return
 	}
+	now, joined := time.Now(), false
 	o := n.servers[s.ID]
 	switch {
 	case s.Beat == 0:
@@ -253,6 +256,20 @@ func (n *Node) observe(s Server) {
 		n.config.Report(Event{Kind: Died, Server: o.Server})
 	}
 }
+
+// observeSelf observes an own announcement. An older one than before, which a new Watch may yield, proves nothing. The caller holds the lock.
+func (n *Node) observeSelf(beat uint64) {
+	if beat <= n.beat || n.self.Beat-beat >= uint64(len(n.sent)) {
+		return
+	}
+	if n.interrupted() {
+		n.base = time.Now()
+	}
+	n.beat, n.echoed, n.unseen = beat, n.sent[beat%uint64(len(n.sent))], 0
+}
+
+// interrupted reports whether no own announcement of the last half of a lease was observed. Announcements of others may then be missing, too.
+func (n *Node) interrupted() bool { return time.Since(n.echoed) > n.config.Lease/2 }
 
 // removeDead reports and returns the servers that died, and removes those that have been dead for a long time.
 func (n *Node) removeDead() (died []Server) {
@@ -276,14 +293,13 @@ func (n *Node) removeDead() (died []Server) {
 
 // age returns the time since the last announcement of a server. It is zero while the observation is interrupted.
 func (n *Node) age(o *observed) time.Duration {
-	now := time.Now()
-	if o.left {
+	switch {
+	case n.interrupted():
+		return 0
+	case o.left:
 		return math.MaxInt64
 	}
-	if now.Sub(n.echoed) > n.config.Lease/2 {
-		return 0
-	}
-	return min(now.Sub(o.at), now.Sub(n.base))
+	return min(time.Since(o.at), time.Since(n.base))
 }
 
 // alive returns the server with an ID and the time since its last announcement. A server that was never observed is dead if
@@ -319,15 +335,25 @@ func (n *Node) Drains(id string) bool {
 	return alive && s.Draining
 }
 
-// Leased reports whether the store accepted an announcement that was sent less than a lease ago. No server can then regard this
-// one as dead. An owner may confirm ticks before Append returns only while Leased is true.
-func (n *Node) Leased() bool {
+// Reached reports whether the store accepted an announcement that was sent less than a lease ago.
+func (n *Node) Reached() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.leased()
+	return n.reached()
 }
 
-func (n *Node) leased() bool { return !n.taken.IsZero() && time.Since(n.taken) < n.config.Lease }
+func (n *Node) reached() bool { return time.Since(n.taken) < n.config.Lease }
+
+// lease returns the number of the present lease, or 0. A lease begins half a lease after the first announcement that the store accepted. It
+// lasts while accepted announcements follow each other within half a lease. See Room.Leased.
+func (n *Node) lease() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Since(n.taken) > n.config.Lease/2 || time.Since(n.since) < n.config.Lease/2 {
+		return 0
+	}
+	return n.leases
+}
 
 // Owner returns the live server that owns a room. It returns false if there is none.
 func (n *Node) Owner(ctx context.Context, room string) (Server, bool, error) {
@@ -391,9 +417,10 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		n.claims++
 		numbers := n.claims << 32
 		n.mu.Unlock()
-		from, fence := begin(&last, at), at
+		from, fence, lease := begin(&last, at), at, uint64(0)
 		moved = moved && last.Next == n.self.ID
 		if !moved {
+			lease = n.lease()
 			claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: numbers, Before: at, From: from}
 			if fence, err = n.append(ctx, room, &claim); errors.Is(err, ErrConflict) {
 				f.log = nil
@@ -403,7 +430,9 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 				return nil, err
 			}
 		}
-		return &Room{node: n, name: room, fence: fence, last: fence, begin: from, numbers: numbers, from: from, before: at, known: f.log, moved: moved, released: moved || at != 0 && last.Kind == KindRelease}, nil
+		r := &Room{node: n, name: room, fence: fence, last: fence, begin: from, numbers: numbers, from: from, before: at, known: f.log, released: moved || at != 0 && last.Kind == KindRelease}
+		r.lease.Store(lease)
+		return r, nil
 	}
 }
 

@@ -147,6 +147,7 @@ func TestAMoveNeedsNoClaim(t *testing.T) {
 		if journal, err := second.Recovered(ctx); err != nil || string(journal) != "image and ticks" {
 			t.Errorf("the journal is %q, %v", journal, err)
 		}
+		time.Sleep(time.Second)
 		if second.Leased() {
 			t.Error("the room is leased before the first append")
 		}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
-// Room is a room that this server owns, until one of its methods returns ErrLost. One goroutine at a time may call its methods.
+// Room is a room that this server owns, until one of its methods returns ErrLost. One goroutine at a time may call its methods, and any
+// goroutine may call Leased.
 type Room struct {
 	node    *Node
 	name    string
@@ -22,8 +24,8 @@ type Room struct {
 	from, before uint64   // its first entry, or 0; the last one
 	known        []Stored // its entries, if they were read before the claim; until Recovered
 
-	moved    bool // the former owner moved the room to this server, which has appended no entry
-	released bool // by its former owner, to any server or to this one
+	released bool          // by its former owner, to any server or to this one
+	lease    atomic.Uint64 // Node.lease before the newest own entry was sent; 0: none
 
 	old     int    // bytes appended since the last trim
 	written int    // bytes of the present Append that the log has
@@ -49,9 +51,17 @@ func (r *Room) Released() bool { return r.released }
 // Written returns the time at which the former owner last wrote to the journal, after Recovered. It is by the clock of the store.
 func (r *Room) Written() time.Time { return r.at }
 
-// Leased reports whether no other server can own the room: see Node.Leased. After a move to this server, it is false until the first
-// Append.
-func (r *Room) Leased() bool { return !r.lost && !r.moved && r.node.Leased() }
+// Leased reports whether no other server can own the room. An owner may confirm ticks before Append returns only while Leased is true. It is
+// false until an entry is appended that was sent half a lease after the store accepted the first announcement of the server. It is false again when
+// announcements fail for half a lease.
+//
+// Another server claims the room only if it has observed its own announcement of the last half of a lease, and none of the owner's for a
+// lease. The store has one order of announcements. So the other server has observed all announcements of the owner that
+// the store accepted more than half a lease ago. If it judged earlier, the entry of the owner follows, and the claim fails.
+func (r *Room) Leased() bool {
+	lease := r.lease.Load()
+	return lease != 0 && lease == r.node.lease()
+}
 
 // Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
 func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
@@ -70,7 +80,7 @@ func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 		}
 		if errors.Is(err, ErrJournal) {
 			if _, at, unread := r.node.config.Store.Last(ctx, r.name); unread == nil && at > r.fence { // a later owner may have trimmed the log
-				r.lost = true
+				r.lose()
 				return nil, fmt.Errorf("%w: %s", ErrLost, r.name)
 			}
 			if missing++; missing == 8 { // a copy of the log may be behind for a moment
@@ -198,8 +208,13 @@ func (r *Room) leave(ctx context.Context, e Entry) error {
 	if e.Kind == KindEnd {
 		r.trim(at, 0)
 	}
-	r.lost = true
+	r.lose()
 	return nil
+}
+
+func (r *Room) lose() {
+	r.lost = true
+	r.lease.Store(0)
 }
 
 // append adds an entry after the newest one.
@@ -208,13 +223,15 @@ func (r *Room) append(ctx context.Context, e *Entry) (at uint64, err error) {
 		return 0, fmt.Errorf("%w: %s", ErrLost, r.name)
 	}
 	e.Owner, e.Fence, e.Number, e.Before = r.node.self.ID, r.fence, r.numbers+1, r.last
+	lease := r.node.lease()
 	if at, err = r.node.append(ctx, r.name, e); err != nil {
 		if errors.Is(err, ErrConflict) {
-			r.lost = true
+			r.lose()
 			err = fmt.Errorf("%w: %s", ErrLost, r.name)
 		}
 		return 0, err
 	}
-	r.numbers, r.last, r.moved = e.Number, at, false
+	r.numbers, r.last = e.Number, at
+	r.lease.Store(lease)
 	return at, nil
 }

@@ -118,7 +118,7 @@ func need(t *testing.T, game *ecs.Game, s systems.Strategy) (up, down int) {
 	return (up - up0) / seconds, (down - down0) / seconds
 }
 
-// inEveryStrategy runs a test with each strategy, on several cores.
+// inEveryStrategy runs a test with each strategy, in parallel subtests. They begin when the calling test function returns.
 func inEveryStrategy(t *testing.T, test func(t *testing.T, s systems.Strategy)) {
 	for _, s := range strategies {
 		t.Run(s.Name, func(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 // owns it, RunInCluster waits. It then calls waits once for each such owner, and decides after the wait. Both are
 // optional.
 func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server), decides func()) error {
-	s.leased = node.Leased
+	s.reached = node.Reached
 	last := ""
 	for ctx.Err() == nil {
 		room, err := node.Claim(ctx, LogRoom)

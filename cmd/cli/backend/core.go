@@ -54,11 +54,9 @@ func (c *core) run(ctx context.Context, log Log, commands <-chan *command) error
 		for _, cmd := range batch {
 			cmd.do(c)
 		}
-		appends := len(c.lines) > 0
 		err := c.store(ctx, log)
-		decides := err == nil && (appends || log.Leased()) // otherwise another process may have changed the tickets
 		for _, cmd := range batch {
-			if !decides {
+			if err != nil {
 				cmd.err = ErrInactive
 			}
 			close(cmd.done)
@@ -84,12 +82,13 @@ func (c *core) apply(e *queue.Event) {
 	c.failed = err
 }
 
-// store stores the events, and wakes the requests that wait for the tickets that changed.
+// store stores the events, and wakes the requests that wait for the tickets that changed. Without a lease it always appends, since another
+// process may have changed the tickets: the append then fails.
 func (c *core) store(ctx context.Context, log Log) error {
 	if c.failed != nil {
 		return c.failed
 	}
-	if len(c.lines) > 0 {
+	if len(c.lines) > 0 || !log.Leased() {
 		start := time.Now()
 		if err := log.Append(ctx, c.lines, false); err != nil {
 			return err

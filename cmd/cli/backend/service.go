@@ -52,7 +52,7 @@ type Log interface {
 	Recovered(ctx context.Context) ([]byte, error)
 	// Append appends events. begins replaces all events before. When it returns nil, they survive the end of this process.
 	Append(ctx context.Context, events []byte, begins bool) error
-	// Leased reports whether no other process can append events now.
+	// Leased reports whether no other process can append events now. Otherwise a successful Append shows that none has.
 	Leased() bool
 }
 
@@ -79,7 +79,7 @@ const (
 type Service struct {
 	config  Config
 	term    atomic.Pointer[term] // nil while the service is inactive
-	leased  func() bool          // Node.Leased in a cluster; nil: the log is a file
+	reached func() bool          // Node.Reached in a cluster; nil: the log is a file
 	limits  *limits              // of callers
 	refused *limits              // of addresses without access
 	metrics *metrics
@@ -115,10 +115,10 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Active reports whether the service decides matches. In a cluster, it also requires Node.Leased. A request may still be refused while
+// Active reports whether the service decides matches. In a cluster, it also requires Node.Reached. A request may still be refused while
 // another process may decide.
 func (s *Service) Active() bool {
-	return s.term.Load() != nil && (s.leased == nil || s.leased())
+	return s.term.Load() != nil && (s.reached == nil || s.reached())
 }
 
 // Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.

@@ -246,19 +246,29 @@ func TestNoReplyDependsOnAnEventThatIsNotStored(t *testing.T) {
 	}
 }
 
-// While another process may decide, a request without an event is refused. One with an event shows that no other process does.
+// While another process may decide, a request without an event appends to the log. If it cannot, it is refused.
 func TestAnOldStateIsNotShown(t *testing.T) {
 	log := &memory{}
+	var appends atomic.Int32
+	var conflict atomic.Bool
+	log.before = func() error {
+		if appends.Add(1); conflict.Load() {
+			return errors.New("another process has appended")
+		}
+		return nil
+	}
 	r := start(t, log, Config{Directory: directory(4, "one"), Interval: time.Hour})
 	id := r.queue("ann")
-	log.doubt.Store(true)
+	for _, doubt := range []bool{false, true} {
+		log.doubt.Store(doubt)
+		before := appends.Load()
+		if _, err := r.Get(t.Context(), id, 0); err != nil || appends.Load() > before != doubt {
+			t.Errorf("in doubt %v: %d appends, %v", doubt, appends.Load()-before, err)
+		}
+	}
+	conflict.Store(true)
 	if _, err := r.Get(t.Context(), id, 0); !errors.Is(err, api.ErrUnavailable) {
 		t.Errorf("a reply from a state that may be old: %v", err)
-	}
-	r.queue("bob")
-	log.doubt.Store(false)
-	if _, err := r.Get(t.Context(), id, 0); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tendon/ecs"
@@ -232,47 +233,52 @@ func TestAMatchContinuesWithoutItsLogOnlyInItsLease(t *testing.T) {
 		sync              Sync
 		leased, moved, ok bool
 	}{{Never, true, false, true}, {Never, false, false, false}, {Never, true, true, false}, {interval, true, false, true}, {interval, false, false, false}, {interval, true, true, false}} {
-		d := &stalled{resumed: make(chan struct{})}
-		n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &journalled{t: t, game: halves.Dots(), strategy: relay.Strategy}
-		s, err := Open(p.clusterConfig(n, test.sync))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if test.moved {
-			_, former, j := d.opened(t)
-			j.seated = true
-			former.MoveTo("main", n.ID())
-			j.release()
-			d.stalls.Store(true)
-		}
-		c := room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
-		if err := s.Open("main", &c); err != nil {
-			t.Fatal(err)
-		}
-		if test.leased {
-			n.Drain(t.Context()) // it announces the server
-		}
-		d.stalls.Store(true)
-		j, continued := s.open["main"], 0
-		for range 2 * p.game.TickRate {
-			if _, err := j.out.Write([]byte{1}); err != nil {
+		synctest.Test(t, func(t *testing.T) {
+			d := &stalled{resumed: make(chan struct{})}
+			n, err := cluster.New(cluster.Config{Store: d, Lease: time.Minute})
+			if err != nil {
 				t.Fatal(err)
 			}
-			if j.progress() == nil {
-				continued++
+			p := &journalled{t: t, game: halves.Dots(), strategy: relay.Strategy}
+			s, err := Open(p.clusterConfig(n, test.sync))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if (continued > 0) != test.ok {
-			t.Errorf("%+v: %d ticks are confirmed", test, continued)
-		}
-		close(d.resumed)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+			if test.moved {
+				_, former, j := d.opened(t)
+				j.seated = true
+				former.MoveTo("main", n.ID())
+				j.release()
+				d.stalls.Store(true)
+			}
+			if test.leased {
+				for range 3 {
+					n.Drain(t.Context()) // it announces the server
+					time.Sleep(20 * time.Second)
+				}
+			}
+			c := room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}
+			if err := s.Open("main", &c); err != nil {
+				t.Fatal(err)
+			}
+			d.stalls.Store(true)
+			j, continued := s.open["main"], 0
+			for range 2 * p.game.TickRate {
+				if _, err := j.out.Write([]byte{1}); err != nil {
+					t.Fatal(err)
+				}
+				if j.progress() == nil {
+					continued++
+				}
+			}
+			if (continued > 0) != test.ok {
+				t.Errorf("%+v: %d ticks are confirmed", test, continued)
+			}
+			close(d.resumed)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -329,21 +335,27 @@ func TestARoomIsLostAfterAFailedWrite(t *testing.T) {
 // With an interval, the ticks of an interval are appended together, and all of them are in the log when the match is kept.
 func TestAnIntervalGroupsTicks(t *testing.T) {
 	entries := func(sync Sync) (n int, ticks uint64) {
-		s := &shared{t: t}
-		one, _ := s.join("one")
-		p := clustered(t, one, sync)
-		<-p.store.Keep("main", p.Room.World())
-		for _, err := range s.store.Read(t.Context(), "main", 0, math.MaxUint64) {
-			if n++; err != nil {
-				t.Fatal(err)
+		synctest.Test(t, func(t *testing.T) {
+			s := &shared{t: t}
+			one, leave := s.join("one")
+			time.Sleep(time.Minute) // it has its lease then
+			p := clustered(t, one, sync)
+			<-p.store.Keep("main", p.Room.World())
+			for _, err := range s.store.Read(t.Context(), "main", 0, math.MaxUint64) {
+				if n++; err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		two, _ := s.join("two")
-		_, c, err := p.next(two)
-		if err != nil || c.Resume == nil || c.Resume.World.Tick() != p.Room.Tick() {
-			t.Fatalf("%v: %+v, want tick %d", err, c.Resume, p.Room.Tick())
-		}
-		return n, uint64(p.Room.Tick())
+			leave()
+			two, leave := s.join("two")
+			_, c, err := p.next(two)
+			if err != nil || c.Resume == nil || c.Resume.World.Tick() != p.Room.Tick() {
+				t.Fatalf("%v: %+v, want tick %d", err, c.Resume, p.Room.Tick())
+			}
+			leave()
+			ticks = uint64(p.Room.Tick())
+		})
+		return n, ticks
 	}
 	each, ticks := entries(Always)
 	grouped, _ := entries(Sync(100 * time.Millisecond))

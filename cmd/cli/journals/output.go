@@ -173,8 +173,7 @@ func (j *roomJournal) progress() error {
 		return *err
 	}
 	accepted, durable, failed := j.out.state()
-	// Another server may own a room that was moved to this one, until this server has appended an entry.
-	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always || j.log != nil && (durable == 0 || !j.store.config.Cluster.Leased())
+	rate, always := j.store.config.Game.TickRate, j.store.config.Sync == Always || j.log != nil && !j.log.Leased()
 	if j.age++; durable >= j.mark {
 		j.mark, j.age = accepted, 0
 	}

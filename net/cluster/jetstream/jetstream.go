@@ -222,7 +222,7 @@ func (s *Store) Expire(ctx context.Context, server cluster.Server) error {
 func (s *Store) Watch(ctx context.Context) iter.Seq2[cluster.Server, error] {
 	return func(yield func(cluster.Server, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // it ends w on another goroutine, since NATS may not answer
+		defer cancel() // w ends on another goroutine, because its end waits for a reply of NATS
 		w, err := s.servers.WatchAll(ctx)
 		if err != nil {
 			yield(cluster.Server{}, fmt.Errorf("jetstream: %w", err))

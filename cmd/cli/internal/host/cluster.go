@@ -175,7 +175,7 @@ func (m *Cluster) settled(room string) bool {
 	return r != nil && !r.replays.Load() && h.Results.Settled() && !r.decisions.open()
 }
 
-// watch suspends all rooms while this server has neither a lease nor a connection: another server may continue them.
+// watch suspends all rooms while this server has no connection, and the store accepts no announcement: another server may continue them.
 func (m *Cluster) watch() {
 	ticker := time.NewTicker(cutLimit / 4)
 	defer ticker.Stop()
@@ -185,7 +185,7 @@ func (m *Cluster) watch() {
 			return
 		case <-ticker.C:
 		}
-		if cut++; m.config.Connected() || m.node.Leased() {
+		if cut++; m.config.Connected() || m.node.Reached() {
 			cut = 0
 		}
 		if h := m.host.Load(); cut > 4 {
