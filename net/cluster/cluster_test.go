@@ -245,8 +245,8 @@ func (r *run) next(n *Node, random *rand.Rand) string {
 var errJournals = errors.New("the confirmed ticks are not those of one journal")
 
 // simulate runs a cluster in virtual time: faults for some seconds, and then none. It returns an error if a confirmed tick was lost or
-// changed, if fencing numbers do not grow, or if a room is claimed in the lease of its owner. It also does if a room has no owner after the faults, or
-// if a server does not observe all servers then.
+// changed, if fencing numbers do not grow, or if a room is claimed in the lease of its owner. After the faults, each room must have an owner, and
+// each server must observe all others.
 func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
 	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -332,10 +332,10 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 		for i, l := range links {
 			n := r.nodes[l]
 			n.mu.Lock()
-			blind := time.Since(n.echoed) > n.config.Lease
+			interrupted := time.Since(n.echoed) > n.config.Lease
 			n.mu.Unlock()
-			if alive := len(n.Servers()); blind || alive != servers {
-				r.errors = append(r.errors, fmt.Errorf("%v after the faults, server %d observes %d of %d servers; its observation is interrupted: %v", calm, i, alive, servers, blind))
+			if alive := len(n.Servers()); interrupted || alive != servers {
+				r.errors = append(r.errors, fmt.Errorf("%v after the faults, server %d observes %d of %d servers; its observation is interrupted: %v", calm, i, alive, servers, interrupted))
 			}
 			close(l.killed)
 		}

@@ -14,13 +14,13 @@
 // Leases only decide the time of a claim. Each server announces itself four times per lease. An observer regards a server as dead
 // if its announcements have not changed for a lease, by the clock of the observer. The rooms of a dead server can be claimed.
 // The observer then removes the announcement, so that a server that starts later need not observe it for a lease. Clocks of
-// different machines are never compared. If an observer is wrong, two servers may act as the owner of a room for a while, but
-// only one of them can append, and no other server can have the room while Room.Leased is true.
+// different machines are never compared. If an observer is wrong, two servers may act as the owner of a room for a while. Only one
+// of them can append. While Room.Leased is true, no other server owns the room.
 //
 // # Journals
 //
-// An owner appends the bytes of the room's journal. Append returns nil when the store has them. Only then, or while Room.Leased is true, may the
-// server confirm their ticks to a client. In the second case, a server that fails may lose confirmed ticks. A journal may be restarted at any time, for example with an image of the state. A new owner
+// An owner appends the bytes of the room's journal. Append returns nil when the store has them. The server may confirm their ticks to a
+// client then, or earlier while Room.Leased is true. A server that fails may lose ticks that were confirmed earlier. A journal may be restarted at any time, for example with an image of the state. A new owner
 // receives the bytes since the last restart: see Room.Recovered.
 //
 // If an error does not show whether the store has the entry, Append reads the end of the log until the result is certain.

@@ -3,9 +3,9 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +16,7 @@ type Memory struct {
 	mu       sync.Mutex
 	sequence uint64
 	logs     map[string][]Stored
-	servers  map[string]Server
+	servers  []Server // the newest announcement of each, in the order in which they were accepted
 	watchers map[chan Server]bool
 }
 
@@ -86,14 +86,13 @@ func (m *Memory) Announce(_ context.Context, s Server) error {
 }
 
 func (m *Memory) announce(s Server) {
-	if m.servers == nil {
-		m.servers = map[string]Server{}
-	}
-	m.servers[s.ID] = s
+	m.servers = append(slices.DeleteFunc(m.servers, func(o Server) bool { return o.ID == s.ID }), s)
 	for c := range m.watchers {
 		select {
 		case c <- s:
-		default: // the watcher is far behind and loses the announcement
+		default: // it is far behind
+			delete(m.watchers, c)
+			close(c)
 		}
 	}
 }
@@ -107,11 +106,13 @@ func (m *Memory) Withdraw(ctx context.Context, id string) error {
 func (m *Memory) Expire(_ context.Context, s Server) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.servers[s.ID].Beat == s.Beat {
+	if slices.ContainsFunc(m.servers, func(o Server) bool { return o.ID == s.ID && o.Beat == s.Beat }) {
 		m.announce(Server{ID: s.ID})
 	}
 	return nil
 }
+
+var errBehind = errors.New("cluster: a watch is too far behind")
 
 // Watch yields announcements.
 func (m *Memory) Watch(ctx context.Context) iter.Seq2[Server, error] {
@@ -122,10 +123,7 @@ func (m *Memory) Watch(ctx context.Context) iter.Seq2[Server, error] {
 			m.watchers = map[chan Server]bool{}
 		}
 		m.watchers[updates] = true
-		var present []Server
-		for _, id := range slices.Sorted(maps.Keys(m.servers)) {
-			present = append(present, m.servers[id])
-		}
+		present := slices.Clone(m.servers)
 		m.mu.Unlock()
 		defer func() {
 			m.mu.Lock()
@@ -141,7 +139,11 @@ func (m *Memory) Watch(ctx context.Context) iter.Seq2[Server, error] {
 			select {
 			case <-ctx.Done():
 				return
-			case s := <-updates:
+			case s, open := <-updates:
+				if !open {
+					yield(Server{}, errBehind)
+					return
+				}
 				if !yield(s, nil) {
 					return
 				}

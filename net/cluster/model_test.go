@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -23,24 +24,24 @@ type model struct {
 	ended   chan struct{}
 	seen    counts
 	past    []Server                 // all announcements, in order
+	added   chan struct{}            // closed when one is added
 	claimed func(room, owner string) // is called when a claim replaces an owner
 }
 
 // counts are what a run has seen.
 type counts struct {
-	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Stopped, Replayed int
+	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Stopped, Behind int
 }
 
 func (c *counts) add(o counts) {
-	for _, p := range [][2]*int{{&c.Claims, &o.Claims}, {&c.Takeovers, &o.Takeovers}, {&c.Appends, &o.Appends}, {&c.Conflicts, &o.Conflicts}, {&c.LostRequests, &o.LostRequests},
-		{&c.LostReplies, &o.LostReplies}, {&c.Late, &o.Late}, {&c.Stale, &o.Stale}, {&c.Pauses, &o.Pauses}, {&c.Kills, &o.Kills}, {&c.Cuts, &o.Cuts},
-		{&c.Outages, &o.Outages}, {&c.Parts, &o.Parts}, {&c.Begins, &o.Begins}, {&c.Releases, &o.Releases}, {&c.Moves, &o.Moves}, {&c.Moved, &o.Moved}, {&c.Reclaimed, &o.Reclaimed}, {&c.Dropped, &o.Dropped}, {&c.Abandoned, &o.Abandoned}, {&c.Ends, &o.Ends}, {&c.Trims, &o.Trims}, {&c.Followed, &o.Followed}, {&c.Stopped, &o.Stopped}, {&c.Replayed, &o.Replayed}} {
-		*p[0] += *p[1]
+	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
+	for i := range to.NumField() {
+		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
 	}
 }
 
 func newModel(seed uint64) *model {
-	return &model{random: rand.New(rand.NewPCG(seed, 1)), ended: make(chan struct{})}
+	return &model{random: rand.New(rand.NewPCG(seed, 1)), ended: make(chan struct{}), added: make(chan struct{})}
 }
 
 // link is one server's connection to the model.
@@ -223,9 +224,9 @@ func (l *link) Append(ctx context.Context, room string, e *Entry) (uint64, error
 				m.seen.Reclaimed++
 			default:
 				m.seen.Takeovers++
-				if last.owner() != entry.Owner && !m.noFence {
-					m.claimed(room, last.owner())
-				}
+			}
+			if at != 0 && last.owner() != entry.Owner && !m.noFence {
+				m.claimed(room, last.Owner)
 			}
 		case KindPart:
 			m.seen.Parts++
@@ -333,10 +334,7 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 			return
 		}
 		r := l.draws("watch")
-		if _, _, lossy := l.faults(); r.Float64() < 4*lossy && !l.replay(r, yield) {
-			return
-		}
-		for s := range l.m.store.Watch(ctx) {
+		for s := range l.m.watch(ctx, l.behind(r)) {
 			_, from, lossy := l.faults()
 			for ; from; _, from, _ = l.faults() { // the connection delivers all or ends
 				if pause(ctx, 20*time.Millisecond) != nil {
@@ -359,22 +357,49 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 	}
 }
 
-// replay yields the announcements of a replica that is behind, as a Watch does that begins there.
-func (l *link) replay(r *rand.Rand, yield func(Server, error) bool) (more bool) {
-	l.m.mu.Lock()
-	past := slices.Clone(l.m.past[:max(0, len(l.m.past)-r.IntN(100))])
-	l.m.seen.Replayed++
-	l.m.mu.Unlock()
-	newest := map[string]int{}
-	for i, s := range past {
-		newest[s.ID] = i
+// behind returns the number of announcements that the replica lacks at which a Watch begins. It receives them later.
+func (l *link) behind(r *rand.Rand) (count int) {
+	if _, _, lossy := l.faults(); r.Float64() < 4*lossy {
+		l.m.count(func(c *counts) { c.Behind++ })
+		count = r.IntN(100)
 	}
-	for i, s := range past {
-		if newest[s.ID] == i && !yield(s, nil) {
-			return false
+	return count
+}
+
+// watch yields the announcements of a replica that lacks a number of them for up to two seconds.
+func (m *model) watch(ctx context.Context, behind int) iter.Seq[Server] {
+	return func(yield func(Server) bool) {
+		m.mu.Lock()
+		next := max(0, len(m.past)-behind)
+		past, wait := slices.Clone(m.past[:next]), time.Duration(behind)*20*time.Millisecond
+		m.mu.Unlock()
+		newest := map[string]int{}
+		for i, s := range past {
+			newest[s.ID] = i
+		}
+		for i, s := range past {
+			if newest[s.ID] == i && !yield(s) {
+				return
+			}
+		}
+		if behind > 0 && pause(ctx, wait) != nil {
+			return
+		}
+		for ctx.Err() == nil {
+			m.mu.Lock()
+			later, added := slices.Clone(m.past[next:]), m.added
+			m.mu.Unlock()
+			for _, s := range later {
+				if next++; !yield(s) {
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-added:
+			}
 		}
 	}
-	return l.m.sleep(time.Duration(r.Float64() * 2e9))
 }
 
 // record keeps all announcements in order until ctx is done.
@@ -382,6 +407,8 @@ func (m *model) record(ctx context.Context) {
 	for s := range m.store.Watch(ctx) {
 		m.mu.Lock()
 		m.past = append(m.past, s)
+		close(m.added)
+		m.added = make(chan struct{})
 		m.mu.Unlock()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -61,12 +60,11 @@ type Node struct {
 	lost    bool                 // StoreLost was reported
 
 	// The lease.
-	taken  time.Time // time at which the newest accepted announcement was sent
-	since  time.Time // time since which accepted announcements have followed each other within half a lease
-	leases uint64    // number of changes of since
+	taken time.Time // time at which the newest accepted announcement was sent
+	since time.Time // start of the present sequence of accepted announcements, less than half a lease apart
 
 	// The observation.
-	beat   uint64             // of the newest own announcement that was observed
+	beat   uint64             // Beat of the newest own announcement that was observed
 	echoed time.Time          // time at which that announcement was sent; zero: it was observed before Store.Watch was called again
 	base   time.Time          // start of the observation: no announcement counts as older
 	unseen uint               // number of announcements that were accepted since the newest own one was observed
@@ -122,7 +120,7 @@ func New(c Config) (*Node, error) {
 func (n *Node) ID() string { return n.self.ID }
 
 // Run announces the server and observes the others until ctx is done. Then it leaves the cluster. Its rooms must be
-// released before, or must not append any more.
+// released before, or must neither append nor confirm ticks any more.
 func (n *Node) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { n.watch(ctx) })
@@ -134,7 +132,10 @@ func (n *Node) Run(ctx context.Context) {
 			all.Wait()
 			leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Lease)
 			defer cancel()
-			n.announce(leave)                             // the last load
+			n.announce(leave) // the last load
+			n.mu.Lock()
+			n.taken = time.Time{} // the lease ends
+			n.mu.Unlock()
 			_ = n.config.Store.Withdraw(leave, n.self.ID) // otherwise other servers wait for a lease
 			return
 		case <-timer.C:
@@ -169,16 +170,17 @@ func (n *Node) Accept(ctx context.Context) {
 // announce announces the server once.
 func (n *Node) announce(ctx context.Context) {
 	n.mu.Lock()
+	s := n.self
+	n.mu.Unlock()
+	if n.config.Load != nil {
+		n.config.Load(&s)
+	}
+	n.mu.Lock()
+	n.self.Rooms, n.self.Players, n.self.WebHashes = s.Rooms, s.Players, s.WebHashes
 	n.self.Beat++
 	s, sent := n.self, time.Now()
 	n.sent[s.Beat%uint64(len(n.sent))] = sent
 	n.mu.Unlock()
-	if n.config.Load != nil {
-		n.config.Load(&s)
-		n.mu.Lock()
-		n.self.Rooms, n.self.Players, n.self.WebHashes = s.Rooms, s.Players, s.WebHashes // for Servers
-		n.mu.Unlock()
-	}
 	within, cancel := context.WithTimeout(ctx, n.config.Lease)
 	err := n.config.Store.Announce(within, s)
 	cancel()
@@ -198,18 +200,17 @@ func (n *Node) announce(ctx context.Context) {
 	}
 }
 
-// accepted records that the store accepted an announcement. A part of the store that fails may stop Store.Watch without an error. So
-// accepted cancels Watch when 4, 8, 16 and so on announcements were accepted and none was observed. The caller holds the lock.
+// accepted records that the store accepted an announcement. Store.Watch may stop without an error. accepted therefore cancels it after
+// 4, 8, 16, 32 and each further 64 accepted announcements of which none was observed. The caller holds the lock.
 func (n *Node) accepted(sent time.Time) {
 	now := time.Now()
 	if now.Sub(n.taken) > n.config.Lease/2 {
 		n.since = now
-		n.leases++
 	}
 	if sent.After(n.taken) {
 		n.taken = sent
 	}
-	if n.unseen++; n.unseen >= 4 && bits.OnesCount(n.unseen) == 1 && n.cancel != nil {
+	if n.unseen++; n.unseen >= 4 && (n.unseen&(n.unseen-1) == 0 || n.unseen%64 == 0) && n.cancel != nil {
 		n.cancel()
 	}
 }
@@ -220,6 +221,9 @@ func (n *Node) watch(ctx context.Context) {
 		within, cancel := context.WithCancel(ctx)
 		n.mu.Lock()
 		n.cancel, n.echoed = cancel, time.Time{} // announcements that are replaced meanwhile are not observed
+		for _, o := range n.servers {
+			o.left = false // Watch yields it again
+		}
 		n.mu.Unlock()
 		for s, err := range n.config.Store.Watch(within) {
 			if err != nil {
@@ -257,19 +261,21 @@ func (n *Node) observe(s Server) {
 	}
 }
 
-// observeSelf observes an own announcement. An older one than before, which a new Watch may yield, proves nothing. The caller holds the lock.
+// observeSelf observes an own announcement. It ignores one that is not newer than the last, because a new Watch may yield old ones. The caller
+// holds the lock.
 func (n *Node) observeSelf(beat uint64) {
 	if beat <= n.beat || n.self.Beat-beat >= uint64(len(n.sent)) {
 		return
 	}
-	if n.interrupted() {
+	if n.echoed.IsZero() {
 		n.base = time.Now()
 	}
 	n.beat, n.echoed, n.unseen = beat, n.sent[beat%uint64(len(n.sent))], 0
 }
 
-// interrupted reports whether no own announcement of the last half of a lease was observed. Announcements of others may then be missing, too.
-func (n *Node) interrupted() bool { return time.Since(n.echoed) > n.config.Lease/2 }
+// interrupted reports whether the newest observed own announcement was sent more than half a lease ago. Announcements of others may then be missing,
+// too.
+func (n *Node) interrupted(now time.Time) bool { return now.Sub(n.echoed) > n.config.Lease/2 }
 
 // removeDead reports and returns the servers that died, and removes those that have been dead for a long time.
 func (n *Node) removeDead() (died []Server) {
@@ -293,13 +299,14 @@ func (n *Node) removeDead() (died []Server) {
 
 // age returns the time since the last announcement of a server. It is zero while the observation is interrupted.
 func (n *Node) age(o *observed) time.Duration {
+	now := time.Now() // once, because the process may be stopped
 	switch {
-	case n.interrupted():
+	case n.interrupted(now):
 		return 0
 	case o.left:
 		return math.MaxInt64
 	}
-	return min(time.Since(o.at), time.Since(n.base))
+	return min(now.Sub(o.at), now.Sub(n.base))
 }
 
 // alive returns the server with an ID and the time since its last announcement. A server that was never observed is dead if
@@ -344,15 +351,11 @@ func (n *Node) Reached() bool {
 
 func (n *Node) reached() bool { return time.Since(n.taken) < n.config.Lease }
 
-// lease returns the number of the present lease, or 0. A lease begins half a lease after the first announcement that the store accepted. It
-// lasts while accepted announcements follow each other within half a lease. See Room.Leased.
-func (n *Node) lease() uint64 {
+// leased reports whether an entry that was first sent at a time proves the ownership of a room. See Room.Leased.
+func (n *Node) leased(sent time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if time.Since(n.taken) > n.config.Lease/2 || time.Since(n.since) < n.config.Lease/2 {
-		return 0
-	}
-	return n.leases
+	return n.reached() && sent.Sub(n.since) >= n.config.Lease/2
 }
 
 // Owner returns the live server that owns a room. It returns false if there is none.
@@ -417,10 +420,10 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 		n.claims++
 		numbers := n.claims << 32
 		n.mu.Unlock()
-		from, fence, lease := begin(&last, at), at, uint64(0)
+		from, fence := begin(&last, at), at
 		moved = moved && last.Next == n.self.ID
+		sent := time.Now()
 		if !moved {
-			lease = n.lease()
 			claim := Entry{Kind: KindClaim, Owner: n.self.ID, Number: numbers, Before: at, From: from}
 			if fence, err = n.append(ctx, room, &claim); errors.Is(err, ErrConflict) {
 				f.log = nil
@@ -431,7 +434,9 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 			}
 		}
 		r := &Room{node: n, name: room, fence: fence, last: fence, begin: from, numbers: numbers, from: from, before: at, known: f.log, released: moved || at != 0 && last.Kind == KindRelease}
-		r.lease.Store(lease)
+		if !moved {
+			r.sent.Store(&sent)
+		}
 		return r, nil
 	}
 }

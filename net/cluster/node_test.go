@@ -215,3 +215,63 @@ func TestAMoveNeedsNoClaim(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// unanswered is a store whose replies about logs can be lost.
+type unanswered struct {
+	Memory
+	lost bool
+}
+
+func (u *unanswered) Append(ctx context.Context, room string, e *Entry) (uint64, error) {
+	at, err := u.Memory.Append(ctx, room, e)
+	if u.lost {
+		return 0, errUnreachable
+	}
+	return at, err
+}
+
+func (u *unanswered) Last(ctx context.Context, room string) (Entry, uint64, error) {
+	if u.lost {
+		return Entry{}, 0, errUnreachable
+	}
+	return u.Memory.Last(ctx, room)
+}
+
+// A room is leased after an entry that was first sent in the lease of the server. One that was sent before and is found later does not count.
+func TestALeaseNeedsAnEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var store unanswered
+		n, err := New(Config{Store: &store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go n.Run(ctx)
+		time.Sleep(100 * time.Millisecond)
+		r, err := n.Claim(ctx, "duel")
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.lost = true
+		within, end := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer end()
+		if err := r.Append(within, []byte("image"), true); err == nil {
+			t.Fatal("the reply is not lost")
+		}
+		time.Sleep(2 * time.Second)
+		store.lost = false
+		if err := r.Append(ctx, []byte("image"), true); err != nil || r.Leased() {
+			t.Errorf("after an entry that was sent early: leased %v, %v", r.Leased(), err)
+		}
+		if err := r.Append(ctx, []byte("ticks"), false); err != nil || !r.Leased() {
+			t.Errorf("after an entry in the lease: leased %v, %v", r.Leased(), err)
+		}
+		cancel()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if r.Leased() {
+			t.Error("the room is leased after the server has left the cluster")
+		}
+	})
+}

@@ -24,8 +24,9 @@ type Room struct {
 	from, before uint64   // its first entry, or 0; the last one
 	known        []Stored // its entries, if they were read before the claim; until Recovered
 
-	released bool          // by its former owner, to any server or to this one
-	lease    atomic.Uint64 // Node.lease before the newest own entry was sent; 0: none
+	released bool                      // by its former owner, to any server or to this one
+	trying   time.Time                 // first attempt to add the next entry; zero: none
+	sent     atomic.Pointer[time.Time] // first attempt to add the newest own entry; nil: none
 
 	old     int    // bytes appended since the last trim
 	written int    // bytes of the present Append that the log has
@@ -51,16 +52,16 @@ func (r *Room) Released() bool { return r.released }
 // Written returns the time at which the former owner last wrote to the journal, after Recovered. It is by the clock of the store.
 func (r *Room) Written() time.Time { return r.at }
 
-// Leased reports whether no other server can own the room. An owner may confirm ticks before Append returns only while Leased is true. It is
-// false until an entry is appended that was sent half a lease after the store accepted the first announcement of the server. It is false again when
-// announcements fail for half a lease.
+// Leased reports whether no other server could own the room at the time of the call. An owner may confirm ticks before Append returns only
+// while it is true. It becomes true with an entry that was first sent half a lease after the first accepted announcement. It becomes false
+// if no announcement is accepted for a lease. It is also false after a gap of half a lease between announcements, until such an entry follows.
 //
-// Another server claims the room only if it has observed its own announcement of the last half of a lease, and none of the owner's for a
-// lease. The store has one order of announcements. So the other server has observed all announcements of the owner that
-// the store accepted more than half a lease ago. If it judged earlier, the entry of the owner follows, and the claim fails.
+// A claim of a room that was not given up requires two observations: an own announcement of the last half of a lease, and none of the owner
+// for a lease. Announcements have one order, so the claimant has observed all that precede its own. If it read the log before the
+// entry of the owner, the store refuses the claim. The clocks of all servers must advance at the same rate, also while a process is stopped.
 func (r *Room) Leased() bool {
-	lease := r.lease.Load()
-	return lease != 0 && lease == r.node.lease()
+	sent := r.sent.Load()
+	return sent != nil && r.node.leased(*sent)
 }
 
 // Recovered returns the journal of the room's former owners: the bytes since its newest restart. It is nil for a new match.
@@ -155,7 +156,7 @@ func (r *Room) Append(ctx context.Context, b []byte, begins bool) error {
 			r.first = at
 		}
 		r.written += len(part)
-		r.old += len(part)
+		r.old += len(part) + 32 // an entry has about so many other bytes
 		if whole {
 			if begins {
 				r.begin = r.first
@@ -201,6 +202,7 @@ func (r *Room) End(ctx context.Context) error {
 }
 
 func (r *Room) leave(ctx context.Context, e Entry) error {
+	r.sent.Store(nil)
 	at, err := r.append(ctx, &e)
 	if err != nil {
 		return err
@@ -214,7 +216,7 @@ func (r *Room) leave(ctx context.Context, e Entry) error {
 
 func (r *Room) lose() {
 	r.lost = true
-	r.lease.Store(0)
+	r.sent.Store(nil)
 }
 
 // append adds an entry after the newest one.
@@ -223,7 +225,9 @@ func (r *Room) append(ctx context.Context, e *Entry) (at uint64, err error) {
 		return 0, fmt.Errorf("%w: %s", ErrLost, r.name)
 	}
 	e.Owner, e.Fence, e.Number, e.Before = r.node.self.ID, r.fence, r.numbers+1, r.last
-	lease := r.node.lease()
+	if r.trying.IsZero() {
+		r.trying = time.Now()
+	}
 	if at, err = r.node.append(ctx, r.name, e); err != nil {
 		if errors.Is(err, ErrConflict) {
 			r.lose()
@@ -231,7 +235,10 @@ func (r *Room) append(ctx context.Context, e *Entry) (at uint64, err error) {
 		}
 		return 0, err
 	}
-	r.numbers, r.last = e.Number, at
-	r.lease.Store(lease)
+	sent := r.trying
+	r.trying, r.numbers, r.last = time.Time{}, e.Number, at
+	if e.Kind == KindData || e.Kind == KindPart {
+		r.sent.Store(&sent)
+	}
 	return at, nil
 }

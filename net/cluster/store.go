@@ -29,8 +29,9 @@ type Store interface {
 	Withdraw(ctx context.Context, id string) error
 	// Expire removes the announcement of a server that is dead, if no newer one than s has been accepted.
 	Expire(ctx context.Context, s Server) error
-	// Watch yields every announcement, the present ones first, until ctx is done. A withdrawn one has Beat 0. The sequence ends after an error.
-	// It may also stop without an error. In both cases the caller ends it and calls Watch again.
+	// Watch yields the newest announcement of each server, and then every later one, in the order in which the store accepted them, until ctx
+	// is done. A withdrawn one has Beat 0. An error ends the sequence. It may also yield nothing more without an error. The caller then
+	// cancels ctx and calls Watch again.
 	Watch(ctx context.Context) iter.Seq2[Server, error]
 }
 

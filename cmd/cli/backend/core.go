@@ -54,7 +54,7 @@ func (c *core) run(ctx context.Context, log Log, commands <-chan *command) error
 		for _, cmd := range batch {
 			cmd.do(c)
 		}
-		err := c.store(ctx, log)
+		err := c.store(ctx, log, len(batch) > 0)
 		for _, cmd := range batch {
 			if err != nil {
 				cmd.err = ErrInactive
@@ -82,13 +82,13 @@ func (c *core) apply(e *queue.Event) {
 	c.failed = err
 }
 
-// store stores the events, and wakes the requests that wait for the tickets that changed. Without a lease it always appends, since another
-// process may have changed the tickets: the append then fails.
-func (c *core) store(ctx context.Context, log Log) error {
+// store stores the events, and wakes the requests that wait for the tickets that changed. While Log.Leased is false, it appends even without
+// events if there are requests. The append fails if another process has appended.
+func (c *core) store(ctx context.Context, log Log, requests bool) error {
 	if c.failed != nil {
 		return c.failed
 	}
-	if len(c.lines) > 0 || !log.Leased() {
+	if len(c.lines) > 0 || requests && !log.Leased() {
 		start := time.Now()
 		if err := log.Append(ctx, c.lines, false); err != nil {
 			return err

@@ -52,7 +52,8 @@ type Log interface {
 	Recovered(ctx context.Context) ([]byte, error)
 	// Append appends events. begins replaces all events before. When it returns nil, they survive the end of this process.
 	Append(ctx context.Context, events []byte, begins bool) error
-	// Leased reports whether no other process can append events now. Otherwise a successful Append shows that none has.
+	// Leased reports whether no other process can append events now. If it returns false, an Append that returns nil shows
+	// that no other process has appended before.
 	Leased() bool
 }
 
@@ -115,8 +116,8 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Active reports whether the service decides matches. In a cluster, it also requires Node.Reached. A request may still be refused while
-// another process may decide.
+// Active reports whether the service decides matches. In a cluster, it also requires Node.Reached. A request is still refused if
+// another process has appended.
 func (s *Service) Active() bool {
 	return s.term.Load() != nil && (s.reached == nil || s.reached())
 }

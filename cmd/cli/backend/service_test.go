@@ -246,7 +246,7 @@ func TestNoReplyDependsOnAnEventThatIsNotStored(t *testing.T) {
 	}
 }
 
-// While another process may decide, a request without an event appends to the log. If it cannot, it is refused.
+// While another process may decide, a request without an event appends to the log. The request is refused if the append fails.
 func TestAnOldStateIsNotShown(t *testing.T) {
 	log := &memory{}
 	var appends atomic.Int32

@@ -46,6 +46,9 @@ type Store struct {
 const (
 	// forget is the time for which the announcement of a dead server is stored.
 	forget = 10 * time.Minute
+	// announcements is the number of announcements of each server that are stored, so that a watch that is behind yields each of the last four
+	// leases.
+	announcements = 16
 	// mostTokenLife is the maximum lifetime of connect tokens: a day plus two minutes of clock difference.
 	mostTokenLife = 24*time.Hour + 2*time.Minute
 )
@@ -104,7 +107,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
 	}
 	s.servers, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_servers", Description: "announcements of servers",
-		Replicas: cmp.Or(c.Replicas, 1), TTL: forget})
+		Replicas: cmp.Or(c.Replicas, 1), TTL: forget, History: announcements})
 	if err != nil {
 		return fmt.Errorf("the bucket %s_servers: %w", s.prefix, err)
 	}

@@ -61,7 +61,7 @@ type ClusterConfig struct {
 }
 
 const (
-	// cutLimit is the time without a connection and without a lease after which the rooms are suspended.
+	// cutLimit is the time without a connection and without an accepted announcement after which the rooms are suspended.
 	cutLimit = time.Second
 	// ownerLimit is the timeout of the question which server owns a room.
 	ownerLimit = 5 * time.Second
@@ -175,7 +175,7 @@ func (m *Cluster) settled(room string) bool {
 	return r != nil && !r.replays.Load() && h.Results.Settled() && !r.decisions.open()
 }
 
-// watch suspends all rooms while this server has no connection, and the store accepts no announcement: another server may continue them.
+// watch suspends all rooms while this server has no connection and the store accepts no announcement. Another server may continue them.
 func (m *Cluster) watch() {
 	ticker := time.NewTicker(cutLimit / 4)
 	defer ticker.Stop()
