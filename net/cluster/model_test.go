@@ -371,7 +371,7 @@ func (m *model) watch(ctx context.Context, behind int) iter.Seq[Server] {
 	return func(yield func(Server) bool) {
 		m.mu.Lock()
 		next := max(0, len(m.past)-behind)
-		past, wait := slices.Clone(m.past[:next]), time.Duration(behind)*20*time.Millisecond
+		past := slices.Clone(m.past[:next])
 		m.mu.Unlock()
 		newest := map[string]int{}
 		for i, s := range past {
@@ -382,7 +382,7 @@ func (m *model) watch(ctx context.Context, behind int) iter.Seq[Server] {
 				return
 			}
 		}
-		if behind > 0 && pause(ctx, wait) != nil {
+		if behind > 0 && pause(ctx, time.Duration(behind)*20*time.Millisecond) != nil {
 			return
 		}
 		for ctx.Err() == nil {
