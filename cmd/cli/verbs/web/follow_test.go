@@ -99,7 +99,7 @@ func TestABrowserFollowsItsRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tab := pagetest.Open(t, "about:blank")
+			tab := open(t)
 			if transport == "WebSocket" {
 				tab.Before(`delete globalThis.WebTransport`)
 			}

@@ -71,8 +71,7 @@ func TestTheOwnKeyIsInTheNextPicture(t *testing.T) {
 	}
 	defer proxy.Close()
 	invitation.URLs = []string{fmt.Sprintf("https://%s%s", proxy.Addr(), u.Path)}
-	tab := pagetest.Open(t, "about:blank")
-	tab.Resize(320, 200)
+	tab := open(t)
 	tab.Before(watchPictures)
 	tab.Go(at + "#join=" + invitation.Text())
 	tab.WaitFor(playing)
@@ -91,8 +90,7 @@ func BenchmarkPicture(b *testing.B) {
 	pagetest.Chromium(b)
 	dir, _ := site(b, "arena")
 	s := newStand(b, rules.Game(), 7, dir)
-	tab := pagetest.Open(b, "about:blank")
-	tab.Resize(240, 150)
+	tab := open(b)
 	tab.Before(watchPictures)
 	to := s.webTransport()
 	profile, _ := simnet.ByName("P3")

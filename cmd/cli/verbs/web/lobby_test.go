@@ -26,7 +26,7 @@ func TestThePageQueuesAtABackend(t *testing.T) {
 	pagetest.Chromium(t)
 	dir, _ := site(t, "arena")
 	s := newStand(t, rules.Game(), 0, dir)
-	tab := pagetest.Open(t, "about:blank")
+	tab := open(t)
 	at := s.backend(t, s.pages.URL)
 	tab.Go(s.pages.URL + "/#backend=" + at + "&queue=duel&player=ann&key=secret")
 	tab.WaitFor(`document.querySelector("#state").textContent.startsWith("Queued, 1 waiting") && !location.href.includes("secret")`)

@@ -306,8 +306,7 @@ func TestAllTransportsPlayInOneRoom(t *testing.T) {
 	s := newStand(t, rules.Game(), 2, dir)
 	for _, way := range [][2]string{{"Chromium, WebTransport", s.webTransport()}, {"Chromium, WebSocket", s.webSocket()}} {
 		name, url := way[0], way[1]
-		tab := pagetest.Open(t, "about:blank", chromedp.Flag("ignore-certificate-errors", true))
-		tab.Resize(240, 150) // a browser without a graphics card paints slowly
+		tab := open(t, chromedp.Flag("ignore-certificate-errors", true))
 		tab.Go(s.link(url, true))
 		s.add(name, tab)
 	}

@@ -49,7 +49,7 @@ func TestABrowserWatches(t *testing.T) {
 	defer casts.Close()
 	pages := httptest.NewServer(http.FileServer(http.Dir(site)))
 	defer pages.Close()
-	tab := pagetest.Open(t, "about:blank")
+	tab := open(t)
 	tab.Go(pages.URL + "/#watch=" + casts.URL + "/main")
 	tab.WaitFor(`window.tendonStats && tendonStats.verified > 60 && document.querySelector("#start").hidden`)
 	tab.Screenshot("browser-watch")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"tendon/cmd/cli/internal/wasm"
 	"tendon/cmd/cli/page"
 	"tendon/cmd/cli/page/pagetest"
@@ -101,6 +103,14 @@ func served(t *testing.T, server, dir string, args ...string) (at string, invita
 	return at, invitation
 }
 
+// open opens an empty page. It is small, because a browser without a graphics card paints slowly.
+func open(t testing.TB, options ...chromedp.ExecAllocatorOption) *pagetest.Tab {
+	t.Helper()
+	tab := pagetest.Open(t, "about:blank", options...)
+	tab.Resize(240, 150)
+	return tab
+}
+
 // play serves the page, and lets a bot in a browser join. transport is the only one that the invitation has.
 func play(t *testing.T, server, dir, transport string) {
 	at, invitation := served(t, server, dir)
@@ -109,7 +119,8 @@ func play(t *testing.T, server, dir, transport string) {
 	} else {
 		invitation.URLs = invitation.URLs[:1]
 	}
-	tab := pagetest.Open(t, at+"#join="+invitation.Text())
+	tab := open(t)
+	tab.Go(at + "#join=" + invitation.Text())
 	tab.WaitFor(`window.tendonStats && tendonStats.state === "live" && tendonStats.confirmed > 100`)
 	var stats map[string]any
 	tab.Eval("tendonStats", &stats)
