@@ -21,6 +21,7 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/backend/api"
+	"tendon/cmd/cli/backend/queue"
 )
 
 const testKey = "0123456789abcdef"
@@ -274,7 +275,7 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 		return strings.TrimPrefix(s.URL, "http://")
 	}
 	d := directory(4, "one", "two")
-	d.list[0].Admin, d.list[1].Admin = stub(ClientID("ann")), stub(ClientID("bob"))
+	d.list[0].Admin, d.list[1].Admin = stub(queue.ClientID("ann")), stub(queue.ClientID("bob"))
 	r := start(t, &memory{}, Config{Directory: d, Admin: "admin"})
 	post := func(path, body string, answer any) int {
 		response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
@@ -300,5 +301,54 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	var rooms api.Rooms
 	if err := json.NewDecoder(response.Body).Decode(&rooms); err != nil || len(rooms.Rooms) != 2 || rooms.Rooms[1].Server != "two" || rooms.Servers[0].Error != "" {
 		t.Errorf("%+v, %v", rooms, err)
+	}
+}
+
+// A banned player gets neither a ticket nor a token, also from the next backend with the same log, until the ban ends.
+func TestABannedPlayerGetsNoTicket(t *testing.T) {
+	log := &memory{}
+	r := start(t, log, Config{Directory: directory(4, "one")})
+	post := func(path, body string) int {
+		t.Helper()
+		response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	get := func(id string) int {
+		t.Helper()
+		response, err := r.HTTP.Get(r.URL + "/v1/tickets/" + id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	ann := r.queue("ann")
+	r.queue("bob")
+	r.until(ann, matched)
+	eve := r.queue("eve")
+	// The one server announces no admin server, which is an error of the reply.
+	for _, player := range []string{"ann", "eve"} {
+		if code := post("/v1/ban", `{"player":"`+player+`","seconds":60,"reason":"rude"}`); code != http.StatusBadGateway {
+			t.Error(code)
+		}
+	}
+	if code := get(ann); code != http.StatusForbidden {
+		t.Errorf("%d for a matched ticket of a banned player", code)
+	}
+	if got := r.until(eve, func(api.Ticket) bool { return true }); got.State != queue.Cancelled || !strings.HasSuffix(got.Reason, ": rude") {
+		t.Errorf("%+v", got)
+	}
+	_ = r.kill()
+	r = start(t, log, Config{Directory: directory(4, "one")})
+	if code := post("/v1/tickets", `{"player":"eve","queue":"duel"}`); code != http.StatusForbidden {
+		t.Errorf("%d for a new ticket of a banned player", code)
+	}
+	post("/v1/ban", `{"player":"eve","seconds":0}`)
+	if code := post("/v1/tickets", `{"player":"eve","queue":"duel"}`); code != http.StatusCreated {
+		t.Errorf("%d after the end of the ban", code)
 	}
 }

@@ -162,6 +162,8 @@ func errorReply(err error) (status int, answer any) {
 		return http.StatusConflict, text
 	}
 	switch {
+	case errors.Is(err, queue.ErrBanned):
+		return http.StatusForbidden, text
 	case errors.Is(err, queue.ErrMatched):
 		return http.StatusConflict, text
 	case errors.Is(err, queue.ErrQueue), errors.Is(err, queue.ErrTicket):

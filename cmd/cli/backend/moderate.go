@@ -12,6 +12,7 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/backend/api"
+	"tendon/cmd/cli/backend/queue"
 	"tendon/net/cluster"
 	"tendon/net/server"
 )
@@ -84,7 +85,8 @@ func (s *Service) ban(_ http.ResponseWriter, r *http.Request, _ caller) (int, an
 	return s.sanction(r, "/ban", true)
 }
 
-// sanction sends a kick or a ban to all servers. A server without the client is no failure.
+// sanction sends a kick or a ban to all servers. A server without the client is no failure. The log has the bans, so that a banned
+// player gets no ticket for a server that starts later.
 func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, error) {
 	var body api.Sanction
 	if err := decode(r, &body); err != nil {
@@ -103,6 +105,19 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	}
 	if err != nil {
 		return 0, nil, wrong(http.StatusBadRequest, "%v", err)
+	}
+	kept := false
+	if timed {
+		err := s.do(r.Context(), func(c *core) {
+			now := time.Now()
+			_, kept = c.state.Ban(now.UnixMilli(), client)
+			if kept = kept || *body.Seconds > 0; kept {
+				c.apply(c.state.SetBan(now.UnixMilli(), queue.Ban{Client: client, Until: now.Add(time.Duration(*body.Seconds) * time.Second).UnixMilli(), Reason: body.Reason}))
+			}
+		})
+		if err != nil {
+			return 0, nil, err
+		}
 	}
 	servers := s.servers()
 	answer := api.Sanctioned{ClientID: client, Servers: []string{}, Failed: []string{}}
@@ -131,7 +146,7 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	switch {
 	case len(answer.Failed) > 0:
 		return http.StatusBadGateway, answer, nil
-	case len(answer.Servers) == 0:
+	case len(answer.Servers) == 0 && !kept:
 		return 0, nil, wrong(http.StatusNotFound, "no server has client %d", client)
 	}
 	return http.StatusOK, answer, nil

@@ -3,8 +3,6 @@ package backend
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -29,12 +27,6 @@ const (
 	maxWait       = 30 * time.Second
 	findLimit     = 3 * time.Second // for the owner of a room
 )
-
-// ClientID returns the client id of a player in connect tokens. It depends on the player alone, so that bans last.
-func ClientID(player string) uint64 {
-	sum := sha256.Sum256([]byte(player))
-	return max(binary.LittleEndian.Uint64(sum[:]), 1)
-}
 
 // submit serves POST /v1/tickets.
 func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (int, any, error) {
@@ -110,6 +102,7 @@ type found struct {
 	waiting int
 	missing int
 	reason  string
+	banned  error // a matched player has no access any more
 }
 
 // ticket returns a ticket.
@@ -122,6 +115,7 @@ func (c *core) ticket(id string) (found, bool) {
 	if status.State == queue.Queued {
 		f.waiting, f.missing, f.reason = c.waiting[status.Ticket.Queue], c.state.Missing(status.Ticket), c.short[status.Ticket.Queue]
 	}
+	f.banned = c.state.Banned(time.Now().UnixMilli(), status.Ticket.Player)
 	return f, true
 }
 
@@ -233,6 +227,9 @@ func (s *Service) finish(ctx context.Context, f found) (api.Ticket, error) {
 	if t.State != queue.Matched {
 		return t, nil
 	}
+	if f.banned != nil {
+		return t, f.banned
+	}
 	at, err := s.locate(ctx, &f.status)
 	if err != nil {
 		return t, err
@@ -248,7 +245,7 @@ func (s *Service) finish(ctx context.Context, f found) (api.Ticket, error) {
 // mint returns the place of a ticket on a server, with a new token.
 func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
 	now := time.Now()
-	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: ClientID(t.Ticket.Player), Lifetime: s.config.Life,
+	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: queue.ClientID(t.Ticket.Player), Lifetime: s.config.Life,
 		Pass: server.Pass{Room: t.Room, Seat: t.Seat, Name: t.Ticket.Name, Data: t.Ticket.Card}}
 	for _, text := range at.Addresses {
 		if address, err := tokens.Address(text); err == nil && !slices.Contains(ticket.Addresses, address) {
@@ -316,7 +313,7 @@ func forPlayer(o *api.Sanction) (uint64, error) {
 		return 0, fmt.Errorf("send either player or client_id")
 	}
 	if o.Player != "" {
-		return ClientID(o.Player), nil
+		return queue.ClientID(o.Player), nil
 	}
 	return o.ClientID, nil
 }

@@ -42,6 +42,8 @@ func (s *State) apply(e *Event) error {
 		}
 	case e.Kind == KindMove && len(e.Matches) == 1:
 		s.move(e.Matches[0].Room, e.Matches[0].Server)
+	case e.Kind == KindBan && e.Ban != nil:
+		s.ban(e.Ban)
 	case e.Kind == KindTime:
 	case e.Kind == KindSnapshot && e.Snapshot != nil:
 		return s.restore(e.Snapshot)
@@ -151,7 +153,31 @@ func (s *State) move(room, server string) {
 	}
 }
 
-// expire removes the tickets and requests of rooms whose time is over.
+// ban replaces the ban of a client, and cancels its tickets.
+func (s *State) ban(b *Ban) {
+	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client })
+	if b.Until <= s.at {
+		return
+	}
+	if len(s.bans) == maxBans {
+		first := 0
+		for i := range s.bans {
+			if s.bans[i].Until < s.bans[first].Until {
+				first = i
+			}
+		}
+		s.bans = slices.Delete(s.bans, first, first+1)
+	}
+	s.bans = append(s.bans, *b)
+	for _, e := range s.all {
+		if e.State == Queued && ClientID(e.Ticket.Player) == b.Client {
+			s.end(e, Cancelled)
+			e.Reason = b.err().Error()
+		}
+	}
+}
+
+// expire removes the tickets, requests of rooms and bans whose time is over.
 func (s *State) expire() {
 	n := 0
 	for ; n < len(s.ended) && s.ended[n].Ended+s.config.Keep <= s.at; n++ {
@@ -168,6 +194,7 @@ func (s *State) expire() {
 		s.compact()
 	}
 	s.open = slices.DeleteFunc(s.open, func(o Open) bool { return o.Since+s.config.Keep <= s.at })
+	s.bans = slices.DeleteFunc(s.bans, func(b Ban) bool { return b.Until <= s.at })
 }
 
 func (s *State) compact() {
@@ -181,6 +208,7 @@ type snapshot struct {
 	Waiting []*Ticket `json:"waiting,omitempty"`
 	Ended   []ended   `json:"ended,omitempty"` // in the order of their ends
 	Open    []Open    `json:"open,omitempty"`
+	Bans    []Ban     `json:"bans,omitempty"`
 }
 
 type ended struct {
@@ -195,7 +223,7 @@ type ended struct {
 
 // Snapshot returns an event that replaces all events before.
 func (s *State) Snapshot() *Event {
-	p := &snapshot{Prefix: s.config.Prefix, Rooms: s.rooms, Open: s.open}
+	p := &snapshot{Prefix: s.config.Prefix, Rooms: s.rooms, Open: s.open, Bans: s.bans}
 	s.compact()
 	for _, e := range s.all {
 		if e.State == Queued {
@@ -212,7 +240,7 @@ func (s *State) restore(p *snapshot) error {
 	at, changed := s.at, s.changed
 	s.config.Prefix = p.Prefix
 	s.clear()
-	s.at, s.changed, s.rooms, s.open = at, changed, p.Rooms, slices.Clone(p.Open)
+	s.at, s.changed, s.rooms, s.open, s.bans = at, changed, p.Rooms, slices.Clone(p.Open), slices.Clone(p.Bans)
 	for _, t := range p.Waiting {
 		if t == nil {
 			return fmt.Errorf("a ticket is missing")

@@ -88,6 +88,7 @@ const (
 	KindPass     Kind = "pass"     // the match function of Queue made Matches
 	KindBackfill Kind = "backfill" // Open requests players
 	KindMove     Kind = "move"     // the room of the one element of Matches is on its Server
+	KindBan      Kind = "ban"      // Ban applies, in place of an earlier one of the client
 	KindTime     Kind = "time"     // only the time passed: ended tickets are removed
 	KindSnapshot Kind = "snapshot" // Snapshot replaces all events before
 )
@@ -102,6 +103,7 @@ type Event struct {
 	Queue    string    `json:"queue,omitempty"`
 	Matches  []Made    `json:"matches,omitempty"`
 	Open     *Open     `json:"open,omitempty"`
+	Ban      *Ban      `json:"ban,omitempty"`
 	Snapshot *snapshot `json:"snapshot,omitempty"`
 }
 
@@ -125,6 +127,13 @@ type Open struct {
 	Seats  int    `json:"seats"` // free seats; 0 ends the request
 	Server string `json:"server,omitempty"`
 	Since  int64  `json:"since"`
+}
+
+// Ban keeps a player out of all queues.
+type Ban struct {
+	Client uint64 `json:"client,string"` // see ClientID
+	Until  int64  `json:"until"`         // in ms since 1970; one that is over ends the ban
+	Reason string `json:"reason,omitempty"`
 }
 
 // Append appends the event as a line of JSON.

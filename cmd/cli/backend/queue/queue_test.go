@@ -260,7 +260,7 @@ func play(r *runner, random *rand.Rand, steps int) {
 	for range steps {
 		r.now += random.Int64N(4000)
 		q := []string{"duel", "team"}[random.IntN(2)]
-		switch random.IntN(8) {
+		switch random.IntN(9) {
 		case 0:
 			r.pass(q)
 		case 1:
@@ -271,6 +271,8 @@ func play(r *runner, random *rand.Rand, steps int) {
 			r.do(r.Backfill(r.now, Open{Room: fmt.Sprint("room", random.IntN(3)), Queue: q, Seats: random.IntN(3)}))
 		case 3:
 			r.do(r.Expire(r.now), nil)
+		case 4:
+			r.do(r.SetBan(r.now, Ban{Client: ClientID(fmt.Sprint("p", random.IntN(30))), Until: r.now + random.Int64N(20_000) - 5000}), nil)
 		default:
 			t := Ticket{Queue: q, Player: fmt.Sprint("p", random.IntN(30)), Attributes: Attributes{"rating": Number(random.Int64N(2000))}}
 			if q == "team" && random.IntN(2) == 0 {
@@ -286,6 +288,45 @@ func play(r *runner, random *rand.Rand, steps int) {
 
 func testQueues() []Queue {
 	return []Queue{{Name: "duel", Players: 2, Match: ByRating(Rating{Attribute: "rating", Spread: 100, PerSecond: 50})}, {Name: "team", Players: 4}}
+}
+
+// The ban of a client cancels its tickets and refuses new ones until it ends. A newer one replaces it.
+func TestABannedPlayerDoesNotWait(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 2}, Queue{Name: "team", Players: 4})
+	ban := func(player string, until int64) { r.do(r.SetBan(r.now, Ban{ClientID(player), until, "rude"}), nil) }
+	one, two, other := r.wait(Ticket{Player: "ann", Queue: "duel"}), r.wait(Ticket{Player: "ann", Queue: "team"}), r.wait(Ticket{Player: "bob", Queue: "team"})
+	ban("ann", r.now+60_000)
+	for id, state := range map[string]string{one: Cancelled, two: Cancelled, other: Queued} {
+		if s, _ := r.Get(id); s.State != state {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+	if s, _ := r.Get(one); s.Reason != "the player is banned until 1970-01-01 00:01:01 UTC: rude" {
+		t.Error(s.Reason)
+	}
+	allowed := func(player string, want bool) {
+		t.Helper()
+		if _, _, err := r.Submit(r.now, Ticket{Player: player, Queue: "duel"}); (err == nil) != want || err != nil && !errors.Is(err, ErrBanned) {
+			t.Error(player, err)
+		}
+	}
+	allowed("ann", false)
+	allowed("eve", true)
+	r.now += 59_999
+	allowed("ann", false)
+	r.now++
+	allowed("ann", true)
+	ban("ann", r.now+1000)
+	allowed("ann", false)
+	ban("ann", r.now)
+	allowed("ann", true)
+	// The number of bans is bounded. The one that ends first is replaced.
+	for i := range int64(maxBans) + 1 {
+		ban(fmt.Sprint("c", i), r.now+1000+(i+7)%4000)
+	}
+	allowed("c3993", true)
+	allowed("c3992", false)
+	want(t, len(r.bans), maxBans)
 }
 
 // A process that starts from any part of a log, or from a snapshot at any event, has the same tickets and makes the same matches.
@@ -309,6 +350,13 @@ func TestEveryPartOfALogGivesTheSameState(t *testing.T) {
 			}
 			if e.Kind == KindCancel {
 				ends[e.ID] = true
+			}
+			if e.Kind == KindBan {
+				for _, s := range state.All() {
+					if e.Ban.Client == ClientID(s.Ticket.Player) {
+						ends[s.Ticket.ID] = true
+					}
+				}
 			}
 			for _, m := range e.Matches {
 				for i, id := range m.Tickets {

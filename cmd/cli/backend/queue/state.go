@@ -2,10 +2,13 @@ package queue
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Config describes a State.
@@ -59,6 +62,7 @@ type State struct {
 	waits  map[string][]*entry   // by queue, in the order of tickets; some do not wait any more
 	ended  []*entry              // in the order of their ends
 	open   []Open
+	bans   []Ban // one of a client
 
 	changed []*entry
 }
@@ -176,6 +180,9 @@ func (s *State) Submit(now int64, t Ticket) (earlier *Ticket, event *Event, err 
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := s.Banned(now, t.Player); err != nil {
+		return nil, nil, err
+	}
 	if e := s.keys[requestKey{t.Player, t.Queue, t.Key}]; e != nil && t.Key != "" {
 		return e.Ticket, nil, nil
 	}
@@ -214,6 +221,52 @@ func (s *State) Cancel(now int64, id, reason string) (*Event, error) {
 		return nil, nil
 	}
 	return &Event{Kind: KindCancel, At: max(s.at, now), ID: id, Reason: reason}, nil
+}
+
+// ClientID returns the client id of a player in connect tokens. It depends on the player alone, so that bans last.
+func ClientID(player string) uint64 {
+	sum := sha256.Sum256([]byte(player))
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+}
+
+// maxBans is the maximum number of bans. One more replaces the one that would end first.
+const maxBans = 4096
+
+// ErrBanned is wrapped by the error about a player who is banned.
+var ErrBanned = errors.New("the player is banned")
+
+// Banned returns an error, which wraps ErrBanned, if a player is banned.
+func (s *State) Banned(now int64, player string) error {
+	if len(s.bans) == 0 {
+		return nil
+	}
+	b, ok := s.Ban(now, ClientID(player))
+	if !ok {
+		return nil
+	}
+	return b.err()
+}
+
+func (b *Ban) err() error {
+	text := fmt.Sprintf("until %s UTC", time.UnixMilli(b.Until).UTC().Format(time.DateTime))
+	if b.Reason != "" {
+		text += ": " + b.Reason
+	}
+	return fmt.Errorf("%w %s", ErrBanned, text)
+}
+
+// Ban returns the ban of a client; ok is false if there is none.
+func (s *State) Ban(now int64, client uint64) (b Ban, ok bool) {
+	i := slices.IndexFunc(s.bans, func(b Ban) bool { return b.Client == client && b.Until > max(s.at, now) })
+	if i < 0 {
+		return Ban{}, false
+	}
+	return s.bans[i], true
+}
+
+// SetBan returns the event by which a client is banned, or by which its ban ends. The tickets of the client do not wait any more.
+func (s *State) SetBan(now int64, b Ban) *Event {
+	return &Event{Kind: KindBan, At: max(s.at, now), Ban: &b}
 }
 
 // Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request.
