@@ -275,7 +275,7 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 		return strings.TrimPrefix(s.URL, "http://")
 	}
 	d := directory(4, "one", "two")
-	d.list[0].Admin, d.list[1].Admin = stub(queue.ClientID("ann")), stub(queue.ClientID("bob"))
+	d.list[0].Admin, d.list[1].Admin = stub(ClientID("ann")), stub(ClientID("bob"))
 	r := start(t, &memory{}, Config{Directory: d, Admin: "admin"})
 	post := func(path, body string, answer any) int {
 		response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
@@ -293,6 +293,12 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	if code := post("/v1/kick", `{"player":"eve"}`, &api.Error{}); code != http.StatusNotFound {
 		t.Error(code)
 	}
+	// The backend stores the ban of a client that no server has.
+	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusNotFound} {
+		if code := post("/v1/ban", `{"player":"eve","seconds":`+[]string{"60", "0", "0"}[i]+`}`, &done); code != want {
+			t.Errorf("%d: %d, want %d", i, code, want)
+		}
+	}
 	response, err := r.HTTP.Get(r.URL + "/v1/rooms")
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +310,7 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	}
 }
 
-// A banned player gets neither a ticket nor a token, also from the next backend with the same log, until the ban ends.
+// A banned player gets neither a ticket nor a token until the ban ends. This also holds for the next backend with the same log.
 func TestABannedPlayerGetsNoTicket(t *testing.T) {
 	log := &memory{}
 	r := start(t, log, Config{Directory: directory(4, "one")})

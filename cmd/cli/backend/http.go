@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/backend/api"
@@ -161,9 +162,11 @@ func errorReply(err error) (status int, answer any) {
 		text.ID = open.ID
 		return http.StatusConflict, text
 	}
-	switch {
-	case errors.Is(err, queue.ErrBanned):
+	if banned := (*queue.BannedError)(nil); errors.As(err, &banned) {
+		text.Error += time.UnixMilli(banned.Until).UTC().Format("; the ban ends at 2006-01-02 15:04:05 UTC")
 		return http.StatusForbidden, text
+	}
+	switch {
 	case errors.Is(err, queue.ErrMatched):
 		return http.StatusConflict, text
 	case errors.Is(err, queue.ErrQueue), errors.Is(err, queue.ErrTicket):

@@ -12,7 +12,6 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/backend/api"
-	"tendon/cmd/cli/backend/queue"
 	"tendon/net/cluster"
 	"tendon/net/server"
 )
@@ -85,8 +84,8 @@ func (s *Service) ban(_ http.ResponseWriter, r *http.Request, _ caller) (int, an
 	return s.sanction(r, "/ban", true)
 }
 
-// sanction sends a kick or a ban to all servers. A server without the client is no failure. The log has the bans, so that a banned
-// player gets no ticket for a server that starts later.
+// sanction sends a kick or a ban to all servers. A server without the client is not a failure. A ban is stored in the log first, so that
+// the backend refuses the player's tickets.
 func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, error) {
 	var body api.Sanction
 	if err := decode(r, &body); err != nil {
@@ -106,14 +105,12 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	if err != nil {
 		return 0, nil, wrong(http.StatusBadRequest, "%v", err)
 	}
-	kept := false
+	stored := false
 	if timed {
 		err := s.do(r.Context(), func(c *core) {
-			now := time.Now()
-			_, kept = c.state.Ban(now.UnixMilli(), client)
-			if kept = kept || *body.Seconds > 0; kept {
-				c.apply(c.state.SetBan(now.UnixMilli(), queue.Ban{Client: client, Until: now.Add(time.Duration(*body.Seconds) * time.Second).UnixMilli(), Reason: body.Reason}))
-			}
+			event := c.state.SetBan(time.Now().UnixMilli(), client, *body.Seconds*1000, body.Reason)
+			stored = event != nil
+			c.apply(event)
 		})
 		if err != nil {
 			return 0, nil, err
@@ -146,8 +143,10 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	switch {
 	case len(answer.Failed) > 0:
 		return http.StatusBadGateway, answer, nil
-	case len(answer.Servers) == 0 && !kept:
-		return 0, nil, wrong(http.StatusNotFound, "no server has client %d", client)
+	case len(answer.Servers) > 0 || stored:
+		return http.StatusOK, answer, nil
+	case timed:
+		return 0, nil, wrong(http.StatusNotFound, "client %d is not banned", client)
 	}
-	return http.StatusOK, answer, nil
+	return 0, nil, wrong(http.StatusNotFound, "no server has client %d", client)
 }

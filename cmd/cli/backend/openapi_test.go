@@ -163,6 +163,9 @@ func TestEveryReplyFitsTheDescription(t *testing.T) {
 	for _, path := range []string{"/metrics", "/v1/openapi.json", "/healthz", "/readyz"} {
 		send("GET", path, "", 200)
 	}
+	send("POST", "/v1/ban", `{"player":"bob","seconds":60}`, 502)
+	send("GET", "/v1/tickets/"+one.ID, "", 403)
+	send("POST", "/v1/tickets", `{"player":"bob","queue":"duel"}`, 403)
 	now := r.Service.term.Swap(nil)
 	send("GET", "/readyz", "", 503)
 	send("GET", "/v1/tickets/"+a.ID, "", 503)

@@ -156,7 +156,7 @@ func TestTwoPlayersReceiveTheSeatsOfARoom(t *testing.T) {
 	}
 	second := r.queue("bob")
 	a, b := r.until(first, matched), r.until(second, matched)
-	if a.Match.Room != b.Match.Room || a.Match.Seat == b.Match.Seat || a.Match.ClientID != queue.ClientID("ann") {
+	if a.Match.Room != b.Match.Room || a.Match.Seat == b.Match.Seat || a.Match.ClientID != ClientID("ann") {
 		t.Errorf("%+v\n%+v", a.Match, b.Match)
 	}
 	again := r.until(first, matched)

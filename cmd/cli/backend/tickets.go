@@ -3,6 +3,8 @@ package backend
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -28,6 +30,12 @@ const (
 	findLimit     = 3 * time.Second // for the owner of a room
 )
 
+// ClientID returns the client id of a player in connect tokens. It depends on the player alone, so a ban also applies to later tokens.
+func ClientID(player string) uint64 {
+	sum := sha256.Sum256([]byte(player))
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+}
+
 // submit serves POST /v1/tickets.
 func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (int, any, error) {
 	var body api.TicketRequest
@@ -37,7 +45,7 @@ func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (int
 	if !by.full && body.Player == "" {
 		body.Player = by.player
 	}
-	t := queue.Ticket{ID: rand.Text()[:20], Player: body.Player, Queue: body.Queue, Key: r.Header.Get("Idempotency-Key"), Name: body.Name, Card: body.Card,
+	t := queue.Ticket{ID: rand.Text()[:20], Player: body.Player, Client: ClientID(body.Player), Queue: body.Queue, Key: r.Header.Get("Idempotency-Key"), Name: body.Name, Card: body.Card,
 		Attributes: body.Attributes, Party: body.Party, PartySize: body.PartySize}
 	if err := checkTicket(&t); err != nil {
 		return 0, nil, err
@@ -102,7 +110,7 @@ type found struct {
 	waiting int
 	missing int
 	reason  string
-	banned  error // a matched player has no access any more
+	banned  error // of a matched player
 }
 
 // ticket returns a ticket.
@@ -115,7 +123,9 @@ func (c *core) ticket(id string) (found, bool) {
 	if status.State == queue.Queued {
 		f.waiting, f.missing, f.reason = c.waiting[status.Ticket.Queue], c.state.Missing(status.Ticket), c.short[status.Ticket.Queue]
 	}
-	f.banned = c.state.Banned(time.Now().UnixMilli(), status.Ticket.Player)
+	if status.State == queue.Matched {
+		f.banned = c.state.Banned(time.Now().UnixMilli(), ClientID(status.Ticket.Player))
+	}
 	return f, true
 }
 
@@ -245,7 +255,7 @@ func (s *Service) finish(ctx context.Context, f found) (api.Ticket, error) {
 // mint returns the place of a ticket on a server, with a new token.
 func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
 	now := time.Now()
-	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: queue.ClientID(t.Ticket.Player), Lifetime: s.config.Life,
+	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: ClientID(t.Ticket.Player), Lifetime: s.config.Life,
 		Pass: server.Pass{Room: t.Room, Seat: t.Seat, Name: t.Ticket.Name, Data: t.Ticket.Card}}
 	for _, text := range at.Addresses {
 		if address, err := tokens.Address(text); err == nil && !slices.Contains(ticket.Addresses, address) {
@@ -313,7 +323,7 @@ func forPlayer(o *api.Sanction) (uint64, error) {
 		return 0, fmt.Errorf("send either player or client_id")
 	}
 	if o.Player != "" {
-		return queue.ClientID(o.Player), nil
+		return ClientID(o.Player), nil
 	}
 	return o.ClientID, nil
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -153,31 +154,26 @@ func (s *State) move(room, server string) {
 	}
 }
 
-// ban replaces the ban of a client, and cancels its tickets.
+// ban replaces the ban of a client. If the new one is not over, it cancels the client's tickets.
 func (s *State) ban(b *Ban) {
 	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client })
 	if b.Until <= s.at {
 		return
 	}
-	if len(s.bans) == maxBans {
-		first := 0
-		for i := range s.bans {
-			if s.bans[i].Until < s.bans[first].Until {
-				first = i
-			}
-		}
-		s.bans = slices.Delete(s.bans, first, first+1)
+	if len(s.bans) >= maxBans {
+		s.bans = slices.Delete(s.bans, 0, 1)
 	}
-	s.bans = append(s.bans, *b)
+	i, _ := slices.BinarySearchFunc(s.bans, b.Until, func(x Ban, until int64) int { return cmp.Compare(x.Until, until) })
+	s.bans = slices.Insert(s.bans, i, *b)
 	for _, e := range s.all {
-		if e.State == Queued && ClientID(e.Ticket.Player) == b.Client {
+		if e.State == Queued && e.Ticket.Client == b.Client {
 			s.end(e, Cancelled)
-			e.Reason = b.err().Error()
+			e.Reason = (&BannedError{*b}).Error()
 		}
 	}
 }
 
-// expire removes the tickets, requests of rooms and bans whose time is over.
+// expire removes tickets, requests of rooms and bans that have expired.
 func (s *State) expire() {
 	n := 0
 	for ; n < len(s.ended) && s.ended[n].Ended+s.config.Keep <= s.at; n++ {
@@ -194,7 +190,9 @@ func (s *State) expire() {
 		s.compact()
 	}
 	s.open = slices.DeleteFunc(s.open, func(o Open) bool { return o.Since+s.config.Keep <= s.at })
-	s.bans = slices.DeleteFunc(s.bans, func(b Ban) bool { return b.Until <= s.at })
+	for n = 0; n < len(s.bans) && s.bans[n].Until <= s.at; n++ {
+	}
+	s.bans = slices.Delete(s.bans, 0, n)
 }
 
 func (s *State) compact() {

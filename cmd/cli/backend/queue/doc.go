@@ -1,9 +1,9 @@
 // Package queue decides which waiting players play together. It is a state machine over a log of events: tickets, cancellations,
-// passes of a match function, and rooms that request players. It reads no clock, and equal logs give equal states.
+// passes of a match function, rooms that request players, and bans. It reads no clock, and equal logs give equal states.
 //
 // # Events
 //
-// A State checks a request (Submit, Cancel, Backfill, Pass) and returns the event that it causes. The caller stores the event and
+// A State checks a request (Submit, Cancel, Backfill, Pass, SetBan) and returns the event that it causes. The caller stores the event and
 // then calls Apply. A process that starts calls Apply with each stored event and has the same state: no ticket is lost, and no seat
 // is given to two tickets. Snapshot returns one event that replaces all events before it.
 //
@@ -24,6 +24,7 @@
 //
 //   - match players: Fill, ByRating, or a function of type Match
 //   - keep the state: State.Submit, State.Cancel, State.Backfill, State.Pass, State.Move, State.Apply
+//   - refuse a player: State.SetBan, State.Banned
 //   - store it: Event.Append, Events
 //   - check a log: Replay
 package queue

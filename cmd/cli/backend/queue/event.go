@@ -14,6 +14,8 @@ type Ticket struct {
 	ID     string `json:"id"`     // unique among all tickets
 	Player string `json:"player"` // identifies the player
 	Queue  string `json:"queue"`
+	// Client is the number of the player in connect tokens and bans.
+	Client uint64 `json:"client,string,omitempty"`
 	// Key identifies the request: a second one of the player with this key in the queue is a duplicate. Optional.
 	Key string `json:"key,omitempty"`
 	// Name and Card are those of the connect token. Optional.
@@ -88,7 +90,7 @@ const (
 	KindPass     Kind = "pass"     // the match function of Queue made Matches
 	KindBackfill Kind = "backfill" // Open requests players
 	KindMove     Kind = "move"     // the room of the one element of Matches is on its Server
-	KindBan      Kind = "ban"      // Ban applies, in place of an earlier one of the client
+	KindBan      Kind = "ban"      // Ban replaces the ban of its client, and cancels the tickets
 	KindTime     Kind = "time"     // only the time passed: ended tickets are removed
 	KindSnapshot Kind = "snapshot" // Snapshot replaces all events before
 )
@@ -129,10 +131,10 @@ type Open struct {
 	Since  int64  `json:"since"`
 }
 
-// Ban keeps a player out of all queues.
+// Ban is the ban of a client from all queues.
 type Ban struct {
-	Client uint64 `json:"client,string"` // see ClientID
-	Until  int64  `json:"until"`         // in ms since 1970; one that is over ends the ban
+	Client uint64 `json:"client,string"`
+	Until  int64  `json:"until"` // end of the ban, in ms since 1970; if it is not after Event.At, the client is not banned
 	Reason string `json:"reason,omitempty"`
 }
 

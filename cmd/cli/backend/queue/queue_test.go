@@ -272,9 +272,10 @@ func play(r *runner, random *rand.Rand, steps int) {
 		case 3:
 			r.do(r.Expire(r.now), nil)
 		case 4:
-			r.do(r.SetBan(r.now, Ban{Client: ClientID(fmt.Sprint("p", random.IntN(30))), Until: r.now + random.Int64N(20_000) - 5000}), nil)
+			r.do(r.SetBan(r.now, random.Uint64N(30)+1, max(random.Int64N(20_000)-5000, 0), ""), nil)
 		default:
-			t := Ticket{Queue: q, Player: fmt.Sprint("p", random.IntN(30)), Attributes: Attributes{"rating": Number(random.Int64N(2000))}}
+			player := random.Uint64N(30)
+			t := Ticket{Queue: q, Player: fmt.Sprint("p", player), Client: player + 1, Attributes: Attributes{"rating": Number(random.Int64N(2000))}}
 			if q == "team" && random.IntN(2) == 0 {
 				t.Party, t.PartySize = fmt.Sprint("party", random.IntN(3)), 2
 			}
@@ -290,42 +291,55 @@ func testQueues() []Queue {
 	return []Queue{{Name: "duel", Players: 2, Match: ByRating(Rating{Attribute: "rating", Spread: 100, PerSecond: 50})}, {Name: "team", Players: 4}}
 }
 
-// The ban of a client cancels its tickets and refuses new ones until it ends. A newer one replaces it.
+// A ban cancels the tickets of a client. Submit refuses new ones until the ban ends. A newer ban replaces it.
 func TestABannedPlayerDoesNotWait(t *testing.T) {
 	r := newRunner(t, Queue{Name: "duel", Players: 2}, Queue{Name: "team", Players: 4})
-	ban := func(player string, until int64) { r.do(r.SetBan(r.now, Ban{ClientID(player), until, "rude"}), nil) }
-	one, two, other := r.wait(Ticket{Player: "ann", Queue: "duel"}), r.wait(Ticket{Player: "ann", Queue: "team"}), r.wait(Ticket{Player: "bob", Queue: "team"})
-	ban("ann", r.now+60_000)
+	ban := func(client uint64, ms int64) { r.do(r.SetBan(r.now, client, ms, "rude"), nil) }
+	one, two := r.wait(Ticket{Player: "ann", Client: 1, Queue: "duel"}), r.wait(Ticket{Player: "ann", Client: 1, Queue: "team"})
+	other := r.wait(Ticket{Player: "bob", Client: 2, Queue: "team"})
+	ban(1, 60_000)
 	for id, state := range map[string]string{one: Cancelled, two: Cancelled, other: Queued} {
 		if s, _ := r.Get(id); s.State != state {
 			t.Errorf("%s: %+v", id, s)
 		}
 	}
-	if s, _ := r.Get(one); s.Reason != "the player is banned until 1970-01-01 00:01:01 UTC: rude" {
+	if s, _ := r.Get(one); s.Reason != "the player is banned: rude" {
 		t.Error(s.Reason)
 	}
-	allowed := func(player string, want bool) {
+	allowed := func(client uint64, want bool) {
 		t.Helper()
-		if _, _, err := r.Submit(r.now, Ticket{Player: player, Queue: "duel"}); (err == nil) != want || err != nil && !errors.Is(err, ErrBanned) {
-			t.Error(player, err)
+		_, _, err := r.Submit(r.now, Ticket{Player: "ann", Client: client, Queue: "duel"})
+		if banned := (*BannedError)(nil); (err == nil) != want || err != nil && !errors.As(err, &banned) {
+			t.Error(client, err)
 		}
 	}
-	allowed("ann", false)
-	allowed("eve", true)
+	allowed(1, false)
+	allowed(3, true)
 	r.now += 59_999
-	allowed("ann", false)
+	allowed(1, false)
 	r.now++
-	allowed("ann", true)
-	ban("ann", r.now+1000)
-	allowed("ann", false)
-	ban("ann", r.now)
-	allowed("ann", true)
-	// The number of bans is bounded. The one that ends first is replaced.
-	for i := range int64(maxBans) + 1 {
-		ban(fmt.Sprint("c", i), r.now+1000+(i+7)%4000)
+	allowed(1, true)
+	if e := r.SetBan(r.now, 1, 0, ""); e != nil {
+		t.Errorf("%+v ends no ban", e)
 	}
-	allowed("c3993", true)
-	allowed("c3992", false)
+	ban(1, 1000)
+	ban(1, 2000)
+	allowed(1, false)
+	want(t, len(r.bans), 1)
+	ban(1, 0)
+	allowed(1, true)
+	// A ban lasts as long as it was set for, also if the clock was set back.
+	r.now -= 90_000
+	ban(1, 1000)
+	allowed(1, false)
+	r.now += 90_000
+	// The number of bans is bounded. The one that ends first is replaced.
+	for i := range uint64(maxBans) + 1 {
+		ban(10+i, 5000+int64(i+7)%4000)
+	}
+	allowed(1, true)
+	allowed(10+3993, true)
+	allowed(10+3992, false)
 	want(t, len(r.bans), maxBans)
 }
 
@@ -353,7 +367,7 @@ func TestEveryPartOfALogGivesTheSameState(t *testing.T) {
 			}
 			if e.Kind == KindBan {
 				for _, s := range state.All() {
-					if e.Ban.Client == ClientID(s.Ticket.Player) {
+					if s.State == Cancelled && e.Ban.Client == s.Ticket.Client {
 						ends[s.Ticket.ID] = true
 					}
 				}

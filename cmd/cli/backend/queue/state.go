@@ -2,13 +2,10 @@ package queue
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // Config describes a State.
@@ -62,7 +59,7 @@ type State struct {
 	waits  map[string][]*entry   // by queue, in the order of tickets; some do not wait any more
 	ended  []*entry              // in the order of their ends
 	open   []Open
-	bans   []Ban // one of a client
+	bans   []Ban // at most one for each client, in the order of their ends
 
 	changed []*entry
 }
@@ -174,13 +171,14 @@ func (s *State) queue(name string) (Queue, error) {
 	return s.config.Queues[i], nil
 }
 
-// Submit checks a ticket. If it is a duplicate, Submit returns the earlier ticket. Otherwise it returns the event that adds it.
+// Submit checks a ticket. If it is a duplicate, Submit returns the earlier ticket. Otherwise it returns the event that adds it. The
+// error is a BannedError if the player is banned.
 func (s *State) Submit(now int64, t Ticket) (earlier *Ticket, event *Event, err error) {
 	q, err := s.queue(t.Queue)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.Banned(now, t.Player); err != nil {
+	if err := s.Banned(now, t.Client); err != nil {
 		return nil, nil, err
 	}
 	if e := s.keys[requestKey{t.Player, t.Queue, t.Key}]; e != nil && t.Key != "" {
@@ -223,50 +221,37 @@ func (s *State) Cancel(now int64, id, reason string) (*Event, error) {
 	return &Event{Kind: KindCancel, At: max(s.at, now), ID: id, Reason: reason}, nil
 }
 
-// ClientID returns the client id of a player in connect tokens. It depends on the player alone, so that bans last.
-func ClientID(player string) uint64 {
-	sum := sha256.Sum256([]byte(player))
-	return max(binary.LittleEndian.Uint64(sum[:]), 1)
-}
-
-// maxBans is the maximum number of bans. One more replaces the one that would end first.
+// maxBans is the maximum number of bans, as server.MaxBans. One more replaces the one that would end first.
 const maxBans = 4096
 
-// ErrBanned is wrapped by the error about a player who is banned.
-var ErrBanned = errors.New("the player is banned")
+// BannedError is the error of a ticket whose player is banned.
+type BannedError struct{ Ban }
 
-// Banned returns an error, which wraps ErrBanned, if a player is banned.
-func (s *State) Banned(now int64, player string) error {
-	if len(s.bans) == 0 {
-		return nil
+// Error gives the reason.
+func (e *BannedError) Error() string {
+	if e.Reason == "" {
+		return "the player is banned"
 	}
-	b, ok := s.Ban(now, ClientID(player))
-	if !ok {
-		return nil
-	}
-	return b.err()
+	return "the player is banned: " + e.Reason
 }
 
-func (b *Ban) err() error {
-	text := fmt.Sprintf("until %s UTC", time.UnixMilli(b.Until).UTC().Format(time.DateTime))
-	if b.Reason != "" {
-		text += ": " + b.Reason
-	}
-	return fmt.Errorf("%w %s", ErrBanned, text)
-}
-
-// Ban returns the ban of a client; ok is false if there is none.
-func (s *State) Ban(now int64, client uint64) (b Ban, ok bool) {
+// Banned returns a BannedError if a client is banned.
+func (s *State) Banned(now int64, client uint64) error {
 	i := slices.IndexFunc(s.bans, func(b Ban) bool { return b.Client == client && b.Until > max(s.at, now) })
 	if i < 0 {
-		return Ban{}, false
+		return nil
 	}
-	return s.bans[i], true
+	return &BannedError{s.bans[i]}
 }
 
-// SetBan returns the event by which a client is banned, or by which its ban ends. The tickets of the client do not wait any more.
-func (s *State) SetBan(now int64, b Ban) *Event {
-	return &Event{Kind: KindBan, At: max(s.at, now), Ban: &b}
+// SetBan returns the event that bans a client for some ms, or with 0 ms ends its ban. It is nil if there is no ban to end. The event cancels
+// the client's tickets that wait.
+func (s *State) SetBan(now int64, client uint64, ms int64, reason string) *Event {
+	if ms <= 0 && s.Banned(now, client) == nil {
+		return nil
+	}
+	at := max(s.at, now)
+	return &Event{Kind: KindBan, At: at, Ban: &Ban{client, at + ms, reason}}
 }
 
 // Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request.
