@@ -120,18 +120,18 @@ var arrows = []struct {
 	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
 	// Clocks are for packages outside the core.
-	{"net/cost/spent", []string{"ecs", "ecs/fixed"}}, // without a clock
-	{"net/cost", []string{"ecs", "ecs/fixed", "net/cost/spent"}},
+	{"net/cost/traffic", []string{"ecs", "ecs/fixed"}}, // without a clock
+	{"net/cost", []string{"ecs", "ecs/fixed", "net/cost/traffic"}},
 	// Whole matches in virtual time, below matchtest, lab and the profile verb.
 	{"net/matchsim/...", []string{"ecs/...", "rollback/...", "systems", "net/wire", "net/link", "net/simnet", "net/session", "net/room", "net/client"}},
 	// For tests of game authors: whole matches, but no program.
 	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Whole matches for measurements, without a program.
-	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "net/cost/spent"}},
+	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "net/cost/traffic"}},
 	// Pages show data that is passed to them. Their server imports no match, and no page imports the program.
 	{"cmd/cli/page/...", []string{"ecs"}},
 	{"cmd/cli/replaypage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
-	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "net/cost/spent", "cmd/cli/page", "cmd/cli/internal/keys"}},
+	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "net/cost/traffic", "cmd/cli/page", "cmd/cli/internal/keys"}},
 	{"cmd/cli/admin", []string{"ecs", "rollback/record", "rollback/record/cursor", "systems", "net/cost/...", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/replaypage"}},
 	{"cmd/cli/backend/queue", nil}, // matches can be replayed without the rest
 	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},

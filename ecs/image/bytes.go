@@ -13,25 +13,25 @@ type ByteObserver interface {
 	CountsBytes() bool
 	// Sent adds a message of the strategy to one client.
 	Sent(bytes int)
-	// Spent adds a part of such messages, in units of SpentByte. The part has values of a column in entities whose set of
-	// components is kind. column is a position in Schema.Columns, SpentOrders or SpentEvents. kind is 0 for data of no entity.
-	Spent(kind ComponentSet, column int, amount uint64)
+	// Part adds a part of such messages, in units of ByteUnits. The part has values of a column in entities whose set of
+	// components is kind. column is a position in Schema.Columns, PartOrders or PartEvents. kind is 0 for data of no entity.
+	Part(kind ComponentSet, column int, amount uint64)
 }
 
-// SpentByte is the number of units in a byte. Units are small because an entropy code uses fractions of a bit.
-const SpentByte = 8 << 8
+// ByteUnits is the number of units in a byte. Units are small because an entropy code uses fractions of a bit.
+const ByteUnits = 8 << 8
 
 // Parts of messages that are not columns.
 const (
-	SpentOrders = -1 // orders that were stamped into ticks
-	SpentEvents = -2
+	PartOrders = -1 // orders that were stamped into ticks
+	PartEvents = -2
 )
 
 // Columns of the engine in which bytes are counted.
 const (
-	SpentTick   = columnCore     // numbers of ticks and messages, checksums, and the set of players
-	SpentInputs = columnInputs   // inputs of players
-	SpentEntity = columnIdentity // identity of entities: rows, births, sets of components, baselines
+	PartTick   = columnCore     // numbers of ticks and messages, checksums, and the set of players
+	PartInputs = columnInputs   // inputs of players
+	PartEntity = columnIdentity // identity of entities: rows, births, sets of components, baselines
 )
 
 // ByteObserverOf returns o if it counts bytes, and nil otherwise.
@@ -68,7 +68,7 @@ func (s *Snapshot) SpendDelta(delta []byte, o ByteObserver) {
 	if in.readHeader(delta) != nil {
 		return
 	}
-	o.Spent(0, SpentTick, uint64(len(delta)-len(in.rest))*SpentByte)
+	o.Part(0, PartTick, uint64(len(delta)-len(in.rest))*ByteUnits)
 	number, next := 0, 0
 	for len(in.rest) > 0 {
 		before := len(in.rest)
@@ -106,11 +106,11 @@ func (s *Snapshot) spendWords(in *incoming, st *store, index, before int, o Byte
 				kind = s.Components(s.EntityAt(uint32(st.owner)<<regionShift | uint32(row)))
 			}
 		}
-		o.Spent(kind, st.column.index, uint64(before-len(in.rest))*SpentByte)
+		o.Part(kind, st.column.index, uint64(before-len(in.rest))*ByteUnits)
 		before = len(in.rest)
 		at++
 	}
-	o.Spent(0, st.column.index, uint64(before-len(in.rest))*SpentByte)
+	o.Part(0, st.column.index, uint64(before-len(in.rest))*ByteUnits)
 }
 
 // rowAt returns the row of the owner to which the eight bytes at an index of a page belong.
@@ -125,6 +125,6 @@ func (s *Snapshot) rowAt(st *store, index, word int) int {
 // SpendMotion counts the bytes of a motion record of an entity.
 func (s *Snapshot) SpendMotion(e Entity, bytes int, o ByteObserver) {
 	if c := s.firstWith(e, func(r *roles) bool { return r.motion != nil }); c != nil {
-		o.Spent(s.Components(e), c.index, uint64(bytes)*SpentByte)
+		o.Part(s.Components(e), c.index, uint64(bytes)*ByteUnits)
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// spender is a ByteObserver that sums everything.
-type spender struct {
+// byteObserver is a ByteObserver that sums everything.
+type byteObserver struct {
 	all   uint64
 	kinds map[image.ComponentSet]uint64
 }
 
-func (a *spender) Enter(image.Section)                {}
-func (a *spender) Leave(image.Section)                {}
-func (a *spender) Name(image.Section, string, string) {}
-func (a *spender) Turn(ecs.Tick)                      {}
-func (a *spender) CountsBytes() bool                  { return true }
-func (a *spender) Sent(int)                           {}
+func (a *byteObserver) Enter(image.Section)                {}
+func (a *byteObserver) Leave(image.Section)                {}
+func (a *byteObserver) Name(image.Section, string, string) {}
+func (a *byteObserver) Turn(ecs.Tick)                      {}
+func (a *byteObserver) CountsBytes() bool                  { return true }
+func (a *byteObserver) Sent(int)                           {}
 
-func (a *spender) Spent(kind image.ComponentSet, _ int, amount uint64) {
+func (a *byteObserver) Part(kind image.ComponentSet, _ int, amount uint64) {
 	a.all += amount
 	a.kinds[kind] += amount
 }
@@ -35,11 +35,11 @@ func TestEveryByteOfAStateDeltaIsAccounted(t *testing.T) {
 		w.Image().Save(&states[i])
 	}
 	for i := 1; i < len(states); i++ {
-		s, a := &states[i], spender{kinds: map[image.ComponentSet]uint64{}}
+		s, a := &states[i], byteObserver{kinds: map[image.ComponentSet]uint64{}}
 		delta := s.AppendDelta(nil, &states[i-1])
 		s.SpendDelta(delta, &a)
-		if a.all != uint64(len(delta))*image.SpentByte {
-			t.Errorf("%d of %d bytes are accounted", a.all/image.SpentByte, len(delta))
+		if a.all != uint64(len(delta))*image.ByteUnits {
+			t.Errorf("%d of %d bytes are accounted", a.all/image.ByteUnits, len(delta))
 		}
 		exist := map[image.ComponentSet]bool{0: true}
 		for e := range s.Entities {
@@ -54,7 +54,7 @@ func TestEveryByteOfAStateDeltaIsAccounted(t *testing.T) {
 			t.Errorf("kinds %v of %d bytes", a.kinds, len(delta))
 		}
 	}
-	if image.ByteObserverOf(nil) != nil || image.ByteObserverOf(&spender{}) == nil {
+	if image.ByteObserverOf(nil) != nil || image.ByteObserverOf(&byteObserver{}) == nil {
 		t.Error("ByteObserverOf does not look at CountsBytes")
 	}
 }

@@ -26,7 +26,7 @@
 // # Bytes
 //
 // With [Config].Bytes, the ledger of a room counts the bytes of the strategy's messages, by component and by kind of entity: see
-// [Report].Bytes. The encoders report them through [image.ByteObserver]. A [tendon/net/cost/spent.Meter] counts only these bytes.
+// [Report].Bytes. The encoders report them through [image.ByteObserver]. A [tendon/net/cost/traffic.Meter] counts only these bytes.
 //
 // The package is not a tracer: it keeps single calls of the longest turn only. It is no part of the simulation, which reads
 // no clock.
@@ -37,7 +37,7 @@
 //   - show it at the end, several as one: [Ledger.Merge], [Ledger.Report], [Report.Text], [Report.Line]
 //   - count allocations: [Config].Allocs
 //   - leave a trace of slow ticks: [NewRecorder]
-//   - measure bandwidth by component: [Config].Bytes, [tendon/net/cost/spent.Bytes]
+//   - measure bandwidth by component: [Config].Bytes, [tendon/net/cost/traffic.Bytes]
 //   - label a CPU profile: [LabelSamples]
 //   - divide a run into slices, for comparisons: [Ledger.Cut]
 package cost

@@ -9,7 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 )
 
 // Ledger is an image.Observer with a clock: it accounts every phase and every system of one room or one client. All methods
@@ -36,7 +36,7 @@ type Ledger struct {
 	over     uint64
 	cuts     []cut             // sums at the ends of the slices
 	next     int               // row whose quantiles are updated in the next turn; the last stands for turns
-	bytes    *spent.Meter      // nil unless Config.Bytes
+	bytes    *traffic.Meter    // nil unless Config.Bytes
 	labelled bool              // goroutine labels are on
 	contexts []context.Context // labels, by row; empty after a row was named
 
@@ -89,7 +89,7 @@ func New(c Config) (*Ledger, error) {
 	l.turn.Parts, l.largest.Parts = make([]Part, rows), make([]Part, rows)
 	l.page = Report{Name: c.Name, Budget: l.budget, Rows: make([]Row, 0, rows), Largest: Turn{Parts: make([]Part, 0, rows)}}
 	if c.Bytes {
-		l.bytes = spent.NewMeter(c.Game)
+		l.bytes = traffic.NewMeter(c.Game)
 	}
 	for i, phase := range phases {
 		l.rows[i].Phase = phase
@@ -116,9 +116,9 @@ func (l *Ledger) CountsBytes() bool { return l.bytes != nil }
 // Sent adds a message of the strategy.
 func (l *Ledger) Sent(bytes int) { l.bytes.Sent(bytes) }
 
-// Spent adds a part of such messages.
-func (l *Ledger) Spent(kind image.ComponentSet, column int, amount uint64) {
-	l.bytes.Spent(kind, column, amount)
+// Part adds a part of such messages.
+func (l *Ledger) Part(kind image.ComponentSet, column int, amount uint64) {
+	l.bytes.Part(kind, column, amount)
 }
 
 // Name gives the section of a strategy's system its name. If the strategy changes, a system that both have keeps its

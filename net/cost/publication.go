@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 )
 
 // publish updates the quantiles of one row. After the last row, which takes less than a second, it publishes all figures.
@@ -36,7 +36,7 @@ func (l *Ledger) Latest() Report {
 	r := l.page
 	r.Rows, r.Largest.Parts = slices.Clone(r.Rows), slices.Clone(r.Largest.Parts)
 	if r.Bytes != nil {
-		r.Bytes = &spent.Bytes{Total: r.Bytes.Total, Rows: slices.Clone(r.Bytes.Rows)}
+		r.Bytes = &traffic.Bytes{Total: r.Bytes.Total, Rows: slices.Clone(r.Bytes.Rows)}
 	}
 	return r
 }
@@ -72,7 +72,7 @@ func (l *Ledger) fill(r *Report, sliced bool) {
 	bytes := r.Bytes
 	if l.bytes != nil {
 		if bytes == nil {
-			bytes = &spent.Bytes{}
+			bytes = &traffic.Bytes{}
 		}
 		l.bytes.Report(bytes)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 )
 
 // The phases in which systems run.
@@ -20,17 +20,17 @@ const (
 
 // Report holds the costs in a ledger.
 type Report struct {
-	Name    string        `json:"name"`
-	Budget  time.Duration `json:"budget_ns"` // of one turn
-	Turns   uint64        `json:"turns"`     // Frames, each with the receiving and presenting since the one before
-	Over    uint64        `json:"over"`      // turns that took longer than the budget
-	Busy    time.Duration `json:"busy_ns"`   // of all turns
-	P50     time.Duration `json:"p50_ns"`    // of a turn
-	P99     time.Duration `json:"p99_ns"`
-	Max     time.Duration `json:"max_ns"`
-	Rows    []Row         `json:"rows"` // rows with at least one call: phases, systems, resimulated systems
-	Largest Turn          `json:"largest"`
-	Bytes   *spent.Bytes  `json:"bytes,omitempty"` // nil unless Config.Bytes
+	Name    string         `json:"name"`
+	Budget  time.Duration  `json:"budget_ns"` // of one turn
+	Turns   uint64         `json:"turns"`     // Frames, each with the receiving and presenting since the one before
+	Over    uint64         `json:"over"`      // turns that took longer than the budget
+	Busy    time.Duration  `json:"busy_ns"`   // of all turns
+	P50     time.Duration  `json:"p50_ns"`    // of a turn
+	P99     time.Duration  `json:"p99_ns"`
+	Max     time.Duration  `json:"max_ns"`
+	Rows    []Row          `json:"rows"` // rows with at least one call: phases, systems, resimulated systems
+	Largest Turn           `json:"largest"`
+	Bytes   *traffic.Bytes `json:"bytes,omitempty"` // nil unless Config.Bytes
 }
 
 // RowName identifies a row: a phase, with a system if the row is one system's.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -264,7 +264,7 @@ func (l *Live) Readings(i int) (Reading, uint64) {
 
 // Bytes returns the bytes of the server's messages to all clients of match i by component, in descending order. The count begins
 // with the match, or when player 0's client is replaced.
-func (l *Live) Bytes(i int) (b spent.Bytes) {
+func (l *Live) Bytes(i int) (b traffic.Bytes) {
 	l.matches[i].bytes.Report(&b)
 	b.Rows = b.Largest()
 	return b

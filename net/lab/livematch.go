@@ -6,7 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -22,7 +22,7 @@ type liveMatch struct {
 	view     *ecs.View  // of own; nil before there is one
 	ideal    *ecs.View  // the server's state, as own would see it
 	bots     []decision // by seat
-	bytes    *spent.Meter
+	bytes    *traffic.Meter
 	desync   plantedDesync
 
 	reading Reading
@@ -39,7 +39,7 @@ type decision struct {
 
 // newLiveMatch returns a match whose clients begin to connect. Player 0's has default settings until replace.
 func newLiveMatch(l *Live, c *Config, s systems.Strategy) (w *liveMatch, err error) {
-	w = &liveMatch{lab: l, bots: make([]decision, c.Players), bytes: spent.NewMeter(c.Game)}
+	w = &liveMatch{lab: l, bots: make([]decision, c.Players), bytes: traffic.NewMeter(c.Game)}
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}

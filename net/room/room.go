@@ -85,30 +85,30 @@ func (c Config) withDefaults() (Config, error) {
 
 // Room is one match with its peers. Tick f is due at clock.epoch + f/TickRate. The strategy serves a peer if peer.open is set.
 type Room struct {
-	config   Config
-	spender  image.ByteObserver   // accounts messages of the strategy; nil unless bytes are accounted
-	private  bool                 // the game has private data
-	session  session.ServerConfig // of every peer, but for MintToken
-	strategy systems.FullServer
-	played   systems.Strategy // of that half
-	began    ecs.Tick         // of the state with which the half began
-	change   *change          // of the strategy; nil if none is under way
-	now      systems.Time
-	peers    []peer // up to the last place that is taken
-	seats    []seat
-	closed   session.Code // sent by Close or Suspend; 0 while the room is open
-	run      uint8        // the last session epoch that was used
-	images   images
-	clock    matchClock
-	verdicts []systems.Decision // not sent yet
-	chains   *chainHistory
-	stats    Stats
-	commits  commits
-	pings    session.Pings      // that were sent last
-	pingsAt  systems.Time       // when they are sent again
-	resumed  ecs.Tick           // the tick after which a resumed match continued
-	recovery *recovery          // nil when a resumed match has continued, and in a new match
-	resync   func(systems.Peer) // r.resyncPeer, bound once
+	config       Config
+	byteObserver image.ByteObserver   // accounts messages of the strategy; nil unless bytes are accounted
+	private      bool                 // the game has private data
+	session      session.ServerConfig // of every peer, but for MintToken
+	strategy     systems.FullServer
+	played       systems.Strategy // of that half
+	began        ecs.Tick         // of the state with which the half began
+	change       *change          // of the strategy; nil if none is under way
+	now          systems.Time
+	peers        []peer // up to the last place that is taken
+	seats        []seat
+	closed       session.Code // sent by Close or Suspend; 0 while the room is open
+	run          uint8        // the last session epoch that was used
+	images       images
+	clock        matchClock
+	verdicts     []systems.Decision // not sent yet
+	chains       *chainHistory
+	stats        Stats
+	commits      commits
+	pings        session.Pings      // that were sent last
+	pingsAt      systems.Time       // when they are sent again
+	resumed      ecs.Tick           // the tick after which a resumed match continued
+	recovery     *recovery          // nil when a resumed match has continued, and in a new match
+	resync       func(systems.Peer) // r.resyncPeer, bound once
 }
 
 const (
@@ -148,7 +148,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 	for i := range r.seats {
 		r.seats[i] = freeSeat(i)
 	}
-	r.spender = image.ByteObserverOf(c.Observer)
+	r.byteObserver = image.ByteObserverOf(c.Observer)
 	if r.strategy, err = r.newHalf(r.played, from, c.Observer); err != nil {
 		return nil, err
 	}
@@ -287,8 +287,8 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, message []byte) {
 		image.SectionSend.Enter(r.config.Observer)
 		p.session.SendStrategy(ch, message)
 		image.SectionSend.Leave(r.config.Observer)
-		if r.spender != nil {
-			r.spender.Sent(len(message))
+		if r.byteObserver != nil {
+			r.byteObserver.Sent(len(message))
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (s *Server[C, P]) openReplication(p *Peer[P], sight *Sight) {
 // that waits for an image, too: events are not in it.
 func (s *Server[C, P]) SendEvents(kind uint8) {
 	s.Serve(func(_ C, p *Peer[P]) {
-		s.Spend(image.SpentEvents, p.Events.send(p.ID, &p.Sight.Events, s.done, kind, &s.Sending.Message, s.Sending.Out))
+		s.CountPart(image.PartEvents, p.Events.send(p.ID, &p.Sight.Events, s.done, kind, &s.Sending.Message, s.Sending.Out))
 	})
 }
 

@@ -28,15 +28,15 @@ type Server[C, P any] struct {
 	Sending Sending
 	Stamped ecs.Tick // of the last order that was stamped
 
-	spender  image.ByteObserver // nil unless bytes are accounted
-	config   Config[C, P]
-	schedule systems.Schedule[C]
-	waiting  []image.Order     // orders of the next ticks
-	sights   []*Sight          // by seat + 1; nil if nothing is private
-	budgets  []budget          // by player
-	refused  []systems.Refusal // not reported yet
-	first    ecs.Tick          // oldest tick whose state can be served
-	done     ecs.Tick
+	byteObserver image.ByteObserver // nil unless bytes are accounted
+	config       Config[C, P]
+	schedule     systems.Schedule[C]
+	waiting      []image.Order     // orders of the next ticks
+	sights       []*Sight          // by seat + 1; nil if nothing is private
+	budgets      []budget          // by player
+	refused      []systems.Refusal // not reported yet
+	first        ecs.Tick          // oldest tick whose state can be served
+	done         ecs.Tick
 }
 
 // Step is the tick that runs, or ran last.
@@ -97,20 +97,20 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 		s.Step.State = s.States.Save(world)
 		s.redact()
 	}
-	if s.spender = image.ByteObserverOf(c.Server.Observer); s.spender != nil && c.Replicates {
-		s.EachSight(func(v *Sight) { v.Changes.Account(s.spender) })
+	if s.byteObserver = image.ByteObserverOf(c.Server.Observer); s.byteObserver != nil && c.Replicates {
+		s.EachSight(func(v *Sight) { v.Changes.Account(s.byteObserver) })
 	}
 	s.schedule = systems.NewSchedule(c.Server.Observer, s.Game, c.Systems)
 	return nil
 }
 
-// Spender returns the observer that counts bytes, or nil if bytes are not counted.
-func (s *Server[C, P]) Spender() image.ByteObserver { return s.spender }
+// ByteObserver returns the observer that counts bytes, or nil if bytes are not counted.
+func (s *Server[C, P]) ByteObserver() image.ByteObserver { return s.byteObserver }
 
-// Spend counts bytes of a message that belong to no entity: see image.ByteObserver.
-func (s *Server[C, P]) Spend(column, bytes int) {
-	if s.spender != nil {
-		s.spender.Spent(0, column, uint64(bytes)*image.SpentByte)
+// CountPart counts bytes of a message that belong to no entity: see image.ByteObserver.
+func (s *Server[C, P]) CountPart(column, bytes int) {
+	if s.byteObserver != nil {
+		s.byteObserver.Part(0, column, uint64(bytes)*image.ByteUnits)
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *Server) sendStamped(p *peer) {
 			m := stamped{tick: f, number: i, order: o}
 			s.Sending.Message = m.append(s.Sending.Message[:0], s.Game)
 			s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
-			s.Spend(image.SpentOrders, len(s.Sending.Message))
+			s.CountPart(image.PartOrders, len(s.Sending.Message))
 		}
 	}
 	s.running.orders = s.running.orders[:0]
@@ -121,8 +121,8 @@ func (s *Server) sendNear(p *peer, out systems.Outbox) {
 
 // spendSync accounts the sync in Sending.Message. Its inputs and orders begin at a byte.
 func (s *Server) spendSync(inputs int) {
-	s.Spend(image.SpentTick, inputs)
-	s.Spend(image.SpentInputs, len(s.Sending.Message)-inputs)
+	s.CountPart(image.PartTick, inputs)
+	s.CountPart(image.PartInputs, len(s.Sending.Message)-inputs)
 }
 
 func (s *Server) head(p *peer, first ecs.Tick) syncHead {

@@ -112,9 +112,9 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 // instead: on the reliable channel, operations could wait for long.
 func (s *Server) relay(o *stamped, out systems.Outbox) {
 	s.Sending.Message = o.append(s.Sending.Message[:0], s.Game)
-	column := image.SpentOrders
+	column := image.PartOrders
 	if o.input {
-		column = image.SpentInputs
+		column = image.PartInputs
 	}
 	for i := range s.Peers {
 		p := &s.Peers[i]
@@ -124,7 +124,7 @@ func (s *Server) relay(o *stamped, out systems.Outbox) {
 			p.Own.whole = o.tick
 		default:
 			out.Send(p.ID, systems.Reliable, s.Sending.Message)
-			s.Spend(column, len(s.Sending.Message))
+			s.CountPart(column, len(s.Sending.Message))
 		}
 	}
 }

@@ -195,7 +195,7 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 		if p := &s.Peers[i]; p.Open && p.Own.ordered >= before { // others are sent it in its turn
 			p.Own.ordered = next.tick
 			out.Send(p.ID, systems.Reliable, s.Sending.Message)
-			s.Spend(image.SpentOrders, len(s.Sending.Message))
+			s.CountPart(image.PartOrders, len(s.Sending.Message))
 		}
 	}
 	return next.tick
@@ -323,8 +323,8 @@ func (s *Server) confirmation(p *peer, first, last ecs.Tick) []byte {
 		}
 	}
 	s.Sending.Message = bits.Bytes()
-	s.Spend(image.SpentTick, before)
-	s.Spend(image.SpentInputs, len(s.Sending.Message)-before)
+	s.CountPart(image.PartTick, before)
+	s.CountPart(image.PartInputs, len(s.Sending.Message)-before)
 	return s.Sending.Message
 }
 
@@ -351,7 +351,7 @@ func (s *Server) sendOrders(p *peer, f ecs.Tick, ch systems.Channel, most int) (
 		m := stampedOrder{tick: f, number: i, order: o}
 		if s.Sending.Message = m.append(s.Sending.Message[:0]); ch == systems.Reliable || len(s.Sending.Message) <= systems.MaxDatagram {
 			s.Sending.Out.Send(p.ID, ch, s.Sending.Message)
-			s.Spend(image.SpentOrders, len(s.Sending.Message))
+			s.CountPart(image.PartOrders, len(s.Sending.Message))
 			bytes += max(len(s.Sending.Message), leastOrder)
 		}
 	}

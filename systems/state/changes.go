@@ -27,9 +27,9 @@ type Changes struct {
 
 // Account makes o count the bytes of all later deltas. A nil o ends the count.
 func (c *Changes) Account(o image.ByteObserver) {
-	c.writer.spender, c.writer.encoder.bill = o, nil
+	c.writer.byteObserver, c.writer.encoder.sizes = o, nil
 	if o != nil {
-		c.writer.encoder.bill = &bill{}
+		c.writer.encoder.sizes = &sizes{}
 	}
 }
 

@@ -106,7 +106,7 @@ type encoder struct {
 	entropy.Encoder
 	schema *schema
 	models *models
-	bill   *bill // nil unless bytes are accounted
+	sizes  *sizes // nil unless bytes are accounted
 }
 
 func (e *encoder) element(list int, c *coding, place uint32) {
@@ -175,7 +175,7 @@ func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64,
 			at, courses = courses[:n], courses[n:]
 		}
 		e.part(i, way, values[:n], from, at, &spread)
-		e.charge(whole, e.schema.columns[i])
+		e.count(whole, e.schema.columns[i])
 		values = values[n:]
 	}
 }

@@ -9,14 +9,14 @@ import (
 // writeEntities writes as many of the entities that are due as fit.
 func (w *writer) writeEntities() {
 	s, e := w.sender, &w.encoder
-	mark, charges := e.Mark(), e.charges()
+	mark, counted := e.Mark(), e.counted()
 	w.saved.set(e.models)
 	w.others = e.Len()
 	w.learnRoom(w.others)
 	due, stuck := w.choose(w.due), 0
 	for !w.writeChosen() {
 		e.Rewind(mark)
-		e.refund(charges)
+		e.uncount(counted)
 		e.models.set(w.saved)
 		if n := len(w.chosen); n > 1 {
 			w.sort(due)
@@ -193,7 +193,7 @@ func (w *writer) writeEntity(list int, c *coding, x *rowItem) bool {
 	if x.way == asWhole {
 		e.identity(c, w.delta.tick, h.entity.Born, h.set)
 	}
-	e.charge(h.set, image.SpentEntity)
+	e.count(h.set, image.PartEntity)
 	e.entity(h.set, int(x.way), values, base, courses)
 	w.values += len(values)
 	if !w.fits() {

@@ -38,7 +38,7 @@ func newSchema(g *ecs.Game) (*schema, error) {
 		s.columns = append(s.columns, s.image.ComponentColumn(i))
 	}
 	s.add([]image.Scalar{{Path: "players", Pattern: true}})
-	s.columns = append(s.columns, image.SpentTick)
+	s.columns = append(s.columns, image.PartTick)
 	for i := range g.Resources {
 		s.add(s.image.Resources[i].Scalars())
 		s.columns = append(s.columns, s.image.ResourceColumn(i))

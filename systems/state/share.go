@@ -36,7 +36,7 @@ type body struct {
 	ratio   float32
 	trained *trained // nil unless it is a checkpoint
 	known   []uint64 // ids of checkpoints that the first client has
-	spent   []spent
+	sizes   []size
 }
 
 // Lost deltas make the checkpoints of clients with the same baselines differ, and each delta that builds on a different checkpoint
@@ -207,7 +207,7 @@ func (w *writer) useBody(dst []byte, b *body) []byte {
 }
 
 // keepBody stores the code of the delta for other senders if it has everything that is due.
-func (w *writer) keepBody(code []byte, t *trained, spent []spent) {
+func (w *writer) keepBody(code []byte, t *trained, sizes []size) {
 	p := &w.sharing
 	if len(w.delta.entries) < len(w.globals)+len(w.gone)+len(w.due) || p.used == maxBodies {
 		return
@@ -218,7 +218,7 @@ func (w *writer) keepBody(code []byte, t *trained, spent []spent) {
 	b := &p.bodies[p.used]
 	p.used++
 	b.base, b.back, b.moments, b.others, b.ratio, b.trained = w.baseID(), w.back, w.moments, w.others, w.ratio, t
-	b.code, b.spent = append(b.code[:0], code...), append(b.spent[:0], spent...)
+	b.code, b.sizes = append(b.code[:0], code...), append(b.sizes[:0], sizes...)
 	b.known = b.known[:0]
 	for _, id := range w.checkpoints {
 		b.known = append(b.known, id)

@@ -42,7 +42,7 @@ type writer struct {
 	relies       uint64             // age in deltas of the oldest delta with values in flight
 	short        bool               // an item that is due is not in the delta
 	ordered      bool               // due is sorted
-	spender      image.ByteObserver // nil unless bytes are accounted
+	byteObserver image.ByteObserver // nil unless bytes are accounted
 	demand       []float32          // bits, by the number of later deltas in which they would still be in time
 }
 
@@ -209,10 +209,10 @@ func (w *writer) write(dst []byte, limit int) []byte {
 		w.chooseBase()
 		if b := w.findBody(); b != nil {
 			dst, h.content = w.useBody(dst, b), true
-			w.spend(b.spent)
+			w.report(b.sizes)
 		} else {
 			e.Reset(dst)
-			e.bill.reset(e)
+			e.sizes.reset(e)
 			w.writeStart()
 			w.writeGlobals()
 			w.writeGone()
@@ -220,14 +220,14 @@ func (w *writer) write(dst []byte, limit int) []byte {
 			w.writeEntities()
 			if h.content = len(w.delta.entries) > 0; h.content {
 				dst = e.Finish()
-				spent := e.bill.settle(len(dst) - start - headerBytes)
-				w.spend(spent)
-				w.keepBody(dst[start+headerBytes:], w.keep(), spent)
+				sizes := e.sizes.sum(len(dst) - start - headerBytes)
+				w.report(sizes)
+				w.keepBody(dst[start+headerBytes:], w.keep(), sizes)
 			}
 		}
 	}
-	if w.spender != nil {
-		w.spender.Spent(0, image.SpentTick, headerBytes*image.SpentByte)
+	if w.byteObserver != nil {
+		w.byteObserver.Part(0, image.PartTick, headerBytes*image.ByteUnits)
 	}
 	h.relies = reliesOnBudget
 	if !w.short && w.relies <= maxRelies {
@@ -237,10 +237,10 @@ func (w *writer) write(dst []byte, limit int) []byte {
 	return dst
 }
 
-// spend accounts the content of a delta.
-func (w *writer) spend(list []spent) {
+// report counts the content of a delta.
+func (w *writer) report(list []size) {
 	for i := range list {
-		w.spender.Spent(list[i].kind, list[i].column, list[i].amount)
+		w.byteObserver.Part(list[i].kind, list[i].column, list[i].amount)
 	}
 }
 
@@ -284,7 +284,7 @@ func (w *writer) writeGlobals() {
 		x := &w.globals[i]
 		h := s.changes.entities.of(global(int(x.row)))
 		_, values := h.newest()
-		mark, charges, learned, before, count := e.Mark(), e.charges(), e.models.places[listGlobals], c, w.values
+		mark, counted, learned, before, count := e.Mark(), e.counted(), e.models.places[listGlobals], c, w.values
 		base := []uint64(nil)
 		if x.base >= 0 {
 			base = h.in(int(x.base))
@@ -292,10 +292,10 @@ func (w *writer) writeGlobals() {
 		e.element(listGlobals, &c, x.row)
 		e.based(listGlobals, &c, int(x.way), w.delta.tick, x.tick, true)
 		e.part(s.changes.schema.components+int(x.row), int(x.way), values, base, nil, &spread)
-		e.charge(0, s.changes.schema.columns[s.changes.schema.components+int(x.row)])
+		e.count(0, s.changes.schema.columns[s.changes.schema.components+int(x.row)])
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
-			e.refund(charges)
+			e.uncount(counted)
 			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
 			s.stats.Oversized++
 			continue
@@ -309,12 +309,12 @@ func (w *writer) writeGlobals() {
 func (w *writer) writeGone() {
 	s, e, c := w.sender, &w.encoder, coding{}
 	for _, g := range w.gone {
-		mark, charges, learned := e.Mark(), e.charges(), e.models.places[listGone]
+		mark, counted, learned := e.Mark(), e.counted(), e.models.places[listGone]
 		e.element(listGone, &c, g.row)
-		e.charge(0, image.SpentEntity)
+		e.count(0, image.PartEntity)
 		if !w.fits() {
 			e.Rewind(mark)
-			e.refund(charges)
+			e.uncount(counted)
 			e.models.places[listGone], w.short = learned, true
 			break
 		}

@@ -190,7 +190,7 @@ func (s *Server) sendState(p *peer) {
 
 // spendState accounts the State of the scratch message that is sent to a peer.
 func (s *Server) spendState(p *peer, bytes int) {
-	o, m := s.Spender(), &s.scratch.state
+	o, m := s.ByteObserver(), &s.scratch.state
 	if o == nil {
 		return
 	}
@@ -198,8 +198,8 @@ func (s *Server) spendState(p *peer, bytes int) {
 	for _, emitted := range m.happened {
 		events += len(emitted)
 	}
-	s.Spend(image.SpentEvents, events)
-	s.Spend(image.SpentTick, bytes-events-len(m.delta))
+	s.CountPart(image.PartEvents, events)
+	s.CountPart(image.PartTick, bytes-events-len(m.delta))
 	if now, ok := p.Sight.StateAt(m.tick); ok {
 		now.SpendDelta(m.delta, o)
 	}

@@ -23,7 +23,7 @@ import (
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
 	"tendon/net/cost"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/net/session"
@@ -86,7 +86,7 @@ func report(turns int) cost.Report {
 			{RowName: cost.RowName{Phase: "simulate", System: "walk"}, Calls: n, Total: d * 700 * time.Microsecond, Self: d * 700 * time.Microsecond, P50: 4 * time.Microsecond, P99: 5 * time.Microsecond, Max: 6 * time.Microsecond},
 			{RowName: cost.RowName{Phase: "resimulate", System: "walk"}, Calls: n, Total: d, Self: d, P50: 4, P99: 5, Max: 6},
 		},
-		Bytes:   &spent.Bytes{Total: 40 * n, Rows: []spent.Row{{Part: "tick", Bytes: 10 * n}, {Kind: "walker", Part: "walker", Bytes: 30 * n}}},
+		Bytes:   &traffic.Bytes{Total: 40 * n, Rows: []traffic.Row{{Part: "tick", Bytes: 10 * n}, {Kind: "walker", Part: "walker", Bytes: 30 * n}}},
 		Largest: cost.Turn{Tick: 7, Cost: 5 * time.Millisecond, Computed: 1, Parts: []cost.Part{{RowName: cost.RowName{Phase: "simulate", System: "walk"}, Calls: 1, Self: 4 * time.Millisecond}}}}
 }
 
@@ -403,7 +403,7 @@ func TestCostsOfRoomsAreAdded(t *testing.T) {
 	if share := l.Rows[1].Share; share < 0.5 || share > 0.55 || l.Rows[1].Calls != l.Turns || l.Turns != 50 || l.All != 150 {
 		t.Errorf("walk had %v of the budget in %v calls per turn", share, l.Rows[1].Calls)
 	}
-	if l.Bytes.Total != 50*40 || l.Bytes.Rows[0] != (spent.Row{Kind: "walker", Part: "walker", Bytes: 50 * 30}) {
+	if l.Bytes.Total != 50*40 || l.Bytes.Rows[0] != (traffic.Row{Kind: "walker", Part: "walker", Bytes: 50 * 30}) {
 		t.Errorf("%+v", l.Bytes)
 	}
 	if l := since(&a, &a); l.Rows[1].Calls != l.Turns || l.Turns != 100 || l.Used() <= 0 {

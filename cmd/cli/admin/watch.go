@@ -11,7 +11,7 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/net/cost"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/systems"
@@ -197,7 +197,7 @@ func addBytes(all *cost.Report, r cost.Report) {
 		return
 	}
 	if all.Bytes == nil {
-		all.Bytes = &spent.Bytes{}
+		all.Bytes = &traffic.Bytes{}
 	}
 	all.Bytes.Add(r.Bytes)
 }
@@ -232,7 +232,7 @@ func since(now, before *cost.Report) turnCosts {
 	c := turnCosts{Report: *now, All: now.Turns}
 	c.Turns, c.Busy, c.Rows = max(now.Turns-before.Turns, 1), now.Busy-before.Busy, append([]cost.Row{}, now.Rows...)
 	if now.Bytes != nil {
-		c.Bytes = &spent.Bytes{}
+		c.Bytes = &traffic.Bytes{}
 		c.Bytes.Add(now.Bytes)
 		if before.Bytes != nil {
 			c.Bytes.Since(before.Bytes)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 	"tendon/net/lab"
 	"tendon/net/session"
 	"tendon/net/simnet"
@@ -16,10 +16,10 @@ import (
 
 // panel is the part of a message for one match: the picture, the ghosts, the newest shown key press, and the enabled views.
 type panel struct {
-	Seen    uint64       `json:"seen"`
-	After   float64      `json:"after"`
-	Reading *lab.Reading `json:"reading,omitempty"`
-	Bytes   *spent.Bytes `json:"bytes,omitempty"` // with Reading: the largest rows first, at most byteRows
+	Seen    uint64         `json:"seen"`
+	After   float64        `json:"after"`
+	Reading *lab.Reading   `json:"reading,omitempty"`
+	Bytes   *traffic.Bytes `json:"bytes,omitempty"` // with Reading: the largest rows first, at most byteRows
 
 	picture, ghosts, server, other []byte // JSON; nil if absent
 }

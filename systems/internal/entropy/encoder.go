@@ -139,8 +139,8 @@ func (e *Encoder) Len() int {
 	return n
 }
 
-// Spent returns the information in the code so far, in 1/256 bit. It grows with every value; differences are what values cost.
-func (e *Encoder) Spent() uint64 {
+// Information returns the information in the code so far, in 1/256 bit. It grows with every value; differences are what values cost.
+func (e *Encoder) Information() uint64 {
 	n := len(e.out) - e.start + e.full
 	if e.begun {
 		n++

@@ -12,7 +12,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/cost"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 )
 
 // group is a phase of the engine, or a system in all its rows.
@@ -120,12 +120,12 @@ func renderBytes(r *cost.Report, seconds float64, wide bool) string {
 	if r.Bytes == nil {
 		return ""
 	}
-	t := app.NewTable("bytes to all clients", spent.Header...)
-	for _, name := range spent.Header[2:] {
+	t := app.NewTable("bytes to all clients", traffic.Header...)
+	for _, name := range traffic.Header[2:] {
 		t.Configs = append(t.Configs, table.ColumnConfig{Name: name, Align: text.AlignRight})
 	}
 	rows := r.Bytes.Largest()
-	rest := spent.Row{Kind: "the rest"}
+	rest := traffic.Row{Kind: "the rest"}
 	if !wide && len(rows) > mostBytes {
 		for _, x := range rows[mostBytes:] {
 			rest.Bytes += x.Bytes

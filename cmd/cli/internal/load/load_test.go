@@ -62,8 +62,8 @@ func TestAccountingAllocatesNothing(t *testing.T) {
 	l := play(t, 0, true)
 	if n := testing.AllocsPerRun(100, func() {
 		l.server.Sent(10)
-		l.server.Spent(1, 4, image.SpentByte)
-		l.server.Spent(0, image.SpentOrders, image.SpentByte)
+		l.server.Part(1, 4, image.ByteUnits)
+		l.server.Part(0, image.PartOrders, image.ByteUnits)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -1,4 +1,4 @@
-package spent_test
+package traffic_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/cost/spent"
+	"tendon/net/cost/traffic"
 )
 
 type part struct{ X int32 }
@@ -23,11 +23,11 @@ func game() *ecs.Game {
 // A room's encoders report what they spend. The meter adds it up by kind and part.
 func Example() {
 	g := game()
-	m := spent.NewMeter(g)
+	m := traffic.NewMeter(g)
 	m.Sent(100) // a message to one client
-	m.Spent(0b11, g.Schema().ComponentColumn(1), 70*image.SpentByte)
-	m.Spent(0, image.SpentInputs, 20*image.SpentByte)
-	var b spent.Bytes
+	m.Part(0b11, g.Schema().ComponentColumn(1), 70*image.ByteUnits)
+	m.Part(0, image.PartInputs, 20*image.ByteUnits)
+	var b traffic.Bytes
 	m.Report(&b)
 	for _, r := range b.Largest() {
 		fmt.Println(r.Kind, r.Part, r.Bytes)
@@ -41,27 +41,27 @@ func Example() {
 // The number of kinds is bounded, and the bytes of all others count together. Reports of rooms are added and compared.
 func TestKindsAreBoundedAndReportsAreAdded(t *testing.T) {
 	g := game()
-	m, twin := spent.NewMeter(g), spent.NewMeter(g)
+	m, twin := traffic.NewMeter(g), traffic.NewMeter(g)
 	for kind := range image.ComponentSet(512) {
-		for _, to := range []*spent.Meter{m, twin} {
+		for _, to := range []*traffic.Meter{m, twin} {
 			to.Sent(2)
-			to.Spent(kind, image.SpentEntity, 2*image.SpentByte)
+			to.Part(kind, image.PartEntity, 2*image.ByteUnits)
 		}
 	}
 	m.Merge(twin)
-	var b, first spent.Bytes
+	var b, first traffic.Bytes
 	m.Report(&b)
 	twin.Report(&first)
 	rest := uint64(0)
 	for _, r := range b.Rows {
-		if r.Kind == spent.OtherKinds {
+		if r.Kind == traffic.OtherKinds {
 			rest += r.Bytes
 		}
 	}
 	if len(b.Rows) != 256 || b.Total != 2048 || rest != 4*(512-255) {
 		t.Errorf("%d rows, %d bytes, %d of other kinds", len(b.Rows), b.Total, rest)
 	}
-	sum := spent.Bytes{}
+	sum := traffic.Bytes{}
 	sum.Add(&first)
 	sum.Add(&first)
 	if sum.Total != b.Total || len(sum.Rows) != len(b.Rows) || sum.Largest()[0] != b.Largest()[0] {
@@ -75,7 +75,7 @@ func TestKindsAreBoundedAndReportsAreAdded(t *testing.T) {
 	if m.Report(&b); b.Total != 0 || len(b.Rows) != 0 {
 		t.Errorf("after Reset: %+v", b)
 	}
-	if n := testing.AllocsPerRun(50, func() { m.Spent(3, image.SpentOrders, 5); m.Sent(1) }); n != 0 {
+	if n := testing.AllocsPerRun(50, func() { m.Part(3, image.PartOrders, 5); m.Sent(1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -1,12 +1,12 @@
-// Package spent counts the bytes of a server's messages by component and by kind of entity. The kind of an entity is the set of its
+// Package traffic counts the bytes of a server's messages by component and by kind of entity. The kind of an entity is the set of its
 // components. A [Meter] is the observer of a room. The ledgers of package cost contain one on request.
 //
-//	meter := spent.NewMeter(game)
+//	meter := traffic.NewMeter(game)
 //	config.Observer = meter // of a room.Config
 //	...
 //	meter.Report(&bytes)
 //	fmt.Println(bytes.Largest()[0])
-package spent
+package traffic
 
 import (
 	"cmp"
@@ -82,7 +82,7 @@ type Meter struct {
 	schema *image.Schema
 	parts  []string // by column; negative columns count from the end
 	total  uint64   // bytes
-	spent  uint64   // in units of image.SpentByte
+	known  uint64   // of total, those of parts, in units of image.ByteUnits
 	kinds  []kindBytes
 	last   int // index of the kind of the last call
 }
@@ -100,7 +100,7 @@ const mostKinds = 256
 // NewMeter returns an empty meter of a valid game.
 func NewMeter(g *ecs.Game) *Meter {
 	m := &Meter{schema: g.Schema()}
-	m.parts = append(m.schema.Columns(), "events", "orders") // from the end: image.SpentOrders, image.SpentEvents
+	m.parts = append(m.schema.Columns(), "events", "orders") // from the end: image.PartOrders, image.PartEvents
 	m.kinds = []kindBytes{{parts: make([]uint64, len(m.parts))}}
 	return m
 }
@@ -125,12 +125,12 @@ func (*Meter) CountsBytes() bool { return true }
 // Sent adds a message of the strategy.
 func (m *Meter) Sent(bytes int) { m.total += uint64(bytes) }
 
-// Spent adds a part of such messages.
-func (m *Meter) Spent(kind image.ComponentSet, column int, amount uint64) {
+// Part adds a part of such messages.
+func (m *Meter) Part(kind image.ComponentSet, column int, amount uint64) {
 	if column < 0 {
 		column += len(m.parts)
 	}
-	m.spent += amount
+	m.known += amount
 	m.of(kind).parts[column] += amount
 }
 
@@ -159,7 +159,7 @@ func (m *Meter) of(kind image.ComponentSet) *kindBytes {
 
 // Reset sets all amounts to zero.
 func (m *Meter) Reset() {
-	m.total, m.spent = 0, 0
+	m.total, m.known = 0, 0
 	for i := range m.kinds {
 		clear(m.kinds[i].parts)
 	}
@@ -167,7 +167,7 @@ func (m *Meter) Reset() {
 
 // Merge adds the bytes of another meter of the same game.
 func (m *Meter) Merge(o *Meter) {
-	m.total, m.spent = m.total+o.total, m.spent+o.spent
+	m.total, m.known = m.total+o.total, m.known+o.known
 	for i := range o.kinds {
 		to := m.of(o.kinds[i].kind)
 		for part, n := range o.kinds[i].parts {
@@ -182,11 +182,11 @@ func (m *Meter) Report(b *Bytes) {
 	for i := range m.kinds {
 		for part, n := range m.kinds[i].parts {
 			if n > 0 {
-				b.Rows = append(b.Rows, Row{m.kinds[i].name, m.parts[part], (n + image.SpentByte/2) / image.SpentByte})
+				b.Rows = append(b.Rows, Row{m.kinds[i].name, m.parts[part], (n + image.ByteUnits/2) / image.ByteUnits})
 			}
 		}
 	}
-	if all := m.total * image.SpentByte; all > m.spent {
-		b.Rows = append(b.Rows, Row{Part: "other", Bytes: (all - m.spent) / image.SpentByte})
+	if all := m.total * image.ByteUnits; all > m.known {
+		b.Rows = append(b.Rows, Row{Part: "other", Bytes: (all - m.known) / image.ByteUnits})
 	}
 }

@@ -21,7 +21,7 @@ func (a *accounts) Turn(ecs.Tick)                      {}
 func (a *accounts) CountsBytes() bool                  { return true }
 func (a *accounts) Sent(int)                           {}
 
-func (a *accounts) Spent(kind image.ComponentSet, column int, amount uint64) {
+func (a *accounts) Part(kind image.ComponentSet, column int, amount uint64) {
 	if amount > 1<<40 {
 		panic("an amount below zero")
 	}
@@ -59,8 +59,8 @@ func TestEveryByteOfADeltaIsAccounted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if a.all != uint64(bytes)*image.SpentByte {
-			t.Fatalf("tick %d: %d of %d bytes are accounted", g.world.Tick(), a.all/image.SpentByte, bytes)
+		if a.all != uint64(bytes)*image.ByteUnits {
+			t.Fatalf("tick %d: %d of %d bytes are accounted", g.world.Tick(), a.all/image.ByteUnits, bytes)
 		}
 	}
 	entities := uint64(0)
@@ -69,7 +69,7 @@ func TestEveryByteOfADeltaIsAccounted(t *testing.T) {
 			entities += amount
 		}
 	}
-	if len(a.kinds) < 3 || entities < a.all/2 || a.parts[image.SpentEntity] == 0 || a.parts[g.changes.schema.columns[0]] == 0 {
+	if len(a.kinds) < 3 || entities < a.all/2 || a.parts[image.PartEntity] == 0 || a.parts[g.changes.schema.columns[0]] == 0 {
 		t.Errorf("kinds %v, parts %v of %d bytes", a.kinds, a.parts, bytes)
 	}
 }
