@@ -341,6 +341,9 @@ func TestABannedPlayerDoesNotWait(t *testing.T) {
 	allowed(10+3993, true)
 	allowed(10+3992, false)
 	want(t, len(r.bans), maxBans)
+	r.now += 9000
+	r.wait(Ticket{Queue: "duel"})
+	want(t, len(r.bans), 0)
 }
 
 // A process that starts from any part of a log, or from a snapshot at any event, has the same tickets and makes the same matches.
@@ -397,6 +400,9 @@ func TestEveryPartOfALogGivesTheSameState(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			compare(t, next, r.State)
+			if !slices.Equal(next.bans, r.bans) {
+				t.Fatalf("seed %d: bans %v, want %v", seed, next.bans, r.bans)
+			}
 		}
 		for id := range tickets {
 			if s, ok := r.Get(id); !ends[id] && (!ok || s.State != Queued) {
