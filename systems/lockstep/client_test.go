@@ -72,18 +72,18 @@ func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
 		m := newMatch(t, testGame(), 22, Config{OnDemand: true})
 		m.join(profile(t, "P1"), simnet.Clock{}, 0, 60, wander(1))
 		m.Net.RunUntil(20 * time.Second)
-		var spent systems.Time
+		var elapsed systems.Time
 		config := systems.ClientConfig{Seat: -1}
 		if told {
-			config.Elapsed = func() systems.Time { return spent }
-			config.Taken = func(systems.FinalTick) { spent += systems.Second / 1000 }
+			config.Elapsed = func() systems.Time { return elapsed }
+			config.Taken = func(systems.FinalTick) { elapsed += systems.Second / 1000 }
 		}
 		p := m.add(halves.Plan{Path: profile(t, "P1"), Config: config, FromOpen: true}, idle)
 		most, behind := 0, ecs.Tick(0)
 		p.onFrame = func(p *player, before, after ecs.Tick) {
 			most = max(most, int(after-before))
 			behind = max(behind, p.Stats().Behind)
-			spent = 0
+			elapsed = 0
 		}
 		p.peer.SendImage(0)
 		m.until(p.Live)

@@ -401,7 +401,7 @@ func TestEveryPartOfALogGivesTheSameState(t *testing.T) {
 			}
 			compare(t, next, r.State)
 			if from, err := Load(r.config, snapshot); err != nil || !slices.Equal(from.bans, state.bans) {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("seed %d: the snapshot differs in bans: %v", seed, err)
 			}
 		}
 		for id := range tickets {

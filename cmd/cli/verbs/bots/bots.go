@@ -175,14 +175,14 @@ func (c *botGroup) figures() app.Fields {
 // verdict prints the result. It fails if not all clients were live.
 func (c *botGroup) verdict(a *app.App) error {
 	f := c.figures()
-	spent := c.ledger.Report()
-	f["costs"] = []cost.Report{spent}
+	costs := c.ledger.Report()
+	f["costs"] = []cost.Report{costs}
 	a.Emit("result", f)
 	t := app.NewTable("", "bots", "live", "resyncs", "frame µs (p99)", "late µs (p99)")
 	t.AppendRow(table.Row{f["bots"], f["live"], f["resyncs"], fmt.Sprintf("%d (%d)", f["frame_p50_us"], f["frame_p99_us"]),
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
 	a.Print(t.Text(true))
-	host.PrintCosts(a, spent)
+	host.PrintCosts(a, costs)
 	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core.World() != nil })
 	for i, err := range c.failed {
 		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {

@@ -157,8 +157,8 @@ func (v *Verb) inLobby(ctx context.Context, a *app.App, config *client.Config, t
 		c.Close()
 	default:
 	}
-	if spent := v.ledger.Report(); spent.Turns > 0 {
-		host.PrintCosts(a, spent)
+	if costs := v.ledger.Report(); costs.Turns > 0 {
+		host.PrintCosts(a, costs)
 	}
 	return err
 }

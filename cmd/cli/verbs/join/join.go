@@ -328,11 +328,11 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 	err := <-done
 	bar.Done()
 	l := p.Line()
-	spent := v.ledger.Report()
-	a.Emit("left", app.Fields{"client": l, "costs": []cost.Report{spent}})
+	costs := v.ledger.Report()
+	a.Emit("left", app.Fields{"client": l, "costs": []cost.Report{costs}})
 	if l.Tick > 0 { // it was in the match
 		a.Logf("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
-		host.PrintCosts(a, spent)
+		host.PrintCosts(a, costs)
 	}
 	if err == nil && a.Ctx.Err() == nil && l.State != client.Live.String() { // --for is over, and it is not in the match
 		switch {

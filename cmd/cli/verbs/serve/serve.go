@@ -230,9 +230,9 @@ func (v *Verb) Run(a *app.App) (err error) {
 		watch.Stopping()
 	}
 	err = errors.Join(err, v.stop(a, h, c.OnStop))
-	_, spent := h.Costs()
-	host.PrintCosts(a, spent)
-	a.Emit("costs", app.Fields{"costs": []cost.Report{spent}})
+	_, costs := h.Costs()
+	host.PrintCosts(a, costs)
+	a.Emit("costs", app.Fields{"costs": []cost.Report{costs}})
 	return err
 }
 
