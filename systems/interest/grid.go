@@ -1,20 +1,21 @@
 package interest
 
 import (
+	"math/bits"
 	"slices"
 
 	"tendon/ecs/fixed"
 )
 
-// grid sorts the markers into square cells of size R in x and y. All markers within R of a watcher are in the nine cells
-// around it.
+// grid sorts the markers into square cells in x and y. Their size is R or hardly more. All markers within R of a watcher are in the
+// nine cells around it.
 //
 // The plane of cells is folded into a torus of 2^bits by 2^bits buckets, about as many as there are markers. Cells that
 // share a bucket add only markers that are too far. With four or more buckets a side the nine cells never share one, so
 // no marker is found twice.
 type grid struct {
 	sets   *Sets
-	size   fixed.Num
+	scale  uint64 // 2^64 / R, rounded down
 	bits   uint
 	bucket []uint32 // by marker; noBucket without a position
 	start  []uint32 // by bucket: its first item; one more at the end
@@ -35,16 +36,14 @@ const (
 func (g *grid) moved(marker bool, _ int, _ bool) { g.stale = g.stale || marker }
 func (*grid) left(int, int)                      {}
 
-func (g *grid) cell(x fixed.Num) int64 {
-	q := int64(x / g.size)
-	if x%g.size < 0 {
-		q--
-	}
-	return q
+// cell returns the number of the cell of a coordinate, from the lowest one up. A division by R would take a third of sort.
+func (g *grid) cell(x fixed.Num) uint64 {
+	n, _ := bits.Mul64(uint64(x)^1<<63, g.scale)
+	return n
 }
 
-func (g *grid) at(cx, cy int64) uint32 {
-	mask := int64(1)<<g.bits - 1
+func (g *grid) at(cx, cy uint64) uint32 {
+	mask := uint64(1)<<g.bits - 1
 	return uint32((cy&mask)<<g.bits | cx&mask)
 }
 
@@ -60,7 +59,7 @@ func (g *grid) find(found []uint64) []uint64 {
 			continue
 		}
 		cx, cy := g.cell(at.pos.X), g.cell(at.pos.Y)
-		for k := range int64(9) {
+		for k := range uint64(9) {
 			b := g.at(cx+k%3-1, cy+k/3-1)
 			near := g.items[g.start[b]:g.start[b+1]]
 			s.counts.Compared += uint64(len(near))

@@ -2,6 +2,7 @@ package interest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tendon/ecs/fixed"
@@ -109,7 +110,7 @@ func New(c Config) (*Sets, error) {
 	if c.PairList {
 		s.finder = &pairs{sets: s, still: belowHalf(c.Radius), far: within(2 * c.Radius)}
 	} else {
-		s.finder = &grid{sets: s, size: c.Radius, bits: minGridBits, stale: true}
+		s.finder = &grid{sets: s, scale: math.MaxUint64 / uint64(c.Radius), bits: minGridBits, stale: true}
 	}
 	return s, nil
 }

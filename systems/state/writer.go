@@ -174,8 +174,7 @@ const restPriority = 3
 // collectGone collects the rows that the client is to remove.
 func (w *writer) collectGone() {
 	s := w.sender
-	for slot := range s.items.Slots() { // of which those in phase unused are free
-		it := s.items.At(slot)
+	for slot, it := range s.items.All {
 		if it.phase == wanted && it.stamp != s.stamp {
 			if !it.known {
 				s.release(slot)

@@ -41,24 +41,27 @@ func (s *Sets) Observe(now *image.Snapshot, changed *image.Changed) {
 		s.placed.Remove(slot)
 	}
 	s.removed = s.removed[:0]
-	for row := range changed.Rows {
-		e, m, placed := now.MotionAt(row)
-		slot, known := s.placed.Slot(row)
-		if known && (!placed || *s.placed.At(slot) != e) {
-			s.removed = append(s.removed, slot)
-			known = false
-		}
-		if placed {
-			if !known {
-				slot = s.placed.Add(row)
-				*s.placed.At(slot) = e
-			}
-			s.Place(slot, m.Pos)
-		}
-		put(&s.unplaced, row, e, !placed && !e.IsZero())
-		if p, owned := (ecs.Entity{Row: row}).Owner().Player(); owned {
-			put(&s.own[p], row, slot, placed)
-		}
+	changed.Motions(now, s.observe)
+}
+
+// observe updates the sets from a row that has changed.
+func (s *Sets) observe(row uint32, e ecs.Entity, m image.Motion, placed bool) {
+	slot, known := s.placed.Slot(row)
+	if known && placed && *s.placed.At(slot) == e { // most entities only move
+		s.Place(slot, m.Pos)
+		return
+	}
+	if known {
+		s.removed = append(s.removed, slot)
+	}
+	if placed {
+		slot = s.placed.Add(row)
+		*s.placed.At(slot) = e
+		s.Place(slot, m.Pos)
+	}
+	put(&s.unplaced, row, e, !placed && !e.IsZero())
+	if p, owned := (ecs.Entity{Row: row}).Owner().Player(); owned {
+		put(&s.own[p], row, slot, placed)
 	}
 }
 
