@@ -36,7 +36,7 @@ const (
 func (g *grid) moved(marker bool, _ int, _ bool) { g.stale = g.stale || marker }
 func (*grid) left(int, int)                      {}
 
-// cell returns the number of the cell of a coordinate, from the lowest one up. A division by R would take a third of sort.
+// cell returns the number of the cell of a coordinate, from the lowest one up. It needs no division.
 func (g *grid) cell(x fixed.Num) uint64 {
 	n, _ := bits.Mul64(uint64(x)^1<<63, g.scale)
 	return n
