@@ -1,10 +1,13 @@
 package image_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
 )
 
@@ -29,6 +32,79 @@ func TestASnapshotReturnsTheMotionOfAnEntity(t *testing.T) {
 		if _, ok := s.Motion(e); ok {
 			t.Errorf("entity %v is somewhere", e)
 		}
+	}
+}
+
+// dWide has so large rows that a block of them has several pages.
+type dWide struct {
+	Pos  fixed.Vec3
+	Rest [30]int64
+}
+
+var dWides = ecs.NewComponent("wide", ecs.Roles[dWide]{Motion: func(w *dWide) ecs.Motion { return ecs.Motion{Pos: w.Pos} }})
+
+// The motions of changed rows are those of their entities, whatever components they have, and none where there is no entity or motion.
+func TestTheMotionsOfChangedRowsAreThoseOfTheirEntities(t *testing.T) {
+	g := sample.Bare()
+	g.Components = ecs.Components(sample.Positions, dWides, dLoose)
+	random := rand.New(rand.NewPCG(3, 3))
+	var all []ecs.Entity
+	tick := 0
+	g.Systems = ecs.Systems(func(w *ecs.World) {
+		at := fixed.Vec3{X: fixed.FromInt(tick)}
+		for range random.IntN(40) {
+			e := w.Spawn([]image.Owner{ecs.OwnedByWorld, ecs.OwnedBy(1)}[random.IntN(2)])
+			all = append(all, e)
+			if random.IntN(2) == 0 {
+				sample.Positions.Add(w, e, sample.PosAt(tick, 1))
+			}
+			if random.IntN(2) == 0 {
+				dWides.Add(w, e, dWide{Pos: at})
+			}
+			if random.IntN(2) == 0 {
+				dLoose.Add(w, e, dPoint{Pos: at})
+			}
+		}
+		for range random.IntN(30) {
+			switch e := all[random.IntN(len(all))]; random.IntN(3) {
+			case 0:
+				w.Despawn(e)
+			case 1:
+				dWides.Remove(w, e)
+			case 2:
+				dLoose.Put(w, e, dPoint{Pos: at})
+			}
+		}
+	})
+	w := sample.NewWorld(t, g)
+	before, seen := sample.Saved(w), map[string]int{}
+	for tick = range 40 {
+		w.Step(ecs.TickInputs{})
+		now := sample.Saved(w)
+		var changed image.Changed
+		changed.Find(before, now)
+		rows := map[uint32]bool{}
+		changed.Motions(now, func(row uint32, e ecs.Entity, m image.Motion, ok bool) {
+			want, has := now.Motion(e)
+			if e != now.EntityAt(row) || m != want || ok != has || rows[row] {
+				t.Fatalf("tick %d, row %d: %v at %v %v, want %v at %v %v", tick, row, e, m, ok, now.EntityAt(row), want, has)
+			}
+			rows[row] = true
+			seen[fmt.Sprint(e.IsZero(), ok)]++
+		})
+		for row := range changed.Rows {
+			if !rows[row] {
+				t.Fatalf("tick %d: row %d is missing", tick, row)
+			}
+			delete(rows, row)
+		}
+		if len(rows) > 0 {
+			t.Fatalf("tick %d: rows %v did not change", tick, rows)
+		}
+		before = now
+	}
+	if seen["true false"] < 20 || seen["false false"] < 20 || seen["false true"] < 100 {
+		t.Errorf("proves nothing: %v", seen)
 	}
 }
 
