@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -336,9 +337,8 @@ func TestABannedPlayerGetsNoTicket(t *testing.T) {
 	r.queue("bob")
 	r.until(ann, matched)
 	eve := r.queue("eve")
-	// The one server announces no admin server, which is an error of the reply.
 	for _, player := range []string{"ann", "eve"} {
-		if code := post("/v1/ban", `{"player":"`+player+`","seconds":60,"reason":"rude"}`); code != http.StatusBadGateway {
+		if code := post("/v1/ban", `{"player":"`+player+`","seconds":60,"reason":"rude"}`); code != http.StatusOK {
 			t.Error(code)
 		}
 	}
@@ -357,4 +357,75 @@ func TestABannedPlayerGetsNoTicket(t *testing.T) {
 	if code := post("/v1/tickets", `{"player":"eve","queue":"duel"}`); code != http.StatusCreated {
 		t.Errorf("%d after the end of the ban", code)
 	}
+}
+
+// A server receives the bans that it lacks: one that starts later, one that has failed, and one that still has a ban that was ended.
+func TestFurtherServersReceiveTheBans(t *testing.T) {
+	var mu sync.Mutex
+	broken, has := true, map[string]map[uint64]int64{"one": {}, "two": {}}
+	stub := func(name string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			var o admin.Sanction
+			mu.Lock()
+			defer mu.Unlock()
+			if broken || q.URL.Path != "/ban" || json.NewDecoder(q.Body).Decode(&o) != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			if has[name][o.ClientID] = *o.Seconds; *o.Seconds == 0 {
+				delete(has[name], o.ClientID)
+			}
+			_ = json.NewEncoder(w).Encode(o)
+		}))
+		t.Cleanup(s.Close)
+		return strings.TrimPrefix(s.URL, "http://")
+	}
+	d := directory(4, "one", "two")
+	two := d.list[1]
+	d.list = d.list[:1]
+	d.list[0].Admin, two.Admin = stub("one"), stub("two")
+	r := start(t, &memory{}, Config{Directory: d, Admin: "admin"})
+	ban := func(player, seconds string) {
+		t.Helper()
+		response, err := r.HTTP.Post(r.URL+"/v1/ban", "application/json", strings.NewReader(`{"player":"`+player+`","seconds":`+seconds+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		var done api.Sanctioned
+		if err := json.NewDecoder(response.Body).Decode(&done); err != nil || response.StatusCode != http.StatusOK || !done.Stored {
+			t.Errorf("%d %+v %v", response.StatusCode, done, err)
+		}
+	}
+	until := func(want string) {
+		t.Helper()
+		for {
+			mu.Lock()
+			got := fmt.Sprint(len(has["one"]), len(has["two"]))
+			mu.Unlock()
+			if got == want {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	ban("ann", "600")
+	ban("bob", "600")
+	mu.Lock()
+	broken = false
+	mu.Unlock()
+	until("2 0")
+	d.set(func() { d.list = append(d.list, two) })
+	until("2 2")
+	if left := has["two"][ClientID("ann")]; left < 590 || left > 600 {
+		t.Errorf("%d seconds are left", left)
+	}
+	mu.Lock()
+	broken = true
+	mu.Unlock()
+	ban("ann", "0")
+	mu.Lock()
+	broken = false
+	mu.Unlock()
+	until("1 1")
 }

@@ -1,8 +1,10 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"tendon/cmd/cli/backend/api"
 	"tendon/net/cluster"
 	"tendon/net/server"
+	"tendon/net/session"
 )
 
 const askLimit = 5 * time.Second // for the answer of an admin server
@@ -95,29 +98,34 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	const most = int64(server.MaxBanTime / time.Second)
 	switch {
 	case err != nil:
-	case timed != (body.Seconds != nil):
-		err = errors.New("seconds is for a ban, which requires it; 0 ends the ban")
+	case !timed && body.Seconds != nil:
+		err = errors.New("seconds is for a ban: leave it out")
+	case timed && body.Seconds == nil:
+		err = errors.New("seconds is missing: send the length of the ban, or 0 to end it")
 	case timed && (*body.Seconds < 0 || *body.Seconds > most):
 		err = errors.New("seconds is out of range: send 0 to " + strconv.FormatInt(most, 10))
-	default:
-		err = server.CheckReason(body.Reason)
+	case server.CheckReason(body.Reason) != nil:
+		err = fmt.Errorf("the reason is not valid: send at most %d bytes of UTF-8 without control or invisible characters", session.MaxText)
 	}
 	if err != nil {
 		return 0, nil, wrong(http.StatusBadRequest, "%v", err)
 	}
-	stored := false
+	answer := api.Sanctioned{ClientID: client, Servers: []string{}, Failed: []string{}}
+	var until int64
 	if timed {
+		var refused error
 		err := s.do(r.Context(), func(c *core) {
-			event := c.state.SetBan(time.Now().UnixMilli(), client, *body.Seconds*1000, body.Reason)
-			stored = event != nil
-			c.apply(event)
+			event, err := c.state.SetBan(time.Now().UnixMilli(), client, *body.Seconds*1000, body.Reason)
+			if refused = err; event != nil {
+				answer.Stored, until = true, event.Ban.Until
+				c.apply(event)
+			}
 		})
-		if err != nil {
+		if err = cmp.Or(err, refused); err != nil {
 			return 0, nil, err
 		}
 	}
-	servers := s.servers()
-	answer := api.Sanctioned{ClientID: client, Servers: []string{}, Failed: []string{}}
+	servers, broken := s.servers(), 0
 	for _, v := range servers {
 		if v.Admin == "" || s.config.Admin == "" {
 			answer.Failed = append(answer.Failed, v.Name+": "+errNoAdmin.Error())
@@ -129,24 +137,36 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 		err := c.Do(ctx, path, o, &o)
 		mu.Lock()
 		defer mu.Unlock()
-		if refused := (*admin.RefusedError)(nil); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-			return // it has no such client
-		}
-		if err != nil {
+		switch {
+		case isStatus(err, http.StatusNotFound): // it has no such client
+		case isStatus(err, http.StatusUnauthorized):
+			err = errors.New("the server refuses the token of --admin-token-file")
+			fallthrough
+		case err != nil:
+			broken++
 			answer.Failed = append(answer.Failed, servers[i].Name+": "+err.Error())
-			return
+		default:
+			if timed {
+				s.bans.set(servers[i].ID, client, until)
+			}
+			answer.Servers = append(answer.Servers, servers[i].ID)
 		}
-		answer.Servers = append(answer.Servers, servers[i].ID)
 	})
 	slices.Sort(answer.Servers)
 	slices.Sort(answer.Failed)
 	switch {
-	case len(answer.Failed) > 0:
-		return http.StatusBadGateway, answer, nil
-	case len(answer.Servers) > 0 || stored:
+	case answer.Stored || len(answer.Servers) > 0 && broken == 0:
 		return http.StatusOK, answer, nil
+	case broken > 0 || !timed && len(answer.Failed) > 0:
+		return http.StatusBadGateway, answer, nil
 	case timed:
 		return 0, nil, wrong(http.StatusNotFound, "client %d is not banned", client)
 	}
 	return 0, nil, wrong(http.StatusNotFound, "no server has client %d", client)
+}
+
+// isStatus reports whether an admin server refused a request with a status.
+func isStatus(err error, status int) bool {
+	refused := (*admin.RefusedError)(nil)
+	return errors.As(err, &refused) && refused.Status == status
 }

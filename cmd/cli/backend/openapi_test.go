@@ -159,11 +159,18 @@ func TestEveryReplyFitsTheDescription(t *testing.T) {
 	send("POST", "/v1/kick", `{"player":"ann"}`, 502)
 	send("POST", "/v1/kick", `{"player":"ann","client_id":"7"}`, 400)
 	send("POST", "/v1/ban", `{"player":"ann"}`, 400)
-	send("POST", "/v1/ban", `{"client_id":"7","seconds":60,"reason":"text"}`, 502)
+	send("POST", "/v1/ban", `{"client_id":"7","seconds":60,"reason":"text"}`, 200)
+	send("POST", "/v1/ban", `{"client_id":"8","seconds":0}`, 404)
+	for _, bad := range []string{``, `[]`, `{"client_id":7,"seconds":1}`, `{"client_id":"7","seconds":1.5}`, `{"client_id":"7","seconds":-1}`, `{"client_id":"7","seconds":1,"reason":"a\nb"}`,
+		`{"player":"` + strings.Repeat("n", 129) + `","seconds":1}`} {
+		if text := send("POST", "/v1/ban", bad, 400); bytes.Contains(text, []byte("Go ")) || bytes.Contains(text, []byte("struct")) {
+			t.Errorf("%s: %s", bad, text)
+		}
+	}
 	for _, path := range []string{"/metrics", "/v1/openapi.json", "/healthz", "/readyz"} {
 		send("GET", path, "", 200)
 	}
-	send("POST", "/v1/ban", `{"player":"bob","seconds":60}`, 502)
+	send("POST", "/v1/ban", `{"player":"bob","seconds":60}`, 200)
 	send("GET", "/v1/tickets/"+one.ID, "", 403)
 	send("POST", "/v1/tickets", `{"player":"bob","queue":"duel"}`, 403)
 	now := r.Service.term.Swap(nil)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -84,6 +85,7 @@ type Service struct {
 	limits  *limits              // of callers
 	refused *limits              // of addresses without access
 	metrics *metrics
+	bans    sentBans
 }
 
 // term is a call of Run.
@@ -129,14 +131,16 @@ func (s *Service) Run(ctx context.Context, log Log) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	confirmed, now := make(chan struct{}), &term{make(chan *command, maxBatch), make(chan struct{})}
+	var others sync.WaitGroup
+	now := &term{make(chan *command, maxBatch), make(chan struct{})}
 	s.term.Store(now)
-	go func() { s.confirm(ctx); close(confirmed) }()
+	others.Go(func() { s.confirm(ctx) })
+	others.Go(func() { s.sendBans(ctx) })
 	err = c.run(ctx, log, now.commands)
 	s.term.Store(nil)
 	close(now.ended)
 	cancel()
-	<-confirmed
+	others.Wait()
 	return err
 }
 

@@ -81,8 +81,8 @@ func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (int
 
 // checkTicket checks the texts of a ticket.
 func checkTicket(t *queue.Ticket) error {
-	if t.Player == "" || len(t.Player) > maxPlayer || !utf8.ValidString(t.Player) {
-		return wrong(http.StatusBadRequest, "player has %d bytes, want 1 to %d", len(t.Player), maxPlayer)
+	if err := checkPlayer(t.Player); err != nil {
+		return err
 	}
 	for name, text := range map[string]string{"queue": t.Queue, "party": t.Party, "Idempotency-Key": t.Key} {
 		if len(text) > maxText || !utf8.ValidString(text) {
@@ -100,6 +100,13 @@ func checkTicket(t *queue.Ticket) error {
 	pass := server.Pass{Room: "any", Seat: server.AnySeat, Name: t.Name, Data: t.Card, Issued: time.Now()}
 	if err := pass.Validate(); err != nil {
 		return wrong(http.StatusBadRequest, "%v", err)
+	}
+	return nil
+}
+
+func checkPlayer(player string) error {
+	if player == "" || len(player) > maxPlayer || !utf8.ValidString(player) {
+		return wrong(http.StatusBadRequest, "player has %d bytes, want 1 to %d of UTF-8", len(player), maxPlayer)
 	}
 	return nil
 }
@@ -322,8 +329,8 @@ func forPlayer(o *api.Sanction) (uint64, error) {
 	if (o.Player == "") == (o.ClientID == 0) {
 		return 0, fmt.Errorf("send either player or client_id")
 	}
-	if o.Player != "" {
-		return ClientID(o.Player), nil
+	if o.Player == "" {
+		return o.ClientID, nil
 	}
-	return o.ClientID, nil
+	return ClientID(o.Player), checkPlayer(o.Player)
 }

@@ -13,7 +13,7 @@ func (s *State) Apply(e *Event) error {
 	}
 	s.at = e.At
 	if err := s.apply(e); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrLog, e.Kind, err)
+		return fmt.Errorf("%w: an event of kind %q: %w", ErrLog, e.Kind, err)
 	}
 	s.expire()
 	return nil
@@ -159,9 +159,6 @@ func (s *State) ban(b *Ban) {
 	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client })
 	if b.Until <= s.at {
 		return
-	}
-	if len(s.bans) >= maxBans {
-		s.bans = slices.Delete(s.bans, 0, 1)
 	}
 	i, _ := slices.BinarySearchFunc(s.bans, b.Until, func(x Ban, until int64) int { return cmp.Compare(x.Until, until) })
 	s.bans = slices.Insert(s.bans, i, *b)

@@ -272,7 +272,7 @@ func play(r *runner, random *rand.Rand, steps int) {
 		case 3:
 			r.do(r.Expire(r.now), nil)
 		case 4:
-			r.do(r.SetBan(r.now, random.Uint64N(30)+1, max(random.Int64N(20_000)-5000, 0), ""), nil)
+			r.do(r.SetBan(r.now, random.Uint64N(30)+1, max(random.Int64N(20_000)-5000, 0), ""))
 		default:
 			player := random.Uint64N(30)
 			t := Ticket{Queue: q, Player: fmt.Sprint("p", player), Client: player + 1, Attributes: Attributes{"rating": Number(random.Int64N(2000))}}
@@ -294,7 +294,7 @@ func testQueues() []Queue {
 // A ban cancels the tickets of a client. Submit refuses new ones until the ban ends. A newer ban replaces it.
 func TestABannedPlayerDoesNotWait(t *testing.T) {
 	r := newRunner(t, Queue{Name: "duel", Players: 2}, Queue{Name: "team", Players: 4})
-	ban := func(client uint64, ms int64) { r.do(r.SetBan(r.now, client, ms, "rude"), nil) }
+	ban := func(client uint64, ms int64) { r.do(r.SetBan(r.now, client, ms, "rude")) }
 	one, two := r.wait(Ticket{Player: "ann", Client: 1, Queue: "duel"}), r.wait(Ticket{Player: "ann", Client: 1, Queue: "team"})
 	other := r.wait(Ticket{Player: "bob", Client: 2, Queue: "team"})
 	ban(1, 60_000)
@@ -319,8 +319,8 @@ func TestABannedPlayerDoesNotWait(t *testing.T) {
 	allowed(1, false)
 	r.now++
 	allowed(1, true)
-	if e := r.SetBan(r.now, 1, 0, ""); e != nil {
-		t.Errorf("%+v ends no ban", e)
+	if e, err := r.SetBan(r.now, 1, 0, ""); e != nil || err != nil {
+		t.Errorf("%+v ends no ban, %v", e, err)
 	}
 	ban(1, 1000)
 	ban(1, 2000)
@@ -333,14 +333,16 @@ func TestABannedPlayerDoesNotWait(t *testing.T) {
 	ban(1, 1000)
 	allowed(1, false)
 	r.now += 90_000
-	// The number of bans is bounded. The one that ends first is replaced.
-	for i := range uint64(maxBans) + 1 {
+	// The number of bans is bounded. One of a banned client replaces the older one.
+	for i := range uint64(maxBans) - 1 {
 		ban(10+i, 5000+int64(i+7)%4000)
 	}
-	allowed(1, true)
-	allowed(10+3993, true)
-	allowed(10+3992, false)
-	want(t, len(r.bans), maxBans)
+	if _, err := r.SetBan(r.now, 5, 1000, ""); err != ErrBans {
+		t.Error(err)
+	}
+	ban(10, 6000)
+	allowed(10+3993, false)
+	want(t, len(r.Bans(r.now)), maxBans)
 	r.now += 9000
 	r.wait(Ticket{Queue: "duel"})
 	want(t, len(r.bans), 0)

@@ -221,8 +221,11 @@ func (s *State) Cancel(now int64, id, reason string) (*Event, error) {
 	return &Event{Kind: KindCancel, At: max(s.at, now), ID: id, Reason: reason}, nil
 }
 
-// maxBans is the maximum number of bans, as server.MaxBans. One more replaces the one that would end first.
+// maxBans is the maximum number of bans, as server.MaxBans.
 const maxBans = 4096
+
+// ErrBans is the error of a ban while there are too many.
+var ErrBans = fmt.Errorf("there are %d bans: end one first", maxBans)
 
 // BannedError is the error of a ticket whose player is banned.
 type BannedError struct{ Ban }
@@ -246,12 +249,24 @@ func (s *State) Banned(now int64, client uint64) error {
 
 // SetBan returns the event that bans a client for some ms, or with 0 ms ends its ban. It is nil if there is no ban to end. The event cancels
 // the client's tickets that wait.
-func (s *State) SetBan(now int64, client uint64, ms int64, reason string) *Event {
-	if ms <= 0 && s.Banned(now, client) == nil {
+func (s *State) SetBan(now int64, client uint64, ms int64, reason string) (*Event, error) {
+	at, known := max(s.at, now), s.Banned(now, client) != nil
+	switch {
+	case ms <= 0 && !known:
+		return nil, nil
+	case !known && len(s.Bans(now)) >= maxBans:
+		return nil, ErrBans
+	}
+	return &Event{Kind: KindBan, At: at, Ban: &Ban{client, at + ms, reason}}, nil
+}
+
+// Bans returns the bans, in the order of their ends.
+func (s *State) Bans(now int64) []Ban {
+	i := slices.IndexFunc(s.bans, func(b Ban) bool { return b.Until > max(s.at, now) })
+	if i < 0 {
 		return nil
 	}
-	at := max(s.at, now)
-	return &Event{Kind: KindBan, At: at, Ban: &Ban{client, at + ms, reason}}
+	return slices.Clone(s.bans[i:])
 }
 
 // Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request.
