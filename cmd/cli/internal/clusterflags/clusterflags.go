@@ -27,7 +27,8 @@ type Flags struct {
 
 const (
 	embeddedName = "embedded"
-	openLimit    = time.Minute // for which a verb waits for NATS
+	openLimit    = time.Minute      // for which a server waits for NATS
+	observeLimit = 10 * time.Second // for which a verb that creates nothing waits
 )
 
 // Check returns an error about flags that do not go together.
@@ -99,7 +100,7 @@ func (f *Flags) Open(a *app.App, always bool) (store *jetstream.Store, end func(
 	return f.open(a, always, false)
 }
 
-// Observe opens the store of a cluster that runs. It creates nothing.
+// Observe opens the store of a cluster that runs. It creates nothing, and waits for at most ten seconds.
 func (f *Flags) Observe(a *app.App) (store *jetstream.Store, end func() error, err error) {
 	return f.open(a, false, true)
 }
@@ -117,7 +118,11 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 		return nil, nil, err
 	}
 	waits := false
-	ctx, cancel := context.WithTimeout(a.Ctx, openLimit)
+	limit := openLimit
+	if present {
+		limit = observeLimit
+	}
+	ctx, cancel := context.WithTimeout(a.Ctx, limit)
 	defer cancel()
 	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Present: present, Wait: func(why error) {
 		if !waits {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -165,6 +166,8 @@ func (v *Verb) check(a *app.App) error {
 	switch {
 	case errors.Is(err, queue.ErrDiffers):
 		return fmt.Errorf("%w: %w; the log may be of another build, or of other --queue flags", app.ErrFailed, err)
+	case errors.Is(err, queue.ErrQueue):
+		return fmt.Errorf("--check: %w; give the --queue flags of the backend", err)
 	case err != nil:
 		return fmt.Errorf("--check: %w", err)
 	}
@@ -249,6 +252,9 @@ func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, lis
 	s, err := backend.New(config)
 	if err == nil {
 		err = v.serve(ctx, a, s, listener, func(ctx context.Context) error { return s.Run(ctx, log) })
+	}
+	if errors.Is(err, queue.ErrLog) {
+		err = fmt.Errorf("%w; --check names the line of %s; move the file away to begin without tickets and bans", err, filepath.Join(v.Dir, "tickets.log"))
 	}
 	return errors.Join(err, log.Close())
 }

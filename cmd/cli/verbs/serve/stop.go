@@ -18,7 +18,7 @@ type journalFlags struct {
 	Journal    string         `type:"path" help:"Keep a journal of every match in this directory. The next server resumes these matches."`
 	Fsync      journals.Sync  `default:"100ms" help:"Journal data that a power cut may lose. always: none that a client received. 1ms to 10s: the data of that time. never: all data that the system had not written."`
 	Quarantine bool           `default:"true" help:"Move a journal that cannot be recovered into the folder quarantine of --journal, and resume the other matches. --quarantine=false: such a journal stops the start."`
-	OnStop     *server.OnStop `placeholder:"keep|finish|end" help:"Running matches when the server is stopped. keep: they continue in the next server, with --journal. finish: the server ends after them. end: they end. Default: keep with --journal, else end."`
+	OnStop     *server.OnStop `placeholder:"keep|finish|end" help:"Running matches when the server is stopped. keep: they continue in the next server, with --journal or --cluster. finish: the server ends after them. end: they end. Default: keep with one of these flags, else end."`
 	OtherBuild string         `enum:"stop,refuse,change" default:"stop" help:"Journals of another build. stop: if this build computes other states and no journal is of this build, the server does not start. refuse: it starts, refuses the clients of these rooms, and leaves the files. change: the matches continue with the rules of this build."`
 }
 
