@@ -18,8 +18,8 @@ func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 	return c.roles.motion(s.row(c, e.Owner(), e.Row%regionRows)), true
 }
 
-// Motions calls f for each row that differs in now, with the entity in the row, and its position and velocity as Snapshot.Motion returns
-// them. The Entity is zero if there is none.
+// Motions calls f once for each row that differs, block by block. e is the entity of the row in now, zero if the row is free. m and ok are
+// those of Snapshot.Motion.
 func (c *Changed) Motions(now *Snapshot, f func(row uint32, e Entity, m Motion, ok bool)) {
 	columns := now.image.components()
 	for _, at := range c.rows.used {
@@ -43,7 +43,7 @@ func (c *Changed) Motions(now *Snapshot, f func(row uint32, e Entity, m Motion, 
 	}
 }
 
-// rowReader returns the rows of a column of one owner. It finds a page once for rows of the same page one after the other.
+// rowReader reads rows of one column and owner. It looks a page up once for consecutive rows of that page.
 type rowReader struct {
 	state   *Snapshot
 	column  *Column
@@ -70,11 +70,6 @@ func (s *Snapshot) firstWith(e Entity, has func(r *roles) bool) *Column {
 	if !ExistsAt(s, e) {
 		return nil
 	}
-	return s.columnWith(e, has)
-}
-
-// columnWith is firstWith for an entity that is in the state.
-func (s *Snapshot) columnWith(e Entity, has func(r *roles) bool) *Column {
 	columns := s.image.components()
 	for n := range columns {
 		if c := &columns[n]; has(&c.roles) && s.has(c, e.Owner(), e.Row%regionRows) {

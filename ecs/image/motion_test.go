@@ -35,7 +35,7 @@ func TestASnapshotReturnsTheMotionOfAnEntity(t *testing.T) {
 	}
 }
 
-// dWide has so large rows that a block of them has several pages.
+// dWide is so large that a block of its rows spans several pages.
 type dWide struct {
 	Pos  fixed.Vec3
 	Rest [30]int64
@@ -43,7 +43,7 @@ type dWide struct {
 
 var dWides = ecs.NewComponent("wide", ecs.Roles[dWide]{Motion: func(w *dWide) ecs.Motion { return ecs.Motion{Pos: w.Pos} }})
 
-// The motions of changed rows are those of their entities, whatever components they have, and none where there is no entity or motion.
+// Changed.Motions returns what Snapshot.Motion returns for each changed row.
 func TestTheMotionsOfChangedRowsAreThoseOfTheirEntities(t *testing.T) {
 	g := sample.Bare()
 	g.Components = ecs.Components(sample.Positions, dWides, dLoose)

@@ -7,15 +7,15 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// grid sorts the markers into square cells in x and y. Their size is R or hardly more. All markers within R of a watcher are in the
-// nine cells around it.
+// grid sorts the markers into square cells in x and y. Their size is 2^64 / scale: at least R, and at most 15 % more. All markers within R
+// of a watcher are in the nine cells around it.
 //
 // The plane of cells is folded into a torus of 2^bits by 2^bits buckets, about as many as there are markers. Cells that
 // share a bucket add only markers that are too far. With four or more buckets a side the nine cells never share one, so
 // no marker is found twice.
 type grid struct {
 	sets   *Sets
-	scale  uint64 // 2^64 / R, rounded down
+	scale  uint64 // (2^64 − 1) / R, rounded down
 	bits   uint
 	bucket []uint32 // by marker; noBucket without a position
 	start  []uint32 // by bucket: its first item; one more at the end
@@ -36,7 +36,7 @@ const (
 func (g *grid) moved(marker bool, _ int, _ bool) { g.stale = g.stale || marker }
 func (*grid) left(int, int)                      {}
 
-// cell returns the number of the cell of a coordinate, from the lowest one up. It needs no division.
+// cell returns the index of the cell of a coordinate: (x + 2^63) · scale / 2^64, rounded down.
 func (g *grid) cell(x fixed.Num) uint64 {
 	n, _ := bits.Mul64(uint64(x)^1<<63, g.scale)
 	return n

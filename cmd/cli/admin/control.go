@@ -166,7 +166,7 @@ func decode(r *http.Request, body any, example string) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(body); err != nil {
-		return wrong(http.StatusBadRequest, "the body is not valid: %s: send JSON such as %s", fault(err), example)
+		return wrong(http.StatusBadRequest, "the body is not valid: %s: send JSON such as %s", Fault(err), example)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return wrong(http.StatusBadRequest, "the body is not valid: it continues after the object: send JSON such as %s", example)
@@ -174,8 +174,8 @@ func decode(r *http.Request, body any, example string) error {
 	return nil
 }
 
-// fault returns the reason of an error of the JSON decoder, without names of Go.
-func fault(err error) string {
+// Fault returns the reason of an error of the JSON decoder about a body, without names of Go.
+func Fault(err error) string {
 	if e := (*http.MaxBytesError)(nil); errors.As(err, &e) {
 		return fmt.Sprintf("it is too large, want at most %d bytes", e.Limit)
 	}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,79 +12,41 @@ import (
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/backend/queue"
 	"tendon/net/cluster"
+	"tendon/net/server"
 )
 
-// sentBans are the ends of the bans that the servers have, by the server's ID and the client.
-type sentBans struct {
-	mu  sync.Mutex
-	has map[string]map[uint64]int64
-}
+const (
+	bansInterval = time.Second     // between two attempts to send bans to the servers
+	banLimit     = 2 * time.Second // for the reply to one ban
+)
 
-func (b *sentBans) set(server string, client uint64, until int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.has == nil {
-		b.has = map[string]map[uint64]int64{}
-	}
-	if b.has[server] == nil {
-		b.has[server] = map[uint64]int64{}
-	}
-	if b.has[server][client] = until; until == 0 {
-		delete(b.has[server], client)
-	}
-}
-
-// missing returns the bans that a server lacks, and as bans with the end 0 those that it has and that were ended.
-func (b *sentBans) missing(server string, bans []queue.Ban, now int64) (list []queue.Ban) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	banned := map[uint64]bool{}
-	for _, ban := range bans {
-		banned[ban.Client] = true
-		if b.has[server][ban.Client] != ban.Until {
-			list = append(list, ban)
-		}
-	}
-	for client, until := range b.has[server] {
-		switch {
-		case banned[client]:
-		case until > now:
-			list = append(list, queue.Ban{Client: client})
-		default:
-			delete(b.has[server], client)
-		}
-	}
-	return list
-}
-
-// keep removes the servers that are not in a list.
-func (b *sentBans) keep(servers []cluster.Server) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.has, func(id string, _ map[uint64]int64) bool {
-		return !slices.ContainsFunc(servers, func(s cluster.Server) bool { return s.ID == id })
-	})
-}
-
-// sendBans sends the bans to servers that started or failed since, once a second. So a ban holds on all servers.
+// sendBans sends each server the bans that it lacks, and the ends of bans, until ctx is done. Servers without an admin server receive none.
 func (s *Service) sendBans(ctx context.Context) {
-	timer := time.NewTicker(time.Second)
+	timer := time.NewTicker(bansInterval)
 	defer timer.Stop()
+	var mu sync.Mutex
+	sent := map[string]int64{} // number of the last ban that a server has, by its ID
 	for ctx.Err() == nil {
 		var bans []queue.Ban
-		servers := s.servers()
-		if s.config.Admin != "" && s.do(ctx, func(c *core) { bans = c.state.Bans(time.Now().UnixMilli()) }) == nil {
-			s.bans.keep(servers)
+		if s.config.Admin != "" && s.do(ctx, func(c *core) { bans = c.state.Bans(time.Now().UnixMilli()) }) == nil && len(bans) > 0 {
+			servers := s.servers()
+			maps.DeleteFunc(sent, func(id string, _ int64) bool {
+				return !slices.ContainsFunc(servers, func(s cluster.Server) bool { return s.ID == id })
+			})
 			s.each(ctx, servers, func(ctx context.Context, i int, c admin.Client) {
-				now := time.Now().UnixMilli()
-				for _, ban := range s.bans.missing(servers[i].ID, bans, now) {
-					seconds := max(ban.Until-now+999, 0) / 1000
-					o := admin.Sanction{ClientID: ban.Client, Seconds: &seconds, Reason: ban.Reason}
-					if err := c.Do(ctx, "/ban", o, &o); err != nil && !isStatus(err, http.StatusNotFound) {
-						return // the next attempt continues
+				id := servers[i].ID
+				mu.Lock()
+				last := sent[id]
+				mu.Unlock()
+				for _, ban := range bans {
+					if ban.Number > last && !sendBan(ctx, c, ban) {
+						break // the next attempt continues
 					}
-					s.bans.set(servers[i].ID, ban.Client, ban.Until)
+					last = max(last, ban.Number)
 				}
+				mu.Lock()
+				sent[id] = last
+				mu.Unlock()
 			})
 		}
 		select {
@@ -91,4 +54,21 @@ func (s *Service) sendBans(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
+}
+
+// sendBan sends a ban, or its end, to a server. It returns false if it must be sent again.
+func sendBan(ctx context.Context, c admin.Client, ban queue.Ban) bool {
+	ctx, cancel := context.WithTimeout(ctx, banLimit)
+	defer cancel()
+	seconds := min(max((ban.Until-time.Now().UnixMilli()+999)/1000, 0), int64(server.MaxBanTime/time.Second))
+	if ban.Ended {
+		seconds = 0
+	}
+	o := admin.Sanction{ClientID: ban.Client, Seconds: &seconds, Reason: ban.Reason}
+	err := c.Do(ctx, "/ban", o, &o)
+	if refused := (*admin.RefusedError)(nil); errors.As(err, &refused) {
+		// 404: there is no ban to end. 507: the ban is in effect, and could not be saved. The server refuses others again, too.
+		return refused.Status != http.StatusUnauthorized && (seconds == 0 || refused.Status != http.StatusNotFound)
+	}
+	return err == nil
 }

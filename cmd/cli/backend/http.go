@@ -191,27 +191,9 @@ func decode(r *http.Request, body any) error {
 		return wrong(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", large.Limit)
 	}
 	if err != nil {
-		return wrong(http.StatusBadRequest, "the body is not valid: %s; see /v1/openapi.json", reason(err))
+		return wrong(http.StatusBadRequest, "the body is not valid: %s; see /v1/openapi.json", admin.Fault(err))
 	}
 	return nil
-}
-
-// reason returns what is wrong with a body that is not of its type.
-func reason(err error) string {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	text := strings.TrimPrefix(err.Error(), "json: ")
-	switch {
-	case err == io.EOF:
-		return "it is empty"
-	case errors.As(err, &kind) && kind.Field == "":
-		return "it is not an object"
-	case errors.As(err, &kind):
-		return fmt.Sprintf("the field %q has a value of another type: %s", kind.Field, kind.Value)
-	case errors.As(err, &syntax), err == io.ErrUnexpectedEOF, strings.HasPrefix(text, "unknown field"), !strings.HasPrefix(err.Error(), "json: "):
-		return fmt.Sprintf("%.200s", text)
-	}
-	return "a field has a value of another type"
 }
 
 // scrape serves the metrics.

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,17 +110,19 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 		return 0, nil, wrong(http.StatusBadRequest, "%v", err)
 	}
 	answer := api.Sanctioned{ClientID: client, Servers: []string{}, Failed: []string{}}
-	var until int64
 	if timed {
 		var refused error
 		err := s.do(r.Context(), func(c *core) {
 			event, err := c.state.SetBan(time.Now().UnixMilli(), client, *body.Seconds*1000, body.Reason)
 			if refused = err; event != nil {
-				answer.Stored, until = true, event.Ban.Until
+				answer.Stored = true
 				c.apply(event)
 			}
 		})
-		if err = cmp.Or(err, refused); err != nil {
+		if err == nil {
+			err = refused
+		}
+		if err != nil {
 			return 0, nil, err
 		}
 	}
@@ -137,20 +138,18 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 		err := c.Do(ctx, path, o, &o)
 		mu.Lock()
 		defer mu.Unlock()
+		refused := (*admin.RefusedError)(nil)
 		switch {
-		case isStatus(err, http.StatusNotFound): // it has no such client
-		case isStatus(err, http.StatusUnauthorized):
-			err = errors.New("the server refuses the token of --admin-token-file")
-			fallthrough
-		case err != nil:
-			broken++
-			answer.Failed = append(answer.Failed, servers[i].Name+": "+err.Error())
-		default:
-			if timed {
-				s.bans.set(servers[i].ID, client, until)
-			}
+		case err == nil:
 			answer.Servers = append(answer.Servers, servers[i].ID)
+			return
+		case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+			return // it has no such client
+		case refused != nil && refused.Status == http.StatusUnauthorized:
+			err = errors.New("the server refuses the token of --admin-token-file")
 		}
+		broken++
+		answer.Failed = append(answer.Failed, servers[i].Name+": "+err.Error())
 	})
 	slices.Sort(answer.Servers)
 	slices.Sort(answer.Failed)
@@ -163,10 +162,4 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 		return 0, nil, wrong(http.StatusNotFound, "client %d is not banned", client)
 	}
 	return 0, nil, wrong(http.StatusNotFound, "no server has client %d", client)
-}
-
-// isStatus reports whether an admin server refused a request with a status.
-func isStatus(err error, status int) bool {
-	refused := (*admin.RefusedError)(nil)
-	return errors.As(err, &refused) && refused.Status == status
 }

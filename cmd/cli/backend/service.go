@@ -85,7 +85,6 @@ type Service struct {
 	limits  *limits              // of callers
 	refused *limits              // of addresses without access
 	metrics *metrics
-	bans    sentBans
 }
 
 // term is a call of Run.

@@ -106,9 +106,9 @@ type Sanction struct {
 // Sanctioned is the reply of POST /v1/kick and POST /v1/ban.
 type Sanctioned struct {
 	ClientID uint64   `json:"client_id,string"`
-	Servers  []string `json:"servers"`          // that did it
+	Servers  []string `json:"servers"`          // that applied it
 	Failed   []string `json:"failed"`           // each with its error
-	Stored   bool     `json:"stored,omitempty"` // the ban or its end: the backend sends it to further servers
+	Stored   bool     `json:"stored,omitempty"` // the ban or its end: the backend sends it until each server has it
 }
 
 // Error is the reply of a request that failed.

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -154,23 +153,24 @@ func (s *State) move(room, server string) {
 	}
 }
 
-// ban replaces the ban of a client. If the new one is not over, it cancels the client's tickets.
+// ban replaces the ban of a client. A new one cancels the client's tickets.
 func (s *State) ban(b *Ban) {
-	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client })
-	if b.Until <= s.at {
-		return
+	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client || old.Until <= s.at })
+	if ended := func(b Ban) bool { return b.Ended }; len(s.bans) >= 2*maxBans {
+		if i := slices.IndexFunc(s.bans, ended); i >= 0 {
+			s.bans = slices.Delete(s.bans, i, i+1)
+		}
 	}
-	i, _ := slices.BinarySearchFunc(s.bans, b.Until, func(x Ban, until int64) int { return cmp.Compare(x.Until, until) })
-	s.bans = slices.Insert(s.bans, i, *b)
+	s.bans = append(s.bans, *b)
 	for _, e := range s.all {
-		if e.State == Queued && e.Ticket.Client == b.Client {
+		if e.State == Queued && e.Ticket.Client == b.Client && !b.Ended {
 			s.end(e, Cancelled)
 			e.Reason = (&BannedError{*b}).Error()
 		}
 	}
 }
 
-// expire removes tickets, requests of rooms and bans that have expired.
+// expire removes tickets and requests of rooms that have expired.
 func (s *State) expire() {
 	n := 0
 	for ; n < len(s.ended) && s.ended[n].Ended+s.config.Keep <= s.at; n++ {
@@ -187,9 +187,6 @@ func (s *State) expire() {
 		s.compact()
 	}
 	s.open = slices.DeleteFunc(s.open, func(o Open) bool { return o.Since+s.config.Keep <= s.at })
-	for n = 0; n < len(s.bans) && s.bans[n].Until <= s.at; n++ {
-	}
-	s.bans = slices.Delete(s.bans, 0, n)
 }
 
 func (s *State) compact() {

@@ -134,8 +134,12 @@ type Open struct {
 // Ban is the ban of a client from all queues.
 type Ban struct {
 	Client uint64 `json:"client,string"`
-	Until  int64  `json:"until"` // end of the ban, in ms since 1970; if it is not after Event.At, the client is not banned
+	Until  int64  `json:"until"` // in ms since 1970
 	Reason string `json:"reason,omitempty"`
+	// Ended says that the ban was ended before. It is kept until its end, so that servers which have the ban can be found.
+	Ended bool `json:"ended,omitempty"`
+	// Number is that of the event: later bans have larger ones.
+	Number int64 `json:"number"`
 }
 
 // Append appends the event as a line of JSON.

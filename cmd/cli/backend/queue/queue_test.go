@@ -333,19 +333,30 @@ func TestABannedPlayerDoesNotWait(t *testing.T) {
 	ban(1, 1000)
 	allowed(1, false)
 	r.now += 90_000
-	// The number of bans is bounded. One of a banned client replaces the older one.
+	// The number of bans is bounded. A newer ban of a client replaces the older one. Ended ones do not count.
 	for i := range uint64(maxBans) - 1 {
-		ban(10+i, 5000+int64(i+7)%4000)
+		ban(10+i, 5000)
 	}
 	if _, err := r.SetBan(r.now, 5, 1000, ""); err != ErrBans {
 		t.Error(err)
 	}
 	ban(10, 6000)
-	allowed(10+3993, false)
 	want(t, len(r.Bans(r.now)), maxBans)
+	ban(11, 0)
+	ban(5, 5000)
+	list := r.Bans(r.now)
+	want(t, len(list), maxBans+1)
+	want(t, slices.IsSortedFunc(list, func(a, b Ban) int { return int(a.Number - b.Number) }), true)
+	for i := range list[1:] {
+		if list[i].Number == list[i+1].Number {
+			t.Fatalf("two bans have number %d", list[i].Number)
+		}
+	}
+	want(t, list[len(list)-2], Ban{Client: 11, Until: r.now + 5000, Reason: "rude", Ended: true, Number: list[len(list)-1].Number - 1})
+	allowed(11, true)
 	r.now += 9000
-	r.wait(Ticket{Queue: "duel"})
-	want(t, len(r.bans), 0)
+	ban(1, 1000)
+	want(t, len(r.bans), 1)
 }
 
 // A process that starts from any part of a log, or from a snapshot at any event, has the same tickets and makes the same matches.

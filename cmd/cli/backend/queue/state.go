@@ -59,7 +59,7 @@ type State struct {
 	waits  map[string][]*entry   // by queue, in the order of tickets; some do not wait any more
 	ended  []*entry              // in the order of their ends
 	open   []Open
-	bans   []Ban // at most one for each client, in the order of their ends
+	bans   []Ban // at most one for each client, in the order of their numbers
 
 	changed []*entry
 }
@@ -224,7 +224,7 @@ func (s *State) Cancel(now int64, id, reason string) (*Event, error) {
 // maxBans is the maximum number of bans, as server.MaxBans.
 const maxBans = 4096
 
-// ErrBans is the error of a ban while there are too many.
+// ErrBans is returned by SetBan when maxBans clients are banned.
 var ErrBans = fmt.Errorf("there are %d bans: end one first", maxBans)
 
 // BannedError is the error of a ticket whose player is banned.
@@ -240,33 +240,43 @@ func (e *BannedError) Error() string {
 
 // Banned returns a BannedError if a client is banned.
 func (s *State) Banned(now int64, client uint64) error {
-	i := slices.IndexFunc(s.bans, func(b Ban) bool { return b.Client == client && b.Until > max(s.at, now) })
-	if i < 0 {
-		return nil
+	for i := range s.bans {
+		if b := &s.bans[i]; b.Client == client && !b.Ended && b.Until > max(s.at, now) {
+			return &BannedError{*b}
+		}
 	}
-	return &BannedError{s.bans[i]}
+	return nil
 }
 
-// SetBan returns the event that bans a client for some ms, or with 0 ms ends its ban. It is nil if there is no ban to end. The event cancels
-// the client's tickets that wait.
+// SetBan returns the event that bans a client for some ms, or with 0 ms ends its ban. The event is nil if there is no ban to end. The
+// error is ErrBans if there are too many. The event cancels the client's tickets that wait.
 func (s *State) SetBan(now int64, client uint64, ms int64, reason string) (*Event, error) {
-	at, known := max(s.at, now), s.Banned(now, client) != nil
+	b := Ban{Client: client, Until: max(s.at, now) + ms, Reason: reason, Ended: ms <= 0, Number: max(s.at, now)}
+	bans, banned, known := s.Bans(now), 0, false
+	for _, old := range bans {
+		b.Number = max(b.Number, old.Number+1)
+		switch {
+		case old.Ended:
+		case old.Client != client:
+			banned++
+		default:
+			if known = true; b.Ended {
+				b.Until = old.Until
+			}
+		}
+	}
 	switch {
-	case ms <= 0 && !known:
+	case b.Ended && !known:
 		return nil, nil
-	case !known && len(s.Bans(now)) >= maxBans:
+	case !b.Ended && banned >= maxBans:
 		return nil, ErrBans
 	}
-	return &Event{Kind: KindBan, At: at, Ban: &Ban{client, at + ms, reason}}, nil
+	return &Event{Kind: KindBan, At: max(s.at, now), Ban: &b}, nil
 }
 
-// Bans returns the bans, in the order of their ends.
+// Bans returns the bans whose end has not come, also those that were ended before, in the order of their numbers.
 func (s *State) Bans(now int64) []Ban {
-	i := slices.IndexFunc(s.bans, func(b Ban) bool { return b.Until > max(s.at, now) })
-	if i < 0 {
-		return nil
-	}
-	return slices.Clone(s.bans[i:])
+	return slices.DeleteFunc(slices.Clone(s.bans), func(b Ban) bool { return b.Until <= max(s.at, now) })
 }
 
 // Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request.

@@ -27,8 +27,8 @@ type Flags struct {
 
 const (
 	embeddedName = "embedded"
-	openLimit    = time.Minute      // for which a server waits for NATS
-	observeLimit = 10 * time.Second // for which a verb that creates nothing waits
+	openLimit    = time.Minute      // how long Open waits for NATS
+	observeLimit = 10 * time.Second // how long Observe waits for it
 )
 
 // Check returns an error about flags that do not go together.
