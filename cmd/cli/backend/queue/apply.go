@@ -153,7 +153,7 @@ func (s *State) move(room, server string) {
 	}
 }
 
-// ban replaces the ban of a client. A new one cancels the client's tickets.
+// ban replaces the ban of a client, and cancels its tickets. There are none at the end of a ban.
 func (s *State) ban(b *Ban) {
 	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client || old.Until <= s.at })
 	if ended := func(b Ban) bool { return b.Ended }; len(s.bans) >= 2*maxBans {
@@ -163,7 +163,7 @@ func (s *State) ban(b *Ban) {
 	}
 	s.bans = append(s.bans, *b)
 	for _, e := range s.all {
-		if e.State == Queued && e.Ticket.Client == b.Client && !b.Ended {
+		if e.State == Queued && e.Ticket.Client == b.Client {
 			s.end(e, Cancelled)
 			e.Reason = (&BannedError{*b}).Error()
 		}
