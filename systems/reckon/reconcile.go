@@ -57,6 +57,9 @@ func (c *Client) receiveHead(h *updateHead, now systems.Time) {
 	c.ready = c.ready || h.has(headReady)
 	c.CountAltered(h.altered)
 	c.Answered()
+	if first { // ServerTick was an estimate, which is wrong if a clock was set meanwhile
+		c.Counted.ServerTick = c.Received
+	}
 	c.Counted.ServerTick = max(c.Counted.ServerTick, h.tick)
 	c.Timer.Pending = c.Timer.Pending || c.Spectates()
 	c.SettleEvents(h.tick, h.events)
