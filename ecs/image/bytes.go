@@ -60,9 +60,9 @@ func (s *Schema) KindName(kind ComponentSet) string {
 	return b.String()
 }
 
-// SpendDelta counts the bytes of a delta that s.AppendDelta wrote. Eight bytes of values count for the entity in whose row they
+// CountDelta counts the bytes of a delta that s.AppendDelta wrote. Eight bytes of values count for the entity in whose row they
 // begin. Eight presence bytes count for their first entity.
-func (s *Snapshot) SpendDelta(delta []byte, o ByteObserver) {
+func (s *Snapshot) CountDelta(delta []byte, o ByteObserver) {
 	var in incoming
 	in.image = s.image
 	if in.readHeader(delta) != nil {
@@ -80,13 +80,13 @@ func (s *Snapshot) SpendDelta(delta []byte, o ByteObserver) {
 		if place&1 != 0 {
 			index = max(next, 1) + int(in.uvarint(regionRows))
 		}
-		s.spendWords(&in, st, index, before, o)
+		s.countWords(&in, st, index, before, o)
 		next = index + 1
 	}
 }
 
-// spendWords counts a page of a delta. before is the number of bytes left at the beginning of the page.
-func (s *Snapshot) spendWords(in *incoming, st *store, index, before int, o ByteObserver) {
+// countWords counts a page of a delta. before is the number of bytes left at the beginning of the page.
+func (s *Snapshot) countWords(in *incoming, st *store, index, before int, o ByteObserver) {
 	at, last, kind := 0, -1, ComponentSet(0)
 	for len(in.rest) > 0 && !in.failed {
 		head := in.rest[0]
@@ -122,8 +122,8 @@ func (s *Snapshot) rowAt(st *store, index, word int) int {
 	return index<<st.column.shift + word*8/max(int(st.column.stride), 1)
 }
 
-// SpendMotion counts the bytes of a motion record of an entity.
-func (s *Snapshot) SpendMotion(e Entity, bytes int, o ByteObserver) {
+// CountMotion counts the bytes of a motion record of an entity.
+func (s *Snapshot) CountMotion(e Entity, bytes int, o ByteObserver) {
 	if c := s.firstWith(e, func(r *roles) bool { return r.motion != nil }); c != nil {
 		o.Part(s.Components(e), c.index, uint64(bytes)*ByteUnits)
 	}

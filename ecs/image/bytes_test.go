@@ -37,7 +37,7 @@ func TestEveryByteOfAStateDeltaIsAccounted(t *testing.T) {
 	for i := 1; i < len(states); i++ {
 		s, a := &states[i], byteObserver{kinds: map[image.ComponentSet]uint64{}}
 		delta := s.AppendDelta(nil, &states[i-1])
-		s.SpendDelta(delta, &a)
+		s.CountDelta(delta, &a)
 		if a.all != uint64(len(delta))*image.ByteUnits {
 			t.Errorf("%d of %d bytes are accounted", a.all/image.ByteUnits, len(delta))
 		}

@@ -130,7 +130,7 @@ func (s *Server) writeRecord(u *updateWriter, head *updateHead, e ecs.Entity, re
 // spendRecord accounts a record of an entity.
 func (s *Server) spendRecord(e ecs.Entity, bytes int) {
 	if o := s.ByteObserver(); o != nil {
-		s.Step.State.SpendMotion(e, bytes, o)
+		s.Step.State.CountMotion(e, bytes, o)
 	}
 }
 

@@ -156,7 +156,7 @@ func (s *Server) sendState(p *peer) {
 		if message != nil && len(message) <= systems.MaxDatagram {
 			link.chain = 0
 			s.Sending.Out.Send(p.ID, systems.Datagram, message)
-			s.spendState(p, len(message))
+			s.countState(p, len(message))
 			return
 		}
 	}
@@ -175,7 +175,7 @@ func (s *Server) sendState(p *peer) {
 	}
 	link.chain = done
 	link.flight.Add(done, len(message))
-	s.spendState(p, len(message))
+	s.countState(p, len(message))
 	if len(message) <= pieceBytes {
 		s.Sending.Out.Send(p.ID, systems.Reliable, message)
 		return
@@ -188,8 +188,8 @@ func (s *Server) sendState(p *peer) {
 	}
 }
 
-// spendState accounts the State of the scratch message that is sent to a peer.
-func (s *Server) spendState(p *peer, bytes int) {
+// countState accounts the State of the scratch message that is sent to a peer.
+func (s *Server) countState(p *peer, bytes int) {
 	o, m := s.ByteObserver(), &s.scratch.state
 	if o == nil {
 		return
@@ -201,7 +201,7 @@ func (s *Server) spendState(p *peer, bytes int) {
 	s.CountPart(image.PartEvents, events)
 	s.CountPart(image.PartTick, bytes-events-len(m.delta))
 	if now, ok := p.Sight.StateAt(m.tick); ok {
-		now.SpendDelta(m.delta, o)
+		now.CountDelta(m.delta, o)
 	}
 }
 
