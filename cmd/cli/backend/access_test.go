@@ -278,25 +278,16 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	d := directory(4, "one", "two")
 	d.list[0].Admin, d.list[1].Admin = stub(ClientID("ann")), stub(ClientID("bob"))
 	r := start(t, &memory{}, Config{Directory: d, Admin: "admin"})
-	post := func(path, body string, answer any) int {
-		response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		_ = json.NewDecoder(response.Body).Decode(answer)
-		return response.StatusCode
-	}
 	var done api.Sanctioned
-	if code := post("/v1/kick", `{"player":"bob","reason":"rude"}`, &done); code != http.StatusOK || len(done.Servers) != 1 || done.Servers[0] != "two" || kicked != 1 {
+	if code := r.post("/v1/kick", `{"player":"bob","reason":"rude"}`, &done); code != http.StatusOK || len(done.Servers) != 1 || done.Servers[0] != "two" || kicked != 1 {
 		t.Errorf("%d %+v %d", code, done, kicked)
 	}
-	if code := post("/v1/kick", `{"player":"eve"}`, &api.Error{}); code != http.StatusNotFound {
+	if code := r.post("/v1/kick", `{"player":"eve"}`, &api.Error{}); code != http.StatusNotFound {
 		t.Error(code)
 	}
 	// The backend stores the ban of a client that no server has.
 	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusNotFound} {
-		if code := post("/v1/ban", `{"player":"eve","seconds":`+[]string{"60", "0", "0"}[i]+`}`, &done); code != want {
+		if code := r.post("/v1/ban", `{"player":"eve","seconds":`+[]string{"60", "0", "0"}[i]+`}`, &done); code != want {
 			t.Errorf("%d: %d, want %d", i, code, want)
 		}
 	}
@@ -315,15 +306,7 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 func TestABannedPlayerGetsNoTicket(t *testing.T) {
 	log := &memory{}
 	r := start(t, log, Config{Directory: directory(4, "one")})
-	post := func(path, body string) int {
-		t.Helper()
-		response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		return response.StatusCode
-	}
+	post := func(path, body string) int { return r.post(path, body, &api.Error{}) }
 	get := func(id string) int {
 		t.Helper()
 		response, err := r.HTTP.Get(r.URL + "/v1/tickets/" + id)
@@ -388,14 +371,9 @@ func TestFurtherServersReceiveTheBans(t *testing.T) {
 	r := start(t, log, Config{Directory: d, Admin: "admin"})
 	ban := func(player, seconds string) {
 		t.Helper()
-		response, err := r.HTTP.Post(r.URL+"/v1/ban", "application/json", strings.NewReader(`{"player":"`+player+`","seconds":`+seconds+`}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
 		var done api.Sanctioned
-		if err := json.NewDecoder(response.Body).Decode(&done); err != nil || response.StatusCode != http.StatusOK || !done.Stored {
-			t.Errorf("%d %+v %v", response.StatusCode, done, err)
+		if code := r.post("/v1/ban", `{"player":"`+player+`","seconds":`+seconds+`}`, &done); code != http.StatusOK || !done.Stored {
+			t.Errorf("%d %+v", code, done)
 		}
 	}
 	until := func(want string) {

@@ -22,38 +22,36 @@ const (
 
 // sendBans sends each server the bans that it lacks, and the ends of bans, until ctx is done. Servers without an admin server receive none.
 func (s *Service) sendBans(ctx context.Context) {
-	timer := time.NewTicker(bansInterval)
-	defer timer.Stop()
+	if s.config.Admin == "" {
+		return
+	}
 	var mu sync.Mutex
 	sent := map[string]int64{} // number of the last ban that a server has, by its ID
-	for ctx.Err() == nil {
+	every(ctx, bansInterval, func() {
 		var bans []queue.Ban
-		if s.config.Admin != "" && s.do(ctx, func(c *core) { bans = c.state.Bans(time.Now().UnixMilli()) }) == nil && len(bans) > 0 {
-			servers := s.servers()
-			maps.DeleteFunc(sent, func(id string, _ int64) bool {
-				return !slices.ContainsFunc(servers, func(s cluster.Server) bool { return s.ID == id })
-			})
-			s.each(ctx, servers, func(ctx context.Context, i int, c admin.Client) {
-				id := servers[i].ID
-				mu.Lock()
-				last := sent[id]
-				mu.Unlock()
-				for _, ban := range bans {
-					if ban.Number > last && !sendBan(ctx, c, ban) {
-						break // the next attempt continues
-					}
-					last = max(last, ban.Number)
+		if s.do(ctx, func(c *core) { bans = c.state.Bans(time.Now().UnixMilli()) }) != nil || len(bans) == 0 {
+			return
+		}
+		servers := s.servers()
+		maps.DeleteFunc(sent, func(id string, _ int64) bool {
+			return !slices.ContainsFunc(servers, func(s cluster.Server) bool { return s.ID == id })
+		})
+		s.each(ctx, servers, func(ctx context.Context, i int, c admin.Client) {
+			id := servers[i].ID
+			mu.Lock()
+			last := sent[id]
+			mu.Unlock()
+			for _, ban := range bans {
+				if ban.Number > last && !sendBan(ctx, c, ban) {
+					break // the next attempt continues
 				}
-				mu.Lock()
-				sent[id] = last
-				mu.Unlock()
-			})
-		}
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-	}
+				last = max(last, ban.Number)
+			}
+			mu.Lock()
+			sent[id] = last
+			mu.Unlock()
+		})
+	})
 }
 
 // sendBan sends a ban, or its end, to a server. It returns false if it must be sent again.

@@ -2,8 +2,10 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -58,4 +60,16 @@ func (r *running) withKey(key string) *api.Client {
 	c := r.Client
 	c.Key = key
 	return &c
+}
+
+// post sends a request, decodes the reply and returns its status.
+func (r *running) post(path, body string, answer any) int {
+	r.t.Helper()
+	response, err := r.HTTP.Post(r.URL+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	_ = json.NewDecoder(response.Body).Decode(answer)
+	return response.StatusCode
 }

@@ -86,14 +86,9 @@ func (s *Service) ban(_ http.ResponseWriter, r *http.Request, _ caller) (int, an
 	return s.sanction(r, "/ban", true)
 }
 
-// sanction sends a kick or a ban to all servers. A server without the client is not a failure. A ban is stored in the log first, so that
-// the backend refuses the player's tickets.
-func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, error) {
-	var body api.Sanction
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
-	client, err := forPlayer(&body)
+// checkSanction returns the client of a kick, or of a ban if it is timed.
+func checkSanction(body *api.Sanction, timed bool) (client uint64, err error) {
+	client, err = forPlayer(body)
 	const most = int64(server.MaxBanTime / time.Second)
 	switch {
 	case err != nil:
@@ -106,6 +101,17 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	case server.CheckReason(body.Reason) != nil:
 		err = fmt.Errorf("the reason is not valid: send at most %d bytes of UTF-8 without control or invisible characters", session.MaxText)
 	}
+	return client, err
+}
+
+// sanction sends a kick or a ban to all servers. A server without the client is not a failure. A ban is stored in the log first, so that
+// the backend refuses the player's tickets.
+func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, error) {
+	var body api.Sanction
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	client, err := checkSanction(&body, timed)
 	if err != nil {
 		return 0, nil, wrong(http.StatusBadRequest, "%v", err)
 	}

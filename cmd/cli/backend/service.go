@@ -196,24 +196,32 @@ func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	}
 }
 
-// confirm finds out which rooms are open, so that they do not count twice.
-func (s *Service) confirm(ctx context.Context) {
-	const most = 64 // rooms at a time
-	timer := time.NewTicker(500 * time.Millisecond)
+// every calls f at once, and again after each interval, until ctx is done.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	timer := time.NewTicker(interval)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		var rooms, opened []string
-		if s.do(ctx, func(c *core) { rooms = c.places.unopened(most) }) == nil { // otherwise it is repeated
-			for _, room := range rooms {
-				if _, ok, err := s.config.Directory.Owner(ctx, room); ok && err == nil {
-					opened = append(opened, room)
-				}
-			}
-			_ = s.do(ctx, func(c *core) { c.places.open(opened, time.Now()) })
-		}
+		f()
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
 		}
 	}
+}
+
+// confirm finds out which rooms are open, so that they do not count twice.
+func (s *Service) confirm(ctx context.Context) {
+	const most = 64 // rooms at a time
+	every(ctx, 500*time.Millisecond, func() {
+		var rooms, opened []string
+		if s.do(ctx, func(c *core) { rooms = c.places.unopened(most) }) != nil {
+			return // it is repeated
+		}
+		for _, room := range rooms {
+			if _, ok, err := s.config.Directory.Owner(ctx, room); ok && err == nil {
+				opened = append(opened, room)
+			}
+		}
+		_ = s.do(ctx, func(c *core) { c.places.open(opened, time.Now()) })
+	})
 }

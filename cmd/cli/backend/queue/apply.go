@@ -156,10 +156,8 @@ func (s *State) move(room, server string) {
 // ban replaces the ban of a client, and cancels its tickets. There are none at the end of a ban.
 func (s *State) ban(b *Ban) {
 	s.bans = slices.DeleteFunc(s.bans, func(old Ban) bool { return old.Client == b.Client || old.Until <= s.at })
-	if ended := func(b Ban) bool { return b.Ended }; len(s.bans) >= 2*maxBans {
-		if i := slices.IndexFunc(s.bans, ended); i >= 0 {
-			s.bans = slices.Delete(s.bans, i, i+1)
-		}
+	if i := slices.IndexFunc(s.bans, func(b Ban) bool { return b.Ended }); i >= 0 && len(s.bans) >= 2*maxBans {
+		s.bans = slices.Delete(s.bans, i, i+1)
 	}
 	s.bans = append(s.bans, *b)
 	for _, e := range s.all {

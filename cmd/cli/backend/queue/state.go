@@ -251,9 +251,9 @@ func (s *State) Banned(now int64, client uint64) error {
 // SetBan returns the event that bans a client for some ms, or with 0 ms ends its ban. The event is nil if there is no ban to end. The
 // error is ErrBans if there are too many. The event cancels the client's tickets that wait.
 func (s *State) SetBan(now int64, client uint64, ms int64, reason string) (*Event, error) {
-	b := Ban{Client: client, Until: max(s.at, now) + ms, Reason: reason, Ended: ms <= 0, Number: max(s.at, now)}
-	bans, banned, known := s.Bans(now), 0, false
-	for _, old := range bans {
+	at, banned, known := max(s.at, now), 0, false
+	b := Ban{Client: client, Until: at + ms, Reason: reason, Ended: ms <= 0, Number: at}
+	for _, old := range s.Bans(now) {
 		b.Number = max(b.Number, old.Number+1)
 		switch {
 		case old.Ended:
@@ -271,7 +271,7 @@ func (s *State) SetBan(now int64, client uint64, ms int64, reason string) (*Even
 	case !b.Ended && banned >= maxBans:
 		return nil, ErrBans
 	}
-	return &Event{Kind: KindBan, At: max(s.at, now), Ban: &b}, nil
+	return &Event{Kind: KindBan, At: at, Ban: &b}, nil
 }
 
 // Bans returns the bans whose end has not come, also those that were ended before, in the order of their numbers.
