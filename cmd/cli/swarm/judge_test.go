@@ -112,10 +112,15 @@ func (j *judge) observe(p *player) {
 }
 
 // bound returns how long after the last fault a client may take to be back: 3 s, and ten round trips of its link. On a slow line, a
-// packet each way also waits behind a full queue.
-func (j *judge) bound(p *player) time.Duration {
-	profile, _ := simnet.ByName(p.plan.Profile)
-	return 3*time.Second + 10*(profile.Up.Delay+profile.Down.Delay) + queue(&profile.Up) + queue(&profile.Down)
+// packet each way also waits behind a full queue. A recovered match waits for the slowest of its players.
+func (j *judge) bound(p *player) (longest time.Duration) {
+	for _, other := range j.world.clients {
+		if other == p || j.by != "" && other.plan.Room == p.plan.Room {
+			profile, _ := simnet.ByName(other.plan.Profile)
+			longest = max(longest, 3*time.Second+10*(profile.Up.Delay+profile.Down.Delay)+queue(&profile.Up)+queue(&profile.Down))
+		}
+	}
+	return longest
 }
 
 // queue returns how long a packet waits behind a full queue.
