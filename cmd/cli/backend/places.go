@@ -105,6 +105,14 @@ func (s *Service) usable() []cluster.Server {
 	})
 }
 
+// redirecting returns the usable servers that redirect clients to the server of their room. Servers outside of a cluster do not.
+func (s *Service) redirecting() []cluster.Server {
+	if _, alone := s.config.Directory.(Static); alone {
+		return nil
+	}
+	return s.usable()
+}
+
 // next returns the server with the smallest part of its rooms in use, and counts one more there. "": all are full.
 func (c *choice) next() string {
 	if len(c.list) == 0 {

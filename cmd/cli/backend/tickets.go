@@ -19,6 +19,7 @@ import (
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/playpage"
 	"tendon/net/cluster"
+	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/web"
 )
@@ -259,25 +260,41 @@ func (s *Service) finish(ctx context.Context, f found) (api.Ticket, error) {
 	return t, err
 }
 
-// mint returns the place of a ticket on a server, with a new token.
+// mint returns the place of a ticket on a server, with a new token. The client connects to another server of the token if that one does
+// not answer.
 func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
 	now := time.Now()
 	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: ClientID(t.Ticket.Player), Lifetime: s.config.Life,
 		Pass: server.Pass{Room: t.Room, Seat: t.Seat, Name: t.Ticket.Name, Data: t.Ticket.Card}}
-	for _, text := range at.Addresses {
-		if address, err := tokens.Address(text); err == nil && !slices.Contains(ticket.Addresses, address) {
-			ticket.Addresses = append(ticket.Addresses, address)
-		}
+	ticket.Addresses = addresses(nil, at)
+	own := ticket.Addresses
+	if len(own) > 0 {
+		ticket.Addresses = addresses(own, s.redirecting()...)
 	}
 	token, err := server.Mint(ticket, now)
 	if err != nil {
 		return nil, wrong(http.StatusBadGateway, "no token can be minted for server %.64q: %v", at.Name, err)
 	}
-	m := &api.Match{Room: t.Room, Seat: t.Seat, ClientID: ticket.ClientID, Addresses: texts(ticket.Addresses), Token: tokens.Text(token), Expires: now.Add(s.config.Life).UTC()}
+	m := &api.Match{Room: t.Room, Seat: t.Seat, ClientID: ticket.ClientID, Addresses: texts(own), Token: tokens.Text(token), Expires: now.Add(s.config.Life).UTC()}
 	if at.Web != "" {
 		_, m.Invitation, _ = strings.Cut(playpage.Link(token, at.Web, "", web.ParseHashes(at.WebHashes)), "#join=")
 	}
 	return m, nil
+}
+
+// addresses appends the addresses of servers to a list, each once, up to netcode.MaxServers.
+func addresses(list []netip.AddrPort, servers ...cluster.Server) []netip.AddrPort {
+	for _, v := range servers {
+		for _, text := range v.Addresses {
+			if len(list) == netcode.MaxServers {
+				return list
+			}
+			if address, err := tokens.Address(text); err == nil && !slices.Contains(list, address) {
+				list = append(list, address)
+			}
+		}
+	}
+	return list
 }
 
 func texts(list []netip.AddrPort) (out []string) {
