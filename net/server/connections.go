@@ -389,8 +389,8 @@ func (h *hostedRoom) assign(workers []*worker) {
 // The connections of a client are numbered: their epochs. A reconnect token carries the epoch of the connection on which
 // it was sent. It is valid until a later connection of the client has acknowledged a token of its own, since a token that
 // was not acknowledged may never have arrived. If a token of a backend replaces a connection, the reconnect tokens of that
-// connection are revoked at once. If a client is kicked, all its tokens are revoked, and the tokens of a backend that were
-// issued before. The number of records is bounded; the oldest is dropped first.
+// connection are revoked at once. If a client is kicked, all tokens that were issued before are revoked, also those of other
+// servers. The number of records is bounded; the oldest is dropped first.
 type revoked struct {
 	of    map[uint64]revocation
 	order []uint64 // the clients, oldest record first
@@ -400,16 +400,13 @@ type revoked struct {
 
 type revocation struct {
 	epoch  uint32    // reconnect tokens below it are refused
-	issued time.Time // tokens of a backend that were issued before it are refused; zero: none
+	issued time.Time // tokens that were issued before it are refused; zero: none
 	until  time.Time // all tokens concerned have expired by then
 }
 
 func (r *revoked) refuses(client uint64, p *Pass) bool {
 	e := r.of[client]
-	if p.Reconnect {
-		return p.Epoch < e.epoch
-	}
-	return p.Issued.Before(e.issued)
+	return p.Issued.Before(e.issued) || p.Reconnect && p.Epoch < e.epoch
 }
 
 // kicked reports whether the client was kicked.
@@ -419,8 +416,7 @@ func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1
 }
 
-// add revokes the reconnect tokens below an epoch and the tokens of a backend that were issued before a moment. An earlier
-// revocation of the same client stays in effect.
+// add revokes the reconnect tokens below an epoch and all tokens that were issued before a moment. An earlier revocation of the same client stays in effect.
 func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
 	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
 		delete(r.of, r.order[0])

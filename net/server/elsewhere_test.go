@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
 
+	"tendon/net/client"
 	"tendon/net/netcode"
 	"tendon/net/room"
+	"tendon/net/session"
 	"tendon/systems/relay"
 )
 
@@ -59,6 +62,89 @@ func TestAClientIsSentToTheServerOfItsRoom(t *testing.T) {
 		}
 		w.until("the first server has space for another room", 5*time.Second, func() bool { return other.Stats().Rooms == 0 })
 		stop()
+	})
+}
+
+// redirected plays with clients of the room duel of the first server, whose tokens also name a second one. That sends all clients to the
+// first server.
+func redirected(t *testing.T, play func(w *world, join func(token []byte) *player)) {
+	t.Helper()
+	inBubble(t, "P1", func(c *Config) { c.Others = func(string) []netip.AddrPort { return []netip.AddrPort{otherAddr} } }, func(w *world) {
+		_, stop := w.other(func(string, *room.Config) error { return &Elsewhere{Addresses: []netip.AddrPort{serverAddr}} }, nil)
+		play(w, func(token []byte) *player {
+			p := w.join(token)
+			if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		})
+		stop()
+	})
+}
+
+// A second connection of a client replaces the first one, which does not return by way of another server.
+func TestAReplacedClientIsNotSentBack(t *testing.T) {
+	redirected(t, func(w *world, join func([]byte) *player) {
+		first := join(w.mint(w.ticket(1, "duel")))
+		w.until("live", 5*time.Second, w.live(first))
+		w.pass(time.Second)
+		second := join(w.mint(w.ticket(1, "duel")))
+		w.until("the first connection has ended", 5*time.Second, func() bool { return first.State() == client.Ended })
+		if why := (*session.Error)(nil); !errors.As(first.Err(), &why) || why.Code != session.CodeReplaced {
+			t.Errorf("the first connection ended: %v", first.Err())
+		}
+		w.pass(5 * time.Second)
+		if st := w.server.Stats(); !w.live(second)() || second.Stats().Reconnects > 0 || st.Joined != 2 {
+			t.Errorf("the second connection is %v after %d reconnects; %d clients joined", second.State(), second.Stats().Reconnects, st.Joined)
+		}
+	})
+}
+
+// A kicked client does not return by way of another server, neither with its reconnect tokens nor with an older token of a backend.
+func TestAKickedClientIsNotSentBack(t *testing.T) {
+	redirected(t, func(w *world, join func([]byte) *player) {
+		first := join(w.mint(w.ticket(1, "duel")))
+		ticket := w.ticket(1, "duel")
+		ticket.Addresses = []netip.AddrPort{otherAddr}
+		unused := w.mint(ticket)
+		w.until("live", 5*time.Second, w.live(first))
+		w.pass(time.Second)
+		if err := w.server.Kick(1, "rude"); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the client has ended", 5*time.Second, func() bool { return first.State() == client.Ended })
+		joined := w.server.Stats().Joined
+		for _, token := range [][]byte{first.token, unused} {
+			again := join(token)
+			for range 300 {
+				if w.pass(time.Second / 60); again.State() == client.Live {
+					t.Fatal("a kicked client is in the match again")
+				}
+			}
+		}
+		if now := w.server.Stats().Joined; now != joined {
+			t.Errorf("%d connections after the kick", now-joined)
+		}
+		w.until("live with a new token", 5*time.Second, w.live(join(w.mint(ticket))))
+	})
+}
+
+// A server that a kicked client was not connected to refuses its tokens, also those of other servers.
+func TestAKickConcernsTokensOfOtherServers(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		older := w.ticket(1, "duel")
+		older.Pass.Reconnect, older.Pass.Epoch = true, 5
+		token := w.mint(older)
+		w.pass(time.Second)
+		if err := w.server.Kick(1, "rude"); !errors.Is(err, ErrNoRoom) {
+			t.Fatal(err)
+		}
+		a := w.join(token)
+		w.pass(5 * time.Second)
+		if past := w.server.Stats().TokensPast; a.State() == client.Live || past == 0 {
+			t.Errorf("the client is %v; %d tokens were refused", a.State(), past)
+		}
+		w.until("live with a new token", 5*time.Second, w.live(w.join(w.mint(w.ticket(1, "duel")))))
 	})
 }
 

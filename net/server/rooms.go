@@ -132,8 +132,8 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 		}
 		var other *Elsewhere
 		if errors.As(err, &other) {
-			_ = conn.link.Send(systems.Reliable, session.AppendToken(nil, w.mintFor(conn, conn.pass.Seat, other.Addresses))) // the newest one
-			conn.pass.Reconnect = false                                                                                      // it has its token
+			_ = conn.link.Send(systems.Reliable, session.AppendToken(nil, w.mintPass(conn, conn.pass, other.Addresses))) // the newest one
+			conn.pass.Reconnect = false                                                                                  // it has its token
 			w.refuse(conn, session.CodeRestarting, "", at)
 			continue
 		}
@@ -239,16 +239,23 @@ func (w *worker) servers(h *hostedRoom) []netip.AddrPort {
 	return list[:min(len(list), netcode.MaxServers)]
 }
 
+// mintFor makes a reconnect token for servers.
 func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
 	pass := c.pass
 	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.table.wall.later(w.now)
 	if pass.Seat == AnySeat {
 		pass.Seat = seat
 	}
+	return w.mintPass(c, pass, addresses)
+}
+
+// mintPass makes a token for servers with a pass. With that of the connection, the servers decide as about the token that the connection
+// has used.
+func (w *worker) mintPass(c *conn, pass Pass, addresses []netip.AddrPort) []byte {
 	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.Room.Game.Name), Key: w.config.Keys[0], ClientID: c.client,
-		Addresses: addresses, Pass: pass, Lifetime: w.config.reconnectLife()}, pass.Issued)
+		Addresses: addresses, Pass: pass, Lifetime: w.config.reconnectLife()}, w.table.wall.later(w.now))
 	if err != nil {
-		w.log.error("reconnect token cannot be made", slog.Any("error", err))
+		w.log.error("token cannot be made", slog.Any("error", err))
 		return nil
 	}
 	c.servers = hashOf(addresses)

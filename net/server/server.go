@@ -369,13 +369,18 @@ func (s *Server) Pause(ctx context.Context, name string, on bool) error {
 }
 
 // Kick removes a client from its room: its session ends, and its player leaves the match at once. The client can connect again only with
-// a token that is made later. See Ban. It returns ErrNoRoom if the client is not connected.
+// a token that is made later. See Ban. It returns ErrNoRoom if the client is not connected, which cannot connect with its present tokens
+// then either. So a client is removed from a cluster by a Kick on each server.
 func (s *Server) Kick(clientID uint64, text string) error {
-	return s.connected(clientID, func(h *hostedRoom, c *conn) {
-		now := time.Now()
+	now := time.Now()
+	revoke := func(epoch uint32) {
 		s.conns.mu.Lock()
-		s.conns.revoked.add(clientID, c.epoch+1, now, now)
-		s.conns.mu.Unlock()
+		defer s.conns.mu.Unlock()
+		s.conns.revoked.add(clientID, epoch, now.Truncate(time.Millisecond), now) // as Pass.Issued
+	}
+	revoke(0)
+	return s.connected(clientID, func(h *hostedRoom, c *conn) {
+		revoke(c.epoch + 1)
 		h.room.Kick(c.peer, text)
 	})
 }
