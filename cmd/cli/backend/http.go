@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -181,19 +182,38 @@ func errorReply(err error) (status int, answer any) {
 func decode(r *http.Request, body any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	err := d.Decode(body)
+	err := d.Decode(&body) // null sets body to nil
+	if err == nil && body == nil {
+		err = errNull
+	}
 	if err == nil {
 		if _, end := d.Token(); end != io.EOF {
-			err = errors.New("it continues after the object")
+			err = errLong
 		}
 	}
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return wrong(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", large.Limit)
 	}
 	if err != nil {
-		return wrong(http.StatusBadRequest, "the body is not valid: %s; see /v1/openapi.json", admin.Fault(err))
+		return wrong(http.StatusBadRequest, "the body is not valid: %s; see /v1/openapi.json", fault(err))
 	}
 	return nil
+}
+
+var (
+	errNull = errors.New("it is null: send a JSON object")
+	errLong = errors.New("it continues after the object: send one JSON object")
+)
+
+// fault returns the reason of an error about a body.
+func fault(err error) string {
+	if errors.Is(err, errNull) || errors.Is(err, errLong) || errors.Is(err, queue.ErrAttribute) {
+		return err.Error()
+	}
+	if errors.As(err, new(base64.CorruptInputError)) { // card is the only field of bytes
+		return "card is not base64: give the data of the card in standard base64 with padding"
+	}
+	return admin.Fault(err)
 }
 
 // scrape serves the metrics.

@@ -182,6 +182,31 @@ func TestEveryReplyFitsTheDescription(t *testing.T) {
 	}
 }
 
+// The error of a body that is not valid names the field, and says what to send.
+func TestABodyThatIsNotValid(t *testing.T) {
+	r := start(t, &memory{}, Config{Directory: directory(4, "one")})
+	const attribute = ": give a text, or a whole number of at most 64 bits; see"
+	for body, want := range map[string]string{
+		`{"player":"ann","queue":"duel","attributes":{"a":1.5}}`:                 `the attribute "a" is 1.5` + attribute,
+		`{"player":"ann","queue":"duel","attributes":{"b":1,"a":true}}`:          `the attribute "a" is true` + attribute,
+		`{"player":"ann","queue":"duel","attributes":{"a":9223372036854775808}}`: `the attribute "a" is 9223372036854775808` + attribute,
+		`{"player":"ann","queue":"duel","attributes":{"a":null}}`:                `the attribute "a" is null` + attribute,
+		`{"player":"ann","queue":"duel","attributes":[]}`:                        "attributes has a wrong type",
+		`{"player":"ann","queue":"duel","card":"!!"}`:                            "card is not base64: give",
+		`{"player":"ann","queue":"duel","card":7}`:                               "card has a wrong type",
+		`null`:                          "it is null: send a JSON object",
+		`[]`:                            "it is not a JSON object",
+		`{"player":"ann"} {}`:           "it continues after the object",
+		`{"player":"ann","queue":7}`:    "queue has a wrong type",
+		`{"player":"ann","queues":"x"}`: `"queues" is not a field`,
+	} {
+		var refused api.Error
+		if status := r.post("/v1/tickets", body, &refused); status != http.StatusBadRequest || !strings.Contains(refused.Error, want) {
+			t.Errorf("%s: %d %s", body, status, refused.Error)
+		}
+	}
+}
+
 // exchange sends a request and checks that the reply has a status and fits the description.
 func exchange(t *testing.T, router routers.Router, method, url, body string, status int) (route string, text []byte) {
 	t.Helper()

@@ -32,6 +32,27 @@ type Ticket struct {
 // Attributes describe a player for a match function, such as a rating or a region.
 type Attributes map[string]Value
 
+// ErrAttribute is wrapped by the error of an attribute that is neither a text nor a whole number.
+var ErrAttribute = errors.New("give a text, or a whole number of at most 64 bits")
+
+// UnmarshalJSON reads a JSON object. The error names the attribute that is not valid.
+func (a *Attributes) UnmarshalJSON(b []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(b, &values); err != nil || values == nil {
+		*a = nil
+		return err
+	}
+	*a = make(Attributes, len(values))
+	for name, text := range values {
+		var v Value
+		if err := v.UnmarshalJSON(text); err != nil {
+			return fmt.Errorf("the attribute %.64q is %w", name, err)
+		}
+		(*a)[name] = v
+	}
+	return nil
+}
+
 // Number returns a number, or 0 if there is none of this name.
 func (a Attributes) Number(name string) int64 { return a[name].number }
 
@@ -74,7 +95,7 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 	}
 	n, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil {
-		return fmt.Errorf("an attribute is %.20s: want a text or a whole number", b)
+		return fmt.Errorf("%.20s: %w", b, ErrAttribute)
 	}
 	*v = Number(n)
 	return nil
