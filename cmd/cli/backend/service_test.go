@@ -406,10 +406,11 @@ func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 	}
 }
 
-// A room that requests players receives the next one.
+// A room that requests players receives the next one. A request without a queue or seats is refused, and 0 seats end it.
 func TestBackfill(t *testing.T) {
 	r := start(t, &memory{}, Config{Directory: directory(4, "one", "two")})
-	for _, body := range []string{`{"queue":"duel","seats":1,"server":"two"}`, `{"queue":"duel","seats":3}`, `{"queue":"none","seats":1}`} {
+	put := func(body string) (int, string) {
+		t.Helper()
 		request, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, r.URL+"/v1/backfill/old.room", strings.NewReader(body))
 		response, err := r.HTTP.Do(request)
 		if err != nil {
@@ -417,12 +418,35 @@ func TestBackfill(t *testing.T) {
 		}
 		text, _ := io.ReadAll(response.Body)
 		response.Body.Close()
-		if (response.StatusCode == http.StatusOK) != strings.Contains(body, "two") {
-			t.Errorf("%s: %d %s", body, response.StatusCode, text)
+		return response.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		body   string
+		status int
+		want   string
+	}{{`{"queue":"duel","seats":1,"server":"two"}`, 200, `"seats":1`}, {`{"queue":"duel","seats":3}`, 400, ""}, {`{"queue":"none","seats":1}`, 404, "no such queue"},
+		{`{"queue":"duel"}`, 400, "seats is missing"}, {`{"queue":"duel","seats":null}`, 400, "seats is missing"}, {`{"seats":1}`, 400, "queue is missing"}} {
+		if status, text := put(c.body); status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s, want %d with %q", c.body, status, text, c.status, c.want)
 		}
 	}
 	if m := r.until(r.queue("ann"), matched).Match; m.Room != "old.room" || m.Seat != queue.AnySeat || m.Addresses[0] != "127.0.0.1:7002" {
 		t.Errorf("%+v", m)
+	}
+	open := func() (n int) {
+		if err := r.do(t.Context(), func(c *core) { n = c.state.Open() }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	put(`{"queue":"duel","seats":1,"server":"two"}`)
+	before := open()
+	if status, text := put(`{"queue":"duel","seats":0}`); status != http.StatusOK || before != 1 || open() != 0 {
+		t.Errorf("0 seats: %d %s; %d rooms requested players, then %d", status, text, before, open())
+	}
+	var refused api.Error
+	if status := r.post("/v1/tickets", `{"player":"bob"}`, &refused); status != http.StatusBadRequest || !strings.Contains(refused.Error, "queue is missing") {
+		t.Errorf("a ticket without a queue: %d %s", status, refused.Error)
 	}
 }
 

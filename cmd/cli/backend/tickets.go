@@ -80,10 +80,15 @@ func (s *Service) submit(_ http.ResponseWriter, r *http.Request, by caller) (int
 	return status, reply, err
 }
 
+var errNoQueue = wrong(http.StatusBadRequest, "queue is missing: send the name of a queue of the backend")
+
 // checkTicket checks the texts of a ticket.
 func checkTicket(t *queue.Ticket) error {
 	if err := checkPlayer(t.Player); err != nil {
 		return err
+	}
+	if t.Queue == "" {
+		return errNoQueue
 	}
 	for name, text := range map[string]string{"queue": t.Queue, "party": t.Party, "Idempotency-Key": t.Key} {
 		if len(text) > maxText || !utf8.ValidString(text) {
@@ -225,12 +230,18 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 	if err := pass.Validate(); err != nil {
 		return 0, nil, wrong(http.StatusBadRequest, "the room is not valid: %v", err)
 	}
+	if body.Queue == "" {
+		return 0, nil, errNoQueue
+	}
+	if body.Seats == nil {
+		return 0, nil, wrong(http.StatusBadRequest, "seats is missing: send the number of free seats, or 0 to end the request")
+	}
 	if len(body.Server) > maxText {
 		return 0, nil, wrong(http.StatusBadRequest, "server has %d bytes, want at most %d", len(body.Server), maxText)
 	}
 	var refused error
 	err := s.do(r.Context(), func(c *core) {
-		refused = c.backfill(time.Now(), queue.Open{Room: room, Queue: body.Queue, Seats: body.Seats, Server: body.Server})
+		refused = c.backfill(time.Now(), queue.Open{Room: room, Queue: body.Queue, Seats: *body.Seats, Server: body.Server})
 	})
 	if err == nil {
 		err = refused

@@ -63,7 +63,7 @@ type Match struct {
 // Backfill is the body of PUT /v1/backfill/{room}: the room requests players. Requests end after two minutes, so repeat them.
 type Backfill struct {
 	Queue string `json:"queue"`
-	Seats int    `json:"seats"` // free seats; 0 ends the request
+	Seats *int   `json:"seats"` // free seats; 0 ends the request. Required
 	// Server is the id of the server that has the room. Optional in a cluster: its directory has the owner of each room.
 	Server string `json:"server,omitempty"`
 }
