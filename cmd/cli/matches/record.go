@@ -16,16 +16,18 @@ type Record struct {
 	Game     string `json:"game"`
 	Strategy string `json:"strategy"` // the first of Strategies
 	// Strategies are those of the match in their order: more than one if an operator switched. A record of an earlier build has the first one.
-	Strategies []string  `json:"strategies,omitempty"`
-	Started    time.Time `json:"started"`
-	Ended      time.Time `json:"ended"`
-	Tick       uint64    `json:"tick"`      // the last tick of the match
-	Result     string    `json:"result"`    // the game's own text, which may be JSON or anything else
-	Verdict    string    `json:"verdict"`   // how the result was decided: "majority", "disputed", "replay", "audit" or "server"
-	Players    []Player  `json:"players"`   // by seat
-	Replays    int       `json:"replays"`   // how often the match was replayed for the verdict
-	Recording  string    `json:"recording"` // the recording's file; "": none
-	Journal    string    `json:"journal"`   // the journal's file; "": none
+	Strategies []string `json:"strategies,omitempty"`
+	// Started is when the result before was decided or the room opened. If another process began the match, it is Ended less the
+	// time of the ticks since the result before.
+	Started   time.Time `json:"started"`
+	Ended     time.Time `json:"ended"`
+	Tick      uint64    `json:"tick"`      // the last tick of the match
+	Result    string    `json:"result"`    // the game's own text, which may be JSON or anything else
+	Verdict   string    `json:"verdict"`   // how the result was decided: "majority", "disputed", "replay", "audit" or "server"
+	Players   []Player  `json:"players"`   // by seat
+	Replays   int       `json:"replays"`   // how often the match was replayed for the verdict
+	Recording string    `json:"recording"` // the recording's file; "": none
+	Journal   string    `json:"journal"`   // the journal's file; "": none
 }
 
 // Player is one seat of a match and how it voted.

@@ -75,6 +75,13 @@ func playedMatch(t *testing.T, game *ecs.Game, h record.Header, ticks ecs.Tick) 
 	return out.Bytes()
 }
 
+// replayAll replays matches as a server without a stream does.
+func replayAll(ctx context.Context, game *ecs.Game, list []journals.Match, add func(matches.Record)) {
+	for i := range list {
+		replay(ctx, game, &list[i], list[i].Journal.Header().Start.Tick, add)
+	}
+}
+
 // The record of an adjudication equals that of the room: tick, result, players, and the holders of their seats at that tick.
 func TestAnAdjudicationRecordsEveryResultWithItsPlayers(t *testing.T) {
 	game, written := crumbs.Game(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -253,5 +253,12 @@ func TestTheNextServerRecordsTheResultsOfADeadOne(t *testing.T) {
 		defer m.mu.Unlock()
 		return m.records["99-120"] && m.records["99-240"]
 	})
+	m.await("the last result of the match is known", func() bool {
+		last, ok := one.decidedLast(99)
+		return ok && last == 240
+	})
 	one.closeRoom("main", nil)
+	if _, ok := one.decidedLast(99); ok {
+		t.Error("the last result of a match that this server left is kept")
+	}
 }

@@ -95,6 +95,7 @@ type Host struct {
 	broken   int                      // recordings without an end mark
 	crash    error                    // of a room; nil without Config.Crash
 	kept     []<-chan struct{}        // of Journals.Keep
+	decided  map[uint64]ecs.Tick      // the last result of each replayed match before it continued, by match; 0: none
 }
 
 // hostedRoom is what a host keeps about an open room.
@@ -117,7 +118,7 @@ func Start(a *app.App, c Config) (*Host, error) {
 		c.Keys = make([]netcode.Key, 1)
 		rand.Read(c.Keys[0][:]) // never fails
 	}
-	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, ending: map[string]chan struct{}{}, past: newLedger(a.Game, "server", nil, c.Watched)}
+	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, ending: map[string]chan struct{}{}, decided: map[uint64]ecs.Tick{}, past: newLedger(a.Game, "server", nil, c.Watched)}
 	if c.Compare {
 		h.Checksums = newChecksumHistory(a.Game)
 	}
@@ -216,7 +217,7 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 	rc.Observer, rc.HistoryKey = r.ledger, c.historyKey
 	d := &r.decisions
 	*d = decisions{results: h.Results, game: h.app.Game, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name,
-		Started: time.Now()}}
+		Started: time.Now()}, previous: h.decidedLast}
 	if c.Cluster != nil {
 		if err := c.Cluster.elsewhere(name); err != nil {
 			return err
@@ -315,6 +316,11 @@ func (h *Host) closeRoom(name string, closed *room.Room) {
 		default:
 			h.config.Journals.End(name, h.awaitResults)
 		}
+	}
+	if over || h.config.Cluster != nil { // otherwise this process may continue the match without another replay
+		h.mu.Lock()
+		delete(h.decided, r.decisions.record.Match)
+		h.mu.Unlock()
 	}
 	if r.recording != nil {
 		h.recordings.Go(r.recording.close)

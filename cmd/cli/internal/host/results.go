@@ -26,11 +26,14 @@ type decisions struct {
 	results *matches.Recorder
 	game    *ecs.Game
 	record  matches.Record // without a decision; Started is when the previous one was made
-	tick    ecs.Tick       // last final tick
-	began   ecs.Tick       // the tick of the previous decision
-	played  strategyHistory
-	seats   seatHistory
-	waits   ecs.Tick // the last tick with a result, until it is decided; 0: none
+	// previous returns the tick of the last decision of a match before this process continued it, and whether that is known.
+	previous func(match uint64) (ecs.Tick, bool)
+	resumed  bool     // another process began the match, and this one has made no decision yet
+	tick     ecs.Tick // last final tick
+	began    ecs.Tick // the tick of the previous decision
+	played   strategyHistory
+	seats    seatHistory
+	waits    ecs.Tick // the last tick with a result, until it is decided; 0: none
 }
 
 // voteSeconds is the maximum time for which a result waits for its decision, in seconds.
@@ -43,7 +46,7 @@ func (d *decisions) open() bool {
 
 func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
-		d.tick = from.World.Tick()
+		d.resumed, d.tick = true, from.World.Tick()
 		for _, s := range from.Seats {
 			d.seats.add(0, s)
 		}
@@ -67,6 +70,12 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 				d.waits = 0
 			}
 			now := time.Now()
+			if d.resumed {
+				d.resumed = false
+				if began, ok := d.previous(d.record.Match); ok && began < decision.Tick {
+					d.record.Started, d.began = now.Add(-systems.TickTime(0, decision.Tick-began, d.game.TickRate)), began
+				}
+			}
 			if decision.Registered != 0 { // there was a player
 				r := d.record
 				r.Ended = now
@@ -241,36 +250,69 @@ func (h *Host) adjudicate(recovered []journals.Match, done func()) {
 	h.replays.Go(func() {
 		h.replay.Lock()
 		defer h.replay.Unlock()
-		replayAll(h.replaying, h.app.Game, recovered, func(r matches.Record) {
-			h.Results.Add(r)
-			_ = h.Results.Wait(h.replaying) // one at a time
-		})
+		for i := range recovered {
+			m := &recovered[i]
+			last := replay(h.replaying, h.app.Game, m, h.decidedBefore(m), func(r matches.Record) {
+				h.Results.Add(r)
+				_ = h.Results.Wait(h.replaying) // one at a time
+			})
+			h.mu.Lock()
+			h.decided[m.Journal.Header().Match] = last
+			h.mu.Unlock()
+			recovered[i] = journals.Match{} // a journal may be large
+		}
 		if h.replaying.Err() == nil {
 			done()
 		}
 	})
 }
 
-// replayAll replays recovered matches from the first state of their journals to the tick where they continue, one after the other, and
-// records every result. The process before may have ended between a result and its record, or during the vote on it. A result that is
-// recorded already is not changed.
+// lookLimit bounds the search for the record of an earlier result, in the stream of a cluster.
+const lookLimit = 5 * time.Second
+
+// decidedBefore returns the tick of the last result of a match before its journal begins, or 0 if there was none. If that cannot be
+// known, it returns the tick at which the journal begins.
+func (h *Host) decidedBefore(m *journals.Match) ecs.Tick {
+	header := m.Journal.Header()
+	if header.Start.Tick == 0 || h.config.Stream == nil {
+		return header.Start.Tick
+	}
+	ctx, cancel := context.WithTimeout(h.replaying, lookLimit)
+	defer cancel()
+	for r, err := range matches.ReadStream(ctx, h.config.Stream, header.Room) {
+		switch {
+		case err != nil:
+			return header.Start.Tick
+		case r.Match != header.Match: // of an earlier match
+			return 0
+		case r.Tick <= uint64(header.Start.Tick):
+			return ecs.Tick(r.Tick)
+		}
+	}
+	return 0
+}
+
+// decidedLast returns the tick of the last result of a recovered match before it continued, or 0 if there was none. The tick is known
+// when the match was replayed.
+func (h *Host) decidedLast(match uint64) (last ecs.Tick, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last, ok = h.decided[match]
+	return last, ok
+}
+
+// replay replays a recovered match from the first state of its journal to the tick where it continues, and records every result. The
+// process before may have ended between a result and its record, or during the vote on it. A result that is recorded already is not
+// changed. The time of a tick follows from the last write of the journal, which is exact unless the match waited after it. began is
+// the tick of the last result before the journal. replay returns the tick of the last result.
 //
 // When the context is done, a match that is over is replayed to its end. Any other match is left to the next server or start, which
 // recovers it again.
-func replayAll(ctx context.Context, game *ecs.Game, recovered []journals.Match, record func(matches.Record)) {
-	for i := range recovered {
-		replay(ctx, game, &recovered[i], record)
-		recovered[i] = journals.Match{} // a journal may be large
-	}
-}
-
-// replay replays one match. The time of a tick follows from the last write of the journal, which is exact unless the match
-// waited after it. If the journal begins later than the match, Started of the first result is the beginning of the journal.
-func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(matches.Record)) {
+func replay(ctx context.Context, game *ecs.Game, m *journals.Match, began ecs.Tick, add func(matches.Record)) ecs.Tick {
 	h, last := m.Journal.Header(), m.Journal.Last().Tick
 	world, err := m.Journal.WorldAt(h.Start.Tick)
 	if err != nil {
-		return // it could not be recovered either
+		return began // it could not be recovered either
 	}
 	at := func(f ecs.Tick) time.Time {
 		return m.Written.Add(-time.Duration(systems.TickTime(0, last-f, game.TickRate)))
@@ -280,11 +322,11 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 	after, change, more := next()
 	var seats seatHistory
 	var played strategyHistory
-	began, over := h.Start.Tick, false
+	over := false
 	for t := range m.Journal.Play(world, last) {
 		if !over && ctx.Err() != nil {
 			if _, err := os.Stat(m.File); err == nil || m.Shared {
-				return
+				return began
 			}
 			over = true
 		}
@@ -307,4 +349,5 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, add func(mat
 		}
 		runtime.Gosched() // the rooms first
 	}
+	return began
 }

@@ -1,9 +1,14 @@
 package host
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/cmd/cli/matches"
@@ -70,5 +75,104 @@ func TestAResumedMatchHasTheStrategiesOfItsPast(t *testing.T) {
 	}})
 	if got := d.played.in("relay", 0, 60); !slices.Equal(got, []string{"relay", "verify"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// stream is a matches.Stream in memory, oldest record first.
+type stream struct {
+	list []matches.Record
+	err  error // of Newest
+}
+
+func (s *stream) Add(_ context.Context, _, _ string, text []byte) (bool, error) {
+	var r matches.Record
+	err := json.Unmarshal(text, &r)
+	s.list = append(s.list, r)
+	return true, err
+}
+
+func (s *stream) Newest(_ context.Context, room string, f func(uint64, []byte) bool) error {
+	for i, r := range slices.Backward(s.list) {
+		text, err := json.Marshal(r)
+		if err != nil || r.Room == room && !f(uint64(i), text) {
+			return err
+		}
+	}
+	return s.err
+}
+
+// The first result after a restart lasted as long as its ticks since the result before. Others lasted as long as they were played.
+func TestTheLengthOfAResumedMatchFollowsFromItsTicks(t *testing.T) {
+	for _, c := range []struct {
+		resumed, known bool
+		want           time.Duration // of the first result
+	}{{true, true, 55 * time.Second}, {true, false, 20 * time.Second}, {false, false, 20 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			game, s := crumbs.Game(), &stream{}
+			world, err := ecs.NewWorld(game, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			results := matches.NewStreamRecorder(s, func(err error) { t.Error(err) }, func(matches.Record) {})
+			var from *room.Resume
+			if c.resumed {
+				from = &room.Resume{World: world}
+			}
+			d := decisions{results: results, game: game, record: matches.Record{Room: "main", Match: 99, Started: time.Now()},
+				previous: func(match uint64) (ecs.Tick, bool) { return 120, match == 99 && c.known }}
+			sink := d.sink(from)
+			time.Sleep(20 * time.Second)
+			decision := systems.Decision{Tick: 120 + 55*60, Registered: image.PlayerSet(0).With(0)}
+			sink.Decision(decision)
+			time.Sleep(7 * time.Second)
+			decision.Tick += 60
+			sink.Decision(decision)
+			if err := results.Close(); err != nil || len(s.list) != 2 {
+				t.Fatalf("%v, %+v", err, s.list)
+			}
+			for i, want := range []time.Duration{c.want, 7 * time.Second} {
+				if got := s.list[i].Ended.Sub(s.list[i].Started); got != want {
+					t.Errorf("%+v: record %d has a length of %v, want %v", c, i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// The stream of a cluster has the results of a match before its journal begins.
+func TestTheStreamHasTheResultsBeforeAJournal(t *testing.T) {
+	game := crumbs.Game()
+	whole := recoveredMatch(t, game, 200, "nowhere", time.Now())
+	result := func(match, tick uint64) matches.Record { return matches.Record{Room: "main", Match: match, Tick: tick} }
+	for name, c := range map[string]struct {
+		start  ecs.Tick // of the journal
+		stream *stream
+		want   ecs.Tick
+	}{
+		"a result before":               {150, &stream{list: []matches.Record{result(99, 60), result(99, 120), result(99, 240), {Room: "other"}}}, 120},
+		"the first result of the match": {150, &stream{list: []matches.Record{result(98, 120)}}, 0},
+		"the first result of the room":  {150, &stream{}, 0},
+		"the stream does not answer":    {150, &stream{err: errors.New("unreachable")}, 150},
+		"no stream":                     {150, nil, 150},
+		"a journal from the first tick": {0, &stream{list: []matches.Record{result(99, 120)}}, 0},
+	} {
+		h, m := &Host{replaying: t.Context()}, whole
+		if c.stream != nil {
+			h.config.Stream = c.stream
+		}
+		if c.start > 0 {
+			world, err := whole.Journal.WorldAt(c.start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var state image.Snapshot
+			world.Image().Save(&state)
+			if m.Journal, err = record.Collect(game, whole.Journal.Header(), []record.Image{record.ImageOf(&state)}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := h.decidedBefore(&m); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }
