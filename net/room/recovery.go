@@ -35,6 +35,7 @@ type Resume struct {
 	Rules []byte
 	// Wait is how long the match waits at most; 0: ResumeWait. It continues earlier when the players of all seats are back and
 	// have sent their ticks. The seats are those that were held, and those that were taken in the lost ticks.
+	// Clients that wait receive a notice if Wait is at least a second.
 	Wait systems.Time
 }
 
@@ -157,10 +158,13 @@ func (r *Room) await(id systems.Peer, h *session.Hello) {
 		r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 	}
 	r.recovery.waiting = append(r.recovery.waiting, w)
-	if r.absent() {
+	if c := r.config.Resume; r.absent() && cmp.Or(c.Wait, ResumeWait) >= noticedWait {
 		r.peers[id].session.Notice(0, waitsForPlayers)
 	}
 }
+
+// noticedWait is the shortest Resume.Wait with a notice to waiting clients. A match that another server released waits for less.
+const noticedWait = systems.Second
 
 const waitsForPlayers = "the server restarted and waits for the other players of the match"
 

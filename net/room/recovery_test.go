@@ -312,6 +312,26 @@ func TestAClientThatWaitsForOtherPlayersIsAnswered(t *testing.T) {
 	})
 }
 
+// A client of a match that was moved, which waits for a moment only, receives no notice of a restart.
+func TestAClientOfAMovedMatchReceivesNoNotice(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(func(c *room.Config) {
+			if c.Resume != nil {
+				c.Resume.Wait = systems.Second / 20
+			}
+		})
+		n.enter(player(1))
+		n.enter(player(2))
+		n.live()
+		n.crash(0)
+		a := n.rig.enter(player(1), func(c *client.Config) {
+			c.Notice = func(_ int, text string) { t.Errorf("the client receives %q", text) }
+		})
+		n.seconds(2)
+		n.mustFollow(a)
+	})
+}
+
 // A room without held seats goes on when the first client comes, not after the whole wait.
 func TestAnIdleRoomGoesOnWithItsFirstPlayer(t *testing.T) {
 	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
