@@ -19,7 +19,7 @@ import (
 type Ban struct {
 	ClientID uint64     `json:"client_id,string"`
 	Until    time.Time  `json:"until"`
-	Cause    room.Cause `json:"cause"`  // one of package room, or CauseOperator
+	Cause    room.Cause `json:"cause"`  // one of package room, CauseOperator or CauseBackend
 	Reason   string     `json:"reason"` // shown to the player, at most session.MaxText bytes; it may be empty
 	Evidence Evidence   `json:"evidence"`
 }
@@ -42,8 +42,11 @@ type Evidence struct {
 	Own           image.Checksum `json:"own,string"`     // the server's; 0: unknown
 }
 
-// CauseOperator is the cause of a Ban that an operator added. It adds to the causes of package room.
-const CauseOperator room.Cause = "operator"
+// Further causes of bans, beside those of package room.
+const (
+	CauseOperator room.Cause = "operator" // of this server
+	CauseBackend  room.Cause = "backend"  // of all servers
+)
 
 const (
 	// MaxBans is the maximum number of banned clients. Another one replaces the ban that would end first.
@@ -113,8 +116,7 @@ func (l *banList) find(client uint64, now time.Time) (Ban, bool) {
 	return b, ok && now.Before(b.Until)
 }
 
-// add bans a client for a time, and returns the ban with its end. A ban that the server adds does not shorten one of an
-// operator.
+// add bans a client for a time, and returns the ban with its end. Only an operator shortens a ban.
 func (l *banList) add(b Ban, d time.Duration, now time.Time) Ban {
 	b.Until = now.Add(d)
 	l.unsaved = true
@@ -204,11 +206,11 @@ func (p *PeerInfo) Evidence(roomName string, now time.Time) Evidence {
 
 // Ban bans a client for a time of at most MaxBanTime, whether it is connected or not. A connection that it has ends. The
 // reason is shown to the player. An earlier ban of the client is replaced; a time of 0 ends it, or returns ErrNotBanned if
-// there is none. An error that wraps neither of ErrBan and ErrNotBanned means that the change is in effect, but was not saved
-// yet: the server tries again every 10 s.
-func (s *Server) Ban(clientID uint64, d time.Duration, reason string) (Ban, error) {
+// there is none. With CauseBackend, a ban of another cause neither ends nor becomes shorter. An error that wraps neither of ErrBan and
+// ErrNotBanned means that the change is in effect, but was not saved yet: the server tries again every 10 s.
+func (s *Server) Ban(clientID uint64, d time.Duration, cause room.Cause, reason string) (Ban, error) {
 	t, now := s.conns, time.Now()
-	b := Ban{ClientID: clientID, Until: now.UTC().Add(d), Cause: CauseOperator, Reason: reason}
+	b := Ban{ClientID: clientID, Until: now.UTC().Add(d), Cause: cause, Reason: reason}
 	if d < 0 || d > MaxBanTime {
 		return b, fmt.Errorf("%w: the time is %v: use 0 to %v", ErrBan, d, MaxBanTime)
 	}
@@ -216,8 +218,10 @@ func (s *Server) Ban(clientID uint64, d time.Duration, reason string) (Ban, erro
 		return b, err
 	}
 	t.mu.Lock()
-	_, banned := t.bans.find(clientID, now)
-	delete(t.bans.of, clientID)
+	old, banned := t.bans.find(clientID, now)
+	if banned = banned && (cause == CauseOperator || old.Cause == cause); banned {
+		delete(t.bans.of, clientID)
+	}
 	t.bans.add(b, d, now)
 	t.mu.Unlock()
 	if d == 0 {

@@ -285,14 +285,44 @@ func TestABanSurvivesARestart(t *testing.T) {
 		for _, token := range tokens {
 			w.banned(token)
 		}
-		if _, err := w.server.Ban(66, 0, ""); err != nil || len(saved()) != 0 {
+		if _, err := w.server.Ban(66, 0, CauseOperator, ""); err != nil || len(saved()) != 0 {
 			t.Errorf("the ban ends: %v, and %d are saved", err, len(saved()))
 		}
-		if _, err := w.server.Ban(66, 0, ""); !errors.Is(err, ErrNotBanned) {
+		if _, err := w.server.Ban(66, 0, CauseOperator, ""); !errors.Is(err, ErrNotBanned) {
 			t.Errorf("it ends again: %v", err)
 		}
 		b := w.join(w.mint(w.ticket(66, "duel")))
 		w.until("the client plays again", 5*time.Second, w.live(b))
+	})
+}
+
+// A backend bans clients of all its servers. It does not know the bans of a server, and leaves them.
+func TestABackendChangesOnlyItsBans(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		ban := func(d time.Duration, cause room.Cause, want time.Duration, by room.Cause) {
+			t.Helper()
+			_, err := w.server.Ban(1, d, cause, "")
+			if err != nil && !errors.Is(err, ErrNotBanned) {
+				t.Error(err)
+			}
+			switch list := w.server.Bans(); {
+			case want == 0 && len(list) == 0:
+			case len(list) != 1 || list[0].Cause != by || time.Until(list[0].Until).Round(time.Second) != want:
+				t.Errorf("the bans are %+v, want one of %v by %s", list, want, by)
+			}
+		}
+		ban(time.Hour, CauseOperator, time.Hour, CauseOperator)
+		ban(0, CauseBackend, time.Hour, CauseOperator)
+		ban(time.Minute, CauseBackend, time.Hour, CauseOperator)
+		ban(2*time.Hour, CauseBackend, 2*time.Hour, CauseBackend)
+		ban(time.Minute, CauseBackend, time.Minute, CauseBackend)
+		ban(0, CauseBackend, 0, "")
+		ban(time.Hour, CauseBackend, time.Hour, CauseBackend)
+		ban(time.Minute, CauseOperator, time.Minute, CauseOperator)
+		ban(0, CauseOperator, 0, "")
+		if _, err := w.server.Ban(1, 0, CauseBackend, ""); !errors.Is(err, ErrNotBanned) {
+			t.Error(err)
+		}
 	})
 }
 
@@ -305,7 +335,7 @@ func TestAnOperatorBansClients(t *testing.T) {
 		w.until("both live", 5*time.Second, func() bool { return w.live(a, b)() && a.token != nil })
 		token := a.token
 		w.pass(time.Second)
-		ban, err := w.server.Ban(1, time.Hour, "speed hack")
+		ban, err := w.server.Ban(1, time.Hour, CauseOperator, "speed hack")
 		if err != nil || ban.Evidence.Room != "duel" || ban.Evidence.Kbits <= 0 {
 			t.Fatalf("%+v, %v", ban, err)
 		}
@@ -315,19 +345,19 @@ func TestAnOperatorBansClients(t *testing.T) {
 		}
 		w.players = []*player{b}
 		w.banned(token)
-		if _, err := w.server.Ban(3, time.Hour, ""); err != nil {
+		if _, err := w.server.Ban(3, time.Hour, CauseOperator, ""); err != nil {
 			t.Error(err)
 		}
 		w.banned(w.mint(w.ticket(3, "duel")))
 		fails = failing
-		if _, err := w.server.Ban(4, time.Hour, ""); !errors.Is(err, failing) {
+		if _, err := w.server.Ban(4, time.Hour, CauseOperator, ""); !errors.Is(err, failing) {
 			t.Errorf("a ban that cannot be saved: %v", err)
 		}
 		w.banned(w.mint(w.ticket(4, "duel")))
-		if _, err := w.server.Ban(2, -1, ""); !errors.Is(err, ErrBan) {
+		if _, err := w.server.Ban(2, -1, CauseOperator, ""); !errors.Is(err, ErrBan) {
 			t.Errorf("a time below 0: %v", err)
 		}
-		if _, err := w.server.Ban(2, time.Hour, "two\nlines"); !errors.Is(err, ErrBan) {
+		if _, err := w.server.Ban(2, time.Hour, CauseOperator, "two\nlines"); !errors.Is(err, ErrBan) {
 			t.Errorf("a reason of two lines: %v", err)
 		}
 		if !w.live(b)() || len(w.server.Bans()) != 3 {
@@ -349,7 +379,7 @@ func TestAFailedSaveIsRepeated(t *testing.T) {
 		return nil
 	}
 	inBubble(t, "P1", func(c *Config) { c.SaveBans = save }, func(w *world) {
-		if _, err := w.server.Ban(1, time.Hour, ""); err == nil {
+		if _, err := w.server.Ban(1, time.Hour, CauseOperator, ""); err == nil {
 			t.Error("a ban that is not saved has no error")
 		}
 		w.pass(time.Minute)

@@ -19,7 +19,7 @@ import (
 // Control changes a running server. Its methods may be called from any goroutine. See [server.Server].
 type Control interface {
 	Kick(clientID uint64, text string) error
-	Ban(clientID uint64, d time.Duration, reason string) (server.Ban, error)
+	Ban(clientID uint64, d time.Duration, cause room.Cause, reason string) (server.Ban, error)
 	Bans() []server.Ban // ascending by Until
 	Switch(ctx context.Context, room, strategy string) error
 	Pause(ctx context.Context, room string, on bool) error
@@ -48,6 +48,7 @@ type Sanction struct {
 	ClientID uint64 `json:"client_id,string"`
 	Seconds  *int64 `json:"seconds,omitempty"` // of a ban, which requires it; 0 ends it
 	Reason   string `json:"reason,omitempty"`  // shown to the player
+	Backend  bool   `json:"backend,omitempty"` // of a ban, or of its end: the bans of others neither end nor become shorter
 }
 
 // Change is the body of a POST to /switch, and of the response.
@@ -210,8 +211,8 @@ func (from *Source) kick(r *http.Request) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case o.Seconds != nil:
-		return nil, wrong(http.StatusBadRequest, "seconds is for /ban: leave it out")
+	case o.Seconds != nil || o.Backend:
+		return nil, wrong(http.StatusBadRequest, "seconds and backend are for /ban: leave them out")
 	}
 	err = from.Control.Kick(o.ClientID, o.Reason)
 	if errors.Is(err, server.ErrNoRoom) {
@@ -232,7 +233,11 @@ func (from *Source) ban(r *http.Request) (any, error) {
 	case *o.Seconds < 0 || *o.Seconds > most:
 		return nil, wrong(http.StatusBadRequest, "seconds is %d: send 0 to %d", *o.Seconds, most)
 	}
-	_, err = from.Control.Ban(o.ClientID, time.Duration(*o.Seconds)*time.Second, o.Reason)
+	cause := server.CauseOperator
+	if o.Backend {
+		cause = server.CauseBackend
+	}
+	_, err = from.Control.Ban(o.ClientID, time.Duration(*o.Seconds)*time.Second, cause, o.Reason)
 	switch {
 	case errors.Is(err, server.ErrNotBanned):
 		err = wrong(http.StatusNotFound, "client %d is not banned: GET /players lists the banned clients", o.ClientID)

@@ -36,15 +36,19 @@ func (c *fakeControl) Kick(id uint64, text string) error {
 	return c.fails
 }
 
-func (c *fakeControl) Ban(id uint64, d time.Duration, reason string) (server.Ban, error) {
+func (c *fakeControl) Ban(id uint64, d time.Duration, cause room.Cause, reason string) (server.Ban, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls = append(c.calls, "ban "+d.String()+" "+reason)
+	call := "ban " + d.String() + " " + reason
+	if cause != server.CauseOperator {
+		call += " by " + string(cause)
+	}
+	c.calls = append(c.calls, call)
 	_, banned := c.bans[id]
 	if d == 0 && !banned {
 		return server.Ban{}, server.ErrNotBanned
 	}
-	b := server.Ban{ClientID: id, Until: time.Unix(1e9, 0).UTC(), Cause: server.CauseOperator, Reason: reason}
+	b := server.Ban{ClientID: id, Until: time.Unix(1e9, 0).UTC(), Cause: cause, Reason: reason}
 	c.bans[id] = b
 	return b, c.fails
 }
@@ -213,6 +217,8 @@ func TestControlRequestsAndTheirErrors(t *testing.T) {
 		{"/kick", `[]`, 400, "", "it is not a JSON object"},
 		{"/ban", barrier, 200, "ban 10m0s speed hack", `"client_id":"` + most + `"`},
 		{"/ban", `{"client_id": "` + most + `", "seconds": 0}`, 200, "ban 0s ", most},
+		{"/ban", `{"client_id": "9", "seconds": 60, "backend": true}`, 200, "ban 1m0s  by backend", `"backend":true`},
+		{"/kick", `{"client_id": "7", "backend": true}`, 400, "", "are for /ban"},
 		{"/ban", `{"client_id": "8", "seconds": -1}`, 400, "", "seconds is -1"},
 		{"/ban", `{"client_id": "8", "seconds": 315360001}`, 400, "", "send 0 to 315360000"},
 		{"/ban", `{"client_id": "8", "seconds": 9223372036854775807}`, 400, "", "seconds is"},
@@ -230,7 +236,7 @@ func TestControlRequestsAndTheirErrors(t *testing.T) {
 		{"/pause", `{"room": "main", "on": false}`, 200, "pause main false", `"on":false`},
 		{"/pause", `{"room": "other", "on": true}`, 404, "pause other true", "there is no room"},
 		{"/pause", `{"room": "main"}`, 400, "", "no room or no"},
-		{"/kick", `{"client_id": "7", "seconds": 0}`, 400, "", "seconds is for /ban"},
+		{"/kick", `{"client_id": "7", "seconds": 0}`, 400, "", "are for /ban"},
 		{"/kick", `{"client_id": "7", "reason": "two\nlines"}`, 400, "", "without control"},
 		{"/kick", ``, 400, "", "the body is not valid"},
 		{"/kick", strings.Repeat(" ", 1<<17), 400, "", "too large"},
@@ -274,7 +280,7 @@ func TestControlRequestsAndTheirErrors(t *testing.T) {
 // The lists have a line for each player and each ban, with evidence.
 func TestPlayersAndBansHaveEvidence(t *testing.T) {
 	s, c := controlled(t, rightToken)
-	if _, err := c.Ban(5, time.Hour, "x"); err != nil {
+	if _, err := c.Ban(5, time.Hour, server.CauseOperator, "x"); err != nil {
 		t.Fatal(err)
 	}
 	var players Players

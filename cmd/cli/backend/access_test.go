@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -267,6 +268,8 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(admin.Players{Players: []admin.Player{p}})
 			case json.NewDecoder(q.Body).Decode(&o) != nil || o.ClientID != client:
 				http.Error(w, "no such client", http.StatusNotFound)
+			case (q.URL.Path == "/ban") != o.Backend:
+				w.WriteHeader(http.StatusBadRequest)
 			default:
 				kicked++
 				_ = json.NewEncoder(w).Encode(o)
@@ -284,6 +287,9 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	}
 	if code := r.post("/v1/kick", `{"player":"eve"}`, &api.Error{}); code != http.StatusNotFound {
 		t.Error(code)
+	}
+	if code := r.post("/v1/ban", `{"player":"bob","seconds":60}`, &done); code != http.StatusOK || !slices.Equal(done.Servers, []string{"two"}) {
+		t.Errorf("%d %+v", code, done)
 	}
 	// The backend stores the ban of a client that no server has.
 	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusNotFound} {
@@ -351,7 +357,7 @@ func TestFurtherServersReceiveTheBans(t *testing.T) {
 			var o admin.Sanction
 			mu.Lock()
 			defer mu.Unlock()
-			if broken || q.URL.Path != "/ban" || json.NewDecoder(q.Body).Decode(&o) != nil {
+			if broken || q.URL.Path != "/ban" || json.NewDecoder(q.Body).Decode(&o) != nil || !o.Backend {
 				w.WriteHeader(http.StatusInternalServerError)
 				return
 			}

@@ -140,7 +140,7 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	}
 	var mu sync.Mutex
 	s.each(r.Context(), servers, func(ctx context.Context, i int, c admin.Client) {
-		o := admin.Sanction{ClientID: client, Seconds: body.Seconds, Reason: body.Reason}
+		o := admin.Sanction{ClientID: client, Seconds: body.Seconds, Reason: body.Reason, Backend: timed}
 		err := c.Do(ctx, path, o, &o)
 		mu.Lock()
 		defer mu.Unlock()

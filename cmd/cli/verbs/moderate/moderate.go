@@ -88,8 +88,9 @@ type Kick struct {
 // Help explains the verb.
 func (Kick) Help() string {
 	return `The session of the client ends at once, and its present tokens are refused. The client can connect again with a token
-that is made later; to prevent that, use ban. After a restart of serve the present tokens work again. The exit code is 1 if
-the client is not connected.
+that is made later; to prevent that, use ban. After a restart of serve the present tokens work again. In a cluster, only
+this server refuses them; /v1/kick of the backend concerns all servers. The exit code is 1 if the client is not
+connected.
 
 Examples:
   kick 127.0.0.1:9090 --admin-token-file FILE --client-id 7
@@ -121,8 +122,8 @@ type Ban struct {
 // Help explains the verb.
 func (Ban) Help() string {
 	return `Every token of the client is refused, old or new, and the client receives the reason and the time that is left. A
-connection that it has ends at once. An earlier ban of the client is replaced; --for 0 ends it. Bans survive a restart of
-serve --journal. The exit code is 1 if there is no ban to end,
+connection that it has ends at once. An earlier ban of the client is replaced; --for 0 ends it. A backend neither ends nor
+shortens the ban. Bans survive a restart of serve --journal. The exit code is 1 if there is no ban to end,
 or if the ban is in effect and cannot be saved.
 
 Examples:
