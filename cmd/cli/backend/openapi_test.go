@@ -161,6 +161,11 @@ func TestEveryReplyFitsTheDescription(t *testing.T) {
 	send("POST", "/v1/ban", `{"player":"ann"}`, 400)
 	send("POST", "/v1/ban", `{"client_id":"7","seconds":60,"reason":"text"}`, 200)
 	send("POST", "/v1/ban", `{"client_id":"8","seconds":0}`, 404)
+	for _, path := range []string{"/v1/kick", "/v1/ban"} {
+		if text := send("POST", path, `{"client_id":"0"}`, 400); !bytes.Contains(text, []byte("a client_id of 1 or more")) {
+			t.Errorf("%s of client 0: %s", path, text)
+		}
+	}
 	for _, bad := range []string{``, `[]`, `{"client_id":7,"seconds":1}`, `{"client_id":"7","seconds":1.5}`, `{"client_id":"7","seconds":-1}`, `{"client_id":"7","seconds":1,"reason":"a\nb"}`,
 		`{"player":"` + strings.Repeat("n", 129) + `","seconds":1}`} {
 		if text := send("POST", "/v1/ban", bad, 400); bytes.Contains(text, []byte("Go ")) || bytes.Contains(text, []byte("struct")) {

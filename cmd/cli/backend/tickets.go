@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -355,7 +355,7 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 // forPlayer returns the client id of a sanction.
 func forPlayer(o *api.Sanction) (uint64, error) {
 	if (o.Player == "") == (o.ClientID == 0) {
-		return 0, fmt.Errorf("send either player or client_id")
+		return 0, errors.New("send either player, or a client_id of 1 or more")
 	}
 	if o.Player == "" {
 		return o.ClientID, nil
