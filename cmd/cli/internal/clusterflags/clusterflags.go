@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -111,6 +114,9 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	}
 	var c *nats.Conn
 	if f.Embedded() {
+		if files := filepath.Join(f.ClusterDir, "jetstream"); present && !exists(files) { // NATS would make them
+			return nil, nil, fmt.Errorf("--cluster embedded: %s does not exist: name the --cluster-dir of a server", files)
+		}
 		if c, end, err = startEmbedded(f.ClusterDir, always); err != nil {
 			return nil, nil, fmt.Errorf("--cluster embedded: %w; choose another --cluster-dir, or stop the server that uses it", err)
 		}
@@ -143,6 +149,11 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 		return nil, nil, errors.Join(fmt.Errorf("--cluster: %w", err), end())
 	}
 	return store, end, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // connect connects to NATS servers. The connection is restored for ever.

@@ -119,3 +119,38 @@ func TestAClusterWithoutServersIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A verb that observes an embedded cluster creates no files. It reads those of a server that has ended.
+func TestAnEmbeddedClusterWithoutFilesIsNotObserved(t *testing.T) {
+	var log bytes.Buffer
+	a := app.New(t.Context(), crumbs.Game(), &log, &log)
+	parent := t.TempDir()
+	other := filepath.Join(parent, "other") // an existing directory of something else
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{filepath.Join(parent, "missing"), other} {
+		f := Flags{Cluster: "embedded", ClusterDir: dir, ClusterName: "tendon"}
+		if _, _, err := f.Observe(a); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "does not exist") {
+			t.Errorf("%v", err)
+		}
+	}
+	list, err := os.ReadDir(parent)
+	if files, _ := os.ReadDir(other); err != nil || len(list) != 1 || len(files) != 0 {
+		t.Errorf("%v, %v, %v", list, files, err)
+	}
+	f := Flags{Cluster: "embedded", ClusterDir: filepath.Join(parent, "cluster"), ClusterName: "tendon"}
+	_, end, err := f.Open(a, false)
+	if err == nil {
+		err = end()
+	}
+	if err == nil {
+		_, end, err = f.Observe(a)
+	}
+	if err == nil {
+		err = end()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
