@@ -67,7 +67,7 @@ type verbs struct {
 	Lab      labverb.Verb     `cmd:"" help:"Compare sync strategies on simulated networks."`
 	SyncTest synctest.Verb    `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
 	Web      web.Verb         `cmd:"" help:"Compile the game for browsers, and serve it."`
-	Matches  matches.Verb     `cmd:"" help:"List decided matches, also while the server runs."`
+	Matches  matches.Verb     `cmd:"" help:"List decided matches."`
 	Replay   replay.Verb      `cmd:"" help:"Play a recording again and check it tick by tick."`
 	Profile  profile.Verb     `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`
 

@@ -36,6 +36,7 @@ recording. A match has several strategies if the verb switch changed them.
 While a server has the file open, the records come from the server, so this works at any time.
 
 With --cluster the matches are those of all servers of the cluster. With --file too, the list has the matches of both.
+This works while the servers run; with --cluster embedded, only while no server uses its directory.
 
 Examples:
   matches
