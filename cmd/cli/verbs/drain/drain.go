@@ -39,7 +39,7 @@ server, for at most a minute.
 To move load to a server that was added, use --rooms with a server that has many.
 
 The exit code is 1 if rooms are left after --for, for example because the other servers are full. It is also 1 if the
-wait is interrupted.
+server has not confirmed the drain by then, or if the wait is interrupted.
 
 Examples:
   drain --cluster nats://10.0.0.1                   list the servers
@@ -261,18 +261,21 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 		case <-still.C:
 			return fmt.Errorf("%w: server %s does not announce itself any more: it ended, or NATS does not answer", app.ErrFailed, s.Name)
 		case <-ctx.Done():
-			return v.unfinished(s.Name, app.Counted(last, "room", "rooms"), a.Ctx.Err() != nil)
+			return v.unfinished(s.Name, last, a.Ctx.Err() != nil)
 		}
 	}
 }
 
 // unfinished returns the error of a wait that ended before the request was done.
-func (v *Verb) unfinished(server, rooms string, interrupted bool) error {
+func (v *Verb) unfinished(server string, left int, interrupted bool) error {
+	rooms := app.Counted(left, "room", "rooms")
 	switch {
 	case v.End:
 		return fmt.Errorf("%w: server %s does not accept rooms yet; run drain --end again", app.ErrFailed, server)
 	case interrupted:
 		return fmt.Errorf("%w: interrupted: server %s has %s and continues to move rooms; --end stops that", app.ErrFailed, server, rooms)
+	case left == 0:
+		return fmt.Errorf("%w: server %s has 0 rooms, but has not confirmed the drain after %v: give more --for", app.ErrFailed, server, v.For)
 	}
 	return fmt.Errorf("%w: server %s has %s after %v: check the space on the other servers, or give more --for", app.ErrFailed, server, rooms, v.For)
 }

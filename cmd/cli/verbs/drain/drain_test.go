@@ -120,6 +120,19 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 	}
 }
 
+// The error of a wait that is too short names space only if rooms are left.
+func TestAWaitThatIsTooShortNamesItsReason(t *testing.T) {
+	for rooms, want := range map[int]string{0: "not confirmed the drain after 1ms", 2: "check the space"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		v := Verb{For: time.Millisecond}
+		err := v.follow(ctx, app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard), cluster.Server{ID: "A", Name: "one", Rooms: rooms}, nil)
+		if !errors.Is(err, app.ErrFailed) || !strings.Contains(err.Error(), want) || rooms == 0 && strings.Contains(err.Error(), "space") {
+			t.Errorf("%d rooms: %v", rooms, err)
+		}
+	}
+}
+
 // withdrawn sends announcements as they are, so that the last one may have no beat.
 func withdrawn(ctx context.Context, beats [][]cluster.Server) <-chan cluster.Server {
 	out := make(chan cluster.Server)
