@@ -173,6 +173,7 @@ func TestTheBackendChecksItsFlags(t *testing.T) {
 		"leave them out": "127.0.0.1:7777 --backend http://127.0.0.1:1 --queue duel"} {
 		refused(t, do(t, crumbs.Game(), append([]string{"join", "--bot"}, strings.Fields(args)...)...), want)
 	}
+	refusedLater(t, do(t, crumbs.Game(), "join", "--bot", "--backend", "http://127.0.0.1:1", "--queue", "duel", "--for", "50ms"), "did not accept the ticket")
 }
 
 // A running backend serves its description and its metrics.

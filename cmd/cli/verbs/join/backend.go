@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -76,10 +77,23 @@ func (t *ticket) report(a *app.App, now api.Ticket) {
 	}
 }
 
-// left reports that the player left the queue. The wait has ended.
-func (t *ticket) left(a *app.App) {
+// accepted stores the id of a ticket that the backend has accepted. It may be empty.
+func (t *ticket) accepted(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last.ID = cmp.Or(id, t.last.ID)
+}
+
+// left reports that the player left the queue. The wait has ended. left returns an error if the time of --for, the deadline of ctx, is over
+// and the backend has not accepted the ticket.
+func (t *ticket) left(ctx context.Context, a *app.App) error {
+	if t.last.ID == "" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("the backend did not accept the ticket before the end of --for: %s; check the address, or give a longer time",
+			app.Printable(cmp.Or(t.last.Reason, "there was no reply")))
+	}
 	a.Logf("the queue was left")
 	a.Emit("left_queue", app.Fields{"id": t.last.ID})
+	return nil
 }
 
 // queue waits for a match of the backend and plays it.
@@ -99,6 +113,7 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 	t := &ticket{}
 	wait := func(ctx context.Context) (client.DialConfig, error) {
 		got, err := c.Wait(ctx, request, func(now api.Ticket) { t.report(a, now) })
+		t.accepted(got.ID)
 		if err != nil {
 			return client.DialConfig{}, err
 		}
@@ -116,8 +131,7 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 	dial, err := wait(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		t.left(a)
-		return nil
+		return t.left(ctx, a)
 	case err != nil:
 		return err
 	}
@@ -126,6 +140,7 @@ func (v *Verb) queue(ctx context.Context, a *app.App, config client.Config) erro
 
 // inLobby waits for the match in the window in which it is then played.
 func (v *Verb) inLobby(ctx context.Context, a *app.App, config *client.Config, t *ticket, wait func(context.Context) (client.DialConfig, error)) error {
+	outer := ctx // with the deadline of --for
 	ctx, cancel := context.WithCancel(ctx)
 	clients, failed, done := make(chan *client.Client, 1), make(chan error, 1), make(chan struct{})
 	notices, chat := listen(a, config)
@@ -150,7 +165,7 @@ func (v *Verb) inLobby(ctx context.Context, a *app.App, config *client.Config, t
 	cancel()
 	<-done // the ticket is cancelled
 	if left {
-		t.left(a)
+		err = cmp.Or(err, t.left(outer, a))
 	}
 	select {
 	case c := <-clients:
