@@ -141,7 +141,7 @@ With --cluster, several servers store their matches in NATS together, and no --j
 server ends or is cut off, another one continues its rooms after about two seconds. Clients reconnect by themselves. All servers need
 the same --key-file and --sync. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a
 second of play, which clients return. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded
-runs NATS in this process, without a port, with the files in --cluster-dir. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
+runs NATS in this process, without a port, with the files in --cluster-dir. No other server can join, so its rooms do not move. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
 cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, cluster_error,
 journal_lost, draining, drain_waits,
 moved, move_failed, drained and accepting.
