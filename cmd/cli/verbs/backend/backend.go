@@ -122,6 +122,8 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 		return c, errors.New("--key-file is missing: name the key file of the servers")
 	case v.Cluster == "" && len(v.Server) == 0:
 		return c, errors.New("no server is known: add --server HOST:PORT, or --cluster")
+	case v.Embedded():
+		return c, errors.New("--cluster embedded: no server can join a cluster inside the backend: give nats://HOST:PORT, or --server HOST:PORT instead of --cluster")
 	case v.Cluster != "" && len(v.Server)+len(v.Web)+len(v.WebCertificates) > 0:
 		return c, errors.New("--server, --web and --web-certificates are for servers outside of a cluster: leave them out with --cluster")
 	case v.ServerRooms < 1:
@@ -198,9 +200,12 @@ func (v *Verb) queues(a *app.App) (list []queue.Queue, err error) {
 	return list, nil
 }
 
+// withJWT reports whether players authenticate with JWTs.
+func (f *accessFlags) withJWT() bool { return f.JWTIssuer != "" || f.JWTKey != "" }
+
 // access returns who may send requests. It is nil without a flag.
 func (v *Verb) access(ctx context.Context) (*backend.Access, error) {
-	jwt := v.JWTIssuer != "" || v.JWTKey != ""
+	jwt := v.withJWT()
 	switch {
 	case jwt && v.JWTAudience == "":
 		return nil, errors.New("--jwt-audience is missing: give the audience of the JWTs, so that those for other services are refused")
@@ -303,7 +308,11 @@ func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listen
 	ran := make(chan error, 1)
 	go func() { ran <- run(ctx) }()
 	at := "http://" + listener.Addr().String()
-	a.Logf("the backend is at %s; queue with\n  %s join --backend %s --queue %s", at, a.Program, at, v.first())
+	key := ""
+	if v.Keys != "" || v.withJWT() {
+		key = " --backend-key FILE"
+	}
+	a.Logf("the backend is at %s; queue with\n  %s join --backend %s --queue %s%s", at, a.Program, at, v.first(), key)
 	a.Emit("backend", app.Fields{"url": at})
 	var err error
 	select {
