@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -174,6 +180,42 @@ func TestTheBackendChecksItsFlags(t *testing.T) {
 		refused(t, do(t, crumbs.Game(), append([]string{"join", "--bot"}, strings.Fields(args)...)...), want)
 	}
 	refusedLater(t, do(t, crumbs.Game(), "join", "--bot", "--backend", "http://127.0.0.1:1", "--queue", "duel", "--for", "50ms"), "did not accept the ticket")
+}
+
+// The line with which players queue has --backend-key if the backend authenticates requests.
+func TestTheBackendPrintsHowToJoin(t *testing.T) {
+	dir, key := t.TempDir(), newKey(t)
+	keys, public := filepath.Join(dir, "keys.txt"), filepath.Join(dir, "public.pem")
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	if err == nil {
+		err = os.WriteFile(public, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o600)
+	}
+	if err = errors.Join(err, os.WriteFile(keys, []byte("game 0123456789abcdef\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) result {
+		return do(t, crumbs.Game(), append([]string{"backend", "--key-file", key, "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "tickets"),
+			"--server", "127.0.0.1:7777", "--for", "50ms"}, args...)...)
+	}
+	for _, c := range []struct {
+		args []string
+		key  bool
+	}{{nil, false}, {[]string{"--keys", keys}, true}, {[]string{"--jwt-key", public, "--jwt-audience", "me"}, true}} {
+		if r := run(c.args...); r.code != app.ExitFine || !strings.Contains(r.note, "--queue main") || strings.Contains(r.note, "--queue main --backend-key FILE\n") != c.key {
+			t.Errorf("%q: exit code %d: %s", c.args, r.code, r.note)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return // files have no modes
+	}
+	if err := os.Chmod(keys, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, run("--keys", keys), "--keys: other users may read", "replace the tokens or keys in it")
 }
 
 // A running backend serves its description and its metrics.

@@ -56,11 +56,11 @@ func Parse(text string) ([]byte, error) {
 	return token, nil
 }
 
-// ReadPrivate reads a file of tokens. It refuses a file that users other than its owner may read or write.
+// ReadPrivate reads a file of tokens or keys. It refuses a file that users other than its owner may read or write.
 func ReadPrivate(path string) ([]byte, error) {
 	content, info, err := durable.ReadFile(path)
 	if err == nil && server.Exposed(info) {
-		err = fmt.Errorf("other users may read %s (mode %04o): run chmod 600 on it, and get a new token if one of them has read it", path, info.Mode().Perm())
+		err = fmt.Errorf("other users may read %s (mode %04o): run chmod 600 on it, and replace the tokens or keys in it if one of them has read it", path, info.Mode().Perm())
 	}
 	return content, err
 }
