@@ -308,6 +308,30 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	}
 }
 
+// Servers outside of a cluster receive no kick and no ban. The errors name --cluster.
+func TestSanctionsNeedACluster(t *testing.T) {
+	r := start(t, &memory{}, Config{Directory: NewStatic([]string{"127.0.0.1:7001"}, 4, "", nil), Admin: "admin"})
+	var kicked, banned api.Sanctioned
+	if code := r.post("/v1/kick", `{"player":"ann"}`, &kicked); code != http.StatusBadGateway || len(kicked.Failed) != 1 || !strings.Contains(kicked.Failed[0], "with --cluster") {
+		t.Errorf("kick: %d %+v", code, kicked)
+	}
+	if code := r.post("/v1/ban", `{"player":"ann","seconds":60}`, &banned); code != http.StatusOK || !banned.Stored || len(banned.Failed) != 1 || !strings.Contains(banned.Failed[0], "with --cluster") {
+		t.Errorf("ban: %d %+v", code, banned)
+	}
+}
+
+// Requests without access are refused as such in a burst, and then for their rate.
+func TestRequestsWithoutAccessAreLimited(t *testing.T) {
+	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Access: &Access{Keys: keysOf(t)}})
+	counts := map[int]int{}
+	for range refusedRate.burst + 10 {
+		counts[r.post("/v1/kick", `{}`, &api.Error{})]++
+	}
+	if counts[http.StatusTooManyRequests] == 0 || counts[http.StatusUnauthorized] < refusedRate.burst || refusedRate.burst != 20 {
+		t.Error(counts)
+	}
+}
+
 // A banned player gets neither a ticket nor a token until the ban ends. This also holds for the next backend with the same log.
 func TestABannedPlayerGetsNoTicket(t *testing.T) {
 	log := &memory{}

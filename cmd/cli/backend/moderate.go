@@ -39,7 +39,18 @@ func (s *Service) each(ctx context.Context, servers []cluster.Server, f func(ctx
 	all.Wait()
 }
 
-var errNoAdmin = errors.New("the server announces no admin server, or the backend has no --admin-token-file")
+var (
+	errNoAdmin = errors.New("the server announces no admin server, or the backend has no --admin-token-file")
+	errAlone   = errors.New("the backend knows no admin server of a --server: start the servers and the backend with --cluster")
+)
+
+// noAdmin returns why a request cannot be sent to a server without a known admin server.
+func (s *Service) noAdmin() error {
+	if s.alone() {
+		return errAlone
+	}
+	return errNoAdmin
+}
 
 // servers returns the servers that run rooms.
 func (s *Service) servers() []cluster.Server {
@@ -52,7 +63,7 @@ func (s *Service) rooms(_ http.ResponseWriter, r *http.Request, _ caller) (int, 
 	answer := api.Rooms{Servers: []api.Server{}, Rooms: []api.Room{}}
 	for _, v := range servers {
 		answer.Servers = append(answer.Servers, api.Server{ID: v.ID, Name: v.Name, Addresses: v.Addresses, Build: v.Build, MaxRooms: v.MaxRooms, Rooms: v.Rooms,
-			Players: v.Players, Draining: v.Draining, Error: errNoAdmin.Error()})
+			Players: v.Players, Draining: v.Draining, Error: s.noAdmin().Error()})
 	}
 	var mu sync.Mutex
 	s.each(r.Context(), servers, func(ctx context.Context, i int, c admin.Client) {
@@ -135,7 +146,7 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	servers, broken := s.servers(), 0
 	for _, v := range servers {
 		if v.Admin == "" || s.config.Admin == "" {
-			answer.Failed = append(answer.Failed, v.Name+": "+errNoAdmin.Error())
+			answer.Failed = append(answer.Failed, v.Name+": "+s.noAdmin().Error())
 		}
 	}
 	var mu sync.Mutex

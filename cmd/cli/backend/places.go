@@ -107,10 +107,16 @@ func (s *Service) usable() []cluster.Server {
 
 // redirecting returns the usable servers that redirect clients to the server of their room. Servers outside of a cluster do not.
 func (s *Service) redirecting() []cluster.Server {
-	if _, alone := s.config.Directory.(Static); alone {
+	if s.alone() {
 		return nil
 	}
 	return s.usable()
+}
+
+// alone reports whether the servers are not in a cluster.
+func (s *Service) alone() bool {
+	_, is := s.config.Directory.(Static)
+	return is
 }
 
 // next returns the server with the smallest part of its rooms in use, and counts one more there. "": all are full.
