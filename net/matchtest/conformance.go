@@ -14,7 +14,7 @@ import (
 	"tendon/systems"
 )
 
-// Conformance checks what rooms, clients and players rely on in a strategy. It plays over good, typical and bad links,
+// Conformance checks what rooms, clients and players rely on in a strategy. It plays over good, typical and bad links, in parallel,
 // with a state whose image takes many pieces. In each scenario one thing happens to one client: it joins late, watches,
 // reconnects in time, reconnects too late, leaves, or has one wrong bit.
 //
@@ -26,6 +26,7 @@ func conformance(t *testing.T, s systems.Strategy, over []link) {
 	for _, l := range over {
 		for _, sc := range scenarios {
 			t.Run(l.profile+"/"+sc.name, func(t *testing.T) {
+				t.Parallel()
 				failures, err := conform(s, l, sc)
 				if err != nil {
 					t.Fatal(err)
