@@ -80,6 +80,65 @@ func TestABackendUsesTheServersOfACluster(t *testing.T) {
 	}
 }
 
+// The server of a match dies before its players connect. Their tokens take them to the other server, into the same room.
+func TestTokensOfADeadServerLeadToAnotherOne(t *testing.T) {
+	if !race.Long {
+		t.Skip("starts five processes: set TENDON_LONG")
+	}
+	nodes, _ := startNATS(t, 1, 0)
+	dir := t.TempDir()
+	key, operators := filepath.Join(dir, "server.key"), filepath.Join(dir, "admin.token")
+	if _, err := server.GenerateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(operators, []byte("0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := fmt.Sprintf("nats://127.0.0.1:%d", nodes[0].config.Port)
+	servers := map[string]*process{}
+	for _, port := range ports(t, 2) {
+		at := fmt.Sprintf("127.0.0.1:%d", port)
+		servers[at] = launch(t, "server", serverRole, nil, "serve", "--json", "--listen", at, "--key-file", key, "--cluster", store,
+			"--admin", "127.0.0.1:0", "--admin-token-file", operators)
+	}
+	backend := launch(t, "backend", serverRole, nil, "backend", "--json", "--listen", "127.0.0.1:0", "--key-file", key, "--cluster", store,
+		"--queue", "duel=2", "--admin-token-file", operators)
+	until(t, "the backend listens", backend, func() bool { return backend.last("backend") != nil })
+	url := fmt.Sprint(backend.last("backend")["url"])
+	var rooms api.Rooms
+	until(t, "the backend knows both servers", backend, func() bool {
+		rooms = api.Rooms{}
+		return call(url+"/v1/rooms", nil, &rooms) == nil && len(rooms.Servers) == 2
+	})
+	c := &api.Client{URL: url}
+	tickets := []string{submit(t, c, "ann"), submit(t, c, "bob")}
+	var matches []*api.Match
+	for _, id := range tickets {
+		until(t, "the players are matched", backend, func() bool {
+			got, err := c.Get(t.Context(), id, 0)
+			if err == nil && got.Match != nil {
+				matches = append(matches, got.Match)
+			}
+			return err == nil && got.Match != nil
+		})
+	}
+	dead := matches[0].Addresses[0]
+	servers[dead].kill()
+	var player *process
+	for _, m := range matches {
+		player = launch(t, "player", serverRole, nil, "join", m.Addresses[0], "--token", m.Token, "--json", "--bot")
+	}
+	until(t, "both players are in the room", player, func() bool {
+		rooms = api.Rooms{}
+		return call(url+"/v1/rooms", nil, &rooms) == nil && len(rooms.Rooms) == 1 && rooms.Rooms[0].Room == matches[0].Room && len(rooms.Rooms[0].Clients) == 2
+	})
+	for _, s := range rooms.Servers {
+		if s.ID == rooms.Rooms[0].Server && s.Addresses[0] == dead {
+			t.Errorf("the room is on the dead server: %+v", rooms)
+		}
+	}
+}
+
 // call sends a GET request, or with a body a POST request, and reads the reply.
 func call(url string, body, reply any) error {
 	send := func() (*http.Response, error) { return http.Get(url) }
