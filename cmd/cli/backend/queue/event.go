@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -43,9 +45,9 @@ func (a *Attributes) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*a = make(Attributes, len(values))
-	for name, text := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		var v Value
-		if err := v.UnmarshalJSON(text); err != nil {
+		if err := v.UnmarshalJSON(values[name]); err != nil {
 			return fmt.Errorf("the attribute %.64q is %w", name, err)
 		}
 		(*a)[name] = v
