@@ -123,12 +123,12 @@ func (m *member) matchOf(t *testing.T, first, second string) (api.Ticket, error)
 	return m.Client.Wait(t.Context(), r, func(api.Ticket) {})
 }
 
-// again reads a ticket until the backend answers.
+// again reads a ticket until the backend answers, and for a match until it has observed a server.
 func again(t *testing.T, m *member, id string) (api.Ticket, error) {
 	t.Helper()
 	for {
 		x, err := m.Get(t.Context(), id, 0)
-		if !errors.Is(err, api.ErrUnavailable) {
+		if !errors.Is(err, api.ErrUnavailable) && (err != nil || x.State != queue.Matched || x.Match != nil) {
 			return x, err
 		}
 		time.Sleep(time.Millisecond)

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strconv"
 )
 
@@ -37,7 +35,7 @@ type Attributes map[string]Value
 // ErrAttribute is wrapped by the error of an attribute that is neither a text nor a whole number.
 var ErrAttribute = errors.New("give a text, or a whole number of at most 64 bits")
 
-// UnmarshalJSON reads a JSON object. The error names the attribute that is not valid.
+// UnmarshalJSON reads a JSON object. The error names the first attribute that is not valid.
 func (a *Attributes) UnmarshalJSON(b []byte) error {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(b, &values); err != nil || values == nil {
@@ -45,12 +43,15 @@ func (a *Attributes) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*a = make(Attributes, len(values))
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	_, _ = d.Token() // the brace
+	for d.More() {
+		name, _ := d.Token()
 		var v Value
-		if err := v.UnmarshalJSON(values[name]); err != nil {
+		if err := d.Decode(&v); err != nil {
 			return fmt.Errorf("the attribute %.64q is %w", name, err)
 		}
-		(*a)[name] = v
+		(*a)[name.(string)] = v
 	}
 	return nil
 }
