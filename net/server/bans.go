@@ -44,8 +44,8 @@ type Evidence struct {
 
 // Further causes of bans, beside those of package room.
 const (
-	CauseOperator room.Cause = "operator" // of this server
-	CauseBackend  room.Cause = "backend"  // of all servers
+	CauseOperator room.Cause = "operator" // added by an operator of this server
+	CauseBackend  room.Cause = "backend"  // added by a backend
 )
 
 const (
@@ -91,15 +91,23 @@ func (b *Ban) text(now time.Time) string {
 // banList holds the banned clients. All of it is under the lock of the table. The times at which bans end have a monotonic
 // reading, so steps of the host's clock do not change the length of a ban.
 type banList struct {
-	of      map[uint64]Ban
+	of      map[banKey]Ban
 	unsaved bool          // it was not saved since a change
 	changed chan struct{} // has a value after a change
 }
 
+// banKey identifies a ban. A client may have one of a backend beside another one.
+type banKey struct {
+	client  uint64
+	backend bool
+}
+
+func (b *Ban) key() banKey { return banKey{b.ClientID, b.Cause == CauseBackend} }
+
 // newBanList returns the list of the previous process. host is the time of the host's clock at now. Later steps of that clock do
 // not change the length of a ban. A ban of the future was added before the clock was set back, and begins again.
 func newBanList(list []Ban, host, now time.Time) banList {
-	l, again := banList{of: map[uint64]Ban{}, changed: make(chan struct{}, 1)}, false
+	l, again := banList{of: map[banKey]Ban{}, changed: make(chan struct{}, 1)}, false
 	for _, b := range list {
 		left := b.Until.Sub(host)
 		if at := &b.Evidence.At; host.Before(*at) {
@@ -111,12 +119,17 @@ func newBanList(list []Ban, host, now time.Time) banList {
 	return l
 }
 
+// find returns the ban of a client that ends last.
 func (l *banList) find(client uint64, now time.Time) (Ban, bool) {
-	b, ok := l.of[client]
-	return b, ok && now.Before(b.Until)
+	b, other := l.of[banKey{client, false}], l.of[banKey{client, true}]
+	if b.Until.Before(other.Until) {
+		b = other
+	}
+	return b, now.Before(b.Until)
 }
 
-// add bans a client for a time, and returns the ban with its end. Only an operator shortens a ban.
+// add bans a client for a time, and returns the ban with its end. A ban that the server adds does not shorten one of an
+// operator.
 func (l *banList) add(b Ban, d time.Duration, now time.Time) Ban {
 	b.Until = now.Add(d)
 	l.unsaved = true
@@ -127,47 +140,37 @@ func (l *banList) add(b Ban, d time.Duration, now time.Time) Ban {
 	if d <= 0 {
 		return b
 	}
-	old, known := l.find(b.ClientID, now)
-	if known && b.Cause != CauseOperator && old.Until.After(b.Until) {
+	key := b.key()
+	old, listed := l.of[key]
+	if listed && b.Cause != CauseOperator && old.Until.After(b.Until) {
 		return b
 	}
-	if _, listed := l.of[b.ClientID]; !listed && len(l.of) >= MaxBans {
-		first := b.ClientID
-		for client, o := range l.of { // the order does not matter: one of the first to end leaves
-			if first == b.ClientID || o.Until.Before(l.of[first].Until) {
-				first = client
+	if !listed && len(l.of) >= MaxBans {
+		first := key
+		for k, o := range l.of { // the order does not matter: one of the first to end leaves
+			if first == key || o.Until.Before(l.of[first].Until) {
+				first = k
 			}
 		}
 		delete(l.of, first)
 	}
-	l.of[b.ClientID] = b
+	l.of[key] = b
 	return b
 }
 
 // list removes the bans that are over and returns the others, the first to end first. They end by the host's clock of now.
 func (l *banList) list(now time.Time) []Ban {
 	list := make([]Ban, 0, len(l.of))
-	for client, b := range l.of {
+	for key, b := range l.of {
 		if now.Before(b.Until) {
 			b.Until = now.UTC().Add(b.Until.Sub(now))
 			list = append(list, b)
 		} else {
-			delete(l.of, client)
+			delete(l.of, key)
 		}
 	}
 	slices.SortFunc(list, func(a, b Ban) int { return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.ClientID, b.ClientID)) })
 	return list
-}
-
-// banned returns the ban of a client whose connection was made.
-func (t *connTable) banned(client uint64, now time.Time) (Ban, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	b, banned := t.bans.find(client, now)
-	if banned {
-		t.counts.Banned++
-	}
-	return b, banned
 }
 
 // expel bans the client of an expelled connection. A client of another build whose state differs is not banned, but cannot return
@@ -206,7 +209,7 @@ func (p *PeerInfo) Evidence(roomName string, now time.Time) Evidence {
 
 // Ban bans a client for a time of at most MaxBanTime, whether it is connected or not. A connection that it has ends. The
 // reason is shown to the player. An earlier ban of the client is replaced; a time of 0 ends it, or returns ErrNotBanned if
-// there is none. With CauseBackend, a ban of another cause neither ends nor becomes shorter. An error that wraps neither of ErrBan and
+// there is none. With CauseBackend, only a ban of this cause is replaced or ends. An error that wraps neither of ErrBan and
 // ErrNotBanned means that the change is in effect, but was not saved yet: the server tries again every 10 s.
 func (s *Server) Ban(clientID uint64, d time.Duration, cause room.Cause, reason string) (Ban, error) {
 	t, now := s.conns, time.Now()
@@ -218,9 +221,12 @@ func (s *Server) Ban(clientID uint64, d time.Duration, cause room.Cause, reason 
 		return b, err
 	}
 	t.mu.Lock()
-	old, banned := t.bans.find(clientID, now)
-	if banned = banned && (cause == CauseOperator || old.Cause == cause); banned {
-		delete(t.bans.of, clientID)
+	banned := false
+	for _, key := range []banKey{{clientID, true}, {clientID, false}} {
+		if old, listed := t.bans.of[key]; listed && (key.backend || cause != CauseBackend) {
+			banned = banned || now.Before(old.Until)
+			delete(t.bans.of, key)
+		}
 	}
 	t.bans.add(b, d, now)
 	t.mu.Unlock()

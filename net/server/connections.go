@@ -412,6 +412,30 @@ func (r *revoked) refuses(client uint64, p *Pass) bool {
 // kicked reports whether the client was kicked.
 func (r *revoked) kicked(client uint64) bool { return !r.of[client].issued.IsZero() }
 
+// kick revokes all tokens of a client that were issued before now.
+func (t *connTable) kick(client uint64, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	epoch := uint32(0)
+	for _, c := range t.conns {
+		if c != nil && c.client == client {
+			epoch = c.epoch + 1
+		}
+	}
+	t.revoked.add(client, epoch, now.Truncate(time.Millisecond), now) // as Pass.Issued
+}
+
+// excludes returns whether a client that was admitted may not enter its room any more, and the text for it.
+func (t *connTable) excludes(c *conn, now time.Time) (text string, excluded bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b, banned := t.bans.find(c.client, now); banned {
+		t.counts.Banned++
+		return b.text(now), true
+	}
+	return "", c.pass.Issued.Before(t.revoked.of[c.client].issued)
+}
+
 func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1
 }

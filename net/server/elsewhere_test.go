@@ -148,6 +148,60 @@ func TestAKickConcernsTokensOfOtherServers(t *testing.T) {
 	})
 }
 
+// A client that was never live tries all servers of its token before a full one ends it.
+func TestAFullServerLeadsToTheNextOne(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		_, stop := w.other(nil, func(c *Config) { c.MaxRooms = 1 })
+		join := func(id uint64, room string, at ...netip.AddrPort) *player {
+			ticket := w.ticket(id, room)
+			ticket.Addresses = at
+			p := w.join(w.mint(ticket))
+			if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		w.until("the other server is full", 5*time.Second, w.live(join(1, "first", otherAddr)))
+		a, b := join(2, "duel", otherAddr, serverAddr), join(3, "duel", otherAddr)
+		w.until("live on the next server", 5*time.Second, w.live(a))
+		if !errors.Is(b.Err(), client.ErrFull) {
+			t.Errorf("a client of the full server is %v, %v", b.State(), b.Err())
+		}
+		stop()
+	})
+}
+
+// A client that is kicked or banned while it waits for its room does not enter it.
+func TestAClientIsExcludedWhileItsRoomOpens(t *testing.T) {
+	for what, exclude := range map[string]func(*Server) error{
+		"kick": func(s *Server) error { return s.Kick(1, "rude") },
+		"ban": func(s *Server) error {
+			_, err := s.Ban(1, time.Hour, CauseOperator, "rude")
+			return errors.Join(err, ErrNoRoom)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var opened chan struct{}
+			start := func(c *Config) {
+				opened = make(chan struct{}) // of the bubble
+				c.OpenRoom = func(string, *room.Config) error { <-opened; return nil }
+			}
+			inBubble(t, "P1", start, func(w *world) {
+				a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+				w.pass(time.Second)
+				if err := exclude(w.server); !errors.Is(err, ErrNoRoom) {
+					t.Error(err)
+				}
+				close(opened)
+				w.pass(3 * time.Second)
+				if why := (*session.Error)(nil); !errors.As(a.Err(), &why) || why.Code != session.CodeKicked || !w.live(b)() {
+					t.Errorf("the client is %v, %v; the other one is %v", a.State(), a.Err(), b.State())
+				}
+			})
+		})
+	}
+}
+
 // The reconnect tokens of a server name the servers that may take its rooms over. When it is killed, its clients go on there.
 func TestClientsOfAKilledServerPlayOnAnotherOne(t *testing.T) {
 	d := newDisk(relay.Strategy)

@@ -25,12 +25,13 @@ import (
 func (w *worker) join(c *conn, at systems.Time) {
 	h := c.room
 	w.connect(c)
-	if b, banned := w.table.banned(c.client, w.now); banned {
-		w.refuse(c, session.CodeKicked, b.text(w.now), at)
+	if w.excluded(c, at) {
 		return
 	}
 	if !c.pass.Reconnect {
-		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mint(c, c.pass.Seat))) // the link is new
+		pass := w.reconnectPass(c, c.pass.Seat)
+		pass.Issued = c.pass.Issued                                                                         // until the client is in the room
+		_ = c.link.Send(systems.Reliable, session.AppendToken(nil, w.mintPass(c, pass, w.servers(c.room)))) // the link is new
 	}
 	if !w.stopBy.IsZero() {
 		w.refuse(c, w.config.OnStop.code(), "", at)
@@ -45,8 +46,20 @@ func (w *worker) join(c *conn, at systems.Time) {
 	}
 }
 
+// excluded refuses a client that was banned or kicked since its token was issued.
+func (w *worker) excluded(c *conn, at systems.Time) bool {
+	text, excluded := w.table.excludes(c, w.now)
+	if excluded {
+		w.refuse(c, session.CodeKicked, text, at)
+	}
+	return excluded
+}
+
 // enter adds a new connection to its room, which is open.
 func (w *worker) enter(c *conn, at systems.Time) {
+	if w.excluded(c, at) { // while it waited for the room
+		return
+	}
 	h := c.room
 	defer func() {
 		if value := recover(); value != nil {
@@ -241,19 +254,28 @@ func (w *worker) servers(h *hostedRoom) []netip.AddrPort {
 
 // mintFor makes a reconnect token for servers.
 func (w *worker) mintFor(c *conn, seat int, addresses []netip.AddrPort) []byte {
+	return w.mintPass(c, w.reconnectPass(c, seat), addresses)
+}
+
+// reconnectPass returns the pass of a reconnect token that is made now.
+func (w *worker) reconnectPass(c *conn, seat int) Pass {
 	pass := c.pass
 	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.table.wall.later(w.now)
 	if pass.Seat == AnySeat {
 		pass.Seat = seat
 	}
-	return w.mintPass(c, pass, addresses)
+	return pass
 }
 
-// mintPass makes a token for servers with a pass. With that of the connection, the servers decide as about the token that the connection
-// has used.
+// mintPass makes a token for servers. With the pass of the connection, revocations apply to the new token as to the used one. A reconnect
+// token does not become valid for much longer by that.
 func (w *worker) mintPass(c *conn, pass Pass, addresses []netip.AddrPort) []byte {
+	now, life := w.table.wall.later(w.now), w.config.reconnectLife()
+	if c.pass.Reconnect {
+		life = max(life-now.Sub(pass.Issued), reconnectLife)
+	}
 	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.Room.Game.Name), Key: w.config.Keys[0], ClientID: c.client,
-		Addresses: addresses, Pass: pass, Lifetime: w.config.reconnectLife()}, w.table.wall.later(w.now))
+		Addresses: addresses, Pass: pass, Lifetime: life}, now)
 	if err != nil {
 		w.log.error("token cannot be made", slog.Any("error", err))
 		return nil

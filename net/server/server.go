@@ -369,20 +369,11 @@ func (s *Server) Pause(ctx context.Context, name string, on bool) error {
 }
 
 // Kick removes a client from its room: its session ends, and its player leaves the match at once. The client can connect again only with
-// a token that is made later. See Ban. It returns ErrNoRoom if the client is not connected, which cannot connect with its present tokens
-// then either. So a client is removed from a cluster by a Kick on each server.
+// a token that is made later. See Ban. It returns ErrNoRoom if the client is not in a room. Its present tokens are refused in both cases, so
+// a Kick on each server removes a client from a cluster.
 func (s *Server) Kick(clientID uint64, text string) error {
-	now := time.Now()
-	revoke := func(epoch uint32) {
-		s.conns.mu.Lock()
-		defer s.conns.mu.Unlock()
-		s.conns.revoked.add(clientID, epoch, now.Truncate(time.Millisecond), now) // as Pass.Issued
-	}
-	revoke(0)
-	return s.connected(clientID, func(h *hostedRoom, c *conn) {
-		revoke(c.epoch + 1)
-		h.room.Kick(c.peer, text)
-	})
+	s.conns.kick(clientID, time.Now())
+	return s.connected(clientID, func(h *hostedRoom, c *conn) { h.room.Kick(c.peer, text) })
 }
 
 // connected calls f with the connection of a client, on the goroutine that computes its room.
