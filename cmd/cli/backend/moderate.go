@@ -41,7 +41,7 @@ func (s *Service) each(ctx context.Context, servers []cluster.Server, f func(ctx
 
 var (
 	errNoAdmin = errors.New("the server announces no admin server, or the backend has no --admin-token-file")
-	errAlone   = errors.New("the backend knows no admin server of a --server: start the servers and the backend with --cluster")
+	errAlone   = errors.New("--server gives no admin address: start the servers and the backend with --cluster")
 )
 
 // noAdmin returns why a request cannot be sent to a server without a known admin server.

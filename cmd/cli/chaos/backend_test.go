@@ -80,8 +80,8 @@ func TestABackendUsesTheServersOfACluster(t *testing.T) {
 	}
 }
 
-// The server of a match dies before its players connect. Their tokens take them to the other server, into the same room.
-func TestTokensOfADeadServerLeadToAnotherOne(t *testing.T) {
+// The server of a match dies before its players connect. Their tokens also name the other server, where they enter the same room.
+func TestTokensNameTheOtherServers(t *testing.T) {
 	if !race.Long {
 		t.Skip("starts five processes: set TENDON_LONG")
 	}
