@@ -1,10 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Store is the storage that the servers of a cluster share: a log for each room, and the announcements of servers. All methods
@@ -82,4 +86,23 @@ type Server struct {
 	Players  int `json:"players"`
 	// Draining is true if the server accepts no further rooms and releases its own.
 	Draining bool `json:"draining,omitempty"`
+}
+
+// Spread returns servers in an order that depends on the room. Clients try them in this order after the server of the room has died, so its
+// rooms are spread over all servers (rendezvous hashing: Thaler and Ravishankar, 1998).
+func Spread(servers []Server, room string) []Server {
+	type weighted struct {
+		weight uint64
+		server *Server
+	}
+	list := make([]weighted, len(servers))
+	for i := range servers {
+		list[i] = weighted{xxhash.Sum64String(room + "\x00" + servers[i].ID), &servers[i]}
+	}
+	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.weight, b.weight) })
+	sorted := make([]Server, len(list))
+	for i := range list {
+		sorted[i] = *list[i].server
+	}
+	return sorted
 }

@@ -280,7 +280,7 @@ func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
 	ticket.Addresses = addresses(nil, at)
 	own := ticket.Addresses
 	if len(own) > 0 {
-		ticket.Addresses = addresses(own, s.redirecting()...)
+		ticket.Addresses = addresses(own, cluster.Spread(s.redirecting(), t.Room)...)
 	}
 	token, err := server.Mint(ticket, now)
 	if err != nil {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -13,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/cespare/xxhash/v2"
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/journals"
@@ -234,20 +231,10 @@ func (m *Cluster) compatible() []cluster.Server {
 	})
 }
 
-// others is server.Config.Others. It returns the compatible servers in an order that depends on the room. Clients try them in this order
-// after the server of the room has died, so its rooms are spread over all servers (rendezvous hashing: Thaler and Ravishankar, 1998).
+// others is server.Config.Others: the compatible servers, spread by the room.
 func (m *Cluster) others(room string) (list []netip.AddrPort) {
-	type weighted struct {
-		weight    uint64
-		addresses []netip.AddrPort
-	}
-	var servers []weighted
-	for _, s := range m.compatible() {
-		servers = append(servers, weighted{xxhash.Sum64String(room + "\x00" + s.ID), addresses(&s)})
-	}
-	slices.SortFunc(servers, func(a, b weighted) int { return cmp.Compare(a.weight, b.weight) })
-	for _, s := range servers {
-		list = append(list, s.addresses...)
+	for _, s := range cluster.Spread(m.compatible(), room) {
+		list = append(list, addresses(&s)...)
 	}
 	return list
 }
