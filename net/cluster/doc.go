@@ -36,7 +36,7 @@
 //   - own a room: Node.Claim; find its owner: OwnedError, Node.Owner
 //   - journal it: Room.Append, Room.Recovered
 //   - give it up: Room.Release for any other server or a named one, Room.End when the match is over
-//   - list servers: Node.Servers
+//   - list servers: Node.Servers, Spread
 //   - test without NATS: Memory
 //   - connect to NATS: package tendon/net/cluster/jetstream
 package cluster
