@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -255,7 +256,7 @@ func TestRateLimits(t *testing.T) {
 
 // Rooms, kicks and bans go to the admin servers. A server without the client is no failure.
 func TestSanctionsGoToTheServers(t *testing.T) {
-	kicked := 0
+	var kicked atomic.Int64
 	stub := func(client uint64) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			var o admin.Sanction
@@ -271,7 +272,7 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 			case (q.URL.Path == "/ban") != o.Backend:
 				w.WriteHeader(http.StatusBadRequest)
 			default:
-				kicked++
+				kicked.Add(1)
 				_ = json.NewEncoder(w).Encode(o)
 			}
 		}))
@@ -282,8 +283,8 @@ func TestSanctionsGoToTheServers(t *testing.T) {
 	d.list[0].Admin, d.list[1].Admin = stub(ClientID("ann")), stub(ClientID("bob"))
 	r := start(t, &memory{}, Config{Directory: d, Admin: "admin"})
 	var done api.Sanctioned
-	if code := r.post("/v1/kick", `{"player":"bob","reason":"rude"}`, &done); code != http.StatusOK || len(done.Servers) != 1 || done.Servers[0] != "two" || kicked != 1 {
-		t.Errorf("%d %+v %d", code, done, kicked)
+	if code := r.post("/v1/kick", `{"player":"bob","reason":"rude"}`, &done); code != http.StatusOK || len(done.Servers) != 1 || done.Servers[0] != "two" || kicked.Load() != 1 {
+		t.Errorf("%d %+v %d", code, done, kicked.Load())
 	}
 	if code := r.post("/v1/kick", `{"player":"eve"}`, &api.Error{}); code != http.StatusNotFound {
 		t.Error(code)

@@ -63,7 +63,7 @@ func sendBan(ctx context.Context, c admin.Client, ban queue.Ban) bool {
 		seconds = 0
 	}
 	o := admin.Sanction{ClientID: ban.Client, Seconds: &seconds, Reason: ban.Reason, Backend: true}
-	err := c.Do(ctx, "/ban", o, &o)
+	err := c.Do(ctx, "/ban", o, &admin.Sanction{})
 	if refused := (*admin.RefusedError)(nil); errors.As(err, &refused) {
 		// 404: there is no ban to end. 507: the ban is in effect, and could not be saved. The server refuses others again, too.
 		return refused.Status != http.StatusUnauthorized && (seconds == 0 || refused.Status != http.StatusNotFound)

@@ -152,7 +152,7 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	var mu sync.Mutex
 	s.each(r.Context(), servers, func(ctx context.Context, i int, c admin.Client) {
 		o := admin.Sanction{ClientID: client, Seconds: body.Seconds, Reason: body.Reason, Backend: timed}
-		err := c.Do(ctx, path, o, &o)
+		err := c.Do(ctx, path, o, &admin.Sanction{}) // body.Seconds is shared
 		mu.Lock()
 		defer mu.Unlock()
 		refused := (*admin.RefusedError)(nil)
