@@ -440,7 +440,8 @@ func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1
 }
 
-// add revokes the reconnect tokens below an epoch and all tokens that were issued before a moment. An earlier revocation of the same client stays in effect.
+// add revokes the reconnect tokens below an epoch and all tokens that were issued before a moment. An earlier revocation of the
+// same client stays in effect.
 func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
 	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
 		delete(r.of, r.order[0])

@@ -57,9 +57,6 @@ func (w *worker) excluded(c *conn, at systems.Time) bool {
 
 // enter adds a new connection to its room, which is open.
 func (w *worker) enter(c *conn, at systems.Time) {
-	if w.excluded(c, at) { // while it waited for the room
-		return
-	}
 	h := c.room
 	defer func() {
 		if value := recover(); value != nil {
@@ -140,7 +137,9 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 	}
 	for _, conn := range joining {
 		if h.room != nil {
-			w.enter(conn, at)
+			if !w.excluded(conn, at) { // while it waited
+				w.enter(conn, at)
+			}
 			continue
 		}
 		var other *Elsewhere
