@@ -105,14 +105,6 @@ func (s *Service) usable() []cluster.Server {
 	})
 }
 
-// redirecting returns the usable servers that redirect clients to the server of their room. Servers outside of a cluster do not.
-func (s *Service) redirecting() []cluster.Server {
-	if s.alone() {
-		return nil
-	}
-	return s.usable()
-}
-
 // alone reports whether the servers are not in a cluster.
 func (s *Service) alone() bool {
 	_, is := s.config.Directory.(Static)

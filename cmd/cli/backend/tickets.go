@@ -277,10 +277,10 @@ func (s *Service) mint(t *queue.Status, at cluster.Server) (*api.Match, error) {
 	now := time.Now()
 	ticket := server.Ticket{ProtocolID: server.ProtocolID(s.config.Game), Key: s.config.Key, ClientID: ClientID(t.Ticket.Player), Lifetime: s.config.Life,
 		Pass: server.Pass{Room: t.Room, Seat: t.Seat, Name: t.Ticket.Name, Data: t.Ticket.Card}}
-	ticket.Addresses = addresses(nil, at)
-	own := ticket.Addresses
-	if len(own) > 0 {
-		ticket.Addresses = addresses(own, cluster.Spread(s.redirecting(), t.Room)...)
+	own := addresses(nil, at)
+	ticket.Addresses = own
+	if len(own) > 0 && !s.alone() { // the servers of a cluster redirect clients
+		ticket.Addresses = addresses(own, cluster.Spread(s.usable(), t.Room)...)
 	}
 	token, err := server.Mint(ticket, now)
 	if err != nil {
