@@ -18,14 +18,16 @@ import (
 	"tendon/net/server"
 )
 
-// A backend and servers find each other in a cluster. Players who queue enter one room, which the backend lists. While the only server is
-// full, tickets wait and say why. They are matched when a second server has joined. A kick reaches the server of the player.
-func TestABackendUsesTheServersOfACluster(t *testing.T) {
-	if !race.Long {
-		t.Skip("starts six processes: set TENDON_LONG")
-	}
+// fleet starts the servers and the backend of a cluster of one NATS server.
+type fleet struct {
+	t      *testing.T
+	joined []string // flags of all its processes
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
 	nodes, _ := startNATS(t, 1, 0)
-	dir, free := t.TempDir(), ports(t, 2)
+	dir := t.TempDir()
 	key, operators := filepath.Join(dir, "server.key"), filepath.Join(dir, "admin.token")
 	if _, err := server.GenerateKey(key); err != nil {
 		t.Fatal(err)
@@ -33,16 +35,31 @@ func TestABackendUsesTheServersOfACluster(t *testing.T) {
 	if err := os.WriteFile(operators, []byte("0123456789abcdef"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store := fmt.Sprintf("nats://127.0.0.1:%d", nodes[0].config.Port)
-	serve := func(port int) *process {
-		return launch(t, "server", serverRole, nil, "serve", "--json", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--key-file", key, "--cluster", store,
-			"--max-rooms", "1", "--admin", "127.0.0.1:0", "--admin-token-file", operators)
+	return &fleet{t, []string{"--json", "--key-file", key, "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", nodes[0].config.Port), "--admin-token-file", operators}}
+}
+
+func (f *fleet) serve(port int, flags ...string) *process {
+	line := append([]string{"serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--admin", "127.0.0.1:0"}, f.joined...)
+	return launch(f.t, "server", serverRole, nil, append(line, flags...)...)
+}
+
+// backend starts the backend, and returns it with its URL when it listens.
+func (f *fleet) backend() (p *process, url string) {
+	p = launch(f.t, "backend", serverRole, nil, append([]string{"backend", "--listen", "127.0.0.1:0", "--queue", "duel=2"}, f.joined...)...)
+	until(f.t, "the backend listens", p, func() bool { return p.last("backend") != nil })
+	return p, fmt.Sprint(p.last("backend")["url"])
+}
+
+// A backend and servers find each other in a cluster. Players who queue enter one room, which the backend lists. While the only server is
+// full, tickets wait and say why. They are matched when a second server has joined. A kick reaches the server of the player.
+func TestABackendUsesTheServersOfACluster(t *testing.T) {
+	if !race.Long {
+		t.Skip("starts six processes: set TENDON_LONG")
 	}
-	first := serve(free[0])
-	backend := launch(t, "backend", serverRole, nil, "backend", "--json", "--listen", "127.0.0.1:0", "--key-file", key, "--cluster", store,
-		"--queue", "duel=2", "--admin-token-file", operators)
-	until(t, "the backend listens", backend, func() bool { return first.last("listening") != nil && backend.last("backend") != nil })
-	url := fmt.Sprint(backend.last("backend")["url"])
+	free, f := ports(t, 2), newFleet(t)
+	first := f.serve(free[0], "--max-rooms", "1")
+	backend, url := f.backend()
+	until(t, "the server listens", backend, func() bool { return first.last("listening") != nil })
 	c := &api.Client{URL: url}
 	join := func(player string) *process {
 		return launch(t, player, serverRole, nil, "join", "--json", "--backend", url, "--queue", "duel", "--player", player, "--bot")
@@ -62,7 +79,7 @@ func TestABackendUsesTheServersOfACluster(t *testing.T) {
 		got, err := c.Get(t.Context(), eve, 0)
 		return err == nil && got.State == "queued" && strings.Contains(got.Reason, "rooms of all servers are taken")
 	})
-	serve(free[1])
+	f.serve(free[1], "--max-rooms", "1")
 	until(t, "the second server has the match", backend, func() bool {
 		a, failed := c.Get(t.Context(), eve, 0)
 		b, err := c.Get(t.Context(), dan, 0)
@@ -85,28 +102,13 @@ func TestTokensNameTheOtherServers(t *testing.T) {
 	if !race.Long {
 		t.Skip("starts five processes: set TENDON_LONG")
 	}
-	nodes, _ := startNATS(t, 1, 0)
-	dir := t.TempDir()
-	key, operators := filepath.Join(dir, "server.key"), filepath.Join(dir, "admin.token")
-	if _, err := server.GenerateKey(key); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(operators, []byte("0123456789abcdef"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store := fmt.Sprintf("nats://127.0.0.1:%d", nodes[0].config.Port)
-	servers := map[string]*process{}
+	f, servers := newFleet(t), map[string]*process{}
 	for _, port := range ports(t, 2) {
-		at := fmt.Sprintf("127.0.0.1:%d", port)
-		servers[at] = launch(t, "server", serverRole, nil, "serve", "--json", "--listen", at, "--key-file", key, "--cluster", store,
-			"--admin", "127.0.0.1:0", "--admin-token-file", operators)
+		servers[fmt.Sprintf("127.0.0.1:%d", port)] = f.serve(port)
 	}
-	backend := launch(t, "backend", serverRole, nil, "backend", "--json", "--listen", "127.0.0.1:0", "--key-file", key, "--cluster", store,
-		"--queue", "duel=2", "--admin-token-file", operators)
-	until(t, "the backend listens", backend, func() bool { return backend.last("backend") != nil })
-	url := fmt.Sprint(backend.last("backend")["url"])
+	backend, url := f.backend()
 	var rooms api.Rooms
-	until(t, "the backend knows both servers", backend, func() bool {
+	until(t, "the backend lists both servers", backend, func() bool {
 		rooms = api.Rooms{}
 		return call(url+"/v1/rooms", nil, &rooms) == nil && len(rooms.Servers) == 2
 	})
