@@ -89,7 +89,7 @@ type Kick struct {
 func (Kick) Help() string {
 	return `The session of the client ends at once, and its present tokens are refused. The client can connect again with a token
 that is made later; to prevent that, use ban. After a restart of serve the present tokens work again. In a cluster, only
-this server refuses them; /v1/kick of the backend concerns all servers. The exit code is 1 if the client is not
+this server refuses them; with /v1/kick of the backend, all servers do. The exit code is 1 if the client is not
 connected.
 
 Examples:
