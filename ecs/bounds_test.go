@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 )
 
 // The bounds of this file stand in the README's table of limits.
@@ -51,6 +52,7 @@ func TestAComponentHas16KiBAndNoMore(t *testing.T) {
 
 // Row 0 is no entity, so the world has one entity fewer than a player.
 func TestAnOwnerHasAMillionEntitiesAndNoMore(t *testing.T) {
+	race.OneGoroutine(t)
 	for owner, most := range map[image.Owner]int{ecs.OwnedByWorld: 1<<20 - 1, ecs.OwnedBy(0): 1 << 20} {
 		g := bounded()
 		spawned := 0

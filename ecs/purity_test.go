@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tendon/ecs/race"
 )
 
 // pure are the packages that a simulation runs in. Their results follow from their arguments alone.
@@ -121,6 +123,7 @@ func TestTheOneMutexGuardsDonburisConstructor(t *testing.T) {
 
 // Go visits a map in a different order each time, so a pure package must not range over one.
 func TestNoPurePackageRangesOverAMap(t *testing.T) {
+	race.OneGoroutine(t)
 	packages := map[string][]sourceFile{}
 	for _, f := range sourceFiles(t) {
 		if under(f.dir, pure...) {

@@ -11,6 +11,7 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
+	"tendon/ecs/race"
 )
 
 // root is the module's directory, relative to this package.
@@ -135,6 +136,7 @@ var word = regexp.MustCompile(`^[a-z]+$`)
 
 // Verbs, flags and values in guides exist.
 func TestEveryCommandOfTheGuidesIsValid(t *testing.T) {
+	race.OneGoroutine(t)
 	seen := 0
 	check := func(where, text string) {
 		for _, words := range commands(text) {
@@ -166,6 +168,7 @@ func TestEveryCommandOfTheGuidesIsValid(t *testing.T) {
 }
 
 func TestEveryExampleOfTheHelpIsValid(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, verb := range everyVerb {
 		_, examples, _ := strings.Cut(do(t, crumbs.Game(), verb, "--help").out, "Examples, after "+app.Program()+":\n\n")
 		examples, _, _ = strings.Cut(examples, "\n\n")

@@ -14,6 +14,7 @@ import (
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/race"
 	"tendon/systems"
 	"tendon/systems/interp"
 	"tendon/systems/lockstep"
@@ -45,6 +46,7 @@ var strategyFlags = map[string]struct {
 
 // A flag that would have no effect is refused by name.
 func TestAStrategyRefusesFlagsOfOthersByName(t *testing.T) {
+	race.OneGoroutine(t)
 	fields := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[syncflags.Flags]()), func(f reflect.StructField) bool { return f.Anonymous })
 	if len(strategyFlags) != len(fields)-1 {
 		t.Errorf("%d flags are tested; besides --sync there are %d", len(strategyFlags), len(fields)-1)

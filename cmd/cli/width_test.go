@@ -8,6 +8,7 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/cmd/cli/matches"
+	"tendon/ecs/race"
 )
 
 // tooWide returns the first line of a text that is wider than a terminal, or "".
@@ -22,6 +23,7 @@ func tooWide(text string) string {
 
 // Every table fits 80 columns, and --wide shows the columns that were left out.
 func TestTablesFitATerminal(t *testing.T) {
+	race.OneGoroutine(t)
 	file := filepath.Join(t.TempDir(), "matches.db")
 	store, err := matches.Open(file)
 	if err != nil {

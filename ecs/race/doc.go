@@ -2,7 +2,18 @@
 // takes about ten times as long. Only tests import this package.
 package race
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Long reports whether tests play at full length: TENDON_LONG is set, and the race detector is off.
 var Long = !Enabled && os.Getenv("TENDON_LONG") != ""
+
+// OneGoroutine skips a test under the race detector, which finds nothing where one goroutine does all work.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Enabled {
+		t.Skip("one goroutine")
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/session"
@@ -138,6 +139,7 @@ func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, saw
 // A process that was killed goes on from its log and receives only the ticks since. It receives an image if the log is of
 // another match or another past, or too old. The other clients are not affected.
 func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
+	race.OneGoroutine(t)
 	const keyframe = tiles * 16 // noise: it cannot be less
 	for _, s := range loggable {
 		for _, c := range []struct {

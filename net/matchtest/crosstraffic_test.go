@@ -23,6 +23,9 @@ const (
 // longer is 1 for tests at full length, else 0.
 var longer = map[bool]int{true: 1}[race.Long]
 
+// soaks is set for tests that play for many minutes.
+var soaks = race.Long && os.Getenv("TENDON_SOAK") != ""
+
 // slowMatch is a match of four bots over links. The first client is observed.
 type slowMatch struct {
 	*matchsim.Match
@@ -129,8 +132,8 @@ func inEveryStrategy(t *testing.T, test func(t *testing.T, s systems.Strategy)) 
 }
 
 // Cross traffic of twice the line fills the queue for 5 s. The client never stalls for long. It keeps up again soon after the end,
-// for 6 s. With TENDON_LONG, the test plays with 60 seeds on the line that carries 1.3 times the need, and with three on more lines.
-// One seed plays for a minute.
+// for 6 s. With TENDON_LONG, the test plays with three seeds on more lines, and for a minute with one of them. With TENDON_SOAK too, it
+// plays with 60 seeds on the line that carries 1.3 times the need.
 func TestAClientKeepsUpAfterCrossTraffic(t *testing.T) {
 	inEveryStrategy(t, func(t *testing.T, s systems.Strategy) {
 		up, down := need(t, halves.Dots(), s)
@@ -145,8 +148,8 @@ func TestAClientKeepsUpAfterCrossTraffic(t *testing.T) {
 		}
 		for i, l := range lines {
 			seeds := 1 + 2*longer
-			if i == 0 {
-				seeds += 57 * longer
+			if i == 0 && soaks {
+				seeds = 60
 			}
 			for seed := range uint64(seeds) {
 				m := newSlowMatch(t, halves.Dots(), s, 5+seed, l, narrow(0, 0), narrow(0, 0), narrow(0, 0))
@@ -212,8 +215,8 @@ func TestFourClientsShareALineWithCrossTraffic(t *testing.T) {
 // On every slow profile the states of all clients are the server's, and no client is lost. With TENDON_SOAK and TENDON_LONG, the
 // test plays ten minutes on each profile.
 func TestEveryStrategyPlaysOnSlowLines(t *testing.T) {
-	duration := time.Duration(10+110*longer) * time.Second
-	if os.Getenv("TENDON_SOAK") != "" {
+	duration := 10 * time.Second
+	if soaks {
 		duration = 10 * time.Minute
 	}
 	for _, name := range []string{"P10", "P11", "P12"}[2*(1-longer):] {

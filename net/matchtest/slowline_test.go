@@ -19,6 +19,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/lockstep"
+	"tendon/systems/predict"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
@@ -236,10 +237,16 @@ func dustGame(count, moving int) *ecs.Game {
 	return g
 }
 
+// fullScale reports whether a strategy is tested with 100,000 entities: with TENDON_LONG, one whose clients have the whole world and one
+// whose clients have a replica of a part; with TENDON_SOAK too, all.
+func fullScale(s systems.Strategy) bool {
+	return soaks || race.Long && (s.Name == relay.Strategy.Name || s.Name == predict.Strategy.Name)
+}
+
 // scale returns the number of entities, and the rate of a line in bytes per second on which their image takes more than 1024
 // ticks.
-func scale() (entities, rate int) {
-	if race.Long {
+func scale(s systems.Strategy) (entities, rate int) {
+	if fullScale(s) {
 		return 100_000, 62_500
 	}
 	return 6000, 10_000
@@ -247,7 +254,7 @@ func scale() (entities, rate int) {
 
 // movements returns the values of moving for dustGame.
 func movements() []int {
-	if race.Long {
+	if soaks {
 		return []int{0, 300}
 	}
 	return []int{300}
@@ -256,8 +263,8 @@ func movements() []int {
 // A client joins a world whose image takes longer than 1024 ticks. It is sent the image once, and plays as soon as the line
 // allows. Another player is not disturbed.
 func TestAClientJoinsALargeWorldOverASlowLine(t *testing.T) {
-	entities, rate := scale()
 	inEveryStrategy(t, func(t *testing.T, s systems.Strategy) {
+		entities, rate := scale(s)
 		for _, moving := range movements() {
 			m := newLineMatch(t, dustGame(entities, moving), s, nil)
 			fast := m.joinFast()

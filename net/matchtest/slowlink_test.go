@@ -24,11 +24,13 @@ func slow(rate int) simnet.Profile {
 // client is live after at most 4/3 of the time that the packed image takes. Both include the ticks that were computed meanwhile,
 // which are sent after the image.
 func TestAClientJoinsALargeWorldOverALink(t *testing.T) {
-	entities, slack := 12_000, time.Second // of the handshake and of the first rate of the link
-	if race.Long {
-		entities, slack = 100_000, 0
-	}
-	inEveryStrategy(t, func(t *testing.T, s systems.Strategy) { joinOverLink(t, s, entities, 62_500, slack) })
+	inEveryStrategy(t, func(t *testing.T, s systems.Strategy) {
+		entities, slack := 12_000, time.Second // of the handshake and of the first rate of the link
+		if fullScale(s) {
+			entities, slack = 100_000, 0
+		}
+		joinOverLink(t, s, entities, 62_500, slack)
+	})
 }
 
 // A client also joins a large world over 128 and 64 kbit/s. The queue of these lines is longer than the shortest timeout of the

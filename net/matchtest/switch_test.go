@@ -203,7 +203,8 @@ func TestEveryStrategyReplacesEveryOther(t *testing.T) {
 		for _, to := range strategies {
 			if from.Name != to.Name {
 				t.Run(from.Name+"/"+to.Name, func(t *testing.T) {
-					for seed := range seeds(20) {
+					t.Parallel()
+					for seed := range seeds(8) {
 						changeOnce(t, from, to, seed)
 					}
 				})

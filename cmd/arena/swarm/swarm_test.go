@@ -3,7 +3,6 @@ package swarm
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,22 +12,20 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("swarm.seeds", 0, "how many seeds to play; 0: as many as fit the time")
+	seedsFlag = flag.Int("swarm.seeds", 0, "how many seeds to play; 0: a few")
 	firstFlag = flag.Uint64("swarm.first", 1, "the first seed")
 	seedFlag  = flag.Uint64("swarm.seed", 0, "the one seed to play; 0: many")
 )
 
-// seeds is how many are played: in a normal run, 120 matches of 30 to 50 seconds, which take 40 s of one core.
+// seeds is how many are played: matches of 30 to 50 seconds.
 func seeds() int {
 	switch {
 	case *seedsFlag > 0:
 		return *seedsFlag
 	case race.Enabled:
 		return 6
-	case os.Getenv("TENDON_LONG") == "":
-		return 10
 	}
-	return 120
+	return 10
 }
 
 // longest bounds a match: the race detector makes it ten times as slow.

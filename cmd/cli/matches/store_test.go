@@ -19,6 +19,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"tendon/ecs/race"
 )
 
 // open opens a store that ends with the test.
@@ -153,6 +155,7 @@ func TestReadingWhileAServerWritesGivesTheContentsOfTheFile(t *testing.T) {
 }
 
 func TestTenThousandRecordsAreReadPageByPage(t *testing.T) {
+	race.OneGoroutine(t)
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	fill(t, s, 10_000)

@@ -185,6 +185,9 @@ func TestShrink(t *testing.T) {
 
 // The judge finds each kind of failure.
 func TestTheJudgeFails(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the same code as in TestSwarm")
+	}
 	base := Schedule{Seed: 3, Sync: "relay", Rooms: 1, Workers: 1, Clients: []Client{{0, "P1", 60, 0}, {0, "P1", 60, 0}}}
 	cut := base
 	cut.Faults = []Fault{{Kind: both, Client: 1, At: Span(4 * time.Second), For: Span(time.Second)}}
@@ -253,6 +256,9 @@ func refused(w *world, why string) bool {
 
 // Each kind of fault of the server has an effect, so the seeds do test it.
 func TestFaultsHaveAnEffect(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the same code as in TestSwarm")
+	}
 	base := Schedule{Seed: 3, Sync: "relay", Rooms: 2, Workers: 1, Journal: true, Clients: []Client{{0, "P1", 60, 0}, {0, "P1", 60, 0}, {1, "P1", 60, 0}}}
 	for kind, effect := range map[Kind]func(w *world) bool{
 		freeze:   func(w *world) bool { return w.judge.given > 0 },

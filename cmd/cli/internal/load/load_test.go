@@ -7,6 +7,7 @@ import (
 	"tendon/cmd/arena/rules"
 	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs/image"
+	"tendon/ecs/race"
 	"tendon/net/simnet"
 )
 
@@ -30,6 +31,7 @@ func play(t testing.TB, strategy int, bytes bool) *Load {
 // The bytes of every strategy's messages are accounted: those that are sent as inputs, and those that are sent as states, by
 // component and kind of entity.
 func TestBytesOfEveryStrategyAreAccounted(t *testing.T) {
+	race.OneGoroutine(t)
 	for i, s := range syncflags.All {
 		l := play(t, i, true)
 		server, _ := l.Reports()
