@@ -49,8 +49,10 @@ Examples:
 }
 
 const (
-	// listTime is the time for which the announcements are observed. A live server announces itself several times meanwhile.
+	// listTime is the time for which the announcements are observed after the first. A live server announces itself several times meanwhile.
 	listTime = 1500 * time.Millisecond
+	// firstLimit is the maximum time until the first announcement. A new cluster elects leaders before it answers.
+	firstLimit = 5 * time.Second
 	// requestLimit is the timeout of the request to the server.
 	requestLimit = 5 * time.Second
 	// stillTime is the time without an announcement after which the server is gone.
@@ -83,7 +85,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	ctx, cancel := context.WithTimeout(a.Ctx, v.For+listTime)
+	ctx, cancel := context.WithTimeout(a.Ctx, v.For+firstLimit+listTime)
 	defer cancel()
 	announcements := observe(ctx, store)
 	servers := list(ctx, announcements)
@@ -137,9 +139,14 @@ func observe(ctx context.Context, store *jetstream.Store) <-chan cluster.Server 
 // list returns the live servers by name. A server is alive if its announcement changes.
 func list(ctx context.Context, announcements <-chan cluster.Server) (servers []cluster.Server) {
 	first, alive := map[string]uint64{}, map[string]cluster.Server{}
-	for timeout := time.After(listTime); ; {
+	observed := false
+	for timeout := time.NewTimer(firstLimit); ; {
 		select {
 		case s, ok := <-announcements:
+			if !observed {
+				observed = true
+				timeout.Reset(listTime)
+			}
 			beat, known := first[s.ID]
 			switch {
 			case !ok:
@@ -153,7 +160,7 @@ func list(ctx context.Context, announcements <-chan cluster.Server) (servers []c
 			}
 		case <-ctx.Done():
 			return nil
-		case <-timeout:
+		case <-timeout.C:
 			for _, s := range alive {
 				servers = append(servers, s)
 			}

@@ -81,6 +81,23 @@ func TestOnlyLiveServersAreListed(t *testing.T) {
 	})
 }
 
+// A cluster may answer only after some seconds.
+func TestAServerThatIsObservedLateIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := make(chan cluster.Server)
+		go func() {
+			time.Sleep(firstLimit - time.Second)
+			for beat := range uint64(3) {
+				late <- cluster.Server{ID: "B", Beat: 5 + beat, Addresses: []string{"10.0.0.2:7777"}}
+				time.Sleep(250 * time.Millisecond)
+			}
+		}()
+		if servers := list(t.Context(), late); len(servers) != 1 {
+			t.Errorf("%+v", servers)
+		}
+	})
+}
+
 // The verb ends when the rooms have moved. Rooms that stay are a failure.
 func TestTheVerbWaitsForTheRooms(t *testing.T) {
 	at := func(rooms int, draining bool) []cluster.Server {
