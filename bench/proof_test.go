@@ -24,7 +24,7 @@ func BenchmarkProof(b *testing.B) {
 	codec, dice := record.NewCodec(game), image.NewRand(1)
 	ticks, codes, proofs := make([]record.Tick, proofTicks), make([][]byte, proofTicks), 0
 	at := record.PositionOf(w, 0)
-	prover := record.NewProver(game, make([]byte, 32), 1)
+	prover := record.NewProver(game, make([]byte, 32), 1, record.Digest{})
 	for i := range ticks {
 		t := record.Tick{Tick: ecs.Tick(i + 1), Inputs: make([]ecs.InputBytes, game.MaxPlayers)}
 		if i == 0 {

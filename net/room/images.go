@@ -117,14 +117,19 @@ func newChainHistory(c *Config, from *Resume) *chainHistory {
 	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain), chains: rollback.NewRing[record.Chain](1024)}
 	h.chains.Put(h.last.Tick, from.Chain)
 	if len(c.HistoryKey) > 0 && c.Match != 0 && c.exact() {
-		h.prover = h.proverAt(from, record.NewProver(c.Game, c.HistoryKey, c.Match))
+		h.prover = h.proverAt(from, record.NewProver(c.Game, c.HistoryKey, c.Match, from.Digest))
 	}
 	return h
 }
 
-// proverAt returns a prover that was at tick 0, moved to the tick of from. It returns nil if from.Past does not have all ticks.
+// proverAt returns a prover that was at from.Start, moved to the tick of from. It returns nil if the digest of from.Start is not known, or
+// if from.Past does not have all ticks since.
 func (h *chainHistory) proverAt(from *Resume, p *record.Prover) *record.Prover {
-	at := record.Position{Inputs: make([]ecs.InputBytes, len(h.last.Inputs))}
+	if from.Start.Tick > 0 && from.Digest == (record.Digest{}) {
+		return nil
+	}
+	at := record.Position{Tick: from.Start.Tick, Chain: from.Start.Chain, Inputs: make([]ecs.InputBytes, len(h.last.Inputs))}
+	copy(at.Inputs, from.Start.Inputs)
 	if from.Past != nil {
 		for t := range from.Past {
 			if t.Tick != at.Tick+1 {

@@ -40,6 +40,7 @@ type restartableRig struct {
 	journal matchsim.Journal
 	change  func(*room.Config)
 	key     []byte // of the proofs
+	begins  bool   // the journal begins half a second before its end
 }
 
 // withJournal runs a test with every restartable strategy.
@@ -92,11 +93,60 @@ func (n *restartableRig) crash(writes int) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
+	if n.begins {
+		n.beginLate(resume)
+	}
 	n.open(resume, n.attach)
 	for _, v := range n.clients {
 		v.in, v.up, v.down = false, messages{}, messages{}
 	}
 	n.fakes = nil
+}
+
+// beginLate removes the beginning of a journal, as that of a cluster begins anew.
+func (n *restartableRig) beginLate(r *room.Resume) {
+	codec, past := record.NewCodec(n.game), r.Past
+	at, first := record.Position{Inputs: make([]ecs.InputBytes, n.game.MaxPlayers)}, r.World.Tick()-30
+	for t := range past {
+		if t.Tick > first {
+			break
+		}
+		code := codec.AppendTick(nil, at.Inputs, &t.FinalTick)
+		r.Digest.Add(code)
+		at.Advance(&t.FinalTick, code)
+	}
+	r.Start = at
+	r.Past = func(yield func(systems.FinalTick) bool) {
+		for t := range past {
+			if t.Tick > first && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Clients return lost ticks although the journal does not have the first ticks of the match, but their digest.
+func TestLostTicksReturnToAJournalThatBeganLater(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
+		n.begins = true
+		a, b := n.enter(player(1)), n.enter(player(2))
+		n.live()
+		for range 2 {
+			n.steps(120)
+			n.untilProven(a, b)
+			n.crash(30)
+			n.reconnect(a)
+			n.reconnect(b)
+			n.seconds(16)
+			n.live()
+			if s := n.room.Stats(); s.Adopted == 0 || s.TailsRefused != 0 {
+				t.Errorf("%+v", s)
+			}
+		}
+		n.mustFollow(a)
+		n.mustFollow(b)
+	})
 }
 
 // reconnect reports a lost connection to a client, which connects again.
@@ -198,7 +248,7 @@ func (n *restartableRig) prover(key []byte) (*record.Prover, record.Position) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	p, codec := record.NewProver(n.game, key, 1), record.NewCodec(n.game)
+	p, codec := record.NewProver(n.game, key, 1, resume.Digest), record.NewCodec(n.game)
 	at := record.Position{Inputs: make([]ecs.InputBytes, n.game.MaxPlayers)}
 	for t := range resume.Past {
 		code := codec.AppendTick(nil, at.Inputs, &t.FinalTick)

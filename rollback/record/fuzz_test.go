@@ -190,18 +190,20 @@ func claim(c *Codec, body []byte, after Position, p *Prover) bool {
 	first := ecs.Tick(r.Uvarint())
 	n, head := r.Count(MaxTailBytes, 1), len(body)-r.Len()
 	r.Bytes(ProofBytes)
-	codes := r
 	if r.Err() != nil || n > r.Len() {
 		return false
 	}
 	e := newEntries(c, after)
 	for range n {
-		e.readCode(&r)
+		rest := len(body) - r.Len()
+		if e.readCode(&r); r.Err() != nil {
+			return false
+		}
+		p.Add(e.at.Tick, body[rest:len(body)-r.Len()])
 	}
 	if r.Close() != nil {
 		return false
 	}
-	p.Add(e.at.Tick, codes.Rest())
 	copy(body[head:], p.Proof())
 	return n > 0 && first == after.Tick+1
 }

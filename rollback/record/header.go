@@ -30,6 +30,16 @@ type Header struct {
 	// Start is the position before the first tick. Zero: State(0), which Setup builds. A record with a later start has an
 	// image of Start.Tick before its first tick.
 	Start Position
+	// Digest is that of the ticks up to Start. Zero: Start is zero, or the digest is not known, so that no tick can be proven.
+	Digest Digest
+}
+
+// version returns the version of a file with this header.
+func (h *Header) version() byte {
+	if h.Digest != (Digest{}) {
+		return digestVersion
+	}
+	return version
 }
 
 // HeaderOf returns the header for a match of g from its first tick. The caller fills in Strategy, Flags, Params, Room
@@ -126,10 +136,13 @@ func (h *Header) append(b []byte) []byte {
 		in := inputOf(h.Start.Inputs, p)
 		b = append(b, in[:h.InputSize]...)
 	}
+	if h.version() == digestVersion {
+		b = append(b, h.Digest[:]...)
+	}
 	return b
 }
 
-func parseHeader(payload []byte) (h Header, err error) {
+func parseHeader(payload []byte, version byte) (h Header, err error) {
 	r := wire.NewReader(payload)
 	for _, text := range h.texts() {
 		*text = string(r.Blob(maxTextBytes))
@@ -143,6 +156,9 @@ func parseHeader(payload []byte) (h Header, err error) {
 		r.Fail(errors.New("a tick number above the maximum"))
 	}
 	inputs := r.Bytes(h.Players * h.InputSize)
+	if version == digestVersion {
+		copy(h.Digest[:], r.Bytes(len(h.Digest)))
+	}
 	if err := r.Close(); err != nil {
 		return h, err
 	}
@@ -168,14 +184,14 @@ func readHeader(data []byte) (h Header, next int, err error) {
 		return h, 0, ErrNotRecord
 	case len(data) < openingBytes:
 		return h, 0, &DamageError{Kind: ErrTorn, Bytes: len(data), Why: "the file ends"}
-	case data[len(magic)] < oldestVersion || data[len(magic)] > version:
-		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d to %d", ErrVersion, data[len(magic)], oldestVersion, version)
+	case data[len(magic)] < oldestVersion || data[len(magic)] > digestVersion:
+		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d to %d", ErrVersion, data[len(magic)], oldestVersion, digestVersion)
 	}
 	payload, next, fault := nextBlock(data, openingBytes)
 	if fault != "" {
 		return h, 0, damageAt(data, openingBytes, fault)
 	}
-	if h, err = parseHeader(payload); err != nil {
+	if h, err = parseHeader(payload, data[len(magic)]); err != nil {
 		return h, 0, &DamageError{Kind: ErrCorrupt, Offset: openingBytes, Bytes: len(data) - openingBytes, Why: "the header is malformed: " + err.Error()}
 	}
 	return h, next, nil

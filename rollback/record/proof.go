@@ -13,22 +13,33 @@ import (
 const ProofBytes = 16
 
 // proofDomain begins the content of every proof, so that no other use of a key has the same content.
-const proofDomain = "tendon final ticks 1"
+const proofDomain = "tendon final ticks 2"
 
-// Prover computes the proofs of a match. The proof of a tick is the HMAC-SHA-256, cut to ProofBytes, over the number of the
-// match and the codes of all its ticks up to this one. It proves all of them: only a program with the key can compute it.
-// The hash chain proves nothing, because a client can choose inputs that lead to a given chain.
-type Prover struct {
-	mac   hash.Hash
-	every ecs.Tick
-	sum   [sha256.Size]byte
+// Digest is the SHA-256 chain of the codes of all ticks of a match up to one: each link hashes the link before it and a code. It is zero
+// at tick 0. Unlike Chain, it differs for different ticks, whatever inputs clients choose.
+type Digest [sha256.Size]byte
+
+// Add adds the next tick, which has this code: see Codec.AppendTick. Its first byte may have the flags of a file.
+func (d *Digest) Add(code []byte) {
+	var buf [256]byte
+	b := append(append(buf[:0], d[:]...), code[0]&codeFlags)
+	*d = sha256.Sum256(append(b, code[1:]...))
 }
 
-// NewProver returns the prover of a match at tick 0.
-func NewProver(g *ecs.Game, key []byte, match uint64) *Prover {
-	p := &Prover{mac: hmac.New(sha256.New, key), every: proofInterval(g)}
-	p.mac.Write(binary.LittleEndian.AppendUint64([]byte(proofDomain), match))
-	return p
+// Prover computes the proofs of a match. The proof of a tick is the HMAC-SHA-256, cut to ProofBytes, over the number of the
+// match and the digest of all its ticks up to this one. It proves all of them: only a program with the key can compute it.
+// The hash chain proves nothing, because a client can choose inputs that lead to a given chain.
+type Prover struct {
+	mac    hash.Hash
+	match  uint64
+	every  ecs.Tick
+	digest Digest
+	buf    []byte // scratch
+}
+
+// NewProver returns the prover of a match at a tick with this digest.
+func NewProver(g *ecs.Game, key []byte, match uint64, at Digest) *Prover {
+	return &Prover{mac: hmac.New(sha256.New, key), match: match, every: proofInterval(g), digest: at}
 }
 
 // proofInterval is the distance of two ticks with a proof: a tenth of a second. A server syncs its journals as often by default.
@@ -36,18 +47,23 @@ func proofInterval(g *ecs.Game) ecs.Tick { return ecs.Tick(max(g.TickRate/10, 1)
 
 // Add adds the next tick f, which has this code: see Codec.AppendTick. It reports whether clients are to receive a proof of it.
 func (p *Prover) Add(f ecs.Tick, code []byte) (due bool) {
-	p.mac.Write(code)
+	p.digest.Add(code)
 	return f%p.every == 0
 }
 
-// Proof returns the proof of the last tick. It is valid until the next call.
-func (p *Prover) Proof() []byte { return p.mac.Sum(p.sum[:0])[:ProofBytes] }
+// Proof returns the proof of the last tick. It is valid until the next call of a method.
+func (p *Prover) Proof() []byte {
+	p.buf = binary.LittleEndian.AppendUint64(append(p.buf[:0], proofDomain...), p.match)
+	p.buf = append(p.buf, p.digest[:]...)
+	p.mac.Reset()
+	p.mac.Write(p.buf)
+	p.buf = p.mac.Sum(p.buf[:0])
+	return p.buf[:ProofBytes]
+}
 
-// Clone returns a prover at the same tick that shares nothing with p.
+// Clone returns a prover at the same tick. It shares the key with p, so one goroutine at a time may use both.
 func (p *Prover) Clone() *Prover {
-	c, err := p.mac.(hash.Cloner).Clone()
-	if err != nil {
-		panic("record: the hash of a Prover cannot be cloned: use one that has a Clone")
-	}
-	return &Prover{mac: c, every: p.every}
+	c := *p
+	c.buf = nil
+	return &c
 }

@@ -216,6 +216,23 @@ func (r *Record) Seatings() iter.Seq2[ecs.Tick, Seat] {
 	}
 }
 
+// Digest returns the digest of all ticks up to the last. ok is false if the record begins later and has not that of its start.
+func (r *Record) Digest() (d Digest, ok bool) {
+	h := &r.header
+	if d = h.Digest; h.Start.Tick > 0 && d == (Digest{}) {
+		return d, false
+	}
+	var code []byte
+	var before Position
+	before.set(h.Start, r.codec.players)
+	for t := range r.Ticks(h.Start.Tick+1, r.last.Tick) {
+		code = r.codec.AppendTick(code[:0], before.Inputs, t)
+		d.Add(code)
+		before.Advance(t, code)
+	}
+	return d, true
+}
+
 // Chain returns the hash chain at tick f. ok is false if the record has no such tick.
 func (r *Record) Chain(f ecs.Tick) (chain Chain, ok bool) {
 	at, ok := r.position(f)

@@ -220,18 +220,22 @@ func (c *Codec) ReadTail(body []byte, after Position, p *Prover) (*Offer, error)
 	}
 	read, rest := newEntries(c, after), r
 	o := &Offer{codec: c, after: read.at.clone(), codes: rest.Rest()}
+	next := p.Clone()
 	for range count {
-		read.readCode(&r)
+		rest := len(o.codes) - r.Len()
+		if read.readCode(&r); r.Err() != nil {
+			break
+		}
+		next.Add(read.at.Tick, o.codes[rest:len(o.codes)-r.Len()])
 	}
 	if err := r.Close(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	o.last = read.at
-	next := p.Clone()
-	if next.Add(o.last.Tick, o.codes); !hmac.Equal(next.Proof(), proof) {
+	if !hmac.Equal(next.Proof(), proof) {
 		return nil, fmt.Errorf("%w: they end with tick %d", errProof, o.last.Tick)
 	}
-	p.mac = next.mac
+	p.digest = next.digest
 	return o, nil
 }
 

@@ -20,9 +20,47 @@ var (
 	proofMatch = uint64(77)
 )
 
+// The digest of a record is that of its ticks, and follows that of its start.
+func TestTheDigestOfARecord(t *testing.T) {
+	m, to := journal(t, 4, 60)
+	whole := open(t, to.Bytes())
+	want, _ := whole.Digest()
+	var digest Digest
+	h := header(4)
+	for i := range m.ticks[1:] {
+		if i == 40 {
+			h.Start, h.Digest = m.places[i], digest
+		}
+		digest.Add(NewCodec(game()).AppendTick(nil, m.places[i].Inputs, &m.ticks[i+1]))
+	}
+	if digest != want || want == (Digest{}) {
+		t.Errorf("%x, want %x", want, digest)
+	}
+	ticks := bytes.Buffer{}
+	w, err := NewTicksWriter(&ticks, game(), h)
+	for i := 41; i < len(m.ticks); i++ {
+		err = errors.Join(err, w.Tick(m.ticks[i]))
+	}
+	m.must(errors.Join(err, w.Flush()))
+	later, err := OpenTicks(ticks.Bytes(), game())
+	m.must(err)
+	if got, ok := later.Digest(); !ok || got != want || ticks.Bytes()[len(magic)] != digestVersion {
+		t.Errorf("from tick 40: %x, %v, want %x", got, ok, want)
+	}
+	h.Digest = Digest{}
+	m.must(w.Reset(&ticks, game(), h))
+	ticks.Reset()
+	m.must(w.Flush())
+	later, err = OpenTicks(ticks.Bytes(), game())
+	m.must(err)
+	if _, ok := later.Digest(); ok {
+		t.Error("the digest of the start is not known")
+	}
+}
+
 // newProver returns a prover at tick 0 with a proof of every tick.
 func newProver() *Prover {
-	p := NewProver(game(), proofKey, proofMatch)
+	p := NewProver(game(), proofKey, proofMatch, Digest{})
 	p.every = 1
 	return p
 }
@@ -383,8 +421,8 @@ func TestOnlyTheServerProvesTicks(t *testing.T) {
 	if b := offered(nil, same); !slices.Equal(b, body) {
 		t.Fatal("nothing is tested")
 	}
-	ofKey := NewProver(game(), []byte("ffffffffffffffffffffffffffffffff"), proofMatch)
-	ofMatch := NewProver(game(), proofKey, proofMatch+1)
+	ofKey := NewProver(game(), []byte("ffffffffffffffffffffffffffffffff"), proofMatch, Digest{})
+	ofMatch := NewProver(game(), proofKey, proofMatch+1, Digest{})
 	for i := ecs.Tick(1); i <= 60; i++ {
 		code := NewCodec(game()).AppendTick(nil, m.places[i-1].Inputs, &m.ticks[i])
 		ofKey.Add(i, code)

@@ -73,7 +73,7 @@ func tickMeaning(e *entries) string {
 
 // readOfferVector reads an offer after zero inputs, tick 0 and chain 0, and writes it again.
 func readOfferVector(body []byte) (meaning string, again []byte, err error) {
-	offer, err := NewCodec(vectorGame()).ReadTail(body, Position{}, NewProver(vectorGame(), proofKey, proofMatch))
+	offer, err := NewCodec(vectorGame()).ReadTail(body, Position{}, NewProver(vectorGame(), proofKey, proofMatch, Digest{}))
 	if err != nil {
 		return "", nil, err
 	}
@@ -203,8 +203,14 @@ func TestPrintVectors(t *testing.T) {
 	old[len(magic)] = 2
 	line("version-2", old)
 	old = bytes.Clone(full)
-	old[len(magic)] = version + 1
-	line("version-4", old)
+	old[len(magic)] = digestVersion
+	line("version-4-without-a-digest", old)
+	old = bytes.Clone(full)
+	old[len(magic)] = digestVersion + 1
+	line("version-5", old)
+	digested := header(7)
+	digested.Start.Tick, digested.Digest[0] = 5, 1
+	line("digest-of-a-later-start", write(digested, (*Writer).Flush))
 	wrong := bytes.Clone(full)
 	wrong[len(empty)+12] ^= 1
 	line("wrong-bit-in-the-last-block", wrong)

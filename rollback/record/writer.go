@@ -28,6 +28,7 @@ type Writer struct {
 	old    bool // the file is of a version whose images have no past
 
 	open   []byte // entries of the block that is still open
+	code   []byte // of the last tick, in open
 	sealed []byte // blocks
 	sent   int    // bytes of sealed that are written
 	size   uint64 // of the file with all of sealed
@@ -62,7 +63,7 @@ func NewWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
 	w := newWriter(to, NewCodec(g), h.Start)
 	w.start = h.Start.Tick
 	w.sealed = append(w.sealed, magic...)
-	w.sealed = append(w.sealed, version)
+	w.sealed = append(w.sealed, h.version())
 	w.sealed = appendBlock(w.sealed, uint64(len(w.sealed)), h.append(nil))
 	w.size = uint64(len(w.sealed))
 	return w, nil
@@ -134,9 +135,13 @@ func (w *Writer) Tick(t Tick) error {
 	}
 	from, code := len(w.open), 0
 	w.open, code = w.codec.appendEntry(w.open, players, w.at.Inputs, &t)
-	w.at.Advance(&t, w.open[from:from+code])
+	w.code = w.open[from : from+code]
+	w.at.Advance(&t, w.code)
 	return nil
 }
+
+// Code returns the code of the last tick: see Codec.AppendTick. It is valid until the next call of a method.
+func (w *Writer) Code() []byte { return w.code }
 
 // Seat appends that a seat was taken or left.
 func (w *Writer) Seat(s Seat) error {

@@ -87,9 +87,6 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 	if m != nil && (m.empty != nil || m.Journal.Ended()) {
 		m = nil
 	}
-	if m != nil && m.Journal.Torn() != nil { // entries are whole
-		err = fmt.Errorf("%w: %w", record.ErrCorrupt, m.Journal.Torn())
-	}
 	return &log{Room: r}, m, err
 }
 
@@ -105,17 +102,25 @@ func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, erro
 	j := &roomJournal{store: s, room: name, wake: wakeOf(c), out: newOutput(), match: m, path: logOf(name), file: l, log: l}
 	if m != nil {
 		j.writer, j.header, j.seats, j.reach = m.Journal.Resume(&j.out), m.Journal.Header(), m.Journal.Seats(), m.Journal.Reach()
+		if d, ok := m.Journal.Digest(); ok && len(c.HistoryKey) > 0 {
+			j.digest = &d
+		}
 		for range m.Journal.Switches(maxTick) {
 			j.switched = true
 		}
-		if m.before != nil { // the log has the journal of another build
+		if torn := m.Journal.Torn(); m.before != nil || torn != nil { // the log has the journal of another build, or a part of the last append
 			j.out.fresh = true
 			_, _ = j.out.Write(m.Journal.Bytes())
-			err = j.drain()
+			if err = j.drain(); err == nil && torn != nil {
+				s.config.Report(Event{Kind: Torn, Room: name, File: j.path, Tick: m.world.Tick(), Err: torn})
+			}
 		}
 		return j, m, err
 	}
 	j.header, j.out.fresh = s.header(name, c), true
+	if len(c.HistoryKey) > 0 {
+		j.digest = new(record.Digest)
+	}
 	if j.writer, err = record.NewWriter(&j.out, s.config.Game, j.header); err == nil {
 		err = errors.Join(j.writer.Flush(), j.drain())
 	}
@@ -154,7 +159,10 @@ func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image
 		_ = j.writer.Flush() // output accepts all bytes
 	}
 	h, next := j.header, *j.writer
-	h.Start = record.PositionOf(w, j.writer.Chain())
+	h.Start, h.Digest = record.PositionOf(w, j.writer.Chain()), record.Digest{}
+	if j.digest != nil {
+		h.Digest = *j.digest
+	}
 	err := next.Reset(&j.out, j.store.config.Game, h)
 	if err == nil {
 		err = next.Image(state, past...)

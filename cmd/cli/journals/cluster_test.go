@@ -52,6 +52,7 @@ func clustered(t *testing.T, n *cluster.Node, s Sync) *journalled {
 	p := &journalled{t: t, strategy: relay.Strategy}
 	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
+		p.observe(c)
 		var err error
 		if p.store, err = Open(p.clusterConfig(n, s)); err == nil {
 			err = p.store.Open("main", c)
@@ -70,6 +71,37 @@ func clustered(t *testing.T, n *cluster.Node, s Sync) *journalled {
 	h.Join(matchsim.Plan{})
 	h.Run(3 * time.Second)
 	return p
+}
+
+// observe records the digest of every tick, and makes the journal have them.
+func (p *journalled) observe(c *room.Config) {
+	c.HistoryKey = make([]byte, 32)
+	codec, digest := record.NewCodec(c.Game), record.Digest{}
+	at := record.Position{Inputs: make([]ecs.InputBytes, c.Game.MaxPlayers)}
+	p.digests = map[ecs.Tick]record.Digest{}
+	c.Sinks = append(c.Sinks, room.Sink{Tick: func(f systems.FinalTick) {
+		code := codec.AppendTick(nil, at.Inputs, &f.FinalTick)
+		digest.Add(code)
+		at.Advance(&f.FinalTick, code)
+		p.digests[f.Tick] = digest
+	}})
+}
+
+// The journal that began anew has the digest of the ticks before it, also after another server has continued it. Clients then return lost ticks.
+func TestAJournalThatBeganAnewHasTheDigestOfTheTicksBefore(t *testing.T) {
+	s := &shared{t: t}
+	one, _ := s.join("one")
+	p := clustered(t, one, Sync(100*time.Millisecond))
+	p.Run(12 * time.Second)
+	<-p.store.Keep("main", p.Room.World())
+	two, _ := s.join("two")
+	_, c, err := p.next(two)
+	if err != nil || c.Resume == nil {
+		t.Fatalf("%v: %+v", err, c.Resume)
+	}
+	if r := c.Resume; r.Start.Tick < 300 || r.Digest != p.digests[r.Start.Tick] {
+		t.Errorf("the journal begins after tick %d with the digest %x, want %x", r.Start.Tick, r.Digest, p.digests[r.Start.Tick])
+	}
 }
 
 func (p *journalled) clusterConfig(n *cluster.Node, s Sync) Config {
@@ -385,6 +417,49 @@ func TestARoomThatCannotBeContinuedIsGivenUp(t *testing.T) {
 	three, _ := s.join("three")
 	if _, c, err := p.next(three); err != nil || c.Resume == nil {
 		t.Errorf("%v: %+v", err, c.Resume)
+	}
+}
+
+// A server that fails in a large append leaves a part of it. The next server begins the journal anew without that part.
+func TestAPartOfAnAppendIsLeftOut(t *testing.T) {
+	s := &shared{t: t}
+	one, _ := s.join("one")
+	p := clustered(t, one, Always)
+	<-p.store.Keep("main", p.Room.World())
+	dead, leave := s.join("dead")
+	r, err := dead.Claim(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var block []byte // of a tick
+	for e := range s.store.Read(t.Context(), "main", 0, math.MaxUint64) {
+		if e.Kind == cluster.KindData && e.From != math.MaxUint64 {
+			block = e.Body
+		}
+	}
+	if _, err = r.Recovered(t.Context()); err == nil {
+		err = r.Append(t.Context(), block[:len(block)-1], false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	for _, name := range []string{"two", "three"} {
+		next, _ := s.join(name)
+		k, c, err := p.next(next)
+		for errors.As(err, new(*cluster.OwnedError)) { // until it has observed the end of the server
+			k, c, err = p.next(next)
+		}
+		if err != nil || c.Resume == nil || c.Resume.World.Tick() != p.Room.Tick() {
+			t.Fatalf("%s: %v: %+v", name, err, c.Resume)
+		}
+		if j, err := record.Open(s.journal(), p.game); err != nil || j.Torn() != nil || j.Last().Tick != p.Room.Tick() {
+			t.Errorf("%s: %v: %v", name, err, j)
+		}
+		<-k.Keep("main", c.Resume.World)
+	}
+	if n, e := p.count(Torn); n != 1 || e.Room != "main" || !errors.Is(e.Err, record.ErrTorn) {
+		t.Errorf("reported %d times: %+v", n, e)
 	}
 }
 

@@ -23,6 +23,7 @@ type roomJournal struct {
 	file     File
 	log      *log           // file, if it is the log of a cluster
 	header   record.Header  // of the journal; with a log only
+	digest   *record.Digest // of its ticks, for the header of the next beginning; nil: it is not known, or has no use
 	seats    []record.Seat  // the newest entry of each seat; with a log only
 	writer   *record.Writer // to out
 	out      output
@@ -77,6 +78,9 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 		t = f.Recorded()
 	}
 	ok := j.check(j.writer.Tick(t))
+	if ok && j.digest != nil {
+		j.digest.Add(j.writer.Code())
+	}
 	for i := range t.Orders {
 		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
 	}

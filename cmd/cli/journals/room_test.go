@@ -58,6 +58,7 @@ type journalled struct {
 
 	strategy systems.Strategy
 	leave    context.CancelFunc // ends the announcements of the server of the cluster
+	digests  map[ecs.Tick]record.Digest
 }
 
 // play begins a match whose journal is synced in that way.

@@ -79,7 +79,7 @@ func TestAJournalThatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 	damaged := bytes.Clone(sound)
 	damaged[len(damaged)/2] ^= 1
 	newer := bytes.Clone(sound)
-	newer[8]++
+	newer[8] = 99
 	hash := func(g *ecs.Game) string { return strings.ToLower(hex16(g.Fingerprint())) }
 	for _, test := range []struct {
 		name    string
