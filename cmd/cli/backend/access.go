@@ -10,10 +10,15 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -44,9 +49,10 @@ type caller struct {
 }
 
 const (
-	minKey    = 16   // characters
-	maxBearer = 8192 // bytes
-	maxPlayer = 128  // bytes of a player's id
+	minKey    = 16      // characters
+	maxBearer = 8192    // bytes
+	maxPlayer = 128     // bytes of a player's id
+	maxKeys   = 1 << 20 // bytes of the keys of an issuer
 )
 
 var errAccess = errors.New("the bearer token is missing or not valid: send Authorization: Bearer with a key of the backend, or a JWT of its issuer")
@@ -93,6 +99,9 @@ func (a *Access) caller(ctx context.Context, header string) (caller, error) {
 		return caller{}, errAccess
 	}
 	claims, err := a.Verify(ctx, token)
+	if errors.Is(err, errIssuer) {
+		return caller{}, errIssuer
+	}
 	if err != nil {
 		return caller{}, fmt.Errorf("%w: %w", errAccess, err)
 	}
@@ -107,16 +116,66 @@ func (a *Access) caller(ctx context.Context, header string) (caller, error) {
 	return caller{name: "player " + player, player: player}, nil
 }
 
+// keyInterval is the minimum time between two requests for the keys of an issuer, and the maximum time of one. Without it, each invalid
+// token causes a request.
+const keyInterval = 5 * time.Second
+
+var errIssuer = errors.New("the issuer of the JWTs does not answer: try again later")
+
+// keyRequests is the transport of the requests for the keys of an issuer. It sends at most one in each keyInterval, and otherwise returns
+// the last result.
+type keyRequests struct {
+	mu      sync.Mutex
+	next    time.Time // no request before
+	content []byte    // of the last reply
+	err     error
+	failed  atomic.Bool // err is not nil
+}
+
+// RoundTrip returns the keys.
+func (k *keyRequests) RoundTrip(r *http.Request) (*http.Response, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now := time.Now(); !now.Before(k.next) {
+		k.next = now.Add(keyInterval)
+		k.content, k.err = requestKeys(r)
+		k.failed.Store(k.err != nil)
+	}
+	if k.err != nil {
+		return nil, k.err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(k.content))}, nil
+}
+
+// requestKeys sends a request for keys, and follows redirects.
+func requestKeys(r *http.Request) ([]byte, error) {
+	reply, err := (&http.Client{Timeout: keyInterval}).Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(reply.Body, maxKeys))
+	if err == nil && (reply.StatusCode != http.StatusOK || !json.Valid(content)) {
+		err = fmt.Errorf("the reply with the keys of the issuer is not valid: %s", reply.Status)
+	}
+	return content, err
+}
+
 // Issuer returns a function for Access.Verify. It accepts tokens of an OpenID Connect issuer for an audience, and reads the
-// keys of the issuer from its discovery document. ctx bounds later requests for keys too.
+// keys of the issuer from its discovery document. ctx bounds the request for that document only.
 func Issuer(ctx context.Context, issuer, audience string) (func(context.Context, string) (map[string]any, error), error) {
 	provider, err := oidc.NewProvider(ctx, issuer)
 	if err != nil {
 		return nil, fmt.Errorf("the issuer %.200q cannot be used: %w", issuer, err)
 	}
+	keys := &keyRequests{}
+	ctx = oidc.ClientContext(ctx, &http.Client{Transport: keys})
 	verifier := provider.VerifierContext(ctx, &oidc.Config{ClientID: audience})
 	return func(ctx context.Context, token string) (claims map[string]any, err error) {
 		checked, err := verifier.Verify(ctx, token)
+		if expired := (*oidc.TokenExpiredError)(nil); err != nil && keys.failed.Load() && !errors.As(err, &expired) {
+			return nil, errIssuer
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -214,16 +214,17 @@ func (c *core) watch(id string) <-chan struct{} {
 	return c.waits[id]
 }
 
-// backfill adds, replaces or ends the request of a room for players.
-func (c *core) backfill(now time.Time, o queue.Open) error {
-	event, err := c.state.Backfill(now.UnixMilli(), o)
-	if err == nil && o.Seats > 0 && c.state.Open() >= maxOpen {
+// backfill adds, replaces or ends the request of a room for players. It returns the number of seats that are requested.
+func (c *core) backfill(now time.Time, o queue.Open) (seats int, err error) {
+	event, err := c.state.Backfill(now.UnixMilli(), o, now.Add(-c.service.config.Life).UnixMilli())
+	if err == nil && o.Seats > 0 && c.state.Open(o.Room) >= maxOpen {
 		err = errTooManyOpen
 	}
-	if err == nil {
-		c.apply(event)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	c.apply(event)
+	return event.Open.Seats, nil
 }
 
 var errTooManyOpen = errors.New("too many rooms request players: try again later")

@@ -40,13 +40,13 @@ func OpenFile(dir string) (*File, error) {
 	return &File{path: filepath.Join(dir, logName), unlock: unlock}, nil
 }
 
-// Recovered reads the file. A line that a killed process did not write whole is left out: no reply depended on it.
+// Recovered reads the file. Its last line may not be whole.
 func (f *File) Recovered(context.Context) ([]byte, error) {
 	content, _, err := durable.ReadFile(f.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	return whole(content), err
+	return content, err
 }
 
 // Append writes events to the disk.

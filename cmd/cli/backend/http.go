@@ -131,11 +131,10 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, route *route) {
 
 func (s *Service) answer(w http.ResponseWriter, r *http.Request, route *route) (status int, answer any, err error) {
 	by, err := s.config.Access.caller(r.Context(), r.Header.Get("Authorization"))
+	if errors.Is(err, errIssuer) {
+		return 0, nil, wrong(http.StatusServiceUnavailable, "%v", errIssuer)
+	}
 	if err != nil {
-		from, _, _ := net.SplitHostPort(r.RemoteAddr)
-		if !s.refused.allow(from, refusedRate) {
-			return 0, nil, wrong(http.StatusTooManyRequests, "too many requests without access: try again later")
-		}
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return 0, nil, wrong(http.StatusUnauthorized, "%v", err)
 	}
@@ -170,6 +169,8 @@ func errorReply(err error) (status int, answer any) {
 	switch {
 	case errors.Is(err, queue.ErrMatched), errors.Is(err, queue.ErrBans):
 		return http.StatusConflict, text
+	case errors.Is(err, queue.ErrOften):
+		return http.StatusTooManyRequests, text
 	case errors.Is(err, queue.ErrQueue), errors.Is(err, queue.ErrTicket):
 		return http.StatusNotFound, text
 	case errors.Is(err, queue.ErrFull), errors.Is(err, errTooManyOpen), errors.Is(err, ErrInactive), errors.Is(err, context.Canceled):

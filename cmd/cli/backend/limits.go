@@ -7,14 +7,14 @@ import (
 	"tendon/net/limit"
 )
 
-// limits are the rate limits of callers, or of addresses.
+// limits are the rate limits of callers.
 type limits struct {
 	mu     sync.Mutex
 	start  time.Time
 	owners map[string]*owner
 }
 
-// owner is a caller or an address with its limit.
+// owner is a caller with its limit.
 type owner struct {
 	limit limit.Limiter[time.Duration]
 	used  time.Duration // time of the last request
@@ -27,13 +27,12 @@ type rate struct {
 }
 
 var (
-	playerRate  = rate{100 * time.Millisecond, 30} // requests of a player
-	keyRate     = rate{500 * time.Microsecond, 4000}
-	refusedRate = rate{time.Second, 20} // requests of an address without access
+	playerRate = rate{100 * time.Millisecond, 30} // requests of a player
+	keyRate    = rate{500 * time.Microsecond, 4000}
 )
 
 const (
-	maxOwners  = 1 << 16
+	maxOwners  = 1 << 18
 	ownerIdle  = time.Minute // longer than the time after which each whole burst is available again
 	sweepOwner = 8           // owners that each request checks
 )
@@ -65,7 +64,7 @@ func (l *limits) sweep(now time.Duration) {
 		if now-o.used > ownerIdle {
 			delete(l.owners, name)
 		}
-		if n++; n == sweepOwner && len(l.owners) < maxOwners {
+		if n++; n == sweepOwner {
 			return
 		}
 	}

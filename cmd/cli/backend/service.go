@@ -83,7 +83,6 @@ type Service struct {
 	term    atomic.Pointer[term] // nil while the service is inactive
 	reached func() bool          // Node.Reached in a cluster; nil: the log is a file
 	limits  *limits              // of callers
-	refused *limits              // of addresses without access
 	metrics *metrics
 }
 
@@ -112,7 +111,7 @@ func New(c Config) (*Service, error) {
 	case c.Life < time.Second || c.Interval < time.Millisecond || c.Abandon < time.Second:
 		return nil, fmt.Errorf("%w: Life is %v, Interval %v, Abandon %v: want at least 1s, 1ms, 1s", ErrConfig, c.Life, c.Interval, c.Abandon)
 	}
-	s := &Service{config: c, limits: newLimits(), refused: newLimits()}
+	s := &Service{config: c, limits: newLimits()}
 	s.metrics = newMetrics(s)
 	return s, nil
 }
@@ -150,12 +149,15 @@ func (s *Service) load(ctx context.Context, log Log) (*core, error) {
 		return nil, err
 	}
 	state, err := queue.Load(queue.Config{Queues: s.config.Queues, MaxTickets: maxTickets, Keep: keepEnded.Milliseconds(),
-		Prefix: "m" + strings.ToLower(rand.Text()[:10])}, content)
+		Prefix: "m" + strings.ToLower(rand.Text()[:10])}, whole(content)) // no reply depended on a line that is not whole
 	if err != nil {
 		return nil, err
 	}
 	c := &core{service: s, state: state, seen: map[string]time.Time{}, waits: map[string]chan struct{}{}, short: map[string]string{}}
 	now := time.Now()
+	if err := state.Resume(now.UnixMilli()); err != nil {
+		return nil, err
+	}
 	for _, t := range state.All() {
 		switch t.State {
 		case queue.Queued:

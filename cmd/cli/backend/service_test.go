@@ -414,7 +414,9 @@ func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 
 // A room that requests players receives the next one. A request without a queue or seats is refused, and 0 seats end it.
 func TestBackfill(t *testing.T) {
-	r := start(t, &memory{}, Config{Directory: directory(4, "one", "two")})
+	d := directory(4, "one", "two")
+	d.open["old.room"] = "two"
+	r := start(t, &memory{}, Config{Directory: d})
 	put := func(body string) (int, string) {
 		t.Helper()
 		request, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, r.URL+"/v1/backfill/old.room", strings.NewReader(body))
@@ -440,12 +442,15 @@ func TestBackfill(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	open := func() (n int) {
-		if err := r.do(t.Context(), func(c *core) { n = c.state.Open() }); err != nil {
+		if err := r.do(t.Context(), func(c *core) { n = c.state.Open("") }); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	put(`{"queue":"duel","seats":1,"server":"two"}`)
+	// The player may not be connected yet.
+	if status, text := put(`{"queue":"duel","seats":2,"server":"two"}`); status != http.StatusOK || !strings.Contains(text, `"seats":1`) {
+		t.Errorf("a repeated request: %d %s", status, text)
+	}
 	before := open()
 	if status, text := put(`{"queue":"duel","seats":0}`); status != http.StatusOK || before != 1 || open() != 0 {
 		t.Errorf("0 seats: %d %s; %d rooms requested players, then %d", status, text, before, open())

@@ -176,12 +176,17 @@ func (s *Service) get(_ http.ResponseWriter, r *http.Request, by caller) (int, a
 			return 0, nil, wrong(http.StatusBadRequest, "wait is %.20q: want 0 to %d seconds", text, maxWait/time.Second)
 		}
 	}
+	now := s.term.Load()
+	if now == nil {
+		return 0, nil, ErrInactive
+	}
 	f, changed, err := s.find(r.Context(), id, by, wait)
 	if err == nil && changed != nil {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case <-changed:
+		case <-now.ended:
 		case <-timer.C:
 		case <-r.Context().Done():
 		}
@@ -239,9 +244,12 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 	if len(body.Server) > maxText {
 		return 0, nil, wrong(http.StatusBadRequest, "server has %d bytes, want at most %d", len(body.Server), maxText)
 	}
+	if servers := s.usable(); *body.Seats > 0 && s.alone() && len(servers) > 1 && !slices.ContainsFunc(servers, func(v cluster.Server) bool { return v.ID == body.Server }) {
+		return 0, nil, wrong(http.StatusBadRequest, "server is missing or unknown: send the id of the server that has the room, as GET /v1/rooms lists it")
+	}
 	var refused error
 	err := s.do(r.Context(), func(c *core) {
-		refused = c.backfill(time.Now(), queue.Open{Room: room, Queue: body.Queue, Seats: *body.Seats, Server: body.Server})
+		*body.Seats, refused = c.backfill(time.Now(), queue.Open{Room: room, Queue: body.Queue, Seats: *body.Seats, Server: body.Server})
 	})
 	if err == nil {
 		err = refused
@@ -265,6 +273,9 @@ func (s *Service) finish(ctx context.Context, f found) (api.Ticket, error) {
 	}
 	if at.ID == "" {
 		t.Reason = "the server of the match does not answer, and no other one has a place yet"
+		if f.status.Seat == queue.AnySeat {
+			t.Reason = "the match that requested the player has ended, or its server does not answer"
+		}
 		return t, nil
 	}
 	t.Match, err = s.mint(&f.status, at)
@@ -316,7 +327,7 @@ func texts(list []netip.AddrPort) (out []string) {
 }
 
 // locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
-// match moves to another one. The ID is "" if all are full.
+// match moves to another one. The ID is "" if all are full. A room that requested players is not opened elsewhere: the ID is then "".
 func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, error) {
 	within, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
@@ -335,11 +346,23 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 			return func(s cluster.Server) bool { return s.ID == id }
 		}
 		i := slices.IndexFunc(servers, has(status.Server))
+		if status.Seat == queue.AnySeat {
+			if i < 0 && s.alone() && len(servers) == 1 {
+				i = 0
+			}
+			if i >= 0 && s.alone() { // no directory has the rooms
+				at = servers[i]
+			}
+			return
+		}
 		if i < 0 && status.Room == t.Room {
-			if id := newChoice(&c.places, servers).next(); id != "" {
-				c.apply(c.state.Move(now.UnixMilli(), t.Room, id))
+			id := newChoice(&c.places, servers).next()
+			if id != "" {
 				c.places.add(t.Room, id, now)
 				i = slices.IndexFunc(servers, has(id))
+			}
+			if id != "" || now.Sub(time.UnixMilli(status.Ended)) > keepEnded/2 { // its player still asks
+				c.apply(c.state.Move(now.UnixMilli(), t.Room, id))
 			}
 		}
 		if i >= 0 {

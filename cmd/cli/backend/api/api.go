@@ -60,11 +60,14 @@ type Match struct {
 	Invitation string    `json:"invitation,omitempty"`
 }
 
-// Backfill is the body of PUT /v1/backfill/{room}: the room requests players. Requests end after two minutes, so repeat them.
+// Backfill is the body of PUT /v1/backfill/{room}: the room requests players. Requests end after two minutes, so repeat them. Players who
+// were matched with the room within the lifetime of a token may not be connected yet, so their seats are subtracted. The reply has the
+// number of seats that is requested.
 type Backfill struct {
 	Queue string `json:"queue"`
 	Seats *int   `json:"seats"` // free seats; 0 ends the request. Required
-	// Server is the id of the server that has the room. Optional in a cluster: its directory has the owner of each room.
+	// Server is the id of the server that has the room. Required with several servers outside of a cluster. Optional in a cluster: its
+	// directory has the owner of each room.
 	Server string `json:"server,omitempty"`
 }
 

@@ -62,6 +62,7 @@ func (s *State) add(status Status) error {
 	e := &entry{Status: status}
 	s.all = append(s.all, e)
 	s.byID[t.ID] = e
+	s.held[t.Player]++
 	if t.Key != "" {
 		s.keys[requestKey{t.Player, t.Queue, t.Key}] = e
 	}
@@ -138,14 +139,16 @@ func (s *State) match(e *Event, m *Made) error {
 	return nil
 }
 
-// move changes the server of the tickets of a room.
+// move changes the server of the tickets of a room, and keeps them as if they were matched now.
 func (s *State) move(room, server string) {
-	for _, t := range s.ended {
-		if t.State == Matched && t.Room == room {
-			t.Server = server
-			s.changed = append(s.changed, t)
+	s.renew(s.at, func(t *entry) bool {
+		if t.Room != room {
+			return false
 		}
-	}
+		t.Server = server
+		s.changed = append(s.changed, t)
+		return true
+	})
 	for i := range s.open {
 		if s.open[i].Room == room {
 			s.open[i].Server = server
@@ -174,6 +177,9 @@ func (s *State) expire() {
 	for ; n < len(s.ended) && s.ended[n].Ended+s.config.Keep <= s.at; n++ {
 		e := s.ended[n]
 		delete(s.byID, e.Ticket.ID)
+		if s.held[e.Ticket.Player]--; s.held[e.Ticket.Player] == 0 {
+			delete(s.held, e.Ticket.Player)
+		}
 		if k := (requestKey{e.Ticket.Player, e.Ticket.Queue, e.Ticket.Key}); s.keys[k] == e {
 			delete(s.keys, k)
 		}
@@ -251,7 +257,7 @@ func (s *State) restore(p *snapshot) error {
 }
 
 // Replay applies the events of a log, and calls the match functions again for every pass. It returns an error if one of them returns
-// other matches than the log has. A pass may lack the new rooms for which no server had a place.
+// other matches than the log has. The log of a pass has only the number of new rooms for which no server had a place.
 func Replay(c Config, log []byte) (s *State, passes int, err error) {
 	s = New(c)
 	for e, err := range Events(log) {
@@ -284,16 +290,23 @@ func (s *State) again(e *Event) error {
 	if err != nil {
 		return err
 	}
-	list := e.Matches
+	list, left := e.Matches, e.Left
 	for _, m := range all {
-		if len(list) > 0 && slices.Equal(m.Tickets, list[0].Tickets) && m.Backfill == list[0].Backfill {
+		same := len(list) > 0 && slices.Equal(m.Tickets, list[0].Tickets) && m.Backfill == list[0].Backfill && (!m.Backfill || m.Room == list[0].Room)
+		switch {
+		case same:
 			list = list[1:]
-		} else if m.Backfill {
-			return fmt.Errorf("%w: room %s, tickets %v", ErrDiffers, m.Room, m.Tickets)
+		case m.Backfill || left == 0:
+			return fmt.Errorf("%w: at %d, tickets %v in room %q", ErrDiffers, e.At, m.Tickets, m.Room)
+		default:
+			left--
 		}
 	}
 	if len(list) > 0 {
 		return fmt.Errorf("%w: the log has room %s with tickets %v", ErrDiffers, list[0].Room, list[0].Tickets)
+	}
+	if left > 0 {
+		return fmt.Errorf("%w: at %d, the log has %d more", ErrDiffers, e.At, left)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@
 // # Tasks
 //
 //   - match players: Fill, ByRating, or a function of type Match
-//   - keep the state: State.Submit, State.Cancel, State.Backfill, State.Pass, State.Move, State.Apply
+//   - keep the state: State.Submit, State.Cancel, State.Backfill, State.Pass, State.Move, State.Apply, State.Resume
 //   - refuse a player: State.SetBan, State.Banned
 //   - store it: Event.Append, Events
 //   - check a log: Replay

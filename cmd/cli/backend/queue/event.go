@@ -128,6 +128,7 @@ type Event struct {
 	Reason   string    `json:"reason,omitempty"`
 	Queue    string    `json:"queue,omitempty"`
 	Matches  []Made    `json:"matches,omitempty"`
+	Left     int       `json:"left,omitempty"` // new rooms for which no server had a place
 	Open     *Open     `json:"open,omitempty"`
 	Ban      *Ban      `json:"ban,omitempty"`
 	Snapshot *snapshot `json:"snapshot,omitempty"`

@@ -35,28 +35,34 @@ type Proposal struct {
 // Fill makes matches in the order of arrival. It fills open rooms first, and then makes full matches. It is the default.
 func Fill(v View) []Proposal {
 	list, taken := fillRooms(&v)
-	const mostPartial = 64 // bounds the time; matches that are not full wait for the next pass
+	const mostPartial = 16 // with the same number of free seats; it bounds the time, and the other groups wait for the next pass
 	type partial struct {
 		groups []int
 		free   int
 	}
 	var begun []partial
+	count := make([]int, v.Players+1) // of begun, by free seats
 	for i := range v.Groups {
 		n := len(v.Groups[i].Tickets)
 		if taken[i] {
 			continue
 		}
-		at := slices.IndexFunc(begun, func(m partial) bool { return n <= m.free })
+		at := slices.IndexFunc(begun, func(m partial) bool { return n == m.free || n < m.free && count[m.free-n] < mostPartial })
 		if at < 0 {
-			if len(begun) == mostPartial {
+			if n > v.Players || count[v.Players-n] == mostPartial {
 				continue
 			}
 			at = len(begun)
 			begun = append(begun, partial{free: v.Players})
+			count[v.Players]++
 		}
 		m := &begun[at]
 		m.groups = append(m.groups, i)
-		if m.free -= n; m.free == 0 {
+		count[m.free]--
+		m.free -= n
+		count[m.free]++
+		if m.free == 0 {
+			count[0]--
 			list = append(list, Proposal{Groups: m.groups})
 			begun = slices.Delete(begun, at, at+1)
 		}

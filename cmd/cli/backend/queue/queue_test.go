@@ -147,7 +147,7 @@ func TestARoomThatAsksIsFilledFirst(t *testing.T) {
 	for _, match := range []Match{Fill, ByRating(Rating{})} {
 		r := newRunner(t, Queue{Name: "duel", Players: 2, Match: match})
 		open := func(room string, seats int) {
-			r.do(r.Backfill(r.now, Open{Room: room, Queue: "duel", Seats: seats, Server: "home"}))
+			r.do(r.Backfill(r.now, Open{Room: room, Queue: "duel", Seats: seats, Server: "home"}, r.now))
 		}
 		open("old", 2)
 		open("other", 2)
@@ -205,6 +205,172 @@ func TestAMoveChangesTheServerOfARoom(t *testing.T) {
 	}
 }
 
+// A repeated request of a room is for fewer seats while players that were matched with it may not be connected yet.
+func TestARepeatedRequestLeavesOutThePlayersThatMayCome(t *testing.T) {
+	r := newRunner(t, Queue{Name: "team", Players: 4})
+	seats := func(room string, ask int) int {
+		e, err := r.Backfill(r.now, Open{Room: room, Queue: "team", Seats: ask}, r.now-45_000)
+		r.do(e, err)
+		return e.Open.Seats
+	}
+	want(t, seats("old", 2), 2)
+	r.wait(Ticket{Queue: "team"})
+	r.pass("team")
+	r.now += 44_999
+	want(t, seats("old", 3), 2)
+	want(t, seats("other", 3), 3)
+	want(t, seats("old", 1), 0)
+	want(t, r.Open("other"), 0)
+	want(t, seats("old", 0), 0)
+	r.now++
+	want(t, seats("old", 3), 3)
+}
+
+// Open leaves out the room with the given name.
+func TestOpenCountsTheOtherRooms(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 2})
+	for _, room := range []string{"one", "two"} {
+		r.do(r.Backfill(r.now, Open{Room: room, Queue: "duel", Seats: 1}, r.now))
+	}
+	want(t, []int{r.Open("one"), r.Open("none")}, []int{1, 2})
+}
+
+// A state that continues after a pause keeps matched tickets for the whole time again. It cancels tickets that cannot be matched any more.
+func TestResume(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 2}, Queue{Name: "team", Players: 4}, Queue{Name: "gone", Players: 2})
+	left := r.wait(Ticket{Queue: "duel"})
+	r.do(r.Cancel(r.now, left, "player"))
+	matched := []string{r.wait(Ticket{Queue: "duel"}), r.wait(Ticket{Queue: "duel"})}
+	r.pass("duel")
+	removed := r.wait(Ticket{Queue: "gone"})
+	large := r.wait(Ticket{Queue: "team", Party: "red", PartySize: 3})
+	small := r.wait(Ticket{Queue: "team", Party: "blue", PartySize: 2})
+	next, err := Load(Config{Prefix: "test", Queues: []Queue{{Name: "duel", Players: 2}, {Name: "team", Players: 2}}}, r.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := r.now + 600_000
+	if err := next.Resume(now); err != nil {
+		t.Fatal(err)
+	}
+	expire := func(at int64) {
+		t.Helper()
+		if e := next.Expire(at); e != nil {
+			if err := next.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	expire(now + 119_999)
+	for id, state := range map[string]string{left: "", matched[0]: Matched, matched[1]: Matched, removed: Cancelled, large: Cancelled, small: Queued} {
+		if s, _ := next.Get(id); s.State != state {
+			t.Errorf("%s: %+v, want %q", id, s, state)
+		}
+	}
+	for id, reason := range map[string]string{removed: "no such queue", large: "a match of the queue has 2 players"} {
+		if s, _ := next.Get(id); !strings.Contains(s.Reason, reason) {
+			t.Errorf("%s: %q", id, s.Reason)
+		}
+	}
+	from, err := Load(Config{Queues: next.config.Queues}, func() []byte { line, _ := next.Snapshot().Append(nil); return line }())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, from, next)
+	expire(now + 120_000)
+	for _, id := range matched {
+		if s, ok := next.Get(id); ok {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A move keeps the tickets of the room for the whole time again, and those of other rooms as long as before.
+func TestAMoveRenewsTheTicketsOfARoom(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 1})
+	moved, other := r.wait(Ticket{Queue: "duel"}), r.wait(Ticket{Queue: "duel"})
+	r.pass("duel")
+	r.now += 60_000
+	r.do(r.Move(r.now, "test-0", ""), nil)
+	r.now += 60_000
+	r.do(r.Expire(r.now), nil)
+	if _, ok := r.Get(other); ok {
+		t.Error("a ticket of another room is renewed")
+	}
+	if s, ok := r.Get(moved); !ok || s.Server != "" {
+		t.Errorf("%+v", s)
+	}
+	r.now += 60_000
+	r.do(r.Expire(r.now), nil)
+	if _, ok := r.Get(moved); ok {
+		t.Error("a ticket is never removed")
+	}
+}
+
+// The number of tickets of a player in two minutes is bounded, also after a start from a snapshot. A duplicate is no further ticket.
+func TestAPlayerMakesFewTickets(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 2})
+	again := Ticket{ID: "x", Player: "ann", Queue: "duel", Key: "0"}
+	for i := range maxHeld {
+		r.do(r.Cancel(r.now, r.wait(Ticket{Player: "ann", Queue: "duel", Key: fmt.Sprint(i)}), ""))
+		r.now++
+	}
+	often := func(s *State, player string) error {
+		_, _, err := s.Submit(r.now, Ticket{ID: "x", Player: player, Queue: "duel"})
+		return err
+	}
+	line, err := r.Snapshot().Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := Load(r.config, line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*State{r.State, next} {
+		if err := often(s, "ann"); err != ErrOften {
+			t.Error(err)
+		}
+		if err := often(s, "bob"); err != nil {
+			t.Error(err)
+		}
+		if earlier, _, err := s.Submit(r.now, again); earlier == nil || err != nil {
+			t.Error(earlier, err)
+		}
+	}
+	r.now += 120_000 - maxHeld
+	r.do(r.Expire(r.now), nil) // the first one
+	if err := often(r.State, "ann"); err != nil {
+		t.Error(err)
+	}
+	r.now += 120_000
+	r.do(r.Expire(r.now), nil)
+	want(t, len(r.held), 0)
+}
+
+// Parties that leave a seat free do not prevent matches of others. The number of matches that are not full is bounded.
+func TestFillWithManyParties(t *testing.T) {
+	var groups []Group
+	add := func(n, size int) {
+		for range n {
+			groups = append(groups, Group{Tickets: make([]*Ticket, size)})
+		}
+	}
+	add(64, 3)
+	add(2, 2)
+	want(t, Fill(View{Players: 4, Groups: groups}), []Proposal{{Groups: []int{64, 65}}})
+	add(1, 5) // larger than a match
+	add(2, 1)
+	want(t, Fill(View{Players: 4, Groups: groups}), []Proposal{{Groups: []int{64, 65}}, {Groups: []int{0, 67}}, {Groups: []int{1, 68}}})
+	groups = nil
+	for range 17 {
+		add(1, 4)
+		add(1, 2)
+	}
+	add(1, 3)
+	want(t, Fill(View{Players: 7, Groups: groups}), []Proposal{{Groups: []int{32, 34}}}) // 16 matches have one free seat
+}
+
 // A duplicate of a request returns the same ticket, also after it was matched. A player waits once in a queue.
 func TestADuplicateReturnsTheSameTicket(t *testing.T) {
 	r := newRunner(t, Queue{Name: "duel", Players: 1}, Queue{Name: "free", Players: 1})
@@ -241,7 +407,7 @@ func TestADuplicateReturnsTheSameTicket(t *testing.T) {
 func TestImpossibleMatchesAreErrors(t *testing.T) {
 	var result []Proposal
 	r := newRunner(t, Queue{Name: "duel", Players: 2, Match: func(View) []Proposal { return result }})
-	r.do(r.Backfill(r.now, Open{Room: "old", Queue: "duel", Seats: 1}))
+	r.do(r.Backfill(r.now, Open{Room: "old", Queue: "duel", Seats: 1}, r.now))
 	for range 3 {
 		r.wait(Ticket{Queue: "duel"})
 	}
@@ -268,7 +434,7 @@ func play(r *runner, random *rand.Rand, steps int) {
 				r.do(r.Cancel(r.now, id, "player"))
 			}
 		case 2:
-			r.do(r.Backfill(r.now, Open{Room: fmt.Sprint("room", random.IntN(3)), Queue: q, Seats: random.IntN(3)}))
+			r.do(r.Backfill(r.now, Open{Room: fmt.Sprint("room", random.IntN(3)), Queue: q, Seats: random.IntN(3)}, r.now-5000))
 		case 3:
 			r.do(r.Expire(r.now), nil)
 		case 4:
@@ -449,6 +615,45 @@ func TestAReplayFindsAnotherMatchFunction(t *testing.T) {
 	other.Queues[0].Match = Fill
 	if _, _, err := Replay(other, r.log); !errors.Is(err, ErrDiffers) {
 		t.Error(err)
+	}
+}
+
+// A replay finds a function that fills another room, and one that makes more or fewer matches. The log has the number of new rooms without
+// a place.
+func TestAReplayComparesRoomsAndNumbers(t *testing.T) {
+	match := func(v View) []Proposal {
+		return []Proposal{{Room: v.Rooms[0].Room, Groups: []int{0}}, {Groups: []int{1}}, {Groups: []int{2}}}
+	}
+	r := newRunner(t, Queue{Name: "duel", Players: 1, Match: func(v View) []Proposal { return match(v) }})
+	for _, room := range []string{"one", "two"} {
+		r.do(r.Backfill(r.now, Open{Room: room, Queue: "duel", Seats: 1}, r.now))
+	}
+	for range 4 {
+		r.wait(Ticket{Queue: "duel"})
+	}
+	places := 1
+	e, short, err := r.Pass(r.now, "duel", func() string {
+		if places--; places < 0 {
+			return ""
+		}
+		return "server"
+	})
+	r.do(e, err)
+	want(t, []any{short, len(e.Matches), e.Left}, []any{true, 2, 1})
+	if _, _, err := Replay(r.config, r.log); err != nil {
+		t.Error(err)
+	}
+	same := match
+	for name, change := range map[string]func(list []Proposal) []Proposal{
+		"another room": func(list []Proposal) []Proposal { list[0].Room = "two"; return list },
+		"more":         func(list []Proposal) []Proposal { return append(list, Proposal{Groups: []int{3}}) },
+		"fewer":        func(list []Proposal) []Proposal { return list[:2] },
+		"others":       func(list []Proposal) []Proposal { list[1].Groups, list[2].Groups = []int{2}, []int{3}; return list },
+	} {
+		match = func(v View) []Proposal { return change(same(v)) }
+		if _, _, err := Replay(r.config, r.log); !errors.Is(err, ErrDiffers) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

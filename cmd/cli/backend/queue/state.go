@@ -55,6 +55,7 @@ type State struct {
 	byID   map[string]*entry
 	keys   map[requestKey]*entry
 	queued map[place]*entry
+	held   map[string]int        // tickets, by player
 	party  map[partyKey][]*entry // that wait
 	waits  map[string][]*entry   // by queue, in the order of tickets; some do not wait any more
 	ended  []*entry              // in the order of their ends
@@ -84,7 +85,7 @@ func New(c Config) *State {
 
 func (s *State) clear() {
 	*s = State{config: s.config, byID: map[string]*entry{}, keys: map[requestKey]*entry{}, queued: map[place]*entry{},
-		party: map[partyKey][]*entry{}, waits: map[string][]*entry{}}
+		held: map[string]int{}, party: map[partyKey][]*entry{}, waits: map[string][]*entry{}}
 }
 
 // Load returns the state after the events of a log.
@@ -106,6 +107,7 @@ func Load(c Config, log []byte) (*State, error) {
 var (
 	ErrQueue   = errors.New("there is no such queue")
 	ErrFull    = errors.New("there are too many tickets: try again later")
+	ErrOften   = fmt.Errorf("the player made %d tickets in a short time: try again later", maxHeld)
 	ErrParty   = errors.New("the party does not fit")
 	ErrTicket  = errors.New("there is no such ticket")
 	ErrMatched = errors.New("the ticket is matched already: get its token")
@@ -171,6 +173,9 @@ func (s *State) queue(name string) (Queue, error) {
 	return s.config.Queues[i], nil
 }
 
+// maxHeld is the maximum number of tickets of one player, with those that have ended and are kept.
+const maxHeld = 16
+
 // Submit checks a ticket. If it is a duplicate, Submit returns the earlier ticket. Otherwise it returns the event that adds it. The
 // error is a BannedError if the player is banned.
 func (s *State) Submit(now int64, t Ticket) (earlier *Ticket, event *Event, err error) {
@@ -186,6 +191,9 @@ func (s *State) Submit(now int64, t Ticket) (earlier *Ticket, event *Event, err 
 	}
 	if e := s.queued[place{t.Player, t.Queue}]; e != nil {
 		return nil, nil, &OpenError{e.Ticket.ID}
+	}
+	if s.held[t.Player] >= maxHeld {
+		return nil, nil, ErrOften
 	}
 	if len(s.byID) >= s.config.MaxTickets {
 		return nil, nil, ErrFull
@@ -279,8 +287,9 @@ func (s *State) Bans(now int64) []Ban {
 	return slices.DeleteFunc(slices.Clone(s.bans), func(b Ban) bool { return b.Until <= max(s.at, now) })
 }
 
-// Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request.
-func (s *State) Backfill(now int64, o Open) (*Event, error) {
+// Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request. The players that the room
+// received after since have their seats already: they may not be connected yet.
+func (s *State) Backfill(now int64, o Open, since int64) (*Event, error) {
 	q, err := s.queue(o.Queue)
 	if err != nil {
 		return nil, err
@@ -289,6 +298,11 @@ func (s *State) Backfill(now int64, o Open) (*Event, error) {
 		return nil, fmt.Errorf("seats is %d: want 0 to %d", o.Seats, q.Players)
 	}
 	o.Since = max(s.at, now)
+	for _, t := range s.ended {
+		if t.State == Matched && t.Room == o.Room && t.Seat == AnySeat && t.Ended > since && o.Seats > 0 {
+			o.Seats--
+		}
+	}
 	return &Event{Kind: KindBackfill, At: o.Since, Open: &o}, nil
 }
 
@@ -350,7 +364,7 @@ func (s *State) Pass(now int64, queue string, place func() string) (event *Event
 	for _, m := range all {
 		if !m.Backfill {
 			if m.Server = place(); m.Server == "" {
-				short = true
+				event.Left++
 				continue
 			}
 			m.Room = s.name(rooms)
@@ -358,7 +372,7 @@ func (s *State) Pass(now int64, queue string, place func() string) (event *Event
 		}
 		event.Matches = append(event.Matches, m)
 	}
-	if len(event.Matches) == 0 {
+	if short = event.Left > 0; len(event.Matches) == 0 {
 		event = nil
 	}
 	return event, short, nil
@@ -408,6 +422,40 @@ func (s *State) propose(q *Queue, now int64) ([]Made, error) {
 	return list, nil
 }
 
+// Resume prepares the state after a time without a process. Matched tickets are kept as if they were matched now, because their players
+// may not have received their tokens. Tickets that do not fit the queues of the Config are cancelled.
+func (s *State) Resume(now int64) error {
+	now = max(s.at, now)
+	s.renew(now, func(*entry) bool { return true }) // before an event removes them
+	for _, t := range s.All() {
+		q, err := s.queue(t.Ticket.Queue)
+		if t.State == Queued && err == nil && t.Ticket.PartySize > q.Players {
+			err = fmt.Errorf("%w: a match of the queue has %d players now", ErrParty, q.Players)
+		}
+		if t.State != Queued || err == nil {
+			continue
+		}
+		if err := s.Apply(&Event{Kind: KindCancel, At: now, ID: t.Ticket.ID, Reason: err.Error()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew keeps matched tickets as if they were matched now.
+func (s *State) renew(now int64, of func(*entry) bool) {
+	var renewed []*entry
+	s.ended = slices.DeleteFunc(s.ended, func(e *entry) bool {
+		renews := e.State == Matched && of(e)
+		if renews {
+			e.Ended = now
+			renewed = append(renewed, e)
+		}
+		return renews
+	})
+	s.ended = append(s.ended, renewed...)
+}
+
 // Changed returns the tickets that changed since the last call.
 func (s *State) Changed() []Status {
 	list := make([]Status, len(s.changed))
@@ -428,5 +476,12 @@ func (s *State) All() []Status {
 	return list
 }
 
-// Open returns the number of rooms that request players.
-func (s *State) Open() int { return len(s.open) }
+// Open returns the number of rooms that request players, without one of this name.
+func (s *State) Open(besides string) (n int) {
+	for _, o := range s.open {
+		if o.Room != besides {
+			n++
+		}
+	}
+	return n
+}
