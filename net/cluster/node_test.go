@@ -275,3 +275,108 @@ func TestALeaseNeedsAnEntry(t *testing.T) {
 		}
 	})
 }
+
+// A server that writes nothing between its claim and its release leaves the room as the owner before left it: released, or not.
+func TestAReleaseWithoutAnAppendDoesNotCount(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		leave    func(ctx context.Context, first *Room, next string) error
+		writes   bool // the second owner
+		released bool
+	}{
+		{"the first owner dies", func(context.Context, *Room, string) error { return nil }, false, false},
+		{"the first owner dies, the second one writes", func(context.Context, *Room, string) error { return nil }, true, true},
+		{"the first owner releases", func(ctx context.Context, r *Room, _ string) error { return r.Release(ctx, nil, "") }, false, true},
+		{"the first owner moves the room", func(ctx context.Context, r *Room, next string) error { return r.Release(ctx, []byte(" end"), next) }, false, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var store Memory
+			dead, kill := context.WithCancel(ctx)
+			var nodes [3]*Node
+			for i, ctx := range []context.Context{dead, ctx, ctx} {
+				n, err := New(Config{Store: &store})
+				if err != nil {
+					t.Fatal(err)
+				}
+				go n.Run(ctx)
+				nodes[i] = n
+			}
+			time.Sleep(time.Second)
+			claim := func(n *Node) *Room {
+				r, err := n.Claim(ctx, "duel")
+				if err == nil {
+					_, err = r.Recovered(ctx)
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", test.name, err)
+				}
+				return r
+			}
+			first := claim(nodes[0])
+			err := first.Append(ctx, []byte("image"), true)
+			if err == nil {
+				err = test.leave(ctx, first, nodes[1].ID())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			kill()
+			time.Sleep(time.Second)
+			second := claim(nodes[1])
+			if test.writes {
+				err = second.Append(ctx, []byte(" ticks"), false)
+			}
+			if err == nil {
+				err = second.Release(ctx, nil, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if third := claim(nodes[2]); third.Released() != test.released {
+				t.Errorf("%s: released %v", test.name, third.Released())
+			}
+			cancel()
+			synctest.Wait()
+		})
+	}
+}
+
+// If the store has lost the newest entries of a room, the owner loses it at the end of an append, and can claim it again.
+func TestARoomWhoseLastEntriesAreLostCanBeClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var store Memory
+		n, err := New(Config{Store: &store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go n.Run(ctx)
+		r, err := n.Claim(ctx, "duel")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"image", " kept", " lost"} {
+			if err := r.Append(ctx, []byte(text), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := store.logs["duel"]
+		store.logs["duel"] = all[:len(all)-1]
+		within, end := context.WithTimeout(ctx, n.config.Lease)
+		defer end()
+		if err := r.Append(within, []byte(" more"), false); !errors.Is(err, ErrLost) {
+			t.Fatalf("after a lease: %v", err)
+		}
+		if r, err = n.Claim(ctx, "duel"); err != nil {
+			t.Fatal(err)
+		}
+		if journal, err := r.Recovered(ctx); err != nil || string(journal) != "image kept" {
+			t.Errorf("the journal is %q, %v", journal, err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

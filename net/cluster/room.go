@@ -46,7 +46,8 @@ func (r *Room) Name() string { return r.name }
 // Fence returns the fencing number: every later owner of the room has a larger one.
 func (r *Room) Fence() uint64 { return r.fence }
 
-// Released reports whether the former owner released the room to this server or to any. Its journal is then complete.
+// Released reports whether the former owner released the room to this server or to any. Its journal is then complete. After Recovered, a
+// release by a server that wrote nothing does not count: Released then reports whether the owner before released the room.
 func (r *Room) Released() bool { return r.released }
 
 // Written returns the time at which the former owner last wrote to the journal, after Recovered. It is by the clock of the store.
@@ -109,12 +110,21 @@ func (r *Room) read(ctx context.Context) ([]byte, error) {
 // journal returns the journal before the claim, and checks that no entry is missing.
 func (r *Room) journal(log []Stored) (journal []byte, err error) {
 	from, before := r.from, uint64(0)
-	complete := false // the beginning is complete; later parts belong to one that never was
+	complete := false               // the beginning is complete; later parts belong to one that never was
+	wrote, released := false, false // by the present owner; by the newest one that wrote
 	for _, e := range log {
 		if before == 0 && e.Sequence != from || before != 0 && e.Before != before {
 			return nil, fmt.Errorf("%w: entry %d is missing", ErrJournal, max(before, from))
 		}
 		before = e.Sequence
+		switch {
+		case e.Kind == KindClaim:
+			wrote = false
+		case e.releases():
+			wrote, released = false, released || wrote || len(e.Body) > 0
+		default:
+			wrote, released = true, false
+		}
 		if e.Kind == KindData || e.releases() {
 			r.at = e.At
 		}
@@ -127,6 +137,7 @@ func (r *Room) journal(log []Stored) (journal []byte, err error) {
 	if before != r.before {
 		return nil, fmt.Errorf("%w: it ends with entry %d, not %d", ErrJournal, before, r.before)
 	}
+	r.released = r.released && released
 	return journal, nil
 }
 

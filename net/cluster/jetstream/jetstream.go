@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,8 +23,10 @@ type Config struct {
 	Connection *nats.Conn
 	// Prefix begins the names of the stream and the bucket: clusters with different prefixes share nothing. Default: "tendon".
 	Prefix string
-	// Replicas is the number of NATS servers that store each entry. Default: 1.
+	// Replicas is the number of NATS servers that store each entry of a stream or bucket that is created. Default: 1.
 	Replicas int
+	// SetReplicas sets Replicas also in a stream or bucket that exists. Otherwise its number stays.
+	SetReplicas bool
 	// Keep is the time for which entries are kept. Default: a day. A match whose newest entry is older is lost.
 	Keep time.Duration
 	// Present fails Open if the stream or a bucket does not exist, and changes neither.
@@ -41,6 +44,11 @@ type Store struct {
 	since   time.Time // creation time of the bucket of tokens
 	prefix  string
 	config  Config
+
+	mu       sync.Mutex
+	accepted time.Time     // of the last announcement; at first, the start
+	moved    time.Time     // of the connection, by reconnect
+	silence  time.Duration // silentLimit; less in tests
 }
 
 const (
@@ -51,10 +59,18 @@ const (
 	announcements = 16
 	// mostTokenLife is the maximum lifetime of connect tokens: a day plus two minutes of clock difference.
 	mostTokenLife = 24*time.Hour + 2*time.Minute
+	// silentLimit is the time without an accepted announcement after which the connection moves to another NATS server. It is also the time for
+	// which that may take.
+	silentLimit = 5 * time.Second
 )
 
 // noPeers is the error code of a stream whose replicas have no place. A leader that was just elected does not know all servers yet.
 const noPeers jetstream.ErrorCode = 10005
+
+// temporary reports whether a refused request can succeed later. Another server may have created the stream meanwhile.
+func temporary(e *jetstream.APIError) bool {
+	return e.Code >= 500 || e.ErrorCode == noPeers || e.ErrorCode == jetstream.JSErrCodeStreamNameInUse
+}
 
 // Open creates the stream and the buckets if they do not exist. It waits, at most until ctx is done, while NATS has no leader.
 // That is normal for some seconds after the start.
@@ -63,7 +79,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c}
+	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c, accepted: time.Now(), silence: silentLimit}
 	if err := s.retry(ctx, s.open); err != nil {
 		return nil, err
 	}
@@ -79,7 +95,7 @@ func (s *Store) retry(ctx context.Context, f func(context.Context) error) error 
 		if err == nil {
 			return nil
 		}
-		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.Code < 500 && refused.ErrorCode != noPeers {
+		if refused := new(jetstream.APIError); errors.As(err, &refused) && !temporary(refused) {
 			return fmt.Errorf("jetstream: %w", err)
 		}
 		if s.config.Connection.IsClosed() {
@@ -101,17 +117,17 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if c.Present {
 		return s.find(ctx)
 	}
-	s.rooms, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.stream(), Description: "logs of rooms",
+	s.rooms, err = s.create(ctx, jetstream.StreamConfig{Name: s.stream(), Description: "logs of rooms",
 		Subjects: []string{s.subject("*")}, Replicas: cmp.Or(c.Replicas, 1), MaxAge: cmp.Or(c.Keep, 24*time.Hour), DenyDelete: true, AllowDirect: true})
 	if err != nil {
 		return fmt.Errorf("the stream %s_rooms: %w", s.prefix, err)
 	}
-	s.servers, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_servers", Description: "announcements of servers",
+	s.servers, err = s.createBucket(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_servers", Description: "announcements of servers",
 		Replicas: cmp.Or(c.Replicas, 1), TTL: forget, History: announcements})
 	if err != nil {
 		return fmt.Errorf("the bucket %s_servers: %w", s.prefix, err)
 	}
-	s.tokens, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_tokens", Description: "used connect tokens",
+	s.tokens, err = s.createBucket(ctx, jetstream.KeyValueConfig{Bucket: s.prefix + "_tokens", Description: "used connect tokens",
 		Replicas: cmp.Or(c.Replicas, 1), TTL: mostTokenLife})
 	if err == nil {
 		var made jetstream.KeyValueStatus
@@ -123,6 +139,42 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return fmt.Errorf("the bucket %s_tokens: %w", s.prefix, err)
 	}
 	return nil
+}
+
+// create creates a stream, or updates one that exists.
+func (s *Store) create(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	exists, err := s.keepReplicas(ctx, c.Name, &c.Replicas)
+	switch {
+	case err != nil:
+		return nil, err
+	case exists:
+		return s.js.UpdateStream(ctx, c)
+	}
+	return s.js.CreateStream(ctx, c)
+}
+
+// createBucket creates a bucket, or updates one that exists.
+func (s *Store) createBucket(ctx context.Context, c jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	exists, err := s.keepReplicas(ctx, "KV_"+c.Bucket, &c.Replicas)
+	switch {
+	case err != nil:
+		return nil, err
+	case exists:
+		return s.js.UpdateKeyValue(ctx, c)
+	}
+	return s.js.CreateKeyValue(ctx, c)
+}
+
+// keepReplicas reports whether a stream exists. It sets n to its number of replicas then, except with Config.SetReplicas.
+func (s *Store) keepReplicas(ctx context.Context, stream string, n *int) (exists bool, err error) {
+	old, err := s.js.Stream(ctx, stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false, nil
+	}
+	if err == nil && !s.config.SetReplicas {
+		*n = old.CachedInfo().Config.Replicas
+	}
+	return err == nil, err
 }
 
 // find opens the stream and the buckets, which must exist.
@@ -185,16 +237,33 @@ func (s *Store) Trim(ctx context.Context, room string, before uint64) error {
 	return nil
 }
 
-// Announce stores an announcement.
+// Announce stores an announcement. After some seconds in which none is stored, it moves the connection to another NATS server.
 func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
 	data, err := json.Marshal(server)
 	if err == nil {
 		_, err = s.servers.Put(ctx, server.ID, data)
 	}
+	s.reconnect(err == nil)
 	if err != nil {
 		return fmt.Errorf("jetstream: %w", reached(err))
 	}
 	return nil
+}
+
+// reconnect records whether an announcement was accepted. The NATS server of the connection may be cut off from the others, and serves its
+// clients without them.
+func (s *Store) reconnect(accepted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, c := time.Now(), s.config.Connection
+	switch {
+	case accepted:
+		s.accepted = now
+	case c.IsConnected() && len(c.Servers()) > 1 && now.Sub(s.accepted) >= s.silence && now.Sub(s.moved) >= s.silence:
+		if c.ForceReconnect() == nil {
+			s.moved = now
+		}
+	}
 }
 
 // Withdraw removes an announcement.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -103,5 +104,9 @@ func (s *Store) request(ctx context.Context, kind, id string, r any) ([]byte, er
 	return m.Data, nil
 }
 
-// Connected reports whether there is a connection to a NATS server.
-func (s *Store) Connected() bool { return s.js.Conn().IsConnected() }
+// Connected reports whether there is a connection to a NATS server. It is also true while Announce moves the connection to another one.
+func (s *Store) Connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.js.Conn().IsConnected() || time.Since(s.moved) < s.silence
+}

@@ -30,7 +30,7 @@ func (s *Store) Results(ctx context.Context) (*Results, error) {
 		if s.config.Present {
 			r.stream, err = s.js.Stream(ctx, name)
 		} else {
-			r.stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: name, Description: "records of decided matches",
+			r.stream, err = s.create(ctx, jetstream.StreamConfig{Name: name, Description: "records of decided matches",
 				Subjects: []string{s.prefix + ".match.*.*"}, Replicas: s.rooms.CachedInfo().Config.Replicas})
 		}
 		switch {
@@ -53,11 +53,14 @@ func (r *Results) subject(room, end string) string {
 }
 
 // Add stores a record. end identifies it among those of its room, and contains no dots or blanks. added is false if the stream has a
-// record of this end.
+// record of this end. After an error the record may be stored later. Add can be called again.
 func (r *Results) Add(ctx context.Context, room, end string, record []byte) (added bool, err error) {
 	_, err = r.store.js.PublishMsg(ctx, &nats.Msg{Subject: r.subject(room, end), Data: record}, jetstream.WithExpectLastSequencePerSubject(0))
 	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && conflict(refused.ErrorCode) {
-		return false, nil
+		_, err = r.stream.GetLastMsgForSubject(ctx, r.subject(room, end)) // there is none while an earlier request is in process, and it may fail
+		if err == nil {
+			return false, nil
+		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("jetstream: %w", err)

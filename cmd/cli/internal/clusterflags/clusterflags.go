@@ -25,7 +25,7 @@ type Flags struct {
 	ClusterCreds    string `group:"Cluster" type:"path" placeholder:"FILE" help:"Credentials for NATS: a file with a user's JWT and seed."`
 	ClusterDir      string `group:"Cluster" type:"path" default:"cluster" help:"Directory of the files of --cluster embedded."`
 	ClusterName     string `group:"Cluster" default:"tendon" help:"Name of the cluster. Clusters with different names share nothing: its streams in NATS begin with it."`
-	ClusterReplicas int    `group:"Cluster" placeholder:"N" help:"Number of NATS servers that store each entry, 1 to 5. Default: 3 with three or more addresses, otherwise 1."`
+	ClusterReplicas int    `group:"Cluster" placeholder:"N" help:"Number of NATS servers that store each entry, 1 to 5. Default: that of the running cluster. In a new cluster, 3 with three or more addresses, otherwise 1."`
 }
 
 const (
@@ -86,7 +86,7 @@ func (f *Flags) at() string {
 	return " at " + strings.Join(list, ",")
 }
 
-// replicas returns the number of NATS servers that store each entry.
+// replicas returns the number of NATS servers that store each entry of a new cluster.
 func (f *Flags) replicas() int {
 	switch {
 	case f.ClusterReplicas > 0:
@@ -130,7 +130,7 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 	}
 	ctx, cancel := context.WithTimeout(a.Ctx, limit)
 	defer cancel()
-	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), Present: present, Wait: func(why error) {
+	store, err = jetstream.Open(ctx, jetstream.Config{Connection: c, Prefix: f.ClusterName, Replicas: f.replicas(), SetReplicas: f.ClusterReplicas > 0, Present: present, Wait: func(why error) {
 		if !waits {
 			waits = true
 			a.Logf("waiting for NATS%s: %v", f.at(), why)

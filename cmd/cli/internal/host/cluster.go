@@ -62,6 +62,8 @@ const (
 	cutLimit = time.Second
 	// ownerLimit is the timeout of the question which server owns a room.
 	ownerLimit = 5 * time.Second
+	// releaseLimit is the time after which the release of a room counts as failed.
+	releaseLimit = time.Second
 )
 
 // JoinCluster sets Journals, UsedTokens, Others and the key, so that the rooms of the host are in a cluster. The host announces itself
@@ -256,7 +258,8 @@ func (m *Cluster) endpoints(servers []netip.AddrPort) []byte {
 	return web.AppendEndpoints(nil, list)
 }
 
-// elsewhere returns the server on which a room is opened while this one drains, or nil if it does not drain.
+// elsewhere returns the server on which a room is opened while this one drains, or nil if it does not drain. It is also nil for a room that
+// this server still owns after releaseLimit: the other servers send its clients to this one.
 func (m *Cluster) elsewhere(room string) error {
 	if !m.draining.Load() {
 		return nil
@@ -264,7 +267,13 @@ func (m *Cluster) elsewhere(room string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), ownerLimit)
 	defer cancel()
 	owner, owned, err := m.node.Owner(ctx, room)
-	if err != nil || !owned || owner.ID == m.own.ID {
+	for began := time.Now(); err == nil && owned && owner.ID == m.own.ID; owner, owned, err = m.node.Owner(ctx, room) {
+		if time.Since(began) >= releaseLimit {
+			return nil
+		}
+		time.Sleep(askPause)
+	}
+	if err != nil || !owned {
 		if owner, owned = m.emptiest(nil, nil); !owned {
 			return fmt.Errorf("host: the server drains: %w", ErrNoTarget)
 		}

@@ -187,6 +187,24 @@ func TestTheClientsOfARoomAreSentToItsServer(t *testing.T) {
 	one.closeRoom("duel", nil)
 }
 
+// A server that drains opens a room whose release has failed: the log still names this server, so the other ones send the clients to it.
+func TestARoomWhoseReleaseFailedOpensAgain(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	one, two := m.join(4), m.join(4)
+	m.observes(one, 1)
+	m.observes(two, 1)
+	if err := one.Drain(t.Context(), 0); err != nil { // it has no room
+		t.Fatal(err)
+	}
+	if _, err := one.config.Cluster.node.Claim(t.Context(), "duel"); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := open(one, "duel"); to != "" || err != nil {
+		t.Fatalf("the clients are sent to %q, %v", to, err)
+	}
+	one.closeRoom("duel", nil)
+}
+
 // A room moves to the compatible server with the most space. Servers without space, and servers of other games, receive none.
 func TestRoomsMoveToTheServerWithTheMostSpace(t *testing.T) {
 	m := &members{t: t, records: map[string]bool{}}

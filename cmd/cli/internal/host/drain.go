@@ -31,6 +31,8 @@ const (
 var (
 	// ErrNoTarget is the error of Drain if no other server can accept a room.
 	ErrNoTarget = errors.New("no other server of the cluster is compatible and has space for a room")
+	// errUnreached is the error of a move while the cluster does not answer: the release of the room would fail, too.
+	errUnreached = errors.New("the cluster does not answer")
 	// errUnfit is wrapped by the error of a move to a server that cannot accept the room.
 	errUnfit = errors.New("the server cannot accept the room")
 )
@@ -174,7 +176,8 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 	return err
 }
 
-// hand moves a room to the server on which its clients wait, and returns a pause after the room is open there. One room moves at a time.
+// hand moves a room to the server on which its clients wait, and returns a pause after the room is open there. One room moves at a time. hand
+// waits for the cluster, and fails after moveLimit.
 func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause time.Duration) error {
 	m := h.config.Cluster
 	m.handing.Lock()
@@ -184,6 +187,13 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause 
 	}
 	within, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
+	for !m.node.Reached() {
+		select {
+		case <-within.Done():
+			return errUnreached
+		case <-time.After(askPause):
+		}
+	}
 	if s, err := m.ask(within, to, room); err == nil && s.Waiting > 0 { // the server already waits in Claim for the room
 		h.config.Journals.MoveTo(room, to.ID)
 	}

@@ -51,6 +51,26 @@ func TestAMoveWaitsForTheOtherServer(t *testing.T) {
 	}
 }
 
+// While the cluster does not answer, no room is handed over.
+func TestNoRoomIsHandedOverWithoutTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := cluster.New(cluster.Config{Store: &cluster.Memory{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &Cluster{node: n, config: ClusterConfig{Ask: func(context.Context, string, string, string) (s cluster.MoveStatus, err error) {
+			t.Error("the other server is asked")
+			return s, err
+		}}}
+		h := &Host{config: Config{Cluster: m}}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*moveLimit)
+		defer cancel()
+		if err := h.hand(ctx, "duel", &cluster.Server{ID: "other"}, 0); !errors.Is(err, errUnreached) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // dial returns two clients that play in the room duel of a host.
 func (m *members) dial(h *Host) (list [2]*client.Client) {
 	m.t.Helper()

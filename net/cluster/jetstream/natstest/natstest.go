@@ -2,6 +2,9 @@
 package natstest
 
 import (
+	"fmt"
+	"net"
+	"net/url"
 	"testing"
 	"time"
 
@@ -12,7 +15,45 @@ import (
 // and log options in o.
 func Start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
-	o.ServerName, o.Host, o.Port = "test", "127.0.0.1", server.RANDOM_PORT
+	o.ServerName = "test"
+	s := start(t, o)
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS is not ready after a minute")
+	}
+	return s
+}
+
+// StartThree runs a cluster of three NATS servers.
+func StartThree(t *testing.T) (list [3]*server.Server) {
+	t.Helper()
+	var routes []*url.URL // NATS needs them at the start of each server
+	var ports [len(list)]int
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
+	}
+	for i := range list {
+		list[i] = start(t, server.Options{ServerName: fmt.Sprint("test", i), Routes: routes,
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}})
+	}
+	for _, s := range list {
+		if !s.ReadyForConnections(time.Minute) {
+			t.Fatal("NATS is not ready after a minute")
+		}
+	}
+	return list
+}
+
+func start(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	o.Host, o.Port = "127.0.0.1", server.RANDOM_PORT
 	o.JetStream, o.StoreDir, o.NoSigs, o.NoLog = true, t.TempDir(), true, true
 	s, err := server.NewServer(&o)
 	if err != nil {
@@ -20,8 +61,5 @@ func Start(t *testing.T, o server.Options) *server.Server {
 	}
 	go s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS is not ready after a minute")
-	}
 	return s
 }
