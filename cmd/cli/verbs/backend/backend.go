@@ -75,7 +75,7 @@ With --check, the exit code is 1 if the match function returns other matches tha
 Examples:
   backend --key-file server.key --server 127.0.0.1:7777
   backend --key-file server.key --server 127.0.0.1:7777 --queue duel=2
-  backend --key-file FILE --cluster nats://10.0.0.1,10.0.0.2,10.0.0.3 --listen :8080 --keys FILE
+  backend --key-file FILE --cluster nats://n1,n2,n3 --listen :8080 --keys FILE
   backend --key-file FILE --server HOST:7777 --jwt-key FILE --jwt-audience me
   backend --check backend/tickets.log --queue duel=2`
 }

@@ -166,7 +166,7 @@ Examples:
   serve --web :7778 --web-pages site    browsers play, too
   serve --broadcast casts               for any number of viewers
   serve --cluster embedded
-  serve --listen 10.0.0.9:7777 --key-file server.key --cluster nats://10.0.0.1,10.0.0.2,10.0.0.3
+  serve --listen 10.0.0.9:7777 --key-file server.key --cluster nats://n1,n2,n3
   serve --agones auto --key-file server.key --on-stop finish
   serve --key-file server.key --on-stop finish`
 }
