@@ -10,7 +10,7 @@ import (
 // Long reports whether tests play at full length: TENDON_LONG is set, and the race detector is off.
 var Long = !Enabled && os.Getenv("TENDON_LONG") != ""
 
-// OneGoroutine skips a test under the race detector, which finds nothing where one goroutine does all work.
+// OneGoroutine skips a test under the race detector, which finds nothing in a test of one goroutine.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if Enabled {

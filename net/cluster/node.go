@@ -457,9 +457,8 @@ func begin(last *Entry, at uint64) uint64 {
 	return last.From
 }
 
-// append adds an entry. The error wraps ErrConflict if another entry follows Before, or if the store still refuses the entry when ctx is done:
-// the log then ends before Before, because the store has lost entries. After any other error, which is that of ctx, the entry may be added
-// later.
+// append adds an entry. The error wraps ErrConflict if another entry follows Before. So it does if the store still refuses the entry when ctx is
+// done: the store has then lost the entry Before. After any other error, which is that of ctx, the entry may be added later.
 func (n *Node) append(ctx context.Context, room string, e *Entry) (uint64, error) {
 	for wait := n.config.Lease / 64; ; wait = min(2*wait, n.config.Lease/4) {
 		at, err := n.config.Store.Append(ctx, room, e)

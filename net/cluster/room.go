@@ -111,7 +111,7 @@ func (r *Room) read(ctx context.Context) ([]byte, error) {
 func (r *Room) journal(log []Stored) (journal []byte, err error) {
 	from, before := r.from, uint64(0)
 	complete := false               // the beginning is complete; later parts belong to one that never was
-	wrote, released := false, false // by the present owner; by the newest one that wrote
+	wrote, released := false, false // the current owner wrote; the last owner that wrote released the room
 	for _, e := range log {
 		if before == 0 && e.Sequence != from || before != 0 && e.Before != before {
 			return nil, fmt.Errorf("%w: entry %d is missing", ErrJournal, max(before, from))

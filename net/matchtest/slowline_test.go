@@ -237,8 +237,8 @@ func dustGame(count, moving int) *ecs.Game {
 	return g
 }
 
-// fullScale reports whether a strategy is tested with 100,000 entities: with TENDON_LONG, one whose clients have the whole world and one
-// whose clients have a replica of a part; with TENDON_SOAK too, all.
+// fullScale reports whether a strategy is tested with 100,000 entities. With TENDON_LONG these are relay and predict; with TENDON_SOAK too,
+// all.
 func fullScale(s systems.Strategy) bool {
 	return soaks || race.Long && (s.Name == relay.Strategy.Name || s.Name == predict.Strategy.Name)
 }

@@ -47,9 +47,10 @@
 // so when all of these clients have answered, and those who joined in that run, at the latest after Resume.Wait. Orders that
 // were stamped and not executed are lost, and so is a seat that was taken in lost ticks.
 //
-// A proof is a message authentication code over all ticks of the match, under Config.HistoryKey, which no client has. A
-// room with that key sends one every tenth of a second. No client can change ticks or invent some. A client can only return
-// fewer ticks than it has. Without the key no tick of a client is used. If the journal lost all ticks since an
+// A proof is a message authentication code over the number of the match and a digest of all its ticks, under
+// Config.HistoryKey, which no client has. A room with that key sends one every tenth of a second. No client can change ticks
+// or invent some. A client can only return fewer ticks than it has. Without the key no tick of a client is used, nor if the
+// journal begins later and has no digest of the ticks before. If the journal lost all ticks since an
 // earlier restart, too, the ticks before that restart are as proven as those after it.
 //
 // # Tasks

@@ -30,7 +30,8 @@ type Header struct {
 	// Start is the position before the first tick. Zero: State(0), which Setup builds. A record with a later start has an
 	// image of Start.Tick before its first tick.
 	Start Position
-	// Digest is that of the ticks up to Start. Zero: Start is zero, or the digest is not known, so that no tick can be proven.
+	// Digest is the digest of the ticks up to Start. Zero if Start is zero or the digest is not known. If it is not known, no tick can
+	// be proven.
 	Digest Digest
 }
 

@@ -19,7 +19,7 @@ const proofDomain = "tendon final ticks 2"
 // at tick 0. Unlike Chain, it differs for different ticks, whatever inputs clients choose.
 type Digest [sha256.Size]byte
 
-// Add adds the next tick, which has this code: see Codec.AppendTick. Its first byte may have the flags of a file.
+// Add adds the next tick, which has this code: see Codec.AppendTick. The flags of a file in its first byte do not count.
 func (d *Digest) Add(code []byte) {
 	var buf [256]byte
 	b := append(append(buf[:0], d[:]...), code[0]&codeFlags)
@@ -51,7 +51,7 @@ func (p *Prover) Add(f ecs.Tick, code []byte) (due bool) {
 	return f%p.every == 0
 }
 
-// Proof returns the proof of the last tick. It is valid until the next call of a method.
+// Proof returns the proof of the last tick. It is valid until the next call of Proof.
 func (p *Prover) Proof() []byte {
 	p.buf = binary.LittleEndian.AppendUint64(append(p.buf[:0], proofDomain...), p.match)
 	p.buf = append(p.buf, p.digest[:]...)
@@ -61,7 +61,7 @@ func (p *Prover) Proof() []byte {
 	return p.buf[:ProofBytes]
 }
 
-// Clone returns a prover at the same tick. It shares the key with p, so one goroutine at a time may use both.
+// Clone returns a prover at the same tick. The two share a hash, so only one goroutine at a time may use either.
 func (p *Prover) Clone() *Prover {
 	c := *p
 	c.buf = nil

@@ -216,7 +216,8 @@ func (r *Record) Seatings() iter.Seq2[ecs.Tick, Seat] {
 	}
 }
 
-// Digest returns the digest of all ticks up to the last. ok is false if the record begins later and has not that of its start.
+// Digest returns the digest of all ticks up to the last. ok is false if the record begins after tick 0
+// and its header has no digest.
 func (r *Record) Digest() (d Digest, ok bool) {
 	h := &r.header
 	if d = h.Digest; h.Start.Tick > 0 && d == (Digest{}) {

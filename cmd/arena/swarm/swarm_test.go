@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("swarm.seeds", 0, "how many seeds to play; 0: a few")
+	seedsFlag = flag.Int("swarm.seeds", 0, "number of seeds; 0: 10, or 6 with the race detector")
 	firstFlag = flag.Uint64("swarm.first", 1, "the first seed")
 	seedFlag  = flag.Uint64("swarm.seed", 0, "the one seed to play; 0: many")
 )
 
-// seeds is how many are played: matches of 30 to 50 seconds.
+// seeds returns the number of seeds. Each is a match of 30 to 50 s.
 func seeds() int {
 	switch {
 	case *seedsFlag > 0:

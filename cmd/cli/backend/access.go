@@ -120,7 +120,7 @@ func (a *Access) caller(ctx context.Context, header string) (caller, error) {
 // token causes a request.
 const keyInterval = 5 * time.Second
 
-var errIssuer = errors.New("the issuer of the JWTs does not answer: try again later")
+var errIssuer = errors.New("the keys of the JWT issuer cannot be read: try again later")
 
 // keyRequests is the transport of the requests for the keys of an issuer. It sends at most one in each keyInterval, and otherwise returns
 // the last result.
@@ -161,8 +161,8 @@ func requestKeys(r *http.Request) ([]byte, error) {
 	return content, err
 }
 
-// Issuer returns a function for Access.Verify. It accepts tokens of an OpenID Connect issuer for an audience, and reads the
-// keys of the issuer from its discovery document. ctx bounds the request for that document only.
+// Issuer returns a function for Access.Verify. It accepts tokens of an OpenID Connect issuer for an audience, and finds the
+// address of its keys in its discovery document. ctx bounds the request for that document only.
 func Issuer(ctx context.Context, issuer, audience string) (func(context.Context, string) (map[string]any, error), error) {
 	provider, err := oidc.NewProvider(ctx, issuer)
 	if err != nil {

@@ -245,7 +245,7 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 		return 0, nil, wrong(http.StatusBadRequest, "server has %d bytes, want at most %d", len(body.Server), maxText)
 	}
 	if servers := s.usable(); *body.Seats > 0 && s.alone() && len(servers) > 1 && !slices.ContainsFunc(servers, func(v cluster.Server) bool { return v.ID == body.Server }) {
-		return 0, nil, wrong(http.StatusBadRequest, "server is missing or unknown: send the id of the server that has the room, as GET /v1/rooms lists it")
+		return 0, nil, wrong(http.StatusBadRequest, "server is %.64q: want the address of the server that has the room, one of the servers in GET /v1/rooms", body.Server)
 	}
 	var refused error
 	err := s.do(r.Context(), func(c *core) {
@@ -327,7 +327,8 @@ func texts(list []netip.AddrPort) (out []string) {
 }
 
 // locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
-// match moves to another one. The ID is "" if all are full. A room that requested players is not opened elsewhere: the ID is then "".
+// match moves to another one. The ID is "" if all are full. A room that requested players is not opened on another
+// server: if its server is not found, the ID is "".
 func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, error) {
 	within, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
@@ -361,7 +362,7 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 				c.places.add(t.Room, id, now)
 				i = slices.IndexFunc(servers, has(id))
 			}
-			if id != "" || now.Sub(time.UnixMilli(status.Ended)) > keepEnded/2 { // its player still asks
+			if id != "" || now.Sub(time.UnixMilli(status.Ended)) > keepEnded/2 { // renewed at most once a minute
 				c.apply(c.state.Move(now.UnixMilli(), t.Room, id))
 			}
 		}

@@ -12,7 +12,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/ecs/race"
 	"tendon/net/cluster"
 	"tendon/net/matchsim"
 	"tendon/net/matchsim/halves"
@@ -73,7 +72,7 @@ func clustered(t *testing.T, n *cluster.Node, s Sync) *journalled {
 	return p
 }
 
-// observe records the digest of every tick, and makes the journal have them.
+// observe records the digest of every tick. It sets HistoryKey, so that the journal has digests.
 func (p *journalled) observe(c *room.Config) {
 	c.HistoryKey = make([]byte, 32)
 	codec, digest := record.NewCodec(c.Game), record.Digest{}
@@ -608,7 +607,6 @@ func (p *journalled) takeOver() error {
 // Players with a delay shoot at older states than the newest one in the journal. The next server computes the same hits, and so does
 // each server after it.
 func TestTheNextServerSeesWhatPlayersSaw(t *testing.T) {
-	race.OneGoroutine(t)
 	p := (&shared{t: t}).shooting()
 	p.Run(70 * time.Second)
 	late := seen.Read(p.Room.World()).Late
@@ -745,7 +743,6 @@ func lengthening(f ecs.Tick) ecs.Tick {
 // A player with a longer line enters directly after the journal began anew. After each write to the log, the next server can replay
 // the match to the tick at which the log ends.
 func TestEachWriteToTheLogLeavesAMatchThatCanBeReplayed(t *testing.T) {
-	race.OneGoroutine(t)
 	for _, switched := range []bool{false, true} {
 		s := &shared{t: t}
 		one, _ := s.join("one")

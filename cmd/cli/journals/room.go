@@ -23,7 +23,7 @@ type roomJournal struct {
 	file     File
 	log      *log           // file, if it is the log of a cluster
 	header   record.Header  // of the journal; with a log only
-	digest   *record.Digest // of its ticks, for the header of the next beginning; nil: it is not known, or has no use
+	digest   *record.Digest // of all ticks, for the next header; nil without HistoryKey, or if that of the start is not known
 	seats    []record.Seat  // the newest entry of each seat; with a log only
 	writer   *record.Writer // to out
 	out      output

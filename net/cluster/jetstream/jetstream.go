@@ -25,7 +25,7 @@ type Config struct {
 	Prefix string
 	// Replicas is the number of NATS servers that store each entry of a stream or bucket that is created. Default: 1.
 	Replicas int
-	// SetReplicas sets Replicas also in a stream or bucket that exists. Otherwise its number stays.
+	// SetReplicas applies Replicas to existing streams and buckets too.
 	SetReplicas bool
 	// Keep is the time for which entries are kept. Default: a day. A match whose newest entry is older is lost.
 	Keep time.Duration
@@ -45,10 +45,10 @@ type Store struct {
 	prefix  string
 	config  Config
 
-	mu       sync.Mutex
-	accepted time.Time     // of the last announcement; at first, the start
-	moved    time.Time     // of the connection, by reconnect
-	silence  time.Duration // silentLimit; less in tests
+	mu          sync.Mutex
+	accepted    time.Time     // when the last announcement was accepted; at first, the start
+	reconnected time.Time     // when reconnect forced the last reconnect
+	limit       time.Duration // announceLimit; less in tests
 }
 
 const (
@@ -59,9 +59,8 @@ const (
 	announcements = 16
 	// mostTokenLife is the maximum lifetime of connect tokens: a day plus two minutes of clock difference.
 	mostTokenLife = 24*time.Hour + 2*time.Minute
-	// silentLimit is the time without an accepted announcement after which the connection moves to another NATS server. It is also the time for
-	// which that may take.
-	silentLimit = 5 * time.Second
+	// announceLimit is the time without an accepted announcement after which the client reconnects. It also bounds the reconnect.
+	announceLimit = 5 * time.Second
 )
 
 // noPeers is the error code of a stream whose replicas have no place. A leader that was just elected does not know all servers yet.
@@ -79,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c, accepted: time.Now(), silence: silentLimit}
+	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c, accepted: time.Now(), limit: announceLimit}
 	if err := s.retry(ctx, s.open); err != nil {
 		return nil, err
 	}
@@ -237,7 +236,7 @@ func (s *Store) Trim(ctx context.Context, room string, before uint64) error {
 	return nil
 }
 
-// Announce stores an announcement. After some seconds in which none is stored, it moves the connection to another NATS server.
+// Announce stores an announcement. If none was stored for five seconds and several NATS servers are known, it reconnects to another one.
 func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
 	data, err := json.Marshal(server)
 	if err == nil {
@@ -250,8 +249,8 @@ func (s *Store) Announce(ctx context.Context, server cluster.Server) error {
 	return nil
 }
 
-// reconnect records whether an announcement was accepted. The NATS server of the connection may be cut off from the others, and serves its
-// clients without them.
+// reconnect records an accepted announcement. After announceLimit without one, it reconnects. A NATS server that is cut off from the others
+// still serves connections.
 func (s *Store) reconnect(accepted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,9 +258,9 @@ func (s *Store) reconnect(accepted bool) {
 	switch {
 	case accepted:
 		s.accepted = now
-	case c.IsConnected() && len(c.Servers()) > 1 && now.Sub(s.accepted) >= s.silence && now.Sub(s.moved) >= s.silence:
+	case c.IsConnected() && len(c.Servers()) > 1 && now.Sub(s.accepted) >= s.limit && now.Sub(s.reconnected) >= s.limit:
 		if c.ForceReconnect() == nil {
-			s.moved = now
+			s.reconnected = now
 		}
 	}
 }

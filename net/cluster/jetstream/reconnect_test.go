@@ -34,7 +34,7 @@ func TestAServerThatStoresNothingIsLeft(t *testing.T) {
 	if err := announce(); err == nil || s.config.Connection.ConnectedUrl() != cut.ClientURL() {
 		t.Fatalf("the connection is left at the first error: %v", err)
 	}
-	s.silence = 0 // the time is over
+	s.limit = 0 // the time is over
 	for tries := 0; announce() != nil; tries++ {
 		if tries == 20 {
 			t.Fatal("the connection stays")

@@ -104,9 +104,10 @@ func (s *Store) request(ctx context.Context, kind, id string, r any) ([]byte, er
 	return m.Data, nil
 }
 
-// Connected reports whether there is a connection to a NATS server. It is also true while Announce moves the connection to another one.
+// Connected reports whether there is a connection to a NATS server. It is also true for five seconds after Announce has
+// forced a reconnect.
 func (s *Store) Connected() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.js.Conn().IsConnected() || time.Since(s.moved) < s.silence
+	return s.js.Conn().IsConnected() || time.Since(s.reconnected) < s.limit
 }

@@ -53,11 +53,11 @@ func (r *Results) subject(room, end string) string {
 }
 
 // Add stores a record. end identifies it among those of its room, and contains no dots or blanks. added is false if the stream has a
-// record of this end. After an error the record may be stored later. Add can be called again.
+// record of this end. After an error, the record may still be stored. The caller may call Add again.
 func (r *Results) Add(ctx context.Context, room, end string, record []byte) (added bool, err error) {
 	_, err = r.store.js.PublishMsg(ctx, &nats.Msg{Subject: r.subject(room, end), Data: record}, jetstream.WithExpectLastSequencePerSubject(0))
 	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && conflict(refused.ErrorCode) {
-		_, err = r.stream.GetLastMsgForSubject(ctx, r.subject(room, end)) // there is none while an earlier request is in process, and it may fail
+		_, err = r.stream.GetLastMsgForSubject(ctx, r.subject(room, end)) // no message: an earlier request is in process and can still fail
 		if err == nil {
 			return false, nil
 		}

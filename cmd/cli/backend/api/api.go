@@ -66,7 +66,7 @@ type Match struct {
 type Backfill struct {
 	Queue string `json:"queue"`
 	Seats *int   `json:"seats"` // free seats; 0 ends the request. Required
-	// Server is the id of the server that has the room. Required with several servers outside of a cluster. Optional in a cluster: its
+	// Server is the id of the server that has the room. Required with several servers outside of a cluster, unless Seats is 0. Optional in a cluster: its
 	// directory has the owner of each room.
 	Server string `json:"server,omitempty"`
 }

@@ -257,7 +257,7 @@ func (s *State) restore(p *snapshot) error {
 }
 
 // Replay applies the events of a log, and calls the match functions again for every pass. It returns an error if one of them returns
-// other matches than the log has. The log of a pass has only the number of new rooms for which no server had a place.
+// other matches than the log has. The log of a pass has only the number of proposed new rooms that were not made.
 func Replay(c Config, log []byte) (s *State, passes int, err error) {
 	s = New(c)
 	for e, err := range Events(log) {
@@ -297,7 +297,7 @@ func (s *State) again(e *Event) error {
 		case same:
 			list = list[1:]
 		case m.Backfill || left == 0:
-			return fmt.Errorf("%w: at %d, tickets %v in room %q", ErrDiffers, e.At, m.Tickets, m.Room)
+			return fmt.Errorf("%w: at %d ms, the function returned tickets %v for room %q, which the log does not have", ErrDiffers, e.At, m.Tickets, m.Room)
 		default:
 			left--
 		}
@@ -306,7 +306,7 @@ func (s *State) again(e *Event) error {
 		return fmt.Errorf("%w: the log has room %s with tickets %v", ErrDiffers, list[0].Room, list[0].Tickets)
 	}
 	if left > 0 {
-		return fmt.Errorf("%w: at %d, the log has %d more", ErrDiffers, e.At, left)
+		return fmt.Errorf("%w: at %d ms, the log has %d more matches that were not made", ErrDiffers, e.At, left)
 	}
 	return nil
 }

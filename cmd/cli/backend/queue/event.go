@@ -128,7 +128,7 @@ type Event struct {
 	Reason   string    `json:"reason,omitempty"`
 	Queue    string    `json:"queue,omitempty"`
 	Matches  []Made    `json:"matches,omitempty"`
-	Left     int       `json:"left,omitempty"` // new rooms for which no server had a place
+	Left     int       `json:"left,omitempty"` // proposed new rooms that were not made: no server had a place, or the pass reached its limit
 	Open     *Open     `json:"open,omitempty"`
 	Ban      *Ban      `json:"ban,omitempty"`
 	Snapshot *snapshot `json:"snapshot,omitempty"`

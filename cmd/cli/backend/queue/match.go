@@ -35,7 +35,7 @@ type Proposal struct {
 // Fill makes matches in the order of arrival. It fills open rooms first, and then makes full matches. It is the default.
 func Fill(v View) []Proposal {
 	list, taken := fillRooms(&v)
-	const mostPartial = 16 // with the same number of free seats; it bounds the time, and the other groups wait for the next pass
+	const mostPartial = 16 // incomplete matches with equally many free seats; it bounds the time of a pass, and further groups wait for the next one
 	type partial struct {
 		groups []int
 		free   int

@@ -107,7 +107,7 @@ func Load(c Config, log []byte) (*State, error) {
 var (
 	ErrQueue   = errors.New("there is no such queue")
 	ErrFull    = errors.New("there are too many tickets: try again later")
-	ErrOften   = fmt.Errorf("the player made %d tickets in a short time: try again later", maxHeld)
+	ErrOften   = fmt.Errorf("the player has %d tickets, including those that ended in the last two minutes: try again later", maxHeld)
 	ErrParty   = errors.New("the party does not fit")
 	ErrTicket  = errors.New("there is no such ticket")
 	ErrMatched = errors.New("the ticket is matched already: get its token")
@@ -287,8 +287,8 @@ func (s *State) Bans(now int64) []Ban {
 	return slices.DeleteFunc(slices.Clone(s.bans), func(b Ban) bool { return b.Until <= max(s.at, now) })
 }
 
-// Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request. The players that the room
-// received after since have their seats already: they may not be connected yet.
+// Backfill returns the event by which a room requests players of a queue, or with 0 seats ends its request. since is in ms
+// since 1970. Players who were matched with the room after it may not be connected yet, so Backfill subtracts their seats.
 func (s *State) Backfill(now int64, o Open, since int64) (*Event, error) {
 	q, err := s.queue(o.Queue)
 	if err != nil {
@@ -348,7 +348,7 @@ func (s *State) view(q *Queue, now int64) (v View, groups [][]*entry) {
 }
 
 // Pass calls the match function of a queue and returns the event with its matches. place returns the server of a new room, or ""
-// if all servers are full: then the match is not made, and short is true. The event is nil if there is no match.
+// if there is none, or if the pass is long enough: then the match is not made, and short is true. The event is nil if there is no match.
 func (s *State) Pass(now int64, queue string, place func() string) (event *Event, short bool, err error) {
 	q, err := s.queue(queue)
 	if err != nil {
@@ -422,8 +422,9 @@ func (s *State) propose(q *Queue, now int64) ([]Made, error) {
 	return list, nil
 }
 
-// Resume prepares the state after a time without a process. Matched tickets are kept as if they were matched now, because their players
-// may not have received their tokens. Tickets that do not fit the queues of the Config are cancelled.
+// Resume prepares a loaded state for use. Matched tickets are kept as if they were matched now, because their players
+// may not have received their tokens. Tickets that do not fit the queues of the Config are cancelled. It returns no events: store a
+// Snapshot afterwards.
 func (s *State) Resume(now int64) error {
 	now = max(s.at, now)
 	s.renew(now, func(*entry) bool { return true }) // before an event removes them
@@ -442,7 +443,7 @@ func (s *State) Resume(now int64) error {
 	return nil
 }
 
-// renew keeps matched tickets as if they were matched now.
+// renew sets the end of the matched tickets for which of returns true to now.
 func (s *State) renew(now int64, of func(*entry) bool) {
 	var renewed []*entry
 	s.ended = slices.DeleteFunc(s.ended, func(e *entry) bool {
@@ -476,10 +477,10 @@ func (s *State) All() []Status {
 	return list
 }
 
-// Open returns the number of rooms that request players, without one of this name.
-func (s *State) Open(besides string) (n int) {
+// Open returns the number of rooms that request players, not counting the room named except.
+func (s *State) Open(except string) (n int) {
 	for _, o := range s.open {
-		if o.Room != besides {
+		if o.Room != except {
 			n++
 		}
 	}

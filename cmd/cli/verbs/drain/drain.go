@@ -49,7 +49,7 @@ Examples:
 }
 
 const (
-	// listTime is the time for which the announcements are observed after the first. A live server announces itself several times meanwhile.
+	// listTime is the time for which the announcements are observed after the first one. A live server announces itself several times meanwhile.
 	listTime = 1500 * time.Millisecond
 	// firstLimit is the maximum time until the first announcement. A new cluster elects leaders before it answers.
 	firstLimit = 5 * time.Second
