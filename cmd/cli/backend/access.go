@@ -125,11 +125,11 @@ var errIssuer = errors.New("the keys of the JWT issuer cannot be read: try again
 // keyRequests is the transport of the requests for the keys of an issuer. It sends at most one in each keyInterval, and otherwise returns
 // the last result.
 type keyRequests struct {
-	mu      sync.Mutex
-	next    time.Time // no request before
-	content []byte    // of the last reply
-	err     error
-	failed  atomic.Bool // err is not nil
+	mu       sync.Mutex
+	next     time.Time // no request before
+	content  []byte    // of the last reply
+	err      error
+	failures atomic.Uint64 // results that were errors
 }
 
 // RoundTrip returns the keys.
@@ -139,9 +139,9 @@ func (k *keyRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	if now := time.Now(); !now.Before(k.next) {
 		k.next = now.Add(keyInterval)
 		k.content, k.err = requestKeys(r)
-		k.failed.Store(k.err != nil)
 	}
 	if k.err != nil {
+		k.failures.Add(1)
 		return nil, k.err
 	}
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(k.content))}, nil
@@ -172,8 +172,9 @@ func Issuer(ctx context.Context, issuer, audience string) (func(context.Context,
 	ctx = oidc.ClientContext(ctx, &http.Client{Transport: keys})
 	verifier := provider.VerifierContext(ctx, &oidc.Config{ClientID: audience})
 	return func(ctx context.Context, token string) (claims map[string]any, err error) {
+		before := keys.failures.Load()
 		checked, err := verifier.Verify(ctx, token)
-		if expired := (*oidc.TokenExpiredError)(nil); err != nil && keys.failed.Load() && !errors.As(err, &expired) {
+		if err != nil && keys.failures.Load() != before { // perhaps of another token at the same time
 			return nil, errIssuer
 		}
 		if err != nil {

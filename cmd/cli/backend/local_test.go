@@ -220,13 +220,32 @@ func TestAnOpenRoomIsNotMoved(t *testing.T) {
 		if got := l.get(id); got.Match == nil || got.Match.Addresses[0] != "127.0.0.1:7001" {
 			t.Errorf("%+v", got)
 		}
+		l.send(http.MethodPut, "/v1/backfill/old", `{"queue":"duel","seats":2}`, &api.Backfill{})
+		d.set(func() { delete(d.open, "old") })
+		time.Sleep(moveTime)
+		var gone api.Error
+		if code := l.send(http.MethodGet, "/v1/tickets/"+id, "", &gone); code != http.StatusNotFound || !strings.Contains(gone.Error, "make a new ticket") {
+			t.Errorf("%d %+v", code, gone)
+		}
+		if code := l.send(http.MethodPut, "/v1/backfill/old", `{"queue":"duel","seats":1}`, &gone); code != http.StatusNotFound || !strings.Contains(gone.Error, "is not open") {
+			t.Errorf("%d %+v", code, gone)
+		}
+		next := l.queue("bob", "duel")
+		passed()
+		if got := l.get(next); got.State != queue.Queued {
+			t.Errorf("%+v is sent to a room that has ended", got)
+		}
 	})
 }
 
 // The number of rooms that request players is bounded. A room with a request can replace it.
 func TestARequestIsReplacedAtTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := startLocal(t, &memory{}, directory(4, "one"), pair())
+		d := directory(4, "one")
+		for i := range maxOpen + 1 {
+			d.open[fmt.Sprint("r", i)] = "one"
+		}
+		l := startLocal(t, &memory{}, d, pair())
 		put := func(room, seats, want int) {
 			t.Helper()
 			if code := l.send(http.MethodPut, fmt.Sprint("/v1/backfill/r", room), fmt.Sprintf(`{"queue":"duel","seats":%d}`, seats), &api.Error{}); code != want {

@@ -109,7 +109,9 @@ func TestEveryReplyFitsTheDescription(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Access: &Access{Keys: keys}})
+	d := directory(4, "one")
+	d.open["old"] = "one"
+	r := start(t, &memory{}, Config{Directory: d, Access: &Access{Keys: keys}})
 	doc.Servers = openapi3.Servers{{URL: r.URL}}
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {

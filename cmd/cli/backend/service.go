@@ -163,6 +163,9 @@ func (s *Service) load(ctx context.Context, log Log) (*core, error) {
 		case queue.Queued:
 			c.seen[t.Ticket.ID] = now
 		case queue.Matched:
+			if t.Seat == queue.AnySeat {
+				continue // the room was open
+			}
 			c.places.add(t.Room, t.Server, time.UnixMilli(t.Ended))
 		}
 	}

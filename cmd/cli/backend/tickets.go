@@ -29,6 +29,8 @@ const (
 	maxAttributes = 32
 	maxWait       = 30 * time.Second
 	findLimit     = 3 * time.Second // for the owner of a room
+	// moveTime is the time after a match for which its room may be without an owner, because its server has died.
+	moveTime = 10 * time.Second
 )
 
 // ClientID returns the client id of a player in connect tokens. It depends on the player alone, so a ban also applies to later tokens.
@@ -247,6 +249,17 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 	if servers := s.usable(); *body.Seats > 0 && s.alone() && len(servers) > 1 && !slices.ContainsFunc(servers, func(v cluster.Server) bool { return v.ID == body.Server }) {
 		return 0, nil, wrong(http.StatusBadRequest, "server is %.64q: want the address of the server that has the room, one of the servers in GET /v1/rooms", body.Server)
 	}
+	if *body.Seats > 0 && !s.alone() {
+		within, cancel := context.WithTimeout(r.Context(), findLimit)
+		defer cancel()
+		_, open, err := s.config.Directory.Owner(within, room)
+		if err != nil {
+			return 0, nil, wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
+		}
+		if !open {
+			return 0, nil, wrong(http.StatusNotFound, "room %.64q is not open on a server of the cluster", room)
+		}
+	}
 	var refused error
 	err := s.do(r.Context(), func(c *core) {
 		*body.Seats, refused = c.backfill(time.Now(), queue.Open{Room: room, Queue: body.Queue, Seats: *body.Seats, Server: body.Server})
@@ -328,7 +341,8 @@ func texts(list []netip.AddrPort) (out []string) {
 
 // locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
 // match moves to another one. The ID is "" if all are full. A room that requested players is not opened on another
-// server: if its server is not found, the ID is "".
+// server: if its server is not found, the ID is "",
+// and after moveTime errGone is returned.
 func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, error) {
 	within, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
@@ -340,6 +354,7 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 		return owner, nil
 	}
 	var at cluster.Server
+	var gone error
 	err = s.do(ctx, func(c *core) {
 		now, servers := time.Now(), s.usable()
 		status, _ := c.state.Get(t.Ticket.ID)
@@ -351,8 +366,15 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 			if i < 0 && s.alone() && len(servers) == 1 {
 				i = 0
 			}
-			if i >= 0 && s.alone() { // no directory has the rooms
+			switch {
+			case s.alone() && i >= 0: // no directory has the rooms
 				at = servers[i]
+			case now.Sub(time.UnixMilli(status.Ended)) > moveTime:
+				event, err := c.state.Backfill(now.UnixMilli(), queue.Open{Room: t.Room, Queue: t.Ticket.Queue}, 0)
+				if err == nil {
+					c.apply(event) // it receives no further player
+				}
+				gone = errGone
 			}
 			return
 		}
@@ -370,11 +392,14 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 			at = servers[i]
 		}
 	})
-	if err != nil {
-		return cluster.Server{}, err
+	if err == nil {
+		err = gone
 	}
-	return at, nil
+	return at, err
 }
+
+// errGone is the error of a ticket whose match has ended before the player came.
+var errGone = wrong(http.StatusNotFound, "the match that requested the player has ended, or its server does not answer: make a new ticket")
 
 // forPlayer returns the client id of a sanction.
 func forPlayer(o *api.Sanction) (uint64, error) {

@@ -5,6 +5,7 @@ package chaos
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -162,11 +163,15 @@ func call(url string, body, reply any) error {
 // submit makes a ticket of a player.
 func submit(t *testing.T, c *api.Client, player string) string {
 	t.Helper()
-	ticket, err := c.Submit(t.Context(), api.TicketRequest{Player: player, Queue: "duel"}, player)
-	if err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(backLimit); ; time.Sleep(20 * time.Millisecond) {
+		ticket, err := c.Submit(t.Context(), api.TicketRequest{Player: player, Queue: "duel"}, player)
+		if err == nil {
+			return ticket.ID
+		}
+		if !errors.Is(err, api.ErrUnavailable) || time.Now().After(end) { // the backend may not decide matches yet
+			t.Fatal(err)
+		}
 	}
-	return ticket.ID
 }
 
 // until waits until a condition holds, at most backLimit, or until a process ends.

@@ -46,7 +46,7 @@ type Store struct {
 	config  Config
 
 	mu          sync.Mutex
-	accepted    time.Time     // when the last announcement was accepted; at first, the start
+	accepted    time.Time     // when the last announcement was accepted; at first, when the first was sent
 	reconnected time.Time     // when reconnect forced the last reconnect
 	limit       time.Duration // announceLimit; less in tests
 }
@@ -78,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: %w", err)
 	}
-	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c, accepted: time.Now(), limit: announceLimit}
+	s := &Store{js: js, prefix: cmp.Or(c.Prefix, "tendon"), config: c, limit: announceLimit}
 	if err := s.retry(ctx, s.open); err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (s *Store) reconnect(accepted bool) {
 	defer s.mu.Unlock()
 	now, c := time.Now(), s.config.Connection
 	switch {
-	case accepted:
+	case accepted || s.accepted.IsZero():
 		s.accepted = now
 	case c.IsConnected() && len(c.Servers()) > 1 && now.Sub(s.accepted) >= s.limit && now.Sub(s.reconnected) >= s.limit:
 		if c.ForceReconnect() == nil {

@@ -141,14 +141,16 @@ func (s *State) match(e *Event, m *Made) error {
 
 // move changes the server of the tickets of a room, and keeps them as if they were matched now.
 func (s *State) move(room, server string) {
-	s.renew(s.at, func(t *entry) bool {
-		if t.Room != room {
+	var moved []*entry
+	s.ended = slices.DeleteFunc(s.ended, func(t *entry) bool {
+		if t.State != Matched || t.Room != room {
 			return false
 		}
-		t.Server = server
-		s.changed = append(s.changed, t)
+		t.Server, t.Ended = server, s.at
+		moved = append(moved, t)
 		return true
 	})
+	s.ended, s.changed = append(s.ended, moved...), append(s.changed, moved...)
 	for i := range s.open {
 		if s.open[i].Room == room {
 			s.open[i].Server = server

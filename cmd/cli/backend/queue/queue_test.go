@@ -235,7 +235,7 @@ func TestOpenCountsTheOtherRooms(t *testing.T) {
 	want(t, []int{r.Open("one"), r.Open("none")}, []int{1, 2})
 }
 
-// A state that continues after a pause keeps matched tickets for the whole time again. It cancels tickets that cannot be matched any more.
+// A state that continues after a pause keeps ended tickets as if there were none. It cancels tickets that cannot be matched any more.
 func TestResume(t *testing.T) {
 	r := newRunner(t, Queue{Name: "duel", Players: 2}, Queue{Name: "team", Players: 4}, Queue{Name: "gone", Players: 2})
 	left := r.wait(Ticket{Queue: "duel"})
@@ -262,7 +262,7 @@ func TestResume(t *testing.T) {
 		}
 	}
 	expire(now + 119_999)
-	for id, state := range map[string]string{left: "", matched[0]: Matched, matched[1]: Matched, removed: Cancelled, large: Cancelled, small: Queued} {
+	for id, state := range map[string]string{left: Cancelled, matched[0]: Matched, matched[1]: Matched, removed: Cancelled, large: Cancelled, small: Queued} {
 		if s, _ := next.Get(id); s.State != state {
 			t.Errorf("%s: %+v, want %q", id, s, state)
 		}

@@ -422,12 +422,13 @@ func (s *State) propose(q *Queue, now int64) ([]Made, error) {
 	return list, nil
 }
 
-// Resume prepares a loaded state for use. Matched tickets are kept as if they were matched now, because their players
-// may not have received their tokens. Tickets that do not fit the queues of the Config are cancelled. It returns no events: store a
-// Snapshot afterwards.
+// Resume prepares a loaded state for use. The time since the last event does not count for ended tickets, because their players
+// could not read them. Tickets that do not fit the queues of the Config are cancelled. It returns no events: store a Snapshot afterwards.
 func (s *State) Resume(now int64) error {
 	now = max(s.at, now)
-	s.renew(now, func(*entry) bool { return true }) // before an event removes them
+	for _, e := range s.ended { // before an event removes them
+		e.Ended += now - s.at
+	}
 	for _, t := range s.All() {
 		q, err := s.queue(t.Ticket.Queue)
 		if t.State == Queued && err == nil && t.Ticket.PartySize > q.Players {
@@ -441,20 +442,6 @@ func (s *State) Resume(now int64) error {
 		}
 	}
 	return nil
-}
-
-// renew sets the end of the matched tickets for which of returns true to now.
-func (s *State) renew(now int64, of func(*entry) bool) {
-	var renewed []*entry
-	s.ended = slices.DeleteFunc(s.ended, func(e *entry) bool {
-		renews := e.State == Matched && of(e)
-		if renews {
-			e.Ended = now
-			renewed = append(renewed, e)
-		}
-		return renews
-	})
-	s.ended = append(s.ended, renewed...)
 }
 
 // Changed returns the tickets that changed since the last call.

@@ -147,6 +147,13 @@ func (m *Cluster) accept(ctx context.Context) {
 // attempt returns an error. If again is true, the room moves anyway, and its clients reconnect. It returns nil for a room that is not open.
 func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again bool, pause time.Duration) error {
 	m := h.config.Cluster
+	for !m.node.Reached() { // the release of the room would fail
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(askPause):
+		}
+	}
 	if _, err := m.await(ctx, to, room, func(s cluster.MoveStatus) bool { return s.Draining && s.Free > 0 }); err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
@@ -176,8 +183,8 @@ func (h *Host) move(ctx context.Context, room string, to *cluster.Server, again 
 	return err
 }
 
-// hand moves a room to the server on which its clients wait, and returns a pause after the room is open there. One room moves at a time. hand
-// waits for the cluster, and fails after moveLimit.
+// hand moves a room to the server on which its clients wait, and returns a pause after the room is open there. One room moves at a time. It
+// fails while the cluster does not answer.
 func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause time.Duration) error {
 	m := h.config.Cluster
 	m.handing.Lock()
@@ -187,12 +194,8 @@ func (h *Host) hand(ctx context.Context, room string, to *cluster.Server, pause 
 	}
 	within, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
-	for !m.node.Reached() {
-		select {
-		case <-within.Done():
-			return errUnreached
-		case <-time.After(askPause):
-		}
+	if !m.node.Reached() {
+		return errUnreached
 	}
 	if s, err := m.ask(within, to, room); err == nil && s.Waiting > 0 { // the server already waits in Claim for the room
 		h.config.Journals.MoveTo(room, to.ID)

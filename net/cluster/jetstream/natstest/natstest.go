@@ -3,7 +3,6 @@ package natstest
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"testing"
 	"time"
@@ -26,22 +25,16 @@ func Start(t *testing.T, o server.Options) *server.Server {
 // StartThree runs a cluster of three NATS servers.
 func StartThree(t *testing.T) (list [3]*server.Server) {
 	t.Helper()
-	var routes []*url.URL // NATS needs them at the start of each server
-	var ports [len(list)]int
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
-	}
+	route := &url.URL{Scheme: "nats", Host: "127.0.0.1:1"} // NATS needs one at the start of each server: that of the first leads nowhere
 	for i := range list {
-		list[i] = start(t, server.Options{ServerName: fmt.Sprint("test", i), Routes: routes,
-			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}})
+		list[i] = start(t, server.Options{ServerName: fmt.Sprint("test", i), Routes: []*url.URL{route},
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT}})
+		for list[i].ClusterAddr() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if i == 0 {
+			route = &url.URL{Scheme: "nats", Host: list[i].ClusterAddr().String()}
+		}
 	}
 	for _, s := range list {
 		if !s.ReadyForConnections(time.Minute) {
