@@ -28,8 +28,8 @@ func seeds(n uint64) uint64 {
 // conforms plays the suite. Under the race detector, and without TENDON_LONG, it uses one link, which runs the same code as the
 // others. A suite runs in one goroutine, where the race detector finds nothing: it plays one strategy only.
 func conforms(t *testing.T, s systems.Strategy) {
-	if race.Enabled && s.Name != relay.Strategy.Name {
-		t.Skip("one goroutine")
+	if s.Name != relay.Strategy.Name {
+		race.OneGoroutine(t)
 	}
 	if !race.Long {
 		conformance(t, s, links[1:2])

@@ -49,8 +49,8 @@
 //
 // A proof is a message authentication code over the number of the match and a digest of all its ticks, under
 // Config.HistoryKey, which no client has. A room with that key sends one every tenth of a second. No client can change ticks
-// or invent some. A client can only return fewer ticks than it has. Without the key no tick of a client is used, nor if the
-// journal begins later and has no digest of the ticks before. If the journal lost all ticks since an
+// or invent some. A client can only return fewer ticks than it has. Without the key, or without Resume.Digest, no tick
+// of a client is used. If the journal lost all ticks since an
 // earlier restart, too, the ticks before that restart are as proven as those after it.
 //
 // # Tasks

@@ -298,16 +298,16 @@ func TestATailOfAnotherPastIsRefused(t *testing.T) {
 	})
 }
 
-// A server that syncs every tick has lost none. One without the whole past cannot check a proof. Neither asks for ticks.
+// A server that syncs every tick has lost none. One that does not know the digest of its journal cannot check a proof. Neither asks for ticks.
 func TestNoTicksAreAskedForThatCannotBeLostOrProven(t *testing.T) {
 	for name, change := range map[string]func(n *restartableRig) func(*room.Config){
 		"every write is synced": func(n *restartableRig) func(*room.Config) {
 			return func(*room.Config) { n.journal.Always = true }
 		},
-		"no past": func(*restartableRig) func(*room.Config) {
+		"no digest": func(*restartableRig) func(*room.Config) {
 			return func(c *room.Config) {
 				if c.Resume != nil {
-					c.Resume.Past = nil
+					c.Resume.Digest = nil
 				}
 			}
 		},

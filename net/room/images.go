@@ -117,33 +117,15 @@ func newChainHistory(c *Config, from *Resume) *chainHistory {
 	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain), chains: rollback.NewRing[record.Chain](1024)}
 	h.chains.Put(h.last.Tick, from.Chain)
 	if len(c.HistoryKey) > 0 && c.Match != 0 && c.exact() {
-		h.prover = h.proverAt(from, record.NewProver(c.Game, c.HistoryKey, c.Match, from.Digest))
-	}
-	return h
-}
-
-// proverAt returns a prover that was at from.Start, moved to the tick of from. It returns nil if the digest of from.Start is not known, or
-// if from.Past does not have all ticks since.
-func (h *chainHistory) proverAt(from *Resume, p *record.Prover) *record.Prover {
-	if from.Start.Tick > 0 && from.Digest == (record.Digest{}) {
-		return nil
-	}
-	at := record.Position{Tick: from.Start.Tick, Chain: from.Start.Chain, Inputs: make([]ecs.InputBytes, len(h.last.Inputs))}
-	copy(at.Inputs, from.Start.Inputs)
-	if from.Past != nil {
-		for t := range from.Past {
-			if t.Tick != at.Tick+1 {
-				return nil
-			}
-			h.code = h.codec.AppendTick(h.code[:0], at.Inputs, &t.FinalTick)
-			p.Add(t.Tick, h.code)
-			at.Advance(&t.FinalTick, h.code)
+		digest, known := record.Digest{}, h.last.Tick == 0
+		if from.Digest != nil {
+			digest, known = from.Digest()
+		}
+		if known {
+			h.prover = record.NewProver(c.Game, c.HistoryKey, c.Match, digest)
 		}
 	}
-	if at.Tick != h.last.Tick || at.Chain != h.last.Chain {
-		return nil
-	}
-	return p
+	return h
 }
 
 func (h *chainHistory) add(f *systems.FinalTick) {

@@ -19,13 +19,11 @@ type Resume struct {
 	// ChainAt returns the hash chain at an earlier tick, if the journal has it. Otherwise a client with the state of that
 	// tick loads an image. Optional.
 	ChainAt func(ecs.Tick) (record.Chain, bool)
-	// Past yields ticks up to that of World, for peers that hold an older state. If it does not begin with the tick after Start, clients
-	// cannot return lost ticks. Optional.
+	// Past yields ticks up to that of World, for peers that hold an older state. Optional.
 	Past iter.Seq[systems.FinalTick]
-	// Start is the position before the first tick of Past. Zero: the match begins there.
-	Start record.Position
-	// Digest is that of the ticks up to Start. If it is zero and Start is not, clients cannot return lost ticks.
-	Digest record.Digest
+	// Digest returns the digest of all ticks up to that of World. If it is nil or the digest is not known, clients cannot return lost
+	// ticks.
+	Digest func() (d record.Digest, known bool)
 	Seats  []record.Seat // the seats that were held. The others are free
 	// Strategy is the name of the strategy with which the match continues; "": Config.Strategy. It began after tick Since,
 	// 0 if the match never had another.
@@ -45,8 +43,7 @@ type Resume struct {
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
 func ResumeOf(j *record.Record, world *ecs.World) *Resume {
-	h := j.Header()
-	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain, Start: h.Start, Digest: h.Digest, Seats: j.Seats()}
+	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain, Digest: j.Digest, Seats: j.Seats()}
 	for at, strategy := range j.Switches(world.Tick()) {
 		r.Strategy, r.Since = strategy, at
 	}

@@ -105,17 +105,7 @@ func (n *restartableRig) crash(writes int) {
 
 // beginLate removes the beginning of a journal, as that of a cluster begins anew.
 func (n *restartableRig) beginLate(r *room.Resume) {
-	codec, past := record.NewCodec(n.game), r.Past
-	at, first := record.Position{Inputs: make([]ecs.InputBytes, n.game.MaxPlayers)}, r.World.Tick()-30
-	for t := range past {
-		if t.Tick > first {
-			break
-		}
-		code := codec.AppendTick(nil, at.Inputs, &t.FinalTick)
-		r.Digest.Add(code)
-		at.Advance(&t.FinalTick, code)
-	}
-	r.Start = at
+	past, first := r.Past, r.World.Tick()-30
 	r.Past = func(yield func(systems.FinalTick) bool) {
 		for t := range past {
 			if t.Tick > first && !yield(t) {
@@ -248,7 +238,7 @@ func (n *restartableRig) prover(key []byte) (*record.Prover, record.Position) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	p, codec := record.NewProver(n.game, key, 1, resume.Digest), record.NewCodec(n.game)
+	p, codec := record.NewProver(n.game, key, 1, record.Digest{}), record.NewCodec(n.game)
 	at := record.Position{Inputs: make([]ecs.InputBytes, n.game.MaxPlayers)}
 	for t := range resume.Past {
 		code := codec.AppendTick(nil, at.Inputs, &t.FinalTick)

@@ -222,11 +222,11 @@ func (c *Codec) ReadTail(body []byte, after Position, p *Prover) (*Offer, error)
 	o := &Offer{codec: c, after: read.at.clone(), codes: rest.Rest()}
 	next := p.Clone()
 	for range count {
-		rest := len(o.codes) - r.Len()
+		from := len(o.codes) - r.Len()
 		if read.readCode(&r); r.Err() != nil {
 			break
 		}
-		next.Add(read.at.Tick, o.codes[rest:len(o.codes)-r.Len()])
+		next.Add(read.at.Tick, o.codes[from:len(o.codes)-r.Len()])
 	}
 	if err := r.Close(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -120,7 +120,7 @@ func (a *Access) caller(ctx context.Context, header string) (caller, error) {
 // token causes a request.
 const keyInterval = 5 * time.Second
 
-var errIssuer = errors.New("the keys of the JWT issuer cannot be read: try again later")
+var errIssuer = wrong(http.StatusServiceUnavailable, "the keys of the JWT issuer cannot be read: try again later")
 
 // keyRequests is the transport of the requests for the keys of an issuer. It sends at most one in each keyInterval, and otherwise returns
 // the last result.

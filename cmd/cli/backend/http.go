@@ -132,7 +132,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, route *route) {
 func (s *Service) answer(w http.ResponseWriter, r *http.Request, route *route) (status int, answer any, err error) {
 	by, err := s.config.Access.caller(r.Context(), r.Header.Get("Authorization"))
 	if errors.Is(err, errIssuer) {
-		return 0, nil, wrong(http.StatusServiceUnavailable, "%v", errIssuer)
+		return 0, nil, err
 	}
 	if err != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")

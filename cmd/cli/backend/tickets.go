@@ -250,14 +250,12 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 		return 0, nil, wrong(http.StatusBadRequest, "server is %.64q: want the address of the server that has the room, one of the servers in GET /v1/rooms", body.Server)
 	}
 	if *body.Seats > 0 && !s.alone() {
-		within, cancel := context.WithTimeout(r.Context(), findLimit)
-		defer cancel()
-		_, open, err := s.config.Directory.Owner(within, room)
-		if err != nil {
-			return 0, nil, wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
+		_, open, err := s.owner(r.Context(), room)
+		if err == nil && !open {
+			err = wrong(http.StatusNotFound, "room %.64q is not open on a server of the cluster", room)
 		}
-		if !open {
-			return 0, nil, wrong(http.StatusNotFound, "room %.64q is not open on a server of the cluster", room)
+		if err != nil {
+			return 0, nil, err
 		}
 	}
 	var refused error
@@ -339,19 +337,22 @@ func texts(list []netip.AddrPort) (out []string) {
 	return out
 }
 
-// locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
-// match moves to another one. The ID is "" if all are full. A room that requested players is not opened on another
-// server: if its server is not found, the ID is "",
-// and after moveTime errGone is returned.
-func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, error) {
-	within, cancel := context.WithTimeout(ctx, findLimit)
+// owner returns the server that has a room open.
+func (s *Service) owner(ctx context.Context, room string) (owner cluster.Server, open bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
-	owner, open, err := s.config.Directory.Owner(within, t.Room)
-	if err != nil {
-		return cluster.Server{}, wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
+	if owner, open, err = s.config.Directory.Owner(ctx, room); err != nil {
+		err = wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
 	}
-	if open {
-		return owner, nil
+	return owner, open, err
+}
+
+// locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the
+// match moves to another one. The ID is "" if all are full. A room that requested players does not move: see core.requested.
+func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, error) {
+	owner, open, err := s.owner(ctx, t.Room)
+	if err != nil || open {
+		return owner, err
 	}
 	var at cluster.Server
 	var gone error
@@ -363,19 +364,7 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 		}
 		i := slices.IndexFunc(servers, has(status.Server))
 		if status.Seat == queue.AnySeat {
-			if i < 0 && s.alone() && len(servers) == 1 {
-				i = 0
-			}
-			switch {
-			case s.alone() && i >= 0: // no directory has the rooms
-				at = servers[i]
-			case now.Sub(time.UnixMilli(status.Ended)) > moveTime:
-				event, err := c.state.Backfill(now.UnixMilli(), queue.Open{Room: t.Room, Queue: t.Ticket.Queue}, 0)
-				if err == nil {
-					c.apply(event) // it receives no further player
-				}
-				gone = errGone
-			}
+			at, gone = c.requested(now, &status, servers)
 			return
 		}
 		if i < 0 && status.Room == t.Room {
@@ -396,6 +385,27 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 		err = gone
 	}
 	return at, err
+}
+
+// requested returns the server of a room that requested players and is not open in the directory. Without a cluster, it is the server of
+// the request, or the only one. Otherwise the ID is "", and after moveTime the room receives no further player, and the error is errGone.
+func (c *core) requested(now time.Time, t *queue.Status, servers []cluster.Server) (cluster.Server, error) {
+	if c.service.alone() {
+		i := slices.IndexFunc(servers, func(s cluster.Server) bool { return s.ID == t.Server })
+		if i < 0 && len(servers) == 1 {
+			i = 0
+		}
+		if i >= 0 {
+			return servers[i], nil
+		}
+	}
+	if now.Sub(time.UnixMilli(t.Ended)) <= moveTime {
+		return cluster.Server{}, nil
+	}
+	if event, err := c.state.Backfill(now.UnixMilli(), queue.Open{Room: t.Room, Queue: t.Ticket.Queue}, 0); err == nil {
+		c.apply(event)
+	}
+	return cluster.Server{}, errGone
 }
 
 // errGone is the error of a ticket whose match has ended before the player came.

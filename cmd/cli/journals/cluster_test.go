@@ -94,12 +94,16 @@ func TestAJournalThatBeganAnewHasTheDigestOfTheTicksBefore(t *testing.T) {
 	p.Run(12 * time.Second)
 	<-p.store.Keep("main", p.Room.World())
 	two, _ := s.join("two")
-	_, c, err := p.next(two)
+	next, c, err := p.next(two)
 	if err != nil || c.Resume == nil {
 		t.Fatalf("%v: %+v", err, c.Resume)
 	}
-	if r := c.Resume; r.Start.Tick < 300 || r.Digest != p.digests[r.Start.Tick] {
-		t.Errorf("the journal begins after tick %d with the digest %x, want %x", r.Start.Tick, r.Digest, p.digests[r.Start.Tick])
+	if h := next.open["main"].header; h.Start.Tick < 300 || h.Digest != p.digests[h.Start.Tick] {
+		t.Errorf("the journal begins after tick %d with the digest %x, want %x", h.Start.Tick, h.Digest, p.digests[h.Start.Tick])
+	}
+	last := c.Resume.World.Tick()
+	if d, known := c.Resume.Digest(); !known || d != p.digests[last] {
+		t.Errorf("at tick %d the digest is %x, %v, want %x", last, d, known, p.digests[last])
 	}
 }
 

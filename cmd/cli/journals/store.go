@@ -348,6 +348,10 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 	default:
 		h := m.Journal.Header()
 		c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
+		if j.digest != nil { // the journal was read for it
+			d := *j.digest
+			c.Resume.Digest = func() (record.Digest, bool) { return d, true }
+		}
 		c.Resume.OtherBuild = h.Build != s.config.Build || m.before != nil
 		if j.log != nil && j.log.Released() {
 			c.Resume.Wait = movedWait

@@ -164,19 +164,26 @@ func TestARoomThatAsksIsFilledFirst(t *testing.T) {
 	}
 }
 
-// Without a place on a server the tickets wait, and nothing is lost.
-func TestWithoutAPlaceTheTicketsWait(t *testing.T) {
-	r := newRunner(t, Queue{Name: "duel", Players: 1})
-	r.wait(Ticket{Queue: "duel"})
-	r.wait(Ticket{Queue: "duel"})
+// passWithPlace makes a pass in which the servers have one place.
+func (r *runner) passWithPlace(queue string) (e *Event, short bool) {
+	r.Helper()
 	places := 1
-	e, short, err := r.Pass(r.now, "duel", func() string {
+	e, short, err := r.Pass(r.now, queue, func() string {
 		if places--; places < 0 {
 			return ""
 		}
 		return "server"
 	})
 	r.do(e, err)
+	return e, short
+}
+
+// Without a place on a server the tickets wait, and nothing is lost.
+func TestWithoutAPlaceTheTicketsWait(t *testing.T) {
+	r := newRunner(t, Queue{Name: "duel", Players: 1})
+	r.wait(Ticket{Queue: "duel"})
+	r.wait(Ticket{Queue: "duel"})
+	e, short := r.passWithPlace("duel")
 	if !short || len(e.Matches) != 1 || r.Len(Queued) != 1 {
 		t.Errorf("%v %+v %d", short, e, r.Len(Queued))
 	}
@@ -631,14 +638,7 @@ func TestAReplayComparesRoomsAndNumbers(t *testing.T) {
 	for range 4 {
 		r.wait(Ticket{Queue: "duel"})
 	}
-	places := 1
-	e, short, err := r.Pass(r.now, "duel", func() string {
-		if places--; places < 0 {
-			return ""
-		}
-		return "server"
-	})
-	r.do(e, err)
+	e, short := r.passWithPlace("duel")
 	want(t, []any{short, len(e.Matches), e.Left}, []any{true, 2, 1})
 	if _, _, err := Replay(r.config, r.log); err != nil {
 		t.Error(err)

@@ -348,7 +348,7 @@ func (s *State) view(q *Queue, now int64) (v View, groups [][]*entry) {
 }
 
 // Pass calls the match function of a queue and returns the event with its matches. place returns the server of a new room, or ""
-// if there is none, or if the pass is long enough: then the match is not made, and short is true. The event is nil if there is no match.
+// if no server has a place or the pass is long enough. Such a match is not made, and short is true. The event is nil if there is no match.
 func (s *State) Pass(now int64, queue string, place func() string) (event *Event, short bool, err error) {
 	q, err := s.queue(queue)
 	if err != nil {
@@ -430,11 +430,14 @@ func (s *State) Resume(now int64) error {
 		e.Ended += now - s.at
 	}
 	for _, t := range s.All() {
+		if t.State != Queued {
+			continue
+		}
 		q, err := s.queue(t.Ticket.Queue)
-		if t.State == Queued && err == nil && t.Ticket.PartySize > q.Players {
+		if err == nil && t.Ticket.PartySize > q.Players {
 			err = fmt.Errorf("%w: a match of the queue has %d players now", ErrParty, q.Players)
 		}
-		if t.State != Queued || err == nil {
+		if err == nil {
 			continue
 		}
 		if err := s.Apply(&Event{Kind: KindCancel, At: now, ID: t.Ticket.ID, Reason: err.Error()}); err != nil {
