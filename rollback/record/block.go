@@ -16,8 +16,8 @@ import (
 const (
 	magic   = "TENDONRD"
 	version = 3
-	// digestVersion is the version of a file whose header has a digest.
-	digestVersion = 4
+	// startVersion is the version of a file whose header describes its start: the digest, and the strategy that a change chose.
+	startVersion = 4
 	// oldestVersion is the oldest version that is read. Its images have no past.
 	oldestVersion = 2
 	// oldRecording and oldJournal open files of the formats before this one.

@@ -33,12 +33,15 @@ type Header struct {
 	// Digest is the digest of the ticks up to Start. Zero if Start is zero or the digest is not known. If it is not known, no tick can
 	// be proven.
 	Digest Digest
+	// Present is the name of the strategy at Start, which began after tick Since. "": Strategy, the match had no other up to Start.
+	Present string
+	Since   ecs.Tick // at most Start.Tick; 0 if Present is ""
 }
 
 // version returns the version of a file with this header.
 func (h *Header) version() byte {
-	if h.Digest != (Digest{}) {
-		return digestVersion
+	if h.Digest != (Digest{}) || h.Present != "" {
+		return startVersion
 	}
 	return version
 }
@@ -97,9 +100,10 @@ func (h *Header) fault(g *ecs.Game) string {
 	for _, text := range h.texts() {
 		longest = max(longest, len(*text))
 	}
+	longest = max(longest, len(h.Present))
 	switch {
 	case longest > maxTextBytes:
-		return fmt.Sprintf("Game, Build, Strategy, Flags or Room has %d bytes, want at most %d", longest, maxTextBytes)
+		return fmt.Sprintf("Game, Build, Strategy, Flags, Room or Present has %d bytes, want at most %d", longest, maxTextBytes)
 	case h.Game != g.Name || h.Fingerprint != g.Fingerprint() || h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.Input.Size():
 		return "Game, Fingerprint, TickRate, Players or InputSize is not the game's: use HeaderOf"
 	case len(h.Params) > maxParamsBytes:
@@ -108,6 +112,8 @@ func (h *Header) fault(g *ecs.Game) string {
 		return fmt.Sprintf("Layout has %d bytes, want at most %d", len(h.Layout), maxLayoutBytes)
 	case h.Start.Tick > maxTick:
 		return fmt.Sprintf("Start.Tick is %d, want at most %d", h.Start.Tick, maxTick)
+	case h.Since > h.Start.Tick || (h.Since > 0) != (h.Present != ""):
+		return fmt.Sprintf("Present is %q and Since %d, want both or neither, and a Since of at most %d", h.Present, h.Since, h.Start.Tick)
 	}
 	if _, err := NewCodec(g).check(nil, &Tick{Inputs: h.Start.Inputs}); err != nil {
 		return "Start.Inputs: " + err.Error()
@@ -137,8 +143,9 @@ func (h *Header) append(b []byte) []byte {
 		in := inputOf(h.Start.Inputs, p)
 		b = append(b, in[:h.InputSize]...)
 	}
-	if h.version() == digestVersion {
+	if h.version() == startVersion {
 		b = append(b, h.Digest[:]...)
+		b = appendBlob(binary.AppendUvarint(b, uint64(h.Since)), h.Present)
 	}
 	return b
 }
@@ -157,8 +164,12 @@ func parseHeader(payload []byte, version byte) (h Header, err error) {
 		r.Fail(errors.New("a tick number above the maximum"))
 	}
 	inputs := r.Bytes(h.Players * h.InputSize)
-	if version == digestVersion {
+	if version == startVersion {
 		copy(h.Digest[:], r.Bytes(len(h.Digest)))
+		h.Since, h.Present = ecs.Tick(r.Uvarint()), string(r.Blob(maxTextBytes))
+		if h.Since > h.Start.Tick || (h.Since > 0) != (h.Present != "") {
+			r.Fail(errors.New("a strategy that does not begin at or before the start"))
+		}
 	}
 	if err := r.Close(); err != nil {
 		return h, err
@@ -185,8 +196,8 @@ func readHeader(data []byte) (h Header, next int, err error) {
 		return h, 0, ErrNotRecord
 	case len(data) < openingBytes:
 		return h, 0, &DamageError{Kind: ErrTorn, Bytes: len(data), Why: "the file ends"}
-	case data[len(magic)] < oldestVersion || data[len(magic)] > digestVersion:
-		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d to %d", ErrVersion, data[len(magic)], oldestVersion, digestVersion)
+	case data[len(magic)] < oldestVersion || data[len(magic)] > startVersion:
+		return h, 0, fmt.Errorf("%w: the file has version %d, this build reads %d to %d", ErrVersion, data[len(magic)], oldestVersion, startVersion)
 	}
 	payload, next, fault := nextBlock(data, openingBytes)
 	if fault != "" {

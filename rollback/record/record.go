@@ -166,9 +166,13 @@ func (r *Record) Seats() (seats []Seat) {
 	return seats
 }
 
-// Switches returns every strategy with which the match continued up to tick f, with the tick of the order that chose it.
+// Switches returns every strategy with which the match continued up to tick f, with the tick of the order that chose it. The first is
+// that of the header, if the strategy was changed before the start.
 func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
 	return func(yield func(ecs.Tick, string) bool) {
+		if h := &r.header; h.Present != "" && h.Since <= f && !yield(h.Since, h.Present) {
+			return
+		}
 		for t := range r.Ticks(r.Start()+1, f) {
 			for i := range t.Orders {
 				if name, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch && !yield(t.Tick, name) {

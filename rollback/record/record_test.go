@@ -257,7 +257,7 @@ func TestOtherFilesGamesRatesAndBuildsAreRefused(t *testing.T) {
 		}
 	}
 	newer := slices.Clone(f.Bytes())
-	newer[len(magic)] = digestVersion + 1
+	newer[len(magic)] = startVersion + 1
 	for name, data := range map[string][]byte{"recording": []byte("TENDONRC\x01"), "journal": []byte("TENDONJL\x01"), "newer": newer} {
 		if _, err := Open(data, game()); !errors.Is(err, ErrVersion) || name != "newer" && !strings.Contains(err.Error(), "with the build that wrote it") {
 			t.Errorf("%s: %v", name, err)

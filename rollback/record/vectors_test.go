@@ -95,6 +95,9 @@ func readRecordVector(data []byte) (meaning string, again []byte, err error) {
 	}
 	h := r.Header()
 	parts := []string{fmt.Sprintf("%s %s match %d seed %d start %d", strconv.Quote(h.Flags), h.Room, h.Match, h.Seed, h.Start.Tick)}
+	if h.Present != "" {
+		parts = append(parts, fmt.Sprintf("%s since %d", h.Present, h.Since))
+	}
 	var to bytes.Buffer
 	w, err := NewWriter(&to, vectorGame(), h)
 	for e, kind := range r.read(0) {
@@ -203,22 +206,35 @@ func TestPrintVectors(t *testing.T) {
 	old[len(magic)] = 2
 	line("version-2", old)
 	old = bytes.Clone(full)
-	old[len(magic)] = digestVersion
+	old[len(magic)] = startVersion
 	line("version-4-without-a-digest", old)
 	old = bytes.Clone(full)
-	old[len(magic)] = digestVersion + 1
+	old[len(magic)] = startVersion + 1
 	line("version-5", old)
 	digested := header(7)
 	digested.Start.Tick, digested.Digest[0] = 5, 1
 	line("digest-of-a-later-start", write(digested, (*Writer).Flush))
-	wrong := bytes.Clone(full)
-	wrong[len(empty)+12] ^= 1
-	line("wrong-bit-in-the-last-block", wrong)
-	wrong = write(header(7), func(w *Writer) error {
+	switched := header(7)
+	switched.Start.Tick, switched.Since, switched.Present = 5, 4, "verify"
+	later := write(switched, (*Writer).Flush)
+	line("strategy-of-a-later-start", later)
+	wrong := func(since byte, present string) []byte {
+		h := switched.append(nil)
+		h = append(h[:len(h)-len("\x04\x06verify")], since, byte(len(present)))
+		b := append([]byte(magic), startVersion)
+		return appendBlock(b, uint64(len(b)), append(h, present...))
+	}
+	line("strategy-of-after-the-start", wrong(6, "verify"))
+	line("strategy-without-a-tick", wrong(0, "verify"))
+	line("tick-without-a-strategy", wrong(4, ""))
+	flipped := bytes.Clone(full)
+	flipped[len(empty)+12] ^= 1
+	line("wrong-bit-in-the-last-block", flipped)
+	flipped = write(header(7), func(w *Writer) error {
 		return errors.Join(w.Tick(Tick{Tick: 1}), w.Flush(), w.Tick(Tick{Tick: 2}), w.End())
 	})
-	wrong[len(quiet)-1] ^= 1
-	line("wrong-bit-in-another-block", wrong)
+	flipped[len(quiet)-1] ^= 1
+	line("wrong-bit-in-another-block", flipped)
 	line("behind-the-end-mark", append(bytes.Clone(full), 0))
 	line("recording-of-an-earlier-version", []byte("TENDONRC\x01"))
 	line("journal-of-an-earlier-version", []byte("TENDONJL\x01"))

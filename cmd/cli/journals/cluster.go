@@ -105,8 +105,8 @@ func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, erro
 		if d, ok := m.Journal.Digest(); ok && len(c.HistoryKey) > 0 {
 			j.digest = &d
 		}
-		for range m.Journal.Switches(maxTick) {
-			j.switched = true
+		for since, strategy := range m.Journal.Switches(maxTick) {
+			j.header.Since, j.header.Present = since, strategy
 		}
 		if torn := m.Journal.Torn(); m.before != nil || torn != nil { // the log has the journal of another build, or a part of the last append
 			j.out.fresh = true
@@ -146,8 +146,7 @@ func (j *roomJournal) group(rate int) error {
 }
 
 // restart begins the journal anew with a state, that of the last tick, so that the next owner reads and simulates little. The journal of
-// a match whose strategy was changed is continued instead, because only its orders contain the present strategy. So is that of a match
-// with results that are not stored, because the next owner finds them only in its ticks.
+// a match with results that are not stored is continued instead, because the next owner finds them only in its ticks.
 //
 // Entries that were not flushed are written before. If views of the last tick look back farther than the past that the journal has, the
 // entries are left out instead: the state has them, and the log never ends between a tick and the past that its views need.
@@ -181,7 +180,7 @@ func (j *roomJournal) restart(w *ecs.World, state *image.Snapshot, past []*image
 
 // restarts reports whether the journal can begin anew with the world's state.
 func (j *roomJournal) restarts(w *ecs.World) bool {
-	return !j.switched && !j.out.restarting() && j.settled(w)
+	return !j.out.restarting() && j.settled(w)
 }
 
 // settled reports whether the results of all ticks up to the world's are stored.

@@ -20,8 +20,10 @@ import (
 	"tendon/rollback"
 	"tendon/rollback/record"
 	"tendon/systems"
+	"tendon/systems/lockstep"
 	"tendon/systems/predict"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // shared is a cluster in this process.
@@ -45,11 +47,14 @@ func (s *shared) join(name string) (*cluster.Node, context.CancelFunc) {
 	return n, left
 }
 
+// offered are the strategies to which a match can change.
+var offered = []systems.Strategy{verify.Strategy, lockstep.Strategy}
+
 // clustered begins a match of two bots whose journal is in a cluster.
 func clustered(t *testing.T, n *cluster.Node, s Sync) *journalled {
 	t.Helper()
 	p := &journalled{t: t, strategy: relay.Strategy}
-	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
+	h, err := matchsim.New(matchsim.Config{Game: halves.Dots(), Strategy: relay.Strategy, Strategies: offered, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		p.observe(c)
 		var err error
@@ -119,8 +124,54 @@ func (p *journalled) next(n *cluster.Node) (s *Store, c room.Config, err error) 
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = s.Close() })
-	c = room.Config{Game: p.game, Strategy: p.strategy, Match: 2}
+	c = room.Config{Game: p.game, Strategy: p.strategy, Strategies: offered, Match: 2}
 	return s, c, s.Open("main", &c)
+}
+
+// The journal of a match whose strategy was changed begins anew with the present one. So it stays short, and the next servers continue
+// with that strategy, also after further changes.
+func TestAJournalBeginsAnewWithThePresentStrategy(t *testing.T) {
+	s := &shared{t: t}
+	one, leave := s.join("one")
+	p := clustered(t, one, Always)
+	var since ecs.Tick
+	for i, name := range []string{"verify", "lockstep"} {
+		asked := p.Room.Tick()
+		if err := p.Room.Switch(name); err != nil {
+			t.Fatal(err)
+		}
+		p.Run(8 * time.Second)
+		since = p.store.open["main"].header.Since
+		r, err := record.Open(s.journal(), p.game)
+		if err != nil || p.Room.Strategy().Name != name || since <= asked || since > asked+60 {
+			t.Fatalf("after tick %d, the room plays %s since %d: %v", asked, p.Room.Strategy().Name, since, err)
+		}
+		if h := r.Header(); h.Present != name || h.Since != since || h.Start.Tick <= since || h.Strategy != relay.Strategy.Name {
+			t.Errorf("change %d: the journal begins after tick %d with %q since %d, want %q since %d", i+1, h.Start.Tick, h.Present, h.Since, name, since)
+		}
+	}
+	if err := p.Room.Switch(relay.Strategy.Name); err != nil {
+		t.Fatal(err)
+	}
+	p.Run(time.Second / 2)
+	since = p.store.open["main"].header.Since
+	leave()
+	for _, name := range []string{"two", "three"} { // the second finds the order, the third what the second wrote
+		n, _ := s.join(name)
+		next, c, err := p.next(n)
+		for errors.As(err, new(*cluster.OwnedError)) { // until it has observed that the one before has left
+			next, c, err = p.next(n)
+		}
+		if err != nil || c.Resume == nil || c.Resume.Strategy != relay.Strategy.Name || c.Resume.Since != since {
+			t.Fatalf("%v: %s continues with %+v", err, name, c.Resume)
+		}
+		r, err := room.New(c, 0)
+		if err != nil || r.Strategy().Name != relay.Strategy.Name {
+			t.Fatalf("%s: %v", name, err)
+		}
+		next.open["main"].image(r.World(), true) // it begins anew
+		<-next.Keep("main", r.World())
+	}
 }
 
 // The next server has every tick that a client received as confirmed, and the one before can confirm none any more.
@@ -747,12 +798,13 @@ func lengthening(f ecs.Tick) ecs.Tick {
 // A player with a longer line enters directly after the journal began anew. After each write to the log, the next server can replay
 // the match to the tick at which the log ends.
 func TestEachWriteToTheLogLeavesAMatchThatCanBeReplayed(t *testing.T) {
-	for _, switched := range []bool{false, true} {
+	for _, settled := range []bool{true, false} {
 		s := &shared{t: t}
 		one, _ := s.join("one")
 		p := &journalled{t: t, game: watched(), strategy: predict.Strategy}
-		l := p.late(p.clusterConfig(one, Always))
-		l.j.switched = switched
+		c := p.clusterConfig(one, Always)
+		c.Settled = func(string) bool { return settled }
+		l := p.late(c)
 		restarts, start := 0, ecs.Tick(0)
 		for range 650 {
 			l.tick(lengthening(l.world.Tick() + 1))
@@ -765,8 +817,8 @@ func TestEachWriteToTheLogLeavesAMatchThatCanBeReplayed(t *testing.T) {
 				t.Fatalf("after tick %d was written, the log ends with tick %d", l.world.Tick(), l.last)
 			}
 		}
-		if want := map[bool]int{false: 11}[switched]; restarts != want {
-			t.Errorf("the strategy was switched: %v; the journal began anew %d times, want %d", switched, restarts, want)
+		if want := map[bool]int{true: 11}[settled]; restarts != want {
+			t.Errorf("the results are stored: %v; the journal began anew %d times, want %d", settled, restarts, want)
 		}
 	}
 }

@@ -16,26 +16,25 @@ import (
 
 // roomJournal is the journal of an open room. Only the room's goroutine uses it, apart from out, sync and drain.
 type roomJournal struct {
-	store    *Store
-	room     string
-	match    *Match // that was recovered; nil for a new one
-	path     string
-	file     File
-	log      *log           // file, if it is the log of a cluster
-	header   record.Header  // of the journal; with a log only
-	digest   *record.Digest // of all ticks, for the next header; nil without HistoryKey, or if that of the start is not known
-	seats    []record.Seat  // the newest entry of each seat; with a log only
-	writer   *record.Writer // to out
-	out      output
-	wake     func()            // makes the room call commit
-	state    image.Snapshot    // scratch: for an image
-	past     []*image.Snapshot // scratch: the states before it
-	reach    ecs.Tick          // the farthest that views have looked back so far, in ticks
-	oldest   ecs.Tick          // the oldest state in the journal's newest image
-	seated   bool              // a player has entered
-	switched bool              // the strategy was changed during the match; with a log only
-	due      atomic.Bool       // an image is written after the next tick
-	large    bool              // the match's states do not fit into a journal; a recovery begins at the last one that did
+	store  *Store
+	room   string
+	match  *Match // that was recovered; nil for a new one
+	path   string
+	file   File
+	log    *log           // file, if it is the log of a cluster
+	header record.Header  // of the next journal, apart from Start and Digest; with a log only
+	digest *record.Digest // of all ticks, for the next header; nil without HistoryKey, or if that of the start is not known
+	seats  []record.Seat  // the newest entry of each seat; with a log only
+	writer *record.Writer // to out
+	out    output
+	wake   func()            // makes the room call commit
+	state  image.Snapshot    // scratch: for an image
+	past   []*image.Snapshot // scratch: the states before it
+	reach  ecs.Tick          // the farthest that views have looked back so far, in ticks
+	oldest ecs.Tick          // the oldest state in the journal's newest image
+	seated bool              // a player has entered
+	due    atomic.Bool       // an image is written after the next tick
+	large  bool              // the match's states do not fit into a journal; a recovery begins at the last one that did
 
 	begun   bool   // a commit is under way
 	until   uint64 // of out.accepted: the end of its bytes
@@ -82,7 +81,9 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 		j.digest.Add(j.writer.Code())
 	}
 	for i := range t.Orders {
-		j.switched = j.switched || t.Orders[i].Kind == image.OrderSwitch
+		if strategy, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch {
+			j.header.Since, j.header.Present = t.Tick, strategy
+		}
 	}
 	back := record.LookBack(t.Tick, t.Orders)
 	j.reach = max(j.reach, back)
@@ -101,7 +102,7 @@ func (j *roomJournal) imageDue(w *ecs.World) bool {
 		return j.writer.ImageDue(record.JournalImages)
 	case !j.writer.ImageDue(checkpointSeconds):
 		return false
-	case j.switched || j.writer.ImageDue(2*checkpointSeconds):
+	case j.writer.ImageDue(2 * checkpointSeconds):
 		return true
 	}
 	return w != nil && j.restarts(w)

@@ -55,6 +55,9 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 				d.played.add(f.Tick, f.Orders)
 			}
 		}
+		if len(d.played) == 0 && from.Since > 0 {
+			d.played = strategyHistory{{from.Since, from.Strategy}}
+		}
 	}
 	return room.Sink{
 		Tick: func(f systems.FinalTick) {
@@ -322,6 +325,9 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, began ecs.Ti
 	after, change, more := next()
 	var seats seatHistory
 	var played strategyHistory
+	for since, strategy := range m.Journal.Switches(last) {
+		played = append(played, strategyChange{since, strategy})
+	}
 	over := false
 	for t := range m.Journal.Play(world, last) {
 		if !over && ctx.Err() != nil {
@@ -333,7 +339,6 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, began ecs.Ti
 		for ; more && after < t.Tick; after, change, more = next() {
 			seats.add(after, change)
 		}
-		played.add(t.Tick, t.Orders)
 		result := game.Result(world)
 		if result != nil && world.Players() != 0 {
 			decision := systems.Decision{Tick: t.Tick, Result: result, How: systems.ByReplay, Registered: world.Players(), Replays: 1}

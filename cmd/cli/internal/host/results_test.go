@@ -76,6 +76,11 @@ func TestAResumedMatchHasTheStrategiesOfItsPast(t *testing.T) {
 	if got := d.played.in("relay", 0, 60); !slices.Equal(got, []string{"relay", "verify"}) {
 		t.Errorf("%q", got)
 	}
+	d = decisions{record: matches.Record{Strategy: "relay"}} // the change was before the ticks that the journal has
+	d.sink(&room.Resume{World: world, Strategy: "verify", Since: 50, Past: func(func(systems.FinalTick) bool) {}})
+	if got := d.played.in("relay", 0, 60); !slices.Equal(got, []string{"relay", "verify"}) {
+		t.Errorf("before the journal: %q", got)
+	}
 }
 
 // stream is a matches.Stream in memory, oldest record first.
