@@ -359,12 +359,15 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 	return seen, err
 }
 
-var seeds = flag.Uint64("cluster.seeds", 20, "how many simulated runs TestARoomHasOneJournal plays")
+var (
+	first = flag.Uint64("cluster.first", 0, "the seed of the first simulated run of TestARoomHasOneJournal")
+	seeds = flag.Uint64("cluster.seeds", 20, "how many simulated runs it plays")
+)
 
 // Each room has one journal and continues after the faults. Messages are lost or late, and servers are paused, killed or partitioned.
 func TestARoomHasOneJournal(t *testing.T) {
 	var all counts
-	for seed := range *seeds {
+	for seed := *first; seed < *first+*seeds; seed++ {
 		seen, err := simulate(t, seed, false)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)

@@ -205,7 +205,7 @@ func TestAnotherServerContinuesAMatchOfTheCluster(t *testing.T) {
 	}
 }
 
-// The journal begins anew with each image, so the next server reads half a minute at most. It has the same ticks and seats.
+// The journal begins anew with each image, so the next server reads the ticks of checkpointSeconds. It has the same ticks and seats.
 func TestTheNextServerReadsTheNewestImageAndTheTicksSince(t *testing.T) {
 	s := &shared{t: t}
 	one, _ := s.join("one")
@@ -219,7 +219,7 @@ func TestTheNextServerReadsTheNewestImageAndTheTicksSince(t *testing.T) {
 	for range s.store.Read(t.Context(), "main", last.From, last.Before) {
 		entries++
 	}
-	if most := record.JournalImages * p.game.TickRate; entries > most || entries < 60 {
+	if most := (checkpointSeconds + 1) * p.game.TickRate; entries > most || entries < 60 {
 		t.Errorf("the next server reads %d entries, want at most %d", entries, most)
 	}
 	<-p.store.Keep("main", p.Room.World())
@@ -607,11 +607,16 @@ func checksum(w *ecs.World) image.Checksum {
 
 // shooting begins a match of two players with a delay and lag compensation, whose journal is in a cluster.
 func (s *shared) shooting() *journalled {
+	return s.movable(watched(), predict.Strategy, Always)
+}
+
+// movable begins a match of two players with a delay. Its journal is in a cluster, and after a crash it goes on on another server.
+func (s *shared) movable(g *ecs.Game, strategy systems.Strategy, sync Sync) *journalled {
 	t := s.t
-	p := &journalled{t: t, strategy: predict.Strategy}
-	h, err := matchsim.New(matchsim.Config{Game: watched(), Strategy: p.strategy, Seed: 7, Journal: true, Room: func(c *room.Config) {
-		p.game = c.Game
-		s.open(p, c)
+	p := &journalled{t: t, strategy: strategy}
+	h, err := matchsim.New(matchsim.Config{Game: g, Strategy: p.strategy, Seed: 7, Journal: true, Room: func(c *room.Config) {
+		p.game, c.HistoryKey = c.Game, make([]byte, 32)
+		s.open(p, c, sync)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -624,14 +629,14 @@ func (s *shared) shooting() *journalled {
 }
 
 // open opens the room on a new server.
-func (s *shared) open(p *journalled, c *room.Config) {
+func (s *shared) open(p *journalled, c *room.Config, sync Sync) {
 	if p.leave != nil {
 		p.leave()
 	}
 	var n *cluster.Node
 	n, p.leave = s.join(fmt.Sprintf("server %d", len(p.events.list)))
 	var err error
-	if p.store, err = Open(p.clusterConfig(n, Always)); err != nil {
+	if p.store, err = Open(p.clusterConfig(n, sync)); err != nil {
 		p.t.Fatal(err)
 	}
 	store := p.store
@@ -681,6 +686,47 @@ func TestTheNextServerSeesWhatPlayersSaw(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Error(err)
 	}
+}
+
+// The clients of a server that died return the ticks that it confirmed and did not store, with proof. The match goes on after them on
+// another server.
+func TestClientsReturnTicksToTheNextServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shared{t: t}
+		p := s.movable(halves.Dots(), relay.Strategy, Sync(time.Second))
+		time.Sleep(2 * time.Minute) // the server has its lease then
+		p.Run(7 * time.Second)
+		stored, confirmed := s.stored(), p.confirmed()
+		for i := 0; confirmed < stored+20 && i < 20; stored, confirmed, i = s.stored(), p.confirmed(), i+1 {
+			p.Run(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		p.Crash(int(p.Room.Tick() - stored)) // the journal of the simulation has one write per tick
+		if err := p.Recover(); err != nil {
+			t.Fatal(err)
+		}
+		if at := p.Room.Tick(); at != stored || confirmed < stored+20 {
+			t.Errorf("the next server reads up to tick %d, want %d; tick %d was confirmed", at, stored, confirmed)
+		}
+		time.Sleep(2 * time.Minute) // the lease of the server before is over then
+		p.Run(room.ResumeWait + 5*time.Second)
+		if n := p.Room.Stats().Adopted; n < uint64(confirmed-stored) || p.Room.Tick() < confirmed+120 {
+			t.Errorf("%d ticks were returned, want those from %d to %d; the match is at tick %d", n, stored+1, confirmed, p.Room.Tick())
+		}
+		if err := p.Err(); err != nil {
+			t.Error(err)
+		}
+		p.leave()
+	})
+}
+
+// stored returns the last tick in the log.
+func (s *shared) stored() ecs.Tick {
+	r, err := record.Open(s.journal(), halves.Dots())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r.Last().Tick
 }
 
 // late is a match whose players look back, and the journal of its room. It has no clients.
