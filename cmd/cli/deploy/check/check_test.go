@@ -112,6 +112,14 @@ func TestThePartsOfTheFleetAgree(t *testing.T) {
 	if i := slices.Index(args, "--max-rooms"); i < 0 || args[i+1] != "50" || server.Counters["rooms"].Capacity != 50 {
 		t.Errorf("capacity %d, args %q", server.Counters["rooms"].Capacity, args)
 	}
+	if i := slices.Index(args, "--admin"); i < 0 || args[i+1] != "$(POD_IP):9090" || server.Template.Spec.Containers[0].Env[0].Name != "POD_IP" {
+		t.Errorf("the backend cannot reach the servers: %q", args)
+	}
+	policies := of[network.NetworkPolicy](t)
+	i := slices.IndexFunc(policies, func(p *network.NetworkPolicy) bool { return p.Name == f.Metadata.Name })
+	if from := policies[i].Spec.Ingress[1]; from.Ports[0].Port.IntValue() != 9090 || from.From[0].PodSelector.MatchLabels["app"] != "arena-backend" {
+		t.Errorf("the network policy admits %+v to the admin server", from)
+	}
 	if _, ok := server.Lists["players"]; !ok || server.Lists["players"].Capacity > 1000 {
 		t.Errorf("lists %+v", server.Lists)
 	}
