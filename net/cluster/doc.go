@@ -34,7 +34,7 @@
 //
 //   - join a cluster: New, Node.Run; leave it: Node.Drain, or Node.Accept to stay
 //   - own a room: Node.Claim; find its owner: OwnedError, Node.Owner
-//   - journal it: Room.Append, Room.Recovered
+//   - journal it: Room.Append, Room.Recovered; read its journal without a claim: ReadJournal
 //   - give it up: Room.Release for any other server or a named one, Room.End when the match is over
 //   - list servers: Node.Servers, Spread
 //   - test without NATS: Memory

@@ -38,6 +38,8 @@ const (
 	trimAfter = 4 << 20
 	// trimLimit is the timeout of a removal. The next one includes its entries.
 	trimLimit = 10 * time.Second
+	// readPause is the time between two attempts of ReadJournal.
+	readPause = 125 * time.Millisecond
 )
 
 // Name returns the name of the room.
@@ -75,22 +77,45 @@ func (r *Room) Recovered(ctx context.Context) ([]byte, error) {
 	if journal, err := r.journal(known); err == nil {
 		return journal, nil
 	}
-	for missing := 0; ; {
+	return readJournal(ctx, r.name, r.node.config.Lease/8, func() ([]byte, error) {
 		journal, err := r.read(ctx)
-		if err == nil {
-			return journal, nil
-		}
 		if errors.Is(err, ErrJournal) {
 			if _, at, unread := r.node.config.Store.Last(ctx, r.name); unread == nil && at > r.fence { // a later owner may have trimmed the log
 				r.lose()
 				return nil, fmt.Errorf("%w: %s", ErrLost, r.name)
 			}
+		}
+		return journal, err
+	})
+}
+
+// ReadJournal returns the present journal of a room: the bytes since its newest restart. It is nil if the room has none. ReadJournal
+// only reads the store, so the owner of the room continues. It fails when ctx is done, or if entries are missing.
+func ReadJournal(ctx context.Context, s Store, room string) ([]byte, error) {
+	return readJournal(ctx, room, readPause, func() ([]byte, error) {
+		last, at, err := s.Last(ctx, room) // again at each attempt: the owner may have restarted the journal and trimmed the log
+		if err != nil || at == 0 || begin(&last, at) == 0 {
+			return nil, err
+		}
+		r := Room{node: &Node{config: Config{Store: s}}, name: room, from: begin(&last, at), before: at} // for read only
+		return r.read(ctx)
+	})
+}
+
+// readJournal calls read until it succeeds, loses the room, or finds missing entries eight times. It waits after each failure.
+func readJournal(ctx context.Context, room string, wait time.Duration, read func() ([]byte, error)) ([]byte, error) {
+	for missing := 0; ; {
+		journal, err := read()
+		if err == nil || errors.Is(err, ErrLost) {
+			return journal, err
+		}
+		if errors.Is(err, ErrJournal) {
 			if missing++; missing == 8 { // a copy of the log may be behind for a moment
-				return nil, fmt.Errorf("%w: room %s", err, r.name)
+				return nil, fmt.Errorf("%w: room %s", err, room)
 			}
 		}
-		if paused := pause(ctx, r.node.config.Lease/8); paused != nil {
-			return nil, errors.Join(err, paused)
+		if paused := pause(ctx, wait); paused != nil {
+			return nil, fmt.Errorf("%w (%w)", err, paused)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"tendon/cmd/cli/backend/queue"
 	"tendon/net/cluster"
 )
 
@@ -47,4 +48,20 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 		}
 	}
 	return nil
+}
+
+// ErrNoLog is the error of CheckCluster if no backend has a log in the cluster.
+var ErrNoLog = errors.New("backend: the cluster has no log of a backend")
+
+// CheckCluster is Check for the log of the backend of a cluster, since its newest beginning. It only reads the store, so the backend may run
+// meanwhile.
+func CheckCluster(ctx context.Context, store cluster.Store, queues []queue.Queue) (passes int, err error) {
+	content, err := cluster.ReadJournal(ctx, store, LogRoom)
+	switch {
+	case err != nil:
+		return 0, err
+	case content == nil:
+		return 0, ErrNoLog
+	}
+	return replay(content, queues)
 }

@@ -56,9 +56,9 @@ func enroll(t *testing.T, store cluster.Store, name string) *member {
 	return m
 }
 
-// One backend of a cluster decides, and the other one refuses requests with a sentence until it takes over. It then has the tickets and
-// seats of the first one.
-func TestTheSecondBackendTakesOver(t *testing.T) {
+// storeWithServer runs NATS in this process with a game server in the cluster.
+func storeWithServer(t *testing.T) cluster.Store {
+	t.Helper()
 	nats, err := embedded.Start(t.TempDir(), false)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,13 @@ func TestTheSecondBackendTakesOver(t *testing.T) {
 	left := make(chan struct{})
 	go func() { game.Run(ctx); close(left) }()
 	t.Cleanup(func() { cancel(); <-left })
+	return store
+}
 
+// One backend of a cluster decides, and the other one refuses requests with a sentence until it takes over. It then has the tickets and
+// seats of the first one.
+func TestTheSecondBackendTakesOver(t *testing.T) {
+	store := storeWithServer(t)
 	first := enroll(t, store, "first")
 	a, err := first.matchOf(t, "ann", "bob")
 	if err != nil {
@@ -179,4 +185,104 @@ func TestRequestsAreRefusedWithoutTheStore(t *testing.T) {
 	if err := submit("bob"); err != nil {
 		t.Error(err)
 	}
+}
+
+// readOnly is a store that fails a test at each write.
+type readOnly struct {
+	cluster.Store
+	t *testing.T
+}
+
+func (r readOnly) Append(context.Context, string, *cluster.Entry) (uint64, error) {
+	r.t.Error("an entry was appended")
+	return 0, cluster.ErrConflict
+}
+
+func (r readOnly) Trim(context.Context, string, uint64) error {
+	r.t.Error("entries were removed")
+	return nil
+}
+
+func (r readOnly) Announce(context.Context, cluster.Server) error {
+	r.t.Error("a server was announced")
+	return nil
+}
+
+func (r readOnly) Withdraw(context.Context, string) error {
+	r.t.Error("an announcement was withdrawn")
+	return nil
+}
+
+func (r readOnly) Expire(context.Context, cluster.Server) error {
+	r.t.Error("an announcement was removed")
+	return nil
+}
+
+// CheckCluster replays the log of a backend that runs, also after the log has begun anew. It writes nothing, and the backend stays the owner.
+func TestTheLogOfARunningBackendIsChecked(t *testing.T) {
+	store := storeWithServer(t)
+	read := readOnly{store, t}
+	check := func(want int) {
+		t.Helper()
+		if passes, err := CheckCluster(t.Context(), read, pair()); err != nil || passes != want {
+			t.Errorf("%d passes, %v: want %d", passes, err, want)
+		}
+	}
+	if _, err := CheckCluster(t.Context(), read, pair()); !errors.Is(err, ErrNoLog) {
+		t.Errorf("without a log: %v", err)
+	}
+	m := enroll(t, store, "backend")
+	match := func(first, second string) {
+		t.Helper()
+		if _, err := m.matchOf(t, first, second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	match("ann", "bob")
+	before, _, err := store.Last(t.Context(), LogRoom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	match("cat", "dan")
+	match("eve", "fay")
+	check(3)
+	alone := pair()
+	alone[0].Players = 1
+	if _, err := CheckCluster(t.Context(), read, alone); !errors.Is(err, queue.ErrDiffers) {
+		t.Errorf("with a queue of one player: %v", err)
+	}
+	others := pair()
+	others[0].Name = "other"
+	if _, err := CheckCluster(t.Context(), read, others); !errors.Is(err, queue.ErrQueue) {
+		t.Errorf("with another queue: %v", err)
+	}
+
+	if err := m.do(t.Context(), func(c *core) { c.began = time.Time{} }); err != nil { // the log begins anew
+		t.Fatal(err)
+	}
+	check(0)
+	match("gus", "hal")
+	check(1)
+	after, _, err := store.Last(t.Context(), LogRoom)
+	if err != nil || after.Owner != before.Owner || after.Fence != before.Fence || !m.Active() {
+		t.Errorf("the backend lost its log: %+v, then %+v, %v", before, after, err)
+	}
+
+	node, err := cluster.New(cluster.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	left := make(chan struct{})
+	go func() { node.Run(ctx); close(left) }()
+	t.Cleanup(func() { leave(); <-left })
+	m.end()
+	room, err := node.Claim(t.Context(), LogRoom)
+	if err == nil {
+		err = room.Append(t.Context(), []byte(`{"kind":"pa`), false) // the process is killed in an append of several entries
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(1)
 }

@@ -35,7 +35,7 @@
 //
 //   - run a backend: [New], [Service.Run], [Service.Handler]
 //   - store its log: [OpenFile], or the journal of a room of package cluster
-//   - replay a log with the match functions: [Check]
+//   - replay a log with the match functions: [Check], [CheckCluster]
 //   - authenticate: [LoadKeys], [Issuer], [PublicKey]
 //   - use it from a program: package api
 package backend

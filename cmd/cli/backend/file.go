@@ -86,6 +86,11 @@ func Check(path string, queues []queue.Queue) (passes int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	return replay(content, queues)
+}
+
+// replay replays the events of a log. Its last line may not be whole.
+func replay(content []byte, queues []queue.Queue) (passes int, err error) {
 	_, passes, err = queue.Replay(queue.Config{Queues: queues, MaxTickets: maxTickets, Keep: keepEnded.Milliseconds()}, whole(content))
 	return passes, err
 }

@@ -19,15 +19,22 @@ import (
 	"tendon/net/server"
 )
 
-// fleet starts the servers and the backend of a cluster of one NATS server.
+// fleet starts the servers and the backends of a cluster.
 type fleet struct {
 	t      *testing.T
+	nats   string   // addresses of its NATS servers
 	joined []string // flags of all its processes
 }
 
-func newFleet(t *testing.T) *fleet {
+// newFleet starts NATS servers.
+func newFleet(t *testing.T, count int) *fleet {
 	t.Helper()
-	nodes, _ := startNATS(t, 1, 0)
+	nodes, _ := startNATS(t, count, 0)
+	var urls []string
+	for _, n := range nodes {
+		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", n.config.Port))
+	}
+	list := strings.Join(urls, ",")
 	dir := t.TempDir()
 	key, operators := filepath.Join(dir, "server.key"), filepath.Join(dir, "admin.token")
 	if _, err := server.GenerateKey(key); err != nil {
@@ -36,7 +43,7 @@ func newFleet(t *testing.T) *fleet {
 	if err := os.WriteFile(operators, []byte("0123456789abcdef"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &fleet{t, []string{"--json", "--key-file", key, "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", nodes[0].config.Port), "--admin-token-file", operators}}
+	return &fleet{t, list, []string{"--json", "--key-file", key, "--cluster", list, "--admin-token-file", operators}}
 }
 
 func (f *fleet) serve(port int, flags ...string) *process {
@@ -57,7 +64,7 @@ func TestABackendUsesTheServersOfACluster(t *testing.T) {
 	if !race.Long {
 		t.Skip("starts six processes: set TENDON_LONG")
 	}
-	free, f := ports(t, 2), newFleet(t)
+	free, f := ports(t, 2), newFleet(t, 1)
 	first := f.serve(free[0], "--max-rooms", "1")
 	backend, url := f.backend()
 	until(t, "the server listens", backend, func() bool { return first.last("listening") != nil })
@@ -103,7 +110,7 @@ func TestTokensNameTheOtherServers(t *testing.T) {
 	if !race.Long {
 		t.Skip("starts five processes: set TENDON_LONG")
 	}
-	f, servers := newFleet(t), map[string]*process{}
+	f, servers := newFleet(t, 1), map[string]*process{}
 	for _, port := range ports(t, 2) {
 		servers[fmt.Sprintf("127.0.0.1:%d", port)] = f.serve(port)
 	}

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -26,11 +27,10 @@ var (
 
 // outcome is the outcome of the faults of one kind.
 type outcome struct {
-	kind    kind
-	number  int
-	gaps    []time.Duration
-	usual   []time.Duration // gaps of the other rooms at the same times; for planned moves only
-	noticed int             // players who were shown that the server was away
+	kind   kind
+	number int
+	gaps
+	usual []time.Duration // gaps of the other rooms at the same times; for planned moves only
 }
 
 // backLimit is the time after a fault in which all clients must play again. After electionLimit, NATS servers that have not elected a
@@ -54,12 +54,14 @@ const (
 
 // check compares the times of a kind of fault with their limits.
 func (o *outcome) check(t *testing.T) {
-	p99 := spreadOf(o.gaps).P99
+	p99 := spreadOf(o.list).P99
 	switch usual := spreadOf(o.usual).P99; {
 	case o.kind == kill && p99 > killLimit:
 		t.Errorf("%s: 99 %% within %v, want %v", o.kind, p99, killLimit)
 	case (o.kind.planned() || o.kind == stepServer) && o.noticed > 0:
 		t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
+	case o.kind.planned() && o.loaded > 0:
+		t.Errorf("%s: %d players loaded a state, which is more than a correction", o.kind, o.loaded)
 	case o.kind.planned() && p99 > usual+moveLimit:
 		t.Errorf("%s: 99 %% within %v, want %v more than the usual %v", o.kind, p99, moveLimit, usual)
 	}
@@ -109,13 +111,13 @@ func TestChaos(t *testing.T) {
 		if missing != nil {
 			missing = w.await(backLimit)
 		}
-		gaps, noticed := w.gaps(rooms)
+		g := w.gaps(rooms)
 		if f.kind.planned() {
-			gaps, noticed = w.moved.gaps, w.moved.noticed
-			o.usual = append(o.usual, w.moved.usual...)
-			w.moved = outcome{}
+			g = w.moved
+			o.usual = append(o.usual, w.usual...)
+			w.moved, w.usual = gaps{}, nil
 		}
-		t.Logf("%7.1fs %2d %v: %+v, %d of %d noticed it", time.Since(began).Seconds(), i, f, spreadOf(gaps), noticed, len(gaps))
+		t.Logf("%7.1fs %2d %v: %v", time.Since(began).Seconds(), i, f, &g)
 		if missing != nil {
 			w.checker.fail("%d clients are not back %v after fault %d, %v:\n  %s\n%s", len(missing), time.Since(at).Round(time.Second), i, f, summary(missing), w.texts())
 			break
@@ -124,7 +126,7 @@ func TestChaos(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		o.number++
-		o.gaps, o.noticed = append(o.gaps, gaps...), o.noticed+noticed
+		o.add(g)
 		if text := w.checker.text(); text != "" {
 			break
 		}
@@ -132,13 +134,20 @@ func TestChaos(t *testing.T) {
 	w.close()
 	t.Logf("%d faults after which NATS elected no leader within %v", unelected, electionLimit)
 	for _, c := range counts {
-		if o := played[c.kind]; o != nil {
-			t.Logf("%3d × %-52s no new tick for %+v; %d of %d players noticed it", o.number, o.kind, spreadOf(o.gaps), o.noticed, len(o.gaps))
+		o := cmp.Or(played[c.kind], &outcome{})
+		if !short && *only == "" && o.number < c.number && (!c.kind.ofClock() || w.servers[0].clock != nil) {
+			t.Errorf("%d of %d faults were played, %s: give more -chaos.time", o.number, c.number, c.kind)
+		}
+		if o.number > 0 {
+			t.Logf("%3d × %-52s no new tick for %v", o.number, o.kind, &o.gaps)
 			if o.kind.planned() {
 				t.Logf("      usually for %+v", spreadOf(o.usual))
 			}
 			if !short {
 				o.check(t)
+			}
+			if o.kind == killTwo && o.told == 0 {
+				t.Errorf("%s: no player was told that the match waits", o.kind)
 			}
 		}
 	}

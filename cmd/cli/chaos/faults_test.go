@@ -180,9 +180,8 @@ func (w *world) moves(s *service, leave func()) {
 	w.mark()
 	leave()
 	time.Sleep(500 * time.Millisecond)
-	gaps, noticed := w.gaps(rooms)
-	usual, _ := w.gaps(others)
-	w.moved.gaps, w.moved.usual, w.moved.noticed = append(w.moved.gaps, gaps...), append(w.moved.usual, usual...), w.moved.noticed+noticed
+	w.moved.add(w.gaps(rooms))
+	w.usual = append(w.usual, w.gaps(others).list...)
 	if s.alive() {
 		s.stop()
 	}

@@ -39,6 +39,8 @@ type player struct {
 	live      bool
 	base      ecs.Tick // confirmed at mark, or when await began
 	noticed   bool     // the player was shown that the server was away, since mark
+	told      bool     // the server told the player that the match waits, since mark
+	loads     int      // states of the server that were loaded, since mark
 	states    string
 	ended     bool
 }
@@ -54,6 +56,9 @@ func (p *player) Begin(m client.Match, at record.Position, _ *image.Snapshot) {
 	if m.Seat != p.seat {
 		p.checker.fail("%s has seat %d, not %d", p.name, m.Seat, p.seat)
 	}
+	p.mu.Lock()
+	p.loads++
+	p.mu.Unlock()
 	p.match = m.Number
 	p.tail.Start(at)
 	p.final()
@@ -83,11 +88,18 @@ func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number 
 		t.Fatal(err)
 	}
 	p := &player{name: fmt.Sprintf("client %d of room %s", seat, room), room: room, seat: seat, checker: c, moved: time.Now(), tail: record.NewTail(g, 256, 256<<10)}
-	p.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: g, Strategies: syncflags.All, Bot: true, BotSeed: uint64(number) + 1, Log: p}})
+	p.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: g, Strategies: syncflags.All, Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// notice receives a text of the server.
+func (p *player) notice(_ int, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = p.told || strings.HasPrefix(text, "the match waits")
 }
 
 // frame plays a frame.
@@ -168,7 +180,7 @@ func (a *players) close() {
 func (a *players) mark() {
 	for _, p := range a.list {
 		p.mu.Lock()
-		p.base, p.gap, p.noticed = p.confirmed, 0, false
+		p.base, p.gap, p.noticed, p.told, p.loads = p.confirmed, 0, false, false, 0
 		p.mu.Unlock()
 	}
 }
@@ -201,20 +213,43 @@ func (a *players) await(limit time.Duration) (missing []string) {
 	return missing
 }
 
-// gaps returns the longest times without a confirmed tick since mark, of the clients in some rooms. It also returns how many of these players
-// were shown that the server was away. rooms may be nil: all.
-func (a *players) gaps(rooms map[string]bool) (list []time.Duration, noticed int) {
+// gaps are what the players of some rooms experienced since mark.
+type gaps struct {
+	list    []time.Duration // longest times without a confirmed tick
+	noticed int             // players who were shown that the server was away
+	told    int             // players whom the server told that the match waits
+	loaded  int             // players who loaded a state of the server
+}
+
+func (g *gaps) add(o gaps) {
+	g.list = append(g.list, o.list...)
+	g.noticed, g.told, g.loaded = g.noticed+o.noticed, g.told+o.told, g.loaded+o.loaded
+}
+
+// String describes the times, and how many players noticed them.
+func (g *gaps) String() string {
+	return fmt.Sprintf("%+v; of %d players %d noticed it, %d were told that the match waits, %d loaded a state", spreadOf(g.list), len(g.list), g.noticed, g.told, g.loaded)
+}
+
+// gaps returns what the players of some rooms experienced since mark. rooms may be nil: all.
+func (a *players) gaps(rooms map[string]bool) (g gaps) {
 	for _, p := range a.list {
 		if rooms == nil || rooms[p.room] {
 			p.mu.Lock()
-			list = append(list, max(p.gap, time.Since(p.moved)))
+			g.list = append(g.list, max(p.gap, time.Since(p.moved)))
 			if p.noticed {
-				noticed++
+				g.noticed++
+			}
+			if p.told {
+				g.told++
+			}
+			if p.loads > 0 {
+				g.loaded++
 			}
 			p.mu.Unlock()
 		}
 	}
-	return list, noticed
+	return g
 }
 
 // spread is a distribution of times.

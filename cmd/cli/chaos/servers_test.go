@@ -26,15 +26,14 @@ type service struct {
 	args    []string
 	world   *world
 
-	mu      sync.Mutex
-	rooms   map[string]bool // of the newest statistics
-	waiting map[string]bool // rooms that were reported to wait for the cluster
+	mu    sync.Mutex
+	rooms map[string]bool // of the newest statistics
 }
 
 func (s *service) start(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
-	s.rooms, s.waiting = map[string]bool{}, map[string]bool{}
+	s.rooms = map[string]bool{}
 	s.mu.Unlock()
 	s.process = launch(t, s.name, serverRole, s.event, s.args...)
 }
@@ -60,10 +59,6 @@ func (s *service) event(name string, e event) {
 			returned, _ := e["returned"].(float64)
 			s.world.resumed(s, fmt.Sprint(e["room"]), ecs.Tick(tick), int(returned))
 		}
-	case "journal_failed", "journal_slow":
-		s.mu.Lock()
-		s.waiting[fmt.Sprint(e["room"])] = true
-		s.mu.Unlock()
 	case "crash":
 		s.world.checker.fail("%s: the rules panicked: %v", s.name, e)
 	}
@@ -89,7 +84,8 @@ type world struct {
 	mu    sync.Mutex
 	floor map[string]ecs.Tick // by room: the newest tick that a client had confirmed when its server had ended
 	taken int                 // takeovers
-	moved outcome             // of the planned moves of the present fault
+	moved gaps                // of the planned moves of the present fault
+	usual []time.Duration     // gaps of the other rooms at the same times
 }
 
 // resumed checks that a match goes on after the newest tick that a client had confirmed when its last server ended.

@@ -71,11 +71,11 @@ func TestNoRoomIsHandedOverWithoutTheCluster(t *testing.T) {
 	})
 }
 
-// dial returns two clients that play in the room duel of a host.
-func (m *members) dial(h *Host) (list [2]*client.Client) {
+// dial returns two clients that play in a room of a host.
+func (m *members) dial(h *Host, room string) (list [2]*client.Client) {
 	m.t.Helper()
 	for i := range list {
-		token, err := h.Token(h.PublicAddr, server.Pass{Room: "duel", Seat: i})
+		token, err := h.Token(h.PublicAddr, server.Pass{Room: room, Seat: i})
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -96,6 +96,11 @@ func (m *members) dial(h *Host) (list [2]*client.Client) {
 		list[i] = c
 	}
 	return list
+}
+
+// live reports whether both clients play.
+func live(list [2]*client.Client) bool {
+	return list[0].State() == client.Live && list[1].State() == client.Live
 }
 
 // play advances clients until a condition holds.
@@ -138,12 +143,11 @@ func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
 		}
 		return reply, nil
 	}
-	list := m.dial(one)
-	live := func() bool { return list[0].State() == client.Live && list[1].State() == client.Live }
-	m.play(list, "both clients play", live)
+	list := m.dial(one, "duel")
+	m.play(list, "both clients play", func() bool { return live(list) })
 	m.drain(one, list)
 	at := list[0].Stats().Strategy.Confirmed
-	m.play(list, "the match continues", func() bool { return live() && list[0].Stats().Strategy.Confirmed > at+60 })
+	m.play(list, "the match continues", func() bool { return live(list) && list[0].Stats().Strategy.Confirmed > at+60 })
 	if early > 0 || waited == 0 || one.OpenRooms() != 0 || two.OpenRooms() != 1 || list[0].Seat() != 0 || list[1].Seat() != 1 {
 		t.Errorf("moved %d times too early, %d replies with both clients; %d and %d rooms; seats %d and %d", early, waited, one.OpenRooms(), two.OpenRooms(), list[0].Seat(), list[1].Seat())
 	}
@@ -163,6 +167,36 @@ func TestARoomMovesWhenItsClientsWaitOnTheOtherServer(t *testing.T) {
 	}
 }
 
+// A drain of one room leaves the other one, and the server accepts rooms again.
+func TestOneRoomOfTwoMoves(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	one, two := m.join(4), m.join(4)
+	m.observes(one, 1)
+	m.observes(two, 1)
+	duel, trio := m.dial(one, "duel"), m.dial(one, "trio")
+	both := func(holds func() bool) func() bool {
+		return func() bool {
+			for _, c := range trio {
+				c.Frame(time.Now())
+			}
+			return holds()
+		}
+	}
+	playing := func() bool { return live(duel) && live(trio) }
+	m.play(duel, "four clients play", both(playing))
+	drained := make(chan error, 1)
+	go func() { drained <- one.Drain(t.Context(), 1) }()
+	m.play(duel, "a room has moved", both(func() bool { return len(drained) > 0 }))
+	if err := <-drained; err != nil || one.OpenRooms() != 1 || two.OpenRooms() != 1 {
+		t.Errorf("%d and %d rooms: %v", one.OpenRooms(), two.OpenRooms(), err)
+	}
+	m.play(duel, "four clients play on", both(playing))
+	if to, err := open(one, "new"); to != "" || err != nil {
+		t.Errorf("a new room is opened on %q: %v", to, err)
+	}
+	one.closeRoom("new", nil)
+}
+
 // The clients of a moved room receive tokens for its former server when the drain of that server ends, long before their next tokens are due.
 // If the new owner ends, the former server continues the room.
 func TestTheClientsOfAMovedRoomReturnToItsFormerServer(t *testing.T) {
@@ -170,15 +204,14 @@ func TestTheClientsOfAMovedRoomReturnToItsFormerServer(t *testing.T) {
 	one, two := m.join(4), m.join(4)
 	m.observes(one, 1)
 	m.observes(two, 1)
-	list := m.dial(one)
-	live := func() bool { return list[0].State() == client.Live && list[1].State() == client.Live }
-	m.play(list, "both clients play", live)
+	list := m.dial(one, "duel")
+	m.play(list, "both clients play", func() bool { return live(list) })
 	m.drain(one, list)
 	has := func(h *Host) bool {
 		return slices.Contains(m.servers[0], h.PublicAddr) && slices.Contains(m.servers[1], h.PublicAddr)
 	}
 	at := list[0].Stats().Strategy.Confirmed
-	m.play(list, "play goes on", func() bool { return live() && list[0].Stats().Strategy.Confirmed > at+60 })
+	m.play(list, "play goes on", func() bool { return live(list) && list[0].Stats().Strategy.Confirmed > at+60 })
 	if has(one) || !has(two) {
 		t.Errorf("the clients have tokens for %v", m.servers)
 	}
@@ -191,5 +224,5 @@ func TestTheClientsOfAMovedRoomReturnToItsFormerServer(t *testing.T) {
 		t.Errorf("the clients have new tokens after %d ticks", played)
 	}
 	m.stops[two]()
-	m.play(list, "the match continues on the first server", func() bool { return live() && one.OpenRooms() == 1 })
+	m.play(list, "the match continues on the first server", func() bool { return live(list) && one.OpenRooms() == 1 })
 }

@@ -30,7 +30,7 @@ import (
 // Verb runs a backend.
 type Verb struct {
 	Listen         string         `default:"127.0.0.1:8080" help:"Address of HTTP, as host:port. Another host than loopback needs --keys or a JWT flag."`
-	KeyFile        string         `type:"path" placeholder:"FILE" help:"Key file of the servers, with which tokens are sealed. Required, except with --check."`
+	KeyFile        string         `type:"path" placeholder:"FILE" help:"Key file of the servers, with which tokens are sealed. Required, except with --check and --check-cluster."`
 	Queue          []string       `placeholder:"NAME=PLAYERS" help:"A queue and the players of its matches. Repeat it for more queues. Default: main, with all seats of the game."`
 	Dir            string         `type:"path" default:"backend" help:"Directory of the tickets. With --cluster they are in the cluster."`
 	Server         []string       `placeholder:"HOST:PORT" help:"Address of a server that is not in a cluster, as clients see it. Repeat it for more."`
@@ -38,6 +38,7 @@ type Verb struct {
 	TokenLife      time.Duration  `default:"45s" help:"Lifetime of a connect token."`
 	AdminTokenFile string         `type:"path" placeholder:"FILE" help:"File with the token of the servers' --admin, for rooms, kick and ban."`
 	Check          string         `type:"path" placeholder:"FILE" help:"Replay the match functions with a log, such as backend/tickets.log, and compare the matches. Nothing is served."`
+	CheckCluster   bool           `help:"Like --check, with the log of the backend of --cluster. That backend continues."`
 	For            *time.Duration `help:"Stop after this time. Default: run until Ctrl-C."`
 
 	accessFlags        `embed:""`
@@ -70,19 +71,20 @@ one ends, and then continues with its tickets.
 Without --keys and a JWT flag, every request has full access, so only loopback is then possible. Put a proxy with TLS before any
 other address.
 
-With --check, the exit code is 1 if the match function returns other matches than the log has.
+With --check and --check-cluster, the exit code is 1 if the match function returns other matches than the log has.
 
 Examples:
   backend --key-file server.key --server 127.0.0.1:7777
   backend --key-file server.key --server 127.0.0.1:7777 --queue duel=2
   backend --key-file FILE --cluster nats://n1,n2,n3 --listen :8080 --keys FILE
   backend --key-file FILE --server HOST:7777 --jwt-key FILE --jwt-audience me
-  backend --check backend/tickets.log --queue duel=2`
+  backend --check backend/tickets.log --queue duel=2
+  backend --check-cluster --cluster nats://n1,n2,n3 --queue duel=2`
 }
 
 // Run serves until it is stopped.
 func (v *Verb) Run(a *app.App) error {
-	if v.Check != "" {
+	if v.Check != "" || v.CheckCluster {
 		return v.check(a)
 	}
 	config, err := v.config(a)
@@ -158,28 +160,60 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 	return c, err
 }
 
+// checkLimit is the time within which --check-cluster reads the log.
+const checkLimit = time.Minute
+
 // check replays a log.
 func (v *Verb) check(a *app.App) error {
 	queues, err := v.queues(a)
 	if err != nil {
 		return err
 	}
-	passes, err := backend.Check(v.Check, queues)
+	flag, none := "--check", "It begins at the last start; tickets.before.log has the events before"
+	var passes int
+	if v.CheckCluster {
+		flag, none = "--check-cluster", "It begins again at each start of a backend, after an hour and after 16 MiB"
+		passes, err = v.checkCluster(a, queues)
+	} else {
+		passes, err = backend.Check(v.Check, queues)
+	}
 	switch {
 	case errors.Is(err, queue.ErrDiffers):
 		return fmt.Errorf("%w: %w; the log may be of another build, or of other --queue flags", app.ErrFailed, err)
 	case errors.Is(err, queue.ErrQueue):
-		return fmt.Errorf("--check: %w; give the --queue flags of the backend", err)
+		return fmt.Errorf("%s: %w; give the --queue flags of the backend", flag, err)
+	case errors.Is(err, backend.ErrNoLog):
+		return fmt.Errorf("%s: %w: check the address and --cluster-name", flag, err)
 	case err != nil:
-		return fmt.Errorf("--check: %w", err)
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	text := app.Counted(passes, "pass", "passes") + " checked: the match function returns the matches of the log"
 	if passes == 0 {
-		text = "nothing to check: the log has no pass. It begins at the last start; tickets.before.log has the events before"
+		text = "nothing to check: the log has no pass. " + none
 	}
 	a.Print(text + "\n")
 	a.Emit("checked", app.Fields{"passes": passes})
 	return nil
+}
+
+// checkCluster replays the log of the backend of a cluster.
+func (v *Verb) checkCluster(a *app.App, queues []queue.Queue) (passes int, err error) {
+	switch {
+	case v.Check != "":
+		return 0, errors.New("--check FILE is for a backend without a cluster: leave one of the two flags out")
+	case v.Cluster == "":
+		return 0, errors.New("--cluster is missing: add --cluster nats://HOST:PORT")
+	case v.Embedded():
+		return 0, errors.New("--cluster embedded: a backend cannot use an embedded cluster: give nats://HOST:PORT, or --check FILE instead")
+	}
+	store, end, err := v.Observe(a)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(a.Ctx, checkLimit)
+	defer cancel()
+	passes, err = backend.CheckCluster(ctx, store, queues)
+	return passes, errors.Join(err, end())
 }
 
 // queues returns the queues of the flags.

@@ -1,13 +1,23 @@
 package backend
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
+	"tendon/cmd/cli/backend"
+	"tendon/cmd/cli/backend/queue"
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/clusterflags"
 	"tendon/cmd/cli/internal/crumbs"
+	"tendon/net/cluster"
+	"tendon/net/cluster/jetstream/natstest"
 )
 
 // No server can join a cluster inside the backend.
@@ -16,5 +26,88 @@ func TestAnEmbeddedClusterIsRefused(t *testing.T) {
 	v := Verb{KeyFile: dir + "/server.key", ServerRooms: 1, Flags: clusterflags.Flags{Cluster: "embedded", ClusterDir: dir + "/cluster", ClusterName: "tendon"}}
 	if err := v.Run(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)); err == nil || !strings.Contains(err.Error(), "no server can join") {
 		t.Errorf("%v", err)
+	}
+}
+
+// --check-cluster reads the log from NATS. Its results and exit codes are those of --check.
+func TestTheLogOfAClusterIsChecked(t *testing.T) {
+	flags := clusterflags.Flags{Cluster: natstest.Start(t, server.Options{}).ClientURL(), ClusterName: "tendon"}
+	json := false
+	check := func(want int, text, of string) {
+		t.Helper()
+		var out, note bytes.Buffer
+		a := app.New(t.Context(), crumbs.Game(), &out, &note)
+		a.Common.JSON = json
+		v := Verb{CheckCluster: true, Queue: []string{of}, Flags: flags}
+		if code := a.ExitCode(v.Run(a)); code != want || !strings.Contains(out.String()+note.String(), text) {
+			t.Errorf("%s: exit code %d, want %d with %q: %s%s", of, code, want, text, out.String(), note.String())
+		}
+	}
+	check(app.ExitUsage, "no server has joined the cluster tendon", "duel=2")
+	store, end, err := flags.Open(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(app.ExitUsage, "the cluster has no log of a backend: check", "duel=2")
+
+	node, err := cluster.New(cluster.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	left := make(chan struct{})
+	go func() { node.Run(ctx); close(left) }()
+	t.Cleanup(func() {
+		leave()
+		<-left
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	room, err := node.Claim(t.Context(), backend.LogRoom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := queue.New(queue.Config{Queues: []queue.Queue{{Name: "duel", Players: 2}}, MaxTickets: 10, Keep: time.Minute.Milliseconds(), Prefix: "m"})
+	add := func(e *queue.Event, err error) {
+		t.Helper()
+		var line []byte
+		if err == nil {
+			err = state.Apply(e)
+		}
+		if err == nil {
+			line, err = e.Append(nil)
+		}
+		if err = errors.Join(err, room.Append(t.Context(), line, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(state.Snapshot(), nil)
+	check(app.ExitFine, "nothing to check", "duel=2")
+	for _, player := range []string{"ann", "bob"} {
+		_, e, err := state.Submit(1, queue.Ticket{ID: player, Player: player, Queue: "duel"})
+		add(e, err)
+	}
+	e, _, err := state.Pass(2, "duel", func() string { return "server" })
+	add(e, err)
+	check(app.ExitFine, "1 pass checked", "duel=2")
+	check(app.ExitFailed, "returns other matches", "duel=3")
+	check(app.ExitUsage, "give the --queue flags of the backend", "ranked=2")
+	json = true
+	check(app.ExitFine, `{"event":"checked","passes":1}`, "duel=2")
+	check(app.ExitFailed, `{"error":"check failed: `, "duel=3")
+}
+
+// Flags that --check-cluster needs, and flags that do not go with it, are a sentence.
+func TestCheckClusterNeedsACluster(t *testing.T) {
+	for want, v := range map[string]Verb{
+		"--cluster is missing":           {CheckCluster: true},
+		"--check FILE is for a backend":  {CheckCluster: true, Check: "tickets.log", Flags: clusterflags.Flags{Cluster: "nats://127.0.0.1:1"}},
+		"cannot use an embedded cluster": {CheckCluster: true, Flags: clusterflags.Flags{Cluster: "embedded", ClusterName: "tendon"}},
+	} {
+		a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
+		if err := v.Run(a); err == nil || !strings.Contains(err.Error(), want) || a.ExitCode(err) != app.ExitUsage {
+			t.Errorf("%v: want %q", err, want)
+		}
 	}
 }
