@@ -1,11 +1,13 @@
 package journals
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -61,8 +63,9 @@ func (l *log) Stat() (fs.FileInfo, error)         { return nil, errors.ErrUnsupp
 func (l *log) Sync() error                        { return nil }
 func (l *log) Close() error                       { return nil }
 
-// claim makes this server the owner of a room of a cluster. It returns the match that its former owner left, or nil.
-func (s *Store) claim(name string) (l *log, m *Match, err error) {
+// claim makes this server the owner of a room of a cluster. It returns the match that its former owner left, or nil. c has the
+// strategies with which a match can continue.
+func (s *Store) claim(name string, c *room.Config) (l *log, m *Match, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), claimLimit)
 	defer cancel()
 	r, err := s.config.Cluster.Claim(ctx, name)
@@ -81,13 +84,25 @@ func (s *Store) claim(name string) (l *log, m *Match, err error) {
 		return &log{Room: r}, nil, err
 	}
 	m, err = s.match(data, &Match{File: logOf(name), Ended: logOf(name), Written: r.Written(), Shared: true})
-	if err != nil && (otherBuild(err) || errors.Is(err, ErrStrategy)) {
+	if err != nil && otherBuild(err) {
 		err = fmt.Errorf("%w: %w", ErrOtherBuild, err)
 	}
 	if m != nil && (m.empty != nil || m.Journal.Ended()) {
 		m = nil
 	}
+	if m != nil && !s.config.ChangeRules {
+		if h := m.Journal.Header(); !offers(c, &h) {
+			m, err = nil, fmt.Errorf("%w: %w", ErrOtherBuild, s.checkStrategy(&h))
+		}
+	}
 	return &log{Room: r}, m, err
+}
+
+// offers reports whether a room has the strategy with which a match began, with the same parameters.
+func offers(c *room.Config, h *record.Header) bool {
+	return slices.ContainsFunc(append(c.Strategies[:len(c.Strategies):len(c.Strategies)], c.Strategy), func(s systems.Strategy) bool {
+		return s.Name == h.Strategy && bytes.Equal(s.Params, h.Params)
+	})
 }
 
 // logOf describes the log of a room.
@@ -95,7 +110,7 @@ func logOf(room string) string { return "the log of room " + room }
 
 // openLog opens the journal of a room in its log.
 func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, error) {
-	l, m, err := s.claim(name)
+	l, m, err := s.claim(name, c)
 	if err != nil {
 		return nil, nil, err
 	}

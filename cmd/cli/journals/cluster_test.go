@@ -451,7 +451,8 @@ func TestAnIntervalGroupsTicks(t *testing.T) {
 	}
 }
 
-// A server that cannot continue a match gives the room up at once, so that another build can.
+// A server without the strategy of a match gives the room up at once, so that another one can continue it. A server that has it continues
+// the match, also if its own rooms begin with another strategy.
 func TestARoomThatCannotBeContinuedIsGivenUp(t *testing.T) {
 	s := &shared{t: t}
 	one, _ := s.join("one")
@@ -465,9 +466,22 @@ func TestARoomThatCannotBeContinuedIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Close() })
-	if err := other.Open("main", &room.Config{Game: p.game, Strategy: relay.Strategy}); !errors.Is(err, ErrStrategy) {
-		t.Fatal(err)
+	altered := relay.Strategy
+	altered.Params = []byte{9}
+	for _, s := range [][]systems.Strategy{nil, {altered}} {
+		if err := other.Open("main", &room.Config{Game: p.game, Strategy: lockstep.Strategy, Strategies: s}); !errors.Is(err, ErrStrategy) || !errors.Is(err, ErrOtherBuild) {
+			t.Fatal(err)
+		}
 	}
+	rc := room.Config{Game: p.game, Strategy: lockstep.Strategy, Strategies: []systems.Strategy{relay.Strategy}, Match: 2}
+	if err := other.Open("main", &rc); err != nil || rc.Resume == nil {
+		t.Fatalf("with the strategy of the match: %v, %+v", err, rc.Resume)
+	}
+	r, err := room.New(rc, 0)
+	if err != nil || r.Strategy().Name != relay.Strategy.Name {
+		t.Fatalf("the match goes on with %+v: %v", rc.Resume, err)
+	}
+	<-other.Keep("main", r.World())
 	three, _ := s.join("three")
 	if _, c, err := p.next(three); err != nil || c.Resume == nil {
 		t.Errorf("%v: %+v", err, c.Resume)

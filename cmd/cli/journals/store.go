@@ -356,7 +356,7 @@ func (s *Store) journal(name string, c *room.Config) (*roomJournal, error) {
 		if j.log != nil && j.log.Released() {
 			c.Resume.Wait = movedWait
 		}
-		if s.config.ChangeRules {
+		if s.config.ChangeRules || j.log != nil {
 			c.Resume.Strategy = cmp.Or(c.Resume.Strategy, h.Strategy)
 		}
 		if b := m.before; b != nil {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ func (h *Host) startBroadcast(roomName string, c *room.Config) *broadcast.Writer
 		Delay: ecs.Tick((h.config.Broadcast.Delay*time.Duration(c.Game.TickRate) + time.Second - 1) / time.Second)}
 	config.Header.Strategy, config.Header.Room, config.Header.Match = h.config.Strategy.Name, roomName, c.Match
 	if c.Resume != nil {
+		config.Header.Strategy = cmp.Or(c.Resume.Strategy, config.Header.Strategy)
 		config.Header.Start, config.Seats = record.PositionOf(c.Resume.World, c.Resume.Chain), c.Resume.Seats
 		c.Resume.World.Image().Save(&first)
 		defer first.Release()

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,9 @@ func (d *decisions) open() bool {
 func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
 		d.resumed, d.tick = true, from.World.Tick()
+		if from.Since == 0 { // otherwise another strategy came before
+			d.record.Strategy = cmp.Or(from.Strategy, d.record.Strategy)
+		}
 		for _, s := range from.Seats {
 			d.seats.add(0, s)
 		}

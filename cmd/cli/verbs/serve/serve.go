@@ -139,7 +139,7 @@ are broadcast, broadcast_failed and broadcast_recovered.
 
 With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server. If a
 server ends or is cut off, another one continues its rooms after about two seconds. Clients reconnect by themselves. All servers need
-the same --key-file and --sync. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a
+the same --key-file. A match continues with its own strategy. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a
 second of play, and up to three seconds while NATS accepts no entries. With lockstep and relay, clients return these ticks. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded
 runs NATS in this process, without a port, with the files in --cluster-dir. No other server can join, so its rooms do not move. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
 cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, cluster_error,
