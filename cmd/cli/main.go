@@ -255,10 +255,10 @@ func description(a *app.App) string {
 	return fmt.Sprintf(`%s, a networked game of up to %d players at %d ticks per second.
 
 Examples:
-  %[4]s demo --for 20s          a match of bots on a bad network, checked for desyncs
-  %[4]s play                    play against bots
-  %[4]s dev                     change the rules while you play
-  %[4]s serve                   run a server; it prints the line that joins it
-  %[4]s matches                 list what serve --matches matches.db recorded
-  %[4]s synctest --ticks 6000   find what is not deterministic`, a.Game.Name, a.Game.MaxPlayers, a.Game.TickRate, a.Program)
+  %[4]s demo --for 20s         bots on a bad network, checked for desyncs
+  %[4]s play                   play against bots
+  %[4]s dev                    change the rules while you play
+  %[4]s serve                  run a server; it prints how to join
+  %[4]s matches                list what serve --matches recorded
+  %[4]s synctest --ticks 6000  find what is not deterministic`, a.Game.Name, a.Game.MaxPlayers, a.Game.TickRate, a.Program)
 }

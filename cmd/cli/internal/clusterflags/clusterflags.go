@@ -2,6 +2,7 @@
 package clusterflags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
+	"tendon/cmd/cli/durable"
 	"tendon/cmd/cli/internal/app"
 	"tendon/net/cluster/jetstream"
 )
@@ -30,6 +33,8 @@ type Flags struct {
 
 const (
 	embeddedName = "embedded"
+	usualDir     = "cluster" // the default of --cluster-dir
+	usualName    = "tendon"  // the default of --cluster-name
 	openLimit    = time.Minute      // how long Open waits for NATS
 	observeLimit = 10 * time.Second // how long Observe waits for it
 )
@@ -37,8 +42,10 @@ const (
 // Check returns an error about flags that do not go together.
 func (f *Flags) Check() error {
 	switch {
-	case f.Cluster == "" && (f.ClusterCreds != "" || f.ClusterReplicas != 0):
-		return errors.New("--cluster-creds and --cluster-replicas go with --cluster: add --cluster nats://HOST:PORT")
+	case f.Cluster == "" && (f.ClusterCreds != "" || f.ClusterReplicas != 0 || f.ClusterName != usualName || f.namesDir()):
+		return errors.New("--cluster-creds, --cluster-dir, --cluster-name and --cluster-replicas go with --cluster: add --cluster embedded, or --cluster nats://HOST:PORT")
+	case f.Cluster != "" && !f.Embedded() && f.namesDir():
+		return errors.New("--cluster-dir goes with --cluster embedded: leave it out, NATS servers have files of their own")
 	case f.Embedded() && (f.ClusterCreds != "" || f.ClusterReplicas > 1):
 		return errors.New("--cluster embedded has no credentials and one replica: leave --cluster-creds and --cluster-replicas out")
 	case f.ClusterReplicas < 0 || f.ClusterReplicas > 5:
@@ -47,11 +54,27 @@ func (f *Flags) Check() error {
 		return fmt.Errorf("--cluster-name %q: give a word without dots, blanks and slashes", f.ClusterName)
 	}
 	for _, url := range f.urls() {
-		if scheme, _, ok := strings.Cut(url, "://"); !ok || scheme != "nats" && scheme != "tls" {
+		if !address(url) {
 			return fmt.Errorf("--cluster %q: give embedded, or addresses such as nats://10.0.0.1:4222,10.0.0.2:4222", f.Cluster)
 		}
 	}
 	return nil
+}
+
+// namesDir reports whether --cluster-dir names another directory than its default.
+func (f *Flags) namesDir() bool {
+	usual, err := filepath.Abs(usualDir)
+	return err == nil && f.ClusterDir != "" && f.ClusterDir != usual && f.ClusterDir != usualDir
+}
+
+// address reports whether a text is the address of a NATS server.
+func address(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" {
+		return false
+	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "4222"), 10, 16)
+	return err == nil && port > 0
 }
 
 // Embedded reports whether NATS runs in this process.
@@ -118,7 +141,11 @@ func (f *Flags) open(a *app.App, always, present bool) (store *jetstream.Store, 
 			return nil, nil, fmt.Errorf("--cluster embedded: %s does not exist: name the --cluster-dir of a server", files)
 		}
 		if c, end, err = startEmbedded(f.ClusterDir, always); err != nil {
-			return nil, nil, fmt.Errorf("--cluster embedded: %w; choose another --cluster-dir, or stop the server that uses it", err)
+			err = fmt.Errorf("--cluster embedded: %w", err)
+			if errors.Is(err, durable.ErrLocked) {
+				err = fmt.Errorf("%w; choose another --cluster-dir, or stop the server that uses it", err)
+			}
+			return nil, nil, err
 		}
 	} else if c, end, err = f.connect(a); err != nil {
 		return nil, nil, err

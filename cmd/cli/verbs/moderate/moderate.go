@@ -157,7 +157,8 @@ and seats. Each loads the state once and plays again in less than a second on a 
 contain the change. The strategy of serve --sync keeps the settings of serve. The exit code is 1 if there is no such room,
 or if the strategy cannot change: the game may lack what the strategy needs.
 
-If the match is paused, the strategy changes when the match continues. If the server is killed before that, the change is lost.
+If the match is paused, the strategy changes when the match continues. The change is lost if the server ends or the room moves
+before that. A server that is killed within a tick after the answer can lose it, too.
 
 Examples:
   switch 127.0.0.1:9090 --admin-token-file FILE --sync lockstep

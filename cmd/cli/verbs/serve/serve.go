@@ -279,18 +279,18 @@ func (v *Verb) open(a *app.App, c *host.Config, open *opened) (watch *admin.Serv
 		open.add(v.listener.Close) // the server has closed it already, if it was started
 		c.Web = v.listener
 	}
-	if v.Journal != "" {
-		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse", ChangeRules: v.OtherBuild == "change"}); err != nil {
-			return nil, err
-		}
-		open.add(c.Journals.Close)
-	}
 	if v.Cluster != "" {
 		leave, err := v.join(a, c, watch)
 		if err != nil {
 			return nil, err
 		}
 		open.add(leave)
+	}
+	if v.Journal != "" {
+		if err = c.OpenJournals(a, journals.Config{Dir: v.Journal, Sync: v.Fsync, Quarantine: v.Quarantine, RefuseOthers: v.OtherBuild == "refuse", ChangeRules: v.OtherBuild == "change"}); err != nil {
+			return nil, err
+		}
+		open.add(c.Journals.Close)
 	}
 	if v.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
