@@ -116,7 +116,7 @@ func (p *pair) pause() error {
 func (p *pair) active() int {
 	ready := []int{}
 	for i, c := range p.clients {
-		r, err := http.Get(c.URL + "/readyz")
+		r, err := asker.Get(c.URL + "/readyz")
 		if err != nil {
 			continue
 		}
@@ -153,8 +153,7 @@ func (p *pair) ask(first int, f func(c *api.Client) (api.Ticket, error)) (api.Ti
 }
 
 // submit makes the tickets of players at the same time. The first player and every second one after send the request twice, with the same
-// key, to both backends.
-// The returned function waits for the replies.
+// key, to both backends. The returned function waits for the replies.
 func (p *pair) submit(list ...api.TicketRequest) (wait func()) {
 	p.t.Helper()
 	replies, failed := make([][2]api.Ticket, len(list)), make([][2]error, len(list))
