@@ -823,21 +823,11 @@ func (l *late) leads(data []byte) *record.Record {
 }
 
 // journal returns the journal that the next server of the cluster would read.
-func (s *shared) journal() (data []byte) {
+func (s *shared) journal() []byte {
 	s.t.Helper()
-	last, _, err := s.store.Last(s.t.Context(), "main")
+	data, err := cluster.ReadJournal(s.t.Context(), &s.store, "main")
 	if err != nil {
 		s.t.Fatal(err)
-	}
-	for e, err := range s.store.Read(s.t.Context(), "main", 0, math.MaxUint64) {
-		switch {
-		case err != nil:
-			s.t.Fatal(err)
-		case last.From == math.MaxUint64: // the last entry begins it
-			data = e.Body
-		case e.Sequence >= last.From:
-			data = append(data, e.Body...)
-		}
 	}
 	return data
 }
