@@ -110,8 +110,8 @@ func (a *Access) caller(ctx context.Context, header string) (caller, error) {
 		claim = "sub"
 	}
 	player, _ := claims[claim].(string)
-	if player == "" || len(player) > maxPlayer {
-		return caller{}, fmt.Errorf("%w: the JWT has no text of 1 to %d bytes in the claim %.40q", errAccess, maxPlayer, claim)
+	if !validPlayer(player) {
+		return caller{}, fmt.Errorf("%w: the claim %.40q of the JWT is not valid: it needs %s", errAccess, claim, playerForm)
 	}
 	return caller{name: "player " + player, player: player}, nil
 }

@@ -105,7 +105,8 @@ func TestAPlayerHasAccessToOwnTickets(t *testing.T) {
 	for name, c := range map[string]*api.Client{
 		"expired": sign(jwt.SigningMethodEdDSA, private, "exp", time.Now().Add(-time.Minute).Unix()), "without end": sign(jwt.SigningMethodEdDSA, private, "exp", nil),
 		"audience": sign(jwt.SigningMethodEdDSA, private, "aud", "other"), "issuer": sign(jwt.SigningMethodEdDSA, private, "iss", "https://other.example"),
-		"player": sign(jwt.SigningMethodEdDSA, private, "sub", nil), "other key": sign(jwt.SigningMethodEdDSA, other, "sub", "ann"),
+		"player": sign(jwt.SigningMethodEdDSA, private, "sub", nil), "control": sign(jwt.SigningMethodEdDSA, private, "sub", "ann\x00"),
+		"replaced": sign(jwt.SigningMethodEdDSA, private, "sub", "ann\xff"), "other key": sign(jwt.SigningMethodEdDSA, other, "sub", "ann"),
 		"unsigned": sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "sub", "ann"), "method": sign(jwt.SigningMethodHS256, []byte(public), "sub", "ann"),
 		"no key": r.withKey(""), "wrong key": r.withKey("0123456789abcdeg"), "short": r.withKey("a.b.c"),
 	} {

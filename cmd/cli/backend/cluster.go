@@ -18,7 +18,6 @@ const (
 // owns it, RunInCluster waits. It then calls waits once for each such owner, and decides after the wait. Both are
 // optional.
 func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits func(owner cluster.Server), decides func()) error {
-	s.reached = node.Reached
 	last := ""
 	for ctx.Err() == nil {
 		room, err := node.Claim(ctx, LogRoom)
@@ -37,7 +36,7 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 			decides()
 		}
 		last = ""
-		switch err = s.Run(ctx, room); {
+		switch err = s.Run(ctx, owned{room, node}); {
 		case errors.Is(err, cluster.ErrLost): // another process regarded this one as dead
 		case err != nil && ctx.Err() == nil:
 			return err
@@ -49,6 +48,15 @@ func (s *Service) RunInCluster(ctx context.Context, node *cluster.Node, waits fu
 	}
 	return nil
 }
+
+// owned is the journal of LogRoom as a Log.
+type owned struct {
+	*cluster.Room
+	node *cluster.Node
+}
+
+// Reached is Node.Reached.
+func (o owned) Reached() bool { return o.node.Reached() }
 
 // ErrNoLog is the error of CheckCluster if no backend has a log in the cluster.
 var ErrNoLog = errors.New("backend: the cluster has no log of a backend")

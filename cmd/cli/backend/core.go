@@ -93,7 +93,13 @@ func (c *core) store(ctx context.Context, log Log, requests bool) error {
 		if err := log.Append(ctx, c.lines, false); err != nil {
 			return err
 		}
-		c.service.metrics.stored.Observe(time.Since(start).Seconds())
+		took := time.Since(start)
+		c.service.metrics.stored.Observe(took.Seconds())
+		if took > time.Second { // meanwhile no request about a ticket was served
+			for id, at := range c.seen {
+				c.seen[id] = at.Add(took)
+			}
+		}
 		c.stored += len(c.lines)
 		c.lines = c.lines[:0]
 	}
@@ -122,6 +128,9 @@ func (c *core) count() {
 	c.service.metrics.set(c.waiting, c.state.Len(queue.Matched))
 }
 
+// compactAgain is the time after which compact is repeated if it failed and the log is as before.
+const compactAgain = time.Minute
+
 // compact begins the log again with the present state.
 func (c *core) compact(ctx context.Context, log Log) error {
 	line, err := c.state.Snapshot().Append(nil)
@@ -129,6 +138,11 @@ func (c *core) compact(ctx context.Context, log Log) error {
 		err = log.Append(ctx, line, true)
 	}
 	c.stored, c.began = 0, time.Now()
+	if errors.Is(err, ErrKept) {
+		c.report(err)
+		c.began = c.began.Add(compactAgain - compactAfter)
+		err = nil
+	}
 	c.count()
 	return err
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"tendon/cmd/cli/backend/queue"
 	"tendon/cmd/cli/durable"
@@ -14,30 +17,65 @@ import (
 
 // File is a Log in a directory: tickets.log, beside the log before it, tickets.before.log. One process at a time can use it.
 type File struct {
-	path   string
-	file   *os.File
-	unlock func() error
-	torn   bool // an append failed, so the end of the file is not known
+	// Full is called with the error when a write fails, as on a full disk, and with nil when the events are written. Optional. Set it
+	// before the first Append.
+	Full func(error)
+
+	path    string
+	disk    disk
+	file    diskFile
+	unlock  func() error
+	size    int64       // bytes of the events that are stored
+	torn    bool        // the file has bytes after size
+	failed  error       // of an append after which the content of the file is not known
+	blocked atomic.Bool // events wait for space
 }
 
 const (
 	logName    = "tickets.log"
 	beforeName = "tickets.before.log"
+	// spacePause is the time between two attempts to write events to a full disk.
+	spacePause = 500 * time.Millisecond
 )
+
+// disk is the functions by which File changes files. Tests replace them.
+type disk struct {
+	open    func(path string) (diskFile, error)
+	replace func(path string, content []byte) error
+}
+
+// diskFile is an open file of a disk.
+type diskFile interface {
+	WriteAt(b []byte, offset int64) (int, error)
+	Truncate(size int64) error
+	Sync() error
+	Stat() (os.FileInfo, error)
+	Close() error
+}
+
+func openFile(path string) (diskFile, error) { return os.OpenFile(path, os.O_WRONLY, 0) }
 
 // OpenFile opens the log in a directory, which is made if it does not exist.
 func OpenFile(dir string) (*File, error) {
 	if err := durable.MakeDirectory(dir); err != nil {
-		return nil, err
+		return nil, advised(err, dir, 0)
 	}
 	unlock, err := durable.Lock(filepath.Join(dir, logName+".lock"))
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use: another backend runs with this directory; stop it, or choose another one", dir)
 	}
 	if err != nil {
-		return nil, err
+		return nil, advised(err, dir, 0)
 	}
-	return &File{path: filepath.Join(dir, logName), unlock: unlock}, nil
+	return &File{path: filepath.Join(dir, logName), disk: disk{openFile, durable.Replace}, unlock: unlock}, nil
+}
+
+// advised adds to the error of a full disk the directory, and the space to free for a number of bytes.
+func advised(err error, dir string, size int) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return fmt.Errorf("%w: free at least %d MiB on the disk of %s", err, size>>20+1, dir)
 }
 
 // Recovered reads the file. Its last line may not be whole.
@@ -49,32 +87,103 @@ func (f *File) Recovered(context.Context) ([]byte, error) {
 	return content, err
 }
 
-// Append writes events to the disk.
-func (f *File) Append(_ context.Context, events []byte, begins bool) error {
+// Append writes events to the disk. While a write fails, as on a full disk, Append repeats it until ctx is done. After a failed sync or an
+// unfinished beginning, all further calls fail.
+func (f *File) Append(ctx context.Context, events []byte, begins bool) error {
+	if f.failed == nil && f.file == nil && !begins {
+		return fmt.Errorf("%s cannot be written before it begins", f.path)
+	}
+	if f.failed != nil {
+		return f.failed
+	}
 	if begins {
-		before := filepath.Join(filepath.Dir(f.path), beforeName)
-		_ = os.Remove(before)
-		_ = os.Link(f.path, before) // for Check only
-		if err := durable.Replace(f.path, events); err != nil {
+		return f.begin(events)
+	}
+	for {
+		err := f.write(events)
+		if err == nil || f.failed != nil {
+			if f.blocked.Swap(false) && err == nil && f.Full != nil {
+				f.Full(nil)
+			}
 			return err
 		}
-		if f.file != nil {
-			_ = f.file.Close() // it was synced
+		if !f.blocked.Swap(true) && f.Full != nil {
+			f.Full(advised(err, filepath.Dir(f.path), len(events)))
 		}
-		var err error
-		f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND, 0)
-		f.torn = err != nil
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(spacePause):
+		}
+	}
+}
+
+// write writes events after those that are stored, and syncs them. If a write fails, the file keeps its size.
+func (f *File) write(events []byte) error {
+	if err := f.cut(); err != nil {
 		return err
 	}
-	if f.file == nil || f.torn {
-		return fmt.Errorf("%s cannot be written: start the backend again", f.path)
-	}
-	_, err := f.file.Write(events)
-	if err = errors.Join(err, f.file.Sync()); err != nil {
+	if _, err := f.file.WriteAt(events, f.size); err != nil {
 		f.torn = true
+		return errors.Join(err, f.cut())
 	}
+	if err := f.file.Sync(); err != nil { // the system may have discarded the bytes, and would report success the next time
+		err = advised(err, filepath.Dir(f.path), len(events))
+		f.failed = fmt.Errorf("%w; the disk may have lost the newest events: check the disk, and start the backend again", err)
+		return f.failed
+	}
+	f.size += int64(len(events))
+	return nil
+}
+
+// cut removes the bytes of a write that failed.
+func (f *File) cut() error {
+	if !f.torn {
+		return nil
+	}
+	err := f.file.Truncate(f.size)
+	f.torn = err != nil
 	return err
 }
+
+// ErrKept is wrapped by the error of an Append that could not begin the log again. The log is as before, and can be appended to.
+var ErrKept = errors.New("the log could not begin again, so it grows")
+
+// begin replaces the file.
+func (f *File) begin(events []byte) error {
+	if f.file != nil {
+		if err := f.cut(); err != nil {
+			return fmt.Errorf("%w: %w", ErrKept, err)
+		}
+	}
+	before := filepath.Join(filepath.Dir(f.path), beforeName)
+	_ = os.Remove(before)
+	_ = os.Link(f.path, before) // for Check only
+	if err := f.disk.replace(f.path, events); err != nil {
+		err = advised(err, filepath.Dir(f.path), len(events))
+		if f.file == nil {
+			return err
+		}
+		if info, unread := f.file.Stat(); unread == nil && !durable.Gone(info, f.path) {
+			return fmt.Errorf("%w: %w", ErrKept, err)
+		}
+		f.failed = fmt.Errorf("%w; start the backend again", err)
+		return f.failed
+	}
+	if f.file != nil {
+		_ = f.file.Close() // it was synced
+	}
+	var err error
+	if f.file, err = f.disk.open(f.path); err != nil {
+		f.file, f.failed = nil, fmt.Errorf("%w; start the backend again", err)
+		return f.failed
+	}
+	f.size, f.torn = int64(len(events)), false
+	return nil
+}
+
+// Reached reports whether no events wait for space on the disk.
+func (f *File) Reached() bool { return !f.blocked.Load() }
 
 // Leased returns true: the file is locked.
 func (f *File) Leased() bool { return true }

@@ -3,6 +3,7 @@ package backend
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -210,6 +211,39 @@ func TestABodyThatIsNotValid(t *testing.T) {
 		var refused api.Error
 		if status := r.post("/v1/tickets", body, &refused); status != http.StatusBadRequest || !strings.Contains(refused.Error, want) {
 			t.Errorf("%s: %d %s", body, status, refused.Error)
+		}
+	}
+}
+
+// Ids of players and parties with control or invisible characters are refused. So are those that are not UTF-8: the decoder replaces each
+// invalid byte, so two players would have the same client id.
+func TestAPlayerHasOneID(t *testing.T) {
+	r := start(t, &memory{}, Config{Directory: directory(4, "one")})
+	for _, id := range []string{"ann\xff", "ann\xfe", `ann\ud800`, "ann\uFFFD", `ann\u0000`, `ann\n`, `ann\u007f`, "ann\u200b", "ann\u2028", strings.Repeat("ä", 65)} {
+		for path, body := range map[string]string{
+			"/v1/tickets": `{"queue":"duel","player":"%s"}`, "/v1/tickets?": `{"queue":"duel","player":"eve","party":"%s","party_size":2}`,
+			"/v1/kick": `{"player":"%s"}`, "/v1/ban": `{"player":"%s","seconds":1}`,
+		} {
+			var refused api.Error
+			if status := r.post(path, strings.ReplaceAll(body, "%s", id), &refused); status != http.StatusBadRequest || !strings.Contains(refused.Error, " is not valid: send ") ||
+				!strings.Contains(refused.Error, " bytes of UTF-8 without control or invisible characters") {
+				t.Errorf("%s of %q: %d %s", path, id, status, refused.Error)
+			}
+		}
+	}
+	if got, err := r.Submit(t.Context(), api.TicketRequest{Queue: "duel", Player: strings.Repeat("ä", 64)}, ""); err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// The description says which limits are in bytes: maxLength is in characters.
+func TestTheDescriptionSaysBytes(t *testing.T) {
+	doc := description(t)
+	for _, of := range []string{"TicketRequest", "Sanction"} {
+		for name, p := range doc.Components.Schemas[of].Value.Properties {
+			if most := p.Value.MaxLength; most != nil && !strings.Contains(p.Value.Description, fmt.Sprint(*most, " bytes")) {
+				t.Errorf("%s.%s: the description does not say %d bytes", of, name, *most)
+			}
 		}
 	}
 }

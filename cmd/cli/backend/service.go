@@ -35,7 +35,7 @@ type Config struct {
 	Origins []string
 	// Admin is the token of the admin servers, for rooms, kick and ban. Optional.
 	Admin string
-	// Report receives errors of match functions, at most one every 10 s. Optional.
+	// Report receives errors of match functions, and those that wrap ErrKept, at most one every 10 s. Optional.
 	Report func(error)
 }
 
@@ -58,13 +58,16 @@ type Log interface {
 	Leased() bool
 }
 
+// reacher is a Log that reports whether it can store events now. Requests are refused while it returns false.
+type reacher interface{ Reached() bool }
+
 // LogRoom is the room of a cluster whose journal is the log. No room of a match has capital letters.
 const LogRoom = "BACKEND"
 
 // Errors of a Service.
 var (
 	ErrConfig   = errors.New("backend: bad Config")
-	ErrInactive = errors.New("this backend does not decide matches now: another one does, this one starts or ends, or the store does not answer; try again")
+	ErrInactive = errors.New("this backend does not decide matches now: another one does, this one starts or ends, or its store does not answer or is full; try again")
 )
 
 const (
@@ -81,7 +84,6 @@ const (
 type Service struct {
 	config  Config
 	term    atomic.Pointer[term] // nil while the service is inactive
-	reached func() bool          // Node.Reached in a cluster; nil: the log is a file
 	limits  *limits              // of callers
 	metrics *metrics
 }
@@ -90,6 +92,13 @@ type Service struct {
 type term struct {
 	commands chan *command
 	ended    chan struct{} // closed at its end
+	log      Log
+}
+
+// active reports whether the log can store events.
+func (t *term) active() bool {
+	r, ok := t.log.(reacher)
+	return !ok || r.Reached()
 }
 
 // command is a function that the goroutine of Run calls. done is closed when its events are stored.
@@ -116,10 +125,11 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Active reports whether the service decides matches. In a cluster, it also requires Node.Reached. A request is still refused if
-// another process has appended.
+// Active reports whether the service decides matches. In a cluster, it also requires Node.Reached. With a File, it also requires
+// File.Reached. A request is still refused if another process has appended.
 func (s *Service) Active() bool {
-	return s.term.Load() != nil && (s.reached == nil || s.reached())
+	now := s.term.Load()
+	return now != nil && now.active()
 }
 
 // Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.
@@ -130,7 +140,7 @@ func (s *Service) Run(ctx context.Context, log Log) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var others sync.WaitGroup
-	now := &term{make(chan *command, maxBatch), make(chan struct{})}
+	now := &term{make(chan *command, maxBatch), make(chan struct{}), log}
 	s.term.Store(now)
 	others.Go(func() { s.confirm(ctx) })
 	others.Go(func() { s.sendBans(ctx) })
@@ -172,10 +182,13 @@ func (s *Service) load(ctx context.Context, log Log) (*core, error) {
 	return c, c.compact(ctx, log)
 }
 
-// do calls a function on the goroutine of Run, and waits until its events are stored.
+// reachInterval is the time between two checks of Active while a request waits for the log.
+const reachInterval = 250 * time.Millisecond
+
+// do calls a function on the goroutine of Run, and waits until its events are stored. After ErrInactive, the function may still be called.
 func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	now := s.term.Load()
-	if now == nil || !s.Active() {
+	if now == nil || !now.active() {
 		return ErrInactive
 	}
 	cmd := &command{do: f, done: make(chan struct{})}
@@ -186,18 +199,26 @@ func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	case <-ctx.Done():
 		return ErrInactive
 	}
-	select {
-	case <-cmd.done:
-		return cmd.err
-	case <-now.ended:
+	timer := time.NewTicker(reachInterval)
+	defer timer.Stop()
+	for {
 		select {
-		case <-cmd.done: // before the end
+		case <-cmd.done:
 			return cmd.err
-		default:
+		case <-now.ended:
+			select {
+			case <-cmd.done: // before the end
+				return cmd.err
+			default:
+				return ErrInactive
+			}
+		case <-ctx.Done():
 			return ErrInactive
+		case <-timer.C:
+			if !now.active() {
+				return ErrInactive
+			}
 		}
-	case <-ctx.Done():
-		return ErrInactive
 	}
 }
 

@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tendon/cmd/cli/backend/api"
 	"tendon/cmd/cli/backend/queue"
@@ -22,7 +22,11 @@ import (
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/web"
+	"tendon/net/wire"
 )
+
+// MaxQueue is the maximum length of the name of a queue, in bytes.
+const MaxQueue = maxText
 
 const (
 	maxText       = 64 // bytes of a queue, a party, a key, a server, and a name or a text of an attribute
@@ -93,8 +97,8 @@ func checkTicket(t *queue.Ticket) error {
 		return errNoQueue
 	}
 	for name, text := range map[string]string{"queue": t.Queue, "party": t.Party, "Idempotency-Key": t.Key} {
-		if len(text) > maxText || !utf8.ValidString(text) {
-			return wrong(http.StatusBadRequest, "%s has %d bytes, want at most %d", name, len(text), maxText)
+		if wire.Clip(text, maxText) != text {
+			return wrong(http.StatusBadRequest, "%s is not valid: send at most %d bytes of UTF-8 without control or invisible characters", name, maxText)
 		}
 	}
 	if len(t.Attributes) > maxAttributes {
@@ -113,11 +117,18 @@ func checkTicket(t *queue.Ticket) error {
 }
 
 func checkPlayer(player string) error {
-	if player == "" || len(player) > maxPlayer || !utf8.ValidString(player) {
-		return wrong(http.StatusBadRequest, "player has %d bytes, want 1 to %d of UTF-8", len(player), maxPlayer)
+	if !validPlayer(player) {
+		return wrong(http.StatusBadRequest, "player is not valid: send %s", playerForm)
 	}
 	return nil
 }
+
+// playerForm describes the valid ids of players.
+var playerForm = fmt.Sprintf("1 to %d bytes of UTF-8 without control or invisible characters", maxPlayer)
+
+// validPlayer reports whether an id of a player is valid. The decoder of JSON replaces each invalid byte by U+FFFD, so that two players
+// could have the same id. wire.Clip removes that character.
+func validPlayer(player string) bool { return player != "" && wire.Clip(player, maxPlayer) == player }
 
 // found is a ticket as the state has it.
 type found struct {
@@ -381,10 +392,10 @@ func (s *Service) locate(ctx context.Context, t *queue.Status) (cluster.Server, 
 			at = servers[i]
 		}
 	})
-	if err == nil {
-		err = gone
+	if err != nil { // the function may still be called
+		return cluster.Server{}, err
 	}
-	return at, err
+	return at, gone
 }
 
 // requested returns the server of a room that requested players and is not open in the directory. Without a cluster, it is the server of

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"tendon/net/cluster"
 	"tendon/net/server"
 	"tendon/net/web"
+	"tendon/net/wire"
 )
 
 // Verb runs a backend.
@@ -145,8 +147,12 @@ func (v *Verb) config(a *app.App) (c backend.Config, err error) {
 		}
 	}
 	c = backend.Config{Game: a.Game.Name, Protocol: a.Game.Fingerprint(), Life: v.TokenLife, Origins: v.Origin, Report: func(err error) {
-		a.Logf("%v; the tickets wait", err)
-		a.Emit("match_failed", app.Fields{"error": err.Error()})
+		event, effect := "match_failed", "; the tickets wait"
+		if errors.Is(err, backend.ErrKept) {
+			event, effect = "log_kept", ""
+		}
+		a.Logf("%v%s", err, effect)
+		a.Emit(event, app.Fields{"error": err.Error()})
 	}}
 	if c.Queues, err = v.queues(a); err != nil {
 		return c, err
@@ -225,8 +231,11 @@ func (v *Verb) queues(a *app.App) (list []queue.Queue, err error) {
 	for _, text := range v.Queue {
 		name, count, _ := strings.Cut(text, "=")
 		n, err := strconv.Atoi(count)
-		if err != nil || name == "" || len(name) > 64 || seen[name] || n < 1 || n > a.Game.MaxPlayers {
+		if err != nil || name == "" || seen[name] || n < 1 || n > a.Game.MaxPlayers {
 			return nil, fmt.Errorf("--queue %q: give a new name and 1 to %d players, such as duel=2", text, a.Game.MaxPlayers)
+		}
+		if wire.Clip(name, backend.MaxQueue) != name {
+			return nil, fmt.Errorf("--queue %q: give a name of at most %d bytes of UTF-8 without control or invisible characters", text, backend.MaxQueue)
 		}
 		seen[name] = true
 		list = append(list, queue.Queue{Name: name, Players: n, Match: a.Match})
@@ -287,6 +296,15 @@ func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, lis
 	if err != nil {
 		return fmt.Errorf("--dir: %w", err)
 	}
+	log.Full = func(err error) {
+		if err == nil {
+			a.Logf("the events are on the disk: the backend accepts requests again")
+			a.Emit("log_written", nil)
+			return
+		}
+		a.Logf("%v; requests are refused with 503 until the events are on the disk", err)
+		a.Emit("log_waits", app.Fields{"error": err.Error()})
+	}
 	config.Directory = backend.NewStatic(v.Server, v.ServerRooms, v.Web, hashes)
 	s, err := backend.New(config)
 	if err == nil {
@@ -341,12 +359,12 @@ func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listen
 	go func() { served <- h.Serve(listener) }()
 	ran := make(chan error, 1)
 	go func() { ran <- run(ctx) }()
-	at := "http://" + listener.Addr().String()
+	at, also := addressOf(listener.Addr().(*net.TCPAddr).AddrPort())
 	key := ""
 	if v.Keys != "" || v.withJWT() {
 		key = " --backend-key FILE"
 	}
-	a.Logf("the backend is at %s; queue with\n  %s join --backend %s --queue %s%s", at, a.Program, at, v.first(), key)
+	a.Logf("the backend is at %s%s; queue with\n  %s join --backend %s --queue %s%s", at, also, a.Program, at, app.Quoted(v.first()), key)
 	a.Emit("backend", app.Fields{"url": at})
 	var err error
 	select {
@@ -361,6 +379,16 @@ func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listen
 		_ = h.Close() // requests that wait for a ticket
 	}
 	return err
+}
+
+// addressOf returns the URL of a listener. For a listener on all interfaces that is the URL for this machine, and also continues the sentence
+// for other ones.
+func addressOf(listener netip.AddrPort) (at, also string) {
+	host, port := listener.Addr().Unmap(), listener.Port()
+	if host.IsUnspecified() {
+		host, also = netip.AddrFrom4([4]byte{127, 0, 0, 1}), fmt.Sprintf(" on this machine, and at port %d of its other addresses", port)
+	}
+	return "http://" + netip.AddrPortFrom(host, port).String(), also
 }
 
 // first returns the name of the first queue.

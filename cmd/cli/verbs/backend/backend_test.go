@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	natsserver "github.com/nats-io/nats-server/v2/server"
 
 	"tendon/cmd/cli/backend"
 	"tendon/cmd/cli/backend/queue"
@@ -18,7 +21,45 @@ import (
 	"tendon/cmd/cli/internal/crumbs"
 	"tendon/net/cluster"
 	"tendon/net/cluster/jetstream/natstest"
+	"tendon/net/server"
 )
+
+// The command that is printed can be copied: its address can be reached, and the name of the queue is quoted.
+func TestThePrintedCommandCanBeCopied(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:0": `^the backend is at (http://127\.0\.0\.1:\d+); queue with\n  .* join --backend http://127\.0\.0\.1:\d+ --queue 'a b' --backend-key FILE\n$`,
+		"0.0.0.0:0":   `^the backend is at (http://127\.0\.0\.1:\d+) on this machine, and at port \d+ of its other addresses; queue with\n  .* join --backend http://127\.0\.0\.1:\d+ --queue 'a b' --backend-key FILE\n$`,
+	} {
+		dir := t.TempDir()
+		keys, key, life := filepath.Join(dir, "keys"), filepath.Join(dir, "server.key"), 10*time.Millisecond
+		if _, err := server.GenerateKey(key); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(keys, []byte("game 0123456789abcdef\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var note bytes.Buffer
+		v := Verb{Listen: listen, KeyFile: key, Queue: []string{"a b=2"}, Dir: filepath.Join(dir, "backend"), Server: []string{"127.0.0.1:7777"}, ServerRooms: 1, TokenLife: time.Minute,
+			For: &life, accessFlags: accessFlags{Keys: keys}, Flags: clusterflags.Flags{ClusterName: "tendon", ClusterDir: "cluster"}}
+		if err := v.Run(app.New(t.Context(), crumbs.Game(), io.Discard, &note)); err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(want).MatchString(note.String()) {
+			t.Errorf("%s: %s", listen, note.String())
+		}
+	}
+}
+
+// A queue whose name no request can have is refused.
+func TestANameOfAQueueIsChecked(t *testing.T) {
+	a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
+	for _, name := range []string{"", "a\x00", "a\xff", "a\u200b", strings.Repeat("n", 65)} {
+		v := Verb{Queue: []string{name + "=2"}}
+		if _, err := v.queues(a); err == nil || a.ExitCode(err) != app.ExitUsage {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
 
 // No server can join a cluster inside the backend.
 func TestAnEmbeddedClusterIsRefused(t *testing.T) {
@@ -31,7 +72,7 @@ func TestAnEmbeddedClusterIsRefused(t *testing.T) {
 
 // --check-cluster reads the log from NATS. Its results and exit codes are those of --check.
 func TestTheLogOfAClusterIsChecked(t *testing.T) {
-	flags := clusterflags.Flags{Cluster: natstest.Start(t, server.Options{}).ClientURL(), ClusterName: "tendon"}
+	flags := clusterflags.Flags{Cluster: natstest.Start(t, natsserver.Options{}).ClientURL(), ClusterName: "tendon"}
 	json := false
 	check := func(want int, text, of string) {
 		t.Helper()
