@@ -146,8 +146,8 @@ func TestChaos(t *testing.T) {
 			if !short {
 				o.check(t)
 			}
-			if o.kind == killTwo && o.told == 0 {
-				t.Errorf("%s: no player was told that the match waits", o.kind)
+			if o.kind == killTwo && o.notified == 0 {
+				t.Errorf("%s: no player was notified that the match waits", o.kind)
 			}
 		}
 	}

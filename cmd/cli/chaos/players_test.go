@@ -39,7 +39,7 @@ type player struct {
 	live      bool
 	base      ecs.Tick // confirmed at mark, or when await began
 	noticed   bool     // the player was shown that the server was away, since mark
-	told      bool     // the server told the player that the match waits, since mark
+	notified  bool     // the server notified the player that the match waits, since mark
 	loads     int      // states of the server that were loaded, since mark
 	states    string
 	ended     bool
@@ -99,7 +99,7 @@ func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number 
 func (p *player) notice(_ int, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told = p.told || strings.HasPrefix(text, "the match waits")
+	p.notified = p.notified || strings.HasPrefix(text, "the match waits")
 }
 
 // frame plays a frame.
@@ -180,7 +180,7 @@ func (a *players) close() {
 func (a *players) mark() {
 	for _, p := range a.list {
 		p.mu.Lock()
-		p.base, p.gap, p.noticed, p.told, p.loads = p.confirmed, 0, false, false, 0
+		p.base, p.gap, p.noticed, p.notified, p.loads = p.confirmed, 0, false, false, 0
 		p.mu.Unlock()
 	}
 }
@@ -215,20 +215,20 @@ func (a *players) await(limit time.Duration) (missing []string) {
 
 // gaps are what the players of some rooms experienced since mark.
 type gaps struct {
-	list    []time.Duration // longest times without a confirmed tick
-	noticed int             // players who were shown that the server was away
-	told    int             // players whom the server told that the match waits
-	loaded  int             // players who loaded a state of the server
+	list     []time.Duration // longest times without a confirmed tick
+	noticed  int             // players who were shown that the server was away
+	notified int             // players whom the server notified that the match waits
+	loaded   int             // players who loaded a state of the server
 }
 
 func (g *gaps) add(o gaps) {
 	g.list = append(g.list, o.list...)
-	g.noticed, g.told, g.loaded = g.noticed+o.noticed, g.told+o.told, g.loaded+o.loaded
+	g.noticed, g.notified, g.loaded = g.noticed+o.noticed, g.notified+o.notified, g.loaded+o.loaded
 }
 
 // String describes the times, and how many players noticed them.
 func (g *gaps) String() string {
-	return fmt.Sprintf("%+v; of %d players %d noticed it, %d were told that the match waits, %d loaded a state", spreadOf(g.list), len(g.list), g.noticed, g.told, g.loaded)
+	return fmt.Sprintf("%+v; of %d players %d noticed it, %d were notified that the match waits, %d loaded a state", spreadOf(g.list), len(g.list), g.noticed, g.notified, g.loaded)
 }
 
 // gaps returns what the players of some rooms experienced since mark. rooms may be nil: all.
@@ -240,8 +240,8 @@ func (a *players) gaps(rooms map[string]bool) (g gaps) {
 			if p.noticed {
 				g.noticed++
 			}
-			if p.told {
-				g.told++
+			if p.notified {
+				g.notified++
 			}
 			if p.loads > 0 {
 				g.loaded++

@@ -5,55 +5,119 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
-// Server is a NATS server in this process.
+// Server is a NATS server in this process. After a failed write, for example on a full disk, NATS stores no further entries until it is
+// restarted. Server restarts it as soon as the directory has space again, and Connection reconnects.
 type Server struct {
 	Connection *nats.Conn
-	server     *server.Server
+	options    server.Options
+	present    atomic.Pointer[instance]
+	endWatch   context.CancelFunc
+	watched    chan struct{} // closed when watch has returned
 }
 
-// startLimit is the maximum time that the server needs to read its files.
-const startLimit = 30 * time.Second
+const (
+	// startLimit is the maximum time that the server needs to read its files.
+	startLimit = 30 * time.Second
+	// watchInterval is the time between two checks for a failed write.
+	watchInterval = time.Second
+	// spaceToRestart is the space in bytes that the directory must have before NATS is restarted.
+	spaceToRestart = 1 << 20
+	// leastStore is the minimum limit for the files of NATS, in bytes. It applies if the disk is almost full at the start.
+	leastStore = 1 << 30
+)
 
 // Start starts a server whose files are in a directory, which no other process may use. If always is true, each acknowledged
 // entry survives a power failure.
 func Start(dir string, always bool) (*Server, error) {
-	s, err := server.NewServer(&server.Options{ServerName: "tendon", DontListen: true, JetStream: true, StoreDir: dir, SyncAlways: always,
-		NoSigs: true, NoLog: true, DisableJetStreamBanner: true})
+	s := &Server{watched: make(chan struct{}),
+		options: server.Options{ServerName: "tendon", DontListen: true, JetStream: true, StoreDir: dir, SyncAlways: always,
+			NoSigs: true, NoLog: true, DisableJetStreamBanner: true}}
+	n, err := start(s.options)
 	if err != nil {
+		return nil, err
+	}
+	if c := n.JetStreamConfig(); c != nil {
+		// The default limit is 75 % of the space that is free at the start. It must not be less after a restart.
+		s.options.JetStreamMaxStore = max(c.MaxStore, leastStore)
+		if c.MaxStore < leastStore {
+			n.stop()
+			if n, err = start(s.options); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.present.Store(n)
+	s.Connection, err = nats.Connect("", nats.InProcessServer(provider{s}), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
+		nats.ReconnectJitter(0, 0), nats.ReconnectBufSize(-1))
+	if err != nil {
+		n.stop()
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	go s.Start()
-	if !s.ReadyForConnections(startLimit) || !s.JetStreamEnabled() {
-		s.Shutdown()
-		return nil, fmt.Errorf("embedded: NATS cannot use the directory %s", dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.endWatch = cancel
+	go s.watch(ctx)
+	return s, nil
+}
+
+// watch restarts NATS after failed writes, until ctx is done.
+func (s *Server) watch(ctx context.Context) {
+	defer close(s.watched)
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		n := s.present.Load()
+		if n.usable() || !hasSpace(s.options.StoreDir) {
+			continue
+		}
+		n.stop()
+		if n, err := start(s.options); err == nil {
+			s.present.Store(n)
+		}
 	}
-	c, err := nats.Connect("", nats.InProcessServer(s), nats.MaxReconnects(-1))
-	if err != nil {
-		s.Shutdown()
-		return nil, fmt.Errorf("embedded: %w", err)
-	}
-	return &Server{c, s}, nil
 }
 
 // Close writes everything to the disk and stops the server.
 func (s *Server) Close() error {
+	s.endWatch()
+	<-s.watched
 	err := s.Connection.Drain()
 	for deadline := time.Now().Add(time.Second); !s.Connection.IsClosed() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	s.Connection.Close()
-	s.server.Shutdown()
-	s.server.WaitForShutdown()
-	if errors.Is(err, nats.ErrConnectionClosed) {
+	s.present.Load().stop()
+	if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrConnectionReconnecting) {
 		return nil
 	}
 	return err
 }
+
+// hasSpace reports whether a file of spaceToRestart bytes can be written in a directory.
+func hasSpace(dir string) bool {
+	name := filepath.Join(dir, "space")
+	err := os.WriteFile(name, make([]byte, spaceToRestart), 0o600)
+	return errors.Join(err, os.Remove(name)) == nil
+}
+
+// provider connects to the present NATS server of s. It implements nats.InProcessConnProvider.
+type provider struct{ s *Server }
+
+func (p provider) InProcessConn() (net.Conn, error) { return p.s.present.Load().InProcessConn() }
