@@ -361,7 +361,7 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 
 var (
 	first = flag.Uint64("cluster.first", 0, "the seed of the first simulated run of TestARoomHasOneJournal")
-	seeds = flag.Uint64("cluster.seeds", 20, "how many simulated runs it plays")
+	seeds = flag.Uint64("cluster.seeds", 20, "the number of simulated runs of TestARoomHasOneJournal")
 )
 
 // Each room has one journal and continues after the faults. Messages are lost or late, and servers are paused, killed or partitioned.

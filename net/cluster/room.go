@@ -102,7 +102,8 @@ func ReadJournal(ctx context.Context, s Store, room string) ([]byte, error) {
 	})
 }
 
-// readJournal calls read until it succeeds, loses the room, or finds missing entries eight times. It waits after each failure.
+// readJournal calls read until it succeeds or returns ErrLost, until entries were missing eight times, or until ctx is done. It waits between
+// the calls.
 func readJournal(ctx context.Context, room string, wait time.Duration, read func() ([]byte, error)) ([]byte, error) {
 	for missing := 0; ; {
 		journal, err := read()

@@ -31,8 +31,8 @@ func (s *stall) observe(p *player) {
 	s.worst = max(s.worst, time.Since(s.since))
 }
 
-// A room moves to another server while it is played. Its clients stay in their seats, load no state, and wait at most six ticks for the
-// next confirmed one, on a bad network six ticks longer than usual.
+// A room moves to another server while it is played. Its clients stay in their seats and load no state. They wait at most six ticks for the
+// next confirmed one. On a bad network they wait at most six ticks longer than usual.
 func TestARoomMovesWhileItIsPlayed(t *testing.T) {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy} {
 		for _, profile := range []string{"P1", "P3"} {

@@ -33,7 +33,7 @@ type Header struct {
 	// Digest is the digest of the ticks up to Start. Zero if Start is zero or the digest is not known. If it is not known, no tick can
 	// be proven.
 	Digest Digest
-	// Present is the name of the strategy at Start, which began after tick Since. "": Strategy, the match had no other up to Start.
+	// Present is the name of the strategy at Start if the match changed it before, otherwise "". An order in tick Since chose it.
 	Present string
 	Since   ecs.Tick // at most Start.Tick; 0 if Present is ""
 }
@@ -168,7 +168,7 @@ func parseHeader(payload []byte, version byte) (h Header, err error) {
 		copy(h.Digest[:], r.Bytes(len(h.Digest)))
 		h.Since, h.Present = ecs.Tick(r.Uvarint()), string(r.Blob(maxTextBytes))
 		if h.Since > h.Start.Tick || (h.Since > 0) != (h.Present != "") {
-			r.Fail(errors.New("a strategy that does not begin at or before the start"))
+			r.Fail(errors.New("a present strategy without a tick up to the start, or a tick without a strategy"))
 		}
 	}
 	if err := r.Close(); err != nil {

@@ -166,8 +166,8 @@ func (r *Record) Seats() (seats []Seat) {
 	return seats
 }
 
-// Switches returns every strategy with which the match continued up to tick f, with the tick of the order that chose it. The first is
-// that of the header, if the strategy was changed before the start.
+// Switches returns the changes of the strategy up to tick f, each with the tick of its order. Of those up to the start, it returns only the
+// last one, which is in the header.
 func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
 	return func(yield func(ecs.Tick, string) bool) {
 		if h := &r.header; h.Present != "" && h.Since <= f && !yield(h.Since, h.Present) {

@@ -93,13 +93,7 @@ func (c *core) store(ctx context.Context, log Log, requests bool) error {
 		if err := log.Append(ctx, c.lines, false); err != nil {
 			return err
 		}
-		took := time.Since(start)
-		c.service.metrics.stored.Observe(took.Seconds())
-		if took > time.Second { // meanwhile no request about a ticket was served
-			for id, at := range c.seen {
-				c.seen[id] = at.Add(took)
-			}
-		}
+		c.service.metrics.stored.Observe(time.Since(start).Seconds())
 		c.stored += len(c.lines)
 		c.lines = c.lines[:0]
 	}
@@ -139,7 +133,7 @@ func (c *core) compact(ctx context.Context, log Log) error {
 	}
 	c.stored, c.began = 0, time.Now()
 	if errors.Is(err, ErrKept) {
-		c.report(err)
+		c.service.config.Report(err)
 		c.began = c.began.Add(compactAgain - compactAfter)
 		err = nil
 	}
@@ -202,12 +196,25 @@ func (c *core) report(err error) {
 	}
 }
 
-// sweep cancels abandoned tickets, and removes ended ones, once a second.
+// sweepLimit is the longest time between two sweeps of a log that stores events.
+const sweepLimit = 2 * time.Second
+
+// sweep cancels abandoned tickets, and removes ended ones, once a second. The time in which the log stored no events does not count, because
+// requests about tickets were refused then.
 func (c *core) sweep(now time.Time) {
-	if now.Sub(c.swept) < time.Second {
+	gap := now.Sub(c.swept)
+	if gap < time.Second {
 		return
 	}
 	c.swept = now
+	if c.service.Active() {
+		gap -= sweepLimit
+	}
+	if gap > 0 {
+		for id, at := range c.seen {
+			c.seen[id] = at.Add(gap)
+		}
+	}
 	for id, at := range c.seen {
 		if now.Sub(at) >= c.service.config.Abandon {
 			event, err := c.state.Cancel(now.UnixMilli(), id, "no request about the ticket was received for "+c.service.config.Abandon.String())

@@ -87,17 +87,17 @@ func (f *File) Recovered(context.Context) ([]byte, error) {
 	return content, err
 }
 
-// Append writes events to the disk. While a write fails, as on a full disk, Append repeats it until ctx is done. After a failed sync or an
-// unfinished beginning, all further calls fail.
+// Append writes events to the disk. While a write fails, as on a full disk, Append repeats it until ctx is done. If begins is true, Append
+// tries once. An error that wraps ErrKept leaves the log as it was. After other errors of a beginning, and after a failed sync, all
+// further calls fail.
 func (f *File) Append(ctx context.Context, events []byte, begins bool) error {
-	if f.failed == nil && f.file == nil && !begins {
-		return fmt.Errorf("%s cannot be written before it begins", f.path)
-	}
-	if f.failed != nil {
+	switch {
+	case f.failed != nil:
 		return f.failed
-	}
-	if begins {
+	case begins:
 		return f.begin(events)
+	case f.file == nil:
+		return fmt.Errorf("%s cannot be written before it begins", f.path)
 	}
 	for {
 		err := f.write(events)
@@ -118,7 +118,8 @@ func (f *File) Append(ctx context.Context, events []byte, begins bool) error {
 	}
 }
 
-// write writes events after those that are stored, and syncs them. If a write fails, the file keeps its size.
+// write writes events after those that are stored, and syncs them. If a write fails, write truncates the file to size. If that fails, too,
+// the next call truncates it first.
 func (f *File) write(events []byte) error {
 	if err := f.cut(); err != nil {
 		return err
@@ -156,9 +157,9 @@ func (f *File) begin(events []byte) error {
 			return fmt.Errorf("%w: %w", ErrKept, err)
 		}
 	}
-	before := filepath.Join(filepath.Dir(f.path), beforeName)
-	_ = os.Remove(before)
-	_ = os.Link(f.path, before) // for Check only
+	before := filepath.Join(filepath.Dir(f.path), beforeName) // for Check only
+	_ = os.Remove(before + ".new")
+	_ = os.Link(f.path, before+".new")
 	if err := f.disk.replace(f.path, events); err != nil {
 		err = advised(err, filepath.Dir(f.path), len(events))
 		if f.file == nil {
@@ -170,6 +171,7 @@ func (f *File) begin(events []byte) error {
 		f.failed = fmt.Errorf("%w; start the backend again", err)
 		return f.failed
 	}
+	_ = os.Rename(before+".new", before)
 	if f.file != nil {
 		_ = f.file.Close() // it was synced
 	}

@@ -237,7 +237,7 @@ func TestAPlayerHasOneID(t *testing.T) {
 }
 
 // The description says which limits are in bytes: maxLength is in characters.
-func TestTheDescriptionSaysBytes(t *testing.T) {
+func TestTheDescriptionStatesBytes(t *testing.T) {
 	doc := description(t)
 	for _, of := range []string{"TicketRequest", "Sanction"} {
 		for name, p := range doc.Components.Schemas[of].Value.Properties {

@@ -58,7 +58,7 @@ type Log interface {
 	Leased() bool
 }
 
-// reacher is a Log that reports whether it can store events now. Requests are refused while it returns false.
+// reacher is a Log that reports whether it can store events now. Service.do returns ErrInactive while Reached returns false.
 type reacher interface{ Reached() bool }
 
 // LogRoom is the room of a cluster whose journal is the log. No room of a match has capital letters.
@@ -163,8 +163,8 @@ func (s *Service) load(ctx context.Context, log Log) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{service: s, state: state, seen: map[string]time.Time{}, waits: map[string]chan struct{}{}, short: map[string]string{}}
 	now := time.Now()
+	c := &core{service: s, state: state, swept: now, seen: map[string]time.Time{}, waits: map[string]chan struct{}{}, short: map[string]string{}}
 	if err := state.Resume(now.UnixMilli()); err != nil {
 		return nil, err
 	}
@@ -191,18 +191,13 @@ func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	if now == nil || !now.active() {
 		return ErrInactive
 	}
-	cmd := &command{do: f, done: make(chan struct{})}
-	select {
-	case now.commands <- cmd:
-	case <-now.ended:
-		return ErrInactive
-	case <-ctx.Done():
-		return ErrInactive
-	}
+	cmd, commands := &command{do: f, done: make(chan struct{})}, now.commands
 	timer := time.NewTicker(reachInterval)
 	defer timer.Stop()
 	for {
 		select {
+		case commands <- cmd:
+			commands = nil
 		case <-cmd.done:
 			return cmd.err
 		case <-now.ended:

@@ -397,14 +397,47 @@ func TestATokenHasTheServersOfTheCluster(t *testing.T) {
 	}
 }
 
-// A ticket about which no request is received is cancelled, so that no player is matched with one who has left.
+// outage is a log that accepts no events while off is set.
+type outage struct {
+	memory
+	off atomic.Bool
+}
+
+func (o *outage) Reached() bool { return !o.off.Load() }
+
+// A ticket about which no request is received is cancelled, so that no player is matched with one who has left. The time of an outage, in which
+// requests are refused, does not count.
 func TestAnAbandonedTicketIsCancelled(t *testing.T) {
-	r := start(t, &memory{}, Config{Directory: directory(4, "one"), Abandon: time.Hour})
+	log := &outage{}
+	r := start(t, log, Config{Directory: directory(4, "one"), Abandon: time.Hour})
 	id := r.queue("ann")
 	if _, changed, err := r.find(t.Context(), id, caller{full: true}, time.Second); changed == nil || err != nil { // a request that ended
 		t.Fatal(err)
 	}
-	if err := r.do(t.Context(), func(c *core) { c.swept = time.Time{}; c.sweep(time.Now().Add(2 * time.Hour)) }); err != nil {
+	if err := r.do(t.Context(), func(c *core) {
+		now := time.Now()
+		for _, off := range []bool{false, true} {
+			log.off.Store(off)
+			c.swept = now
+			if off { // the log refuses requests for two hours, in which sweep is called
+				for range 2 * 60 * 60 {
+					now = now.Add(time.Second)
+					c.sweep(now)
+				}
+			} else { // a write is repeated for two hours
+				now = now.Add(2 * time.Hour)
+				c.sweep(now)
+			}
+			if c.state.Len(queue.Queued) != 1 {
+				t.Errorf("the ticket is cancelled after an outage; sweep was called in it: %v", off)
+			}
+		}
+		log.off.Store(false)
+		for c.state.Len(queue.Queued) > 0 {
+			now = now.Add(time.Second)
+			c.sweep(now)
+		}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.until(id, func(api.Ticket) bool { return true }); got.State != queue.Cancelled || !strings.Contains(got.Reason, "no request") {

@@ -152,8 +152,8 @@ func (p *pair) ask(first int, f func(c *api.Client) (api.Ticket, error)) (api.Ti
 	}
 }
 
-// submit makes the tickets of players at the same time. The first player and every second one after send the request twice, with the same
-// key, to both backends. The returned function waits for the replies.
+// submit makes the tickets of players at the same time. Every second request, from the first on, is sent to both backends with the
+// same key. The returned function waits for the replies.
 func (p *pair) submit(list ...api.TicketRequest) (wait func()) {
 	p.t.Helper()
 	replies, failed := make([][2]api.Ticket, len(list)), make([][2]error, len(list))
@@ -380,12 +380,16 @@ func names(list []api.TicketRequest) (players []string) {
 	return players
 }
 
-// The backend that decides matches is killed five times, in a cluster of three NATS servers: while tickets are queued, while they are matched and
-// their players have no token, and while all servers are full. Each time the other backend continues. No ticket is lost, no seat is given
-// twice, and each reply about a ticket agrees with those before.
+// In a cluster of three NATS servers, the active backend is killed five times:
+//
+//   - while tickets are queued
+//   - while tickets are matched and their players have no token
+//   - while all servers are full
+//
+// Each time the other backend continues. No ticket is lost, no seat is given twice, and each reply about a ticket agrees with those before.
 func TestTheActiveBackendIsKilled(t *testing.T) {
 	if !race.Long {
-		t.Skip("starts eight processes, and restarts five: set TENDON_LONG")
+		t.Skip("starts ten processes, and restarts a backend five times: set TENDON_LONG")
 	}
 	const most = 4 // rooms of each server
 	free, f := ports(t, 3), newFleet(t, 3)
@@ -415,7 +419,7 @@ func TestTheActiveBackendIsKilled(t *testing.T) {
 		p.duplicate(r.Player)
 	}
 
-	// Matches are made, and no player asks for a token before the kill. Half of the players then do. The others do after one more kill.
+	// Matches are made, and no player asks for a token before the kill. After it, half of the players request tokens. The others request them after another kill.
 	duel := requests("duel", 20)
 	matched := func(list []api.TicketRequest) {
 		t.Helper()
@@ -430,7 +434,7 @@ func TestTheActiveBackendIsKilled(t *testing.T) {
 	p.kill()
 	p.tokens(append(names(squad), names(duel[:8])...)...)
 
-	// The servers have places for three more matches. The other players wait and are told why, also by the next backend.
+	// The servers have places for three more matches. The other players wait, and each backend returns the reason.
 	p.submit(duel[8:]...)()
 	var waiting []string
 	p.until("six players are matched", func() bool {
@@ -438,10 +442,10 @@ func TestTheActiveBackendIsKilled(t *testing.T) {
 		waiting, matched = p.log().sorted(duel[8:])
 		return len(waiting) == 6 && len(matched) == 6
 	})
-	told := func() {
+	refused := func() {
 		t.Helper()
 		for _, player := range waiting {
-			p.until(player+" is told that all rooms are taken", func() bool {
+			p.until(player+" receives the reason", func() bool {
 				got := p.get(player)
 				if got.State != queue.Queued {
 					t.Fatalf("all servers are full: %+v", got)
@@ -450,9 +454,9 @@ func TestTheActiveBackendIsKilled(t *testing.T) {
 			})
 		}
 	}
-	told()
+	refused()
 	p.kill()
-	told()
+	refused()
 	for _, player := range waiting {
 		p.duplicate(player)
 	}

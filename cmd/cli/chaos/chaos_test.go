@@ -61,7 +61,7 @@ func (o *outcome) check(t *testing.T) {
 	case (o.kind.planned() || o.kind == stepServer) && o.noticed > 0:
 		t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
 	case o.kind.planned() && o.loaded > 0:
-		t.Errorf("%s: %d players loaded a state, which is more than a correction", o.kind, o.loaded)
+		t.Errorf("%s: %d players loaded a state, want none", o.kind, o.loaded)
 	case o.kind.planned() && p99 > usual+moveLimit:
 		t.Errorf("%s: 99 %% within %v, want %v more than the usual %v", o.kind, p99, moveLimit, usual)
 	}
@@ -136,7 +136,7 @@ func TestChaos(t *testing.T) {
 	for _, c := range counts {
 		o := cmp.Or(played[c.kind], &outcome{})
 		if !short && *only == "" && o.number < c.number && (!c.kind.ofClock() || w.servers[0].clock != nil) {
-			t.Errorf("%d of %d faults were played, %s: give more -chaos.time", o.number, c.number, c.kind)
+			t.Errorf("%s: %d of %d faults were played: increase -chaos.time", c.kind, o.number, c.number)
 		}
 		if o.number > 0 {
 			t.Logf("%3d × %-52s no new tick for %v", o.number, o.kind, &o.gaps)

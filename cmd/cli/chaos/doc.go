@@ -13,7 +13,7 @@
 //   - A tick of a room has one value, on all clients, before and after each takeover.
 //   - The log of the room has every confirmed tick, with the same inputs. Its entries form one chain.
 //   - No client ends, changes its seat, or is sent to another match.
-//   - Players are notified that their match waits while two of three NATS servers are gone.
+//   - While two of three NATS servers are down, players are notified that their match waits.
 //   - After each fault all clients confirm ticks again. The next fault follows when all streams of NATS have a leader and replicas that are up to date.
 //
 // The run prints its seed. By kind of fault, it prints the times without a new confirmed tick, and the number of players who noticed the

@@ -83,26 +83,22 @@ func (s *Store) claim(name string, c *room.Config) (l *log, m *Match, err error)
 	if err != nil || data == nil {
 		return &log{Room: r}, nil, err
 	}
-	m, err = s.match(data, &Match{File: logOf(name), Ended: logOf(name), Written: r.Written(), Shared: true})
-	if err != nil && otherBuild(err) {
+	m, err = s.match(data, &Match{File: logOf(name), Ended: logOf(name), Written: r.Written(), Shared: true, room: c})
+	if err != nil && (otherBuild(err) || errors.Is(err, ErrStrategy)) {
 		err = fmt.Errorf("%w: %w", ErrOtherBuild, err)
 	}
 	if m != nil && (m.empty != nil || m.Journal.Ended()) {
 		m = nil
 	}
-	if m != nil && !s.config.ChangeRules {
-		if h := m.Journal.Header(); !offers(c, &h) {
-			m, err = nil, fmt.Errorf("%w: %w", ErrOtherBuild, s.checkStrategy(&h))
-		}
-	}
 	return &log{Room: r}, m, err
 }
 
-// offers reports whether a room has the strategy with which a match began, with the same parameters.
+// offers reports whether a room offers the strategy with which a match began, with the same parameters. c may be nil: then it does not.
 func offers(c *room.Config, h *record.Header) bool {
-	return slices.ContainsFunc(append(c.Strategies[:len(c.Strategies):len(c.Strategies)], c.Strategy), func(s systems.Strategy) bool {
-		return s.Name == h.Strategy && bytes.Equal(s.Params, h.Params)
-	})
+	if c == nil || h.Strategy == c.Strategy.Name {
+		return false
+	}
+	return slices.ContainsFunc(c.Strategies, func(s systems.Strategy) bool { return s.Name == h.Strategy && bytes.Equal(s.Params, h.Params) })
 }
 
 // logOf describes the log of a room.

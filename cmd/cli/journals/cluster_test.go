@@ -128,7 +128,7 @@ func (p *journalled) next(n *cluster.Node) (s *Store, c room.Config, err error) 
 	return s, c, s.Open("main", &c)
 }
 
-// The journal of a match whose strategy was changed begins anew with the present one. So it stays short, and the next servers continue
+// The journal of a match whose strategy was changed begins anew with the present strategy in its header. So it stays short, and the next servers continue
 // with that strategy, also after further changes.
 func TestAJournalBeginsAnewWithThePresentStrategy(t *testing.T) {
 	s := &shared{t: t}
@@ -159,7 +159,7 @@ func TestAJournalBeginsAnewWithThePresentStrategy(t *testing.T) {
 	for _, name := range []string{"two", "three"} { // the second finds the order, the third what the second wrote
 		n, _ := s.join(name)
 		next, c, err := p.next(n)
-		for errors.As(err, new(*cluster.OwnedError)) { // until it has observed that the one before has left
+		for errors.As(err, new(*cluster.OwnedError)) { // until the new server observes that the previous one left
 			next, c, err = p.next(n)
 		}
 		if err != nil || c.Resume == nil || c.Resume.Strategy != relay.Strategy.Name || c.Resume.Since != since {
@@ -205,7 +205,7 @@ func TestAnotherServerContinuesAMatchOfTheCluster(t *testing.T) {
 	}
 }
 
-// The journal begins anew with each image, so the next server reads the ticks of checkpointSeconds. It has the same ticks and seats.
+// The journal begins anew with each image, so the next server reads the ticks of about checkpointSeconds. It has the same ticks and seats.
 func TestTheNextServerReadsTheNewestImageAndTheTicksSince(t *testing.T) {
 	s := &shared{t: t}
 	one, _ := s.join("one")
@@ -468,11 +468,21 @@ func TestARoomThatCannotBeContinuedIsGivenUp(t *testing.T) {
 	t.Cleanup(func() { _ = other.Close() })
 	altered := relay.Strategy
 	altered.Params = []byte{9}
-	for _, s := range [][]systems.Strategy{nil, {altered}} {
-		if err := other.Open("main", &room.Config{Game: p.game, Strategy: lockstep.Strategy, Strategies: s}); !errors.Is(err, ErrStrategy) || !errors.Is(err, ErrOtherBuild) {
+	refuses := func(s *Store, c room.Config) {
+		t.Helper()
+		if err := s.Open("main", &c); !errors.Is(err, ErrStrategy) || !errors.Is(err, ErrOtherBuild) {
 			t.Fatal(err)
 		}
 	}
+	refuses(other, room.Config{Game: p.game, Strategy: lockstep.Strategy})
+	refuses(other, room.Config{Game: p.game, Strategy: lockstep.Strategy, Strategies: []systems.Strategy{altered}})
+	c.Strategy, c.Params = altered.Name, altered.Params
+	own, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = own.Close() })
+	refuses(own, room.Config{Game: p.game, Strategy: altered, Strategies: []systems.Strategy{relay.Strategy, lockstep.Strategy}})
 	rc := room.Config{Game: p.game, Strategy: lockstep.Strategy, Strategies: []systems.Strategy{relay.Strategy}, Match: 2}
 	if err := other.Open("main", &rc); err != nil || rc.Resume == nil {
 		t.Fatalf("with the strategy of the match: %v, %+v", err, rc.Resume)
@@ -624,7 +634,7 @@ func (s *shared) shooting() *journalled {
 	return s.movable(watched(), predict.Strategy, Always)
 }
 
-// movable begins a match of two players with a delay. Its journal is in a cluster, and after a crash it goes on on another server.
+// movable begins a match of two players with a delay. Its journal is in a cluster, and after a crash the match continues on another server.
 func (s *shared) movable(g *ecs.Game, strategy systems.Strategy, sync Sync) *journalled {
 	t := s.t
 	p := &journalled{t: t, strategy: strategy}
@@ -702,8 +712,8 @@ func TestTheNextServerSeesWhatPlayersSaw(t *testing.T) {
 	}
 }
 
-// The clients of a server that died return the ticks that it confirmed and did not store, with proof. The match goes on after them on
-// another server.
+// After a server has crashed, its clients return the ticks that it confirmed and did not store, with proofs. The next server continues the
+// match after these ticks.
 func TestClientsReturnTicksToTheNextServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shared{t: t}
@@ -722,7 +732,7 @@ func TestClientsReturnTicksToTheNextServer(t *testing.T) {
 		if at := p.Room.Tick(); at != stored || confirmed < stored+20 {
 			t.Errorf("the next server reads up to tick %d, want %d; tick %d was confirmed", at, stored, confirmed)
 		}
-		time.Sleep(2 * time.Minute) // the lease of the server before is over then
+		time.Sleep(2 * time.Minute) // the lease of the previous server is over then
 		p.Run(room.ResumeWait + 5*time.Second)
 		if n := p.Room.Stats().Adopted; n < uint64(confirmed-stored) || p.Room.Tick() < confirmed+120 {
 			t.Errorf("%d ticks were returned, want those from %d to %d; the match is at tick %d", n, stored+1, confirmed, p.Room.Tick())

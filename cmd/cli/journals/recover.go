@@ -255,7 +255,7 @@ func (s *Store) match(data []byte, m *Match) (_ *Match, err error) {
 	if other != nil && s.config.Game.Schema().HasFloats() {
 		return nil, other
 	}
-	if err := s.checkStrategy(&h); err != nil && !s.config.ChangeRules && !m.Shared {
+	if err := s.checkStrategy(&h); err != nil && !s.config.ChangeRules && !offers(m.room, &h) {
 		return nil, err
 	}
 	if m.world, err = j.WorldAt(j.Last().Tick); err == nil && other != nil {

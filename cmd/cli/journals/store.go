@@ -222,6 +222,7 @@ type Match struct {
 	Written time.Time      // time of the last write of the process before
 	Shared  bool           // the journal is a log that several servers share, and File only describes it
 
+	room   *room.Config   // that is about to be made; nil for a file
 	world  *ecs.World     // in the state of the last tick
 	before *record.Header // of the build that computed the ticks so far, if this one continues them by other rules
 	empty  error          // why the file has no whole header; then only File is set

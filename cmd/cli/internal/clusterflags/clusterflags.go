@@ -33,8 +33,8 @@ type Flags struct {
 
 const (
 	embeddedName = "embedded"
-	usualDir     = "cluster" // the default of --cluster-dir
-	usualName    = "tendon"  // the default of --cluster-name
+	usualDir     = "cluster"        // the default of --cluster-dir
+	usualName    = "tendon"         // the default of --cluster-name
 	openLimit    = time.Minute      // how long Open waits for NATS
 	observeLimit = 10 * time.Second // how long Observe waits for it
 )
@@ -45,7 +45,7 @@ func (f *Flags) Check() error {
 	case f.Cluster == "" && (f.ClusterCreds != "" || f.ClusterReplicas != 0 || f.ClusterName != usualName || f.namesDir()):
 		return errors.New("--cluster-creds, --cluster-dir, --cluster-name and --cluster-replicas go with --cluster: add --cluster embedded, or --cluster nats://HOST:PORT")
 	case f.Cluster != "" && !f.Embedded() && f.namesDir():
-		return errors.New("--cluster-dir goes with --cluster embedded: leave it out, NATS servers have files of their own")
+		return errors.New("--cluster-dir is for --cluster embedded only: leave it out")
 	case f.Embedded() && (f.ClusterCreds != "" || f.ClusterReplicas > 1):
 		return errors.New("--cluster embedded has no credentials and one replica: leave --cluster-creds and --cluster-replicas out")
 	case f.ClusterReplicas < 0 || f.ClusterReplicas > 5:

@@ -237,9 +237,12 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 			if rc.Resume.Wait == 0 { // otherwise the match waits for a moment only
 				h.reportWait(name, rc.Resume)
 			}
-			if m, ok := c.Journals.Continued(name); ok && c.Cluster != nil { // those of files were replayed at the start
-				r.replays.Store(true)
-				h.adjudicate([]journals.Match{m}, func() { r.replays.Store(false) })
+			if m, ok := c.Journals.Continued(name); ok {
+				d.continues(m.Journal)
+				if c.Cluster != nil { // those of files were replayed at the start
+					r.replays.Store(true)
+					h.adjudicate([]journals.Match{m}, func() { r.replays.Store(false) })
+				}
 			}
 		}
 		d.record.Journal = c.Journals.File(name)

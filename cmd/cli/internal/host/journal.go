@@ -124,7 +124,7 @@ var journalTexts = map[journals.Kind]struct {
 	journals.Quarantined:    {name: "journal_quarantined", text: "ERROR; it was moved to FILE, and its match does not continue. To continue it, stop the server, put an undamaged copy back, and start the build that wrote it"},
 	journals.NotQuarantined: {name: "journal_skipped", text: "ERROR; it is left as it is and its match does not continue; the other matches do"},
 	journals.Lost:           {name: "journal_lost", text: "another server of the cluster continues room ROOM"},
-	journals.Refused:        {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; its clients receive that"},
+	journals.Refused:        {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; its clients receive the reason"},
 }
 
 // reportJournal shows an event of a journal to the operator. store is where the journal is: disk or cluster.

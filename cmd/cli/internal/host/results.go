@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,22 +44,16 @@ func (d *decisions) open() bool {
 	return d.waits > 0 && d.tick-d.waits < ecs.Tick(voteSeconds*d.game.TickRate)
 }
 
+// continues sets the strategies of a match that another process began.
+func (d *decisions) continues(j *record.Record) {
+	d.record.Strategy, d.played = j.Header().Strategy, historyOf(j)
+}
+
 func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
 		d.resumed, d.tick = true, from.World.Tick()
-		if from.Since == 0 { // otherwise another strategy came before
-			d.record.Strategy = cmp.Or(from.Strategy, d.record.Strategy)
-		}
 		for _, s := range from.Seats {
 			d.seats.add(0, s)
-		}
-		if from.Past != nil {
-			for f := range from.Past {
-				d.played.add(f.Tick, f.Orders)
-			}
-		}
-		if len(d.played) == 0 && from.Since > 0 {
-			d.played = strategyHistory{{from.Since, from.Strategy}}
 		}
 	}
 	return room.Sink{
@@ -115,6 +108,14 @@ type strategyHistory []strategyChange
 type strategyChange struct {
 	after ecs.Tick // the first tick of the strategy follows it
 	name  string
+}
+
+// historyOf returns the changes in a journal.
+func historyOf(j *record.Record) (h strategyHistory) {
+	for since, strategy := range j.Switches(j.Last().Tick) {
+		h = append(h, strategyChange{since, strategy})
+	}
+	return h
 }
 
 func (h *strategyHistory) add(f ecs.Tick, orders []image.Order) {
@@ -328,11 +329,7 @@ func replay(ctx context.Context, game *ecs.Game, m *journals.Match, began ecs.Ti
 	defer stop()
 	after, change, more := next()
 	var seats seatHistory
-	var played strategyHistory
-	for since, strategy := range m.Journal.Switches(last) {
-		played = append(played, strategyChange{since, strategy})
-	}
-	over := false
+	played, over := historyOf(m.Journal), false
 	for t := range m.Journal.Play(world, last) {
 		if !over && ctx.Err() != nil {
 			if _, err := os.Stat(m.File); err == nil || m.Shared {

@@ -61,25 +61,28 @@ func TestARecordHasTheStrategiesOfItsMatch(t *testing.T) {
 	}
 }
 
-// The first decision after a restart has the strategies of the ticks before it.
+// The first decision after a restart has the strategies of the ticks before it, including those before the ticks in the journal. The name
+// of the first one is that of the match, not that of this server.
 func TestAResumedMatchHasTheStrategiesOfItsPast(t *testing.T) {
-	world, err := ecs.NewWorld(crumbs.Game(), 1)
+	game := crumbs.Game()
+	world, err := ecs.NewWorld(game, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := decisions{record: matches.Record{Strategy: "relay"}}
-	d.sink(&room.Resume{World: world, Past: func(yield func(systems.FinalTick) bool) {
-		f := systems.FinalTick{}
-		f.Tick, f.Orders = 50, []image.Order{{Kind: image.OrderSwitch, Payload: image.AppendSwitch(nil, "verify", nil)}}
-		yield(f)
-	}})
-	if got := d.played.in("relay", 0, 60); !slices.Equal(got, []string{"relay", "verify"}) {
-		t.Errorf("%q", got)
+	var state image.Snapshot
+	world.Image().Save(&state)
+	defer state.Release()
+	h := record.HeaderOf(game, 1, "")
+	h.Strategy = "relay"
+	change := record.Tick{Tick: 1, Orders: []image.Order{{Kind: image.OrderSwitch, Payload: image.AppendSwitch(nil, "verify", nil)}}}
+	j, err := record.Collect(game, h, []record.Image{record.ImageOf(&state)}, []record.Tick{change})
+	if err != nil {
+		t.Fatal(err)
 	}
-	d = decisions{record: matches.Record{Strategy: "relay"}} // the change was before the ticks that the journal has
-	d.sink(&room.Resume{World: world, Strategy: "verify", Since: 50, Past: func(func(systems.FinalTick) bool) {}})
-	if got := d.played.in("relay", 0, 60); !slices.Equal(got, []string{"relay", "verify"}) {
-		t.Errorf("before the journal: %q", got)
+	d := decisions{record: matches.Record{Strategy: "lockstep"}}
+	d.continues(j)
+	if got := d.played.in(d.record.Strategy, 0, 60); !slices.Equal(got, []string{"relay", "verify"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -40,7 +40,7 @@ type Verb struct {
 	TokenLife      time.Duration  `default:"45s" help:"Lifetime of a connect token."`
 	AdminTokenFile string         `type:"path" placeholder:"FILE" help:"File with the token of the servers' --admin, for rooms, kick and ban."`
 	Check          string         `type:"path" placeholder:"FILE" help:"Replay the match functions with a log, such as backend/tickets.log, and compare the matches. Nothing is served."`
-	CheckCluster   bool           `help:"Like --check, with the log of the backend of --cluster. That backend continues."`
+	CheckCluster   bool           `help:"Like --check, with the log of the backend of --cluster. The backend keeps running."`
 	For            *time.Duration `help:"Stop after this time. Default: run until Ctrl-C."`
 
 	accessFlags        `embed:""`
@@ -175,10 +175,10 @@ func (v *Verb) check(a *app.App) error {
 	if err != nil {
 		return err
 	}
-	flag, none := "--check", "It begins at the last start; tickets.before.log has the events before"
+	flag, none := "--check", "The log begins again at each start, after one hour, and after 16 MiB; tickets.before.log has the events before"
 	var passes int
 	if v.CheckCluster {
-		flag, none = "--check-cluster", "It begins again at each start of a backend, after an hour and after 16 MiB"
+		flag, none = "--check-cluster", "The log begins again when a backend becomes active, after one hour, and after 16 MiB"
 		passes, err = v.checkCluster(a, queues)
 	} else {
 		passes, err = backend.Check(v.Check, queues)
@@ -206,7 +206,7 @@ func (v *Verb) check(a *app.App) error {
 func (v *Verb) checkCluster(a *app.App, queues []queue.Queue) (passes int, err error) {
 	switch {
 	case v.Check != "":
-		return 0, errors.New("--check FILE is for a backend without a cluster: leave one of the two flags out")
+		return 0, errors.New("--check and --check-cluster exclude each other: leave one of them out")
 	case v.Cluster == "":
 		return 0, errors.New("--cluster is missing: add --cluster nats://HOST:PORT")
 	case v.Embedded():
@@ -302,7 +302,7 @@ func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, lis
 			a.Emit("log_written", nil)
 			return
 		}
-		a.Logf("%v; requests are refused with 503 until the events are on the disk", err)
+		a.Logf("%v; requests about tickets, backfill and bans receive 503 until the events are on the disk", err)
 		a.Emit("log_waits", app.Fields{"error": err.Error()})
 	}
 	config.Directory = backend.NewStatic(v.Server, v.ServerRooms, v.Web, hashes)
@@ -381,14 +381,13 @@ func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listen
 	return err
 }
 
-// addressOf returns the URL of a listener. For a listener on all interfaces that is the URL for this machine, and also continues the sentence
-// for other ones.
-func addressOf(listener netip.AddrPort) (at, also string) {
+// addressOf returns the URL of a listener. If it is on all interfaces, at is the URL on this machine, and suffix describes the other addresses.
+func addressOf(listener netip.AddrPort) (at, suffix string) {
 	host, port := listener.Addr().Unmap(), listener.Port()
 	if host.IsUnspecified() {
-		host, also = netip.AddrFrom4([4]byte{127, 0, 0, 1}), fmt.Sprintf(" on this machine, and at port %d of its other addresses", port)
+		host, suffix = netip.AddrFrom4([4]byte{127, 0, 0, 1}), fmt.Sprintf(" on this machine, and at port %d of its other addresses", port)
 	}
-	return "http://" + netip.AddrPortFrom(host, port).String(), also
+	return "http://" + netip.AddrPortFrom(host, port).String(), suffix
 }
 
 // first returns the name of the first queue.

@@ -139,11 +139,11 @@ func TestTheLogOfAClusterIsChecked(t *testing.T) {
 	check(app.ExitFailed, `{"error":"check failed: `, "duel=3")
 }
 
-// Flags that --check-cluster needs, and flags that do not go with it, are a sentence.
+// A missing or conflicting flag of --check-cluster is an error with exit code 2.
 func TestCheckClusterNeedsACluster(t *testing.T) {
 	for want, v := range map[string]Verb{
 		"--cluster is missing":           {CheckCluster: true},
-		"--check FILE is for a backend":  {CheckCluster: true, Check: "tickets.log", Flags: clusterflags.Flags{Cluster: "nats://127.0.0.1:1"}},
+		"exclude each other":  {CheckCluster: true, Check: "tickets.log", Flags: clusterflags.Flags{Cluster: "nats://127.0.0.1:1"}},
 		"cannot use an embedded cluster": {CheckCluster: true, Flags: clusterflags.Flags{Cluster: "embedded", ClusterName: "tendon"}},
 	} {
 		a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)

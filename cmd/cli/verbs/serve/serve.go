@@ -137,14 +137,15 @@ it is of no use to players. A game with private data is broadcast only with --br
 48 s are kept. With --on-stop keep and after a crash, those that are not visible yet are never written. With --json, the events
 are broadcast, broadcast_failed and broadcast_recovered.
 
-With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server. If a
-server ends or is cut off, another one continues its rooms after about two seconds. Clients reconnect by themselves. All servers need
-the same --key-file. A match continues with its own strategy. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a
-second of play, and up to three seconds while NATS accepts no entries. With lockstep and relay, clients return these ticks. SIGTERM and the verb drain move the rooms to other servers while they are played. embedded
-runs NATS in this process, without a port, with the files in --cluster-dir. No other server can join, so its rooms do not move. Bans end with the server. With --json, the events are cluster_waits, cluster_joined,
-cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected, cluster_error,
-journal_lost, draining, drain_waits,
-moved, move_failed, drained and accepting.
+With --cluster, several servers store their matches in NATS together, and no --journal is used. Each room is on one server.
+If a server ends or is cut off, another one continues its rooms after about two seconds. Clients reconnect by themselves. All
+servers need the same --key-file. A match keeps its strategy on a server with another --sync if the settings are the default
+ones. With --fsync always, a server that fails loses nothing. With 100ms it loses up to a tenth of a second of play, and up
+to three seconds while NATS accepts no entries. With lockstep and relay, clients return these ticks. SIGTERM and the verb
+drain move the rooms to other servers while they are played. embedded runs NATS in this process, without a port, with the
+files in --cluster-dir. No other server can join, so its rooms do not move. Bans end with the server. With --json, the events
+are cluster_waits, cluster_joined, cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected,
+cluster_error, journal_lost, draining, drain_waits, moved, move_failed, drained and accepting.
 
 With --agones, the server reports itself to Agones: ready when it listens, and health while its rooms answer. It also reports the
 counter rooms, the list players, and the labels build and protocol. It is Allocated while a room is open. When Agones removes the

@@ -6,11 +6,11 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -35,29 +35,20 @@ const (
 	watchInterval = time.Second
 	// spaceToRestart is the space in bytes that the directory must have before NATS is restarted.
 	spaceToRestart = 1 << 20
-	// leastStore is the minimum limit for the files of NATS, in bytes. It applies if the disk is almost full at the start.
-	leastStore = 1 << 30
+	// maxStore is the limit for the files of NATS, in bytes: only the disk limits them. The default is 75 % of the space that is free at the
+	// start. A server that starts on a full disk would refuse entries later, too.
+	maxStore = 1 << 50
 )
 
 // Start starts a server whose files are in a directory, which no other process may use. If always is true, each acknowledged
 // entry survives a power failure.
 func Start(dir string, always bool) (*Server, error) {
 	s := &Server{watched: make(chan struct{}),
-		options: server.Options{ServerName: "tendon", DontListen: true, JetStream: true, StoreDir: dir, SyncAlways: always,
+		options: server.Options{ServerName: "tendon", DontListen: true, JetStream: true, JetStreamMaxStore: maxStore, StoreDir: dir, SyncAlways: always,
 			NoSigs: true, NoLog: true, DisableJetStreamBanner: true}}
 	n, err := start(s.options)
 	if err != nil {
 		return nil, err
-	}
-	if c := n.JetStreamConfig(); c != nil {
-		// The default limit is 75 % of the space that is free at the start. It must not be less after a restart.
-		s.options.JetStreamMaxStore = max(c.MaxStore, leastStore)
-		if c.MaxStore < leastStore {
-			n.stop()
-			if n, err = start(s.options); err != nil {
-				return nil, err
-			}
-		}
 	}
 	s.present.Store(n)
 	s.Connection, err = nats.Connect("", nats.InProcessServer(provider{s}), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
@@ -112,9 +103,14 @@ func (s *Server) Close() error {
 
 // hasSpace reports whether a file of spaceToRestart bytes can be written in a directory.
 func hasSpace(dir string) bool {
-	name := filepath.Join(dir, "space")
-	err := os.WriteFile(name, make([]byte, spaceToRestart), 0o600)
-	return errors.Join(err, os.Remove(name)) == nil
+	f, err := os.CreateTemp(dir, "space-*")
+	if err != nil {
+		return false
+	}
+	random := make([]byte, spaceToRestart) // a file system that compresses would store zeros without space
+	_, _ = rand.Read(random)
+	_, err = f.Write(random)
+	return errors.Join(err, f.Close(), os.Remove(f.Name())) == nil
 }
 
 // provider connects to the present NATS server of s. It implements nats.InProcessConnProvider.

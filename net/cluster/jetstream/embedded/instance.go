@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -34,7 +35,11 @@ func start(o server.Options) (*instance, error) {
 	}
 	if !s.ReadyForConnections(time.Millisecond) || !s.JetStreamEnabled() {
 		n.stop()
-		return nil, fmt.Errorf("embedded: NATS cannot use the directory %s", o.StoreDir)
+		why := ""
+		if text := n.log.newest.Load(); text != nil {
+			why = ": " + *text
+		}
+		return nil, fmt.Errorf("embedded: NATS cannot use the directory %s%s", o.StoreDir, why)
 	}
 	return n, nil
 }
@@ -44,22 +49,31 @@ func (n *instance) stop() {
 	n.WaitForShutdown()
 }
 
-// usable reports whether JetStream is enabled and no write has failed.
-func (n *instance) usable() bool { return n.JetStreamEnabled() && !n.log.failed.Load() }
+// usable reports whether JetStream is enabled and the disk was not full.
+func (n *instance) usable() bool { return n.JetStreamEnabled() && !n.log.full.Load() }
 
-// errorLog is a server.Logger that records failed writes. A stream whose write has failed refuses all further ones, without a reply.
-// JetStream stays enabled then, and a server without a cluster reports the error nowhere but in its log.
-type errorLog struct{ failed atomic.Bool }
+// errorLog is a server.Logger that records that the disk was full. A stream whose write has failed refuses all further ones, without a reply.
+// JetStream stays enabled then, and a server without a cluster reports the error nowhere but in its log. After other errors, such as those of a
+// sync, the content of the disk is not known, so NATS continues to refuse writes.
+type errorLog struct {
+	full   atomic.Bool
+	newest atomic.Pointer[string] // the newest error; nil: none
+}
 
 // Errorf receives "JetStream stream '…' critical write error: …" from a stream, and "Critical write error: …" from its files.
 func (l *errorLog) Errorf(format string, v ...any) {
-	if strings.Contains(fmt.Sprintf(format, v...), "ritical write error") {
-		l.failed.Store(true)
+	text := fmt.Sprintf(format, v...)
+	l.newest.Store(&text)
+	if strings.Contains(text, "ritical write error") && !strings.Contains(text, "sync ") &&
+		(strings.Contains(text, syscall.ENOSPC.Error()) || strings.Contains(text, syscall.EDQUOT.Error())) {
+		l.full.Store(true)
 	}
 }
 
+// Fatalf receives the error that ends a start.
+func (l *errorLog) Fatalf(format string, v ...any) { l.Errorf(format, v...) }
+
 func (*errorLog) Noticef(string, ...any) {}
 func (*errorLog) Warnf(string, ...any)   {}
-func (*errorLog) Fatalf(string, ...any)  {}
 func (*errorLog) Debugf(string, ...any)  {}
 func (*errorLog) Tracef(string, ...any)  {}
