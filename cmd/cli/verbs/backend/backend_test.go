@@ -143,7 +143,7 @@ func TestTheLogOfAClusterIsChecked(t *testing.T) {
 func TestCheckClusterNeedsACluster(t *testing.T) {
 	for want, v := range map[string]Verb{
 		"--cluster is missing":           {CheckCluster: true},
-		"exclude each other":  {CheckCluster: true, Check: "tickets.log", Flags: clusterflags.Flags{Cluster: "nats://127.0.0.1:1"}},
+		"exclude each other":             {CheckCluster: true, Check: "tickets.log", Flags: clusterflags.Flags{Cluster: "nats://127.0.0.1:1"}},
 		"cannot use an embedded cluster": {CheckCluster: true, Flags: clusterflags.Flags{Cluster: "embedded", ClusterName: "tendon"}},
 	} {
 		a := app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard)
