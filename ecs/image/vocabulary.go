@@ -134,12 +134,14 @@ func AppendSwitch(dst []byte, strategy string, params []byte) []byte {
 	return append(append(append(dst, byte(len(strategy))), strategy...), params...)
 }
 
-// ParseSwitch returns the strategy in the payload of an order of kind OrderSwitch. ok is false if AppendSwitch has not written it.
-func ParseSwitch(payload []byte) (strategy string, ok bool) {
-	if len(payload) == 0 || len(payload) <= int(payload[0]) || payload[0] == 0 {
+// Strategy returns the strategy that an order of kind OrderSwitch chooses. ok is false for other orders, and if AppendSwitch has not
+// written the payload.
+func (o *Order) Strategy() (name string, ok bool) {
+	b := o.Payload
+	if o.Kind != OrderSwitch || len(b) == 0 || len(b) <= int(b[0]) || b[0] == 0 {
 		return "", false
 	}
-	return string(payload[1 : 1+int(payload[0])]), true
+	return string(b[1 : 1+int(b[0])]), true
 }
 
 // AppendRules appends the payload of an order of kind OrderRules. It has the fingerprints of the game before and after the

@@ -44,9 +44,7 @@ type Resume struct {
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
 func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain, Digest: j.Digest, Seats: j.Seats()}
-	for at, strategy := range j.Switches(world.Tick()) {
-		r.Strategy, r.Since = strategy, at
-	}
+	r.Strategy, r.Since = j.StrategyAt(world.Tick())
 	r.Past = func(yield func(systems.FinalTick) bool) {
 		for t := range j.Ticks(j.Start()+1, world.Tick()) {
 			if !yield(systems.FinalTick{FinalTick: *t}) {

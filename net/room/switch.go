@@ -137,7 +137,7 @@ func (r *Room) halfAt(s systems.Strategy, w *ecs.World, o image.Observer) (syste
 // noteSwitch records that the order of a change is in a final tick. After a restart it may be one of another process, whose
 // strategy is not offered any more. The match then keeps the present one.
 func (r *Room) noteSwitch(o *image.Order) {
-	name, _ := image.ParseSwitch(o.Payload)
+	name, _ := o.Strategy()
 	if s, ok := r.config.offered(name); ok && name != "" {
 		r.change = &change{to: s, executed: true}
 	}

@@ -60,7 +60,7 @@ func (r *Record) migrate(m *image.Migration, g *ecs.Game, build string, from ecs
 	h := HeaderOf(g, r.header.Seed, build)
 	h.Strategy, h.Flags, h.Params, h.Room, h.Match = r.header.Strategy, r.header.Flags, r.header.Params, r.header.Room, r.header.Match
 	start, _ := r.position(images[0].tick)
-	for _, strategy := range r.Switches(start.Tick) {
+	if strategy, _ := r.StrategyAt(start.Tick); strategy != "" {
 		h.Strategy = strategy
 	}
 	h.Start = Position{Tick: start.Tick, Chain: start.Chain, Inputs: migrated(m, start.Inputs)}

@@ -175,12 +175,20 @@ func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
 		}
 		for t := range r.Ticks(r.Start()+1, f) {
 			for i := range t.Orders {
-				if name, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch && !yield(t.Tick, name) {
+				if name, ok := t.Orders[i].Strategy(); ok && !yield(t.Tick, name) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// StrategyAt returns the strategy after tick f and the tick of the order that chose it, or "" and 0 if the strategy was not changed.
+func (r *Record) StrategyAt(f ecs.Tick) (name string, since ecs.Tick) {
+	for at, strategy := range r.Switches(f) {
+		name, since = strategy, at
+	}
+	return name, since
 }
 
 // Resume returns a writer that continues where the record ends. Its output belongs at byte len(Bytes) of the file. A

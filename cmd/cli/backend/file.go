@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"tendon/cmd/cli/backend/queue"
@@ -72,10 +71,7 @@ func OpenFile(dir string) (*File, error) {
 
 // advised adds to the error of a full disk the directory, and the space to free for a number of bytes.
 func advised(err error, dir string, size int) error {
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-		return err
-	}
-	return fmt.Errorf("%w: free at least %d MiB on the disk of %s", err, size>>20+1, dir)
+	return durable.Advised(err, dir, size>>20+1)
 }
 
 // Recovered reads the file. Its last line may not be whole.

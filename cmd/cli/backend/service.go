@@ -35,7 +35,7 @@ type Config struct {
 	Origins []string
 	// Admin is the token of the admin servers, for rooms, kick and ban. Optional.
 	Admin string
-	// Report receives errors of match functions, and those that wrap ErrKept, at most one every 10 s. Optional.
+	// Report receives errors of match functions, at most one every 10 s, and errors that wrap ErrKept. Optional.
 	Report func(error)
 }
 
@@ -47,7 +47,7 @@ type Directory interface {
 	Owner(ctx context.Context, room string) (cluster.Server, bool, error)
 }
 
-// Log stores the events of a queue. *cluster.Room implements it.
+// Log stores the events of a queue.
 type Log interface {
 	// Recovered returns the events that were appended since the newest beginning, with that one. It is empty for a new log.
 	Recovered(ctx context.Context) ([]byte, error)
@@ -56,10 +56,9 @@ type Log interface {
 	// Leased reports whether no other process can append events now. If it returns false, an Append that returns nil shows
 	// that no other process has appended before.
 	Leased() bool
+	// Reached reports whether the log can store events now. Service.do returns ErrInactive while it returns false.
+	Reached() bool
 }
-
-// reacher is a Log that reports whether it can store events now. Service.do returns ErrInactive while Reached returns false.
-type reacher interface{ Reached() bool }
 
 // LogRoom is the room of a cluster whose journal is the log. No room of a match has capital letters.
 const LogRoom = "BACKEND"
@@ -95,12 +94,6 @@ type term struct {
 	log      Log
 }
 
-// active reports whether the log can store events.
-func (t *term) active() bool {
-	r, ok := t.log.(reacher)
-	return !ok || r.Reached()
-}
-
 // command is a function that the goroutine of Run calls. done is closed when its events are stored.
 type command struct {
 	do   func(c *core)
@@ -129,7 +122,7 @@ func New(c Config) (*Service, error) {
 // File.Reached. A request is still refused if another process has appended.
 func (s *Service) Active() bool {
 	now := s.term.Load()
-	return now != nil && now.active()
+	return now != nil && now.log.Reached()
 }
 
 // Run decides matches until ctx is done, or the log fails. It reads the log first. No other goroutine may use the log meanwhile.
@@ -188,7 +181,7 @@ const reachInterval = 250 * time.Millisecond
 // do calls a function on the goroutine of Run, and waits until its events are stored. After ErrInactive, the function may still be called.
 func (s *Service) do(ctx context.Context, f func(c *core)) error {
 	now := s.term.Load()
-	if now == nil || !now.active() {
+	if now == nil || !now.log.Reached() {
 		return ErrInactive
 	}
 	cmd, commands := &command{do: f, done: make(chan struct{})}, now.commands
@@ -210,7 +203,7 @@ func (s *Service) do(ctx context.Context, f func(c *core)) error {
 		case <-ctx.Done():
 			return ErrInactive
 		case <-timer.C:
-			if !now.active() {
+			if !now.log.Reached() {
 				return ErrInactive
 			}
 		}

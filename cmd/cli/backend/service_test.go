@@ -119,6 +119,8 @@ type memory struct {
 
 func (m *memory) Leased() bool { return !m.doubt.Load() }
 
+func (m *memory) Reached() bool { return true }
+
 func (m *memory) Recovered(context.Context) ([]byte, error) { return m.events, nil }
 
 func (m *memory) Append(_ context.Context, events []byte, begins bool) error {

@@ -116,9 +116,7 @@ func (s *Store) openLog(name string, c *room.Config) (*roomJournal, *Match, erro
 		if d, ok := m.Journal.Digest(); ok && len(c.HistoryKey) > 0 {
 			j.digest = &d
 		}
-		for since, strategy := range m.Journal.Switches(maxTick) {
-			j.header.Since, j.header.Present = since, strategy
-		}
+		j.header.Present, j.header.Since = m.Journal.StrategyAt(maxTick)
 		if torn := m.Journal.Torn(); m.before != nil || torn != nil { // the log has the journal of another build, or a part of the last append
 			j.out.fresh = true
 			_, _ = j.out.Write(m.Journal.Bytes())

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 
 	"tendon/cmd/cli/durable"
@@ -40,10 +39,7 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 
 // advised adds to the error of a full disk the directory, and the space to free for a number of journals.
 func advised(err error, dir string, journals int) error {
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-		return err
-	}
-	return fmt.Errorf("%w: free at least %d MiB on the disk of %s", err, max(journals, 1), dir)
+	return durable.Advised(err, dir, max(journals, 1))
 }
 
 // Sync is when written bytes are made to survive a power cut. They survive the end of the process in any case. Values above

@@ -81,7 +81,7 @@ func (j *roomJournal) tick(f systems.FinalTick) {
 		j.digest.Add(j.writer.Code())
 	}
 	for i := range t.Orders {
-		if strategy, ok := image.ParseSwitch(t.Orders[i].Payload); ok && t.Orders[i].Kind == image.OrderSwitch {
+		if strategy, ok := t.Orders[i].Strategy(); ok {
 			j.header.Since, j.header.Present = t.Tick, strategy
 		}
 	}

@@ -83,11 +83,16 @@ func (s *Server) Addr() netip.AddrPort {
 
 // URL returns the address of the root page, without a token. A server on all interfaces returns its loopback address.
 func (s *Server) URL() string {
-	host := s.Addr().Addr().Unmap()
+	return LocalURL(s.Addr()) + "/"
+}
+
+// LocalURL returns the URL of a listener on this machine, without a path: that of the loopback address if it is on all interfaces.
+func LocalURL(listener netip.AddrPort) string {
+	host := listener.Addr().Unmap()
 	if host.IsUnspecified() {
 		host = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	return "http://" + netip.AddrPortFrom(host, s.Addr().Port()).String() + "/"
+	return "http://" + netip.AddrPortFrom(host, listener.Port()).String()
 }
 
 // Link returns the address of a page with the token, if there is one, in the fragment. Browsers do not send fragments, and the

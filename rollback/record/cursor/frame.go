@@ -152,9 +152,7 @@ func (c *Cursor) orderOf(o *image.Order) Order {
 	if _, _, build, ok := image.ParseRules(o.Payload); ok && o.Kind == image.OrderRules {
 		out.Build, out.Payload = build, nil
 	}
-	if o.Kind == image.OrderSwitch {
-		out.Strategy, _ = image.ParseSwitch(o.Payload)
-	}
+	out.Strategy, _ = o.Strategy()
 	return out
 }
 

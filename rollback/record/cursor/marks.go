@@ -154,7 +154,7 @@ func (m *marker) order(o *image.Order, f ecs.Tick) {
 	case image.OrderLeave:
 		m.add(MarkLeave, "leave", f)
 	case image.OrderSwitch:
-		name, _ := image.ParseSwitch(o.Payload)
+		name, _ := o.Strategy()
 		m.add(MarkSwitch, name, f)
 	case image.OrderPause, image.OrderResume, image.OrderRules:
 		m.add(MarkMatch, KindNames[o.Kind], f)

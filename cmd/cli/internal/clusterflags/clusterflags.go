@@ -64,7 +64,8 @@ func (f *Flags) Check() error {
 // namesDir reports whether --cluster-dir names another directory than its default.
 func (f *Flags) namesDir() bool {
 	usual, err := filepath.Abs(usualDir)
-	return err == nil && f.ClusterDir != "" && f.ClusterDir != usual && f.ClusterDir != usualDir
+	given, failed := filepath.Abs(cmp.Or(f.ClusterDir, usualDir))
+	return err == nil && failed == nil && given != usual
 }
 
 // address reports whether a text is the address of a NATS server.

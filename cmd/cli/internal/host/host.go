@@ -238,7 +238,9 @@ func (h *Host) openRoom(name string, rc *room.Config) error {
 				h.reportWait(name, rc.Resume)
 			}
 			if m, ok := c.Journals.Continued(name); ok {
-				d.continues(m.Journal)
+				if h.Results != nil {
+					d.continues(m.Journal)
+				}
 				if c.Cluster != nil { // those of files were replayed at the start
 					r.replays.Store(true)
 					h.adjudicate([]journals.Match{m}, func() { r.replays.Store(false) })

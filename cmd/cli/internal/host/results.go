@@ -120,7 +120,7 @@ func historyOf(j *record.Record) (h strategyHistory) {
 
 func (h *strategyHistory) add(f ecs.Tick, orders []image.Order) {
 	for i := range orders {
-		if name, ok := image.ParseSwitch(orders[i].Payload); ok && orders[i].Kind == image.OrderSwitch {
+		if name, ok := orders[i].Strategy(); ok {
 			*h = append(*h, strategyChange{f, name})
 		}
 	}

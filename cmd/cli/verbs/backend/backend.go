@@ -359,12 +359,12 @@ func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listen
 	go func() { served <- h.Serve(listener) }()
 	ran := make(chan error, 1)
 	go func() { ran <- run(ctx) }()
-	at, also := addressOf(listener.Addr().(*net.TCPAddr).AddrPort())
+	at, suffix := addressOf(listener.Addr().(*net.TCPAddr).AddrPort())
 	key := ""
 	if v.Keys != "" || v.withJWT() {
 		key = " --backend-key FILE"
 	}
-	a.Logf("the backend is at %s%s; queue with\n  %s join --backend %s --queue %s%s", at, also, a.Program, at, app.Quoted(v.first()), key)
+	a.Logf("the backend is at %s%s; queue with\n  %s join --backend %s --queue %s%s", at, suffix, a.Program, at, app.Quoted(v.first()), key)
 	a.Emit("backend", app.Fields{"url": at})
 	var err error
 	select {
@@ -383,11 +383,10 @@ func (v *Verb) serve(ctx context.Context, a *app.App, s *backend.Service, listen
 
 // addressOf returns the URL of a listener. If it is on all interfaces, at is the URL on this machine, and suffix describes the other addresses.
 func addressOf(listener netip.AddrPort) (at, suffix string) {
-	host, port := listener.Addr().Unmap(), listener.Port()
-	if host.IsUnspecified() {
-		host, suffix = netip.AddrFrom4([4]byte{127, 0, 0, 1}), fmt.Sprintf(" on this machine, and at port %d of its other addresses", port)
+	if listener.Addr().Unmap().IsUnspecified() {
+		suffix = fmt.Sprintf(" on this machine, and at port %d of its other addresses", listener.Port())
 	}
-	return "http://" + netip.AddrPortFrom(host, port).String(), suffix
+	return page.LocalURL(listener), suffix
 }
 
 // first returns the name of the first queue.

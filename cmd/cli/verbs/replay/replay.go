@@ -304,7 +304,7 @@ func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
 		}
 		for _, o := range e.Orders {
 			text := fmt.Sprintf("%s of player %d %q", cursor.KindNames[o.Kind], o.Player, o.Payload)
-			if strategy, ok := image.ParseSwitch(o.Payload); ok && o.Kind == image.OrderSwitch {
+			if strategy, ok := o.Strategy(); ok {
 				text = "switch to " + strategy
 			} else if card, ok := image.ParseCard(o.Payload); ok && o.Kind == image.OrderJoin {
 				text = strings.TrimSuffix(fmt.Sprintf("join of player %d, %s", o.Player, card.Name), ", ")

@@ -18,6 +18,7 @@ import (
 type memoryLog struct{}
 
 func (memoryLog) Leased() bool                               { return true }
+func (memoryLog) Reached() bool                              { return true }
 func (memoryLog) Recovered(context.Context) ([]byte, error)  { return nil, nil }
 func (memoryLog) Append(context.Context, []byte, bool) error { return nil }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Server is a NATS server in this process. After a failed write, for example on a full disk, NATS stores no further entries until it is
-// restarted. Server restarts it as soon as the directory has space again, and Connection reconnects.
+// Server is a NATS server in this process. After a failed write, NATS stores no further entries until it is restarted. If the disk
+// was full, Server restarts it as soon as the directory has space again, and Connection reconnects.
 type Server struct {
 	Connection *nats.Conn
 	options    server.Options
@@ -63,7 +63,7 @@ func Start(dir string, always bool) (*Server, error) {
 	return s, nil
 }
 
-// watch restarts NATS after failed writes, until ctx is done.
+// watch restarts NATS after the disk was full, until ctx is done.
 func (s *Server) watch(ctx context.Context) {
 	defer close(s.watched)
 	ticker := time.NewTicker(watchInterval)
