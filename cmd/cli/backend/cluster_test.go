@@ -68,15 +68,22 @@ func storeWithServer(t *testing.T) cluster.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	game, err := cluster.New(cluster.Config{Store: store, Lease: time.Second, Server: cluster.Server{Name: "game", Addresses: []string{"127.0.0.1:7001"}, MaxRooms: 8}})
+	announce(t, cluster.Config{Store: store, Lease: time.Second, Server: cluster.Server{Name: "game", Addresses: []string{"127.0.0.1:7001"}, MaxRooms: 8}})
+	return store
+}
+
+// announce adds a server to a cluster until the end of the test.
+func announce(t *testing.T, c cluster.Config) *cluster.Node {
+	t.Helper()
+	node, err := cluster.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, leave := context.WithCancel(context.Background())
 	left := make(chan struct{})
-	go func() { game.Run(ctx); close(left) }()
-	t.Cleanup(func() { cancel(); <-left })
-	return store
+	go func() { node.Run(ctx); close(left) }()
+	t.Cleanup(func() { leave(); <-left })
+	return node
 }
 
 // One backend of a cluster decides, and the other one refuses requests with a sentence until it takes over. It then has the tickets and
@@ -268,14 +275,7 @@ func TestTheLogOfARunningBackendIsChecked(t *testing.T) {
 		t.Errorf("the backend lost its log: %+v, then %+v, %v", before, after, err)
 	}
 
-	node, err := cluster.New(cluster.Config{Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, leave := context.WithCancel(context.Background())
-	left := make(chan struct{})
-	go func() { node.Run(ctx); close(left) }()
-	t.Cleanup(func() { leave(); <-left })
+	node := announce(t, cluster.Config{Store: store})
 	m.end()
 	room, err := node.Claim(t.Context(), LogRoom)
 	if err == nil {
