@@ -16,9 +16,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -123,13 +123,12 @@ const keyInterval = 5 * time.Second
 var errIssuer = wrong(http.StatusServiceUnavailable, "the keys of the JWT issuer cannot be read: try again later")
 
 // keyRequests is the transport of the requests for the keys of an issuer. It sends at most one in each keyInterval, and otherwise returns
-// the last result.
+// the last result. Its errors wrap errIssuer.
 type keyRequests struct {
-	mu       sync.Mutex
-	next     time.Time // no request before
-	content  []byte    // of the last reply
-	err      error
-	failures atomic.Uint64 // results that were errors
+	mu      sync.Mutex
+	next    time.Time // no request before
+	content []byte    // of the last reply
+	err     error
 }
 
 // RoundTrip returns the keys.
@@ -141,8 +140,7 @@ func (k *keyRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 		k.content, k.err = requestKeys(r)
 	}
 	if k.err != nil {
-		k.failures.Add(1)
-		return nil, k.err
+		return nil, fmt.Errorf("%w: %w", errIssuer, k.err)
 	}
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(k.content))}, nil
 }
@@ -161,20 +159,41 @@ func requestKeys(r *http.Request) ([]byte, error) {
 	return content, err
 }
 
+// issuerMethods are the signature methods that an issuer may use. All need a public key.
+var issuerMethods = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
+
+// issuerKeys are the keys of an issuer for one token. The verifier does not wrap their errors.
+type issuerKeys struct {
+	oidc.KeySet
+	err error
+}
+
+func (k *issuerKeys) VerifySignature(ctx context.Context, token string) (payload []byte, err error) {
+	payload, k.err = k.KeySet.VerifySignature(ctx, token)
+	return payload, k.err
+}
+
 // Issuer returns a function for Access.Verify. It accepts tokens of an OpenID Connect issuer for an audience, and finds the
 // address of its keys in its discovery document. ctx bounds the request for that document only.
 func Issuer(ctx context.Context, issuer, audience string) (func(context.Context, string) (map[string]any, error), error) {
 	provider, err := oidc.NewProvider(ctx, issuer)
+	var found struct {
+		Keys    string   `json:"jwks_uri"`
+		Methods []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err == nil {
+		err = provider.Claims(&found)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the issuer %.200q cannot be used: %w", issuer, err)
 	}
-	keys := &keyRequests{}
-	ctx = oidc.ClientContext(ctx, &http.Client{Transport: keys})
-	verifier := provider.VerifierContext(ctx, &oidc.Config{ClientID: audience})
+	used := slices.DeleteFunc(found.Methods, func(m string) bool { return !slices.Contains(issuerMethods, m) })
+	config := &oidc.Config{ClientID: audience, SupportedSigningAlgs: used}
+	set := oidc.NewRemoteKeySet(oidc.ClientContext(ctx, &http.Client{Transport: &keyRequests{}}), found.Keys)
 	return func(ctx context.Context, token string) (claims map[string]any, err error) {
-		before := keys.failures.Load()
-		checked, err := verifier.Verify(ctx, token)
-		if err != nil && keys.failures.Load() != before { // perhaps of another token at the same time
+		keys := &issuerKeys{KeySet: set}
+		checked, err := oidc.NewVerifier(issuer, keys, config).Verify(ctx, token)
+		if errors.Is(keys.err, errIssuer) {
 			return nil, errIssuer
 		}
 		if err != nil {
