@@ -71,6 +71,13 @@ type Config struct {
 	// block for long. Optional.
 	Lagged func(Lag)
 
+	// Resumed is called when the process runs again after it stood still for longer than MaxStandstill, for example because it or its
+	// machine was suspended. The server sends no packet before Resumed returns. It runs on a goroutine of its own. If
+	// the process stands still again meanwhile, Resumed is called again. ctx is done when Run returns. Optional.
+	Resumed func(ctx context.Context)
+	// MaxStandstill is the longest standstill that the server ignores, at least 400 ms. 0: 500 ms.
+	MaxStandstill time.Duration
+
 	// Clock returns the time of the host, by which tokens are issued and expire. Tests replace it. Default: time.Now.
 	Clock func() time.Time
 
@@ -99,8 +106,9 @@ type UsedTokens interface {
 var ErrConfig = errors.New("server: bad Config")
 
 const (
-	mostClients = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
-	emptyRoom   = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
+	mostClients   = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
+	emptyRoom     = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
+	minStandstill = 2 * pollRest     // of Config.MaxStandstill: a server without load calls standstill.sends once in pollRest
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -111,6 +119,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
 	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	c.BanTime = cmp.Or(c.BanTime, defaultBanTime)
+	c.MaxStandstill = cmp.Or(c.MaxStandstill, minStandstill+minStandstill/4)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -123,6 +132,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Room.KeepSeat is %v, want at most %v", ErrConfig, c.Room.KeepSeat, MaxKeepSeat)
 	case c.BanTime > MaxBanTime:
 		return c, fmt.Errorf("%w: BanTime is %v, want at most %v", ErrConfig, c.BanTime, MaxBanTime)
+	case c.MaxStandstill < minStandstill:
+		return c, fmt.Errorf("%w: MaxStandstill is %v, want at least %v", ErrConfig, c.MaxStandstill, minStandstill)
 	case c.OnStop >= onStops:
 		return c, fmt.Errorf("%w: OnStop is %d, want End, Keep or Finish", ErrConfig, c.OnStop)
 	case c.Workers < 1 || c.Workers > 1024:
@@ -164,6 +175,7 @@ type Server struct {
 	config  Config
 	socket  endpoint
 	conns   *connTable
+	stands  *standstill
 	workers []*worker
 	log     *limitedLog
 	done    chan struct{} // closed when Run has returned
@@ -194,7 +206,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{})}
+	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{}), stands: newStandstill(&c)}
 	s.hurry, s.end = context.WithCancel(context.Background())
 	s.socket = c.Socket
 	if c.Socket == nil {
@@ -216,7 +228,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	for i := range c.Workers {
-		s.workers = append(s.workers, newWorker(i, &s.config, s.conns, s.datagrams(), s.log))
+		s.workers = append(s.workers, newWorker(i, &s.config, s.conns, s.socketIO(), s.log))
 	}
 	s.conns.workers = s.workers
 	return s, nil
@@ -232,6 +244,10 @@ func (s *Server) Run(ctx context.Context) error {
 		panic("server: Run was called twice: make another Server with New")
 	}
 	defer close(s.done)
+	resuming, ended := context.WithCancel(context.Background())
+	s.stands.start(resuming)
+	defer s.stands.calls.Wait()
+	defer ended()
 	s.log.info("server listens", slog.String("address", s.socket.LocalAddr().String()), slog.Int("workers", len(s.workers)))
 	var reading, working, rooms, saving sync.WaitGroup
 	closed := make(chan struct{}) // when every worker has sent the last messages
@@ -245,7 +261,7 @@ func (s *Server) Run(ctx context.Context) error {
 		working.Go(func() { w.run(closed) })
 	}
 
-	sock := socketIO{datagrams: s.datagrams()}
+	sock := s.socketIO()
 	timer := time.NewTimer(updateInterval)
 	defer timer.Stop()
 	var lag lagReport
@@ -295,6 +311,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
+// socketIO returns the sockets for one goroutine, with buffers.
+func (s *Server) socketIO() socketIO { return socketIO{datagrams: s.datagrams(), stands: s.stands} }
+
 // datagrams returns the sockets for one goroutine.
 func (s *Server) datagrams() datagrams {
 	d := newDatagrams(s.socket)
@@ -306,7 +325,7 @@ func (s *Server) datagrams() datagrams {
 
 // readWeb reads the sessions of Config.Web until it is closed.
 func (s *Server) readWeb() {
-	sock := socketIO{datagrams: s.datagrams()}
+	sock := s.socketIO()
 	web := plainSocket{s.config.Web}
 	for {
 		err := web.receive(&sock.arrivals)
@@ -327,7 +346,7 @@ func (s *Server) polled(now time.Time) bool {
 
 // read reads the socket until it is closed. While workers read it at each step, it only checks whether they still do.
 func (s *Server) read() {
-	sock := socketIO{datagrams: s.datagrams()}
+	sock := s.socketIO()
 	for {
 		if s.polled(time.Now()) {
 			time.Sleep(pollRest)

@@ -57,10 +57,14 @@ type socketIO struct {
 	arrivals
 	datagrams
 	sealed netcode.Outbox
+	stands *standstill
 }
 
+// flush sends the sealed packets, or drops them while none may be sent.
 func (s *socketIO) flush() (lost int) {
-	lost = s.send(&s.sealed)
+	if lost = s.sealed.Len(); s.stands.sends() {
+		lost = s.send(&s.sealed)
+	}
 	s.sealed.Reset()
 	return lost
 }

@@ -46,9 +46,8 @@ type figures struct {
 	skipped systems.Time // by the clock of the server
 }
 
-func newWorker(number int, c *Config, t *connTable, d datagrams, log *limitedLog) *worker {
-	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.Room.Game.TickRate),
-		socketIO: socketIO{datagrams: d}}
+func newWorker(number int, c *Config, t *connTable, io socketIO, log *limitedLog) *worker {
+	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.Room.Game.TickRate), socketIO: io}
 	w.published.Store(&figures{})
 	w.wake = make(chan struct{}, 1)
 	w.rooms, w.queues, w.assigned = make([][]*hostedRoom, w.grid.phases), make([]queue, w.grid.phases), make([]int, w.grid.phases)
