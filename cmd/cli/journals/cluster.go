@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"tendon/ecs"
@@ -27,6 +28,7 @@ type log struct {
 	begins   bool // the next Write begins the journal anew
 	releases bool // the next Write releases the room
 	released bool // a Write has released the room
+	asking   bool // an append of ask is under way; guarded by output.file
 
 	next string // ID of the server to which the release moves the room, or "": any server can claim it; guarded by Store.mu until Keep
 }
@@ -244,7 +246,72 @@ func (j *roomJournal) leave(end func(context.Context) error) error {
 			return err
 		}
 		if accepted, durable, _ := j.out.state(); durable == accepted {
-			return end(ctx)
+			return j.out.locked(func() error {
+				if err := j.repeatAsk(); err != nil {
+					return err
+				}
+				return end(ctx)
+			})
 		}
 	}
+}
+
+// Confirm asks the cluster whether this server still owns its open rooms. It appends an entry without bytes to the log of each. It returns the
+// number of rooms whose log has accepted it, and the names of those that another server owns. Rooms without a reply when ctx is done are in
+// neither.
+func (s *Store) Confirm(ctx context.Context) (owned int, lost []string) {
+	var all sync.WaitGroup
+	for _, j := range s.rooms() {
+		all.Go(func() {
+			err := j.confirm(ctx)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			switch {
+			case s.open[j.room] != j: // it was closed meanwhile
+			case err == nil:
+				owned++
+			case errors.Is(err, cluster.ErrLost):
+				lost = append(lost, j.room)
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(lost)
+	return owned, lost
+}
+
+// confirm asks until the log accepts or refuses the entry. The queued bytes come before, because an append that is under way must be repeated.
+func (j *roomJournal) confirm(ctx context.Context) (err error) {
+	for err = ctx.Err(); ctx.Err() == nil; {
+		err = j.out.locked(func() error {
+			if err := j.drainLocked(); err != nil {
+				return err
+			}
+			return j.ask()
+		})
+		if err == nil || errors.Is(err, cluster.ErrLost) {
+			break
+		}
+	}
+	return err
+}
+
+// ask appends an entry without bytes. After an error it must be called again before any other append. The caller has the lock of the file.
+func (j *roomJournal) ask() error {
+	ctx, cancel := context.WithTimeout(context.Background(), appendLimit)
+	defer cancel()
+	err := j.log.Append(ctx, nil, false)
+	j.log.asking = err != nil
+	if errors.Is(err, cluster.ErrLost) {
+		j.check(err)
+	}
+	return err
+}
+
+// repeatAsk calls ask again if it must be.
+func (j *roomJournal) repeatAsk() error {
+	if j.log == nil || !j.log.asking {
+		return nil
+	}
+	return j.ask()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -384,6 +385,95 @@ func (d *stalled) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal)
 		t.Fatal(err)
 	}
 	return p, s, s.open["main"]
+}
+
+// silent is a store that adds entries but does not reply while mute is set.
+type silent struct {
+	cluster.Memory
+	mute atomic.Bool
+}
+
+func (s *silent) Append(ctx context.Context, room string, e *cluster.Entry) (at uint64, err error) {
+	if at, err = s.Memory.Append(ctx, room, e); s.mute.Load() {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return at, err
+}
+
+func (s *silent) Last(ctx context.Context, room string) (e cluster.Entry, at uint64, err error) {
+	if s.mute.Load() {
+		<-ctx.Done()
+		return e, 0, ctx.Err()
+	}
+	return s.Memory.Last(ctx, room)
+}
+
+// Confirm returns the rooms that this server owns, and those that another one has claimed. If its reply is lost, the entries that follow are appended
+// after its own, whether Confirm is called again or not.
+func TestConfirmAppendsToEachLog(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &silent{}
+			n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &journalled{t: t, game: halves.Dots(), strategy: relay.Strategy}
+			s, err := Open(p.clusterConfig(n, Always))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"claimed", "main"} {
+				if err := s.Open(name, &room.Config{Game: p.game, Strategy: relay.Strategy, Match: 2}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, last, _ := d.Last(t.Context(), "claimed")
+			if _, err := d.Memory.Append(t.Context(), "claimed", &cluster.Entry{Kind: cluster.KindClaim, Owner: "other", Number: 1, Before: last}); err != nil {
+				t.Fatal(err)
+			}
+			confirm := func() (int, []string) {
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				return s.Confirm(ctx)
+			}
+			if owned, lost := confirm(); owned != 1 || !slices.Equal(lost, []string{"claimed"}) {
+				t.Errorf("%d rooms are owned, %v are lost", owned, lost)
+			}
+			d.mute.Store(true)
+			if owned, lost := confirm(); owned != 0 || len(lost) > 1 {
+				t.Errorf("without a reply, %d rooms are owned, %v are lost", owned, lost)
+			}
+			d.mute.Store(false)
+			if again {
+				if owned, _ := confirm(); owned != 1 {
+					t.Errorf("%d rooms are owned, want 1", owned)
+				}
+			}
+			j := s.open["main"]
+			f := ecs.Tick(1)
+			if err := j.writer.Tick(record.Tick{Tick: f, Inputs: make([]ecs.InputBytes, p.game.MaxPlayers)}); err != nil {
+				t.Fatal(err)
+			}
+			j.seated = true
+			<-s.Keep("main", nil)
+			data, err := cluster.ReadJournal(t.Context(), d, "main")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := record.Open(data, p.game)
+			if err != nil || r.Torn() != nil {
+				t.Fatalf("the journal of %d bytes: %v, %v", len(data), err, r.Torn())
+			}
+			if last := r.Last().Tick; last != f {
+				t.Errorf("the journal ends with tick %d, want %d", last, f)
+			}
+			if err := s.Close(); err != nil && !errors.Is(err, cluster.ErrLost) {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // A room that another server has is lost, also if a write failed before.

@@ -89,11 +89,21 @@ func (o *output) next() []byte {
 	return o.writing
 }
 
-// drain writes the next bytes, and syncs them with Always. It waits for the disk.
-func (j *roomJournal) drain() error {
-	o := &j.out
+// locked calls f while no other goroutine uses the file.
+func (o *output) locked(f func() error) error {
 	o.file <- struct{}{}
 	defer func() { <-o.file }()
+	return f()
+}
+
+// drain writes the next bytes, and syncs them with Always. It waits for the disk.
+func (j *roomJournal) drain() error { return j.out.locked(j.drainLocked) }
+
+func (j *roomJournal) drainLocked() error {
+	o := &j.out
+	if err := j.repeatAsk(); err != nil {
+		return err
+	}
 	err := j.write(o.next())
 	o.mu.Lock()
 	defer o.mu.Unlock()
