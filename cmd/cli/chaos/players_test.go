@@ -35,7 +35,7 @@ type player struct {
 	mu        sync.Mutex
 	confirmed ecs.Tick
 	moved     time.Time     // when confirmed rose last
-	gap       time.Duration // longest time in which it did not rise, since mark
+	gap       time.Duration // longest time between two messages with new ticks, since mark
 	live      bool
 	base      ecs.Tick // confirmed at mark, or when await began
 	noticed   bool     // the player was shown that the server was away, since mark
@@ -43,6 +43,10 @@ type player struct {
 	loads     int      // states of the server that were loaded, since mark
 	states    string
 	ended     bool
+
+	// Of the goroutine that plays the client.
+	heard  [2]systems.Time // when the first and the last message of the present frame with a newer tick arrived; zero: there was none
+	before systems.Time    // when the last such message of the earlier frames arrived
 }
 
 const (
@@ -78,6 +82,37 @@ func (p *player) final() {
 	p.checker.tick(p.name, p.room, p.match, f, chain)
 }
 
+// half is a client half that records when messages with newer ticks arrive.
+type half struct {
+	systems.Client
+	player *player
+	newest ecs.Tick
+}
+
+func (h *half) Receive(ch systems.Channel, message []byte, now systems.Time) error {
+	err := h.Client.Receive(ch, message, now)
+	if newest := h.Stats().ServerTick; newest > h.newest {
+		h.newest, h.player.heard[1] = newest, now
+		if h.player.heard[0] == 0 {
+			h.player.heard[0] = now
+		}
+	}
+	return err
+}
+
+// measured returns strategies whose client halves are of type half.
+func (p *player) measured(list []systems.Strategy) []systems.Strategy {
+	list = slices.Clone(list)
+	for i := range list {
+		made := list[i].NewClient
+		list[i].NewClient = func(c systems.ClientConfig) (systems.Client, error) {
+			inner, err := made(c)
+			return &half{Client: inner, player: p}, err
+		}
+	}
+	return list
+}
+
 // enter connects a bot to a room, at the first of the addresses if that server has the room.
 func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number int, addresses ...netip.AddrPort) *player {
 	t.Helper()
@@ -88,7 +123,7 @@ func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number 
 		t.Fatal(err)
 	}
 	p := &player{name: fmt.Sprintf("client %d of room %s", seat, room), room: room, seat: seat, checker: c, moved: time.Now(), tail: record.NewTail(g, 256, 256<<10)}
-	p.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: g, Strategies: syncflags.All, Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
+	p.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: g, Strategies: p.measured(syncflags.All), Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +142,7 @@ func (p *player) frame(now time.Time) {
 	if p.ended {
 		return
 	}
+	p.heard = [2]systems.Time{}
 	err := p.Frame(now)
 	p.Effects(func(systems.Effect) {})
 	s := p.Stats()
@@ -124,8 +160,13 @@ func (p *player) frame(now time.Time) {
 	defer p.mu.Unlock()
 	p.states = fmt.Sprintf("%v at tick %d, waiting %v, refused %v", s.State, s.Strategy.Confirmed, s.Waiting, p.Refusal())
 	if rose {
-		p.gap = max(p.gap, now.Sub(p.moved))
 		p.confirmed, p.moved = s.Strategy.Confirmed, now
+	}
+	if rose && p.heard[0] > 0 {
+		if p.before > 0 {
+			p.gap = max(p.gap, time.Duration(p.heard[0]-p.before))
+		}
+		p.before = p.heard[1]
 	}
 	if s.State != client.Live && s.State != client.CatchingUp && s.Away >= client.ShownAway || s.Waiting {
 		p.noticed = true
@@ -236,7 +277,7 @@ func (a *players) gaps(rooms map[string]bool) (g gaps) {
 	for _, p := range a.list {
 		if rooms == nil || rooms[p.room] {
 			p.mu.Lock()
-			g.list = append(g.list, max(p.gap, time.Since(p.moved)))
+			g.list = append(g.list, max(p.gap, time.Since(p.moved)-time.Second/frameRate))
 			if p.noticed {
 				g.noticed++
 			}
