@@ -37,6 +37,11 @@
 // Config.OnStop selects what becomes of running matches when the context of [Server.Run] is done. [Keep] suspends the rooms for the
 // next process, whose Config.OpenRoom resumes them. Clients reconnect until it answers. [Finish] waits until the last match is over.
 //
+// # Standstills
+//
+// If the process stood still for longer than Config.MaxStandstill, another server may have continued its rooms. The server then receives and
+// computes, but sends no packet before Config.Resumed has returned.
+//
 // # Expelled clients
 //
 // A client is expelled if its checksums differ too often, if it sends too many reliable messages or packets, or if it breaks

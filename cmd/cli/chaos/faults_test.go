@@ -115,9 +115,16 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 		w.moves(s, func() { w.drain(s) })
 	case pause:
 		rooms = s.owned()
+		confirmed := s.count("cluster_resumed")
 		s.signal(syscall.SIGSTOP)
 		time.Sleep(f.length)
 		s.signal(syscall.SIGCONT)
+		for deadline := time.Now().Add(backLimit); s.count("cluster_resumed") == confirmed; time.Sleep(10 * time.Millisecond) {
+			if !s.alive() || time.Now().After(deadline) {
+				w.checker.fail("%s has not asked which rooms it owns after it was stopped for %v:\n%s", s.name, f.length, s.text())
+				break
+			}
+		}
 	case killNATS:
 		w.killNodes(f.length, n)
 	case killLeader:

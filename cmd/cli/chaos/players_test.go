@@ -114,7 +114,7 @@ func (p *player) measured(list []systems.Strategy) []systems.Strategy {
 }
 
 // enter connects a bot to a room, at the first of the addresses if that server has the room.
-func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number int, addresses ...netip.AddrPort) *player {
+func enter(t testing.TB, c *checker, key netcode.Key, listen func(netip.AddrPort) (client.Socket, error), room string, seat, number int, addresses ...netip.AddrPort) *player {
 	t.Helper()
 	g := crumbs.Game()
 	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(g.Name), Key: key, ClientID: uint64(number) + 1, Addresses: addresses,
@@ -123,7 +123,7 @@ func enter(t testing.TB, c *checker, key netcode.Key, room string, seat, number 
 		t.Fatal(err)
 	}
 	p := &player{name: fmt.Sprintf("client %d of room %s", seat, room), room: room, seat: seat, checker: c, moved: time.Now(), tail: record.NewTail(g, 256, 256<<10)}
-	p.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: g, Strategies: p.measured(syncflags.All), Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
+	p.Client, err = client.Dial(client.DialConfig{Token: token, Listen: listen, Config: client.Config{Game: g, Strategies: p.measured(syncflags.All), Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
 	if err != nil {
 		t.Fatal(err)
 	}

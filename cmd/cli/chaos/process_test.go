@@ -139,6 +139,13 @@ func (p *process) last(name string) event {
 	return p.events[name]
 }
 
+// count returns the number of events of a name.
+func (p *process) count(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts[name]
+}
+
 func (p *process) alive() bool {
 	select {
 	case <-p.ended:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/client"
 	"tendon/net/netcode"
 	"tendon/net/server"
 )
@@ -116,6 +117,7 @@ type size struct {
 	nodes, servers, rooms, seats int
 	disk                         int // size of the file system of one NATS server, in MiB
 	flags                        []string
+	listen                       func(netip.AddrPort) (client.Socket, error) // client.DialConfig.Listen
 }
 
 // newWorld starts a cluster and its clients, and waits until they play.
@@ -161,7 +163,7 @@ func newWorld(t *testing.T, z size) *world {
 			addresses = append(addresses, w.servers[(i+k)%len(w.servers)].address)
 		}
 		for seat := range z.seats {
-			list = append(list, enter(t, w.checker, w.key, roomName(i), seat, i*z.seats+seat, addresses...))
+			list = append(list, enter(t, w.checker, w.key, z.listen, roomName(i), seat, i*z.seats+seat, addresses...))
 		}
 	}
 	w.players = play(t, list)
