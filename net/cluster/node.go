@@ -408,7 +408,7 @@ func (n *Node) Claim(ctx context.Context, room string) (*Room, error) {
 				f.follow(ctx, &last, at)
 				wait := n.config.Lease / 16
 				if owner.Draining { // its clients wait
-					wait = min(wait, 10*time.Millisecond)
+					wait = min(wait, 4*time.Millisecond)
 				}
 				if err := pause(ctx, wait); err != nil {
 					return nil, errors.Join(&OwnedError{room, owner}, err)

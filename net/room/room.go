@@ -271,11 +271,15 @@ func (r *Room) postpone(ticks systems.Time) {
 	}
 }
 
-// realign moves the epoch by whole ticks. The next tick is then due within one tick length of now, or the given number of ticks
+// realign moves the epoch by whole ticks. The next tick is then due within the tick length before now, or the given number of ticks
 // later.
 func (r *Room) realign(ticks systems.Time) {
 	length := systems.Second / systems.Time(r.config.Game.TickRate)
-	r.clock.epoch += ((r.strategyTime()-r.due(r.Tick()+1))/length + ticks) * length
+	late := r.strategyTime() - r.due(r.Tick()+1)
+	if late < 0 {
+		ticks--
+	}
+	r.clock.epoch += (late/length + ticks) * length
 }
 
 type outbox Room

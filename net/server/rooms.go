@@ -151,6 +151,9 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 		}
 		w.refuse(conn, w.refusal(err), openText(err), at)
 	}
+	if h.room != nil { // a match that moves here continues at once
+		w.frame(h, at)
+	}
 }
 
 // Elsewhere is the error of Config.OpenRoom for a room that is on another server with the same keys. The clients that wait for the
