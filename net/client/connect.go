@@ -168,6 +168,7 @@ func (c *Core) check(now systems.Time) {
 	}
 	if why := (*session.Error)(nil); errors.As(err, &why) && why.Code.Retry() {
 		if why.Code == session.CodeRestarting {
+			c.finish(now)
 			c.restarts(now)
 		}
 		c.refused(why)
@@ -193,6 +194,13 @@ func (c *Core) refused(why *session.Error) {
 	c.retries.refused = why
 	if c.config.Notice != nil {
 		c.config.Notice(0, why.Error())
+	}
+}
+
+// finish computes the ticks that arrived together with the end of the session. The next server then need not send them.
+func (c *Core) finish(now systems.Time) {
+	if c.joined() && !c.pause.last.On {
+		c.strategy.Frame(c.strategyTime(now))
 	}
 }
 

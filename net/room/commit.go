@@ -110,6 +110,9 @@ func (r *Room) transport(t session.Transport) session.Transport {
 	return t
 }
 
+// Committing reports whether a commit is under way, with messages that are sent when it ends.
+func (r *Room) Committing() bool { return r.commits.pending && !r.commits.failing }
+
 // uncommitted reports whether messages about the last tick must not be sent now.
 func (r *Room) uncommitted() bool {
 	c := &r.commits

@@ -203,18 +203,18 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 	}
 }
 
-// recover ends the recovery when it is time. It executes and commits the longest tail and answers the waiting clients.
-func (r *Room) recover() {
+// recover ends the recovery when it is time, and reports whether it did. It executes and commits the longest tail and answers the waiting clients.
+func (r *Room) recover() bool {
 	v := r.recovery
 	if v == nil || !v.adopted && !r.recovered() {
-		return
+		return false
 	}
 	if !v.adopted {
 		v.adopted = true
 		r.adopt()
 	}
 	if r.commits.fresh && !r.commit() || r.commits.pending {
-		return
+		return false
 	}
 	r.recovery = nil
 	if rules := r.config.Resume.Rules; rules != nil {
@@ -233,6 +233,7 @@ func (r *Room) recover() {
 			r.welcome(w.peer, &w.hello)
 		}
 	}
+	return true
 }
 
 func (r *Room) adopt() {

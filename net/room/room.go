@@ -177,7 +177,9 @@ func (r *Room) Frame(now systems.Time) {
 	r.Settle()
 	if r.closed == 0 {
 		r.keepStates()
-		r.recover()
+		if r.recover() { // its players may lack the last ticks
+			r.strategy.Send(r.strategyTime(), r.out())
+		}
 		r.boundLag()
 		r.vacate()
 		if r.advance() {

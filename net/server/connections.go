@@ -361,6 +361,8 @@ type hostedRoom struct {
 	conns     []*conn                   // by peer
 	gone      func(systems.Peer, error) // ends a connection
 	target    []netip.AddrPort          // addresses of the server to which the room moves; empty: it stays
+	moved     chan struct{}             // closed when the room is removed; nil before Move
+	moveBy    systems.Time              // the room is suspended then at the latest, after Move
 	others    []netip.AddrPort          // servers at the last comparison
 	compareAt systems.Time              // when they are compared next
 	observer  image.Observer            // of the room; may be nil

@@ -93,21 +93,49 @@ func (s *Server) Waiting(ctx context.Context, name string) (clients int, open bo
 	return int(waiting.Load()), opened.Load(), err
 }
 
-// Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. The clients continue on the server that
+// commitLimit is the time for which Move waits for a commit.
+const commitLimit = systems.Second / 10
+
+// Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. If a commit is under way, its ticks are sent
+// before, unless it takes longer than a tenth of a second. The clients continue on the server that
 // Offer named, or else try the servers of the tokens that they have. After it, CloseRoom has returned. Errors are those of Offer.
 func (s *Server) Move(ctx context.Context, name string) error {
-	return s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
-		h.room.Suspend()
+	var moved chan struct{}
+	err := s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
 		at := w.table.at(w.now)
-		for _, c := range h.conns {
-			if c != nil {
-				w.end(c, at) // after its last messages
-			}
+		if h.moved == nil {
+			h.moved, h.moveBy = make(chan struct{}), at+commitLimit
 		}
-		w.close(h)
-		w.table.mu.Lock()
-		defer w.table.mu.Unlock()
-		h.given = true
+		moved = h.moved
+		w.suspend(h, at)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-moved:
+		return nil
+	case <-s.done:
+		return ErrStopped
+	case <-ctx.Done():
+		return fmt.Errorf("server: the room did not end in time: %w", ctx.Err())
+	}
+}
+
+// suspend suspends a room that moves, unless a commit is under way.
+func (w *worker) suspend(h *hostedRoom, at systems.Time) {
+	if h.moved == nil || h.room.Committing() && at < h.moveBy {
+		return
+	}
+	h.room.Suspend()
+	for _, c := range h.conns {
+		if c != nil {
+			w.end(c, at) // after its last messages
+		}
+	}
+	w.table.mu.Lock()
+	h.given = true
+	w.table.mu.Unlock()
+	w.close(h)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -153,4 +154,115 @@ func TestTokensAreForThePresentServers(t *testing.T) {
 		}
 		has([]netip.AddrPort{serverAddr})
 	})
+}
+
+// commits are the commits of a room. Each ends when it is told to.
+type commits struct {
+	mu    sync.Mutex
+	held  bool // the next commits do not end
+	busy  bool
+	wake  func()
+	begun ecs.Tick // the last tick of the newest commit that was held
+	last  ecs.Tick
+}
+
+func (d *commits) sink(c *room.Config) {
+	d.wake = c.Wake
+	c.Sinks = append(c.Sinks, room.Sink{Tick: func(f systems.FinalTick) { d.last = f.Tick }, Commit: func() error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.held && !d.busy {
+			d.begun = d.last
+		}
+		if d.busy = d.held; d.busy {
+			return room.ErrPending
+		}
+		return nil
+	}})
+}
+
+// hold lets no commit end, until it is called with false.
+func (d *commits) hold(on bool) {
+	d.mu.Lock()
+	d.held = on
+	d.mu.Unlock()
+	if !on {
+		d.wake()
+	}
+}
+
+// A commit that is under way when a room is to move ends first, and clients receive its ticks from the old server. If it takes too long, they receive
+// these ticks from the next server when the room is open there, before any commit ends.
+func TestNoCommittedTickWaitsForAMove(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		d, before, after := newDisk(relay.Strategy), &commits{}, &commits{}
+		journaled := func(c *Config, k *commits) {
+			d.config(c)
+			open := c.OpenRoom
+			c.OpenRoom = func(name string, rc *room.Config) error {
+				defer k.sink(rc)
+				return open(name, rc)
+			}
+		}
+		var opens chan struct{}
+		inBubble(t, "P0", func(c *Config) {
+			journaled(c, before)
+			opens = make(chan struct{}) // in the bubble
+		}, func(w *world) {
+			other, stop := w.other(nil, func(c *Config) {
+				journaled(c, after)
+				open := c.OpenRoom
+				c.OpenRoom = func(name string, rc *room.Config) error {
+					<-opens
+					return open(name, rc)
+				}
+			})
+			a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+			for _, p := range w.players {
+				if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.until("live", 5*time.Second, w.live(a, b))
+			w.pass(time.Second)
+			if _, err := w.server.Offer(context.Background(), "duel", []netip.AddrPort{otherAddr}); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Second)
+			before.hold(true)
+			w.pass(50 * time.Millisecond)
+			held := a.Stats().Strategy.Confirmed
+			moved := make(chan error, 1)
+			go func() { moved <- w.server.Move(context.Background(), "duel") }()
+			if w.pass(50 * time.Millisecond); !long {
+				before.hold(false)
+			}
+			w.pass(300 * time.Millisecond)
+			if err := <-moved; err != nil {
+				t.Fatal(err)
+			}
+			before.mu.Lock()
+			begun, last := before.begun, before.last
+			before.mu.Unlock()
+			want := begun
+			if long {
+				want = held
+			}
+			if got := a.Stats().Strategy.Confirmed; got != want || begun <= held {
+				t.Errorf("long %t: after the move, tick %d is confirmed, want %d; %d before the commit", long, got, want, held)
+			}
+			after.hold(true)
+			close(opens)
+			w.pass(300 * time.Millisecond)
+			if got := b.Stats().Strategy.Confirmed; got != last || last <= want {
+				t.Errorf("long %t: before the first commit of the next server, tick %d is confirmed, want %d", long, got, last)
+			}
+			after.hold(false)
+			w.until("playing", 2*time.Second, func() bool { return playsOn(a, last)() && playsOn(b, last)() })
+			if n := a.Stats().Resyncs + b.Stats().Resyncs; n > 0 || other.Stats().Rooms != 1 {
+				t.Errorf("the clients loaded %d states, %d rooms", n, other.Stats().Rooms)
+			}
+			stop()
+		})
+	}
 }

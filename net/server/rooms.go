@@ -332,6 +332,11 @@ func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
 // frame computes the due ticks of one room and collects the packets of its connections.
 func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	defer w.recovered(h)
+	if h.moved != nil {
+		if w.settle(h); h.room == nil {
+			return
+		}
+	}
 	h.room.Frame(at)
 	h.room.Gone(h.gone)
 	w.flushRoom(h, at)
@@ -340,15 +345,17 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	}
 }
 
-// settle sends the messages of a room that waited for a commit.
+// settle sends the messages of a room that waited for a commit. A room that moves is suspended then.
 func (w *worker) settle(h *hostedRoom) {
 	if h.room == nil {
 		return
 	}
 	defer w.recovered(h)
+	at := w.table.at(w.now)
 	if h.room.Settle() {
-		w.flushRoom(h, w.table.at(w.now))
+		w.flushRoom(h, at)
 	}
+	w.suspend(h, at)
 }
 
 // flushRoom collects the packets of the connections of a room.
