@@ -49,7 +49,9 @@ func (k kind) ofClock() bool { return k == stepServer || k == stepNATS }
 // Limits of the run with -chaos.time, in which nothing else should run on the machine.
 const (
 	killLimit = 3 * time.Second
-	moveLimit = 6 * time.Second / 60 // six ticks, above the gaps of other rooms
+	moveLimit = 7 * time.Second / 60 // between two ticks without six
+	// usualLimit is the excess over the gaps of other rooms at the same time that is allowed too, because the machine may stand still.
+	usualLimit = 3 * time.Second / 60
 )
 
 // check compares the times of a kind of fault with their limits.
@@ -62,8 +64,8 @@ func (o *outcome) check(t *testing.T) {
 		t.Errorf("%s: %d players noticed it", o.kind, o.noticed)
 	case o.kind.planned() && o.loaded > 0:
 		t.Errorf("%s: %d players loaded a state, want none", o.kind, o.loaded)
-	case o.kind.planned() && p99 > usual+moveLimit:
-		t.Errorf("%s: 99 %% within %v, want %v more than the usual %v", o.kind, p99, moveLimit, usual)
+	case o.kind.planned() && p99 > max(moveLimit, usual+usualLimit):
+		t.Errorf("%s: 99 %% within %v, want %v; other rooms %v", o.kind, p99, moveLimit, usual)
 	}
 }
 

@@ -19,7 +19,9 @@
 //
 // The run prints its seed. By kind of fault, it prints the times without a new confirmed tick, and the number of players who noticed the
 // fault. A time is that between the arrivals of two messages with newer ticks. A player notices a fault if the client shows it: after
-// client.ShownAway, half a second. With -chaos.time it also compares the times with their limits. Planned moves are compared with the other rooms at the same time, and no client may load a state of the server then. A NATS
+// client.ShownAway, half a second. With -chaos.time it also compares the times with their limits. In planned moves, 99 % of the players
+// must receive a new tick after at most six ticks without one. The other rooms are measured at the same time: where the machine stood still, the
+// limit is three ticks more than their time. No client may load a state of the server then. A NATS
 // server with a slow disk is one that is stopped for 80 of each 100 ms. The NATS servers store their files in memory. If they
 // have not elected a leader half a minute after a fault, they are started again, and the run reports it. The game is a small one, because
 // the simulations of 160 clients would take the time of two cores from the servers.

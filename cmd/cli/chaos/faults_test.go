@@ -109,7 +109,6 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 	case rolling:
 		for _, s := range w.servers {
 			w.moves(s, s.stop)
-			time.Sleep(2 * time.Second)
 		}
 	case drain:
 		w.moves(s, func() { w.drain(s) })
@@ -177,9 +176,13 @@ func (w *world) step(f fault, p *process) {
 	}
 }
 
+// settles is the time after the start of a server in which its start takes time from the others.
+const settles = 3 * time.Second
+
 // moves calls leave, which makes the rooms of a server move. It measures the gaps of these rooms, and as the usual ones those of the
 // other rooms. Then it starts the server again.
 func (w *world) moves(s *service, leave func()) {
+	time.Sleep(settles)
 	rooms, others := s.owned(), map[string]bool{}
 	for _, p := range w.list {
 		others[p.room] = !rooms[p.room]
@@ -200,6 +203,7 @@ func (w *world) moves(s *service, leave func()) {
 func (w *world) drain(s *service) {
 	args := []string{"drain", s.address.String(), "--json", "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", w.nodes[0].config.Port)}
 	p := launch(w.t, "drain", serverRole, nil, args...)
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, p.command.Process.Pid, 19) // as if it ran on the machine of an operator
 	<-p.ended
 	if p.last("drained") == nil {
 		w.checker.fail("%s is not drained: %v\n%s\n%s", s.name, p.last("error"), p.text(), s.text())
