@@ -197,7 +197,8 @@ func (c *Core) refused(why *session.Error) {
 	}
 }
 
-// finish computes the ticks that arrived together with the end of the session. The next server then need not send them.
+// finish computes the ticks that arrived before the end of the session, unless the match is paused. The next server then does not have to send
+// them.
 func (c *Core) finish(now systems.Time) {
 	if c.joined() && !c.pause.last.On {
 		c.strategy.Frame(c.strategyTime(now))

@@ -110,7 +110,7 @@ func (r *Room) transport(t session.Transport) session.Transport {
 	return t
 }
 
-// Committing reports whether a commit is under way, with messages that are sent when it ends.
+// Committing reports whether a commit is under way, and has not failed.
 func (r *Room) Committing() bool { return r.commits.pending && !r.commits.failing }
 
 // uncommitted reports whether messages about the last tick must not be sent now.

@@ -203,7 +203,8 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 	}
 }
 
-// recover ends the recovery when it is time, and reports whether it did. It executes and commits the longest tail and answers the waiting clients.
+// recover ends the recovery if recovered returns true. It executes and commits the longest tail, and then welcomes the waiting clients. It
+// reports whether the recovery has ended.
 func (r *Room) recover() bool {
 	v := r.recovery
 	if v == nil || !v.adopted && !r.recovered() {

@@ -177,7 +177,7 @@ func (r *Room) Frame(now systems.Time) {
 	r.Settle()
 	if r.closed == 0 {
 		r.keepStates()
-		if r.recover() { // its players may lack the last ticks
+		if r.recover() { // the clients may lack the last ticks
 			r.strategy.Send(r.strategyTime(), r.out())
 		}
 		r.boundLag()
@@ -273,12 +273,11 @@ func (r *Room) postpone(ticks systems.Time) {
 	}
 }
 
-// realign moves the epoch by whole ticks. The next tick is then due within the tick length before now, or the given number of ticks
-// later.
+// realign moves the epoch by whole ticks. The next tick is then due at most one tick length before now, plus the given number of ticks.
 func (r *Room) realign(ticks systems.Time) {
 	length := systems.Second / systems.Time(r.config.Game.TickRate)
 	late := r.strategyTime() - r.due(r.Tick()+1)
-	if late < 0 {
+	if late%length < 0 {
 		ticks--
 	}
 	r.clock.epoch += (late/length + ticks) * length

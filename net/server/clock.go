@@ -9,7 +9,7 @@ import (
 )
 
 // serverClock is the clock of the rooms and connections. It skips the time in which the server stood still, because its process
-// was stopped or its host slept. So no seat, session or room has a timeout in that time. Tokens use wallClock.
+// was stopped. So no seat, session or room has a timeout in that time. Tokens use wallClock.
 type serverClock struct {
 	epoch time.Time
 

@@ -361,8 +361,9 @@ type hostedRoom struct {
 	conns     []*conn                   // by peer
 	gone      func(systems.Peer, error) // ends a connection
 	target    []netip.AddrPort          // addresses of the server to which the room moves; empty: it stays
-	moved     chan struct{}             // closed when the room is removed; nil before Move
-	moveBy    systems.Time              // the room is suspended then at the latest, after Move
+	moved     chan struct{}             // closed when the room is removed; nil unless Move was called
+	moveBy    systems.Time              // latest time of the suspension; set by Move
+	stood     systems.Time              // serverClock.lost when OpenRoom began
 	others    []netip.AddrPort          // servers at the last comparison
 	compareAt systems.Time              // when they are compared next
 	observer  image.Observer            // of the room; may be nil

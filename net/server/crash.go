@@ -44,6 +44,7 @@ func (w *worker) crash(h *hostedRoom, value any) {
 	if w.config.CloseRoom != nil {
 		w.config.CloseRoom(h.name, r)
 	}
+	h.leave()
 }
 
 func attempt(f func()) {
@@ -57,10 +58,6 @@ func (w *worker) remove(h *hostedRoom) {
 	w.publishAt = 0
 	r := h.room
 	h.room, h.target = nil, nil
-	if h.moved != nil {
-		close(h.moved)
-		h.moved = nil
-	}
 	st := r.Stats()
 	st.Peers, st.Players, st.RingBytes = 0, 0, 0
 	w.past.Add(&st)

@@ -39,8 +39,9 @@
 //
 // # Standstills
 //
-// If the process stood still for longer than Config.MaxStandstill, another server may have continued its rooms. The server then receives and
-// computes, but sends no packet before Config.Resumed has returned.
+// Another server may continue the rooms of a process that stands still. After a standstill of half a second, the server still receives packets
+// and computes ticks. It sends no packet of a connection until Config.StoodStill, if set, has returned. A room that was being opened meanwhile is
+// not opened: its clients try again.
 //
 // # Expelled clients
 //

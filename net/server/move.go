@@ -93,12 +93,12 @@ func (s *Server) Waiting(ctx context.Context, name string) (clients int, open bo
 	return int(waiting.Load()), opened.Load(), err
 }
 
-// commitLimit is the time for which Move waits for a commit.
+// commitLimit is the longest time for which Move waits for a commit.
 const commitLimit = systems.Second / 10
 
-// Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. If a commit is under way, its ticks are sent
-// before, unless it takes longer than a tenth of a second. The clients continue on the server that
-// Offer named, or else try the servers of the tokens that they have. After it, CloseRoom has returned. Errors are those of Offer.
+// Move suspends the match of a room for another server, and CloseRoom receives it as with Keep. Move waits up to a tenth of a second for a commit
+// that is under way, so that its ticks are sent before the suspension. The clients continue on the server that Offer named, or else try the
+// servers of the tokens that they have. CloseRoom has returned when Move returns nil. Errors are those of Offer.
 func (s *Server) Move(ctx context.Context, name string) error {
 	var moved chan struct{}
 	err := s.hosted(ctx, name, func(w *worker, h *hostedRoom) error {
@@ -119,11 +119,19 @@ func (s *Server) Move(ctx context.Context, name string) error {
 	case <-s.done:
 		return ErrStopped
 	case <-ctx.Done():
-		return fmt.Errorf("server: the room did not end in time: %w", ctx.Err())
+		return fmt.Errorf("server: room %q was not suspended in time: %w", name, ctx.Err())
 	}
 }
 
-// suspend suspends a room that moves, unless a commit is under way.
+// leave ends the calls of Move for a room.
+func (h *hostedRoom) leave() {
+	if h.moved != nil {
+		close(h.moved)
+		h.moved = nil
+	}
+}
+
+// suspend suspends and closes a room that moves. Before moveBy it waits for a commit that is under way.
 func (w *worker) suspend(h *hostedRoom, at systems.Time) {
 	if h.moved == nil || h.room.Committing() && at < h.moveBy {
 		return

@@ -156,10 +156,10 @@ func TestTokensAreForThePresentServers(t *testing.T) {
 	})
 }
 
-// commits are the commits of a room. Each ends when it is told to.
+// commits is a sink whose commits do not end while held is set.
 type commits struct {
 	mu    sync.Mutex
-	held  bool // the next commits do not end
+	held  bool
 	busy  bool
 	wake  func()
 	begun ecs.Tick // the last tick of the newest commit that was held
@@ -181,7 +181,7 @@ func (d *commits) sink(c *room.Config) {
 	}})
 }
 
-// hold lets no commit end, until it is called with false.
+// hold sets held. If it clears held, it also calls Config.Wake of the room.
 func (d *commits) hold(on bool) {
 	d.mu.Lock()
 	d.held = on
@@ -191,9 +191,9 @@ func (d *commits) hold(on bool) {
 	}
 }
 
-// A commit that is under way when a room is to move ends first, and clients receive its ticks from the old server. If it takes too long, they receive
-// these ticks from the next server when the room is open there, before any commit ends.
-func TestNoCommittedTickWaitsForAMove(t *testing.T) {
+// Move waits for a commit that is under way, and the old server sends its ticks. If the commit takes too long, the next server sends these ticks
+// when it opens the room, before its own first commit ends.
+func TestConfirmedTicksDoNotWaitForAMove(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		d, before, after := newDisk(relay.Strategy), &commits{}, &commits{}
 		journaled := func(c *Config, k *commits) {
@@ -260,7 +260,7 @@ func TestNoCommittedTickWaitsForAMove(t *testing.T) {
 			after.hold(false)
 			w.until("playing", 2*time.Second, func() bool { return playsOn(a, last)() && playsOn(b, last)() })
 			if n := a.Stats().Resyncs + b.Stats().Resyncs; n > 0 || other.Stats().Rooms != 1 {
-				t.Errorf("the clients loaded %d states, %d rooms", n, other.Stats().Rooms)
+				t.Errorf("the clients loaded %d states, want none; the other server has %d rooms, want 1", n, other.Stats().Rooms)
 			}
 			stop()
 		})

@@ -87,7 +87,7 @@ func (w *worker) open(h *hostedRoom, at systems.Time) {
 	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
 	settle := workItem{kind: workCall, call: func(w *worker) { w.settle(h) }}
 	c.Wake = func() { h.queue.add(settle) }
-	w.opening = append(w.opening, h)
+	w.opening, h.stood = append(w.opening, h), w.table.clock.lost()
 	if w.config.OpenRoom == nil {
 		w.opened(h, &c, nil, at)
 		return
@@ -111,6 +111,9 @@ func openRoom(config *Config, name string, c *room.Config) (err error) {
 // errStopping is the reason of a room that is not made because the server stops or its clients have left.
 var errStopping = errors.New("server: no client waits for the room, or the server stops")
 
+// errStood is the reason of a room that is not made because the process stood still since its OpenRoom began. Another server may have the room.
+var errStood = errors.New("server: the process stood still while the room was being opened")
+
 // errPanic is wrapped by the error of a room whose rules or OpenRoom panicked.
 var errPanic = errors.New("panic")
 
@@ -120,9 +123,13 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 	h.joining = nil
 	w.opening = slices.DeleteFunc(w.opening, func(o *hostedRoom) bool { return o == h })
 	if err == nil && (len(joining) == 0 || !w.stopBy.IsZero()) {
-		if err = errStopping; w.config.CloseRoom != nil {
-			w.config.CloseRoom(h.name, nil)
-		}
+		err = errStopping
+	}
+	if err == nil && w.config.StoodStill != nil && h.stood != w.table.clock.lost() {
+		err = errStood
+	}
+	if (err == errStopping || err == errStood) && w.config.CloseRoom != nil {
+		w.config.CloseRoom(h.name, nil)
 	}
 	if err == nil {
 		err = w.make(h, c, at)
@@ -151,7 +158,7 @@ func (w *worker) opened(h *hostedRoom, c *room.Config, err error, at systems.Tim
 		}
 		w.refuse(conn, w.refusal(err), openText(err), at)
 	}
-	if h.room != nil { // a match that moves here continues at once
+	if h.room != nil { // a match that moved here continues in this turn
 		w.frame(h, at)
 	}
 }
@@ -190,6 +197,8 @@ func (w *worker) refusal(err error) session.Code {
 	switch {
 	case errors.Is(err, errStopping):
 		return w.config.OnStop.code()
+	case errors.Is(err, errStood):
+		return session.CodeRestarting
 	case errors.As(err, &why):
 		return why.Code
 	case errors.Is(err, errPanic):
@@ -345,7 +354,7 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	}
 }
 
-// settle sends the messages of a room that waited for a commit. A room that moves is suspended then.
+// settle sends the messages that were held for a commit. It suspends a room that moves.
 func (w *worker) settle(h *hostedRoom) {
 	if h.room == nil {
 		return
@@ -463,6 +472,7 @@ func (w *worker) close(h *hostedRoom) {
 		return
 	}
 	w.remove(h)
+	h.leave()
 	w.log.info("room closed", slog.String("room", h.name))
 }
 

@@ -71,12 +71,10 @@ type Config struct {
 	// block for long. Optional.
 	Lagged func(Lag)
 
-	// Resumed is called when the process runs again after it stood still for longer than MaxStandstill, for example because it or its
-	// machine was suspended. The server sends no packet before Resumed returns. It runs on a goroutine of its own. If
-	// the process stands still again meanwhile, Resumed is called again. ctx is done when Run returns. Optional.
-	Resumed func(ctx context.Context)
-	// MaxStandstill is the longest standstill that the server ignores, at least 400 ms. 0: 500 ms.
-	MaxStandstill time.Duration
+	// StoodStill is called on a goroutine of its own after the process did not run for half a second, for example because of SIGSTOP. The
+	// server sends no packet of a connection until StoodStill returns. If the process stands still again during the call, StoodStill
+	// is called once more. Run cancels ctx when it ends, and waits for the call. Optional.
+	StoodStill func(ctx context.Context)
 
 	// Clock returns the time of the host, by which tokens are issued and expire. Tests replace it. Default: time.Now.
 	Clock func() time.Time
@@ -106,9 +104,8 @@ type UsedTokens interface {
 var ErrConfig = errors.New("server: bad Config")
 
 const (
-	mostClients   = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
-	emptyRoom     = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
-	minStandstill = 2 * pollRest     // of Config.MaxStandstill: a server without load calls standstill.sends once in pollRest
+	mostClients = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
+	emptyRoom   = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -119,7 +116,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
 	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	c.BanTime = cmp.Or(c.BanTime, defaultBanTime)
-	c.MaxStandstill = cmp.Or(c.MaxStandstill, minStandstill+minStandstill/4)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -132,8 +128,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Room.KeepSeat is %v, want at most %v", ErrConfig, c.Room.KeepSeat, MaxKeepSeat)
 	case c.BanTime > MaxBanTime:
 		return c, fmt.Errorf("%w: BanTime is %v, want at most %v", ErrConfig, c.BanTime, MaxBanTime)
-	case c.MaxStandstill < minStandstill:
-		return c, fmt.Errorf("%w: MaxStandstill is %v, want at least %v", ErrConfig, c.MaxStandstill, minStandstill)
 	case c.OnStop >= onStops:
 		return c, fmt.Errorf("%w: OnStop is %d, want End, Keep or Finish", ErrConfig, c.OnStop)
 	case c.Workers < 1 || c.Workers > 1024:
@@ -206,7 +200,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{}), stands: newStandstill(&c)}
+	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{})}
 	s.hurry, s.end = context.WithCancel(context.Background())
 	s.socket = c.Socket
 	if c.Socket == nil {
@@ -227,6 +221,7 @@ func New(c Config) (*Server, error) {
 		}
 		return nil, err
 	}
+	s.stands = &standstill{clock: &s.conns.clock, stoodStill: c.StoodStill}
 	for i := range c.Workers {
 		s.workers = append(s.workers, newWorker(i, &s.config, s.conns, s.socketIO(), s.log))
 	}
@@ -244,8 +239,8 @@ func (s *Server) Run(ctx context.Context) error {
 		panic("server: Run was called twice: make another Server with New")
 	}
 	defer close(s.done)
-	resuming, ended := context.WithCancel(context.Background())
-	s.stands.start(resuming)
+	checking, ended := context.WithCancel(context.Background())
+	s.stands.start(checking)
 	defer s.stands.calls.Wait()
 	defer ended()
 	s.log.info("server listens", slog.String("address", s.socket.LocalAddr().String()), slog.Int("workers", len(s.workers)))

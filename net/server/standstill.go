@@ -7,77 +7,52 @@ import (
 	"time"
 )
 
-// standstill detects that the process stood still. Then no packet may be sent until Config.Resumed has returned.
+// standstill blocks all packets after the process stood still, until Config.StoodStill has returned.
 type standstill struct {
-	limit   time.Duration
-	resumed func(ctx context.Context)
+	clock      *serverClock
+	stoodStill func(ctx context.Context)
+	checked    atomic.Int64 // serverClock.lost before the last call of StoodStill that has returned
 
-	origin time.Time
-	last   atomic.Int64 // nanoseconds after origin at which a goroutine last ran
-	silent atomic.Bool  // no packet may be sent
-
-	mu     sync.Mutex
-	ctx    context.Context // of Run; nil before it. No packet is sent then
-	number int             // of standstills
-	calls  sync.WaitGroup
+	mu      sync.Mutex
+	ctx     context.Context // argument of StoodStill
+	calling bool
+	calls   sync.WaitGroup
 }
 
-func newStandstill(c *Config) *standstill {
-	return &standstill{limit: c.MaxStandstill, resumed: c.Resumed, origin: time.Now()}
-}
-
-// start begins the observation. Resumed is called with ctx.
+// start starts the detection. ctx is the argument of StoodStill.
 func (s *standstill) start(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ctx = ctx
-	s.last.Store(int64(time.Since(s.origin)))
+	s.clock.at(time.Now())
+	s.checked.Store(int64(s.clock.lost()))
 }
 
-// sends reports whether packets may be sent. All goroutines that send call it right before, and one calls it several times in limit.
+// sends reports whether packets may be sent. Every goroutine calls it before it sends.
 func (s *standstill) sends() bool {
-	if s.resumed == nil {
+	if s.stoodStill == nil {
 		return true
 	}
-	now := time.Since(s.origin)
-	last := time.Duration(s.last.Load())
-	if now-last > s.limit {
-		s.noticed(now)
-	} else if now > last {
-		s.last.CompareAndSwap(int64(last), int64(now))
+	s.clock.at(time.Now())
+	if int64(s.clock.lost()) == s.checked.Load() {
+		return true
 	}
-	return !s.silent.Load()
-}
-
-// noticed begins the silence after a standstill.
-func (s *standstill) noticed(now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx == nil || now-time.Duration(s.last.Load()) <= s.limit { // another goroutine has noticed it
-		return
-	}
-	s.number++
-	begins := !s.silent.Swap(true)
-	s.last.Store(int64(now)) // after silent, so that no goroutine sends meanwhile
-	if begins {
+	if !s.calling {
+		s.calling = true
 		s.calls.Go(s.call)
 	}
+	return false
 }
 
-// call calls Resumed once more for each standstill during a call, and ends the silence.
+// call calls StoodStill until the process does not stand still during the call, or ctx is done. Then packets may be sent again.
 func (s *standstill) call() {
 	for {
-		s.mu.Lock()
-		ctx, number := s.ctx, s.number
-		s.mu.Unlock()
-		s.resumed(ctx)
-		s.mu.Lock()
-		over := s.number == number || ctx.Err() != nil
-		if over {
-			s.silent.Store(false)
-		}
-		s.mu.Unlock()
-		if over {
+		lost := s.clock.lost()
+		if s.stoodStill(s.ctx); s.clock.lost() == lost || s.ctx.Err() != nil {
+			s.mu.Lock()
+			s.checked.Store(int64(lost))
+			s.calling = false
+			s.mu.Unlock()
 			return
 		}
 	}

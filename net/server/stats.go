@@ -56,7 +56,7 @@ type PacketStats struct {
 	PacketsRefused uint64 `json:"packets_refused"` // by net/netcode
 	PacketsFlood   uint64 `json:"packets_flood"`   // above the rate limit of a client
 	PacketsLost    uint64 `json:"packets_lost"`    // received, and dropped because the queue of the worker was full
-	PacketsUnsent  uint64 `json:"packets_unsent"`  // refused by the system
+	PacketsUnsent  uint64 `json:"packets_unsent"`  // refused by the system, or dropped after a standstill
 	Malformed      uint64 `json:"malformed"`       // opened packets that the link refused
 }
 

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -159,10 +158,10 @@ func requestKeys(r *http.Request) ([]byte, error) {
 	return content, err
 }
 
-// issuerMethods are the signature methods that an issuer may use. All need a public key.
-var issuerMethods = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
+// issuerAlgorithms are the signature algorithms that are accepted from an issuer. All are asymmetric.
+var issuerAlgorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 
-// issuerKeys are the keys of an issuer for one token. The verifier does not wrap their errors.
+// issuerKeys is the key set for the verification of one token. It stores the error of the set, because the verifier does not wrap it.
 type issuerKeys struct {
 	oidc.KeySet
 	err error
@@ -178,8 +177,7 @@ func (k *issuerKeys) VerifySignature(ctx context.Context, token string) (payload
 func Issuer(ctx context.Context, issuer, audience string) (func(context.Context, string) (map[string]any, error), error) {
 	provider, err := oidc.NewProvider(ctx, issuer)
 	var found struct {
-		Keys    string   `json:"jwks_uri"`
-		Methods []string `json:"id_token_signing_alg_values_supported"`
+		Keys string `json:"jwks_uri"`
 	}
 	if err == nil {
 		err = provider.Claims(&found)
@@ -187,8 +185,7 @@ func Issuer(ctx context.Context, issuer, audience string) (func(context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("the issuer %.200q cannot be used: %w", issuer, err)
 	}
-	used := slices.DeleteFunc(found.Methods, func(m string) bool { return !slices.Contains(issuerMethods, m) })
-	config := &oidc.Config{ClientID: audience, SupportedSigningAlgs: used}
+	config := &oidc.Config{ClientID: audience, SupportedSigningAlgs: issuerAlgorithms}
 	set := oidc.NewRemoteKeySet(oidc.ClientContext(ctx, &http.Client{Transport: &keyRequests{}}), found.Keys)
 	return func(ctx context.Context, token string) (claims map[string]any, err error) {
 		keys := &issuerKeys{KeySet: set}

@@ -253,7 +253,7 @@ func TestTheKeysOfAnIssuerAreRequestedRarely(t *testing.T) {
 			t.Helper()
 			r, w := httptest.NewRequest(http.MethodGet, "/v1/rooms", nil), httptest.NewRecorder()
 			r.Header.Set("Authorization", "Bearer "+token)
-			synctest.Wait() // otherwise the library may return the result of the request before
+			synctest.Wait() // otherwise the library may return the result of the previous request
 			s.Handler().ServeHTTP(w, r)
 			if w.Code != status || requests != total {
 				t.Errorf("%d %s after %d requests for keys, want %d after %d", w.Code, w.Body, requests, status, total)

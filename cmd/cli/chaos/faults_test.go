@@ -114,13 +114,13 @@ func (w *world) apply(f fault) (rooms map[string]bool) {
 		w.moves(s, func() { w.drain(s) })
 	case pause:
 		rooms = s.owned()
-		confirmed := s.count("cluster_resumed")
+		checked := s.count("cluster_checked")
 		s.signal(syscall.SIGSTOP)
 		time.Sleep(f.length)
 		s.signal(syscall.SIGCONT)
-		for deadline := time.Now().Add(backLimit); s.count("cluster_resumed") == confirmed; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(backLimit); s.count("cluster_checked") == checked; time.Sleep(10 * time.Millisecond) {
 			if !s.alive() || time.Now().After(deadline) {
-				w.checker.fail("%s has not asked which rooms it owns after it was stopped for %v:\n%s", s.name, f.length, s.text())
+				w.checker.fail("%s has not checked its rooms with the cluster within %v after a pause of %v:\n%s", s.name, backLimit, f.length, s.text())
 				break
 			}
 		}
@@ -176,13 +176,13 @@ func (w *world) step(f fault, p *process) {
 	}
 }
 
-// settles is the time after the start of a server in which its start takes time from the others.
-const settles = 3 * time.Second
+// startLoad is the time for which a server that starts takes processor time from the others.
+const startLoad = 3 * time.Second
 
 // moves calls leave, which makes the rooms of a server move. It measures the gaps of these rooms, and as the usual ones those of the
 // other rooms. Then it starts the server again.
 func (w *world) moves(s *service, leave func()) {
-	time.Sleep(settles)
+	time.Sleep(startLoad)
 	rooms, others := s.owned(), map[string]bool{}
 	for _, p := range w.list {
 		others[p.room] = !rooms[p.room]
@@ -203,7 +203,7 @@ func (w *world) moves(s *service, leave func()) {
 func (w *world) drain(s *service) {
 	args := []string{"drain", s.address.String(), "--json", "--cluster", fmt.Sprintf("nats://127.0.0.1:%d", w.nodes[0].config.Port)}
 	p := launch(w.t, "drain", serverRole, nil, args...)
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, p.command.Process.Pid, 19) // as if it ran on the machine of an operator
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, p.command.Process.Pid, 19) // in a fleet, an operator runs it on another machine
 	<-p.ended
 	if p.last("drained") == nil {
 		w.checker.fail("%s is not drained: %v\n%s\n%s", s.name, p.last("error"), p.text(), s.text())

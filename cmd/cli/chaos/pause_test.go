@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -16,7 +17,7 @@ import (
 	"tendon/net/client"
 )
 
-// tap counts the packets that clients receive from each server, also those for sockets that they have closed.
+// tap counts the packets from each server, also packets to sockets that the clients have closed.
 type tap struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -75,9 +76,9 @@ func (s *tapped) Close() error {
 	return s.SetReadDeadline(time.Unix(1, 0))
 }
 
-// A server whose rooms another one has claimed while it was stopped sends no packet until the cluster has replied. Then it gives up the
-// rooms.
-func TestAStoppedServerIsSilentUntilTheClusterReplies(t *testing.T) {
+// Another server claims the room of a paused server. The paused server then sends no packet until the cluster has replied, and suspends the
+// room.
+func TestAPausedServerSendsNothingUntilTheClusterReplies(t *testing.T) {
 	if !race.Long {
 		t.Skip("starts three processes: set TENDON_LONG")
 	}
@@ -99,15 +100,18 @@ func TestAStoppedServerIsSilentUntilTheClusterReplies(t *testing.T) {
 	}
 	before, reports := a.count(s.address), s.count("stats")
 	s.signal(syscall.SIGCONT)
-	until(t, "the server runs again", s.process, func() bool { return s.count("stats") >= reports+3 })
+	until(t, "the server runs again", s.process, func() bool { return s.count("stats") >= reports+2 })
 	if n := a.count(s.address) - before; n > 0 {
 		t.Errorf("the server sent %d packets before the cluster replied", n)
 	}
 	for _, l := range s.links {
 		l.set(false, false)
 	}
-	until(t, "the cluster replies", s.process, func() bool { return s.last("cluster_resumed") != nil })
-	until(t, "the server gives the room up", s.process, func() bool { return !s.owned()[roomName(0)] })
+	until(t, "the cluster replies", s.process, func() bool { return s.last("cluster_checked") != nil })
+	if lost := fmt.Sprint(s.last("cluster_checked")["lost"]); lost != fmt.Sprint([]string{roomName(0)}) {
+		t.Errorf("the server has lost the rooms %s, want %s", lost, roomName(0))
+	}
+	until(t, "the server suspends the room", s.process, func() bool { return !s.owned()[roomName(0)] })
 	w.close()
 	if text := w.checker.text(); text != "" {
 		t.Error(text)

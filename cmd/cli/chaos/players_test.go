@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"tendon/cmd/cli/internal/crumbs"
-	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
@@ -21,6 +20,7 @@ import (
 	"tendon/net/server"
 	"tendon/rollback/record"
 	"tendon/systems"
+	"tendon/systems/relay"
 )
 
 // player is a client with a bot. One goroutine of players plays it.
@@ -44,14 +44,17 @@ type player struct {
 	states    string
 	ended     bool
 
-	// Of the goroutine that plays the client.
-	heard  [2]systems.Time // when the first and the last message of the present frame with a newer tick arrived; zero: there was none
-	before systems.Time    // when the last such message of the earlier frames arrived
+	// The goroutine that plays the client uses these.
+	arrived []systems.Time // arrivals of the messages with a newer tick in this frame, by the clock of the strategy
+	framed  systems.Time   // time of the strategy's last Frame
+	zero    time.Time      // of that clock. It stands still while the client waits for the server
+	before  time.Time      // arrival of the last such message
+	newest  ecs.Tick       // that a message has named
 }
 
 const (
 	frameRate = 30 // half as many as usual, so that the clients leave time of the two cores for the servers
-	// compareEvery is the distance of the ticks whose states are compared. Of the others, only the inputs are.
+	// compareEvery is the interval in ticks at which states are compared. Inputs are compared at every tick.
 	compareEvery = 8
 	// stays is the number of ticks that a client must confirm to be back.
 	stays = 60
@@ -86,33 +89,34 @@ func (p *player) final() {
 
 // half is a client half that records when messages with newer ticks arrive.
 type half struct {
-	systems.Client
+	*relay.Client
 	player *player
-	newest ecs.Tick
 }
 
 func (h *half) Receive(ch systems.Channel, message []byte, now systems.Time) error {
 	err := h.Client.Receive(ch, message, now)
-	if newest := h.Stats().ServerTick; newest > h.newest {
-		h.newest, h.player.heard[1] = newest, now
-		if h.player.heard[0] == 0 {
-			h.player.heard[0] = now
-		}
+	if p, newest := h.player, h.Stats().ServerTick; newest > p.newest {
+		p.newest, p.arrived = newest, append(p.arrived, now)
 	}
 	return err
 }
 
-// measured returns strategies whose client halves are of type half.
-func (p *player) measured(list []systems.Strategy) []systems.Strategy {
-	list = slices.Clone(list)
-	for i := range list {
-		made := list[i].NewClient
-		list[i].NewClient = func(c systems.ClientConfig) (systems.Client, error) {
-			inner, err := made(c)
-			return &half{Client: inner, player: p}, err
+func (h *half) Frame(now systems.Time) {
+	h.player.framed = now
+	h.Client.Frame(now)
+}
+
+// measured returns relay with client halves of type half.
+func (p *player) measured() systems.Strategy {
+	s := relay.Strategy
+	s.NewClient = func(c systems.ClientConfig) (systems.Client, error) {
+		inner, err := relay.Strategy.NewClient(c)
+		if err != nil {
+			return nil, err
 		}
+		return &half{Client: inner.(*relay.Client), player: p}, nil
 	}
-	return list
+	return s
 }
 
 // enter connects a bot to a room, at the first of the addresses if that server has the room.
@@ -125,7 +129,7 @@ func enter(t testing.TB, c *checker, key netcode.Key, listen func(netip.AddrPort
 		t.Fatal(err)
 	}
 	p := &player{name: fmt.Sprintf("client %d of room %s", seat, room), room: room, seat: seat, checker: c, moved: time.Now(), tail: record.NewTail(g, 256, 256<<10)}
-	p.Client, err = client.Dial(client.DialConfig{Token: token, Listen: listen, Config: client.Config{Game: g, Strategies: p.measured(syncflags.All), Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
+	p.Client, err = client.Dial(client.DialConfig{Token: token, Listen: listen, Config: client.Config{Game: g, Strategies: []systems.Strategy{p.measured()}, Bot: true, BotSeed: uint64(number) + 1, Log: p, Notice: p.notice}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +148,7 @@ func (p *player) frame(now time.Time) {
 	if p.ended {
 		return
 	}
-	p.heard = [2]systems.Time{}
+	p.arrived, p.framed = p.arrived[:0], 0
 	err := p.Frame(now)
 	p.Effects(func(systems.Effect) {})
 	s := p.Stats()
@@ -164,11 +168,18 @@ func (p *player) frame(now time.Time) {
 	if rose {
 		p.confirmed, p.moved = s.Strategy.Confirmed, now
 	}
-	if rose && p.heard[0] > 0 {
-		if p.before > 0 {
-			p.gap = max(p.gap, time.Duration(p.heard[0]-p.before))
+	if joined := s.State == client.Live || s.State == client.CatchingUp; joined && p.framed > 0 {
+		p.zero = now.Add(-time.Duration(p.framed))
+	}
+	for _, arrived := range p.arrived {
+		at := p.zero.Add(time.Duration(arrived))
+		if at.After(now) {
+			at = now
 		}
-		p.before = p.heard[1]
+		if !p.before.IsZero() {
+			p.gap = max(p.gap, at.Sub(p.before))
+		}
+		p.before = at
 	}
 	if s.State != client.Live && s.State != client.CatchingUp && s.Away >= client.ShownAway || s.Waiting {
 		p.noticed = true

@@ -28,7 +28,7 @@ type log struct {
 	begins   bool // the next Write begins the journal anew
 	releases bool // the next Write releases the room
 	released bool // a Write has released the room
-	asking   bool // an append of ask is under way; guarded by output.file
+	probing  bool // the result of the last probe is unknown; guarded by output.file
 
 	next string // ID of the server to which the release moves the room, or "": any server can claim it; guarded by Store.mu until Keep
 }
@@ -247,7 +247,7 @@ func (j *roomJournal) leave(end func(context.Context) error) error {
 		}
 		if accepted, durable, _ := j.out.state(); durable == accepted {
 			return j.out.locked(func() error {
-				if err := j.repeatAsk(); err != nil {
+				if err := j.repeatProbe(); err != nil {
 					return err
 				}
 				return end(ctx)
@@ -256,14 +256,14 @@ func (j *roomJournal) leave(end func(context.Context) error) error {
 	}
 }
 
-// Confirm asks the cluster whether this server still owns its open rooms. It appends an entry without bytes to the log of each. It returns the
-// number of rooms whose log has accepted it, and the names of those that another server owns. Rooms without a reply when ctx is done are in
-// neither.
-func (s *Store) Confirm(ctx context.Context) (owned int, lost []string) {
+// CheckOwnership appends an entry without bytes to the log of each open room. It returns the number of rooms whose log has accepted the entry, and
+// the names of the rooms that another server owns. Rooms that are closed meanwhile, or have no reply when ctx is done, are not included.
+func (s *Store) CheckOwnership(ctx context.Context) (owned int, lost []string) {
+	lost = []string{}
 	var all sync.WaitGroup
 	for _, j := range s.rooms() {
 		all.Go(func() {
-			err := j.confirm(ctx)
+			err := j.checkOwnership(ctx)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			switch {
@@ -280,38 +280,49 @@ func (s *Store) Confirm(ctx context.Context) (owned int, lost []string) {
 	return owned, lost
 }
 
-// confirm asks until the log accepts or refuses the entry. The queued bytes come before, because an append that is under way must be repeated.
-func (j *roomJournal) confirm(ctx context.Context) (err error) {
-	for err = ctx.Err(); ctx.Err() == nil; {
-		err = j.out.locked(func() error {
-			if err := j.drainLocked(); err != nil {
-				return err
-			}
-			return j.ask()
-		})
-		if err == nil || errors.Is(err, cluster.ErrLost) {
-			break
+// checkOwnership repeats the probe until the log accepts it, the room is lost, or ctx is done. It writes the queued bytes before, because an append
+// with an unknown result must be repeated.
+func (j *roomJournal) checkOwnership(ctx context.Context) error {
+	check := func() error {
+		if j.out.ends() {
+			return errClosed // and the release must not be repeated
+		}
+		if err := j.drainLocked(); err != nil {
+			return err
+		}
+		return j.probe()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case j.out.file <- struct{}{}:
+		}
+		err := check()
+		<-j.out.file
+		if err == nil || err == errClosed || j.broken.Load() != nil {
+			return err
 		}
 	}
-	return err
 }
 
-// ask appends an entry without bytes. After an error it must be called again before any other append. The caller has the lock of the file.
-func (j *roomJournal) ask() error {
+// probe appends an entry without bytes. After an error it must be called again before any other append. The caller has the lock of the file.
+func (j *roomJournal) probe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), appendLimit)
 	defer cancel()
 	err := j.log.Append(ctx, nil, false)
-	j.log.asking = err != nil
-	if errors.Is(err, cluster.ErrLost) {
+	lost := errors.Is(err, cluster.ErrLost)
+	if lost {
 		j.check(err)
 	}
+	j.log.probing = err != nil && !lost
 	return err
 }
 
-// repeatAsk calls ask again if it must be.
-func (j *roomJournal) repeatAsk() error {
-	if j.log == nil || !j.log.asking {
+// repeatProbe repeats the last probe if its result is unknown.
+func (j *roomJournal) repeatProbe() error {
+	if j.log == nil || !j.log.probing {
 		return nil
 	}
-	return j.ask()
+	return j.probe()
 }

@@ -387,34 +387,34 @@ func (d *stalled) opened(t *testing.T) (p *journalled, s *Store, j *roomJournal)
 	return p, s, s.open["main"]
 }
 
-// silent is a store that adds entries but does not reply while mute is set.
-type silent struct {
+// muted is a store that adds entries, but does not reply while on is set.
+type muted struct {
 	cluster.Memory
-	mute atomic.Bool
+	on atomic.Bool
 }
 
-func (s *silent) Append(ctx context.Context, room string, e *cluster.Entry) (at uint64, err error) {
-	if at, err = s.Memory.Append(ctx, room, e); s.mute.Load() {
+func (s *muted) Append(ctx context.Context, room string, e *cluster.Entry) (at uint64, err error) {
+	if at, err = s.Memory.Append(ctx, room, e); s.on.Load() {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
 	return at, err
 }
 
-func (s *silent) Last(ctx context.Context, room string) (e cluster.Entry, at uint64, err error) {
-	if s.mute.Load() {
+func (s *muted) Last(ctx context.Context, room string) (e cluster.Entry, at uint64, err error) {
+	if s.on.Load() {
 		<-ctx.Done()
 		return e, 0, ctx.Err()
 	}
 	return s.Memory.Last(ctx, room)
 }
 
-// Confirm returns the rooms that this server owns, and those that another one has claimed. If its reply is lost, the entries that follow are appended
-// after its own, whether Confirm is called again or not.
-func TestConfirmAppendsToEachLog(t *testing.T) {
+// CheckOwnership returns the number of owned rooms and the names of the claimed ones. If the reply to its entry is lost, later entries still follow
+// that entry in the log.
+func TestCheckOwnershipAppendsToEachLog(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &silent{}
+			d := &muted{}
 			n, err := cluster.New(cluster.Config{Store: d, Lease: time.Hour})
 			if err != nil {
 				t.Fatal(err)
@@ -433,21 +433,21 @@ func TestConfirmAppendsToEachLog(t *testing.T) {
 			if _, err := d.Memory.Append(t.Context(), "claimed", &cluster.Entry{Kind: cluster.KindClaim, Owner: "other", Number: 1, Before: last}); err != nil {
 				t.Fatal(err)
 			}
-			confirm := func() (int, []string) {
+			check := func() (int, []string) {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
-				return s.Confirm(ctx)
+				return s.CheckOwnership(ctx)
 			}
-			if owned, lost := confirm(); owned != 1 || !slices.Equal(lost, []string{"claimed"}) {
-				t.Errorf("%d rooms are owned, %v are lost", owned, lost)
+			if owned, lost := check(); owned != 1 || !slices.Equal(lost, []string{"claimed"}) {
+				t.Errorf("%d rooms are owned and %v are lost, want 1 and [claimed]", owned, lost)
 			}
-			d.mute.Store(true)
-			if owned, lost := confirm(); owned != 0 || len(lost) > 1 {
-				t.Errorf("without a reply, %d rooms are owned, %v are lost", owned, lost)
+			d.on.Store(true)
+			if owned, lost := check(); owned != 0 || len(lost) > 1 {
+				t.Errorf("without a reply, %d rooms are owned and %v are lost, want 0 and at most [claimed]", owned, lost)
 			}
-			d.mute.Store(false)
+			d.on.Store(false)
 			if again {
-				if owned, _ := confirm(); owned != 1 {
+				if owned, _ := check(); owned != 1 {
 					t.Errorf("%d rooms are owned, want 1", owned)
 				}
 			}

@@ -57,6 +57,13 @@ func (o *output) end() {
 	o.closing = true
 }
 
+// ends reports whether the queue has ended.
+func (o *output) ends() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closing
+}
+
 func (o *output) state() (accepted, durable uint64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +108,7 @@ func (j *roomJournal) drain() error { return j.out.locked(j.drainLocked) }
 
 func (j *roomJournal) drainLocked() error {
 	o := &j.out
-	if err := j.repeatAsk(); err != nil {
+	if err := j.repeatProbe(); err != nil {
 		return err
 	}
 	err := j.write(o.next())

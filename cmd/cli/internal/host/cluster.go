@@ -58,8 +58,6 @@ type ClusterConfig struct {
 }
 
 const (
-	// lease is cluster.Config.Lease.
-	lease = time.Second
 	// cutLimit is the time without a connection and without an accepted announcement after which the rooms are suspended.
 	cutLimit = time.Second
 	// ownerLimit is the timeout of the question which server owns a room.
@@ -80,7 +78,7 @@ func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
 	for _, addr := range cc.Addresses {
 		m.own.Addresses = append(m.own.Addresses, addr.String())
 	}
-	if m.node, err = cluster.New(cluster.Config{Store: cc.Store, Server: m.own, Lease: lease, Load: m.load, Report: m.report}); err != nil {
+	if m.node, err = cluster.New(cluster.Config{Store: cc.Store, Server: m.own, Load: m.load, Report: m.report}); err != nil {
 		return err
 	}
 	m.own.ID = m.node.ID()
@@ -101,7 +99,7 @@ func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
 		return err
 	}
 	c.UsedTokens, c.Others, c.Cluster = cluster.NewTokens(cc.Tokens, m.own.ID), m.others, m
-	c.Resumed, c.MaxStandstill = m.resumed, lease/2
+	c.StoodStill = m.checkOwnership
 	if cc.Web != "" {
 		c.Endpoints = m.endpoints
 	}
@@ -177,17 +175,18 @@ func (m *Cluster) settled(room string) bool {
 	return r != nil && !r.replays.Load() && h.Results.Settled() && !r.decisions.open()
 }
 
-// resumed is server.Config.Resumed. It waits until the cluster has answered for each open room, and suspends those that another server owns.
-func (m *Cluster) resumed(ctx context.Context) {
+// checkOwnership is server.Config.StoodStill. It waits for the reply of the cluster for each open room, or until ctx is done. Then it suspends the rooms
+// that another server owns.
+func (m *Cluster) checkOwnership(ctx context.Context) {
 	h := m.host.Load()
-	owned, lost := h.config.Journals.Confirm(ctx)
+	owned, lost := h.config.Journals.CheckOwnership(ctx)
 	for _, room := range lost {
 		_ = h.Move(ctx, room) // it fails if the room is not open any more, or if the server stops
 	}
 	if len(lost) > 0 {
-		m.app.Logf("the server stood still: meanwhile other servers took %s of %d", app.Counted(len(lost), "room", "rooms"), owned+len(lost))
+		m.app.Logf("the server stood still: other servers have claimed %s of %d", app.Counted(len(lost), "room", "rooms"), owned+len(lost))
 	}
-	m.app.Emit("cluster_resumed", app.Fields{"rooms": owned, "lost": lost})
+	m.app.Emit("cluster_checked", app.Fields{"rooms": owned, "lost": lost})
 }
 
 // watch suspends all rooms while this server has no connection and the store accepts no announcement. Another server may continue them.

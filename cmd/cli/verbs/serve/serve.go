@@ -145,7 +145,7 @@ to three seconds while NATS accepts no entries. With lockstep and relay, clients
 drain move the rooms to other servers while they are played. embedded runs NATS in this process, without a port, with the
 files in --cluster-dir. No other server can join, so its rooms do not move. Bans end with the server. With --json, the events
 are cluster_waits, cluster_joined, cluster_left, cluster_lost, cluster_back, cluster_connected, cluster_disconnected,
-cluster_resumed, cluster_error, journal_lost, draining, drain_waits, moved, move_failed, drained and accepting.
+cluster_checked, cluster_error, journal_lost, draining, drain_waits, moved, move_failed, drained and accepting.
 
 With --agones, the server reports itself to Agones: ready when it listens, and health while its rooms answer. It also reports the
 counter rooms, the list players, and the labels build and protocol. It is Allocated while a room is open. When Agones removes the

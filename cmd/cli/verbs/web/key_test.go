@@ -35,7 +35,7 @@ window.requestAnimationFrame = (f) => request((now) => {
 });
 }`
 
-// measureKeys presses a key when the picture has stood still, and returns how many pictures and how many ticks later it has changed.
+// measureKeys presses a key when the picture no longer changes. It returns the pictures and the ticks until the picture changes.
 const measureKeys = `(async () => {
 	const results = [], canvas = document.querySelector("canvas");
 	const still = () => new Promise((done) => {
@@ -55,8 +55,8 @@ const measureKeys = `(async () => {
 	return results;
 })()`
 
-// The player's own key is in the next picture, whatever the round trip is. If pictures are as frequent as ticks, the next picture may show no tick
-// after the key, or the moment at which its effect begins. The effect is then visible a tick later.
+// The effect of the player's own key is visible in the next picture, or at most two ticks after the key, for any round trip. The second limit is for
+// one picture per tick: the next picture may then show no newer tick.
 func TestTheOwnKeyIsInTheNextPicture(t *testing.T) {
 	pagetest.Chromium(t)
 	dir, _ := site(t, "dots")
