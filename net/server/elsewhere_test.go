@@ -217,13 +217,7 @@ func TestClientsOfAKilledServerPlayOnAnotherOne(t *testing.T) {
 		}
 	}
 	inBubble(t, "P3", start, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		for _, p := range w.players {
-			if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.until("live", 5*time.Second, w.live(a, b))
+		a, b := w.duel()
 		w.pass(time.Second)
 		seats, last := [2]int{a.Seat(), b.Seat()}, w.tick("duel")
 		socket.Close()

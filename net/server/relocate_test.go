@@ -32,6 +32,19 @@ func (s *stall) observe(p *player) {
 	s.worst = max(s.worst, time.Since(s.since))
 }
 
+// duel adds two clients that reach the other server too, and waits until they play.
+func (w *world) duel() (a, b *player) {
+	w.t.Helper()
+	a, b = w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+	for _, p := range w.players {
+		if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.until("live", 5*time.Second, w.live(a, b))
+	return a, b
+}
+
 // A room moves to another server while it is played. Its clients stay in their seats and load no state. They wait at most six ticks for the
 // next confirmed one. On a bad network they wait at most six ticks longer than usual.
 func TestARoomMovesWhileItIsPlayed(t *testing.T) {
@@ -68,13 +81,7 @@ func moves(t *testing.T, s systems.Strategy, profile string) {
 				return err
 			}
 		})
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		for _, p := range w.players {
-			if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.until("live", 5*time.Second, w.live(a, b))
+		a, b := w.duel()
 		w.pass(2 * time.Second)
 		seats, before := [2]int{a.Seat(), b.Seat()}, w.tick("duel")
 		var usual, moving [2]stall
@@ -217,13 +224,7 @@ func TestConfirmedTicksDoNotWaitForAMove(t *testing.T) {
 					return open(name, rc)
 				}
 			})
-			a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-			for _, p := range w.players {
-				if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
-					t.Fatal(err)
-				}
-			}
-			w.until("live", 5*time.Second, w.live(a, b))
+			a, b := w.duel()
 			w.pass(time.Second)
 			if _, err := w.server.Offer(context.Background(), "duel", []netip.AddrPort{otherAddr}); err != nil {
 				t.Fatal(err)

@@ -21,7 +21,9 @@
 // fault. A gap is the time between the arrivals of two messages with newer ticks. A player notices a fault if the client shows it: after
 // client.ShownAway, half a second. With -chaos.time it also compares the gaps with their limits. In planned moves, at most six ticks may be missing
 // for 99 % of the clients. If the other rooms have long gaps at the same time, three ticks more than their gap are allowed. During planned moves, no
-// client may load a state of the server. A NATS server with a slow disk is one that is stopped for 80 of each 100 ms. The NATS servers store their files in memory. If they
+// client may load a state of the server.
+//
+// A NATS server with a slow disk is one that is stopped for 80 of each 100 ms. The NATS servers store their files in memory. If they
 // have not elected a leader half a minute after a fault, they are started again, and the run reports it. The game is a small one, because
 // the simulations of 160 clients would take the time of two cores from the servers.
 //
