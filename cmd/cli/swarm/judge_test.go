@@ -128,14 +128,16 @@ func queue(path *simnet.Path) time.Duration {
 	return time.Duration(path.QueueBytes) * time.Second / time.Duration(max(path.Bandwidth, 1))
 }
 
-// plays returns how many ticks a client must confirm in two seconds. Cross traffic may fill the queue of its line meanwhile, which
-// delays the ticks.
+// plays returns how many ticks a client must confirm in two seconds. Cross traffic may fill the queue of its line meanwhile, or its
+// line may fade. Both delay the ticks.
 func (j *judge) plays(p *player) ecs.Tick {
 	profile, _ := simnet.ByName(p.plan.Profile)
-	if path := &profile.Down; path.Cross.Bandwidth > 0 {
-		return playing - ecs.Tick(queue(path)*time.Duration(j.world.app.Game.TickRate)/time.Second)
+	path := &profile.Down
+	delay := 4 * path.Burst.Stay // with the 20 ticks that playing leaves: one fade of 400 is longer
+	if path.Cross.Bandwidth > 0 {
+		delay += queue(path)
 	}
-	return playing
+	return playing - ecs.Tick(delay*time.Duration(j.world.app.Game.TickRate)/time.Second)
 }
 
 const (
