@@ -68,6 +68,30 @@ func BenchmarkArena(b *testing.B) {
 			}.Report(b, measure.Of(float64(c.reach*time.Microsecond), times...))
 		})
 	}
+	b.Run("server", func(b *testing.B) {
+		const players, reach = 8, 100 * time.Microsecond
+		l := newBotLoop(b, relay.Strategy, players, halves.Profile(b, "P5"))
+		l.Run(600)
+		l.hold()
+		var times []float64
+		for b.Loop() {
+			times = nil
+			for range 3000 {
+				l.sendHeld()
+				from := time.Now()
+				l.Next()
+				l.Serve()
+				times = append(times, float64(time.Since(from)))
+				for seat := range players {
+					l.play(seat)
+				}
+			}
+		}
+		measure.Row{
+			What:      "arena, tick of a relay server with the messages that arrived since the last one, 8 players on P5",
+			Reference: reach.String(), Unit: "tick", Reach: 1, Note: within99(times),
+		}.Report(b, measure.Of(float64(reach), times...))
+	})
 	for _, c := range []struct {
 		name     string
 		strategy systems.Strategy

@@ -157,12 +157,17 @@ func (l *loop) hold() *loop {
 
 // next begins the next tick.
 func (l *loop) next() {
+	l.sendHeld()
+	l.Next()
+}
+
+// sendHeld sends the messages of the clients.
+func (l *loop) sendHeld() {
 	for seat := range l.out {
 		for ch, message := range l.out[seat].each {
 			l.Peers[seat].Send(0, ch, message)
 		}
 	}
-	l.Next()
 }
 
 // play plays a frame of some clients: they receive what is held, and run.

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
 )
 
@@ -121,7 +122,7 @@ func TestDistantEntitiesSendFewerRecords(t *testing.T) {
 		r.Run(10 * gameRate)
 		r.lose = func(toClient bool, seat int, message []byte) bool {
 			var m moveMessage
-			if !toClient && seat == 0 && message[0] == kindMove && m.read(message, r.server.Done(), 0, r.Game) == nil {
+			if !toClient && seat == 0 && message[0] == kindMove && m.read(message, r.server.Done(), 0, new(inputs.WindowDecoder), r.Game) == nil {
 				n += uint64(len(m.claims))
 			}
 			return false

@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
 )
 
@@ -37,7 +38,7 @@ func (r *rig) modified(seat int, forge func(local systems.Time, m *moveMessage) 
 			return false
 		}
 		var m moveMessage
-		if err := m.read(message, r.server.Done(), motion.StampOf(r.Local(seat)), r.Game); err != nil {
+		if err := m.read(message, r.server.Done(), motion.StampOf(r.Local(seat)), new(inputs.WindowDecoder), r.Game); err != nil {
 			r.t.Fatal(err)
 		}
 		m.claims = m.claims[:0]

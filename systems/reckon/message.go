@@ -98,8 +98,8 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 }
 
 // read parses the message into m, whose slices are reused. near is the server's tick, stamp the client's time as far as it
-// is known.
-func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, game *ecs.Game) error {
+// is known. The inputs are valid until the next message that d decodes.
+func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, d *inputs.WindowDecoder, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
@@ -123,7 +123,7 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, ga
 		return ErrMessage
 	}
 	ok := false
-	if m.done, ok = inputs.ReadWindow(m.done[:0], &r, code.Course{}, game); !ok {
+	if m.done, ok = d.Read(&r, m.received+1, code.Course{}, game); !ok {
 		return ErrMessage
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"tendon/systems/authority"
 	"tendon/systems/clock"
 	"tendon/systems/interest"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/internal/relevance"
 )
 
@@ -45,6 +46,7 @@ type link struct {
 	at         fixed.Vec3   // position of the avatar
 	entered    []ecs.Entity // that have entered its relevance set since the last tick
 	relevant   iter.Seq2[ecs.Entity, float32]
+	decoder    inputs.WindowDecoder
 }
 
 type peer = authority.Peer[link]
@@ -174,7 +176,7 @@ func (s *Server) receiveMove(m systems.Message) error {
 		return nil
 	}
 	clientNow, near, known := p.Own.clock.at(m.Now)
-	if move.read(m.Body, s.Done(), near, s.Game) != nil || move.received > s.Done() ||
+	if move.read(m.Body, s.Done(), near, &p.Own.decoder, s.Game) != nil || move.received > s.Done() ||
 		p.Seat < 0 && len(move.done)+len(move.claims) > 0 || p.Sender.Acked(move.ack) != nil {
 		return ErrMessage
 	}

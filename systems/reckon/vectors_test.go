@@ -119,7 +119,7 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 	switch kind {
 	case "move":
 		var m moveMessage
-		if err = m.read(b, nearTick, nearStamp, testGame(false)); err == nil {
+		if err = m.read(b, nearTick, nearStamp, new(inputs.WindowDecoder), testGame(false)); err == nil {
 			again = m.append(nil, testGame(false))
 		}
 		return moveText(&m), again, err

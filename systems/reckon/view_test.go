@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
 )
 
@@ -41,7 +42,7 @@ func (r *rig) starts(toClient bool, message []byte, of int) bool {
 	switch {
 	case !toClient && message[0] == kindMove:
 		var m moveMessage
-		if err := m.read(message, r.server.Done(), 0, r.Game); err != nil {
+		if err := m.read(message, r.server.Done(), 0, new(inputs.WindowDecoder), r.Game); err != nil {
 			r.t.Fatal(err)
 		}
 		for i := range m.claims {

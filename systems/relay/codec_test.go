@@ -5,6 +5,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems/internal/code"
+	"tendon/systems/internal/inputs"
 )
 
 func appendRequest(dst []byte, number uint64, target ecs.Entity, payload []byte) []byte {
@@ -51,5 +52,5 @@ func (m *inputMessage) readAlone(message []byte, near ecs.Tick, game *ecs.Game) 
 	if err := m.readHead(&r, near); err != nil {
 		return err
 	}
-	return m.readInputs(&r, code.Course{}, game)
+	return m.readInputs(&r, new(inputs.WindowDecoder), code.Course{}, game)
 }

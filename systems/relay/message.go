@@ -65,10 +65,10 @@ func (m *inputMessage) readHead(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// readInputs parses the inputs behind the head into m, whose slice is used again.
-func (m *inputMessage) readInputs(r *wire.Reader, before code.Course, game *ecs.Game) error {
+// readInputs parses the inputs behind the head with the sender's decoder. They are valid until its next message.
+func (m *inputMessage) readInputs(r *wire.Reader, d *inputs.WindowDecoder, before code.Course, game *ecs.Game) error {
 	var ok bool
-	if m.inputs, ok = inputs.ReadWindow(m.inputs[:0], r, before, game); !ok {
+	if m.inputs, ok = d.Read(r, m.received+1, before, game); !ok {
 		return ErrMessage
 	}
 	return nil

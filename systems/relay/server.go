@@ -60,6 +60,7 @@ type link struct {
 	caughtUp  bool             // Acked was at most backlog/2 ticks behind Done
 	ordered   ecs.Tick         // the orders up to it were sent on the reliable channel
 	flight    authority.Flight // of orders that were sent in turn, not when they were stamped
+	decoder   inputs.WindowDecoder
 }
 
 type peer = authority.Peer[link]
@@ -390,9 +391,9 @@ func (s *Server) readInputs(p *peer, r *wire.Reader) error {
 	if p.Seat >= 0 {
 		var ok bool
 		if before, ok = s.course(in.received, p.Seat); !ok {
-			in.inputs = in.inputs[:0]
+			in.inputs = nil
 			if count := int(r.U8()); in.received+recentTicks <= s.Done() && count <= inputs.MaxWindow {
-				in.inputs = append(in.inputs, noInputs[:count]...)
+				in.inputs = noInputs[:count]
 			}
 			if r.Err() != nil {
 				return ErrMessage
@@ -400,7 +401,7 @@ func (s *Server) readInputs(p *peer, r *wire.Reader) error {
 			return nil
 		}
 	}
-	if in.readInputs(r, before, s.Game) != nil || p.Seat < 0 && len(in.inputs) > 0 {
+	if in.readInputs(r, &p.Own.decoder, before, s.Game) != nil || p.Seat < 0 && len(in.inputs) > 0 {
 		return ErrMessage
 	}
 	return nil

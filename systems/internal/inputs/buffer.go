@@ -43,6 +43,8 @@ func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, game *ecs.Game, 
 		case f+Window/2 <= at.Done: // too old
 		case f >= at.Done+Window/2: // too early
 			refused++
+		case b.has(f):
+			continue
 		default:
 			measured = b.Put(f, at.Done, entry(i), game)
 		}
@@ -51,6 +53,12 @@ func (b *Buffer) Receive(first ecs.Tick, count int, at Arrival, game *ecs.Game, 
 		}
 	}
 	return refused
+}
+
+// has reports whether the input of tick f is stored.
+func (b *Buffer) has(f ecs.Tick) bool {
+	_, ok := b.inputs.At(f)
+	return ok
 }
 
 // Put stores the player's input of tick f, which arrived when the server had computed tick done. It reports whether the

@@ -11,5 +11,5 @@
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]
 //   - send a server the changes of the local player's input: [Changes]
 //   - delay inputs where the prediction window is too small for the connection: [Delay]
-//   - encode and decode inputs of successive ticks: [AppendWindow], [ReadWindow]
+//   - encode and decode inputs of successive ticks: [AppendWindow], [WindowDecoder]
 package inputs

@@ -2,9 +2,11 @@ package inputs
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems/internal/code"
 )
@@ -35,7 +37,7 @@ func TestAWindowCarriesTheOldestThatFit(t *testing.T) {
 			t.Fatalf("limit %d: %d bytes after the head", limit, len(b)-len(head))
 		}
 		r := wire.NewReader(b[len(head):])
-		got, ok := ReadWindow(nil, &r, before, game)
+		got, ok := new(WindowDecoder).Read(&r, 1, before, game)
 		if !ok || len(got) > len(list) || limit == 1000 && len(got) != len(list) || limit >= 10 && len(got) == 0 {
 			t.Fatalf("limit %d: %d inputs, %v", limit, len(got), ok)
 		}
@@ -56,8 +58,66 @@ func TestAMalformedWindowIsRefused(t *testing.T) {
 		"a byte more": append(bytes.Clone(good), 0), "a boolean that is 2": {1, 0b00001001, 0b01},
 	} {
 		r := wire.NewReader(b)
-		if list, ok := ReadWindow(nil, &r, code.Course{}, game); ok {
+		if list, ok := new(WindowDecoder).Read(&r, 1, code.Course{}, game); ok {
 			t.Errorf("%s: read as %x", name, list)
 		}
+	}
+}
+
+// A window is read as the same inputs whatever was read before it: a window of later or earlier ticks, of other inputs, or one that
+// was refused.
+func TestAWindowDoesNotDependOnTheLastOne(t *testing.T) {
+	game, r := testGame(), image.NewRand(7)
+	next := func() ecs.InputBytes {
+		return padInput.Pack(pad{X: int8(r.IntN(5)), Y: int8(r.IntN(100)), Fire: r.Chance(1, 4)})
+	}
+	all := make([]ecs.InputBytes, 1000)
+	for i := range all {
+		all[i] = next()
+	}
+	var d WindowDecoder
+	first, read, repeated, refused := 2, 0, 0, 0
+	for range 5000 {
+		switch r.IntN(8) {
+		case 0: // the server substituted an input, or the client skipped a tick
+			all[first+r.IntN(10)-2] = next()
+		case 1:
+			first = max(2, first-r.IntN(20))
+		case 2:
+			first += r.IntN(30)
+		default:
+			first += r.IntN(3)
+		}
+		if first+MaxWindow+20 > len(all) {
+			first = 2
+		}
+		list := all[first : first+r.IntN(20)]
+		if r.Chance(1, 50) {
+			list = all[first : first+MaxWindow]
+		}
+		before := code.Course{Last: all[first-1], Before: all[first-2]}
+		message := AppendWindow(nil, 1000, before, list, game)
+		if r.Chance(1, 4) {
+			message[r.IntN(len(message))] ^= 1 << r.IntN(8)
+		}
+		one, other := wire.NewReader(message), wire.NewReader(message)
+		got, ok := d.Read(&one, ecs.Tick(first), before, game)
+		want, wantOK := new(WindowDecoder).Read(&other, 1, before, game)
+		if ok != wantOK || !slices.Equal(got, want) {
+			t.Fatalf("from tick %d: %x is %v, %v, want %v, %v", first, message, got, ok, want, wantOK)
+		}
+		if !ok {
+			refused++
+			continue
+		}
+		read += len(got)
+		for i := range min(len(got), len(d.next.inputs)-2) {
+			if at := int(d.last.first-d.next.first) + i; at >= 0 && at+2 < len(d.next.inputs) && d.next.inputs[at+2] == got[i] {
+				repeated++
+			}
+		}
+	}
+	if read < 50000 || repeated < read/4 || refused < 100 {
+		t.Errorf("proves nothing: %d inputs, %d of them in the window before, %d windows refused", read, repeated, refused)
 	}
 }
