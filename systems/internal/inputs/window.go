@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/systems"
 	"tendon/systems/internal/code"
 )
 
@@ -46,15 +47,15 @@ type window struct {
 }
 
 // Read reads the rest of r, a window whose first input is that of tick first. The inputs are valid until the next Read. ok is false
-// for bytes that AppendWindow does not write.
+// for bytes that AppendWindow does not write into a datagram.
 func (d *WindowDecoder) Read(r *wire.Reader, first ecs.Tick, before code.Course, game *ecs.Game) (list []ecs.InputBytes, ok bool) {
-	count := int(r.U8())
-	if r.Err() != nil || count > MaxWindow {
+	count, codes := int(r.U8()), r.Rest()
+	if r.Err() != nil || count > MaxWindow || len(codes) > systems.MaxDatagram {
 		return nil, false
 	}
 	w := &d.next
 	w.first, w.inputs, w.ends = first, append(w.inputs[:0], before.Before, before.Last), append(w.ends[:0], 0)
-	w.codes = append(w.codes[:0], r.Rest()...)
+	w.codes = append(w.codes[:0], codes...)
 	b := wire.NewBitReader(w.codes)
 	for size := b.Len(); len(w.inputs) < 2+count; {
 		if d.repeat(&b, 2+count-len(w.inputs)) {

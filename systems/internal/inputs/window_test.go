@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
+	"tendon/systems"
 	"tendon/systems/internal/code"
 )
 
@@ -56,10 +57,14 @@ func TestAMalformedWindowIsRefused(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"nothing": {}, "too many": append([]byte{MaxWindow + 1}, make([]byte, 100)...), "cut": good[:len(good)-1],
 		"a byte more": append(bytes.Clone(good), 0), "a boolean that is 2": {1, 0b00001001, 0b01},
+		"larger than a datagram": append(bytes.Clone(good), make([]byte, systems.MaxReliable)...),
 	} {
-		r := wire.NewReader(b)
-		if list, ok := new(WindowDecoder).Read(&r, 1, code.Course{}, game); ok {
+		r, d := wire.NewReader(b), new(WindowDecoder)
+		if list, ok := d.Read(&r, 1, code.Course{}, game); ok {
 			t.Errorf("%s: read as %x", name, list)
+		}
+		if held := cap(d.next.codes); held > 2*systems.MaxDatagram {
+			t.Errorf("%s: %d bytes are held", name, held)
 		}
 	}
 }
