@@ -88,7 +88,7 @@ func BenchmarkArena(b *testing.B) {
 			}
 		}
 		measure.Row{
-			What:      "arena, tick of a relay server with the messages that arrived since the last one, 8 players on P5",
+			What:      "arena, tick of a relay server with its messages and the simulated network, 8 players on P5",
 			Reference: reach.String(), Unit: "tick", Reach: 1, Note: within99(times),
 		}.Report(b, measure.Of(float64(reach), times...))
 	})
@@ -154,10 +154,10 @@ func BenchmarkArena(b *testing.B) {
 	}
 }
 
-// within99 sorts the times of frames, and returns a text with their 99th percentile.
+// within99 sorts times, and returns a text with their 99th percentile.
 func within99(times []float64) string {
 	slices.Sort(times)
-	return fmt.Sprintf("99 %% of the frames within %.0f µs", times[len(times)*99/100]/1000)
+	return fmt.Sprintf("99 %% within %.0f µs", times[len(times)*99/100]/1000)
 }
 
 // heap returns the bytes of live objects.

@@ -143,7 +143,7 @@ func (m *messages) each(yield func(systems.Channel, []byte) bool) {
 	m.data, m.ends, m.chans = m.data[:0], m.ends[:0], m.chans[:0]
 }
 
-// hold makes clients receive their messages in play, and send them in next.
+// hold makes clients receive their messages in play, and send them in sendHeld.
 func (l *loop) hold() *loop {
 	l.in, l.out = make([]messages, len(l.Peers)), make([]messages, len(l.Peers))
 	for seat, p := range l.Peers {

@@ -65,7 +65,7 @@ func (m *inputMessage) readHead(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// readInputs parses the inputs behind the head with the sender's decoder. They are valid until its next message.
+// readInputs parses the inputs behind the head with the decoder of the sender. The inputs are valid until d decodes a message again.
 func (m *inputMessage) readInputs(r *wire.Reader, d *inputs.WindowDecoder, before code.Course, game *ecs.Game) error {
 	var ok bool
 	if m.inputs, ok = d.Read(r, m.received+1, before, game); !ok {

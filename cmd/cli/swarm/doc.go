@@ -7,7 +7,7 @@
 //   - No state differs, and no client ends.
 //   - Each client is back in its seat within a bound after the last fault, and its match continues. A recovered match waits for all
 //     its players, so the bound of the slowest is that of the room. A second later, the client confirms at least 100 of 120 ticks in
-//     two seconds, or 40 to 60 if cross traffic may fill the queue of its line, or if the line may fade.
+//     two seconds. It confirms 40 to 60 if its line may fade, or if cross traffic may fill the queue of the line.
 //   - A room begins another match only if its journal was damaged, or with --fsync never after a power cut.
 //   - With --fsync always, no confirmed tick is lost, also if the process is killed or the power is cut while the disk stalls, fails
 //     or is full. With 100ms, a power cut loses at most 200 ms. A kill loses ticks only while the disk stalls: at most 6 s. With

@@ -128,16 +128,16 @@ func queue(path *simnet.Path) time.Duration {
 	return time.Duration(path.QueueBytes) * time.Second / time.Duration(max(path.Bandwidth, 1))
 }
 
-// plays returns how many ticks a client must confirm in two seconds. Cross traffic may fill the queue of its line meanwhile, or its
-// line may fade. Both delay the ticks.
+// plays returns how many ticks a client must confirm in two seconds. Cross traffic may fill the queue of its line meanwhile, or the
+// line may fade. Both delay the ticks. With the delay that playing allows, at most one of 200 fades of a profile lasts longer.
 func (j *judge) plays(p *player) ecs.Tick {
 	profile, _ := simnet.ByName(p.plan.Profile)
 	path := &profile.Down
-	delay := 4 * path.Burst.Stay // with the 20 ticks that playing leaves: one fade of 400 is longer
+	delay := 4 * path.Burst.Stay
 	if path.Cross.Bandwidth > 0 {
 		delay += queue(path)
 	}
-	return playing - ecs.Tick(delay*time.Duration(j.world.app.Game.TickRate)/time.Second)
+	return playing - min(playing, ecs.Tick(delay*time.Duration(j.world.app.Game.TickRate)/time.Second))
 }
 
 const (

@@ -95,7 +95,7 @@ func (b *Buffer) View() image.ViewStamp { return b.last.View }
 // there is none.
 func (b *Buffer) Missing(done, back ecs.Tick) (f ecs.Tick, ok bool) {
 	for f = max(b.before, max(done, back)-back) + 1; f <= done; f++ {
-		if _, held := b.inputs.At(f); !held {
+		if !b.has(f) {
 			return f, true
 		}
 	}
