@@ -248,7 +248,7 @@ var errJournals = errors.New("the confirmed ticks are not those of one journal")
 // changed, if fencing numbers do not grow, or if a room is claimed in the lease of its owner. After the faults, each room must have an owner, and
 // each server must observe all others.
 func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
-	const servers, faults, calm = 4, 20 * time.Second, 20 * time.Second // a broken observation begins anew every 64 announcements, 16 s, at the latest
+	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		r := &run{model: newModel(seed), begun: time.Now(), rooms: []string{"a", "b", "c"}, fences: map[fence]string{}, confirmed: map[string]time.Time{}, nodes: map[*link]*Node{}, owned: map[owned]*Room{}}
 		r.noFence = noFence
