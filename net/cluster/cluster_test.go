@@ -328,15 +328,13 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 		}
 		time.Sleep(calm)
 		synctest.Wait()
-		healed := time.Now()
 		for i, l := range links {
-			n := r.nodes[l]
-			n.mu.Lock()
-			interrupted := time.Since(n.echoed) > n.config.Lease
-			n.mu.Unlock()
-			if alive := len(n.Servers()); interrupted || alive != servers {
-				r.errors = append(r.errors, fmt.Errorf("%v after the faults, server %d observes %d of %d servers; its observation is interrupted: %v", calm, i, alive, servers, interrupted))
+			if err := r.nodes[l].observes(servers); err != nil {
+				r.errors = append(r.errors, fmt.Errorf("%v after the faults, server %d %w", calm, i, err))
 			}
+		}
+		healed := time.Now()
+		for _, l := range links {
 			close(l.killed)
 		}
 		stop()
@@ -357,6 +355,22 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 		}
 	})
 	return seen, err
+}
+
+// observes returns an error if the node does not observe a number of servers within two leases: one announcement may be late now.
+func (n *Node) observes(servers int) error {
+	for began := time.Now(); ; time.Sleep(n.config.Lease / 8) {
+		n.mu.Lock()
+		interrupted := n.interrupted(time.Now())
+		n.mu.Unlock()
+		alive := len(n.Servers())
+		if !interrupted && alive == servers {
+			return nil
+		}
+		if time.Since(began) > 2*n.config.Lease {
+			return fmt.Errorf("observes %d of %d servers; its observation is interrupted: %v", alive, servers, interrupted)
+		}
+	}
 }
 
 var (

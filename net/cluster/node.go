@@ -67,7 +67,7 @@ type Node struct {
 	beat   uint64             // Beat of the newest own announcement that was observed
 	echoed time.Time          // time at which that announcement was sent; zero: it was observed before Store.Watch was called again
 	base   time.Time          // start of the observation: no announcement counts as older
-	unseen uint               // number of announcements that were accepted since the newest own one was observed
+	unseen uint               // number of accepted announcements, a quarter of a lease apart, since the newest own one was observed
 	cancel context.CancelFunc // ends Store.Watch. It is nil before the first call
 }
 
@@ -139,7 +139,9 @@ func (n *Node) Run(ctx context.Context) {
 			_ = n.config.Store.Withdraw(leave, n.self.ID) // otherwise other servers wait for a lease
 			return
 		case <-timer.C:
-			n.announce(ctx)
+			if n.announce(ctx) {
+				n.checkWatch()
+			}
 			for _, s := range n.removeDead() {
 				all.Go(func() {
 					within, cancel := context.WithTimeout(ctx, n.config.Lease)
@@ -167,8 +169,8 @@ func (n *Node) Accept(ctx context.Context) {
 	n.announce(ctx)
 }
 
-// announce announces the server once.
-func (n *Node) announce(ctx context.Context) {
+// announce announces the server once. It reports whether the store accepted the announcement.
+func (n *Node) announce(ctx context.Context) (accepted bool) {
 	n.mu.Lock()
 	s := n.self
 	n.mu.Unlock()
@@ -198,10 +200,20 @@ func (n *Node) announce(ctx context.Context) {
 	case changed:
 		n.config.Report(Event{Kind: StoreBack})
 	}
+	return err == nil
 }
 
-// accepted records that the store accepted an announcement. Store.Watch may stop without an error. accepted therefore cancels it after
-// 4, 8, 16, 32 and each further 64 accepted announcements of which none was observed. The caller holds the lock.
+// checkWatch cancels Store.Watch, which may stop without an error, after 4, 8, 16, 32 and each further 64 calls in which no own announcement
+// was observed. It is called after each accepted announcement of the sequence that Run sends.
+func (n *Node) checkWatch() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.unseen++; n.unseen >= 4 && (n.unseen&(n.unseen-1) == 0 || n.unseen%64 == 0) && n.cancel != nil {
+		n.cancel()
+	}
+}
+
+// accepted records that the store accepted an announcement. The caller holds the lock.
 func (n *Node) accepted(sent time.Time) {
 	now := time.Now()
 	if now.Sub(n.taken) > n.config.Lease/2 {
@@ -209,9 +221,6 @@ func (n *Node) accepted(sent time.Time) {
 	}
 	if sent.After(n.taken) {
 		n.taken = sent
-	}
-	if n.unseen++; n.unseen >= 4 && (n.unseen&(n.unseen-1) == 0 || n.unseen%64 == 0) && n.cancel != nil {
-		n.cancel()
 	}
 }
 

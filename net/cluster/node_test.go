@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -375,6 +377,63 @@ func TestARoomWhoseLastEntriesAreLostCanBeClaimed(t *testing.T) {
 		}
 		if journal, err := r.Recovered(ctx); err != nil || string(journal) != "image kept" {
 			t.Errorf("the journal is %q, %v", journal, err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// slow is a store that yields each eighth announcement late, and that can stop yielding.
+type slow struct {
+	Memory
+	watches atomic.Int32
+	stopped atomic.Bool
+}
+
+func (s *slow) Watch(ctx context.Context) iter.Seq2[Server, error] {
+	return func(yield func(Server, error) bool) {
+		s.watches.Add(1)
+		count := 0
+		for server, err := range s.Memory.Watch(ctx) {
+			if count++; count%8 == 0 {
+				_ = pause(ctx, 400*time.Millisecond)
+			}
+			if s.stopped.Load() || !yield(server, err) {
+				break
+			}
+		}
+		<-ctx.Done()
+	}
+}
+
+// A server that drains and accepts rooms in a short time announces itself often. Late announcements do not end its observation. The observation
+// begins again about a lease after the store has stopped yielding announcements.
+func TestManyAnnouncementsDoNotEndTheObservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var store slow
+		n, err := New(Config{Store: &store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go n.Run(ctx)
+		for range 20 {
+			time.Sleep(500 * time.Millisecond)
+			for range 3 {
+				n.Drain(ctx)
+				n.Accept(ctx)
+			}
+		}
+		synctest.Wait()
+		if watches := store.watches.Load(); watches != 1 {
+			t.Errorf("the store was watched %d times, want 1", watches)
+		}
+		store.stopped.Store(true)
+		time.Sleep(n.config.Lease + n.config.Lease/2)
+		synctest.Wait()
+		if watches := store.watches.Load(); watches != 2 {
+			t.Errorf("after the store has stopped: it was watched %d times, want 2", watches)
 		}
 		cancel()
 		synctest.Wait()
