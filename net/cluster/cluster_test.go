@@ -245,7 +245,7 @@ func (r *run) next(n *Node, random *rand.Rand) string {
 var errJournals = errors.New("the confirmed ticks are not those of one journal")
 
 // simulate runs a cluster in virtual time: faults for some seconds, and then none. It returns an error if a confirmed tick was lost or
-// changed, if fencing numbers do not grow, or if a room is claimed in the lease of its owner. After the faults, each room must have an owner, and
+// changed, or if fencing numbers do not grow. It returns one if a room is claimed in the lease of its owner. After the faults, each room must have an owner, and
 // each server must observe all others.
 func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
 	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
