@@ -242,11 +242,14 @@ func (r *run) next(n *Node, random *rand.Rand) string {
 	}
 }
 
+// mostWatches is the maximum number of calls of Store.Watch by a server in the calm after the faults.
+const mostWatches = 4
+
 var errJournals = errors.New("the confirmed ticks are not those of one journal")
 
 // simulate runs a cluster in virtual time: faults for some seconds, and then none. It returns an error if a confirmed tick was lost or
-// changed, or if fencing numbers do not grow. It returns one if a room is claimed in the lease of its owner. After the faults, each room must have an owner, and
-// each server must observe all others.
+// changed, or if two owners have one fencing number. It also returns an error if a server claims a room in the lease of its owner. After the
+// faults, each room must confirm ticks. Each server must observe all others within two leases, and must not begin its observation often.
 func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
 	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -323,16 +326,22 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 		for _, l := range links {
 			heal(l)
 			l.mu.Lock()
-			l.lossy = 0
+			l.lossy, l.watches = 0, 0
 			l.mu.Unlock()
 		}
+		ended := time.Now()
 		time.Sleep(calm)
-		synctest.Wait()
+		var checks sync.WaitGroup
 		for i, l := range links {
-			if err := r.nodes[l].observes(servers); err != nil {
-				r.errors = append(r.errors, fmt.Errorf("%v after the faults, server %d %w", calm, i, err))
-			}
+			checks.Go(func() {
+				if err := r.observes(l, servers); err != nil {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					r.errors = append(r.errors, fmt.Errorf("%v after the faults, server %d %w", time.Since(ended), i, err))
+				}
+			})
 		}
+		checks.Wait()
 		healed := time.Now()
 		for _, l := range links {
 			close(l.killed)
@@ -350,15 +359,23 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 		}
 		for _, room := range r.rooms {
 			if late := healed.Sub(r.confirmed[room]); late > 5*time.Second && err == nil {
-				err = fmt.Errorf("room %s has confirmed no tick for %v, %v after the faults", room, late, calm)
+				err = fmt.Errorf("room %s has confirmed no tick for %v, %v after the faults", room, late, healed.Sub(ended))
 			}
 		}
 	})
 	return seen, err
 }
 
-// observes returns an error if the node does not observe a number of servers within two leases: one announcement may be late now.
-func (n *Node) observes(servers int) error {
+// observes returns an error if a server does not observe the given number of servers, itself included, within two leases. An announcement
+// may be late at any moment. It also returns an error if the server has begun its observation often since the faults.
+func (r *run) observes(l *link, servers int) error {
+	l.mu.Lock()
+	watches := l.watches
+	l.mu.Unlock()
+	if watches > mostWatches {
+		return fmt.Errorf("has called Store.Watch %d times, want at most %d", watches, mostWatches)
+	}
+	n := r.nodes[l]
 	for began := time.Now(); ; time.Sleep(n.config.Lease / 8) {
 		n.mu.Lock()
 		interrupted := n.interrupted(time.Now())
@@ -367,7 +384,7 @@ func (n *Node) observes(servers int) error {
 		if !interrupted && alive == servers {
 			return nil
 		}
-		if time.Since(began) > 2*n.config.Lease {
+		if time.Since(began) >= 2*n.config.Lease {
 			return fmt.Errorf("observes %d of %d servers; its observation is interrupted: %v", alive, servers, interrupted)
 		}
 	}

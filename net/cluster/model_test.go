@@ -46,15 +46,16 @@ func newModel(seed uint64) *model {
 
 // link is one server's connection to the model.
 type link struct {
-	m      *model
-	seed   uint64
-	mu     sync.Mutex
-	random map[string]*rand.Rand
-	to     bool          // requests are lost
-	from   bool          // replies are lost
-	paused chan struct{} // closed when the process continues; nil: it runs
-	killed chan struct{}
-	lossy  float64
+	m       *model
+	seed    uint64
+	mu      sync.Mutex
+	random  map[string]*rand.Rand
+	to      bool          // requests are lost
+	from    bool          // replies are lost
+	paused  chan struct{} // closed when the process continues; nil: it runs
+	killed  chan struct{}
+	lossy   float64
+	watches int // calls of Watch since the faults
 }
 
 var errUnreachable = errors.New("no answer")
@@ -329,6 +330,9 @@ func (l *link) send(ctx context.Context, of string, do func() error) error {
 
 func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 	return func(yield func(Server, error) bool) {
+		l.mu.Lock()
+		l.watches++
+		l.mu.Unlock()
 		if _, err := call(ctx, l, "watch", func() (struct{}, error) { return struct{}{}, nil }); err != nil {
 			yield(Server{}, err)
 			return

@@ -67,7 +67,7 @@ type Node struct {
 	beat   uint64             // Beat of the newest own announcement that was observed
 	echoed time.Time          // time at which that announcement was sent; zero: it was observed before Store.Watch was called again
 	base   time.Time          // start of the observation: no announcement counts as older
-	unseen uint               // number of accepted announcements, a quarter of a lease apart, since the newest own one was observed
+	unseen uint               // number of calls of checkWatch since the newest own announcement was observed
 	cancel context.CancelFunc // ends Store.Watch. It is nil before the first call
 }
 
@@ -169,7 +169,7 @@ func (n *Node) Accept(ctx context.Context) {
 	n.announce(ctx)
 }
 
-// announce announces the server once. It reports whether the store accepted the announcement.
+// announce announces the server once. It reports whether Store.Announce succeeded.
 func (n *Node) announce(ctx context.Context) (accepted bool) {
 	n.mu.Lock()
 	s := n.self
@@ -203,8 +203,9 @@ func (n *Node) announce(ctx context.Context) (accepted bool) {
 	return err == nil
 }
 
-// checkWatch cancels Store.Watch, which may stop without an error, after 4, 8, 16, 32 and each further 64 calls in which no own announcement
-// was observed. It is called after each accepted announcement of the sequence that Run sends.
+// checkWatch cancels Store.Watch, which may stop without an error, if no own announcement is observed. It does so in calls 4, 8, 16 and 32
+// since the last observation, and in each multiple of 64. Run calls it after each accepted announcement of its ticker. Those of Drain and
+// Accept do not count, because many may be sent in a short time.
 func (n *Node) checkWatch() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -270,8 +271,8 @@ func (n *Node) observe(s Server) {
 	}
 }
 
-// observeSelf observes an own announcement. It ignores one that is not newer than the last, because a new Watch may yield old ones. The caller
-// holds the lock.
+// observeSelf observes an own announcement. It ignores one that is not newer than the last, because a new Watch may yield old ones.
+// It also ignores one that 16 later ones follow, because its time is not stored. The caller holds the lock.
 func (n *Node) observeSelf(beat uint64) {
 	if beat <= n.beat || n.self.Beat-beat >= uint64(len(n.sent)) {
 		return

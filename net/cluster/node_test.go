@@ -383,7 +383,7 @@ func TestARoomWhoseLastEntriesAreLostCanBeClaimed(t *testing.T) {
 	})
 }
 
-// slow is a store that yields each eighth announcement late, and that can stop yielding.
+// slow is a store whose Watch waits 400 ms before one of eight announcements. It can also stop yielding.
 type slow struct {
 	Memory
 	watches atomic.Int32
@@ -395,18 +395,22 @@ func (s *slow) Watch(ctx context.Context) iter.Seq2[Server, error] {
 		s.watches.Add(1)
 		count := 0
 		for server, err := range s.Memory.Watch(ctx) {
-			if count++; count%8 == 0 {
+			if count++; count%8 == 3 { // the first of a burst
 				_ = pause(ctx, 400*time.Millisecond)
 			}
-			if s.stopped.Load() || !yield(server, err) {
-				break
+			if s.stopped.Load() {
+				<-ctx.Done()
+				return
+			}
+			if !yield(server, err) {
+				return
 			}
 		}
-		<-ctx.Done()
 	}
 }
 
-// A server that drains and accepts rooms in a short time announces itself often. Late announcements do not end its observation. The observation
+// A server that drains and accepts rooms in a short time announces itself often. Announcements that are late by less than half a lease do
+// not end its observation. The observation
 // begins again about a lease after the store has stopped yielding announcements.
 func TestManyAnnouncementsDoNotEndTheObservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

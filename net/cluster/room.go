@@ -26,7 +26,7 @@ type Room struct {
 
 	released bool                      // by its former owner, to any server or to this one
 	trying   time.Time                 // first attempt to add the next entry; zero: none
-	sent     atomic.Pointer[time.Time] // first attempt to add the newest own entry; may be nil
+	sent     atomic.Pointer[time.Time] // first attempt to add the newest own entry; nil before one, and after a loss or a release
 
 	old     int    // bytes appended since the last trim
 	written int    // bytes of the present Append that the log has

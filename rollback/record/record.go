@@ -166,8 +166,8 @@ func (r *Record) Seats() (seats []Seat) {
 	return seats
 }
 
-// Switches returns the changes of the strategy up to tick f, each with the tick of its order. It returns only the last
-// of those up to the start, which is in the header.
+// Switches returns the changes of the strategy up to tick f, each with the tick of its order. The record
+// contains only the last change up to Start, in its header.
 func (r *Record) Switches(f ecs.Tick) iter.Seq2[ecs.Tick, string] {
 	return func(yield func(ecs.Tick, string) bool) {
 		if h := &r.header; h.Present != "" && h.Since <= f && !yield(h.Since, h.Present) {

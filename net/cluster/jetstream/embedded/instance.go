@@ -57,7 +57,7 @@ func (n *instance) usable() bool { return n.JetStreamEnabled() && !n.log.full.Lo
 // sync, the content of the disk is not known, so NATS continues to refuse writes.
 type errorLog struct {
 	full   atomic.Bool
-	newest atomic.Pointer[string] // the newest error; may be nil
+	newest atomic.Pointer[string] // the newest error; nil before the first
 }
 
 // Errorf receives "JetStream stream '…' critical write error: …" from a stream, and "Critical write error: …" from its files.
