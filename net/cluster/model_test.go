@@ -14,7 +14,7 @@ import (
 )
 
 // model is a store in virtual time. Requests take random times. Requests and replies can be lost, can arrive after the timeout of
-// the sender, and wait while the store has no quorum. Reads and announcements can be stale. A Watch may stop without an error.
+// the sender, and wait while the store has no quorum. Reads and announcements can be stale. A Watch may stop without an error, or fall behind.
 type model struct {
 	store   Memory
 	mu      sync.Mutex
@@ -23,14 +23,20 @@ type model struct {
 	noFence bool // entries are added after any other: a fault that the checker must find
 	ended   chan struct{}
 	seen    counts
-	past    []Server                 // all announcements, in order
+	past    []announced              // all announcements, in order
 	added   chan struct{}            // closed when one is added
 	claimed func(room, owner string) // is called when a claim replaces an owner
 }
 
+// announced is an announcement with its time.
+type announced struct {
+	Server
+	at time.Time
+}
+
 // counts are what a run has seen.
 type counts struct {
-	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Stopped, Behind int
+	Claims, Takeovers, Appends, Conflicts, LostRequests, LostReplies, Late, Stale, Pauses, Kills, Cuts, Outages, Parts, Begins, Releases, Moves, Moved, Reclaimed, Dropped, Abandoned, Ends, Trims, Followed, Stopped, Behind, Slow int
 }
 
 func (c *counts) add(o counts) {
@@ -337,7 +343,7 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 			yield(Server{}, err)
 			return
 		}
-		r := l.draws("watch")
+		r, lag := l.draws("watch"), time.Duration(0)
 		for s := range l.m.watch(ctx, l.behind(r)) {
 			_, from, lossy := l.faults()
 			for ; from; _, from, _ = l.faults() { // the connection delivers all or ends
@@ -345,7 +351,7 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 					return
 				}
 			}
-			if l.runs("watch") != nil || !l.m.sleep(delay(r)) || !yield(s, nil) {
+			if pause(ctx, time.Until(s.at.Add(lag))) != nil || l.runs("watch") != nil || !l.m.sleep(delay(r)) || !yield(s.Server, nil) {
 				return
 			}
 			switch p := r.Float64(); {
@@ -356,6 +362,9 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 				l.m.count(func(c *counts) { c.Stopped++ })
 				<-ctx.Done()
 				return
+			case lag == 0 && p < 3*lossy/10: // until it begins anew
+				l.m.count(func(c *counts) { c.Slow++ })
+				lag = time.Duration(500e6 + r.Float64()*3e9)
 			}
 		}
 	}
@@ -371,8 +380,8 @@ func (l *link) behind(r *rand.Rand) (count int) {
 }
 
 // watch yields the announcements of a replica that lacks a number of them for up to two seconds.
-func (m *model) watch(ctx context.Context, behind int) iter.Seq[Server] {
-	return func(yield func(Server) bool) {
+func (m *model) watch(ctx context.Context, behind int) iter.Seq[announced] {
+	return func(yield func(announced) bool) {
 		m.mu.Lock()
 		next := max(0, len(m.past)-behind)
 		past := slices.Clone(m.past[:next])
@@ -410,7 +419,7 @@ func (m *model) watch(ctx context.Context, behind int) iter.Seq[Server] {
 func (m *model) record(ctx context.Context) {
 	for s := range m.store.Watch(ctx) {
 		m.mu.Lock()
-		m.past = append(m.past, s)
+		m.past = append(m.past, announced{s, time.Now()})
 		close(m.added)
 		m.added = make(chan struct{})
 		m.mu.Unlock()

@@ -67,7 +67,7 @@ type Node struct {
 	beat   uint64             // Beat of the newest own announcement that was observed
 	echoed time.Time          // time at which that announcement was sent; zero: it was observed before Store.Watch was called again
 	base   time.Time          // start of the observation: no announcement counts as older
-	unseen uint               // number of calls of checkWatch since the newest own announcement was observed
+	late   uint               // number of successive calls of checkWatch in which the observation was interrupted
 	cancel context.CancelFunc // ends Store.Watch. It is nil before the first call
 }
 
@@ -203,13 +203,16 @@ func (n *Node) announce(ctx context.Context) (accepted bool) {
 	return err == nil
 }
 
-// checkWatch cancels Store.Watch, which may stop without an error, if no own announcement is observed. It does so in calls 4, 8, 16 and 32
-// since the last observation, and in each multiple of 64. Run calls it after each accepted announcement of its ticker. Those of Drain and
-// Accept do not count, because many may be sent in a short time.
+// checkWatch cancels Store.Watch while the observation is interrupted, because Store.Watch may stop without an error, or fall behind. It does
+// so in the successive calls 4, 8, 16 and 32, and in each multiple of 64. Run calls it after each accepted announcement of its ticker.
 func (n *Node) checkWatch() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.unseen++; n.unseen >= 4 && (n.unseen&(n.unseen-1) == 0 || n.unseen%64 == 0) && n.cancel != nil {
+	if !n.interrupted(time.Now()) {
+		n.late = 0
+		return
+	}
+	if n.late++; n.late >= 4 && (n.late&(n.late-1) == 0 || n.late%64 == 0) && n.cancel != nil {
 		n.cancel()
 	}
 }
@@ -280,7 +283,7 @@ func (n *Node) observeSelf(beat uint64) {
 	if n.echoed.IsZero() {
 		n.base = time.Now()
 	}
-	n.beat, n.echoed, n.unseen = beat, n.sent[beat%uint64(len(n.sent))], 0
+	n.beat, n.echoed = beat, n.sent[beat%uint64(len(n.sent))]
 }
 
 // interrupted reports whether the newest observed own announcement was sent more than half a lease ago. Announcements of others may then be missing,
