@@ -3,6 +3,8 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"iter"
 	"slices"
@@ -77,6 +79,8 @@ type Server struct {
 	WebHashes [][]byte `json:"web_hashes,omitempty"`
 	// Admin is the address of the admin server as operators and the backend reach it, as HOST:PORT or an https URL. Optional.
 	Admin string `json:"admin,omitempty"`
+	// Keys are the Fingerprints of the keys with which the server opens tokens. It seals them with the first. Optional.
+	Keys []string `json:"keys,omitempty"`
 	// Build and Protocol decide which clients and matches are compatible.
 	Build    string `json:"build"`
 	Protocol uint64 `json:"protocol,string"`
@@ -87,6 +91,16 @@ type Server struct {
 	// Draining is true if the server accepts no further rooms and releases its own.
 	Draining bool `json:"draining,omitempty"`
 }
+
+// Fingerprint returns a text that identifies a key and does not reveal it: half of the SHA-256 hash of a prefix and the key, 32 hexadecimal
+// digits.
+func Fingerprint(key []byte) string {
+	sum := sha256.Sum256(append([]byte("tendon key fingerprint"), key...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Opens reports whether the server opens tokens that are sealed with the key of a fingerprint. A server that announces no keys does.
+func (s *Server) Opens(key string) bool { return len(s.Keys) == 0 || slices.Contains(s.Keys, key) }
 
 // Spread returns servers in an order that depends on the room. Clients try them in this order after the server of the room has died, so its
 // rooms are spread over all servers (rendezvous hashing: Thaler and Ravishankar, 1998).

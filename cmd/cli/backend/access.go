@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +69,11 @@ func LoadKeys(content []byte) (list []Key, err error) {
 		if len(words) != 2 || len(words[1]) < minKey || len(words[1]) > maxBearer {
 			return nil, fmt.Errorf("line %d of the keys is not valid: write a name and a key of %d characters or more", number, minKey)
 		}
-		list = append(list, Key{string(words[0]), sha256.Sum256(words[1])})
+		key := Key{string(words[0]), sha256.Sum256(words[1])}
+		if i := slices.IndexFunc(list, func(k Key) bool { return k.hash == key.hash }); i >= 0 {
+			return nil, fmt.Errorf("line %d of the keys is not valid: %s has the same key: give each name a key of its own", number, list[i].Name)
+		}
+		list = append(list, key)
 	}
 	if len(list) == 0 {
 		return nil, errors.New("the file of keys is empty: write a line with a name and a key into it")

@@ -287,7 +287,8 @@ func TestTheKeysOfAnIssuerAreRequestedRarely(t *testing.T) {
 
 // A file of keys with a mistake is refused, with the line.
 func TestAFileOfKeysIsChecked(t *testing.T) {
-	for text, want := range map[string]string{"": "empty", "# a\n": "empty", "name\n": "line 1", "a " + testKey + "\nb short\n": "line 2", "a b " + testKey: "line 1"} {
+	for text, want := range map[string]string{"": "empty", "# a\n": "empty", "name\n": "line 1", "a " + testKey + "\nb short\n": "line 2", "a b " + testKey: "line 1",
+		"a " + testKey + "\nb " + testKey: "a has the same key"} {
 		if _, err := LoadKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -100,8 +100,9 @@ func newChoice(p *places, servers []cluster.Server) *choice {
 
 // usable returns the servers that accept new rooms of the game.
 func (s *Service) usable() []cluster.Server {
+	key := cluster.Fingerprint(s.config.Key[:])
 	return slices.DeleteFunc(s.config.Directory.Servers(), func(v cluster.Server) bool {
-		return v.MaxRooms == 0 || v.Draining || len(v.Addresses) == 0 || v.Protocol != 0 && v.Protocol != s.config.Protocol
+		return v.MaxRooms == 0 || v.Draining || len(v.Addresses) == 0 || v.Protocol != 0 && v.Protocol != s.config.Protocol || !v.Opens(key)
 	})
 }
 

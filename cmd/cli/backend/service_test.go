@@ -362,12 +362,12 @@ func TestAMatchMovesFromADeadServer(t *testing.T) {
 // A token has the addresses of the match's server, and then those of the other servers of the cluster that can run the match.
 func TestATokenHasTheServersOfTheCluster(t *testing.T) {
 	d := directory(4, "one", "two", "three")
-	for i := range 3 {
+	for i := range 4 {
 		d.list = append(d.list, d.list[0])
 		d.list[3+i].ID, d.list[3+i].Addresses = fmt.Sprint("unusable", i), []string{fmt.Sprint("127.0.0.1:800", i)}
 	}
 	d.list[2].Addresses = append(d.list[2].Addresses, "127.0.0.1:7004", "127.0.0.1:7001")
-	d.list[3].MaxRooms, d.list[4].Draining, d.list[5].Protocol = 0, true, 9
+	d.list[3].MaxRooms, d.list[4].Draining, d.list[5].Protocol, d.list[6].Keys = 0, true, 9, []string{"another"}
 	r := start(t, &memory{}, Config{Directory: d, Protocol: 1})
 	id := r.queue("ann")
 	r.queue("bob")

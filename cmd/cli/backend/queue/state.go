@@ -199,8 +199,11 @@ func (s *State) Submit(now int64, t Ticket) (earlier *Ticket, event *Event, err 
 		return nil, nil, ErrFull
 	}
 	if t.Party != "" || t.PartySize != 0 {
-		if t.Party == "" || t.PartySize < 2 || t.PartySize > q.Players {
-			return nil, nil, fmt.Errorf("%w: party_size is %d: want 2 to %d, with the name of the party", ErrParty, t.PartySize, q.Players)
+		switch {
+		case t.Party == "":
+			return nil, nil, fmt.Errorf("%w: party_size is %d, but party has no name", ErrParty, t.PartySize)
+		case t.PartySize < 2 || t.PartySize > q.Players:
+			return nil, nil, fmt.Errorf("%w: party_size is %d: want 2 to %d", ErrParty, t.PartySize, q.Players)
 		}
 		if members := s.party[partyKey{t.Queue, t.Party}]; len(members) > 0 {
 			if size := members[0].Ticket.PartySize; size != t.PartySize {

@@ -78,15 +78,18 @@ func (c *Config) JoinCluster(a *app.App, cc ClusterConfig) (err error) {
 	for _, addr := range cc.Addresses {
 		m.own.Addresses = append(m.own.Addresses, addr.String())
 	}
-	if m.node, err = cluster.New(cluster.Config{Store: cc.Store, Server: m.own, Load: m.load, Report: m.report}); err != nil {
-		return err
-	}
-	m.own.ID = m.node.ID()
 	if len(c.Keys) == 0 {
 		if err := c.storedKey(a, cc.KeyDir); err != nil {
 			return err
 		}
 	}
+	for i := range c.Keys {
+		m.own.Keys = append(m.own.Keys, cluster.Fingerprint(c.Keys[i][:]))
+	}
+	if m.node, err = cluster.New(cluster.Config{Store: cc.Store, Server: m.own, Load: m.load, Report: m.report}); err != nil {
+		return err
+	}
+	m.own.ID = m.node.ID()
 	j := cc.Journals
 	if j.Sync != journals.Always {
 		if c.historyKey, err = hkdf.Key(sha256.New, c.Keys[0][:], nil, "tendon final ticks", sha256.Size); err != nil {
@@ -142,6 +145,10 @@ func (m *Cluster) report(e cluster.Event) {
 	switch e.Kind {
 	case cluster.Joined:
 		m.app.Logf("server %s is in the cluster, with build %s and space for %s", e.Server.Name, e.Server.Build, app.Counted(e.Server.MaxRooms, "room", "rooms"))
+		other := !e.Server.Opens(m.own.Keys[0])
+		if f["other_key"] = other; other {
+			m.app.Logf("server %s has another key, so no room moves to it: start all servers of the cluster with the same --key-file", e.Server.Name)
+		}
 		m.app.Emit("cluster_joined", f)
 	case cluster.Died:
 		m.app.Logf("server %s has left the cluster", e.Server.Name)
@@ -244,7 +251,7 @@ func addresses(s *cluster.Server) (list []netip.AddrPort) {
 // compatible returns the other live servers that can continue a match of this one, and accept rooms.
 func (m *Cluster) compatible() []cluster.Server {
 	return slices.DeleteFunc(m.node.Servers(), func(s cluster.Server) bool {
-		return s.ID == m.own.ID || s.Draining || s.Protocol != m.own.Protocol || m.exact && s.Build != m.own.Build || len(addresses(&s)) == 0
+		return s.ID == m.own.ID || s.Draining || s.Protocol != m.own.Protocol || m.exact && s.Build != m.own.Build || len(addresses(&s)) == 0 || !s.Opens(m.own.Keys[0])
 	})
 }
 

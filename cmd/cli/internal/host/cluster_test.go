@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -224,6 +225,40 @@ func TestRoomsMoveToTheServerWithTheMostSpace(t *testing.T) {
 	one.config.Cluster.own.Protocol++
 	if s, ok := one.config.Cluster.emptiest(nil, nil); ok {
 		t.Errorf("a room moves to a server of another game: %+v", s)
+	}
+}
+
+// No room moves to a server that does not open the tokens of this one, and no client is sent there.
+func TestAServerWithAnotherKeyReceivesNoRooms(t *testing.T) {
+	m := &members{t: t, records: map[string]bool{}}
+	one := m.join(8)
+	m.key[0]++
+	other := m.join(8)
+	for _, h := range []*Host{one, other} {
+		m.await("both servers are in the cluster", func() bool { return len(h.config.Cluster.node.Servers()) == 2 })
+		if list := h.config.Cluster.others(""); len(list) > 0 {
+			t.Fatalf("clients are sent to %v", list)
+		}
+	}
+	if to, err := open(one, "duel"); to != "" || err != nil {
+		t.Fatalf("%q, %v", to, err)
+	}
+	if err := one.Drain(t.Context(), 0); !errors.Is(err, ErrNoTarget) {
+		t.Errorf("the server is drained: %v", err)
+	}
+	one.closeRoom("duel", nil)
+}
+
+// A server warns about one that does not open its tokens. A server that still opens those of a previous key is compatible.
+func TestAServerWithAnotherKeyIsReported(t *testing.T) {
+	var note strings.Builder
+	m := &Cluster{app: app.New(t.Context(), crumbs.Game(), io.Discard, &note), own: cluster.Server{Name: "one", Keys: []string{"new", "old"}}}
+	for i, keys := range [][]string{{"old"}, {"old", "new"}, {"new"}, nil} {
+		note.Reset()
+		m.report(cluster.Event{Kind: cluster.Joined, Server: cluster.Server{Name: "two", Addresses: []string{"127.0.0.1:1"}, Keys: keys}})
+		if warned := strings.Contains(note.String(), "server two has another key, so no room moves to it"); warned != (i == 0) {
+			t.Errorf("%v: %s", keys, note.String())
+		}
 	}
 }
 

@@ -316,6 +316,21 @@ func (v *Verb) alone(ctx context.Context, a *app.App, config backend.Config, lis
 	return errors.Join(err, log.Close())
 }
 
+// report shows a change of the cluster to the operator. key is the fingerprint of the key of the backend.
+func report(a *app.App, e cluster.Event, key string) {
+	switch {
+	case e.Kind == cluster.Joined && !e.Server.Opens(key):
+		a.Logf("server %s has another key, so no match is placed there: give it and the backend the same --key-file", e.Server.Name)
+		a.Emit("other_key", app.Fields{"server": e.Server.Name, "id": e.Server.ID})
+	case e.Kind == cluster.StoreLost:
+		a.Logf("the cluster does not answer: requests about tickets, backfill and bans receive 503 until it does (%v)", e.Err)
+		a.Emit("cluster_lost", app.Fields{"error": fmt.Sprint(e.Err)})
+	case e.Kind == cluster.StoreBack:
+		a.Logf("the cluster answers again")
+		a.Emit("cluster_back", nil)
+	}
+}
+
 // inCluster runs a backend whose tickets are in a cluster.
 func (v *Verb) inCluster(ctx context.Context, a *app.App, config backend.Config, listener net.Listener) error {
 	store, end, err := v.Open(a, true)
@@ -323,7 +338,8 @@ func (v *Verb) inCluster(ctx context.Context, a *app.App, config backend.Config,
 		return err
 	}
 	host, _ := os.Hostname()
-	node, err := cluster.New(cluster.Config{Store: store, Server: cluster.Server{Name: cmp.Or(host, "backend"), Build: app.Build()}})
+	node, err := cluster.New(cluster.Config{Store: store, Server: cluster.Server{Name: cmp.Or(host, "backend"), Build: app.Build()},
+		Report: func(e cluster.Event) { report(a, e, cluster.Fingerprint(config.Key[:])) }})
 	if err != nil {
 		return errors.Join(err, end())
 	}

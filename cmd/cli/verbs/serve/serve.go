@@ -180,6 +180,10 @@ func (v *Verb) Run(a *app.App) (err error) {
 	var open opened
 	defer func() { err = errors.Join(err, open.close()) }()
 	watch, err := v.open(a, &c, &open)
+	if err != nil && a.Ctx.Err() != nil {
+		a.Logf("stopped before the start was complete")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
