@@ -249,7 +249,7 @@ var errJournals = errors.New("the confirmed ticks are not those of one journal")
 
 // simulate runs a cluster in virtual time: faults for some seconds, and then none. It returns an error if a confirmed tick was lost or
 // changed, or if two owners have one fencing number. It also returns an error if a server claims a room in the lease of its owner. After the
-// faults, each room must confirm ticks. Each server must observe all others within two leases, and must not begin its observation often.
+// faults, each room must confirm ticks. Each server must observe all others within two leases, and must call Store.Watch at most mostWatches times.
 func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) {
 	const servers, faults, calm = 4, 20 * time.Second, 15 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -367,7 +367,7 @@ func simulate(t *testing.T, seed uint64, noFence bool) (seen counts, err error) 
 }
 
 // observes returns an error if a server does not observe the given number of servers, itself included, within two leases. An announcement
-// may be late at any moment. It also returns an error if the server has begun its observation often since the faults.
+// may be late at any moment. It also returns an error if the server has called Store.Watch more than mostWatches times since the faults.
 func (r *run) observes(l *link, servers int) error {
 	l.mu.Lock()
 	watches := l.watches
@@ -375,7 +375,9 @@ func (r *run) observes(l *link, servers int) error {
 	if watches > mostWatches {
 		return fmt.Errorf("has called Store.Watch %d times, want at most %d", watches, mostWatches)
 	}
+	r.mu.Lock()
 	n := r.nodes[l]
+	r.mu.Unlock()
 	for began := time.Now(); ; time.Sleep(n.config.Lease / 8) {
 		n.mu.Lock()
 		interrupted := n.interrupted(time.Now())

@@ -362,7 +362,7 @@ func (l *link) Watch(ctx context.Context) iter.Seq2[Server, error] {
 				l.m.count(func(c *counts) { c.Stopped++ })
 				<-ctx.Done()
 				return
-			case lag == 0 && p < 3*lossy/10: // until it begins anew
+			case lag == 0 && p < 3*lossy/10: // all later announcements are late until Watch is called again
 				l.m.count(func(c *counts) { c.Slow++ })
 				lag = time.Duration(500e6 + r.Float64()*3e9)
 			}

@@ -126,7 +126,7 @@ func (n *Node) Run(ctx context.Context) {
 	all.Go(func() { n.watch(ctx) })
 	timer := time.NewTicker(n.config.Lease / 4)
 	defer timer.Stop()
-	for n.announce(ctx); ; {
+	for accepted := n.announce(ctx); ; {
 		select {
 		case <-ctx.Done():
 			all.Wait()
@@ -139,9 +139,10 @@ func (n *Node) Run(ctx context.Context) {
 			_ = n.config.Store.Withdraw(leave, n.self.ID) // otherwise other servers wait for a lease
 			return
 		case <-timer.C:
-			if n.announce(ctx) {
+			if accepted {
 				n.checkWatch()
 			}
+			accepted = n.announce(ctx)
 			for _, s := range n.removeDead() {
 				all.Go(func() {
 					within, cancel := context.WithTimeout(ctx, n.config.Lease)
@@ -203,8 +204,9 @@ func (n *Node) announce(ctx context.Context) (accepted bool) {
 	return err == nil
 }
 
-// checkWatch cancels Store.Watch while the observation is interrupted, because Store.Watch may stop without an error, or fall behind. It does
-// so in the successive calls 4, 8, 16 and 32, and in each multiple of 64. Run calls it after each accepted announcement of its ticker.
+// checkWatch cancels Store.Watch while the observation is interrupted, because Store.Watch may stop without an error, or fall behind. It cancels
+// in the 4th, 8th, 16th and 32nd successive call with an interruption, and in each 64th. Run calls it before each announcement that follows an
+// accepted one.
 func (n *Node) checkWatch() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -275,7 +277,7 @@ func (n *Node) observe(s Server) {
 }
 
 // observeSelf observes an own announcement. It ignores one that is not newer than the last, because a new Watch may yield old ones.
-// It also ignores one that 16 later ones follow, because its time is not stored. The caller holds the lock.
+// It also ignores one that is 16 or more behind the newest, because its time is not stored any more. The caller holds the lock.
 func (n *Node) observeSelf(beat uint64) {
 	if beat <= n.beat || n.self.Beat-beat >= uint64(len(n.sent)) {
 		return

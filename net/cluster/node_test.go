@@ -383,7 +383,7 @@ func TestARoomWhoseLastEntriesAreLostCanBeClaimed(t *testing.T) {
 	})
 }
 
-// slow is a store whose Watch waits 400 ms before one of eight announcements. It can also stop yielding.
+// slow is a store whose Watch waits 400 ms before each eighth announcement, from the third on. It can also stop yielding.
 type slow struct {
 	Memory
 	watches atomic.Int32

@@ -36,7 +36,7 @@ type Store interface {
 	// Expire removes the announcement of a server that is dead, if no newer one than s has been accepted.
 	Expire(ctx context.Context, s Server) error
 	// Watch yields the newest announcement of each server, and then every later one, in the order in which the store accepted them, until ctx
-	// is done. A withdrawn one has Beat 0. An error ends the sequence. It may also yield nothing more without an error. The caller then
+	// is done. A withdrawn one has Beat 0. An error ends the sequence. It may also stop without an error, or fall behind. The caller then
 	// cancels ctx and calls Watch again.
 	Watch(ctx context.Context) iter.Seq2[Server, error]
 }
@@ -79,7 +79,8 @@ type Server struct {
 	WebHashes [][]byte `json:"web_hashes,omitempty"`
 	// Admin is the address of the admin server as operators and the backend reach it, as HOST:PORT or an https URL. Optional.
 	Admin string `json:"admin,omitempty"`
-	// Keys are the Fingerprints of the keys with which the server opens tokens. It seals them with the first. Optional.
+	// Keys are the Fingerprints of the keys whose tokens the server opens. The server seals its tokens with the first key. Optional: servers
+	// of older builds announce none.
 	Keys []string `json:"keys,omitempty"`
 	// Build and Protocol decide which clients and matches are compatible.
 	Build    string `json:"build"`
@@ -92,14 +93,15 @@ type Server struct {
 	Draining bool `json:"draining,omitempty"`
 }
 
-// Fingerprint returns a text that identifies a key and does not reveal it: half of the SHA-256 hash of a prefix and the key, 32 hexadecimal
-// digits.
+// Fingerprint returns a text that identifies a key without revealing it. It is the first half of the SHA-256 hash of "tendon key fingerprint"
+// and the key, as 32 hexadecimal digits.
 func Fingerprint(key []byte) string {
 	sum := sha256.Sum256(append([]byte("tendon key fingerprint"), key...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Opens reports whether the server opens tokens that are sealed with the key of a fingerprint. A server that announces no keys does.
+// Opens reports whether the server opens tokens that are sealed with the key of a fingerprint. It returns true if the
+// server announces no keys.
 func (s *Server) Opens(key string) bool { return len(s.Keys) == 0 || slices.Contains(s.Keys, key) }
 
 // Spread returns servers in an order that depends on the room. Clients try them in this order after the server of the room has died, so its
