@@ -48,7 +48,7 @@ type Config struct {
 	// session.MaxEndpointBytes bytes, and is nil if there are none. A connection of Web receives them before a token for these servers. It is called
 	// like Others. Optional: without it, connections of Web cannot follow their room to another server.
 	Endpoints func(servers []netip.AddrPort) []byte
-	Keys      []netcode.Key // shared with the makers of tokens: the present one, and the previous one while it is in use. Required
+	Keys      []netcode.Key // shared with the makers of tokens: the one that seals tokens, and optionally a second one that is accepted. Required
 	// UsedTokens records the used tokens for the next process with these keys and addresses. Optional: without it, tokens
 	// that were issued before New are refused.
 	UsedTokens UsedTokens

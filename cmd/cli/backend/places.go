@@ -98,11 +98,10 @@ func newChoice(p *places, servers []cluster.Server) *choice {
 	return c
 }
 
-// usable returns the servers that accept new rooms of the game.
+// usable returns the servers that accept new rooms of the game and open the tokens of the backend.
 func (s *Service) usable() []cluster.Server {
-	key := cluster.Fingerprint(s.config.Key[:])
 	return slices.DeleteFunc(s.config.Directory.Servers(), func(v cluster.Server) bool {
-		return v.MaxRooms == 0 || v.Draining || len(v.Addresses) == 0 || v.Protocol != 0 && v.Protocol != s.config.Protocol || !v.Opens(key)
+		return v.MaxRooms == 0 || v.Draining || len(v.Addresses) == 0 || v.Protocol != 0 && v.Protocol != s.config.Protocol || !v.Opens(s.key)
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Game      string        // name of the game, for tokens. Required
 	Protocol  uint64        // fingerprint of the game. Servers with another one receive no matches
-	Key       netcode.Key   // of the servers. Required
+	Key       netcode.Key   // seals the tokens. Servers that do not open them receive no matches. Required
 	Queues    []queue.Queue // at least one
 	Directory Directory     // Required
 	// Life is the lifetime of a token. Default: 45 s.
@@ -82,6 +82,7 @@ const (
 // Service decides matches and serves requests.
 type Service struct {
 	config  Config
+	key     string               // the fingerprint of Config.Key
 	term    atomic.Pointer[term] // nil while the service is inactive
 	limits  *limits              // of callers
 	metrics *metrics
@@ -113,7 +114,7 @@ func New(c Config) (*Service, error) {
 	case c.Life < time.Second || c.Interval < time.Millisecond || c.Abandon < time.Second:
 		return nil, fmt.Errorf("%w: Life is %v, Interval %v, Abandon %v: want at least 1s, 1ms, 1s", ErrConfig, c.Life, c.Interval, c.Abandon)
 	}
-	s := &Service{config: c, limits: newLimits()}
+	s := &Service{config: c, key: cluster.Fingerprint(c.Key[:]), limits: newLimits()}
 	s.metrics = newMetrics(s)
 	return s, nil
 }

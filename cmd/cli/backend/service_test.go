@@ -383,6 +383,11 @@ func TestATokenHasTheServersOfTheCluster(t *testing.T) {
 	if got := fmt.Sprint(serversOf(t, m)); got != fmt.Sprint(want) || fmt.Sprint(m.Addresses) != "[127.0.0.1:7002]" {
 		t.Errorf("the token is for %s, want %s; the reply has %v", got, want, m.Addresses)
 	}
+	d.set(func() { d.open[room] = "unusable3" })
+	if m := r.until(id, matched).Match; m.Addresses[0] == "127.0.0.1:8003" {
+		t.Errorf("the owner has another key: %+v", m)
+	}
+	d.set(func() { d.open[room] = "two" })
 	d.set(func() {
 		for i := range netcode.MaxServers {
 			d.list = append(d.list, cluster.Server{ID: fmt.Sprint("more", i), Addresses: []string{fmt.Sprint("127.0.0.1:", 9000+i)}, MaxRooms: 4})

@@ -263,7 +263,7 @@ func (s *Service) backfill(_ http.ResponseWriter, r *http.Request, _ caller) (in
 	if *body.Seats > 0 && !s.alone() {
 		_, open, err := s.owner(r.Context(), room)
 		if err == nil && !open {
-			err = wrong(http.StatusNotFound, "room %.64q is not open on a server of the cluster", room)
+			err = wrong(http.StatusNotFound, "room %.64q is not open on a server of the cluster with the key of the backend", room)
 		}
 		if err != nil {
 			return 0, nil, err
@@ -348,14 +348,14 @@ func texts(list []netip.AddrPort) (out []string) {
 	return out
 }
 
-// owner returns the server that has a room open.
+// owner returns the server that has a room open, if it opens the tokens of the backend.
 func (s *Service) owner(ctx context.Context, room string) (owner cluster.Server, open bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
 	if owner, open, err = s.config.Directory.Owner(ctx, room); err != nil {
 		err = wrong(http.StatusServiceUnavailable, "the cluster does not answer: %v", err)
 	}
-	return owner, open, err
+	return owner, open && owner.Opens(s.key), err
 }
 
 // locate returns the server of a match: the one that has the room open, else the one with its place. If that is dead or drains, the

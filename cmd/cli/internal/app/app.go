@@ -137,6 +137,15 @@ func (a *App) ExitCode(err error) int {
 	return ExitUsage
 }
 
+// Interrupted reports whether a start has failed because the process was told to end. It prints a line about it.
+func (a *App) Interrupted(err error) bool {
+	is := a.Ctx.Err() != nil && errors.Is(err, context.Canceled)
+	if is {
+		a.Logf("stopped before the start was complete")
+	}
+	return is
+}
+
 // Logf prints a line of text about settings or progress, to the standard error. With --json it prints nothing.
 func (a *App) Logf(format string, args ...any) {
 	if !a.Common.JSON {

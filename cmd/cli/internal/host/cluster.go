@@ -146,7 +146,8 @@ func (m *Cluster) report(e cluster.Event) {
 	case cluster.Joined:
 		m.app.Logf("server %s is in the cluster, with build %s and space for %s", e.Server.Name, e.Server.Build, app.Counted(e.Server.MaxRooms, "room", "rooms"))
 		other := !e.Server.Opens(m.own.Keys[0])
-		if f["other_key"] = other; other {
+		f["other_key"] = other
+		if other {
 			m.app.Logf("server %s has another key, so no room moves to it: start all servers of the cluster with the same --key-file", e.Server.Name)
 		}
 		m.app.Emit("cluster_joined", f)
@@ -248,7 +249,7 @@ func addresses(s *cluster.Server) (list []netip.AddrPort) {
 	return list[:min(len(list), netcode.MaxServers)]
 }
 
-// compatible returns the other live servers that can continue a match of this one, and accept rooms.
+// compatible returns the other live servers that open the tokens of this one, can continue its matches, and accept rooms.
 func (m *Cluster) compatible() []cluster.Server {
 	return slices.DeleteFunc(m.node.Servers(), func(s cluster.Server) bool {
 		return s.ID == m.own.ID || s.Draining || s.Protocol != m.own.Protocol || m.exact && s.Build != m.own.Build || len(addresses(&s)) == 0 || !s.Opens(m.own.Keys[0])
@@ -295,6 +296,9 @@ func (m *Cluster) elsewhere(room string) error {
 		}
 		time.Sleep(askPause)
 	}
+	if err == nil && owned && !owner.Opens(m.own.Keys[0]) {
+		return &cluster.OwnedError{Room: room, Server: owner}
+	}
 	if err != nil || !owned {
 		if owner, owned = m.emptiest(nil, nil); !owned {
 			return fmt.Errorf("host: the server drains: %w", ErrNoTarget)
@@ -305,14 +309,14 @@ func (m *Cluster) elsewhere(room string) error {
 
 // refusal returns the error of a room that cannot be opened, for its clients.
 func (m *Cluster) refusal(err error) error {
-	if owned := (*cluster.OwnedError)(nil); errors.As(err, &owned) && len(owned.Server.Addresses) > 0 {
+	if owned := (*cluster.OwnedError)(nil); errors.As(err, &owned) && len(owned.Server.Addresses) > 0 && owned.Server.Opens(m.own.Keys[0]) {
 		return &server.Elsewhere{Addresses: addresses(&owned.Server)}
 	}
 	if !errors.Is(err, journals.ErrOtherBuild) {
 		return err
 	}
 	for _, s := range m.node.Servers() { // one of them may continue the match
-		if list := addresses(&s); s.ID != m.own.ID && s.Build != m.own.Build && !s.Draining && len(list) > 0 {
+		if list := addresses(&s); s.ID != m.own.ID && s.Build != m.own.Build && !s.Draining && len(list) > 0 && s.Opens(m.own.Keys[0]) {
 			return &server.Elsewhere{Addresses: list}
 		}
 	}

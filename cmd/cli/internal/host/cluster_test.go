@@ -243,6 +243,15 @@ func TestAServerWithAnotherKeyReceivesNoRooms(t *testing.T) {
 	if to, err := open(one, "duel"); to != "" || err != nil {
 		t.Fatalf("%q, %v", to, err)
 	}
+	if to, err := open(other, "duel"); !errors.As(err, new(*cluster.OwnedError)) {
+		t.Errorf("the clients of a room of the other server are sent to %q: %v", to, err)
+	}
+	if err := other.Drain(t.Context(), 0); err != nil { // it has no room
+		t.Fatal(err)
+	}
+	if to, err := open(other, "duel"); !errors.As(err, new(*cluster.OwnedError)) {
+		t.Errorf("a server that drains sends the clients of a room of the other server to %q: %v", to, err)
+	}
 	if err := one.Drain(t.Context(), 0); !errors.Is(err, ErrNoTarget) {
 		t.Errorf("the server is drained: %v", err)
 	}
@@ -271,6 +280,16 @@ func TestAMatchOfAnotherBuildIsSentToAServerOfThatBuild(t *testing.T) {
 	if why := (*session.Error)(nil); !errors.As(c.refusal(err), &why) || why.Code != session.CodeOtherBuild {
 		t.Errorf("%v", c.refusal(err))
 	}
+	m.key[0]++
+	m.join(8) // its build is another one too, but it does not open the tokens of this server
+	m.await("a server with another key", func() bool { return len(c.node.Servers()) == 2 })
+	own := c.own.Build
+	c.own.Build += " of another commit"
+	if why := (*session.Error)(nil); !errors.As(c.refusal(err), &why) || why.Code != session.CodeOtherBuild {
+		t.Errorf("a server with another key: %v", c.refusal(err))
+	}
+	m.key[0]--
+	c.own.Build = own
 	two := m.join(8)
 	m.observes(one, 1)
 	c.own.Build += " of another commit"

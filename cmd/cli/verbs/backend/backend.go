@@ -334,12 +334,16 @@ func report(a *app.App, e cluster.Event, key string) {
 // inCluster runs a backend whose tickets are in a cluster.
 func (v *Verb) inCluster(ctx context.Context, a *app.App, config backend.Config, listener net.Listener) error {
 	store, end, err := v.Open(a, true)
+	if a.Interrupted(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	host, _ := os.Hostname()
+	key := cluster.Fingerprint(config.Key[:])
 	node, err := cluster.New(cluster.Config{Store: store, Server: cluster.Server{Name: cmp.Or(host, "backend"), Build: app.Build()},
-		Report: func(e cluster.Event) { report(a, e, cluster.Fingerprint(config.Key[:])) }})
+		Report: func(e cluster.Event) { report(a, e, key) }})
 	if err != nil {
 		return errors.Join(err, end())
 	}

@@ -152,3 +152,25 @@ func TestCheckClusterNeedsACluster(t *testing.T) {
 		}
 	}
 }
+
+// The operator reads that a server has another key, and that the cluster does not answer.
+func TestChangesOfTheClusterAreReported(t *testing.T) {
+	var note strings.Builder
+	a := app.New(t.Context(), crumbs.Game(), io.Discard, &note)
+	for _, c := range []struct {
+		event cluster.Event
+		want  string // "": nothing is printed
+	}{
+		{cluster.Event{Kind: cluster.Joined, Server: cluster.Server{Name: "one", Keys: []string{"old"}}}, "server one has another key"},
+		{cluster.Event{Kind: cluster.Joined, Server: cluster.Server{Name: "two", Keys: []string{"old", "new"}}}, ""},
+		{cluster.Event{Kind: cluster.Joined, Server: cluster.Server{Name: "a backend"}}, ""},
+		{cluster.Event{Kind: cluster.Died, Server: cluster.Server{Name: "one", Keys: []string{"old"}}}, ""},
+		{cluster.Event{Kind: cluster.StoreLost, Err: io.EOF}, "the cluster does not answer"},
+		{cluster.Event{Kind: cluster.StoreBack}, "the cluster answers again"},
+	} {
+		note.Reset()
+		if report(a, c.event, "new"); (note.Len() > 0) != (c.want != "") || !strings.Contains(note.String(), c.want) {
+			t.Errorf("%+v: printed %q, want %q", c.event, note.String(), c.want)
+		}
+	}
+}

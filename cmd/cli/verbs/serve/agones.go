@@ -57,7 +57,7 @@ func (f *agonesFlags) openAgones(a *app.App, public []string) (_ []string, err e
 		select {
 		case <-ctx.Done():
 			if a.Ctx.Err() != nil {
-				return nil, app.ErrInterrupted
+				return nil, a.Ctx.Err()
 			}
 			return nil, fmt.Errorf("--agones %s: %w; check that the SDK server runs, and that the Fleet has a port", f.Agones, err)
 		case <-time.After(200 * time.Millisecond):

@@ -42,7 +42,7 @@ type Verb struct {
 	LANAddress string         `name:"lan-address" default:":47777" help:"Address on which --lan answers; join then needs the same --lan-address."`
 	Public     []string       `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
 	KeyFile    string         `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
-	OldKeyFile string         `type:"path" help:"Previous key, accepted while its tokens are in use."`
+	OldKeyFile string         `type:"path" help:"Second key whose tokens are accepted: the previous one, or the next one while the key of a cluster is changed."`
 	MaxRooms   int            `default:"256" help:"Maximum number of rooms, 1 to 65536."`
 	Workers    int            `help:"Goroutines that simulate rooms, 1 to 1024. Default: one per core."`
 	Matches    string         `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
@@ -180,8 +180,7 @@ func (v *Verb) Run(a *app.App) (err error) {
 	var open opened
 	defer func() { err = errors.Join(err, open.close()) }()
 	watch, err := v.open(a, &c, &open)
-	if err != nil && a.Ctx.Err() != nil {
-		a.Logf("stopped before the start was complete")
+	if a.Interrupted(err) {
 		return nil
 	}
 	if err != nil {
