@@ -55,16 +55,17 @@ func (c *core) run(ctx context.Context, log Log, commands <-chan *command) error
 			cmd.do(c)
 		}
 		err := c.store(ctx, log, len(batch) > 0)
+		stopped := ctx.Err() != nil // before the callers continue, because they may end ctx
 		for _, cmd := range batch {
 			if err != nil {
 				cmd.err = ErrInactive
 			}
 			close(cmd.done)
 		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		switch {
+		case err != nil && stopped:
+			return nil
+		case err != nil:
 			return err
 		}
 	}
