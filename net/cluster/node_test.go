@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+// started returns a node that runs until ctx is done.
+func started(ctx context.Context, t *testing.T, c Config) *Node {
+	t.Helper()
+	n, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go n.Run(ctx)
+	return n
+}
+
 // Claim waits for the former process of the same server, because an OwnedError would send clients to the address of this process. Other
 // servers return the error.
 func TestAServerWaitsForItsFormerProcess(t *testing.T) {
@@ -24,14 +35,10 @@ func TestAServerWaitsForItsFormerProcess(t *testing.T) {
 			if _, err := store.Append(ctx, "duel", &Entry{Kind: KindClaim, Owner: "old", Number: 1}); err != nil {
 				t.Fatal(err)
 			}
-			n, err := New(Config{Store: &store, Server: Server{Name: "new", Addresses: []string{"10.0.0.9:7777", address}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			go n.Run(ctx)
+			n := started(ctx, t, Config{Store: &store, Server: Server{Name: "new", Addresses: []string{"10.0.0.9:7777", address}}})
 			time.Sleep(100 * time.Millisecond)
 			began := time.Now()
-			_, err = n.Claim(ctx, "duel")
+			_, err := n.Claim(ctx, "duel")
 			took := time.Since(began)
 			if waits && (err != nil || took < n.config.Lease/2 || took > 2*n.config.Lease) || !waits && (!errors.As(err, new(*OwnedError)) || took > 0) {
 				t.Errorf("%s: after %v: %v", address, took, err)
@@ -76,12 +83,7 @@ func TestADeathIsObservedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := func() *Node {
-			n, err := New(Config{Store: &store, Server: Server{Name: "server"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			go n.Run(ctx)
-			return n
+			return started(ctx, t, Config{Store: &store, Server: Server{Name: "server"}})
 		}
 		start()
 		time.Sleep(1500 * time.Millisecond)
@@ -116,12 +118,7 @@ func TestAMoveNeedsNoClaim(t *testing.T) {
 		var store Memory
 		var nodes [3]*Node
 		for i := range nodes {
-			n, err := New(Config{Store: &store, Server: Server{Name: string(rune('a' + i))}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			go n.Run(ctx)
-			nodes[i] = n
+			nodes[i] = started(ctx, t, Config{Store: &store, Server: Server{Name: string(rune('a' + i))}})
 		}
 		time.Sleep(10 * time.Millisecond)
 		claim := func(n *Node) (r *Room) {
@@ -245,11 +242,7 @@ func TestALeaseNeedsAnEntry(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var store unanswered
-		n, err := New(Config{Store: &store})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go n.Run(ctx)
+		n := started(ctx, t, Config{Store: &store})
 		time.Sleep(100 * time.Millisecond)
 		r, err := n.Claim(ctx, "duel")
 		if err != nil {
@@ -298,12 +291,7 @@ func TestAReleaseWithoutAnAppendDoesNotCount(t *testing.T) {
 			dead, kill := context.WithCancel(ctx)
 			var nodes [3]*Node
 			for i, ctx := range []context.Context{dead, ctx, ctx} {
-				n, err := New(Config{Store: &store})
-				if err != nil {
-					t.Fatal(err)
-				}
-				go n.Run(ctx)
-				nodes[i] = n
+				nodes[i] = started(ctx, t, Config{Store: &store})
 			}
 			time.Sleep(time.Second)
 			claim := func(n *Node) *Room {
@@ -351,11 +339,7 @@ func TestARoomWhoseLastEntriesAreLostCanBeClaimed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var store Memory
-		n, err := New(Config{Store: &store})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go n.Run(ctx)
+		n := started(ctx, t, Config{Store: &store})
 		r, err := n.Claim(ctx, "duel")
 		if err != nil {
 			t.Fatal(err)
@@ -416,11 +400,7 @@ func TestOnlyAStoppedObservationBeginsAnew(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var store slow
-		n, err := New(Config{Store: &store})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go n.Run(ctx)
+		n := started(ctx, t, Config{Store: &store})
 		for range 20 {
 			time.Sleep(500 * time.Millisecond)
 			for range 3 {
