@@ -137,7 +137,7 @@ func (a *App) ExitCode(err error) int {
 	return ExitUsage
 }
 
-// Interrupted reports whether a start has failed because the process was told to end. It prints a line about it.
+// Interrupted reports whether a start has failed because Ctx is done, and prints a line then.
 func (a *App) Interrupted(err error) bool {
 	is := a.Ctx.Err() != nil && errors.Is(err, context.Canceled)
 	if is {

@@ -296,15 +296,14 @@ func (m *Cluster) elsewhere(room string) error {
 		}
 		time.Sleep(askPause)
 	}
-	if err == nil && owned && !owner.Opens(m.own.Keys[0]) {
-		return &cluster.OwnedError{Room: room, Server: owner}
+	if err == nil && owned {
+		return m.refusal(&cluster.OwnedError{Room: room, Server: owner})
 	}
-	if err != nil || !owned {
-		if owner, owned = m.emptiest(nil, nil); !owned {
-			return fmt.Errorf("host: the server drains: %w", ErrNoTarget)
-		}
+	target, ok := m.emptiest(nil, nil)
+	if !ok {
+		return fmt.Errorf("host: the server drains: %w", ErrNoTarget)
 	}
-	return &server.Elsewhere{Addresses: addresses(&owner)}
+	return &server.Elsewhere{Addresses: addresses(&target)}
 }
 
 // refusal returns the error of a room that cannot be opened, for its clients.
