@@ -197,7 +197,7 @@ func (in *incoming) readImage(data []byte) error {
 	if got := binary.LittleEndian.Uint64(data[1:]); got != in.image.fingerprint {
 		return fmt.Errorf("%w: fingerprint %x, want %x", ErrImageFingerprint, got, in.image.fingerprint)
 	}
-	in.image.saveDirty() // marked pages have a base that equals them from here on
+	in.image.saveDirty(&Snapshot{}) // marked pages have a base that equals them from here on
 	in.from, in.to, in.rest = 0, Tick(binary.LittleEndian.Uint64(data[9:])), data[imageHeaderBytes:]
 	for _, st := range in.image.stores {
 		if err := in.readStore(st); err != nil {

@@ -207,7 +207,7 @@ func (im *Image) ApplyDelta(delta []byte) error {
 	if in.from != im.Tick() {
 		return fmt.Errorf("%w: its base is tick %d, the world is in tick %d", ErrDeltaBase, in.from, im.Tick())
 	}
-	im.saveDirty() // marked pages have a base that equals them from here on
+	im.saveDirty(&Snapshot{}) // marked pages have a base that equals them from here on
 	if err := in.readPages(); err != nil {
 		return fmt.Errorf("%w: %w", ErrDelta, err)
 	}

@@ -75,12 +75,13 @@ func (im *Image) Save(s *Snapshot) {
 		im.strays++
 		im.mark(im.nextChecked)
 	}
-	im.saveDirty()
 	for len(s.table) < len(im.live) {
 		s.table = append(s.table, nil)
 	}
+	im.saveDirty(s)
+	live := im.live[:len(s.table)]
 	for i := len(s.table) - 1; i >= 0; i-- { // pools then allocate pages in the order of the table
-		base, old := im.live[i].base, s.table[i]
+		base, old := live[i].base, s.table[i]
 		if base == old {
 			continue
 		}
@@ -95,24 +96,25 @@ func (im *Image) Save(s *Snapshot) {
 }
 
 // saveDirty gives every marked page a base that equals it. If there are many, it visits them column by column, so that
-// memory is read and written upwards.
-func (im *Image) saveDirty() {
-	if len(im.dirty)*8 < len(im.live) {
+// memory is read and written upwards. replaced is the snapshot whose pages are about to be released.
+func (im *Image) saveDirty(replaced *Snapshot) {
+	if len(im.dirty)*8 < max(len(im.live), 64) {
 		for _, number := range im.dirty {
-			im.saveMarked(&im.live[number])
+			im.live[number].save(replaced.numbered(number))
 		}
 	} else {
 		for _, number := range im.inOrder() {
 			if p := &im.live[number]; p.marked {
-				im.saveMarked(p)
+				p.save(replaced.numbered(number))
 			}
 		}
 	}
 	im.dirty = im.dirty[:0]
 }
 
-// saveMarked gives a marked page a base that equals it.
-func (im *Image) saveMarked(p *livePage) {
+// save gives a marked page a base that equals it. The base is old, the page in the snapshot that is replaced, if no other snapshot
+// holds it.
+func (p *livePage) save(old *page) {
 	if p.padded {
 		p.scrub()
 	}
@@ -121,7 +123,12 @@ func (im *Image) saveMarked(p *livePage) {
 		return
 	}
 	p.base.release()
-	p.base = p.store.pool.least(len(p.mem)).allocate()
+	if old != nil && old.refs == 1 && len(old.mem) == len(p.mem) {
+		old.refs, old.hashed = 2, false
+		p.base = old
+	} else {
+		p.base = p.store.pool.least(len(p.mem)).allocate()
+	}
 	copy(p.base.mem, p.mem)
 }
 

@@ -233,13 +233,12 @@ func (im *Image) SetPlayer(p Player, in bool) bool {
 // takeInputs makes this tick's inputs the last ones and stores the new.
 func (im *Image) takeInputs(players []InputBytes) {
 	rows, size := im.writeInputs(), im.schema.Input.Size()
-	half := size * im.schema.MaxPlayers
-	copy(rows[half:], rows[:half])
-	n := min(len(players), im.schema.MaxPlayers)
-	for p := range n {
-		copy(rows[p*size:(p+1)*size], players[p][:])
+	now, last := rows[:len(rows)/2], rows[len(rows)/2:]
+	copy(last, now)
+	for p := range players[:min(len(players), im.schema.MaxPlayers)] {
+		now = now[copy(now, players[p][:size]):]
 	}
-	clear(rows[n*size : half])
+	clear(now)
 }
 
 // writeInputs returns the memory of all inputs and marks it as written.
