@@ -30,12 +30,13 @@ func BenchmarkRelay(b *testing.B) {
 		reach   float64
 	}{{4, 6.5}, {8, 9.6}} {
 		b.Run(fmt.Sprintf("down/%d", c.players), func(b *testing.B) {
-			down, _, waits := relayMatch(b, sticks, c.players, simnet.Path{Delay: relayRTT / 2, Loss: 0.01})
+			m := newRelayMatch(b, sticks, c.players, 0.01, 0)
+			m.run()
 			measure.Row{
 				What:      fmt.Sprintf("relay, %d players who move two sticks, %v, 1 %% loss: sent to each client", c.players, relayRTT),
 				Reference: "1 KB/s", Reach: c.reach,
-				Text: fmt.Sprintf("%.2f KB/s; an input is confirmed to the others %.1f ticks after it was given in the median, p99 %.1f", down, quantile(waits, 0.5), quantile(waits, 0.99)),
-			}.Report(b, measure.Of(1, down))
+				Text: fmt.Sprintf("%.2f KB/s; an input is confirmed to the others %.1f ticks after it was given in the median, p99 %.1f", m.down, quantile(m.waits, 0.5), quantile(m.waits, 0.99)),
+			}.Report(b, measure.Of(1, m.down))
 		})
 	}
 	for _, c := range []struct {
@@ -43,12 +44,38 @@ func BenchmarkRelay(b *testing.B) {
 		reach float64
 	}{{0.05, 4.7}, {0.2, 4.8}} {
 		b.Run(fmt.Sprintf("up/%g", 100*c.loss), func(b *testing.B) {
-			_, up, waits := relayMatch(b, keys, 2, simnet.Path{Delay: relayRTT / 2, Loss: c.loss})
+			m := newRelayMatch(b, keys, 2, c.loss, 0)
+			m.run()
 			measure.Row{
 				What:      fmt.Sprintf("relay, 2 players with inputs of 32 bytes, %v, %g %% loss: sent by each client", relayRTT, 100*c.loss),
 				Reference: "1 KB/s", Reach: c.reach,
-				Text: fmt.Sprintf("%.2f KB/s; confirmed to the others after %.1f ticks in the median, p99 %.1f, p99.9 %.1f", up, quantile(waits, 0.5), quantile(waits, 0.99), quantile(waits, 0.999)),
-			}.Report(b, measure.Of(1, up))
+				Text: fmt.Sprintf("%.2f KB/s; confirmed to the others after %.1f ticks in the median, p99 %.1f, p99.9 %.1f", m.up, quantile(m.waits, 0.5), quantile(m.waits, 0.99), quantile(m.waits, 0.999)),
+			}.Report(b, measure.Of(1, m.up))
+		})
+	}
+	for _, c := range []struct {
+		name   string
+		loss   float64
+		outage time.Duration // in each second
+		of     float64       // which of the times is judged
+		reach  time.Duration
+	}{
+		{"5", 0.05, 0, 0.999, 83400 * time.Microsecond},
+		{"20", 0.2, 0, 0.999, 117 * time.Millisecond},
+		{"outages", 0.05, 80 * time.Millisecond, 0.99, 192 * time.Millisecond},
+	} {
+		b.Run("arrival/"+c.name, func(b *testing.B) {
+			m := newRelayMatch(b, keys, 2, c.loss, c.outage)
+			m.run()
+			what := fmt.Sprintf("relay, 2 players with inputs of 32 bytes, %v, %g %% loss", relayRTT, 100*c.loss)
+			if c.outage > 0 {
+				what += fmt.Sprintf(", nothing is carried for %v of each second", c.outage)
+			}
+			measure.Row{
+				What:      fmt.Sprintf("%s: time from an input to its arrival at the server, p%g", what, 100*c.of),
+				Reference: fmt.Sprintf("%.0f ms", c.reach.Seconds()*1000), Reach: 1,
+				Text: fmt.Sprintf("%.0f ms in the median, p99 %.0f ms, p99.9 %.0f ms", m.ms(0.5), m.ms(0.99), m.ms(0.999)),
+			}.Report(b, measure.Of(float64(c.reach), quantile(m.arrivals, c.of)))
 		})
 	}
 }
@@ -106,32 +133,64 @@ func keys(seed uint64) (ecs.AnyInput, func() ecs.InputBytes) {
 	}
 }
 
-// relayMatch plays a match in virtual time. It returns the KB/s to and from each client, with ten reports a second. waits are the
-// ticks from each changed input to its confirmation at each other client, ascending.
-func relayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs.InputBytes), players int, path simnet.Path) (down, up float64, waits []float64) {
+// relayMatch is a match in virtual time, and what was measured in it.
+type relayMatch struct {
+	*halves.Match
+	counting bool
+	senders  []sender // by seat
+
+	down, up float64   // KB/s to and from each client, with ten reports a second
+	waits    []float64 // ticks from each changed input to its confirmation at each other client, ascending
+	arrivals []float64 // ns from the first message with an input to the first that arrived at the server with it, ascending
+}
+
+// sender is a client that sends inputs.
+type sender struct {
+	given   map[ecs.InputBytes]simnet.Time // when each changed input was given
+	sent    []simnet.Time                  // when each tick's input was sent first; 0: it was not sent
+	arrived uint64                         // the newest tick whose input is at the server
+}
+
+// newRelayMatch returns a match. In the first part of each second, for the time of outage, no message is sent in either direction.
+func newRelayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs.InputBytes), players int, loss float64, outage time.Duration) *relayMatch {
 	game := idle(60)
 	game.Input, _ = player(0)
 	game.MaxPlayers = players
-	m := halves.New(b, halves.Config{Game: game, Strategy: relay.Strategy, Seed: 1})
-	counting := false
-	m.Lost = func(toClient bool, _ int, _ systems.Channel, message []byte) bool {
-		if size := float64(rate.Header + wire.EnvelopeSize + wire.PartSize(len(message))); counting && toClient {
-			down += size
-		} else if counting {
-			up += size
+	m := &relayMatch{Match: halves.New(b, halves.Config{Game: game, Strategy: relay.Strategy, Seed: 1}), senders: make([]sender, players)}
+	m.Lost = func(toClient bool, seat int, ch systems.Channel, message []byte) bool {
+		size := float64(rate.Header + wire.EnvelopeSize + wire.PartSize(len(message)))
+		switch {
+		case m.counting && toClient:
+			m.down += size
+		case m.counting:
+			m.up += size
 		}
-		return false
+		if s := &m.senders[seat]; !toClient {
+			for last := newestInput(uint64(len(s.sent)), ch, message); uint64(len(s.sent)) <= last; {
+				s.sent = append(s.sent, m.Net.Now())
+			}
+		}
+		return m.counting && m.Net.Now()%simnet.Time(time.Second) < simnet.Time(outage)
 	}
-	given := make([]map[ecs.InputBytes]simnet.Time, players) // by seat and changed input
+	m.OnUp = func(p *halves.Peer, ch systems.Channel, message []byte) {
+		s := &m.senders[p.ID]
+		for last := newestInput(s.arrived, ch, message); s.arrived < last; {
+			if s.arrived++; m.counting {
+				m.arrivals = append(m.arrivals, float64(m.Net.Now()-s.sent[s.arrived]))
+			}
+		}
+	}
+	path := simnet.Path{Delay: relayRTT / 2, Loss: loss}
 	for seat := range players {
 		_, next := player(uint64(seat))
 		last, final := ecs.InputBytes{}, make([]ecs.InputBytes, players)
-		given[seat] = map[ecs.InputBytes]simnet.Time{}
+		given := map[ecs.InputBytes]simnet.Time{}
+		m.senders[seat].given = given
 		m.Join(halves.Plan{Path: simnet.Profile{Up: path, Down: path}, Config: systems.ClientConfig{Seat: seat,
 			Taken: func(f systems.FinalTick) {
 				for other, in := range f.Inputs {
-					if at, ok := given[other][in]; ok && counting && other != seat && in != final[other] {
-						waits = append(waits, float64(m.Net.Now()-at)/float64(time.Second/60))
+					if at, ok := m.senders[other].given[in]; ok && m.counting && other != seat && in != final[other] {
+						m.waits = append(m.waits, float64(m.Net.Now()-at)/float64(time.Second/60))
 					}
 				}
 				copy(final, f.Inputs)
@@ -139,17 +198,39 @@ func relayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs
 			Input: func(int) ecs.InputBytes {
 				in := next()
 				if in != last {
-					last, given[seat][in] = in, m.Net.Now()
+					last, given[in] = in, m.Net.Now()
 				}
 				return in
 			}})
 	}
-	m.Net.RunUntil(40 * time.Second)
-	counting = true
-	m.Net.RunUntil((40 + relaySeconds) * time.Second)
-	slices.Sort(waits)
-	perSecond := func(bytes float64) float64 {
-		return (bytes/relaySeconds/float64(players) + 10*float64(2+rate.ReportSize)) / 1000
+	return m
+}
+
+// ms returns a quantile of arrivals, in milliseconds.
+func (m *relayMatch) ms(q float64) float64 {
+	return quantile(m.arrivals, q) / float64(time.Millisecond)
+}
+
+// newestInput returns the newest tick whose input is in a message to the server, 0 if the message has no inputs. near is a tick near
+// it. The layout is in net/wire/STANDARD.md.
+func newestInput(near uint64, ch systems.Channel, message []byte) uint64 {
+	const kindInput = 1
+	r := wire.NewReader(message)
+	if kind := r.U8(); ch != systems.Datagram || kind != kindInput {
+		return 0
 	}
-	return perSecond(down), perSecond(up), waits
+	received, count := wire.Expand16(near, r.U16()), r.U8()
+	return received + uint64(count)
+}
+
+// run plays the match and computes the results.
+func (m *relayMatch) run() {
+	m.Net.RunUntil(40 * time.Second)
+	m.counting = true
+	m.Net.RunUntil((40 + relaySeconds) * time.Second)
+	slices.Sort(m.waits)
+	slices.Sort(m.arrivals)
+	for _, bytes := range []*float64{&m.down, &m.up} {
+		*bytes = (*bytes/relaySeconds/float64(len(m.senders)) + 10*float64(2+rate.ReportSize)) / 1000
+	}
 }
