@@ -101,7 +101,8 @@ func (im *images) compress(budget int) {
 }
 
 // chainHistory computes the hash chain of the match over its final ticks, and keeps the chain at the last 1024 of them. A
-// client that kept a state of ticks that were lost in a restart has another chain.
+// client that kept a state of ticks that were lost in a restart has another chain. There is none for a match that cannot be resumed,
+// because no sink receives its ticks.
 type chainHistory struct {
 	codec  *record.Codec
 	last   record.Position
@@ -114,7 +115,11 @@ type chainHistory struct {
 
 func newChainHistory(c *Config, from *Resume) *chainHistory {
 	world := from.World
-	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain), chains: rollback.NewRing[record.Chain](1024)}
+	h := &chainHistory{codec: record.NewCodec(c.Game), last: record.PositionOf(world, from.Chain)}
+	if c.Resume == nil && len(c.HistoryKey) == 0 && !slices.ContainsFunc(c.Sinks, func(s Sink) bool { return s.Tick != nil }) {
+		return h
+	}
+	h.chains = rollback.NewRing[record.Chain](1024)
 	h.chains.Put(h.last.Tick, from.Chain)
 	if len(c.HistoryKey) > 0 && c.Match != 0 && c.exact() {
 		digest, known := record.Digest{}, h.last.Tick == 0
@@ -129,6 +134,9 @@ func newChainHistory(c *Config, from *Resume) *chainHistory {
 }
 
 func (h *chainHistory) add(f *systems.FinalTick) {
+	if h.chains.Depth() == 0 {
+		return
+	}
 	h.code = h.codec.AppendTick(h.code[:0], h.last.Inputs, &f.FinalTick)
 	h.last.Advance(&f.FinalTick, h.code)
 	h.chains.Put(h.last.Tick, h.last.Chain)

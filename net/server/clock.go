@@ -44,10 +44,8 @@ func (w *worker) noteSkipped() {
 	if lost == w.skipped {
 		return
 	}
-	for _, rooms := range w.rooms {
-		for _, h := range rooms {
-			h.room.Skipped(lost - w.skipped)
-		}
+	for _, h := range w.rooms {
+		h.room.Skipped(lost - w.skipped)
 	}
 	w.skipped = lost
 }

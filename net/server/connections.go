@@ -95,11 +95,11 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 				t.packets.PacketsFlood++
 				if c.floods++; !c.excess.Allow(at) && !c.flooded {
 					c.flooded = true
-					c.room.queue.add(workItem{kind: workFlood, conn: c})
+					c.room.worker.queue.add(workItem{kind: workFlood, conn: c})
 				}
 				continue
 			}
-			c.room.queue.packet(c, e.Payload, t.arrived(at, a.ages[i]))
+			c.room.worker.queue.packet(c, e.Payload, t.arrived(at, a.ages[i]))
 		case netcode.Connected:
 			t.join(e, a.from[i], now)
 		case netcode.Disconnected:
@@ -238,13 +238,13 @@ func (t *connTable) join(e netcode.Event, from netip.AddrPort, now time.Time) {
 	t.conns[e.Slot] = c
 	h.count++
 	t.counts.Joined++
-	h.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
+	h.worker.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
 }
 
 // end removes a connection, which netcode has removed, and queues its end for its worker.
 func (t *connTable) end(c *conn, how workKind, now time.Time) {
 	t.remove(c, now)
-	c.room.queue.add(workItem{kind: how, conn: c, at: t.at(now)})
+	c.room.worker.queue.add(workItem{kind: how, conn: c, at: t.at(now)})
 }
 
 func (t *connTable) remove(c *conn, now time.Time) {
@@ -297,8 +297,8 @@ func (t *connTable) update(out *netcode.Outbox, now time.Time) int {
 	for name, h := range t.rooms {
 		if h.count == 0 && (h.given || at-h.empty >= t.config.emptyRoom()) {
 			delete(t.rooms, name)
-			h.worker.assigned[h.phase]--
-			h.queue.add(workItem{kind: workCall, call: func(w *worker) { w.close(h) }})
+			h.worker.assigned--
+			h.worker.queue.call(func(w *worker) { w.close(h) })
 		}
 	}
 	return len(t.rooms)
@@ -346,8 +346,6 @@ type conn struct {
 type hostedRoom struct {
 	name   string
 	worker *worker
-	queue  *queue // of its phase
-	phase  int
 
 	// Under the lock of the table.
 	count int          // connections
@@ -369,22 +367,10 @@ type hostedRoom struct {
 	observer  image.Observer            // of the room; may be nil
 }
 
-// assign gives a room to the worker with the fewest rooms, in the phase with the fewest. The caller holds the lock of the table.
+// assign gives a room to the worker with the fewest rooms. The caller holds the lock of the table.
 func (h *hostedRoom) assign(workers []*worker) {
-	rooms := func(w *worker) (n int) {
-		for _, phase := range w.assigned {
-			n += phase
-		}
-		return n
-	}
-	h.worker = slices.MinFunc(workers, func(a, b *worker) int { return rooms(a) - rooms(b) })
-	for i, n := range h.worker.assigned {
-		if n < h.worker.assigned[h.phase] {
-			h.phase = i
-		}
-	}
-	h.worker.assigned[h.phase]++
-	h.queue = &h.worker.queues[h.phase]
+	h.worker = slices.MinFunc(workers, func(a, b *worker) int { return a.assigned - b.assigned })
+	h.worker.assigned++
 }
 
 // revoked records which tokens of recent clients are not valid any more although they were not used.

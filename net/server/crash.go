@@ -54,7 +54,7 @@ func attempt(f func()) {
 
 // remove removes a room from the worker. A client that joins afterwards gets a new one.
 func (w *worker) remove(h *hostedRoom) {
-	w.rooms[h.phase] = slices.DeleteFunc(w.rooms[h.phase], func(r *hostedRoom) bool { return r == h })
+	w.rooms = slices.DeleteFunc(w.rooms, func(r *hostedRoom) bool { return r == h })
 	w.publishAt = 0
 	r := h.room
 	h.room, h.target = nil, nil

@@ -7,7 +7,7 @@
 // # Goroutines and time
 //
 // One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms
-// in turn, on a grid of about 16 ms, and seals and sends the packets of the rooms that were due. It also reads the socket
+// in turn at each tick, and seals and sends their packets, 64 or more at once. It also reads the socket
 // right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more than
 // processing it. Messages have the time at which the system received their datagram. Late ticks are computed late and never
 // skipped. Workers keep connections alive while they read the socket, and the goroutine of Run does otherwise.

@@ -85,8 +85,8 @@ func (w *worker) connect(c *conn) {
 func (w *worker) open(h *hostedRoom, at systems.Time) {
 	c := w.config.Room
 	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
-	settle := workItem{kind: workCall, call: func(w *worker) { w.settle(h) }}
-	c.Wake = func() { h.queue.add(settle) }
+	settle := func(w *worker) { w.settle(h) }
+	c.Wake = func() { h.worker.queue.call(settle) }
 	w.opening, h.stood = append(w.opening, h), w.table.clock.lost()
 	if w.config.OpenRoom == nil {
 		w.opened(h, &c, nil, at)
@@ -94,7 +94,7 @@ func (w *worker) open(h *hostedRoom, at systems.Time) {
 	}
 	go func() {
 		err := openRoom(w.config, h.name, &c)
-		h.queue.add(workItem{kind: workCall, call: func(w *worker) { w.opened(h, &c, err, w.table.at(w.now)) }})
+		h.worker.queue.call(func(w *worker) { w.opened(h, &c, err, w.table.at(w.now)) })
 	}()
 }
 
@@ -207,7 +207,7 @@ func (w *worker) refusal(err error) session.Code {
 	return session.CodeUnavailable
 }
 
-// make makes a room. Its State(0) is at the last step of its phase.
+// make makes a room. Its State(0) is at the last tick of the worker.
 func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error) {
 	h.match = c.Match
 	defer func() { // every OpenRoom has its CloseRoom
@@ -224,11 +224,7 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 		return w.mint(h.conns[p], seat)
 	}
 	c.Sinks = append(c.Sinks, room.Sink{Expelled: func(e room.Expulsion) { w.expel(h.conns[e.Peer], e) }})
-	step := w.grid.last(at)
-	for w.grid.phase(step) != h.phase {
-		step--
-	}
-	r, err := room.New(*c, w.grid.due(step))
+	r, err := room.New(*c, w.grid.lastTick(at))
 	if err != nil {
 		return err
 	}
@@ -240,7 +236,7 @@ func (w *worker) make(h *hostedRoom, c *room.Config, at systems.Time) (err error
 		w.log.info("session ended", slog.String("room", h.name), slog.Int("peer", int(p)), slog.Any("error", why))
 		w.end(h.conns[p], w.table.at(w.now))
 	}
-	w.rooms[h.phase] = append(w.rooms[h.phase], h)
+	w.rooms = append(w.rooms, h)
 	w.publishAt = 0
 	w.log.info("room opened", slog.String("room", h.name))
 	return nil
@@ -489,7 +485,7 @@ func (w *worker) conclude(h *hostedRoom) {
 // stop ends or suspends the matches of the worker. It calls done once the last messages of every session are sent.
 func (w *worker) stop(done func()) {
 	w.stopped, w.stopBy = done, w.now.Add(closeLimit)
-	for _, h := range slices.Concat(w.rooms...) {
+	for _, h := range slices.Backward(w.rooms) { // a room that crashes is removed
 		w.shut(h)
 	}
 }
@@ -507,13 +503,12 @@ func (w *worker) stopping() {
 	if w.stopped == nil {
 		return
 	}
-	rooms := slices.Concat(w.rooms...)
-	if w.now.Before(w.stopBy) && (len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(rooms, func(h *hostedRoom) bool { return !h.room.Closed() })) {
+	if w.now.Before(w.stopBy) && (len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(w.rooms, func(h *hostedRoom) bool { return !h.room.Closed() })) {
 		return
 	}
 	w.stopped()
 	w.stopped = nil
-	for _, h := range rooms {
+	for _, h := range slices.Backward(w.rooms) {
 		w.conclude(h)
 	}
 }

@@ -188,7 +188,7 @@ var ErrStopped = errors.New("server: stopped")
 const (
 	// readPause follows a batch that was not full, so that many packets are read at a time. No tick waits for it.
 	readPause      = 4 * time.Millisecond
-	pollTrust      = 2 * stepTime // for so long after a read by a worker, the goroutines that read and update sleep for pollRest
+	pollTrust      = 2 * longestStep // for so long after a read by a worker, the goroutines that read and update sleep for pollRest
 	pollRest       = 200 * time.Millisecond
 	updateInterval = 30 * time.Millisecond // of the checks of keep-alives and timeouts
 	closeLimit     = 2 * time.Second       // in which rooms and ending connections send their last messages
@@ -286,7 +286,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.conns.refuse(closing)
 	rooms.Add(len(s.workers))
 	for _, w := range s.workers {
-		w.queues[0].add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
+		w.queue.call(func(w *worker) { w.stop(rooms.Done) })
 	}
 	go func() {
 		rooms.Wait()
@@ -431,7 +431,7 @@ func (s *Server) call(ctx context.Context, name string, f func(w *worker, h *hos
 		return ErrNoRoom
 	}
 	answer := make(chan error, 1)
-	h.queue.add(workItem{kind: workCall, call: func(w *worker) {
+	h.worker.queue.call(func(w *worker) {
 		err := ErrNoRoom // unless f returns
 		defer func() { answer <- err }()
 		defer w.recovered(h)
@@ -439,7 +439,7 @@ func (s *Server) call(ctx context.Context, name string, f func(w *worker, h *hos
 			return
 		}
 		err = f(w, h)
-	}})
+	})
 	select {
 	case err := <-answer:
 		return err

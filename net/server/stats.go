@@ -78,7 +78,7 @@ type RoomStats struct {
 func (w *worker) publish(at systems.Time) {
 	w.publishAt = at + systems.Second
 	p := w.figures
-	for _, h := range slices.Concat(w.rooms...) {
+	for _, h := range w.rooms {
 		p.rooms = append(p.rooms, RoomStats{Name: h.name, Worker: w.number, Strategy: h.room.Strategy().Name, Stats: h.room.Stats()})
 	}
 	w.published.Store(&p)

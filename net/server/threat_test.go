@@ -240,7 +240,7 @@ func TestAPeerThatAcknowledgesNothingIsDropped(t *testing.T) {
 
 // The packets that wait for a worker are bounded. Ends of connections are kept beyond the bound.
 func TestAQueueIsBounded(t *testing.T) {
-	b := queue{limit: queueBytes, wake: make(chan struct{}, 1)}
+	b := queue{wake: make(chan struct{}, 1)}
 	payload := make([]byte, netcode.MaxPayload)
 	const sent = 2 * queueBytes / netcode.MaxPayload
 	for range sent {

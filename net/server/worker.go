@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tendon/ecs"
 	"tendon/net/room"
 	"tendon/systems"
 )
@@ -17,17 +18,17 @@ type worker struct {
 	config   *Config
 	table    *connTable
 	log      *limitedLog
-	wake     chan struct{} // has a value if there is work that does not wait for a tick
-	queues   []queue       // by phase
-	assigned []int         // rooms assigned to it, by phase; under the lock of the table
+	queue    queue
+	assigned int // rooms assigned to it; under the lock of the table
 
 	grid  grid
-	rooms [][]*hostedRoom // by phase
-	step  int64           // the last step that was computed
-	now   time.Time       // of the turn
+	rooms []*hostedRoom
+	step  int64     // the last step
+	now   time.Time // of the turn
 
 	socketIO
-	workItems workItems // a spare buffer for queues
+	workItems workItems         // a spare buffer for the queue
+	calls     []func(w *worker) // the same
 	out       workItems
 	ending    []*conn       // connections whose last messages are being sent
 	opening   []*hostedRoom // rooms that are being opened
@@ -49,19 +50,12 @@ type figures struct {
 func newWorker(number int, c *Config, t *connTable, io socketIO, log *limitedLog) *worker {
 	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.Room.Game.TickRate), socketIO: io}
 	w.published.Store(&figures{})
-	w.wake = make(chan struct{}, 1)
-	w.rooms, w.queues, w.assigned = make([][]*hostedRoom, w.grid.phases), make([]queue, w.grid.phases), make([]int, w.grid.phases)
-	for i := range w.queues {
-		w.queues[i].wake, w.queues[i].limit = w.wake, queueBytes/len(w.queues)
-	}
+	w.queue.wake = make(chan struct{}, 1)
 	return w
 }
 
-// busy reports whether there are rooms, rooms that are being opened, or connections that end. Every step then reads the socket,
-// even one without rooms of its phase.
-func (w *worker) busy() bool {
-	return len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
-}
+// busy reports whether there are rooms, rooms that are being opened, or connections that end.
+func (w *worker) busy() bool { return len(w.ending) > 0 || len(w.opening) > 0 || len(w.rooms) > 0 }
 
 // run is the goroutine of the worker. It ends when the rooms are closed and stop is.
 func (w *worker) run(stop <-chan struct{}) {
@@ -71,7 +65,7 @@ func (w *worker) run(stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-w.wake:
+		case <-w.queue.wake:
 		case <-timer.C:
 		}
 		now := time.Now()
@@ -87,22 +81,28 @@ func (w *worker) turn(now time.Time) {
 	at := w.table.at(now)
 	w.now = now
 	w.noteSkipped()
-	if w.grid.last(at) > w.step || at-systems.Time(w.table.polled.Load()) >= systems.Time(stepTime) {
-		w.poll() // otherwise a worker has just polled, and this turn is only for ended commits
+	if w.grid.last(at) > w.step { // otherwise this turn is for work that does not wait for a step
+		w.poll()
 	}
 	w.compute(at)
 	w.finish(at)
-	if len(w.out.list) > 0 {
-		w.table.seal(&w.out, &w.sealed, now)
-		w.packets.PacketsOut += uint64(w.sealed.Len())
-		w.packets.BytesOut += uint64(w.sealed.Bytes())
-		w.packets.PacketsUnsent += uint64(w.flush())
-		w.out.reset()
-	}
+	w.send()
 	if at >= w.publishAt {
 		w.publish(at)
 	}
 	w.stopping()
+}
+
+// send seals and sends the packets that the rooms have written.
+func (w *worker) send() {
+	if len(w.out.list) == 0 {
+		return
+	}
+	w.table.seal(&w.out, &w.sealed, w.now)
+	w.packets.PacketsOut += uint64(w.sealed.Len())
+	w.packets.BytesOut += uint64(w.sealed.Bytes())
+	w.packets.PacketsUnsent += uint64(w.flush())
+	w.out.reset()
 }
 
 // poll reads the socket right before the ticks, so that they use every message that has arrived. The reading goroutine
@@ -128,9 +128,9 @@ func (w *worker) poll() {
 	}
 }
 
-// deliver works off a queue if its rooms are due, or if it has work that does not wait for them.
-func (w *worker) deliver(q *queue, due bool) {
-	filled, dropped := q.swap(w.workItems, due)
+// deliver works off the queue if a tick is due, or if the queue has work that does not wait for one.
+func (w *worker) deliver(due bool) {
+	filled, dropped := w.queue.swap(w.workItems, due)
 	w.packets.PacketsLost += dropped
 	for i := range filled.list {
 		item := &filled.list[i]
@@ -145,11 +145,13 @@ func (w *worker) deliver(q *queue, due bool) {
 			if c := item.conn; c.link != nil && c.endBy == 0 && c.room.room != nil {
 				w.flood(c)
 			}
-		case workCall:
-			item.call(w)
 		}
 	}
 	w.workItems = filled
+	w.calls = w.queue.swapCalls(w.calls)
+	for _, call := range w.calls {
+		call(w)
+	}
 }
 
 func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
@@ -181,37 +183,35 @@ func (w *worker) messages(c *conn, at systems.Time) {
 	}
 }
 
-// compute delivers the messages of the rooms with a due step, and calls Frame once for each. A room computes missed ticks by
-// itself. The rooms of a phase stay in the caches of the processor between the two.
+// compute delivers messages, and calls Frame once for each room if a tick is due. A room computes missed ticks by itself. The packets
+// of a room do not wait until all rooms have computed theirs.
 func (w *worker) compute(at systems.Time) {
 	last := w.grid.last(at)
-	first := max(w.step+1, last-w.grid.phases+1)
-	for i := range w.queues {
-		due := first <= last && int64(w.grid.phase(int64(i)-first)) <= last-first
-		w.deliver(&w.queues[i], due)
+	ticks := w.grid.tick(last) - w.grid.tick(w.step) // that are due
+	if ticks > 1 && len(w.rooms) > 0 {
+		w.turns.LateTurns++
 	}
-	for n := first; n <= last; n++ {
-		rooms := w.rooms[w.grid.phase(n)]
-		if len(rooms) > 0 && at-w.grid.due(n) > systems.Second/systems.Time(w.config.Room.Game.TickRate) {
-			w.turns.LateTurns++
-		}
-		for _, h := range slices.Backward(rooms) { // a room that crashes is removed
-			w.frame(h, at)
+	w.deliver(ticks > 0)
+	if ticks > 0 {
+		for _, h := range slices.Backward(w.rooms) { // a room that crashes is removed
+			if w.frame(h, at); len(w.out.list) >= batchSize {
+				w.send()
+			}
 		}
 	}
-	w.step = max(w.step, last)
+	w.step = last
 }
 
-// queue holds the work for the rooms of one phase of a worker, in order. Packets are copied and bounded: further packets are dropped
-// and counted. The worker swaps two buffers: one is filled while it works off the other. Packets wait until their rooms are due, so
-// that a worker reads the memory of a room once in a tick.
+// queue holds the work for the rooms of a worker, in order. Packets are copied and bounded: further packets are dropped and counted.
+// The worker swaps two buffers: one is filled while it works off the other. Packets wait until a tick is due, so that a worker reads
+// the memory of a room once in a tick.
 type queue struct {
 	mu      sync.Mutex // held for a copy of one packet, or for a swap
 	filling workItems
 	dropped uint64
-	limit   int           // of the bytes of filling
-	urgent  bool          // it has work that does not wait for a tick
-	wake    chan struct{} // of the worker
+	urgent  bool // a connection begins or ends in filling, so it does not wait for a tick
+	calls   []func(w *worker)
+	wake    chan struct{} // has a value if there is work that does not wait for a tick
 }
 
 // workItems is one buffer of a queue, or the packets that a worker sends and the connections that it drops.
@@ -239,7 +239,6 @@ type workItem struct {
 	at   systems.Time // when it arrived
 	from int          // workPacket: the payload is bytes[from:to]
 	to   int
-	call func(w *worker) // workCall
 }
 
 type workKind uint8
@@ -250,18 +249,17 @@ const (
 	workLost            // a connection has ended; its client may come back
 	workLeft            // a connection was ended by its client
 	workFlood           // a client sends far too many packets
-	workCall            // a function is to be called on the worker
 )
 
 const (
-	queueBytes = 4 << 20 // bounds the packets that wait for one worker, in all queues. At 60 bytes each these are 38 000 packets
-	itemSize   = 48      // memory of a workItem, which counts against queueBytes
+	queueBytes = 4 << 20 // bounds the packets that wait for one worker. At 60 bytes each these are 42 000 packets
+	itemSize   = 40      // memory of a workItem, which counts against queueBytes
 )
 
 func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.filling.bytes)+len(payload)+itemSize*(len(q.filling.list)+1) <= q.limit {
+	if len(q.filling.bytes)+len(payload)+itemSize*(len(q.filling.list)+1) <= queueBytes {
 		q.filling.packet(c, payload, at)
 	} else {
 		q.dropped++
@@ -273,14 +271,35 @@ func (q *queue) add(item workItem) {
 	q.filling.list = append(q.filling.list, item)
 	q.urgent = true
 	q.mu.Unlock()
+	q.wakeUp()
+}
+
+// call makes the worker call f soon, after the work that was added before. Packets may wait.
+func (q *queue) call(f func(w *worker)) {
+	q.mu.Lock()
+	q.calls = append(q.calls, f)
+	q.mu.Unlock()
+	q.wakeUp()
+}
+
+func (q *queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
+// swapCalls returns the functions to call, and uses the memory of buffer for further ones.
+func (q *queue) swapCalls(buffer []func(w *worker)) (calls []func(w *worker)) {
+	clear(buffer) // it must not keep ended rooms alive
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	calls, q.calls = q.calls, buffer[:0]
+	return calls
+}
+
 // swap returns the filled buffer and fills another one from now on. dropped counts the packets since the last call. If the queue is
-// not due and has no urgent work, swap returns the other buffer, empty.
+// not due and not urgent, swap returns the other buffer, empty.
 func (q *queue) swap(buffer workItems, due bool) (filled workItems, dropped uint64) {
 	buffer.reset()
 	q.mu.Lock()
@@ -294,27 +313,28 @@ func (q *queue) swap(buffer workItems, due bool) (filled workItems, dropped uint
 	return filled, dropped
 }
 
-// grid divides each tick of a worker into steps: step n is due at n/(rate·phases) seconds, and the rooms of phase
-// n mod phases are computed in it. So the rooms take turns within a tick, and the worker wakes about sixty times a second,
-// however many rooms it has. Each time, the code of a turn is not in the caches of the processor any more.
+// grid is the times at which a worker wakes: its steps. A tick of all its rooms is due in every perTick-th step. The others only read
+// the socket, so that a slow game answers soon. A worker that wakes costs as much as ten small rooms, since it finds nothing in the
+// caches of the processor, so a tick of most games is one step.
 type grid struct {
-	rate, phases int64
+	rate, perTick int64
 }
 
-const stepTime = 16 * time.Millisecond // about the length of a step
+const longestStep = 50 * time.Millisecond
 
 func newGrid(rate int) grid {
-	return grid{rate: int64(rate), phases: int64(max(1, int(time.Second/stepTime)/rate))}
+	longest := int(longestStep / time.Millisecond)
+	return grid{rate: int64(rate), perTick: int64(max(1, (1000/rate+longest-1)/longest))}
 }
 
+// due returns when step n is due.
 func (g grid) due(step int64) systems.Time {
-	per := g.rate * g.phases
-	return systems.Time(step/per)*systems.Second + systems.Time(step%per)*systems.Second/systems.Time(per)
+	return systems.TickTime(0, ecs.Tick(step), int(g.rate*g.perTick))
 }
 
 // last returns the last step that is due at a moment.
 func (g grid) last(at systems.Time) int64 {
-	per := g.rate * g.phases
+	per := g.rate * g.perTick
 	n := int64(at/systems.Second)*per + int64(at%systems.Second)*per/int64(systems.Second)
 	for g.due(n+1) <= at { // both divisions round down
 		n++
@@ -322,4 +342,8 @@ func (g grid) last(at systems.Time) int64 {
 	return n
 }
 
-func (g grid) phase(step int64) int { return int((step%g.phases + g.phases) % g.phases) }
+// tick returns the number of ticks that are due by a step.
+func (g grid) tick(step int64) int64 { return step / g.perTick }
+
+// lastTick returns when the last tick is due at a moment.
+func (g grid) lastTick(at systems.Time) systems.Time { return g.due(g.tick(g.last(at)) * g.perTick) }

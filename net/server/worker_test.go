@@ -1,15 +1,20 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tendon/ecs"
+	"tendon/net/netcode"
+	"tendon/systems"
 )
 
-// Packets wait until the rooms of their phase are due, or until a connection of one of these rooms begins or ends.
-func TestPacketsWaitUntilTheirRoomsAreDue(t *testing.T) {
-	q := queue{limit: queueBytes, wake: make(chan struct{}, 1)}
+// Packets wait until a tick is due, or until a connection begins or ends.
+func TestPacketsWaitUntilATickIsDue(t *testing.T) {
+	q := queue{wake: make(chan struct{}, 1)}
 	kinds := func(due bool) (list []workKind) {
 		filled, _ := q.swap(workItems{}, due)
 		for _, item := range filled.list {
@@ -50,7 +55,7 @@ func TestWorkersEndConnectionsThatTimeOut(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
 		w.until("both live", 5*time.Second, w.live(a, b))
-		w.server.workers[0].queues[0].add(workItem{kind: workCall, call: func(k *worker) { k.datagrams = silent{} }})
+		w.server.workers[0].queue.call(func(k *worker) { k.datagrams = silent{} })
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		if st := w.server.Stats(); st.TimedOut != 2 || st.Clients != 0 {
@@ -60,4 +65,94 @@ func TestWorkersEndConnectionsThatTimeOut(t *testing.T) {
 			t.Error("the goroutines that read and update do not rest")
 		}
 	})
+}
+
+// sends counts the datagrams of each call.
+type sends struct {
+	datagrams
+	list *[]int
+}
+
+func (s sends) send(out *netcode.Outbox) int {
+	*s.list = append(*s.list, out.Len())
+	return 0
+}
+
+// The packets of the first rooms are sent before the last rooms have computed the tick.
+func TestPacketsDoNotWaitForAllRooms(t *testing.T) {
+	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
+		const clients = 3 * batchSize
+		for i := range clients {
+			w.join(w.mint(w.ticket(uint64(i+1), fmt.Sprintf("room-%d", i/2))))
+		}
+		w.until("all live", 15*time.Second, w.live(w.players...))
+		synctest.Wait()
+		k, list := w.server.workers[0], []int(nil)
+		k.datagrams = sends{k.datagrams, &list}
+		k.turn(time.Now().Add(time.Second / 30))
+		total := 0
+		for _, n := range list {
+			if total += n; n > batchSize+2 {
+				t.Errorf("%d packets are sent at once", n)
+			}
+		}
+		if total < clients {
+			t.Errorf("%d packets are sent to %d clients: %v", total, clients, list)
+		}
+	})
+}
+
+// A turn is late if more than one tick is due in it.
+func TestATurnAfterAMissedTickIsLate(t *testing.T) {
+	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 5*time.Second, w.live(a, b))
+		synctest.Wait()
+		k, now := w.server.workers[0], time.Now()
+		for _, v := range []struct {
+			ticks time.Duration
+			late  uint64
+		}{{1, 0}, {2, 1}, {1, 1}, {10, 2}} {
+			now = now.Add(v.ticks * time.Second / 30)
+			if k.turn(now); k.turns.LateTurns != v.late {
+				t.Errorf("%d ticks later: %d turns are late, want %d", v.ticks, k.turns.LateTurns, v.late)
+			}
+		}
+	})
+}
+
+// Every tick is a step, and no step is long, so that the worker of a slow game reads the socket often.
+func TestEveryTickIsAStep(t *testing.T) {
+	for rate := 1; rate <= 240; rate++ {
+		g := newGrid(rate)
+		for n := range int64(3 * rate) {
+			at := systems.TickTime(0, ecs.Tick(n), rate)
+			step := g.last(at)
+			if g.due(step) != at || g.tick(step) != n || g.lastTick(at) != at || n > 0 && g.tick(step-1) != n-1 || g.lastTick(at+1) != at {
+				t.Fatalf("at %d per second, tick %d is due in step %d, at %v", rate, n, step, g.due(step))
+			}
+			if long := g.due(step+1) - at; long > systems.Time(longestStep) {
+				t.Fatalf("at %d per second, a step takes %v", rate, long)
+			}
+		}
+	}
+}
+
+// A call does not wait for a tick, but the packets before it do.
+func TestPacketsWaitAlthoughAFunctionIsCalled(t *testing.T) {
+	called := 0
+	k := worker{queue: queue{wake: make(chan struct{}, 1)}}
+	k.queue.packet(&conn{}, []byte{1}, 0) // of a connection that has ended
+	k.queue.call(func(*worker) { called++ })
+	if len(k.queue.wake) == 0 {
+		t.Error("the worker is not woken")
+	}
+	for range 2 {
+		if k.deliver(false); called != 1 || len(k.workItems.list) != 0 || len(k.queue.filling.list) != 1 {
+			t.Errorf("%d calls; the worker has %d packets, the queue %d", called, len(k.workItems.list), len(k.queue.filling.list))
+		}
+	}
+	if k.deliver(true); called != 1 || len(k.workItems.list) != 1 || len(k.queue.filling.list) != 0 {
+		t.Errorf("a tick is due: %d calls; the worker has %d packets, the queue %d", called, len(k.workItems.list), len(k.queue.filling.list))
+	}
 }
