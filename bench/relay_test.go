@@ -57,7 +57,7 @@ func BenchmarkRelay(b *testing.B) {
 		name   string
 		loss   float64
 		outage time.Duration // in each second
-		of     float64       // which of the times is judged
+		of     float64       // the quantile that is compared with reach
 		reach  time.Duration
 	}{
 		{"5", 0.05, 0, 0.999, 83400 * time.Microsecond},
@@ -69,7 +69,7 @@ func BenchmarkRelay(b *testing.B) {
 			m.run()
 			what := fmt.Sprintf("relay, 2 players with inputs of 32 bytes, %v, %g %% loss", relayRTT, 100*c.loss)
 			if c.outage > 0 {
-				what += fmt.Sprintf(", nothing is carried for %v of each second", c.outage)
+				what += fmt.Sprintf(", all messages are lost for %v of each second", c.outage)
 			}
 			measure.Row{
 				What:      fmt.Sprintf("%s: time from an input to its arrival at the server, p%g", what, 100*c.of),
@@ -133,7 +133,7 @@ func keys(seed uint64) (ecs.AnyInput, func() ecs.InputBytes) {
 	}
 }
 
-// relayMatch is a match in virtual time, and what was measured in it.
+// relayMatch is a match in virtual time, with its measurements.
 type relayMatch struct {
 	*halves.Match
 	counting bool
@@ -144,14 +144,15 @@ type relayMatch struct {
 	arrivals []float64 // ns from the first message with an input to the first that arrived at the server with it, ascending
 }
 
-// sender is a client that sends inputs.
+// sender records when the inputs of a client were given, sent and received.
 type sender struct {
 	given   map[ecs.InputBytes]simnet.Time // when each changed input was given
-	sent    []simnet.Time                  // when each tick's input was sent first; 0: it was not sent
+	sent    []simnet.Time                  // by tick: the time of the first message with its input
 	arrived uint64                         // the newest tick whose input is at the server
 }
 
-// newRelayMatch returns a match. In the first part of each second, for the time of outage, no message is sent in either direction.
+// newRelayMatch returns a match that has not begun. While it is measured, all messages of the first part of each second, outage, are
+// lost in both directions.
 func newRelayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs.InputBytes), players int, loss float64, outage time.Duration) *relayMatch {
 	game := idle(60)
 	game.Input, _ = player(0)
@@ -211,8 +212,8 @@ func (m *relayMatch) ms(q float64) float64 {
 	return quantile(m.arrivals, q) / float64(time.Millisecond)
 }
 
-// newestInput returns the newest tick whose input is in a message to the server, 0 if the message has no inputs. near is a tick near
-// it. The layout is in net/wire/STANDARD.md.
+// newestInput returns the newest tick whose input is in a message to the server, 0 if the message has no inputs. near is a tick less
+// than 2^15 from it. The layout is in net/wire/STANDARD.md.
 func newestInput(near uint64, ch systems.Channel, message []byte) uint64 {
 	const kindInput = 1
 	r := wire.NewReader(message)

@@ -49,10 +49,9 @@ func BenchmarkRooms(b *testing.B) {
 				Note: fmt.Sprintf("%.1f × the rooms per core; per client %.0f : %.0f KB, %.2f : %.2f goroutines", 1/r.Median,
 					ours.memory/1000, theirs.memory/1000, ours.goroutines, theirs.goroutines),
 				Reach: 0.2, // five times as many rooms
-				Missed: "the datagrams are the least, 120 a room-second, and a third of the time is the system's for them; a tenth of all " +
-					"is the reception at the clients, which a loopback charges to the sender; wake-ups take a tenth, seals a twentieth, links " +
-					"and sessions an eighth, the strategy and its world a quarter, no function more than 3 %; most of what is not the " +
-					"system's waits for memory that the other rooms have displaced since the last tick",
+				Missed: "the kernel takes a third of the time, for the least number of datagrams, 120 a room-second; the strategy and its world " +
+					"take another third, no function more than 3 %; most of the time outside the kernel is waiting for memory, because other rooms " +
+					"have displaced that of the room since the last tick",
 			}.Report(b, r)
 		})
 	}

@@ -96,7 +96,7 @@ func (im *Image) Save(s *Snapshot) {
 }
 
 // saveDirty gives every marked page a base that equals it. If there are many, it visits them column by column, so that
-// memory is read and written upwards. replaced is the snapshot whose pages are about to be released.
+// memory is read and written upwards. It reuses pages that only replaced holds; that may be empty.
 func (im *Image) saveDirty(replaced *Snapshot) {
 	if len(im.dirty)*8 < max(len(im.live), 64) {
 		for _, number := range im.dirty {
@@ -112,8 +112,8 @@ func (im *Image) saveDirty(replaced *Snapshot) {
 	im.dirty = im.dirty[:0]
 }
 
-// save gives a marked page a base that equals it. The base is old, the page in the snapshot that is replaced, if no other snapshot
-// holds it.
+// save gives a marked page a base that equals it. For a page that has changed, it reuses old, the page of the snapshot that is
+// replaced, if nothing else holds it and its size is equal. old may be nil.
 func (p *livePage) save(old *page) {
 	if p.padded {
 		p.scrub()

@@ -101,8 +101,8 @@ func (im *images) compress(budget int) {
 }
 
 // chainHistory computes the hash chain of the match over its final ticks, and keeps the chain at the last 1024 of them. A
-// client that kept a state of ticks that were lost in a restart has another chain. There is none for a match that cannot be resumed,
-// because no sink receives its ticks.
+// client that kept a state of ticks that were lost in a restart has another chain. It keeps none if Config has no Resume, no HistoryKey
+// and no sink with Tick: such a match cannot be resumed.
 type chainHistory struct {
 	codec  *record.Codec
 	last   record.Position

@@ -6,10 +6,10 @@
 //
 // # Goroutines and time
 //
-// One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms
-// in turn at each tick, and seals and sends their packets, 64 or more at once. It also reads the socket
-// right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more than
-// processing it. Messages have the time at which the system received their datagram. Late ticks are computed late and never
+// One goroutine reads the socket, opens packets and queues their messages for the workers. At each tick, a worker computes
+// all its rooms. It seals and sends their packets whenever 64 or more are queued, and the rest after the last room. It also
+// reads the socket before each tick, and at least every 50 ms. So the reading goroutine can sleep: waking for each packet
+// costs more than processing it. Messages have the time at which the system received their datagram. Late ticks are computed late and never
 // skipped. Workers keep connections alive while they read the socket, and the goroutine of Run does otherwise.
 //
 // All connections are in one table, because only that detects a token that is used from two addresses. Its lock is held for

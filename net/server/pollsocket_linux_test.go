@@ -63,7 +63,7 @@ func TestAPollSocketCarriesDatagrams(t *testing.T) {
 	}
 }
 
-// Datagrams have the time of their arrival, not of the call that reads them. A worker reads the socket about sixty times a second.
+// Datagrams have the time of their arrival, not of the call that reads them. A worker reads the socket at each step.
 func TestDatagramsHaveTheTimeOfTheirArrival(t *testing.T) {
 	socket, err := listen("127.0.0.1:0")
 	if err != nil {

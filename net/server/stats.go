@@ -63,7 +63,7 @@ type PacketStats struct {
 // TurnStats counts the turns of the workers.
 type TurnStats struct {
 	Turns     uint64 `json:"turns"`
-	LateTurns uint64 `json:"late_turns"` // turns that began more than a tick late
+	LateTurns uint64 `json:"late_turns"` // turns in which more than one tick was due
 	Crashes   uint64 `json:"crashes"`    // rooms whose rules panicked
 }
 

@@ -247,17 +247,17 @@ func TestAQueueIsBounded(t *testing.T) {
 		b.packet(nil, payload, 0)
 	}
 	b.add(workItem{kind: workLost})
-	filled, lost := b.swap(workItems{}, true)
+	filled, _, lost := b.swap(workItems{}, nil, true)
 	if n := len(filled.list); len(filled.bytes) > queueBytes || n-1+int(lost) != sent || filled.list[n-1].kind != workLost || len(b.wake) != 1 {
 		t.Errorf("%d bytes in %d items, %d dropped", len(filled.bytes), n, lost)
 	}
-	if filled, lost = b.swap(filled, true); len(filled.list) != 0 || lost != 0 {
+	if filled, _, lost = b.swap(filled, nil, true); len(filled.list) != 0 || lost != 0 {
 		t.Errorf("%d items, %d dropped after the swap", len(filled.list), lost)
 	}
 	for range queueBytes { // the entries of small packets are larger than the packets
 		b.packet(nil, payload[:1], 0)
 	}
-	if filled, lost = b.swap(filled, true); len(filled.list) != queueBytes/(itemSize+1) || len(filled.list)+int(lost) != queueBytes {
+	if filled, _, lost = b.swap(filled, nil, true); len(filled.list) != queueBytes/(itemSize+1) || len(filled.list)+int(lost) != queueBytes {
 		t.Errorf("%d small packets are kept, %d dropped", len(filled.list), lost)
 	}
 }

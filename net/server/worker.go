@@ -11,8 +11,8 @@ import (
 	"tendon/systems"
 )
 
-// worker computes some of the rooms on one goroutine. In each turn it reads the socket, passes queued messages to the rooms that
-// are due, computes these rooms, and sends their packets.
+// worker computes some of the rooms on one goroutine. At each step it reads the socket. If a tick is due, it passes the queued messages
+// to its rooms, computes all of them and sends their packets. Joins and ends of connections do not wait for a step.
 type worker struct {
 	number   int
 	config   *Config
@@ -28,7 +28,7 @@ type worker struct {
 
 	socketIO
 	workItems workItems         // a spare buffer for the queue
-	calls     []func(w *worker) // the same
+	calls     []func(w *worker) // a spare buffer for queue.calls
 	out       workItems
 	ending    []*conn       // connections whose last messages are being sent
 	opening   []*hostedRoom // rooms that are being opened
@@ -128,9 +128,9 @@ func (w *worker) poll() {
 	}
 }
 
-// deliver works off the queue if a tick is due, or if the queue has work that does not wait for one.
+// deliver processes the queued items if a tick is due or if they are urgent, and then calls the queued functions.
 func (w *worker) deliver(due bool) {
-	filled, dropped := w.queue.swap(w.workItems, due)
+	filled, calls, dropped := w.queue.swap(w.workItems, w.calls, due)
 	w.packets.PacketsLost += dropped
 	for i := range filled.list {
 		item := &filled.list[i]
@@ -147,11 +147,10 @@ func (w *worker) deliver(due bool) {
 			}
 		}
 	}
-	w.workItems = filled
-	w.calls = w.queue.swapCalls(w.calls)
-	for _, call := range w.calls {
+	for _, call := range calls {
 		call(w)
 	}
+	w.workItems, w.calls = filled, calls
 }
 
 func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
@@ -183,8 +182,8 @@ func (w *worker) messages(c *conn, at systems.Time) {
 	}
 }
 
-// compute delivers messages, and calls Frame once for each room if a tick is due. A room computes missed ticks by itself. The packets
-// of a room do not wait until all rooms have computed theirs.
+// compute delivers messages, and calls Frame once for each room if a tick is due. A room computes missed ticks by itself. Packets are
+// sent as soon as there are batchSize of them, before the remaining rooms are computed.
 func (w *worker) compute(at systems.Time) {
 	last := w.grid.last(at)
 	ticks := w.grid.tick(last) - w.grid.tick(w.step) // that are due
@@ -209,7 +208,7 @@ type queue struct {
 	mu      sync.Mutex // held for a copy of one packet, or for a swap
 	filling workItems
 	dropped uint64
-	urgent  bool // a connection begins or ends in filling, so it does not wait for a tick
+	urgent  bool // filling has an item other than a packet, so it does not wait for a tick
 	calls   []func(w *worker)
 	wake    chan struct{} // has a value if there is work that does not wait for a tick
 }
@@ -274,7 +273,7 @@ func (q *queue) add(item workItem) {
 	q.wakeUp()
 }
 
-// call makes the worker call f soon, after the work that was added before. Packets may wait.
+// call queues f and wakes the worker, which calls f after all earlier joins and ends of connections. Packets may still wait for a tick.
 func (q *queue) call(f func(w *worker)) {
 	q.mu.Lock()
 	q.calls = append(q.calls, f)
@@ -289,33 +288,26 @@ func (q *queue) wakeUp() {
 	}
 }
 
-// swapCalls returns the functions to call, and uses the memory of buffer for further ones.
-func (q *queue) swapCalls(buffer []func(w *worker)) (calls []func(w *worker)) {
+// swap returns the queued functions and, if they are due or urgent, the queued items. It stores later ones in the two buffers. dropped
+// counts the packets that were dropped since items were returned last.
+func (q *queue) swap(items workItems, buffer []func(w *worker), due bool) (filled workItems, calls []func(w *worker), dropped uint64) {
+	items.reset()
 	clear(buffer) // it must not keep ended rooms alive
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	calls, q.calls = q.calls, buffer[:0]
-	return calls
-}
-
-// swap returns the filled buffer and fills another one from now on. dropped counts the packets since the last call. If the queue is
-// not due and not urgent, swap returns the other buffer, empty.
-func (q *queue) swap(buffer workItems, due bool) (filled workItems, dropped uint64) {
-	buffer.reset()
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if !due && !q.urgent {
-		return buffer, 0
+		return items, calls, 0
 	}
 	q.urgent = false
-	filled, q.filling = q.filling, buffer
+	filled, q.filling = q.filling, items
 	dropped, q.dropped = q.dropped, 0
-	return filled, dropped
+	return filled, calls, dropped
 }
 
-// grid is the times at which a worker wakes: its steps. A tick of all its rooms is due in every perTick-th step. The others only read
-// the socket, so that a slow game answers soon. A worker that wakes costs as much as ten small rooms, since it finds nothing in the
-// caches of the processor, so a tick of most games is one step.
+// grid divides time into steps of at most longestStep. The worker wakes at each step and reads the socket. All rooms are computed at
+// every perTick-th step. A wake-up costs as much as five small rooms, because the caches of the processor are cold. At 20 ticks per
+// second or more, each tick is one step.
 type grid struct {
 	rate, perTick int64
 }
@@ -345,5 +337,5 @@ func (g grid) last(at systems.Time) int64 {
 // tick returns the number of ticks that are due by a step.
 func (g grid) tick(step int64) int64 { return step / g.perTick }
 
-// lastTick returns when the last tick is due at a moment.
+// lastTick returns the due time of the last tick that is due at a moment.
 func (g grid) lastTick(at systems.Time) systems.Time { return g.due(g.tick(g.last(at)) * g.perTick) }

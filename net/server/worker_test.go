@@ -16,7 +16,7 @@ import (
 func TestPacketsWaitUntilATickIsDue(t *testing.T) {
 	q := queue{wake: make(chan struct{}, 1)}
 	kinds := func(due bool) (list []workKind) {
-		filled, _ := q.swap(workItems{}, due)
+		filled, _, _ := q.swap(workItems{}, nil, due)
 		for _, item := range filled.list {
 			list = append(list, item.kind)
 		}
@@ -93,11 +93,11 @@ func TestPacketsDoNotWaitForAllRooms(t *testing.T) {
 		total := 0
 		for _, n := range list {
 			if total += n; n > batchSize+2 {
-				t.Errorf("%d packets are sent at once", n)
+				t.Errorf("one send has %d packets, want at most %d", n, batchSize+2)
 			}
 		}
 		if total < clients {
-			t.Errorf("%d packets are sent to %d clients: %v", total, clients, list)
+			t.Errorf("%d packets are sent, want at least %d; by send: %v", total, clients, list)
 		}
 	})
 }
@@ -115,13 +115,13 @@ func TestATurnAfterAMissedTickIsLate(t *testing.T) {
 		}{{1, 0}, {2, 1}, {1, 1}, {10, 2}} {
 			now = now.Add(v.ticks * time.Second / 30)
 			if k.turn(now); k.turns.LateTurns != v.late {
-				t.Errorf("%d ticks later: %d turns are late, want %d", v.ticks, k.turns.LateTurns, v.late)
+				t.Errorf("after %d ticks: %d turns are late, want %d", v.ticks, k.turns.LateTurns, v.late)
 			}
 		}
 	})
 }
 
-// Every tick is a step, and no step is long, so that the worker of a slow game reads the socket often.
+// A step begins at every tick. No step is longer than longestStep, so that the worker of a slow game reads the socket often.
 func TestEveryTickIsAStep(t *testing.T) {
 	for rate := 1; rate <= 240; rate++ {
 		g := newGrid(rate)
@@ -138,21 +138,27 @@ func TestEveryTickIsAStep(t *testing.T) {
 	}
 }
 
-// A call does not wait for a tick, but the packets before it do.
+// A queued function does not wait for a tick. Packets queued before it still do. The ends of connections are processed first.
 func TestPacketsWaitAlthoughAFunctionIsCalled(t *testing.T) {
-	called := 0
+	joins := []int(nil) // connections that wait to join, at each call
+	h := &hostedRoom{}
+	call := func(*worker) { joins = append(joins, len(h.joining)) }
 	k := worker{queue: queue{wake: make(chan struct{}, 1)}}
-	k.queue.packet(&conn{}, []byte{1}, 0) // of a connection that has ended
-	k.queue.call(func(*worker) { called++ })
+	c := &conn{room: h}
+	h.joining = []*conn{c}
+	k.queue.packet(c, []byte{1}, 0)
+	k.queue.call(call)
 	if len(k.queue.wake) == 0 {
 		t.Error("the worker is not woken")
 	}
 	for range 2 {
-		if k.deliver(false); called != 1 || len(k.workItems.list) != 0 || len(k.queue.filling.list) != 1 {
-			t.Errorf("%d calls; the worker has %d packets, the queue %d", called, len(k.workItems.list), len(k.queue.filling.list))
+		if k.deliver(false); !slices.Equal(joins, []int{1}) || len(k.queue.filling.list) != 1 {
+			t.Errorf("calls with %v; %d packets wait, want 1", joins, len(k.queue.filling.list))
 		}
 	}
-	if k.deliver(true); called != 1 || len(k.workItems.list) != 1 || len(k.queue.filling.list) != 0 {
-		t.Errorf("a tick is due: %d calls; the worker has %d packets, the queue %d", called, len(k.workItems.list), len(k.queue.filling.list))
+	k.queue.add(workItem{kind: workLeft, conn: c})
+	k.queue.call(call)
+	if k.deliver(false); !slices.Equal(joins, []int{1, 0}) || len(k.queue.filling.list) != 0 {
+		t.Errorf("a connection ends: calls with %v; %d packets wait, want 0", joins, len(k.queue.filling.list))
 	}
 }
