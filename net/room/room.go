@@ -18,7 +18,7 @@ type Config struct {
 	Game      *ecs.Game        // the game. Required
 	Seed      uint64           // starts the random source of the world
 	Strategy  systems.Strategy // the sync strategy in which the match begins. Required
-	Match     uint64           // identifies the match among all matches. 0: a client that reconnects cannot continue from its state
+	Match     uint64           // identifies the match: another number for each. 0: a client that reconnects cannot continue from its state
 	MaxPeers  int              // maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16
 	KeepSeat  systems.Time     // how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s
 	ImageRate int              // the budget of each peer for images, in bytes per second; 0: the default of net/session

@@ -34,7 +34,7 @@ type connTable struct {
 	bans    banList
 	known   time.Time    // tokens that were issued before may have been used with an earlier process
 	now     time.Time    // of the batch of datagrams that is processed
-	read    systems.Time // when the last batch was read
+	read    systems.Time // when a batch last emptied the socket
 	updated systems.Time // when update last did
 	stage   stage
 
@@ -107,11 +107,13 @@ func (t *connTable) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 			t.end(t.conns[e.Slot], workLeft, now)
 		}
 	}
-	t.read = at
+	if a.pause {
+		t.read = at
+	}
 }
 
 // arrived returns when a datagram arrived that was in the socket for so long. The clock of the host, which measured that, may have
-// been set meanwhile. The result is not before the last batch, and not after this one.
+// been set meanwhile. The result is not before the moment at which the socket was last empty, and not after this one.
 func (t *connTable) arrived(at systems.Time, age time.Duration) systems.Time {
 	return max(at-max(age, 0), t.read)
 }

@@ -27,8 +27,8 @@ type worker struct {
 	now   time.Time // of the turn
 
 	socketIO
-	workItems workItems         // a spare buffer for the queue
-	calls     []func(w *worker) // a spare buffer for queue.calls
+	workItems workItems // a spare buffer for the queue
+	calls     []call    // a spare buffer for queue.calls
 	out       workItems
 	ending    []*conn       // connections whose last messages are being sent
 	opening   []*hostedRoom // rooms that are being opened
@@ -120,7 +120,9 @@ func (w *worker) poll() {
 		}
 	}
 	if w.busy() {
-		w.table.polled.Store(int64(w.table.at(w.now)))
+		if w.arrivals.pause { // otherwise the reading goroutine must help
+			w.table.polled.Store(int64(w.table.at(w.now)))
+		}
 		w.table.update(&w.sealed, w.now)
 	}
 	if w.sealed.Len() > 0 { // answers of handshakes, and keep-alives
@@ -128,11 +130,15 @@ func (w *worker) poll() {
 	}
 }
 
-// deliver processes the queued items if a tick is due or if they are urgent, and then calls the queued functions.
+// deliver calls the queued functions, and processes the queued items if a tick is due or if they are urgent. It keeps their order.
 func (w *worker) deliver(due bool) {
 	filled, calls, dropped := w.queue.swap(w.workItems, w.calls, due)
 	w.packets.PacketsLost += dropped
+	called := 0
 	for i := range filled.list {
+		for ; called < len(calls) && calls[called].behind <= i; called++ {
+			calls[called].f(w)
+		}
 		item := &filled.list[i]
 		switch item.kind {
 		case workPacket:
@@ -147,9 +153,10 @@ func (w *worker) deliver(due bool) {
 			}
 		}
 	}
-	for _, call := range calls {
-		call(w)
+	for ; called < len(calls); called++ {
+		calls[called].f(w)
 	}
+	clear(calls) // they must not keep ended rooms alive
 	w.workItems, w.calls = filled, calls
 }
 
@@ -209,8 +216,14 @@ type queue struct {
 	filling workItems
 	dropped uint64
 	urgent  bool // filling has an item other than a packet, so it does not wait for a tick
-	calls   []func(w *worker)
+	calls   []call
 	wake    chan struct{} // has a value if there is work that does not wait for a tick
+}
+
+// call is a function that is called behind a number of items of filling. It does not wait for a tick.
+type call struct {
+	behind int
+	f      func(w *worker)
 }
 
 // workItems is one buffer of a queue, or the packets that a worker sends and the connections that it drops.
@@ -273,10 +286,11 @@ func (q *queue) add(item workItem) {
 	q.wakeUp()
 }
 
-// call queues f and wakes the worker, which calls f after all earlier joins and ends of connections. Packets may still wait for a tick.
+// call queues f and wakes the worker, which calls f after all earlier joins and ends of connections. Earlier packets may still wait
+// for a tick.
 func (q *queue) call(f func(w *worker)) {
 	q.mu.Lock()
-	q.calls = append(q.calls, f)
+	q.calls = append(q.calls, call{len(q.filling.list), f})
 	q.mu.Unlock()
 	q.wakeUp()
 }
@@ -290,9 +304,8 @@ func (q *queue) wakeUp() {
 
 // swap returns the queued functions and, if they are due or urgent, the queued items. It stores later ones in the two buffers. dropped
 // counts the packets that were dropped since items were returned last.
-func (q *queue) swap(items workItems, buffer []func(w *worker), due bool) (filled workItems, calls []func(w *worker), dropped uint64) {
+func (q *queue) swap(items workItems, buffer []call, due bool) (filled workItems, calls []call, dropped uint64) {
 	items.reset()
-	clear(buffer) // it must not keep ended rooms alive
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	calls, q.calls = q.calls, buffer[:0]

@@ -161,4 +161,55 @@ func TestPacketsWaitAlthoughAFunctionIsCalled(t *testing.T) {
 	if k.deliver(false); !slices.Equal(joins, []int{1, 0}) || len(k.queue.filling.list) != 0 {
 		t.Errorf("a connection ends: calls with %v; %d packets wait, want 0", joins, len(k.queue.filling.list))
 	}
+	h.joining = []*conn{c}
+	k.queue.call(call)
+	k.queue.add(workItem{kind: workLeft, conn: c})
+	if k.deliver(false); !slices.Equal(joins, []int{1, 0, 1}) || len(h.joining) != 0 {
+		t.Errorf("a connection ends after a call: calls with %v", joins)
+	}
+}
+
+// flooded is a socket that is never empty.
+type flooded struct{ nowhere }
+
+func (flooded) poll(a *arrivals) bool {
+	a.count, a.pause = 0, false
+	return true
+}
+
+// If a worker cannot empty the socket, the reading goroutine reads it, too.
+func TestTheReadingGoroutineHelpsWithAFlood(t *testing.T) {
+	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 5*time.Second, w.live(a, b))
+		for _, v := range []struct {
+			socket func(datagrams) datagrams
+			alone  bool
+		}{
+			{func(d datagrams) datagrams { return silent{nowhere{d}} }, true},
+			{func(d datagrams) datagrams { return flooded{nowhere{d}} }, false},
+		} {
+			w.server.workers[0].queue.call(func(k *worker) { k.datagrams = v.socket(k.datagrams) })
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if alone := w.server.polled(time.Now()); alone != v.alone {
+				t.Errorf("the worker reads alone: %v, want %v", alone, v.alone)
+			}
+		}
+	})
+}
+
+// A datagram has the time at which it arrived, also if several batches are read at once.
+func TestDatagramsOfALaterBatchHaveTheirTime(t *testing.T) {
+	now := time.Now()
+	table := &connTable{clock: serverClock{epoch: now.Add(-200)}, read: 100}
+	for _, v := range []struct {
+		empty     bool // the batch empties the socket
+		age, want systems.Time
+	}{{false, 20, 180}, {false, 50, 150}, {true, 150, 100}, {true, 20, 200}} {
+		if got := table.arrived(200, v.age); got != v.want {
+			t.Errorf("a datagram of age %d arrived at %d, want %d", v.age, got, v.want)
+		}
+		table.receive(&arrivals{pause: v.empty}, nil, now)
+	}
 }
