@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"tendon/net/netcode"
 	"tendon/net/session"
@@ -77,4 +79,57 @@ func (t *connTable) stops(pass *Pass) (netcode.Action, bool) {
 		return netcode.Deny, true
 	}
 	return 0, false
+}
+
+func (w *worker) close(h *hostedRoom) {
+	if h.room == nil {
+		return
+	}
+	if w.conclude(h); h.room == nil {
+		return
+	}
+	w.remove(h)
+	h.leave()
+	w.log.info("room closed", slog.String("room", h.name))
+}
+
+func (w *worker) conclude(h *hostedRoom) {
+	defer w.recovered(h)
+	if !h.room.Suspended() {
+		h.room.Conclude()
+	}
+	if w.config.CloseRoom != nil {
+		w.config.CloseRoom(h.name, h.room)
+	}
+}
+
+// stop ends or suspends the matches of the worker. It calls done once the last messages of every session are sent.
+func (w *worker) stop(done func()) {
+	w.stopped, w.stopBy = done, w.now.Add(closeLimit)
+	for _, h := range slices.Backward(w.rooms) { // a room that crashes is removed
+		w.shut(h)
+	}
+}
+
+func (w *worker) shut(h *hostedRoom) {
+	defer w.recovered(h)
+	if w.config.OnStop == Keep {
+		h.room.Suspend()
+		return
+	}
+	h.room.Close("")
+}
+
+func (w *worker) stopping() {
+	if w.stopped == nil {
+		return
+	}
+	if w.now.Before(w.stopBy) && (len(w.ending) > 0 || len(w.opening) > 0 || slices.ContainsFunc(w.rooms, func(h *hostedRoom) bool { return !h.room.Closed() })) {
+		return
+	}
+	w.stopped()
+	w.stopped = nil
+	for _, h := range slices.Backward(w.rooms) {
+		w.conclude(h)
+	}
 }
