@@ -145,8 +145,7 @@ func match(game *ecs.Game, profile string, s systems.Strategy) (played matchResu
 		return played, fmt.Errorf("matchtest: no profile is named %q: want P0 to P12", profile)
 	}
 	var orders *ordersOfMatch
-	states := map[image.Checksum]bool{}
-	var parts []image.Checksum
+	states, parts := map[image.Checksum]bool{}, []image.Checksum(nil)
 	m, err := matchsim.New(matchsim.Config{Game: game, Strategy: s, Seed: 1, Room: func(c *room.Config) {
 		c.Sinks = []room.Sink{{NeedState: true, Tick: func(f systems.FinalTick) {
 			parts = f.State.ComponentChecksums(parts[:0])

@@ -94,7 +94,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.stands.calls.Wait()
 	defer ended()
 	s.log.info("server listens", slog.String("address", s.socket.LocalAddr().String()), slog.Int("workers", len(s.workers)))
-	var reading, working, rooms, saving sync.WaitGroup
+	var reading, working, saving sync.WaitGroup
 	closed := make(chan struct{}) // when every worker has sent the last messages
 	reading.Go(s.read)
 	if s.config.Web != nil {
@@ -134,14 +134,7 @@ func (s *Server) Run(ctx context.Context) error {
 		update(s.hurry.Done())
 	}
 	s.conns.refuse(closing)
-	rooms.Add(len(s.workers))
-	for _, w := range s.workers {
-		w.queue.call(func(w *worker) { w.stop(rooms.Done) })
-	}
-	go func() {
-		rooms.Wait()
-		close(closed)
-	}()
+	s.stopWorkers(closed)
 	update(closed)
 	s.conns.disconnect(&sock.sealed, time.Now())
 	sock.flush()
@@ -154,6 +147,19 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	reading.Wait()
 	return err
+}
+
+// stopWorkers makes the workers stop their rooms. It closes closed when all are stopped.
+func (s *Server) stopWorkers(closed chan<- struct{}) {
+	var rooms sync.WaitGroup
+	rooms.Add(len(s.workers))
+	for _, w := range s.workers {
+		w.queue.call(func(w *worker) { w.stop(rooms.Done) })
+	}
+	go func() {
+		rooms.Wait()
+		close(closed)
+	}()
 }
 
 // socketIO returns the sockets for one goroutine, with buffers.

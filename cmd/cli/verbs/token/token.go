@@ -96,25 +96,9 @@ var roles = map[string]systems.Role{"player": systems.RolePlayer, "spectator": s
 
 // Run mints one token.
 func (v *Verb) Run(a *app.App) error {
-	addr, err := tokens.Address(v.Addr)
+	ticket, err := v.ticket(a)
 	if err != nil {
 		return err
-	}
-	if v.Life < time.Second {
-		return fmt.Errorf("--life %v: give at least 1s", v.Life)
-	}
-	if v.Seat < server.AnySeat || v.Seat >= a.Game.MaxPlayers {
-		return fmt.Errorf("--seat %d: give 0 to %d, or -1 for any free seat", v.Seat, a.Game.MaxPlayers-1)
-	}
-	card := []byte(v.Card)
-	if file, ok := strings.CutPrefix(v.Card, "@"); ok {
-		if card, err = readCard(file); err != nil {
-			return err
-		}
-	}
-	ticket := server.Ticket{
-		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: cmp.Or(v.ClientID, rand.Uint64(), 1), Addresses: []netip.AddrPort{addr},
-		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name, Data: card}, Lifetime: v.Life,
 	}
 	// A token that cannot be minted must not leave a new key file behind, so it is minted with any key first.
 	trial, err := server.Mint(ticket, time.Now())
@@ -124,24 +108,10 @@ func (v *Verb) Run(a *app.App) error {
 	if _, err := v.link(trial); err != nil {
 		return err
 	}
-	if v.Out != "" {
-		if _, err := os.Lstat(v.Out); err == nil {
-			return fmt.Errorf("--out %s exists: name another file, or remove it", v.Out)
-		}
-		if dir := filepath.Dir(v.Out); !app.IsDirectory(dir) {
-			return fmt.Errorf("the token cannot be written: %s is not a directory; choose another --out", dir)
-		}
+	if err := v.checkOut(); err != nil {
+		return err
 	}
-	dir := filepath.Dir(v.KeyFile)
-	switch {
-	case !v.NewKey:
-		ticket.Key, err = server.LoadKey(v.KeyFile)
-	case !app.IsDirectory(dir):
-		err = fmt.Errorf("the key file cannot be made: %s is not a directory; choose another --key-file", dir)
-	default:
-		ticket.Key, err = server.GenerateKey(v.KeyFile)
-	}
-	if err != nil {
+	if ticket.Key, err = v.key(); err != nil {
 		return err
 	}
 	token, err := server.Mint(ticket, time.Now())
@@ -151,7 +121,7 @@ func (v *Verb) Run(a *app.App) error {
 	if v.NewKey {
 		a.Logf("the key is new: a server refuses this token if its record of used tokens begins later; then mint another one after its start")
 	}
-	seat := "any seat"
+	seat, addr := "any seat", ticket.Addresses[0]
 	if v.Seat >= 0 {
 		seat = fmt.Sprintf("seat %d", v.Seat)
 	}
@@ -178,6 +148,55 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	a.Emit("token", fields)
 	return nil
+}
+
+// ticket returns the content of the token, with a key that must be replaced.
+func (v *Verb) ticket(a *app.App) (t server.Ticket, err error) {
+	addr, err := tokens.Address(v.Addr)
+	if err != nil {
+		return t, err
+	}
+	if v.Life < time.Second {
+		return t, fmt.Errorf("--life %v: give at least 1s", v.Life)
+	}
+	if v.Seat < server.AnySeat || v.Seat >= a.Game.MaxPlayers {
+		return t, fmt.Errorf("--seat %d: give 0 to %d, or -1 for any free seat", v.Seat, a.Game.MaxPlayers-1)
+	}
+	card := []byte(v.Card)
+	if file, ok := strings.CutPrefix(v.Card, "@"); ok {
+		if card, err = readCard(file); err != nil {
+			return t, err
+		}
+	}
+	return server.Ticket{
+		ProtocolID: server.ProtocolID(a.Game.Name), Key: netcode.Key{1}, ClientID: cmp.Or(v.ClientID, rand.Uint64(), 1), Addresses: []netip.AddrPort{addr},
+		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: roles[v.Role], Name: v.Name, Data: card}, Lifetime: v.Life,
+	}, nil
+}
+
+// checkOut refuses a file for the token that exists, or that cannot be made.
+func (v *Verb) checkOut() error {
+	if v.Out == "" {
+		return nil
+	}
+	if _, err := os.Lstat(v.Out); err == nil {
+		return fmt.Errorf("--out %s exists: name another file, or remove it", v.Out)
+	}
+	if dir := filepath.Dir(v.Out); !app.IsDirectory(dir) {
+		return fmt.Errorf("the token cannot be written: %s is not a directory; choose another --out", dir)
+	}
+	return nil
+}
+
+// key reads the key, or makes it.
+func (v *Verb) key() (netcode.Key, error) {
+	if !v.NewKey {
+		return server.LoadKey(v.KeyFile)
+	}
+	if dir := filepath.Dir(v.KeyFile); !app.IsDirectory(dir) {
+		return netcode.Key{}, fmt.Errorf("the key file cannot be made: %s is not a directory; choose another --key-file", dir)
+	}
+	return server.GenerateKey(v.KeyFile)
 }
 
 // readCard reads the data of a card from a file. It reads no more than a card holds.
