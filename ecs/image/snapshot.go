@@ -79,8 +79,9 @@ func (im *Image) Save(s *Snapshot) {
 		s.table = append(s.table, nil)
 	}
 	im.saveDirty(s)
+	live := im.live[:len(s.table)]           // checks the bounds of the loop once
 	for i := len(s.table) - 1; i >= 0; i-- { // pools then allocate pages in the order of the table
-		base, old := im.live[i].base, s.table[i]
+		base, old := live[i].base, s.table[i]
 		if base == old {
 			continue
 		}
