@@ -30,8 +30,7 @@ func BenchmarkRelay(b *testing.B) {
 		reach   float64
 	}{{4, 6.5}, {8, 9.6}} {
 		b.Run(fmt.Sprintf("down/%d", c.players), func(b *testing.B) {
-			m := newRelayMatch(b, sticks, c.players, 0.01, 0)
-			m.run()
+			m := playRelay(b, sticks, c.players, 0.01, 0)
 			measure.Row{
 				What:      fmt.Sprintf("relay, %d players who move two sticks, %v, 1 %% loss: sent to each client", c.players, relayRTT),
 				Reference: "1 KB/s", Reach: c.reach,
@@ -44,8 +43,7 @@ func BenchmarkRelay(b *testing.B) {
 		reach float64
 	}{{0.05, 4.7}, {0.2, 4.8}} {
 		b.Run(fmt.Sprintf("up/%g", 100*c.loss), func(b *testing.B) {
-			m := newRelayMatch(b, keys, 2, c.loss, 0)
-			m.run()
+			m := playRelay(b, keys, 2, c.loss, 0)
 			measure.Row{
 				What:      fmt.Sprintf("relay, 2 players with inputs of 32 bytes, %v, %g %% loss: sent by each client", relayRTT, 100*c.loss),
 				Reference: "1 KB/s", Reach: c.reach,
@@ -65,8 +63,7 @@ func BenchmarkRelay(b *testing.B) {
 		{"outages", 0.05, 80 * time.Millisecond, 0.99, 192 * time.Millisecond},
 	} {
 		b.Run("arrival/"+c.name, func(b *testing.B) {
-			m := newRelayMatch(b, keys, 2, c.loss, c.outage)
-			m.run()
+			m := playRelay(b, keys, 2, c.loss, c.outage)
 			what := fmt.Sprintf("relay, 2 players with inputs of 32 bytes, %v, %g %% loss", relayRTT, 100*c.loss)
 			if c.outage > 0 {
 				what += fmt.Sprintf(", all messages are lost for %v of each second", c.outage)
@@ -133,12 +130,8 @@ func keys(seed uint64) (ecs.AnyInput, func() ecs.InputBytes) {
 	}
 }
 
-// relayMatch is a match in virtual time, with its measurements.
+// relayMatch is the measurements of a match.
 type relayMatch struct {
-	*halves.Match
-	counting bool
-	senders  []sender // by seat
-
 	down, up float64   // KB/s to and from each client, with ten reports a second
 	waits    []float64 // ticks from each changed input to its confirmation at each other client, ascending
 	arrivals []float64 // ns from the first message with an input to the first that arrived at the server with it, ascending
@@ -151,33 +144,34 @@ type sender struct {
 	arrived uint64                         // the newest tick whose input is at the server
 }
 
-// newRelayMatch returns a match that has not begun. While it is measured, all messages of the first part of each second, outage, are
-// lost in both directions.
-func newRelayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs.InputBytes), players int, loss float64, outage time.Duration) *relayMatch {
+// playRelay plays a match in virtual time. While it is measured, all messages of the first part of each second, outage, are lost in
+// both directions.
+func playRelay(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() ecs.InputBytes), players int, loss float64, outage time.Duration) (r relayMatch) {
 	game := idle(60)
 	game.Input, _ = player(0)
 	game.MaxPlayers = players
-	m := &relayMatch{Match: halves.New(b, halves.Config{Game: game, Strategy: relay.Strategy, Seed: 1}), senders: make([]sender, players)}
+	m := halves.New(b, halves.Config{Game: game, Strategy: relay.Strategy, Seed: 1})
+	counting, senders := false, make([]sender, players) // by seat
 	m.Lost = func(toClient bool, seat int, ch systems.Channel, message []byte) bool {
 		size := float64(rate.Header + wire.EnvelopeSize + wire.PartSize(len(message)))
 		switch {
-		case m.counting && toClient:
-			m.down += size
-		case m.counting:
-			m.up += size
+		case counting && toClient:
+			r.down += size
+		case counting:
+			r.up += size
 		}
-		if s := &m.senders[seat]; !toClient {
+		if s := &senders[seat]; !toClient {
 			for last := newestInput(uint64(len(s.sent)), ch, message); uint64(len(s.sent)) <= last; {
 				s.sent = append(s.sent, m.Net.Now())
 			}
 		}
-		return m.counting && m.Net.Now()%simnet.Time(time.Second) < simnet.Time(outage)
+		return counting && m.Net.Now()%simnet.Time(time.Second) < simnet.Time(outage)
 	}
 	m.OnUp = func(p *halves.Peer, ch systems.Channel, message []byte) {
-		s := &m.senders[p.ID]
+		s := &senders[p.ID]
 		for last := newestInput(s.arrived, ch, message); s.arrived < last; {
-			if s.arrived++; m.counting {
-				m.arrivals = append(m.arrivals, float64(m.Net.Now()-s.sent[s.arrived]))
+			if s.arrived++; counting {
+				r.arrivals = append(r.arrivals, float64(m.Net.Now()-s.sent[s.arrived]))
 			}
 		}
 	}
@@ -186,12 +180,12 @@ func newRelayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() 
 		_, next := player(uint64(seat))
 		last, final := ecs.InputBytes{}, make([]ecs.InputBytes, players)
 		given := map[ecs.InputBytes]simnet.Time{}
-		m.senders[seat].given = given
+		senders[seat].given = given
 		m.Join(halves.Plan{Path: simnet.Profile{Up: path, Down: path}, Config: systems.ClientConfig{Seat: seat,
 			Taken: func(f systems.FinalTick) {
 				for other, in := range f.Inputs {
-					if at, ok := m.senders[other].given[in]; ok && m.counting && other != seat && in != final[other] {
-						m.waits = append(m.waits, float64(m.Net.Now()-at)/float64(time.Second/60))
+					if at, ok := senders[other].given[in]; ok && counting && other != seat && in != final[other] {
+						r.waits = append(r.waits, float64(m.Net.Now()-at)/float64(time.Second/60))
 					}
 				}
 				copy(final, f.Inputs)
@@ -204,7 +198,15 @@ func newRelayMatch(b *testing.B, player func(seed uint64) (ecs.AnyInput, func() 
 				return in
 			}})
 	}
-	return m
+	m.Net.RunUntil(40 * time.Second)
+	counting = true
+	m.Net.RunUntil((40 + relaySeconds) * time.Second)
+	slices.Sort(r.waits)
+	slices.Sort(r.arrivals)
+	for _, bytes := range []*float64{&r.down, &r.up} {
+		*bytes = (*bytes/relaySeconds/float64(len(senders)) + 10*float64(2+rate.ReportSize)) / 1000
+	}
+	return r
 }
 
 // ms returns a quantile of arrivals, in milliseconds.
@@ -222,16 +224,4 @@ func newestInput(near uint64, ch systems.Channel, message []byte) uint64 {
 	}
 	received, count := wire.Expand16(near, r.U16()), r.U8()
 	return received + uint64(count)
-}
-
-// run plays the match and computes the results.
-func (m *relayMatch) run() {
-	m.Net.RunUntil(40 * time.Second)
-	m.counting = true
-	m.Net.RunUntil((40 + relaySeconds) * time.Second)
-	slices.Sort(m.waits)
-	slices.Sort(m.arrivals)
-	for _, bytes := range []*float64{&m.down, &m.up} {
-		*bytes = (*bytes/relaySeconds/float64(len(m.senders)) + 10*float64(2+rate.ReportSize)) / 1000
-	}
 }
