@@ -118,8 +118,7 @@ func TestRoomsAreMadeOnDemandUpToMaxRooms(t *testing.T) {
 // A client above MaxPeers is refused in the handshake.
 func TestARoomTakesMaxPeersConnections(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Room.MaxPeers = 2 }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
+		w.pair(5 * time.Second)
 		c := w.join(w.mint(w.ticket(3, "duel")))
 		w.until("c is refused", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
 		if !errors.Is(c.Err(), &session.Error{Code: session.CodeFull}) {

@@ -19,8 +19,7 @@ func TestATurnAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
+		w.pair(5 * time.Second)
 		w.pass(5 * time.Second)
 		// The worker sleeps until its next step. The test makes its turns, and no client sends meanwhile.
 		synctest.Wait()

@@ -258,6 +258,14 @@ func (w *world) until(what string, limit time.Duration, ok func() bool) {
 	}
 }
 
+// pair returns two players of the room duel who are live.
+func (w *world) pair(limit time.Duration) (a, b *player) {
+	w.t.Helper()
+	a, b = w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+	w.until("both live", limit, w.live(a, b))
+	return a, b
+}
+
 func (w *world) live(players ...*player) func() bool {
 	return func() bool {
 		for _, p := range players {

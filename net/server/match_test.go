@@ -12,8 +12,7 @@ import (
 // Their checksums equal those of the server.
 func TestTwoPlayersPlayAMatchOverALossyNetwork(t *testing.T) {
 	inBubble(t, "P3", nil, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 10*time.Second, w.live(a, b))
+		a, b := w.pair(10 * time.Second)
 		w.pass(10 * time.Second)
 		sa, sb := a.Stats(), b.Stats()
 		if sa.Strategy.Confirmed < 250 || sb.Strategy.Confirmed < 250 || sa.Strategy.Rollbacks == 0 || sa.Strategy.Corrections == 0 {

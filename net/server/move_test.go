@@ -39,8 +39,7 @@ func TestPlayGoesOnAfterAChangeOfTheAddress(t *testing.T) {
 	}
 	for _, profile := range []string{"P2", "P5"} {
 		inBubble(t, profile, nil, func(w *world) {
-			a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-			w.until("both live", 10*time.Second, w.live(a, b))
+			a, _ := w.pair(10 * time.Second)
 			w.pass(2 * time.Second)
 			var took []time.Duration
 			for i := range changes {

@@ -122,8 +122,7 @@ func outage(t *testing.T, s systems.Strategy, profile, fault string, length time
 		g.Socket, c.Socket = c.Socket, g
 		c.Room.KeepSeat, c.Room.Strategy = 11*60*systems.Second, s
 	}, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 10*time.Second, w.live(a, b))
+		a, b := w.pair(10 * time.Second)
 		w.pass(2 * time.Second)
 		seat := a.Seat()
 		end := outages[fault](w, g, a)

@@ -32,16 +32,15 @@ func (s *stall) observe(p *player) {
 	s.worst = max(s.worst, time.Since(s.since))
 }
 
-// duel adds two clients that reach the other server too, and waits until they play.
+// duel returns two players as pair does, who reach the other server, too.
 func (w *world) duel() (a, b *player) {
 	w.t.Helper()
-	a, b = w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+	a, b = w.pair(5 * time.Second)
 	for _, p := range w.players {
 		if err := w.net.Route(p.host, otherAddr.Addr(), w.profile); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	w.until("live", 5*time.Second, w.live(a, b))
 	return a, b
 }
 
@@ -135,8 +134,7 @@ func TestTokensAreForThePresentServers(t *testing.T) {
 	var others atomic.Pointer[[]netip.AddrPort]
 	others.Store(&[]netip.AddrPort{})
 	inBubble(t, "P1", func(c *Config) { c.Others = func(string) []netip.AddrPort { return *others.Load() } }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("live", 5*time.Second, w.live(a, b))
+		w.pair(5 * time.Second)
 		w.pass(time.Second)
 		has := func(want []netip.AddrPort) {
 			t.Helper()

@@ -32,8 +32,7 @@ func TestPlayGoesOnAfterAKill(t *testing.T) {
 				socket = c.Socket
 			}
 			inBubble(t, profile, start, func(w *world) {
-				a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-				w.until("both live", 10*time.Second, w.live(a, b))
+				a, b := w.pair(10 * time.Second)
 				w.pass(2 * time.Second)
 				var took []time.Duration
 				for i := range kills {

@@ -18,8 +18,7 @@ import (
 // token. Its player has not left the match meanwhile.
 func TestAClientWithANewAddressComesBackToItsSeat(t *testing.T) {
 	inBubble(t, "P2", nil, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 10*time.Second, w.live(a, b))
+		a, _ := w.pair(10 * time.Second)
 		seat, port := a.Seat(), a.socket.LocalAddr().String()
 		a.socket.Close()
 		w.pass(time.Second)
@@ -230,8 +229,7 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 // Close frees the place and the seat of a client without a timeout.
 func TestACloseFreesPlaceAndSeatAtOnce(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
+		a, _ := w.pair(5 * time.Second)
 		w.pass(time.Second)
 		a.Close()
 		w.pass(500 * time.Millisecond)

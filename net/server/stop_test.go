@@ -181,8 +181,7 @@ func TestAClientInItsHandshakeIsAnsweredAtTheStop(t *testing.T) {
 // A server that finishes its matches refuses further rooms and players, keeps the others, and ends after the last has left.
 func TestAServerThatFinishesItsMatchesEndsWithTheLast(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.OnStop = Finish }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("live", 10*time.Second, w.live(a, b))
+		a, b := w.pair(10 * time.Second)
 		w.pass(time.Second)
 		w.cancel()
 		w.pass(time.Second)

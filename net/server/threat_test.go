@@ -87,8 +87,7 @@ func (v *hostile) flush() {
 // are not affected, and no tick is late.
 func TestAFloodOfInputsIsCountedAndDroppedAndNoTickIsSkipped(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Room.MaxPeers = 60 }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
+		a, b := w.pair(5 * time.Second)
 		var hostiles []*hostile
 		for i := range 50 {
 			hostiles = append(hostiles, w.hostile(uint64(100+i), "duel"))
@@ -265,8 +264,7 @@ func TestAQueueIsBounded(t *testing.T) {
 // After a lost connection the place is free after the timeout of the token, and the seat after KeepSeat.
 func TestThePlaceOfALostClientIsFreeAfterTheTimeout(t *testing.T) {
 	inBubble(t, "P2", nil, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
+		a, _ := w.pair(5 * time.Second)
 		w.net.Block(a.host, serverHost, true)
 		w.net.Block(serverHost, a.host, true)
 		w.pass(4 * time.Second)

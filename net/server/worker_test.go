@@ -42,20 +42,22 @@ func TestPacketsWaitUntilATickIsDue(t *testing.T) {
 	}
 }
 
-// silent is a socket that workers can read and at which nothing arrives.
-type silent struct{ nowhere }
+// unread is a socket that workers can read and from which nothing comes. It may have more.
+type unread struct {
+	nowhere
+	more bool
+}
 
-func (silent) poll(a *arrivals) bool {
-	a.count, a.pause = 0, true
+func (u unread) poll(a *arrivals) bool {
+	a.count, a.pause = 0, !u.more
 	return true
 }
 
 // While workers read the socket and update the connections, the goroutines for both rest, and connections still time out.
 func TestWorkersEndConnectionsThatTimeOut(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
-		w.server.workers[0].queue.call(func(k *worker) { k.datagrams = silent{} })
+		w.pair(5 * time.Second)
+		w.server.workers[0].queue.call(func(k *worker) { k.datagrams = unread{} })
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		if st := w.server.Stats(); st.TimedOut != 2 || st.Clients != 0 {
@@ -105,8 +107,7 @@ func TestPacketsDoNotWaitForAllRooms(t *testing.T) {
 // A turn is late if more than one tick is due in it.
 func TestATurnAfterAMissedTickIsLate(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
+		w.pair(5 * time.Second)
 		synctest.Wait()
 		k, now := w.server.workers[0], time.Now()
 		for _, v := range []struct {
@@ -169,31 +170,16 @@ func TestPacketsWaitAlthoughAFunctionIsCalled(t *testing.T) {
 	}
 }
 
-// flooded is a socket that is never empty.
-type flooded struct{ nowhere }
-
-func (flooded) poll(a *arrivals) bool {
-	a.count, a.pause = 0, false
-	return true
-}
-
 // If a worker cannot empty the socket, the reading goroutine reads it, too.
 func TestTheReadingGoroutineHelpsWithAFlood(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
-		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
-		w.until("both live", 5*time.Second, w.live(a, b))
-		for _, v := range []struct {
-			socket func(datagrams) datagrams
-			alone  bool
-		}{
-			{func(d datagrams) datagrams { return silent{nowhere{d}} }, true},
-			{func(d datagrams) datagrams { return flooded{nowhere{d}} }, false},
-		} {
-			w.server.workers[0].queue.call(func(k *worker) { k.datagrams = v.socket(k.datagrams) })
+		w.pair(5 * time.Second)
+		for _, more := range []bool{false, true} {
+			w.server.workers[0].queue.call(func(k *worker) { k.datagrams = unread{nowhere{k.datagrams}, more} })
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if alone := w.server.polled(time.Now()); alone != v.alone {
-				t.Errorf("the worker reads alone: %v, want %v", alone, v.alone)
+			if alone := w.server.polled(time.Now()); alone == more {
+				t.Errorf("the socket has more: %v; the worker reads alone: %v", more, alone)
 			}
 		}
 	})
