@@ -99,7 +99,13 @@ type UsedTokens interface {
 // ErrConfig is wrapped by every error about a Config.
 var ErrConfig = errors.New("server: bad Config")
 
-func (c *Config) emptyRoom() time.Duration { return max(emptyRoom, c.Room.KeepSeat+emptyRoom/2) }
+// MaxKeepSeat is the maximum of Config.Room.KeepSeat.
+const MaxKeepSeat = 24 * time.Hour
+
+const (
+	mostClients = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
+	emptyRoom   = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
+)
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Room.Game == nil {
@@ -133,15 +139,9 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// MaxKeepSeat is the maximum of Config.Room.KeepSeat.
-const MaxKeepSeat = 24 * time.Hour
-
 func (c *Config) reconnectLife() time.Duration { return c.Room.KeepSeat + reconnectLife }
 
-const (
-	mostClients = 4096             // bounds the connections of a server whose rooms have more places. A place costs about a kilobyte
-	emptyRoom   = 30 * time.Second // how long a room without connections goes on. The server may keep it up to a second longer
-)
+func (c *Config) emptyRoom() time.Duration { return max(emptyRoom, c.Room.KeepSeat+emptyRoom/2) }
 
 func (c *Config) maxClients() int {
 	return min(c.MaxRooms*c.Room.MaxPeers, max(mostClients, c.Room.MaxPeers))

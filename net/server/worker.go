@@ -81,10 +81,11 @@ func (w *worker) turn(now time.Time) {
 	at := w.table.at(now)
 	w.now = now
 	w.noteSkipped()
-	if w.grid.last(at) > w.step { // otherwise this turn is for work that does not wait for a step
+	last := w.grid.last(at)
+	if last > w.step { // otherwise this turn is for work that does not wait for a step
 		w.poll()
 	}
-	w.compute(at)
+	w.compute(at, last)
 	w.finish(at)
 	w.send()
 	if at >= w.publishAt {
@@ -190,9 +191,8 @@ func (w *worker) messages(c *conn, at systems.Time) {
 }
 
 // compute delivers messages, and calls Frame once for each room if a tick is due. A room computes missed ticks by itself. Packets are
-// sent as soon as there are batchSize of them, before the remaining rooms are computed.
-func (w *worker) compute(at systems.Time) {
-	last := w.grid.last(at)
+// sent as soon as there are batchSize of them, before the remaining rooms are computed. last is the last step that is due.
+func (w *worker) compute(at systems.Time, last int64) {
 	ticks := w.grid.tick(last) - w.grid.tick(w.step) // that are due
 	if ticks > 1 && len(w.rooms) > 0 {
 		w.turns.LateTurns++
@@ -318,18 +318,20 @@ func (q *queue) swap(items workItems, buffer []call, due bool) (filled workItems
 	return filled, calls, dropped
 }
 
-// grid divides time into steps of at most longestStep. The worker wakes at each step and reads the socket. All rooms are computed at
-// every perTick-th step. A wake-up costs as much as five small rooms, because the caches of the processor are cold. At 20 ticks per
-// second or more, each tick is one step.
+// grid divides time into steps, at least leastSteps per second. The worker wakes at each step and reads the socket. All rooms are
+// computed at every perTick-th step. A wake-up costs as much as five small rooms, because the caches of the processor are cold. At
+// leastSteps ticks per second or more, each tick is one step.
 type grid struct {
 	rate, perTick int64
 }
 
-const longestStep = 50 * time.Millisecond
+const (
+	leastSteps  = 20 // per second
+	longestStep = time.Second / leastSteps
+)
 
 func newGrid(rate int) grid {
-	longest := int(longestStep / time.Millisecond)
-	return grid{rate: int64(rate), perTick: int64(max(1, (1000/rate+longest-1)/longest))}
+	return grid{rate: int64(rate), perTick: int64((leastSteps + rate - 1) / rate)}
 }
 
 // due returns when step n is due.
