@@ -476,6 +476,7 @@ func TestABannedPlayerGetsNoTicket(t *testing.T) {
 // sendBans updates a server that starts later, one that failed, one that was not reached for a time, and one that has an ended ban.
 func TestFurtherServersReceiveTheBans(t *testing.T) {
 	var mu sync.Mutex
+	var failures atomic.Int64
 	broken, has := true, map[string]map[uint64]int64{"one": {}, "two": {}}
 	stub := func(name string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -483,7 +484,8 @@ func TestFurtherServersReceiveTheBans(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if broken || q.URL.Path != "/ban" || json.NewDecoder(q.Body).Decode(&o) != nil || !o.Backend {
-				w.WriteHeader(http.StatusInternalServerError)
+				failures.Add(1)
+				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
 			if has[name][o.ClientID] = *o.Seconds; *o.Seconds == 0 {
@@ -521,7 +523,11 @@ func TestFurtherServersReceiveTheBans(t *testing.T) {
 			}
 		}
 	}
+	// fail ends after an attempt of sendBans that failed: the requests of ban have ended.
 	fail := func(is bool) {
+		for before := failures.Load(); !is && failures.Load() == before; {
+			time.Sleep(time.Millisecond)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		broken = is

@@ -65,8 +65,12 @@ func sendBan(ctx context.Context, c admin.Client, ban queue.Ban) bool {
 	o := admin.Sanction{ClientID: ban.Client, Seconds: &seconds, Reason: ban.Reason, Backend: true}
 	err := c.Do(ctx, "/ban", o, &admin.Sanction{})
 	if refused := (*admin.RefusedError)(nil); errors.As(err, &refused) {
-		// 404: there is no ban to end. 507: the ban is in effect, and could not be saved. The server refuses others again, too.
-		return refused.Status != http.StatusUnauthorized && (seconds == 0 || refused.Status != http.StatusNotFound)
+		switch refused.Status {
+		case http.StatusNotFound:
+			return seconds == 0 // there is no ban to end
+		case http.StatusBadRequest, http.StatusInsufficientStorage:
+			return true // the server does not accept it, or it is in effect and could not be saved: the reply would be the same again
+		}
 	}
 	return err == nil
 }
