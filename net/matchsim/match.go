@@ -191,8 +191,10 @@ type EndedError struct {
 	Err    error
 }
 
+// Error gives the client and its error.
 func (e *EndedError) Error() string { return fmt.Sprintf("client %d ended: %v", e.Client, e.Err) }
 
+// Unwrap returns Err.
 func (e *EndedError) Unwrap() error { return e.Err }
 
 // Play runs the match for d in slices. After each slice it calls step with the virtual time that passed, and returns

@@ -17,14 +17,14 @@ type State int8
 
 const (
 	StateTokenExpired     State = -6 // the token's lifetime passed before a connection was made
-	StateInvalidToken     State = -5
+	StateInvalidToken     State = -5 // the token cannot be used
 	StateTimedOut         State = -4 // nothing arrived for the timeout of the token
 	StateResponseTimedOut State = -3 // the last server did not answer the response
 	StateRequestTimedOut  State = -2 // the last server did not answer the request
 	StateDenied           State = -1 // the last server was full: see Reason
-	StateDisconnected     State = 0
-	StateRequesting       State = 1
-	StateResponding       State = 2
+	StateDisconnected     State = 0  // the connection was ended, or none was begun
+	StateRequesting       State = 1  // requests are sent, no challenge has arrived
+	StateResponding       State = 2  // responses to the challenge are sent
 	StateConnected        State = 3
 )
 

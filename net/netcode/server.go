@@ -52,10 +52,10 @@ type Event struct {
 type EventKind uint8
 
 const (
-	NoEvent EventKind = iota // nothing for the caller
-	Connected
-	Disconnected
-	Payload
+	NoEvent      EventKind = iota // nothing for the caller
+	Connected                     // a client has a slot
+	Disconnected                  // the client left, or nothing arrived from it for the timeout of its token
+	Payload                       // a datagram of a client: Event.Payload
 )
 
 // ServerConfig configures a Server.

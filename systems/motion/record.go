@@ -232,6 +232,7 @@ const (
 	ownerBits  = 7
 )
 
+// AppendRow writes a row of a game with at most 128 owners.
 func AppendRow(w *wire.Writer, row uint32) {
 	owner, place := row>>regionBits, row&(1<<regionBits-1)
 	if owner >= 1<<ownerBits {
@@ -240,6 +241,7 @@ func AppendRow(w *wire.Writer, row uint32) {
 	w.Uvarint(uint64(place)<<ownerBits | uint64(owner))
 }
 
+// ReadRow reads a row that AppendRow wrote. The reader's error is ErrRecord for another number.
 func ReadRow(reader *wire.Reader) uint32 {
 	code := reader.Uvarint()
 	if code >= 1<<(regionBits+ownerBits) {

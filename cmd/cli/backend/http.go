@@ -72,8 +72,27 @@ func (s *Service) Handler() http.Handler {
 		}
 		_, _ = io.WriteString(w, "ready\n")
 	})
-	return s.checked(mux)
+	return s.checked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "" {
+			w = noRoute{w}
+		}
+		mux.ServeHTTP(w, r)
+	}))
 }
+
+// noRoute replies with JSON where http.ServeMux has no handler and replies with text.
+type noRoute struct{ http.ResponseWriter }
+
+// WriteHeader sends the whole reply.
+func (w noRoute) WriteHeader(status int) {
+	text := "there is no such path: GET /v1/openapi.json lists the paths"
+	if status == http.StatusMethodNotAllowed {
+		text = "the path does not have this method: use one of " + w.Header().Get("Allow")
+	}
+	admin.WriteJSON(w.ResponseWriter, status, api.Error{Error: text})
+}
+
+func (w noRoute) Write(text []byte) (int, error) { return len(text), nil }
 
 // checked refuses requests of pages that have no access, and answers their preflights.
 func (s *Service) checked(next http.Handler) http.Handler {

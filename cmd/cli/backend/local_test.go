@@ -238,6 +238,24 @@ func TestAnOpenRoomIsNotMoved(t *testing.T) {
 	})
 }
 
+// A request without a handler gets a reply in JSON, which names the paths or the methods.
+func TestUnknownRequestsGetAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLocal(t, &memory{}, directory(4, "one"), pair())
+		for _, c := range []struct {
+			method, path string
+			status       int
+			text         string
+		}{{http.MethodGet, "/v1/ticket", http.StatusNotFound, "/v1/openapi.json"}, {http.MethodGet, "/", http.StatusNotFound, "/v1/openapi.json"},
+			{http.MethodPut, "/v1/tickets/7", http.StatusMethodNotAllowed, "DELETE, GET, HEAD"}, {http.MethodGet, "/v1/tickets", http.StatusMethodNotAllowed, "POST"}} {
+			var reply api.Error
+			if code := l.send(c.method, c.path, "", &reply); code != c.status || !strings.Contains(reply.Error, c.text) {
+				t.Errorf("%+v: %d %+v", c, code, reply)
+			}
+		}
+	})
+}
+
 // The number of rooms that request players is bounded. A room with a request can replace it.
 func TestARequestIsReplacedAtTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

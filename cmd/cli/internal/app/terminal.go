@@ -76,6 +76,7 @@ type progress struct {
 	next  time.Time
 }
 
+// NewProgress returns a progress bar for total units of work. It is not shown with --json, or without a terminal.
 func NewProgress(a *App, total int, unit string) *progress {
 	return &progress{a: a, total: max(total, 1), unit: unit, live: !a.Common.JSON && IsTerminal(a.Note)}
 }
