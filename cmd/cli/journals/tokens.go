@@ -216,15 +216,25 @@ func (t *UsedTokens) write() {
 		t.mu.Lock()
 		t.begun = time.Now()
 		t.mu.Unlock()
-		err := t.flush()
+		batch, err := t.flush()
 		t.mu.Lock()
 		t.begun = time.Time{}
+		if err == nil {
+			t.queue, t.failed = t.queue[len(batch):], nil
+			for _, token := range batch {
+				if u := t.tokens[token]; u != nil { // otherwise it has expired
+					u.stored = true
+				}
+			}
+		}
 		t.mu.Unlock()
-		t.fail(err)
+		if err != nil {
+			t.fail(err)
+		}
 	}
 }
 
-// fail stores the result of a write, which may be nil, and reports the first error after a success.
+// fail stores the error of a write, and reports the first one after a success.
 func (t *UsedTokens) fail(err error) {
 	t.mu.Lock()
 	begins := err != nil && t.failed == nil
@@ -235,11 +245,11 @@ func (t *UsedTokens) fail(err error) {
 	}
 }
 
-// flush adds the queue to the file. If it has no space left, or if the last write failed, it rewrites the file without the
-// expired tokens.
-func (t *UsedTokens) flush() error {
+// flush adds the queue to the file, and returns it. If the file has no space left, or if the last write failed, it rewrites the file
+// without the expired tokens.
+func (t *UsedTokens) flush() (batch []netcode.TokenID, err error) {
 	t.mu.Lock()
-	batch := t.queue
+	batch = t.queue
 	var b []byte
 	for _, token := range batch {
 		b = appendUsed(b, token, t.tokens[token].expires)
@@ -247,9 +257,8 @@ func (t *UsedTokens) flush() error {
 	removed := t.removed
 	t.mu.Unlock()
 	if len(batch) == 0 && !removed {
-		return nil
+		return nil, nil
 	}
-	var err error
 	if t.file == nil || removed || t.end+int64(len(b)) > t.size {
 		err = t.rewrite()
 	} else if _, err = t.file.WriteAt(b, t.end); err == nil {
@@ -258,17 +267,8 @@ func (t *UsedTokens) flush() error {
 	}
 	if err != nil {
 		t.closeFile()
-		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queue, t.removed = t.queue[len(batch):], false
-	for _, token := range batch {
-		if u := t.tokens[token]; u != nil { // otherwise it has expired
-			u.stored = true
-		}
-	}
-	return nil
+	return batch, err
 }
 
 // rewrite replaces the file by one with the tokens that have not expired, and with space for as many again.
@@ -296,7 +296,7 @@ func (t *UsedTokens) rewrite() error {
 	written, err := t.file.Stat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.written = written
+	t.written, t.removed = written, false
 	return err
 }
 

@@ -33,7 +33,7 @@ func start(o server.Options) (*instance, error) {
 	case <-started:
 	case <-time.After(startLimit):
 	}
-	if !s.ReadyForConnections(time.Millisecond) || !s.JetStreamEnabled() {
+	if !s.ReadyForConnections(time.Second) || !s.JetStreamEnabled() {
 		n.stop()
 		why := ""
 		if text := n.log.newest.Load(); text != nil {
