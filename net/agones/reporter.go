@@ -188,11 +188,16 @@ func (r *Reporter) sendState(ctx context.Context, now time.Time, busy, draining 
 	}
 	switch {
 	case !r.ready && !draining:
-		r.asked, err = now, r.sendReady(ctx)
+		err = r.sendReady(ctx)
 	case busy && *state == StateReady:
-		r.asked, err = now, r.config.Client.Allocate(ctx)
+		err = r.config.Client.Allocate(ctx)
 	case !busy && !draining && *state == StateAllocated && now.Sub(r.busy) >= r.config.Hold:
-		r.asked, err = now, r.config.Client.Ready(ctx)
+		err = r.config.Client.Ready(ctx)
+	default:
+		return nil
+	}
+	if err == nil { // otherwise the next report repeats it
+		r.asked = now
 	}
 	return err
 }

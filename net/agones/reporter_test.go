@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,6 +282,29 @@ func TestFaultsOfTheSDKServerEnd(t *testing.T) {
 			sdk.Fault(nil)
 			s.until("all is freed", func(now sdktest.Snapshot) bool { return now.Rooms == 0 && len(now.Players) == 0 })
 		})
+	}
+}
+
+// A request for another state that was refused is repeated in the next report.
+func TestARefusedRequestIsRepeatedAtOnce(t *testing.T) {
+	sdk := sdktest.Start(t, 4, 8)
+	s := run(t, sdk, sdk.Address(), time.Hour)
+	s.until("ready", func(now sdktest.Snapshot) bool { return now.State == "Ready" && now.Health > 2 })
+	var requests, reports atomic.Int64 // reports between the first two requests
+	sdk.Fault(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.URL.Path == "/health" && requests.Load() == 1:
+			reports.Add(1)
+		case r.URL.Path == "/allocate" && requests.Add(1) == 1:
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		}
+		return false
+	})
+	s.set(rooms("a"), nil)
+	s.until("allocated", func(now sdktest.Snapshot) bool { return now.State == "Allocated" })
+	if n := reports.Load(); n != 1 {
+		t.Errorf("repeated in report %d", n)
 	}
 }
 

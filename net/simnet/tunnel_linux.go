@@ -47,11 +47,10 @@ func NewTunnel(port uint16, profile Profile, seed uint64) (*Tunnel, error) {
 	}
 	t := &Tunnel{route: NewDatagramNet(Config{Seed: seed}), device: os.NewFile(uintptr(fd), "tun")}
 	// The addresses are those of tests of networks (RFC 2544), two for each port.
-	base := [4]byte{198, 18}
-	binary.BigEndian.PutUint16(base[2:], port&^3)
-	base[1] += byte(port & 1)
+	base := [4]byte{198, 18 + byte(port>>15)}
+	binary.BigEndian.PutUint16(base[2:], port<<1)
 	near, far := base, base
-	near[3], far[3] = near[3]|1, far[3]|2
+	far[3]++
 	t.far = netip.AddrFrom4(far)
 	t.client, _ = t.route.Listen(nearClient) // the route is empty, so both are free
 	t.server, _ = t.route.Listen(nearServer)

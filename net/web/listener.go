@@ -99,16 +99,30 @@ func Listen(c Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	tcp, err := net.Listen("tcp", c.Address)
+	tcp, udp, err := openSockets(c.Address, net.ListenPacket)
 	if err != nil {
-		return nil, fmt.Errorf("web: listening on %s for pages: %w; give host:port with a port that no other program uses", c.Address, err)
-	}
-	udp, err := net.ListenPacket("udp", tcp.Addr().String())
-	if err != nil {
-		tcp.Close()
-		return nil, fmt.Errorf("web: listening on %s for WebTransport: %w; choose another port or stop the program that uses it", tcp.Addr(), err)
+		return nil, err
 	}
 	return serve(c, tcp, udp)
+}
+
+// openSockets opens sockets of TCP and UDP with the same port. The system chooses port 0 for TCP, where another program may have it for UDP:
+// then a few others are tried.
+func openSockets(address string, listenUDP func(network, address string) (net.PacketConn, error)) (net.Listener, net.PacketConn, error) {
+	for tries := 10; ; tries-- {
+		tcp, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, nil, fmt.Errorf("web: listening on %s for pages: %w; give host:port with a port that no other program uses", address, err)
+		}
+		udp, err := listenUDP("udp", tcp.Addr().String())
+		if err == nil {
+			return tcp, udp, nil
+		}
+		tcp.Close()
+		if _, port, _ := net.SplitHostPort(address); port != "0" && port != "" || tries == 1 {
+			return nil, nil, fmt.Errorf("web: listening on %s for WebTransport: %w; choose another port or stop the program that uses it", tcp.Addr(), err)
+		}
+	}
 }
 
 // serve accepts sessions on two sockets, which it closes after an error.
