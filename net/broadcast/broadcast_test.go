@@ -171,8 +171,10 @@ func TestATickOfTheRoomAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	m := newMatch(t, 7, newMemory(), 0)
+	to := newMemory()
+	m := newMatch(t, 7, to, 0)
 	m.play(fragmentTicks + 2) // the state of the fragment is copied
+	to.await(fragmentTicks)
 	ticks, at := make([]rollback.FinalTick, 40), 0
 	for i := range ticks {
 		ticks[i] = m.step()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -113,6 +114,41 @@ func TestAFullDiskLeavesNoFiles(t *testing.T) {
 	if len(to.files) != 1+2*keptFragments {
 		t.Errorf("%d files", len(to.files))
 	}
+}
+
+// The first and the last index are written again after an error: viewers wait for them.
+func TestTheIndexIsWrittenAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := newMemory()
+		m := newMatch(t, 6, to, 1000*fragmentTicks) // no fragment becomes visible before the end
+		m.writer.Close(false)()
+		m.config.Failed = nil
+		clear(to.files)
+		failures := 0
+		to.put = func(name string) error {
+			if failures > 0 && name == IndexName {
+				failures--
+				return errors.New("the disk is full")
+			}
+			return nil
+		}
+		failures = 1
+		m.start()
+		synctest.Wait()
+		if to.files[IndexName] != nil {
+			t.Fatal("the first attempt did not fail")
+		}
+		m.play(fragmentTicks)
+		synctest.Wait()
+		if to.files[IndexName] == nil {
+			t.Error("no index after the first fragment")
+		}
+		failures = endTries // the first is that of the fragment
+		m.writer.Close(true)()
+		if x := to.index(); !x.Over || x.Last != fragmentTicks || failures > 0 {
+			t.Errorf("the index is %+v, %d attempts had to fail", x, failures)
+		}
+	})
 }
 
 // A store that does not return delays no tick. Fragments beyond the queue are dropped, and viewers jump over them.

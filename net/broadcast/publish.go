@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"tendon/ecs"
 	"tendon/rollback/record"
@@ -35,6 +36,7 @@ type publisher struct {
 	index  Index
 	hidden []*fragment
 	shown  []ecs.Tick // first ticks of the fragments whose files exist
+	stale  bool       // the index in the store is not p.index
 	failed bool       // the last fragment was not written
 }
 
@@ -49,6 +51,9 @@ func (p *publisher) run(jobs <-chan job) {
 		if j.lost > 0 {
 			p.report(errDropped)
 		}
+		if p.stale {
+			p.report(p.writeIndex())
+		}
 		if j.add != nil {
 			p.add(j.add, j.err)
 		}
@@ -60,8 +65,26 @@ func (p *publisher) run(jobs <-chan job) {
 		}
 		if j.over {
 			p.index.Over = true
-			p.report(p.writeIndex())
+			p.end()
 		}
+	}
+}
+
+// Bounds of the attempts to write the last index.
+const (
+	endTries = 5
+	endPause = time.Second
+)
+
+// end writes the last index, several times if it fails: viewers wait until they read it.
+func (p *publisher) end() {
+	for n := 1; ; n++ {
+		err := p.writeIndex()
+		p.report(err)
+		if err == nil || n == endTries {
+			return
+		}
+		time.Sleep(endPause)
 	}
 }
 
@@ -111,6 +134,7 @@ func (p *publisher) writeIndex() error {
 	if err == nil {
 		err = p.config.Store.Put(IndexName, append(data, '\n'))
 	}
+	p.stale = err != nil
 	return err
 }
 
