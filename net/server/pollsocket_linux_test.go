@@ -47,16 +47,13 @@ func TestAPollSocketCarriesDatagrams(t *testing.T) {
 		t.Fatalf("%d datagrams were lost", lost)
 	}
 	var a arrivals
-	got := 0
 	if err := newDatagrams(socket).receive(&a); err != nil {
 		t.Fatal(err)
 	}
-	got += a.count
-	if !newDatagrams(socket).poll(&a) {
-		t.Error("the system's socket cannot be polled")
-	}
-	if got += a.count; got != sent {
-		t.Errorf("%d datagrams of %d arrived", got, sent)
+	for got := a.count; got < sent; got += a.count { // a busy system delivers them later
+		if !newDatagrams(socket).poll(&a) {
+			t.Fatal("the system's socket cannot be polled")
+		}
 	}
 	if newDatagrams(socket).poll(&a); a.count != 0 || !a.pause {
 		t.Errorf("an empty socket has %d datagrams, pause %v", a.count, a.pause)
@@ -77,12 +74,12 @@ func TestDatagramsHaveTheTimeOfTheirArrival(t *testing.T) {
 		if lost := d.send(outboxOf(t, addrPortOf(socket), 3)); lost != 0 {
 			t.Fatalf("%d datagrams were lost", lost)
 		}
-		if d.poll(&a); a.count != 3 {
-			t.Fatalf("%d datagrams of 3 arrived", a.count)
-		}
-		for i, age := range a.ages[:a.count] {
-			if age <= 0 || age > time.Since(before) || i > 0 && age > a.ages[i-1] {
-				t.Errorf("the ages of datagrams that were sent one after the other are %v", a.ages[:a.count])
+		for got := 0; got < 3; got += a.count {
+			d.poll(&a)
+			for i, age := range a.ages[:a.count] {
+				if age <= 0 || age > time.Since(before) || i > 0 && age > a.ages[i-1] {
+					t.Errorf("the ages of datagrams that were sent one after the other are %v", a.ages[:a.count])
+				}
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func TestTheSubjectsOfTheGuideSuffice(t *testing.T) {
 	}
 	at, err := s.Append(ctx, "duel", &cluster.Entry{Kind: cluster.KindClaim, Owner: "a", Number: 1})
 	check("append", err)
-	_, _, err = s.Last(ctx, "duel")
+	_, _, err = lastOf(ctx, s, "duel")
 	check("last", err)
 	for _, err := range s.Read(ctx, "duel", 1, math.MaxUint64) {
 		check("read", err)

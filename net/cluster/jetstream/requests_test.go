@@ -76,7 +76,7 @@ func TestALongLogIsRead(t *testing.T) {
 			fence = at
 		}
 		if i%500 == 0 {
-			other, at, err := s.Last(ctx, "other")
+			other, at, err := lastOf(ctx, s, "other")
 			if err == nil {
 				_, err = s.Append(ctx, "other", &cluster.Entry{Kind: cluster.KindClaim, Owner: "b", Number: other.Number + 1, Before: at})
 			}
