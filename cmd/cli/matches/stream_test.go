@@ -185,7 +185,7 @@ func exportMatches(ctx context.Context, c *nats.Conn, db *sql.DB) error {
 		_, err = db.ExecContext(ctx, `INSERT INTO matches (number, room, ended, result, record) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 			int64(at.Sequence.Stream), r.Room, r.Ended, r.Result, string(m.Data()))
 		if err != nil {
-			return errors.Join(err, m.Nak()) // NATS sends it again
+			return errors.Join(err, m.NakWithDelay(time.Second)) // NATS sends it again, after Stop
 		}
 		if err := m.DoubleAck(ctx); err != nil {
 			return err
