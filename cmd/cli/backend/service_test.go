@@ -416,7 +416,7 @@ func (o *outage) Reached() bool { return !o.off.Load() }
 // requests are refused, does not count.
 func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 	log := &outage{}
-	r := start(t, log, Config{Directory: directory(4, "one"), Abandon: time.Hour})
+	r := start(t, log, Config{Directory: directory(4, "one"), Abandon: 10 * time.Minute})
 	id := r.queue("ann")
 	if _, changed, err := r.find(t.Context(), id, caller{full: true}, time.Second); changed == nil || err != nil { // a request that ended
 		t.Fatal(err)
@@ -426,8 +426,8 @@ func TestAnAbandonedTicketIsCancelled(t *testing.T) {
 		for _, off := range []bool{false, true} {
 			log.off.Store(off)
 			c.swept = now
-			if off { // the log refuses requests for two hours, in which sweep is called
-				for range 2 * 60 * 60 {
+			if off { // the log refuses requests for twenty minutes, in which sweep is called
+				for range 20 * 60 {
 					now = now.Add(time.Second)
 					c.sweep(now)
 				}
