@@ -54,9 +54,9 @@ func TestBrowsersFollowTheirRoom(t *testing.T) {
 		return !slices.ContainsFunc(list[:], func(c *client.Client) bool { return c.State() != client.Live || c.Stats().Waiting })
 	}
 	m.play(list, "both browsers play", live)
-	most, early := 0, 0 // browsers that waited on the other server; replies while no server had the room and a browser did not wait
+	most, early := 0, 0 // browsers that waited on the other server; replies while no server had the room, before both browsers had waited
 	m.ask = func(_ string, reply cluster.MoveStatus) (cluster.MoveStatus, error) {
-		if most = max(most, reply.Waiting); reply.Waiting < 2 && !reply.Open && one.OpenRooms() == 0 {
+		if most = max(most, reply.Waiting); most < 2 && !reply.Open && one.OpenRooms() == 0 {
 			early++
 		}
 		return reply, nil
