@@ -74,6 +74,11 @@ func TestTheEndOfForInTheQueue(t *testing.T) {
 		{name: "stopped", stop: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			limit := 3 * time.Second // which includes a reply
+			if c.want == "there was no reply" {
+				limit = 200 * time.Millisecond
+			}
 			backend := httptest.NewServer(c.serve)
 			defer backend.Close()
 			if c.serve == nil {
@@ -82,7 +87,7 @@ func TestTheEndOfForInTheQueue(t *testing.T) {
 			var out, note strings.Builder
 			a := app.New(t.Context(), crumbs.Game(), &out, &note)
 			v := &Verb{Bot: true, backendFlags: backendFlags{Backend: backend.URL, Queue: "duel"}}
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			if c.stop {
 				cancel()
