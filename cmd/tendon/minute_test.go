@@ -64,7 +64,7 @@ func TestTwoCommandsOpenTwoWindows(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Logf("%.1f s from the empty folder to %d windows", time.Since(begun).Seconds(), windows)
-	time.Sleep(3 * time.Second)
+	time.Sleep(10 * time.Second) // no output shows that both clients have joined
 	cancel()
 	_ = play.Wait()
 	if n := strings.Count(output.String(), "costs of the client"); windows < 2 || n < 2 {
