@@ -124,21 +124,34 @@ func (p *pipe) String() string {
 	return p.text.String()
 }
 
-// wait returns the first whole line that ok accepts.
-func (p *pipe) wait(t *testing.T, ended <-chan int, ok func(line string) bool) string {
+// find returns the first whole line that ok accepts, or "", and a channel that is closed at the next write.
+func (p *pipe) find(ok func(line string) bool) (found string, changed <-chan struct{}) {
+	p.mu.Lock()
+	text, changed := p.text.String(), p.changed
+	p.mu.Unlock()
+	for line := range strings.Lines(text) {
+		if strings.HasSuffix(line, "\n") && ok(line) {
+			return line, changed
+		}
+	}
+	return "", changed
+}
+
+// wait returns the first whole line that ok accepts. ended has a buffer, and still has the exit code afterwards.
+func (p *pipe) wait(t *testing.T, ended chan int, ok func(line string) bool) string {
 	t.Helper()
 	for {
-		p.mu.Lock()
-		text, changed := p.text.String(), p.changed
-		p.mu.Unlock()
-		for line := range strings.Lines(text) {
-			if strings.HasSuffix(line, "\n") && ok(line) {
-				return line
-			}
+		line, changed := p.find(ok)
+		if line != "" {
+			return line
 		}
 		select {
 		case <-changed:
 		case code := <-ended:
+			ended <- code
+			if line, _ = p.find(ok); line != "" { // written since
+				return line
+			}
 			t.Fatalf("ended with exit code %d before the expected line:\n%s", code, p.String())
 		}
 	}
@@ -189,7 +202,7 @@ type event map[string]any
 func (e event) text(name string) string { s, _ := e[name].(string); return s }
 
 // awaitEvent returns the first event of that name.
-func awaitEvent(t *testing.T, out *pipe, ended <-chan int, name string) event {
+func awaitEvent(t *testing.T, out *pipe, ended chan int, name string) event {
 	t.Helper()
 	var found event
 	out.wait(t, ended, func(line string) bool {

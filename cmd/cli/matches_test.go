@@ -191,13 +191,13 @@ func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 		t.Errorf("of a room, beside a new server: %+v", r)
 	}
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
-	for n := range uint64(100) { // more than the disk stores until the host stops
+	for n := range uint64(20) { // more than the disk stores until the host stops
 		h.Results.Add(decided("main", n))
 	}
 	if err := h.Stop(); err != nil {
 		t.Error(err)
 	}
-	if r := do(t, crumbs.Game(), "matches", "--file", path); r.code != app.ExitFine || strings.Count(r.out, "│ main ") != 100 {
+	if r := do(t, crumbs.Game(), "matches", "--file", path); r.code != app.ExitFine || strings.Count(r.out, "│ main ") != 20 {
 		t.Errorf("after it: %+v", r)
 	}
 	c.Matches = ""
