@@ -237,7 +237,7 @@ func (k *Client) denied(code session.Code) error {
 		}
 		return why
 	}
-	if code == session.CodeReplaced { // the token is revoked; a newer one, of another server, may not be
+	if code == session.CodeReplaced || code == session.CodeKicked { // the token is revoked; a newer one, of another server, may not be
 		k.tokens = slices.DeleteFunc(k.tokens, func(t *token) bool { return t == k.attempts.token })
 		if len(k.tokens) == 0 {
 			k.Core.end(why)

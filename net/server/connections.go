@@ -139,10 +139,14 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 	}
 	if t.outdated(a.ClientID, &pass, old) {
 		t.counts.TokensPast++
-		if t.revoked.kicked(a.ClientID) || !pass.Reconnect {
+		switch {
+		case t.revoked.kicked(a.ClientID, &pass):
+			a.Reason = uint8(session.CodeKicked)
+		case pass.Reconnect:
+			a.Reason = uint8(session.CodeReplaced)
+		default:
 			return netcode.Ignore
 		}
-		a.Reason = uint8(session.CodeReplaced)
 		return netcode.Deny
 	}
 	if a.SameAddr >= 0 && a.SameAddr != a.SameClient {

@@ -140,9 +140,9 @@ func TestAKickConcernsTokensOfOtherServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := w.join(token)
-		w.pass(5 * time.Second)
-		if past := w.server.Stats().TokensPast; a.State() == client.Live || past == 0 {
-			t.Errorf("the client is %v; %d tokens were refused", a.State(), past)
+		w.until("the client ends", 5*time.Second, func() bool { return a.State() == client.Ended })
+		if past := w.server.Stats().TokensPast; !errors.Is(a.Err(), &session.Error{Code: session.CodeKicked}) || past == 0 {
+			t.Errorf("the client ends with %v; %d tokens were refused", a.Err(), past)
 		}
 		w.until("live with a new token", 5*time.Second, w.live(w.join(w.mint(w.ticket(1, "duel")))))
 	})

@@ -215,8 +215,8 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 		for _, held := range [][]byte{token, spare} {
 			b := w.join(held)
 			w.pass(2 * time.Second)
-			if b.State() != client.Connecting || w.server.Stats().Clients != 0 {
-				t.Errorf("a kicked client is %v again", b.State())
+			if !errors.Is(b.Err(), &session.Error{Code: session.CodeKicked}) || w.server.Stats().Clients != 0 {
+				t.Errorf("a kicked client is %v again, %v", b.State(), b.Err())
 			}
 			b.Close()
 		}
@@ -224,6 +224,26 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 		c := w.join(w.mint(w.ticket(1, "duel")))
 		w.until("with a new token", 5*time.Second, w.live(c))
 	})
+}
+
+// A client that is kicked during an outage learns that when it comes back, also if its connection has timed out.
+func TestAClientIsKickedDuringAnOutage(t *testing.T) {
+	for _, length := range []time.Duration{2 * time.Second, time.Minute} {
+		inBubble(t, "P1", nil, func(w *world) {
+			a, b := w.pair(5 * time.Second)
+			w.pass(time.Second)
+			end := w.cut(a, true, true)
+			w.passAt(length, 12)
+			if err := w.server.Kick(1, "rude"); (err == nil) != (length < 10*time.Second) {
+				t.Errorf("after %v: %v", length, err)
+			}
+			end()
+			w.until("the client ends", 5*time.Second, func() bool { return a.State() == client.Ended })
+			if !errors.Is(a.Err(), &session.Error{Code: session.CodeKicked}) || !w.live(b)() {
+				t.Errorf("after %v: the client ends with %v; the other is %v", length, a.Err(), b.State())
+			}
+		})
+	}
 }
 
 // Close frees the place and the seat of a client without a timeout.

@@ -26,12 +26,11 @@ type revocation struct {
 }
 
 func (r *revoked) refuses(client uint64, p *Pass) bool {
-	e := r.of[client]
-	return p.Issued.Before(e.issued) || p.Reconnect && p.Epoch < e.epoch
+	return r.kicked(client, p) || p.Reconnect && p.Epoch < r.of[client].epoch
 }
 
-// kicked reports whether the client was kicked.
-func (r *revoked) kicked(client uint64) bool { return !r.of[client].issued.IsZero() }
+// kicked reports whether a token was issued before its client was kicked.
+func (r *revoked) kicked(client uint64, p *Pass) bool { return p.Issued.Before(r.of[client].issued) }
 
 // kick revokes all tokens of a client that were issued before now.
 func (t *connTable) kick(client uint64, now time.Time) {
@@ -54,7 +53,7 @@ func (t *connTable) excludes(c *conn, now time.Time) (text string, excluded bool
 		t.counts.Banned++
 		return b.text(now), true
 	}
-	return "", c.pass.Issued.Before(t.revoked.of[c.client].issued)
+	return "", t.revoked.kicked(c.client, &c.pass)
 }
 
 func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
