@@ -112,7 +112,9 @@ func runVerb(a *app.App, args []string) int {
 	stop, err := a.Profile(a.Common.PprofKind, a.Common.ProfileDir)
 	if err == nil {
 		err = command.Run(a)
-		stop()
+		if unwritten := stop(); err == nil {
+			err = unwritten
+		}
 	}
 	return a.ExitCode(err)
 }

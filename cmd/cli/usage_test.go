@@ -225,6 +225,23 @@ func TestEachProfileWritesItsFile(t *testing.T) {
 	}
 }
 
+// A disk that is full when a profile ends is an error.
+func TestAProfileThatIsNotWrittenIsAnError(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	for name, file := range map[string]string{"cpu": "cpu.pprof", "trace": "trace.out"} {
+		dir := t.TempDir()
+		if err := os.Symlink("/dev/full", filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+		r := do(t, crumbs.Game(), "synctest", "--ticks", "80", "--profile", name, "--profile-dir", dir)
+		if r.code != app.ExitUsage || !strings.Contains(r.note, file+" is not whole: ") || !strings.Contains(r.note, "free space") {
+			t.Errorf("--profile %s: %+v", name, r)
+		}
+	}
+}
+
 // A log file, a pipe or a test is not a terminal, regardless of the environment.
 func TestOnlyATerminalGetsEscapeSequences(t *testing.T) {
 	for _, colour := range []string{"", "1"} {

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -110,5 +112,22 @@ func TestAFolderWithOtherFilesIsNotFilled(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
 		t.Error("the check made a folder")
+	}
+}
+
+// A file that ends too early is not a profile.
+func TestAProfileIsReadToItsEnd(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(strings.Repeat("sample", 100)))
+	z.Close()
+	path := filepath.Join(t.TempDir(), "cpu.pprof")
+	for n := b.Len(); n >= 0; n-- {
+		if err := os.WriteFile(path, b.Bytes()[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := wholeProfile(path); (err == nil) != (n == b.Len()) {
+			t.Errorf("%d bytes of %d: %v", n, b.Len(), err)
+		}
 	}
 }

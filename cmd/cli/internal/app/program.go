@@ -1,8 +1,11 @@
 package app
 
 import (
+	"cmp"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -214,11 +217,11 @@ var pprofKinds = map[string]struct {
 }
 
 // Profile starts a profile, or none. The returned function ends it and replaces a profile of the same kind in the directory.
-// The profiler ends the process if it cannot write, so this checks the file first. CPU samples carry the labels of package
-// cost.
-func (a *App) Profile(kind, dir string) (stop func(), err error) {
+// The profiler ends the process if it cannot create the file and ignores errors of writing, so this checks the file before and after.
+// CPU samples carry the labels of package cost.
+func (a *App) Profile(kind, dir string) (stop func() error, err error) {
 	if kind == "none" {
-		return func() {}, nil
+		return func() error { return nil }, nil
 	}
 	path := filepath.Join(dir, pprofKinds[kind].file)
 	if err = Writable(dir); err == nil {
@@ -234,11 +237,35 @@ func (a *App) Profile(kind, dir string) (stop func(), err error) {
 	p := profile.Start(pprofKinds[kind].set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
 	a.Logf("profiling %s into %s", kind, path)
 	a.Emit("profile", Fields{"profile": kind, "file": path})
-	return func() {
+	return func() error {
 		if kind == "clock" { // it samples 99 times a second and divides by the number of samples
 			time.Sleep(time.Until(begun.Add(time.Second / 10)))
 		}
 		p.Stop()
 		unlabel()
+		if err := wholeProfile(path); err != nil {
+			return fmt.Errorf("the profile %s is not whole: %w; free space on its disk, or choose another --profile-dir", path, err)
+		}
+		return nil
 	}, nil
+}
+
+// wholeProfile checks that a file has a profile. All but traces are compressed and end with a checksum.
+func wholeProfile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() == 0 {
+		return cmp.Or(err, errors.New("it is empty"))
+	}
+	if filepath.Ext(path) != ".pprof" {
+		return nil
+	}
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		_, err = io.Copy(io.Discard, z)
+	}
+	return err
 }

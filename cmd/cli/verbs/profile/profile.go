@@ -138,7 +138,7 @@ func (v *Verb) measure(a *app.App, c load.Config) (f *costs.File, err error) {
 		return nil
 	}
 	f = &costs.File{Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
-	stop := func() {}
+	stop := func() error { return nil }
 	switch {
 	case v.Out != "" && a.Common.PprofKind != "none":
 		a.Logf("no cpu.pprof is written, since --profile %s was given", a.Common.PprofKind)
@@ -154,7 +154,9 @@ func (v *Verb) measure(a *app.App, c load.Config) (f *costs.File, err error) {
 			done = append(done, s)
 		}
 	}
-	stop()
+	if unwritten := stop(); err == nil {
+		err = unwritten
+	}
 	if err != nil && (!errors.Is(err, errStopped) || len(done) == 0) {
 		return nil, err
 	}
