@@ -116,6 +116,18 @@ func TestSelfTimesAddUpAndTotalsIncludeNestedSections(t *testing.T) {
 	}
 }
 
+// The shares of a line add up to at most the whole, also if the time since the last turn is longer than all turns.
+func TestTheSharesOfALineAreOfTheWhole(t *testing.T) {
+	l, c := newLedger(t, nil)
+	in(l, c, image.SectionFrame, 100)
+	l.Turn(1)
+	in(l, c, image.SectionReceive, 300)
+	r := l.Report()
+	if line := r.Line(); !strings.Contains(line, "most of it receive 75 %, frame 25 %;") {
+		t.Error(line)
+	}
+}
+
 // The largest turn is reported with all its parts.
 func TestTheLargestTurnIsReportedWithItsParts(t *testing.T) {
 	l, c := newLedger(t, nil)

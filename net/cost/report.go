@@ -108,9 +108,13 @@ func (r *Report) Line() string {
 	}
 	rows := slices.Clone(r.Rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Self, a.Self) })
+	var all time.Duration // more than Busy: rows include the turn that has not ended
+	for _, row := range rows {
+		all += row.Self
+	}
 	var most []string
 	for _, row := range rows[:min(3, len(rows))] {
-		most = append(most, fmt.Sprintf("%s %.0f %%", row.Label(), 100*float64(row.Self)/float64(max(r.Busy, 1))))
+		most = append(most, fmt.Sprintf("%s %.0f %%", row.Label(), 100*float64(row.Self)/float64(max(all, 1))))
 	}
 	return fmt.Sprintf("%s: %s a turn (p99 %s, max %s), %.1f %% of the tick; most of it %s; %d of %d turns over it",
 		r.Name, Short(r.Busy/time.Duration(r.Turns)), Short(r.P99), Short(r.Max), 100*r.Used(), strings.Join(most, ", "), r.Over, r.Turns)
