@@ -35,7 +35,7 @@ func (v *newVerb) run(out io.Writer) error {
 		module = filepath.Base(dir)
 	}
 	name := path.Base(module)
-	if !modulePath.MatchString(module) || module == "tendon" || strings.HasPrefix(module, "tendon/") || token.IsKeyword(name) {
+	if !modulePath.MatchString(module) || module == "tendon" || strings.HasPrefix(module, "tendon/") || token.IsKeyword(name) || standard(module) {
 		return fmt.Errorf("%q cannot be the path of a game's module: choose another one with --module", module)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
@@ -47,14 +47,37 @@ func (v *newVerb) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(dir, v.Template, struct{ Module, Name string }{module, name}); err != nil {
-		return err
+	_, missing := os.Stat(dir)
+	if err = writeFiles(dir, v.Template, struct{ Module, Name string }{module, name}); err == nil {
+		err = e.require(dir, module)
 	}
-	if err := e.require(dir, module); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, clean(dir, missing != nil))
 	}
 	fmt.Fprintf(out, "%s is the module of a game. Next:\n\n    cd %s\n    go run . play --net P3    # in a window, over a typical network\n    go run . dev              # save a file, and the match goes on with the new rules\n    go test ./...\n", v.Dir, v.Dir)
 	return nil
+}
+
+// standard reports whether a path is one of the standard library, which the go command prefers to that of a module.
+func standard(module string) bool {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(strings.TrimSpace(string(root)), "src", filepath.FromSlash(module)))
+	return err == nil
+}
+
+// clean removes the files of a module that could not be made, so that the command can be repeated. If all is true, it also removes the folder.
+func clean(dir string, all bool) error {
+	if all {
+		return os.RemoveAll(dir)
+	}
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	return err
 }
 
 // writeFiles writes the files of a template, and those that all templates have.

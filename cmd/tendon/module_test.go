@@ -250,6 +250,9 @@ func TestAFolderInUseIsRefused(t *testing.T) {
 		{newVerb{Dir: filepath.Join(dir, "notes")}, "notes"},
 		{newVerb{Dir: filepath.Join(dir, "a b")}, "--module"},
 		{newVerb{Dir: filepath.Join(dir, "func")}, "--module"},
+		{newVerb{Dir: filepath.Join(dir, "fmt")}, "--module"},
+		{newVerb{Dir: filepath.Join(dir, "mine"), Module: "net/http"}, "--module"},
+		{newVerb{Dir: filepath.Join(dir, "cmd")}, "--module"},
 		{newVerb{Dir: filepath.Join(dir, "mine"), Module: "tendon"}, "--module"},
 	} {
 		var out bytes.Buffer
@@ -259,5 +262,18 @@ func TestAFolderInUseIsRefused(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// After an error, the files of the module are removed, and the folder only if it was made.
+func TestAModuleThatCannotBeMadeIsRemoved(t *testing.T) {
+	dir := newVerb{}.make(t, "stars")
+	for _, all := range []bool{false, true} {
+		if err := clean(dir, all); err != nil {
+			t.Fatal(err)
+		}
+		if entries, err := os.ReadDir(dir); len(entries) > 0 || errors.Is(err, fs.ErrNotExist) != all {
+			t.Errorf("%d entries are left, %v", len(entries), err)
+		}
 	}
 }
