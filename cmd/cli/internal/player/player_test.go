@@ -85,6 +85,7 @@ func TestTheStatusNamesWhatAClientWaitsFor(t *testing.T) {
 		{client.Stats{State: client.Connecting, Answered: true}, nil, "the match: the server has answered"},
 		{client.Stats{State: client.Connecting}, errors.New("refused"), "a server that accepts it"},
 		{client.Stats{State: client.Reconnecting}, nil, ""},
+		{client.Stats{State: client.Reconnecting, Answered: true}, nil, "the match: the server has answered"},
 	} {
 		if got := waitsFor(c.stats, c.refused); got != c.want {
 			t.Errorf("%v: %q, want %q", c.stats.State, got, c.want)

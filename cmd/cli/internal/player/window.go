@@ -77,7 +77,7 @@ func showing(ctx context.Context, a *app.App, c *client.Client, with window.Conf
 		case client.Loading, client.CatchingUp:
 			return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
 		}
-		if s.State == client.Connecting && s.Answered {
+		if (s.State == client.Connecting || s.State == client.Reconnecting) && s.Answered {
 			return "connected; waiting for the match…"
 		}
 		return s.State.String() + "…"

@@ -302,7 +302,7 @@ func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error
 		} else {
 			bar.Done()
 		}
-		if lost := client.Reconnecting.String(); l.State == lost && before != lost {
+		if lost := client.Reconnecting.String(); l.State == lost && before != lost && l.WaitsFor == "" {
 			a.Logf("connection lost: reconnecting")
 		}
 		before = l.State
