@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,8 @@ const (
 	// closing is the number of announcements after a drain in which the server may still count rooms that have moved. A room counts until its
 	// last connection ends. There are four announcements a lease.
 	closing = 12
+	// allAnnounced is the number of announcements of the server within which all other servers have announced themselves.
+	allAnnounced = 6
 )
 
 // Run drains the server.
@@ -217,6 +220,7 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	if !v.End {
 		progress()
 	}
+	others := others{accept: map[string]bool{}}
 	done := func(text string) error {
 		event := "drained"
 		if v.End {
@@ -231,6 +235,9 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 		case now, ok := <-announcements:
 			if !ok {
 				announcements = nil // ctx is done
+			}
+			if !v.End {
+				others.observe(a, &now, &s)
 			}
 			if now.ID != s.ID {
 				continue
@@ -273,6 +280,24 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	}
 }
 
+// others are the servers to which the rooms of a server may move.
+type others struct {
+	accept map[string]bool // whether a server accepts rooms of it, by its ID
+	own    int             // its announcements
+}
+
+// observe observes an announcement. It reports once that s has rooms which no other server accepts.
+func (o *others) observe(a *app.App, now, s *cluster.Server) {
+	if now.ID != s.ID {
+		o.accept[now.ID] = now.Beat > 0 && !now.Draining && now.Rooms < now.MaxRooms && now.Protocol == s.Protocol
+		return
+	}
+	if o.own++; o.own == allAnnounced && now.Rooms > 0 && !slices.Contains(slices.Collect(maps.Values(o.accept)), true) {
+		a.Logf("no other server accepts a room: the rooms wait until one is compatible and has space")
+		a.Emit("no_target", app.Fields{"server": s.Name, "rooms": now.Rooms})
+	}
+}
+
 // unfinished returns the error of a wait that ended before the request was done.
 func (v *Verb) unfinished(server string, left int, interrupted bool) error {
 	rooms := app.Counted(left, "room", "rooms")
@@ -280,7 +305,7 @@ func (v *Verb) unfinished(server string, left int, interrupted bool) error {
 	case v.End:
 		return fmt.Errorf("%w: server %s does not accept rooms yet; run drain --end again", app.ErrFailed, server)
 	case interrupted:
-		return fmt.Errorf("%w: interrupted: server %s has %s and continues to move rooms; --end stops that", app.ErrFailed, server, rooms)
+		return fmt.Errorf("%w: interrupted: server %s has %s and continues to drain; --end stops that", app.ErrFailed, server, rooms)
 	case left == 0:
 		return fmt.Errorf("%w: server %s has 0 rooms, but has not confirmed the drain after %v: give more --for", app.ErrFailed, server, v.For)
 	}

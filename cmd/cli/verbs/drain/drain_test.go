@@ -137,6 +137,23 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 	}
 }
 
+// A drain without a server for the rooms says so once.
+func TestADrainWithoutATargetIsReported(t *testing.T) {
+	for accepts, other := range map[bool]cluster.Server{true: {ID: "B", Beat: 1, MaxRooms: 4, Rooms: 3}, false: {ID: "B", Beat: 1, MaxRooms: 4, Rooms: 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s := cluster.Server{ID: "A", Beat: 1, Name: "one", Rooms: 3, Draining: true}
+			var note strings.Builder
+			v := Verb{For: time.Minute}
+			_ = v.follow(ctx, app.New(t.Context(), crumbs.Game(), io.Discard, &note), s, announce(ctx, slices.Repeat([][]cluster.Server{{other, s}}, 3*allAnnounced)...))
+			if n := strings.Count(note.String(), "no other server accepts a room"); n != map[bool]int{true: 0, false: 1}[accepts] {
+				t.Errorf("a server accepts rooms: %v; reported %d times: %s", accepts, n, &note)
+			}
+		})
+	}
+}
+
 // The error of a wait that is too short names space only if rooms are left.
 func TestAWaitThatIsTooShortNamesItsReason(t *testing.T) {
 	for rooms, want := range map[int]string{0: "not confirmed the drain after 1ms", 2: "check the space"} {
