@@ -60,7 +60,7 @@ func (v *Verb) clusterAddresses(public []netip.AddrPort) ([]netip.AddrPort, erro
 	case len(v.Public) > 0:
 		return public[:min(len(public), netcode.MaxServers)], nil
 	case listen.Port == 0:
-		return nil, fmt.Errorf("--listen %s has no port that other servers can name: give a port with --cluster", v.Listen)
+		return nil, fmt.Errorf("--listen %s has no port: give one with --cluster, since each server of a cluster announces its address", v.Listen)
 	case listen.IP != nil && !listen.IP.IsUnspecified():
 		return []netip.AddrPort{netip.AddrPortFrom(listen.AddrPort().Addr().Unmap(), uint16(listen.Port))}, nil
 	case !v.Embedded():

@@ -125,6 +125,11 @@ func (v *Verb) Run(a *app.App) error {
 	if v.Seat >= 0 {
 		seat = fmt.Sprintf("seat %d", v.Seat)
 	}
+	if v.Out != "" {
+		if err := tokens.Write(v.Out, token); err != nil {
+			return fmt.Errorf("the token cannot be written: %w; choose another --out", err)
+		}
+	}
 	a.Logf("a token of client %d for room %s, role %s, %s, good for one connection to %v within %v", ticket.ClientID, v.Room, v.Role, seat, addr, v.Life)
 	fields := app.Fields{"client_id": strconv.FormatUint(ticket.ClientID, 10), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
 		"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)}
@@ -132,9 +137,6 @@ func (v *Verb) Run(a *app.App) error {
 		a.Print(tokens.Text(token) + "\n")
 		fields["token"] = tokens.Text(token)
 	} else {
-		if err := tokens.Write(v.Out, token); err != nil {
-			return fmt.Errorf("the token cannot be written: %w; choose another --out", err)
-		}
 		fields["file"] = v.Out
 		a.Print(fmt.Sprintf("join with\n  %s join %v --token %s\n", a.Program, addr, app.Quoted("@"+v.Out)))
 	}
