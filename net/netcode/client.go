@@ -21,7 +21,7 @@ const (
 	StateTimedOut         State = -4 // nothing arrived for the timeout of the token
 	StateResponseTimedOut State = -3 // the last server did not answer the response
 	StateRequestTimedOut  State = -2 // the last server did not answer the request
-	StateDenied           State = -1 // the last server was full: see Reason
+	StateDenied           State = -1 // the last server denied the connection: see Reason
 	StateDisconnected     State = 0  // the connection was ended, or none was begun
 	StateRequesting       State = 1  // requests are sent, no challenge has arrived
 	StateResponding       State = 2  // responses to the challenge are sent

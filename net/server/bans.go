@@ -184,7 +184,8 @@ func (w *worker) expel(c *conn, e room.Expulsion) {
 	t.counts.Expelled++
 	switch {
 	case cause == room.CauseLying && e.OtherBuild:
-		t.revoked.add(c.client, c.epoch+1, w.now, w.now)
+		t.revoked.add(c.client, c.epoch+1, w.now)
+		t.revokeIssued(c.client, w.now)
 	case w.config.BanTime > 0:
 		b.Until = t.bans.add(b, w.config.BanTime, w.now).Until.UTC()
 	}

@@ -67,7 +67,7 @@ func newConnTable(c *Config, public []netip.AddrPort) (*connTable, error) {
 	}
 	slots, perSecond := c.maxClients(), packetsPerTick*c.Room.Game.TickRate+packetsExtra
 	t := &connTable{config: c, clock: serverClock{epoch: epoch}, wall: wallClock{host: c.Clock, start: epoch, begun: begun}, known: known, public: public, rooms: map[string]*hostedRoom{}, conns: make([]*conn, slots),
-		revoked: revoked{of: map[uint64]revocation{}, limit: 2*slots + 1024, life: c.reconnectLife()}, bans: newBanList(c.Bans, host, epoch),
+		revoked: revoked{of: map[uint64]revocation{}, kicks: map[uint64]kick{}, limit: 2*slots + 1024, life: c.reconnectLife()}, bans: newBanList(c.Bans, host, epoch),
 		limit:  limit.New(systems.Second/systems.Time(perSecond), max(packetsBurst, 2*c.Room.Game.TickRate)),
 		excess: limit.New(systems.Second/systems.Time(perSecond), floodSeconds*perSecond)}
 	t.polled.Store(math.MinInt64 / 2)
@@ -140,7 +140,7 @@ func (t *connTable) admit(a *netcode.Arrival) netcode.Action {
 	if t.outdated(a.ClientID, &pass, old) {
 		t.counts.TokensPast++
 		switch {
-		case t.revoked.kicked(a.ClientID, &pass):
+		case t.revoked.before(a.ClientID, &pass):
 			a.Reason = uint8(session.CodeKicked)
 		case pass.Reconnect:
 			a.Reason = uint8(session.CodeReplaced)
@@ -239,7 +239,7 @@ func (t *connTable) join(e netcode.Event, from netip.AddrPort, now time.Time) {
 	c := &conn{slot: e.Slot, client: client, pass: pass, since: now, room: h, epoch: t.revoked.nextEpoch(client, &pass), packets: t.limit, excess: t.excess,
 		web: t.config.Web != nil && t.config.Web.Serves(from)}
 	if e.Replaced && !pass.Reconnect { // otherwise the replaced client, which is alive, would reconnect at once
-		t.revoked.add(client, c.epoch, time.Time{}, now)
+		t.revoked.add(client, c.epoch, now)
 	}
 	t.conns[e.Slot] = c
 	h.count++
@@ -259,7 +259,7 @@ func (t *connTable) remove(c *conn, now time.Time) {
 		c.room.empty = t.at(now)
 	}
 	if c.hasToken.Load() {
-		t.revoked.add(c.client, c.epoch, time.Time{}, now)
+		t.revoked.add(c.client, c.epoch, now)
 	}
 }
 

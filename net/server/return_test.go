@@ -226,12 +226,15 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 	})
 }
 
-// A client that is kicked during an outage learns that when it comes back, also if its connection has timed out.
+// A client that is kicked during an outage receives the reason when it comes back, even if its connection has timed out, or if the clock
+// of the host was stepped. It can play again with a new token.
 func TestAClientIsKickedDuringAnOutage(t *testing.T) {
-	for _, length := range []time.Duration{2 * time.Second, time.Minute} {
-		inBubble(t, "P1", nil, func(w *world) {
+	for length, step := range map[time.Duration]time.Duration{2 * time.Second: 0, time.Minute: 0, 61 * time.Second: -20 * time.Minute, 62 * time.Second: 20 * time.Minute} {
+		var clock host
+		inBubble(t, "P1", func(c *Config) { c.Clock, c.UsedTokens = clock.now, newRecord() }, func(w *world) {
 			a, b := w.pair(5 * time.Second)
 			w.pass(time.Second)
+			clock.step(step)
 			end := w.cut(a, true, true)
 			w.passAt(length, 12)
 			if err := w.server.Kick(1, "rude"); (err == nil) != (length < 10*time.Second) {
@@ -242,7 +245,28 @@ func TestAClientIsKickedDuringAnOutage(t *testing.T) {
 			if !errors.Is(a.Err(), &session.Error{Code: session.CodeKicked}) || !w.live(b)() {
 				t.Errorf("after %v: the client ends with %v; the other is %v", length, a.Err(), b.State())
 			}
+			w.until("live with a new token", 5*time.Second, w.live(w.join(w.mintAt(w.ticket(1, "duel"), clock.now()))))
 		})
+	}
+}
+
+// A kick stays in effect while other clients come and go, for as many clients as can be banned.
+func TestAKickDoesNotExpire(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := revoked{of: map[uint64]revocation{}, kicks: map[uint64]kick{}, limit: 4, life: time.Minute}
+	for client := range uint64(MaxBans + 10) {
+		at := begin.Add(time.Duration(client) * time.Minute)
+		r.kick(client, at, at)
+		r.add(client+MaxBans, 1, at)
+	}
+	for _, reconnect := range []bool{false, true} {
+		old, next := &Pass{Issued: begin.Add(-time.Second), Reconnect: reconnect}, &Pass{Issued: begin.Add(30 * 24 * time.Hour), Reconnect: reconnect}
+		if !r.refuses(10, old) || !r.refuses(MaxBans+9, old) || r.refuses(MaxBans-1, next) {
+			t.Errorf("reconnect tokens: %v: a kick is forgotten, or a new token is refused", reconnect)
+		}
+	}
+	if len(r.kicks) != MaxBans || len(r.kicked) != MaxBans || len(r.of) > r.limit {
+		t.Errorf("%d kicks, %d other records", len(r.kicks), len(r.of))
 	}
 }
 

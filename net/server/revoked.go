@@ -10,39 +10,56 @@ import (
 // The connections of a client are numbered: their epochs. A reconnect token carries the epoch of the connection on which
 // it was sent. It is valid until a later connection of the client has acknowledged a token of its own, since a token that
 // was not acknowledged may never have arrived. If a token of a backend replaces a connection, the reconnect tokens of that
-// connection are revoked at once. If a client is kicked, all tokens that were issued before are revoked, also those of other
-// servers. The number of records is bounded; the oldest is dropped first.
+// connection are revoked at once. The number of these records is bounded; the oldest is dropped first.
+//
+// If a client is kicked, all tokens that were issued before are revoked, also those of other servers. A token of a backend may be
+// valid for any time, so the records of the last MaxBans kicked clients are kept.
 type revoked struct {
 	of    map[uint64]revocation
 	order []uint64 // the clients, oldest record first
 	limit int
 	life  time.Duration // of a reconnect token
+
+	kicks  map[uint64]kick
+	kicked []uint64 // the clients, oldest kick first
 }
 
 type revocation struct {
-	epoch  uint32    // reconnect tokens below it are refused
-	issued time.Time // tokens that were issued before it are refused; zero: none
-	until  time.Time // all tokens concerned have expired by then
+	epoch uint32    // reconnect tokens below it are refused
+	until time.Time // they have expired by then
 }
+
+// kick is the time of a kick, by the clock that sets Pass.Issued: that of the host, or of reconnect tokens.
+type kick struct{ host, reconnect time.Time }
 
 func (r *revoked) refuses(client uint64, p *Pass) bool {
-	return r.kicked(client, p) || p.Reconnect && p.Epoch < r.of[client].epoch
+	return r.before(client, p) || p.Reconnect && p.Epoch < r.of[client].epoch
 }
 
-// kicked reports whether a token was issued before its client was kicked.
-func (r *revoked) kicked(client uint64, p *Pass) bool { return p.Issued.Before(r.of[client].issued) }
+// before reports whether a token was issued before its client was kicked.
+func (r *revoked) before(client uint64, p *Pass) bool {
+	if p.Reconnect {
+		return p.Issued.Before(r.kicks[client].reconnect)
+	}
+	return p.Issued.Before(r.kicks[client].host)
+}
 
 // kick revokes all tokens of a client that were issued before now.
 func (t *connTable) kick(client uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	epoch := uint32(0)
 	for _, c := range t.conns {
 		if c != nil && c.client == client {
-			epoch = c.epoch + 1
+			t.revoked.add(client, c.epoch+1, now)
 		}
 	}
-	t.revoked.add(client, epoch, now.Truncate(time.Millisecond), now) // as Pass.Issued
+	t.revokeIssued(client, now)
+}
+
+// revokeIssued revokes all tokens of a client that were issued before now. The caller holds the lock.
+func (t *connTable) revokeIssued(client uint64, now time.Time) {
+	host, _ := t.wall.both(now)
+	t.revoked.kick(client, host, t.wall.later(now))
 }
 
 // excludes returns whether a client that was admitted may not enter its room any more, and the text for it.
@@ -53,16 +70,15 @@ func (t *connTable) excludes(c *conn, now time.Time) (text string, excluded bool
 		t.counts.Banned++
 		return b.text(now), true
 	}
-	return "", t.revoked.kicked(c.client, &c.pass)
+	return "", t.revoked.before(c.client, &c.pass)
 }
 
 func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 	return max(r.of[client].epoch, p.Epoch) + 1
 }
 
-// add revokes the reconnect tokens below an epoch and all tokens that were issued before a moment. An earlier revocation of the
-// same client stays in effect.
-func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
+// add revokes the reconnect tokens of a client below an epoch. An earlier revocation stays in effect.
+func (r *revoked) add(client uint64, epoch uint32, now time.Time) {
 	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
 		delete(r.of, r.order[0])
 		r.order = slices.Delete(r.order, 0, 1)
@@ -71,8 +87,25 @@ func (r *revoked) add(client uint64, epoch uint32, issued, now time.Time) {
 	if !known {
 		r.order = append(r.order, client)
 	}
-	if issued.Before(old.issued) {
-		issued = old.issued
+	r.of[client] = revocation{epoch: max(epoch, old.epoch), until: now.Add(r.life + time.Minute)}
+}
+
+// kick revokes the tokens of a client that were issued before a time, which is given by both clocks. An earlier kick stays in effect.
+func (r *revoked) kick(client uint64, host, reconnect time.Time) {
+	old, known := r.kicks[client]
+	if !known && len(r.kicked) >= MaxBans {
+		delete(r.kicks, r.kicked[0])
+		r.kicked = slices.Delete(r.kicked, 0, 1)
 	}
-	r.of[client] = revocation{epoch: max(epoch, old.epoch), issued: issued, until: now.Add(r.life + time.Minute)}
+	if !known {
+		r.kicked = append(r.kicked, client)
+	}
+	next := kick{host.Truncate(time.Millisecond), reconnect.Truncate(time.Millisecond)} // as Pass.Issued
+	if next.host.Before(old.host) {
+		next.host = old.host
+	}
+	if next.reconnect.Before(old.reconnect) {
+		next.reconnect = old.reconnect
+	}
+	r.kicks[client] = next
 }
