@@ -51,7 +51,7 @@ func (p *publisher) run(jobs <-chan job) {
 		if j.lost > 0 {
 			p.report(errDropped)
 		}
-		if p.stale {
+		if p.stale && !j.over {
 			p.report(p.writeIndex())
 		}
 		if j.add != nil {
@@ -73,7 +73,7 @@ func (p *publisher) run(jobs <-chan job) {
 // Bounds of the attempts to write the last index.
 const (
 	endTries = 5
-	endPause = time.Second
+	endPause = 200 * time.Millisecond
 )
 
 // end writes the last index, several times if it fails: viewers wait until they read it.

@@ -106,8 +106,8 @@ func Listen(c Config) (*Listener, error) {
 	return serve(c, tcp, udp)
 }
 
-// openSockets opens sockets of TCP and UDP with the same port. The system chooses port 0 for TCP, where another program may have it for UDP:
-// then a few others are tried.
+// openSockets opens sockets of TCP and UDP with the same port. With port 0, the system chooses a free TCP port. If its UDP port is taken,
+// others are tried, ten in all.
 func openSockets(address string, listenUDP func(network, address string) (net.PacketConn, error)) (net.Listener, net.PacketConn, error) {
 	for tries := 10; ; tries-- {
 		tcp, err := net.Listen("tcp", address)

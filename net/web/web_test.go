@@ -150,8 +150,8 @@ func TestPacketsCrossBothTransports(t *testing.T) {
 	}
 }
 
-// exchange repeats a send until the packet was received: both transports may lose one. It is called on a goroutine of its own, so it may not
-// end the test.
+// exchange repeats a send until the packet was received: both transports may lose one. send runs on its own goroutine, so it must not
+// call t.Fatal.
 func exchange(t *testing.T, send, receive func()) {
 	t.Helper()
 	done := make(chan struct{})

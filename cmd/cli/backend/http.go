@@ -86,8 +86,11 @@ type noRoute struct{ http.ResponseWriter }
 // WriteHeader sends the whole reply.
 func (w noRoute) WriteHeader(status int) {
 	text := "there is no such path: GET /v1/openapi.json lists the paths"
-	if status == http.StatusMethodNotAllowed {
+	switch status {
+	case http.StatusMethodNotAllowed:
 		text = "the path does not have this method: use one of " + w.Header().Get("Allow")
+	case http.StatusTemporaryRedirect:
+		text = "the path is not in its shortest form: send the request to " + w.Header().Get("Location")
 	}
 	admin.WriteJSON(w.ResponseWriter, status, api.Error{Error: text})
 }

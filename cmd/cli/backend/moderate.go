@@ -178,5 +178,5 @@ func (s *Service) sanction(r *http.Request, path string, timed bool) (int, any, 
 	case timed:
 		return 0, nil, wrong(http.StatusNotFound, "client %d is not banned", client)
 	}
-	return 0, nil, wrong(http.StatusNotFound, "no server has client %d, and all refuse its present tokens from now on", client)
+	return 0, nil, wrong(http.StatusNotFound, "no server has client %d: each server refuses its present tokens from now on", client)
 }

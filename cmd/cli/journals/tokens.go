@@ -237,7 +237,7 @@ func (t *UsedTokens) write() {
 // fail stores the error of a write, and reports the first one after a success.
 func (t *UsedTokens) fail(err error) {
 	t.mu.Lock()
-	begins := err != nil && t.failed == nil
+	begins := t.failed == nil
 	t.failed = err
 	t.mu.Unlock()
 	if begins {
