@@ -38,21 +38,23 @@ func (v *newVerb) run(out io.Writer) error {
 	if !modulePath.MatchString(module) || module == "tendon" || strings.HasPrefix(module, "tendon/") || token.IsKeyword(name) || standard(module) {
 		return fmt.Errorf("%q cannot be the path of a game's module: choose another one with --module", module)
 	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+	entries, err := os.ReadDir(dir)
+	missing := errors.Is(err, os.ErrNotExist)
+	switch {
+	case len(entries) > 0:
 		return fmt.Errorf("%s is not empty: choose another folder", dir)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+	case err != nil && !missing:
 		return err
 	}
 	e, err := findEngine()
 	if err != nil {
 		return err
 	}
-	_, missing := os.Stat(dir)
 	if err = writeFiles(dir, v.Template, struct{ Module, Name string }{module, name}); err == nil {
 		err = e.require(dir, module)
 	}
 	if err != nil {
-		return errors.Join(err, clean(dir, missing != nil))
+		return errors.Join(err, clean(dir, missing))
 	}
 	fmt.Fprintf(out, "%s is the module of a game. Next:\n\n    cd %s\n    go run . play --net P3    # in a window, over a typical network\n    go run . dev              # save a file, and the match goes on with the new rules\n    go test ./...\n", v.Dir, v.Dir)
 	return nil
@@ -64,8 +66,8 @@ func standard(module string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = os.Stat(filepath.Join(strings.TrimSpace(string(root)), "src", filepath.FromSlash(module)))
-	return err == nil
+	info, err := os.Stat(filepath.Join(strings.TrimSpace(string(root)), "src", filepath.FromSlash(module)))
+	return err == nil && info.IsDir()
 }
 
 // clean removes the files of a module that could not be made, so that the command can be repeated. If all is true, it also removes the folder.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -220,7 +219,7 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	if !v.End {
 		progress()
 	}
-	others := others{accept: map[string]bool{}}
+	others := others{}
 	done := func(text string) error {
 		event := "drained"
 		if v.End {
@@ -280,19 +279,24 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	}
 }
 
-// others are the servers to which the rooms of a server may move.
+// others are the servers to which the rooms of a server may move, as far as their announcements show that.
 type others struct {
-	accept map[string]bool // whether a server accepts rooms of it, by its ID
-	own    int             // its announcements
+	accept   []string // IDs
+	own      int      // announcements of the server since another one accepted rooms
+	reported bool
 }
 
-// observe observes an announcement. It reports once that s has rooms which no other server accepts.
+// observe records an announcement. It reports once that s has rooms which no other server accepts.
 func (o *others) observe(a *app.App, now, s *cluster.Server) {
 	if now.ID != s.ID {
-		o.accept[now.ID] = now.Beat > 0 && !now.Draining && now.Rooms < now.MaxRooms && now.Protocol == s.Protocol
+		o.accept = slices.DeleteFunc(o.accept, func(id string) bool { return id == now.ID })
+		if now.Beat > 0 && !now.Draining && now.Rooms < now.MaxRooms && now.Protocol == s.Protocol {
+			o.accept, o.own = append(o.accept, now.ID), 0
+		}
 		return
 	}
-	if o.own++; o.own == allAnnounced && now.Rooms > 0 && !slices.Contains(slices.Collect(maps.Values(o.accept)), true) {
+	if o.own++; o.own >= allAnnounced && len(o.accept) == 0 && now.Rooms > 0 && !o.reported {
+		o.reported = true
 		a.Logf("no other server accepts a room: the rooms wait until one is compatible and has space")
 		a.Emit("no_target", app.Fields{"server": s.Name, "rooms": now.Rooms})
 	}

@@ -137,7 +137,7 @@ func TestTheVerbWaitsForTheRooms(t *testing.T) {
 	}
 }
 
-// A drain without a server for the rooms says so once.
+// A drain without a server for the rooms is reported once.
 func TestADrainWithoutATargetIsReported(t *testing.T) {
 	for accepts, other := range map[bool]cluster.Server{true: {ID: "B", Beat: 1, MaxRooms: 4, Rooms: 3}, false: {ID: "B", Beat: 1, MaxRooms: 4, Rooms: 4}} {
 		synctest.Test(t, func(t *testing.T) {
