@@ -111,10 +111,7 @@ func runVerb(a *app.App, args []string) int {
 	}
 	stop, err := a.Profile(a.Common.PprofKind, a.Common.ProfileDir)
 	if err == nil {
-		err = command.Run(a)
-		if unwritten := stop(); err == nil {
-			err = unwritten
-		}
+		err = errors.Join(command.Run(a), stop())
 	}
 	return a.ExitCode(err)
 }

@@ -55,7 +55,7 @@ func TestAnOperatorBansAClientOfARunningServer(t *testing.T) {
 	waitReady(t, at)
 	order(0, "no players", "players")
 	order(0, "no client is banned", "players")
-	order(1, "client 7 is not connected, and its present tokens are refused from now on: "+app.Program()+" players lists the connected clients", "kick", "--client-id", "7")
+	order(1, "client 7 is not connected: "+app.Program()+" players lists the connected clients; its present tokens are refused from now on", "kick", "--client-id", "7")
 	order(1, "there is no room", "players", "--room", "none")
 	order(0, "client 7 is banned for 10m0s", "ban", "--client-id", "7", "--for", "10m", "--reason", "speed hack")
 	order(0, "speed hack", "players")

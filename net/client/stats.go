@@ -35,6 +35,11 @@ func (s *Stats) Unanswered(limit systems.Time) bool {
 	return s.State == Connecting && !s.Answered && s.Away >= limit
 }
 
+// AwaitsMatch reports whether the client is connected to a server and not in the match: the server may wait for other players.
+func (s *Stats) AwaitsMatch() bool {
+	return (s.State == Connecting || s.State == Reconnecting) && s.Answered
+}
+
 // Stats returns the counters of the client.
 func (c *Core) Stats() Stats {
 	s := c.stats

@@ -216,7 +216,7 @@ func (from *Source) kick(r *http.Request) (any, error) {
 	}
 	err = from.Control.Kick(o.ClientID, o.Reason)
 	if errors.Is(err, server.ErrNoRoom) {
-		err = wrong(http.StatusNotFound, "client %d is not connected, and its present tokens are refused from now on: GET /players lists the connected clients", o.ClientID)
+		err = wrong(http.StatusNotFound, "client %d is not connected: GET /players lists the connected clients; its present tokens are refused from now on", o.ClientID)
 	}
 	return o, err
 }

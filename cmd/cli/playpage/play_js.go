@@ -164,6 +164,9 @@ func (p *player) run() error {
 		},
 		Banner: func(now time.Time) string {
 			if s := p.client.Stats(); s.State == client.Reconnecting && s.Away >= client.ShownAway {
+				if s.AwaitsMatch() {
+					return "connected again; waiting for the match"
+				}
 				return fmt.Sprintf("connection lost; reconnecting, %d s left", (p.client.Left(now)+time.Second-1)/time.Second)
 			}
 			return ""

@@ -250,7 +250,7 @@ func (a *App) Profile(kind, dir string) (stop func() error, err error) {
 	}, nil
 }
 
-// wholeProfile checks that a file has a profile. All but traces are compressed and end with a checksum.
+// wholeProfile checks that a file has a profile. All but traces are compressed and end with a checksum. The end of a trace is not checked.
 func wholeProfile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

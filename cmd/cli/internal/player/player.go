@@ -87,7 +87,7 @@ func waitsFor(s client.Stats, refused error) string {
 		return "the server"
 	case s.State == client.Connecting && refused != nil:
 		return "a server that accepts it"
-	case (s.State == client.Connecting || s.State == client.Reconnecting) && s.Answered:
+	case s.AwaitsMatch():
 		return "the match: the server has answered"
 	case s.State == client.Connecting:
 		return "an answer of the server"

@@ -25,6 +25,7 @@ func TestTheBannerCountsDown(t *testing.T) {
 		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: client.ShownAway - 1}, 0, ""},
 		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: client.ShownAway}, 12 * time.Second, "connection lost; reconnecting, 12 s left"},
 		{client.Stats{State: client.Reconnecting, Reconnects: 3, Away: time.Second}, 11001 * time.Millisecond, "connection lost; reconnecting, 12 s left"},
+		{client.Stats{State: client.Reconnecting, Reconnects: 1, Away: time.Second, Answered: true}, time.Minute, "connected again; waiting for the match"},
 		{client.Stats{State: client.CatchingUp, Reconnects: 1, Away: time.Second}, 0, "connected again; catching up"},
 		{client.Stats{State: client.Loading}, time.Minute, ""},
 		{client.Stats{State: client.Connecting, Reconnects: 1}, time.Minute, ""},

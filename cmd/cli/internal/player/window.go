@@ -77,7 +77,7 @@ func showing(ctx context.Context, a *app.App, c *client.Client, with window.Conf
 		case client.Loading, client.CatchingUp:
 			return fmt.Sprintf("%v [%-20s] %.0f %%", s.State, strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
 		}
-		if (s.State == client.Connecting || s.State == client.Reconnecting) && s.Answered {
+		if s.AwaitsMatch() {
 			return "connected; waiting for the match…"
 		}
 		return s.State.String() + "…"
@@ -93,6 +93,8 @@ func bannerText(s client.Stats, left time.Duration, text string, paused bool) st
 	switch {
 	case s.State == client.Live && s.Waiting:
 		return "waiting for the server"
+	case away && s.State == client.Reconnecting && s.AwaitsMatch():
+		return "connected again; waiting for the match"
 	case away && s.State == client.Reconnecting:
 		return fmt.Sprintf("connection lost; reconnecting, %d s left", seconds)
 	case away && s.Reconnects > 0 && s.State != client.Connecting && s.State != client.Ended && s.State != client.Live:

@@ -90,7 +90,7 @@ func (Kick) Help() string {
 	return `The session of the client ends at once, and its present tokens are refused. The client can connect again with a token
 that is made later; to prevent that, use ban. After a restart of serve the present tokens work again. In a cluster, only
 this server refuses them; with /v1/kick of the backend, all servers do. The exit code is 1 if the client is not
-connected; its present tokens are refused then, too.
+connected; its present tokens are refused in this case as well.
 
 Examples:
   kick 127.0.0.1:9090 --admin-token-file FILE --client-id 7

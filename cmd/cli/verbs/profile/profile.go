@@ -89,10 +89,11 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	f.Load = load
-	if err != nil { // the completed runs are shown
+	if errors.Is(err, errStopped) { // the completed runs are shown
 		a.Logf("stopped after %s of %d", app.Counted(f.Runs, "run", "runs"), v.Runs)
+		err = nil
 	}
-	return v.show(a, f)
+	return cmp.Or(err, v.show(a, f))
 }
 
 // config checks the flags and returns their load.
@@ -154,9 +155,7 @@ func (v *Verb) measure(a *app.App, c load.Config) (f *costs.File, err error) {
 			done = append(done, s)
 		}
 	}
-	if unwritten := stop(); err == nil {
-		err = unwritten
-	}
+	unwritten := stop()
 	if err != nil && (!errors.Is(err, errStopped) || len(done) == 0) {
 		return nil, err
 	}
@@ -168,7 +167,7 @@ func (v *Verb) measure(a *app.App, c load.Config) (f *costs.File, err error) {
 			f.AddCounts(counted)
 		}
 	}
-	return f, err
+	return f, cmp.Or(unwritten, err)
 }
 
 // once plays the load slice by slice. An interrupted run does not count.

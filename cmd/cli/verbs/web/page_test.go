@@ -147,7 +147,11 @@ func TestAHiddenTabFallsBehindAlone(t *testing.T) {
 	tab.Eval(`tendonChecksums()?.tick ?? 0`, &behind)
 	stalls := 0 // the most of another client
 	for i, p := range s.bots {
-		if l := p.Line(); l.State == client.Live.String() && before[i].State == l.State {
+		switch l := p.Line(); {
+		case before[i].State != client.Live.String():
+		case l.State != before[i].State:
+			t.Errorf("another client is %s", l.State)
+		default:
 			stalls = max(stalls, int(l.Stalls)-int(before[i].Stalls))
 		}
 	}
