@@ -350,7 +350,7 @@ func (h *Host) Stop() error {
 	defer h.mu.Unlock()
 	err = errors.Join(err, h.crash)
 	if h.broken > 0 {
-		err = errors.Join(err, fmt.Errorf("%d recordings in %s are not whole: free space on the disk or choose another --record", h.broken, h.config.Flags.Record))
+		err = errors.Join(err, fmt.Errorf("the end of %s in %s is missing: free space on the disk or choose another --record", app.Counted(h.broken, "recording", "recordings"), h.config.Flags.Record))
 	}
 	if h.Results != nil {
 		err = errors.Join(err, h.endResults())

@@ -107,7 +107,7 @@ func (v *Verb) Run(a *app.App) error {
 	}
 	listener, err := net.Listen("tcp", v.Listen)
 	if err != nil {
-		return fmt.Errorf("--listen %s: %w", v.Listen, err)
+		return fmt.Errorf("--listen %s: %w; choose another address", v.Listen, err)
 	}
 	defer listener.Close()
 	if v.Cluster == "" {
