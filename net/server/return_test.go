@@ -226,8 +226,8 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 	})
 }
 
-// A client that is kicked during an outage receives the reason when it comes back, even if its connection has timed out, or if the clock
-// of the host was stepped. It can play again with a new token.
+// A client that is kicked during an outage receives the reason when it comes back. This holds even if its connection has timed out, or if
+// the clock of the host was stepped. It can play again with a new token.
 func TestAClientIsKickedDuringAnOutage(t *testing.T) {
 	for length, step := range map[time.Duration]time.Duration{2 * time.Second: 0, time.Minute: 0, 61 * time.Second: -20 * time.Minute, 62 * time.Second: 20 * time.Minute} {
 		var clock host

@@ -219,7 +219,7 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	if !v.End {
 		progress()
 	}
-	others := others{}
+	var others targets
 	done := func(text string) error {
 		event := "drained"
 		if v.End {
@@ -279,24 +279,24 @@ func (v *Verb) follow(ctx context.Context, a *app.App, s cluster.Server, announc
 	}
 }
 
-// others are the servers to which the rooms of a server may move, as far as their announcements show that.
-type others struct {
+// targets are the servers to which the rooms of a server may move, as far as their announcements show that.
+type targets struct {
 	accept   []string // IDs
 	own      int      // announcements of the server since another one accepted rooms
 	reported bool
 }
 
 // observe records an announcement. It reports once that s has rooms which no other server accepts.
-func (o *others) observe(a *app.App, now, s *cluster.Server) {
+func (t *targets) observe(a *app.App, now, s *cluster.Server) {
 	if now.ID != s.ID {
-		o.accept = slices.DeleteFunc(o.accept, func(id string) bool { return id == now.ID })
+		t.accept = slices.DeleteFunc(t.accept, func(id string) bool { return id == now.ID })
 		if now.Beat > 0 && !now.Draining && now.Rooms < now.MaxRooms && now.Protocol == s.Protocol {
-			o.accept, o.own = append(o.accept, now.ID), 0
+			t.accept, t.own = append(t.accept, now.ID), 0
 		}
 		return
 	}
-	if o.own++; o.own >= allAnnounced && len(o.accept) == 0 && now.Rooms > 0 && !o.reported {
-		o.reported = true
+	if t.own++; t.own >= allAnnounced && len(t.accept) == 0 && now.Rooms > 0 && !t.reported {
+		t.reported = true
 		a.Logf("no other server accepts a room: the rooms wait until one is compatible and has space")
 		a.Emit("no_target", app.Fields{"server": s.Name, "rooms": now.Rooms})
 	}
