@@ -50,10 +50,14 @@ func TestAPollSocketCarriesDatagrams(t *testing.T) {
 	if err := newDatagrams(socket).receive(&a); err != nil {
 		t.Fatal(err)
 	}
-	for got := a.count; got < sent; got += a.count { // a busy system delivers them later
+	got := a.count
+	for ; got < sent; got += a.count { // a busy system delivers them later
 		if !newDatagrams(socket).poll(&a) {
 			t.Fatal("the system's socket cannot be polled")
 		}
+	}
+	if got != sent {
+		t.Errorf("%d datagrams of %d arrived", got, sent)
 	}
 	if newDatagrams(socket).poll(&a); a.count != 0 || !a.pause {
 		t.Errorf("an empty socket has %d datagrams, pause %v", a.count, a.pause)
@@ -74,13 +78,17 @@ func TestDatagramsHaveTheTimeOfTheirArrival(t *testing.T) {
 		if lost := d.send(outboxOf(t, addrPortOf(socket), 3)); lost != 0 {
 			t.Fatalf("%d datagrams were lost", lost)
 		}
-		for got := 0; got < 3; got += a.count {
+		got := 0
+		for ; got < 3; got += a.count {
 			d.poll(&a)
 			for i, age := range a.ages[:a.count] {
 				if age <= 0 || age > time.Since(before) || i > 0 && age > a.ages[i-1] {
 					t.Errorf("the ages of datagrams that were sent one after the other are %v", a.ages[:a.count])
 				}
 			}
+		}
+		if got != 3 {
+			t.Fatalf("%d datagrams of 3 arrived", got)
 		}
 	}
 }

@@ -100,12 +100,10 @@ func (r *revoked) kick(client uint64, host, reconnect time.Time) {
 	if !known {
 		r.kicked = append(r.kicked, client)
 	}
-	next := kick{host.Truncate(time.Millisecond), reconnect.Truncate(time.Millisecond)} // as Pass.Issued
-	if next.host.Before(old.host) {
-		next.host = old.host
+	host, reconnect = host.Truncate(time.Millisecond), reconnect.Truncate(time.Millisecond) // as Pass.Issued
+	// The other clock never goes back.
+	if host.Before(old.host) {
+		host = old.host
 	}
-	if next.reconnect.Before(old.reconnect) {
-		next.reconnect = old.reconnect
-	}
-	r.kicks[client] = next
+	r.kicks[client] = kick{host, reconnect}
 }
